@@ -7,16 +7,15 @@ import (
 	"strconv"
 )
 
-// Ball is a closed Euclidean ball. The zero value is the set that holds only the
-// origin, of any dimension.
+// Ball is a closed Euclidean ball. The zero Ball contains only the origin, of any dimension.
 type Ball struct {
-	centre []float64 // nil: the origin, of any dimension
+	centre []float64 // nil means the origin, of any dimension
 	radius float64
 }
 
-// NewBall makes the ball of the given radius around centre, which is copied; a
-// nil centre is the origin, of any dimension. It returns an error unless the
-// radius is finite and > 0 and every coordinate of the centre is finite.
+// NewBall returns the ball of the given radius around a copy of centre. A nil centre is the origin, of
+// any dimension. NewBall returns an error unless the radius is finite and > 0 and every coordinate of
+// the centre is finite.
 func NewBall(centre []float64, radius float64) (Ball, error) {
 	if !(radius > 0) || math.IsInf(radius, 1) {
 		return Ball{}, fmt.Errorf("convex: ball: radius = %v: must be finite and > 0", radius)
@@ -35,8 +34,8 @@ func (b Ball) Radius() float64 { return b.radius }
 // Centre returns a copy of the centre; nil means the origin.
 func (b Ball) Centre() []float64 { return slices.Clone(b.centre) }
 
-// Name returns "ball(2)" for radius 2 around the origin, and "ball(2, centred)"
-// around any other point, whose coordinates it leaves out.
+// Name returns "ball(2)" for radius 2 around the origin, and "ball(2, centred)" for radius 2 around
+// another centre. The coordinates of the centre are not in the name.
 func (b Ball) Name() string {
 	r := strconv.FormatFloat(b.radius, 'g', -1, 64)
 	if b.centre != nil {
@@ -51,13 +50,13 @@ func (b Ball) Contains(w []float64) bool {
 	return b.distance(w).within(b.radius)
 }
 
-// Project moves w along the line to the centre until it is within the radius. It panics if w and
-// the centre have different dimensions. If a coordinate of w - centre is not finite, it leaves w
-// unchanged.
+// Project moves w along the line to the centre until it is within the radius. It panics if w and the
+// centre have different dimensions. If a coordinate of w - centre is not finite, it leaves w unchanged.
 //
-// Rounding may leave the scaled point a few ulp outside. Project then pulls it in by a small
-// factor, which doubles each time. If the centre is so large that its coordinates are spaced more
-// widely than the radius, the result is the centre.
+// Rounding may leave the scaled point slightly outside the ball, by a few units in the last place.
+// Project then moves the point inwards by a small factor, and doubles the factor until the point is
+// inside. If the centre's coordinates are so large that neighbouring floats are farther apart than the
+// radius, the result is the centre.
 func (b Ball) Project(w []float64) {
 	d := b.distance(w)
 	if d.within(b.radius) || d.largest-d.largest != 0 {
@@ -84,9 +83,9 @@ func (b Ball) at(j int) float64 {
 	return b.centre[j]
 }
 
-// distance is the product of largest and ratio, kept apart so that it neither overflows nor
-// underflows. largest is the largest absolute coordinate of w - centre; ratio is
-// ||w - centre|| / largest, at most sqrt d.
+// distance is the length largest * ratio, kept as two factors so that it neither overflows nor
+// underflows. largest is the largest absolute coordinate of w - centre; ratio is ||w - centre|| /
+// largest, at most sqrt d.
 type distance struct{ largest, ratio float64 }
 
 func (b Ball) distance(w []float64) distance {
@@ -108,5 +107,6 @@ func (b Ball) distance(w []float64) distance {
 	return distance{largest, math.Sqrt(squares)}
 }
 
-// within reports whether the distance is at most radius; false for NaN and infinity.
+// within reports whether the distance is at most radius. It returns false for a NaN or infinite
+// distance.
 func (d distance) within(radius float64) bool { return float64(d.largest*d.ratio) <= radius }

@@ -7,16 +7,16 @@ import (
 	"testing"
 )
 
-// TestBallEndsAtItsRadius tests, with distances computed exactly, that a point a few roundings
-// beyond the radius is outside and a point a few roundings within it is inside, for any dimension,
-// centre and scale.
+// TestBallEndsAtItsRadius compares Contains with exact distances: a point that is outside by a few
+// roundings must be outside, and a point that is inside by a few roundings must be inside, for any
+// dimension, centre and scale.
 func TestBallEndsAtItsRadius(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	for range 300 {
 		d, scale := 1+r.IntN(20), math.Ldexp(1, r.IntN(200)-100)
 		var centre []float64
 		if r.IntN(2) == 0 {
-			centre = make([]float64, d) // of the ball's size, so that differences are exact enough
+			centre = make([]float64, d) // as large as the ball, so that differences are exact enough
 			for j := range centre {
 				centre[j] = float64(r.IntN(9)-4) * scale
 			}
@@ -35,7 +35,7 @@ func TestBallEndsAtItsRadius(t *testing.T) {
 		if exact == 0 {
 			continue
 		}
-		// Each coordinate, each square, the root and the product are rounded.
+		// Each coordinate, each square, the root and the product are rounded once.
 		roundings := float64(d+8) * 0x1p-53
 		for _, inside := range []bool{true, false} {
 			radius := exact * (1 - 2*roundings)

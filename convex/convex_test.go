@@ -39,7 +39,7 @@ func projected(s Set, w []float64) []float64 {
 	return p
 }
 
-// vector draws coordinates of very different sizes.
+// vector returns a random vector whose length has a random order of magnitude, from 1e-8 to 1e8.
 func vector(t *rapid.T, d int, label string) []float64 {
 	scale := math.Pow(10, rapid.Float64Range(-8, 8).Draw(t, label+" scale"))
 	v := make([]float64, d)
@@ -49,7 +49,7 @@ func vector(t *rapid.T, d int, label string) []float64 {
 	return v
 }
 
-// set draws a set and the dimension of its points.
+// set returns a random convex set and the dimension of its points.
 func set(t *rapid.T) (Set, int) {
 	d := rapid.IntRange(1, 12).Draw(t, "d")
 	if rapid.IntRange(0, 9).Draw(t, "kind") == 0 {
@@ -66,7 +66,7 @@ func set(t *rapid.T) (Set, int) {
 	return b, d
 }
 
-// slack bounds rounding: a few ulp of every size involved.
+// slack returns a bound on rounding errors: a few units in the last place of all sizes involved.
 func slack(s Set, vs ...[]float64) float64 {
 	size := 0.0
 	if b, ok := s.(Ball); ok {
@@ -107,8 +107,8 @@ func TestProjectIsNonexpansive(t *testing.T) {
 	})
 }
 
-// TestProjectIsNearest tests Kolmogorov's criterion: p is the projection of w exactly if p is in
-// the set and <w-p, v-p> <= 0 for every v of the set.
+// TestProjectIsNearest tests Kolmogorov's criterion: p is the projection of w if and only if p is in
+// the set and <w-p, v-p> <= 0 for every v in the set.
 func TestProjectIsNearest(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s, d := set(t)
@@ -158,7 +158,8 @@ func TestBallKnownPoints(t *testing.T) {
 	}
 }
 
-// TestBallFinerThanItsCentre tests a centre whose coordinates are 2^10 apart, with radius 1.
+// TestBallFinerThanItsCentre: for a centre at which neighbouring floats are 2^10 apart and a radius of
+// 1, the projection must still be in the ball.
 func TestBallFinerThanItsCentre(t *testing.T) {
 	b, err := NewBall([]float64{0x1p62, 0x1p62}, 1)
 	if err != nil {
@@ -175,8 +176,8 @@ func TestZeroBallIsTheOrigin(t *testing.T) {
 	}
 }
 
-// TestOverflowingDistance tests a difference from the centre that overflows: w is left unchanged,
-// and the search for a projection ends.
+// TestOverflowingDistance: if the difference from the centre overflows, Project must leave w unchanged
+// and return.
 func TestOverflowingDistance(t *testing.T) {
 	b, err := NewBall([]float64{-1e308, 0}, 1)
 	if err != nil {

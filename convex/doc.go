@@ -1,2 +1,2 @@
-// Package convex holds the convex sets onto which iterates are projected.
+// Package convex contains the convex sets onto which optimizers project their iterates.
 package convex

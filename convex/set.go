@@ -1,15 +1,14 @@
 package convex
 
-// Set is a closed convex set of parameter vectors, public, immutable and safe for
-// concurrent use.
+// Set is a closed convex set of parameter vectors. It is public, immutable and safe for concurrent use.
 type Set interface {
 	// Name is a short identifier with parameters, such as "ball(2)".
 	Name() string
-	// Project moves w to the nearest point of the set, up to rounding. Afterwards Contains is true,
-	// so a second projection changes no bit. A w with a NaN or an infinity has no nearest point and
-	// is left unchanged.
+	// Project moves w to the nearest point of the set, up to rounding. Afterwards Contains(w) is true,
+	// so that a second projection changes no bit. A w with a NaN or an infinity has no nearest point
+	// and is left unchanged.
 	Project(w []float64)
-	// Contains reports whether w is in the set; false for a w with a NaN or an infinity.
+	// Contains reports whether w is in the set. It returns false for a w with a NaN or an infinity.
 	Contains(w []float64) bool
 }
 

@@ -6,10 +6,10 @@ type Whole struct{}
 // Name returns "whole".
 func (Whole) Name() string { return "whole" }
 
-// Project leaves w as it is.
+// Project leaves w unchanged.
 func (Whole) Project([]float64) {}
 
-// Contains is true for every finite w.
+// Contains returns true for every finite w.
 func (Whole) Contains(w []float64) bool { return finite(w) }
 
 func finite(w []float64) bool {

@@ -11,24 +11,25 @@ import (
 // dealer draws disjoint cohorts (subsets of records) of given expected sizes, for methods in which each
 // record takes part in one release only. Under replace-one a cohort has a fixed number of records.
 // Under add-or-remove the number of records is secret, so each record that is not yet in a cohort joins
-// independently with probability size / (declared number of records left).
+// the next cohort independently with probability size / (declared number of records not yet in a
+// cohort).
 //
-// Each cohort can spend the whole budget, since records of different cohorts compose in parallel.
+// Each cohort can be charged the whole budget, since releases on disjoint cohorts compose in parallel.
 type dealer struct {
 	oracle Oracle
 	coins  bool
-	// left is the declared number of records that are in no cohort yet.
+	// left is the declared number of records that have not yet been drawn into a cohort.
 	left float64
 }
 
-// newDealer returns a dealer for an oracle from which no cohort has been drawn yet.
+// newDealer returns a dealer for the oracle o, from which no cohort has been drawn yet.
 func newDealer(o Oracle, p Problem) *dealer {
 	return &dealer{oracle: o, coins: p.Relation == account.AddOrRemove, left: o.All().Size()}
 }
 
-// draw returns a cohort of the given size. Under replace-one the size is rounded to a whole number, at
-// least 1. Under add-or-remove it is the expected size. A size above the declared number of records
-// left, beyond rounding, is an error.
+// draw returns a cohort of the given size. Under replace-one, size is rounded to a whole number, at
+// least 1. Under add-or-remove, size is the expected size. draw returns an error if size is larger,
+// beyond rounding, than the declared number of records not yet in a cohort.
 func (d *dealer) draw(size float64) (query.Cohort, error) {
 	if !d.coins {
 		size = max(math.Round(size), 1)

@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// TestCohortSizes: whole numbers under replace-one, expectations of the declared
-// number under add-or-remove; what is left goes down by what was drawn, to
-// nothing. Fails if a probability is of all records rather than of those left.
+// TestCohortSizes: cohorts must have whole numbers of records under replace-one, and the expected
+// sizes, computed from the declared number, under add-or-remove. The number of records left must fall
+// to 0. The test fails if a probability is computed from all records instead of the records left.
 func TestCohortSizes(t *testing.T) {
 	p := crowd(optimizetest.Problems()[0], 500)
 	for relation, want := range map[account.Relation][]float64{
@@ -34,7 +34,8 @@ func TestCohortSizes(t *testing.T) {
 	}
 }
 
-// TestCohortTooLarge: more than are left is refused before anything is drawn.
+// TestCohortTooLarge: a cohort larger than the number of records left must be refused before it is
+// drawn.
 func TestCohortTooLarge(t *testing.T) {
 	p := crowd(optimizetest.Problems()[0], 50)
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {

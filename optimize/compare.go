@@ -17,67 +17,117 @@ import (
 //     released share of the class.
 //  2. The mean loss of the constant.
 //  3. The mean difference between the losses of the model and of the constant. The difference of each
-//     record is clipped to [-F0, F0].
+//     record is clipped to [-C, C] with C = min(F0, L0 ||v||, 2 L0 s), but at least F0/8. Here v is the
+//     difference of the two models' weights, and s^2 is the mean square of v'x over the rows, computed
+//     from the released second moment. F0 and L0 ||v|| bound every difference. 2 L0 s is often
+//     the smallest of the three; it lowers the noise and clips few differences.
 //
-// The first group spends 3/5 of the charge, the second 1/20, the third the rest. A wrong turn of the
-// bisection costs a loss of the order of its noise. If the constant found is not the best one, the
-// comparison favours the model by the loss that the constant is above the best.
+// The first group is charged 1/2 of Charge, the second 1/20 and the third the rest. A wrong turn of the
+// bisection raises the constant's loss by about the noise of the bisection. If the constant found is
+// not the best one, the comparison favours the model by the difference of the two constants' losses.
+//
+// The comparison decides, at no further charge, whether to publish the model, the constant, or the
+// weights halfway between them (see runrecord.Compared.Decide).
 type Compare struct {
 	// Charge is the charge of all releases together.
 	Charge float64
-	// Loss is the loss of a record.
+	// Loss is the loss of a record, for which both models are scored.
 	Loss loss.Loss
 	// Features is the number of features of a row. Intercept is the value of the last feature, which is
 	// the same in all rows. Intercept 0 means that rows have no intercept: the constant is then the
 	// model whose weights are all zero.
 	Features  int
 	Intercept float64
+	// Keep means that the model is published whatever the comparison finds. It is set for fits with
+	// confidence intervals, whose weights must stay the estimates.
+	Keep bool
 }
 
-// Resolves reports whether the noise of the comparison is small enough to tell a model that saves half
-// of F0 from the constant. If it is not, the charge is better spent on the model.
+// Resolves reports whether the noise of the comparison would be small enough to distinguish a model
+// from the constant if the model's mean loss were lower by F0/2, half of the bound on the initial
+// loss gap. If not, the comparison is not worth its part of the budget.
 func (c Compare) Resolves(p Problem) bool {
-	return c.Charge > 0 && 2*c.sigma(p, p.Constants.InitialGap, c.Charge*compareShare) < p.Constants.InitialGap/2
+	return c.Charge > 0 && 3*c.sigma(p, p.Constants.InitialGap, c.Charge*compareShare) < p.Constants.InitialGap/2
 }
 
-// sigma is the standard deviation of the noise of a mean of numbers clipped to [-clip, clip].
+// sigma returns the standard deviation of the noise in a released mean over all records, if each
+// record contributes a number clipped to [-clip, clip] and the release costs charge.
 func (c Compare) sigma(p Problem, clip, charge float64) float64 {
 	return query.Gradient.Facts().Moves(p.Relation) * clip / (p.Records * math.Sqrt(charge*usable))
 }
 
 const (
-	constantShare = .6
+	constantShare = .5
 	valueShare    = .05
-	compareShare  = .35
+	compareShare  = .45
+	// leastClip is the smallest C over F0. With a smaller clip the noise could be below the loss by
+	// which the constant found exceeds the best constant's.
+	leastClip = .125
+	// differences is C over L0 s, where s is the root mean square difference of margins. A record whose
+	// difference of margins is at most differences s is not clipped.
+	differences = 2
 )
 
-// Ask compares the model with parameters w to the best constant. Each release is a single number that
-// is charged before it is computed; all else is post-processing.
-func (c Compare) Ask(ctx context.Context, o Oracle, p Problem, w []float64) (Compared, error) {
+// Ask releases the comparison of the model with parameters w to the best constant. The function
+// square, if not nil, returns the mean square of v'x over the rows x for a weight difference v, from
+// the released second moment. Each release is charged before it is computed. Ask returns an error if
+// the budget does not allow a release.
+func (c Compare) Ask(ctx context.Context, o Oracle, p Problem, w []float64, square func(v []float64) float64) (Compared, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return Compared{}, err
 	}
 	f0 := p.Constants.InitialGap
-	out := Compared{Clip: f0}
+	var out Compared
 	var err error
 	if out.Margins, err = c.constant(ctx, o); err != nil {
 		return Compared{}, stepError("compare", 0, err)
 	}
-	constant, ok := c.weights(out.Margins)
-	if !ok {
-		constant, out.Margins = make([]float64, len(w)), make([]float64, max(len(out.Margins), 1))
+	constant := c.Constant(out.Margins, len(w))
+	if _, ok := c.weights(out.Margins); !ok {
+		out.Margins = make([]float64, max(len(out.Margins), 1))
 	}
 	value, err := ask(ctx, o, c.Charge*valueShare*usable, query.ValueAt(o.All(), constant, f0, f0))
 	if err != nil {
 		return Compared{}, stepError("compare", 1, err)
 	}
-	difference, err := ask(ctx, o, c.Charge*compareShare*usable, query.ValueChangeAt(o.All(), w, constant, f0))
+	out.Clip = c.clip(p, w, constant, square)
+	difference, err := ask(ctx, o, c.Charge*compareShare*usable, query.ValueChangeAt(o.All(), w, constant, out.Clip))
 	if err != nil {
 		return Compared{}, stepError("compare", 2, err)
 	}
 	out.Constant, out.ConstantSigma = value.Mean[0], value.Sigma
 	out.Difference, out.Sigma = difference.Mean[0], difference.Sigma
+	if !c.Keep {
+		out.Decide(p.Convex())
+	}
 	return out, nil
+}
+
+// clip returns the bound C to which each record's difference between the losses of the model w and of
+// the constant is clipped.
+func (c Compare) clip(p Problem, w, constant []float64, square func(v []float64) float64) float64 {
+	k, l0 := p.Constants, p.Constants.Lipschitz
+	v := append([]float64(nil), w...)
+	Descend(v, constant, 1)
+	most := k.InitialGap
+	if length := Norm(v); length > 0 {
+		most = min(most, l0*length)
+	}
+	if square != nil && p.Shape.Margins == 1 {
+		if s := square(v); s > 0 {
+			most = min(most, differences*l0*math.Sqrt(s))
+		}
+	}
+	return max(most, leastClip*k.InitialGap)
+}
+
+// Constant returns the weights of the constant model, which gives every row the margins z that Ask
+// found. The weights are all zero if no model gives every row these margins.
+func (c Compare) Constant(z []float64, parameters int) []float64 {
+	if w, ok := c.weights(z); ok {
+		return w
+	}
+	return make([]float64, parameters)
 }
 
 // weights returns the weights of the model that gives every row the margins z. It returns false if rows
@@ -89,8 +139,8 @@ func (c Compare) weights(z []float64) ([]float64, bool) {
 	return loss.ConstantWeights(loss.RowLoss(c.Loss), c.Features, c.Intercept, z)
 }
 
-// constant returns the margins of the best constant. It returns none if rows have no intercept or the
-// loss has no margins.
+// constant makes the releases that determine the margins of the best constant model, and returns the
+// margins. It returns nil, without a release, if rows have no intercept or the loss has no margins.
 func (c Compare) constant(ctx context.Context, o Oracle) ([]float64, error) {
 	of := loss.Outputs(c.Loss)
 	k := loss.Count(of)
@@ -103,12 +153,13 @@ func (c Compare) constant(ctx context.Context, o Oracle) ([]float64, error) {
 	return c.shares(ctx, o, of.(loss.Margins))
 }
 
-// bisections is the number of times the bisection halves its interval of margins.
+// bisections is the number of times that the search for the best constant halves its interval of
+// margins.
 const bisections = 12
 
-// margins returns the interval in which the best constant is searched: [-1, 1] for real targets, [-16,
-// 2] for counts, whose margin is the logarithm of a share of the largest count, and [-8, 8] for log
-// odds.
+// margins returns the interval in which the best constant's margin is searched: [-1, 1] for real
+// targets; [-16, 2] for counts, whose margin is the logarithm of the expected count over the largest
+// count; and [-8, 8] for two classes, whose margin is a log odds.
 func margins(of loss.Loss) (lo, hi float64) {
 	switch {
 	case loss.Counts(of):
@@ -119,8 +170,11 @@ func margins(of loss.Loss) (lo, hi float64) {
 	return -8, 8
 }
 
-// bisect follows the sign of the mean change of the loss between two margins. The change divided by the
-// distance of the margins is at most L0, whatever the distance.
+// bisect finds the margin of the best constant by bisection. Each step releases the mean change of
+// the loss between two nearby margins, divided by their distance, and follows the sign of this slope.
+// A record's slope is at most L0, whatever the distance. Near the optimum noise makes the sign of a
+// slope unsure. bisect therefore returns the root of a line through all released slopes (see root),
+// which averages the noise of the nearby slopes.
 func (c Compare) bisect(ctx context.Context, o Oracle, of loss.Loss) ([]float64, error) {
 	lo, hi := margins(of)
 	apart := (hi - lo) / (1 << bisections)
@@ -128,6 +182,7 @@ func (c Compare) bisect(ctx context.Context, o Oracle, of loss.Loss) ([]float64,
 	if u, ok := c.Loss.(loss.Units); ok && u.Summed() {
 		clip *= float64(u.Rows())
 	}
+	var slopes []slope
 	for range bisections {
 		middle := (lo + hi) / 2
 		from, _ := c.weights([]float64{middle - apart/2})
@@ -136,23 +191,67 @@ func (c Compare) bisect(ctx context.Context, o Oracle, of loss.Loss) ([]float64,
 		if err != nil {
 			return nil, err
 		}
+		slopes = append(slopes, slope{middle, change.Mean[0], change.Sigma})
 		if change.Mean[0] > 0 {
 			hi = middle
 		} else {
 			lo = middle
 		}
 	}
-	return []float64{(lo + hi) / 2}, nil
+	least, most := margins(of)
+	return []float64{root(slopes, (lo+hi)/2, (hi-lo)/2, (most-least)*nearby)}, nil
 }
 
-// shares returns the margins of classes. For each class it releases how much the loss changes if the
-// margin of the class rises from 0 to 1. A record's loss changes by log((e+K-1)/K), minus 1 if the
-// record is of the class, times the record's weight. The sum over classes determines the mean weight. A
-// share below the standard deviation of its noise is replaced by that deviation.
+// slope is a released slope of the mean loss at the margin at: the change of the loss to a nearby
+// margin, divided by the distance of the two margins. sigma is the standard deviation of its noise.
+type slope struct{ at, change, sigma float64 }
+
+// nearby is the largest distance from the bisection's last margin, as a share of the searched
+// interval, at which a slope still counts as near in root. unsure is the number of standard
+// deviations of noise within which the sign of a slope is unsure.
+const nearby, unsure = 1. / 16, 3
+
+// root fits a line to the released slopes by weighted least squares and returns the margin at which
+// the line is zero, moved to within near of the margin end at which the bisection stopped. A slope
+// has the weight 1/(1 + (its distance from end)^4/near^4). near is the largest distance from end of a
+// slope whose sign is unsure, limited to [least, most]. Farther away the bisection went the right
+// way, and the slopes need not lie on a line. If the fitted line does not rise, root returns end.
+func root(slopes []slope, end, least, most float64) float64 {
+	near := least
+	for _, s := range slopes {
+		if math.Abs(s.change) <= unsure*s.sigma {
+			near = max(near, math.Abs(s.at-end))
+		}
+	}
+	near = min(near, most)
+	var sum, at, change, square, product float64
+	for range 2 { // the means in the first pass, the moments about them in the second
+		square, product = 0, 0
+		var weights, ats, changes float64
+		for _, s := range slopes {
+			weight := 1 / (1 + math.Pow((s.at-end)/near, 4))
+			weights, ats, changes = weights+weight, ats+weight*s.at, changes+weight*s.change
+			square += weight * (s.at - at) * (s.at - at)
+			product += weight * (s.at - at) * (s.change - change)
+		}
+		sum, at, change = weights, ats/weights, changes/weights
+	}
+	if !(sum > 0 && square > 0 && product > 0) {
+		return end
+	}
+	return min(max(at-change*square/product, end-near), end+near)
+}
+
+// shares returns the margins of the best constant for several classes, computed from the released
+// share of each class. For each class it releases the mean change of the loss if the margin of the
+// class rises from 0 to 1. With K classes, the loss of a record of weight a changes by a
+// log((e+K-1)/K), less a if the record is of the class. The sum of the changes over the classes
+// determines the mean weight. A class share below the standard deviation of its noise is replaced by
+// this deviation.
 func (c Compare) shares(ctx context.Context, o Oracle, of loss.Margins) ([]float64, error) {
 	k := of.K()
 	rise := math.Log((math.E + float64(k) - 1) / float64(k))
-	clip := of.Constants().Lipschitz / math.Sqrt2 // the largest weight
+	clip := of.Constants().Lipschitz / math.Sqrt2 // the largest weight of a record
 	clip *= math.Max(rise, 1-rise)
 	if u, ok := c.Loss.(loss.Units); ok && u.Summed() {
 		clip *= float64(u.Rows())

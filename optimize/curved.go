@@ -7,25 +7,28 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Candidate is a released point with unit vectors along which the curvature of the objective is
-// released. The vectors must be public, such as directions from one released point to another.
+// Candidate is a released point W, with the unit vectors along which the curvature of the objective at
+// W is released. The vectors must be public, for example directions from one released point to another.
 type Candidate struct {
 	W     []float64
 	Along [][]float64
 }
 
-// doubted is the number of standard deviations of noise by which a curvature must be below zero to
-// exclude a point.
+// doubted is the number of standard deviations of noise by which a released curvature must be below
+// zero to exclude a candidate.
 const doubted = 4
 
-// ChooseCurved returns the index of a candidate at which the objective has a small gradient and no
-// curvature far below zero along the given directions. It also returns the released curvature of each
-// candidate. It charges the records of the cohort at most mu^2: half for curvatures, half for a
-// selection by gradient norm. The selection is among the candidates whose least curvature is at least
-// -max(gap/2, 4 sigma) (see Selected for its accuracy). If no candidate is above that limit,
-// ChooseCurved returns the candidate whose least curvature is greatest.
+// ChooseCurved chooses, of several released points, one with a small gradient and no strongly
+// negative curvature of the objective. It releases the curvature along each candidate's directions.
+// Then the exponential mechanism draws, with a preference for small gradient norms, from the
+// candidates whose least curvature is at least -max(gap/2, 4 sigma), where sigma is the noise of a
+// released curvature. (See [Selected] for the accuracy of the draw.) If no candidate satisfies this
+// limit, ChooseCurved returns the candidate whose least curvature is greatest.
 //
-// A selection by gradient norm alone would choose the saddle at which a run started, since the gradient
+// The records of the cohort held are charged at most mu^2: half for the curvatures and half for the
+// draw. ChooseCurved returns the candidate's index and the released curvature of each candidate.
+//
+// A choice by gradient norm alone would choose the saddle at which a run started, since the gradient
 // is exactly zero there.
 func ChooseCurved(ctx context.Context, o Oracle, p Problem, held query.Cohort, mu, gap float64, points []Candidate) (k int, known []Curved, err error) {
 	asked := 0
@@ -80,8 +83,8 @@ func ChooseCurved(ctx context.Context, o Oracle, p Problem, held query.Cohort, m
 	return sound[k], known, nil
 }
 
-// regularizerAlong returns v' H v for the Hessian H of the regularizer at w, by a central difference of
-// gradients.
+// regularizerAlong returns the regularizer's curvature v' H v at w along the vector v. It computes
+// the product with the Hessian H by a central difference of the regularizer's gradients.
 func (p Problem) regularizerAlong(w, v []float64) (along float64) {
 	if p.Regularizer == nil {
 		return 0
@@ -100,10 +103,10 @@ func (p Problem) regularizerAlong(w, v []float64) (along float64) {
 	return along
 }
 
-// TowardsEachOther adds to each candidate the direction towards the candidate hub, such as a run's
-// result. To hub itself it adds the direction towards the candidate farthest from it, which is the way
-// that the run came. A point that noise moved away from its place on a path has moved most along that
-// direction.
+// TowardsEachOther adds a direction to each candidate: the direction to the candidate with index hub,
+// such as the result of a run. The hub itself gets the direction to the candidate farthest from it. A
+// run that left a saddle moved mostly along these directions, so negative curvature at the saddle is
+// likely to be seen along them.
 func TowardsEachOther(points []Candidate, hub int) {
 	centre, most := points[hub].W, 0.
 	var farthest []float64
@@ -122,14 +125,14 @@ func TowardsEachOther(points []Candidate, hub int) {
 	}
 }
 
-// Apart returns ||a - b||.
+// Apart returns the distance ||a - b||.
 func Apart(a, b []float64) float64 {
 	step := append([]float64(nil), a...)
 	Descend(step, b, 1)
 	return Norm(step)
 }
 
-// Towards returns the unit vector from one point to another; nil where they are the same.
+// Towards returns the unit vector from one point to another, or nil if the points are equal.
 func Towards(from, to []float64) []float64 {
 	v := append([]float64(nil), to...)
 	Descend(v, from, 1)

@@ -11,11 +11,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// TestChooseCurved: of a point where the gradient is least and the curvature below zero
-// and one that is near a minimum the latter is chosen, by its curvature, though its
-// gradient is the larger; what was released is the truth up to its noise; all of it is
-// charged to the held-out records alone, and at most mu^2. Of points that are all
-// saddles the least curved is returned, and nothing more is asked.
+// TestChooseCurved: one candidate has the smallest gradient but negative curvature; another is near a
+// minimum and has a larger gradient. The second must be chosen by its curvature. The released
+// curvatures must be the true ones up to their noise. The held-out records alone must be charged, at
+// most mu^2. If all candidates are saddles, the one with the greatest curvature must be returned
+// without a further query.
 func TestChooseCurved(t *testing.T) {
 	l, err := loss.Welsch(.5)
 	if err != nil {
@@ -38,7 +38,8 @@ func TestChooseCurved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Every record's loss is Welsch's at w: concave far out, and flat farther yet.
+	// Every record's loss is Welsch's loss at w: concave at some distance from 0, and almost flat
+	// farther away.
 	points := []optimize.Candidate{{W: []float64{1.2}}, {W: []float64{.1}}, {W: []float64{.7}}}
 	slope, bend := make([]float64, 3), make([]float64, 3)
 	l.Slopes(slope, []float64{1.2, .1, .7}, make([]float64, 3))
@@ -56,7 +57,7 @@ func TestChooseCurved(t *testing.T) {
 		t.Errorf("point %d is chosen: want 1, where the curvature is above zero", k)
 	}
 	for i, c := range known {
-		// Beyond 6 deviations with probability below 1e-8.
+		// The limit of 6 standard deviations is exceeded with probability below 1e-8.
 		if !(math.Abs(c.Curvature-bend[i]) <= 6*c.Sigma) || !(c.Sigma > 0 && c.Sigma < .1) {
 			t.Errorf("point %d: curvature %v with noise %v: want %v", i, c.Curvature, c.Sigma, bend[i])
 		}

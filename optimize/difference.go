@@ -6,8 +6,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// DifferenceBall selects the ball to which gradient differences of records are clipped. The zero
-// DifferenceBall is the ball centred on the curvature interval.
+// DifferenceBall selects the ball to which each record's gradient difference between two points is
+// clipped. The zero DifferenceBall selects the smallest ball that contains every difference which the
+// bounds on a record's Hessian eigenvalues allow; its centre is the midpoint of these bounds times w
+// - w'.
 type DifferenceBall struct {
 	// Fraction c in (0, 1] selects the ball of radius c max(|l|, L1) ||w - w'|| around zero instead. c
 	// = 1 is the bound of the textbook. With c below 1 differences may be clipped, which adds bias and
@@ -31,7 +33,8 @@ func (b DifferenceBall) String() string {
 	return fmt.Sprintf("%g of the smoothness bound around zero", b.Fraction)
 }
 
-// Slope returns the radius of the ball for points at distance 1.
+// Slope returns the ratio of the ball's radius to the distance of the two points: the radius for two
+// points at distance 1.
 func (b DifferenceBall) Slope(p Problem) float64 {
 	if b.Fraction > 0 {
 		return b.Fraction * p.DataSmoothness()
@@ -40,9 +43,10 @@ func (b DifferenceBall) Slope(p Problem) float64 {
 	return (hi - lo) / 2
 }
 
-// Difference returns the term for the records' gradient differences between w and prev. Differences are
-// clipped to the ball, or to the ball of radius 2 L0 around zero if that is smaller: the difference of
-// two clipped gradients is never longer than 2 L0.
+// Difference returns the query term that sums, over the records of the cohort c, the gradient at w
+// minus the gradient at prev. Each record's difference is clipped to the ball b, or to the ball of
+// radius 2 L0 around zero if that ball is smaller: the difference of two gradients clipped at norm L0
+// is never longer than 2 L0.
 func (b DifferenceBall) Difference(p Problem, c query.Cohort, w, prev []float64) query.Term {
 	if b.Fraction == 0 {
 		lo, hi := p.Curvature()
@@ -54,12 +58,13 @@ func (b DifferenceBall) Difference(p Problem, c query.Cohort, w, prev []float64)
 	return query.DifferenceWithin(c, w, prev, min(b.Slope(p)*t.Distance(), 2*p.Constants.Lipschitz))
 }
 
-// Mix gives the gradient the weight K and the difference the weight 1-K. It leaves out a term whose
-// weight or radius is at most 2^-100.
+// Mix returns the terms of a query that releases K times the gradient term plus 1-K times the
+// difference term. It omits a term whose weight is at most 2^-100, and a difference whose ball has at
+// most this radius.
 func Mix(gradient, difference query.Term, K float64) []query.Term {
 	var terms []query.Term
-	// Queries reject weights and radii below 2^-200. A term far above that limit is already negligible
-	// beside the other.
+	// Queries reject weights and radii below 2^-200. A term far above this limit is already negligible
+	// compared with the other.
 	const least = 0x1p-100
 	if K > least {
 		terms = append(terms, gradient.Weighted(K))

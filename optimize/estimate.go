@@ -6,35 +6,60 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Answer is a release as a run returns it to an algorithm. An algorithm may read and change Mean;
-// estimates are made from the run's own copy.
+// Answer is a noisy answer as a run returns it to an algorithm. The algorithm may read and change
+// Mean: the run keeps a copy of its own, from which it computes gradient estimates.
 type Answer struct {
 	query.Release
 	own *given
 }
 
-// given is the run's own copy of an answer.
+// given is the run's own copy of a noisy answer. gradients is the sum of the weights of the gradients
+// that were added up in the answer (see gradientsOf). used means that an estimate already contains
+// the answer.
 type given struct {
-	mean  []float64
-	sigma float64
-	used  bool
+	mean      []float64
+	sigma     float64
+	gradients float64
+	used      bool
 }
 
-func newAnswer(a query.Release) Answer {
-	return Answer{Release: a, own: &given{mean: append([]float64(nil), a.Mean...), sigma: a.Sigma}}
+func newAnswer(a query.Release, gradients float64) Answer {
+	return Answer{Release: a, own: &given{mean: append([]float64(nil), a.Mean...), sigma: a.Sigma, gradients: gradients}}
 }
 
-// Estimate is an estimate of the gradient. Only a run can make one, from answers and earlier estimates,
-// so the run knows the noise of each. Every mixture of answers is therefore in the law that the run
-// records.
+// gradientsOf returns how many gradients a query with these terms adds up: the sum of the weights of
+// its gradient terms. A difference of gradients counts 0, since it only moves a gradient from one
+// point to another. If a term is neither a gradient nor a difference, the number is not known and
+// gradientsOf returns NaN.
+func gradientsOf(terms []query.Term) float64 {
+	sum := 0.
+	for _, t := range terms {
+		switch t.Kind() {
+		case query.Gradient, query.MetricGradient:
+			sum += t.Weight()
+		case query.Difference:
+		default:
+			return math.NaN()
+		}
+	}
+	return sum
+}
+
+// Estimate is an estimate of the gradient. Only a run can make one, as a weighted sum of noisy
+// answers and earlier estimates. The run therefore knows the noise of each estimate, and can record
+// in the run's law how each step's estimate was made.
 type Estimate struct {
 	g []float64
-	// The estimate is keep times the estimate of step from (counted from 1), plus answers whose noise
-	// has standard deviation noise in each coordinate. from is 0 if no earlier estimate is part of it.
+	// The estimate is keep times the estimate that step number from used, plus noisy answers whose
+	// noise has standard deviation noise per coordinate. Steps are counted from 1; from is 0 if no
+	// earlier estimate is part of this one.
 	noise, keep float64
 	from        int
-	// used is the last step that used the estimate, 0 for none. kept reports that another estimate was
-	// made of this one before any step used it.
+	// gradients is the number of gradients that the estimate adds up: 1 for an average, and nearly
+	// 1/(1-beta) after many steps of heavy-ball momentum beta. It is NaN if it is not known.
+	gradients float64
+	// used is the last step that used the estimate; 0 for none. kept means that another estimate was
+	// made from this one before any step used it.
 	used int
 	kept bool
 }
@@ -42,14 +67,17 @@ type Estimate struct {
 // Vector returns a copy of the estimate's coordinates.
 func (e *Estimate) Vector() []float64 { return append([]float64(nil), e.g...) }
 
-// Estimate returns the estimate that consists of one answer.
+// Estimate returns the gradient estimate that is the answer a itself.
 func (r *Run) Estimate(a Answer) *Estimate { return r.Mix(nil, 0, a, 1) }
 
-// Mix returns the estimate keep*e + share*answer. The zero Answer adds nothing.
+// Mix returns the estimate keep*e + share*a. The zero Answer adds nothing. keep and share need not
+// add up to 1: the run counts the gradients that an estimate adds up, and multiplies the
+// regularizer's gradient by this number. Heavy-ball momentum, which is Mix(m, beta, a, 1), therefore
+// converges to the minimum of the regularized objective.
 //
-// An answer may enter one estimate only. An estimate that no step has used may enter one other estimate
-// only. If either enters two, the noises of the two are correlated; the law cannot express that, and
-// the run then states no noise.
+// An answer may be used in one estimate only. An estimate that no step has used may be used in one
+// other estimate only. Otherwise two estimates would share noise. The run's law cannot express this
+// correlation, so the run would then state no noise for its result.
 func (r *Run) Mix(e *Estimate, keep float64, a Answer, share float64) *Estimate {
 	next := &Estimate{g: make([]float64, len(r.at))}
 	if a.own != nil {
@@ -59,6 +87,7 @@ func (r *Run) Mix(e *Estimate, keep float64, a Answer, share float64) *Estimate 
 			next.g[j] = float64(share * a.own.mean[j])
 		}
 		next.noise = math.Abs(share) * a.own.sigma
+		next.gradients = share * a.own.gradients
 	}
 	if e == nil {
 		return next
@@ -66,6 +95,7 @@ func (r *Run) Mix(e *Estimate, keep float64, a Answer, share float64) *Estimate 
 	for j, v := range e.g {
 		next.g[j] += float64(keep * v)
 	}
+	next.gradients += keep * e.gradients
 	if next.keep, next.from = keep, e.used; e.used == 0 {
 		r.unstated = r.unstated || e.kept
 		e.kept = true
@@ -75,9 +105,9 @@ func (r *Run) Mix(e *Estimate, keep float64, a Answer, share float64) *Estimate 
 	return next
 }
 
-// mixed returns how the estimate of the coming step was made, in the terms of the law's columns: keep
-// times the estimate used back steps earlier, plus an answer whose noise has standard deviation noise
-// in each coordinate.
+// mixed describes how the estimate e of the next step was made, as [Realised] records it: keep times
+// the estimate that was used back steps earlier, plus an answer whose noise has standard deviation
+// noise per coordinate.
 func (r *Run) mixed(e *Estimate) (keep float64, back int, noise float64) {
 	step := r.out.seen + 1
 	if e.used > 0 { // a second step on the same estimate
@@ -89,8 +119,19 @@ func (r *Run) mixed(e *Estimate) (keep float64, back int, noise float64) {
 	return e.keep, back, e.noise
 }
 
-// shaken returns the estimate's coordinates plus the public random numbers of its use, and the standard
-// deviation of a coordinate's noise including these numbers.
+// weight returns the factor by which the regularizer's gradient is multiplied before it is added to
+// the estimate. The factor is the number of gradients that the estimate adds up, or 1 if this number
+// is not known or is 1 up to rounding.
+func (e *Estimate) weight() float64 {
+	if math.IsNaN(e.gradients) || math.Abs(e.gradients-1) < 1e-9 {
+		return 1
+	}
+	return e.gradients
+}
+
+// shaken returns the estimate's coordinates plus the public random numbers in u.Coins, each
+// multiplied by u.Deviation. It also returns the standard deviation of a coordinate's noise with
+// these numbers included; the argument noise is the deviation without them.
 func (e *Estimate) shaken(u Use, noise float64) ([]float64, float64) {
 	if u.Coins == nil {
 		return e.g, noise

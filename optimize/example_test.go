@@ -8,8 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// The relation of the budget is the problem's: under replace-one a record takes
-// another's place, which moves a sum by up to twice the clip norm.
+// The neighbouring relation of the problem is the budget's. Under replace-one a record replaces
+// another, which changes a sum by up to twice the clip norm.
 func ExampleNewProblem() {
 	budget, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
 	if err != nil {

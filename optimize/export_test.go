@@ -1,8 +1,9 @@
 package optimize
 
-// What tests outside the package look at.
+// The functions below give tests outside the package access to unexported functions.
 
-// DrawSizes draws cohorts of the given sizes and says what is left.
+// DrawSizes draws cohorts of the given sizes. It returns the drawn sizes and the number of records
+// left.
 func DrawSizes(o Oracle, p Problem, sizes ...float64) (drawn []float64, left float64, err error) {
 	d := newDealer(o, p)
 	for _, size := range sizes {
@@ -15,7 +16,7 @@ func DrawSizes(o Oracle, p Problem, sizes ...float64) (drawn []float64, left flo
 	return drawn, d.left, nil
 }
 
-// Weights are those of iterates of the given importance.
+// Weights returns the weights of iterates with the given importance in the result of the output rule.
 func Weights(rule Output, onePass bool, importance ...float64) []float64 {
 	c, err := newChoice(rule, len(importance), onePass, Problem{}.PublicCoins(0, 0))
 	if err != nil {

@@ -5,14 +5,14 @@ import (
 	"math"
 )
 
-// KL is public knowledge of how fast a loss rises away from its minimum: the Kurdyka-Lojasiewicz (KL)
-// condition as Menart et al. 2024 write it,
+// KL is public knowledge of how fast the objective F rises away from its minimum: the
+// Kurdyka-Lojasiewicz (KL) condition in the form of Menart et al. 2024,
 //
 //	F(w) - min F <= (Gamma ||grad F(w)||)^Kappa   at every point that a run visits.
 //
 // Kappa 2 is the Polyak-Lojasiewicz condition. Strong convexity with modulus m implies it with Gamma =
-// 1/sqrt(2m). Kappa 1 means a sharp minimum. The zero KL means that nothing is known. Accuracy depends
-// on the condition; privacy does not.
+// 1/sqrt(2m). Kappa 1 means a sharp minimum. The zero KL means that nothing is known. A wrong condition
+// costs accuracy, not privacy.
 type KL struct {
 	// Kappa is kappa in F(w) - min F <= (gamma ||grad F(w)||)^kappa, at least 1. Zero, together with
 	// gamma 0, means the problem's own values, else the values that strong convexity implies, else the
@@ -23,7 +23,7 @@ type KL struct {
 	Gamma float64 `yaml:"gamma"`
 }
 
-// Known reports whether k is other than the zero KL.
+// Known reports whether k states a condition: whether it is not the zero KL.
 func (k KL) Known() bool { return k != KL{} }
 
 // Validate returns an error unless both fields are zero, or kappa is in [1, 10] and gamma is finite and
@@ -40,12 +40,14 @@ func (k KL) Validate() error {
 	return nil
 }
 
-// mostKappa is the largest kappa accepted. At kappa 10 half the gradient norm means about a thousandth
-// of the excess, which no useful loss has.
+// mostKappa is the largest exponent kappa that is accepted. With kappa 10, halving the gradient norm
+// would divide the excess loss by about a thousand, which holds for no useful loss.
 const mostKappa = 10
 
-// Excess returns the largest F(w) - min F at a point whose gradient has the given norm.
+// Excess returns the largest excess loss F(w) - min F that the condition allows at a point w with the
+// given gradient norm.
 func (k KL) Excess(gradient float64) float64 { return math.Pow(k.Gamma*gradient, k.Kappa) }
 
-// Gradient returns the least gradient norm at a point where F(w) - min F equals excess.
+// Gradient returns the smallest gradient norm that the condition allows at a point w with the given
+// excess loss F(w) - min F.
 func (k KL) Gradient(excess float64) float64 { return math.Pow(excess, 1/k.Kappa) / k.Gamma }

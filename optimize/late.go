@@ -6,23 +6,25 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// late sums the estimates of the first quarter and of the last quarter of the steps.
+// late sums the gradient estimates of the first and of the last quarter of a run's steps. From the
+// two sums the result states whether the gradients at the end still differ from noise.
 type late struct {
 	first, last quarter
-	// gradient and noise are the norm of the mean estimate of the first k steps and the norm of its
-	// noise, for the k at which their ratio was largest.
+	// gradient is the norm of the mean estimate of the first k steps, and noise the norm of its noise,
+	// for the k (a power of 2) at which gradient/noise was largest.
 	gradient, noise float64
 }
 
-// quarter is the sum of the estimates of some steps.
+// quarter is the sum of the gradient estimates of some steps, with the variance of its noise.
 type quarter struct {
 	sum      []float64
 	steps    int
 	variance float64 // of a coordinate of the sum
 }
 
-// visit adds the estimate of the step just made. g includes the regularizer's gradient, keep is the
-// share of the previous estimate in it, and variance is the variance of a coordinate's noise.
+// visit adds the gradient estimate g of the run's last step. g includes the regularizer's gradient,
+// keep is the share of the previous step's estimate in g, and variance is the noise variance of a
+// coordinate of g.
 func (l *late) visit(r *Run, g []float64, keep, variance float64) {
 	if 4*(r.out.seen-1) < r.plan.summary.Steps {
 		l.first.add(g, variance, keep)
@@ -45,8 +47,8 @@ func (q *quarter) add(g []float64, variance, keep float64) {
 	for j, v := range g {
 		q.sum[j] += v
 	}
-	// An estimate that keeps part of the one before shares its noise. Standard deviations are then
-	// added, which is an upper bound.
+	// An estimate that contains the previous estimate shares its noise. The standard deviations are
+	// then added, which is an upper bound.
 	if keep == 0 {
 		q.variance += variance
 	} else {
@@ -54,7 +56,8 @@ func (q *quarter) add(g []float64, variance, keep float64) {
 	}
 }
 
-// mean returns the norm of the mean estimate and the norm of the noise in it (root mean square).
+// mean returns the norm of the mean of the quarter's estimates and the root mean square norm of the
+// noise in this mean.
 func (q *quarter) mean() (gradient, noise float64) {
 	if q.steps == 0 {
 		return 0, 0

@@ -10,9 +10,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// TestLateGradientsTellWhetherARunArrived: on a quadratic many steps end in noise, and few
-// short ones on the way; where the budget is small beside the table noise is all there is.
-// The noise that is told is that of the mean of a quarter of the steps.
+// TestLateGradientsTellWhetherARunArrived: on a quadratic, a run of many steps must be reported as
+// arrived, where more steps only add noise, and a run of few short steps as not arrived. With a very
+// small budget the report must be that all is noise. The stated noise must be the noise of the mean
+// over a quarter of the steps.
 func TestLateGradientsTellWhetherARunArrived(t *testing.T) {
 	p := optimizetest.Wide(20, .2)
 	for name, c := range map[string]struct {
@@ -41,7 +42,8 @@ func TestLateGradientsTellWhetherARunArrived(t *testing.T) {
 			if want := (c.gd.Steps + 3) / 4; late.Steps != c.gd.Steps/4 && late.Steps != want {
 				t.Errorf("%s: %d late steps of %d", name, late.Steps, c.gd.Steps)
 			}
-			// With equal charges the noise of k steps is 1/sqrt(k) of one's.
+			// With equal charges the noise in the mean of k steps is 1/sqrt(k) times the noise of one
+			// step.
 			if k := float64(late.Steps) * math.Pow(late.Noise/late.FirstNoise, 2); math.Abs(k-math.Round(k)) > 1e-3*k || math.Exp2(math.Round(math.Log2(k))) != math.Round(k) {
 				t.Errorf("%s: the first noise is of %v steps: must be a power of two: %+v", name, k, late)
 			}

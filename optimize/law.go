@@ -2,61 +2,67 @@ package optimize
 
 import "math"
 
-// Law states how the releases of a plan become steps and a result. Loops choose their gains by it, and
-// forecasts follow it. A run records its law as it was run (Realised); certificates store that record
-// and reports read it.
+// Law states how the releases (noisy answers) of a plan become steps and a result. Loops compute
+// their averaging weights K from it, and forecasts simulate it. A run records the law that it
+// actually followed ([Realised]); certificates store this record and reports read it.
 //
 // Step t, counted from 0, uses the estimate
 //
 //	g_t = (1-K_t) g_{t-Back(t)} + release t,   w_{t+1} = Proj(y_t - eta g_t)
 //	y_t = Proj(w_t + Momentum(t) (w_t - w_{t-1}))
 //
-// at y_t. Without momentum y_t is w_t. The result is a weighted average of y_0, ..., y_{T-1}, w_T.
+// of the gradient at y_t, where release t is made. Without momentum y_t is w_t. The result is a
+// weighted average of y_0, ..., y_{T-1} and w_T, where T is the number of steps.
 type Law struct {
-	// StepSize is eta.
+	// StepSize is the size eta of all steps.
 	StepSize float64
 	// StepSizes, if not nil, gives each step its own size in place of StepSize.
 	StepSizes []float64
-	// OnePass means three things: each release uses fresh records, so that it estimates the gradient of
-	// their distribution; the tail average is over the points that steps reach; and steps that
-	// overshoot are shortened.
+	// OnePass means three things: each release uses records that no earlier release used, so that it
+	// estimates the gradient of the expected loss over the records' distribution; the tail average is
+	// over the points that steps lead to, not over those at which answers are released; and steps
+	// that overshoot are shortened.
 	OnePass bool
-	// Guarded says that steps which overshoot are shortened, down to 1/L1 (see Pace). A rule whose
-	// steps are longer than 1/L1, the longest step that is stable on every table, must set it.
-	// Estimates then correct the previous estimate only.
+	// Guarded means that steps that overshoot are shortened, down to size 1/L1 (see [Pace]). A rule
+	// that chooses steps longer than 1/L1, the longest step that is stable on every table, must set
+	// Guarded. An estimate may then contain no earlier estimate but the previous step's.
 	Guarded bool
-	// Importance is the weight of each iterate in an average, one number a step; usually the charges.
+	// Importance is the weight of each step's iterate in an average; usually the step's charge.
 	Importance []float64
-	// Slope is the radius of the ball to which differences of points at distance 1 are clipped.
-	// MostRadius is the largest radius of a ball. Both are 0 if no differences are released.
+	// A difference of gradients at two points is clipped to a ball. Slope is the radius of this ball
+	// if the points have distance 1, and MostRadius is the largest radius at any distance. Both are 0
+	// if no differences are released.
 	Slope, MostRadius float64
-	// Back returns how many steps ago the estimate was used that step t corrects; nil means 1. The ball
-	// of a difference over Back(t) steps has a radius for the length of that many steps.
+	// Back returns how many steps earlier the estimate that step t corrects was used; nil means 1. The
+	// ball of a difference over Back(t) steps has a radius for the length of all these steps.
 	Back func(t int) int
 	// Momentum returns the factor by which step t repeats the last move before the release. It is 0 at
-	// t = 0, which no move precedes. nil means no momentum.
+	// t = 0, since there is no earlier move. nil means no momentum.
 	Momentum func(t int) float64
-	// Metric is the preconditioner in which answers are released and steps are made; nil for none. For
-	// an eigenvector of the data's Hessian it returns the squared length of the vector in that metric.
-	// The metric is assumed to have the eigenvectors of the Hessian.
+	// Metric describes the preconditioner of the run; nil means none. It maps an eigenvalue of the
+	// data's Hessian to the squared length that the preconditioner gives to a unit eigenvector with
+	// this eigenvalue. The preconditioner is assumed to have the same eigenvectors as the Hessian.
 	Metric func(eigenvalue float64) float64
-	// Answer returns the gain K of step t and the fresh variance in a coordinate of the estimate.
-	// Differences are clipped to the given radius, and last is the variance of the error in the
-	// estimate that step t corrects.
+	// Answer describes the release of step t. It returns the weight K of the new gradient in the
+	// step's estimate and the variance of the release per coordinate. radius is the radius of the
+	// ball to which differences are clipped, and last is the error variance of the estimate that step
+	// t continues.
 	Answer func(t int, radius, last float64) (K float64, fresh Variance)
 
 	weights []float64
 }
 
-// Variance is the variance of a coordinate of an answer around the exact value. Noise is the variance
-// of the privacy noise; Sampling is an upper bound on the variance due to which records were drawn.
+// Variance is the variance of a noisy answer about the exact value, per coordinate. Noise is the
+// variance of the privacy noise. Sampling is an upper bound on the variance that comes from the
+// random choice of records.
 type Variance struct{ Noise, Sampling float64 }
 
-// Total returns the sum of both.
+// Total returns Noise + Sampling.
 func (v Variance) Total() float64 { return v.Noise + v.Sampling }
 
-// Weights returns the weights of y_0, ..., y_{T-1}, w_T in the result. The weights of the rule Smallest
-// are not known beforehand; Weights returns the weights of Last for it.
+// Weights returns the weights in the result of y_0, ..., y_{T-1}, w_T: the points at which the T
+// answers are released, and the last iterate. The output rule Smallest determines its weights only in
+// the run, so for it Weights returns the weights of the rule Last.
 func (l Law) Weights() []float64 { return l.weights }
 
 // Eta returns the size of step t.
@@ -67,15 +73,20 @@ func (l Law) Eta(t int) float64 {
 	return l.StepSize
 }
 
-// Radius returns the radius of the ball for points at the given distance.
+// Radius returns the radius of the ball to which a difference of gradients is clipped, for two points
+// at the given distance.
 func (l Law) Radius(distance float64) float64 { return min(l.Slope*distance, l.MostRadius) }
 
-// Gain returns the K that minimises (1-K)^2 P + (K s_a + (1-K) s_d)^2/m, the variance of the next
-// estimate. P is the variance of the last estimate, s_a the sensitivity of a gradient, s_d the
-// sensitivity of a difference, and m the charge of the step. K is the gain of a scalar Kalman filter.
+// Gain returns the weight K in [0, 1] of a new gradient that minimises the variance of the next
+// estimate,
+//
+//	(1-K)^2 P + (K s_a + (1-K) s_d)^2/m.
+//
+// P is the variance of the last estimate, s_a the sensitivity of a gradient, s_d the sensitivity of a
+// difference of gradients, and m the charge of the step. K is the gain of a scalar Kalman filter.
 func Gain(P, sa, sd, m float64) float64 {
 	k := (P - sd*(sa-sd)/m) / (P + (sa-sd)*(sa-sd)/m)
-	if math.IsNaN(k) { // P = 0 and s_a = s_d: any gain serves
+	if math.IsNaN(k) { // P = 0 and s_a = s_d: every gain has the same variance
 		return 0
 	}
 	return min(max(k, 0), 1)

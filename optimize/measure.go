@@ -7,15 +7,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Measure releases the quality of a released point: the mean loss and the norm of the gradient there.
-// Each release is a single number with the noise of a single coordinate, so a few percent of a budget
-// are enough for a precise figure.
+// Measure releases two numbers about a released point: the mean loss and the norm of the mean
+// gradient. A single number needs far less noise than a vector of d coordinates, so that a few
+// percent of a budget are enough for precise numbers.
 type Measure struct {
-	// Charge is the charge of both answers together.
+	// Charge is the charge of both releases together.
 	Charge float64
 }
 
-// Ask releases both numbers at w, over all records.
+// Ask releases the mean loss and the gradient norm at w over all records.
 func (m Measure) Ask(ctx context.Context, o Oracle, p Problem, w []float64) (Measured, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return Measured{}, err

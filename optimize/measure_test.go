@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// TestMeasure: without noise the released quality is the objective and its
-// gradient's norm; with it, two questions at half of the charge each.
+// TestMeasure: without noise the released numbers must be the objective and its gradient's norm. With
+// noise there must be two queries at half of the charge each.
 func TestMeasure(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
 		w := make([]float64, p.Public.Dim())
@@ -44,7 +44,7 @@ func TestMeasure(t *testing.T) {
 		if got := o.Charged(); !(got <= charge && got > charge*(1-1e-8)) || len(o.Asked) != 2 {
 			t.Errorf("%s: charged %v in %d questions: want %v", p.Name, got, len(o.Asked), charge)
 		}
-		// The norm of a point with none may be released as negative.
+		// Where the true norm is 0, the released norm may be negative; the result must not be.
 		for seed := range uint64(20) {
 			o := optimizetest.New(p.Config(budget(t), 1, seed))
 			if m, err := (optimize.Measure{Charge: charge}).Ask(context.Background(), o, o.Problem(p.Public), p.Minimiser); err != nil || m.GradientNorm < 0 {

@@ -2,8 +2,8 @@ package optimize
 
 import "fmt"
 
-// NameOf returns the name of value i of a small enumeration. For a value without a name it returns
-// field(i).
+// NameOf returns names[i], the name of value i of an enumeration. For a value without a name it
+// returns the field's name with the number, as in "output(7)".
 func NameOf(names []string, field string, i uint8) string {
 	if int(i) < len(names) {
 		return names[i]
@@ -11,8 +11,8 @@ func NameOf(names []string, field string, i uint8) string {
 	return fmt.Sprintf("%s(%d)", field, i)
 }
 
-// ParseName returns the value with the name s. An empty s that is no value's name is value 0. Any other
-// unknown name is an error that lists the names.
+// ParseName returns the index of s in names. If s is empty and is not in names, it returns 0. For any
+// other unknown name it returns an error that lists the names; field says in it what was to be named.
 func ParseName(names []string, field, s string) (int, error) {
 	var list []string
 	for i, name := range names {

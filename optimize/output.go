@@ -3,6 +3,8 @@ package optimize
 import (
 	"fmt"
 	"math"
+
+	"github.com/stillpoint-dp/stillpoint/inference"
 )
 
 // Output is a rule that chooses the result from the iterates of a run. All rules are post-processing of
@@ -13,14 +15,14 @@ const (
 	// RuleOutput means the algorithm's own rule.
 	RuleOutput Output = iota
 	// TailAverage is the average of the iterates of the second half of the run. The weight of an
-	// iterate is the charge of the answer released there.
+	// iterate is the charge of the answer released at it.
 	TailAverage
 	// Last is the last iterate.
 	Last
 	// Smallest is the iterate at which the norm of the released gradient estimate was smallest.
 	Smallest
 	// Random is an iterate drawn uniformly with public random bits (Problem.Seed) when the plan is
-	// made. Theorems on stationary points are about this iterate.
+	// made. Theorems on stationary points usually hold for this iterate.
 	Random
 	// Average is the average of all iterates, with weights as in TailAverage.
 	Average
@@ -34,27 +36,28 @@ var outputNames = [...]string{"", "tail-average", "last", "smallest", "random", 
 // This line does not compile unless every rule has a name.
 var _ = [1]struct{}{}[len(outputNames)-int(outputs)]
 
-// missing is the panic message of a switch over rules for a rule that has no case. There is no default
-// rule.
+// missing returns the panic message of a switch over output rules that has no case for o. Such
+// switches list every rule and panic for any other value.
 func (o Output) missing() string {
 	return fmt.Sprintf("optimize: output = %v: is in no case of a switch over rules", o)
 }
 
 func (o Output) String() string { return NameOf(outputNames[:], "output", uint8(o)) }
 
-// ParseOutput returns the rule of a name; the empty name is RuleOutput. An unknown name is an error.
+// ParseOutput returns the output rule with the given name; the empty name is RuleOutput, the
+// algorithm's own rule. An unknown name is an error.
 func ParseOutput(s string) (Output, error) {
 	i, err := ParseName(outputNames[:], "output", s)
 	return Output(i), err
 }
 
-// UnmarshalText sets the rule by its name, as ParseOutput reads it.
+// UnmarshalText sets o to the output rule with the given name (see ParseOutput).
 func (o *Output) UnmarshalText(text []byte) (err error) {
 	*o, err = ParseOutput(string(text))
 	return err
 }
 
-// Or returns o, or the given rule of the algorithm if o is RuleOutput.
+// Or returns the output rule o that a user set, or the algorithm's own rule if o is RuleOutput.
 func (o Output) Or(rule Output) Output {
 	if o == RuleOutput {
 		return rule
@@ -62,35 +65,41 @@ func (o Output) Or(rule Output) Output {
 	return o
 }
 
-// Result is a released point.
+// Result is the released point at the end of a run, with public facts about the run.
 type Result struct {
 	W []float64
 	// Steps is the number of steps made.
 	Steps int
-	// Output describes the rule that chose W.
+	// Output describes in words by which rule W was chosen.
 	Output string
-	// Complete is false if the run ended before its plan did.
+	// Complete is false if the run ended before the end of its plan.
 	Complete bool
 	// Law states how the releases became W.
 	Law Realised
-	// Late tells whether more steps would have helped. It is zero if the algorithm does not separate
-	// steps.
+	// Late compares the gradient estimates of the last steps with their noise, and so says whether
+	// more steps would have helped. It is zero if the algorithm does not count steps.
 	Late Late
-	// Foreseen is the gradient norm expected at W, given the rows' statistics and the gradients that
-	// the run released. It is 0 if these releases do not determine it.
+	// Foreseen is the gradient norm expected at W, computed from the rows' statistics and the gradients
+	// that the run released. It is 0 if these releases do not determine it.
 	Foreseen float64
-	// Curvature is the curvature at W as the run released it; nil if the run released none.
+	// Curvature is the curvature at W that the run released; nil if the run released none.
 	Curvature *Curved
+	// Inference has the confidence intervals of the coefficients; nil for plans without intervals.
+	Inference *inference.Fit
+	// Rows has the variation of the rows, computed from releases; nil if the run released no second
+	// moment.
+	Rows *Rows
 }
 
-// choice is an output rule for a fixed number of steps.
+// choice is an output rule for a run whose number of steps is known.
 type choice struct {
 	rule  Output
 	steps int
 	// pick is the iterate that Random returns, counted from 0.
 	pick int
-	// reached says that the average is over the points that steps reach, not over the points at which
-	// answers were released. In runs of few steps the last point reached is the best.
+	// reached means that the average is over the points to which steps lead, and not over the points
+	// at which answers were released. Of the former points only the last differs, and in runs of few
+	// steps it is the best.
 	reached bool
 }
 
@@ -115,9 +124,9 @@ func (c choice) describe() string {
 // averages reports whether iterate t, counted from 0, is part of the average.
 func (c choice) averages(t int) bool { return c.rule == Average || 2*(t+1) >= c.steps }
 
-// weights returns, given the charges, the weight in the result of each iterate at which an answer is
-// released, and of the point that the last step reaches. The weights of Smallest are not known
-// beforehand; weights returns the weights of Last for it.
+// weights returns the weight in the result of each point at which an answer is released, and of the
+// point to which the last step leads. charges has the charge of each answer. The rule Smallest
+// determines its weights only in the run, so for it weights returns the weights of the rule Last.
 func (c choice) weights(charges []float64) []float64 {
 	w := make([]float64, c.steps+1)
 	switch c.rule {
@@ -146,13 +155,13 @@ func (c choice) weights(charges []float64) []float64 {
 	return w
 }
 
-// begin returns a collector for the iterates of a run.
+// begin returns a new collector for the iterates of a run.
 func (c choice) begin() *collector {
 	return &collector{choice: c, smallest: math.Inf(1)}
 }
 
-// collector receives each iterate once, in order, with the charge of the answer released there and the
-// norm of the gradient estimate.
+// collector computes the result of a run by the output rule. It receives each iterate once, in order,
+// with the charge of the answer released at the iterate and the norm of the gradient estimate.
 type collector struct {
 	choice
 	seen     int
@@ -161,9 +170,10 @@ type collector struct {
 	kept     []float64
 	sum      []float64
 	weight   float64
-	// given holds the weights in the average of the iterates received so far.
+	// given has the weight, before normalisation, of each iterate received so far in the average.
 	given []float64
-	// ended is the output description of a run that ended early by rule, not by an error.
+	// ended describes the result of a run that the algorithm ended before its last step. It is empty
+	// for other runs.
 	ended string
 }
 
@@ -196,7 +206,8 @@ func (c *collector) visit(w []float64, charge, gradient float64) {
 	}
 }
 
-// look receives an iterate that has an estimate but was not followed by a step.
+// look receives an iterate at which the gradient was estimated but from which no step was made. The
+// rule Smallest may choose it.
 func (c *collector) look(w []float64, gradient float64) {
 	if c.rule == Smallest {
 		c.looked++
@@ -211,8 +222,8 @@ func (c *collector) compare(w []float64, gradient float64) {
 	}
 }
 
-// result applies the rule. It returns current, the iterate reached, if the run ended before the rule's
-// choice.
+// result applies the output rule. If the run ended before the first iterate that the rule could
+// choose, it returns the last iterate, current.
 func (c *collector) result(current []float64) Result {
 	r := Result{Steps: c.seen, Output: c.describe(), Complete: c.seen == c.steps}
 	switch {
@@ -229,7 +240,8 @@ func (c *collector) result(current []float64) Result {
 	return r
 }
 
-// weightsOf returns the weights of w_0, ..., w_t in the result. nil means that w_t is the result.
+// weightsOf returns the weights in the result of all iterates so far, w_0, ..., w_t. nil means that
+// the last iterate is the result.
 func (c *collector) weightsOf() []float64 {
 	if c.rule == Random && c.kept != nil {
 		w := make([]float64, c.seen+1)
@@ -249,8 +261,8 @@ func (c *collector) weightsOf() []float64 {
 	return w
 }
 
-// chosen returns the number of iterates among which the result was chosen by the estimates' norms; 0 if
-// the rule does not choose by estimates.
+// chosen returns the number of iterates among which the rule Smallest chose the result by the norms of
+// estimates; 0 for other rules.
 func (c *collector) chosen() int {
 	if c.rule != Smallest {
 		return 0

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestOutputSwitchesKnowEveryRule: a switch over output rules, in any package, has a case
-// for each, or a default that panics or returns an error. Fails for a rule that a switch
-// forgets, which would silently be another.
+// TestOutputSwitchesKnowEveryRule: each switch over output rules, in any package below optimize, must
+// have a case for each rule, or a default that panics or returns an error. The test fails if a switch
+// lacks a rule, which would then silently act as another.
 func TestOutputSwitchesKnowEveryRule(t *testing.T) {
 	rules := outputRules(t)
 	found := 0
@@ -50,7 +50,7 @@ func TestOutputSwitchesKnowEveryRule(t *testing.T) {
 	}
 }
 
-// outputRules lists the rules that output.go declares.
+// outputRules returns the names of the rules that output.go declares.
 func outputRules(t *testing.T) (list []string) {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), "output.go", nil, 0)
@@ -76,8 +76,8 @@ func outputRules(t *testing.T) (list []string) {
 	return list
 }
 
-// switched lists the rules that a switch has cases for, and says whether its default
-// panics or returns an error.
+// switched returns the rules for which a switch has cases, and whether its default panics or returns an
+// error.
 func switched(s *ast.SwitchStmt, rules []string, inside bool) (named []string, safe bool) {
 	for _, c := range s.Body.List {
 		clause := c.(*ast.CaseClause)
@@ -93,7 +93,7 @@ func switched(s *ast.SwitchStmt, rules []string, inside bool) (named []string, s
 	return named, safe
 }
 
-// ruleIn is the name in a case that may be a rule: optimize.Last, or Last in its package.
+// ruleIn returns the name in a case that may be a rule: optimize.Last, or Last inside package optimize.
 func ruleIn(e ast.Expr, inside bool) string {
 	switch e := e.(type) {
 	case *ast.SelectorExpr:
@@ -108,7 +108,7 @@ func ruleIn(e ast.Expr, inside bool) string {
 	return ""
 }
 
-// refuses says whether a clause panics or makes an error.
+// refuses reports whether a clause panics or makes an error.
 func refuses(c *ast.CaseClause) (yes bool) {
 	ast.Inspect(c, func(n ast.Node) bool {
 		call, ok := n.(*ast.CallExpr)

@@ -5,74 +5,78 @@ import (
 	"fmt"
 )
 
-// Algorithm is an algorithm with its settings. A setting that is zero follows the algorithm's rule.
+// Algorithm is an algorithm with its settings. A setting that is zero has the algorithm's default.
 type Algorithm interface {
-	// Plan makes the plan: it computes everything that does not depend on data. Composing a schedule of
-	// samples may take long; Plan stops when the context is done.
+	// Plan makes the plan for the problem p: it computes everything that does not depend on records.
+	// The calibration of a schedule of Poisson samples may take long; Plan returns an error when the
+	// context is done.
 	Plan(ctx context.Context, p Problem) (Plan, error)
 }
 
-// Plan is an algorithm for which everything that does not depend on data is computed.
+// Plan is an algorithm with everything computed that does not depend on records.
 type Plan interface {
 	// Summary describes the run that the plan will make. It is public.
 	Summary() Summary
 	// Needs lists the methods that the plan calls on its oracle.
 	Needs() Needs
-	// Properties returns the facts, other than forecasts, by which plans are chosen.
+	// Properties returns facts by which package choose orders plans, in addition to their forecasts.
 	Properties() Properties
 	// Run runs the plan. observe, if not nil, is called with released numbers after each step. On an
-	// error the result holds what the run had reached, which is as public as the result of a finished
-	// run.
+	// error, the result has the last iterate, which is as public as the result of a complete run.
 	Run(ctx context.Context, o Oracle, observe func(Step)) (Result, error)
 }
 
-// Properties are the facts, other than forecasts, by which plans are chosen.
+// Properties are facts by which package choose orders plans, in addition to their forecasts.
 type Properties struct {
-	// Averaged says that the result is an average of iterates.
+	// Averaged means that the result is an average of iterates.
 	Averaged bool
-	// OnePass says that each record takes part in one release at most.
+	// OnePass means that each record takes part in at most one release.
 	OnePass bool
-	// Sampled says that releases are computed on Poisson samples.
+	// Sampled means that releases are computed on Poisson samples.
 	Sampled bool
-	// EndsEarly says that the run may stop before its last step, with an iterate that it found.
+	// EndsEarly means that the run may stop before its last step and return an iterate that satisfies
+	// a condition.
 	EndsEarly bool
-	// Convex says that the guarantee holds for convex objectives only.
+	// Convex means that the plan is for convex objectives only.
 	Convex bool
-	// Unmoved says that the result is the start whatever is released: the plan averages the points at
-	// which it releases answers, and there is one such point, the start.
+	// Unmoved means that the result is the starting point whatever is released: the plan averages the
+	// points at which it releases answers, and the start is the only such point.
 	Unmoved bool
-	// Escapes says that the run leaves saddles with the help of Hessian-vector products.
+	// Escapes means that the run releases Hessian-vector products in order to leave saddle points.
 	Escapes bool
-	// Restarted says that the run restarts from its own results, on objectives that it regularizes.
+	// Restarted means that the run consists of several runs, each of which starts at the result of
+	// the one before, on objectives to which the algorithm adds a regularizer of its own.
 	Restarted bool
 }
 
-// Forecast is the accuracy expected of a plan: root mean squares over the random bits of the run, on
-// the quadratic that predictions assume (see package forecast). It is used only to choose between
-// plans.
+// Forecast is the expected accuracy of a plan's result. Its numbers are root mean squares over the
+// random bits of the run, on the quadratic objective that package forecast assumes. They are used
+// only to choose between plans.
 type Forecast struct {
 	// Gradient is the norm of the gradient of the mean loss over the records.
 	Gradient float64 `json:"gradient_norm"`
 	// Population is the norm of the gradient of the expected loss over the distribution from which the
-	// records were drawn. The records' gradients are assumed to have standard deviation L0.
+	// records were drawn. The gradients of records are assumed to deviate from their mean by L0 (root
+	// mean square norm).
 	Population float64 `json:"population_gradient_norm"`
 	// Excess is the mean loss minus its minimum.
 	Excess float64 `json:"excess_risk"`
 }
 
-// Step holds the facts of a step that may be shown: public or released numbers.
+// Step has the facts of a step that an observer may see. They are public or released numbers.
 type Step struct {
 	Number, Of int
 	// GradientNorm is the norm of the noisy gradient estimate that the step used. Noise is the root
-	// mean square of the norm of its noise, 0 if unknown.
+	// mean square norm of its noise; 0 if unknown.
 	GradientNorm, Noise float64
 	// Charged is the largest charge of any record so far in the run.
 	Charged float64
-	// W is the iterate reached, a released point. The caller must neither keep nor change it.
+	// W is the iterate after the step, a released point. The caller must neither keep nor change it.
 	W []float64
 }
 
-// Settled holds the common parts of all plans. A plan embeds it and adds its loop.
+// Settled is the part of a plan that all algorithms share. A plan embeds it and adds its own Run
+// method.
 type Settled struct {
 	problem    Problem
 	summary    Summary
@@ -82,11 +86,12 @@ type Settled struct {
 	choice     choice
 }
 
-// Draft is the input of Settle.
+// Draft has what an algorithm computed for its plan. Settle makes the common part of the plan from
+// it.
 type Draft struct {
 	Problem Problem
-	// Settle completes the summary: Clip and Output, unless given, are set from the problem and from
-	// Output below; Effective and Floor are set from the problem.
+	// Settle completes the summary: it sets Clip and Output, if they are zero, from the problem and
+	// from Output below, and it sets Effective and Floor from the problem.
 	Summary    Summary
 	Needs      Needs
 	Properties Properties
@@ -95,7 +100,8 @@ type Draft struct {
 	Output Output
 }
 
-// Settle makes the common part of a plan from a draft. An invalid output rule is an error.
+// Settle makes the common part of a plan from a draft. It returns an error if the draft's output rule
+// is invalid.
 func Settle(d Draft) (Settled, error) {
 	p := d.Problem
 	s := Settled{problem: p, summary: d.Summary, needs: d.Needs, properties: d.Properties, law: d.Law}
@@ -123,7 +129,7 @@ func Settle(d Draft) (Settled, error) {
 	return s, nil
 }
 
-// Problem returns the problem that the plan is for.
+// Problem returns the problem for which the plan was made.
 func (s *Settled) Problem() Problem { return s.problem }
 
 // Summary describes the plan.
@@ -132,19 +138,19 @@ func (s *Settled) Summary() Summary { return s.summary }
 // Needs lists the methods that the plan calls on its oracle.
 func (s *Settled) Needs() Needs { return s.needs }
 
-// Properties returns the facts, other than forecasts, by which plans are chosen.
+// Properties returns facts by which package choose orders plans, in addition to their forecasts.
 func (s *Settled) Properties() Properties { return s.properties }
 
-// Law returns the law by which releases become steps.
+// Law returns the plan's law, which states how releases become steps and a result.
 func (s *Settled) Law() Law { return s.law }
 
-// Expect sets the forecast in the summary.
+// Expect sets the plan's forecast in the summary.
 func (s *Settled) Expect(f Forecast) {
 	s.summary.Predicted, s.summary.Population, s.summary.Excess = f.Gradient, f.Population, f.Excess
 }
 
-// EndsEarly marks a plan whose run stops at the first iterate of some kind, so that the result may be
-// another than the output rule's. output describes that result.
+// EndsEarly marks a plan whose run may stop at the first iterate that satisfies a condition. The result
+// may then differ from the output rule's. output describes the result.
 func (s *Settled) EndsEarly(output string) {
 	s.summary.Output, s.properties.Averaged, s.properties.EndsEarly = output, false, true
 }

@@ -10,67 +10,84 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Problem holds the public facts of a private minimisation of F(w) = mean of f(w; x_i) over records
-// plus a regularizer, and the budget that it may spend. NewProblem makes one; the caller may then set a
-// regularizer, a set and a start.
+// Problem has the public facts of a private minimisation, and its privacy budget. The objective is
+// F(w), the mean of the loss f(w; x_i) over the records x_i plus a regularizer. NewProblem makes a
+// Problem; the caller may then set a regularizer, a feasible set and a starting point.
 type Problem struct {
 	// Shape is the shape of the parameters w.
 	Shape Shape
-	// Constants are the constants of the data term, for rows of norm at most 1. Clipping enforces the
-	// Lipschitz constant and the curvature.
+	// Constants are the constants of the loss f without the regularizer, for rows of norm at most 1.
+	// Clipping enforces the Lipschitz constant and the curvature.
 	Constants loss.Constants
-	// RankOne says that f(w; x) depends on w only through <w, x>, or through W x for several margins. A
-	// gradient is then a slope times the row, or a matrix of rank one.
+	// RankOne means that f(w; x) depends on w only through <w, x>, or, for several margins, through W
+	// x. A gradient is then the row x times a number, or the outer product of a vector and the row.
 	RankOne bool
-	// Grouped says that a record consists of several rows. f is the mean over the rows, whose gradients
-	// have rank one each.
+	// Real means that the loss has one margin and that its target is a real number and not a count.
+	Real bool
+	// Grouped means that a record consists of several rows. The loss of the record is then the mean
+	// over its rows, and the gradient of each row has rank one.
 	Grouped bool
-	// Layered says that a gradient is one outer product for each layer of a network.
+	// Layered means that the loss is that of a neural network. A gradient is then one outer product
+	// for each layer.
 	Layered bool
-	// Kinked is the loss if it is a generalised linear model whose slope has jumps; otherwise nil. The
-	// curvature of such a loss is unbounded. The loss can be smoothed in closed form (Smoothed).
+	// Kinked is the loss if it is a generalised linear model whose derivative jumps (such as a
+	// hinge); otherwise nil. The curvature of such a loss is unbounded, but the loss can be smoothed
+	// in closed form (see Smoothed).
 	Kinked loss.Kinked
-	// Jumps says that slopes jump and no closed-form smoothing exists: in networks of relu units, and
-	// for outputs whose loss is a loss.Kinked. The curvature in Constants then holds between jumps
-	// only, or is infinite.
+	// Jumps means that the derivative of the loss jumps and no closed-form smoothing exists. This
+	// holds for networks of relu units, and for networks or groups of rows whose output loss is a
+	// loss.Kinked. The curvature in Constants then holds between jumps only, or is infinite.
 	Jumps bool
-	// Smoothing is the smoothing of the loss. Constants are the constants of the smoothed loss, and a
-	// Run releases answers about the smoothed loss.
+	// Filled is the largest number of features that are not zero in a row, if the table's layout makes it
+	// public; 0 if all may be. The features of a category count as one.
+	Filled int
+	// Smoothing is the smoothing of the loss. If it is on, Constants are the constants of the
+	// smoothed loss, and every answer that a Run releases is about the smoothed loss.
 	Smoothing query.Smoothing
-	// Products says that the loss can compute Hessian-vector products.
+	// Products means that the loss can compute Hessian-vector products.
 	Products bool
 	// Regularizer is public and is added without noise; nil for none.
 	Regularizer loss.Regularizer
 	// Set is the set onto which w is projected; nil for the whole space.
 	Set convex.Set
-	// Start is w_0, public; nil for zero.
+	// Start is the public starting point w_0; nil for zero.
 	Start []float64
-	// Seed is the seed of the public random bits that plans and runs draw. A fit draws it before it
-	// begins, and the certificate of the fit states it.
+	// Seed is the seed of the public random bits that plans and runs draw. A fit draws the seed before
+	// it begins, and the certificate of the fit states it.
 	Seed uint64
-	// KL is public knowledge of how fast the objective rises; the zero KL for none.
+	// KL is public knowledge of how fast the objective rises away from its minimum; the zero KL means
+	// that nothing is known.
 	KL KL
 
 	// Records is the public number of records. Under add-or-remove it is the declared number.
 	Records float64
 	// Relation is the neighbouring relation. It must be set.
 	Relation account.Relation
-	// Mu is the budget in Gaussian differential privacy that a plan may spend: the whole budget's mu,
-	// or less if part of the budget is reserved for other releases.
+	// Mu is the budget in Gaussian differential privacy that a plan may use: the mu of the whole
+	// budget, or less if part of the budget is reserved for other releases.
 	Mu float64
-	// Budget is the (epsilon, delta) for which schedules of samples are composed and which theorems
-	// use. The zero Budget serves neither purpose.
+	// Budget is the whole (epsilon, delta) budget. Schedules of Poisson samples are calibrated for
+	// it, and theorems use it. With the zero Budget neither is possible.
 	Budget account.Budget
 }
 
-// Shape is the shape of a model's parameters: Margins rows of Features numbers. The parameters of a
-// loss that computes its own gradient are one row.
+// Shape is the shape of a model's parameters: a matrix of Margins rows with Features numbers each.
+// The parameters of a loss that computes its own gradient are one row.
 type Shape struct{ Margins, Features int }
 
-// Vector returns the shape of parameters in one row.
+// MostFilled returns the largest number of features that are not zero in a row.
+func (p Problem) MostFilled() int {
+	if p.Filled > 0 {
+		return min(p.Filled, p.Shape.Features)
+	}
+	return p.Shape.Features
+}
+
+// Vector returns the shape of a model whose parameters are a single row of the given length.
 func Vector(parameters int) Shape { return Shape{Margins: 1, Features: parameters} }
 
-// Public tells the public facts about the records. A session implements it, and Stated returns one.
+// Public has the public facts about the records. A curator's session implements it; Stated makes one
+// without a table.
 type Public interface {
 	// All returns the cohort of all records.
 	All() query.Cohort
@@ -78,7 +95,8 @@ type Public interface {
 	Dim() int
 }
 
-// Stated returns a Public from two known figures, without a table.
+// Stated returns a Public with the given number of features and records, for plans that are made
+// without a table.
 func Stated(features int, records float64) Public { return stated{features, records} }
 
 type stated struct {
@@ -89,8 +107,8 @@ type stated struct {
 func (s stated) All() query.Cohort { return query.NewCohort(account.Everyone, s.records) }
 func (s stated) Dim() int          { return s.features }
 
-// NewProblem returns the problem of minimising a loss over the records of a table within a budget. The
-// neighbouring relation is the budget's.
+// NewProblem returns the problem of minimising the loss l over the records of t within the budget b.
+// The neighbouring relation is the budget's.
 func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 	_, rankOne := l.(loss.RankOne)
 	shape := Vector(loss.Parameters(l, t.Dim()))
@@ -98,7 +116,9 @@ func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 		shape, rankOne = Shape{Margins: m.K(), Features: t.Dim()}, true
 	}
 	kinked, _ := l.(loss.Kinked)
+	glm, _ := l.(loss.RankOne)
 	p := Problem{
+		Real:   glm != nil && glm.Target() == loss.Real && !loss.Counts(l),
 		Kinked: kinked,
 		Shape:  shape, Constants: l.Constants(), RankOne: rankOne, Products: loss.Products(l),
 		Records: t.All().Size(), Relation: b.Relation(), Mu: b.Mu(), Budget: b,
@@ -117,8 +137,9 @@ func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 	return p, p.ValidateKinked()
 }
 
-// Validate returns an error that names the field, its value and the rule it breaks. It is for
-// algorithms whose steps or queries need a bound on the curvature.
+// Validate returns an error that names the first invalid field, its value and the violated rule.
+// Algorithms whose steps or queries need a bound on the curvature call it; others call
+// ValidateKinked.
 func (p Problem) Validate() error {
 	if err := p.ValidateKinked(); err != nil {
 		return err
@@ -129,8 +150,8 @@ func (p Problem) Validate() error {
 	return nil
 }
 
-// ValidateKinked is Validate for algorithms that also serve losses whose slopes jump. It does not
-// require bounded curvature of such losses.
+// ValidateKinked is Validate without the requirement that the curvature of the loss is bounded, for
+// algorithms that also minimise losses whose derivative jumps.
 func (p Problem) ValidateKinked() error {
 	c := p.Constants
 	switch {
@@ -161,8 +182,8 @@ func (p Problem) ValidateKinked() error {
 // Dim returns the number of coordinates of w.
 func (p Problem) Dim() int { return p.Shape.Margins * p.Shape.Features }
 
-// Neighbours returns the sensitivity of a clipped sum in units of the clip norm:
-// 2 under replace-one, 1 under add-or-remove.
+// Neighbours returns by how many clip norms a sum of clipped contributions differs at most between
+// neighbouring tables: 2 under replace-one, 1 under add-or-remove.
 func (p Problem) Neighbours() float64 {
 	if p.Relation == account.AddOrRemove {
 		return 1
@@ -170,30 +191,33 @@ func (p Problem) Neighbours() float64 {
 	return 2
 }
 
-// Charge returns the total charge that a plan may divide among its queries to one record, in units of
-// mu^2. The rest of mu^2, a share of 2^-30, absorbs the upward rounding of charges and of their sum.
+// Charge returns the total charge that a plan may divide among its queries on one record. It is mu^2
+// less a share of 2^-30 of it, since the charges and their sum are rounded up.
 func (p Problem) Charge() float64 { return p.Mu * p.Mu * usable }
 
 const usable = 1 - 0x1p-30
 
-// Curvature returns an interval [l, L1] that contains every eigenvalue of a record's Hessian. It always
-// contains zero, since a row has directions along which its loss is constant.
+// Curvature returns an interval [l, L1] that contains every eigenvalue of the Hessian of a record's
+// loss. The interval always contains zero, since a row has directions along which its loss is
+// constant.
 func (p Problem) Curvature() (lo, hi float64) {
 	return min(0, p.Constants.Curvature.Lo), max(0, p.Constants.Curvature.Hi)
 }
 
-// Convex reports whether both the data term and the regularizer are convex.
+// Convex reports whether both the loss and the regularizer are convex.
 func (p Problem) Convex() bool {
 	return p.Constants.Curvature.Lo >= 0 && (p.Regularizer == nil || p.Regularizer.Convexity() >= 0)
 }
 
-// DataSmoothness returns the smoothness of the data term, max(|l|, L1).
+// DataSmoothness returns the smoothness max(|l|, L1) of the loss without the regularizer, where [l,
+// L1] is the interval that Curvature returns.
 func (p Problem) DataSmoothness() float64 {
 	lo, hi := p.Curvature()
 	return max(-lo, hi)
 }
 
-// Smoothness returns the smoothness of the whole objective.
+// Smoothness returns the smoothness L1 of the objective: that of the loss plus that of the
+// regularizer.
 func (p Problem) Smoothness() float64 {
 	s := p.DataSmoothness()
 	if p.Regularizer != nil {
@@ -202,14 +226,16 @@ func (p Problem) Smoothness() float64 {
 	return s
 }
 
-// InitialGradient returns G0 = sqrt(2 L1 F0), an upper bound on ||grad F(w_0)||.
+// InitialGradient returns G0 = sqrt(2 L1 F0), an upper bound on the gradient norm at the start,
+// ||grad F(w_0)||, from the smoothness L1 and the bound F0 on the initial gap.
 func (p Problem) InitialGradient() float64 {
 	return math.Sqrt(2 * p.Smoothness() * p.Constants.InitialGap)
 }
 
-// StepSize returns h/L1 for the given h, but at most 1/s for a regularizer of smoothness s. The data
-// may have less curvature than L1; the regularizer has its full curvature in every direction, so that a
-// longer step would be unstable.
+// StepSize returns the step size h/L1 for the smoothness L1 of the objective, but at most 1/s for a
+// regularizer of smoothness s. The data may have less curvature than its bound, so that h above 1 can
+// be stable. The regularizer has its full curvature s in every direction, so that steps longer than
+// 1/s may be unstable.
 func (p Problem) StepSize(h float64) float64 {
 	eta := h / p.Smoothness()
 	if p.Regularizer != nil {
@@ -220,12 +246,12 @@ func (p Problem) StepSize(h float64) float64 {
 	return eta
 }
 
-// LowRank reports whether a gradient is one outer product or the sum of a few. The gradients of
-// different records are then long in few common directions, and steps of several times 1/L1 are stable
-// in practice.
+// LowRank reports whether a record's gradient is an outer product or the sum of a few. The mean loss
+// then has large curvature in few directions only, and steps of several times 1/L1 are stable in
+// practice.
 func (p Problem) LowRank() bool { return p.RankOne || p.Layered || p.Grouped }
 
-// StepScale returns the rule's h in eta = h/L1.
+// StepScale returns the default step size in units of 1/L1: the number h in eta = h/L1.
 func (p Problem) StepScale() float64 {
 	switch {
 	case p.Layered:
@@ -236,13 +262,14 @@ func (p Problem) StepScale() float64 {
 	return 1
 }
 
-// GradientSteps returns the rule's number of steps for methods that release gradients: multiplier * G0
-// N/(2 L0 h), at most RuleSteps.
+// GradientSteps returns the default number of steps of methods that release gradients: multiplier *
+// G0 N/(2 L0 h), at most RuleSteps. G0 bounds the first gradient norm, 2 L0/N is the noise level (see
+// Floor), and h is the step size in units of 1/L1.
 func (p Problem) GradientSteps(multiplier, h float64) int {
 	return p.StepsUpTo(RuleSteps, multiplier, h)
 }
 
-// StepsUpTo is GradientSteps with another maximum.
+// StepsUpTo is GradientSteps with the maximum most in place of RuleSteps.
 func (p Problem) StepsUpTo(most int, multiplier, h float64) int {
 	if p.Layered {
 		multiplier *= layeredSteps
@@ -250,12 +277,13 @@ func (p Problem) StepsUpTo(most int, multiplier, h float64) int {
 	return stepCount(most, multiplier*p.InitialGradient()*p.Effective()/(2*p.Constants.Lipschitz*h))
 }
 
-// layeredSteps is the factor by which networks need more steps. The outputs of a layer's units vary
-// between records by less than their size, so slopes stay small for longer. The factor was measured
-// with h = 16 on Adult and on the exclusive or of two numbers.
+// layeredSteps is the factor by which neural networks need more steps than other models. The outputs
+// of a layer's units vary little between records compared with their size, so that the loss falls
+// slowly for longer. The factor was measured with steps of 16/L1 on the Adult table and on the
+// exclusive or of two numbers.
 const layeredSteps = 5
 
-// StartPoint returns a copy of w_0, projected onto the set.
+// StartPoint returns a copy of w_0, projected onto the feasible set.
 func (p Problem) StartPoint() []float64 {
 	w := make([]float64, p.Dim())
 	copy(w, p.Start)
@@ -263,7 +291,7 @@ func (p Problem) StartPoint() []float64 {
 	return w
 }
 
-// Project moves w to the nearest point of the set, in place.
+// Project moves w to the nearest point of the feasible set, in place.
 func (p Problem) Project(w []float64) {
 	if p.Set != nil {
 		p.Set.Project(w)
@@ -277,15 +305,16 @@ func (p Problem) AddRegularizer(g, w []float64) {
 	}
 }
 
-// Effective returns N = n mu/sqrt(d) (2/neighbours), the effective number of records, or
-// signal-to-noise size. All rates are powers of N.
+// Effective returns the effective size N = n mu/sqrt(d) for n records and d parameters, twice as much
+// under add-or-remove. N is a signal-to-noise ratio: all rates of convergence are powers of it.
 func (p Problem) Effective() float64 {
 	return p.Records * p.Mu / math.Sqrt(float64(p.Dim())) * 2 / p.Neighbours()
 }
 
-// Floor returns r = 2 L0/N, the norm of the noise of one gradient released with the whole budget. Up to
-// constants r is the lower bound of Arora et al. 2023, Theorem 2, on the gradient norm that any private
-// algorithm can reach in the worst case. On easier problems a smaller norm is possible.
+// Floor returns the noise level r = 2 L0/N, where N is the effective size (see Effective). It is the
+// root mean square norm of the noise in one released gradient that costs the whole budget. Up to
+// constants, it is also the lower bound of Arora et al. 2023, Theorem 2, on the gradient norm that
+// any private algorithm can reach in the worst case. On easier problems a smaller norm is possible.
 func (p Problem) Floor() float64 { return 2 * p.Constants.Lipschitz / p.Effective() }
 
 // LowerBound returns L0 min(1, sqrt(d log(1/delta))/(n epsilon)) for the problem's budget. Up to a

@@ -9,8 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// TestSize: N = n mu/sqrt(d), twice that where a sum moves by one clip norm
-// only; r = 2 L0/N is the norm of the noise of one gradient at the whole budget.
+// TestSize: Effective must be N = n mu/sqrt(d), and twice this number under add-or-remove, where a sum
+// changes by one clip norm only. Floor must be r = 2 L0/N, the norm of the noise of one gradient at the
+// whole budget.
 func TestSize(t *testing.T) {
 	p := optimize.Problem{Shape: optimize.Vector(25), Constants: loss.Constants{Lipschitz: 3}}
 	for neighbours, want := range map[float64]float64{0: 100, 2: 100, 1: 200} {
@@ -28,8 +29,8 @@ func TestSize(t *testing.T) {
 	}
 }
 
-// TestCurvature: zero always belongs to it, since a row does not see every
-// direction; the regularizer counts for the step and never for the ball.
+// TestCurvature: the curvature interval must always contain zero, since a row has directions along
+// which its loss is constant. The regularizer must count for the step size and not for the interval.
 func TestCurvature(t *testing.T) {
 	for _, c := range []struct {
 		in     loss.CurvatureInterval
@@ -50,9 +51,9 @@ func TestCurvature(t *testing.T) {
 	}
 }
 
-// TestSpectrum: what predictions assume is what they say: a Hessian of half the
-// trace a rank-one loss may have, falling as 1/j but for groups of 10%, plus the
-// regularizer; a start F0/2 above the minimum; every direction in one group.
+// TestSpectrum compares the assumed spectrum with its description: a Hessian with half the largest
+// trace of a rank-one loss, eigenvalues proportional to 1/j in groups of 10%, plus the regularizer; a
+// start at F0/2 above the minimum; and every direction in one group.
 func TestSpectrum(t *testing.T) {
 	for _, d := range []int{1, 2, 10, 100, 5000} {
 		for _, lambda := range []float64{0, .03} {

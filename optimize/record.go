@@ -2,13 +2,14 @@ package optimize
 
 import "github.com/stillpoint-dp/stillpoint/runrecord"
 
-// These types are declared in package runrecord, from which certificates and reports read them.
+// Package runrecord declares these types, since certificates and reports read them from there without
+// this package.
 type (
 	// Summary describes a plan to people and to certificates.
 	Summary = runrecord.Plan
-	// Realised is a Law as a run followed it.
+	// Realised is the law that a run followed (see [Law]).
 	Realised = runrecord.Law
-	// Measured is a point's released quality.
+	// Measured has the released mean loss and gradient norm at a point.
 	Measured = runrecord.Measured
 	// Compared is the released comparison of a model with the best constant.
 	Compared = runrecord.Compared
@@ -18,7 +19,7 @@ type (
 	Late = runrecord.Late
 	// Arrival says whether a run reached the point after which more steps would only add noise.
 	Arrival = runrecord.Arrival
-	// Moment is the rows' second moment as a run released it.
+	// Moment is the released second moment of the rows.
 	Moment = runrecord.Moment
 	// Curved is the curvature that ChooseCurved released at a candidate.
 	Curved = runrecord.Curved
@@ -28,14 +29,14 @@ type (
 // model.
 const SmallSize = runrecord.SmallSize
 
-// Verdicts of comparisons.
+// Verdicts of a comparison of a released model with the best constant (see Compare).
 const (
 	Unclear = runrecord.Unclear
 	Better  = runrecord.Better
 	Worse   = runrecord.Worse
 )
 
-// Verdicts on whether a run reached the point after which more steps would only add noise.
+// Values of Arrival: what the gradients of the last steps say about whether the run converged.
 const (
 	Untold     = runrecord.Untold
 	NoiseOnly  = runrecord.NoiseOnly
@@ -43,9 +44,9 @@ const (
 	NotArrived = runrecord.NotArrived
 )
 
-// NewMoment returns a released symmetric matrix of dim rows in the form that certificates store. sigma
-// is the standard deviation of the noise in a diagonal entry. ridge is the number added to the
-// eigenvalues.
+// NewMoment returns a released symmetric matrix of dim rows in the form that certificates store.
+// sigma is the standard deviation of the noise in a diagonal entry. ridge is the number that was
+// added to the eigenvalues.
 func NewMoment(matrix []float64, dim int, sigma, ridge float64) *Moment {
 	return runrecord.NewMoment(matrix, dim, sigma, ridge)
 }

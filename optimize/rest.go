@@ -9,20 +9,20 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// rest is an oracle for the records that are in no cohort yet. An algorithm that makes queries about
-// all records gets these records as one cohort. An algorithm that draws cohorts draws from these
-// records.
+// rest is the oracle through which the algorithm of a Selected sees only the records that were not
+// held out. An algorithm that makes queries on all records gets these records as one cohort. An
+// algorithm that draws cohorts draws them from these records.
 type rest struct {
 	Oracle
 	all   query.Cohort
 	draws bool
 }
 
-// newRest returns the oracle for the records that the dealer has not drawn. Without cohorts in the
-// needs it draws all of them as one cohort.
+// newRest returns an oracle for the records that the dealer has not drawn. n is what the algorithm
+// needs: if it draws no cohorts of its own, newRest draws all these records as one cohort.
 func newRest(o Oracle, records *dealer, n Needs) (*rest, error) {
 	if n.Cohorts || n.PrefixSums {
-		// This cohort only states the size. Ask rejects queries about it.
+		// This cohort only states the number of records. Ask rejects queries on it.
 		return &rest{Oracle: o, all: query.NewCohort(account.Everyone, records.left), draws: true}, nil
 	}
 	all, err := records.draw(records.left)
@@ -52,7 +52,7 @@ func (r *rest) DrawEach(p float64) (query.Cohort, error) {
 	return r.Oracle.DrawEach(p)
 }
 
-// Sample returns an error: a sample is drawn from all records, including the held-out ones.
+// Sample returns an error: a sample would be drawn from all records, the held-out ones included.
 func (r *rest) Sample() (query.Cohort, error) {
 	return query.Cohort{}, errors.New("optimize: selected: samples are of everybody, of whom some are held out")
 }

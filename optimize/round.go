@@ -7,41 +7,43 @@ import (
 	"github.com/stillpoint-dp/stillpoint/convex"
 )
 
-// Round is a part of a run that minimises the problem's objective plus a public function. Its result is
-// a weighted average of the points that its steps reach. The run computes the average, so that the
-// run's law records the weights that were used.
+// Round is a part of a run that minimises the problem's objective plus a public function. Its result
+// is a weighted average of the points to which its steps lead. The run itself computes the average,
+// so that the run's law records the weights that were actually used.
 type Round struct {
 	// Start is the first point of the round.
 	Start []float64
-	// More adds the gradient at w of the public function to g; nil for no function.
+	// More adds to g the gradient at w of the public function; nil for no function.
 	More func(g, w []float64)
 	// Set is the set onto which iterates are projected.
 	Set convex.Set
-	// Eta returns the step size for the gradient estimate g of the whole objective and the standard
-	// deviation of the noise in a coordinate of g.
+	// Eta returns the step size for the gradient estimate g of the round's whole objective. noise is
+	// the standard deviation of the noise in a coordinate of g.
 	Eta func(g []float64, noise float64) float64
-	// Fade is the share by which the weights of earlier points shrink when a point is added to the
-	// average.
+	// Fade is the share by which the weights of the earlier points shrink each time a point is added
+	// to the round's average.
 	Fade float64
 }
 
-// rounds is a run's state of its rounds.
+// rounds is the state of a run that has rounds.
 type rounds struct {
 	now     Round
 	average []float64
-	// sum is the sum of the weights of the round's points so far, in units of the latest weight. fresh
-	// holds, for each point, its share of the sum at the time it was added.
+	// sum is the sum of the weights of the current round's points so far, relative to the weight of
+	// the latest point. fresh has, for each point, its share of the sum at the time when it was
+	// added.
 	sum   float64
 	fresh []float64
-	// weights and ends are the weights and last steps of all rounds before the current one.
+	// weights has the weights of the points of all earlier rounds. ends has the number of the last
+	// step of each of these rounds.
 	weights []float64
 	ends    []int
-	// smallest is the point, of any round, with the smallest estimate norm so far.
+	// smallest is the point, of any round, at which the estimate's norm was smallest so far.
 	smallest []float64
 	least    float64
 }
 
-// Round begins a round and ends the round before.
+// Round ends the current round of the run, if there is one, and begins the round now.
 func (r *Run) Round(now Round) {
 	if r.rounds == nil {
 		r.rounds = &rounds{weights: []float64{0}, smallest: slices.Clone(r.at), least: math.Inf(1)}
@@ -58,15 +60,20 @@ func (s *rounds) end(taken int) {
 	s.weights, s.ends = append(s.weights, parts(s.fresh)...), append(s.ends, taken)
 }
 
-// descend makes a step of Run.Descend. length is the norm of the gradient estimate of the problem's own
-// objective, without the round's public function.
-func (s *rounds) descend(r *Run, estimate []float64, u Use, noise float64) (eta, length float64) {
-	g := r.regularized(estimate, r.at)
-	if length = Norm(g); length < s.least {
+// descend makes one step of the current round, along the gradient estimate plus the gradient of the
+// round's public function. It returns the step's size and the norm of the gradient estimate of the
+// problem's own objective.
+func (s *rounds) descend(r *Run, estimate []float64, weight float64, u Use, noise float64) (eta, length float64) {
+	g := r.regularized(estimate, r.at, weight)
+	if length = Norm(g) / scale(weight); length < s.least {
 		s.least, s.smallest = length, slices.Clone(r.at)
 	}
-	if s.now.More != nil {
+	if s.now.More != nil && weight == 1 {
 		s.now.More(g, r.at)
+	} else if s.now.More != nil {
+		more := make([]float64, len(g))
+		s.now.More(more, r.at)
+		Descend(g, more, -weight)
 	}
 	eta = s.now.Eta(slices.Clone(g), noise)
 	Descend(r.at, g, eta)
@@ -90,8 +97,9 @@ func (s *rounds) add(w []float64, weight float64) {
 // round's start.
 func (r *Run) Average() []float64 { return slices.Clone(r.rounds.average) }
 
-// Land makes the point in an answer the iterate, and the result of the round until the next step. The
-// run counts it as a step of size eta along a gradient as long as the move divided by eta.
+// Land sets the iterate to the point that an answer released, and makes this point the result of the
+// round until the next step. The run's law records the move as a step of size eta along a gradient
+// whose norm is the length of the move divided by eta.
 func (r *Run) Land(a Answer, eta float64) {
 	s := r.rounds
 	r.unstated = r.unstated || a.own.used
@@ -109,10 +117,10 @@ func (r *Run) Land(a Answer, eta float64) {
 	r.show(r.out.seen, far/eta)
 }
 
-// RoundsResult returns the last round's average. If smallest is set, it returns the point of any round
-// at which the norm of the gradient estimate was smallest.
+// RoundsResult returns the average of the last round's points or, if smallest is set, the point of
+// any round at which the norm of the gradient estimate was smallest.
 func (r *Run) RoundsResult(complete, smallest bool) Result {
-	if r.rounds == nil { // it failed before the first
+	if r.rounds == nil { // an error came before the first round
 		r.Round(Round{Start: r.W})
 	}
 	s := r.rounds
@@ -126,8 +134,9 @@ func (r *Run) RoundsResult(complete, smallest bool) Result {
 	return r.stated(res, s.weights, s.ends, chosen)
 }
 
-// lastAlone gives the whole weight of the last round to the point that the round reached. No point of
-// any round has more noise than this point.
+// lastAlone gives the whole weight of the last round to the last point of this round, in place. The
+// stated noise is then an upper bound, since no point of any round has more noise. ends has the
+// number of each round's last step.
 func lastAlone(weights []float64, ends []int) {
 	start := 0
 	for _, end := range ends {
@@ -139,8 +148,9 @@ func lastAlone(weights []float64, ends []int) {
 	weights[len(weights)-1] = 1
 }
 
-// parts returns the weights of points in an average. Point k was added with weight fresh[k], and the
-// points before it were then multiplied by 1 - fresh[k].
+// parts returns the final weights of the points in an average to which points were added one by one.
+// Adding point k gave it the weight fresh[k] and multiplied the weights of all earlier points by 1 -
+// fresh[k].
 func parts(fresh []float64) []float64 {
 	weights, rest := make([]float64, len(fresh)), 1.
 	for k := len(fresh) - 1; k >= 0; k-- {

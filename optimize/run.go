@@ -11,30 +11,34 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Run is the state of a plan that is being run. It makes queries, counts charges, moves the iterate,
-// passes the iterate to the output rule and to the observer, and records the law as it was run. An
-// algorithm's loop needs only the lines of the paper's pseudocode.
+// Run is the state of one run of a plan. It makes queries, counts charges, moves the iterate, and
+// passes the iterate to the output rule and to the observer. It records the law that it followed: how
+// its noisy answers became steps and a result. The loop of an algorithm thus consists of the paper's
+// pseudocode only.
 type Run struct {
-	// W is a copy of the iterate: w_t, or y_t after a call of Extrapolate. Loops read it.
+	// W is a copy of the current iterate w_t, or, after a call of Extrapolate, of the extrapolated
+	// point y_t. Loops read it.
 	W []float64
-	// Eta, if not nil, returns the step size for the full gradient estimate g, regularizer included,
-	// and the standard deviation of the noise in a coordinate of g. nil means the law's step size.
+	// Eta, if not nil, returns the step size for the gradient estimate g, which includes the
+	// regularizer's gradient. noise is the standard deviation of the noise in a coordinate of g. If
+	// Eta is nil, the step size is that of the plan's law.
 	Eta func(g []float64, noise float64) float64
-	// StepSizes, if not nil, replaces the law's step sizes, for runs whose releases lead to other sizes
-	// than planned.
+	// StepSizes, if not nil, replaces the step sizes of the plan's law, for runs that compute step
+	// sizes from released numbers.
 	StepSizes []float64
 
 	// at is the iterate.
 	at []float64
-	// metric, if not zero, is the preconditioner in which steps are made (see In).
+	// metric, if not zero, is the matrix that preconditions the run's gradient estimates and steps
+	// (see In).
 	metric query.Metric
-	// direction, if not nil, returns the direction of a step in place of the estimate, and the step
-	// size. No coordinate moves farther than the law's Move (see Bounded).
+	// direction, if not nil, returns the direction and the size of a step for an estimate. No
+	// coordinate moves farther than the law's Move (see Bounded).
 	direction func(g []float64) (direction []float64, eta float64)
-	// rounds is nil for runs without rounds (see Round).
+	// rounds is the state of the run's rounds (see Round); nil for runs without rounds.
 	rounds *rounds
-	// unstated says that the law cannot express the noise of the run. own says that the loop moves the
-	// iterate by itself.
+	// unstated means that the run's law cannot express the noise of its result. own means that the
+	// loop of the algorithm moves the iterate itself (see Reach).
 	unstated, own bool
 
 	ctx     context.Context
@@ -43,20 +47,20 @@ type Run struct {
 	observe func(Step)
 	out     *collector
 	cohorts *dealer
-	// totals holds the charge so far of a record in each cohort.
+	// totals has the charge so far of each cohort's records.
 	totals  map[uint64]float64
 	charged float64
 	law     Realised
-	// last is w_{t-1}, for runs with momentum only.
+	// last is the previous iterate w_{t-1}. It is used in runs with momentum only.
 	last []float64
-	// pace is nil except in guarded runs.
+	// pace shortens steps that overshoot, in runs whose law is Guarded; nil in others.
 	pace *Pace
-	// variances holds the variance of a coordinate's noise in the estimate of each step.
+	// variances has, for each step, the noise variance of its estimate per coordinate.
 	variances []float64
 	late      late
 }
 
-// Begin starts a run at the problem's start.
+// Begin starts a run of the plan at the problem's starting point.
 func (s *Settled) Begin(ctx context.Context, o Oracle, observe func(Step)) *Run {
 	r := &Run{
 		W: s.problem.StartPoint(), at: s.problem.StartPoint(), ctx: ctx, oracle: o, plan: s, observe: observe,
@@ -68,11 +72,11 @@ func (s *Settled) Begin(ctx context.Context, o Oracle, observe func(Step)) *Run 
 	return r
 }
 
-// errEnd stops a run before its last step without being a failure.
+// errEnd ends a run before its last step without being an error.
 var errEnd = errors.New("end")
 
-// Steps runs body for each step of the plan and returns the result. An error names the step at which it
-// occurred.
+// Steps calls body for each step t = 0, 1, ... of the plan and returns the run's result. If body
+// returns an error, Steps adds the number of the step to it.
 func (r *Run) Steps(body func(t int) error) (Result, error) {
 	return r.Loop(func() error {
 		for t := range r.plan.summary.Steps {
@@ -84,7 +88,7 @@ func (r *Run) Steps(body func(t int) error) (Result, error) {
 	})
 }
 
-// Loop is Steps for loops that count their steps themselves.
+// Loop calls body once, which makes all steps of the plan itself, and returns the run's result.
 func (r *Run) Loop(body func() error) (Result, error) {
 	err := body()
 	if errors.Is(err, errEnd) {
@@ -93,8 +97,9 @@ func (r *Run) Loop(body func() error) (Result, error) {
 	return r.Result(), r.Failed(err)
 }
 
-// Until is Loop for runs whose charges, and therefore whose number of steps, depend on releases. Such a
-// run is complete when the body returns nil or when the privacy filter rejects a query.
+// Until calls body once and returns the run's result, for runs whose number of steps depends on
+// released numbers, because the charges of their queries do. Such a run is complete when body returns
+// nil or when the privacy filter rejects a query because the budget is used.
 func (r *Run) Until(body func() error) (Result, error) {
 	err := body()
 	if over := new(account.BudgetError); err == nil || errors.As(err, &over) {
@@ -105,11 +110,12 @@ func (r *Run) Until(body func() error) (Result, error) {
 	return r.Result(), r.Failed(err)
 }
 
-// Left returns the charge that the plan may still spend on a record, by the run's own count. The
-// privacy filter of the session may allow more, which is reserved for other releases.
+// Left returns the charge that the plan may still use on a record, by the run's own count. The oracle
+// may allow more, since a part of the budget can be reserved for releases outside the plan.
 func (r *Run) Left() float64 { return r.plan.problem.Charge() - r.charged }
 
-// Failed adds to an error the number of steps made before it. It returns nil for nil.
+// Failed adds the algorithm's name and the number of steps made so far to an error. It returns nil if
+// err is nil.
 func (r *Run) Failed(err error) error {
 	if err == nil {
 		return nil
@@ -120,7 +126,7 @@ func (r *Run) Failed(err error) error {
 // All returns the cohort of all records.
 func (r *Run) All() query.Cohort { return r.oracle.All() }
 
-// Sample draws the next sample of the schedule.
+// Sample draws the next Poisson sample of the schedule that the oracle follows.
 func (r *Run) Sample() (query.Cohort, error) { return r.oracle.Sample() }
 
 // Draw draws a cohort of the given size from the records that are in no cohort yet.
@@ -131,8 +137,8 @@ func (r *Run) Draw(size float64) (query.Cohort, error) {
 	return r.cohorts.draw(size)
 }
 
-// Ask releases a weighted sum of terms at the given charge. If the problem has a smoothing, terms of
-// kinds that can be smoothed are about the smoothed loss.
+// Ask releases the weighted sum of the terms and charges the given part of the budget for it. If the
+// problem has a smoothing, terms of kinds that can be smoothed are smoothed first.
 func (r *Run) Ask(charge float64, terms ...query.Term) (Answer, error) {
 	q, err := query.New(charge, r.smoothed(terms)...)
 	if err != nil {
@@ -142,11 +148,12 @@ func (r *Run) Ask(charge float64, terms ...query.Term) (Answer, error) {
 	if err == nil {
 		r.charge(q.Cohort(), a.Charge)
 	}
-	return newAnswer(a), err
+	return newAnswer(a, gradientsOf(terms)), err
 }
 
-// smoothed returns the terms with the problem's smoothing, if it has one. Terms with a smoothing of
-// their own, and terms of kinds that cannot be smoothed, stay as they are.
+// smoothed returns the query terms smoothed as the problem's loss is. The terms are unchanged if the
+// problem has no smoothing. A term is unchanged if it already has a smoothing or is of a kind that
+// cannot be smoothed.
 func (r *Run) smoothed(terms []query.Term) []query.Term {
 	s := r.plan.problem.Smoothing
 	if !s.On() {
@@ -161,16 +168,17 @@ func (r *Run) smoothed(terms []query.Term) []query.Term {
 	return terms
 }
 
-// Stable releases the result of a pass of stable SGD.
+// Stable makes one pass of stochastic gradient descent inside the oracle and releases the result with
+// noise (see Oracle.Stable).
 func (r *Run) Stable(q query.Stable) (Answer, error) {
 	a, err := r.oracle.Stable(r.ctx, q)
 	if err == nil {
 		r.charge(q.Cohort(), a.Charge)
 	}
-	return newAnswer(a), err
+	return newAnswer(a, math.NaN()), err
 }
 
-// charge adds to the count of the charges of a cohort's records.
+// charge adds a charge to the run's count of what the records of the cohort c have been charged.
 func (r *Run) charge(c query.Cohort, charge float64) {
 	if charge > 0 {
 		r.totals[c.ID()] += charge
@@ -178,41 +186,47 @@ func (r *Run) charge(c query.Cohort, charge float64) {
 	}
 }
 
-// Use states how a step uses an estimate and weighs the iterate.
+// Use states how a step uses a gradient estimate, and the weight of the iterate in the result.
 type Use struct {
-	// Weight is the weight of the iterate in an average.
+	// Weight is the weight of the iterate if the result is an average of iterates.
 	Weight float64
-	// Measured is the norm of the gradient if it was released by itself; the rule Smallest then
-	// compares iterates by it. Zero means that Smallest uses the norm of the estimate.
+	// Measured is the norm of the gradient at the iterate if it was released separately. The output
+	// rule Smallest then compares iterates by it; if it is zero, by the norm of the estimate.
 	Measured float64
-	// Coins, if not nil, are public random numbers that are added to the estimate for this step only,
-	// each multiplied by Deviation. They have mean 0 and standard deviation 1 and are independent of
-	// all releases. The law attributes their variance to later estimates too, which overstates the
-	// noise.
+	// Coins, if not nil, are public random numbers. The run adds them, each multiplied by Deviation,
+	// to the estimate for this step only. They must have mean 0 and standard deviation 1 and be
+	// independent of all releases. The run's law counts their variance in later estimates too, which
+	// overstates the noise.
 	Coins     []float64
 	Deviation float64
 }
 
-// Regularized returns the estimate plus the regularizer's gradient at W, multiplied by the metric if
-// there is one.
-func (r *Run) Regularized(estimate []float64) []float64 { return r.regularized(estimate, r.W) }
+// Regularized returns the gradient estimate plus the regularizer's gradient at W. If the run has a
+// preconditioner (see In), the regularizer's gradient is multiplied by it, as the estimate already
+// is.
+func (r *Run) Regularized(estimate []float64) []float64 { return r.regularized(estimate, r.W, 1) }
 
-func (r *Run) regularized(estimate, at []float64) []float64 {
+// regularized returns the gradient estimate plus weight times the regularizer's gradient at the point
+// at; in a run with a preconditioner, times the preconditioner too.
+func (r *Run) regularized(estimate, at []float64, weight float64) []float64 {
 	g := append([]float64(nil), estimate...)
-	if r.metric.Dim() == 0 {
+	if r.metric.Dim() == 0 && weight == 1 {
 		r.plan.problem.AddRegularizer(g, at)
 		return g
 	}
 	more := make([]float64, len(at))
 	r.plan.problem.AddRegularizer(more, at)
-	for j, v := range r.metric.Times(more) {
-		g[j] += v
+	if r.metric.Dim() > 0 {
+		more = r.metric.Times(more)
+	}
+	for j, v := range more {
+		g[j] += float64(weight * v)
 	}
 	return g
 }
 
-// Extrapolate repeats the last move with the law's momentum of step t: it moves the iterate from w_t to
-// y_t = Proj(w_t + Momentum(t) (w_t - w_{t-1})).
+// Extrapolate repeats the last move, multiplied by the momentum that the plan's law has for step t:
+// it moves the iterate from w_t to y_t = Proj(w_t + Momentum(t) (w_t - w_{t-1})).
 func (r *Run) Extrapolate(t int) {
 	beta := r.plan.law.Momentum(t)
 	r.law.Momentum = append(r.law.Momentum, beta)
@@ -225,21 +239,23 @@ func (r *Run) Extrapolate(t int) {
 	copy(r.W, r.at)
 }
 
-// Descend makes the step w_{t+1} = Proj(W - eta (estimate + grad reg(W))). If the run has rounds, it
-// makes the round's step.
+// Descend makes the step w_{t+1} = Proj(W - eta (estimate + k grad reg(W))), where reg is the
+// regularizer. k is the number of gradients that the estimate adds up: 1 for an answer about one
+// gradient and for averages of such answers. If the run has rounds, Descend makes a step of the
+// current round.
 func (r *Run) Descend(e *Estimate, u Use) {
 	keep, back, noise := r.mixed(e)
 	estimate, noise := e.shaken(u, noise)
 	total := r.total(keep, back, noise)
 	if r.rounds != nil {
-		eta, length := r.rounds.descend(r, estimate, u, math.Sqrt(total))
+		eta, length := r.rounds.descend(r, estimate, e.weight(), u, math.Sqrt(total))
 		r.took(keep, back, noise, eta)
 		e.used = r.out.seen
 		r.show(r.out.seen, length)
 		return
 	}
-	g := r.regularized(estimate, r.at)
-	length := Norm(g)
+	g := r.regularized(estimate, r.at, e.weight())
+	length := Norm(g) / scale(e.weight())
 	direction, eta := r.towards(g, math.Sqrt(total))
 	judged := length
 	if u.Measured > 0 {
@@ -260,8 +276,9 @@ func (r *Run) Descend(e *Estimate, u Use) {
 	r.show(r.out.seen, length)
 }
 
-// towards returns the direction and the size of a step for the full gradient estimate g. noise is the
-// standard deviation of a coordinate's noise in g.
+// towards returns the direction and the size of the next step for the gradient estimate g, which
+// includes the regularizer's gradient. noise is the standard deviation of the noise in a coordinate
+// of g.
 func (r *Run) towards(g []float64, noise float64) (direction []float64, eta float64) {
 	direction, eta = g, r.plan.law.Eta(r.out.seen)
 	if r.StepSizes != nil {
@@ -280,8 +297,8 @@ func (r *Run) towards(g []float64, noise float64) (direction []float64, eta floa
 	return direction, eta
 }
 
-// move subtracts eta*direction from the iterate. If the run was declared by Bounded, each coordinate
-// moves by at most the Move of its law: longer steps are cut.
+// move subtracts eta*direction from the iterate. If Bounded set a limit for the run, a coordinate
+// that would move farther moves by this limit.
 func (r *Run) move(direction []float64, eta float64) {
 	if r.direction == nil {
 		Descend(r.at, direction, eta)
@@ -293,11 +310,23 @@ func (r *Run) move(direction []float64, eta float64) {
 	}
 }
 
-// Look passes W to the rule Smallest with an estimate that no step follows.
-func (r *Run) Look(e *Estimate) { r.out.look(r.at, Norm(r.regularized(e.g, r.at))) }
+// Look shows the iterate to the output rule Smallest, with a gradient estimate from which no step is
+// made.
+func (r *Run) Look(e *Estimate) {
+	r.out.look(r.at, Norm(r.regularized(e.g, r.at, e.weight()))/scale(e.weight()))
+}
 
-// total returns the variance of a coordinate's noise in an estimate. The estimate is keep times the
-// estimate used back steps earlier, plus a release whose noise has standard deviation noise.
+// scale returns the number by which the norm of an estimate is divided to get the norm of one
+// gradient, if the estimate adds up weight gradients.
+func scale(weight float64) float64 {
+	if weight > 0 {
+		return weight
+	}
+	return 1
+}
+
+// total returns the noise variance of a coordinate of an estimate. The estimate is keep times the
+// estimate that was used back steps earlier, plus a release whose noise has standard deviation noise.
 func (r *Run) total(keep float64, back int, noise float64) float64 {
 	v := noise * noise
 	if back <= len(r.variances) {
@@ -306,7 +335,8 @@ func (r *Run) total(keep float64, back int, noise float64) float64 {
 	return v
 }
 
-// took records a step of size eta in the law.
+// took records in the run's law a step of size eta. keep, back and noise say how the step's estimate
+// was made (see total).
 func (r *Run) took(keep float64, back int, noise, eta float64) {
 	r.variances = append(r.variances, r.total(keep, back, noise))
 	l := &r.law
@@ -314,10 +344,10 @@ func (r *Run) took(keep float64, back int, noise, eta float64) {
 	l.Noise, l.StepSizes = append(l.Noise, noise), append(l.StepSizes, eta)
 }
 
-// Reach is Descend for loops that move the iterate and compute the result themselves. It records the
-// point that a step reached, the norm of the estimate used, the noise of the last answer and the step
-// size. The run does not know how such a loop mixes answers. The noise of the result is therefore
-// stated only if the loop calls Bound.
+// Reach records a step of a loop that moves the iterate and computes the result itself: the new
+// iterate w, the norm of the gradient estimate, the noise of the last answer and the step size eta.
+// The run does not know how such a loop combines answers, so it states the noise of the result only
+// if the loop calls Bound. Loops that leave both to the run call Descend instead.
 func (r *Run) Reach(w []float64, gradientNorm, noise, eta float64) {
 	copy(r.at, w)
 	copy(r.W, w)
@@ -340,8 +370,9 @@ func (r *Run) show(number int, gradientNorm float64) {
 // Taken returns the number of steps made.
 func (r *Run) Taken() int { return r.out.seen }
 
-// End shows w_t as the result, which the loop found by comparing estimates. The returned error,
-// returned by the body, stops the run there.
+// End makes the current iterate the result of a run that stops before its last step; output describes
+// this result in words. The loop's body must return the error that End returns, which stops the run
+// and is not reported as a failure.
 func (r *Run) End(gradientNorm float64, output string) error {
 	r.show(r.out.seen+1, gradientNorm)
 	r.out.ended = output
@@ -353,21 +384,22 @@ func (r *Run) early() Result {
 	return r.stated(res, nil, nil, r.out.seen+1)
 }
 
-// Result applies the output rule.
+// Result applies the output rule and returns the result.
 func (r *Run) Result() Result {
 	res := r.out.result(r.at)
 	res.Late = r.late.result()
 	return r.stated(res, r.out.weightsOf(), nil, r.out.chosen())
 }
 
-// ResultAt is Result for loops that move the iterate themselves (see Reach).
+// ResultAt returns the result w of a loop that moves the iterate itself (see Reach).
 func (r *Run) ResultAt(w []float64, complete bool) Result {
 	res := Result{W: w, Steps: r.out.seen, Output: r.plan.summary.Output, Complete: complete}
 	return r.stated(res, nil, nil, 0)
 }
 
-// stated adds the law to a result. If the loop moved the iterate itself, and set no bound or moved a
-// coordinate of the result farther from the start than the bound allows, the law states no noise.
+// stated adds the run's law to a result. The law states no noise if the loop moved the iterate itself
+// and either set no bound on its moves or moved a coordinate of the result farther from the start
+// than the bound allows.
 func (r *Run) stated(res Result, weights []float64, rounds []int, chosen int) Result {
 	res.Law = r.law
 	res.Law.Weights, res.Law.Rounds, res.Law.Chosen = weights, rounds, chosen
@@ -381,18 +413,23 @@ func (r *Run) stated(res Result, weights []float64, rounds []int, chosen int) Re
 	return res
 }
 
-// In sets the metric (preconditioner) of the run. Estimates are then of the metric times the gradient,
-// and steps go along the metric times an estimate.
+// In sets the metric of the run, a matrix that preconditions gradients. Gradient estimates are then
+// estimates of the metric times the gradient, and a step goes along the metric times an estimate.
 func (r *Run) In(m query.Metric) { r.metric, r.law.Scales = m, scales(m) }
 
-// Saw records the released second moment of the rows, whose metric the steps use (see In).
+// Saw records the released second moment of the rows from which the metric of the run was computed
+// (see In).
 func (r *Run) Saw(m *Moment) { r.law.Moment = m }
 
-// scales returns the length of each row of a metric: the factor by which the metric multiplies the
-// noise in the weights of each feature.
+// scales returns the length of each row of the metric m. This is the factor by which the metric
+// multiplies the noise in the weights of each feature.
 func scales(m query.Metric) []float64 {
 	out, row := make([]float64, m.Dim()), make([]int64, m.Dim())
 	for j := range out {
+		if m.Diagonal() {
+			out[j] = m.Step() * math.Abs(float64(m.Entry(j)))
+			continue
+		}
 		m.Row(row, j)
 		var square float64
 		for _, v := range row {
@@ -403,17 +440,19 @@ func scales(m query.Metric) []float64 {
 	return out
 }
 
-// Bounded makes steps go where direction says. direction may mix estimates in any way. A coordinate
-// that would move farther than move in a step is cut to move, so that the law can state the bound.
+// Bounded replaces the direction and size of steps by those that the function direction returns,
+// which may combine gradient estimates in any way. In each step a coordinate moves by at most move; a
+// longer move is cut to move. The run's law can thus bound the noise of the result.
 func (r *Run) Bounded(move float64, direction func(g []float64) (direction []float64, eta float64)) {
 	r.law.Move, r.direction = move, direction
 }
 
-// Bound states that the run's steps are no linear function of its estimates, and that a step moves a
-// coordinate by at most move.
+// Bound declares that the run's steps are not linear functions of its gradient estimates, and that a
+// step moves each coordinate by at most move.
 func (r *Run) Bound(move float64) { r.law.Move = move }
 
-// Norm returns the Euclidean norm. It overflows only if the norm itself does.
+// Norm returns the Euclidean norm of v. It overflows only if the norm itself is too large for a
+// float64.
 func Norm(v []float64) float64 { return vector.Norm(v) }
 
 // Descend sets w to w - eta g.

@@ -8,34 +8,38 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Selected configures an output rule for any algorithm. Points along the algorithm's run, and its own
+// Selected adds an output rule to any algorithm: points along the algorithm's run, and its own
 // result, are scored on held-out records that the algorithm never used. The exponential mechanism
-// (McSherry and Talwar 2007) draws a point of low score.
+// (McSherry and Talwar 2007) draws a point with a low score.
 //
-// The held-out records are drawn first and the algorithm gets the rest. The selection and the algorithm
-// can each spend the whole budget, since records of disjoint cohorts compose in parallel.
+// The held-out records are drawn first and the algorithm gets the rest. The selection and the
+// algorithm can each be charged the whole budget, since releases on disjoint cohorts compose in
+// parallel.
 //
-// Guarantee: mu-GDP. With probability 1-p the drawn point, of K points, has a score within (4
+// Guarantee: mu-GDP. Let n_held be the number of held-out records and epsilon the parameter of the
+// exponential mechanism. With probability 1-p the drawn point, of K points, has a score within (4
 // L0/(n_held epsilon)) log(K/p) of the lowest (half of it under add-or-remove; McSherry and Talwar
-// 2007, Theorem 6). A score differs from its value on all records by about L0/sqrt(n_held), since it is
-// computed on a sample.
+// 2007, Theorem 6). A score differs from its value on all records by about L0/sqrt(n_held), since it
+// is computed on a sample.
 //
 // The selection helps if a run is good at some iterate but not at the iterate of its own output rule:
-// if a theorem is about some or about a random iterate, or in runs that visit saddles or diverge at the
-// end. It can only worsen the result of a good output rule: the algorithm has fewer records, and the
+// if a theorem is about some iterate or a random iterate, or in runs that visit saddles or diverge at
+// the end. It makes the result of a good output rule worse: the algorithm has fewer records, and the
 // scores are less precise than averages of released gradients. It is therefore no default. ByGradient
-// cannot tell a saddle from a minimum. ByValue can. BySecondOrder can if the run left the saddle along
-// one of the directions between the points.
+// cannot distinguish a saddle from a minimum. ByValue can. BySecondOrder can if the run left the
+// saddle along one of the directions between the points.
 //
-// The algorithm may either make queries about all its records or draw cohorts. Plan returns an error
-// for algorithms on Poisson samples, since samples are drawn from all records.
+// The algorithm may either make queries on all its records or draw cohorts. Plan returns an error for
+// algorithms on Poisson samples, since samples are drawn from all records.
 //
-// A Selected with only Of set holds out a tenth of the records and scores 8 points by gradient norm.
+// A Selected in which only Of is set holds out a tenth of the records and scores 8 points by gradient
+// norm.
 type Selected struct {
-	// Of is the algorithm.
+	// Of is the algorithm from whose run the points come.
 	Of Algorithm
 	// Share is the share of the records that is held out. Zero means .1.
 	Share float64 `yaml:"held_out"`
@@ -51,13 +55,15 @@ type Selected struct {
 type Score uint8
 
 const (
-	// ByGradient is the norm of the mean clipped gradient, regularizer included.
+	// ByGradient is the norm of the mean of the clipped gradients, with the regularizer's gradient
+	// added.
 	ByGradient Score = iota
-	// ByValue is the mean loss, with each record's loss clipped to [0, 2 F0]. A regularizer cannot be
-	// added to this score, so that Plan returns an error for a problem with a regularizer.
+	// ByValue is the mean loss, with each record's loss clipped to [0, 2 F0], where F0 bounds the
+	// initial gap of the mean loss. A regularizer cannot be added to this score, so that Plan returns
+	// an error for a problem with a regularizer.
 	ByValue
-	// BySecondOrder is ByGradient among the points whose curvature towards the other points is not
-	// below zero (see ChooseCurved).
+	// BySecondOrder is ByGradient among the points whose curvature along the directions to the other
+	// points is not below zero (see ChooseCurved).
 	BySecondOrder
 )
 
@@ -72,28 +78,30 @@ func ParseScore(s string) (Score, error) {
 	return Score(i), err
 }
 
-// UnmarshalText sets the score by its name, as ParseScore reads it.
+// UnmarshalText sets the score to the one with the given name (see ParseScore).
 func (s *Score) UnmarshalText(text []byte) (err error) {
 	*s, err = ParseScore(string(text))
 	return err
 }
 
-// selectedPlan is the plan of a Selected around the plan of its algorithm.
+// selectedPlan is the plan of a Selected. inner is the plan of the algorithm whose points are scored.
 type selectedPlan struct {
 	problem    Problem
 	summary    Summary
 	inner      Plan
-	held       float64 // records held out
+	held       float64 // number of records held out
 	candidates int
 	by         Score
 	epsilon    float64
 }
 
-// mostCandidates is the largest number of candidates, since each costs a pass over the held-out
-// records.
+// mostCandidates is the largest number of candidates. The limit bounds the time: each candidate costs a
+// pass over the held-out records.
 const mostCandidates = 10_000
 
-// Plan plans the algorithm for the records that are not held out, and the selection.
+// Plan plans the algorithm for the records that are not held out, and plans the selection. It returns
+// an error if p is not valid, a setting is out of range, or the algorithm computes releases on
+// Poisson samples, which are drawn from all records.
 func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return nil, err
@@ -117,7 +125,7 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 	case c.By == BySecondOrder && math.IsInf(p.Constants.Curvature.Hi-p.Constants.Curvature.Lo, 0):
 		return nil, errors.New("optimize: selected: by = second-order: the curvature must have a bound, and has none where a loss's slope jumps")
 	case c.By == BySecondOrder && !p.Products:
-		return nil, errors.New("optimize: selected: by = second-order: the loss must tell products of its Hessian (a method HessianVector)")
+		return nil, errors.New("optimize: selected: by = second-order: the loss must tell products of its Hessian (a method HessianVector; of networks, those with tanh have it)")
 	case c.By == ByValue && p.Regularizer != nil && p.Regularizer.Smoothness() > 0:
 		return nil, fmt.Errorf("optimize: selected: by = value: regularizer %s: must be none, since it cannot be added to the scores", p.Regularizer.Name())
 	}
@@ -149,13 +157,13 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 	case ByValue:
 		what, clip = "mean losses", p.Constants.InitialGap
 	case BySecondOrder:
-		// Curvatures spend half of the charge.
+		// Half of the charge pays for curvatures.
 		if out.epsilon, err = selectionEpsilon(p.Mu / math.Sqrt2); err != nil {
 			return nil, err
 		}
 		epsilon = out.epsilon
 	}
-	// The exponential mechanism compares two scores with Gumbel noise of this scale.
+	// The exponential mechanism adds Gumbel noise of this scale to each score.
 	scale := 2 * p.Neighbours() * clip / held / epsilon
 	out.summary.Charges += fmt.Sprintf("; selection among up to %d points on %.6g records held out, epsilon %.3g: %s that differ by less than %.2g are hardly told apart",
 		c.Candidates+1, held, epsilon, what, scale)
@@ -165,9 +173,10 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 	return out, nil
 }
 
-// selectionEpsilon returns nearly the largest epsilon of a selection that is mu-GDP. The exact solution
-// of account.SelectionMu(epsilon) = mu is 2 log(Phi(mu/2)/Phi(-mu/2)). A mu that allows no epsilon of
-// 2^-40 or more is an error.
+// selectionEpsilon returns nearly the largest epsilon for which a draw by the exponential mechanism
+// is mu-GDP. It starts at the exact solution 2 log(Phi(mu/2)/Phi(-mu/2)), where Phi is the normal
+// distribution function, and shrinks it until mechanism.SelectionMu confirms it. It returns an error
+// if mu does not allow an epsilon of at least 2^-40.
 func selectionEpsilon(mu float64) (float64, error) {
 	most := mu * math.Sqrt(usable)
 	tail := math.Erfc(mu/2/math.Sqrt2) / 2
@@ -176,7 +185,7 @@ func selectionEpsilon(mu float64) (float64, error) {
 		if !(epsilon >= 0x1p-40) {
 			break
 		}
-		charged, err := account.SelectionMu(epsilon)
+		charged, err := mechanism.SelectionMu(epsilon)
 		if err != nil {
 			return 0, err
 		}
@@ -191,21 +200,23 @@ func selectionEpsilon(mu float64) (float64, error) {
 // Summary describes the plan.
 func (s *selectedPlan) Summary() Summary { return s.summary }
 
-// Needs returns the algorithm's needs plus cohorts and a selection.
+// Needs returns what the algorithm needs; cohorts and selection are needed in addition.
 func (s *selectedPlan) Needs() Needs {
 	n := s.inner.Needs()
 	n.Cohorts, n.Selection = true, true
 	return n
 }
 
-// Properties returns the algorithm's properties, except that the result is not an average by rule.
+// Properties returns the algorithm's properties. Averaged is false, since a selected point is no
+// average.
 func (s *selectedPlan) Properties() Properties {
 	p := s.inner.Properties()
 	p.Averaged = false
 	return p
 }
 
-// Run runs the plan. observe is called after every step of the algorithm.
+// Run runs the algorithm on the records that are not held out, and then selects a point on those that
+// are. observe is called after every step of the algorithm.
 func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (Result, error) {
 	w := s.problem.StartPoint()
 	records := newDealer(o, s.problem)
@@ -238,15 +249,15 @@ func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (R
 		return result, fmt.Errorf("selected: %w", err)
 	}
 	result.W, result.Curvature = kept.points[k], curved
-	// No iterate has more noise than the last one, which contains the noise of all the others.
+	// The noise of the last iterate is stated, since no iterate has more noise.
 	result.Law.Weights, result.Law.Chosen = nil, max(len(kept.points), result.Law.Chosen)
 	result.Law.Settle()
 	result.Output = fmt.Sprintf("selected by %s among %d points: %s", s.by, len(kept.points), kept.names[k])
 	return result, nil
 }
 
-// choose draws the index of a point of low score on the held-out records. It also returns the released
-// curvature at that point, if any.
+// choose draws the index of one of the points, with a low score on the held-out records. It also
+// returns the released curvature at this point, if the score uses curvatures.
 func (s *selectedPlan) choose(ctx context.Context, o Oracle, held query.Cohort, points [][]float64) (int, *Curved, error) {
 	if s.by == BySecondOrder {
 		list := make([]Candidate, len(points))
@@ -275,7 +286,8 @@ func (s *selectedPlan) choose(ctx context.Context, o Oracle, held query.Cohort, 
 	return k, nil, err
 }
 
-// drawn draws the index of a term of low score.
+// drawn draws the index of a query term with a low value, by the exponential mechanism with parameter
+// epsilon.
 func drawn(ctx context.Context, o Oracle, epsilon float64, terms []query.Term) (int, error) {
 	q, err := query.NewSelection(epsilon, terms...)
 	if err != nil {
@@ -288,26 +300,27 @@ func drawn(ctx context.Context, o Oracle, epsilon float64, terms []query.Term) (
 	return k, err
 }
 
-// collected keeps distinct released points of a run.
+// collected keeps distinct released points of a run, no more of them than its field most says.
 type collected struct {
 	most   int
 	points [][]float64
 	names  []string
-	// spare holds the iterates of every stride-th step, for runs that end before their plan does. last
-	// is the number of the last step. whole says that the last step is the plan's last.
+	// spare has the iterates after every stride-th step, for runs that end before their plan does.
+	// last is the number of the last step made. whole means that this was the plan's last step.
 	spare  []numbered
 	stride int
 	last   int
 	whole  bool
 }
 
-// numbered is the iterate that a step reached.
+// numbered is an iterate with the number of the step that led to it.
 type numbered struct {
 	step int
 	w    []float64
 }
 
-// visit keeps the iterate each time a further 1/most of the plan is complete.
+// visit receives the iterate after each step. It keeps most points of the plan, evenly spaced, and in
+// spare an even selection of all iterates so far.
 func (c *collected) visit(s Step) {
 	if s.Number <= s.Of && s.Number*c.most/s.Of > (s.Number-1)*c.most/s.Of {
 		c.add(s.W, fmt.Sprintf("iterate %d of %d", s.Number, s.Of))
@@ -323,8 +336,8 @@ func (c *collected) visit(s Step) {
 	c.spare = slices.DeleteFunc(c.spare, func(p numbered) bool { return p.step%c.stride != 0 })
 }
 
-// end replaces the points of a run that ended before its plan did by points evenly spaced over the
-// actual steps.
+// end is called after the run. If the run ended before its plan did, end replaces the kept points by
+// points evenly spaced over the steps that were actually made.
 func (c *collected) end() {
 	if c.whole {
 		return

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
@@ -17,8 +18,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// planted is a plan that shows given points as its iterates and asks one
-// gradient at each, over all records or over cohorts it draws.
+// planted is a plan that shows given points as its iterates and makes one gradient query at each, over
+// all records or over cohorts that it draws.
 type planted struct {
 	points [][]float64
 	result []float64
@@ -75,13 +76,13 @@ func (p planted) Run(ctx context.Context, o optimize.Oracle, observe func(optimi
 	return r, p.err
 }
 
-// method is an algorithm as its users configure it.
+// method is the name of an algorithm and a function that plans it.
 type method struct {
 	name string
 	plan planner
 }
 
-// chooser remembers the selections asked of an oracle.
+// chooser is an oracle that records the selections made.
 type chooser struct {
 	*optimizetest.Oracle
 	asked []query.Selection
@@ -103,7 +104,7 @@ func noiseless(t *testing.T, p optimizetest.Problem, r account.Relation) *choose
 	return &chooser{Oracle: optimizetest.New(c)}
 }
 
-// planner makes a plan for a size.
+// planner makes a plan for a size. It implements optimize.Algorithm.
 type planner func(optimize.Problem, size) (optimize.Plan, error)
 
 func (f planner) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
@@ -126,13 +127,12 @@ func around(p planted) planner {
 	}
 }
 
-// TestSelectedFindsThePlanted: with no coins in the way the best of the
-// candidates is the result, wherever it is, by either score, under either
-// relation, for an algorithm that asks about all records and one that draws;
-// records held out are drawn first, nobody else's, and each side charges the
-// whole budget. Fails if the regularizer is left out of the scores, the inner
-// algorithm sees everybody, a candidate is not a copy, the candidates are not
-// evenly spaced.
+// TestSelectedFindsThePlanted: without randomness in the selection, the best of the candidates must be
+// the result, at any position, by either score, under either relation, for an algorithm that makes
+// queries on all records and for one that draws cohorts. The held-out records must be drawn first and
+// used by nobody else, and both sides must be charged at most the whole budget. The test fails if the
+// regularizer is left out of the scores, if the inner algorithm sees all records, if a candidate is not
+// a copy, or if the candidates are not evenly spaced.
 func TestSelectedFindsThePlanted(t *testing.T) {
 	for _, p := range convexProblems(t) {
 		if p.Public.Set != nil || p.Public.Constants.Lipschitz != 1 { // logistic, without a ball
@@ -140,7 +140,7 @@ func TestSelectedFindsThePlanted(t *testing.T) {
 		}
 		good := p.Minimiser
 		if p.Public.Regularizer != nil {
-			good = []float64{1.05, .5, -.25} // near it, as the gradients below show
+			good = []float64{1.05, .5, -.25} // near the minimiser, as the gradients below show
 		}
 		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 			for _, by := range []optimize.Score{optimize.ByGradient, optimize.ByValue} {
@@ -159,7 +159,7 @@ func TestSelectedFindsThePlanted(t *testing.T) {
 						} else {
 							inner.points[[]int{3, 6, 9}[at]] = good
 						}
-						inner.points[1], inner.points[8] = good, good // not to be looked at
+						inner.points[1], inner.points[8] = good, good // these points are no candidates
 						steps := 0
 						plan, err := of(c, around(inner)).Plan(ctx, with(p.Public, o.Size()))
 						if by == optimize.ByValue && p.Public.Regularizer != nil {
@@ -187,7 +187,7 @@ func TestSelectedFindsThePlanted(t *testing.T) {
 						}
 						held := o.asked[0].Questions()[0].Cohort()
 						mu := o.Size().Mu
-						charged, err := account.SelectionMu(o.asked[0].Epsilon())
+						charged, err := mechanism.SelectionMu(o.asked[0].Epsilon())
 						if err != nil || !(charged <= mu && charged > mu*(1-1e-5)) || held.Everyone() || !close(held.Size(), 48, 1e-12) {
 							t.Errorf("%s: selection of mu %v on %v records: want %v on 48", name, charged, held.Size(), mu)
 						}
@@ -223,8 +223,8 @@ func TestSelectedFindsThePlanted(t *testing.T) {
 	}
 }
 
-// TestSelectedAroundEveryMethod: the rule wraps what the package has, with the
-// inner algorithm planned for the records left.
+// TestSelectedAroundEveryMethod runs Selected around each method of the subpackages. The inner
+// algorithm must be planned for the number of records that are not held out.
 func TestSelectedAroundEveryMethod(t *testing.T) {
 	p := convexProblems(t)[6]
 	list := []method{
@@ -266,7 +266,7 @@ func TestSelectedAroundEveryMethod(t *testing.T) {
 			}
 		}
 	}
-	// PhasedSGD draws, and its passes get through.
+	// PhasedSGD draws cohorts, and its passes must reach the oracle.
 	o := relations(t, p, 1)[account.ReplaceOne]
 	plan, err := of(optimize.Selected{}, func(p optimize.Problem, s size) (optimize.Plan, error) {
 		return recursive.Recursive{Inner: recursive.PhasedSGD, Rounds: 2}.Plan(ctx, with(p, s))
@@ -276,8 +276,8 @@ func TestSelectedAroundEveryMethod(t *testing.T) {
 	}
 }
 
-// TestSelectedScale: what the outline says can hardly be told apart is
-// 2/epsilon sensitivities of a score, and twice as much under replace-one.
+// TestSelectedScale: the summary must state that scores are hard to distinguish if they differ by less
+// than 2/epsilon times the sensitivity of a score, which is twice as large under replace-one.
 func TestSelectedScale(t *testing.T) {
 	p := convexProblems(t)[6]
 	for relation, sensitivity := range map[account.Relation]float64{account.ReplaceOne: 2. / 24, account.AddOrRemove: 1. / 24} {
@@ -296,9 +296,9 @@ func TestSelectedScale(t *testing.T) {
 	}
 }
 
-// TestSelectedHandsBack: what ends a run, or the selection, reaches the caller
-// with what there is; one candidate needs no selection; an algorithm that drew
-// cannot ask about everybody, one that asked about all cannot draw.
+// TestSelectedHandsBack: an error that ends the run or the selection must reach the caller with the
+// last point. A single candidate must need no selection. An algorithm that draws cohorts must not make
+// queries on all records, and an algorithm that makes queries on all records must not draw.
 func TestSelectedHandsBack(t *testing.T) {
 	p := convexProblems(t)[6]
 	broken := errors.New("broken")
@@ -348,7 +348,7 @@ func TestSelectedHandsBack(t *testing.T) {
 	}
 }
 
-// TestSelectedRefuses names field, value and rule.
+// TestSelectedRefuses: each error must name the field, its value and the rule.
 func TestSelectedRefuses(t *testing.T) {
 	p, given := optimizetest.Problems()[2].Public, size{Records: 1000, Mu: .5}
 	fine := around(planted{points: [][]float64{{0, 0, 0}}})
@@ -397,13 +397,13 @@ func TestSelectedRefuses(t *testing.T) {
 	if err := plan(optimize.Selected{By: optimize.ByValue}, none, given, fine); err != nil {
 		t.Errorf("no regularizer: %v", err)
 	}
-	// However large or small the budget, the selection keeps within it.
+	// For any budget, the charge of the selection must be at most the budget.
 	for _, mu := range []float64{1e-9, 1e-3, .3, 2, 9, 60} {
 		out, err := of(optimize.Selected{}, fine).Plan(ctx, with(p, size{Records: 1000, Mu: mu}))
 		if err != nil {
 			t.Fatal(err)
 		}
-		charged, err := account.SelectionMu(optimize.SelectionEpsilon(out))
+		charged, err := mechanism.SelectionMu(optimize.SelectionEpsilon(out))
 		if err != nil || charged > mu || optimize.SelectionEpsilon(out) < 16 && charged < mu*(1-1e-4) {
 			t.Errorf("mu = %v: epsilon %v is charged %v, %v", mu, optimize.SelectionEpsilon(out), charged, err)
 		}

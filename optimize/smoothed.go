@@ -9,9 +9,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Smoothed returns the problem with a smoothed loss: the constants are the smoothed loss's, and a Run
-// releases answers about the smoothed loss. Closed-form smoothing requires a loss.Kinked, otherwise
-// Smoothed returns an error. Smoothing by random directions serves any loss.
+// Smoothed returns the problem whose loss is smoothed by s: the constants are those of the smoothed
+// loss, and every answer that a Run releases is about the smoothed loss. Smoothing by random
+// directions is possible for any loss. The other smoothings are in closed form and need a
+// [loss.Kinked]; for other losses Smoothed returns an error.
 func (p Problem) Smoothed(s query.Smoothing) (Problem, error) {
 	if s.Sampled() {
 		return p.sampled(s)
@@ -39,11 +40,12 @@ func (p Problem) Smoothed(s query.Smoothing) (Problem, error) {
 	return p, p.Validate()
 }
 
-// sampled is Smoothed by random directions. It turns any loss of Lipschitz constant L0 into a loss
-// whose gradient has Lipschitz constant query.Steepness L0/r. The smoothed loss exceeds the loss by at
-// most L0 r everywhere, and it is convex if the loss is. If the loss has its own curvature bound that
-// holds everywhere, the bound still holds. A record contributes an estimate of the smoothed gradient.
-// That estimate may move by more than the smoothed gradient does; the clip limits it.
+// sampled is Smoothed for smoothing by random directions. It turns any loss with Lipschitz constant
+// L0 into a loss whose gradient has the Lipschitz constant query.Steepness(d) L0/r, for d parameters
+// and the smoothing radius r. The smoothed loss exceeds the loss by at most L0 r everywhere, and it
+// is convex if the loss is. If the loss itself has a curvature bound that holds everywhere, this
+// bound still holds. A record contributes an estimate of the gradient of its smoothed loss. Between
+// two points this estimate may change by more than that gradient does; clipping then limits it.
 func (p Problem) sampled(s query.Smoothing) (Problem, error) {
 	if !Positive(s.Radius) {
 		return p, fmt.Errorf("optimize: smoothing radius = %v: must be finite and > 0", s.Radius)

@@ -5,15 +5,17 @@ import (
 	"math"
 )
 
-// RuleSteps is the largest number of steps that default rules choose. Measured gains beyond it are
-// small.
+// RuleSteps is the largest number of steps that the default rules choose. More steps were measured to
+// gain little.
 const RuleSteps = 1000
 
-// MostSteps is the largest number of steps that a user may ask for. Up to it the upward rounding of the
-// charges and of their sum stays within 2^-30, and a certificate lists every charge.
+// MostSteps is the largest number of steps that a user may set. A certificate lists the charge of
+// every step, and up to this number of steps the upward rounding of the charges and of their sum
+// stays below 2^-30 of mu^2.
 const MostSteps = 1_000_000
 
-// StepCount rounds the real number of a rule up to a number of steps between 1 and RuleSteps.
+// StepCount returns the number of steps for the real number x that a default rule computed: x rounded
+// up, at least 1 and at most RuleSteps.
 func StepCount(x float64) int { return stepCount(RuleSteps, x) }
 
 func stepCount(most int, x float64) int {
@@ -23,7 +25,8 @@ func stepCount(most int, x float64) int {
 	return int(min(math.Ceil(x), float64(most)))
 }
 
-// CheckSteps returns an error unless steps is between 0, which means the rule's number, and MostSteps.
+// CheckSteps returns an error, with the algorithm's name, unless steps is between 1 and MostSteps, or
+// is 0, which means the default rule's number.
 func CheckSteps(algorithm string, steps int) error {
 	if steps < 0 || steps > MostSteps {
 		return fmt.Errorf("optimize: %s: steps = %d: must be between 0 (the rule's number) and %d", algorithm, steps, MostSteps)

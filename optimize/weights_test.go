@@ -6,8 +6,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// TestPassWeights: the tail average of a pass weights the points reached by the
-// steps t >= T/2 with the sizes of their cohorts; the last is the last reached.
+// TestPassWeights: in a pass, the tail average must weight the points that the steps t >= T/2 lead to
+// with the sizes of these steps' cohorts. Last must be the point that the last step leads to.
 func TestPassWeights(t *testing.T) {
 	for rule, want := range map[optimize.Output][]float64{
 		optimize.TailAverage: {0, 0, .2, .3, .5},

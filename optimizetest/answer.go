@@ -7,10 +7,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// mean returns the query's answer without noise, and the number of rows that a clip changed. A
-// record's contribution is the weighted sum of its clipped terms. A faulty record contributes zero,
-// clipped like any other contribution. The centre is counted for the declared number of records
-// rather than for the records present.
+// mean returns the query's answer without noise, and the number of rows that a clip changed. A record's
+// contribution is the weighted sum of its clipped terms. The contribution of a faulty record (one whose
+// target or contribution is not finite) is zero, clipped like any other contribution. The centre of the
+// clip balls is added for the declared number of records, not for the number present.
 func (o *Oracle) mean(q query.Question, rows []int) (mean []float64, clipped int) {
 	terms := q.Terms()
 	dim := q.SumDim()
@@ -40,8 +40,9 @@ func (o *Oracle) mean(q query.Question, rows []int) (mean []float64, clipped int
 	return mean, clipped
 }
 
-// nothing returns the contribution of a faulty record. It is zero for vectors, whose balls contain
-// zero. For a value it is the point of the interval nearest to zero.
+// nothing returns the contribution of a faulty record, whose target or contribution is not finite.
+// For vectors it is zero, since all clip balls contain zero. For a number it is the point of the clip
+// interval that is nearest to zero.
 func nothing(terms []query.Term, dim int) []float64 {
 	sum := make([]float64, dim)
 	for _, t := range terms {
@@ -65,8 +66,9 @@ func centreOf(t query.Term) []float64 {
 	return c
 }
 
-// contribution returns a record's weighted sum of clipped terms. cut reports that a clip changed
-// it. ok is false for a faulty record.
+// contribution returns a record's weighted sum of clipped terms, for a row x with target y. cut means
+// that a clip changed it. ok is false for a faulty record, whose target or contribution is not
+// finite.
 func (o *Oracle) contribution(terms []query.Term, x []float32, y float64) (sum []float64, cut, ok bool) {
 	if math.IsNaN(y) || math.IsInf(y, 0) {
 		return nil, false, false
@@ -99,8 +101,7 @@ func (o *Oracle) contribution(terms []query.Term, x []float32, y float64) (sum [
 	return sum, cut, true
 }
 
-// scaled returns a vector times a scalar that is clipped to an interval, and whether the clip
-// changed the scalar.
+// scaled returns v times the scalar s clipped to [lo, hi], and whether the clip changed s.
 func scaled(v []float64, s, lo, hi float64) ([]float64, bool) {
 	if math.IsInf(s, 0) {
 		s = math.NaN() // a faulty record, which the clip must not hide
@@ -112,8 +113,9 @@ func scaled(v []float64, s, lo, hi float64) ([]float64, bool) {
 	return v, math.Abs(c-s) > 1e-12*math.Abs(s)
 }
 
-// general returns the clipped term of a loss that writes its gradient. A vector outside the ball is
-// moved along the straight line to the ball's centre.
+// general returns a record's clipped contribution to the term t, for a loss that computes its own
+// gradient, and whether the clip changed it. A vector outside the clip ball is moved to the ball's
+// surface, along the straight line to the ball's centre.
 func general(l loss.General, t query.Term, x []float32, y float64) ([]float64, bool) {
 	v := kinds[t.Kind()].general(l, t, x, y)
 	centre := centreOf(t)

@@ -6,16 +6,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// Assumed is the quadratic that predictions assume. It has the assumed eigenvalues and its minimum
-// at 0. In each group of directions, the whole gradient lies along the first direction.
+// Assumed is the quadratic that forecasts assume (see [forecast.Assumed]), with its minimum at 0. In
+// each group of directions with equal eigenvalues, the whole gradient at the start lies along the first
+// direction.
 type Assumed struct {
 	Loss        Quadratic
-	Eigenvalues []float64 // of the objective; the data term has these minus lambda
+	Eigenvalues []float64 // of the objective; those of the data term are smaller by lambda
 	Start       []float64
 }
 
-// AssumedQuadratic returns the quadratic that predictions assume of a problem with
-// regularizer (lambda/2) ||w||^2.
+// AssumedQuadratic returns the quadratic that forecasts assume for the problem p, with the
+// regularizer (lambda/2) ||w||^2 added.
 func AssumedQuadratic(p optimize.Problem, lambda float64) Assumed {
 	var a Assumed
 	for _, d := range forecast.Assumed(p) {
@@ -33,7 +34,8 @@ func AssumedQuadratic(p optimize.Problem, lambda float64) Assumed {
 	return a
 }
 
-// Config returns an oracle's configuration for the quadratic.
+// Config returns the configuration of an oracle that answers about the quadratic, with the given
+// budget and number of records.
 func (a Assumed) Config(b account.Budget, records int, seed uint64) Config {
 	return Config{
 		Rows: [][]float32{make([]float32, len(a.Start))}, Targets: []float64{0}, Repeat: records,
@@ -50,8 +52,8 @@ func (a Assumed) Gradient(w []float64) []float64 {
 	return g
 }
 
-// Spectrum returns the spectrum that predictions assume, with one entry for each group of
-// directions.
+// Spectrum returns the spectrum that forecasts assume for the problem: for each group of directions,
+// the eigenvalue, the share of the dimensions and the length of the gradient at the start.
 func Spectrum(p optimize.Problem) (eigenvalues, shares, gradients []float64) {
 	for _, e := range forecast.Assumed(p) {
 		eigenvalues, shares, gradients = append(eigenvalues, e.Eigenvalue), append(shares, e.Share), append(gradients, e.Gradient)

@@ -11,18 +11,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Size holds the parameters of a problem that tests vary: the number of records, the budget mu, and
-// Neighbours, the sensitivity of a sum in units of the clip norm. Neighbours is 1 under
-// add-or-remove and 2 or 0 under replace-one.
+// Size has the parameters of a problem that tests vary: the number of records, the budget mu, and
+// Neighbours, the number of clip norms by which a sum of clipped contributions differs at most
+// between neighbouring tables. Neighbours is 1 under add-or-remove and 2 under replace-one; 0 means
+// replace-one, too.
 type Size struct{ Records, Mu, Neighbours float64 }
 
-// Size returns the oracle's size.
+// Size returns the oracle's number of records, its budget mu and, as Neighbours, its relation.
 func (o *Oracle) Size() Size {
 	return Size{Records: o.All().Size(), Mu: o.config.Budget.Mu(), Neighbours: o.neighbours()}
 }
 
-// With returns p with the records, the budget and the relation of a size. A budget b, if given,
-// becomes p's Budget, with the size's relation.
+// With returns the problem p with the records, the budget mu and the relation of the size s. A budget
+// b, if given, becomes p's Budget, with the relation of s.
 func With(p optimize.Problem, s Size, b ...account.Budget) optimize.Problem {
 	p.Records, p.Mu = s.Records, s.Mu
 	switch s.Neighbours {
@@ -41,7 +42,7 @@ func With(p optimize.Problem, s Size, b ...account.Budget) optimize.Problem {
 	return p
 }
 
-// Budget returns (1, 1e-6) under replace-one.
+// Budget returns the budget (epsilon, delta) = (1, 1e-6) under replace-one.
 func Budget(t testing.TB) account.Budget {
 	t.Helper()
 	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
@@ -61,7 +62,8 @@ func RunPlan(t testing.TB, p optimize.Plan, o optimize.Oracle) optimize.Result {
 	return r
 }
 
-// Resolve returns the plan and fails the test if err is not nil.
+// Resolve returns the plan p that a call of Plan returned, and fails the test if the call's error err
+// is not nil.
 func Resolve(t testing.TB, p optimize.Plan, err error) optimize.Plan {
 	t.Helper()
 	if err != nil {
@@ -70,8 +72,9 @@ func Resolve(t testing.TB, p optimize.Plan, err error) optimize.Plan {
 	return p
 }
 
-// StepSize computes eta = h/L1 independently of package optimize. L1 is the smoothness of data and
-// regularizer together. The result is limited so that steps on the regularizer alone remain stable.
+// StepSize computes the step size eta = h/L1 without code of package optimize, for comparison with
+// it. L1 is the smoothness of loss and regularizer together. The result is at most 1/s for a
+// regularizer of smoothness s.
 func StepSize(p optimize.Problem, h float64) float64 {
 	c := p.Constants.Curvature
 	data := max(math.Abs(min(c.Lo, 0)), max(c.Hi, 0))
@@ -85,7 +88,8 @@ func StepSize(p optimize.Problem, h float64) float64 {
 	return h / (data + s)
 }
 
-// Descend returns Proj(w - eta (g + grad reg(w))).
+// Descend returns the result of one descent step with the estimate g, Proj(w - eta (g + grad
+// reg(w))), where reg is the regularizer.
 func Descend(p optimize.Problem, w, g []float64, eta float64) []float64 {
 	full := Add(g, 1, make([]float64, len(g)))
 	if p.Regularizer != nil {
@@ -98,7 +102,7 @@ func Descend(p optimize.Problem, w, g []float64, eta float64) []float64 {
 	return next
 }
 
-// Add returns a + c b.
+// Add returns the vector a + c b.
 func Add(a []float64, c float64, b []float64) []float64 {
 	sum := make([]float64, len(a))
 	for j := range a {
@@ -107,15 +111,16 @@ func Add(a []float64, c float64, b []float64) []float64 {
 	return sum
 }
 
-// Same reports whether two vectors agree up to the rounding of float operations in another order.
+// Same reports whether two vectors are equal up to the rounding of float operations in another order.
 func Same(a, b []float64) bool {
 	return len(a) == len(b) && length(Add(a, -1, b)) <= 1e-9*(1e-3+length(a))
 }
 
-// Close reports whether a and b agree up to a relative difference.
+// Close reports whether a and b differ by at most relative times the size of b.
 func Close(a, b, relative float64) bool { return math.Abs(a-b) <= relative*math.Abs(b) }
 
-// OnEverybody fails the test unless the term is over all records and has weight want.
+// OnEverybody fails the test unless the term of query number k is about all records and has the
+// weight want.
 func OnEverybody(t *testing.T, k int, term query.Term, want float64) {
 	t.Helper()
 	if !term.Cohort().Everyone() || !Close(term.Weight(), want, 1e-9) {
@@ -123,7 +128,8 @@ func OnEverybody(t *testing.T, k int, term query.Term, want float64) {
 	}
 }
 
-// Charges returns the charge that each query offered and the charge of its answer.
+// Charges returns, for each query in asked, the charge that the query offered and the charge that its
+// answer cost.
 func Charges(asked []Asked) (offered, charged []float64) {
 	for _, a := range asked {
 		offered, charged = append(offered, a.Question.Charge()), append(charged, a.Answer.Charge)
@@ -148,8 +154,8 @@ func WithinBudget(t *testing.T, mu float64, charges []float64) {
 	}
 }
 
-// AddUp returns a + b rounded up. Dekker's two-sum gives the exact rounding error of an addition
-// for |a| >= |b|.
+// AddUp returns a + b rounded up. For |a| >= |b|, b-(s-a) is the exact rounding error of s = a+b
+// (Dekker's two-sum).
 func AddUp(a, b float64) float64 {
 	if math.Abs(a) < math.Abs(b) {
 		a, b = b, a
@@ -161,10 +167,11 @@ func AddUp(a, b float64) float64 {
 	return s
 }
 
-// Deviation bounds the relative distance from its expectation of the mean of s draws of sum_j v_j
-// (Z_j + m_j)^2, except with probability 1e-6. v is a nonnegative vector and Z is standard normal.
-// The bound is 2 sqrt(x/s) + 2x/s with x = ln(2e6), by Birgé's (2001) bound 2 sqrt(sum (v^2 + 2 v^2
-// m^2) x) + 2 max(v) x and sum (v^2 + 2 v^2 m^2) <= (sum v (1 + m^2))^2.
+// Deviation returns a bound on the relative distance between a mean and its expectation, which holds
+// except with probability 1e-6. The mean is over s independent draws of sum_j v_j (Z_j + m_j)^2,
+// where v is nonnegative, m arbitrary and Z standard normal. The bound is 2 sqrt(x/s) + 2x/s with x =
+// ln(2e6). It follows from Birgé's (2001) bound 2 sqrt(sum (v^2 + 2 v^2 m^2) x) + 2 max(v) x and from
+// sum (v^2 + 2 v^2 m^2) <= (sum v (1 + m^2))^2.
 func Deviation(s float64) float64 {
 	x := math.Log(2e6)
 	return 2*math.Sqrt(x/s) + 2*x/s

@@ -7,13 +7,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// definition computes the contribution of one record for a kind of query. It is an entry of this
-// package's table of kinds.
+// definition defines a kind of query (an entry of the table kinds) by what one record contributes to
+// its sum.
 type definition struct {
-	// rankOne computes the contribution for a loss phi(<w,x>, y): a vector v and the scalar s that
-	// multiplies it, with the interval to which s is clipped.
+	// rankOne computes the contribution for a loss phi(<w,x>, y): a vector v, the scalar s that
+	// multiplies it, and the interval [lo, hi] to which s is clipped.
 	rankOne func(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64)
-	// general computes the vector for a loss that writes its gradient, before the clip. It is nil
+	// general computes the vector for a loss that computes its own gradient, before the clip. It is nil
 	// for kinds of rank-one losses only, and for kinds that do not depend on the loss.
 	general func(l loss.General, t query.Term, x []float32, y float64) []float64
 }
@@ -35,15 +35,23 @@ var kinds = [...]definition{
 	query.RowMean:         {rowMean, nil},
 	query.SquaredDistance: {squaredDistance, nil},
 	query.CentredMoment:   {centredMoment, nil},
+
+	query.WeightedGradient:  {weightedGradient, nil},
+	query.WeightedCurvature: {weightedCurvature, nil},
+	query.ScoreMoment:       {scoreMoment, nil},
+	query.WeightedMoment:    {weightedMoment, nil},
+
+	query.SquaredFeatures: {squaredFeatures, nil},
 }
 
-// slope is phi' x.
+// slope defines the contribution of one record to a query for gradients: phi' x, where phi' is the
+// derivative of the loss in the margin and x is the row.
 func slope(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	return vector(x), one(slopes(l, t, x), t.Point(), x, y), -t.Ball().Radius, t.Ball().Radius
 }
 
-// slopes returns the slope function that a term uses: of the loss, or of the smoothed loss for a
-// row with the norm of x.
+// slopes returns the function for the loss's derivative in the margin that the term t uses: that of
+// the loss itself or, if t has a smoothing, that of the loss smoothed for a row with the norm of x.
 func slopes(l loss.RankOne, t query.Term, x []float32) func(dst, z, y []float64) {
 	by := t.Smoothing()
 	if !by.On() {
@@ -61,8 +69,9 @@ func slopes(l loss.RankOne, t query.Term, x []float32) func(dst, z, y []float64)
 	}
 }
 
-// slopeChange is the change of phi', times x. If a curvature interval was declared, the change is
-// clipped to the interval times the record's change of margin.
+// slopeChange defines one record's contribution to a query for gradient differences: the change of
+// phi', the loss's derivative in the margin, times the row x. If the term has a curvature interval,
+// the change is clipped to this interval times the change of the record's margin.
 func slopeChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	v, s, lo, hi = slope(l, t, x, y)
 	if a, b, ok := t.Curvature(); ok {
@@ -72,13 +81,14 @@ func slopeChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []floa
 	return v, s - one(slopes(l, t, x), t.Previous(), x, y), lo, hi
 }
 
-// value is phi.
+// value defines one record's contribution to a query for the mean loss: its loss phi.
 func value(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	b := t.Ball()
 	return []float64{1}, one(l.Values, t.Point(), x, y), b.Centre - b.Radius, b.Centre + b.Radius
 }
 
-// valueChange is the change of phi.
+// valueChange defines one record's contribution to a query for the change of the mean loss between
+// two points: the change of its loss phi.
 func valueChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	b := t.Ball()
 	return []float64{1}, one(l.Values, t.Point(), x, y) - one(l.Values, t.Previous(), x, y), -b.Radius, b.Radius
@@ -88,7 +98,8 @@ func valueChanges(l loss.General, t query.Term, x []float32, y float64) []float6
 	return []float64{l.Value(t.Point(), x, y) - l.Value(t.Previous(), x, y)}
 }
 
-// one has a rank-one loss compute a number of one record.
+// one returns the number that the function f (the value or a derivative of a rank-one loss) computes
+// for one record at w.
 func one(f func(dst, z, y []float64), w []float64, x []float32, y float64) float64 {
 	dst := make([]float64, 1)
 	f(dst, []float64{inner(w, x)}, []float64{y})
@@ -115,23 +126,36 @@ func values(l loss.General, t query.Term, x []float32, y float64) []float64 {
 	return []float64{l.Value(t.Point(), x, y)}
 }
 
-// moment is x x'.
+// moment defines one record's contribution to the second moment of the rows: x x', in svec form (see
+// svec).
 func moment(_ loss.RankOne, _ query.Term, x []float32, _ float64) (v []float64, s, lo, hi float64) {
 	return products(x), 1, 0, 1
 }
 
-// rowMean is x.
+// rowMean defines one record's contribution to the mean row: its row x.
 func rowMean(_ loss.RankOne, _ query.Term, x []float32, _ float64) (v []float64, s, lo, hi float64) {
 	return vector(x), 1, 0, 1
 }
 
-// squaredDistance is ||x - m||^2, at most twice the radius.
+// squaredFeatures defines one record's contribution to the mean squares of the features: the vector
+// of the x_j^2.
+func squaredFeatures(_ loss.RankOne, _ query.Term, x []float32, _ float64) (v []float64, s, lo, hi float64) {
+	v = vector(x)
+	for j, e := range v {
+		v[j] = e * e
+	}
+	return v, 1, 0, 1
+}
+
+// squaredDistance defines one record's contribution to the mean squared distance from the row m: ||x
+// - m||^2, at most twice the clip radius.
 func squaredDistance(_ loss.RankOne, t query.Term, x []float32, _ float64) (v []float64, s, lo, hi float64) {
 	n := length(from(x, t.Point()))
 	return []float64{1}, n * n, 0, t.Ball().Centre + t.Ball().Radius
 }
 
-// centredMoment is z z' for z = x - m, as far as its length allows.
+// centredMoment defines one record's contribution to the second moment about the row m: z z' in svec
+// form (see svec), where z is x - m, shortened if it is longer than the term's limit.
 func centredMoment(_ loss.RankOne, t query.Term, x []float32, _ float64) (v []float64, s, lo, hi float64) {
 	z := from(x, t.Point())
 	n := length(z)
@@ -144,33 +168,92 @@ func centredMoment(_ loss.RankOne, t query.Term, x []float32, _ float64) (v []fl
 	return v, 1, 0, t.Ball().Radius / max(n*n, math.SmallestNonzeroFloat64)
 }
 
-// from is x - m.
+// from returns the difference x - m of a row and the mean row.
 func from(x []float32, m []float64) []float64 {
 	z := vector(x)
 	addTo(z, -1, m)
 	return z
 }
 
-// curvature is the second derivative of phi, times x x'.
+// curvature defines one record's contribution to the mean Hessian: the second derivative of its loss
+// in the margin times x x', in svec form (see svec).
 func curvature(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	return products(x), one(l.Curvatures, t.Point(), x, y), 0, t.Ball().Radius
 }
 
-// metricSlope is phi' R x, clipped to a norm of at most the radius.
+// metricSlope defines one record's contribution to the gradient in a metric: phi' R x, where R is the
+// term's metric and phi' the loss's derivative in the margin, clipped to a norm of at most the
+// radius.
 func metricSlope(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	v = t.Metric().Times(vector(x))
 	hi = min(t.Slope(), t.Ball().Radius/length(v))
 	return v, one(slopes(l, t, x), t.Point(), x, y), -hi, hi
 }
 
-// squaredSlope is (phi' ||R x||)^2, at most twice the radius.
+// squaredSlope defines one record's contribution to the mean squared gradient norm in the term's
+// metric R: (phi' ||R x||)^2, at most twice the radius. phi' is the loss's derivative in the margin.
 func squaredSlope(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	v, s, _, _ = metricSlope(l, t, x, y)
 	n := length(v)
 	return []float64{1}, s * s * n * n, 0, t.Ball().Centre + t.Ball().Radius
 }
 
-// hessian is the second derivative of phi times <v,x>, times x. It is clipped to the curvature
+// weightedRow returns the row times the term's metric, R x, and the weight of the row, u = min(1,
+// reach^2/||R x||^2).
+func weightedRow(t query.Term, x []float32) (v []float64, u float64) {
+	v = t.Metric().Times(vector(x))
+	short := min(1, t.Reach()/length(v))
+	return v, short * short
+}
+
+// weightedGradient defines one record's contribution to the weighted gradient: u phi' R x, with the
+// metric R and the weight u of weightedRow and the loss's derivative phi' in the margin.
+func weightedGradient(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
+	v, u := weightedRow(t, x)
+	for j := range v {
+		v[j] *= u
+	}
+	return v, one(l.Slopes, t.Point(), x, y), -t.Slope(), t.Slope()
+}
+
+// weightedCurvature defines one record's contribution to the weighted Hessian: u times the loss's
+// second derivative in the margin times R x x' R, in svec form (see svec). R and u are those of
+// weightedRow.
+func weightedCurvature(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
+	z, u := weightedRow(t, x)
+	return svec(u, z), one(l.Curvatures, t.Point(), x, y), 0, t.Slope()
+}
+
+// scoreMoment defines one record's contribution to the second moment of weighted gradients: u^2
+// phi'^2 R x x' R, in svec form (see svec). R and u are those of weightedRow, phi' is the loss's
+// derivative in the margin.
+func scoreMoment(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
+	z, u := weightedRow(t, x)
+	s = one(l.Slopes, t.Point(), x, y)
+	return svec(u*u, z), s * s, 0, t.Slope() * t.Slope()
+}
+
+// weightedMoment defines one record's contribution to the weighted second moment of the rows: u R x
+// x' R, in svec form (see svec). R and u are those of weightedRow.
+func weightedMoment(_ loss.RankOne, t query.Term, x []float32, _ float64) (v []float64, s, lo, hi float64) {
+	z, u := weightedRow(t, x)
+	return svec(u, z), 1, 0, 1
+}
+
+// svec returns the symmetric matrix c z z' as a vector: the entries on and above the diagonal, those
+// above it multiplied by sqrt 2, so that the vector's norm is the matrix's Frobenius norm.
+func svec(c float64, z []float64) (v []float64) {
+	for j := range z {
+		v = append(v, c*z[j]*z[j])
+		for _, e := range z[j+1:] {
+			v = append(v, c*math.Sqrt2*z[j]*e)
+		}
+	}
+	return v
+}
+
+// hessian defines one record's contribution to the product of the mean Hessian and a vector v: the
+// loss's second derivative in the margin times <v,x> x. The scalar factor is clipped to the curvature
 // interval times <v,x>.
 func hessian(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	move := inner(t.Step(), x)
@@ -178,13 +261,15 @@ func hessian(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64,
 	return vector(x), one(l.Curvatures, t.Point(), x, y) * move, min(a*move, b*move), max(a*move, b*move)
 }
 
-// hessianChange is the change of the second derivative of phi, times <v,x> x.
+// hessianChange defines one record's contribution to the change of a Hessian-vector product between
+// two points: the change of the loss's second derivative in the margin, times <v,x> x.
 func hessianChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	change := one(l.Curvatures, t.Point(), x, y) - one(l.Curvatures, t.Previous(), x, y)
 	return vector(x), change * inner(t.Along(), x), -t.Ball().Radius, t.Ball().Radius
 }
 
-// curvatureAlong is the second derivative of phi times <v,x>^2.
+// curvatureAlong defines one record's contribution to the curvature along v: the loss's second
+// derivative in the margin times <v,x>^2.
 func curvatureAlong(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	u, b := inner(t.Along(), x), t.Ball()
 	return []float64{1}, one(l.Curvatures, t.Point(), x, y) * u * u, b.Centre - b.Radius, b.Centre + b.Radius
@@ -214,7 +299,7 @@ func hessianAt(l loss.General, w, v []float64, x []float32, y float64) []float64
 	return h
 }
 
-// vector returns x in float64.
+// vector converts x to float64.
 func vector(x []float32) []float64 {
 	v := make([]float64, len(x))
 	for j, e := range x {
@@ -223,7 +308,7 @@ func vector(x []float32) []float64 {
 	return v
 }
 
-// products returns the svec of x x'.
+// products returns the matrix x x' in svec form (see svec).
 func products(x []float32) (v []float64) {
 	for j := range x {
 		v = append(v, float64(x[j])*float64(x[j]))

@@ -12,13 +12,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Config describes an Oracle.
+// Config configures an Oracle: its rows, its budget and its noise.
 type Config struct {
-	// Rows holds the features. The oracle does not require norms of at most 1. A record whose
-	// target is NaN or infinite is faulty.
+	// Rows are the features of the records. Norms above 1 are allowed. A record whose target is NaN
+	// or infinite is faulty: it counts, but contributes nothing.
 	Rows    [][]float32
 	Targets []float64
-	// Repeat is the number of records for which each row stands; zero means one.
+	// Repeat is the number of records that each row stands for; zero means one.
 	Repeat int
 	Loss   loss.Loss
 	Budget account.Budget
@@ -27,54 +27,57 @@ type Config struct {
 	Declared float64
 	// Seed determines the noise and the cohorts.
 	Seed uint64
-	// Noiseless leaves the noise out. Sigma is reported unchanged.
+	// Noiseless makes answers exact. They still state the standard deviation of the noise that they
+	// would have.
 	Noiseless bool
-	// Script, if not nil, is called before query k, counted from 0, is validated. If it returns an
-	// error, the query returns this error. Script may cancel contexts.
+	// Script, if not nil, is called with k before query k, counted from 0, is validated. If it returns
+	// an error, the query returns this error. Script may cancel contexts.
 	Script func(k int) error
 }
 
-// Asked records one query.
+// Asked describes one query that was made to the oracle, and its answer.
 type Asked struct {
 	Question query.Question
 	// Answer is the released answer. It is the zero Release if Err is not nil.
 	Answer query.Release
 	// Exact is the mean without noise.
 	Exact []float64
-	// Clipped is the number of distinct rows that a clip changed.
+	// Clipped is the number of distinct rows whose contribution a clip changed.
 	Clipped int
 	Err     error
 }
 
-// Oracle is an optimize.Oracle that exposes its rows. It is not safe for concurrent use.
+// Oracle is an [optimize.Oracle] that exposes its rows. It is not safe for concurrent use.
 type Oracle struct {
-	// Asked lists every query in order, including refused ones.
+	// Asked lists every query in order, refused ones included.
 	Asked []Asked
 
 	config Config
 	ledger *account.Ledger
 	noise  *rand.Rand
 	order  []int
-	// drawn[i] is the index in order at which cohort i+1 ends.
+	// order lists the records in the order in which cohorts are drawn from them. drawn[i] is the
+	// position in order after the last record of cohort i+1.
 	drawn []int
-	// declared[i] is the declared size of cohort i+1.
+	// declared[i] is the public size of cohort i+1.
 	declared []float64
-	// unjoined is the part of the declared number of records that DrawEach has left.
+	// unjoined is the part of the declared number of records that DrawEach has not yet put into a
+	// cohort.
 	unjoined float64
-	// schedule is the schedule that the oracle follows, nil without one.
+	// schedule is the schedule that the oracle follows; nil for none.
 	schedule *account.Schedule
 	// samples is the number of samples drawn from the schedule.
 	samples int
-	// latest is the latest sample. It is the zero Cohort after a query about it.
+	// latest is the latest sample, or the zero Cohort after a query on it.
 	latest query.Cohort
-	// sample holds the rows of the latest sample.
+	// sample has the row numbers of the latest sample.
 	sample []int
 }
 
 var _ optimize.Oracle = (*Oracle)(nil)
 
-// New returns an oracle. It panics if Rows is empty, if Targets has another length, or if the loss
-// is of no known form.
+// New returns an oracle. It panics if Rows is empty, if Targets has another length than Rows, or if the
+// loss is neither rank-one nor general nor has margins.
 func New(c Config) *Oracle {
 	if len(c.Rows) == 0 || len(c.Targets) != len(c.Rows) {
 		panic(fmt.Sprintf("optimizetest: %d rows, %d targets", len(c.Rows), len(c.Targets)))
@@ -105,18 +108,18 @@ func (o *Oracle) All() query.Cohort {
 // Dim returns the number of features.
 func (o *Oracle) Dim() int { return len(o.config.Rows[0]) }
 
-// Problem returns p as a problem of the oracle's records and budget.
+// Problem returns p with the oracle's number of records, relation and budget.
 func (o *Oracle) Problem(p optimize.Problem) optimize.Problem {
 	b := o.config.Budget
 	p.Records, p.Relation, p.Mu, p.Budget = o.All().Size(), b.Relation(), b.Mu(), b
 	return p
 }
 
-// Charged returns the total charged so far, rounded up.
+// Charged returns the total charge so far, rounded up.
 func (o *Oracle) Charged() float64 { return o.ledger.Charged() }
 
-// Draw returns a cohort of size records that are in no earlier cohort. It is an error under
-// add-or-remove, with repeated rows, or if fewer records are left.
+// Draw returns a cohort of size records that are in no earlier cohort. It returns an error under
+// add-or-remove, if each row stands for several records, or if fewer records are left.
 func (o *Oracle) Draw(size int) (query.Cohort, error) {
 	start := o.used()
 	if o.config.Repeat > 1 || o.config.Budget.Relation() != account.ReplaceOne || size < 1 || start+size > len(o.order) {
@@ -154,8 +157,8 @@ func (o *Oracle) add(end int, size float64) query.Cohort {
 	return query.NewCohort(uint64(len(o.drawn)), size)
 }
 
-// Select draws an index by the exponential mechanism in floating point. Without noise it returns
-// the first of the lowest scores.
+// Select draws an index by the exponential mechanism in floating point. If the oracle is noiseless it
+// returns the first of the lowest scores.
 func (o *Oracle) Select(ctx context.Context, s query.Selection) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -177,8 +180,8 @@ func (o *Oracle) Select(ctx context.Context, s query.Selection) (int, error) {
 		mean, _ := o.mean(q, rows)
 		score := mean[0]
 		if !o.config.Noiseless {
-			// Gumbel noise draws i with probability proportional to exp(-epsilon score size/(2
-			// sensitivity)).
+			// Gumbel noise of this scale draws i with probability proportional to exp(-epsilon score
+			// size/(2 sensitivity)).
 			scale := 2 * o.neighbours() * q.Clip() / q.Cohort().Size() / s.Epsilon()
 			score += scale * math.Log(-math.Log(o.noise.Float64()))
 		}
@@ -214,7 +217,7 @@ func (o *Oracle) answer(ctx context.Context, a *Asked) error {
 	if q.PointDim() != d {
 		return fmt.Errorf("optimizetest: point has %d coordinates: must have %d", q.PointDim(), d)
 	}
-	if !q.Facts().Suits(loss.Count(o.config.Loss), loss.Products(o.config.Loss)) {
+	if !q.Facts().Suits(loss.Count(o.config.Loss), loss.Products(o.config.Loss), loss.UnitOfMargin(o.config.Loss)) {
 		return fmt.Errorf("optimizetest: %s of a loss that writes its own gradient", q.Name())
 	}
 	var rows []int
@@ -224,7 +227,7 @@ func (o *Oracle) answer(ctx context.Context, a *Asked) error {
 		rows, event, err = o.sampled(q)
 	} else if rows, err = o.members(q.Cohort()); err == nil {
 		sensitivity := q.Facts().Moves(o.config.Budget.Relation()) * q.Clip()
-		// The last factor keeps the charge, rounded up, at most the charge offered.
+		// The last factor ensures that the charge, rounded up, is at most the offered charge.
 		sigma := sensitivity / math.Sqrt(q.Charge()) * (1 + 0x1p-50)
 		event, err = account.GaussianEvent(q.Name(), q.Cohort().ID(), sensitivity, sigma)
 	}
@@ -253,7 +256,7 @@ func (o *Oracle) neighbours() float64 {
 	return 2
 }
 
-// members returns the numbers of the cohort's rows.
+// members returns the row numbers of the cohort's records.
 func (o *Oracle) members(c query.Cohort) ([]int, error) {
 	if c == o.All() {
 		return o.order, nil

@@ -39,8 +39,8 @@ func near(a, b []float64) bool {
 	return slices.EqualFunc(a, b, func(x, y float64) bool { return math.Abs(x-y) <= 1e-12 })
 }
 
-// TestAnswersByHand answers every kind of query, on rows small enough to compute by hand, for a
-// loss of each form. It fails if a kind is missing.
+// TestAnswersByHand compares the answers to every kind of query, for a loss of each form, with values
+// computed by hand on three small rows. It fails if a kind is missing.
 func TestAnswersByHand(t *testing.T) {
 	nan := math.NaN()
 	// The logistic slope at margin 0 is -y/2; at margin m it is -y/(1+e^(ym)).
@@ -74,7 +74,8 @@ func TestAnswersByHand(t *testing.T) {
 			return []query.Term{query.NormAt(c, o, 1, []float64{.5 / 3, .75 / 3})}
 		},
 			[]float64{1. / 3}, 0},
-		// Row 1 moves by 1, the others by 0 and .5. The third row is faulty and contributes zero.
+		// The margin of row 1 changes by 1. Row 2's does not change. The third row is faulty and
+		// contributes zero.
 		"difference, centred": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.DifferenceByCurvature(c, w, o, 0, .25)} },
 			[]float64{(slope(1, 1) + .5) / 3, 0}, 0},
 		"difference, interval too short": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.DifferenceByCurvature(c, w, o, 0, .1)} },
@@ -86,14 +87,14 @@ func TestAnswersByHand(t *testing.T) {
 		}, []float64{(.25*slope(1, 1) + .75*(slope(1, 1)+.5)) / 3, .25 * .25 / 3}, 0},
 		"value": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.ValueAt(c, o, .5, .125)} },
 			[]float64{(.625 + .625 + .375) / 3}, 2},
-		// Logistic losses: row 1's margin moves from 0 to 1, row 2's margin does not change.
+		// Logistic losses: row 1's margin changes from 0 to 1, row 2's margin does not change.
 		"difference of values": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.ValueChangeAt(c, w, o, 1)} },
 			[]float64{(math.Log1p(math.Exp(-1)) - math.Ln2) / 3}, 0},
 		"difference of values, clipped": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.ValueChangeAt(c, o, w, .125)} },
 			[]float64{.125 / 3}, 1},
 		"general difference of values": {square, func(c query.Cohort) []query.Term { return []query.Term{query.ValueChangeAt(c, w, []float64{0, 1}, 10)} },
 			[]float64{-.5 / 3}, 0},
-		// The gradients are (1,0)-(1,0), (1,0)-(0,.5); the third record is faulty.
+		// The gradients are (1,0)-(1,0) and (1,0)-(0,.5); the third record is faulty.
 		"general gradient": {square, func(c query.Cohort) []query.Term { return []query.Term{query.GradientAt(c, w, 1)} },
 			[]float64{1 / math.Sqrt(1.25) / 3, -.5 / math.Sqrt(1.25) / 3}, 1},
 		"general difference": {square, func(c query.Cohort) []query.Term { return []query.Term{query.DifferenceByCurvature(c, w, o, 0, .8)} },
@@ -107,10 +108,14 @@ func TestAnswersByHand(t *testing.T) {
 		// The rows are (1, 0) and (0, 1/2); the third record is faulty.
 		"mean row": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.RowMeanOf(c, 2)} },
 			[]float64{1. / 3, .5 / 3}, 0},
+		"squared features": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.SquaredFeaturesOf(c, 2)} },
+			[]float64{1. / 3, .25 / 3}, 0},
+		"general squared features": {square, func(c query.Cohort) []query.Term { return []query.Term{query.SquaredFeaturesOf(c, 2)} },
+			[]float64{1. / 3, .25 / 3}, 0},
 		"squared distance": {rank, func(c query.Cohort) []query.Term {
 			return []query.Term{query.SquaredDistanceFrom(c, []float64{0, .5}, 1)}
 		}, []float64{1. / 3}, 1},
-		// (1, -1/2) has squared norm 5/4 and is shortened to half of that, (0, 0) is what it is.
+		// (1, -1/2) has squared norm 5/4 and is shortened to half of it; (0, 0) is unchanged.
 		"centred second moment": {rank, func(c query.Cohort) []query.Term {
 			return []query.Term{query.CentredMomentOf(c, []float64{0, .5}, math.Sqrt(.625))}
 		}, []float64{.5 / 3, -.25 * math.Sqrt2 / 3, .125 / 3}, 1},
@@ -124,14 +129,32 @@ func TestAnswersByHand(t *testing.T) {
 		}, []float64{.5 / 3, -.25 * math.Sqrt2 / 3, .125 / 3}, 1},
 		"curvature": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.CurvatureAt(c, o, .125)} },
 			[]float64{.125 / 3, 0, .125 * .25 / 3}, 2},
-		// The metric doubles the first coordinate, and the slope is clipped there.
+		// The metric doubles the first coordinate. With reach 1 the first row's weight is 1/4: its
+		// contribution is 1/4 of (2, 0), times the slope -1/2. The second row's weight is 1: its
+		// contribution is (0, 1/2) times the slope 1/2. In the second case slopes are clipped to 1/4.
+		"weighted gradient": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.WeightedGradientAt(c, o, 1, 1, metric)}
+		}, []float64{-.25 / 3, .25 / 3}, 0},
+		"weighted gradient, clipped": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.WeightedGradientAt(c, o, .25, 1, metric)}
+		}, []float64{-.125 / 3, .125 / 3}, 2},
+		"weighted curvature": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.WeightedCurvatureAt(c, o, 1, 1, metric)}
+		}, []float64{.25 / 3, 0, .0625 / 3}, 0},
+		"second moment of scores": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.ScoreMomentAt(c, o, 1, 1, metric)}
+		}, []float64{.0625 / 3, 0, .0625 / 3}, 0},
+		"weighted second moment": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.WeightedMomentOf(c, 1, metric)}
+		}, []float64{1. / 3, 0, .25 / 3}, 0},
+		// The metric doubles the first coordinate, so that the first row's gradient is clipped.
 		"gradient in a metric": {rank, func(c query.Cohort) []query.Term {
 			return []query.Term{query.GradientInMetric(c, o, .5, 1, metric)}
 		}, []float64{-.5 / 3, .25 / 3}, 1},
 		"squared slope": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.SquaredSlopeAt(c, o, .5, metric)} },
 			[]float64{(.5 + .0625) / 3}, 1},
-		// The logistic curvature at margin 0 is 1/4; the first row's at margin 1 is
-		// s(1-s), s = 1/(1+e), and the second's margin stays 0.
+		// The logistic curvature at margin 0 is 1/4. At margin 1, the first row's, it is s(1-s) with s
+		// = 1/(1+e). The second row's margin stays 0.
 		"Hessian product": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.ProductAt(c, o, []float64{2, 1}, 0, .25)} },
 			[]float64{.5 / 3, .0625 / 3}, 0},
 		"Hessian product, interval too short": {rank, func(c query.Cohort) []query.Term {
@@ -171,16 +194,16 @@ func TestAnswersByHand(t *testing.T) {
 	}
 	for _, k := range query.Kinds() {
 		for _, general := range []bool{false, true} {
-			if !done[askedOf{k, general}] && !(general && !k.Facts().Suits(0, true)) {
+			if !done[askedOf{k, general}] && !(general && !k.Facts().Suits(0, true, false)) {
 				t.Errorf("%v, of a general loss %v: not worked out by hand", k, general)
 			}
 		}
 	}
 }
 
-// TestNoise: the noise has the stated deviation, which is the sensitivity over the root of the
-// charge and over the size. A sum of 20000 squared normals leaves [1 +- .06] 20000 with probability
-// below 1e-6 (Laurent and Massart 2000: 2 sqrt(x/20000) + 2x/20000 = .055 with x = ln 2e6).
+// TestNoise: the noise must have the stated standard deviation, the sensitivity divided by the root of
+// the charge and by the size. A sum of 20000 squared normals is outside [1 +- .06] 20000 with
+// probability below 1e-6 (Laurent and Massart 2000: 2 sqrt(x/20000) + 2x/20000 = .055 with x = ln 2e6).
 func TestNoise(t *testing.T) {
 	for relation, sensitivity := range map[account.Relation]float64{account.ReplaceOne: 4, account.AddOrRemove: 2} {
 		w := make([]float64, 20000)
@@ -265,8 +288,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestProblems: the gradient at the stated minimiser is zero and the objective there is the stated
-// minimum, and the start is within the range.
+// TestProblems: the gradient at the stated minimiser must be zero, the objective there must be the
+// stated minimum, and the gap at w = 0 must be positive and at most the declared InitialGap.
 func TestProblems(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
 		if g := p.Gradient(p.Minimiser); !near(g, make([]float64, len(g))) {

@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// OpenPrefix opens a prefix sum. Its noise is correlated by the mechanism of p, computed from the
-// definition.
+// OpenPrefix opens a prefix sum. The noise of its partial sums is correlated as the factorization of
+// p requires, and is computed from the factorization's definition.
 func (o *Oracle) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -24,8 +24,8 @@ type prefix struct {
 	p      query.Prefix
 	sum    []float64
 	items  int
-	// nodes holds the noise drawn so far: for tree nodes by height and number, for columns by
-	// number.
+	// nodes has the noise drawn so far. For the tree factorization the key is the height of a node
+	// and its number; for the Toeplitz factorization it is the number of a column.
 	nodes map[[2]int][]float64
 }
 
@@ -70,7 +70,7 @@ func (s *prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, e
 
 func (s *prefix) addNoise(out []float64, sigma float64) {
 	if s.p.Factorization == query.Tree {
-		// The nodes of the binary expansion of the number of items.
+		// The sum has the noise of the nodes in the binary expansion of the number of items.
 		sigma *= math.Sqrt(float64(bits.Len(uint(s.p.Items))))
 		for rest := s.items; rest > 0; rest &= rest - 1 {
 			height := bits.TrailingZeros(uint(rest))
@@ -78,8 +78,8 @@ func (s *prefix) addNoise(out []float64, sigma float64) {
 		}
 		return
 	}
-	// Row t of the square root of the summing matrix has the coefficients of (1-x)^(-1/2). The
-	// largest norm of its columns is the norm of all coefficients.
+	// Row t of the square root of the summing matrix has the coefficients of (1-x)^(-1/2). The largest
+	// norm of a column is the norm of all coefficients.
 	var column float64
 	root := make([]float64, s.p.Items)
 	for k, e := 0, 1.; k < s.p.Items; k++ {

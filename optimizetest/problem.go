@@ -8,21 +8,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Problem is a problem with rows and a known minimum.
+// Problem is an optimization problem with rows and a known minimum.
 type Problem struct {
 	Name string
-	// Public lacks records and a budget; [Oracle.Problem] adds them.
+	// Public has the public facts of the problem without the number of records and the budget, which
+	// [Oracle.Problem] adds.
 	Public  optimize.Problem
 	Loss    loss.Loss
 	Rows    [][]float32
 	Targets []float64
 	// Minimiser is the only stationary point.
 	Minimiser []float64
-	// Minimum is the objective at Minimiser.
+	// Minimum is the value of the objective at Minimiser.
 	Minimum float64
 }
 
-// Problems returns small problems that every first-order method solves.
+// Problems returns four small problems that every first-order method solves: two quadratics, logistic
+// and tanh.
 func Problems() []Problem {
 	return []Problem{
 		quadratic("round quadratic", []float64{1, 1, 1}),
@@ -32,8 +34,8 @@ func Problems() []Problem {
 	}
 }
 
-// Config returns an oracle's configuration for the problem, in which every row stands for repeat
-// records.
+// Config returns the configuration of an oracle that answers about the problem, in which every row
+// stands for repeat records.
 func (p Problem) Config(b account.Budget, repeat int, seed uint64) Config {
 	return Config{Rows: p.Rows, Targets: p.Targets, Repeat: repeat, Loss: p.Loss, Budget: b, Seed: seed}
 }
@@ -81,8 +83,8 @@ func (p Problem) Objective(w []float64) float64 {
 	return f
 }
 
-// quadratic has the rows m + a and m - a around a mean m. The minimiser is then m_j/e_j and the
-// minimum -(1/2) sum m_j^2/e_j.
+// quadratic returns a quadratic with the given eigenvalues. Its two rows are m + a and m - a around a
+// mean m. The minimiser is then m_j/e_j and the minimum -(1/2) sum m_j^2/e_j.
 func quadratic(name string, eigenvalues []float64) Problem {
 	p := Problem{Name: name, Minimiser: make([]float64, len(eigenvalues))}
 	var high, low []float32
@@ -103,10 +105,10 @@ func quadratic(name string, eigenvalues []float64) Problem {
 	return p
 }
 
-// positives holds the number of positive targets among the ten records on each axis.
+// positives has, for each axis, the number of positive targets among the ten records on it.
 var positives = []int{9, 7, 4}
 
-// axes returns ten records on every axis. Each is the unit vector of its axis.
+// axes returns ten records on every axis, each the unit vector of its axis, with their targets.
 func axes() (rows [][]float32, targets []float64) {
 	for j, k := range positives {
 		for i := range 10 {
@@ -122,8 +124,9 @@ func axes() (rows [][]float32, targets []float64) {
 	return rows, targets
 }
 
-// logistic has its minimiser at the logits of the shares of positive targets. The minimum is the
-// mean of the entropies of these shares.
+// logistic returns logistic regression on the rows of the function axes. A coordinate of its
+// minimiser is the logit of the share of positive targets on the coordinate's axis. The minimum is
+// the mean of the entropies of these shares.
 func logistic() Problem {
 	l := loss.Logistic()
 	p := Problem{Name: "logistic", Loss: l}
@@ -137,10 +140,10 @@ func logistic() Problem {
 	return p
 }
 
-// tanh is 1 - tanh(y<w,x>) + (.05/2)||w||^2. On an axis with share q of positive targets among d
-// axes the derivative is -((2q-1)/d) sech^2(w) + .05 w. For q above 1/2 the absolute value of the
-// first part falls and the second part rises from w = 0, so that there is one root, with the sign
-// of 2q - 1.
+// tanh returns the loss 1 - tanh(y<w,x>) on the rows of the function axes, with the regularizer
+// (.05/2)||w||^2. Along one of d axes, with the share q of positive targets, the derivative is
+// -((2q-1)/d) sech^2(w) + .05 w. For q above 1/2 and w from 0 on, the size of the first term falls
+// and the second term rises, so that there is one root. It has the sign of 2q - 1.
 func tanh() Problem {
 	const lambda = .05
 	l := loss.Tanh()

@@ -7,9 +7,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Quadratic is the general loss (1/2) sum_j e_j w_j^2 - <x, w>, which does not use y. Every record
-// has the same Hessian, and the mean of the rows moves the minimum. Its gradient is unbounded, so
-// that Lipschitz is a clip norm rather than a property of the loss.
+// Quadratic is the loss (1/2) sum_j e_j w_j^2 - <x, w>, which does not use y. Every record has the same
+// Hessian, and the mean of the rows moves the minimum. Its gradient is unbounded, so that Lipschitz is
+// a clip norm and not a property of the loss.
 type Quadratic struct {
 	Eigenvalues []float64
 	Lipschitz   float64
@@ -19,7 +19,7 @@ type Quadratic struct {
 
 var _ loss.Twice = Quadratic{}
 
-// Name returns a name that loss.Parse does not read.
+// Name returns a name that loss.Parse does not accept.
 func (q Quadratic) Name() string { return fmt.Sprintf("quadratic%v", q.Eigenvalues) }
 
 // Target returns Real. Targets are not used.

@@ -8,11 +8,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// sampleBit distinguishes the identifiers of samples from the identifiers of cohorts.
+// sampleBit is set in the identifiers of Poisson samples and not in those of cohorts.
 const sampleBit = 1 << 63
 
-// Follow binds the oracle to a schedule, from which it draws samples. It must come before the first
-// query.
+// Follow binds the oracle to a schedule of Poisson samples. It must be called before the first query.
 func (o *Oracle) Follow(s *account.Schedule) error {
 	if err := o.ledger.Follow(s); err != nil {
 		return err
@@ -21,8 +20,8 @@ func (o *Oracle) Follow(s *account.Schedule) error {
 	return nil
 }
 
-// Sample draws the schedule's next Poisson sample. One query may be asked of it, with the
-// schedule's noise.
+// Sample draws the schedule's next Poisson sample. One query may be made on it, with the schedule's
+// noise.
 func (o *Oracle) Sample() (query.Cohort, error) {
 	if o.schedule == nil {
 		return query.Cohort{}, errors.New("optimizetest: sample: the oracle follows no schedule")
@@ -42,8 +41,8 @@ func (o *Oracle) Sample() (query.Cohort, error) {
 	return o.latest, nil
 }
 
-// sampled returns the members of the latest sample and the event of a query about it. It is an
-// error on the second call for a sample.
+// sampled returns the members of the latest sample and the event of a query on it. A second query on
+// the same sample is an error.
 func (o *Oracle) sampled(q query.Question) ([]int, account.Event, error) {
 	if q.Cohort() != o.latest {
 		return nil, account.Event{}, fmt.Errorf("optimizetest: sample %d: must be the latest, asked once", q.Cohort().ID()&^sampleBit)

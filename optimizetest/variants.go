@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Variants returns the problems as they are, with a ball as constraint and a start outside it, and
-// with a regularizer and a start.
+// Variants returns each problem of Problems three times: unchanged, with a ball as feasible set and a
+// start outside it, and with a regularizer and a start.
 func Variants(t testing.TB) []Problem {
 	t.Helper()
 	list := Problems()
@@ -35,7 +35,8 @@ func Variants(t testing.TB) []Problem {
 	return list
 }
 
-// Crowd repeats the rows of a problem copies times, so that cohorts can be drawn.
+// Crowd repeats the rows of a problem so that there are copies of each, from which cohorts can be
+// drawn.
 func Crowd(p Problem, copies int) Problem {
 	rows, targets := p.Rows, p.Targets
 	for range copies - 1 {
@@ -44,7 +45,7 @@ func Crowd(p Problem, copies int) Problem {
 	return p
 }
 
-// BudgetOf returns (epsilon, 1e-6) under a relation.
+// BudgetOf returns the budget of the given epsilon and delta = 1e-6 under the relation r.
 func BudgetOf(t testing.TB, r account.Relation, epsilon float64) account.Budget {
 	t.Helper()
 	b, err := account.NewBudget(epsilon, 1e-6, r)
@@ -54,7 +55,7 @@ func BudgetOf(t testing.TB, r account.Relation, epsilon float64) account.Budget 
 	return b
 }
 
-// Relations returns an oracle of a problem for each of the two relations.
+// Relations returns an oracle for the problem under each of the two neighbouring relations.
 func Relations(t testing.TB, p Problem, epsilon float64) map[account.Relation]*Oracle {
 	t.Helper()
 	list := map[account.Relation]*Oracle{}
@@ -70,11 +71,12 @@ func Relations(t testing.TB, p Problem, epsilon float64) map[account.Relation]*O
 	return list
 }
 
-// WantedBall returns the ball to which a difference from prev to w must be clipped. For c = 0 its
-// centre is half the sum of the curvature interval's ends times the displacement, and its radius is
-// half the interval's length times the distance. For c > 0 its centre is zero and its radius is c
-// times the smoothness times the distance. If the radius is at least 2 L0, the ball is the ball of
-// radius 2 L0 around zero.
+// WantedBall returns the ball to which a gradient difference between points at the given distance
+// must be clipped. c is the setting Fraction of optimize.DifferenceBall. For c = 0 the centre of the
+// ball is the middle of the curvature interval times the displacement, and its radius is half the
+// interval's length times the distance. For c > 0 its centre is zero and its radius is c times the
+// smoothness times the distance. If the radius is at least 2 L0, twice the clip norm of gradients,
+// the ball is instead the one of radius 2 L0 around zero.
 func WantedBall(p optimize.Problem, c, distance float64) query.ClipBall {
 	lo, hi := min(p.Constants.Curvature.Lo, 0), max(p.Constants.Curvature.Hi, 0)
 	b := query.ClipBall{Radius: (hi - lo) / 2 * distance, Centre: (lo + hi) / 2}
@@ -87,8 +89,9 @@ func WantedBall(p optimize.Problem, c, distance float64) query.ClipBall {
 	return b
 }
 
-// IsDifference fails the test unless the term is the difference from prev to w, clipped to
-// [WantedBall]. The radius may differ by 1e-12 of itself, because distances are rounded up.
+// IsDifference fails the test unless the term of query number k is the gradient difference from prev
+// to w, clipped to [WantedBall]. The radius may deviate by a relative 1e-12, because distances are
+// rounded up.
 func IsDifference(t testing.TB, k int, p optimize.Problem, c float64, term query.Term, w, prev []float64) {
 	t.Helper()
 	want := WantedBall(p, c, length(Add(term.Point(), -1, term.Previous())))
@@ -100,8 +103,8 @@ func IsDifference(t testing.TB, k int, p optimize.Problem, c float64, term query
 	}
 }
 
-// ConvexProblems returns the convex ones of the shared problems: as they are, with a regularizer
-// and a start, and also in a ball. Their rows are repeated, so that cohorts can be drawn.
+// ConvexProblems returns each convex problem of Problems three times: unchanged, with a regularizer
+// and a start, and also in a ball. The rows are repeated, so that cohorts can be drawn.
 func ConvexProblems(t testing.TB) []Problem {
 	t.Helper()
 	ball, err := convex.NewBall(nil, .5)

@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The content of the record. The number is recognised by its bits, which a traceback shows as an
-// argument.
+// The two values of the test's record. The number is recognised by its bits, which a traceback shows as
+// a function argument.
 const (
 	secretNumber = uint64(0x4815162342481516)
 	secretWord   = "Quokka"
 )
 
-// crashing lists ways for a process to fail, each with the record in the arguments of the failing
+// crashing lists ways for a process to crash. In each, the record is in the arguments of the failing
 // function or in the message.
 var crashing = map[string]func(number uint64, word string){
 	"panic":           func(_ uint64, word string) { panic(word) },
@@ -124,7 +124,7 @@ func address(number uint64) {
 	x[0] = byte(number)
 }
 
-// hold keeps a processor busy with the number among the arguments.
+// hold keeps a processor busy for a minute with the number among its arguments.
 //
 //go:noinline
 func hold(number uint64) {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// noImage prevents core dumps: to a file by the limit on core files, through a pipe by making the
-// process not dumpable.
+// noImage prevents core dumps. The limit on core files prevents dumps to a file, and making the process
+// not dumpable prevents dumps through a pipe to a program.
 func noImage() error {
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return err
@@ -15,7 +15,7 @@ func noImage() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return err
 	}
-	// Nothing can be dumped, so a crash may end in SIGABRT, which shells report.
+	// Since nothing can be dumped, a crash may end in SIGABRT, which shells report.
 	debug.SetTraceback("crash")
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// dumpable makes the process exit with the system's dumpable flag as exit code.
+// dumpable names the action that exits with the process's dumpable flag as exit code.
 const dumpable = "dumpable"
 
 func init() {
@@ -21,8 +21,8 @@ func init() {
 	}
 }
 
-// TestMemoryIsOutOfReach tests that no core dump is piped to a program, and that other processes of
-// the user cannot read the memory.
+// TestMemoryIsOutOfReach: a silent process must not be dumpable. Then no core dump is piped to a
+// program, and other processes of the user cannot read its memory.
 func TestMemoryIsOutOfReach(t *testing.T) {
 	for silent, want := range map[string]int{"1": 0, "": 1} {
 		c := exec.Command(os.Args[0])

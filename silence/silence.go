@@ -1,10 +1,10 @@
-// Package silence prevents a process that holds records from showing them when it crashes.
+// Package silence prevents a process that has read private records from showing them when it crashes.
 //
 // When a process fails (an unrecovered panic, a stack overflow, no memory left, SIGQUIT and similar
-// signals), the Go runtime writes a traceback of all goroutines. Their arguments and registers are
-// cells and labels of the records in use. The runtime writes to file descriptor 2, whatever the
-// program does, and in more detail if the environment asks for it (GOTRACEBACK, GODEBUG). The
-// system may add a core dump. [Crashes] prevents both.
+// signals), the Go runtime writes a traceback of all goroutines. The arguments and registers in it are
+// cells and labels of the records in use. The runtime writes to file descriptor 2, whatever the program
+// does, and in more detail if the environment asks for it (GOTRACEBACK, GODEBUG). The system may add a
+// core dump. [Crashes] prevents both.
 //
 // # For a service
 //
@@ -16,10 +16,10 @@
 //		os.Exit(1)
 //	}
 //
-// Afterwards os.Stderr is the private copy, for the program's own messages. The program remains
-// responsible for its own output: it must not log recovered panics or stacks (net/http logs the
-// panics of handlers through package log), serve net/http/pprof or write profiles of goroutines, or
-// call debug.SetCrashOutput or runtime.Stack.
+// Afterwards os.Stderr is a private copy of the standard error, for the program's own messages. The
+// program remains responsible for its own output: it must not log recovered panics or stacks (net/http
+// logs the panics of handlers through package log), serve net/http/pprof or write profiles of
+// goroutines, or call debug.SetCrashOutput or runtime.Stack.
 package silence
 
 import (
@@ -29,7 +29,8 @@ import (
 	"sync"
 )
 
-// crashes runs once: a second copy of the standard error would be the null device.
+// crashes runs its function only once: after the first call file descriptor 2 is the null device, and
+// a copy of it would be no standard error.
 var crashes = sync.OnceValues(func() (*os.File, error) {
 	if err := debug.SetCrashOutput(nil, debug.CrashOptions{}); err != nil {
 		return nil, fmt.Errorf("silence: crash output: must be given up: %w", err)

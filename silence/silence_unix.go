@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// divert makes file descriptor 2 the null device at the path device. It returns a copy of the
+// divert opens the null device at the path device as file descriptor 2. It returns a copy of the
 // descriptor's former file.
 func divert(device string) (*os.File, error) {
 	null, err := os.OpenFile(device, os.O_WRONLY, 0)
@@ -17,7 +17,7 @@ func divert(device string) (*os.File, error) {
 		return nil, err
 	}
 	defer null.Close()
-	// A regular file at that path, as in some containers, would keep the discarded output.
+	// A regular file at this path, which some containers have, would keep the discarded output.
 	if info, err := null.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return nil, errors.Join(errors.New(device+": must be a character device"), err)
 	}

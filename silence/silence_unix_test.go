@@ -20,8 +20,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The test binary also crashes: with wayVariable set it fails in the named way, after a call of
-// Crashes if silentVariable is set.
+// The test binary is also the process that crashes. If the environment variable wayVariable is set, the
+// binary fails in the way with this name. If silentVariable is set, too, it calls Crashes first.
 const (
 	wayVariable    = "SILENCE_TEST_WAY"
 	silentVariable = "SILENCE_TEST_SILENT"
@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	if way == "" {
 		os.Exit(m.Run())
 	}
-	// A program may have requested tracebacks in a file, too.
+	// A program may have requested that tracebacks go to a file, too.
 	output, err := os.Create(outputFile)
 	if err == nil {
 		err = debug.SetCrashOutput(output, debug.CrashOptions{})
@@ -40,7 +40,7 @@ func TestMain(m *testing.M) {
 	if err != nil {
 		panic(err)
 	}
-	// The environment may have requested core dumps, if it may.
+	// The environment may have raised the limit on core dumps, if permitted.
 	_ = unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY})
 	if os.Getenv(silentVariable) != "" {
 		stderr, err := Crashes()
@@ -57,7 +57,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// ready is everything that a silent process writes.
+// ready is everything that a silent process writes. outputFile is the file for tracebacks.
 const (
 	ready      = "core files up to 0 0\n"
 	outputFile = "crash.txt"
@@ -74,7 +74,8 @@ func fail(way string, number uint64, word string) {
 	crashing[way](number, word)
 }
 
-// crash runs the test binary and returns its output and its exit state.
+// crash runs the test binary so that it crashes in the given way, and returns its output and its exit
+// state.
 func crash(t *testing.T, dir, way, traceback string, silent bool) (string, *os.ProcessState) {
 	t.Helper()
 	ctx, stop := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -106,9 +107,9 @@ func shows(text string) bool {
 	return false
 }
 
-// TestCrashesAreSilent tests that a crash of a silent process leaves nothing to read, whatever the
-// environment requests, and that its exit code is not success. The same crash without silence shows
-// the record, or at least a traceback.
+// TestCrashesAreSilent: a crash of a silent process must leave nothing to read, whatever the
+// environment requests, and its exit code must not mean success. The same crash without silence must
+// show the record, or at least a traceback; otherwise the test would prove nothing.
 func TestCrashesAreSilent(t *testing.T) {
 	shown := 0
 	for _, way := range slices.Sorted(maps.Keys(crashing)) {
@@ -141,14 +142,14 @@ func TestCrashesAreSilent(t *testing.T) {
 			}
 		})
 	}
-	// In a few of them a register may have been overwritten.
+	// In a few crashes a register with the record may have been overwritten.
 	if shown < len(crashing)*2/3 {
 		t.Errorf("without silence %d of %d show the record: must be two thirds of them", shown, len(crashing))
 	}
 }
 
-// TestNullDeviceMustBeOne tests that a file that would keep the discarded output is refused, and
-// that standard error is then unchanged.
+// TestNullDeviceMustBeOne: a regular file or directory in place of the null device must be refused, and
+// standard error must then be unchanged.
 func TestNullDeviceMustBeOne(t *testing.T) {
 	for _, path := range []string{filepath.Join(t.TempDir(), "null"), t.TempDir()} {
 		os.WriteFile(path, nil, 0o600)

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// divert makes the standard error handle the null device at the path device. The runtime looks the
-// handle up at each write. divert returns the former handle as a file.
+// divert sets the standard error handle to the null device at the path device, and returns the former
+// handle as a file. This is enough since the runtime reads the handle at each write.
 func divert(device string) (*os.File, error) {
 	name, err := windows.UTF16PtrFromString(device)
 	if err != nil {
@@ -27,8 +27,8 @@ func divert(device string) (*os.File, error) {
 	return os.Stderr, nil
 }
 
-// noImage turns off Windows Error Reporting and the dumps it may write. The runtime turns it on for
-// GOTRACEBACK=wer.
+// noImage turns off Windows Error Reporting and the dumps that it may write. The runtime turns it on if
+// GOTRACEBACK is wer.
 func noImage() error {
 	const failCriticalErrors, noFaultBox, noOpenFileBox = 1, 2, 0x8000
 	set := windows.NewLazySystemDLL("kernel32.dll").NewProc("SetErrorMode")

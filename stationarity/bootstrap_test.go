@@ -8,7 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// TestSlopeOfAPowerLaw tests that the slope is exact without noise, for any spacing.
+// TestSlopeOfAPowerLaw: without noise the slope must be exact, for any spacing of the sizes.
 func TestSlopeOfAPowerLaw(t *testing.T) {
 	var x []float64
 	var y [][]float64
@@ -23,11 +23,11 @@ func TestSlopeOfAPowerLaw(t *testing.T) {
 	}
 }
 
-// TestSlopeCovers tests that the interval contains the true slope in about 95 of 100 cases, with 21
-// noisy runs at each of four sizes; bootstrapped medians make the interval a little too short or
-// too long. A coverage of 95% would give fewer than 75 of 100 with probability below exp(-200
-// .2^2) = 4e-4 (Hoeffding), and by the binomial law below 1e-10; intervals of a half or a third of
-// the length contain it in fewer than 70.
+// TestSlopeCovers: with 21 noisy runs at each of four sizes, the interval must contain the true slope
+// in 75 or more of 100 cases. With a coverage of 95% fewer than 75 have a probability below exp(-200
+// .2^2) = 4e-4 (Hoeffding), and below 1e-10 by the binomial law. Intervals of a half or a third of the
+// length would contain the slope in fewer than 70. Bootstrapped medians make the interval a little too
+// short or too long.
 func TestSlopeCovers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 3))
 	const cases = 100
@@ -56,8 +56,8 @@ func TestSlopeCovers(t *testing.T) {
 	}
 }
 
-// TestBootstrapOfAMean tests that the interval is 1.96 standard errors either way, within a tenth,
-// and that the result repeats.
+// TestBootstrapOfAMean: the interval of a mean must extend 1.96 standard errors to both sides, within a
+// tenth, and a second call must return the same.
 func TestBootstrapOfAMean(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 3))
 	g := make([]float64, 400)

@@ -11,16 +11,16 @@ import (
 // Goldstein bounds the distance from 0 to the Goldstein subdifferential of radius alpha at w
 // (Goldstein 1977): the convex hull of the gradients in the ball around w. It computes the gradient
 // of the mean loss over the sample plus the regularizer at w and at up to points further points of
-// the ball, and returns the point of least norm in the hull of these gradients. Norm is an upper
-// bound on the distance for any choice of points, except where a point meets a corner of F; Lower
-// and Gap refer to the hull of these gradients only.
+// the ball. It returns the point of least norm in the hull of these gradients. Its Norm is an upper
+// bound on the distance for any choice of points, unless the objective F is not differentiable at one
+// of them. Lower and Gap refer to the hull of these gradients only.
 //
-// Points are chosen adaptively (Zhang et al. 2020; Davis et al. 2022). Each lies at w - s alpha
-// g/||g||, where g is the point of least norm so far and s is uniform in [0, 1], drawn from seed.
-// If F falls by less than alpha ||g||/2 along this segment, the mean product of the gradient there
-// and g is less than ||g||^2/2, and the norm falls. If F falls by more, w is not stationary.
-// Uniform points of the ball would be useless in high dimensions: all but an exponentially small
-// part of the ball hardly changes any margin.
+// Points are chosen adaptively (Zhang et al. 2020; Davis et al. 2022). Each is w - s alpha g/||g||,
+// where g is the point of least norm so far and s is uniform in [0, 1], drawn from seed. If F falls
+// by less than alpha ||g||/2 along this segment, the mean inner product of g and the gradient there
+// is less than ||g||^2/2, and the new gradient lowers the least norm. If F falls by more, w is not
+// stationary. Uniform points of the ball would be useless in high dimensions: at all but an
+// exponentially small part of the ball, hardly any margin changes.
 //
 // For a generalised linear model with a [loss.Kinked] loss, [SmoothedGradient] is an exact mean of
 // gradients in the ball.
@@ -52,10 +52,9 @@ func Goldstein(l loss.Loss, r loss.Regularizer, s Sample, w []float64, alpha flo
 	return least, nil
 }
 
-// SmoothedGradient returns the gradient at w of the mean over the sample of the smoothed loss plus
-// the regularizer, which is not smoothed. With loss.OverBall of radius r and no regularizer it is a
-// mean of gradients within r of w, so its norm is an upper bound on the distance that [Goldstein]
-// bounds.
+// SmoothedGradient returns the gradient at w of the mean over the sample of the smoothed loss plus the
+// regularizer, which is not smoothed. With loss.OverBall of radius r and no regularizer it is a mean of
+// gradients within r of w, so its norm is an upper bound on the distance that [Goldstein] bounds.
 func SmoothedGradient(l loss.Kinked, by loss.Smoothing, r loss.Regularizer, s Sample, w []float64) []float64 {
 	g, slope := make([]float64, len(w)), make([]float64, 1)
 	for i, x := range s.Rows {

@@ -1,6 +1,5 @@
-// Package stationarity measures how stationary a point is, directly from rows
-// that its caller holds. Nothing in it is private: it serves experiments on
-// generated or public data.
+// Package stationarity measures how stationary a point is, directly from rows. Its results are not
+// private: it is for experiments on generated or public data.
 package stationarity
 
 import (
@@ -10,14 +9,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Sample holds rows of equal length and their targets.
+// Sample has rows of equal length and their targets.
 type Sample struct {
 	Rows    [][]float32
 	Targets []float64
 }
 
-// Gradient returns the gradient at w of the mean loss over the sample plus the regularizer, which
-// may be nil. It returns an error for a loss that is neither a RankOne, a Margins nor a General.
+// Gradient returns the gradient at w of the mean loss over the sample plus the regularizer, which may
+// be nil. It returns an error for a loss that implements none of RankOne, Margins and General.
 func Gradient(l loss.Loss, r loss.Regularizer, s Sample, w []float64) ([]float64, error) {
 	g := make([]float64, len(w))
 	n := float64(len(s.Rows))
@@ -47,8 +46,8 @@ func Gradient(l loss.Loss, r loss.Regularizer, s Sample, w []float64) ([]float64
 	return g, nil
 }
 
-// joint returns a loss of several margins as a General loss of its parameters, and any other loss
-// as it is.
+// joint returns a loss of several margins as a loss.General, a function of all parameters; any other
+// loss unchanged.
 func joint(l loss.Loss) loss.Loss {
 	if m, ok := l.(loss.Margins); ok {
 		return loss.Joint(m)
@@ -56,8 +55,8 @@ func joint(l loss.Loss) loss.Loss {
 	return l
 }
 
-// Objective returns the mean loss over the sample plus the regularizer, which may be nil. It
-// returns an error for the same losses as Gradient.
+// Objective returns the mean loss at w over the sample plus the regularizer, which may be nil. It
+// returns an error for a loss that implements none of RankOne, Margins and General.
 func Objective(l loss.Loss, r loss.Regularizer, s Sample, w []float64) (float64, error) {
 	var sum float64
 	switch l := joint(l).(type) {

@@ -28,7 +28,8 @@ func parse(t testing.TB, l, r string) (loss.Loss, loss.Regularizer) {
 	return a, b
 }
 
-// sample returns rows so short that losses which clip their gradients do not.
+// sample returns n random rows of d features, so short that losses that clip their gradients do not
+// clip them.
 func sample(r *rand.Rand, n, d int) stationarity.Sample {
 	var s stationarity.Sample
 	for range n {
@@ -41,9 +42,9 @@ func sample(r *rand.Rand, n, d int) stationarity.Sample {
 	return s
 }
 
-// TestGradientIsTheObjectives compares with central differences of the objective, whose error at
-// step h is h^2/6 of a third derivative (below 10 here) and 1e-16/h of rounding: 1e-9 at h = 1e-5,
-// against a tolerance of 1e-7. It fails if a row, a target or the regularizer is left out, or if
+// TestGradientIsTheObjectives compares Gradient with central differences of the objective. Their error
+// at step h is h^2/6 of a third derivative (below 10 here) and 1e-16/h of rounding: 1e-9 at h = 1e-5,
+// against a tolerance of 1e-7. The test fails if a row, a target or the regularizer is left out, or if
 // the sum is not divided by n.
 func TestGradientIsTheObjectives(t *testing.T) {
 	const h = 1e-5
@@ -79,7 +80,7 @@ func TestGradientIsTheObjectives(t *testing.T) {
 	}
 }
 
-// nameless is a loss that is neither of rank one nor general.
+// nameless is a loss that is neither rank-one nor general.
 type nameless struct{ loss.Loss }
 
 func (nameless) Name() string { return "nameless" }

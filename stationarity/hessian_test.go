@@ -16,7 +16,7 @@ var hessians = [][2]string{
 	{"slow-tail", ""}, {"slow-tail", "l2(0.5)"}, {"huber-mean", ""},
 }
 
-// drawn returns a random sample and a point where no loss jumps or is clipped.
+// drawn returns a random sample and a point where no derivative jumps and no gradient is clipped.
 func drawn(t testing.TB, names [2]string, d int, seed uint64) (loss.Loss, loss.Regularizer, stationarity.Sample, []float64) {
 	l, reg := parse(t, names[0], names[1])
 	r := rand.New(rand.NewPCG(seed, 7))
@@ -33,7 +33,7 @@ func drawn(t testing.TB, names [2]string, d int, seed uint64) (loss.Loss, loss.R
 	return l, reg, s, w
 }
 
-// dense returns the Hessian by differences of gradients, one coordinate at a time.
+// dense returns the Hessian, computed by differences of gradients, one coordinate at a time.
 func dense(t testing.TB, l loss.Loss, reg loss.Regularizer, s stationarity.Sample, w []float64) *mat.SymDense {
 	const h = 1e-5
 	d := len(w)
@@ -60,10 +60,10 @@ func dense(t testing.TB, l loss.Loss, reg loss.Regularizer, s stationarity.Sampl
 	return out
 }
 
-// TestHessianVector compares with a dense Hessian by differences, which is accurate to about 1e-10
-// (h^2/6 of a third derivative below 10, and 1e-16/h of rounding); the tolerance is 1e-8. It fails
-// if a row, the regularizer or the division by n is left out, or if the product does not scale with
-// v.
+// TestHessianVector compares products with a dense Hessian computed by differences, which is accurate
+// to about 1e-10 (h^2/6 of a third derivative below 10, and 1e-16/h of rounding); the tolerance is
+// 1e-8. The test fails if a row, the regularizer or the division by n is left out, or if the product is
+// not proportional to v.
 func TestHessianVector(t *testing.T) {
 	for _, names := range hessians {
 		l, reg, s, w := drawn(t, names, 5, 1)
@@ -90,8 +90,8 @@ func TestHessianVector(t *testing.T) {
 	}
 }
 
-// TestLambdaMin compares with the eigenvalues of the dense Hessian, whose own error is 1e-10, and
-// tests that the residual belongs to the pair.
+// TestLambdaMin compares with the eigenvalues of the dense Hessian, whose own error is 1e-10. The
+// stated residual must be the residual of the returned eigenvalue and eigenvector.
 func TestLambdaMin(t *testing.T) {
 	for _, names := range hessians {
 		for _, d := range []int{1, 2, 6, 30} {
@@ -115,9 +115,9 @@ func TestLambdaMin(t *testing.T) {
 	}
 }
 
-// TestLanczos tests matrices with a known spectrum: a Krylov space that ends early (few distinct
-// eigenvalues), one that must be long (a cluster near the least eigenvalue), and far fewer products
-// than dimensions where there is a gap. It fails without reorthogonalisation.
+// TestLanczos uses matrices with a known spectrum. With few distinct eigenvalues the Krylov space ends
+// early; with a cluster near the least eigenvalue it must be long; with a gap, far fewer products than
+// dimensions must be enough. The test fails without reorthogonalisation.
 func TestLanczos(t *testing.T) {
 	for name, c := range map[string]struct {
 		eigenvalues func(j, d int) float64
@@ -134,7 +134,7 @@ func TestLanczos(t *testing.T) {
 		"alternating": {func(j, d int) float64 { return math.Cos(float64(j)) }, 100, 101},
 	} {
 		r := rand.New(rand.NewPCG(3, uint64(c.d)))
-		// Householder reflections of a diagonal matrix.
+		// The matrix is a diagonal matrix with a Householder reflection applied on both sides.
 		u := make([]float64, c.d)
 		for j := range u {
 			u[j] = r.NormFloat64()
@@ -167,7 +167,7 @@ func TestLanczos(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A residual of 1e-9 allows as much.
+		// The tolerance of 1e-9 on the residual allows this error.
 		if math.Abs(got.Value-least) > 2e-9*size+1e-13 || got.Residual > 2e-9*size+1e-13 {
 			t.Errorf("%s: %v, residual %v: want %v", name, got.Value, got.Residual, least)
 		}
@@ -182,8 +182,8 @@ func TestLanczos(t *testing.T) {
 	}
 }
 
-// TestLanczosStops tests runs with fewer products than needed: the value is not below the least
-// eigenvalue, and the residual bounds the distance from an eigenvalue.
+// TestLanczosStops: with fewer products than needed, the value must not be below the least eigenvalue,
+// and the residual must bound the distance from an eigenvalue.
 func TestLanczosStops(t *testing.T) {
 	const d = 60
 	for _, most := range []int{1, 7, 30} {

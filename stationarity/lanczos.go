@@ -10,29 +10,29 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Eigenpair is an approximate eigenvalue of a symmetric matrix H and its unit eigenvector.
+// Eigenpair is an approximate eigenvalue of a symmetric matrix H with its unit eigenvector.
 type Eigenpair struct {
 	Value  float64
 	Vector []float64
-	// Residual is ||H v - value v||, computed with one additional product. If products are exact,
-	// some eigenvalue of H is within Residual of Value.
+	// Residual is ||H v - value v|| for the eigenvector v, computed with one additional product. If
+	// products are exact, some eigenvalue of H is within Residual of Value.
 	Residual float64
-	// Products is the number of products H v computed.
+	// Products is the number of products of H and a vector that were computed.
 	Products int
 }
 
-// LambdaMin returns the least eigenvalue of the Hessian at w of the mean loss
-// over the sample plus the regularizer, which may be nil.
+// LambdaMin returns the least eigenvalue of the Hessian at w of the mean loss over the sample plus the
+// regularizer, which may be nil.
 func LambdaMin(l loss.Loss, r loss.Regularizer, s Sample, w []float64) (Eigenpair, error) {
 	return Lanczos(len(w), len(w), func(v []float64) ([]float64, error) { return HessianVector(l, r, s, w, v) })
 }
 
-// Lanczos returns the least eigenvalue of a symmetric d x d matrix given by its products with
-// vectors (Lanczos 1950), with full reorthogonalisation, from a fixed random start. It stops when
-// the residual is below 1e-9 of the matrix's norm, or after most products; d products are always
-// enough. Up to rounding and errors of the products, Value is never below the least eigenvalue. It
-// could be another eigenvalue only if the start were orthogonal to the eigenspace, or if most
-// products were too few for a small residual.
+// Lanczos returns the least eigenvalue of a symmetric d x d matrix given by its products with vectors
+// (Lanczos 1950), with full reorthogonalisation, from a fixed random start. It stops when the residual
+// is below 1e-9 of the matrix's norm, or after most products; d products are always enough. Up to
+// rounding and errors of the products, Value is never below the least eigenvalue. Value is another
+// eigenvalue only if the start is orthogonal to the eigenspace of the least one, or if most products
+// are too few for a small residual.
 func Lanczos(d, most int, product func(v []float64) ([]float64, error)) (Eigenpair, error) {
 	if d < 1 || most < 1 {
 		return Eigenpair{}, fmt.Errorf("stationarity: Lanczos: dimension = %d, products = %d: must be >= 1", d, most)
@@ -75,15 +75,16 @@ func Lanczos(d, most int, product func(v []float64) ([]float64, error)) (Eigenpa
 	}
 }
 
-// krylov is an orthonormal basis in which the matrix is tridiagonal.
+// krylov is an orthonormal basis in which the matrix is tridiagonal: diagonal has the entries on the
+// diagonal, off those beside it.
 type krylov struct {
 	basis         [][]float64
 	diagonal, off []float64
 	size          float64 // norm of the largest product so far
 }
 
-// orthogonalise subtracts from v its projection on the basis, twice, which suffices for
-// orthogonality to rounding.
+// orthogonalise subtracts from v its projection on the basis. It does so twice, which makes v
+// orthogonal up to rounding.
 func (k *krylov) orthogonalise(v []float64) {
 	for range 2 {
 		for _, b := range k.basis {
@@ -95,7 +96,7 @@ func (k *krylov) orthogonalise(v []float64) {
 	}
 }
 
-// start returns a random unit vector, always the same for a dimension.
+// start returns a random unit vector of d coordinates. It is the same in every call.
 func start(d int) []float64 {
 	r := rand.New(rand.NewPCG(0x1a2c, uint64(d)))
 	v := make([]float64, d)
@@ -128,8 +129,8 @@ func (k *krylov) least() (float64, []float64, error) {
 	return e.Values(nil)[0], mat.Col(nil, 0, &vectors), nil
 }
 
-// pair maps an eigenvector s of the tridiagonal matrix back to the full space, and computes its
-// residual.
+// pair returns the eigenvector s of the tridiagonal matrix in the original coordinates, with its
+// residual, which takes one more product.
 func (k *krylov) pair(value float64, s []float64, product func(v []float64) ([]float64, error)) (Eigenpair, error) {
 	v := make([]float64, len(k.basis[0]))
 	for i, b := range k.basis {

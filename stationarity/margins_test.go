@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// TestSeveralMargins compares objective, gradient and Hessian of a loss of three classes with -log
-// p_y, (p - e_y) x' and (diag(p) - p p') V x x', where p = softmax(W x).
+// TestSeveralMargins compares objective, gradient and Hessian of the softmax loss of three classes with
+// the formulas -log p_y, (p - e_y) x' and (diag(p) - p p') V x x', where p = softmax(W x).
 func TestSeveralMargins(t *testing.T) {
 	const k, d, n = 3, 4, 7
 	l, err := loss.Softmax(k)

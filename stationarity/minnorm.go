@@ -7,20 +7,20 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// MinNormPoint is a point of approximately least norm in the convex hull of some points.
+// MinNormPoint is a point of approximately least norm in the convex hull of given points.
 type MinNormPoint struct {
-	// Point is the sum of the points times Weights, which are >= 0 and sum to 1.
+	// Point is the sum of the given points times Weights, which are >= 0 and sum to 1.
 	Point, Weights []float64
 	// Norm is the norm of Point. The least norm in the hull is between Lower and Norm.
 	Norm, Lower float64
-	// Gap is the duality gap ||x||^2 - min <x, p> over the points p, for x = Point. It is zero at
+	// Gap is the duality gap ||x||^2 - min <x, p> over the given points p, for x = Point. It is zero at
 	// the minimum, and the distance from Point to the minimum is at most sqrt(Gap).
 	Gap float64
 }
 
-// MinNorm finds the point of least norm in the convex hull of points by Wolfe's algorithm (1976).
-// It stops when the gap is below 1e-12 of the largest squared norm of a point, or when rounding
-// prevents progress. Gap is the gap reached.
+// MinNorm finds the point of least norm in the convex hull of points by Wolfe's algorithm (1976). It
+// stops when the gap is below 1e-12 of the largest squared norm of a point, or when rounding prevents
+// progress. The result's Gap is the gap at the end.
 func MinNorm(points [][]float64) (MinNormPoint, error) {
 	if len(points) == 0 {
 		return MinNormPoint{}, fmt.Errorf("stationarity: least norm: must have at least one point")
@@ -46,7 +46,7 @@ func MinNorm(points [][]float64) (MinNormPoint, error) {
 			break
 		}
 		next, ok := c.reduce()
-		// A major step that does not lower the norm ends the search.
+		// A step that does not lower the norm ends the search: only rounding can be the cause.
 		if !ok || !(dot(next, next) < dot(x, x)) {
 			break
 		}
@@ -56,13 +56,13 @@ func MinNorm(points [][]float64) (MinNormPoint, error) {
 	return c.result(x), nil
 }
 
-// corral is a set of affinely independent points (Wolfe's term) and the weights of a point in their
-// convex hull.
+// corral (Wolfe's term) is a set of affinely independent points and a point of their convex hull,
+// given by its weights.
 type corral struct {
 	points  [][]float64
 	members []int
 	weights []float64
-	// best is the last corral that lowered the norm.
+	// best is the set of points and weights of the lowest norm so far.
 	best struct {
 		members []int
 		weights []float64
@@ -74,7 +74,8 @@ func (c *corral) keep() {
 	c.best.weights = append([]float64(nil), c.weights...)
 }
 
-// farthest returns the point p with the least <x, p>, and the duality gap.
+// farthest returns the index of the given point p with the least inner product <x, p>, and the
+// duality gap of x.
 func (c *corral) farthest(x []float64) (worst int, gap float64) {
 	least := math.Inf(1)
 	for i, p := range c.points {
@@ -96,8 +97,9 @@ func (c *corral) enter(i int) bool {
 	return true
 }
 
-// reduce moves the weights to the point of least norm in the affine hull. If that point is outside
-// the convex hull, it removes points on the way until it is inside.
+// reduce moves the weights to the point of least norm in the affine hull of the corral. If this point
+// is outside the convex hull, reduce removes points on the way until it is inside. It returns false if
+// rounding prevents this.
 func (c *corral) reduce() ([]float64, bool) {
 	for len(c.members) > 0 {
 		target, ok := c.affine()
@@ -118,7 +120,7 @@ func (c *corral) reduce() ([]float64, bool) {
 		if step == 1 {
 			return c.sum(), true
 		}
-		// The step ends where a weight reaches 0; in floats, at the least weight.
+		// The step ends where a weight reaches 0; with rounding, at the least weight.
 		members, weights := c.members[:0], c.weights[:0]
 		var total float64
 		for k, i := range c.members {
@@ -145,9 +147,10 @@ func (c *corral) sum() []float64 {
 	return x
 }
 
-// affine returns the weights, which sum to one, of the point of least norm in the affine hull:
-// mu/sum(mu) with (s 11' + P P') mu = 1. The matrix is positive definite for affinely independent
-// points.
+// affine returns the weights, which sum to 1, of the point of least norm in the affine hull of the
+// corral's points. They are mu/sum(mu), where mu solves (s 11' + P P') mu = 1 for a positive scale s
+// and the matrix P whose rows are the points. This matrix is positive definite for affinely
+// independent points. affine returns false if it is too ill-conditioned.
 func (c *corral) affine() ([]float64, bool) {
 	m := len(c.members)
 	var size float64

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestLowerHoldsBeforeTheEnd tests points between (3, 0) and (0, 4), where the least norm is 12/5:
-// Norm and Lower enclose it at every point of the segment.
+// TestLowerHoldsBeforeTheEnd uses points between (3, 0) and (0, 4), where the least norm is 12/5. At
+// every point of the segment the least norm must be between Lower and Norm.
 func TestLowerHoldsBeforeTheEnd(t *testing.T) {
 	points := [][]float64{{3, 0}, {0, 4}}
 	for _, a := range []float64{0, .2, .5, .63, .64, .65, .9, 1} {
@@ -16,15 +16,15 @@ func TestLowerHoldsBeforeTheEnd(t *testing.T) {
 		if !(r.Lower <= 2.4+1e-12 && 2.4 <= r.Norm+1e-12) {
 			t.Errorf("weight %v: the least norm is said to be between %v and %v: want 2.4", a, r.Lower, r.Norm)
 		}
-		// The root of (x, x - p) bounds the distance from x to the minimum.
+		// The root of the gap bounds the distance from x to the minimum.
 		if off := math.Sqrt(max(r.Norm*r.Norm-2.4*2.4, 0)); off > math.Sqrt(r.Gap)+1e-12 {
 			t.Errorf("weight %v: off by %v: the gap's root is %v", a, off, math.Sqrt(r.Gap))
 		}
 	}
 }
 
-// TestLowerIsReached tests that for points on a ray the lower bound is the least norm, from any
-// point of the ray. It fails for any bound above Norm - Gap/Norm.
+// TestLowerIsReached: for points on a ray, Lower must be the least norm, from any point of the ray. The
+// test fails for any bound above Norm - Gap/Norm.
 func TestLowerIsReached(t *testing.T) {
 	points := [][]float64{{1, 0}, {2, 0}, {3, 0}}
 	for k := range points {

@@ -9,7 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// slowMinNorm is the method of Frank and Wolfe (1956) with away steps, run until its gap is small.
+// slowMinNorm finds the point of least norm by the method of Frank and Wolfe (1956) with away steps.
 func slowMinNorm(points [][]float64) []float64 {
 	weights := make([]float64, len(points))
 	weights[0] = 1
@@ -68,7 +68,7 @@ func slowMinNorm(points [][]float64) []float64 {
 	return x
 }
 
-// checkMinNorm tests that the point is in the hull and that its bounds and gap are correct.
+// checkMinNorm checks that the point is in the hull and that its bounds and gap are correct.
 func checkMinNorm(t *testing.T, points [][]float64, got stationarity.MinNormPoint, want float64) {
 	t.Helper()
 	var total float64
@@ -151,7 +151,7 @@ func TestMinNormKnown(t *testing.T) {
 	}
 }
 
-// TestMinNormRandom compares with the slow method, on hulls beside, around and near the origin,
+// TestMinNormRandom compares with slowMinNorm on hulls that lie away from, near and around the origin,
 // with fewer and with more points than dimensions, some of them repeated.
 func TestMinNormRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
@@ -178,8 +178,8 @@ func TestMinNormRandom(t *testing.T) {
 	}
 }
 
-// TestGoldsteinInManyDimensions is TestGoldsteinAtAKink in 100 dimensions. There 1000 uniform
-// points of the ball all have the gradient at w: their distances from w along the row have standard
+// TestGoldsteinInManyDimensions is TestGoldsteinAtAKink in 100 dimensions. There 1000 uniform points of
+// the ball would all have the same gradient as w: their distances from w along the row have standard
 // deviation .02, and the kink is at distance .1.
 func TestGoldsteinInManyDimensions(t *testing.T) {
 	l, _ := parse(t, "huber(1e-06)", "")
@@ -189,8 +189,8 @@ func TestGoldsteinInManyDimensions(t *testing.T) {
 	if err != nil || far.Norm > 1e-9 {
 		t.Errorf("%v, %v: want 0", far.Norm, err)
 	}
-	// The smoothed gradient is exact: a coordinate of the ball has standard deviation .0198 and is
-	// nearly normal.
+	// The smoothed gradient is exact: a coordinate of a uniform point of the ball has standard
+	// deviation .0198 and is nearly normal.
 	for at, want := range map[float64]float64{0: 0, .0198: .683, .1: 1} {
 		w[3] = at
 		by, err := loss.OverBall(100, .2)
@@ -204,9 +204,8 @@ func TestGoldsteinInManyDimensions(t *testing.T) {
 	}
 }
 
-// TestGoldsteinAtAKink tests a point at distance .1 from the minimum of |w|, smoothed at 1e-6:
-// gradients within .05 are all equal, and gradients within .2 have both signs, so 0 is in their
-// hull.
+// TestGoldsteinAtAKink measures a point at distance .1 from the minimum of |w|, smoothed at 1e-6. All
+// gradients within .05 are equal, and gradients within .2 have both signs, so 0 is in their hull.
 func TestGoldsteinAtAKink(t *testing.T) {
 	l, _ := parse(t, "huber(1e-06)", "")
 	s := stationarity.Sample{Rows: [][]float32{{1, 0}}, Targets: []float64{0}}
@@ -215,8 +214,8 @@ func TestGoldsteinAtAKink(t *testing.T) {
 	if err != nil || math.Abs(near.Norm/1e-6-1) > 1e-9 {
 		t.Errorf("%+v, %v", near, err)
 	}
-	// Half of the segment from which points are drawn lies beyond the kink. The probability that
-	// none of 70 points falls there is 2^-70.
+	// Half of the segment from which points are drawn lies beyond the kink. The probability that none
+	// of 70 points falls there is 2^-70.
 	far, err := stationarity.Goldstein(l, nil, s, w, .2, 70, 1)
 	if err != nil || far.Norm > 1e-9 {
 		t.Errorf("%+v, %v", far, err)

@@ -8,7 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Optimum is a minimiser of a convex objective.
+// Optimum is a minimiser of a convex objective, with the objective's value and gradient norm.
 type Optimum struct {
 	W     []float64
 	Value float64
@@ -16,12 +16,12 @@ type Optimum struct {
 	GradientNorm float64
 }
 
-// Minimise minimises the mean loss over the sample plus the regularizer, which may be nil. It stops
-// at a gradient norm of 1e-10 of the gradient norm at w = 0. It runs L-BFGS (Liu and Nocedal 1989)
-// until differences of values are lost in rounding, and then Newton's method with conjugate
-// gradients. The objective must be convex, or Minimise returns an error. If the infimum is not
-// attained, as for the logistic loss on separable rows, the result is a distant point whose
-// gradient is as small.
+// Minimise minimises the mean loss over the sample plus the regularizer, which may be nil. It stops at
+// a gradient norm of 1e-10 of the gradient norm at w = 0. It runs L-BFGS (Liu and Nocedal 1989) until
+// differences of values are lost in rounding, and then Newton's method with conjugate gradients. It
+// returns an error if the objective is not convex or the gradient norm is not reached. If the infimum
+// is not attained, as for the logistic loss on separable rows, the result is a distant point with such
+// a small gradient.
 func Minimise(l loss.Loss, r loss.Regularizer, s Sample) (Optimum, error) {
 	if l.Constants().Curvature.Lo < 0 || r != nil && r.Convexity() < 0 {
 		return Optimum{}, fmt.Errorf("stationarity: minimum of %s: objective must be convex", l.Name())
@@ -63,13 +63,13 @@ func Minimise(l loss.Loss, r loss.Regularizer, s Sample) (Optimum, error) {
 	return Optimum{w, value, Norm(g)}, err
 }
 
-// ExcessRisk returns the objective at w minus the value of the minimum o.
+// ExcessRisk returns the objective at w minus the minimum o.Value.
 func ExcessRisk(l loss.Loss, r loss.Regularizer, s Sample, w []float64, o Optimum) (float64, error) {
 	value, err := Objective(l, r, s, w)
 	return value - o.Value, err
 }
 
-// polish takes Newton steps as long as they shorten the gradient, at most 50.
+// polish makes up to 50 Newton steps, as long as they shorten the gradient.
 func polish(l loss.Loss, r loss.Regularizer, s Sample, w []float64, goal float64) ([]float64, error) {
 	g, err := Gradient(l, r, s, w)
 	for steps := 0; err == nil && Norm(g) > goal && steps < 50; steps++ {
@@ -91,7 +91,7 @@ func polish(l loss.Loss, r loss.Regularizer, s Sample, w []float64, goal float64
 }
 
 // conjugate solves H x = g by conjugate gradients (Hestenes and Stiefel 1952) to a residual of 1e-4
-// ||g||: each Newton step shortens the gradient by that factor.
+// ||g||. One Newton step then shortens the gradient by about this factor.
 func conjugate(g []float64, product func(v []float64) ([]float64, error)) ([]float64, error) {
 	x, rest := make([]float64, len(g)), append([]float64(nil), g...)
 	along := append([]float64(nil), g...)

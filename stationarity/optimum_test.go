@@ -12,9 +12,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// TestMinimise compares with a million short steps of gradient descent where these are enough, for
-// well- and ill-conditioned objectives. The goal, 1e-10 of the gradient norm at w = 0, cannot be
-// reached by differences of values alone.
+// TestMinimise compares the minimum with the result of a million short steps of gradient descent, if
+// they are enough, for well- and ill-conditioned objectives. The goal, 1e-10 of the gradient norm at w
+// = 0, cannot be reached with differences of values alone.
 func TestMinimise(t *testing.T) {
 	for _, names := range [][2]string{{"logistic", "l2(0.01)"}, {"huber(0.3)", "l2(0.1)"}, {"logistic", "l2(1e-05)"}, {"squared(1)", ""}, {"huber-mean", ""}} {
 		l, reg := parse(t, names[0], names[1])
@@ -51,7 +51,7 @@ func TestMinimise(t *testing.T) {
 	}
 }
 
-// TestMinimiseLeastSquares compares with the solution of the normal equations.
+// TestMinimiseLeastSquares compares the minimiser with the solution of the normal equations.
 func TestMinimiseLeastSquares(t *testing.T) {
 	l, _ := parse(t, "squared(4)", "") // no gradient is clipped
 	const n, d = 40, 5

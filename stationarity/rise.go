@@ -6,12 +6,13 @@ import (
 	"slices"
 )
 
-// Rise is an empirical bound on the excess of a loss over its minimum, as in the KL condition:
+// Rise is an empirical bound on the excess of a loss F over its minimum, in the form of the KL
+// condition:
 //
 //	F(w) - min F <= (Gamma ||grad F(w)||)^Kappa
 //
-// It holds at every point that EstimateRise was given, with the Kappa that fits these points best.
-// It may fail at other points.
+// The bound holds at every point that EstimateRise used. Kappa is the exponent that fits these points
+// best. At other points the bound may fail.
 type Rise struct {
 	Kappa float64 `json:"kappa"`
 	Gamma float64 `json:"gamma"`
@@ -20,9 +21,9 @@ type Rise struct {
 }
 
 // EstimateRise fits Kappa by least squares, as the slope of the logarithm of the excess over the
-// logarithm of the gradient norm. Gamma is then the least value for which the bound holds at every
-// point. Points whose excess or gradient norm is not finite and > 0 are left out. It returns an
-// error unless three points are left whose norms span a factor of 2.
+// logarithm of the gradient norm. Gamma is the least value for which the bound holds at every point.
+// Points whose excess or gradient norm is not finite and > 0 are ignored. EstimateRise returns an error
+// unless three points remain and their gradient norms span a factor of 2.
 func EstimateRise(excess, gradient []float64) (Rise, error) {
 	if len(excess) != len(gradient) {
 		return Rise{}, fmt.Errorf("stationarity: rise: %d excesses, %d gradient norms: must be as many", len(excess), len(gradient))

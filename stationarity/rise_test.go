@@ -8,9 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// TestRiseOfAPower tests that the excess (gamma g)^kappa gives gamma and kappa, and that among
-// points below the bound the highest decides gamma. It fails for the slope of x over y, and for the
-// mean of the gammas in place of the largest.
+// TestRiseOfAPower: from the excess (gamma g)^kappa the estimate must be gamma and kappa. If some
+// points are below the bound, the highest must determine gamma. The test fails for the slope of x over
+// y, and for the mean of the gammas in place of the largest.
 func TestRiseOfAPower(t *testing.T) {
 	for _, kappa := range []float64{1, 4. / 3, 2, 3} {
 		var excess, norms []float64
@@ -22,7 +22,7 @@ func TestRiseOfAPower(t *testing.T) {
 			t.Errorf("kappa %v: %+v, %v: want gamma .3", kappa, r, err)
 		}
 	}
-	// Norms 1, 2, 4 with the excess of kappa 2 and gammas 1, 2, 1: the slope is still 2.
+	// Norms 1, 2, 4 with the excesses of kappa 2 and gammas 1, 2, 1: the slope is still 2.
 	r, err := stationarity.EstimateRise([]float64{1, 16, 16}, []float64{1, 2, 4})
 	if err != nil || math.Abs(r.Kappa-2) > 1e-9 || math.Abs(r.Gamma-2) > 1e-9 {
 		t.Errorf("%+v, %v: want kappa 2, gamma 2", r, err)

@@ -1,4 +1,4 @@
-// Package order holds statistics of sorted numbers.
+// Package order computes order statistics, such as the median.
 package order
 
 import "slices"

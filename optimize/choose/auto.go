@@ -16,53 +16,63 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/recursive"
 )
 
-// Auto plans every algorithm with its default rule, within a limit on passes, and orders the plans
-// by their forecasts. It uses public quantities only, so that the choice has no privacy cost.
+// Auto plans every algorithm with its default rule, within a limit on passes, and orders the plans by
+// their forecasts. It uses public quantities only, so that the choice has no privacy cost.
 //
-// Forecasts are off by a third and more either way. Forecasts within the factor Agreement of the
-// lowest count as equal to it. Among these plans the plan with the fewest passes comes first, if it
-// saves at least half the passes of the lowest; among plans with as many passes, up to a twentieth,
-// the lowest forecast wins. This rule is not used for N below 20. There all forecasts are close to
-// the forecast of not moving and agree for that reason only. (On 2,000 rows of Adult at epsilon .1
-// a single step had an AUC of .56, the plan with the lowest forecast .71.)
+// Forecasts may be wrong by a third or more in both directions. Forecasts within the factor Agreement
+// of the lowest therefore count as equal. Among these plans the plan with the fewest passes over the
+// records comes first, if it makes at most half the passes of the plan with the lowest forecast.
+// Among plans with equal passes, up to 5 %, the lowest forecast comes first. The rule of fewest
+// passes is not used for an effective size N below 20: there all forecasts are close to the gradient
+// norm at the start, and agree for that reason only. (On 2,000 rows of Adult at epsilon .1 a single
+// step had an AUC of .56, the plan with the lowest forecast .71.)
 //
-// These rules adjust the order, each for a measured error of the forecasts:
+// These rules adjust the order. Each corrects a measured error of the forecasts:
 //
-//   - preconditioned is planned for generalised linear models with N at least 20. Below, the second
-//     moment that it releases is mostly noise (lambda above .3).
-//   - With several margins preconditioned comes first, if it is planned and the goal is not the
-//     risk. Plans that stop early reach small gradients where rows are thin, but they separated the
-//     classes worse at every budget (results/models.md).
-//   - For nonconvex losses preconditioned keeps its rank, although its gradient was 1.6 to 1.9
-//     times its forecast: most slopes are at the clip norm there. The smaller gradients of other
-//     plans came from weights so large that slopes vanish (results/outcome.md).
-//   - For convex losses on 100,000 records and more, preconditioned comes first if its forecast for
-//     the population gradient is within a twentieth of the best plan's. Other plans reach smaller
-//     gradients on the records with 20 to 100 times the passes, but the records do not tell the
-//     distribution's gradient that precisely.
-//   - If the rule for STORM's steps is cut off at 1000, STORM is also planned with 2000 steps. That
-//     plan is ranked as if its forecast were 5% lower, since forecasts ignore slow tails.
-//   - For the goal gradient and N at least 20, nesterov is ranked as if its forecast were 15%
-//     lower, unless the limit on passes cuts it short: on slow tails gd was up to 7 times worse
-//     than nesterov.
-//   - Forecasts take the gradient at an average of iterates for the average of their gradients. On
-//     regularized convex data terms this error cost gd up to a third of the gradient norm for N
-//     below 1000. There, averages are ranked as if their forecast were 15% higher. The risk at an
-//     average, in contrast, is below the average risk: for the goal excess-risk the plans without
-//     an average are ranked 15% higher, except single passes. Without a regularizer no such error
-//     was measured, on generated rows or tables.
-//   - recursive is ranked as if its forecast were 30% higher: at equal forecasts it was worse by
-//     that much (docs/papers/recursive-regularization.md).
-//   - For the goal population, single passes are ranked as if their forecast were 50% higher. Plans
-//     with repeated passes reach half their forecast, single passes four fifths
-//     (results/planner.md).
+//   - preconditioned is planned for generalised linear models with N at least 20. For smaller N, the
+//     second moment of the rows that it releases is mostly noise (the ridge lambda of its
+//     preconditioner is above .3).
+//   - For more than 2000 features preconditioned has a diagonal metric (preconditioner). It is
+//     planned from n mu = 450 on, for n records, and comes first, unless the goal is the excess risk.
+//   - If the forecast of preconditioned is too unreliable to show to users (see Stated),
+//     preconditioned comes first, unless the goal is the excess risk.
+//   - With several margins preconditioned comes first, unless the goal is the excess risk. Plans that
+//     stop early reach small gradients in directions in which few rows lie, but they separated the
+//     classes worse at every budget (results/accuracy.md).
+//   - For nonconvex losses preconditioned is placed by its forecast, although its gradient was 1.6 to
+//     1.9 times its forecast: most records' gradients are clipped there. The smaller gradients of
+//     other plans came from weights so large that the derivative of the loss vanishes
+//     (results/outcome.md).
+//   - For convex losses on 100,000 records and more, preconditioned comes first if its forecast of
+//     the population gradient is within 5 % of the best plan's. Other plans reach smaller gradients
+//     on the records with 20 to 100 times the passes, but the gradient on the records differs from
+//     the gradient of the distribution by more than that.
+//   - If the rule for STORM's steps is cut off at 1000, STORM is also planned with 2000 steps. This
+//     plan's forecast is multiplied by .95, since forecasts ignore directions in which the loss falls
+//     slowly.
+//   - For the goal gradient and N at least 20, the forecast of nesterov is multiplied by .85, unless
+//     the limit on passes reduces its steps: along directions in which the loss falls slowly, gd was
+//     up to 7 times worse than nesterov.
+//   - Forecasts assume that the gradient at an average of iterates is the average of their gradients.
+//     On regularized convex data terms this error raised gd's gradient norm by up to a third for N
+//     below 1000. There, forecasts of averages are multiplied by 1.15. The risk at an average, in
+//     contrast, is below the average risk: for the goal excess-risk the forecasts of plans without an
+//     average are multiplied by 1.15, except single passes. Without a regularizer no such error was
+//     measured, on generated rows or on tables.
+//   - The forecast of recursive is multiplied by 1.3: at equal forecasts it was worse by that much
+//     (docs/explanation/papers/recursive-regularization.md).
+//   - For the goal population, forecasts of single passes are multiplied by 1.5. Plans with repeated
+//     passes reach half their forecast, single passes four fifths (results/planner.md).
 //   - Without a limit on passes, plans on Poisson samples come last: sampling saves passes, not
 //     privacy.
 //
-// For losses whose slope jumps only the algorithms of package nonsmooth are planned, and forecasts,
-// which assume bounded curvature, do not compare them. smoothed comes first if it uses a metric or
-// N is at least 2000, else subgradient. For networks with such outputs smoothed comes first, with
-// gradients at weights that are perturbed at random for each record.
+// For losses whose slope jumps only the algorithms of package nonsmooth are planned. Forecasts assume
+// bounded curvature and do not order these plans: smoothed comes first if it uses a preconditioner or
+// N is at least 2000, otherwise subgradient. For networks with such outputs smoothed comes first,
+// with gradients at weights that are perturbed at random for each record.
+//
+// For networks with smooth outputs gd comes first; neither forecasts nor passes order the plans (see
+// networks).
 //
 // If the problem has a KL condition ([optimize.KL]), kl-geometric is planned, too.
 type Auto struct {
@@ -80,28 +90,32 @@ type Auto struct {
 	WithoutSamples bool
 }
 
-// Candidate is a plan that was considered.
+// Candidate is a plan that was considered, with its place in the order.
 type Candidate struct {
 	Plan    optimize.Plan
 	Summary optimize.Summary
 	// Predicted is the forecast in Summary for the goal.
 	Predicted float64
-	// Ranked is Predicted times the adjustment factor of [Auto]. Candidates are ordered by it. It
-	// is infinite for plans that come last whatever their forecast.
+	// Ranked is Predicted times a factor that corrects a measured error of such forecasts (see
+	// [Auto]). Candidates are ordered by Ranked, the smallest first. Ranked is infinite for plans
+	// that come last whatever their forecast.
 	Ranked float64
 
-	// unranked means that candidates were not ordered by Ranked.
+	// unranked means that the order of the candidates does not follow Ranked.
 	unranked bool
-	// curvature is the smallest eigenvalue that the plan is predicted to reach, for goal
-	// second-order. why is the explanation that Why returns, if it is not the general one.
+	// curvature is, for goal second-order, the smallest eigenvalue of the Hessian that the plan is
+	// predicted to reach. why is the text that Why returns; empty for the general text.
 	curvature float64
 	why       string
+	// cut means that the limit on passes over the records leaves a plan too few steps to leave
+	// saddles.
+	cut bool
 }
 
-// Agreement is the factor within which forecasts count as equal.
+// Agreement is the factor within which the forecasts of two plans count as equal.
 const Agreement = 1.3
 
-// Plan returns the first of the candidates.
+// Plan returns the plan that Candidates puts first.
 func (a Auto) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	list, err := a.Candidates(ctx, p)
 	if err != nil {
@@ -110,8 +124,9 @@ func (a Auto) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, erro
 	return list[0].Plan, nil
 }
 
-// Candidates returns all plans for the problem within the limit on passes, the best first. It
-// returns an error if the problem or a setting is not valid, or if there is no plan.
+// Candidates returns the plans of all algorithms for the problem that keep the limit on passes over
+// the records, the best first. It returns an error if the problem or a setting is not valid, or if no
+// algorithm has a plan.
 func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return nil, err
@@ -141,12 +156,21 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 	if len(list) == 0 {
 		return nil, errors.New("optimize: auto: no algorithm serves")
 	}
+	if a.unforeseen(p) {
+		return networks(list), nil
+	}
 	slices.SortStableFunc(list, func(a, b Candidate) int { return cmp.Compare(a.Ranked, b.Ranked) })
+	if firstorder.Diagonal(p) && a.Goal != ExcessRisk && find(list) >= 0 {
+		putFirst(list, "with so many features, classes were told apart better in the released diagonal metric than by any other plan, at every budget that was measured")
+		return list, nil
+	}
 	if p.Effective() < leastEffective {
 		return list, nil
 	}
 	list = cheapest(list)
 	switch {
+	case a.Goal != ExcessRisk && byRecord(p, list):
+		putFirst(list, "on tables with such losses it was the best of what was measured, or level; its forecast is too far off to choose by")
 	case p.Shape.Margins > 1 && a.Goal != ExcessRisk:
 		putFirst(list, "a gradient as small as other plans are predicted to reach is soon had by stopping short where the rows are thin; in the released metric classes were told apart better at every budget that was measured")
 	case a.Goal == Gradient && p.Convex() && p.Records >= manyRecords:
@@ -158,16 +182,16 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 	return list, nil
 }
 
-// manyRecords is a number of records for which a pass takes seconds.
+// manyRecords is the number of records above which a pass over them takes seconds.
 const manyRecords = 1e5
 
-// find returns the index of preconditioned, or -1.
+// find returns the index of the plan of the algorithm preconditioned in the list, or -1.
 func find(list []Candidate) int {
 	return slices.IndexFunc(list, func(c Candidate) bool { return c.Summary.Algorithm == "preconditioned" })
 }
 
-// putFirst moves preconditioned to the front, with an explanation. It does nothing if
-// preconditioned is absent or already first.
+// putFirst moves the plan of the algorithm preconditioned to the front of the list and stores why as
+// the reason. It does nothing if this plan is not in the list or already first.
 func putFirst(list []Candidate, why string) {
 	at := find(list)
 	if at < 1 {
@@ -179,7 +203,8 @@ func putFirst(list []Candidate, why string) {
 	list[0] = c
 }
 
-// rank returns the value of Candidate.Ranked.
+// rank returns the number by which a plan with the summary s and the properties q is ordered (see
+// Candidate.Ranked).
 func (a Auto) rank(p optimize.Problem, s optimize.Summary, q optimize.Properties) float64 {
 	if q.Sampled && a.Passes == 0 {
 		return math.Inf(1)
@@ -187,9 +212,10 @@ func (a Auto) rank(p optimize.Problem, s optimize.Summary, q optimize.Properties
 	return a.Goal.of(s) * a.caution(p, s, q)
 }
 
-// cheapest moves the plan with the fewest passes to the front, among the plans that agree with the
-// best and have at most half its passes. Among plans with as many passes the first in the order
-// wins.
+// cheapest moves a plan that makes few passes over the records to the front. The plan's forecast must
+// be within the factor Agreement of the best plan's, and its passes must be at most half the best
+// plan's. Of several such plans, cheapest moves the one with the fewest passes; among plans with
+// equal passes (see asMany), the first in the order.
 func cheapest(list []Candidate) []Candidate {
 	fewest := list[0].Summary.Passes / 2
 	for _, c := range list {
@@ -207,15 +233,17 @@ func cheapest(list []Candidate) []Candidate {
 	return slices.Insert(slices.Delete(list, first, first+1), 0, c)
 }
 
-// asMany is the factor within which numbers of passes, or gradients, count as equal.
+// asMany is the factor within which two numbers of passes over the records, or two gradient norms,
+// count as equal.
 const asMany = 1.05
 
-// planners plan one algorithm each. They return nil if the algorithm is not for the problem.
+// planners has a function for each algorithm, which returns the algorithm's plan, or nil if the
+// algorithm is not for the problem.
 var planners = []func(context.Context, optimize.Problem, Auto) (optimize.Plan, error){
 	capped(func(steps int) optimize.Algorithm { return firstorder.GD{Steps: steps} }),
 	func(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
-		// Replaces GD's plan where the limit cuts it short: an average of few iterates stays near
-		// the start.
+		// A second plan of GD, if the limit on passes reduces GD's steps: its result is the last
+		// iterate, since an average of few iterates stays near the start.
 		plan, err := firstorder.GD{}.Plan(ctx, p)
 		if err != nil || a.allows(plan.Summary()) {
 			return nil, err
@@ -252,8 +280,8 @@ var planners = []func(context.Context, optimize.Problem, Auto) (optimize.Plan, e
 	risen,
 }
 
-// accelerated plans momentum, except for networks. Its steps are limited by L1, and longer steps
-// got further on networks (results/models.md).
+// accelerated returns the plan of Nesterov, and nil for networks. Nesterov's steps are at most 1/L1
+// long, and on networks longer steps lowered the loss more (results/accuracy.md).
 func accelerated(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
 	if p.Layered {
 		return nil, nil
@@ -261,7 +289,7 @@ func accelerated(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan
 	return capped(func(steps int) optimize.Algorithm { return firstorder.Nesterov{Steps: steps} })(ctx, p, a)
 }
 
-// risen plans kl-geometric, if a KL condition is given.
+// risen returns the plan of kl-geometric if the problem has a KL condition, and nil otherwise.
 func risen(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
 	if !p.KL.Known() {
 		return nil, nil
@@ -269,8 +297,9 @@ func risen(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, erro
 	return capped(func(steps int) optimize.Algorithm { return kl.Geometric{Steps: steps} })(ctx, p, a)
 }
 
-// capped plans an algorithm with its own rule for steps (0), or with as many steps as the limit on
-// passes allows.
+// capped returns a function that plans the algorithm of(steps). The plan has the algorithm's own
+// number of steps (steps 0). If this plan exceeds the limit on passes over the records, the plan has
+// as many steps as the limit allows.
 func capped(of func(steps int) optimize.Algorithm) func(context.Context, optimize.Problem, Auto) (optimize.Plan, error) {
 	return func(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
 		plan, err := of(0).Plan(ctx, p)
@@ -285,15 +314,33 @@ func capped(of func(steps int) optimize.Algorithm) func(context.Context, optimiz
 	}
 }
 
-// leastEffective is the smallest N for which a released second moment is worth its charge.
+// leastEffective is the smallest effective size N = n mu/sqrt(d) at which a released second moment of
+// the rows improves a fit by more than its part of the budget is worth.
 const leastEffective = 20
 
-// preconditioned plans the preconditioned method for generalised linear models with N at least
-// leastEffective. It takes as many steps as the limit on passes allows, and returns nil if these
-// are fewer than the method's smallest number.
+// leastWide is the smallest product n mu of the number of records and the budget at which the
+// released mean squares of the features improve a fit by more than their part of the budget is worth
+// (results/outcome.md).
+const leastWide = 450
+
+// leastFor returns the smallest effective size N at which the algorithm preconditioned is planned. N
+// is n mu over the square root of the number of features. The ridge of a diagonal metric does not
+// depend on the number of features, so for such metrics the limit is a number n mu and is divided by
+// the square root here.
+func leastFor(p optimize.Problem) float64 {
+	if firstorder.Diagonal(p) {
+		return leastWide / math.Sqrt(float64(p.Dim()))
+	}
+	return leastEffective
+}
+
+// preconditioned returns the plan of Preconditioned for generalised linear models whose effective
+// size N is large enough (see leastFor), and nil for other problems. The plan makes as many steps as
+// the limit on passes over the records allows. If these are fewer than
+// firstorder.LeastPreconditioned, preconditioned returns nil.
 func preconditioned(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
 	c := firstorder.Preconditioned{}
-	if p.Effective() < leastEffective || c.Serves(p) != nil {
+	if p.Effective() < leastFor(p) || c.Serves(p) != nil {
 		return nil, nil
 	}
 	plan, err := c.Plan(ctx, p)
@@ -306,8 +353,9 @@ func preconditioned(ctx context.Context, p optimize.Problem, a Auto) (optimize.P
 	return plan, err
 }
 
-// sampled plans DP-SGD on Poisson samples of a tenth of the records, or of the share that the limit
-// on passes leaves to each step.
+// sampled returns the plan of DP-SGD on Poisson samples. Each sample has a tenth of the records, or
+// the share of the records that the limit on passes allows in each step. sampled returns nil if
+// samples are excluded.
 func sampled(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
 	if a.WithoutSamples || p.Budget == (account.Budget{}) {
 		return nil, nil
@@ -323,13 +371,13 @@ func sampled(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, er
 		return nil, ctx.Err()
 	}
 	if err != nil {
-		return nil, nil // no noise multiplier within reach meets the budget
+		return nil, nil // no noise multiplier that the calibration tries meets the budget
 	}
 	return plan, nil
 }
 
-// caution returns the adjustment factor of [Auto]: above 1 for forecasts that are too low compared
-// with others, below 1 for forecasts that are too high.
+// caution returns the factor by which [Auto] multiplies a plan's forecast: above 1 if such forecasts
+// were measured to be too low compared with other plans', below 1 if they were too high.
 func (a Auto) caution(p optimize.Problem, s optimize.Summary, q optimize.Properties) float64 {
 	lo, _ := p.Curvature()
 	risk := a.Goal == ExcessRisk
@@ -348,10 +396,11 @@ func (a Auto) caution(p optimize.Problem, s optimize.Summary, q optimize.Propert
 	return averagingMargin
 }
 
-// averagingMargin is the cost of an average on a curved loss beyond its forecast.
+// averagingMargin is the factor by which the forecast of a plan whose result is an average is
+// multiplied, since forecasts ignore the error that averaging adds.
 const averagingMargin = 1.15
 
-// Why explains in a few words why the first candidate was chosen.
+// Why explains in a few words why the first candidate of the list was chosen.
 func (a Auto) Why(list []Candidate) string {
 	first, what := list[0], a.Goal.Describe()
 	if first.why != "" {

@@ -6,7 +6,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Criterion is the quantity that plans are compared by.
+// Criterion is the quantity whose forecasts order the plans.
 type Criterion uint8
 
 const (
@@ -14,10 +14,11 @@ const (
 	Gradient Criterion = iota
 	// Population is the gradient norm of the expected loss over the distribution of the records.
 	Population
-	// ExcessRisk is the mean loss over the records less its minimum. It is for convex data terms.
+	// ExcessRisk is the mean loss over the records minus its minimum. It is allowed for convex losses
+	// only.
 	ExcessRisk
 	// SecondOrder is the gradient norm, among plans that are predicted to escape saddles (see
-	// Auto.Gap). On convex objectives it is Gradient.
+	// Auto.Gap). For convex objectives it is the same as Gradient.
 	SecondOrder
 )
 
@@ -32,13 +33,13 @@ func ParseCriterion(s string) (Criterion, error) {
 	return Criterion(i), err
 }
 
-// UnmarshalText reads a name as ParseCriterion does.
+// UnmarshalText sets the criterion to the one with the given name (see ParseCriterion).
 func (c *Criterion) UnmarshalText(text []byte) (err error) {
 	*c, err = ParseCriterion(string(text))
 	return err
 }
 
-// Describe returns the name of the quantity in words.
+// Describe returns the criterion in words, for messages.
 func (c Criterion) Describe() string {
 	switch c {
 	case Population:
@@ -51,7 +52,7 @@ func (c Criterion) Describe() string {
 	return "gradient norm"
 }
 
-// of returns a plan's forecast of the quantity.
+// of returns the forecast of the criterion's quantity in a plan's summary.
 func (c Criterion) of(s optimize.Summary) float64 {
 	switch c {
 	case Population:
@@ -77,10 +78,12 @@ func (a Auto) validate(p optimize.Problem) error {
 	return nil
 }
 
-// allows reports whether a plan keeps to the limit on passes, up to rounding.
+// allows reports whether a plan makes at most a.Passes passes over the records, up to rounding; 0
+// means no limit.
 func (a Auto) allows(s optimize.Summary) bool { return a.Passes == 0 || s.Passes <= a.Passes*(1+1e-9) }
 
-// steps returns rule, or the number of passes that the limit allows if that is smaller.
+// steps returns the number of steps that an algorithm's rule chose, or fewer if the limit on passes
+// over the records does not allow them. Each step is a pass.
 func (a Auto) steps(rule int) int {
 	if a.Passes == 0 {
 		return rule

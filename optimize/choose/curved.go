@@ -14,19 +14,30 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/secondorder"
 )
 
-// A plan is predicted to escape an eigenvalue of -gap if the noise level r (Problem.Floor) is at
-// most this factor times gap^2: leftByAll for noise in queries on all records, leftByPass for noise
-// in a pass's cohorts or in Hessian-vector products. The factors were measured on saddles of 100
-// dimensions with gaps .05 and .15 (results/second-order.md).
+// A plan is predicted to escape a saddle at which the Hessian has an eigenvalue of -gap if the noise
+// level r (Summary.Floor) is at most one of these factors times gap^2. leftByAll is for plans with
+// queries on all records; leftByPass is for plans of a single pass and for plans with Hessian-vector
+// products. The factors were measured on saddles of 100 dimensions with gaps .05 and .15
+// (results/theorems.md).
 const leftByAll, leftByPass = .6, .05
 
-// openings is the number of steps, in units of 1/(eta gap), in which noise leaves a saddle of that
-// gap. A pass takes twice as many, since fresh estimates share its steps.
+// openings is the number of steps after which noise alone has moved a run away from a saddle, in
+// units of 1/(eta gap) for the step size eta and the eigenvalue -gap of the Hessian. A single pass
+// needs twice as many.
 const openings = 16
 
-// curved returns the candidates for second-order points of a nonconvex objective. Candidates that
-// are predicted to escape saddles come first; within each group the order is by predicted gradient. Methods on all
-// records take at least as many steps as noise needs to leave a saddle of the gap.
+// manySums is the effective size N above which the algorithm second-order comes first if no plan is
+// predicted to leave saddles and the limit on passes is too tight for methods on all records. At N of
+// 4,000 its gradient norm was within a factor of 3 of the other algorithms' on all of ten problems,
+// and that of one-pass-sgd was not on three. At N of 450 that of one-pass-sgd was on all, and that of
+// second-order was not on one (results/theorems.md).
+const manySums = 1000
+
+// curved returns the candidates for second-order stationary points of a nonconvex objective.
+// Candidates that are predicted to escape saddles come first. Among these, and among the others, the
+// order is by predicted gradient norm. Methods on all records take at least as many steps as noise
+// needs to leave a saddle with an eigenvalue of -gap. If the limit on passes leaves them fewer steps,
+// they come last: at a saddle they would return the start.
 func (a Auto) curved(ctx context.Context, p optimize.Problem) ([]Candidate, error) {
 	gap := a.Gap
 	if gap == 0 {
@@ -57,22 +68,53 @@ func (a Auto) curved(ctx context.Context, p optimize.Problem) ([]Candidate, erro
 		if !leaves(s, plan.Properties(), gap) {
 			c.Ranked, c.curvature = math.Inf(1), -gap
 		}
+		c.cut = a.Passes > 0 && !plan.Properties().OnePass && s.Steps < opening(s, gap)
 		list = append(list, c)
 	}
 	if len(list) == 0 {
 		return nil, errors.New("optimize: auto: no algorithm serves")
 	}
 	slices.SortStableFunc(list, func(a, b Candidate) int { return cmp.Compare(a.Ranked, b.Ranked) })
+	if math.IsInf(list[0].Ranked, 1) && slices.ContainsFunc(list, func(c Candidate) bool { return c.cut }) {
+		return passed(p, list), nil
+	}
 	list[0].why = why(list[0], gap)
 	return list, nil
 }
 
-// opening returns the number of the plan's steps in which noise leaves a saddle of the gap.
+// passed orders the candidates if the limit on passes is too tight for methods on all records and no
+// plan is predicted to leave saddles. The order follows measurements and not forecasts (see
+// manySums).
+func passed(p optimize.Problem, list []Candidate) []Candidate {
+	first := "one-pass-sgd"
+	if p.Effective() >= manySums {
+		first = "second-order"
+	}
+	place := func(c Candidate) int {
+		switch {
+		case c.Summary.Algorithm == first:
+			return 0
+		case c.cut:
+			return 2
+		}
+		return 1
+	}
+	slices.SortStableFunc(list, func(a, b Candidate) int { return place(a) - place(b) })
+	for i := range list {
+		list[i].unranked, list[i].Ranked = true, math.Inf(1)
+	}
+	list[0].why = fmt.Sprintf("so few passes are too few steps for methods on all records to leave a saddle; of the methods of one pass it had the best measured record at N of %.3g", p.Effective())
+	return list
+}
+
+// opening returns the number of steps after which noise has moved the plan's run away from a saddle
+// with an eigenvalue of -gap.
 func opening(s optimize.Summary, gap float64) int {
 	return int(min(math.Ceil(openings/(s.StepSize*gap)), optimize.RuleSteps))
 }
 
-// leaves reports whether a plan is predicted to escape eigenvalues of -gap.
+// leaves reports whether a plan is predicted to escape from points at which the Hessian has an
+// eigenvalue of -gap.
 func leaves(s optimize.Summary, q optimize.Properties, gap float64) bool {
 	switch {
 	case q.Escapes:
@@ -83,7 +125,7 @@ func leaves(s optimize.Summary, q optimize.Properties, gap float64) bool {
 	return s.Floor <= leftByAll*gap*gap && s.Steps >= opening(s, gap)
 }
 
-// why explains why a candidate is the first.
+// why explains in a few words why the candidate is first in the order.
 func why(c Candidate, gap float64) string {
 	reached := fmt.Sprintf("predicted gradient norm %.3g and least eigenvalue %.3g", c.Predicted, c.curvature)
 	switch q := c.Plan.Properties(); {

@@ -7,9 +7,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
-// TestSecondOrderGoal: if r <= .6 gap^2, noise alone escapes saddles. A plan on all records with
-// enough steps is then chosen, and the reason says so. If no plan is predicted to escape, the
-// reason says that; on a convex loss it says that every stationary point is good enough.
+// TestSecondOrderGoal: if r <= .6 gap^2, noise alone escapes saddles. The first plan must then be one
+// on all records with enough steps, and Why must say so. If no plan is predicted to escape, Why must
+// say that. For a convex loss it must say that every stationary point is a second-order point.
 func TestSecondOrderGoal(t *testing.T) {
 	convex, bent, s, _ := goals(t)
 	bent.Products, convex.Products = true, true
@@ -41,6 +41,32 @@ func TestSecondOrderGoal(t *testing.T) {
 	for _, a := range []choose.Auto{{Gap: .1}, {Goal: choose.SecondOrder, Gap: -1}} {
 		if _, err := a.Candidates(ctx, with(bent, s)); err == nil || !strings.Contains(err.Error(), "optimize: gap = ") {
 			t.Errorf("%+v: %v", a, err)
+		}
+	}
+}
+
+// TestSecondOrderGoalInOnePass: with a limit of one pass a method on all records makes one step,
+// which returns the start where that is a saddle. It comes last, and a method of one pass first:
+// second-order where the effective size N is large, else one-pass-sgd.
+func TestSecondOrderGoalInOnePass(t *testing.T) {
+	_, bent, s, _ := goals(t)
+	bent.Products = true
+	for _, c := range []struct {
+		records float64
+		want    string
+	}{{3e4, "second-order"}, {1e3, "one-pass-sgd"}} {
+		s.Records = c.records
+		p := with(bent, s)
+		a := choose.Auto{Goal: choose.SecondOrder, Passes: 1, Gap: .02}
+		list, err := a.Candidates(ctx, p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if first := list[0].Summary.Algorithm; first != c.want || !strings.Contains(a.Why(list), "so few passes") {
+			t.Errorf("N = %v: %s is first, for %q: want %s", p.Effective(), first, a.Why(list), c.want)
+		}
+		if last := list[len(list)-1]; last.Plan.Properties().OnePass {
+			t.Errorf("N = %v: %s is last: want a method on all records", p.Effective(), last.Summary.Algorithm)
 		}
 	}
 }

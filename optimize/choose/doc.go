@@ -1,3 +1,4 @@
-// Package choose chooses between plans before any record is used. It plans every algorithm, within
-// a limit on passes, and compares the plans' forecasts and declared properties.
+// Package choose chooses the optimizer for a problem before any record is used. It makes the plan of
+// every algorithm, within a limit on passes over the table, and orders the plans by their forecasts and
+// by measured errors of such forecasts.
 package choose

@@ -12,7 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
-// goals returns a convex and a nonconvex problem with a size and a budget.
+// goals returns a convex and a nonconvex problem of 30 dimensions, a size and a budget.
 func goals(t *testing.T) (convex, bent optimize.Problem, s size, b account.Budget) {
 	t.Helper()
 	b, err := account.NewBudget(2, 1e-6, account.ReplaceOne)
@@ -25,8 +25,8 @@ func goals(t *testing.T) (convex, bent optimize.Problem, s size, b account.Budge
 	return convex, bent, size{Records: 20_000, Mu: b.Mu()}, b
 }
 
-// TestGoalLimitsPasses: no candidate takes more passes than allowed. Methods are planned with fewer
-// steps, not dropped. A limit above all plans' passes changes no plan.
+// TestGoalLimitsPasses: no candidate may make more passes than allowed. Methods must be planned with
+// fewer steps, not dropped. A limit above all plans' passes must change no plan.
 func TestGoalLimitsPasses(t *testing.T) {
 	p, _, s, b := goals(t)
 	names := func(g choose.Auto, b ...account.Budget) (list []string) {
@@ -43,13 +43,17 @@ func TestGoalLimitsPasses(t *testing.T) {
 		return list
 	}
 	for _, passes := range []float64{1, 3, 10} {
+		if testing.Short() && passes != 3 {
+			continue
+		}
 		got := names(choose.Auto{Passes: passes}, b)
 		for _, want := range []string{"gd", "spiderboost", "storm", "dp-sgd", "one-pass-sgd", "one-pass-storm", "tree-spider"} {
 			if !slices.Contains(got, want) {
 				t.Errorf("at most %v passes: %s is not among %v", passes, want, got)
 			}
 		}
-		// If it is cut short, gd is planned twice: with an average and with its last iterate.
+		// If the limit reduces gd's steps, gd must be planned twice: with an average and with the last
+		// iterate.
 		if n := len(got) - len(slices.DeleteFunc(slices.Clone(got), func(s string) bool { return s == "gd" })); n != 2 {
 			t.Errorf("at most %v passes: %d plans of gd among %v", passes, n, got)
 		}
@@ -64,7 +68,7 @@ func TestGoalLimitsPasses(t *testing.T) {
 	}
 }
 
-// TestGoalComparesWhatItNames: candidates are compared by the forecast for the goal.
+// TestGoalComparesWhatItNames: candidates must be ordered by the forecast of the goal's quantity.
 func TestGoalComparesWhatItNames(t *testing.T) {
 	p, bent, s, _ := goals(t)
 	for success, of := range map[choose.Criterion]func(optimize.Summary) float64{
@@ -81,7 +85,7 @@ func TestGoalComparesWhatItNames(t *testing.T) {
 				t.Errorf("%v: %s is compared by %v: want %v", success, c.Summary.Algorithm, c.Predicted, want)
 			}
 		}
-		// For a single pass the gradient on the records is assumed to be the distribution's.
+		// In a single pass the gradient on the records has the same forecast as the distribution's.
 		if o := list[0].Summary; o.Predicted == o.Population && !list[0].Plan.Properties().OnePass || o.Predicted == o.Excess || o.Population == o.Excess {
 			t.Errorf("%+v: the notions are not told apart", o)
 		}
@@ -94,8 +98,8 @@ func TestGoalComparesWhatItNames(t *testing.T) {
 	}
 }
 
-// TestSamplingIsLastWithoutALimit: plans on samples come last, since sampling saves passes and not
-// privacy.
+// TestSamplingIsLastWithoutALimit: without a limit on passes, plans on Poisson samples must come last,
+// since sampling saves passes and not privacy.
 func TestSamplingIsLastWithoutALimit(t *testing.T) {
 	_, bent, s, b := goals(t)
 	list, err := choose.Auto{}.Candidates(ctx, with(bent, s, b))

@@ -10,7 +10,7 @@ import (
 )
 
 // kinked returns the candidates for losses whose slope jumps. The order follows measurements at the
-// problem's size, not forecasts.
+// problem's size, since forecasts do not hold for such losses.
 func (a Auto) kinked(ctx context.Context, p optimize.Problem) ([]Candidate, error) {
 	var list []Candidate
 	for _, of := range []func(steps int) optimize.Algorithm{

@@ -10,9 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
-// TestLossesThatJump: for generalised linear models with many records smoothed comes first, exactly
-// smoothed. For networks it comes first for any number of records, with gradients at perturbed
-// weights. For networks with smooth losses the choice is as for other smooth losses.
+// TestLossesThatJump: for generalised linear models with many records smoothed must come first, with
+// the exactly smoothed loss. For networks it must come first for any number of records, with gradients
+// at perturbed weights. For networks with smooth losses the choice must be as for other smooth losses.
 func TestLossesThatJump(t *testing.T) {
 	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
 	if err != nil {

@@ -9,12 +9,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Adam configures DP-Adam: Adam's steps (Kingma and Ba 2015, Algorithm 1, beta1 .9, beta2 .999) on the
-// noisy gradients of DP-SGD. The guarantee is the guarantee of DP-SGD (see SGD).
+// Adam is DP-Adam: it makes Adam's steps (Kingma and Ba 2015, Algorithm 1, with beta1 = .9 and beta2
+// = .999) along the noisy gradients of DP-SGD. Adam only post-processes these gradients, so the
+// guarantee is the same as for [SGD]. The plan's forecast is made for SGD's steps, not for Adam's.
 //
-// The forecast is the forecast for SGD's steps.
-//
-// The zero Adam samples a tenth of the records and makes as many steps as GD's rule.
+// The zero Adam samples each record with probability one tenth in each step, and makes as many steps
+// as the default rule of [GD] chooses.
 type Adam struct {
 	// Rate is the step size alpha. Zero means .05.
 	Rate float64 `yaml:"rate"`
@@ -26,7 +26,9 @@ type Adam struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// Plan makes the plan of Adam for a problem, with SGD's schedule.
+// Plan returns the plan of Adam for the problem p, with the noise and samples that SGD would have.
+// Plan returns an error if p is not valid, a setting is out of range or the calibration of the noise
+// fails.
 func (c Adam) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -50,16 +52,18 @@ func (c Adam) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, erro
 
 const beta1, beta2, small = .9, .999, 1e-8
 
-// mostDirection is an upper bound on a coordinate of Adam's direction, m/sqrt(v) with the bias
-// corrections. Let a_i and b_i be the weights that the averages m and v give gradient i. By the
-// Cauchy-Schwarz inequality the square of the coordinate is at most sum_i a_i^2/b_i, which is
+// mostDirection is an upper bound on the absolute value of a coordinate of Adam's direction
+// m/sqrt(v), with the bias corrections, after t gradients. Let a_i and b_i be the weights of gradient
+// i in the averages m (of gradients) and v (of their squares). By the Cauchy-Schwarz inequality the
+// square of the coordinate is at most sum_i a_i^2/b_i, which is
 //
 //	(1-beta1)^2/(1-beta2) (1-beta2^t)/(1-beta1^t)^2 sum_{k<t} (beta1^2/beta2)^k.
 //
-// This number is 1 for t = 1 and at most 52.9 for every t.
+// The last expression is 1 for t = 1 and at most 52.9 for every t.
 var mostDirection = math.Sqrt((1 - beta1) * (1 - beta1) / (1 - beta2) / (1 - beta1*beta1/beta2))
 
-// moments holds the moving averages of Kingma and Ba 2015, Algorithm 1.
+// moments contains Adam's moving averages of the gradient (m) and its square (v) after t gradients
+// (Kingma and Ba 2015, Algorithm 1).
 type moments struct {
 	m, v []float64
 	t    int
@@ -67,7 +71,8 @@ type moments struct {
 
 func newMoments(dim int) *moments { return &moments{m: make([]float64, dim), v: make([]float64, dim)} }
 
-// direction returns the bias-corrected step direction for a gradient.
+// direction updates Adam's averages with the gradient g and returns the bias-corrected direction of
+// the next step.
 func (a *moments) direction(g []float64) []float64 {
 	a.t++
 	out := slices.Clone(g)

@@ -8,10 +8,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// TestPredictionsKnowTheBall: the centred ball has the radius of half the bound
-// around zero on a convex loss and of all of it where the interval is
-// symmetric, so that plans predict and charge the same; a smaller ball predicts
-// less. Fails if predictions take the interval's length for its half.
+// TestPredictionsKnowTheBall: the predicted gradient norm of a plan depends on the radius of the ball
+// to which differences are clipped. The centred ball has half the radius of the full ball around zero
+// on a convex loss, and the same radius if the curvature interval is symmetric. Plans with centred
+// balls and plans with balls around zero of the same radius must predict and charge the same. A smaller
+// ball must predict a smaller norm. The test fails if predictions take the length of the interval for
+// half the length.
 func TestPredictionsKnowTheBall(t *testing.T) {
 	for i, same := range map[int]float64{2: .5, 3: 1} {
 		p := optimizetest.Problems()[i].Public

@@ -2,7 +2,7 @@ package firstorder
 
 import "github.com/stillpoint-dp/stillpoint/optimize"
 
-// What tests outside the package look at.
+// The functions below give tests outside the package the values of unexported fields.
 
 func GDCharges(p optimize.Plan) []float64 { return p.(*gdPlan).charges }
 

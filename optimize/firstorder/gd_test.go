@@ -11,12 +11,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestGDAsksAsItsPageSays (Bassily, Smith and Thakurta 2014, with the stated
-// deviations): question t is one gradient, clipped at L0, at the iterate that
-// answers 1..t-1 lead to; charges grow as t; the result is the charge-weighted
-// mean of the iterates t >= T/2. Fails if the regularizer is clipped or left
-// out, the projection or the last descent is skipped, a charge or a weight is
-// off.
+// TestGDAsksAsItsPageSays recomputes a run from its released answers (Bassily, Smith and Thakurta 2014,
+// with the deviations in GD's comment). Query t must be one gradient, clipped at L0, at the iterate
+// computed from answers 1 to t-1. Charges must grow in proportion to t. The result must be the
+// charge-weighted mean of the iterates t >= T/2. The test fails if the regularizer is clipped or left
+// out, if the projection or the last descent is skipped, or if a charge or a weight is wrong.
 func TestGDAsksAsItsPageSays(t *testing.T) {
 	const T = 13
 	for _, p := range variants(t) {
@@ -66,9 +65,9 @@ func TestGDAsksAsItsPageSays(t *testing.T) {
 	}
 }
 
-// TestGDSpendsItsBudget, however many the steps: sums are rounded up as the
-// filter rounds them. Fails if plans divide the whole of mu^2 and not a little
-// less.
+// TestGDSpendsItsBudget: for any number of steps, the charges must sum to at most mu^2 and nearly to
+// mu^2, with sums rounded up as the privacy filter rounds them. The test fails if plans divide the
+// whole of mu^2 and leave nothing for rounding.
 func TestGDSpendsItsBudget(t *testing.T) {
 	p := optimizetest.Problems()[0]
 	many := optimize.MostSteps
@@ -77,7 +76,7 @@ func TestGDSpendsItsBudget(t *testing.T) {
 	}
 	for _, mu := range []float64{.01, .2, math.Sqrt(1.5), 3} {
 		for _, T := range []int{1, 2, 3, 10, 1000, many} {
-			if T == many && mu != math.Sqrt(1.5) { // the worst place in a binade
+			if T == many && mu != math.Sqrt(1.5) { // with mu^2 = 1.5, where rounding up adds most
 				continue
 			}
 			for _, constant := range []bool{false, true} {
@@ -101,9 +100,9 @@ func TestGDSpendsItsBudget(t *testing.T) {
 	}
 }
 
-// TestGDStepRule: T = ceil(c G0 N/(2 L0 h)), G0 = sqrt(2 L1 F0), between 1 and
-// 1000; h is 4 on rank-one losses and 1 on others, c is 4. The wants are
-// computed by hand from the constants.
+// TestGDStepRule: the default number of steps must be T = ceil(c G0 N/(2 L0 h)), G0 = sqrt(2 L1 F0),
+// between 1 and 1000, with c = 4, and h = 4 on rank-one losses and 1 on others. The expected numbers
+// are computed by hand from the constants.
 func TestGDStepRule(t *testing.T) {
 	logistic, quadratic := optimizetest.Problems()[2].Public, optimizetest.Problems()[1].Public
 	logistic.Shape, quadratic.Shape = optimize.Vector(100), optimize.Vector(100)
@@ -138,10 +137,10 @@ func TestGDStepRule(t *testing.T) {
 	}
 }
 
-// TestGDAverageGradient is the textbook's bound: for eta <= 1/L1 the mean over t
-// of E||grad F(w_t)||^2 is at most 2 (F(w_0) - min F)/(eta T) + L1 eta V, V the
-// noise's variance. The bound is met up to the sampling error of 400 runs;
-// fails if steps go up the gradient or past 2/L1.
+// TestGDAverageGradient checks the textbook's bound. For eta <= 1/L1 the mean over t of E||grad
+// F(w_t)||^2 must be at most 2 (F(w_0) - min F)/(eta T) + L1 eta V, where V is the noise's variance.
+// The test allows for the sampling error of 400 runs. It fails if steps go up the gradient or are
+// longer than 2/L1.
 func TestGDAverageGradient(t *testing.T) {
 	const runs, T = 400, 25
 	for _, p := range optimizetest.Problems()[:2] {
@@ -169,19 +168,20 @@ func TestGDAverageGradient(t *testing.T) {
 	}
 }
 
-// TestGDPredictionIsExact on the quadratic it speaks of: the root mean square
-// gradient at the output over 3000 runs. The failure rate of a row is below
-// 1e-6: see deviation, which is .15 of the square here. Fails if an eigenvalue,
-// the start, a charge's part in the noise or a weight is off.
+// TestGDPredictionIsExact compares the predicted gradient norm with the root mean square norm at the
+// output of 3000 runs, on the quadratic that predictions assume. The tolerance is .15 of the square,
+// for a failure rate below 1e-6 in each case (see deviation). The test fails if an eigenvalue, the
+// starting point, a charge or a weight is wrong.
 func TestGDPredictionIsExact(t *testing.T) {
 	runs := 3000
 	if testing.Short() {
-		runs = 1000
+		runs = 300
 	}
 	for _, c := range []struct {
 		gd     firstorder.GD
 		lambda float64
-		// f0 settles whether the start or the noise makes up the gradient.
+		// f0 is the initial gap. A large f0 makes the start contribute most of the gradient, a small f0
+		// the noise.
 		f0 float64
 	}{
 		{firstorder.GD{Steps: 12}, 0, 400},
@@ -223,8 +223,8 @@ func TestGDPredictionIsExact(t *testing.T) {
 	}
 }
 
-// TestGDPredictionWhereStepsOvershoot is at least what happens, and stays a
-// number that can be written down or +Inf.
+// TestGDPredictionWhereStepsOvershoot: the predicted gradient norm of steps far longer than 2/L1 must
+// be positive or +Inf, not NaN.
 func TestGDPredictionWhereStepsOvershoot(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	for _, h := range []float64{8, 16, 64, 1e3, 1e200} {

@@ -5,21 +5,20 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 )
 
-// method is an algorithm as its users configure it.
+// method is the name of an algorithm and a function that plans it with fixed settings.
 type method struct {
 	name string
 	plan func(p optimize.Problem, s size) (optimize.Plan, error)
 }
 
-// settings are what all methods have in common.
+// settings are the settings that all methods have.
 type settings struct {
 	steps  int
 	scale  float64
 	output optimize.Output
 }
 
-// methods lists every algorithm that asks about all records, with the given
-// settings.
+// methods returns every algorithm that makes queries on all records, with the given settings.
 func methods(c settings) []method {
 	return []method{
 		{"gd", func(p optimize.Problem, s size) (optimize.Plan, error) {

@@ -9,20 +9,22 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// spectrum is the eigendecomposition of a released second moment: Gt = V diag(values) V'. Negative
-// values, which are noise alone, count as 0.
+// spectrum is the eigendecomposition Gt = V diag(values) V' of a released second moment Gt of the
+// rows. Negative eigenvalues come from noise alone, so the methods of spectrum replace them by 0.
 type spectrum struct {
 	matrix  []float64
 	values  []float64
 	vectors mat.Dense
+	// diagonal says that the matrix is diagonal: values is its diagonal, and matrix and vectors are empty.
+	diagonal bool
 }
 
-// newSpectrum returns the eigendecomposition of a symmetric matrix of dim rows, one row after the
-// other. It returns an error if LAPACK's iteration does not converge.
+// newSpectrum returns the eigendecomposition of a symmetric dim x dim matrix, given row by row. It
+// returns an error if LAPACK's iteration does not converge.
 //
-// LAPACK computes the decomposition, and the last bits of its results differ between processors. The
-// last bits of all that an optimizer computes from answers may therefore differ too. No guarantee
-// depends on them.
+// LAPACK computes the decomposition, and the last bits of its results differ between processors.
+// Everything that an optimizer computes from the decomposition may therefore differ in its last bits
+// too. No privacy guarantee depends on these bits.
 func newSpectrum(matrix []float64, dim int) (*spectrum, error) {
 	var e mat.EigenSym
 	if !e.Factorize(mat.NewSymDense(dim, matrix), true) {
@@ -33,8 +35,12 @@ func newSpectrum(matrix []float64, dim int) (*spectrum, error) {
 	return s, nil
 }
 
-// metric returns P = (Gt + ridge I)^(-1/2), with entries rounded to the form that queries require.
+// metric returns the preconditioner P = (Gt_+ + ridge I)^(-1/2), where Gt_+ is the released second
+// moment with negative eigenvalues replaced by 0. Entries are rounded as [query.NewMetric] requires.
 func (s *spectrum) metric(ridge float64) (query.Metric, error) {
+	if s.diagonal {
+		return s.diagonalMetric(ridge)
+	}
 	dim := len(s.values)
 	var half, p mat.Dense
 	half.Apply(func(_, k int, v float64) float64 { return v / math.Sqrt(math.Sqrt(max(s.values[k], 0)+ridge)) }, &s.vectors)
@@ -42,24 +48,25 @@ func (s *spectrum) metric(ridge float64) (query.Metric, error) {
 	return query.NewMetric(dim, p.RawMatrix().Data)
 }
 
-// outside returns the squared length of P^-1 g for the metric P, and the mean of this square if g were
-// noise of standard deviation 1. For several margins g holds one vector after the other.
+// outside returns the squared length of P^-1 g, the vector g transformed back from the preconditioner
+// P (see metric). noise is the expectation of this square if g were noise of standard deviation 1 per
+// coordinate. With several margins, g is the concatenation of one vector for each margin.
 func (s *spectrum) outside(g []float64, ridge float64) (square, noise float64) {
 	d := len(s.values)
 	for ; len(g) > 0; g = g[d:] {
-		along := mat.NewVecDense(d, nil)
-		along.MulVec(s.vectors.T(), mat.NewVecDense(d, g[:d]))
+		along := s.along(g[:d])
 		for i, v := range s.values {
 			stretch := max(v, 0) + ridge
-			square += stretch * along.AtVec(i) * along.AtVec(i)
+			square += stretch * along[i] * along[i]
 			noise += stretch
 		}
 	}
 	return square, noise
 }
 
-// effective returns tr Gt (Gt + ridge I)^(-1), the number of directions along which rows vary by more
-// than the ridge.
+// effective returns d_eff = tr Gt_+ (Gt_+ + ridge I)^(-1), where Gt_+ is the released second moment
+// of the rows without its negative eigenvalues. d_eff is about the number of directions along which
+// the second moment exceeds the ridge.
 func (s *spectrum) effective(ridge float64) float64 {
 	var sum float64
 	for _, v := range s.values {

@@ -9,8 +9,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// centring plans the release of the rows' second moment for rows that lie near each other. The moment
-// is released about a released mean row m, of rows whose distance from m is shortened to R at most.
+// centring plans the release of the rows' second moment about a released mean row m, for tables whose
+// rows lie near each other. About m, rows are shorter than about 0, so the release needs less noise.
+// Row differences from m that are longer than R are shortened to the length R. The query for the
+// second moment has a share of the budget, of which the releases here get these parts:
 //
 //	m   = mean x_i + noise                                          .15 of the share
 //	rho = mean min(||x_i - m||^2, 1) + noise                        .02
@@ -18,64 +20,71 @@ import (
 //	C   = mean z_i z_i' + noise,   z_i = x_i - m shortened to R     the rest
 //	Gt  = C_+ + 3 m m'
 //
-// The noise in C is R^2 times the noise in mean x x', and so is the largest eigenvalue of the noise
-// (its edge), which lambda must reach. The noise therefore hides fewer directions. It hides few of them
-// for N above 1000, and for N below 50 m is noise: in both cases mean x x' is released as it is. The
-// query for C costs d^2/2 operations a row, however many cells are zero. If that is too much for a fit
-// (mostPairWork), mean x x' is released as well.
+// The noise in C is R^2 times the noise in mean x x', the second moment about 0. So is the largest
+// eigenvalue (edge) of the noise, which is the smallest possible ridge lambda of the preconditioner.
+// A smaller lambda hides fewer directions of the rows. For an effective size N above 1000 the noise
+// in mean x x' hides few directions anyway, and for N below 50 m is mostly noise. In both cases mean
+// x x' is released instead. The query for C costs d^2/2 operations a row, however many cells are
+// zero. If n d^2, for n records, is above mostPairWork, mean x x' is released as well.
 //
 // # Why a step of 1/b is stable
 //
-// Let A = mean (x_i - m)(x_i - m)', d = mean x_i - m the noise in m, and G = mean x_i x_i'. Then G = A
-// + m m' + d m' + m d'. Also A >= d d', since a second moment is at least the square of its mean. With
-// d m' + m d' <= 3 m m' + d d'/3,
+// b is the bound on the second derivative of the loss in the margin. Let A = mean (x_i - m)(x_i -
+// m)', let d = mean x_i - m be the noise in m (with opposite sign), and let G = mean x_i x_i'. Then G
+// = A + m m' + d m' + m d'. Also A >= d d', since a second moment is at least the square of its mean.
+// With d m' + m d' <= 3 m m' + d d'/3,
 //
 //	G <= (4/3) A + 4 m m' = (4/3) (A + 3 m m').
 //
-// If no row is farther than R from m, C is A plus noise, and C_+ + lambda I >= A if lambda is at least
-// the edge of the noise. Then P G P <= (4/3) I for P = (Gt + lambda I)^(-1/2), whatever the table and
-// the noise in m. Nesterov's momentum t/(t+3) is stable if the curvature times the step is below 4/3
-// and a little more (2(1+beta)/(1+2beta) > 4/3). With m m' in place of 3 m m', P G P was up to 1.6 on
-// real tables.
+// If no row is farther than R from m, C is A plus noise, and C_+ + lambda I >= A if lambda is at
+// least the edge of the noise. Then P G P <= (4/3) I for the preconditioner P = (Gt + lambda
+// I)^(-1/2), whatever the table and the noise in m. With the momentum factor beta = t/(t+3),
+// Nesterov's method is stable if the curvature times the step is below 2(1+beta)/(1+2beta), which is
+// above 4/3. With m m' in place of 3 m m', P G P was up to 1.6 on real tables.
 //
-// If rows are shortened, A exceeds mean z z' by the lost part, a factor of ((1+||m||)/R)^2 at most.
-// That P G P stays below 4/3 in this case is not proved but measured (results/outcome.md). For this
+// If rows are shortened, A exceeds mean z z', by a factor of at most ((1+||m||)/R)^2. That P G P
+// stays below 4/3 in this case is not proved but measured (results/outcome.md). Because of that
 // measurement R grows with N and is not reduced by the noise in rho.
 type centring struct {
 	mean, spread float64 // charges
-	reach        float64 // R over the root mean squared distance
+	reach        float64 // ratio of R to the root mean squared distance of rows from m
 }
 
-// Constants of the rule for centring.
+// Constants of the rule by which the second moment is released about the mean row (see centring), and
+// of the rule by which steps along hidden directions are shortened (see worth).
 const (
-	leastCentred, mostCentred = 50, 1000 // N
+	leastCentred, mostCentred = 50, 1000 // centring is used for N in [50, 1000)
 	meanShare, spreadShare    = .15, .02 // of the second moment's charge
 	reachLeast, reachFrom     = 1.15, 200
 	leastSpread               = .01
-	spreadNoise               = 2       // deviations of the noise in rho that are added to it
-	meanWeight                = 3       // of m m' in Gt
-	usualSpread               = .35     // rho, as forecasts take it
-	mostPairWork              = 1 << 34 // n d^2
+	spreadNoise               = 2       // number of standard deviations of rho's noise that are added to rho
+	meanWeight                = 3       // weight of m m' in Gt
+	usualSpread               = .35     // the value of rho that forecasts assume
+	mostPairWork              = 1 << 34 // largest n d^2 for which the centred moment is released
 	worthOver                 = .5
-	leastWorth, mostWorth     = 1e-6, 10. // lambda: no row varies by more than 1
+	leastWorth, mostWorth     = 1e-6, 10. // limits of lambda; no second moment of rows exceeds 1
 )
 
-// centres reports whether the second moment is released about the mean. Losses whose Lipschitz constant
-// is a clip, and smoothed losses, were worse with it. It was not measured for several margins.
+// centres reports whether the second moment of the rows is released about the mean row. It is not for
+// losses whose Lipschitz constant is a clip and for smoothed losses, since errors became larger
+// there; nor for losses of several margins, for which it was not measured.
 func centres(p optimize.Problem) bool {
 	d := float64(p.Shape.Features)
-	return weighs(p) && p.Effective() >= leastCentred && p.Records*d*d <= mostPairWork
+	return weighs(p) && !Diagonal(p) && p.Effective() >= leastCentred && p.Records*d*d <= mostPairWork
 }
 
-// weighs reports whether lambda is also set by what a direction is worth (see worth): for N below 1000,
-// where lambda is large compared with the rows' variation. With falling radii this was better on some
-// tables and worse on others.
+// weighs reports whether the ridge lambda of the preconditioner is raised at least to the value that
+// the function worth returns. It is for an effective size N below 1000, where lambda is large
+// compared with the rows' second moment. It is not for losses whose Lipschitz constant is a clip, for
+// several margins or for smoothed losses, where errors became smaller on some tables and larger on
+// others.
 func weighs(p optimize.Problem) bool {
 	return p.Effective() < mostCentred && !p.Constants.Clipped && !p.Smoothing.On() && p.Shape.Margins == 1
 }
 
-// newCentring plans centring and subtracts its charges from the second moment's. It returns nil if the
-// problem is not centred.
+// newCentring plans the releases about the mean row (see centring). It subtracts the charges of the
+// mean row and of the squared distance from *moment, the charge of the second moment. It returns nil
+// if the second moment of p is to be released about 0.
 func newCentring(p optimize.Problem, moment *float64) *centring {
 	if !centres(p) {
 		return nil
@@ -88,7 +97,8 @@ func newCentring(p optimize.Problem, moment *float64) *centring {
 	return c
 }
 
-// passes returns the number of additional passes over the table.
+// passes returns the number of passes over the table that the releases of the mean row and of the
+// squared distance add.
 func (c *centring) passes() float64 {
 	if c == nil {
 		return 0
@@ -96,9 +106,14 @@ func (c *centring) passes() float64 {
 	return 2
 }
 
-// expectedEdge returns the edge of the second moment's noise that forecasts assume.
+// expectedEdge returns the largest eigenvalue (edge) of the second moment's noise that forecasts
+// assume before the run.
 func (g *preconditionedPlan) expectedEdge(p optimize.Problem) float64 {
-	edge := edgeOf(p, math.Sqrt(p.Neighbours())/p.Records/math.Sqrt(g.moment))
+	sigma := math.Sqrt(p.Neighbours()) / p.Records / math.Sqrt(g.moment)
+	if Diagonal(p) {
+		return diagonalRidge * sigma
+	}
+	edge := edgeOf(p, sigma)
 	if g.centre != nil {
 		r := g.centre.radius(usualSpread, p.Neighbours()/2/p.Records/math.Sqrt(g.centre.spread))
 		edge *= r * r
@@ -106,9 +121,10 @@ func (g *preconditionedPlan) expectedEdge(p optimize.Problem) float64 {
 	return edge
 }
 
-// least returns the lambda that steps use, without the regularizer's part: the edge of the noise and,
-// with few records, at least the lambda that directions are worth (see worth). effective returns d_eff
-// for a lambda. excess returns the excess risk that the noise of a law leaves.
+// least returns the smallest ridge lambda of the preconditioner, without the regularizer's part: the
+// largest eigenvalue (edge) of the second moment's noise, but at least the value of the function
+// worth if weighs allows it. effective returns the effective dimension d_eff for a lambda. excess
+// returns the forecast excess risk that noise leaves in a run with the given law.
 func (g *preconditionedPlan) least(edge float64, effective func(lambda float64) float64, excess func(optimize.Problem, optimize.Law) float64) float64 {
 	p, law := g.Problem(), g.Law()
 	if !weighs(p) {
@@ -120,37 +136,46 @@ func (g *preconditionedPlan) least(edge float64, effective func(lambda float64) 
 	}))
 }
 
-// radius returns R for a released mean squared distance and the standard deviation sigma of its noise.
+// radius returns the radius R to which row differences from the mean row are shortened, for a
+// released mean squared distance (spread) of the rows from it. sigma is the standard deviation of the
+// noise in spread.
 func (c *centring) radius(spread, sigma float64) float64 {
 	return min(c.reach*math.Sqrt(max(spread+spreadNoise*sigma, leastSpread)), 1)
 }
 
-// released is a second moment as a run released it.
+// released is the second moment of the rows that a run released, with the noise it has.
 type released struct {
 	*spectrum
-	edge float64   // of the spectrum of the noise
-	seen []float64 // eigenvalues with the noise in them, negative ones included
-	// about is the released second moment about the mean row, sigma the standard deviation of the noise
-	// in an entry of its diagonal, and mean the released mean row. Without centring the moment is about
-	// 0 and mean is nil.
+	edge float64   // largest eigenvalue of the noise
+	seen []float64 // eigenvalues of the released matrix with its noise, negative ones included
+	// about is the released second moment of the rows about the released mean row, mean. sigma is the
+	// standard deviation of the noise in a diagonal entry of about. If the second moment was released
+	// about 0, about is that second moment and mean is nil.
 	about     []float64
 	sigma     float64
 	mean      []float64
 	meanSigma float64
 }
 
-// record returns the release in the form that certificates store, with the ridge of the metric.
+// record returns the released second moment in the form that certificates store. ridge is the number
+// added to its eigenvalues in the preconditioner.
 func (r released) record(ridge float64) *optimize.Moment {
 	m := optimize.NewMoment(r.about, len(r.values), r.sigma, ridge)
 	if m.Rows != nil && r.mean != nil {
 		m.Mean, m.MeanSigma, m.MeanWeight = r.mean, r.meanSigma, meanWeight
 	}
+	m.Diagonal = r.diagonal
 	return m
 }
 
-// release releases the second moment, with one query, or with three if it is centred.
+// release makes the query for the second moment of the rows. If the moment is released about the mean
+// row, release makes three queries: for the mean row, for the mean squared distance from it, and for
+// the second moment about it.
 func (g *preconditionedPlan) release(run *optimize.Run) (released, error) {
 	p := g.Problem()
+	if Diagonal(p) {
+		return g.squaresOf(run)
+	}
 	if g.centre == nil {
 		answer, err := run.Ask(g.moment, query.SecondMomentOf(run.All(), p.Shape.Features))
 		if err != nil {
@@ -188,7 +213,21 @@ func (g *preconditionedPlan) release(run *optimize.Run) (released, error) {
 	return released{s, edgeOf(p, answer.Sigma), seen.values, about, answer.Sigma, m, mean.Sigma}, err
 }
 
-// within returns a copy of a mean row, shortened to length 1: no row is longer than 1.
+// rows returns the released eigenvalues, eigenvectors and mean row in the form that the result of a
+// run has.
+func (r released) rows() *optimize.Rows {
+	if r.diagonal {
+		return nil // mean squares do not tell how features vary together
+	}
+	out := &optimize.Rows{Values: r.values, Vectors: r.vectors.RawMatrix().Data, Edge: r.edge}
+	if r.mean != nil {
+		out.Mean, out.MeanWeight = r.mean, meanWeight
+	}
+	return out
+}
+
+// within returns a copy of the released mean row m. If noise made m longer than 1, the copy is
+// shortened to length 1, since no row is longer than 1.
 func within(m []float64) []float64 {
 	out := append([]float64(nil), m...)
 	if n := optimize.Norm(m); n > 1 {
@@ -207,7 +246,8 @@ func spectrumOf(svec []float64) (*spectrum, error) {
 	return newSpectrum(matrix, dim)
 }
 
-// plus returns the matrix with the eigenvalues below least raised to least, plus weight m m'.
+// plus returns the matrix V diag(max(values, least)) V' + weight m m', where V diag(values) V' is the
+// decomposed matrix.
 func (s *spectrum) plus(m []float64, weight, least float64) []float64 {
 	dim := len(s.values)
 	var scaled, sum mat.Dense
@@ -218,11 +258,13 @@ func (s *spectrum) plus(m []float64, weight, least float64) []float64 {
 	return sum.RawMatrix().Data
 }
 
-// worth returns the lambda below which directions cost more in noise than they can gain: half of sqrt(2
-// E/F0). E is the forecast excess risk that the noise of the steps leaves, for rows that vary as
-// released and a clip of kappa times the usual root mean square. Momentum sums noise along directions
-// that vary by less than lambda, and a larger lambda shortens steps along them. Bisection of the
-// logarithm of lambda solves the equation.
+// worth returns the ridge lambda of the preconditioner below which steps would add more noise than
+// they reduce the loss. It is the solution of lambda = sqrt(2 E(lambda)/F0)/2. F0 (the argument gap)
+// bounds the initial gap. E(lambda) (the function excess) is the forecast excess risk that the noise
+// of the steps leaves, for a clip of kappa times the usual root mean square slope. Momentum
+// accumulates noise along directions in which the rows' second moment is below lambda, and a larger
+// lambda shortens the steps along them. The solution is found by bisection of the logarithm of
+// lambda.
 func worth(gap float64, excess func(lambda float64) float64) float64 {
 	lo, hi := math.Log(leastWorth), math.Log(mostWorth)
 	for range 20 {

@@ -14,7 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// crowded is a logistic problem on rows near (.8, .4, 0).
+// crowded returns a logistic problem on rows near (.8, .4, 0).
 func crowded() optimizetest.Problem {
 	p := optimizetest.Problems()[2]
 	r := rand.New(rand.NewPCG(71, 1))
@@ -33,12 +33,12 @@ func crowded() optimizetest.Problem {
 	return p
 }
 
-// TestCentringAsksAsItsPageSays: the mean row, the mean squared distance from it, and the
-// second moment about it, of rows shortened to R, with their shares of the moment's charge;
-// the metric is (C_+ + 3 m m' + lambda I)^(-1/2), lambda the larger of the noise's edge and
-// of the fixed point of what a direction is worth; clips go by the directions that it leaves.
-// Charges make up the budget. Fails for a share, a radius, another weight of m m', an edge
-// that is not of the shortened rows, and a fixed point of another equation.
+// TestCentringAsksAsItsPageSays recomputes the release of the centred second moment (see centring). The
+// queries must be the mean row, the mean squared distance from it, and the second moment about it with
+// rows shortened to R, with their shares of the moment's charge. The metric must be (C_+ + 3 m m' +
+// lambda I)^(-1/2), where lambda is the larger of the noise's edge and of the solution of worth's
+// equation. Clip norms must follow from this metric's d_eff. The charges must sum to the budget. The
+// test fails for a wrong share, radius, edge or weight of m m', and for a solution of another equation.
 func TestCentringAsksAsItsPageSays(t *testing.T) {
 	const T, kappa = 12, 1.7
 	for _, epsilon := range []float64{2, 6, 11} {
@@ -106,7 +106,8 @@ func TestCentringAsksAsItsPageSays(t *testing.T) {
 	}
 }
 
-// about is C_+ + 3 m m', and the eigenvalues of C + m m'.
+// about returns the matrix C_+ + 3 m m' for a released second moment C about the mean row m, and the
+// eigenvalues of C + m m'.
 func about(t *testing.T, svec, m []float64) (gt [][]float64, seen []float64) {
 	t.Helper()
 	flat, d, err := query.Symmetric(svec)
@@ -132,7 +133,7 @@ func about(t *testing.T, svec, m []float64) (gt [][]float64, seen []float64) {
 	}), seen
 }
 
-// released is Gt_+, and the eigenvalues of Gt.
+// released returns Gt_+, and the eigenvalues of Gt, for a released second moment in svec form.
 func released(t *testing.T, svec []float64) (gt [][]float64, values []float64) {
 	t.Helper()
 	flat, d, err := query.Symmetric(svec)
@@ -156,7 +157,8 @@ func released(t *testing.T, svec []float64) (gt [][]float64, values []float64) {
 	return gt, values
 }
 
-// rootOf is (gt + ridge I)^(-1/2) and d_eff.
+// rootOf returns the preconditioner (gt + ridge I)^(-1/2) for a second moment gt of the rows, and its
+// effective dimension d_eff.
 func rootOf(gt [][]float64, ridge float64) (p [][]float64, effective float64) {
 	a := make([][]float64, len(gt))
 	for j := range a {
@@ -178,9 +180,9 @@ func rootOf(gt [][]float64, ridge float64) (p [][]float64, effective float64) {
 	return p, effective
 }
 
-// fixedPoint is lambda = sqrt(2 E(lambda)/F0)/2, by plain iteration, E being the excess risk
-// that noise is forecast to leave where slopes are as usual: a root mean square of
-// sqrt(.15 d_eff) L0.
+// fixedPoint solves lambda = sqrt(2 E(lambda)/F0)/2, the equation of the function worth, by plain
+// iteration. E(lambda) is the excess risk that noise is forecast to leave with the ridge lambda, for
+// slopes of the usual size, whose root mean square is sqrt(.15 d_eff) L0.
 func fixedPoint(plan optimize.Plan, p optimize.Problem, T, kappa float64, gt [][]float64, seen []float64, edge float64) float64 {
 	law := plan.(interface{ Law() optimize.Law }).Law()
 	each := .8 * .9 * p.Charge() / T
@@ -197,8 +199,9 @@ func fixedPoint(plan optimize.Plan, p optimize.Problem, T, kappa float64, gt [][
 	return lambda
 }
 
-// TestCentringRule: N from 50 to below 1000, losses whose Lipschitz constant is no clip, one
-// margin, and sums over pairs that do not take longer than a fit.
+// TestCentringRule: the second moment must be centred for effective sizes N from 50 to below 1000
+// only, for losses whose Lipschitz constant is not a clip, for one margin, and if n d^2 is not too
+// large, for n records of d features.
 func TestCentringRule(t *testing.T) {
 	for name, c := range map[string]struct {
 		N       float64
@@ -224,17 +227,18 @@ func TestCentringRule(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		// Ten mean squares, twenty steps, the second moment, and two questions more.
+		// Without centring there are 31 passes: 10 mean squares, 20 steps and the second moment.
+		// Centring adds two queries.
 		if got := plan.Summary().Passes; (got == 33) != c.centred || (got == 31) == c.centred {
 			t.Errorf("%s: %v passes: centred is %v", name, got, c.centred)
 		}
 	}
 }
 
-// TestCentredIsStable: whatever rows there are, with the mean released at any noise, and
-// rows that are shortened or not, runs of many steps end near the minimum where the
-// curvature is b throughout. Fails for m m' in place of 3 m m' where the noise in m is
-// large beside what rows vary by.
+// TestCentredIsStable: on tables of very different rows, with any noise in the mean row and with or
+// without shortened rows, long runs must end near the minimum. The loss has the curvature b throughout.
+// The test fails for m m' in place of 3 m m', on tables where the noise in m is large compared with the
+// rows' variation.
 func TestCentredIsStable(t *testing.T) {
 	problem := optimizetest.Problems()[2]
 	for name, rows := range map[string][][]float32{
@@ -268,8 +272,8 @@ func TestCentredIsStable(t *testing.T) {
 	}
 }
 
-// TestMeanRowIsWithin: where noise makes the released mean row longer than any row is, the
-// questions that follow are about it at length 1.
+// TestMeanRowIsWithin: if noise makes the released mean row longer than 1, the following queries must
+// be about the mean row shortened to length 1.
 func TestMeanRowIsWithin(t *testing.T) {
 	p := crowded()
 	longer := 0

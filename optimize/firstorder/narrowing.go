@@ -9,78 +9,86 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// narrowing plans falling smoothing radii for a loss whose slope jumps: from a wide radius to the
-// problem's. At the problem's radius, about d/N, the curvature is bounded by about N/d. The step 1/b
-// for that bound b is so short that tens of steps do not reach the minimum, and more records make it
-// shorter. Radii therefore fall geometrically over the first half of the steps, and each step has the
-// size that is stable at its radius. Over the second half, whose iterates are averaged, the radius
-// stays:
+// narrowing plans falling smoothing radii, from a wide radius to the problem's, for a loss whose
+// slope jumps at a kink. At the problem's radius, about d/N for d features and the effective size N,
+// the curvature b of the smoothed loss is bounded by about N/d only. Steps of 1/b are then so short
+// that tens of steps do not reach the minimum, and more records make them shorter. Therefore radii
+// fall geometrically over the first half of the T steps, and each step has the size that is stable at
+// its radius. Over the second half, whose iterates are averaged, the radius is constant:
 //
 //	r_t = r_0 (r/r_0)^min(t/T', 1),   T' = (T-1)/2 rounded down
 //	eta_t = (h/b(r_t)) (lambda/lambda(r_t))
 //
-// b(r) bounds the curvature of the loss smoothed over r. lambda is the ridge of the metric, and
-// lambda(r) the ridge that b(r) would require. Let e be the edge (largest eigenvalue) of the second
-// moment's noise and s the regularizer's smoothness. With G <= Gt_+ + e I and h = 1,
+// b(r) is the curvature bound of the loss smoothed over the radius r, and h is the step scale. lambda
+// is the ridge of the preconditioner, and lambda(r) is the ridge for the curvature bound b(r). Let G
+// be the second moment of the rows, Gt_+ the released one without negative eigenvalues, e the largest
+// eigenvalue (edge) of its noise and s the regularizer's smoothness. With G <= Gt_+ + e I and h = 1,
 //
 //	eta_t (b(r_t) G + s I) <= (lambda/lambda(r_t)) (Gt_+ + (e + s/b(r_t)) I) <= Gt_+ + lambda I,
 //
 // since lambda(r) = e + s/b(r) is at least lambda for a wider radius. Without a regularizer lambda(r)
 // and lambda are equal.
 //
-// The first radius r_0 is chosen by released mean squared slopes at w = 0, for seven radii between the
-// widest and the problem's. The mean squares grow from the widest radius, whose smoothing hides every
-// kink, to the problem's. r_0 is twice the widest radius whose mean square is above the middle between
-// the first and the last mean square.
+// The first radius r_0 is determined by released mean squared slopes at w = 0, for seven radii from
+// the widest to the problem's. The widest radius smooths all kinks away, and its mean square is the
+// smallest. r_0 is twice the widest radius whose mean square is above the middle between the first
+// and the last mean square, but not wider than the widest radius. If the last mean square is not
+// above the first by a quarter, the difference may be noise, and r_0 is the widest radius: from too
+// narrow a start the run does not reach the minimum, while too wide a start costs only a few steps.
 type narrowing struct {
-	wide  []optimize.Problem // smoothed over the radii looked at, from the widest on
+	wide  []optimize.Problem // the problem smoothed over each of the seven radii, from the widest on
 	scale float64            // h
-	look  float64            // the charge of all looks together
+	look  float64            // the charge of the seven mean squares together
 }
 
-// Constants of the rule for narrowing.
+// Constants of the rule for falling smoothing radii (see narrowing).
 const (
-	leastNarrow     = 50  // N
-	widestDeviation = 1   // of a prediction over the widest ball
-	usualDeviation  = .2  // over the ball whose curvature forecasts take the loss to have
-	looks           = 7   // radii at which mean squares are asked for
-	lookShare       = .02 // of the steps' charges that looks have
-	passed          = .5  // of the way from the first mean square to the last
-	startOver       = 2   // r_0 in radii that passed
-	foldSteps       = 3   // steps for each factor e of radii, in units of the smooth rule's first factor
-	smoothSteps     = 4.2 // steps of that rule, in the same unit
+	leastNarrow     = 50   // least N for which radii fall
+	widestDeviation = 1    // standard deviation of a prediction over the widest ball
+	usualDeviation  = .2   // the same over the ball whose curvature forecasts assume
+	looks           = 7    // number of radii at which mean squares are released
+	lookShare       = .02  // share of the steps' charges that pays for these mean squares
+	passed          = .5   // the middle between the first and the last mean square
+	startOver       = 2    // r_0 as a multiple of the widest radius above the middle
+	leastRise       = 1.25 // least ratio of the last to the first mean square at which they determine r_0
+	foldSteps       = 3    // number of steps for each factor e between r_0 and r, times base (see narrowingSteps)
+	smoothSteps     = 4.2  // number of steps for a smooth loss, times base
 	mostNarrowing   = 200
 	mostMomentum    = .9
 )
 
-// narrows reports whether radii fall: for real targets smoothed over balls, from N = leastNarrow on.
-// Below it two tables of three were worse (results/outcome.md). Losses of binary targets were worse
-// with falling radii (the hinge loss on Adult: .379 instead of .359), since the rows that matter there
-// lie at a distance from the kink.
+// narrows reports whether smoothing radii fall during the run. They do for losses of real targets
+// smoothed over balls, if the effective size N is at least leastNarrow. Below it, falling radii made
+// two tables of three worse (results/outcome.md). For losses of binary targets falling radii were
+// worse (the hinge loss on Adult: .379 instead of .359), since there the rows that matter lie away
+// from the kink.
 func narrows(p optimize.Problem) bool {
 	return p.Kinked != nil && p.Kinked.Target() == loss.Real && p.Smoothing.On() && p.Smoothing.By == query.Ball &&
 		p.Effective() >= leastNarrow && widest(p) > p.Smoothing.Radius
 }
 
-// widest returns the radius over which a prediction for a row of norm 1 has standard deviation 1.
+// widest returns the largest smoothing radius. If w is moved to a random point of a ball of this
+// radius, the prediction for a row of norm 1 has standard deviation 1.
 func widest(p optimize.Problem) float64 { return radiusOf(p, widestDeviation) }
 
-// radiusOf returns the radius over which a prediction for a row of norm 1 has the given standard
-// deviation. A coordinate of a point in a ball of radius r has standard deviation r/sqrt(d+2).
+// radiusOf returns a smoothing radius. If w is moved to a random point of a ball of this radius, the
+// prediction for a row of norm 1 has the given standard deviation. It uses that a coordinate of a
+// random point in a ball of radius r in d dimensions has standard deviation r/sqrt(d+2).
 func radiusOf(p optimize.Problem, deviation float64) float64 {
 	return deviation * math.Sqrt(float64(p.Shape.Features)+2)
 }
 
-// narrowingSteps returns the rule's T: the steps of a smooth loss, plus a number of steps for each
-// factor e between the first and the last radius.
+// narrowingSteps returns the default number of steps T if smoothing radii fall: the steps for a
+// smooth loss, plus a fixed number of steps for each factor e (2.718) by which the radius falls.
+// share is the second moment's share of the budget.
 func narrowingSteps(p optimize.Problem, share float64) int {
 	base := min(1, math.Sqrt(p.Effective()/50)) * math.Sqrt(.8*math.Sqrt(float64(p.Shape.Features)/share))
 	folds := math.Log(widest(p) / p.Smoothing.Radius)
-	return int(min(max(math.Ceil(base*(smoothSteps+foldSteps*folds)), LeastPreconditioned), mostNarrowing))
+	return int(min(max(math.Ceil(base*(smoothSteps+foldSteps*folds)*moreSteps(p)), LeastPreconditioned), mostNarrowing))
 }
 
-// newNarrowing plans falling radii over T steps and subtracts the charge of the released mean squares
-// from each step's charge. It returns nil if radii do not fall.
+// newNarrowing plans T steps with falling smoothing radii. It subtracts the charge of the seven mean
+// squares from *each, the charge of a step. It returns nil if radii do not fall for the problem.
 func newNarrowing(p optimize.Problem, scale, T float64, each *float64) (*narrowing, error) {
 	if !narrows(p) {
 		return nil, nil
@@ -97,15 +105,15 @@ func newNarrowing(p optimize.Problem, scale, T float64, each *float64) (*narrowi
 	return n, nil
 }
 
-// overRadius returns a smoothed problem with another smoothing radius.
+// overRadius returns the smoothed problem p with its smoothing radius replaced.
 func overRadius(p optimize.Problem, radius float64) (optimize.Problem, error) {
 	s := p.Smoothing
 	s.Radius = radius
 	return p.Smoothed(s)
 }
 
-// fall returns the problem and the size of each of T steps. from is the first radius, and edge the
-// largest eigenvalue of the metric's noise.
+// fall returns, for each of T steps, the problem smoothed over the step's radius, and the step size.
+// from is the first radius, and edge is the largest eigenvalue of the second moment's noise.
 func (n *narrowing) fall(p optimize.Problem, T int, from, edge float64) ([]optimize.Problem, []float64, error) {
 	last := p.Smoothing.Radius
 	falling := float64((T - 1) / 2)
@@ -123,8 +131,8 @@ func (n *narrowing) fall(p optimize.Problem, T int, from, edge float64) ([]optim
 	return problems, sizes, nil
 }
 
-// begin releases the mean squares that determine the first radius, sets the step sizes of the run and
-// returns the smoothing of each step.
+// begin releases the mean squared slopes that determine the first smoothing radius, and sets the step
+// sizes of the run. It returns a function that gives the smoothing of step t.
 func (n *narrowing) begin(run *optimize.Run, metric query.Metric, p optimize.Problem, T int, edge, most float64) (func(t int) query.Smoothing, error) {
 	from, err := n.start(run, metric, most)
 	if err != nil {
@@ -138,8 +146,8 @@ func (n *narrowing) begin(run *optimize.Run, metric query.Metric, p optimize.Pro
 	return func(t int) query.Smoothing { return problems[t].Smoothing }, nil
 }
 
-// start releases the mean squared slopes at w = 0, each record's clipped to at most most, and returns
-// r_0.
+// start releases the mean squared slopes at w = 0 for the seven smoothing radii and returns the first
+// radius of the run. Each record's squared slope, measured in the metric, is clipped to at most most.
 func (n *narrowing) start(run *optimize.Run, metric query.Metric, most float64) (float64, error) {
 	seen := make([]float64, len(n.wide))
 	for i, p := range n.wide {
@@ -149,17 +157,27 @@ func (n *narrowing) start(run *optimize.Run, metric query.Metric, most float64) 
 		}
 		seen[i] = a.Mean[0]
 	}
-	from, middle := n.wide[0].Smoothing.Radius, seen[0]+passed*(seen[looks-1]-seen[0])
-	for i, v := range seen {
-		if v >= middle {
-			return min(from, startOver*n.wide[i].Smoothing.Radius), nil
-		}
-	}
-	return from, nil
+	return n.from(seen), nil
 }
 
-// usual returns the problem and the law that forecasts use: the curvature at a usual radius, which
-// steps meet during most of the run, and step sizes that are stable there.
+// from returns the first smoothing radius of the run for the released mean squared slopes, which are
+// in the order from the widest radius to the problem's.
+func (n *narrowing) from(seen []float64) float64 {
+	widest, first, last := n.wide[0].Smoothing.Radius, seen[0], seen[looks-1]
+	if !(last > leastRise*first) {
+		return widest
+	}
+	for i, v := range seen {
+		if v >= first+passed*(last-first) {
+			return min(widest, startOver*n.wide[i].Smoothing.Radius)
+		}
+	}
+	return widest
+}
+
+// usual returns the problem and the law that forecasts use if smoothing radii fall: the problem has a
+// usual radius, near which most steps are made, and the law has step sizes that are stable at this
+// radius.
 func usual(p optimize.Problem, law optimize.Law, ridge float64) (optimize.Problem, optimize.Law, error) {
 	wide, err := overRadius(p, max(p.Smoothing.Radius, radiusOf(p, usualDeviation)))
 	if err != nil {
@@ -173,7 +191,8 @@ func usual(p optimize.Problem, law optimize.Law, ridge float64) (optimize.Proble
 	return wide, law, nil
 }
 
-// expected returns the forecast of the plan, at a usual radius if radii fall.
+// expected returns the forecast of the plan before the run. If smoothing radii fall, the forecast is
+// for the radius near which most steps are made.
 func (g *preconditionedPlan) expected() (optimize.Forecast, error) {
 	p, law := g.Problem(), g.Law()
 	edge := g.least(g.expectedEdge(p), func(ridge float64) float64 { return g.effective(p, ridge) }, forecast.AssumedExcess)

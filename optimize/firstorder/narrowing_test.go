@@ -14,8 +14,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// skewed is a table of rows (1, u, v)/sqrt 3 with targets of a long tail above .2 u, and
-// the pinball loss of its .9-quantile smoothed over a radius.
+// skewed returns a table of rows (1, u, v)/sqrt 3, whose targets have a long tail above .2 u, and the
+// pinball loss of its .9-quantile, smoothed over the given radius.
 func skewed(t *testing.T, repeat int, radius float64, regularized bool) (optimizetest.Problem, loss.Kinked) {
 	t.Helper()
 	l, err := loss.Pinball(.9)
@@ -39,7 +39,7 @@ func skewed(t *testing.T, repeat int, radius float64, regularized bool) (optimiz
 	return out, l
 }
 
-// bound is that of the curvature of a loss smoothed over a ball.
+// bound returns the bound on the curvature of the loss smoothed over a ball of the given radius.
 func bound(t *testing.T, l loss.Kinked, dim int, radius float64) float64 {
 	t.Helper()
 	by, err := loss.OverBall(dim, radius)
@@ -53,12 +53,12 @@ func bound(t *testing.T, l loss.Kinked, dim int, radius float64) float64 {
 	return c.Curvature.Hi
 }
 
-// TestNarrowingAsksAsItsPageSays: after the second moment seven mean squares at w = 0, at
-// radii from sqrt(d+2) to the problem's, say where to start; then gradients and mean
-// squares are asked for at radii that fall geometrically over the first half of the steps
-// and are held, with the steps and the momentum of the page; what is averaged was asked
-// for at the problem's radius, and what the run says of its steps is what it took. Fails
-// for a radius, a step, a charge or a momentum of another rule.
+// TestNarrowingAsksAsItsPageSays recomputes a run with falling radii. After the second moment, seven
+// mean squares at w = 0, for radii from sqrt(d+2) to the problem's, must determine the first radius.
+// The smoothing radii of gradients and mean squares must fall geometrically over the first half of the
+// steps and then stay. Step sizes and momentum must follow narrowing's comment. All averaged points
+// must have been released at the problem's radius, and the step sizes in the result must be the actual
+// ones. The test fails for a wrong radius, step size, charge or momentum.
 func TestNarrowingAsksAsItsPageSays(t *testing.T) {
 	const T, radius = 41, .02
 	for _, regularized := range []bool{false, true} {
@@ -152,10 +152,10 @@ func TestNarrowingAsksAsItsPageSays(t *testing.T) {
 	}
 }
 
-// TestNarrowingArrives: the default rule comes near the quantile with few records and with
-// many: its excess over the best line, in the loss itself, is below a tenth of the gap
-// between that and the start, also at a radius of 1/5000, where steps of 1/b alone
-// keep nine tenths of it.
+// TestNarrowingArrives: the default rule must come near the quantile with few records and with many.
+// The excess of the unsmoothed loss over the best line's must be below a tenth of the excess at the
+// start, also for a radius of 1/5000. With that radius, steps of 1/b alone, for the curvature bound
+// b, leave nine tenths of the excess.
 func TestNarrowingArrives(t *testing.T) {
 	for _, repeat := range []int{100, 5_000} {
 		p, l := skewed(t, repeat, 1/float64(repeat), false)
@@ -172,10 +172,11 @@ func TestNarrowingArrives(t *testing.T) {
 	}
 }
 
-// TestNarrowingRule: T = min(1, sqrt(N/50)) sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(sqrt(d+2)/r)),
-// by hand for d = 3 and s = .1: sqrt(.8 sqrt(30)) = 2.0933, and 4.2 + 3 ln(sqrt(5)/.02)
-// = 18.350 or, over radius .0005, 29.416. Radii of binary targets, of Lasry and Lions's
-// envelope, beyond the widest and of an N below 50 do not fall.
+// TestNarrowingRule: the number of steps T, for the effective size N, the moment's share s of the
+// budget and the radius r, must be min(1, sqrt(N/50)) sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(sqrt(d+2)/r)).
+// By hand for d = 3 and s = .1: sqrt(.8 sqrt(30)) = 2.0933, and 4.2 + 3 ln(sqrt(5)/.02) = 18.350, or
+// 29.416 for the radius .0005. Radii must not fall for binary targets, for the Lasry-Lions envelope,
+// for a radius beyond the widest and for N below 50.
 func TestNarrowingRule(t *testing.T) {
 	steps := func(p optimize.Problem, N float64) (int, optimize.Law) {
 		plan, err := firstorder.Preconditioned{}.Plan(ctx, with(p, size{Records: N * math.Sqrt(3) / .5, Mu: .5}))
@@ -216,7 +217,7 @@ func TestNarrowingRule(t *testing.T) {
 	}
 }
 
-// mean is the loss without smoothing, over a table.
+// mean returns the mean loss without smoothing at w over the rows of a table.
 func mean(l loss.Kinked, p optimizetest.Problem, w []float64) (sum float64) {
 	for i, x := range p.Rows {
 		var z float64
@@ -230,7 +231,7 @@ func mean(l loss.Kinked, p optimizetest.Problem, w []float64) (sum float64) {
 	return sum
 }
 
-// best is the least mean loss, found by subgradient steps that become short.
+// best returns the least mean loss without smoothing, found by subgradient steps of decreasing length.
 func best(l loss.Kinked, p optimizetest.Problem) float64 {
 	w, least, slope := make([]float64, 3), math.Inf(1), make([]float64, 1)
 	for k := range 20_000 {

@@ -10,26 +10,27 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Nesterov configures accelerated noisy gradient descent: Nesterov's momentum (Nesterov 1983, with the
-// weights t/(t+3) of Su, Boyd and Candes 2016) on noisy means of clipped gradients, with Gaussian noise
-// and exact Gaussian-DP composition.
+// Nesterov is accelerated noisy gradient descent: Nesterov's momentum (Nesterov 1983, with the
+// weights t/(t+3) of Su, Boyd and Candes 2016) on noisy means of clipped gradients, with Gaussian
+// noise and exact Gaussian-DP composition.
 //
 //	y_t = Proj(w_t + t/(t+3) (w_t - w_{t-1}))
 //	w_{t+1} = Proj(y_t - eta (mean_i clip(grad f(y_t; x_i), L0) + noise + grad reg(y_t)))
 //
-// Guarantee: mu-GDP whatever the constants. Accuracy without noise, for a convex loss and eta <= 1/L1:
-// F(w_T) - F* <= 2 ||w_0 - w*||^2/(eta (T+1)^2). The bound of gradient descent has T in place of
-// (T+1)^2/4.
+// Guarantee: mu-GDP whatever the constants. Accuracy without noise, for a convex loss and eta <=
+// 1/L1: F(w_T) - F* <= 2 ||w_0 - w*||^2/(eta (T+1)^2). Gradient descent has the same bound with T in
+// place of (T+1)^2/4.
 //
 // A step of 1/L1 is stable on every table; a step of 4/L1 is not. T steps go as far as T^2/4 steps of
-// gradient descent, so that ill-conditioned tables need tens of passes where gradient descent needs a
-// thousand. Momentum sums the noise of single steps; averaging the second half removes most of this
-// noise.
+// gradient descent. Ill-conditioned tables therefore need tens of passes, where gradient descent
+// needs a thousand. Momentum accumulates the noise of the steps. The average over the second half
+// removes most of this noise.
 //
-// Deviation from the textbook: the result is the average over the second half of the points y_t, at
-// which gradients were released, and not w_T.
+// Deviation from the textbook: the result is not w_T but the average, over the second half of the
+// run, of the points y_t at which gradients were released.
 //
-// The zero Nesterov is the default rule. A field that is set overrides the rule.
+// The zero Nesterov selects every setting by the rule in the field's comment. A field that is set
+// overrides its rule.
 type Nesterov struct {
 	// Steps is T. Zero means Multiplier * sqrt(G0 N/(2 L0 h)) rounded up, at most 1000, with G0 =
 	// sqrt(2 L1 F0): the square root of the number that gradient descent needs.
@@ -43,16 +44,18 @@ type Nesterov struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// nesterovPlan is the plan of a Nesterov.
+// nesterovPlan is the plan of a [Nesterov] for one problem. charge is the part of the privacy budget
+// that each step costs.
 type nesterovPlan struct {
 	optimize.Settled
 	charge float64
 }
 
-// momentum returns the factor by which step t repeats the last move.
+// momentum returns t/(t+3), the factor by which step t repeats the last move w_t - w_{t-1}.
 func momentum(t int) float64 { return float64(t) / float64(t+3) }
 
-// Plan makes the plan of Nesterov for a problem.
+// Plan returns the plan of Nesterov for the problem p, with the rule's value for each zero setting.
+// Plan returns an error if p is not valid or a setting is out of range.
 func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -103,7 +106,7 @@ func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	return plan, nil
 }
 
-// Run runs the plan.
+// Run extrapolates to y_t, makes one gradient query there and descends, for each step of the plan.
 func (g *nesterovPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	l0 := g.Problem().Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)

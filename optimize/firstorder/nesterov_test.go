@@ -11,10 +11,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestNesterovAsksAsItsPageSays: question t is one gradient, clipped at L0, at
-// y_t = Proj(w_t + t/(t+3) (w_t - w_{t-1})); charges are alike; the result is the
-// mean of the y_t of the second half. Fails if the momentum is of another step, is
-// taken from y, or the step starts at w.
+// TestNesterovAsksAsItsPageSays recomputes a run from its released answers. Query t must be one
+// gradient, clipped at L0, at y_t = Proj(w_t + t/(t+3) (w_t - w_{t-1})). All charges must be equal. The
+// result must be the mean of the y_t of the second half. The test fails if the momentum has the index
+// of another step or is computed from y, or if the step starts at w.
 func TestNesterovAsksAsItsPageSays(t *testing.T) {
 	const T = 13
 	for _, p := range variants(t) {
@@ -61,8 +61,9 @@ func TestNesterovAsksAsItsPageSays(t *testing.T) {
 	}
 }
 
-// TestNesterovStepRule: T = ceil(6 sqrt(G0 N/(2 L0 h))), G0 = sqrt(2 L1 F0), between 1
-// and 1000; h is 1 on every loss. The wants are computed by hand.
+// TestNesterovStepRule: the default number of steps must be T = ceil(6 sqrt(G0 N/(2 L0 h))), G0 =
+// sqrt(2 L1 F0), between 1 and 1000, with h = 1 on every loss. The expected numbers are computed by
+// hand.
 func TestNesterovStepRule(t *testing.T) {
 	logistic := optimizetest.Problems()[2].Public
 	logistic.Shape = optimize.Vector(100)
@@ -89,9 +90,9 @@ func TestNesterovStepRule(t *testing.T) {
 	}
 }
 
-// TestNesterovIsAccelerated: without noise F(w_T) - F* <= 2 ||w_0 - w*||^2/(eta (T+1)^2)
-// on a convex loss, at the last iterate (Su, Boyd and Candes 2016, Theorem 6, for the
-// weights t/(t+3)). The quadratic's slow directions have plain descent break it.
+// TestNesterovIsAccelerated: without noise, F(w_T) - F* must be at most 2 ||w_0 - w*||^2/(eta (T+1)^2)
+// on a convex loss, at the last iterate (Su, Boyd and Candes 2016, Theorem 6, for the weights t/(t+3)).
+// On this quadratic, whose eigenvalues differ widely, plain gradient descent violates the bound.
 func TestNesterovIsAccelerated(t *testing.T) {
 	const d, T = 6, 100
 	l := optimizetest.Quadratic{Lipschitz: 100, InitialGap: 1}
@@ -127,9 +128,13 @@ func TestNesterovIsAccelerated(t *testing.T) {
 	}
 }
 
-// TestNesterovPredictionIsExact on the quadratic it speaks of, as TestGDPredictionIsExact.
+// TestNesterovPredictionIsExact compares predictions with runs on the quadratic that predictions
+// assume, like TestGDPredictionIsExact.
 func TestNesterovPredictionIsExact(t *testing.T) {
-	const runs = 1000
+	runs := 1000
+	if testing.Short() {
+		runs = 300
+	}
 	for _, c := range []struct {
 		of     firstorder.Nesterov
 		lambda float64
@@ -159,19 +164,19 @@ func TestNesterovPredictionIsExact(t *testing.T) {
 				}
 			}
 			g := length(family.Gradient(run(t, plan, o).W))
-			squares += g * g / runs
+			squares += g * g / float64(runs)
 		}
 		want := math.Pow(plan.Summary().Predicted, 2)
-		if tolerance := deviation(runs); math.Abs(squares/want-1) > tolerance {
+		if tolerance := deviation(float64(runs)); math.Abs(squares/want-1) > tolerance {
 			t.Errorf("%+v, lambda %v: mean square is %.3f of the predicted: want 1 +- %.3f", c.of, c.lambda, squares/want, tolerance)
 		}
 	}
 }
 
-// TestDefaultStepsOnTheWorstTable: where all rows are alike the curvature is at its
-// bound L1. Every method's default steps end near the minimum there: those longer than
-// 1/L1 are shortened when they overshoot (GD and others oscillate without that, at
-// gradients of .4). The logistic gradient at (w, 0) is tanh(w/2)/2.
+// TestDefaultStepsOnTheWorstTable: if all rows are equal, the curvature is at its bound L1. Every
+// method's default steps must end near the minimum on such a table. Steps longer than 1/L1 must be
+// shortened when they overshoot; without this, GD and others oscillate with gradients of .4. The
+// logistic gradient at (w, 0) is tanh(w/2)/2.
 func TestDefaultStepsOnTheWorstTable(t *testing.T) {
 	const steps = 60
 	p := optimize.Problem{Shape: optimize.Vector(2), RankOne: true, Constants: optimizetest.Problems()[2].Public.Constants, Start: []float64{8, 0}}

@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// visited returns the iterates asked about, with what was offered for each.
+// visited returns the points at which queries were made, and the charge of each query.
 func visited(o *optimizetest.Oracle) (points [][]float64, charges []float64) {
 	for _, a := range o.Asked {
 		points = append(points, a.Question.Terms()[0].Point())
@@ -20,11 +20,10 @@ func visited(o *optimizetest.Oracle) (points [][]float64, charges []float64) {
 	return points, charges
 }
 
-// TestOutputRules: the result against what each rule says of the recorded
-// points. The gradient estimates come from the observer, which sees them as the
-// rule does. Fails if the tail starts a step late, weights are not the charges,
-// Smallest keeps the largest or the last, Random counts from 1, or Last is the
-// last point asked about.
+// TestOutputRules compares the result of each output rule with the rule applied to the recorded points.
+// The norms of gradient estimates come from the observer. The test fails if the tail starts a step
+// late, if weights are not the charges, if Smallest returns the largest or the last, if Random counts
+// from 1, or if Last returns the last point of a query and not the point after it.
 func TestOutputRules(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
 		for _, T := range []int{1, 2, 7, 20} {
@@ -68,7 +67,7 @@ func TestOutputRules(t *testing.T) {
 						}
 						want = points[pick-1]
 					case optimize.Last:
-						// As many steps and one more question lead there.
+						// Last: the point after the last step, computed in lastPoint.
 						longer := lastPoint(t, p, m.name, T, plan)
 						want = longer
 					}
@@ -84,8 +83,8 @@ func TestOutputRules(t *testing.T) {
 	}
 }
 
-// lastPoint is where the last answer of a run leads: the plan is run again with
-// the same coins, and the final descent taken here from the norm-free estimate.
+// lastPoint returns the point to which the last answer of a run leads. It runs the plan again with the
+// same random bits, recomputes the gradient estimate from the answers and makes the final step.
 func lastPoint(t *testing.T, p optimizetest.Problem, name string, T int, plan optimize.Plan) []float64 {
 	t.Helper()
 	o := optimizetest.New(p.Config(budget(t), 200, uint64(T)))
@@ -110,8 +109,8 @@ func lastPoint(t *testing.T, p optimizetest.Problem, name string, T int, plan op
 	return descend(p.Public, last, estimate, plan.Summary().StepSize)
 }
 
-// TestRandomIsUniform: 4000 plans pick each of 4 iterates between 800 and 1200
-// times, but for 2 cases in 1e8 (Hoeffding: 4 * 2 exp(-2 * 200^2/4000)).
+// TestRandomIsUniform: over 4000 plans, the rule Random must pick each of 4 iterates between 800 and
+// 1200 times. A correct rule fails with probability below 2e-8 (Hoeffding: 4 * 2 exp(-2 * 200^2/4000)).
 func TestRandomIsUniform(t *testing.T) {
 	p := optimizetest.Problems()[0]
 	counts := map[string]int{}

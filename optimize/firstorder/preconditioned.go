@@ -11,54 +11,65 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Preconditioned configures accelerated noisy gradient descent in a privately learned preconditioner
-// (metric), for generalised linear models. The method is new here; no paper describes it.
+// Preconditioned is accelerated noisy gradient descent in a privately learned preconditioner (metric)
+// P, for generalised linear models. The method is new here; no paper describes it.
 //
 //	Gt = mean_i x_i x_i' + noise, released once;   P = (Gt_+ + lambda I)^(-1/2)
 //	y_t = w_t + t/(t+3) (w_t - w_{t-1})
 //	g_t = mean_i clip(P grad f(y_t; x_i), C_t) + noise + P grad reg(y_t)
 //	w_{t+1} = y_t - eta P g_t
 //
-// Gradients are clipped in the metric, where the gradients of different records have similar lengths.
-// The noise is therefore the noise of about d_eff = tr Gt_+ (Gt_+ + lambda I)^(-1) dimensions, the
-// number of directions in which rows vary, and not of d. The gradient norm can fall below the floor r =
-// 2 L0/N of methods that use no statistics of the rows. In the metric all directions that the noise
-// does not hide have about the same curvature, so that tens of steps are enough.
+// Gt_+ is Gt with negative eigenvalues replaced by 0. Gradients are clipped after multiplication by
+// P, which makes the gradients of different records similarly long. The noise is therefore as large
+// as in about d_eff = tr Gt_+ (Gt_+ + lambda I)^(-1) dimensions, the number of directions in which
+// rows vary, instead of d. The gradient norm can fall below the noise level r = 2 L0/N of methods
+// that use no statistics of the rows, where N is the effective size. After the change of variables by
+// P, all directions along which the rows' second moment exceeds the noise have about the same
+// curvature, so that tens of steps are enough.
 //
-// For a loss of K margins the parameters are K rows. Gradients are slopes times x_i, and P multiplies
-// the gradient of each margin. Below, d is the number of features.
+// For a loss of K margins the parameters are K rows. A record's gradient is the outer product of its
+// K slopes (derivatives of the loss in the margins) and x_i, and P multiplies the gradient of each
+// margin. Below, d is the number of features.
 //
-// lambda is the largest eigenvalue of the noise (its edge), sigma sqrt(2d) for a symmetric matrix whose
-// diagonal has noise sigma. Then G <= Gt_+ + lambda I, so that P G P <= I. A step of 1/b, with b a
-// bound on the second derivative of the loss in the margin, is therefore stable on every table,
-// whatever the spectrum. A public regularizer of smoothness s adds s/b to lambda, and the bound still
-// holds.
+// lambda is the largest eigenvalue of the noise in Gt (its edge): sigma sqrt(2d) for a symmetric
+// matrix whose diagonal has noise of standard deviation sigma. Then G = mean x_i x_i' <= Gt_+ +
+// lambda I, so that P G P <= I. A step of 1/b, with b a bound on the second derivative of the loss in
+// the margin, is therefore stable on every table, whatever the spectrum. A public regularizer of
+// smoothness s adds s/b to lambda, and the bound still holds.
 //
-// For N from 50 to 1000 Gt is computed from the mean row and the second moment about it, which has less
-// noise. Then P G P <= (4/3) I if no row is shortened, which is still stable. For N below 1000 lambda
-// is at least the value below which directions cost more in noise than they can gain (see worth; for
-// the centred moment see centring). Losses whose Lipschitz constant is a clip, smoothed losses and
-// losses of several margins use neither.
+// For N from 50 to 1000, Gt is computed from the released mean row and the second moment about this
+// row, which has less noise (see centring). Then P G P <= (4/3) I if no row is shortened, and steps
+// are still stable. For N below 1000, lambda is at least the value below which steps along a
+// direction add more noise than they reduce the loss (see worth). Neither applies to losses whose
+// Lipschitz constant is a clip, to smoothed losses or to losses of several margins.
 //
-// The clip adapts during the run. Regularly a step also releases v = mean_i min(||P grad f(y_t;
-// x_i)||^2, B^2), and C is kappa times the square root of the moving average of v. With a clip a little
-// above the root mean square most gradients are not clipped.
+// For more than query.MaxPairs features the run releases the mean squares of the features in place of Gt,
+// and P is diagonal; steps are shorter by the number of features that are not zero in a row (see Diagonal).
 //
-// For a smoothed loss with a real target smoothing radii fall from wide to narrow (see narrowing). Each
-// step has the size for its radius, momentum is at most .9, and .02 of the steps' charges pay for seven
-// mean squares at the start that determine the first radius.
+// The clip norm C_t adapts during the run. At regular intervals a step also releases v = mean_i
+// min(||P grad f(y_t; x_i)||^2, B^2) for a fixed bound B, and C_t is kappa (the setting ClipScale)
+// times the square root of the moving average of v. With a clip norm a little above this root mean
+// square most gradients are not clipped.
 //
-// Guarantee: mu-GDP whatever the constants, by the adaptive composition of the privacy filter. Charges
-// are fixed in the plan; only the metric and the clips depend on earlier releases. No rate is proved.
+// For a smoothed loss with a real target, smoothing radii fall from wide to narrow (see narrowing).
+// Each step has the size for its radius, and momentum is at most .9. Seven mean squared slopes at the
+// start determine the first radius; .02 of the steps' charges pay for them.
 //
-// The zero Preconditioned is the default rule. A field that is set overrides the rule.
+// Guarantee: mu-GDP whatever the constants, by the adaptive composition of the privacy filter.
+// Charges are fixed in the plan; only the preconditioner and the clip norms depend on earlier
+// releases. No rate is proved.
+//
+// The zero Preconditioned selects every setting by the rule in the field's comment. A field that is
+// set overrides its rule.
 type Preconditioned struct {
 	// Steps is T. Zero means 4.2 min(1, sqrt(N/50)) sqrt(2 sqrt(d/s) b/L0) rounded up, with s =
 	// MomentShare, between 8 and 80. Momentum needs the square root of the condition number in the
 	// metric, and with few records further steps mostly add noise. If the Lipschitz constant of the loss is
 	// a clip, T is at least 48 min(1, sqrt(N/500)): b is then the curvature of the clip, which is far
 	// above the curvature of most records. If smoothing radii fall from r_0 = sqrt(d+2) to r, zero
-	// means min(1, sqrt(N/50)) sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200.
+	// means min(1, sqrt(N/50)) sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200. For
+	// more than 2000 features T is larger by the square root of 1/h, for h by the rule of StepScale, within
+	// these limits.
 	Steps int `yaml:"steps"`
 	// MomentShare is the second moment's share of the budget. Zero means .1. A larger share detects
 	// directions in which rows vary less, and its lower lambda saves steps.
@@ -71,7 +82,8 @@ type Preconditioned struct {
 	// 1.2 and 4. With little noise the bias of clipping dominates. The bias is smaller if the clipped
 	// rows pull in different directions.
 	ClipScale float64 `yaml:"clip_scale"`
-	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table.
+	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table. For more
+	// than 2000 features zero means 4/3 over the largest number of features that are not zero in a row.
 	StepScale float64 `yaml:"step_scale"`
 	// Output is the rule that chooses the result; zero means TailAverage.
 	Output optimize.Output `yaml:"output"`
@@ -80,32 +92,36 @@ type Preconditioned struct {
 // LeastPreconditioned is the smallest number of steps that the rule of Preconditioned chooses.
 const LeastPreconditioned = 8
 
-// leastClipped is the smallest number of steps for losses whose Lipschitz constant is a clip, from N =
-// manyClipped on (results/outcome.md).
+// leastClipped is the smallest default number of steps for a loss whose Lipschitz constant is a clip,
+// if the effective size N is at least manyClipped. For smaller N this number is multiplied by
+// sqrt(N/manyClipped) (results/outcome.md).
 const leastClipped, manyClipped = 48, 500
 
-// Constants of the rule. No table was found to be sensitive to them.
+// Constants of the rules that choose settings. On no table did the result depend much on them.
 const (
-	firstClip  = .7  // C_0 over the bound of the root mean square: slopes are below L0
-	forgetting = .7  // of the mean square, from one release of it to the next
-	leastRoot  = .02 // of L0^2 d_eff, below which a released mean square is noise
-	limit      = 2   // B^2 in L0^2 d_eff, its mean if every slope is L0: few are cut
-	squares    = 12  // about how many mean squares are released in a run
-	usualRoot  = .15 // of L0^2 d_eff, the mean square that forecasts assume
-	leastCount = .5  // of d_eff: a direction that varies by lambda, which the noise may hide
+	firstClip  = .7  // ratio of C_0 to the bound of the root mean square: most slopes are below L0
+	forgetting = .7  // factor on the old average when a new mean square is released
+	leastRoot  = .02 // least mean square, over L0^2 d_eff: smaller released values are noise
+	limit      = 2   // B^2 over L0^2 d_eff, the mean square if every slope is L0: few records are clipped
+	squares    = 12  // approximate number of mean squares released in a run
+	usualRoot  = .15 // mean square, over L0^2 d_eff, that forecasts assume
+	leastCount = .5  // least d_eff: one direction whose second moment is lambda
 )
 
-// preconditionedPlan is the plan of a Preconditioned.
+// preconditionedPlan is the plan of a [Preconditioned] for one problem. Each step whose number is a
+// multiple of the field every also releases the mean square of gradients to which the clip adapts.
 type preconditionedPlan struct {
 	optimize.Settled
 	moment, gradient, square float64 // charges
 	every                    int
 	kappa                    float64
-	centre                   *centring  // nil where the second moment is about 0
-	narrow                   *narrowing // nil where radii do not fall
+	centre                   *centring  // nil if the second moment is about 0
+	narrow                   *narrowing // nil if radii do not fall
 }
 
-// Plan makes the plan of Preconditioned for a problem.
+// Plan returns the plan of Preconditioned for the problem p, with the rule's value for each zero
+// setting. Plan returns an error if p is not valid, a setting is out of range, or the method cannot
+// solve p (see Serves).
 func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -142,6 +158,11 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 		words, first = fmt.Sprintf(", %.3g to finding the radius to start at", (1-c.MomentShare)*(1-c.ClipShare)*lookShare), law.StepSizes[0]
 		asked += looks
 	}
+	// The second moment, and the norms of rows in the metric.
+	passes, pairs := 1+T+asked+plan.centre.passes(), 2.
+	if Diagonal(p) {
+		passes, pairs = passes+1, 0
+	}
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
@@ -149,9 +170,9 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 			Citation:  "accelerated noisy gradient descent in a released metric",
 			Steps:     c.Steps,
 			StepSize:  first,
-			Charges: fmt.Sprintf("%.3g of the budget to the second moment of the rows, %.3g to the clip's adaptation%s, the rest to the steps alike",
-				c.MomentShare, (1-c.MomentShare)*c.ClipShare, words),
-			Passes: 1 + T + asked + plan.centre.passes(), PairPasses: 2, // the second moment, and measuring rows in the metric
+			Charges: fmt.Sprintf("%.3g of the budget to %s, %.3g to the clip's adaptation%s, the rest to the steps alike",
+				c.MomentShare, momentName(p), (1-c.MomentShare)*c.ClipShare, words),
+			Passes: passes, PairPasses: pairs,
 		},
 		Law: law, Output: c.Output.Or(optimize.TailAverage),
 	})
@@ -166,20 +187,22 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	return plan, nil
 }
 
-// Serves returns an error that says why the algorithm does not serve the problem; nil if it does.
+// Serves returns nil if Preconditioned can solve the problem, and otherwise an error with the reason.
 func (Preconditioned) Serves(p optimize.Problem) error {
 	switch {
 	case !p.RankOne:
 		return errors.New("optimize: preconditioned: loss: must be that of a generalised linear model")
 	case p.Set != nil:
 		return errors.New("optimize: preconditioned: a set of parameters: must be none, since points are projected on it in the metric of space")
-	case p.Shape.Features > query.MaxPairs:
-		return fmt.Errorf("optimize: preconditioned: %d features: must be at most %d, of whose pairs there is a sum each", p.Shape.Features, query.MaxPairs)
+	case Diagonal(p) && p.MostFilled() > mostFilled:
+		return fmt.Errorf("optimize: preconditioned: %d features, of which up to %d are not zero in a row: must be at most %d, or at most %d that are not zero",
+			p.Shape.Features, p.MostFilled(), query.MaxPairs, mostFilled)
 	}
 	return nil
 }
 
-// rule replaces settings that are zero by the rule's values and returns an error for invalid ones.
+// rule replaces settings that are zero by the default rule's values. It returns an error for settings
+// out of range.
 func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 	if err := optimize.CheckSteps("preconditioned", c.Steps); err != nil {
 		return c, err
@@ -193,7 +216,7 @@ func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 		{"moment share", &c.MomentShare, .1, 1},
 		{"clip share", &c.ClipShare, .01, 1},
 		{"clip scale", &c.ClipScale, min(max(clipGrowth(p)*math.Log10(N), 1.2), 4), math.Inf(1)},
-		{"step scale", &c.StepScale, 1, math.Inf(1)},
+		{"step scale", &c.StepScale, usualStep(p), math.Inf(1)},
 	} {
 		if *f.value == 0 {
 			*f.value = f.rule
@@ -211,15 +234,16 @@ func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 		if p.Constants.Clipped {
 			least = max(least, math.Ceil(leastClipped*min(1, math.Sqrt(N/manyClipped))))
 		}
-		c.Steps = int(min(max(math.Ceil(4.2*min(1, math.Sqrt(N/50))*math.Sqrt(condition)), least), 80))
+		c.Steps = int(min(max(math.Ceil(4.2*min(1, math.Sqrt(N/50))*math.Sqrt(condition)*moreSteps(p)), least), 80))
 	}
 	return c, nil
 }
 
-// clipGrowth returns the growth of kappa for each power of ten of N. With the smaller value errors were
-// lower on every table, but the gradient of logistic regression was three times longer
-// (results/metric.md): there the clipped rows are mostly of the rarer class and pull one way. Smoothed
-// losses were measured with the larger value (results/nonsmooth.md).
+// clipGrowth returns by how much the default kappa, the ratio of the clip norm to the root mean
+// square gradient, grows for each factor ten of the effective size N. With the smaller value errors
+// were lower on every table, but the gradient norm of logistic regression was three times larger
+// (results/accuracy.md): there most clipped rows are of the rarer class, and their gradients point
+// the same way. Smoothed losses were measured with the larger value (results/theorems.md).
 func clipGrowth(p optimize.Problem) float64 {
 	l0 := p.Constants.Lipschitz
 	if p.Shape.Margins > 1 || !p.Smoothing.On() && p.DataSmoothness()*p.Constants.InitialGap > 2*l0*l0 {
@@ -228,13 +252,14 @@ func clipGrowth(p optimize.Problem) float64 {
 	return .9
 }
 
-// edgeOf returns the largest eigenvalue (edge) of the noise in a second moment whose diagonal has noise
-// of standard deviation sigma.
+// edgeOf returns the largest eigenvalue (edge) of the noise in a released second moment. sigma is the
+// standard deviation of the noise in a diagonal entry.
 func edgeOf(p optimize.Problem, sigma float64) float64 {
 	return sigma * math.Sqrt(2*float64(p.Shape.Features))
 }
 
-// ridgeOf returns lambda: the edge of the noise plus the regularizer's part.
+// ridgeOf returns the ridge lambda of the preconditioner: the largest eigenvalue (edge) of the second
+// moment's noise, plus the regularizer's smoothness divided by the curvature bound b.
 func ridgeOf(p optimize.Problem, edge float64) float64 {
 	if p.Regularizer != nil {
 		edge += p.Regularizer.Smoothness() / p.DataSmoothness()
@@ -242,7 +267,8 @@ func ridgeOf(p optimize.Problem, edge float64) float64 {
 	return edge
 }
 
-// effective returns the d_eff that forecasts assume.
+// effective returns the effective dimension d_eff that forecasts assume for a ridge of the
+// preconditioner.
 func (*preconditionedPlan) effective(p optimize.Problem, ridge float64) float64 {
 	var sum float64
 	for _, e := range forecast.Assumed(p) {
@@ -252,8 +278,8 @@ func (*preconditionedPlan) effective(p optimize.Problem, ridge float64) float64 
 	return sum
 }
 
-// foresee sets the metric of a law and the noise of its answers for a ridge, a number of effective
-// directions and slopes of the usual size.
+// foresee sets the metric of a law, and the noise of its answers, for forecasts: it assumes the given
+// ridge of the preconditioner, the given effective dimension d_eff and slopes of the usual size.
 func (g *preconditionedPlan) foresee(law *optimize.Law, p optimize.Problem, ridge, effective float64) {
 	l0 := p.Constants.Lipschitz
 	noise := p.Neighbours() * g.clip(l0, effective, ridge, usualRoot*l0*l0*effective) / p.Records
@@ -263,13 +289,15 @@ func (g *preconditionedPlan) foresee(law *optimize.Law, p optimize.Problem, ridg
 	}
 }
 
-// clip returns C after a released mean square. No gradient is longer in the metric than
-// L0/sqrt(lambda).
+// clip returns the clip norm for square, the moving average of the released mean squares of
+// gradients. No gradient multiplied by the preconditioner is longer than l0/sqrt(ridge), so the clip
+// norm is at most that.
 func (g *preconditionedPlan) clip(l0, effective, ridge, square float64) float64 {
 	return min(g.kappa*math.Sqrt(max(square, leastRoot*l0*l0*effective)), l0/math.Sqrt(ridge))
 }
 
-// Run runs the plan.
+// Run releases the second moment of the rows, computes the preconditioner from it and makes the steps
+// of the plan in it.
 func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := g.Problem()
 	l0 := p.Constants.Lipschitz
@@ -289,8 +317,8 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	run.In(metric)
 	moment := released.record(ridge)
 	run.Saw(moment)
-	// A release of noise alone may have no eigenvalue above zero. d_eff is therefore at least
-	// leastCount, since queries reject clips of 0.
+	// If the release is mostly noise, it may have no eigenvalue above zero, and d_eff would be 0. d_eff
+	// is at least leastCount, since queries reject a clip norm of 0.
 	effective := max(released.effective(ridge), leastCount)
 	clip := firstClip * l0 * math.Sqrt(min(effective, 1/ridge))
 	most := l0 * l0 * min(limit*effective, 1/ridge)
@@ -330,16 +358,21 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 			return result, err
 		}
 	}
+	if released.diagonal {
+		return result, nil // mean squares do not tell the curvature
+	}
 	noise := forecast.Released(p, released.seen, released.edge, law)
+	result.Rows = released.rows()
 	result.Foreseen = math.Sqrt(noise*noise + late.seen(released.spectrum, ridge))
 	return result, nil
 }
 
-// late sums the answers in the second half of a run, whose iterates are averaged.
+// late sums the released gradients of the second half of a run, whose iterates are averaged, to see
+// whether they still differ from noise.
 type late struct {
 	from     int
 	sum      []float64
-	variance float64 // of a coordinate of the sum
+	variance float64 // noise variance of each coordinate of the sum
 	count    float64
 }
 
@@ -359,16 +392,17 @@ func (l *late) add(t int, g []float64, sigma float64) {
 	l.count++
 }
 
-// seen returns by how much the squared length of the mean answer, transformed back from the metric,
-// exceeds the squared length expected of noise. The excess is the gradient along directions that have
-// not converged. Once all directions have converged, the iterates follow the noise, and the mean is
-// shorter than noise alone.
+// seen returns by how much the squared norm of the mean gradient, transformed back from the
+// preconditioner, exceeds the square that noise alone would have; 0 if it does not. The excess is the
+// gradient along directions that have not converged. Once all directions have converged, the iterates
+// follow the noise, and the mean is shorter than noise alone.
 func (l *late) seen(s *spectrum, ridge float64) float64 {
 	square, noise := s.outside(l.sum, ridge)
 	return max(square-noise*l.variance, 0) / (l.count * l.count)
 }
 
-// realised returns the law with the ridge and the noise of a run.
+// realised returns the plan's law with the preconditioner for the given ridge, and with the noise and
+// step sizes that a run actually had.
 func (g *preconditionedPlan) realised(had optimize.Realised, ridge float64) optimize.Law {
 	law, p := g.Law(), g.Problem()
 	law.StepSizes, law.Metric = had.StepSizes, metricOf(p, ridge)
@@ -378,8 +412,9 @@ func (g *preconditionedPlan) realised(had optimize.Realised, ridge float64) opti
 	return law
 }
 
-// metricOf returns the metric that forecasts assume, by eigenvalues of the Hessian. With K margins K
-// directions share the rows' variation in one direction.
+// metricOf returns the preconditioner that forecasts assume, as a function of an eigenvalue of the
+// Hessian (see optimize.Law.Metric). With K margins, K directions of the parameters belong to each
+// direction of the rows, and each has 1/K of the curvature.
 func metricOf(p optimize.Problem, ridge float64) func(eigenvalue float64) float64 {
 	most := p.DataSmoothness() / float64(p.Shape.Margins)
 	return func(eigenvalue float64) float64 { return 1 / (eigenvalue/most + ridge) }

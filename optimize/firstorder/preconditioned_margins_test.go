@@ -13,8 +13,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// alike answers questions about a loss of several margins as one with a single margin
-// is answered: what a gradient says of it, it says of each. Answers are made up.
+// alike is an oracle that answers queries about a loss of several margins as if every margin were the
+// same: each margin gets the answer of a loss with one margin. The answers are random numbers, not
+// computed from records.
 type alike struct {
 	*optimizetest.Oracle
 	margins int
@@ -51,10 +52,10 @@ func (o *alike) Ask(_ context.Context, q query.Question) (query.Release, error) 
 	return answer, nil
 }
 
-// TestPreconditionedOfSeveralMargins: one metric, of as many features as rows have,
-// serves every margin. Where all are answered alike each margin's weights are those of
-// a run with a single one, the regularizer included, and so are clips and scales. Fails
-// if the metric is that of all parameters, or is applied to the first margin alone.
+// TestPreconditionedOfSeveralMargins: one metric, with as many features as rows have, must serve every
+// margin. If all margins get equal answers, each margin's weights must equal the weights of a run with
+// a single margin, with a regularizer or without, and clip norms and scales must be the same. The test
+// fails if the metric is for all parameters together, or is applied to the first margin only.
 func TestPreconditionedOfSeveralMargins(t *testing.T) {
 	const margins = 3
 	for _, regularized := range []bool{false, true} {
@@ -97,8 +98,10 @@ func TestPreconditionedOfSeveralMargins(t *testing.T) {
 	}
 }
 
-// TestPreconditionedClipScale: the rule's kappa is .9 log10 N, but .6 log10 N of several
-// margins and where slopes saturate. Fails if they are alike.
+// TestPreconditionedClipScale: kappa, the default ratio of the clip norm to the root mean square
+// gradient, must be .9 log10 N for the effective size N. It must be .6 log10 N for several margins
+// and for losses with b F0 > 2 L0^2, where b bounds the curvature. The test fails if both cases have
+// the same kappa.
 func TestPreconditionedClipScale(t *testing.T) {
 	for _, c := range []struct {
 		margins     int
@@ -125,10 +128,10 @@ func TestPreconditionedClipScale(t *testing.T) {
 	}
 }
 
-// TestPreconditionedForesees: what is foreseen after a run is within a factor 2 of the
-// gradient that it came to, in the median over seeds, where all has converged and where
-// rows are so short along a feature that its weight has hardly begun to move. Fails if
-// what the answers show beyond noise is left out, or is measured in the metric.
+// TestPreconditionedForesees: the gradient norm that a result states (Foreseen) must be within a factor
+// 2 of the true gradient norm, in the median over seeds. One case has converged. In the other, rows are
+// so short along a feature that its weight has hardly begun to move. The test fails if the gradient
+// that answers show beyond noise is left out, or is measured in the metric.
 func TestPreconditionedForesees(t *testing.T) {
 	problem := optimizetest.Problems()[2]
 	for name, c := range map[string]struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// linear are the shared problems that are generalised linear models without a set.
+// linear returns the shared problems that are generalised linear models without a feasible set.
 func linear(t *testing.T) (list []optimizetest.Problem) {
 	t.Helper()
 	for _, p := range variants(t) {
@@ -28,8 +28,8 @@ func linear(t *testing.T) (list []optimizetest.Problem) {
 	return list
 }
 
-// jacobi returns a symmetric matrix's eigenvalues and, as rows, eigenvectors, by
-// turning one pair of axes after the other: slow and obvious.
+// jacobi returns the eigenvalues of a symmetric matrix and its eigenvectors, as rows, by Jacobi
+// rotations. It is slow and simple, to check LAPACK's results.
 func jacobi(a [][]float64) (values []float64, vectors [][]float64) {
 	d := len(a)
 	vectors = make([][]float64, d)
@@ -67,7 +67,8 @@ func jacobi(a [][]float64) (values []float64, vectors [][]float64) {
 	return values, vectors
 }
 
-// metricOf is (Gt_+ + ridge I)^(-1/2) and d_eff for an answered second moment.
+// metricOf returns the preconditioner (Gt_+ + ridge I)^(-1/2) and its effective dimension d_eff, for
+// a released second moment Gt in svec form.
 func metricOf(t *testing.T, svec []float64, ridge float64) (p [][]float64, effective float64) {
 	t.Helper()
 	flat, d, err := query.Symmetric(svec)
@@ -104,12 +105,12 @@ func times(p [][]float64, v []float64) []float64 {
 	return out
 }
 
-// TestPreconditionedAsksAsItsPageSays: first the second moment; then at every y_t the
-// gradient in the metric that follows from it, clipped at the C_t that the mean
-// squares released so far lead to, and every so often such a mean square; steps of
-// 1/b along P times the answer, the regularizer's gradient added in the metric; the
-// result is the mean of the y_t of the second half. Fails if the ridge, a clip, the
-// momentum or a charge is off, or the regularizer is left out of ridge or step.
+// TestPreconditionedAsksAsItsPageSays recomputes a run from its released answers (see Preconditioned).
+// The first query must be the second moment. Then, at every y_t, must come the gradient in the metric,
+// clipped at the C_t that follows from the mean squares released so far, and at regular intervals such
+// a mean square. Steps must be 1/b along P times the answer, with the regularizer's gradient added in
+// the metric. The result must be the mean of the y_t of the second half. The test fails if the ridge, a
+// clip, the momentum or a charge is wrong, or if the regularizer is left out of the ridge or of a step.
 func TestPreconditionedAsksAsItsPageSays(t *testing.T) {
 	const T, every, kappa = 26, 3, 1.7
 	for _, p := range linear(t) {
@@ -203,10 +204,11 @@ func TestPreconditionedAsksAsItsPageSays(t *testing.T) {
 	}
 }
 
-// near allows for the rounding of the metric to 20 bits.
+// near reports whether two vectors are equal up to errors of the size that the preconditioner's
+// rounding to 20 bits makes.
 func near(a, b []float64) bool { return length(add(a, -1, b)) <= 1e-3*(1+length(b)) }
 
-// column is a column of a metric.
+// column returns column j of a preconditioner as float64 numbers.
 func column(m query.Metric, j int) []float64 {
 	row, out := make([]int64, m.Dim()), make([]float64, m.Dim())
 	m.Row(row, j)
@@ -216,9 +218,9 @@ func column(m query.Metric, j int) []float64 {
 	return out
 }
 
-// TestPreconditionedIsStable: where the rows' second moment has one eigenvalue of
-// nearly 1, and where one feature is 0 throughout, the default steps end near the
-// minimum: P G P <= I whatever the table. Fails for a ridge below the noise's edge.
+// TestPreconditionedIsStable: the default steps must end near the minimum if the rows' second moment
+// has one eigenvalue of nearly 1, and if one feature is always 0, since P G P <= I for any table. The
+// test fails for a ridge below the noise's edge.
 func TestPreconditionedIsStable(t *testing.T) {
 	problem := optimizetest.Problems()[2]
 	for name, rows := range map[string][][]float32{
@@ -235,7 +237,7 @@ func TestPreconditionedIsStable(t *testing.T) {
 			}
 			result := run(t, plan, o)
 			family := optimizetest.Problem{Public: p, Loss: problem.Loss, Rows: rows, Targets: []float64{1, -1}}
-			// Ten times the floor: a single release of the gradient has less.
+			// The limit is ten times the noise level; a single release of the gradient has less noise.
 			if g := length(family.Gradient(result.W)); !(g < 10*plan.Summary().Floor) {
 				t.Errorf("%s: gradient %v at %v: floor %v", name, g, result.W, plan.Summary().Floor)
 			}
@@ -243,10 +245,9 @@ func TestPreconditionedIsStable(t *testing.T) {
 	}
 }
 
-// TestPreconditionedSeesNothing: where a second moment is released that has no
-// eigenvalue above zero, as happens to one feature of zeros with every other seed, the
-// run goes on, with the clip of half a direction. Fails if it is a clip of 0, which no
-// question takes.
+// TestPreconditionedSeesNothing: if the released second moment has no eigenvalue above zero, the run
+// must go on with the clip norm for d_eff = 1/2. This happens with every other seed if the only feature
+// is always 0. The test fails for a clip norm of 0, which queries reject.
 func TestPreconditionedSeesNothing(t *testing.T) {
 	problem := optimizetest.Problems()[2]
 	unseen := 0
@@ -284,14 +285,14 @@ func TestPreconditionedRefusals(t *testing.T) {
 		of firstorder.Preconditioned
 		p  optimize.Problem
 	}{
-		"a set of parameters: must be none":                       {firstorder.Preconditioned{}, set},
-		"loss: must be that of a generalised linear model":        {firstorder.Preconditioned{}, general},
-		"2001 features: must be at most 2000":                     {firstorder.Preconditioned{}, wide},
-		"moment share = 1: must be > 0 and < 1":                   {firstorder.Preconditioned{MomentShare: 1}, good},
-		"clip share = -0.1: must be > 0":                          {firstorder.Preconditioned{ClipShare: -.1}, good},
-		"clip scale = +Inf: must be > 0":                          {firstorder.Preconditioned{ClipScale: math.Inf(1)}, good},
-		"step scale = NaN: must be > 0":                           {firstorder.Preconditioned{StepScale: math.NaN()}, good},
-		"steps = -1: must be between 0 (the rule's number) and 1": {firstorder.Preconditioned{Steps: -1}, good},
+		"a set of parameters: must be none":                                              {firstorder.Preconditioned{}, set},
+		"loss: must be that of a generalised linear model":                               {firstorder.Preconditioned{}, general},
+		"2001 features, of which up to 2001 are not zero in a row: must be at most 2000": {firstorder.Preconditioned{}, wide},
+		"moment share = 1: must be > 0 and < 1":                                          {firstorder.Preconditioned{MomentShare: 1}, good},
+		"clip share = -0.1: must be > 0":                                                 {firstorder.Preconditioned{ClipShare: -.1}, good},
+		"clip scale = +Inf: must be > 0":                                                 {firstorder.Preconditioned{ClipScale: math.Inf(1)}, good},
+		"step scale = NaN: must be > 0":                                                  {firstorder.Preconditioned{StepScale: math.NaN()}, good},
+		"steps = -1: must be between 0 (the rule's number) and 1":                        {firstorder.Preconditioned{Steps: -1}, good},
 	} {
 		if _, err := c.of.Plan(ctx, c.p); err == nil || !strings.Contains(err.Error(), "optimize: preconditioned: "+want) {
 			t.Errorf("%v: want %q", err, want)
@@ -299,9 +300,9 @@ func TestPreconditionedRefusals(t *testing.T) {
 	}
 }
 
-// TestPreconditionedRule: T = 4.2 min(1, sqrt(N/50)) sqrt(2 sqrt(d/s) b/L0) between 8
-// and 80, by hand for logistic (b = 1/4) in 100 dimensions with s = .1: 4.2 times
-// sqrt(2 * 31.62/4) = 3.976 is 16.7.
+// TestPreconditionedRule: the default number of steps must be T = 4.2 min(1, sqrt(N/50)) sqrt(2
+// sqrt(d/s) b/L0), between 8 and 80. By hand for the logistic loss (b = 1/4) in 100 dimensions with s =
+// .1: 4.2 sqrt(2 * 31.62/4) = 4.2 * 3.976 = 16.7.
 func TestPreconditionedRule(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	p.Shape = optimize.Vector(100)
@@ -313,7 +314,7 @@ func TestPreconditionedRule(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			more := 0. // the mean row and the distances from it
+			more := 0. // queries for the mean row and the mean squared distance from it
 			if N == 60 {
 				more = 2
 			}
@@ -324,9 +325,10 @@ func TestPreconditionedRule(t *testing.T) {
 	}
 }
 
-// TestPreconditionedRuleOfClips: where the Lipschitz constant is a clip there are 48
-// min(1, sqrt(N/500)) steps at least, by hand for the case of TestPreconditionedRule: 48
-// from N = 500 on, 22 of N = 100, and the rule's 11 where that is more.
+// TestPreconditionedRuleOfClips: if the Lipschitz constant is a clip, the default number of steps
+// must be at least 48 min(1, sqrt(N/500)) for the effective size N. By hand for the problem of
+// TestPreconditionedRule: 48 from N = 500 on, 22 for N = 100, and for N = 20 the 11 of
+// TestPreconditionedRule, which is more.
 func TestPreconditionedRuleOfClips(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	p.Shape, p.Constants.Clipped = optimize.Vector(100), true

@@ -17,8 +17,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// TestConvergesWithoutNoise: every method reaches the known minimum of every
-// shared problem. Fails for a wrong sign, step or estimate.
+// TestConvergesWithoutNoise: without noise, every method must reach the known minimum of every shared
+// problem. The test fails for a wrong sign, step or estimate.
 func TestConvergesWithoutNoise(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
 		for _, rule := range []optimize.Output{optimize.Last, optimize.TailAverage, optimize.Smallest} {
@@ -37,9 +37,9 @@ func TestConvergesWithoutNoise(t *testing.T) {
 	}
 }
 
-// TestStopsAndHandsBack: whatever ends a run at question k, the caller has the
-// error, with what it wraps, and a result that says it is not complete, equal to
-// what the same questions alone would give.
+// TestStopsAndHandsBack: if an error ends a run at query k, the caller must get an error that wraps it,
+// and a result that says it is not complete. The result must equal the result of the queries before k
+// alone.
 func TestStopsAndHandsBack(t *testing.T) {
 	broken := errors.New("broken")
 	const T = 12
@@ -90,8 +90,8 @@ func TestStopsAndHandsBack(t *testing.T) {
 	}
 }
 
-// TestOverBudget: a run whose plan was made for more than there is stops at the
-// filter, and its error says how much was asked and left.
+// TestOverBudget: a run whose plan was made for more budget than there is must stop at the privacy
+// filter, with an error that states the charge wanted and the charge left.
 func TestOverBudget(t *testing.T) {
 	p := optimizetest.Problems()[2]
 	for _, m := range methods(settings{steps: 20}) {
@@ -113,9 +113,8 @@ func TestOverBudget(t *testing.T) {
 	}
 }
 
-// TestObserve: once a step, numbered from 1, with the charge so far and the norm
-// of the estimate as released: an observer sees nothing that an answer did not
-// hold.
+// TestObserve: the observer must be called once a step, numbered from 1, with the charge so far and the
+// norm of the gradient estimate. The norm must be computed from released answers only.
 func TestObserve(t *testing.T) {
 	const T = 9
 	p := optimizetest.Problems()[3]
@@ -146,8 +145,8 @@ func TestObserve(t *testing.T) {
 	}
 }
 
-// TestPlansArePure: the same configuration gives the same outline twice, a run
-// changes nothing in a plan, and a plan's runs are independent.
+// TestPlansArePure: the same configuration must give the same summary twice, a run must not change its
+// plan, and two runs of a plan must be independent.
 func TestPlansArePure(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
 		for rule := optimize.TailAverage; rule <= optimize.Random; rule++ {
@@ -159,7 +158,7 @@ func TestPlansArePure(t *testing.T) {
 				b, err := m.plan(p.Public, o.Size())
 				x, y := resolve(t, b, err).Summary(), a.Summary()
 				if rule == optimize.Random {
-					x.Output, y.Output = "", "" // a public coin
+					x.Output, y.Output = "", "" // the name of a random iterate differs
 					for _, o := range []*optimize.Summary{&x, &y} {
 						o.Predicted, o.Population, o.Excess = 0, 0, 0
 					}
@@ -178,8 +177,7 @@ func TestPlansArePure(t *testing.T) {
 	}
 }
 
-// TestStartIsNotTheirs: neither a problem's start nor a result shares memory with
-// a run.
+// TestStartIsNotTheirs: neither the problem's starting point nor a result may share memory with a run.
 func TestStartIsNotTheirs(t *testing.T) {
 	p := optimizetest.Problems()[0]
 	p.Public.Start = []float64{1, 1, 1}
@@ -196,7 +194,8 @@ func TestStartIsNotTheirs(t *testing.T) {
 	}
 }
 
-// TestInvalidSettings: errors name field, value and rule, and there is no plan.
+// TestInvalidSettings: for each invalid setting, Plan must return no plan and an error that names the
+// field, its value and the rule.
 func TestInvalidSettings(t *testing.T) {
 	good := optimizetest.Problems()[2].Public
 	given := size{Records: 1000, Mu: .5}
@@ -281,7 +280,8 @@ func TestInvalidProblems(t *testing.T) {
 	}
 }
 
-// TestZeroValuesMeanWhatTheySay.
+// TestZeroValuesMeanWhatTheySay: a zero setting must give the same plan as the default value written
+// out.
 func TestZeroValuesMeanWhatTheySay(t *testing.T) {
 	p := optimizetest.Problems()[2]
 	s := size{Records: 30000, Mu: .25}
@@ -308,7 +308,7 @@ func TestZeroValuesMeanWhatTheySay(t *testing.T) {
 	if a, b := storm(firstorder.STORM{}), storm(firstorder.STORM{StepScale: 4, Output: last}); a != b {
 		t.Errorf("storm: %+v and %+v", a, b)
 	}
-	// No set is the whole space, no regularizer is none.
+	// A nil set means the whole space, and a nil regularizer means no regularizer.
 	same := p.Public
 	same.Set, same.Regularizer, same.Start = convex.Whole{}, loss.None(), make([]float64, p.Public.Dim())
 	plan, err := firstorder.GD{}.Plan(ctx, with(same, s))

@@ -10,21 +10,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// SGD configures DP-SGD with Poisson batches (Abadi et al. 2016), the most widely used method.
+// SGD is DP-SGD with Poisson batches (Abadi et al. 2016), the most widely used method.
 //
 //	g_t = sum over a Poisson sample of clip(grad f(w_t; x_i), L0) + noise, over the expected size
 //	w_{t+1} = Proj(w_t - eta (g_t + grad reg(w_t)))
 //
-// Guarantee: (epsilon, delta)-DP by the privacy-loss distributions of the subsampled Gaussian, exact
-// for the schedule. Subsampling saves computation, not privacy: at equal budget and number of steps the
-// noise is never below the noise of full batches, and it is far above if batches are small and steps
-// few (results/account.md). auto chooses SGD only if passes are limited.
+// Guarantee: (epsilon, delta)-DP, by composing the privacy-loss distributions of the subsampled
+// Gaussian for the schedule of steps. Subsampling saves computation, not privacy. At equal budget and
+// number of steps the noise is never below the noise of full batches, and it is far above if batches
+// are small and steps few (results/cost.md). The algorithm auto (package choose) therefore chooses
+// SGD only if the number of passes over the table is limited.
 //
 // Deviations from Abadi et al.:
-//   - Sums are divided by the declared expected size, never by the sample's size.
+//   - Sums are divided by the declared expected batch size, never by the size of the sample drawn.
 //   - The tail average of the iterates is the default output.
 //
-// The zero SGD samples a tenth of the records and makes as many steps as GD's rule.
+// The zero SGD samples each record with probability one tenth in each step, and makes as many steps
+// as the default rule of [GD] chooses.
 type SGD struct {
 	// Sampling is the probability with which a record joins a batch. Zero means .1.
 	Sampling float64 `yaml:"sampling"`
@@ -36,15 +38,18 @@ type SGD struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// sampled is the plan of an SGD or an Adam.
+// sampled is the plan of an [SGD] or an [Adam] for one problem. rate is Adam's step size, and is not
+// used for SGD.
 type sampled struct {
 	optimize.Settled
 	adam, guarded bool
 	rate          float64
 }
 
-// Plan makes the plan of SGD for a problem. The budget's (epsilon, delta) is composed by privacy-loss
-// distributions; the problem's mu is not used.
+// Plan returns the plan of SGD for the problem p, with the rule's value for each zero setting. The
+// noise is calibrated to the budget's (epsilon, delta) by privacy-loss distributions; the problem's mu
+// is not used. Plan returns an error if p is not valid, a setting is out of range or the calibration
+// fails.
 func (c SGD) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -66,7 +71,7 @@ func (c SGD) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error
 	})
 }
 
-// StepRule returns the rule's number of steps, which is GD's.
+// StepRule returns the default number of steps for the problem, which is that of [GD].
 func (c SGD) StepRule(p optimize.Problem) int {
 	h := c.StepScale
 	if h == 0 {
@@ -75,7 +80,8 @@ func (c SGD) StepRule(p optimize.Problem) int {
 	return p.GradientSteps(4, h)
 }
 
-// settle composes the schedule and completes a plan.
+// settle calibrates the noise of all steps to the budget, completes the plan with its summary, law and
+// forecast, and returns it.
 func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s optimize.Summary) (optimize.Plan, error) {
 	if c.Sampling == 0 {
 		c.Sampling = .1
@@ -99,9 +105,10 @@ func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s op
 		law.Importance[t] = 1
 	}
 	if plan.adam {
-		law.StepSize = p.StepSize(p.StepScale()) // taken for SGD's
+		law.StepSize = p.StepSize(p.StepScale()) // the forecast for Adam is made with SGD's step size
 	}
-	// The records' gradients are assumed to have standard deviation L0.
+	// The forecast assumes that a record's gradient deviates from the mean gradient by L0 (root mean
+	// square norm).
 	batch, l0 := c.Sampling*p.Records, p.Constants.Lipschitz
 	noise, scatter := z*l0/batch, (1-c.Sampling)*l0*l0/(batch*float64(p.Dim()))
 	law.Answer = func(int, float64, float64) (K float64, fresh optimize.Variance) {
@@ -118,7 +125,7 @@ func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s op
 	return plan, nil
 }
 
-// Run runs the plan.
+// Run releases the gradient of a new Poisson sample in each step of the plan, and descends by it.
 func (g *sampled) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := g.Problem()
 	run := g.Begin(ctx, o, observe)

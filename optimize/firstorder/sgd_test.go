@@ -15,8 +15,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// samples answers by a schedule with a gradient (w - 1)/4 in every coordinate
-// and no noise, and keeps the questions.
+// samples is an oracle that follows a schedule of Poisson samples. It answers with the gradient (w -
+// 1)/4 in every coordinate, without noise, and records the queries.
 type samples struct {
 	optimize.Oracle
 	schedule *account.Schedule
@@ -62,10 +62,10 @@ func sampledProblem(t *testing.T) (optimize.Problem, size, account.Budget) {
 	return p, size{Records: 1000, Mu: b.Mu()}, b
 }
 
-// TestSGDAsksItsSchedule (Abadi et al. 2016, Algorithm 1): one gradient a
-// sample, as many as steps, clipped at L0, the step against the gradient; the
-// schedule is within the budget and not far below it. Dropping the calibration
-// or asking beyond the schedule fails here.
+// TestSGDAsksItsSchedule (Abadi et al. 2016, Algorithm 1): each step must make one gradient query on
+// its own sample, clipped at L0, and step against the gradient. The schedule must be within the budget
+// and not far below it. The test fails if the noise is not calibrated, or if there are more queries
+// than the schedule has.
 func TestSGDAsksItsSchedule(t *testing.T) {
 	p, s, b := sampledProblem(t)
 	for _, adam := range []bool{false, true} {
@@ -96,8 +96,8 @@ func TestSGDAsksItsSchedule(t *testing.T) {
 				t.Fatalf("question %d: %v on cohort %d", i, q.Name(), q.Cohort().ID())
 			}
 		}
-		// Independent trajectory: eta = h/L1 = 1/(1/4) = 4 takes SGD to the minimum
-		// at once; Adam's first step is its rate.
+		// The expected points are computed by hand: eta = h/L1 = 1/(1/4) = 4 takes SGD to the minimum
+		// in one step, and the length of Adam's first step is its rate.
 		first := o.asked[1].Terms()[0].Point()[0]
 		want := 1.0
 		if adam {
@@ -109,8 +109,8 @@ func TestSGDAsksItsSchedule(t *testing.T) {
 	}
 }
 
-// TestAdamAgainstItsRecursion compares the iterates with Kingma and Ba 2015,
-// Algorithm 1, written out for one coordinate.
+// TestAdamAgainstItsRecursion compares the iterates with the recursion of Kingma and Ba 2015, Algorithm
+// 1, for one coordinate.
 func TestAdamAgainstItsRecursion(t *testing.T) {
 	p, s, b := sampledProblem(t)
 	plan, err := firstorder.Adam{Rate: .1, Sampling: .5, Steps: 20}.Plan(ctx, with(p, s, b))
@@ -133,8 +133,8 @@ func TestAdamAgainstItsRecursion(t *testing.T) {
 	}
 }
 
-// TestBatchedSpiderBoost (Arora et al. 2023, Algorithm 1 with b1, b2 < n):
-// anchors on samples of b1, differences on samples of b2, at the right points.
+// TestBatchedSpiderBoost (Arora et al. 2023, Algorithm 1 with b1, b2 < n): anchors must be released on
+// samples of b1 records and differences on samples of b2, at the right points.
 func TestBatchedSpiderBoost(t *testing.T) {
 	p, s, b := sampledProblem(t)
 	boost := firstorder.SpiderBoost{Steps: 10, Period: 4, StepScale: .5, AnchorBatch: .5, DifferenceBatch: .1, Output: optimize.Last}
@@ -152,8 +152,8 @@ func TestBatchedSpiderBoost(t *testing.T) {
 	}
 	zAnchor, _ := o.schedule.Step(0)
 	zDifference, _ := o.schedule.Step(1)
-	// Full batches would have noise in the proportion sqrt(m_d/m_a); samples add
-	// that of their sizes.
+	// On all records the noise has the ratio sqrt(m_d/m_a). Poisson samples multiply it by the ratio of
+	// the sample sizes.
 	anchor, difference := .8/3, .2/7
 	if want := .5 / .1 * math.Sqrt(difference/anchor); math.Abs(zAnchor/zDifference/want-1) > 1e-9 {
 		t.Errorf("multipliers %v and %v: want a ratio of %v", zAnchor, zDifference, want)
@@ -206,7 +206,7 @@ func TestSampledRules(t *testing.T) {
 	if _, err := plan.Run(context.Background(), optimizetest.New(q.Config(b, 1, 1)), nil); err == nil {
 		t.Error("ran on an oracle that follows no schedule")
 	}
-	// A schedule that ends early ends the run with what was reached.
+	// A schedule with too few steps must end the run with an error and the points so far.
 	short, err := account.NewSchedule(t.Context(), b, 0, account.SampledSteps{NoiseMultiplier: 50, Sampling: .1, Count: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// Short names of what all tests of optimizers share.
+// Short names for the helpers in package optimizetest.
 type size = optimizetest.Size
 
 var (

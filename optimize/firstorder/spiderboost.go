@@ -10,35 +10,38 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// SpiderBoost configures Private SpiderBoost on all records (Arora, Bassily, González, Guzmán, Menart
-// and Ullah 2023, Algorithm 1).
+// SpiderBoost is Private SpiderBoost on all records (Arora, Bassily, González, Guzmán, Menart and
+// Ullah 2023, Algorithm 1).
 //
 //	if t mod q = 0:  g  = mean_i clip(grad f(w_t; x_i), L0) + noise
 //	else:            g += mean_i clip(grad f(w_t; x_i) - grad f(w_{t-1}; x_i), ball) + noise
 //	w_{t+1} = w_t - eta (g + grad reg(w_t))
 //
-// A release of the first line is an anchor, a release of the second a difference.
+// A release of the first line is called an anchor, a release of the second a difference.
 //
 // Guarantee: mu-GDP whatever the constants. For an L1-smooth loss and the theorem's settings a
-// uniformly random iterate has expected gradient norm O((sqrt(F0 L1 L0) a)^(2/3) + L0 a), a = 2
-// sqrt(d)/(n mu) (Theorem 1 and 9).
+// uniformly random iterate has expected gradient norm O((sqrt(F0 L1 L0) a)^(2/3) + L0 a) with a = 2
+// sqrt(d)/(n mu) (Arora et al. 2023, Theorems 1 and 9).
 //
 // Deviations from the paper:
-//   - Anchors and differences share one budget. Algorithm 1 calibrates each to the whole budget.
-//   - Sensitivities hold for replaced records, which doubles the norms in Algorithm 1.
+//   - Anchors and differences share one budget. The paper's Algorithm 1 calibrates the noise of each to
+//     the whole budget.
+//   - Sensitivities are for replace-one: twice the clip norm, where Algorithm 1 has the norm.
 //   - The loop runs T times, not T+1. The q of Theorem 9 has an extra factor L1^2, which is dropped.
-//   - Differences are clipped, by default to the ball centred on the curvature interval, which enforces
-//     L1.
-//   - If an iterate equals the one before, the difference is zero. The step then releases an anchor at
-//     the charge of a difference, and combines it with the estimate by inverse variances.
+//   - Differences are clipped, by default to the ball centred on the curvature interval (see
+//     [optimize.DifferenceBall]), which enforces L1.
+//   - If an iterate equals the one before, the difference is zero and needs no query. The step instead
+//     releases a gradient at the charge of a difference, and averages it with the estimate, weighted by
+//     inverse variances.
 //   - The regularizer's gradient is added exactly and never estimated.
-//   - Batches b1, b2 < n are Poisson samples, calibrated together by privacy-loss distributions.
-//     Samples save computation. The privacy gained by amplification is less than the smaller sample
-//     costs.
+//   - Batches smaller than n, the number of records, are Poisson samples, and their noise is calibrated
+//     together by privacy-loss distributions. Samples save computation. Privacy amplification gains
+//     less than the smaller samples lose.
 //
-// The zero SpiderBoost has practical constants, which were measured to be far better than the
-// theorem's: T = .1 (G0/L0)^(2/3) N^(4/3)/h up to 1000, anchors with .8 of the budget every q = .02
-// N^2/(h^2 T) steps (at least 8 of them), and the tail average as output.
+// The zero SpiderBoost uses practical constants, with which errors were measured to be far smaller
+// than with the theorem's: T = .1 (G0/L0)^(2/3) N^(4/3)/h steps, at most 1000; an anchor every q =
+// .02 N^2/(h^2 T) steps, but at least 8 anchors, with .8 of the budget; the tail average as output.
+// Here N is the effective size, G0 the bound on the first gradient norm and h = eta L1.
 type SpiderBoost struct {
 	// Theorem gives fields that are zero the settings of Theorem 9 and, as output, a random iterate.
 	Theorem bool `yaml:"theorem"`
@@ -61,7 +64,8 @@ type SpiderBoost struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// spiderBoostPlan is the plan of a SpiderBoost.
+// spiderBoostPlan is the plan of a [SpiderBoost] for one problem. Every period-th step releases a
+// gradient (an anchor), the others gradient differences.
 type spiderBoostPlan struct {
 	optimize.Settled
 	period             int
@@ -69,7 +73,9 @@ type spiderBoostPlan struct {
 	ball               optimize.DifferenceBall
 }
 
-// Plan makes the plan of SpiderBoost for a problem.
+// Plan returns the plan of SpiderBoost for the problem p, with the rule's value for each zero setting.
+// Plan returns an error if p is not valid, a setting is out of range or the calibration of samples
+// fails.
 func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -125,8 +131,8 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 	return plan, nil
 }
 
-// charge returns the charge of step t, counted from 0. On samples it returns the charge at which a
-// release on all records has the same noise.
+// charge returns the charge of step t, counted from 0. For releases on Poisson samples it returns the
+// charge that a release on all records with the same noise would have.
 func (b *spiderBoostPlan) charge(t int) float64 {
 	if t%b.period == 0 {
 		return b.anchor
@@ -134,7 +140,8 @@ func (b *spiderBoostPlan) charge(t int) float64 {
 	return b.difference
 }
 
-// answer implements optimize.Law.Answer: anchors have gain 1, differences gain 0.
+// answer implements [optimize.Law].Answer: the weight K of the new gradient is 1 for an anchor (a
+// gradient) and 0 for a difference.
 func (b *spiderBoostPlan) answer(t int, radius, _ float64) (K float64, fresh optimize.Variance) {
 	p := b.Problem()
 	if t%b.period == 0 {
@@ -144,7 +151,7 @@ func (b *spiderBoostPlan) answer(t int, radius, _ float64) (K float64, fresh opt
 	return K, optimize.Variance{Noise: s * s / b.charge(t)}
 }
 
-// Run runs the plan.
+// Run makes the steps of Private SpiderBoost (Arora et al. 2023, Algorithm 1) with queries to o.
 func (b *spiderBoostPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := b.Problem()
 	run := b.Begin(ctx, o, observe)

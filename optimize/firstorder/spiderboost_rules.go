@@ -33,7 +33,8 @@ func (c SpiderBoost) check() error {
 
 func (c SpiderBoost) sampled() bool { return c.AnchorBatch != 0 || c.DifferenceBatch != 0 }
 
-// settle replaces settings that are zero by the rules' values.
+// settle replaces settings that are zero by the values of the default rules, or by the theorem's if
+// c.Theorem is set.
 func (c SpiderBoost) settle(p optimize.Problem) SpiderBoost {
 	n := p.Effective()
 	if c.Theorem {
@@ -71,16 +72,18 @@ func (c SpiderBoost) settle(p optimize.Problem) SpiderBoost {
 	return c
 }
 
-// varianceReducedSteps returns the rule's number of steps for methods that estimate gradients by
-// differences: .1 (G0/L0)^(2/3) N^(4/3)/h, at most 1000.
+// varianceReducedSteps returns the default number of steps of methods that update gradient estimates
+// by differences: .1 (G0/L0)^(2/3) N^(4/3)/h, at most 1000. G0 bounds the first gradient norm, N is
+// the effective size and h the step size in units of 1/L1.
 func varianceReducedSteps(p optimize.Problem, h float64) int {
 	return optimize.StepCount(.1 * math.Pow(p.InitialGradient()/p.Constants.Lipschitz, 2./3) * math.Pow(p.Effective(), 4./3) / h)
 }
 
-// schedule composes the releases on Poisson samples. It sets the plan's charges to the charges at which
-// releases on all records have the same noise.
+// schedule calibrates the noise of the releases on Poisson samples to the budget. The plan then
+// states, for each release, the charge that a release on all records with the same noise would have.
 func (c SpiderBoost) schedule(ctx context.Context, p optimize.Problem, plan *spiderBoostPlan) (*account.Schedule, error) {
-	// Noise z C/(q n) in a step is the noise of a charge of (2 q/z)^2.
+	// Noise of standard deviation z C/(q n) on the mean is the noise of a release on all records at the
+	// charge (2 q/z)^2.
 	root := func(charge float64) float64 { return math.Sqrt(max(charge, math.SmallestNonzeroFloat64)) }
 	anchor := account.SampledSteps{NoiseMultiplier: c.AnchorBatch / root(plan.anchor), Sampling: c.AnchorBatch, Count: 1}
 	var steps []account.SampledSteps

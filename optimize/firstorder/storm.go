@@ -10,39 +10,41 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// STORM configures private STORM with the noise-optimal gain: each step makes one release of a mixture
-// of gradient and difference (Cutkosky and Orabona 2019; private versions Tran and Cutkosky 2022). The
-// gain is new here.
+// STORM is private STORM with a weight K of new gradients that minimises the noise. Each step makes
+// one release: a mixture of the gradient and the gradient difference since the last step (Cutkosky
+// and Orabona 2019; private versions: Tran and Cutkosky 2022). The formula of K is new here.
 //
 //	g_t = (1-K) g_{t-1} + mean_i [K clip(grad f(w_t; x_i), L0)
 //	      + (1-K) clip(grad f(w_t; x_i) - grad f(w_{t-1}; x_i), ball)] + noise
 //	w_{t+1} = w_t - eta (g_t + grad reg(w_t))
 //
 // Let s_a and s_d be the sensitivities of the mean gradient and of the mean difference, m the step's
-// charge and P the variance of a coordinate of g_{t-1}. The variance of a coordinate of g_t is (1-K)^2
-// P + (K s_a + (1-K) s_d)^2/m. It is least at
+// charge and P the variance of a coordinate of g_{t-1}. The variance of a coordinate of g_t is
+// (1-K)^2 P + (K s_a + (1-K) s_d)^2/m. It is least at
 //
 //	K = clip((P - s_d (s_a - s_d)/m)/(P + (s_a - s_d)^2/m), 0, 1).
 //
-// All these numbers are public and known exactly, so that the gain is the gain of a scalar Kalman
-// filter. It equals the best combination of separate releases of gradient and difference.
+// All these numbers are public and known exactly, so that K is the gain of a scalar Kalman filter.
+// The variance equals the variance of the best combination of separate releases of gradient and
+// difference.
 //
 // Guarantee: mu-GDP whatever the constants, since each release is one Gaussian sum. For given charges
-// the gain is optimal step by step. No rate for the gradient norm is proved. From N of a few thousand
-// on the gradient norm was measured to reach the floor r = 2 L0/N.
+// the weight K minimises the variance step by step. No rate for the gradient norm is proved. In
+// measurements with an effective size N of a few thousand or more, the gradient norm reaches the
+// noise level r = 2 L0/N.
 //
-// The first step has gain 1 and the larger charge m/(k(2-k)) with k = FrontLoad. This charge lowers the
-// mean variance if s_d/s_a stays near k. P contains noise only: a clip below the true bound adds a bias
-// that P does not contain.
+// The first step has K = 1 and the larger charge m/(k(2-k)) with k = FrontLoad. This charge lowers
+// the mean variance if s_d/s_a stays near k. P contains noise only: a clip norm below the true bound
+// adds a bias that P does not contain.
 //
 // On generalised linear models steps are longer than 1/L1, and are shortened if they overshoot, as in
-// GD.
+// [GD].
 //
-// The zero STORM is the default rule: T as for SpiderBoost, the ball centred on the curvature interval,
-// the last iterate. Under a strongly convex regularizer T is halved as long as halving lowers the
-// predicted gradient norm, since steps beyond convergence add noise. Under other regularizers
-// predictions are too rough for halving: how fast the effect of the start fades then depends on assumed
-// curvature alone.
+// The zero STORM selects every setting by a rule: the number of steps T as for [SpiderBoost], the
+// ball centred on the curvature interval, the last iterate as output. With a strongly convex
+// regularizer T is halved as long as halving lowers the predicted gradient norm, since steps beyond
+// convergence add noise. With other regularizers T is not halved: there the prediction of how fast
+// the effect of the starting point fades depends on assumed curvature alone, and is too rough.
 type STORM struct {
 	// Steps is T; zero means the rule's number.
 	Steps int `yaml:"steps"`
@@ -57,14 +59,16 @@ type STORM struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// stormPlan is the plan of a STORM.
+// stormPlan is the plan of a [STORM] for one problem. first is the part of the budget that the first
+// step costs, and rest the part that each later step costs.
 type stormPlan struct {
 	optimize.Settled
 	first, rest float64 // charges
 	ball        optimize.DifferenceBall
 }
 
-// Plan makes the plan of STORM for a problem.
+// Plan returns the plan of STORM for the problem p, with the rule's value for each zero setting. Plan
+// returns an error if p is not valid or a setting is out of range.
 func (c STORM) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	plan, err := c.plan(p)
 	if err != nil {
@@ -115,7 +119,7 @@ func (c STORM) plan(p optimize.Problem) (*stormPlan, error) {
 			Steps:     steps,
 			StepSize:  p.StepSize(h),
 			Charges:   fmt.Sprintf("the first step %.3g of the budget, the others alike; ball %s", plan.first/(p.Mu*p.Mu), c.Ball),
-			Passes:    float64(2*steps - 1), // a difference is of two gradients
+			Passes:    float64(2*steps - 1), // each difference evaluates two gradients
 		},
 		Law: law, Output: c.Output.Or(optimize.Last),
 	})
@@ -126,8 +130,8 @@ func (c STORM) plan(p optimize.Problem) (*stormPlan, error) {
 	return plan, nil
 }
 
-// planSteps plans the given number of steps. It then halves the number as long as predictions can show
-// that fewer steps are better.
+// planSteps plans the given number of steps. If the regularizer is strongly convex, it then halves
+// the number as long as this lowers the predicted gradient norm.
 func (c STORM) planSteps(p optimize.Problem, steps int) (*stormPlan, error) {
 	c.Steps = steps
 	plan, err := c.plan(p)
@@ -145,8 +149,10 @@ func (c STORM) planSteps(p optimize.Problem, steps int) (*stormPlan, error) {
 	return plan, err
 }
 
-// frontLoad returns the ratio s_d/s_a expected of the second step: the ball's radius after a step of
-// eta times the assumed initial gradient, divided by L0.
+// frontLoad returns the default of the setting FrontLoad: the ratio of the sensitivities of a
+// gradient difference and a gradient that is expected in the second step. This is the radius of the
+// ball to which differences are clipped, after a step of h/L1 times the assumed initial gradient,
+// divided by L0 and limited to [.02, 1].
 func (c STORM) frontLoad(p optimize.Problem, h float64) float64 {
 	return min(max(c.Ball.Slope(p)*p.StepSize(h)*forecast.StartGradient(p)/p.Constants.Lipschitz, .02), 1)
 }
@@ -158,8 +164,9 @@ func (s *stormPlan) charge(t int) float64 {
 	return s.rest
 }
 
-// answer implements optimize.Law.Answer: the noise-optimal gain for differences clipped to a ball of
-// the given radius, after an estimate of variance P.
+// answer implements [optimize.Law].Answer. It returns the weight K of the new gradient that minimises
+// the noise, and the variance of the release. Differences are clipped to a ball of the given radius,
+// and P is the variance of the last estimate.
 func (s *stormPlan) answer(t int, radius, P float64) (K float64, fresh optimize.Variance) {
 	p, m := s.Problem(), s.charge(t)
 	sa, sd := p.Neighbours()*p.Constants.Lipschitz/p.Records, p.Neighbours()*radius/p.Records
@@ -171,7 +178,8 @@ func (s *stormPlan) answer(t int, radius, P float64) (K float64, fresh optimize.
 	return K, optimize.Variance{Noise: noise * noise / m}
 }
 
-// Run runs the plan.
+// Run makes, for each step of the plan, one query for a mixture of gradient and gradient difference,
+// and one descent step.
 func (s *stormPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := s.Problem()
 	run := s.Begin(ctx, o, observe)

@@ -14,16 +14,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// next is the variance of the next estimate with gain K.
+// next returns the variance of the next estimate for the gain K, the last variance P, the sensitivities
+// sa and sd of gradient and difference, and the charge m.
 func next(K, P, sa, sd, m float64) float64 {
 	return (1-K)*(1-K)*P + (K*sa+(1-K)*sd)*(K*sa+(1-K)*sd)/m
 }
 
-// kalman is a case of the gain: the last estimate's variance, the sensitivities
-// of gradient and difference, the charge.
+// kalman is a test case for the weight K of the new gradient: the last estimate's variance P, the
+// sensitivities sa and sd of gradient and difference, and the charge m.
 type kalman struct{ P, sa, sd, m float64 }
 
-// kalmans draws cases over many orders of magnitude, edges among them.
+// kalmans returns n random cases over many orders of magnitude, and some edge cases.
 func kalmans(n int) []kalman {
 	r := rand.New(rand.NewPCG(11, 12))
 	size := func() float64 { return math.Pow(10, 6*r.Float64()-3) }
@@ -45,8 +46,8 @@ func kalmans(n int) []kalman {
 	return list
 }
 
-// TestSTORMGainIsOptimal: no gain of a fine grid over [0, 1] has a lower
-// variance. Fails for any other formula, and for one that is not clipped.
+// TestSTORMGainIsOptimal: no gain of a fine grid over [0, 1] may give a lower variance than
+// optimize.Gain. The test fails for any other formula, and for a gain that is not clipped to [0, 1].
 func TestSTORMGainIsOptimal(t *testing.T) {
 	for _, c := range kalmans(300) {
 		K := optimize.Gain(c.P, c.sa, c.sd, c.m)
@@ -62,9 +63,9 @@ func TestSTORMGainIsOptimal(t *testing.T) {
 	}
 }
 
-// TestSTORMEqualsSeparateReleases: gradient and difference released apart with
-// charges m_1 + m_2 = m, and joined with the last estimate by the best weights,
-// do no better than the one release, and as well at the best split.
+// TestSTORMEqualsSeparateReleases: gradient and difference are released separately with charges m_1 +
+// m_2 = m, and combined with the last estimate by the best weights. No split may have a lower variance
+// than STORM's single release, and the best split must have the same variance.
 func TestSTORMEqualsSeparateReleases(t *testing.T) {
 	for _, c := range kalmans(100) {
 		if c.P == 0 || c.sd == 0 {
@@ -74,7 +75,7 @@ func TestSTORMEqualsSeparateReleases(t *testing.T) {
 		one := next(K, c.P, c.sa, c.sd, c.m)
 		best := math.Inf(1)
 		try := func(split float64) {
-			// Two unbiased estimates: of variance s_a^2/m_1, and P + s_d^2/m_2.
+			// The two estimates are unbiased, with variances s_a^2/m_1 and P + s_d^2/m_2.
 			information := 1/(c.sa*c.sa/(split*c.m)) + 1/(c.P+c.sd*c.sd/((1-split)*c.m))
 			best = min(best, 1/information)
 		}
@@ -83,7 +84,7 @@ func TestSTORMEqualsSeparateReleases(t *testing.T) {
 			try(math.Pow(10, -12*float64(i)/4000))
 			try(1 - math.Pow(10, -12*float64(i)/4000))
 		}
-		// With no charge for the gradient, or all of it.
+		// The extreme splits: no charge for the gradient, or the whole charge.
 		best = min(best, c.P+c.sd*c.sd/c.m, c.sa*c.sa/c.m)
 		if !close(one, best, 1e-4) {
 			t.Errorf("%+v: one release has variance %v, the best of two apart %v", c, one, best)
@@ -91,9 +92,9 @@ func TestSTORMEqualsSeparateReleases(t *testing.T) {
 	}
 }
 
-// TestSTORMFrontLoad: if every difference has k times the sensitivity of the
-// gradient, the variance that gains settle at is k(2-k) s_a^2/m, which is that of
-// the first release at charge m/(k(2-k)): it starts settled.
+// TestSTORMFrontLoad: if every difference has k times the sensitivity of the gradient, the variance of
+// the estimate converges to k(2-k) s_a^2/m. The first release, at the charge m/(k(2-k)), must have this
+// variance.
 func TestSTORMFrontLoad(t *testing.T) {
 	for _, k := range []float64{.02, .1, .5, 1} {
 		const sa, m = 3, .7
@@ -116,12 +117,11 @@ func TestSTORMFrontLoad(t *testing.T) {
 	}
 }
 
-// TestSTORMAsksAsItsPageSays: the loop computed once more from the recorded
-// answers. Question 1 is a gradient; question t mixes gradient and difference
-// with K and 1-K from the variance tracked by hand; zero weights are left out;
-// the estimate is (1-K) times the last plus the answer. Fails if K is not that of
-// the true distance, the old estimate is not shrunk, P ignores a term, or the
-// ball is another.
+// TestSTORMAsksAsItsPageSays recomputes a run from its released answers. Query 1 must be a gradient.
+// Query t must mix gradient and difference with the weights K and 1-K, where K follows from the
+// variance computed by hand. Terms of weight zero must be left out. The estimate must be 1-K times the
+// last estimate plus the answer. The test fails if K is not for the true distance, if the old estimate
+// is not multiplied by 1-K, if P lacks a term, or if differences are clipped to another ball.
 func TestSTORMAsksAsItsPageSays(t *testing.T) {
 	const T = 15
 	for _, p := range variants(t) {
@@ -189,7 +189,7 @@ func count(flags ...bool) (n int) {
 	return n
 }
 
-// TestSTORMSpendsItsBudget, the first step included.
+// TestSTORMSpendsItsBudget: the charges, with the larger first one, must sum to at most mu^2.
 func TestSTORMSpendsItsBudget(t *testing.T) {
 	p := optimizetest.Problems()[2]
 	for _, T := range []int{1, 2, 30, 1000} {
@@ -204,9 +204,9 @@ func TestSTORMSpendsItsBudget(t *testing.T) {
 	}
 }
 
-// TestSTORMPinned: at a point that does not move there is no difference, and the
-// gradients asked for are averaged with equal weights to equal charges: K = 1/t.
-// The set holds the origin only.
+// TestSTORMPinned: while the iterate does not move there is no difference, and the released gradients
+// must be averaged with equal weights, K = 1/t, as their charges are equal. The iterate never moves,
+// since the feasible set is the origin.
 func TestSTORMPinned(t *testing.T) {
 	p := optimizetest.Problems()[0]
 	p.Public.Set = convex.Ball{}
@@ -230,7 +230,7 @@ func TestSTORMPinned(t *testing.T) {
 	}
 }
 
-// silent answers as another oracle does, but without any noise and saying so.
+// silent is an oracle whose answers state a noise of zero.
 type silent struct{ *optimizetest.Oracle }
 
 func (s silent) Ask(ctx context.Context, q query.Question) (query.Release, error) {
@@ -239,8 +239,8 @@ func (s silent) Ask(ctx context.Context, q query.Question) (query.Release, error
 	return r, err
 }
 
-// TestSTORMNothingToAsk: without noise a point that does not move leaves nothing
-// to ask, and the steps still count and are observed.
+// TestSTORMNothingToAsk: without noise, and at a point that does not move, later steps need no query.
+// These steps must still count and be observed.
 func TestSTORMNothingToAsk(t *testing.T) {
 	p := optimizetest.Problems()[0]
 	p.Public.Set = convex.Ball{}
@@ -258,12 +258,11 @@ func TestSTORMNothingToAsk(t *testing.T) {
 	}
 }
 
-// TestSTORMVariance: the variance that gains rest on is that of the estimate, a
-// coordinate, step by step; nothing is clipped. Steps are long beside the noise,
-// so that gains hardly depend on it. The mean over 2000 runs of 8 directions'
-// squares is within deviation(16000) = .08 of it but for one case in a million;
-// .01 is left for the gains. Fails if an answer enters with another weight than
-// its noise.
+// TestSTORMVariance: the variance P from which gains are computed must be the variance of the estimate
+// per coordinate, in every step. Nothing is clipped. Steps are long compared with the noise, so that
+// gains hardly depend on it. The mean square over 2000 runs and 8 directions deviates by less than
+// deviation(16000) = .08 except with probability 1e-6; .01 more is allowed for the dependence of the
+// gains. The test fails if an answer enters the estimate with another weight than its noise enters P.
 func TestSTORMVariance(t *testing.T) {
 	const runs, d, T, repeat = 2000, 8, 12, 100000
 	p := wide(d, 0)
@@ -297,11 +296,11 @@ func TestSTORMVariance(t *testing.T) {
 	}
 }
 
-// TestSTORMPrediction on the quadratic it speaks of, at the last iterate. It
-// takes lengths of steps at their root mean square, which is right to a few
-// percent; 1500 runs leave .22 of the square (see deviation), .05 is for that.
-// Fails if a moment or the start goes wrong, or if the prediction stops a step
-// early.
+// TestSTORMPrediction compares the predicted gradient norm with runs on the quadratic that predictions
+// assume, at the last iterate. Predictions replace the lengths of steps by their root mean squares,
+// which is accurate to a few percent: .05 is allowed for this, and .22 of the square for the sampling
+// error of 1500 runs (see deviation). The test fails if a moment or the start is wrong, or if the
+// prediction stops a step early.
 func TestSTORMPrediction(t *testing.T) {
 	runs := 1500
 	if testing.Short() {
@@ -334,8 +333,8 @@ func TestSTORMPrediction(t *testing.T) {
 	}
 }
 
-// TestSTORMStepRule: .1 (G0/L0)^(2/3) N^(4/3)/h, at most 1000, halved under a
-// strongly convex regularizer for as long as that lowers the prediction.
+// TestSTORMStepRule: the default number of steps must be .1 (G0/L0)^(2/3) N^(4/3)/h, at most 1000. With
+// a strongly convex regularizer it must be halved as long as this lowers the prediction.
 func TestSTORMStepRule(t *testing.T) {
 	halved := false
 	for _, p := range optimizetest.Problems() {
@@ -368,7 +367,7 @@ func TestSTORMStepRule(t *testing.T) {
 	if !halved {
 		t.Error("no case was halved")
 	}
-	// A nonconvex regularizer is not enough, though halving lowers the prediction.
+	// A nonconvex regularizer must not lead to halving, though halving would lower the prediction.
 	p := optimizetest.Problems()[3].Public
 	p.Shape = optimize.Vector(100)
 	given := size{Records: 1.5e5, Mu: .2}

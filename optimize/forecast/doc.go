@@ -1,4 +1,6 @@
-// Package forecast predicts the gradient norm and the excess risk that a plan reaches. It computes
-// the second moments of a run, by the plan's noise law ([optimize.Law]), on a quadratic with an assumed
-// spectrum. It uses public quantities only. Forecasts decide the choice between plans and nothing else.
+// Package forecast predicts the gradient norm and the excess risk of a plan's result. It follows the
+// mean squares of error and gradient through the steps of the run, on a quadratic objective with an
+// assumed spectrum. The noise and the size of each step are those of the plan's law ([optimize.Law]).
+// The package uses public quantities only. Forecasts decide the choice between plans and nothing
+// else.
 package forecast

@@ -9,7 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// AtStart is the forecast of a model that was never trained. Every plan must be better.
+// AtStart is the forecast of a model that was never trained. The forecast of every plan must be lower.
 func ExampleAtStart() {
 	budget, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
 	if err != nil {

@@ -7,31 +7,34 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Of computes the second moments of a run by its law along every assumed direction. Along an
-// eigenvector of eigenvalue e, with a = eta e, the true gradient tau, the estimate's error err and
-// the output's gradient out follow
+// Of returns the forecast of a run with the law l on the problem p. It follows second moments along
+// every assumed direction (see [Assumed]). Along an eigenvector of eigenvalue e, with a = eta e for
+// the step size eta, let tau be the true gradient, err the error of the gradient estimate and out the
+// gradient at the output. Each step changes them by
 //
 //	tau <- tau + momentum (tau - before)
 //	err <- (1-K) err + fresh noise
 //	out <- out + weight tau
 //	tau <- (1-a) tau - a err
 //
-// and the gradient from the start follows the same recursion without noise.
+// where before is the gradient at the previous point and K the weight of the new gradient. The
+// gradient that the start contributes follows the same recursion without noise.
 //
 // Simplifications:
-//   - If a step passes the minimum (a > 1), the gradient from the start is assumed to keep its
-//     sign, which makes the forecast larger. For a > 2 the quadratic diverges, which losses that
-//     flatten do not; a is then replaced by 2.
-//   - If an estimate corrects an earlier estimate than the last, its error is followed separately,
-//     and the change of the error from step to step counts as fresh noise.
-//   - With a metric, moments are followed in the metric's coordinates, and the result is converted
-//     back.
-//   - If each release has fresh records, the gradient is the distribution's, and the choice of
-//     records counts as noise. The gradient on the records is assumed to be the same.
+//   - If a step passes the minimum (a > 1), the gradient from the start is assumed to keep its sign,
+//     which makes the forecast larger. For a > 2 the quadratic diverges, but losses with bounded
+//     slopes do not; a is then replaced by 2.
+//   - If an estimate corrects an earlier estimate than the last one ([optimize.Law].Back), its error
+//     is computed separately, and the change of the error from step to step counts as fresh noise.
+//   - With a preconditioner, moments are computed in the preconditioned coordinates, and the result
+//     is converted back.
+//   - If each release uses records that no other release uses, the gradient is the distribution's,
+//     and the sampling of records counts as noise. The gradient on the records is assumed to be the
+//     same.
 //   - In such a run, steps that pass the minimum along the steepest direction are shortened when
-//     estimates turn round (optimize.Pace). Of computes two forecasts and returns the lower: with
-//     steps shortened in this way, and with steps that just reach the minimum, as on losses that
-//     flatten. Each of the two was measured to be too high more often than not.
+//     estimates reverse (see [optimize.Pace]). Of computes two forecasts and returns the lower: one
+//     with steps shortened in this way, and one with steps that just reach the minimum, as on losses
+//     with bounded slopes. Each of the two was measured to be too high more often than not.
 //
 // If the problem has a KL condition (Problem.KL), the excess risk is the largest that the condition
 // allows at the predicted gradient norm.
@@ -39,7 +42,7 @@ func Of(p optimize.Problem, l optimize.Law) optimize.Forecast {
 	return over(Assumed(p), p, l)
 }
 
-// over is Of on given directions.
+// over returns the forecast [Of], but for the given directions in place of the assumed ones.
 func over(directions []Direction, p optimize.Problem, l optimize.Law) optimize.Forecast {
 	if !l.OnePass {
 		return follow(directions, p, l, math.Inf(1), nil)
@@ -55,8 +58,8 @@ func over(directions []Direction, p optimize.Problem, l optimize.Law) optimize.F
 	return just
 }
 
-// follow is over with steps of at most longest, and with steps shortened by shorter unless it is
-// nil.
+// follow computes the forecast for a run with the law l on a quadratic with the given directions.
+// Steps are at most longest; if shorter is not nil, it shortens them further.
 func follow(directions []Direction, p optimize.Problem, l optimize.Law, longest float64, shorter *shortened) optimize.Forecast {
 	directions = slices.Clone(directions)
 	metric := make([]float64, len(directions))
@@ -143,7 +146,7 @@ func follow(directions []Direction, p optimize.Problem, l optimize.Law, longest 
 	return f
 }
 
-// AtStart returns the forecast of a run that stays at the start.
+// AtStart returns the forecast of a plan whose result is the starting point.
 func AtStart(p optimize.Problem) optimize.Forecast {
 	var f optimize.Forecast
 	for _, e := range Assumed(p) {
@@ -155,10 +158,10 @@ func AtStart(p optimize.Problem) optimize.Forecast {
 	return f
 }
 
-// The parts of a moment along one direction: the random part of the true gradient at the current
-// point (tau) and at the point before (before), the estimate's error (err), the random part of the
-// output's gradient (out), and the random part of the last estimate (last), which is used with
-// shortened steps only.
+// Parts of the second moment along one direction. tau and before are the random parts of the true
+// gradient at the current and the previous point. err is the error of the gradient estimate, and out
+// is the random part of the gradient at the output. last is the random part of the last estimate;
+// only shortened steps use it.
 const (
 	tau = iota
 	before
@@ -168,24 +171,25 @@ const (
 	parts
 )
 
-// moment holds the second moments of the parts and their products. start and before are the
-// output's gradient and the gradient of the step before, without noise. turned is the product of
-// the gradients of this step and the last.
+// moment has the expected products of the parts of the second moment along one direction (cov). start
+// and before are the gradients at the output and at the previous point that a run without noise would
+// have. turned is the product of this step's and the last step's gradients in such a run.
 type moment struct {
 	cov                   [parts][parts]float64
 	start, before, turned float64
 }
 
-// shortened is the rule of optimize.Pace, applied to the mean products of estimates in place of
-// their products. Passes over fresh records follow this rule.
+// shortened shortens steps in a forecast as [optimize.Pace] does in a run. Pace decides by the
+// product of a gradient estimate and the previous estimate; shortened decides by the expectation of
+// this product. It is used for single passes over the records.
 type shortened struct{ factor, least, square float64 }
 
 func newShortened(p optimize.Problem, l optimize.Law) *shortened {
 	return &shortened{factor: 1, least: min(l.Eta(0), 1/p.Smoothness())}
 }
 
-// next returns the step size in place of eta, for an estimate with the given mean square and the
-// given mean product with the estimate before.
+// next returns the shortened size of a step whose unshortened size is eta. square is the mean square
+// of the gradient estimate, and product is its mean product with the previous estimate.
 func (s *shortened) next(eta, square, product float64) float64 {
 	if product < -math.Sqrt(s.square*square)/2 {
 		s.factor /= 1 - product/s.square
@@ -194,7 +198,7 @@ func (s *shortened) next(eta, square, product float64) float64 {
 	return max(eta*s.factor, s.least)
 }
 
-// replace sets part i to the linear combination by of all parts.
+// replace sets part i of the moment to a linear combination of all parts; by has the coefficients.
 func (m *moment) replace(i int, by [parts]float64) {
 	var cross [parts]float64
 	for j := range parts {
@@ -212,12 +216,13 @@ func (m *moment) replace(i int, by [parts]float64) {
 	m.cov[i][i] = own
 }
 
-// extrapolate adds beta times the last move to tau.
+// extrapolate makes the move of momentum: it adds beta times the last change of the gradient tau to
+// tau.
 func (m *moment) extrapolate(beta float64) {
 	was := m.cov
 	m.replace(tau, [parts]float64{tau: 1 + beta, before: -beta})
-	// before takes the old tau. Its moment with the new tau is the moment of (1+beta) tau - beta
-	// before with the old tau.
+	// before becomes the old tau. Its mean product with the new tau is the mean product of (1+beta) tau
+	// - beta before and the old tau.
 	now := (1+beta)*was[tau][tau] - beta*was[before][tau]
 	for j := range parts {
 		m.cov[before][j], m.cov[j][before] = was[tau][j], was[j][tau]
@@ -231,11 +236,11 @@ func (m *moment) answer(K, variance float64) {
 	m.cov[err][err] += variance
 }
 
-// withLast returns the mean product of the estimate and the estimate before.
+// withLast returns the mean product of the gradient estimate and the previous estimate.
 func (m *moment) withLast() float64 { return m.cov[tau][last] + m.cov[err][last] }
 
-// estimate returns the second moment of tau + err. Rounding may make it negative where the two
-// cancel; the result is at least 0.
+// estimate returns the mean square of the gradient estimate tau + err. Rounding may make the computed
+// sum negative if the two cancel; the result is then 0.
 func (m *moment) estimate() float64 {
 	return max(m.cov[tau][tau]+2*m.cov[tau][err]+m.cov[err][err], 0)
 }

@@ -11,16 +11,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// TestExcessPredictionIsExact: on the quadratic that forecasts assume, the mean excess risk of gd
-// is its forecast, up to the standard error of the runs.
+// TestExcessPredictionIsExact: on the quadratic that forecasts assume, the mean excess risk of runs of
+// gd must equal its forecast, up to the standard error of the runs.
 func TestExcessPredictionIsExact(t *testing.T) {
 	const runs = 1000
 	for _, c := range []struct {
 		gd firstorder.GD
 		f0 float64
 	}{
-		{firstorder.GD{Steps: 12}, 400}, // mostly from the start
-		{firstorder.GD{Steps: 16}, .7},  // mostly noise
+		{firstorder.GD{Steps: 12}, 400}, // the start contributes most
+		{firstorder.GD{Steps: 16}, .7},  // the noise contributes most
 		{firstorder.GD{Steps: 16, Output: optimize.Last}, .7},
 	} {
 		p := optimize.Problem{Shape: optimize.Vector(12), RankOne: true, Constants: optimizetest.Problems()[2].Public.Constants}
@@ -49,8 +49,8 @@ func TestExcessPredictionIsExact(t *testing.T) {
 	}
 }
 
-// TestStartIsWeighed: for a run with almost no noise, the forecast is the start's part alone,
-// computed by hand: the share of the start in the last iterate or in the average.
+// TestStartIsWeighed: for a run with almost no noise, the forecast must be the start's contribution
+// alone, which is computed by hand: the share of the start in the last iterate or in the average.
 func TestStartIsWeighed(t *testing.T) {
 	p := with(optimizetest.Problems()[2].Public, size{Records: 1e9, Mu: 40})
 	p.Regularizer, p.Start, p.Set, p.Shape = nil, nil, nil, optimize.Vector(3)
@@ -81,9 +81,10 @@ func TestStartIsWeighed(t *testing.T) {
 	}
 }
 
-// TestPopulationIsFartherThanTheRecords: methods on all records follow the records' gradient, which
-// differs from the distribution's by an independent error of L0/sqrt(n). Methods on fresh cohorts
-// follow the distribution's gradient.
+// TestPopulationIsFartherThanTheRecords: for a method on all records, the predicted gradient norm of
+// the population must be the root of the sum of squares of the predicted norm on the records and
+// L0/sqrt(n), the sampling error. For a method that uses each record once the two predicted norms
+// must be equal.
 func TestPopulationIsFartherThanTheRecords(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	p.Regularizer = nil
@@ -108,7 +109,7 @@ func TestPopulationIsFartherThanTheRecords(t *testing.T) {
 }
 
 // TestStartGradientIsPossible: no record's gradient is longer than L0, so the mean gradient that
-// forecasts start from is not longer, either, however large F0 is compared with L0^2/L1.
+// forecasts start from must not be longer, either, even if F0 is far larger than L0^2/L1.
 func TestStartGradientIsPossible(t *testing.T) {
 	for _, gap := range []float64{.1, 1, 10, 1e4} {
 		for _, rankOne := range []bool{true, false} {

@@ -11,11 +11,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// TestReleasedForecast: a run long enough to forget its start ends, by its forecast, at a distance
-// that noise determines. If the released second moment is the assumed one, Released gives the same.
-// The K margins share the directions of a feature. Eigenvalues below the edge of the noise count by
-// their sum only. It fails for another share of the curvature, or if a direction below the edge is
-// used as released.
+// TestReleasedForecast: if the released second moment is the one that forecasts assume, Released must
+// return the forecast of a run that is long enough to forget its start. K margins must have the
+// forecast of one margin with K times the features and 2/K times the second moment. Of eigenvalues
+// below the edge only the sum may count. The test fails for another share of the curvature, or if an
+// eigenvalue below the edge is used as released.
 func TestReleasedForecast(t *testing.T) {
 	const d = 12
 	p := with(optimizetest.Problems()[2].Public, size{Records: 2000, Mu: .3})

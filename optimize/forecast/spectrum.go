@@ -16,20 +16,23 @@ type Direction struct {
 	Gradient float64
 }
 
-// Assumed returns the Hessian's spectrum and the start that forecasts assume.
+// Assumed returns the Hessian's spectrum and the gradient at the start that forecasts assume.
 //
-// A loss of low rank with rows of norm at most 1 has a Hessian of trace at most L1. (With several
-// margins the same is assumed, although softmax may have twice that.) Forecasts assume half of this
-// trace, with eigenvalues proportional to 1/j, j = 1..d, as the covariances of real tables fall
-// off. The distance of the start from the minimum is proportional to the fourth root of the
-// eigenvalue, between no growth and the square root, by which the signal grows with the variance.
-// For other losses only the bound is known, and every eigenvalue is L1.
+// A loss whose gradients have low rank has, with rows of norm at most 1, a Hessian of trace at most
+// L1, the smoothness. (With several margins the same is assumed, although softmax may have twice this
+// trace.) Forecasts assume half of this trace, with eigenvalues proportional to 1/j, j = 1..d, like
+// the covariances of real tables. Along an eigenvector, the distance of the start from the minimum is
+// proportional to the fourth root of the eigenvalue. This is a compromise between a distance that
+// does not depend on the eigenvalue and a distance proportional to its square root, which is the
+// standard deviation of the rows. For other losses only the bound L1 is known, and every eigenvalue
+// is assumed to be L1.
 //
-// In both cases F(w_0) - F* = F0/2, with one exception: for a loss that is steep for long before it
-// is flat, the initial gradient is limited to its largest possible length L0. With a regularizer,
-// which adds to the gradient, there is no such limit.
+// In both cases the initial gap F(w_0) - F* is assumed to be half its bound F0, with one exception:
+// the gradient at the start is limited to L0, its largest possible length. The limit applies to
+// losses that are steep far from the minimum and flat near it. With a regularizer, whose gradient L0
+// does not bound, there is no limit.
 //
-// Only forecasts depend on this.
+// Only forecasts depend on these assumptions.
 func Assumed(p optimize.Problem) []Direction {
 	f0 := p.Constants.InitialGap / 2
 	l0, top := p.Constants.Lipschitz, p.DataSmoothness()
@@ -44,17 +47,17 @@ func Assumed(p optimize.Problem) []Direction {
 		}
 		top /= 2 * harmonic
 	}
-	// A regularizer adds the curvature that it has everywhere, if any.
+	// The curvature that a regularizer has at every point, if positive, is added to every eigenvalue.
 	var regularizer float64
 	if p.Regularizer != nil {
 		regularizer = max(p.Regularizer.Convexity(), 0)
 	}
 	var list []Direction
-	// F0 is the sum over directions of eigenvalue * distance^2 / 2, with
-	// distance^2 = a * sqrt(eigenvalue).
+	// The assumed initial gap F0/2 is the sum over directions of eigenvalue * distance^2/2, with
+	// distance^2 = a * sqrt(eigenvalue). This determines the factor a.
 	var squares float64
 	for j := 1; j <= p.Dim(); {
-		next := max(j+1, min(int(1.1*float64(j)), p.Dim()+1)) // eigenvalues within 10%
+		next := max(j+1, min(int(1.1*float64(j)), p.Dim()+1)) // eigenvalues within 10% are one group
 		middle := math.Sqrt(float64(j) * float64(next-1))
 		l := top/middle + regularizer
 		list = append(list, Direction{Eigenvalue: l, Share: float64(next-j) / float64(p.Dim())})
@@ -74,23 +77,25 @@ func Assumed(p optimize.Problem) []Direction {
 	return list
 }
 
-// Released returns the gradient norm that noise leaves at the output, if the second moment of the
-// rows, mean x x', has been released. values are its eigenvalues. Eigenvalues below edge, the
-// largest that noise alone makes, carry no information of their own. They share the rest of the
-// trace, whose noise is small.
+// Released returns the gradient norm that noise leaves in the output, if the second moment of the
+// rows, mean x x', has been released. values are its eigenvalues. Eigenvalues below edge, the largest
+// eigenvalue of the noise, cannot be distinguished from noise. Each of them is replaced by their
+// mean.
 //
-// The Hessian is assumed to be half of the largest Hessian with such rows, or 1/K of it for K > 2
-// margins, which share it.
+// Released assumes that the Hessian is half of the largest Hessian that such rows allow. If there are
+// K > 2 margins, it assumes 1/K of the largest Hessian, because the margins share it.
 func Released(p optimize.Problem, values []float64, edge float64, l optimize.Law) float64 {
 	return over(releasedDirections(p, values, edge), p, l).Gradient
 }
 
-// ReleasedExcess is the excess risk that noise leaves there.
+// ReleasedExcess returns the excess risk that noise leaves in the output, for the same arguments as
+// Released.
 func ReleasedExcess(p optimize.Problem, values []float64, edge float64, l optimize.Law) float64 {
 	return over(releasedDirections(p, values, edge), p, l).Excess
 }
 
-// AssumedExcess is the excess risk that noise leaves along the assumed directions.
+// AssumedExcess returns the excess risk that noise leaves in the output of a run with the law l, on
+// the directions that forecasts assume (see [Assumed]).
 func AssumedExcess(p optimize.Problem, l optimize.Law) float64 {
 	list := Assumed(p)
 	for i := range list {
@@ -122,11 +127,12 @@ func releasedDirections(p optimize.Problem, values []float64, edge float64) []Di
 	return list
 }
 
-// leastSeen is the smallest second moment, relative to the edge, of a direction below the edge. It
-// applies if noise leaves nothing of the trace.
+// leastSeen times the largest eigenvalue of the noise (edge) is the smallest second moment that is
+// assumed along a direction whose released eigenvalue is below the edge. Usually the mean of these
+// eigenvalues is assumed; noise may make it smaller than that, or negative.
 const leastSeen = .01
 
-// norm returns the length of the initial gradient.
+// norm returns the length of the gradient at the start, over all directions.
 func norm(list []Direction) float64 {
 	var sum float64
 	for _, e := range list {
@@ -135,5 +141,5 @@ func norm(list []Direction) float64 {
 	return math.Sqrt(sum)
 }
 
-// StartGradient returns the length of the gradient that is assumed at the start.
+// StartGradient returns the length of the gradient that forecasts assume at the start.
 func StartGradient(p optimize.Problem) float64 { return norm(Assumed(p)) }

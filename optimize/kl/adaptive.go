@@ -10,9 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Adaptive configures adaptive noisy gradient descent (Menart, Ullah, Arora, Bassily and Guzmán
-// 2024, Algorithm 3). The method needs no KL condition. At each iterate it releases the norm of the
-// gradient, and then the gradient with noise in proportion to that norm.
+// Adaptive is adaptive noisy gradient descent (Menart, Ullah, Arora, Bassily and Guzmán 2024,
+// Algorithm 3). The method needs no KL condition. At each iterate it releases the norm N_t of the
+// gradient, and then the gradient with noise in proportion to N_t.
 //
 //	2  while the filter admits it
 //	3      N_t = ||mean_i clip(grad f(w_t; x_i), L0) + grad reg(w_t)|| + noise, one number
@@ -20,28 +20,29 @@ import (
 //	5      w_{t+1} = Proj(w_t - eta (g_t + grad reg(w_t)))
 //	6      charge both releases
 //
-// Guarantee: mu-GDP whatever the constants. The filter is fully adaptive, so that a charge may
-// depend on earlier releases. With the theorem's settings, under the KL condition with kappa in [1,
-// 2], the last iterate has excess risk O~((sqrt(d)/(n mu))^(2 kappa/(4-kappa)) + (1/(n
-// mu))^(kappa/2)) (Theorem 4). Without the KL condition, an iterate drawn by the exponential
-// mechanism (output: selected) is a stationary point: its gradient norm is O(sqrt(F0 L1/T)) and no
-// more than O((sqrt(d)/(n mu))^(1/2)) (Theorem 5).
+// Guarantee: mu-GDP whatever the constants. The privacy filter is fully adaptive, so that a charge
+// may depend on earlier releases. With the theorem's settings, under the KL condition with kappa in
+// [1, 2], the last iterate has excess risk O~((sqrt(d)/(n mu))^(2 kappa/(4-kappa)) + (1/(n
+// mu))^(kappa/2)) (Menart et al. 2024, Theorem 4). Without the KL condition, an iterate drawn by the
+// exponential mechanism (the output selected) is a stationary point: its gradient norm is O(sqrt(F0
+// L1/T)) and no more than O((sqrt(d)/(n mu))^(1/2)) (Menart et al. 2024, Theorem 5).
 //
 // Deviations from the paper:
 //   - In line 3 the noise is one number, since the norm is one number. The paper prints a vector.
-//   - Charges hold for replaced records, which doubles the sensitivities in line 6. Charges are
-//     computed exactly in Gaussian DP.
-//   - The filter tests whether a step's charge fits before the step. Line 2 of the paper tests only
-//     the charges of the steps before it.
-//   - sigma_min is the noise of a gradient that spends all that is left of the adaptive part.
-//     Without a landing this gradient is the last release. With a landing it is not released, and
-//     its charge goes to the landing.
+//   - Charges are for replace-one, which doubles the sensitivities in line 6. Charges are computed
+//     exactly in Gaussian DP.
+//   - The privacy filter tests before a step whether the step's charge fits. Line 2 of the paper
+//     tests only the charges of the earlier steps.
+//   - The adaptive part, the steps above, is charged at most a tenth of the budget. A final phase of
+//     gradient descent, the landing, gets the rest, with the charges of firstorder.GD: step t is
+//     charged in proportion to t, and the result is the average of the later half. Without the
+//     landing the result was measured to be 3 to 370 times worse.
+//   - sigma_min is the noise of a gradient that is charged all that is left of the adaptive part.
+//     Without a landing this gradient is the last release. With a landing it is not released, and its
+//     charge goes to the landing.
 //   - A gradient is charged at least an eighth of the charge of a norm.
-//   - The norm belongs to the gradient of the whole objective, regularizer included, since the step
-//     follows that gradient.
-//   - The adaptive part spends a tenth of the budget. The landing spends the rest as gd does: the
-//     charge of step t is proportional to t, and the result is the average of the later half.
-//     Without the landing the result was measured to be 3 to 370 times worse.
+//   - N_t is the norm of the gradient of the whole objective, regularizer included, since the step
+//     follows this gradient.
 type Adaptive struct {
 	// Proportion is k in sigma_t = N_t/sqrt(k d), so that the noise has norm N_t/sqrt(k). Zero
 	// means 1, with Theorem log(n sqrt(rho)/failure).
@@ -58,7 +59,7 @@ type Adaptive struct {
 	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, with shorter steps where 4
 	// would overshoot, and 1 for other losses. With Theorem zero means 1/2.
 	StepScale float64 `yaml:"step_scale"`
-	// Theorem uses the settings of Theorem 4 for the fields that are zero.
+	// Theorem uses the settings of Theorem 4 of Menart et al. (2024) for the fields that are zero.
 	Theorem bool `yaml:"theorem"`
 	// Failure is beta, the probability with which the theorem may fail. Zero means .05. Without
 	// Theorem it must be zero.
@@ -69,18 +70,18 @@ type Adaptive struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// adaptivePlan is an Adaptive with every setting resolved for a problem.
+// adaptivePlan is the plan of an [Adaptive] for one problem.
 type adaptivePlan struct {
 	optimize.Settled
 	proportion float64
-	norm       float64 // charge of a norm
-	part       float64 // charge of the adaptive part
-	steps      int     // upper bound, in the adaptive part
-	landing    int     // number of steps
+	norm       float64 // charge of one norm
+	part       float64 // charge of the adaptive part, all its norms and gradients together
+	steps      int     // largest number of steps of the adaptive part
+	landing    int     // number of steps of the landing
 }
 
-// Plan resolves the settings of Adaptive for a problem. It fails if the problem is not valid or a
-// setting is out of range.
+// Plan returns the plan of Adaptive for the problem p, with the default rule's value for each setting
+// that is zero. Plan returns an error if p is not valid or a setting is out of range.
 func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -91,7 +92,8 @@ func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 		return nil, err
 	}
 	plan := &adaptivePlan{proportion: c.Proportion, norm: c.NormCharge * p.Charge(), part: (1 - c.Landing) * p.Charge(), landing: c.LandingSteps}
-	// Each step is charged at least norm (1+leastGradient), which limits the number of steps.
+	// Each step of the adaptive part is charged at least norm (1+leastGradient), which limits the
+	// number of steps.
 	plan.steps = int(min(max(plan.part/(plan.norm*(1+leastGradient)), 1), float64(optimize.MostSteps-c.LandingSteps)))
 	words := fmt.Sprintf("as the run goes, %.3g of mu^2 for a norm N and what noise of norm N/sqrt(%.3g) costs, at most %d times", c.NormCharge, c.Proportion, plan.steps)
 	if plan.landing > 0 {
@@ -127,8 +129,8 @@ func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	return plan, nil
 }
 
-// settle returns c with the rules' values in the fields that are zero, or an error that names a
-// field, its value and its limits.
+// settle returns c with each setting that is zero replaced by the default rule's value. If a setting
+// is out of range, it returns an error that names the setting, its value and its limits.
 func (c Adaptive) settle(p optimize.Problem) (Adaptive, error) {
 	const name = "adaptive-gd"
 	beta, err := failure(name, c.Theorem, c.Failure)
@@ -137,8 +139,8 @@ func (c Adaptive) settle(p optimize.Problem) (Adaptive, error) {
 	}
 	proportion, charge, scale := 1., 5e-4, p.StepScale()
 	if c.Theorem {
-		// Noise sigma^ = L0/(sqrt(n) rho^(1/4)) has the charge (Delta/sigma^)^2, in units of mu^2 =
-		// 2 rho.
+		// Noise of standard deviation L0/(sqrt(n) rho^(1/4)) has the charge (Delta/sigma)^2. It is
+		// given here as a share of mu^2 = 2 rho.
 		n := rootRho(p)
 		proportion, scale = max(math.Log(n/beta), 1), .5
 		charge = min(math.Pow(p.Neighbours(), 2)/(p.Records*p.Mu*math.Sqrt2), .5)
@@ -172,8 +174,9 @@ func (c Adaptive) settle(p optimize.Problem) (Adaptive, error) {
 	return c, nil
 }
 
-// answer returns the noise variance of step t for forecasts. It assumes that the adaptive part takes
-// all its steps and that they have equal charges.
+// answer implements [optimize.Law].Answer: it returns the noise variance of step t. It assumes that
+// the adaptive part, before the landing (the final gradient descent), makes all its steps with equal
+// charges.
 func (a *adaptivePlan) answer(t int, _, _ float64) (K float64, fresh optimize.Variance) {
 	p := a.Problem()
 	charge := a.part/float64(a.steps) - a.norm
@@ -184,7 +187,8 @@ func (a *adaptivePlan) answer(t int, _, _ float64) (K float64, fresh optimize.Va
 	return 1, optimize.Variance{Noise: sigma * sigma}
 }
 
-// Run carries the plan out.
+// Run makes the steps of the adaptive part until its part of the budget is used up, and then the
+// steps of the landing, a final gradient descent with fixed charges.
 func (a *adaptivePlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	run := a.Begin(ctx, o, observe)
 	return run.Until(func() error {
@@ -207,13 +211,15 @@ func (a *adaptivePlan) Run(ctx context.Context, o optimize.Oracle, observe func(
 	})
 }
 
-// share returns the charge of landing step t as a share of the landing's budget.
+// share returns the charge of step t of the landing (the final gradient descent) as a share of the
+// landing's charge.
 func (a *adaptivePlan) share(t int) float64 {
 	T := float64(a.landing)
 	return 2 * float64(t+1) / (T * (T + 1))
 }
 
-// weight returns the weight of landing step t's iterate in the average.
+// weight returns the weight in the average of the iterate at step t of the landing (the final
+// gradient descent). It is 0 in the first half.
 func (a *adaptivePlan) weight(t int) float64 {
 	if 2*(t+1) < a.landing {
 		return 0
@@ -221,8 +227,10 @@ func (a *adaptivePlan) weight(t int) float64 {
 	return float64(t + 1)
 }
 
-// step takes one step of the adaptive part. It returns false, without a release, if the rest of
-// the adaptive part does not pay for another step.
+// step makes one step of the adaptive part: it releases the norm of the gradient and then the
+// gradient. If too little of the adaptive part's budget is left for both, it releases nothing and
+// returns false. If a landing (a final gradient descent) follows and the gradient would cost all that
+// is left, it releases the norm only and returns false.
 func (a *adaptivePlan) step(run *optimize.Run) (taken bool, err error) {
 	p := a.Problem()
 	left := run.Left() - (p.Charge() - a.part) - a.norm
@@ -249,11 +257,11 @@ func (a *adaptivePlan) step(run *optimize.Run) (taken bool, err error) {
 	return true, a.descend(run, charge, use)
 }
 
-// leastGradient is the smallest charge of a gradient, relative to the charge of the norm before it.
-// A smaller charge would save next to nothing.
+// leastGradient is the smallest charge of a gradient, relative to the charge of the norm released
+// before it. A smaller charge would save almost nothing.
 const leastGradient = 1. / 8
 
-// descend releases a gradient at a charge and takes a step along it.
+// descend releases the gradient at the given charge and makes a step along it.
 func (a *adaptivePlan) descend(run *optimize.Run, charge float64, u optimize.Use) error {
 	answer, err := run.Ask(charge, query.GradientAt(run.All(), run.W, a.Problem().Constants.Lipschitz))
 	if err != nil {

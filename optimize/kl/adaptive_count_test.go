@@ -11,8 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// steep is an oracle whose gradients have norm 1000 at every point. It counts queries for norms
-// only. It ends the run at the first gradient whose charge differs from that of the adaptive part.
+// steep is an oracle whose gradients have norm 1000 at every point. It counts the queries for norms. It
+// returns errLanded at the first gradient whose charge cannot be a charge of the adaptive part.
 type steep struct {
 	optimize.Oracle
 	norms int
@@ -37,16 +37,17 @@ func (s *steep) Ask(_ context.Context, q query.Question) (query.Release, error) 
 	return query.Release{Mean: mean, Charge: q.Charge()}, nil
 }
 
-// TestAdaptiveStepsAreCounted: if the charges would pay for more steps than a run may have, the
-// landing begins after the plan's number of steps. It fails if only charges end the adaptive part.
-// The number matters since certificates list every event and sums of charges are rounded up.
+// TestAdaptiveStepsAreCounted: even if the charge of the adaptive part would pay for more steps, the
+// landing (the final gradient descent) must begin after the plan's number of steps. The test fails if
+// only charges end the adaptive part. The number of steps is limited since certificates list every
+// event and sums of charges are rounded up.
 func TestAdaptiveStepsAreCounted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a million questions")
 	}
 	p := optimizetest.Problems()[1]
 	o := optimizetest.New(p.Config(budget(t), 100000/len(p.Rows), 5))
-	// A tenth of the budget, divided by 10^-7 times one and an eighth, pays for 888 889 steps.
+	// A tenth of the budget, divided by 10^-7 (1 + 1/8) for each step, pays for 888 889 steps.
 	plan, err := kl.Adaptive{NormCharge: 1e-7, LandingSteps: optimize.MostSteps / 2, StepScale: 1e-9}.Plan(ctx, o.Problem(p.Public))
 	if err != nil {
 		t.Fatal(err)

@@ -10,12 +10,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestAdaptiveIsAlgorithm3: a step releases a norm, including the regularizer's gradient, at the
-// charge of a norm. It then releases a gradient with sigma = N/sqrt(k d), within the rest of the
-// adaptive part and charged at least an eighth of a norm. In the landing charges are proportional
-// to t, and so are the weights of the later half's average (Menart et al. 2024, Algorithm 3). It
-// fails for a norm without the regularizer, for noise with d in place of sqrt(d), or for an average
-// over all steps.
+// TestAdaptiveIsAlgorithm3 recomputes a run by Menart et al. 2024, Algorithm 3. A step must release a
+// norm, including the regularizer's gradient, and then a gradient with sigma = N/sqrt(k d), within the
+// rest of the adaptive part and charged at least an eighth of a norm. In the landing, charges and
+// weights of the later half's average must be proportional to t. The test fails if the norm leaves out
+// the regularizer, if the noise has d in place of sqrt(d), or if the average is over all steps.
 func TestAdaptiveIsAlgorithm3(t *testing.T) {
 	const k, norm, landing, share, h = 3, .004, 20, .6, .5
 	for _, p := range optimizetest.Problems() {
@@ -51,7 +50,8 @@ func TestAdaptiveIsAlgorithm3(t *testing.T) {
 					t.Fatalf("%s: after norm %v a charge of %v: want %v of the %v left", p.Name, N, got, want, left)
 				}
 			} else {
-				// of the rest of the budget, the share (landed+1)/(landed+1 + ... + landing)
+				// share of the rest of the budget: landed/(landed + ... + landing), landed being the
+				// step's number
 				landed++
 				rest := float64(landing*(landing+1)-landed*(landed-1)) / 2
 				if want := (whole - charged) * float64(landed) / rest; !close(x.Question.Charge(), want, 1e-6) {
@@ -70,9 +70,10 @@ func TestAdaptiveIsAlgorithm3(t *testing.T) {
 	}
 }
 
-// TestTheorem4Settings: the run has the theorem's constants, no landing, and the last iterate as
-// its result; the last query spends the rest. It fails for the vector noise in the norm of line 3,
-// or half the charge of line 6.
+// TestTheorem4Settings: the run must have the constants of Theorem 4 (Menart et al. 2024), no
+// landing, and the last iterate as its result, and the last query must be charged the rest of the
+// budget. The test fails if the norm of the paper's line 3 has the noise of a vector, or if line 6
+// charges half.
 func TestTheorem4Settings(t *testing.T) {
 	p := optimizetest.Problems()[2]
 	_, o, r, public := asked(t, kl.Adaptive{Theorem: true, Failure: .1}, p, 600_000, 0)
@@ -84,7 +85,7 @@ func TestTheorem4Settings(t *testing.T) {
 		if want := l0 / (math.Sqrt(n) * math.Pow(rho, .25)); !close(norm.Answer.Sigma, want, 1e-6) {
 			t.Fatalf("norm's noise %v: want %v", norm.Answer.Sigma, want)
 		}
-		// n sqrt(rho) is mu n/sqrt(2)
+		// mu n/sqrt(2) is n sqrt(rho)
 		want := norm.Answer.Mean[0] / math.Sqrt(d*math.Log(n*math.Sqrt(rho)/.1))
 		cheapest := 2 * l0 / n / math.Sqrt(norm.Question.Charge()/8)
 		if i+2 < len(o.Asked) && !close(gradient.Answer.Sigma, min(want, cheapest), 1e-6) {
@@ -99,8 +100,8 @@ func TestTheorem4Settings(t *testing.T) {
 	withinBudget(t, public.Mu, charged)
 }
 
-// TestSmallestByReleasedNorm: with output smallest and no landing, the result is the point with the
-// smallest released norm, not the point with the smallest noisy gradient.
+// TestSmallestByReleasedNorm: with output smallest and no landing, the result must be the point with
+// the smallest released norm, not the point with the smallest noisy gradient.
 func TestSmallestByReleasedNorm(t *testing.T) {
 	p := optimizetest.Problems()[1]
 	_, o, r, _ := asked(t, kl.Adaptive{Theorem: true, Proportion: .05, Output: optimize.Smallest}, p, 600_000, 0)

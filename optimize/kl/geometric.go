@@ -10,35 +10,36 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Geometric configures gradient descent whose noise falls in proportion to the gradient that the KL
-// condition predicts. It is a practical variant of KL Spider (Menart, Ullah, Arora, Bassily and
-// Guzmán 2024, Algorithm 1). Phi_t is the excess risk that the plan assumes at step t.
+// Geometric is gradient descent with noise in proportion to the gradient norm that the KL condition
+// predicts. It is a practical variant of KL Spider (Menart, Ullah, Arora, Bassily and Guzmán 2024,
+// Algorithm 1). Phi_t is the excess risk F(w_t) - min F that the plan assumes at step t. a, c and h
+// are the settings NoiseScale, Shrink and StepScale.
 //
 //	Phi_0 = F0,  Phi_{t+1} = Phi_t/(1 + (c-1) (Phi_t/F0)^((2-kappa)/kappa))
 //	g_t = mean_i clip(grad f(w_t; x_i), L0) + noise of norm a Phi_t^(1/kappa)/gamma
 //	w_{t+1} = Proj(w_t - (h/L1) (g_t + grad reg(w_t)))
-//	until the charges come to mu^2;  return sum_t charge_t w_t / sum_t charge_t
+//	until the charges sum to mu^2;  return sum_t charge_t w_t / sum_t charge_t
 //
 // By the KL condition, a point of excess risk Phi has a gradient of norm at least
 // Phi^(1/kappa)/gamma. A step tolerates noise in proportion to this norm, so that early steps cost
-// almost nothing. With a = 10 the noise dominates each single step, and the average of the iterates
-// removes it.
+// almost nothing. With a = 10 the noise is larger than the gradient in each single step, and the
+// average of the iterates removes it.
 //
-// Guarantee: mu-GDP whatever the constants. No rate is proved. The method was measured to be as
-// good as averaged gradient descent whose number of steps was tuned (results/kl.md).
+// Guarantee: mu-GDP whatever the constants. No rate is proved. In measurements the method was as good
+// as averaged gradient descent with a tuned number of steps (results/theorems.md).
 //
 // Deviations from Algorithm 1:
 //   - Every step releases a full gradient (an anchor) and has length h/L1 times the norm of its
-//     estimate. For kappa = 2 the paper has T_k = 1 and never uses gradient differences. For kappa
-//     < 2 the paper divides Phi by c once in T_k = (F0/Phi)^((2-kappa)/kappa) steps; here Phi falls
-//     a little in each of them.
+//     estimate. For kappa = 2 the paper has T_k = 1 and never uses gradient differences. For kappa <
+//     2 the paper divides Phi by c once in T_k = (F0/Phi)^((2-kappa)/kappa) steps; here Phi falls a
+//     little in each of these steps.
 //   - c is 1.02; the theorem's c - 1 is about 10^-4.
 //   - The result is an average; the theorem's is the last iterate.
-//   - All charges are public and fixed before the run. They are scaled so that their sum is mu^2.
-//     Where NoiseScale decides the number of steps, the scaling takes away less than the last
-//     charge. The number of steps is then at least 2/log(q), where q = c^(2/kappa) is the ratio of
-//     the first two charges, and at most 1000. For kappa < 2 the limit is 2000, since the excess
-//     risk falls only as a power of the number of steps.
+//   - All charges are public and fixed before the run. They are scaled so that their sum is mu^2. If
+//     NoiseScale determines the number of steps, the scaling reduces the sum by less than the last
+//     charge. The number of steps is at least 2/log(q), where q = c^(2/kappa) is the ratio of the
+//     first two charges, and at most 1000. For kappa < 2 it is at most 2000, since the excess risk
+//     falls only as a power of the number of steps.
 type Geometric struct {
 	// KL is the KL condition that the plan assumes.
 	KL optimize.KL `yaml:",inline"`
@@ -58,14 +59,14 @@ type Geometric struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// geometricPlan is a Geometric with every setting resolved for a problem.
+// geometricPlan is the plan of a [Geometric] for one problem. charges has the charge of each step.
 type geometricPlan struct {
 	optimize.Settled
 	charges []float64
 }
 
-// Plan resolves the settings of Geometric for a problem. It fails if the problem is not valid or a
-// setting is out of range.
+// Plan returns the plan of Geometric for the problem p, with the default rule's value for each
+// setting that is zero. Plan returns an error if p is not valid or a setting is out of range.
 func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -107,8 +108,9 @@ func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	return plan, nil
 }
 
-// rules returns the charge of each step. Noise of norm proportional to Phi^(1/kappa) has a charge
-// proportional to Phi^(-2/kappa).
+// rules returns the charge of each step. A step at which the excess risk Phi is assumed has noise of
+// norm proportional to Phi^(1/kappa), and therefore a charge proportional to Phi^(-2/kappa). The
+// charges are scaled to the sum mu^2.
 func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL) ([]float64, error) {
 	if c.Shrink == 0 {
 		c.Shrink = 1.02
@@ -142,7 +144,7 @@ func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL) ([]
 		m := math.Pow(Φ/F0, -2/known.Kappa)
 		charges, sum = append(charges, m), sum+m
 		if t := float64(len(charges)); c.Steps > 0 && t >= fewest && (sum+(most-t)*m)*first >= p.Charge() {
-			continue // the budget pays for the remaining steps at this noise: Phi stays
+			continue // the budget pays for the remaining steps at this noise: Phi no longer falls
 		}
 		Φ /= 1 + (c.Shrink-1)*math.Pow(Φ/F0, max(2/known.Kappa-1, 0))
 	}
@@ -152,12 +154,12 @@ func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL) ([]
 	return charges, nil
 }
 
-// words describes, for the plan's summary, the KL condition that the plan assumes.
+// words returns the KL condition that a plan assumes as a text for the plan's summary.
 func words(k optimize.KL) string {
 	return fmt.Sprintf("taken: F - min F <= (%.3g ||grad F||)^%.3g", k.Gamma, k.Kappa)
 }
 
-// Run carries the plan out.
+// Run makes one gradient query and one descent step for each step of the plan.
 func (g *geometricPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	l0 := g.Problem().Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)

@@ -10,10 +10,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestNoiseFollowsTheExcess: the noise of step t has norm 10 Phi_t^(1/kappa)/gamma up to the
-// scaling that makes the charges sum to mu^2. Phi_t = F0/c^t for kappa = 2, and otherwise falls by
-// c in T_k steps. The result is the average weighted by charge. It fails for charges that grow by
-// c, or if kappa is left out.
+// TestNoiseFollowsTheExcess: the noise of step t must have norm 10 Phi_t^(1/kappa)/gamma, up to the
+// common factor for which the charges sum to mu^2. Phi_t must be F0/c^t for kappa = 2, and otherwise
+// fall by the factor c in T_k steps. The result must be the average weighted by charge. The test fails
+// for charges that grow by c, or if kappa is left out.
 func TestNoiseFollowsTheExcess(t *testing.T) {
 	p := optimizetest.Problems()[1]
 	for _, known := range []optimize.KL{{Kappa: 2, Gamma: 3}, {Kappa: 1, Gamma: 20}, {Kappa: 4. / 3, Gamma: 20}} {
@@ -41,8 +41,9 @@ func TestNoiseFollowsTheExcess(t *testing.T) {
 	}
 }
 
-// TestShortBudget: if the noise of the first step already costs more than the budget, the run still
-// has as many steps as multiply its charges by e^2, and they sum to mu^2.
+// TestShortBudget: if the budget does not pay for the noise of even the first step, the run must have
+// the least number of steps, 2/log(q). Over these the charges grow by a factor e^2, and they must sum
+// to mu^2.
 func TestShortBudget(t *testing.T) {
 	p := optimizetest.Problems()[1]
 	plan, o, _, public := asked(t, kl.Geometric{KL: optimize.KL{Kappa: 2, Gamma: 1e5}}, p, 200, 0)
@@ -53,8 +54,8 @@ func TestShortBudget(t *testing.T) {
 	withinBudget(t, public.Mu, charged)
 }
 
-// TestFewSteps: the charges of a given small number of steps sum to mu^2, although the rule's noise
-// would cost less. It fails if charges are scaled down to the budget but not up to it.
+// TestFewSteps: with a given small number of steps the charges must sum to mu^2, although the rule's
+// noise would cost less. The test fails if charges are scaled down to the budget but not up to it.
 func TestFewSteps(t *testing.T) {
 	_, o, _, public := asked(t, kl.Geometric{KL: optimize.KL{Kappa: 2, Gamma: 3}, Steps: 3}, optimizetest.Problems()[1], 20000, 0)
 	if len(o.Asked) != 3 {
@@ -64,9 +65,9 @@ func TestFewSteps(t *testing.T) {
 	withinBudget(t, public.Mu, charged)
 }
 
-// TestManySteps: with more steps than the noise rule leads to, charges grow from the cost of the
-// first noise and are then equal, with the sum mu^2. It fails if charges grow to the end, since the
-// first steps of a long run would then have charges too small to query.
+// TestManySteps: with more steps than the noise rule needs, charges must grow from the first charge and
+// then stay constant, with the sum mu^2. The test fails if charges grow to the end: in a long run the
+// first charges would then be too small for a query.
 func TestManySteps(t *testing.T) {
 	const T = 20_000
 	_, o, _, public := asked(t, kl.Geometric{KL: optimize.KL{Kappa: 2, Gamma: 3}, Steps: T}, optimizetest.Problems()[1], 20000, 0)

@@ -8,10 +8,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// condition returns the KL condition that a plan assumes: the algorithm's own setting if there is
-// one, else the problem's. Without either it returns the condition that strong convexity implies,
-// with the known modulus if that is positive, else with the smallest curvature that forecasts
-// assume.
+// condition returns the KL condition that a plan assumes: the algorithm's own setting given, if it is
+// set, and otherwise the problem's. If neither is set, condition returns the KL condition that strong
+// convexity implies (kappa = 2). Its modulus is the objective's if this is known to be positive, and
+// otherwise the smallest curvature that forecasts assume.
 func condition(given optimize.KL, p optimize.Problem) (optimize.KL, error) {
 	if err := given.Validate(); err != nil {
 		return given, err
@@ -29,8 +29,8 @@ func condition(given optimize.KL, p optimize.Problem) (optimize.KL, error) {
 	return optimize.KL{Kappa: 2, Gamma: 1 / math.Sqrt(2*m)}, nil
 }
 
-// convexity returns the known modulus of strong convexity of the objective. The result is at most 0
-// if the objective is not known to be strongly convex.
+// convexity returns the known modulus of strong convexity of the objective. It is 0 or negative if the
+// objective is not known to be strongly convex.
 func convexity(p optimize.Problem) float64 {
 	lo, _ := p.Curvature()
 	return lo + regularizerConvexity(p)
@@ -53,32 +53,34 @@ func leastAssumed(p optimize.Problem) float64 {
 	return least
 }
 
-// longest is the largest number of steps that a rule chooses for kappa below 2. There the excess
-// risk without noise falls only like T^(-kappa/(2-kappa)), so that more steps help than for kappa =
-// 2, where optimize.RuleSteps are enough.
+// longest is the largest default number of steps T for kappa below 2. There the excess risk without
+// noise falls only like T^(-kappa/(2-kappa)), so that more steps help. For kappa = 2,
+// optimize.RuleSteps steps are enough.
 const longest = 2 * optimize.RuleSteps
 
 // noise returns the standard deviation, per coordinate, of the noise in the mean gradient of all
-// records released at a charge.
+// records, if it is released at the given charge.
 func noise(p optimize.Problem, charge float64) float64 {
 	return p.Neighbours() * p.Constants.Lipschitz / (p.Records * math.Sqrt(charge))
 }
 
-// chargeFor returns the charge at which a released mean gradient has noise of standard deviation
-// sigma per coordinate. It is the inverse of noise.
+// chargeFor returns the charge at which the released mean gradient of all records has noise of standard
+// deviation sigma per coordinate. It is the inverse of noise.
 func chargeFor(p optimize.Problem, sigma float64) float64 {
 	s := p.Neighbours() * p.Constants.Lipschitz / (p.Records * sigma)
 	return s * s
 }
 
-// rootRho returns n sqrt(rho) under replace-one, the relation of the paper. Under add-or-remove it
-// returns twice that: the value at which replace-one has the same noise.
+// rootRho returns n sqrt(rho) for n records, where rho = mu^2/2 is the budget in zCDP, under
+// replace-one, which is the paper's relation (Menart et al. 2024). Under add-or-remove it returns
+// twice this number, the value for which replace-one has the same noise.
 func rootRho(p optimize.Problem) float64 {
 	return p.Effective() * math.Sqrt(float64(p.Dim())) / math.Sqrt2
 }
 
-// failure returns the probability beta with which a theorem may fail; beta = 0 means .05. It
-// returns an error if beta is outside (0, 1), or is set although no theorem is asked for.
+// failure returns the probability beta with which a theorem may fail: the setting, or .05 if it is 0.
+// It returns an error if beta is outside (0, 1), or if beta is set but the theorem's settings are not
+// used.
 func failure(algorithm string, theorem bool, beta float64) (float64, error) {
 	switch {
 	case !theorem && beta != 0:
@@ -93,7 +95,8 @@ func failure(algorithm string, theorem bool, beta float64) (float64, error) {
 
 const defaultFailure = .05
 
-// positiveOr returns x, or rule if x is 0. It returns an error if the value is not finite and > 0.
+// positiveOr returns the setting x, or the default rule if x is 0. It returns an error that names
+// algorithm and field if the value is not finite and > 0.
 func positiveOr(algorithm, field string, x, rule float64) (float64, error) {
 	if x == 0 {
 		x = rule
@@ -104,7 +107,8 @@ func positiveOr(algorithm, field string, x, rule float64) (float64, error) {
 	return x, nil
 }
 
-// shareOr returns x, or rule if x is 0. It returns an error if the value is not > 0 and < 1.
+// shareOr returns the setting x, or the default rule if x is 0. It returns an error that names
+// algorithm and field if the value is not > 0 and < 1.
 func shareOr(algorithm, field string, x, rule float64) (float64, error) {
 	if x == 0 {
 		x = rule

@@ -14,8 +14,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// TestConvergesWithoutNoise: every method reaches the known minimum of every shared problem. It
-// fails for a wrong sign, step or estimate.
+// TestConvergesWithoutNoise: without noise every method must reach the known minimum of every shared
+// problem. The test fails for a wrong sign, step or estimate.
 func TestConvergesWithoutNoise(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
 		for _, m := range methods {
@@ -31,7 +31,7 @@ func TestConvergesWithoutNoise(t *testing.T) {
 	}
 }
 
-// TestWholeBudget: plans charge the whole budget, however they adapt, and no more.
+// TestWholeBudget: each plan must charge the whole budget and no more, even if its charges adapt.
 func TestWholeBudget(t *testing.T) {
 	for _, p := range optimizetest.Problems()[2:] {
 		for _, m := range methods {
@@ -45,9 +45,9 @@ func TestWholeBudget(t *testing.T) {
 	}
 }
 
-// TestStopsAndHandsBack: an error ends a run with the method's name and the point reached. A
-// refusal by the filter is an error, except for methods whose charges adapt (Menart et al. 2024,
-// Algorithm 3, line 2).
+// TestStopsAndHandsBack: an error must end a run with an error that names the method, and with the last
+// point. A refusal by the privacy filter must be an error, except for methods whose charges adapt: for
+// them it is the regular end (Menart et al. 2024, Algorithm 3, line 2).
 func TestStopsAndHandsBack(t *testing.T) {
 	broken := errors.New("broken")
 	p := optimizetest.Problems()[3]
@@ -80,10 +80,10 @@ func TestStopsAndHandsBack(t *testing.T) {
 	}
 }
 
-// TestRandomStrategiesKeepToTheFilter: ten thousand strategies choose charges, points and the time
-// to stop from the releases, and continue after refusals. None charges more than mu^2 (Menart et
-// al. 2024, Theorem 3, with the filter of Koskela, Tobaben and Honkela 2022). It fails for a filter
-// that admits a charge beyond the budget, or an oracle that charges after the answer.
+// TestRandomStrategiesKeepToTheFilter: ten thousand random strategies choose charges, points and the
+// time to stop from earlier releases, and continue after refusals. None may be charged more than mu^2
+// (Menart et al. 2024, Theorem 3, with the filter of Koskela, Tobaben and Honkela 2022). The test fails
+// if the filter admits a charge beyond the budget, or if the oracle charges after the answer.
 func TestRandomStrategiesKeepToTheFilter(t *testing.T) {
 	p, b := optimizetest.Problems()[0], budget(t)
 	most := b.Mu() * b.Mu()
@@ -105,7 +105,7 @@ func TestRandomStrategiesKeepToTheFilter(t *testing.T) {
 		if err != nil || !result.Complete {
 			t.Fatalf("%+v: %+v, %v", a, result, err)
 		}
-		// more queries, with charges that depend on answers, also after refusals
+		// further queries, with charges that depend on answers, also after refusals
 		stubborn := *o
 		for range 2 {
 			plan, err := kl.Geometric{Steps: 1 + int(8*math.Abs(result.W[0]))%7}.Plan(ctx, public)

@@ -21,11 +21,11 @@ var smallest = map[string]optimize.Algorithm{
 	"kl-spider":       kl.Spider{KL: optimize.KL{Kappa: 1.25, Gamma: 2}, Rounds: 6, Descent: 2, Threshold: 1e-6, Output: optimize.Smallest},
 }
 
-// TestSmallestOfAnyMethod: the result is the point with the smallest released gradient, the
-// regularizer's included: by the released norm if there is one, else by the estimate. The gradient
-// is that of F also if a method descends another objective. The law counts all points that were
-// compared. It fails if the norm includes the proximal term, if the first or last point of a round
-// does not count, or if only the first round counts.
+// TestSmallestOfAnyMethod: the result must be the point with the smallest released gradient norm, the
+// regularizer's gradient included. The norm is the released norm if there is one, and otherwise the
+// estimate's. It must be the norm of F's gradient, even if a method descends another objective. The law
+// must count all points that were compared. The test fails if the norm includes the proximal term, if
+// the first or last point of a round is left out, or if only the first round counts.
 func TestSmallestOfAnyMethod(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
 		for name, a := range smallest {
@@ -50,8 +50,8 @@ func TestSmallestOfAnyMethod(t *testing.T) {
 				full := add(g, 1, make([]float64, len(g)))
 				public.AddRegularizer(full, at)
 				norm := length(full)
-				// In the landing no norms are released. The norm before the landing is not followed
-				// by a gradient with proportional noise.
+				// The landing releases no norms. The last norm before the landing must not count,
+				// because the noise of the gradient after it is not in proportion to it.
 				if adaptive := i+1 < len(o.Asked) && o.Asked[i+1].Question.Terms()[0].Kind() == query.Norm; adaptive && measured > 0 {
 					norm = measured
 				}
@@ -74,16 +74,17 @@ func TestSmallestOfAnyMethod(t *testing.T) {
 	}
 }
 
-// TestProximalSmallestNoise: the stated noise of the chosen point is at least that of a round's
-// last point after the averages before it, times the factor for a choice among several points. It
-// fails if the noise is stated as an average's.
+// TestProximalSmallestNoise: with output smallest, the law's noise must be the noise of the averages of
+// the first three rounds and of the last point of the fourth, times the factor for a choice among 36
+// points. The test fails if the law states the noise of an average for the chosen point.
 func TestProximalSmallestNoise(t *testing.T) {
 	p := optimizetest.Problems()[1]
 	a := kl.Proximal{Steps: 9, Rounds: 4, Lambda: .2}
 	_, _, average, _ := asked(t, a, p, 6000, 0)
 	a.Output = optimize.Smallest
 	_, _, r, _ := asked(t, a, p, 6000, 0)
-	// All rounds are alike: three averages and one last point take the place of four averages.
+	// The first three rounds have equal noise, since each ends at an average. Only the last round ends
+	// at a single point.
 	var squares, last float64
 	for s := range 9 {
 		eta := r.Law.StepSizes[s]
@@ -101,10 +102,10 @@ func TestProximalSmallestNoise(t *testing.T) {
 	}
 }
 
-// TestSelectedOfAnyMethod: with output selected, the result is an iterate of any method, drawn by
-// the exponential mechanism from scores on records held out (Menart et al. 2024, Theorem 5). The
-// candidates are spread over the steps that were taken, few or many, and both cohorts stay within
-// mu^2. It fails if candidates are spaced by the largest number of steps of a plan.
+// TestSelectedOfAnyMethod: with output selected, the result must be an iterate, drawn by the
+// exponential mechanism from scores on held-out records (Menart et al. 2024, Theorem 5). The candidates
+// must be spread over the steps that the run made, few or many, and both cohorts must be charged at
+// most mu^2. The test fails if candidates are spread over the largest number of steps of the plan.
 func TestSelectedOfAnyMethod(t *testing.T) {
 	methods := map[string]optimize.Algorithm{
 		"adaptive-gd, theorem": kl.Adaptive{Theorem: true, NormCharge: .02},
@@ -148,7 +149,7 @@ func TestSelectedOfAnyMethod(t *testing.T) {
 	}
 }
 
-// chooser records the candidates of a selection.
+// chooser is an oracle that records the candidates of a private selection.
 type chooser struct {
 	*optimizetest.Oracle
 	asked []query.Question

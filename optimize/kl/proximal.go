@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Proximal configures the proximal point method (Menart, Ullah, Arora, Bassily and Guzmán 2024,
-// Algorithm 2) for weakly convex losses, smooth or not, under the KL condition with kappa >= 2.
+// Proximal is the proximal point method (Menart, Ullah, Arora, Bassily and Guzmán 2024, Algorithm 2)
+// for weakly convex losses, smooth or not, under the KL condition with kappa >= 2.
 //
 //	3  for t = 1..T
 //	4      F_t(w) = F(w) + L~ ||w - w_{t-1}||^2
@@ -19,28 +19,30 @@ import (
 //	             1/(L~ s) and weights s, in the ball of radius L0/(2 L~) around w_{t-1})
 //	7  return w_T
 //
-// If F is L~-weakly convex, F_t is L~-strongly convex. The minimiser of F_t is at least as good as
-// w_{t-1}, and the KL condition bounds from below how much better it is.
+// If F is L~-weakly convex, F_t is L~-strongly convex. The minimiser of F_t has at most the objective
+// value of w_{t-1}, and the KL condition bounds from below how much smaller its value is.
 //
-// Guarantee: mu-GDP whatever the constants. With the theorem's settings the excess risk is
-// O~((gamma L0 sqrt(d (1 + F0^((kappa-2)/kappa) gamma^2 L~))/(n mu))^kappa) with probability 1-beta
-// (Theorem 2).
+// Guarantee: mu-GDP whatever the constants. With the theorem's settings the excess risk is O~((gamma
+// L0 sqrt(d (1 + F0^((kappa-2)/kappa) gamma^2 L~))/(n mu))^kappa) with probability 1-beta (Menart et
+// al. 2024, Theorem 2).
 //
 // Deviations from the paper:
 //   - A round is charged exactly mu^2/T. The noise in the paper's Algorithm 4 has half that charge.
-//   - The average is over the points that steps reach. It leaves out the round's start, which has
-//     weight 1 in a total of K(K+1)/2.
+//   - The average is over the points that steps lead to. It leaves out the round's starting point,
+//     which has weight 1 of K(K+1)/2 in the paper.
 //   - L~ is at least 1/(4 gamma^2). Without this bound convex losses would have L~ = 0.
 //   - The regularizer is part of F. Its gradient is added exactly, after clipping, and the ball's
-//     radius grows by the regularizer's gradient at the round's start (see ball). A problem with a
-//     set of its own is projected on that set instead of the ball.
-//   - With Theorem a round has N^2 log^2(2 T/beta)/(2 T) steps, and a run has at most 10^6.
+//     radius grows by the norm of the regularizer's gradient at the round's start (see ball). If the
+//     problem has a feasible set, points are projected on it instead of the ball.
+//   - With Theorem a round has N^2 log^2(2 T/beta)/(2 T) steps, where N is the effective size, and a
+//     run has at most 10^6.
 //   - Without Theorem a step is at most h/(L1 + 2 L~) long and there are few rounds. The theorem's
 //     values are for the worst case.
-//   - With output smallest, the result is the point, of any round, at which the released gradient
-//     of F was smallest. With output selected, the result is scored on other records.
+//   - With output smallest, the result is the point, of any round, at which the released gradient of
+//     F had the smallest norm. With output selected, the points are scored on other records.
 //
-// The zero Proximal has 4 rounds, which together take as many steps as GD.
+// The zero Proximal has 4 rounds, which together have as many steps as the default rule of
+// firstorder.GD chooses.
 type Proximal struct {
 	// KL is the KL condition that the plan assumes. Its kappa must be at least 2.
 	KL optimize.KL `yaml:",inline"`
@@ -54,14 +56,14 @@ type Proximal struct {
 	// StepScale is h in eta <= h/(L1 + 2 L~). Zero means 4 for rank-one losses, else 1. With
 	// Theorem it must be zero.
 	StepScale float64 `yaml:"step_scale"`
-	// Theorem uses the settings of Theorem 2 for the fields that are zero.
+	// Theorem uses the settings of Theorem 2 of Menart et al. (2024) for the fields that are zero.
 	Theorem bool `yaml:"theorem"`
 	// Output is the rule that picks the result. Zero means Average, taken over the last round. The
 	// only other rule is Smallest.
 	Output optimize.Output `yaml:"output"`
 }
 
-// proximalPlan is a Proximal with every setting resolved for a problem.
+// proximalPlan is the plan of a [Proximal] for one problem.
 type proximalPlan struct {
 	optimize.Settled
 	lambda float64 // L~
@@ -69,12 +71,14 @@ type proximalPlan struct {
 	steps  int // steps in a round
 	step   harmonic
 	charge float64 // charge of one release
-	// smallest means that the result is the point with the smallest gradient estimate.
+	// smallest means that the result is the point at which the norm of the gradient estimate was
+	// smallest.
 	smallest bool
 }
 
-// Plan resolves the settings of Proximal for a problem. It fails if the problem is not valid, a
-// setting is out of range, or kappa is below 2.
+// Plan returns the plan of Proximal for the problem p, with the default rule's value for each setting
+// that is zero. Plan returns an error if p is not valid, a setting is out of range, or the KL
+// condition's exponent kappa is below 2.
 func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -127,15 +131,16 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	if err != nil {
 		return nil, err
 	}
-	// The forecast is the rate of Theorem 2 without its logarithms: the noise level of the last
-	// round's budget, and the excess risk that the KL condition allows at that gradient norm.
+	// The forecast is the rate of Theorem 2 of Menart et al. 2024 without its logarithms. The
+	// gradient norm is the noise level for the last round's part of the budget, and the excess risk
+	// is the largest that the KL condition allows at this norm.
 	f := optimize.Forecast{Gradient: p.Floor() * math.Sqrt(float64(plan.rounds))}
 	f.Excess, f.Population = known.Excess(f.Gradient), math.Hypot(f.Gradient, p.Constants.Lipschitz/math.Sqrt(p.Records))
 	plan.Expect(f)
 	return plan, nil
 }
 
-// settle sets the number of rounds, of steps in a round, and their step sizes.
+// settle sets the plan's number of rounds, number of steps in a round, and step sizes.
 func (c Proximal) settle(name string, p optimize.Problem, known optimize.KL, plan *proximalPlan) error {
 	n := p.Effective()
 	plan.rounds, plan.steps = c.Rounds, c.Steps
@@ -174,7 +179,8 @@ func (c Proximal) settle(name string, p optimize.Problem, known optimize.KL, pla
 	return nil
 }
 
-// Run carries the plan out.
+// Run minimises the objective of each round, which is pulled towards the result of the last round,
+// starting from that result.
 func (r *proximalPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	run := r.Begin(ctx, o, observe)
 	w := r.Problem().StartPoint()
@@ -187,7 +193,8 @@ func (r *proximalPlan) Run(ctx context.Context, o optimize.Oracle, observe func(
 	return run.RoundsResult(true, r.smallest), nil
 }
 
-// solve runs Algorithm 4 on F + L~ ||w - centre||^2, starting at centre.
+// solve minimises F + L~ ||w - centre||^2 by noisy gradient descent (Menart et al. 2024, Algorithm
+// 4), starting at centre.
 func (r *proximalPlan) solve(run *optimize.Run, centre []float64) (err error) {
 	p, s := r.Problem(), 0
 	round := optimize.Round{
@@ -215,10 +222,10 @@ func (r *proximalPlan) solve(run *optimize.Run, centre []float64) (err error) {
 	return nil
 }
 
-// ball returns a ball around centre that contains the minimiser w of F + L~ ||w - centre||^2. At w,
-// 2 L~ ||w - centre||^2 = -<grad F(w), w - centre>. The data term's part of the right side is at
-// most L0 ||w - centre||. The regularizer's part is at most ||grad reg(centre)|| ||w - centre|| - m
-// ||w - centre||^2, where m is its convexity.
+// ball returns a ball around centre that contains the minimiser w of F + L~ ||w - centre||^2. At the
+// minimiser, 2 L~ ||w - centre||^2 = -<grad F(w), w - centre>. On the right side, the part of the
+// loss is at most L0 ||w - centre||. The regularizer's part is at most ||grad reg(centre)|| ||w -
+// centre|| - m ||w - centre||^2, where m is the regularizer's convexity.
 func (r *proximalPlan) ball(p optimize.Problem, centre []float64) (convex.Set, error) {
 	at := make([]float64, p.Dim())
 	p.AddRegularizer(at, centre)

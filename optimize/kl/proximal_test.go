@@ -10,11 +10,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestProximalIsAlgorithm2: every round descends F + L~ ||w - w_{t-1}||^2 from w_{t-1} with steps
-// 1/(L~ s), projected on a ball around it. It ends at the average of the points that steps reach,
-// with weights s. All charges are equal (Menart et al. 2024, Algorithms 2 and 4). It fails for half
-// of the proximal term, a centre that does not move, or steps that continue to fall from round to
-// round.
+// TestProximalIsAlgorithm2 recomputes a run by Menart et al. 2024, Algorithms 2 and 4. Every round must
+// descend F + L~ ||w - w_{t-1}||^2 from w_{t-1} with steps 1/(L~ s), projected on a ball around
+// w_{t-1}. It must end at the average, with weights s, of the points that steps lead to. All charges
+// must be equal. The test fails for half of the proximal term, for a centre that does not move, and if
+// step sizes do not start again in each round.
 func TestProximalIsAlgorithm2(t *testing.T) {
 	const rounds, K, lambda = 3, 7, .3
 	for _, p := range optimizetest.Problems() {
@@ -56,11 +56,11 @@ func TestProximalIsAlgorithm2(t *testing.T) {
 	}
 }
 
-// TestTheorem2Settings: there are T = (1 + 32 F0^((kappa-2)/kappa) gamma^2 L~)(log F0 + kappa log(n
-// sqrt(rho)/(gamma L0 sqrt(d)))) rounds, and L~ is the weak convexity if there is any. It fails for
-// the exponent's sign or a missing sqrt(d).
+// TestTheorem2Settings: the number of rounds must be T = (1 + 32 F0^((kappa-2)/kappa) gamma^2 L~)(log
+// F0 + kappa log(n sqrt(rho)/(gamma L0 sqrt(d)))), where L~ is the objective's weak convexity if it is
+// positive. The test fails for the wrong sign of the exponent or a missing sqrt(d).
 func TestTheorem2Settings(t *testing.T) {
-	p := optimizetest.Problems()[3] // tanh: curvature from -.77, and .05
+	p := optimizetest.Problems()[3] // tanh: its curvature is at least -.77; the regularizer adds .05
 	o := optimizetest.New(p.Config(budget(t), 1000, 5))
 	public := o.Problem(p.Public)
 	known := optimize.KL{Kappa: 3, Gamma: .9}

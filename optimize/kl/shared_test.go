@@ -10,7 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Short names from package optimizetest.
+// Short names for the helpers in package optimizetest.
 var (
 	ctx          = context.Background()
 	budget       = optimizetest.Budget
@@ -37,7 +37,8 @@ var methods = []struct {
 	{"kl-spider", kl.Spider{KL: optimize.KL{Kappa: 2, Gamma: 4}, Descent: .25, Rounds: 1500, StepScale: .25, Threshold: 1e-9, Output: optimize.Last}},
 }
 
-// asked runs an algorithm on a shared problem.
+// asked plans and runs an algorithm on a shared problem, and returns plan, oracle, result and problem.
+// mu = 0 means the budget's mu.
 func asked(t *testing.T, a optimize.Algorithm, p optimizetest.Problem, records int, mu float64) (optimize.Plan, *optimizetest.Oracle, optimize.Result, optimize.Problem) {
 	t.Helper()
 	o := optimizetest.New(p.Config(budget(t), records/len(p.Rows), 5))
@@ -49,7 +50,7 @@ func asked(t *testing.T, a optimize.Algorithm, p optimizetest.Problem, records i
 	return plan, o, run(t, resolve(t, plan, err), o), public
 }
 
-// points returns the points of the queries of a kind, with their answers and noise.
+// points returns the points of the queries of one kind, with the answers and their noise.
 func points(o *optimizetest.Oracle, kind query.Kind) (w, answers [][]float64, sigma []float64) {
 	for _, a := range o.Asked {
 		if term := a.Question.Terms()[0]; term.Kind() == kind {

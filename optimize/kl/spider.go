@@ -11,9 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Spider configures KL Spider (Menart, Ullah, Arora, Bassily and Guzmán 2024, Algorithm 1) for
-// losses under the KL condition with kappa in [1, 2]. It runs in rounds. Round k aims to bring the
-// excess risk below the target Phi_k, which falls from round to round.
+// Spider is KL Spider (Menart, Ullah, Arora, Bassily and Guzmán 2024, Algorithm 1) for losses under
+// the KL condition with kappa in [1, 2]. It runs in rounds. Round k tries to bring the excess risk
+// below the target Phi_k, which falls from round to round.
 //
 //	5   for k = 1..K
 //	6       Phi_k = max(Phi_{k-1}/c, the least that noise allows)
@@ -24,29 +24,32 @@ import (
 //	13-14       g += mean_i clip(grad f(w'; x_i) - grad f(w; x_i), ball) + noise   a difference
 //	19  return the last iterate
 //
-// Guarantee: mu-GDP whatever the constants. With the theorem's settings the excess risk is
-// O~((gamma L0 sqrt(d (1 + gamma^2 L1 F0^-((2-kappa)/kappa)))/(n mu))^kappa) with probability
-// 1-beta (Theorem 1), which is optimal up to logarithms.
+// Guarantee: mu-GDP whatever the constants. With the theorem's settings the excess risk is O~((gamma
+// L0 sqrt(d (1 + gamma^2 L1 F0^-((2-kappa)/kappa)))/(n mu))^kappa) with probability 1-beta (Menart et
+// al. 2024, Theorem 1), which is optimal up to logarithms.
 //
 // Deviations from the paper:
-//   - Theorem 1 claims rho, but Lemma 8 proves 2 rho. For replaced records this is 17/8 of mu^2: 2
-//     for anchors and 1/8 for differences. Here anchors and differences share mu^2 in that
-//     proportion.
-//   - A round starts at the current iterate; line 17 prints the iterate before it.
+//   - Theorem 1 claims a privacy loss of rho, but Lemma 8 proves 2 rho. Under replace-one this is
+//     17/8 of mu^2: 2 for anchors and 1/8 for differences. Here anchors and differences share mu^2 in
+//     the proportion 2 to 1/8.
+//   - A round starts at the current iterate; line 17 prints the previous iterate.
 //   - The loop ends at t = T_k, as the proof counts, not one step later. No difference is released
 //     after a round's last step.
-//   - Differences are clipped, by default to the centred ball, so that L1 is enforced.
+//   - Differences are clipped, by default to the ball centred on the curvature interval (see
+//     [optimize.DifferenceBall]), so that L1 is enforced.
 //   - The regularizer's gradient is added exactly. It counts in ||g|| and in L1.
 //   - If the projection returns a step to its starting point, the round ends.
 //   - T_k is rounded up, and a run has at most 10^6 steps.
 //
-// The zero Spider has constants found by a search: b = 1/8, h = 1, targets below the noise of a
-// round, half the budget for anchors, and an average weighted towards the last rounds. If a round
-// ends early, later rounds spend the rest of its budget; with Theorem the rest stays unspent.
+// The zero Spider has constants found by a search: Descent b = 1/8, StepScale h = 1, targets below
+// the noise of a round, half the budget for the first gradient of each round (the anchor), and an
+// average with more weight on the last rounds. If a round ends early, later rounds are charged the
+// rest of its budget; with Theorem the rest stays unspent.
 type Spider struct {
 	// KL is the KL condition that the plan assumes. Its kappa must be at most 2.
 	KL optimize.KL `yaml:",inline"`
-	// Theorem uses the settings of Theorem 1 for the fields that are zero, and the last iterate.
+	// Theorem uses the settings of Theorem 1 of Menart et al. (2024) for the fields that are zero, and
+	// the last iterate.
 	Theorem bool `yaml:"theorem"`
 	// Failure is beta, the probability with which the theorem may fail. Zero means .05. Without
 	// Theorem it must be zero.
@@ -55,8 +58,8 @@ type Spider struct {
 	// with Theorem the theorem's number.
 	Rounds int `yaml:"rounds"`
 	// Descent is b in c = 1 + b F0^((2-kappa)/kappa)/(gamma^2 L1), the factor by which the target
-	// falls in a round. It is the share that the target claims of the gain that the round's steps
-	// have without noise. Zero means 1/8, with Theorem 1/64.
+	// falls in a round. The target falls by b times the amount by which the steps of a round
+	// would lower the objective without noise. Zero means 1/8, with Theorem 1/64.
 	Descent float64 `yaml:"descent"`
 	// Threshold sets the least target: the target at which the KL condition bounds the gradient
 	// norm from below by Threshold times the norm of an anchor's noise. Zero means .1, with Theorem
@@ -65,7 +68,7 @@ type Spider struct {
 	// AnchorShare is the share of a round's budget that pays for the anchor, in rounds that release
 	// differences. Zero means .5, with Theorem 16/17.
 	AnchorShare float64 `yaml:"anchor_share"`
-	// StepScale is h. Zero means 1, with Theorem 1/4.
+	// StepScale is h: a step is h Phi_k^(1/kappa)/(gamma L1) long. Zero means 1, or 1/4 with Theorem.
 	StepScale float64 `yaml:"step_scale"`
 	// Ball is the ball to which gradient differences are clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
@@ -74,26 +77,28 @@ type Spider struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// spiderRound holds the target and the length of a round.
+// spiderRound has the target of a round, the excess risk phi, and the largest number of its steps.
 type spiderRound struct {
 	phi   float64
-	steps int // T_k, an upper bound
+	steps int // T_k, the largest number of steps
 }
 
-// spiderPlan is a Spider with every setting resolved for a problem.
+// spiderPlan is the plan of a [Spider] for one problem.
 type spiderPlan struct {
 	optimize.Settled
 	known  optimize.KL
 	rounds []spiderRound
-	// share is the anchor's share of a round's budget; move is h/(gamma L1).
+	// share is the share of a round's budget that pays for its first gradient (the anchor). move is
+	// h/(gamma L1): a step is move phi^(1/kappa) long for the target phi.
 	share, move float64
 	ball        optimize.DifferenceBall
-	// saves means that the budget that a round leaves over stays unspent.
+	// saves means that the unused budget of a round stays unspent and does not go to later rounds.
 	saves bool
 }
 
-// Plan resolves the settings of Spider for a problem. It fails if the problem is not valid, a
-// setting is out of range, or kappa is above 2.
+// Plan returns the plan of Spider for the problem p, with the default rule's value for each setting
+// that is zero. Plan returns an error if p is not valid, a setting is out of range, or the KL
+// condition's exponent kappa is above 2.
 func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -136,22 +141,23 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 		},
 		Law:    optimize.Law{Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz},
 		Output: c.Output,
-		// The average weighs the point that a step starts from. With a single step that point is
-		// the start.
+		// The average is over the points from which steps start. With a single step it is the starting
+		// point.
 		Properties: optimize.Properties{Unmoved: T == 1 && c.Output != optimize.Last},
 	})
 	if err != nil {
 		return nil, err
 	}
-	// The forecast is the last target, and the smallest gradient norm at that excess risk.
+	// The forecast is the last target, and the smallest gradient norm that the KL condition allows at
+	// this excess risk.
 	f := optimize.Forecast{Gradient: known.Gradient(last.phi), Excess: last.phi}
 	f.Population = math.Hypot(f.Gradient, p.Constants.Lipschitz/math.Sqrt(p.Records))
 	plan.Expect(f)
 	return plan, nil
 }
 
-// settle returns c with the rules' values in the fields that are zero, or an error that names a
-// field, its value and its limits.
+// settle returns c with each setting that is zero replaced by the default rule's value. If a setting
+// is out of range, it returns an error that names the setting, its value and its limits.
 func (c Spider) settle(name string, p optimize.Problem, known optimize.KL) (Spider, error) {
 	beta, err := failure(name, c.Theorem, c.Failure)
 	if err != nil {
@@ -199,8 +205,9 @@ func (c Spider) settle(name string, p optimize.Problem, known optimize.KL) (Spid
 	return c, nil
 }
 
-// roundRule returns the smallest number of rounds that bring the target from F0 to its least value.
-// More rounds leave each round less budget and more noise, which raises the least target.
+// roundRule returns the smallest number of rounds that bring the target from the initial gap F0 to
+// the least target that noise allows. More rounds leave each round less budget and more noise, which
+// raises the least target.
 func (c Spider) roundRule(p optimize.Problem, known optimize.KL) int {
 	return 1 + sort.Search(optimize.MostSteps-1, func(k int) bool {
 		K := float64(k + 1)
@@ -208,21 +215,25 @@ func (c Spider) roundRule(p optimize.Problem, known optimize.KL) int {
 	})
 }
 
-// rise returns c - 1 (line 2).
+// rise returns c - 1, where c is the factor by which the target falls in a round (Menart et al. 2024,
+// Algorithm 1, line 2).
 func (c Spider) rise(p optimize.Problem, known optimize.KL) float64 {
 	return c.Descent * math.Pow(p.Constants.InitialGap, 2/known.Kappa-1) / (known.Gamma * known.Gamma * p.Smoothness())
 }
 
-// mostDescent is the largest Descent. No round can gain as much.
+// mostDescent is the largest value of the setting Descent. No round can lower the objective by as
+// much as this value asks.
 const mostDescent = 1e3
 
-// least returns the least target when the budget is divided among K rounds.
+// least returns the least target excess risk that noise allows if the budget is divided equally among
+// K rounds.
 func (c Spider) least(p optimize.Problem, known optimize.KL, K float64) float64 {
 	anchor := noise(p, c.AnchorShare*p.Charge()/K) * math.Sqrt(float64(p.Dim()))
 	return min(known.Excess(c.Threshold*anchor), p.Constants.InitialGap)
 }
 
-// rounds returns the target and the number of steps of each round (lines 6 and 7).
+// rounds returns the target and the number of steps of each round (Menart et al. 2024, Algorithm 1,
+// lines 6 and 7).
 func (c Spider) rounds(p optimize.Problem, known optimize.KL) []spiderRound {
 	F0 := p.Constants.InitialGap
 	least, Φ, left := c.least(p, known, float64(c.Rounds)), F0, optimize.MostSteps
@@ -237,12 +248,12 @@ func (c Spider) rounds(p optimize.Problem, known optimize.KL) []spiderRound {
 	return list
 }
 
-// length returns the length of a step in round k (line 11).
+// length returns the length of a step in round k (Menart et al. 2024, Algorithm 1, line 11).
 func (s *spiderPlan) length(k spiderRound) float64 {
 	return s.move * math.Pow(k.phi, 1/s.known.Kappa)
 }
 
-// Run carries the plan out.
+// Run makes the rounds of the plan, each with its part of the budget.
 func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	run := s.Begin(ctx, o, observe)
 	var path float64
@@ -265,8 +276,9 @@ func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 	})
 }
 
-// round carries out one round within its part of the budget and returns the number of steps taken.
-// It ends early if the gradient estimate says that the target is reached.
+// round makes one round at a charge of at most part, and returns the number of steps made. The round
+// ends early if the norm of the gradient estimate is below (7/8) phi^(1/kappa)/gamma: then the KL
+// condition says that the round's target phi is nearly reached.
 func (s *spiderPlan) round(run *optimize.Run, k spiderRound, part float64) (steps int, err error) {
 	p := s.Problem()
 	length, least := s.length(k), s.known.Gradient(k.phi)

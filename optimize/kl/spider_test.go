@@ -10,12 +10,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestSpiderIsAlgorithm1: a round has an anchor and differences, and targets fall by c. A round has
-// at most T_k = (F0/Phi_k)^((2-kappa)/kappa) steps of length h Phi_k^(1/kappa)/(gamma L1), and
-// takes none if the estimate is below (7/8) Phi_k^(1/kappa)/gamma. The next round starts at the
-// current iterate (Menart et al. 2024, Algorithm 1). It fails for steps proportional to ||g||, T_k
-// + 1 steps, a round that starts one step back as printed, a threshold of Phi itself, or a
-// difference released after the last step.
+// TestSpiderIsAlgorithm1 recomputes a run by Menart et al. 2024, Algorithm 1. A round must release an
+// anchor and then differences, and targets must fall by the factor c. A round must have at most T_k =
+// (F0/Phi_k)^((2-kappa)/kappa) steps of length h Phi_k^(1/kappa)/(gamma L1), and none if the estimate
+// is below (7/8) Phi_k^(1/kappa)/gamma. The next round must start at the current iterate. The test
+// fails for steps proportional to ||g||, for T_k + 1 steps, for a round that starts one step back as
+// printed, for a threshold of Phi itself, and for a difference released after the last step.
 func TestSpiderIsAlgorithm1(t *testing.T) {
 	for _, p := range optimizetest.Problems()[1:] {
 		known := optimize.KL{Kappa: 1.25, Gamma: 2}
@@ -75,9 +75,10 @@ func TestSpiderIsAlgorithm1(t *testing.T) {
 	}
 }
 
-// TestTheorem1Settings: c, K and the least target are those of lines 2, 3 and 6. Anchors and
-// differences share the budget in the proportion of Lemma 8, 2 to 1/8 of mu^2, and charge at most
-// mu^2 in total. It fails if rho is not rebalanced, or beta' is used for beta.
+// TestTheorem1Settings: c, K and the least target must have the values of lines 2, 3 and 6 (Menart et
+// al. 2024, Algorithm 1). Anchors and differences must share the budget in the proportion of Lemma 8, 2
+// to 1/8 of mu^2, and together charge at most mu^2. The test fails if rho is not rebalanced, or if beta
+// is used for beta'.
 func TestTheorem1Settings(t *testing.T) {
 	p := optimizetest.Problems()[1]
 	known := optimize.KL{Kappa: 1, Gamma: .5}
@@ -89,7 +90,8 @@ func TestTheorem1Settings(t *testing.T) {
 	c := 1 + F0/(64*known.Gamma*known.Gamma*l1)
 	K := math.Ceil((1 + 64/F0*known.Gamma*known.Gamma*l1) * (math.Log(F0) + math.Log(public.Records*math.Sqrt(rho)/(known.Gamma*l0*math.Sqrt(d)))))
 	prime := beta / K * known.Gamma * l0 * math.Sqrt(K*d) / (public.Records * math.Sqrt(rho) * F0)
-	// An anchor is charged 8/17 of the paper's charge, and the least target follows its noise.
+	// An anchor is charged 8/17 of the paper's charge, and the least target grows with the anchor's
+	// noise.
 	least := 32 * known.Gamma * l0 * math.Sqrt(K*d*math.Log(1/prime)) / (public.Records * math.Sqrt(rho)) * math.Sqrt(17./8)
 	var charged float64
 	round, phi, steps := 0., F0, 0
@@ -124,9 +126,10 @@ func TestTheorem1Settings(t *testing.T) {
 	}
 }
 
-// TestEarlyLeavingSaves: on an instance that is easier than its KL condition says, rounds end at
-// their first estimate. With Theorem at least a quarter of the budget stays unspent; without it
-// most of that is spent. It fails for charges made beforehand.
+// TestEarlyLeavingSaves: on a problem that is easier than its KL condition says, rounds end at their
+// first estimate. With Theorem at least a quarter of the budget must stay unspent. Without Theorem
+// later rounds must be charged most of it. The test fails if a round is charged for all its steps
+// before it begins.
 func TestEarlyLeavingSaves(t *testing.T) {
 	p := optimizetest.Problems()[0]
 	a := kl.Spider{KL: optimize.KL{Kappa: 1, Gamma: .05}, Theorem: true, Rounds: 40, Descent: .0005, AnchorShare: .5, Threshold: .1}
@@ -143,7 +146,8 @@ func TestEarlyLeavingSaves(t *testing.T) {
 }
 
 // TestSpiderOfOneStepIsUnmoved: a plan of one step whose output averages the points before steps
-// declares that it returns its start, and fits refuse it. With output last it does not.
+// returns its starting point. The plan must declare this (Properties.Unmoved), and fits refuse it. With
+// output last it must not.
 func TestSpiderOfOneStepIsUnmoved(t *testing.T) {
 	p := optimizetest.With(optimizetest.Problems()[2].Public, optimizetest.Size{Records: 1000, Mu: 1})
 	p.KL = optimize.KL{Kappa: 2, Gamma: 2}

@@ -11,9 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// StronglyConvex configures noisy gradient descent with steps 1/(lambda t) and weights t for
-// lambda-strongly convex objectives (Menart, Ullah, Arora, Bassily and Guzmán 2024, Algorithm 4 and
-// Theorem 9).
+// StronglyConvex is noisy gradient descent with steps 1/(lambda t) and weights t for lambda-strongly
+// convex objectives (Menart, Ullah, Arora, Bassily and Guzmán 2024, Algorithm 4 and Theorem 9).
 //
 //	1  for t = 1..T
 //	2-3    w_{t+1} = Proj(w_t - eta_t (mean_i clip(grad f(w_t; x_i), L0) + noise + grad reg(w_t)))
@@ -23,19 +22,19 @@ import (
 // radius (L0 + ||grad reg(0)||)/m around zero, which contains the minimiser.
 //
 // Guarantee: mu-GDP whatever the constants. If the objective is lambda-strongly convex, smooth or
-// not, the excess risk with T = N^2 log^2(2/beta)/2 is O(L0^2 d/(lambda n^2 mu^2)) up to
-// logarithms.
+// not, the excess risk after T = N^2 log^2(2/beta)/2 steps, for the effective size N, is O(L0^2
+// d/(lambda n^2 mu^2)) up to logarithms.
 //
 // Deviations from the paper:
 //   - A step is charged exactly mu^2/T; the paper's noise has half that charge.
 //   - A gradient is released at w_T, too: T releases, where the paper's loop has T-1.
-//   - The regularizer is the problem's own. The ball is around zero, where the paper has it around
-//     its w_0. A problem with a set of its own is projected on that set instead. A problem without
-//     a set and without a strongly convex regularizer is not projected.
+//   - The regularizer is the problem's own. The ball is around zero; the paper's is around its w_0.
+//     If the problem has a feasible set, points are projected on it instead of the ball. Without a
+//     feasible set and a strongly convex regularizer there is no projection.
 //   - Without Theorem a step is at most h/L1 long. The paper assumes no smoothness, and its first
 //     steps overshoot.
 //
-// The zero StronglyConvex takes as many steps as GD.
+// The zero StronglyConvex makes as many steps as the default rule of firstorder.GD chooses.
 type StronglyConvex struct {
 	// Lambda is the modulus of strong convexity. Zero means the sum of the regularizer's modulus
 	// and the data term's, if the sum is > 0. Else it means 1/(2 gamma^2) if the problem is known
@@ -46,13 +45,13 @@ type StronglyConvex struct {
 	// StepScale is h in eta_t <= h/L1. Zero means 4 for rank-one losses, else 1. With Theorem it
 	// must be zero.
 	StepScale float64 `yaml:"step_scale"`
-	// Theorem uses the settings of Theorem 9 for the fields that are zero.
+	// Theorem uses the settings of Theorem 9 of Menart et al. (2024) for the fields that are zero.
 	Theorem bool `yaml:"theorem"`
 	// Output is the rule that picks the result; zero means Average.
 	Output optimize.Output `yaml:"output"`
 }
 
-// stronglyConvexPlan is a StronglyConvex with every setting resolved for a problem.
+// stronglyConvexPlan is the plan of a [StronglyConvex] for one problem. charge is the charge of a step.
 type stronglyConvexPlan struct {
 	optimize.Settled
 	charge float64
@@ -63,8 +62,8 @@ type harmonic struct{ lambda, most float64 }
 
 func (h harmonic) eta(t int) float64 { return min(1/(h.lambda*float64(t)), h.most) }
 
-// Plan resolves the settings of StronglyConvex for a problem. It fails if the problem is not valid
-// or a setting is out of range.
+// Plan returns the plan of StronglyConvex for the problem p, with the default rule's value for each
+// setting that is zero. Plan returns an error if p is not valid or a setting is out of range.
 func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -114,7 +113,7 @@ func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	return plan, nil
 }
 
-// rules returns the step sizes and the number of steps.
+// rules returns the step sizes and the number of steps, or an error if a setting is out of range.
 func (c StronglyConvex) rules(name string, p optimize.Problem, lambda float64) (harmonic, int, error) {
 	if err := optimize.CheckSteps(name, c.Steps); err != nil {
 		return harmonic{}, 0, err
@@ -142,7 +141,8 @@ func (c StronglyConvex) rules(name string, p optimize.Problem, lambda float64) (
 	return step, T, nil
 }
 
-// modulus returns the default for lambda (see [StronglyConvex]).
+// modulus returns the default of the setting Lambda, the modulus of strong convexity (see
+// [StronglyConvex]).
 func modulus(p optimize.Problem) float64 {
 	if m := convexity(p); m > 0 {
 		return m
@@ -153,16 +153,17 @@ func modulus(p optimize.Problem) float64 {
 	return leastAssumed(p)
 }
 
-// minimiserBall returns a ball around zero that contains the minimiser. At the minimiser the
-// regularizer's gradient and the data term's have the same norm, which is at most L0. The
-// regularizer's gradient at w has norm at least m ||w|| - ||grad reg(0)||.
+// minimiserBall returns a ball around zero that contains the minimiser of the objective. At the
+// minimiser the gradients of regularizer and loss cancel, so both have the same norm, which is at
+// most L0. The regularizer's gradient at w has norm at least m ||w|| - ||grad reg(0)||, where m is
+// its convexity. This bounds ||w||.
 func minimiserBall(p optimize.Problem) (convex.Set, error) {
 	at := make([]float64, p.Dim())
 	p.AddRegularizer(at, make([]float64, p.Dim()))
 	return convex.NewBall(nil, (p.Constants.Lipschitz+optimize.Norm(at))/regularizerConvexity(p))
 }
 
-// Run carries the plan out.
+// Run makes one gradient query and one descent step for each step of the plan.
 func (s *stronglyConvexPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	l0 := s.Problem().Constants.Lipschitz
 	run := s.Begin(ctx, o, observe)

@@ -10,11 +10,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestStronglyConvexIsAlgorithm4: with the theorem's steps every iterate is the iterate before
-// minus the answer divided by lambda t, projected on the ball of radius L0/m around the
-// regularizer's minimum. The result is 2/(T(T+1)) sum t w_t, and every answer has the noise of
-// mu^2/T (Menart et al. 2024, Algorithm 4). It fails for steps counted from 0 or 2, weights without
-// t, no ball, or the paper's doubled noise.
+// TestStronglyConvexIsAlgorithm4 recomputes a run by Menart et al. 2024, Algorithm 4. With the
+// theorem's steps every iterate must be the last iterate minus the answer divided by lambda t,
+// projected on the ball of radius L0/m around the regularizer's minimum. The result must be 2/(T(T+1))
+// sum t w_t, and every answer must have the noise of the charge mu^2/T. The test fails for steps
+// counted from 0 or 2, for equal weights, without the ball, or for the paper's doubled noise.
 func TestStronglyConvexIsAlgorithm4(t *testing.T) {
 	const T = 17
 	for _, p := range []optimizetest.Problem{optimizetest.Problems()[0], optimizetest.Problems()[3]} {
@@ -47,11 +47,12 @@ func TestStronglyConvexIsAlgorithm4(t *testing.T) {
 	}
 }
 
-// TestTheorem9: on a loss of curvature 1 in every direction, w_{t+1} - w* is minus the mean of t
-// noises. The excess risk is therefore known: with r the noise level it is (r^2/2) T sum_s
-// (sum_{t>s} 2t/((t-1) T(T+1)))^2, which is O(r^2 log T), Theorem 9's rate. The mean over 400 runs
-// is a sum of 400 d squares of normals, within Deviation(400) of its expectation except with
-// probability one in a million. It fails for steps twice as long or equal weights.
+// TestTheorem9 compares the mean excess risk with its exact value on a loss of curvature 1 in every
+// direction. There w_{t+1} - w* is minus the mean of t noise vectors. With r the noise level, the
+// expected excess risk is (r^2/2) T sum_s (sum_{t>s} 2t/((t-1) T(T+1)))^2, which is O(r^2 log T), the
+// rate of Theorem 9 (Menart et al. 2024). The mean over 400 runs is a sum of 400 d squares of normals,
+// within Deviation(400) of its expectation except with probability 1e-6. The test fails for steps twice
+// as long or equal weights.
 func TestTheorem9(t *testing.T) {
 	const T, runs = 40, 400
 	p := optimizetest.Problems()[0]
@@ -72,7 +73,7 @@ func TestTheorem9(t *testing.T) {
 		}
 		squares += reach * reach
 	}
-	// The first point is the start, with weight 2/(T(T+1)).
+	// The first point is the starting point, with weight 2/(T(T+1)).
 	start := p.Objective(make([]float64, p.Public.Dim())) - p.Minimum
 	want := floor*floor/2*T*squares + start*math.Pow(2./(T*(T+1)), 2)
 	if !close(mean, want, optimizetest.Deviation(runs)) {
@@ -83,8 +84,9 @@ func TestTheorem9(t *testing.T) {
 	}
 }
 
-// TestModulus: lambda is the known modulus of strong convexity, else the one that kappa = 2
-// implies, else the one that forecasts assume. The test reads it from the plan's description.
+// TestModulus: lambda must be the known modulus of strong convexity, otherwise the modulus implied by
+// kappa = 2, and otherwise the one that forecasts assume. The test reads lambda from the first step
+// size.
 func TestModulus(t *testing.T) {
 	p := optimizetest.Problems()[1]
 	o := optimizetest.New(p.Config(budget(t), 100, 1))

@@ -23,8 +23,8 @@ var (
 	withinBudget = optimizetest.WithinBudget
 )
 
-// quantile is a table of rows (1, u)/sqrt 2 with targets .3 u + noise uniform in [-.5, .5]. The
-// tau-quantile of the targets is linear, .3 u + tau - .5.
+// quantile returns a table of rows (1, u)/sqrt 2 with targets .3 u + noise, the noise uniform in [-.5,
+// .5], and the pinball loss for tau. The tau-quantile of the targets is the line .3 u + tau - .5.
 func quantile(tau float64, repeat int) optimizetest.Config {
 	l, err := loss.Pinball(tau)
 	if err != nil {
@@ -40,7 +40,7 @@ func quantile(tau float64, repeat int) optimizetest.Config {
 	return c
 }
 
-// methods lists the methods, each with settings that solve such a table.
+// methods lists the methods, each with settings that find the quantile of such a table.
 var methods = []struct {
 	name string
 	of   optimize.Algorithm
@@ -62,9 +62,10 @@ func problem(t *testing.T, o *optimizetest.Oracle, l loss.Loss) optimize.Problem
 	return p
 }
 
-// TestFindsTheQuantile: without noise every method finds the known quantile. The share of targets
-// below the line is tau, and the line is right, up to the table's own scatter and the smoothing. It
-// fails for the slope of 1 - tau, and if smoothing is in the constants but not in the queries.
+// TestFindsTheQuantile: without noise every method must find the known quantile, up to the table's
+// sampling error and the smoothing. The share of targets below the fitted line must be the level tau
+// of the quantile, and the line must be the known one. The test fails for the slope of 1 - tau, and
+// if smoothing is in the constants but not in the queries.
 func TestFindsTheQuantile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a second")
@@ -90,8 +91,8 @@ func TestFindsTheQuantile(t *testing.T) {
 	}
 }
 
-// TestWholeBudget: plans charge the whole budget and no more, and smoothed makes queries on the
-// smoothed loss only.
+// TestWholeBudget: each plan must charge the whole budget and no more, and smoothed must make queries
+// on the smoothed loss only.
 func TestWholeBudget(t *testing.T) {
 	for _, m := range append(methods, struct {
 		name string
@@ -129,7 +130,8 @@ func TestWholeBudget(t *testing.T) {
 	}
 }
 
-// TestRules: the rules' values follow their formulas in N.
+// TestRules compares the default smoothing radii and numbers of steps with their formulas, which use
+// the effective size N.
 func TestRules(t *testing.T) {
 	p, err := optimize.NewProblem(loss.Hinge(), budget(t), optimize.Stated(50, 4000))
 	if err != nil {
@@ -156,7 +158,17 @@ func TestRules(t *testing.T) {
 	if s := pass.Summary(); float64(s.Steps) != math.Ceil(math.Sqrt(N)) || s.StepSize != 8 || s.Passes != 1 {
 		t.Errorf("one pass: %+v", s)
 	}
-	// For large N the metric is used for convex losses only.
+	// In space metric, the default radius for two classes is at least the radius for N = 400.
+	for space, want := range map[nonsmooth.Space]string{nonsmooth.RuleSpace: "radius 0.125, which is d/400", nonsmooth.Plain: "which is d/N"} {
+		many, err := optimize.NewProblem(loss.Hinge(), budget(t), optimize.Stated(50, 1e6))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := must(nonsmooth.Smoothed{Space: space}.Plan(ctx, many)).Summary(); !strings.Contains(s.Charges, want) {
+			t.Errorf("space %v: %q: must say %q", space, s.Charges, want)
+		}
+	}
+	// For large N only convex losses use the metric.
 	for _, c := range []struct {
 		l       loss.Loss
 		records float64
@@ -171,7 +183,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("%s, %v records, N = %.0f: in the metric: %v", c.l.Name(), c.records, s.Effective, metric)
 		}
 	}
-	// The hinge's slope has one jump of 1.
+	// The hinge's slope has a single jump, of size 1.
 	if b := smooth.DataSmoothness(); math.Abs(b*nonsmooth.DefaultRadius(p)/math.Sqrt(50)-.4) > .01 {
 		t.Errorf("curvature %v: want about .4 sqrt(d)/r", b)
 	}
@@ -184,7 +196,7 @@ func must(p optimize.Plan, err error) optimize.Plan {
 	return p
 }
 
-// TestRefusals: settings that are not possible are refused by name.
+// TestRefusals: each impossible setting must be refused with an error that names it.
 func TestRefusals(t *testing.T) {
 	smooth, err := optimize.NewProblem(loss.Logistic(), budget(t), optimize.Stated(5, 4000))
 	if err != nil {

@@ -11,20 +11,20 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// O2NC configures the conversion of online learning to nonconvex optimization (Cutkosky, Mehta and
-// Orabona 2023; under differential privacy Kornowski, Liu and Talwar 2024, Algorithm 2). An online
-// learner chooses each move delta within a ball of radius D. Its loss is <g, delta>, with g the
-// gradient estimate on the move.
+// O2NC configures the conversion of online learning to nonconvex optimization (Cutkosky, Mehta and Orabona 2023;
+// under differential privacy Kornowski, Liu and Talwar 2024, Algorithm 2). An online learner chooses each move delta
+// within a ball of radius D. The learner's loss is <g, delta>, where g is the gradient estimate at a random point of
+// the move.
 //
 //	for t = 1..T:  s ~ U[0,1];  z = x + s delta;  x = x + delta
 //	               g = oracle(z);  delta = clip(delta - eta g, D)
 //
-// Steps form blocks of M, with M D <= alpha, so that the points of a block are within alpha of each
-// other. The gradients are of f_alpha, the loss smoothed over radius alpha. A block's mean is
-// therefore judged by gradients within r = 2 alpha. The step size is eta = D/(G1 sqrt M), where G1
-// is the norm that the plan assumes for a gradient estimate.
+// Steps form blocks of M, with M D <= alpha, so that the points of a block are within alpha of each other. The
+// gradients are of f_alpha, the loss smoothed over radius alpha. The Goldstein measure of a block's mean therefore
+// has the radius r = 2 alpha. The step size is eta = D/(G1 sqrt M), where G1 is the norm that the plan assumes for a
+// gradient estimate.
 //
-// Oracles:
+// Oracles, which release the gradient estimates (field Oracle):
 //
 //	fresh        the gradient at z, of all records, each step
 //	multi-pass   the gradient of all records every Period steps; between them, the last
@@ -32,36 +32,36 @@ import (
 //	single-pass  fresh records for each item of a prefix sum over a period: gradients of
 //	             B1 records first, then differences of B2 (Algorithms 3 and 5)
 //
-// Order says how a record's gradient of f_alpha is computed. It is clipped at C, and a difference
-// at min(M_alpha ||z_t - z_{t-1}||, 2 C), where M_alpha is about .8 sqrt(d) L0/alpha:
+// The field Order selects how a record's gradient of f_alpha is computed. The gradient is clipped at C, and a
+// difference of two gradients at min(M_alpha ||z_t - z_{t-1}||, 2 C), where M_alpha is about .8 sqrt(d) L0/alpha:
 //
 //	exact  the gradient of f_alpha in closed form, the limit of m to infinity; C = L0
 //	first  the mean of m gradients at z + alpha u, u in the ball (Algorithm 5); C = L0
 //	zero   the mean of (d/(2 alpha)) (f(z + alpha y) - f(z - alpha y)) y over m points y of
 //	       the sphere (Algorithms 3 and 4); C = 2 L0
 //
-// Guarantee: mu-GDP whatever the constants, because of clipping. The paper's guarantee holds only if
-// the random directions concentrate. With Theorem the result is the mean of z over a block drawn
-// uniformly. Up to constants and logarithms, which are taken to be 1, its expected Goldstein measure
-// is (sqrt(F0) L0 d^(3/4)/(n epsilon sqrt(alpha)))^(2/3) for multi-pass (Theorem 4.1). For
-// single-pass it is at most b if n is of order sqrt(d)/(alpha b^3) + d/(epsilon alpha b^2) (Theorem
-// 3.1 with order zero, Theorem 6.1 with order first).
+// Guarantee: mu-GDP whatever the constants, because of clipping. The paper's guarantee instead holds only if the
+// random directions concentrate. With Theorem the result is the mean of z over a block drawn uniformly. Up to
+// constants and logarithms, which are set to 1, the result's expected Goldstein measure is (sqrt(F0) L0 d^(3/4)/(n
+// epsilon sqrt(alpha)))^(2/3) for multi-pass (Theorem 4.1). For single-pass it is at most b if n is of order
+// sqrt(d)/(alpha b^3) + d/(epsilon alpha b^2) (Theorem 3.1 with order zero, Theorem 6.1 with order first).
 //
-// Deviations:
-//   - With order exact, a difference is clipped to the ball given by the smoothed loss's curvature
-//     interval. For convex losses its radius is half of the paper's bound.
-//   - Directions are public, and the same at both points of a difference. The paper draws new ones.
-//     With order zero they are from the sphere, where Algorithms 3 and 4 print the ball. Clipping
-//     bounds the sensitivity whatever m is, so that m need not be of order d^2 B1^2.
-//   - Without Theorem the result is the average of the second half of z. Its constants were found
-//     by measurement: M = 3, D = 2 alpha/M, and G1^2 = (.03 L0)^2 plus the square of the noise's
-//     norm. The theorems' G1 >= L0 and their random block were measured to be far worse.
-//   - Theorem 4.1's D is read as alpha (b/L0)^2, which is a length, as D must be.
-//   - The s are drawn from public coins.
+// Deviations from Kornowski, Liu and Talwar:
+//   - With order exact, a difference is clipped to the ball given by the smoothed loss's curvature interval. For
+//     convex losses its radius is half of the paper's bound.
+//   - Directions are public, and the same at both points of a difference. The paper draws new ones. With order zero
+//     they are from the sphere, where Algorithms 3 and 4 print the ball. Clipping bounds the sensitivity whatever m
+//     is, so that m need not be of order d^2 B1^2.
+//   - Without Theorem the result is the average of the second half of the points z, and the constants were found by
+//     measurement: M = 3, D = 2 alpha/M, and G1^2 = (.03 L0)^2 plus the square of the noise's norm. The theorems' G1
+//     >= L0 and their random block were measured to be far worse.
+//   - Theorem 4.1's D is set to alpha (b/L0)^2, so that D is a length.
+//   - The numbers s come from public random bits.
 //   - If parameters are restricted to a set, x and z are projected on it.
 //
-// The plan makes no forecast of its own: it states the forecast of the starting point
-// ([forecast.AtStart]).
+// The plan's forecast is the forecast of the starting point ([forecast.AtStart]); there is none for the method
+// itself. If the noise in the mean of all gradient estimates is at least that long, a single pass cannot leave the
+// start but at random. The rule then refuses it.
 type O2NC struct {
 	// Radius is r = 2 alpha. Zero means the rule of Smoothed.
 	Radius float64 `yaml:"radius"`
@@ -76,7 +76,8 @@ type O2NC struct {
 	// Block is M, the number of steps in a block. Zero means 3.
 	Block int `yaml:"block"`
 	// Period is the number of steps from one gradient to the next, with oracle multi-pass or
-	// single-pass. Zero means 8. With oracle fresh it must be zero.
+	// single-pass. Zero means 8 with multi-pass; with single-pass it means the power of 2 up to 64
+	// whose estimates have the least error. With oracle fresh it must be zero.
 	Period int `yaml:"period"`
 	// Theorem uses the settings of Theorem 3.1, 4.1 or 6.1. The oracle must be multi-pass or
 	// single-pass.
@@ -91,16 +92,18 @@ type O2NC struct {
 	Directions int `yaml:"directions"`
 }
 
-// Oracle is the choice of how gradient estimates are released: each anew, by differences over all
-// records, or from fresh records in prefix sums.
+// Oracle selects how gradient estimates are released: each as a new gradient of all records; mostly
+// as differences of gradients over all records; or on records not used before, in prefix sums.
 type Oracle uint8
 
 const (
 	// Fresh releases the gradient of all records at every step.
 	Fresh Oracle = iota
-	// MultiPass releases gradients of all records once a period and differences between them.
+	// MultiPass releases the gradient of all records once in a period of steps, and in the other
+	// steps the gradient difference since the last step.
 	MultiPass
-	// SinglePass does as MultiPass in prefix sums, with each record in one item only.
+	// SinglePass releases gradients and differences like MultiPass. The gradient and the differences
+	// of a period are the items of a prefix sum, and each record is in one item only.
 	SinglePass
 )
 
@@ -116,7 +119,7 @@ func (o *Oracle) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Prefix names a factorization of prefix sums.
+// Prefix selects the factorization that makes the noise of prefix sums: toeplitz (0) or tree (1).
 type Prefix uint8
 
 var prefixes = [...]string{"toeplitz", "tree"}
@@ -138,22 +141,23 @@ func (p Prefix) factorization() query.Factorization {
 	return query.Toeplitz
 }
 
-// o2ncPlan is an O2NC with every setting resolved for a problem. Field names follow the paper.
+// o2ncPlan is the plan of an [O2NC] for one problem. Field names follow the paper.
 type o2ncPlan struct {
 	optimize.Settled
 	oracle       Oracle
 	prefix       query.Prefix
 	T, M, period int
 	D, eta       float64
-	base         float64 // G1 without noise
-	anchor, rest float64 // charges of a gradient and of a difference; for single-pass sizes of their cohorts
+	base         float64 // the part of G1 that is not noise
+	anchor, rest float64 // charges of a gradient and of a difference; with single-pass, the sizes of their cohorts
 	clip         float64 // C, the clip norm of a gradient
 	ball         optimize.DifferenceBall
 	block        int // the block that is averaged, drawn before the run; -1 for the tail average
 }
 
-// Plan resolves the settings of O2NC for a problem. It fails if the problem is not valid, a setting
-// is out of range, or there are too few records for the cohorts.
+// Plan returns the plan of O2NC for the problem p, with the default rule's value for each setting
+// that is zero. Plan returns an error if p is not valid, a setting is out of range, or there are too
+// few records for the cohorts.
 func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return nil, err
@@ -212,7 +216,7 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 		},
 		Needs: needs, Properties: optimize.Properties{OnePass: c.Oracle == SinglePass, Averaged: !c.Theorem, Unmoved: plan.T == 1},
 		Law: optimize.Law{Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, optimize.Variance{} }},
-		// The loop averages by itself.
+		// Run computes the average itself, so no output rule of optimize applies.
 		Output: optimize.Last,
 	})
 	if err != nil {
@@ -254,24 +258,30 @@ func orElse(given, rule int) int {
 	return rule
 }
 
-// practical sets the constants found by measurement, for plans without Theorem.
+// practical sets the numbers that the plan needs without Theorem, by a rule found by measurement: the
+// steps T, the block length M, the largest move D, the period and the assumed norm G1 of a gradient
+// estimate.
 func (c O2NC) practical(g *o2ncPlan, p optimize.Problem) {
 	N := p.Effective()
 	rule := int(min(max(math.Ceil(3*N), 300), 3000))
 	if c.Oracle == SinglePass {
 		rule = int(min(max(math.Ceil(4*math.Sqrt(N)), 1), p.Records/2+1))
 	}
-	for c.Oracle == SinglePass && rule > 1 && !(cohort(p, rule, min(orElse(c.Period, 8), rule)) >= 1) {
+	for c.Oracle == SinglePass && rule > 1 && !(cohort(p, rule, min(orElse(c.Period, 1), rule)) >= 1) {
 		rule--
 	}
 	g.T, g.M = orElse(c.Steps, rule), orElse(c.Block, 3)
-	g.period = min(orElse(c.Period, 8), g.T)
 	g.D = c.Radius / float64(g.M)
+	g.period = min(orElse(c.Period, 8), g.T)
+	if c.Oracle == SinglePass && c.Period == 0 {
+		g.period = g.leastError(c, p)
+	}
 	g.base = .03 * p.Constants.Lipschitz
 }
 
-// cohort returns the number of records for an item of a single-pass prefix sum, except the first of
-// a period, which has period times as many, as in the theorem.
+// cohort returns the number of records for each gradient difference of a single pass, so that the
+// given number of steps uses all records. The gradient that begins a period has period times as many
+// records, as in the theorem.
 func cohort(p optimize.Problem, steps, period int) float64 {
 	anchors := math.Ceil(float64(steps) / float64(period))
 	size := p.Records / (anchors*float64(period) + float64(steps) - anchors)
@@ -281,9 +291,10 @@ func cohort(p optimize.Problem, steps, period int) float64 {
 	return size
 }
 
-// theorem sets the constants of Theorems 3.1, 4.1 and 6.1, with the theorems' constants and
-// logarithms taken to be 1. Theorems 3.1 and 6.1 differ in m only. It returns an error if alpha is
-// above F0/L0 or the run would have more than optimize.MostSteps steps.
+// theorem sets the parameters of Theorem 3.1, 4.1 or 6.1 of Kornowski, Liu and Talwar 2024, with the
+// theorems' constants and logarithms set to 1. Theorems 3.1 and 6.1 differ only in m, the number of
+// random directions. The function returns an error if the smoothing radius alpha is above F0/L0 or
+// the run would have more than [optimize.MostSteps] steps.
 func (c O2NC) theorem(g *o2ncPlan, p optimize.Problem) error {
 	Φ, L, n, d := p.Constants.InitialGap, p.Constants.Lipschitz, p.Records, float64(p.Dim())
 	α, ε := c.Radius/2, p.Mu // mu is used for epsilon/sqrt(log(1/delta))
@@ -301,8 +312,8 @@ func (c O2NC) theorem(g *o2ncPlan, p optimize.Problem) error {
 			math.Cbrt(Φ*Φ*α/(L*L*T*T*math.Sqrt(d))),
 		)
 		g.period = int(min(max(math.Ceil(math.Pow(α/(ε*g.D), 2./3)+α/(g.D*math.Sqrt(d))), 1), T))
-		// A period uses period cohorts' worth of records for its gradient and one for each later
-		// step.
+		// In units of the cohort of a difference, a period uses Sigma cohorts for its gradient and Sigma - 1 for its
+		// differences.
 		Σ := float64(g.period)
 		T = min(T, max(math.Floor(n/(2*Σ-1)), 1)*Σ)
 		g.M = int(min(max(math.Floor(α/(4*g.D)), 1), T))
@@ -325,16 +336,18 @@ func (c O2NC) theorem(g *o2ncPlan, p optimize.Problem) error {
 	return nil
 }
 
-// anchorShare is the share of the budget that pays for gradients in multi-pass.
+// anchorShare is the share of the budget that pays for gradients, and not for gradient differences,
+// with the oracle multi-pass.
 const anchorShare = .8
 
-// divide divides the budget (for single-pass the records) among gradients and differences, and sets
-// eta from the resulting noise. It returns a description for the summary.
+// divide divides the budget (for a single pass: the records) among gradients and gradient
+// differences. It computes the step size eta from the resulting noise, and returns a description of
+// the division for the plan's summary.
 func (g *o2ncPlan) divide(c O2NC, p optimize.Problem) (words string, err error) {
 	C, d, anchors := g.clip, float64(p.Dim()), math.Ceil(float64(g.T)/float64(g.period))
 	differences := float64(g.T) - anchors
-	far := min(g.ball.Slope(p)*2*g.D, 2*C) // largest radius of a difference's ball
-	var variance float64                   // per coordinate, at the end of a period
+	far := g.farthest(p)
+	var variance float64 // error variance per coordinate, at the end of a period
 	square := func(radius, size, charge float64) float64 {
 		s := p.Neighbours() * radius / size
 		return s * s / charge
@@ -359,12 +372,12 @@ func (g *o2ncPlan) divide(c O2NC, p optimize.Problem) (words string, err error) 
 			return "", fmt.Errorf("optimize: o2nc: steps = %d: must leave every cohort of %v records one", g.T, p.Records)
 		}
 		g.anchor = g.rest * float64(g.period)
-		g.prefix = query.Prefix{
-			Factorization: c.Prefix.factorization(), Items: g.period, Charge: p.Charge(),
-			Sensitivity: p.Neighbours() * max(C/g.anchor, far/g.rest) * (1 + 1e-9),
-		}
+		g.prefix = g.items(c, p, g.period)
 		sigma := g.prefix.Sigma(g.period)
 		variance = sigma*sigma + C*C/g.anchor/d
+		if err := g.leaves(c, p); err != nil {
+			return "", err
+		}
 		words = fmt.Sprintf("the whole budget to each record's item of a prefix sum (%v) over %d steps: cohorts of %.6g and %.6g records", g.prefix.Factorization, g.period, g.anchor, g.rest)
 	}
 	G1 := math.Hypot(g.base, math.Sqrt(d*variance))
@@ -372,7 +385,8 @@ func (g *o2ncPlan) divide(c O2NC, p optimize.Problem) (words string, err error) 
 	return words, nil
 }
 
-// Run carries the plan out.
+// Run makes the steps of Algorithm 2 of Kornowski, Liu and Talwar 2024 and averages the points z that
+// the output needs.
 func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := g.Problem()
 	run := g.Begin(ctx, o, observe)
@@ -389,7 +403,7 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 			z[j] = x[j] + s*v
 			x[j] += v
 		}
-		// A projection makes no move longer.
+		// A projection does not make a move longer.
 		p.Project(z)
 		p.Project(x)
 		copy(run.W, z)
@@ -414,7 +428,8 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 	return run.ResultAt(kept.or(x), true), nil
 }
 
-// keeps reports whether the result averages z of step t.
+// keeps reports whether the point z at which step t releases a gradient estimate is part of the
+// average that is the result.
 func (g *o2ncPlan) keeps(t int) bool {
 	if g.block < 0 {
 		return 2*(t+1) >= g.T
@@ -422,7 +437,7 @@ func (g *o2ncPlan) keeps(t int) bool {
 	return t/g.M == g.block
 }
 
-// average accumulates a mean of points.
+// average accumulates the sum and the number of points for a mean.
 type average struct {
 	sum   []float64
 	count float64
@@ -435,7 +450,7 @@ func (a *average) add(z []float64) {
 	}
 }
 
-// or returns the mean, or z if no point was added.
+// or returns the mean of the points added so far, or z if no point was added.
 func (a *average) or(z []float64) []float64 {
 	if a.count == 0 {
 		return z
@@ -447,8 +462,9 @@ func (a *average) or(z []float64) []float64 {
 	return mean
 }
 
-// estimates returns the oracle. The oracle returns the gradient estimate at z in step t, and the
-// standard deviation of the noise in the release made for it.
+// estimates returns a function that releases the gradient estimate at z in step t, in the way that
+// the plan's oracle selects. The function also returns the standard deviation of the release's noise
+// per coordinate.
 func (g *o2ncPlan) estimates(run *optimize.Run) func(t int, z []float64) ([]float64, float64, error) {
 	p := g.Problem()
 	var prev, estimate []float64
@@ -468,7 +484,7 @@ func (g *o2ncPlan) estimates(run *optimize.Run) func(t int, z []float64) ([]floa
 			return g.difference(p, cohort, z, prev)
 		}
 		if !first && !(term().Ball().Radius > 0x1p-100) {
-			return estimate, 0, nil // the point has not moved
+			return estimate, 0, nil // z has not moved: the last estimate holds, without a query
 		}
 		if g.oracle == SinglePass {
 			if first {

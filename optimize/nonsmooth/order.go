@@ -9,17 +9,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Order says how a record's gradient of the smoothed loss is computed.
+// Order selects how a record's gradient of the smoothed loss is computed.
 type Order uint8
 
 const (
-	// RuleOrder is Exact if the smoothed loss has a closed form, else FirstOrder.
+	// RuleOrder means Exact if the smoothed loss has a closed form, else FirstOrder.
 	RuleOrder Order = iota
 	// Exact computes the gradient of the smoothed loss in closed form.
 	Exact
-	// FirstOrder averages gradients at points around.
+	// FirstOrder averages the gradients at random points within the smoothing radius.
 	FirstOrder
-	// ZeroOrder uses loss values at points around, and no gradients.
+	// ZeroOrder combines loss values at random points on the sphere of the smoothing radius, without
+	// gradients.
 	ZeroOrder
 )
 
@@ -35,9 +36,10 @@ func (o *Order) UnmarshalText(text []byte) error {
 	return err
 }
 
-// smooth returns the problem with the loss f_alpha, computed as Order says, and sets the clip norm
-// and the ball of differences. It returns an error for order exact on a network with jumps, and for
-// more directions than [query.Pool] has.
+// smooth returns the problem with the smoothed loss, whose gradients are computed as c.Order selects.
+// It also sets, in the plan g, the clip norm of gradients and the ball to which gradient differences
+// are clipped. It returns an error for the order exact on a network whose derivative jumps, and for
+// more directions than [query.Pool] allows.
 func (c O2NC) smooth(g *o2ncPlan, p optimize.Problem) (optimize.Problem, error) {
 	alpha := c.Radius / 2
 	if c.Order == Exact && p.Jumps {
@@ -61,13 +63,15 @@ func (c O2NC) smooth(g *o2ncPlan, p optimize.Problem) (optimize.Problem, error) 
 	return p, p.Validate()
 }
 
-// seed is the public seed of directions. Each point has its own directions under every seed (see
-// [query.Directions]).
+// seed is the public seed of the random directions along which a loss is smoothed. Each point has its
+// own directions (see [query.Directions]).
 const seed = 2024
 
-// directions is the rule for m. For FirstOrder: a jump of the slope separates two points at
-// distance D for a share sqrt(d) D/alpha of the sampled gradients, and m is chosen so that about 4
-// gradients see it. For ZeroOrder about d values are needed to estimate a gradient's norm.
+// directions returns the default number m of random directions for a record's gradient. With
+// FirstOrder, a jump of the derivative lies between two points at distance D for a share sqrt(d)
+// D/alpha of the sampled gradients, where alpha is the smoothing radius; m is chosen so that about 4
+// gradients change. With the oracle fresh, m is 1. With ZeroOrder m is d: about d pairs of loss
+// values are needed to estimate a gradient's norm.
 func (g *o2ncPlan) directions(by query.Smoother, alpha float64, d int) int {
 	m := 1.
 	switch {
@@ -79,8 +83,9 @@ func (g *o2ncPlan) directions(by query.Smoother, alpha float64, d int) int {
 	return int(min(max(m, 1), float64(query.Pool(d))))
 }
 
-// difference returns the query for the gradient difference between z and prev. For FirstOrder and
-// ZeroOrder it is clipped around zero, to the largest change that the smoothed gradient can have.
+// difference returns the query term for the gradient difference of the smoothed loss between z and
+// prev, over the records of c. With FirstOrder and ZeroOrder each record's difference is clipped to a
+// ball around zero, whose radius is the largest change that the smoothed gradient can have.
 func (g *o2ncPlan) difference(p optimize.Problem, c query.Cohort, z, prev []float64) query.Term {
 	if !p.Smoothing.Sampled() {
 		return g.ball.Difference(p, c, z, prev)
@@ -89,7 +94,8 @@ func (g *o2ncPlan) difference(p optimize.Problem, c query.Cohort, z, prev []floa
 	return query.DifferenceWithin(c, z, prev, min(g.ball.Slope(p)*t.Distance(), 2*g.clip))
 }
 
-// asked describes, for the plan's citation, how many points around are evaluated for a record.
+// asked describes in words, for the plan's summary, at how many random points a record's loss is
+// evaluated.
 func asked(s query.Smoothing) string {
 	switch {
 	case !s.Sampled():
@@ -100,8 +106,8 @@ func asked(s query.Smoothing) string {
 	return fmt.Sprintf(", by gradients at %d points around each", s.Directions)
 }
 
-// each returns the number of gradients, or of pairs of values, computed for one gradient estimate
-// of a record.
+// each returns how many gradients, or pairs of loss values, are computed for one smoothed gradient of
+// a record.
 func each(s query.Smoothing) float64 {
 	if s.Sampled() {
 		return float64(s.Directions)

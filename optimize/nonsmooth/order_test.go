@@ -14,12 +14,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestSampledOraclesByThePage tests the paper's sentences. Algorithm 4: gradients of all records at
-// the first step of each period, (t-1) mod Sigma = 0, by m pairs of values on the sphere of radius
-// alpha, and differences at the others. Section 5.2: clipped at 2 L0 for values and at L0 for
-// gradients, differences at min(M_alpha ||z_t - z_{t-1}||, 2 C) around zero, with the same
-// directions at both points. It fails for a clip of L0 for values, for directions of the ball, and
-// if a difference is of the unsmoothed loss.
+// TestSampledOraclesByThePage recomputes a run from the sentences of Kornowski, Liu and Talwar 2024.
+// Algorithm 4: at the first step of each period, (t-1) mod Sigma = 0, gradients of all records from m
+// pairs of values on the sphere of radius alpha, and differences at the other steps. Section 5.2:
+// values are clipped at 2 L0, gradients at L0, and differences at min(M_alpha ||z_t - z_{t-1}||, 2 C)
+// around zero, with the same directions at both points. The test fails for values clipped at L0, for
+// directions from the ball, and for differences of the unsmoothed loss.
 func TestSampledOraclesByThePage(t *testing.T) {
 	const alpha, period = .2, 4
 	for order, want := range map[nonsmooth.Order]struct {
@@ -27,7 +27,7 @@ func TestSampledOraclesByThePage(t *testing.T) {
 		clip float64
 		m    int
 	}{
-		// sqrt 2 D/alpha with D = 2 alpha/3 is .94, and 4 divided by it is 4.2.
+		// sqrt 2 D/alpha with D = 2 alpha/3 is .94, and 4/.94 = 4.2 is rounded up to 5.
 		nonsmooth.FirstOrder: {query.Gradients, .8, 5},
 		nonsmooth.ZeroOrder:  {query.Values, 1.6, 2},
 	} {
@@ -47,7 +47,7 @@ func TestSampledOraclesByThePage(t *testing.T) {
 			}
 			radius, kind := want.clip, query.Gradient
 			if k%period != 0 {
-				// In two dimensions M_alpha is 4/pi L0/alpha.
+				// In two dimensions M_alpha is (4/pi) L0/alpha.
 				radius, kind = min(4/math.Pi*.8/alpha*term.Distance(), 2*want.clip), query.Difference
 			}
 			if b := term.Ball(); term.Kind() != kind || b.Centre != 0 || math.Abs(b.Radius-radius) > 1e-9*radius {
@@ -59,8 +59,9 @@ func TestSampledOraclesByThePage(t *testing.T) {
 	}
 }
 
-// TestSinglePassByValues (Algorithm 3): each record is in one item, which may spend the whole
-// budget. The prefix sums declare the sensitivity max(2 C/B1, 2 c/B2). Under both relations.
+// TestSinglePassByValues (Kornowski, Liu and Talwar 2024, Algorithm 3): each record must be in one
+// item, which may be charged the whole budget. The prefix sums must declare the sensitivity max(2
+// C/B1, 2 c/B2), under both relations.
 func TestSinglePassByValues(t *testing.T) {
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		for _, order := range []nonsmooth.Order{nonsmooth.FirstOrder, nonsmooth.ZeroOrder} {
@@ -88,10 +89,10 @@ func TestSinglePassByValues(t *testing.T) {
 	}
 }
 
-// TestOrdersFindTheMedian: without noise both orders find the known median, with fresh gradients
-// and with differences, and so does smoothed with sampled gradients. It fails if directions differ
-// between the points of a difference, which makes the estimate drift, and for alpha in place of 2
-// alpha in d/(2 alpha).
+// TestOrdersFindTheMedian: without noise both orders must find the known median, with fresh gradients
+// and with differences, and so must smoothed with sampled gradients. The test fails if the two points
+// of a difference have different directions, which makes the estimate drift, and for d/alpha in place
+// of d/(2 alpha).
 func TestOrdersFindTheMedian(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a second")
@@ -114,7 +115,8 @@ func TestOrdersFindTheMedian(t *testing.T) {
 	}
 }
 
-// TestOrderRules tests the rules' values and the refusals.
+// TestOrderRules compares the default orders and numbers of directions with their rules, and tests that
+// invalid settings are refused.
 func TestOrderRules(t *testing.T) {
 	of := func(name string) optimize.Problem {
 		l, err := loss.Parse(name)

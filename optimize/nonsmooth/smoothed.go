@@ -13,42 +13,47 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Smoothed configures descent on the exactly smoothed loss, for generalised linear models whose
-// loss has slopes that jump.
+// Smoothed is gradient descent on the smoothed loss, for losses whose derivative jumps. For
+// generalised linear models the smoothed loss is computed exactly, in closed form.
 //
 //	f_r(w; x) = mean of f over the ball of radius r around w, one integral in closed form
 //	w_{t+1} = Proj(w_t - eta_t (mean_i clip(grad f_r(w_t; x_i), L0) + noise_t + grad reg(w_t)))
 //
-// If the slope jumps by J, the curvature of f_r is at most c_d J/r, where c_d is about .4 sqrt d.
-// The gradient of f_r is no longer than the gradient of f ([loss.OverBall]). Kornowski, Liu and
-// Talwar (2024) estimate f_r from random points of the ball, since they assume access to values or
-// gradients only. For a generalised linear model the mean over the ball has a closed form, which
-// has no sampling noise and no bias and needs one gradient for each record.
+// If the derivative of the loss in the margin jumps by J, the curvature of f_r is at most c_d J/r,
+// where c_d is about .4 sqrt d. The gradient of f_r is no longer than the gradient of f
+// ([loss.OverBall]). Kornowski, Liu and Talwar (2024) estimate f_r from random points of the ball,
+// since they assume access to values or gradients only. For a generalised linear model the mean over
+// the ball has a closed form, which has no sampling noise and no bias and needs one gradient for each
+// record.
 //
 // Guarantee: mu-GDP whatever the constants. The gradient of the mean of f_r at w is a mean of
-// gradients within r of w. If its norm is b, w is an (r, b)-stationary point in Goldstein's sense.
-// A query for this norm therefore releases the Goldstein measure. r is 2 alpha in the notation of
-// Kornowski, Liu and Talwar. With LasryLions each record's gradient is at its own point within r,
-// which is a weaker statement (their Definition B.1).
+// gradients within r of w. If its norm is b, w is an (r, b)-stationary point in Goldstein's sense. A
+// query for this norm therefore releases the Goldstein measure. r is 2 alpha in the notation of
+// Kornowski, Liu and Talwar. With LasryLions each record's gradient is evaluated at a point of its
+// own within r of w, which is a weaker statement (Kornowski, Liu and Talwar 2024, Definition B.1).
 //
-// With space metric the plan is that of firstorder.Preconditioned, with the curvature of f_r. With
-// space plain the step size is
+// With space metric the plan is the plan of [firstorder.Preconditioned] for the loss f_r. With space
+// plain the step size is
 //
 //	eta_t = (1 - t/T)^2 max(4 (F0/L0^2) min(N/T, 2), far_t/sqrt(sum_{s<=t} ||g_s||^2))
 //
-// where far_t is the largest distance from the start so far and g_s are the released gradients
-// (Ivgi, Hinder and Carmon 2023). Where a loss saturates, weights must travel far; with the first
-// term alone they did not arrive. The charge of step t is proportional to 1/4 + t/T, and the last
-// iterate is the result. This rule was found by measurement; no rate is proved.
+// where N is the effective size, far_t is the largest distance from the start so far and g_s are the
+// released gradients (Ivgi, Hinder and Carmon 2023). If a loss saturates, the weights must move far;
+// with the first term of the maximum alone they did not get there. The charge of step t is
+// proportional to 1/4 + t/T, and the last iterate is the result. This rule was found by measurement;
+// no rate is proved.
 //
 // A loss that is already smooth is not smoothed; the statements above then hold with r = 0.
 //
-// The zero Smoothed is the default rule. A field that is set overrides it.
+// The zero Smoothed selects every setting by the rule in the field's comment. A field that is set
+// overrides its rule.
 type Smoothed struct {
-	// Radius is r. Zero means d/N, between .001 and 1. This changes a record's loss by at most L0
-	// r/sqrt(d+2), about L0 sqrt(d)/N, which is the mean loss that privacy costs in any case for
-	// weights of norm sqrt d (Bassily, Smith and Thakurta 2014). A smaller radius is nearer to the
-	// loss and slower.
+	// Radius is r. Zero means d/N, between .001 and 1, and for convex losses of two classes in space
+	// metric d/400 at least: smaller radii ask for more steps than there are (results/outcome.md).
+	// Smoothing with radius r changes a record's loss by at most L0 r/sqrt(d+2). With r = d/N this is
+	// about L0 sqrt(d)/N, the mean loss that privacy costs in any case for weights of norm sqrt d
+	// (Bassily, Smith and Thakurta 2014). With a smaller radius the smoothed loss is nearer to the loss
+	// and the descent is slower.
 	Radius float64 `yaml:"radius"`
 	// Smoothing is ball (closed form over the ball), lasry-lions, or sampled: gradients at random
 	// points of the ball, for any loss. Empty means ball, or sampled for networks whose slopes
@@ -74,24 +79,26 @@ var smoothings = [...]string{query.Ball: "ball", query.LasryLions: "lasry-lions"
 
 func (s Smoothing) String() string { return optimize.NameOf(smoothings[:], "smoothing", uint8(s)) }
 
-// UnmarshalText reads "ball", "lasry-lions" or "sampled"; the empty name is ball. It returns an
-// error for any other name.
+// UnmarshalText reads "ball", "lasry-lions" or "sampled"; the empty name is ball. It returns an error
+// for any other name.
 func (s *Smoothing) UnmarshalText(text []byte) error {
 	i, err := optimize.ParseName(smoothings[:], "smoothing", string(text))
 	*s = Smoothing(i)
 	return err
 }
 
-// Space is the geometry in which steps are taken.
+// Space selects whether steps are made with a released preconditioner (metric) or without one
+// (plain).
 type Space uint8
 
 const (
 	// RuleSpace is InMetric if the problem allows it and N is in its range (see metricServes), else
 	// Plain.
 	RuleSpace Space = iota
-	// InMetric takes steps with a preconditioner that the run releases.
+	// InMetric makes steps with a preconditioner that the run releases (see
+	// [firstorder.Preconditioned]).
 	InMetric
-	// Plain takes steps in the space of the parameters.
+	// Plain makes steps in the space of the parameters, without a preconditioner.
 	Plain
 )
 
@@ -107,35 +114,39 @@ func (s *Space) UnmarshalText(text []byte) error {
 	return err
 }
 
-// leastEffective is the N from which a released second moment is worth its charge. From
-// manyEffective on, plain steps are better for losses that are not convex.
+// leastEffective is the smallest effective size N at which a released second moment of the rows
+// improves a fit by more than its part of the budget is worth. From N = manyEffective on, plain steps
+// are better than steps with a preconditioner for losses that are not convex.
 const leastEffective, manyEffective = 20, 2000
 
-// metricServes reports whether RuleSpace prefers the metric on a problem that allows it.
+// metricServes reports whether the default rule makes steps with a preconditioner for a problem that
+// allows one.
 func metricServes(p optimize.Problem) bool {
 	N := p.Effective()
 	return N >= leastEffective && (N < manyEffective || p.Convex())
 }
 
-// Suits reports whether Smoothed is to be preferred to Subgradient. It is for networks, for N of at
-// least manyEffective, and for problems that allow the metric with N of at least leastEffective.
+// Suits reports whether Smoothed was measured to be better than Subgradient on problems like p. It
+// was on networks, for effective sizes N of at least manyEffective, and for N of at least
+// leastEffective on problems that allow a preconditioner.
 func Suits(p optimize.Problem) bool {
 	N := p.Effective()
 	return p.Layered || N >= manyEffective || N >= leastEffective && firstorder.Preconditioned{}.Serves(p) == nil
 }
 
-// smoothedPlan is a Smoothed in space plain, with every setting resolved for a problem.
+// smoothedPlan is the plan of a [Smoothed] without a preconditioner (space plain) for one problem.
 type smoothedPlan struct {
 	optimize.Settled
 	charges []float64
-	// decay is (1 - t/T)^2 for each step t; most is the largest step size that the regularizer
-	// allows.
+	// decay has, for each step t of T, the factor (1 - t/T)^2 of the step size. most is the largest
+	// step size that the regularizer's smoothness allows.
 	decay []float64
 	most  float64
 }
 
-// Plan resolves the settings of Smoothed for a problem. It fails if the problem is not valid, a
-// setting is out of range, or the problem does not allow the space or smoothing that is set.
+// Plan returns the plan of Smoothed for the problem p, with the default rule's value for each setting
+// that is zero. Plan returns an error if p is not valid, a setting is out of range, or p does not
+// allow the chosen space or smoothing.
 func (c Smoothed) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return nil, err
@@ -173,8 +184,8 @@ func (c Smoothed) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, 
 	return named{plan, s}, nil
 }
 
-// smooth returns the problem with the smoothed loss, and a description of its guarantee for the
-// summary.
+// smooth returns the problem with the smoothed loss. words describes, for the plan's summary, the
+// smoothing radius and what a small gradient of the smoothed loss says about the loss.
 func (c Smoothed) smooth(p optimize.Problem) (smooth optimize.Problem, words string, err error) {
 	if p.Jumps && c.Smoothing == 0 {
 		c.Smoothing = sampled
@@ -192,6 +203,9 @@ func (c Smoothed) smooth(p optimize.Problem) (smooth optimize.Problem, words str
 	if c.Radius == 0 {
 		c.Radius = DefaultRadius(p)
 		rule = ", which is d/N between .001 and 1"
+		if least := c.leastRadius(p); least > c.Radius {
+			c.Radius, rule = least, fmt.Sprintf(", which is d/%d", mostNarrow)
+		}
 	}
 	if !optimize.Positive(c.Radius) {
 		return p, "", fmt.Errorf("optimize: smoothed: radius = %v: must be > 0, or 0 for the rule's", c.Radius)
@@ -208,20 +222,22 @@ func (c Smoothed) smooth(p optimize.Problem) (smooth optimize.Problem, words str
 	return smooth, words, err
 }
 
-// populationScale bounds the difference between the gradients of the smoothed risk over the records
-// and over their distribution. Up to a constant the bound is L0 sqrt(d log(R sqrt(d)/(alpha
-// zeta))/n), at all points of norm at most R = sqrt d, with probability 1 - zeta = 99% (Proposition
-// 5.1 of Kornowski, Liu and Talwar 2024 for the smoothed loss).
+// populationScale returns how much the gradient of the mean smoothed loss over n records differs, up
+// to a constant, from its expectation over the distribution of the records. The number L0 sqrt(d
+// log(R sqrt(d)/(alpha zeta))/n), with 2 alpha the radius, is a bound at all points of norm at most R
+// = sqrt d, with probability 1 - zeta = 99% (Kornowski, Liu and Talwar 2024, Proposition 5.1, for the
+// smoothed loss).
 func populationScale(p optimize.Problem, radius float64) float64 {
 	d := float64(p.Dim())
 	return p.Constants.Lipschitz * math.Sqrt(d*math.Log(max(d/(radius/2*.01), math.E))/p.Records)
 }
 
-// sampled estimates the mean over the ball from gradients at random points, for losses without a
-// closed form.
+// sampled estimates the mean over the ball from gradients at random points of the ball. It is for
+// losses without a closed form.
 const sampled = Smoothing(query.Gradients)
 
-// promise describes, for the summary, the meaning of a small gradient of the smoothed loss.
+// promise describes in words, for the plan's summary, what a small gradient of the smoothed loss says
+// about the loss.
 func (s Smoothing) promise(radius float64) string {
 	if query.Smoother(s) == query.LasryLions {
 		return fmt.Sprintf("a gradient of norm b is a mean of records' gradients, each within %.3g of the result", radius)
@@ -229,21 +245,39 @@ func (s Smoothing) promise(radius float64) string {
 	return fmt.Sprintf("where its gradient has norm b the result is a (%.3g, b)-stationary point of the loss in Goldstein's sense", radius)
 }
 
-// named is a plan of another algorithm under a summary of its own.
+// named is the plan of another algorithm, under the summary of Smoothed.
 type named struct {
 	optimize.Plan
 	summary optimize.Summary
 }
 
-// Summary describes the plan.
+// Summary returns n.summary in place of the inner plan's summary.
 func (n named) Summary() optimize.Summary { return n.summary }
 
-// DefaultRadius returns the default smoothing radius, d/N between .001 and 1.
+// DefaultRadius returns the default smoothing radius: d/N for d parameters and the effective size N,
+// between .001 and 1.
 func DefaultRadius(p optimize.Problem) float64 {
 	return min(max(float64(p.Dim())/p.Effective(), .001), 1)
 }
 
-// steps returns given if it is positive, else multiple times N, between 100 and 3000.
+// mostNarrow is the largest effective size N whose default smoothing radius d/N is used for losses of
+// two classes if steps have a preconditioner; for larger N the radius is d/400. With the curvature at
+// d/400 about 130 steps are needed, of which the default rule makes 80. For losses with a real
+// target, radii fall during the run instead.
+const mostNarrow = 400
+
+// leastRadius returns the smallest default smoothing radius. For losses of two classes whose steps
+// have a preconditioner it is d/mostNarrow, but at most 1; otherwise it is 0.
+func (c Smoothed) leastRadius(p optimize.Problem) float64 {
+	if p.Kinked == nil || p.Real || !p.RankOne || !p.Convex() || c.Space == Plain ||
+		c.Smoothing != 0 || p.Effective() < leastEffective || p.Set != nil {
+		return 0
+	}
+	return min(float64(p.Dim())/mostNarrow, 1)
+}
+
+// steps returns the number of steps given if the user set it (if it is positive), and otherwise
+// multiple times the effective size effective, between 100 and 3000.
 func steps(given int, multiple, effective float64) int {
 	if given > 0 {
 		return given
@@ -251,7 +285,7 @@ func steps(given int, multiple, effective float64) int {
 	return int(min(max(math.Ceil(multiple*effective), 100), 3000))
 }
 
-// plain returns the plan in space plain; p is the smoothed problem.
+// plain returns the plan without a preconditioner (space plain) for the smoothed problem p.
 func (c Smoothed) plain(p optimize.Problem) (*smoothedPlan, error) {
 	T := steps(c.Steps, 2, p.Effective())
 	l0 := p.Constants.Lipschitz
@@ -297,7 +331,7 @@ func (c Smoothed) plain(p optimize.Problem) (*smoothedPlan, error) {
 	return plan, nil
 }
 
-// stable returns eta, reduced to the inverse smoothness of the regularizer if it is above it.
+// stable returns the step size eta, but at most the inverse of the regularizer's smoothness.
 func stable(p optimize.Problem, eta float64) float64 {
 	if p.Regularizer != nil {
 		if s := p.Regularizer.Smoothness(); s > 0 {
@@ -307,7 +341,7 @@ func stable(p optimize.Problem, eta float64) float64 {
 	return eta
 }
 
-// Run carries the plan out.
+// Run makes one gradient query and one descent step for each step of the plan.
 func (g *smoothedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	l0 := g.Problem().Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)
@@ -322,8 +356,8 @@ func (g *smoothedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(
 	})
 }
 
-// travelled returns the rule for step sizes (see [Smoothed]). The rule depends on released numbers
-// only.
+// travelled returns the function that computes the size of each step without a preconditioner, from
+// the largest distance from the start so far and the released gradients (see [Smoothed]).
 func (g *smoothedPlan) travelled(run *optimize.Run) func(estimate []float64, _ float64) float64 {
 	start, away := slices.Clone(run.W), make([]float64, len(run.W))
 	var far, squares float64
@@ -336,7 +370,7 @@ func (g *smoothedPlan) travelled(run *optimize.Run) func(estimate []float64, _ f
 		squares += length * length
 		t := run.Taken()
 		eta := g.Law().Eta(t)
-		if grown := g.decay[t] * far / math.Sqrt(squares); grown > eta { // false if both are zero: the quotient is NaN
+		if grown := g.decay[t] * far / math.Sqrt(squares); grown > eta { // false if both are zero, since the quotient is then NaN
 			eta = min(grown, g.most)
 		}
 		return eta

@@ -11,23 +11,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Subgradient configures noisy subgradient descent (Bassily, Smith and Thakurta 2014), without
-// smoothing, for any loss, smooth or not.
+// Subgradient is noisy subgradient descent (Bassily, Smith and Thakurta 2014), without smoothing, for
+// any loss, smooth or not.
 //
 //	w_{t+1} = Proj(w_t - eta_t (mean_i clip(grad f(w_t; x_i), L0) + noise_t + grad reg(w_t)))
 //
-// On all records, eta = min(3 F0 N/T, F0)/L0^2 and all steps have the same charge. With OnePass
-// each step uses fresh records and charges them the whole budget, and eta_t = 8 (F0/L0^2)(1 - t/T).
-// The result is the average of the second half of the iterates. Both rules were found by
-// measurement.
+// On all records, the step size is eta = min(3 F0 N/T, F0)/L0^2, for T steps and the effective size
+// N, and all steps have the same charge. With OnePass each step uses records that no other step uses,
+// its charge is the whole budget, and eta_t = 8 (F0/L0^2)(1 - t/T). The result is the average of the
+// second half of the iterates. Both rules were found by measurement.
 //
 // Guarantee: mu-GDP whatever the constants. For a convex loss whose minimiser is within R of the
-// start, steps of R/(G sqrt T) and the average of all iterates give a mean loss within R G/sqrt T
-// of its minimum, where G^2 is L0^2 plus the noise's variance. Stationarity is not proved. The
-// average was measured to be as close to stationary as the results of the methods that have such a
-// proof.
+// start, steps of R/(G sqrt T) and the average of all iterates give a mean loss within R G/sqrt T of
+// its minimum, where G^2 is L0^2 plus the noise's variance. Stationarity is not proved. In
+// measurements the average was as close to stationary as the results of methods with such a proof.
 //
-// The zero Subgradient is the default rule. A field that is set overrides it.
+// The zero Subgradient selects every setting by the rule in the field's comment. A field that is set
+// overrides its rule.
 type Subgradient struct {
 	// OnePass gives each step its own records, which no other step uses.
 	OnePass bool `yaml:"one_pass"`
@@ -39,7 +39,7 @@ type Subgradient struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// subgradientPlan is a Subgradient with every setting resolved for a problem.
+// subgradientPlan is the plan of a [Subgradient] for one problem.
 type subgradientPlan struct {
 	optimize.Settled
 	charge float64
@@ -47,8 +47,9 @@ type subgradientPlan struct {
 	size float64
 }
 
-// Plan resolves the settings of Subgradient for a problem. It fails if the problem is not valid, a
-// setting is out of range, or a step would have no record of its own.
+// Plan returns the plan of Subgradient for the problem p, with the default rule's value for each
+// setting that is zero. Plan returns an error if p is not valid, a setting is out of range, or a step
+// would have no record.
 func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return nil, err
@@ -112,7 +113,7 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 	if plan.Settled, err = optimize.Settle(draft); err != nil {
 		return nil, err
 	}
-	// If the slope jumps, the forecast is of the smoothed loss's gradient.
+	// If the slope jumps, the forecast is for the gradient of the smoothed loss.
 	smooth := p
 	if (p.Kinked != nil || p.Jumps) && !p.Smoothing.On() {
 		by := query.Smoothing{Radius: DefaultRadius(p)}
@@ -127,7 +128,8 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 	return plan, nil
 }
 
-// Run carries the plan out.
+// Run makes one gradient query and one descent step for each step of the plan; with OnePass each
+// query is on records that no other query uses.
 func (g *subgradientPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	l0 := g.Problem().Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)

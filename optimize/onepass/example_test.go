@@ -10,7 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/onepass"
 )
 
-// Every record is in one query, so that the method makes a single pass over the table.
+// The queries use disjoint cohorts, so that the method makes a single pass over the table.
 func ExampleSGD() {
 	budget, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
 	if err != nil {

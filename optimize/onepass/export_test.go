@@ -2,7 +2,7 @@ package onepass
 
 import "github.com/stillpoint-dp/stillpoint/optimize"
 
-// DepthFirst is depthFirst with pairs of depth and right.
+// DepthFirst gives tests depthFirst, with depth and right as two values.
 func DepthFirst(depth int) func(func(int, bool) bool) {
 	return func(yield func(int, bool) bool) {
 		for v := range depthFirst(depth) {

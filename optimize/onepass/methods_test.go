@@ -2,7 +2,7 @@ package onepass_test
 
 import "github.com/stillpoint-dp/stillpoint/optimize"
 
-// method is an algorithm as its users configure it.
+// method is the name of an algorithm and a function that plans it with fixed settings.
 type method struct {
 	name string
 	plan func(p optimize.Problem, s size) (optimize.Plan, error)

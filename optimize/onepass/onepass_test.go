@@ -16,8 +16,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// everywhere runs f on every variant of the shared problems, with copies of each row, under both
-// relations.
+// everywhere runs f on every variant of the shared problems, with the given number of copies of each
+// row, under both relations.
 func everywhere(t *testing.T, copies int, f func(name string, p optimizetest.Problem, o func() *optimizetest.Oracle)) {
 	t.Helper()
 	for _, p := range variants(t) {
@@ -30,8 +30,8 @@ func everywhere(t *testing.T, copies int, f func(name string, p optimizetest.Pro
 	}
 }
 
-// usesEachRecordOnce fails unless every query is on a cohort of its own, has the expected size up
-// to rounding, is charged mu^2, and the sizes sum to no more than the number of records.
+// usesEachRecordOnce fails the test unless each query uses a new cohort of the expected size (up to
+// rounding) and is charged mu^2, and the cohorts together have at most as many records as the table.
 func usesEachRecordOnce(t *testing.T, name string, o *optimizetest.Oracle, sizes []float64) {
 	t.Helper()
 	seen := map[uint64]bool{}
@@ -54,11 +54,11 @@ func usesEachRecordOnce(t *testing.T, name string, o *optimizetest.Oracle, sizes
 	}
 }
 
-// paced recomputes the rule for step sizes from the angle between estimates and the curvature along
-// the last step.
+// paced computes the step sizes of [optimize.Pace] a second time, from the angle between two estimates
+// and the curvature along the last step.
 type paced struct {
 	eta   float64
-	least float64 // the largest step that the declared smoothness allows
+	least float64 // the pace does not shorten steps below this size
 	last  []float64
 	turns int
 }
@@ -75,7 +75,7 @@ func (p *paced) step(g []float64) float64 {
 			product += g[j] * p.last[j]
 		}
 		if math.Acos(product/length(g)/length(p.last)) > 2*math.Pi/3 {
-			// The step was -eta last, and the gradient changed by g - last.
+			// The last step moved w by -eta last, and the gradient changed by g - last.
 			moved, changed := length(p.last)*length(p.last), product-length(p.last)*length(p.last)
 			if eta := 1 / (-changed / moved / p.eta); eta > p.least {
 				p.eta = eta
@@ -97,7 +97,7 @@ func full(p optimize.Problem, w, g []float64) []float64 {
 	return sum
 }
 
-// start returns w_0, projected on the set.
+// start returns the starting point w_0, projected on the feasible set.
 func start(p optimize.Problem) []float64 {
 	w := make([]float64, p.Dim())
 	copy(w, p.Start)
@@ -107,10 +107,11 @@ func start(p optimize.Problem) []float64 {
 	return w
 }
 
-// TestOnePassSGDAsksAsItsPageSays: step t releases one gradient, at the iterate that the answers
-// lead to, of its own cohort and for the whole budget. The result is the mean, weighted by size, of
-// the points that steps t >= T/2 reach. It fails if a record is used twice, the budget is divided,
-// the average is over other points, or a step that overshoots does not shorten later steps.
+// TestOnePassSGDAsksAsItsPageSays recomputes a run from its released answers. Step t must release one
+// gradient, at the iterate computed from the answers, on a cohort of its own and at a charge of mu^2.
+// The result must be the mean, weighted by cohort size, of the points that steps t >= T/2 reach. The
+// test fails if a record is used twice, if the budget is divided, if the average is over other points,
+// or if a step that overshoots does not shorten later steps.
 func TestOnePassSGDAsksAsItsPageSays(t *testing.T) {
 	const T = 9
 	turns := 0
@@ -149,10 +150,11 @@ func TestOnePassSGDAsksAsItsPageSays(t *testing.T) {
 	}
 }
 
-// TestOnePassSTORMAsksAsItsPageSays: query t mixes the cohort's gradient and difference with the K
-// that minimises (1-K)^2 P + (K L0 + (1-K) R)^2 v, v = d (neighbours/b)^2/mu^2 + 1/b. The estimate
-// is (1-K) times the last one plus the answer. It fails if v leaves out sampling or noise, if R
-// does not follow from the true distance, or if the last estimate is not multiplied by 1-K.
+// TestOnePassSTORMAsksAsItsPageSays recomputes a run from its released answers. Query t must mix the
+// cohort's gradient and difference with the K that minimises (1-K)^2 P + (K L0 + (1-K) R)^2 v, where v
+// = d (neighbours/b)^2/mu^2 + 1/b. The estimate must be (1-K) times the last one plus the answer. The
+// test fails if v lacks sampling or noise, if R is not for the true distance, or if the last estimate
+// is not multiplied by 1-K.
 func TestOnePassSTORMAsksAsItsPageSays(t *testing.T) {
 	const T = 9
 	turns := 0
@@ -207,8 +209,8 @@ func TestOnePassSTORMAsksAsItsPageSays(t *testing.T) {
 	}
 }
 
-// TestOnePassSizes: cohorts use all records, in proportion to sqrt(t) up to one record, and in
-// whole numbers under replace-one. It fails if rounding loses records.
+// TestOnePassSizes: the cohorts must use all records, with sizes proportional to sqrt(t) up to one
+// record, in whole numbers under replace-one. The test fails if rounding loses records.
 func TestOnePassSizes(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	for _, neighbours := range []float64{1, 2} {
@@ -241,8 +243,9 @@ func TestOnePassSizes(t *testing.T) {
 	}
 }
 
-// TestOnePassStepRule: T = 4 sqrt(N)/h rounded up, at most 1000, with h = 16 for rank-one losses
-// and 1 for others, and fewer if there are too few records.
+// TestOnePassStepRule: the default number of steps must be 4 sqrt(N)/h rounded up, at most 1000, for
+// the effective size N, with h = 16 for rank-one losses and 1 for others, and smaller if there are
+// too few records.
 func TestOnePassStepRule(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
 		h := 1.
@@ -253,7 +256,7 @@ func TestOnePassStepRule(t *testing.T) {
 			s := size{Records: n, Mu: .5}
 			N := with(p.Public, s).Effective()
 			want := min(math.Ceil(4*math.Sqrt(N)/h), 1000)
-			smallest := func(T float64) float64 { // the first cohort's size
+			smallest := func(T float64) float64 { // size of the first cohort
 				var roots float64
 				for k := 1.; k <= T; k++ {
 					roots += math.Sqrt(k)
@@ -275,7 +278,7 @@ func TestOnePassStepRule(t *testing.T) {
 	}
 }
 
-// onePassMethods lists the methods with given settings.
+// onePassMethods returns the methods of the package with the given settings.
 func onePassMethods(t testing.TB, steps int, scale float64, output optimize.Output) []method {
 	return []method{
 		{"one-pass-sgd", func(p optimize.Problem, s size) (optimize.Plan, error) {
@@ -290,11 +293,11 @@ func onePassMethods(t testing.TB, steps int, scale float64, output optimize.Outp
 	}
 }
 
-// TestOnePassConvergesWithoutNoise: without noise and with equal records every method reaches the
-// minimum. It fails for a wrong sign, step or estimate.
+// TestOnePassConvergesWithoutNoise: without noise and on equal records every method must reach the
+// minimum. The test fails for a wrong sign, step or estimate.
 func TestOnePassConvergesWithoutNoise(t *testing.T) {
 	p := crowd(wide(4, 0), 3000)
-	for _, scale := range []float64{1, 8} { // 8 overshoots
+	for _, scale := range []float64{1, 8} { // steps of 8/L1 overshoot
 		for _, rule := range []optimize.Output{optimize.Last, optimize.Smallest, optimize.TailAverage} {
 			for _, m := range onePassMethods(t, 160, scale, rule) {
 				c := p.Config(budget(t), 1, 0)
@@ -310,11 +313,12 @@ func TestOnePassConvergesWithoutNoise(t *testing.T) {
 	}
 }
 
-// TestOnePassPrediction compares runs with the forecast, on the assumed quadratic, where noise
-// exceeds any sampling error. 600 runs leave deviation(600) = .36 of the square; .1 allows for the
-// sampling error that is not there and for lengths replaced by their root mean square. With long
-// steps the tree's forecast is only an upper bound, since steps have different directions. It fails
-// if the average's weights, the start or the noise are wrong.
+// TestOnePassPrediction compares the forecast with the mean over runs, on the quadratic that forecasts
+// assume. There the noise is far larger than the sampling error. The tolerance is deviation(600) = .36
+// of the square for 600 runs, plus .1 because the rows here have no sampling error and because
+// forecasts replace lengths by their root mean square. With long steps the tree's forecast is only an
+// upper bound, since steps have different directions. The test fails if the average's weights, the
+// start or the noise are wrong.
 func TestOnePassPrediction(t *testing.T) {
 	const d, n = 48, 104
 	runs := 600
@@ -366,8 +370,8 @@ func TestOnePassPrediction(t *testing.T) {
 	}
 }
 
-// TestOnePassStopsAndHandsBack: whatever ends a run, the caller gets the error and the point
-// reached.
+// TestOnePassStopsAndHandsBack: if an error ends a run, the caller must get the error and the last
+// point.
 func TestOnePassStopsAndHandsBack(t *testing.T) {
 	p := crowd(optimizetest.Problems()[2], 40)
 	failure := errors.New("stop here")
@@ -389,7 +393,7 @@ func TestOnePassStopsAndHandsBack(t *testing.T) {
 				t.Errorf("%s at %d: %+v, %v", m.name, stop, r, err)
 			}
 		}
-		// The filter stops a plan for more than the budget.
+		// The privacy filter stops a run whose plan was made for a larger budget.
 		o := optimizetest.New(p.Config(budget(t), 1, 9))
 		size := o.Size()
 		size.Mu *= 1.2
@@ -403,8 +407,8 @@ func TestOnePassStopsAndHandsBack(t *testing.T) {
 	}
 }
 
-// TestOnePassPlansArePure: runs of one plan are independent, and observers see every step once,
-// with the largest charge of a record.
+// TestOnePassPlansArePure: runs of one plan must be independent, and the observer must be called once
+// for every step, with the largest total charge of a record so far.
 func TestOnePassPlansArePure(t *testing.T) {
 	p := crowd(optimizetest.Problems()[3], 40)
 	for _, rule := range []optimize.Output{optimize.TailAverage, optimize.Last, optimize.Smallest, optimize.Random} {
@@ -429,7 +433,7 @@ func TestOnePassPlansArePure(t *testing.T) {
 	}
 }
 
-// TestOnePassInvalidSettings: errors name field, value and rule.
+// TestOnePassInvalidSettings: each error must name the field, its value and the rule.
 func TestOnePassInvalidSettings(t *testing.T) {
 	p, s := optimizetest.Problems()[2].Public, size{Records: 1000, Mu: .5}
 	unknown := optimize.Output(9)

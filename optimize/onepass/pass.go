@@ -9,10 +9,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// stepScale returns h in eta = h/L1 at the start of a pass. For rank-one and grouped losses it is
-// four times the rule of the methods on all records, since there are few steps; optimize.Pace
-// shortens steps that overshoot. For other losses only L1 is known, and steps above 1/L1 are not
-// safe.
+// stepScale returns the default of h in the size eta = h/L1 of the first step of a pass. For losses
+// whose gradients have rank one, and for records of several such rows, h is four times the default of
+// methods on all records, since a pass has few steps; [optimize.Pace] shortens later steps if steps
+// overshoot. For other losses only L1 is known, and steps above 1/L1 may be unstable.
 func stepScale(p optimize.Problem) float64 {
 	if p.RankOne || p.Grouped {
 		return 4 * p.StepScale()
@@ -20,12 +20,14 @@ func stepScale(p optimize.Problem) float64 {
 	return p.StepScale()
 }
 
-// stepRule returns the default number of steps, 4 sqrt(N)/h but at most 1000.
+// stepRule returns the default number of steps of a pass, 4 sqrt(N)/h but at most 1000. The argument
+// n is the effective size N, and h is the step size in units of 1/L1.
 func stepRule(n, h float64) int { return optimize.StepCount(4 * math.Sqrt(n) / h) }
 
-// scatter computes the mean squared error, summed over coordinates, of the released mean of a
-// cohort's vectors, each within distance 1 of a public centre. The noise contributes d
-// (neighbours/size)^2/m at charge m. The choice of the cohort's records contributes at most 1/size.
+// scatter computes the expected squared distance, summed over the d coordinates, of a cohort's
+// released mean vector from the exact mean. Each record's vector lies within distance 1 of a public
+// centre. Noise adds d (neighbours/size)^2/charge to the error (neighbours is 2 under replace-one,
+// else 1), and the random choice of the cohort's records adds at most 1/size.
 type scatter struct {
 	dim, neighbours, charge float64
 }
@@ -35,7 +37,9 @@ func (s scatter) of(size float64) float64 {
 	return s.dim*noise*noise/s.charge + 1/size
 }
 
-// variance returns the same error per coordinate, in its two parts, for vectors within a radius.
+// variance returns the error variance per coordinate of the released mean vector of a cohort of the
+// given size, separately for noise and sampling, if each record's vector is within the given radius
+// of a public centre.
 func (s scatter) variance(radius, size float64) optimize.Variance {
 	noise := s.neighbours / size
 	square := radius * radius / s.dim
@@ -46,9 +50,9 @@ func newScatter(p optimize.Problem) scatter {
 	return scatter{dim: float64(p.Dim()), neighbours: p.Neighbours(), charge: p.Charge()}
 }
 
-// cohortSizes divides the records among steps. Step t, counted from 1, gets a share in proportion
-// to sqrt(t), or with equal the same share as every step. Under replace-one sizes are whole
-// numbers. ok is false if a cohort would have less than one record.
+// cohortSizes divides the records among the steps. The size of the cohort of step t, counted from 1,
+// is proportional to sqrt(t), or all cohorts have one size if equal is set. Under replace-one sizes
+// are whole numbers. ok is false if a cohort would have less than one record.
 func cohortSizes(p optimize.Problem, steps int, equal bool) (sizes []float64, ok bool) {
 	sizes = make([]float64, steps)
 	var sum float64
@@ -73,9 +77,10 @@ func cohortSizes(p optimize.Problem, steps int, equal bool) (sizes []float64, ok
 	return sizes, ok
 }
 
-// passSizes returns the sizes of a pass's cohorts. It returns an error if steps is out of range or
-// would leave a cohort without a record. steps = 0 means rule steps, or the largest smaller number
-// that leaves each cohort a record.
+// passSizes returns the size of the cohort of each step of a pass. If steps is 0, the pass has as
+// many steps as the argument rule says, or the largest smaller number for which each cohort has a
+// record. passSizes returns an error if steps is out of range or a cohort would have less than one
+// record.
 func passSizes(algorithm string, p optimize.Problem, steps, rule int, equal bool) ([]float64, error) {
 	if err := optimize.CheckSteps(algorithm, steps); err != nil {
 		return nil, err
@@ -95,19 +100,21 @@ func passSizes(algorithm string, p optimize.Problem, steps, rule int, equal bool
 	return []float64{p.Records}, nil
 }
 
-// passWords describes the cohorts for the plan's summary.
+// passWords describes in words, for the plan's summary, what the steps of a pass cost and how large
+// their cohorts are.
 func passWords(sizes []float64) string {
 	return fmt.Sprintf("the whole budget to each of %d disjoint cohorts, of %.6g to %.6g records", len(sizes), slices.Min(sizes), slices.Max(sizes))
 }
 
-// paced returns the step sizes of pace (see [optimize.Pace]). It tells pace that estimates have no
-// noise: in one pass the error from the noise and from the choice of records is not known
-// separately.
+// paced returns a function that chooses each step's size by pace (see [optimize.Pace]). It tells pace
+// that the noise is unknown: in one pass, the error of an estimate comes from noise and from the
+// choice of records, and only their sum is bounded.
 func paced(pace *optimize.Pace) func(g []float64, _ float64) float64 {
 	return func(g []float64, _ float64) float64 { return pace.Next(g, 0) }
 }
 
-// newPace returns a pace that starts with steps of eta and shortens them no further than 1/L1.
+// newPace returns a pace (see [optimize.Pace]) with the first step size eta. It never shortens steps
+// below 1/L1, or below eta if eta is smaller.
 func newPace(p optimize.Problem, eta float64) *optimize.Pace {
 	return optimize.NewPace(eta, min(eta, 1/p.Smoothness()))
 }

@@ -9,29 +9,30 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// SGD configures stochastic gradient descent in one pass over disjoint cohorts (Song, Chaudhuri and
-// Sarwate 2013, with Gaussian noise and clipping).
+// SGD is stochastic gradient descent in one pass over disjoint cohorts (Song, Chaudhuri and Sarwate
+// 2013, with Gaussian noise and clipping).
 //
 //	w_{t+1} = Proj(w_t - eta (mean over cohort t of clip(grad f(w_t; x), L0) + noise + grad reg(w_t)))
 //
-// Each record is in one release only, so that every release has the whole budget.
+// Each record is in one release only, so that every release is charged the whole budget.
 //
 // Guarantee: mu-GDP whatever the constants. If nothing is clipped, answers are unbiased for the
 // gradient of the expected loss. For an L1-smooth loss, cohorts of b records and eta <= 1/L1, the
 // average squared gradient norm of the expected loss over T steps is then at most 2 F0/(eta T) + L1
 // eta V, with V = L0^2/b + d (2 L0/(b mu))^2.
 //
-// Deviations, all measured to help:
+// Deviations from the textbook. Measurements showed that each lowers the error:
 //   - The size of cohort t is proportional to sqrt(t), so that the last steps have the least noise.
-//   - The result is the average, weighted by those sizes, of the points that the second half of the
-//     steps reach.
+//   - The result is the average of the points that the second half of the steps reach, weighted by the
+//     cohort sizes.
 //   - On generalised linear models eta starts at 16/L1. Whenever an estimate turns by more than 120
-//     degrees from the estimate before, the secant shortens eta.
+//     degrees from the previous estimate, eta is divided by eta times a secant estimate of the
+//     curvature.
 //
 // With these deviations the bound above is not proved, since it needs eta <= 1/L1 and a random
 // iterate.
 //
-// The zero SGD is the default rule.
+// The zero SGD selects every setting by the rule in the field's comment.
 type SGD struct {
 	// Steps is T. Zero means 4 sqrt(N)/h rounded up, at most 1000.
 	Steps int `yaml:"steps"`
@@ -43,15 +44,15 @@ type SGD struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// sgdPlan is an SGD with every setting resolved for a problem.
+// sgdPlan is the plan of an [SGD] for one problem. sizes has the cohort size of each step.
 type sgdPlan struct {
 	optimize.Settled
 	sizes   []float64
 	scatter scatter
 }
 
-// Plan resolves the settings of SGD for a problem. It fails if the problem is not valid, a setting
-// is out of range, or a step would have no record.
+// Plan returns the plan of SGD for the problem p, with the rule's value for each zero setting. Plan
+// returns an error if p is not valid, a setting is out of range, or a step would have no record.
 func (c SGD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -91,7 +92,7 @@ func (c SGD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) 
 	return plan, nil
 }
 
-// Run carries the plan out.
+// Run makes, in each step of the plan, one gradient query on a fresh cohort and one descent step.
 func (g *sgdPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	run := g.Begin(ctx, o, observe)
 	run.Eta = paced(newPace(g.Problem(), g.Law().StepSize))

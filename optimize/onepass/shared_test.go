@@ -6,7 +6,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// Short names from package optimizetest.
+// Short names for the helpers in package optimizetest.
 type size = optimizetest.Size
 
 var (

@@ -10,31 +10,32 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// STORM configures STORM (Cutkosky and Orabona 2019) in one pass over disjoint cohorts. The gain K
-// minimises the error from noise and sampling together.
+// STORM is STORM (Cutkosky and Orabona 2019) in one pass over disjoint cohorts. The weight K of new
+// gradients minimises the error from noise and sampling together.
 //
 //	g_t = (1-K) g_{t-1} + mean over cohort t of [K clip(grad f(w_t; x), L0)
 //	      + (1-K) clip(grad f(w_t; x) - grad f(w_{t-1}; x), ball)] + noise
 //	w_{t+1} = w_t - eta (g_t + grad reg(w_t))
 //
 // Let R be the ball's radius. A record's vector lies within K L0 + (1-K) R of a public centre. The
-// mean over a cohort of b fresh records, released at charge m, then has a mean squared error of at
-// most (K L0 + (1-K) R)^2 v with v = d (2/b)^2/m + 1/b. The first part of v is noise, the second is
-// the choice of the records. If P bounds the error of g_{t-1}, the error of g_t is at most (1-K)^2
-// P + (K L0 + (1-K) R)^2 v. K minimises this bound.
+// mean over a cohort of b records, released at charge m, then has a mean squared error of at most (K
+// L0 + (1-K) R)^2 v with v = d (2/b)^2/m + 1/b. The first term of v is noise, the second is the
+// sampling of the records. If P bounds the mean squared error of g_{t-1}, the error of g_t is at most
+// (1-K)^2 P + (K L0 + (1-K) R)^2 v. The weight K minimises this bound.
 //
-// Each record is in one release only, so that every release has the whole budget.
+// Each record is in one release only, so that every release is charged the whole budget.
 //
-// Guarantee: mu-GDP whatever the constants. If nothing is clipped, P bounds the mean squared
-// distance of g_t from the gradient of the expected loss at every step. A rate for the gradient
-// norm is not proved.
+// Guarantee: mu-GDP whatever the constants. If nothing is clipped, P bounds the mean squared distance
+// of g_t from the gradient of the expected loss at every step. A rate for the gradient norm is not
+// proved.
 //
 // Deviations from Cutkosky and Orabona:
-//   - The gain and the step size do not follow their schedules.
+//   - K and the step size do not follow their schedules.
 //   - The size of cohort t is proportional to sqrt(t).
-//   - Step sizes follow the rule of SGD.
+//   - Step sizes follow the rule of [SGD].
 //
-// The zero STORM is the default rule: T as for SGD, the centred ball, the last iterate.
+// The zero STORM selects every setting by a rule: the number of steps T as for [SGD], the ball
+// centred on the curvature interval (see [optimize.DifferenceBall]), the last iterate as output.
 type STORM struct {
 	// Steps is T. Zero means 4 sqrt(N)/h rounded up, at most 1000.
 	Steps int `yaml:"steps"`
@@ -48,7 +49,7 @@ type STORM struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// stormPlan is a STORM with every setting resolved for a problem.
+// stormPlan is the plan of a [STORM] for one problem. sizes has the cohort size of each step.
 type stormPlan struct {
 	optimize.Settled
 	sizes   []float64
@@ -56,8 +57,8 @@ type stormPlan struct {
 	ball    optimize.DifferenceBall
 }
 
-// Plan resolves the settings of STORM for a problem. It fails if the problem is not valid, a
-// setting is out of range, or a step would have no record.
+// Plan returns the plan of STORM for the problem p, with the rule's value for each zero setting. Plan
+// returns an error if p is not valid, a setting is out of range, or a step would have no record.
 func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -104,8 +105,10 @@ func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error
 	return plan, nil
 }
 
-// gain returns the gain K for step t and the radius K L0 + (1-K) R of the vectors that it mixes.
-// size is the cohort's, radius is R, and P is the mean squared error of the estimate before.
+// gain returns the weight K of the new gradient in step t, and the radius K L0 + (1-K) R of the ball
+// in which each record's mixture of gradient and difference lies. size is the number of records in
+// the cohort, radius is the radius R to which differences are clipped, and P is the mean squared
+// error of the previous estimate.
 func (s *stormPlan) gain(t int, size, radius, P float64) (K, mixed float64) {
 	l0 := s.Problem().Constants.Lipschitz
 	K = 1
@@ -115,7 +118,8 @@ func (s *stormPlan) gain(t int, size, radius, P float64) (K, mixed float64) {
 	return K, K*l0 + (1-K)*radius
 }
 
-// Run carries the plan out.
+// Run makes, in each step of the plan, one query for a mixture of gradient and gradient difference on
+// records not used before, and one descent step.
 func (s *stormPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := s.Problem()
 	run := s.Begin(ctx, o, observe)

@@ -11,9 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TreeSpider configures tree-based private Spider, a method for the population risk in one pass
-// (Arora, Bassily, González, Guzmán, Menart and Ullah 2023, Algorithm 2). Each of T rounds visits a
-// binary tree of depth D, depth first:
+// TreeSpider is tree-based private Spider, a method for the population risk in one pass (Arora,
+// Bassily, González, Guzmán, Menart and Ullah 2023, Algorithm 2). Each of T rounds visits a binary
+// tree of depth D, depth first:
 //
 //	root:           g = mean over b fresh records of clip(grad f(w; x), L0) + noise
 //	left child:     has its parent's point and estimate
@@ -23,37 +23,40 @@ import (
 //	leaf:           if ||g + grad reg(w)|| <= 2 alpha~ return w, else
 //	                w <- w - eta (g + grad reg(w))
 //
-// An estimate is thus a sum of at most D+1 answers in 2^D steps. Each record is in one release
-// only, so that every release has the whole budget. The noise of a difference follows the true
-// distance between its two points, which are both released.
+// An estimate is thus a sum of at most D+1 answers, while the walk makes 2^D steps. Each record is in
+// one release only, so that every release is charged the whole budget. The noise of a difference is
+// proportional to the true distance between its two points, which are both released.
 //
-// Guarantee: mu-GDP whatever the constants. For an L1-smooth loss, the theorem's settings and
-// n >= max(sqrt(d)(D/2+1)^2/epsilon, (D/2+1)^3), the run returns, with probability 1 - p, a leaf where
-// the gradient of the expected loss is at most 3 alpha~ (Theorem 4). Here alpha~ =
-// C~ sqrt2 L0 max(n^(-1/3), (sqrt(d)/(n epsilon))^(1/2)), and C~ is above 256 ln(1.25/delta)
-// ln(2 T 2^(D+1)/p). The bound therefore says nothing for any realistic n: the estimate at the first
-// leaf already satisfies it.
+// Guarantee: mu-GDP whatever the constants. For an L1-smooth loss, the theorem's settings and n >=
+// max(sqrt(d)(D/2+1)^2/epsilon, (D/2+1)^3), the run returns, with probability 1 - p, a leaf where the
+// gradient norm of the expected loss is at most 3 alpha~ (Arora et al. 2023, Theorem 4). Here alpha~
+// = C~ sqrt2 L0 max(n^(-1/3), (sqrt(d)/(n epsilon))^(1/2)), and C~ is above 256 ln(1.25/delta) ln(2 T
+// 2^(D+1)/p). For any realistic n, 3 alpha~ is above L0, and the bound says nothing: the estimate at
+// the first leaf already satisfies it.
 //
 // Deviations from the paper:
-//   - b is rounded down to a multiple of 2^D, and D 2^(D+1) is the largest such number up to b.
-//   - Noise follows from the exact budget, which gives less than the paper's for the same (epsilon,
-//     delta), and from the true distance.
-//   - The last leaf of a round takes a step, too. Line 3 as printed drops this step.
-//   - beta has the proof's sqrt(b) epsilon/sqrt(d).
-//   - A right child at the same point as its parent takes its parent's estimate, and draws no
-//     records.
-//   - Differences are clipped, by default to the centred ball.
+//   - b is rounded down to a multiple of 2^D, and D is the largest depth for which D 2^(D+1) is at most
+//     b.
+//   - Noise follows from the exact budget, which needs less noise than the paper's formula for the same
+//     (epsilon, delta), and from the true distance.
+//   - The last leaf of a round makes a step, too. Line 3 as printed drops this step.
+//   - The paper's beta, which sets the length of steps, has the factor sqrt(b) epsilon/sqrt(d) that the
+//     proof uses.
+//   - A right child at the same point as its parent takes its parent's estimate, and draws no records.
+//   - Differences are clipped, by default to the ball centred on the curvature interval (see
+//     [optimize.DifferenceBall]).
 //   - The regularizer's gradient is added exactly.
 //
-// The zero TreeSpider has practical constants, measured to be better. Steps are h/L1, shortened
-// where they overshoot as in SGD, and not all of one length. There is no early return. Cohorts have
-// b/2^(3j/2) records if the sampling error of a cohort of b exceeds its noise. All records are
-// used. There are about 4 sqrt(N)/h steps, in at least four rounds if there are eight steps. The
-// result is the average of the points that the second half of the steps reach, where the point of
-// step t has weight t^2.
+// The zero TreeSpider uses practical constants, with which errors were measured to be smaller. Steps
+// have the size h/L1 instead of one common length, and are shortened if they overshoot, as in [SGD].
+// No leaf is returned early. Cohorts at depth j have b/2^(3j/2) records if the sampling error of a
+// cohort of b exceeds its noise, and b/2^j otherwise. All records are used. There are about 4
+// sqrt(N)/h steps, where N is the effective size, in at least four rounds if there are at least eight
+// steps. The result is the average of the points that the second half of the steps reach, where the
+// point of step t has the weight t^2.
 type TreeSpider struct {
-	// Theorem uses the settings of Theorem 4, steps of one length, and a random leaf if no leaf is
-	// returned early.
+	// Theorem uses the settings of Theorem 4 of Arora et al. (2023), steps of one length, and a random
+	// leaf if no leaf is returned early.
 	Theorem bool `yaml:"theorem"`
 	// Failure is p, the probability with which the theorem may fail. Zero means .05. Without
 	// Theorem it must be zero.
@@ -74,8 +77,9 @@ type TreeSpider struct {
 	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, else 1.
 	// With Theorem it must be zero.
 	StepScale float64 `yaml:"step_scale"`
-	// Accuracy is alpha~. The run ends at the first leaf whose estimate is at most twice as long.
-	// Zero means the theorem's value with Theorem, else no early return.
+	// Accuracy is alpha~. The run ends at the first leaf at which the estimate of the gradient
+	// has a norm of at most 2 alpha~. Zero means the theorem's value with Theorem, else no early
+	// return.
 	Accuracy float64 `yaml:"accuracy"`
 	// Ball is the ball to which gradient differences are clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
@@ -84,24 +88,25 @@ type TreeSpider struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// treePlan is a TreeSpider with every setting resolved for a problem.
+// treePlan is the plan of a [TreeSpider] for one problem.
 type treePlan struct {
 	optimize.Settled
 	rounds, depth int // T, D
-	// sizes[j] is the number of records of a cohort at depth j.
+	// sizes[j] is the number of records that a right child at depth j uses; sizes[0] is the root's.
 	sizes []float64
-	// length is the length of every step; 0 means steps of size eta.
+	// length is the length of every step; 0 means steps of size eta and of different lengths.
 	length   float64
 	accuracy float64
-	// proved means that accuracy is the theorem's.
+	// proved means that accuracy, the limit below which a leaf is returned, has the value for which
+	// the theorem is proved (alpha~ in Arora et al. 2023, Theorem 4).
 	proved  bool
 	scatter scatter
 	ball    optimize.DifferenceBall
 }
 
-// Plan resolves the settings of TreeSpider for a problem. With Theorem it uses epsilon and delta of
-// the problem's budget. It fails if the problem is not valid, a setting is out of range, or there
-// are too few records.
+// Plan returns the plan of TreeSpider for the problem p, with the rule's value for each zero setting.
+// With Theorem it uses epsilon and delta of the problem's budget. Plan returns an error if p is not
+// valid, a setting is out of range, or there are too few records.
 func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -126,7 +131,8 @@ func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, 
 	for t := range importance {
 		importance[t] = leafWeight(t)
 	}
-	// For the forecast, steps of one length have the size eta that they have at the start.
+	// The forecast needs step sizes. Steps of one length are assumed to have the size eta of the first
+	// step.
 	taken := eta
 	if plan.length > 0 {
 		taken = plan.length / forecast.AtStart(p).Gradient
@@ -159,17 +165,20 @@ func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, 
 	return plan, nil
 }
 
-// back is the law's Back. It returns the number of leaves between leaf t and the other point of the
-// last difference at or above it. Counted from 0 within its tree, leaf k = ...10..0 in binary is
-// reached through a right child whose parent is at the leaf with that last 1 cleared. A root has no
-// difference.
+// back implements [optimize.Law].Back for the step at a leaf. It returns how many leaves earlier the
+// leaf lies whose estimate this leaf's estimate continues by a difference. Within its tree, number
+// the leaves from 0. Leaf k > 0 is reached through a right child. The parent of this right child has
+// the estimate of the leaf whose number is k with its last binary digit 1 cleared. The first leaf of
+// a tree has the root's estimate, without a difference; back then returns 1.
 func (t *treePlan) back(step int) int {
 	k := step % (1 << t.depth)
 	return max(k&-k, 1)
 }
 
-// answer is the law's Answer: a root has gain 1, a right child gain 0. The distance to the parent's
-// point is that of the steps in between, all in one direction.
+// answer implements [optimize.Law].Answer: the weight of the new gradient is 1 for the root of a tree
+// and 0 for a right child, which releases a difference. The law assumes that the distance to the
+// parent's point is the sum of the lengths of the steps in between, as if all steps had one
+// direction.
 func (t *treePlan) answer(step int, radius, _ float64) (K float64, fresh optimize.Variance) {
 	k := step % (1 << t.depth)
 	if k == 0 {
@@ -178,9 +187,9 @@ func (t *treePlan) answer(step int, radius, _ float64) (K float64, fresh optimiz
 	return 0, t.scatter.variance(radius, t.sizes[t.depth-bits.TrailingZeros(uint(k))])
 }
 
-// forecast returns the law's forecast. With the theorem's alpha~ it returns the smaller of 3 alpha~
-// and the gradient expected at the start: if the start is within the bound, the run returns the
-// start.
+// forecast returns the forecast for the law that the plan will follow. With the theorem's accuracy
+// alpha~ it returns the smaller of 3 alpha~ and the gradient norm expected at the start: if the start
+// satisfies the bound, the run returns the start.
 func (t *treePlan) forecast() optimize.Forecast {
 	if !t.proved {
 		return forecast.Of(t.Problem(), t.Law())
@@ -192,24 +201,26 @@ func (t *treePlan) forecast() optimize.Forecast {
 	return start
 }
 
-// node is a vertex u of the tree, with its point w_u and its estimate.
+// node is a vertex u of the tree with its point w and its gradient estimate g.
 type node struct {
 	w []float64
 	g *optimize.Estimate
 }
 
-// Run carries the plan out. Numbers in comments are the lines of Algorithm 2.
+// Run walks the trees of all rounds and makes a step at each leaf. The numbers in comments are the
+// lines of Algorithm 2 of Arora et al. 2023.
 func (t *treePlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	run := t.Begin(ctx, o, observe)
-	// There is no smallest step: a difference over a small cohort may have noise longer than its
-	// own distance, and only shorter steps end that.
+	// The pace may shorten steps without a limit. The noise of a difference is proportional to the
+	// length of the last steps. If the cohort is small, the noise may be longer than the difference
+	// itself; without shorter steps, the noise would then lengthen the steps and the steps the noise.
 	run.Eta = paced(optimize.NewPace(t.Law().StepSize, 0))
 	if t.length > 0 { // 23
 		run.Eta = func(g []float64, _ float64) float64 { return t.length / optimize.Norm(g) }
 	}
 	return run.Loop(func() error {
 		path := make([]node, t.depth+1) // the vertices from the root to the current one
-		for range t.rounds {            // 2
+		for range t.rounds {            // the root is yielded first
 			for u := range depthFirst(t.depth) { // 7, the root put first
 				j := u.depth
 				switch {
@@ -251,7 +262,8 @@ func (t *treePlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 	})
 }
 
-// ask draws a cohort of the depth's size and releases a term on it: lines 4-6 and 13-15.
+// ask draws a cohort of the size for the depth and releases the term on it (Arora et al. 2023,
+// Algorithm 2, lines 4-6 and 13-15).
 func (t *treePlan) ask(run *optimize.Run, depth int, term func(query.Cohort) query.Term) (optimize.Answer, error) {
 	cohort, err := run.Draw(t.sizes[depth])
 	if err != nil {
@@ -260,11 +272,12 @@ func (t *treePlan) ask(run *optimize.Run, depth int, term func(query.Cohort) que
 	return run.Ask(t.scatter.charge, term(cohort))
 }
 
-// leafWeight returns the weight, in the average, of the point reached from leaf k, counted from 0.
+// leafWeight returns (k+1)^2, the weight in the average of the point to which the step at leaf k
+// leads. k counts from 0.
 func leafWeight(k int) float64 { return float64(k+1) * float64(k+1) }
 
-// still reports whether two points are too close for a difference between them. A query's radius
-// must be at least 2^-200; the limit here is 2^-100.
+// still reports whether two points are so near that no difference between them is released. A query's
+// clip radius must be at least 2^-200; the limit here is 2^-100.
 func (t *treePlan) still(w, parent []float64) bool {
 	step := slices.Clone(w)
 	optimize.Descend(step, parent, 1)

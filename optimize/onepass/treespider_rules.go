@@ -34,8 +34,8 @@ func (c TreeSpider) validate() error {
 	return nil
 }
 
-// settlePractical sets the practical rules' values in plan and returns eta. It returns an error if
-// the settings leave a cohort without a record.
+// settlePractical sets the plan's depth, rounds and cohort sizes by the practical rule and returns the
+// step size eta. It returns an error if the settings leave a cohort with less than one record.
 func (c TreeSpider) settlePractical(plan *treePlan, p optimize.Problem) (eta float64, err error) {
 	h := c.StepScale
 	if h == 0 {
@@ -64,13 +64,15 @@ func (c TreeSpider) settlePractical(plan *treePlan, p optimize.Problem) (eta flo
 	return p.StepSize(h), nil
 }
 
-// divide divides all records among the cohorts of all rounds: b/2^(k j) at depth j, where there are
-// 2^(j-1) right children. It reports whether each cohort has a record.
+// divide divides all records among the cohorts of all rounds. If the root's cohort has b records, a
+// right child at depth j gets b/2^(k j), where k is decay, and there are 2^(j-1) right children at
+// depth j. If decay is 0, divide chooses k. It reports whether each cohort has at least one record.
 //
-// The squared error of a leaf is a sum over its right ancestors of (distance/size)^2 (noise) or
-// distance^2/size (sampling), and the distance at depth j is proportional to 2^-j. For a given
-// number of records the noise is least for k = 1 and the sampling error for k = 3/2. The larger of
-// the two at the root decides.
+// The squared error of a leaf's estimate is a sum over the right children above the leaf: of
+// (distance/size)^2 for the noise, and of distance^2/size for the sampling of records. The distance
+// at depth j is proportional to 2^-j. For a given number of records the noise is least for k = 1 and
+// the sampling error for k = 3/2. divide chooses k = 1 if the noise at the root is larger than the
+// sampling error, and 3/2 otherwise.
 func (t *treePlan) divide(p optimize.Problem, decay float64) bool {
 	try := func(k float64) bool {
 		var round float64
@@ -92,11 +94,13 @@ func (t *treePlan) divide(p optimize.Problem, decay float64) bool {
 	return true
 }
 
-// cohorts returns the number of cohorts of a tree at depth j.
+// cohorts returns the number of cohorts that the vertices at depth j of a tree use: one for each
+// right child, and one for the root.
 func cohorts(j int) int { return max(1<<j/2, 1) }
 
-// size sets the cohort sizes from the root's; they are whole numbers under replace-one. It reports
-// whether each cohort has a record.
+// size sets the cohort sizes of all depths: root is the size at the root, and the size at depth j is
+// root/2^(decay j). Under replace-one sizes are whole numbers. It reports whether each cohort has at
+// least one record.
 func (t *treePlan) size(root, decay float64) bool {
 	t.sizes = make([]float64, t.depth+1)
 	for j := range t.sizes {
@@ -108,7 +112,7 @@ func (t *treePlan) size(root, decay float64) bool {
 	return t.sizes[t.depth] >= 1
 }
 
-// records returns the number of records that the plan uses.
+// records returns the number of records that all cohorts of the plan use.
 func (t *treePlan) records() float64 {
 	var round float64
 	for j, size := range t.sizes {

@@ -15,7 +15,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// spider follows a run's queries by recursion over the tree.
+// spider follows the queries of a run by recursion over the tree, independently of depthFirst.
 type spider struct {
 	t        *testing.T
 	name     string
@@ -23,13 +23,14 @@ type spider struct {
 	fraction float64
 	sizes    []float64
 	asked    []optimizetest.Asked
-	// step returns the length of a step along an estimate; points are the points reached.
+	// step returns the step size for an estimate. points has the points reached so far.
 	step   func(g []float64) float64
 	points [][]float64
 	w      []float64
 }
 
-// take returns the next query, which must be on a cohort of the size for its depth.
+// take returns the next query and its answer. The test fails unless the query is on a cohort of the
+// size that belongs to its depth in the tree.
 func (s *spider) take(depth int) (query.Term, []float64) {
 	if len(s.asked) == 0 {
 		s.t.Fatalf("%s: no more questions at depth %d", s.name, depth)
@@ -59,12 +60,13 @@ func (s *spider) visit(depth int, at, g []float64) {
 	s.visit(depth+1, s.w, add(g, 1, answer))
 }
 
-// TestTreeSpiderIsAlgorithm2 (Arora et al. 2023): a root releases the gradient of b fresh records,
-// a left child nothing, and a right child at depth j the difference from its parent's point on
-// b/2^(k j) fresh records, which is added to its parent's estimate. Leaves step along their
-// estimates, with size eta or with one length. Every query is charged mu^2, and no record is in
-// two. It fails if a left child draws records, a difference is from another point than the parent's
-// or is added to another estimate, or estimates survive a round.
+// TestTreeSpiderIsAlgorithm2 recomputes a run by Algorithm 2 of Arora et al. 2023. A root must release
+// the gradient on b fresh records, and a left child nothing. A right child at depth j must release the
+// gradient difference between its point and its parent's point on b/2^(k j) fresh records; the
+// difference is added to its parent's estimate. Leaves must step along their estimates, with size eta
+// or with one length. Every query must be charged mu^2, and no record may be in two queries. The test
+// fails if a left child draws records, if a difference starts at another point or is added to another
+// estimate, or if an estimate is kept for the next round.
 func TestTreeSpiderIsAlgorithm2(t *testing.T) {
 	const rounds = 2
 	turns := 0
@@ -93,7 +95,8 @@ func TestTreeSpiderIsAlgorithm2(t *testing.T) {
 					s.step = func(g []float64) float64 {
 						return .3 / math.Sqrt(math.Pow(2, float64(depth))) * stepSize(p.Public, 1) / length(g)
 					}
-					// The step follows L1 of the sum, without a limit for the regularizer.
+					// The length follows from L1 of loss plus regularizer, and is not limited by the
+					// regularizer alone.
 					if p.Public.Regularizer != nil {
 						s.step = func(g []float64) float64 {
 							return .3 / math.Sqrt(math.Pow(2, float64(depth))) / p.Public.Smoothness() / length(g)
@@ -110,8 +113,8 @@ func TestTreeSpiderIsAlgorithm2(t *testing.T) {
 				if len(s.asked) != 0 || len(o.Asked) != rounds<<depth || !same(result.W, s.w) || result.Steps != len(o.Asked) || !result.Complete {
 					t.Errorf("%s: %d questions, %d too many, %+v: want %v", name, len(o.Asked), len(s.asked), result, s.w)
 				}
-				// The first leaf of a round has its root's estimate, whose noise is independent of
-				// earlier noise.
+				// The estimate of the first leaf of a round is the root's, and its noise is independent
+				// of earlier noise.
 				for t0 := range result.Steps {
 					if keep := result.Law.Keep; len(keep) == result.Steps && (keep[t0] == 0) != (t0%(1<<depth) == 0) {
 						t.Errorf("%s: step %d of trees of depth %d keeps %v of an estimate", name, t0+1, depth, keep[t0])
@@ -131,9 +134,9 @@ func TestTreeSpiderIsAlgorithm2(t *testing.T) {
 	}
 }
 
-// TestTreeSpiderAverages: the result is the average of the points that the second half of the steps
-// reach, with weight t^2 for step t. With Theorem it is a random leaf, among the points at which
-// estimates were released.
+// TestTreeSpiderAverages: the result must be the average of the points that the second half of the
+// steps reach, with the weight t^2 for step t. With Theorem it must be a random leaf, one of the points
+// at which estimates were computed.
 func TestTreeSpiderAverages(t *testing.T) {
 	p := crowd(optimizetest.Problems()[2], 40)
 	o := optimizetest.New(p.Config(budget(t), 1, 4))
@@ -171,9 +174,9 @@ func TestTreeSpiderAverages(t *testing.T) {
 	}
 }
 
-// TestTheorem4 recomputes the settings of Theorem 4 of Arora et al. 2023, with the proof's beta, by
-// counting. It fails for another exponent, another base of logarithms, another factor of C~, or a D
-// that is too large by one.
+// TestTheorem4 computes the settings of Theorem 4 of Arora et al. 2023 a second time, with the proof's
+// beta, and counts the records of a round vertex by vertex. The test fails for another exponent,
+// another base of logarithms, another factor of C~, or a D that is too large by one.
 func TestTheorem4(t *testing.T) {
 	p := optimizetest.Problems()[3].Public // tanh with a regularizer
 	early, late := false, false
@@ -236,8 +239,8 @@ func TestTheorem4(t *testing.T) {
 	}
 }
 
-// TestTheorem4Predicts: the forecast is 3 alpha~ if that is below the start's gradient, and else
-// the start's gradient. With another alpha~ it is neither.
+// TestTheorem4Predicts: the forecast must be the smaller of 3 alpha~ and the gradient norm at the
+// start. If the setting Accuracy replaces the theorem's alpha~, it must be neither.
 func TestTheorem4Predicts(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	_, _, gradients := optimizetest.Spectrum(p)
@@ -261,8 +264,8 @@ func TestTheorem4Predicts(t *testing.T) {
 	}
 }
 
-// TestTreeSpiderReturnsEarly: the run ends at the first leaf whose estimate, with the regularizer's
-// gradient, is at most 2 alpha~, before the leaf's step and without further queries. It fails for
+// TestTreeSpiderReturnsEarly: the run must end at the first leaf whose estimate, with the regularizer's
+// gradient, is at most 2 alpha~, before the leaf's step and without further queries. The test fails for
 // alpha~ in place of 2 alpha~, or if the result is the point after the step.
 func TestTreeSpiderReturnsEarly(t *testing.T) {
 	p := crowd(optimizetest.Problems()[3], 40)
@@ -295,7 +298,7 @@ func TestTreeSpiderReturnsEarly(t *testing.T) {
 			t.Errorf("leaf %d: %+v after %d questions: want leaf %d, %v", i+1, r, len(o.Asked), first+1, points[first])
 		}
 	}
-	// The theorem's own alpha~ is far above L0, so that the start is returned.
+	// The theorem's own alpha~ is far above L0, so that the run returns the start.
 	big := crowd(optimizetest.Problems()[3], 1000)
 	o := optimizetest.New(big.Config(budget(t), 1, 4))
 	theorem, err := onepass.TreeSpider{Theorem: true}.Plan(ctx, with(big.Public, o.Size(), budget(t)))
@@ -307,8 +310,8 @@ func TestTreeSpiderReturnsEarly(t *testing.T) {
 	}
 }
 
-// TestTreeSpiderStill: a right child at its parent's point takes its parent's estimate and draws no
-// records. Here the set contains only the origin.
+// TestTreeSpiderStill: a right child at its parent's point must take its parent's estimate and draw no
+// records. Here no point ever moves, since the feasible set is the origin.
 func TestTreeSpiderStill(t *testing.T) {
 	p := crowd(optimizetest.Problems()[0], 100)
 	p.Public.Set = convex.Ball{}
@@ -329,9 +332,10 @@ func TestTreeSpiderStill(t *testing.T) {
 	}
 }
 
-// TestTreeSpiderRule: there are about 4 sqrt(N)/h steps in four to eight rounds, or in two or three
-// of depth 1. All records are used, up to less than one for each cohort. Cohorts have b/2^(3j/2)
-// records if 1/b is above the noise at the root with these cohorts, and else b/2^j.
+// TestTreeSpiderRule: there must be about 4 sqrt(N)/h steps, for the effective size N, in four to
+// eight rounds, or in two or three rounds of depth 1. All records must be used, up to less than one
+// for each cohort. A cohort at depth j must have b/2^(3j/2) records, for b at the root, if, with
+// these cohorts, 1/b is above the noise at the root, and b/2^j otherwise.
 func TestTreeSpiderRule(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	p.Shape = optimize.Vector(100)
@@ -374,7 +378,7 @@ func TestTreeSpiderRule(t *testing.T) {
 	}
 }
 
-// TestTreeSpiderInvalidSettings: errors name field, value and rule.
+// TestTreeSpiderInvalidSettings: each error must name the field, its value and the rule.
 func TestTreeSpiderInvalidSettings(t *testing.T) {
 	p, s := optimizetest.Problems()[2].Public, size{Records: 1000, Mu: .5}
 	nan := math.NaN()

@@ -5,17 +5,19 @@ import (
 	"math/bits"
 )
 
-// vertex is a vertex of a complete binary tree. right is false for the root and for left children.
+// vertex is a vertex of a complete binary tree. right is true for right children, and false for left
+// children and the root.
 type vertex struct {
 	depth int
 	right bool
 }
 
-// depthFirst yields the vertices of a complete binary tree of the given depth, parents before
-// children and left before right. This is DFS[D] of Arora et al. 2023, with the root put first.
+// depthFirst yields the vertices of a complete binary tree of the given depth D, parents before
+// children and left before right. This is the order DFS[D] of Arora et al. 2023, Algorithm 2, after
+// the root.
 //
-// Counted from 0, leaf k > 0 is reached through the right child at depth D less the number of k's
-// trailing zeros, and from there through left children.
+// Number the leaves from 0, and let z be the number of trailing zeros of k in binary. Leaf k > 0 is
+// reached through a right child at depth D - z, and from there through left children only.
 func depthFirst(depth int) iter.Seq[vertex] {
 	return func(yield func(vertex) bool) {
 		for k := range uint64(1) << depth {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// branch is a vertex of an explicit tree.
+// branch is a vertex of a tree with pointers to its children.
 type branch struct {
 	depth       int
 	isRight     bool
@@ -29,9 +29,9 @@ func (b *branch) visit(list *[]branch) {
 	}
 }
 
-// TestDepthFirst compares DFS[D] of Arora et al. 2023, Algorithm 2, with a tree that is built and
-// walked by recursion, and for D = 2 with the order printed in the paper. It fails if right comes
-// before left, a child before its parent, or a level is missing.
+// TestDepthFirst compares depthFirst with a tree that is built and walked by recursion, and for D = 2
+// with the order of DFS[D] printed in Arora et al. 2023, Algorithm 2. The test fails if right comes
+// before left, a child comes before its parent, or a level is missing.
 func TestDepthFirst(t *testing.T) {
 	for D := range 9 {
 		var want, got []branch
@@ -43,7 +43,7 @@ func TestDepthFirst(t *testing.T) {
 			t.Errorf("depth %d: %v: want %v", D, got, want)
 		}
 	}
-	// u_0, u_00, u_01, u_1, u_10, u_11, after the root
+	// In the paper's names: u_0, u_00, u_01, u_1, u_10, u_11, after the root.
 	printed := []branch{{depth: 0}, {depth: 1}, {depth: 2}, {depth: 2, isRight: true}, {depth: 1, isRight: true}, {depth: 2}, {depth: 2, isRight: true}}
 	var got []branch
 	for depth, right := range onepass.DepthFirst(2) {
@@ -54,7 +54,7 @@ func TestDepthFirst(t *testing.T) {
 	}
 }
 
-// TestDepthFirstStops: the sequence ends when its reader stops.
+// TestDepthFirstStops: the sequence must end when its reader stops.
 func TestDepthFirstStops(t *testing.T) {
 	for stop := 1; stop <= 31; stop++ {
 		var seen int

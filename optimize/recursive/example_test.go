@@ -10,7 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/recursive"
 )
 
-// Two rounds, each on an objective with more regularization than the round before.
+// The plan has two rounds. The second round's objective has more regularization than the first's.
 func ExampleRecursive() {
 	budget, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
 	if err != nil {

@@ -5,7 +5,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// RoundFacts are the settings of a round, for tests outside the package.
+// RoundFacts gives tests outside the package the settings of a round.
 type RoundFacts struct {
 	Centre, Size float64
 	Set          convex.Set
@@ -34,7 +34,8 @@ func Rounds(p optimize.Plan) []RoundFacts {
 	return list
 }
 
-// NoisyGDResponse and PhasedResponse give tests the responses on which forecasts are based.
+// NoisyGDResponse and PhasedResponse give tests the methods response, from which forecasts are
+// computed.
 func NoisyGDResponse(steps int, eta, decay, charge, curvature float64) (keep, variance float64) {
 	return noisyGD{steps: steps, eta: eta, decay: decay, charge: charge}.response(curvature)
 }

@@ -7,16 +7,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// forecast computes the effect of Recursive on the quadratic that forecasts assume. Along an
-// eigenvector of eigenvalue e every round is a linear map. With v the minimiser of the round's
-// objective and keep the share of its start that the round's output retains,
+// forecast computes the gradient norm and excess risk of Recursive's result on the quadratic that
+// forecasts assume, with minimiser w*. Along an eigenvector of eigenvalue e every round is a linear
+// map. Let wbar_t be the output of round t, v the minimiser of the round's objective, lambda_s the
+// weight with which later rounds are pulled towards wbar_s, and keep the share of its start that a
+// round's output keeps. Then
 //
 //	wbar_t = (1 - keep) v + keep wbar_{t-1} + noise,
 //	v - w* = sum_{s<t} lambda_s (wbar_s - w*)/(e + sum_{s<t} lambda_s),
 //
-// so that wbar_t - w* is a known combination of w_0 - w* and of the rounds' noises. If rounds have
-// their own records, the sampling error of the gradients counts as noise, too: its variance is L0^2
-// divided by the number of records, spread like the curvature. Projections are left out.
+// so wbar_t - w* is a known linear combination of w_0 - w* and of the noises of the rounds. If each
+// round has its own records, the sampling error of the gradients counts as noise, too: its variance
+// is L0^2 divided by the number of records, distributed over the directions in proportion to the
+// curvature. Projections are ignored.
 func (r *plan) forecast() optimize.Forecast {
 	p := r.Problem()
 	directions := forecast.Assumed(p)
@@ -36,13 +39,14 @@ func (r *plan) forecast() optimize.Forecast {
 	return f
 }
 
-// along returns the expected square of the output's distance from w* along a group of directions.
+// along returns the expected squared distance between the result and the minimiser along the group e
+// of directions. trace is the trace of the Hessian.
 func (r *plan) along(e forecast.Direction, trace float64) float64 {
 	p := r.Problem()
 	l0 := p.Constants.Lipschitz
-	scatter := l0 * l0 * e.Eigenvalue / trace // variance of a record's gradient along a direction
-	// last holds the coefficients of wbar_{t-1} - w*: first of w_0 - w* along the group, then of
-	// the noise of rounds 1, 2, ...; pull holds the coefficients of the sum of lambda_s wbar_s.
+	scatter := l0 * l0 * e.Eigenvalue / trace // variance of a record's gradient along one direction
+	// last has the coefficients of wbar_{t-1} - w*: last[0] for w_0 - w* along the group, and last[t]
+	// for the noise of round t. pull has the coefficients of the sum of lambda_s (wbar_s - w*).
 	last, pull := make([]float64, len(r.rounds)+1), make([]float64, len(r.rounds)+1)
 	last[0] = e.Gradient / e.Eigenvalue
 	var strength float64
@@ -72,8 +76,9 @@ func (r *plan) along(e forecast.Direction, trace float64) float64 {
 	return square
 }
 
-// response returns, for a direction of the given curvature, the share of the start that the average
-// retains, and the variance of the average if the answers' noise has variance 1/charge.
+// response says how the average of a round depends on its start and on noise, along a direction of
+// the given curvature. keep is the share of the start that the average keeps. variance is the
+// variance of the average if an answer's noise has variance 1/charge.
 func (s noisyGD) response(curvature float64) (keep, variance float64) {
 	q := math.Abs(1 - min(s.eta*curvature, 2))
 	var weights float64 // sum of the weights of points k to K, relative to the weight of point K
@@ -91,15 +96,19 @@ func (s noisyGD) response(curvature float64) (keep, variance float64) {
 	return keep, s.eta * s.eta * squares / (weights * weights * s.charge)
 }
 
-// response returns the same for phased SGD. Each step sees one record's gradient, whose variance is
-// gradient. The release of phase i has sensitivity eta_i times reach.
+// response says how the last phase's release depends on the start and on noise, along a direction of
+// the given curvature. keep is the share of the start that the release keeps, and variance is the
+// variance of the release. Each step uses the gradient of one record, whose variance is the argument
+// gradient. The noise of phase i's release has the standard deviation eta_i times reach, over the
+// square root of the charge.
 func (s phasedSGD) response(curvature, reach, gradient float64) (keep, variance float64) {
 	keep = 1
 	for i, size := range s.sizes {
 		eta, n := s.step(i), float64(size)
 		a := min(eta*curvature, 1)
-		// mean is the mean of (1-a)^k, k = 0..n-1, and square the mean of its square. They give the
-		// coefficients (1 - (1-a)^(n-k))/(n a) of the gradients k.
+		// mean is the mean of (1-a)^k over k = 0..n-1, and square is the mean of (1-a)^(2k). The
+		// gradient of record k enters the average with the coefficient (1 - (1-a)^(n-k))/(n a); the sum
+		// of the squares of these coefficients follows from mean and square.
 		mean := -math.Expm1(n*math.Log1p(-a)) / (n * a)
 		square := -math.Expm1(2*n*math.Log1p(-a)) / (n * a * (2 - a))
 		entering := max(1-2*mean+square, 0) / (n * curvature * curvature)

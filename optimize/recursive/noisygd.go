@@ -6,29 +6,30 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// noisyGD is noisy gradient descent as a sub-routine on a strongly convex objective (Arora et al.
-// 2023, Algorithm 7). It takes projected steps of one size, each on a noisy mean of clipped
+// noisyGD is noisy gradient descent as the solver of a round, whose objective is strongly convex (Arora
+// et al. 2023, Algorithm 7). It makes projected steps of one size, each on a noisy mean of clipped
 // gradients, and returns the average
 //
 //	sum_k (1-decay)^(-k) w_k / sum_k (1-decay)^(-k),   k = 1..K.
 type noisyGD struct {
 	steps  int     // K
 	eta    float64 // step size
-	safe   float64 // step size that is stable on every table; optimize.Pace shortens longer steps
+	safe   float64 // step size that is stable on every table; longer steps are shortened by optimize.Pace
 	decay  float64 // eta lambda_t, in [0, 1]
 	charge float64 // charge of each step
 }
 
-// objective is F + sum_s (lambda_s/2) ||w - wbar_s||^2 over a set. F is the mean loss of the
-// round's records plus the problem's regularizer.
+// objective is a round's objective, F + sum_s (lambda_s/2) ||w - wbar_s||^2 over a feasible set. F is
+// the mean loss of the round's records plus the problem's regularizer, and wbar_s is the solution of
+// the earlier round s.
 type objective struct {
 	problem optimize.Problem
 	pull    *pull
 	set     convex.Set
 }
 
-// pull is the quadratic sum_s (lambda_s/2) ||w - wbar_s||^2. It is public, and its gradient is
-// added exactly.
+// pull is the quadratic sum_s (lambda_s/2) ||w - wbar_s||^2 that pulls a round towards the solutions
+// wbar_s of the earlier rounds. It is public, and its gradient is added without noise.
 type pull struct {
 	strength float64   // sum_s lambda_s
 	linear   []float64 // sum_s lambda_s wbar_s
@@ -36,7 +37,7 @@ type pull struct {
 
 func newPull(dim int) *pull { return &pull{linear: make([]float64, dim)} }
 
-// add adds (lambda/2) ||w - centre||^2 to the objective.
+// add adds (lambda/2) ||w - centre||^2 to the quadratic.
 func (p *pull) add(lambda float64, centre []float64) {
 	p.strength += lambda
 	for j, v := range centre {
@@ -50,7 +51,8 @@ func (p *pull) addGradient(g, w []float64) {
 	}
 }
 
-// solve descends from the round's start. It stops at the first error.
+// solve makes the steps of a round on the given records, from the round's start. It returns the first
+// error.
 func (s noisyGD) solve(run *optimize.Run, records query.Cohort, f objective) error {
 	for range s.steps {
 		answer, err := run.Ask(s.charge, query.GradientAt(records, run.W, f.problem.Constants.Lipschitz))
@@ -62,7 +64,9 @@ func (s noisyGD) solve(run *optimize.Run, records query.Cohort, f objective) err
 	return nil
 }
 
-// paced returns the rule for step sizes: eta, or Pace if eta is above the safe step size.
+// paced returns a function that chooses each step's size: always eta or, if eta is above the step
+// size that is stable on every table, the size of [optimize.Pace], which shortens steps that
+// overshoot.
 func (s noisyGD) paced() func(g []float64, noise float64) float64 {
 	if !(s.eta > s.safe) {
 		return func([]float64, float64) float64 { return s.eta }

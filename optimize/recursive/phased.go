@@ -12,21 +12,22 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// phasedSGD is phased SGD as a sub-routine (Feldman, Koren and Talwar 2020; Arora et al. 2023,
-// Algorithm 5). Phase i = 1, 2, ... passes once over 2^-i of the round's records with steps of 4^-i
-// eta. It starts at the point that phase i-1 released.
+// phasedSGD is phased SGD as the solver of a round (Feldman, Koren and Talwar 2020; Arora et al.
+// 2023, Algorithm 5). Phase i = 1, 2, ... makes one pass over 2^-i of the round's records with steps
+// of size 4^-i eta. It starts at the point that phase i-1 released.
 //
-// Its privacy rests on stability: if the objective is convex with smoothness L1 + Lambda, steps of
-// at most 2/(L1 + Lambda) do not increase the distance between two runs on neighbouring tables.
-// Each phase has its own records, so that each phase may spend the whole budget.
+// Its privacy needs stability: if the round's objective is convex with smoothness L1 + Lambda, steps
+// of at most 2/(L1 + Lambda) do not increase the distance between two runs on neighbouring tables.
+// (Lambda is the convexity that the earlier rounds' quadratics add to the objective.) Each phase has
+// its own records, so that each phase may be charged the whole budget.
 type phasedSGD struct {
-	sizes  []int   // n_i
-	eta    float64 // phase i, counted from 1, takes steps of 4^-i eta
+	sizes  []int   // n_i, the number of records of each phase
+	eta    float64 // phase i, counted from 1, makes steps of size 4^-i eta
 	charge float64 // charge of each phase
 }
 
-// phaseSizes returns 2^-i of the records, rounded down, for i = 1, 2, ... as long as that is at
-// least 2. The average over a single record would be the start.
+// phaseSizes returns 2^-i of the records, rounded down, for i = 1, 2, ... as long as this number is at
+// least 2. With a single record the average of a phase would be its start.
 func phaseSizes(records int) []int {
 	var sizes []int
 	for n := records / 2; n >= 2; n /= 2 {
@@ -35,13 +36,14 @@ func phaseSizes(records int) []int {
 	return sizes
 }
 
-// errUnresolved reports steps that are too small for float64's rounding errors.
+// errUnresolved means that the steps of a phase are so small that the rounding errors of float64
+// would exceed them.
 var errUnresolved = errors.New("phased-sgd")
 
-// resolved reports whether the curator would answer a pass over n records, judged by float64's
-// rounding errors. The errors of all steps together, each about (d/2) 2^-53 of the ball, must stay
-// below 1/64 of a step, and the noise above 2^-30 of the ball. This is a little stricter than the
-// curator's own limit.
+// resolved reports whether a pass over n records is accurate enough in float64 for the curator to
+// answer it. The rounding errors of all steps together, each about (d/2) 2^-53 times the ball's radius,
+// must be below 1/64 of a step, and the noise above 2^-30 of the radius. The limits are a little
+// stricter than the curator's own.
 func resolved(p query.Pass, n int, smoothness, mu float64) bool {
 	d := float64(len(p.Start))
 	reach := optimize.Norm(p.Centre) + p.Radius + optimize.Norm(p.Start)
@@ -53,11 +55,11 @@ func resolved(p query.Pass, n int, smoothness, mu float64) bool {
 // step returns the step size of phase i, counted from 0.
 func (s phasedSGD) step(i int) float64 { return math.Ldexp(s.eta, -2*(i+1)) }
 
-// solve makes one pass in each phase, over a cohort that it draws. The round's result is the
-// release of the last phase.
+// solve makes, in each phase, one pass over a new cohort, and releases the average of the pass with
+// noise. The round's result is the release of the last phase.
 func (s phasedSGD) solve(run *optimize.Run, f objective) error {
 	pass := query.Pass{Clip: f.problem.Constants.Lipschitz, Lambda: f.pull.strength, Linear: slices.Clone(f.pull.linear)}
-	// A regularizer (a/2) ||w - c||^2 has gradient a w + b, where b is its gradient at 0.
+	// The quadratic regularizer (a/2) ||w - c||^2 has gradient a w + b, where b is its gradient at 0.
 	if r := f.problem.Regularizer; r != nil {
 		b := make([]float64, len(run.W))
 		r.AddGradient(b, make([]float64, len(b)))
@@ -81,17 +83,17 @@ func (s phasedSGD) solve(run *optimize.Run, f objective) error {
 		if err != nil {
 			return err
 		}
-		// A pass releases no gradient. It is recorded as one step along its own move. The average of
-		// the iterates is half as far from the start as the last iterate, so that the recorded step
-		// size is half the sum of the pass's step sizes.
+		// A pass releases no gradient. The run records it as one step in the direction from the pass's
+		// start to its release. The average of the iterates is about half as far from the start as the
+		// last iterate, so the recorded step size is half the sum of the pass's step sizes.
 		run.Land(answer, pass.Step*float64(size)/2)
 	}
 	return nil
 }
 
-// checkPhased returns an error if a pass would not be stable or the curator does not offer it:
-// under add-or-remove, for a loss that is not rank-one with one margin, for a regularizer that is
-// not quadratic, and for a set that is not a ball.
+// checkPhased returns an error if phased SGD would not be stable or the curator does not offer it for
+// the problem: under add-or-remove, for a loss that is not rank-one with one margin, for a
+// regularizer that is not quadratic, or for a feasible set that is not a ball.
 func checkPhased(p optimize.Problem) error {
 	switch r := p.Regularizer; {
 	case p.Relation == account.AddOrRemove:

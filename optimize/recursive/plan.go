@@ -12,16 +12,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// mostRounds is more than any rule chooses. With more rounds lambda would leave the range that
-// float64 resolves.
+// mostRounds is larger than any default number of rounds. With more rounds the weights lambda of the
+// rounds' quadratics would leave the range that float64 resolves.
 const mostRounds = 100
 
-// mostGrowth limits R_t/D for PhasedSGD without Theorem, since its rounding errors grow with the
-// ball.
+// mostGrowth is the largest ratio R_t/D of the radius of a round's ball to the radius D of the first,
+// for PhasedSGD without Theorem. The rounding errors of PhasedSGD grow with the radius.
 const mostGrowth = 8
 
-// Plan resolves the settings of Recursive for a problem. It fails if the problem is not valid or
-// not convex, a setting is out of range, or a round would have too few records.
+// Plan returns the plan of Recursive for the problem p, with the default rule's value for each
+// setting that is zero. Plan returns an error if p is not valid or not convex, a setting is out of
+// range, or a round would have too few records.
 func (c Recursive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -33,7 +34,7 @@ func (c Recursive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	c = c.settle(p)
 	plan, err := c.plan(p)
 	for free && c.Rounds > 1 && errors.Is(err, errUnresolved) {
-		// Fewer rounds have longer steps.
+		// With fewer rounds each round's steps are longer.
 		c.Rounds--
 		plan, err = c.plan(p)
 	}
@@ -43,15 +44,15 @@ func (c Recursive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	return plan, nil
 }
 
-// leastCohort returns the smallest number of records of a round.
+// leastCohort returns the smallest number of records with which a round can be solved.
 func (c Recursive) leastCohort() float64 {
 	if c.Inner == PhasedSGD {
-		return 4 // two in the first phase
+		return 4 // two records in the first phase
 	}
 	return 1
 }
 
-// plan makes a plan of settings that are all set.
+// plan returns the plan for settings none of which is zero any more.
 func (c Recursive) plan(p optimize.Problem) (*plan, error) {
 	if float64(c.Steps)*float64(c.Rounds) > optimize.MostSteps {
 		return nil, fmt.Errorf("optimize: recursive: steps = %d a round: must be at most %d over %d rounds", c.Steps, optimize.MostSteps, c.Rounds)
@@ -146,7 +147,7 @@ func (c Recursive) check(p optimize.Problem) error {
 	return nil
 }
 
-// settle returns c with the rules' values in the fields that are zero.
+// settle returns c with each setting that is zero replaced by the default rule's value.
 func (c Recursive) settle(p optimize.Problem) Recursive {
 	if c.Cohorts == RuleDivision {
 		c.Cohorts = AllRecords
@@ -176,7 +177,7 @@ func (c Recursive) settle(p optimize.Problem) Recursive {
 	n, l0, l1 := p.Effective(), p.Constants.Lipschitz, p.Smoothness()
 	if c.Lambda == 0 {
 		onePass := l1 * math.Log(max(p.Records, 2)) / p.Records
-		// Theorem 5, with R^2, which its first part leaves out.
+		// lambda of Theorem 5, divided by D^2, which the first part of the theorem omits.
 		theorem := l0 * l0 / (l1 * c.Radius * c.Radius) * min(1/p.Records, 1/(n*n))
 		switch {
 		case c.Theorem && c.Inner == PhasedSGD:
@@ -200,7 +201,7 @@ func (c Recursive) settle(p optimize.Problem) Recursive {
 	return c
 }
 
-// set returns the set that round t projects on.
+// set returns the set onto which round t projects: the problem's own, or a ball around the start.
 func (c Recursive) set(p optimize.Problem, t int) (convex.Set, error) {
 	if p.Set != nil {
 		if _, whole := p.Set.(convex.Whole); !whole {
@@ -219,7 +220,9 @@ func (c Recursive) set(p optimize.Problem, t int) (convex.Set, error) {
 	return ball, nil
 }
 
-// noisyGD returns the sub-routine of a round with the given lambda_t and the sum of the lambda_s.
+// noisyGD returns the solver by noisy gradient descent of a round. lambda is the weight lambda_t of
+// the quadratic that the round adds for later rounds, and pulls is the sum of these weights up to the
+// round.
 func (c Recursive) noisyGD(p optimize.Problem, lambda, pulls float64) *noisyGD {
 	l1, n, rounds := p.Smoothness(), p.Effective(), float64(c.Rounds)
 	kappa := (l1 + lambda) / lambda
@@ -235,7 +238,8 @@ func (c Recursive) noisyGD(p optimize.Problem, lambda, pulls float64) *noisyGD {
 		steps = int(max(min(math.Ceil(k), math.Floor(most)), 1))
 	}
 	eta := c.StepScale / (l1 + pulls)
-	// The regularizers have their full curvature in every direction; the data may have less.
+	// The quadratics and the regularizer have their full curvature in every direction; the data may
+	// have less.
 	if r := pulls + l1 - p.DataSmoothness(); r > 0 {
 		eta = min(eta, 1/r)
 	}
@@ -249,12 +253,13 @@ func (c Recursive) noisyGD(p optimize.Problem, lambda, pulls float64) *noisyGD {
 	return &noisyGD{steps: steps, eta: eta, safe: 1 / (l1 + pulls), decay: min(eta*lambda, 1), charge: charge}
 }
 
-// phased returns the sub-routine of a PhasedSGD round on size records. It returns errUnresolved if
-// float64 cannot resolve the first phase, and leaves out later phases that it cannot resolve.
+// phased returns the solver by phased SGD of a round on size records. It returns errUnresolved if
+// float64 cannot resolve the steps of the first phase, and omits later phases whose steps float64
+// cannot resolve.
 func (c Recursive) phased(p optimize.Problem, size, lambda, pulls float64, set convex.Set) (*phasedSGD, error) {
 	eta := c.StepScale * math.Log(size) / (lambda * size)
-	// Phase 1 takes steps of eta/4. A step of 2/(L1 + Lambda) is stable in exact arithmetic; the
-	// factor leaves room for the rounding errors that the curator counts.
+	// Phase 1 makes steps of size eta/4. A step of 2/(L1 + Lambda) is stable in exact arithmetic; the
+	// factor leaves room for the rounding errors that the curator charges.
 	longest := 2 / (p.Smoothness() + pulls) * (1 - 0x1p-20)
 	out := &phasedSGD{eta: min(eta, 4*longest), charge: p.Charge()}
 	for i, n := range phaseSizes(int(size)) {

@@ -9,52 +9,52 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// Recursive configures recursive regularization for convex losses (Arora, Bassily, González,
-// Guzmán, Menart and Ullah 2023, Algorithm 3, after Allen-Zhu 2018 and Foster et al. 2019). It runs
-// T rounds. Each round minimises an objective that is more strongly convex than the round before,
-// and starts at the solution of the round before.
+// Recursive is recursive regularization for convex losses (Arora, Bassily, González, Guzmán, Menart
+// and Ullah 2023, Algorithm 3, after Allen-Zhu 2018 and Foster et al. 2019). It runs T rounds. Each
+// round minimises an objective that is more strongly convex than the last round's, and starts at the
+// solution of the last round.
 //
 //	wbar_t = solve  F(w) + sum_{s<t} (lambda_s/2) ||w - wbar_s||^2,   t = 1..T
 //	         over   ||w - w_0|| <= R_t,  from wbar_{t-1};   wbar_0 = w_0
 //
-// with lambda_s = 2^s lambda, T = floor(log2(L1/lambda)), R_t = sqrt(2)^t D, where D is a bound on
-// ||w* - w_0||. Early rounds come near a minimiser. Late rounds are well conditioned, which makes
-// the gradient small.
+// with lambda_s = 2^s lambda, T = floor(log2(L1/lambda)), R_t = sqrt(2)^t D, where D bounds the
+// distance ||w* - w_0|| from the start to a minimiser. Early rounds come near a minimiser. Late
+// rounds are well conditioned, which makes the gradient small.
 //
-// Guarantee: mu-GDP. With NoisyGD it holds whatever the constants. With PhasedSGD it holds if the
-// loss is convex and L1-smooth as declared, and the curator's ledger records this assumption. With
-// the theorem's settings the gradient norm of the *expected* loss is O(L0/sqrt(n) + L0/N) up to
-// logarithms, which is optimal; with PhasedSGD, in one pass, it is O(L0/sqrt(n) + L0/N + L1
-// D/sqrt(n)) (Theorem 5).
+// Guarantee: mu-GDP. With NoisyGD it holds whatever the constants. With PhasedSGD it holds only if
+// the loss is convex and L1-smooth as declared, and the curator's ledger records this assumption.
+// With the theorem's settings the gradient norm of the *expected* loss is O(L0/sqrt(n) + L0/N) up to
+// logarithms, where N is the effective size, which is optimal; with PhasedSGD, in one pass, it is
+// O(L0/sqrt(n) + L0/N + L1 D/sqrt(n)) (Arora et al. 2023, Theorem 5).
 //
-// Deviations from the paper (N^2 stands for its (n epsilon)^2/(d log 1/delta)):
-//   - There are T rounds. Algorithm 3 loops to T-1 and returns round T.
+// Deviations from the paper (N^2 stands for the paper's (n epsilon)^2/(d log 1/delta)):
+//   - There are T rounds. Algorithm 3 loops to T-1 and returns the result of round T.
 //   - Cohorts are disjoint; the paper's overlap by one record.
-//   - Noise follows from exact charges. The paper's sigma_t^2 has K_t^2 where K_t T^2 (L0/(n
-//     epsilon))^2 is needed.
-//   - lambda is divided by D^2, which the first part of the theorem leaves out.
-//   - The problem's own regularizer is part of F, added exactly.
-//   - Steps are at most 1/(L1 + sum lambda_s) long, a limit that the theorem does not have, and a
-//     round of NoisyGD has at most 10^6/T steps.
-//   - A problem with a set of its own is projected on that set instead of the balls.
-//   - PhasedSGD leaves out phases whose steps float64 does not resolve. It also leaves out such
-//     rounds, unless Rounds is set.
+//   - Noise follows from exact charges. The paper's sigma_t^2 has the factor K_t^2 where K_t T^2
+//     (L0/(n epsilon))^2 is needed.
+//   - lambda is divided by D^2, which the first part of the theorem omits.
+//   - The problem's own regularizer is part of F and added exactly.
+//   - Steps are at most 1/(L1 + sum lambda_s) long, which the theorem does not require, and a round
+//     of NoisyGD has at most 10^6/T steps.
+//   - If the problem has a feasible set, points are projected on it instead of the balls.
+//   - PhasedSGD omits phases whose steps float64 does not resolve. If a round's first phase is not
+//     resolved, the plan has fewer rounds, unless Rounds is set.
 //
-// The zero Recursive has practical constants: rounds on all records with mu^2/T each, lambda = .1
+// The zero Recursive uses practical constants: rounds on all records with mu^2/T each, lambda = .1
 // L0/(D N), steps of h/(L1 + sum lambda_s), and K_t = (kappa log kappa)/h with kappa = (L1 +
-// lambda_t)/lambda_t, at most 3/T of the steps of a whole run of GD. With disjoint cohorts there
-// are few rounds, and growth is 8. PhasedSGD uses disjoint cohorts, lambda = 5 L1 log(n)/n, three
-// times the theorem's step and R_t <= 8 D.
+// lambda_t)/lambda_t, at most 3/T of the steps of a whole run of firstorder.GD. With disjoint
+// cohorts the factor of lambda from round to round is 8, so that there are few rounds. PhasedSGD uses
+// disjoint cohorts, lambda = 5 L1 log(n)/n, three times the theorem's step size and R_t <= 8 D.
 //
-// In every measurement the method was worse than GD's tail average (docs/papers). The reason to use
-// it is the theorem.
+// In every measurement the method was worse than GD's tail average (docs/explanation/papers). The
+// theorem is the only reason to use it. it is the theorem.
 type Recursive struct {
 	// Inner solves a round: noisy-gd or phased-sgd.
 	Inner Inner `yaml:"inner"`
 	// Cohorts says which records a round uses: all or disjoint. Zero means all for NoisyGD without
 	// Theorem, else disjoint.
 	Cohorts Division `yaml:"cohorts"`
-	// Theorem uses the settings of Theorem 5 for the fields that are zero.
+	// Theorem uses the settings of Theorem 5 of Arora et al. (2023) for the fields that are zero.
 	Theorem bool `yaml:"theorem"`
 	// Radius is D, a public bound on the distance from the start to a minimiser. It affects
 	// accuracy, never privacy. Zero means the largest distance within the problem's set if that is
@@ -68,23 +68,24 @@ type Recursive struct {
 	Growth float64 `yaml:"growth"`
 	// Rounds is T. Zero means floor(log(L1/lambda)/log(growth)), at least 1.
 	Rounds int `yaml:"rounds"`
-	// Steps is K_t, the number of steps of each round of NoisyGD. Zero means the rule's number.
-	// With PhasedSGD it must be zero.
+	// Steps is K_t, the number of steps of each round of NoisyGD. Zero means (kappa log
+	// kappa)/h with kappa = (L1 + lambda_t)/lambda_t, but at most 3/T of the steps of a whole
+	// run of GD. With Theorem it means the theorem's number. With PhasedSGD it must be zero.
 	Steps int `yaml:"steps"`
 	// StepScale is h in the step size; for PhasedSGD it multiplies the step of Theorem 5. Zero
 	// means 1 with Theorem, 3 for PhasedSGD, else 4 for rank-one losses and 1 for others.
 	StepScale float64 `yaml:"step_scale"`
 }
 
-// Inner is the algorithm that solves a round of Recursive.
+// Inner selects the algorithm that solves a round of Recursive.
 type Inner uint8
 
 const (
 	// NoisyGD is full-batch noisy gradient descent on the round's records.
 	NoisyGD Inner = iota
-	// PhasedSGD passes once over the round's records (Feldman, Koren and Talwar 2020). It needs the
-	// replace-one relation, a rank-one loss, a quadratic regularizer or none, and a ball as set or
-	// none.
+	// PhasedSGD makes one pass over the round's records (Feldman, Koren and Talwar 2020). It needs the
+	// replace-one relation, a rank-one loss, a quadratic regularizer or none, and a ball as feasible
+	// set or none.
 	PhasedSGD
 )
 
@@ -99,21 +100,21 @@ func ParseInner(s string) (Inner, error) {
 	return Inner(i), err
 }
 
-// UnmarshalText reads a name as ParseInner does.
+// UnmarshalText reads the name of an inner algorithm like ParseInner.
 func (i *Inner) UnmarshalText(text []byte) (err error) {
 	*i, err = ParseInner(string(text))
 	return err
 }
 
-// Division says which records a round of Recursive uses.
+// Division selects which records a round of Recursive uses.
 type Division uint8
 
 const (
-	// RuleDivision leaves the choice to the rule (see [Recursive]).
+	// RuleDivision leaves the choice to the rule: see the field Cohorts of [Recursive].
 	RuleDivision Division = iota
-	// Disjoint gives each round n/T records of its own. A round may spend the whole budget on them.
+	// Disjoint gives each round n/T records of its own. A round may be charged the whole budget.
 	Disjoint
-	// AllRecords uses all records in every round, for mu^2/T each.
+	// AllRecords uses all records in every round, at a charge of mu^2/T each.
 	AllRecords
 )
 
@@ -128,30 +129,29 @@ func ParseDivision(s string) (Division, error) {
 	return Division(i), err
 }
 
-// UnmarshalText reads a name as ParseDivision does.
+// UnmarshalText reads the name of a division like ParseDivision.
 func (c *Division) UnmarshalText(text []byte) (err error) {
 	*c, err = ParseDivision(string(text))
 	return err
 }
 
-// plan is a Recursive with every setting resolved for a problem.
+// plan is the plan of a [Recursive] for one problem.
 type plan struct {
 	optimize.Settled
 	disjoint bool
 	rounds   []round
 }
 
-// round holds the settings of round t. Its loop and its forecast (response) both follow them.
-// Exactly one of gd and phased is set.
+// round has the settings of one round. Exactly one of gd and phased is set: the solver of the round.
 type round struct {
-	centre float64    // lambda_{t-1}, the strength added about wbar_{t-1}
-	set    convex.Set // the set that w is projected on
-	size   float64    // number of records of the round; of all records unless cohorts are disjoint
+	centre float64    // lambda_{t-1}, the strength of the quadratic around wbar_{t-1}
+	set    convex.Set // the set on which w is projected
+	size   float64    // number of records of the round; all records unless cohorts are disjoint
 	gd     *noisyGD
 	phased *phasedSGD
 }
 
-// Run carries the plan out.
+// Run solves the rounds of the plan, each from the solution of the last.
 func (r *plan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := r.Problem()
 	run := r.Begin(ctx, o, observe)
@@ -166,7 +166,7 @@ func (r *plan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize
 	return run.RoundsResult(true, false), nil
 }
 
-// solve runs the sub-routine of a round.
+// solve minimises the objective f of the round t by the round's solver, from start.
 func (r *plan) solve(run *optimize.Run, t round, f objective, start []float64) (err error) {
 	round := optimize.Round{Start: start, More: f.pull.addGradient, Set: f.set}
 	if t.phased != nil {
@@ -184,7 +184,9 @@ func (r *plan) solve(run *optimize.Run, t round, f objective, start []float64) (
 	return t.gd.solve(run, cohort, f)
 }
 
-// radiusRule returns the default for D (see [Recursive]).
+// radiusRule returns the default of D, the bound on the distance from the start to a minimiser. It is
+// the largest distance from the start within the problem's set if the set is a ball, and otherwise
+// the distance of the minimiser that forecasts assume.
 func radiusRule(p optimize.Problem) float64 {
 	if b, ok := p.Set.(convex.Ball); ok {
 		away := p.StartPoint()

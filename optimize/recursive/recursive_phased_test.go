@@ -17,15 +17,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// stableOracle makes passes over the rows in the order in which it hands them out, without noise,
-// and records the queries.
+// stableOracle makes passes over the rows without noise, in the order in which Draw returned them, and
+// records the queries.
 type stableOracle struct {
 	*optimizetest.Oracle
 	p      optimizetest.Problem
 	handed map[uint64][]int
 	next   int
 	asked  []query.Stable
-	stop   int // number of the query that is refused, counted from 1; 0 for none
+	stop   int // number, counted from 1, of the query that is refused; 0 for none
 }
 
 var errStop = errors.New("stop")
@@ -51,7 +51,7 @@ func (o *stableOracle) Stable(_ context.Context, q query.Stable) (query.Release,
 	return query.Release{Mean: o.pass(q.Pass(), o.handed[q.Cohort().ID()]), Sigma: 1, Charge: q.Charge()}, nil
 }
 
-// pass returns the average of w_1, ..., w_n of the pass as query.Pass defines it.
+// pass returns the average of w_1, ..., w_n of the pass, as query.Pass defines them.
 func (o *stableOracle) pass(p query.Pass, rows []int) []float64 {
 	w, mean := slices.Clone(p.Start), make([]float64, len(p.Start))
 	for _, i := range rows {
@@ -78,11 +78,11 @@ func (o *stableOracle) pass(p query.Pass, rows []int) []float64 {
 	return mean
 }
 
-// TestPhasedSGDAsksAsItsPageSays (Feldman, Koren and Talwar 2020): phase i of a round passes over
-// 2^-i of its records, which no other phase uses, with steps of 4^-i eta, from the last release,
-// and charges the whole budget. The objective has every quadratic so far and the problem's own
-// regularizer. It fails for phases on the same records, steps that are halved, a quadratic or a
-// regularizer left out, or a wrong ball.
+// TestPhasedSGDAsksAsItsPageSays (Feldman, Koren and Talwar 2020): phase i of a round must pass over
+// 2^-i of the round's records, which no other phase uses. It must make steps of size 4^-i eta, start at
+// the last release, and be charged the whole budget. The objective must have every quadratic so far and
+// the problem's own regularizer. The test fails for phases on the same records, for steps that are
+// halved from phase to phase, without a quadratic or the regularizer, and for a wrong ball.
 func TestPhasedSGDAsksAsItsPageSays(t *testing.T) {
 	const T, lambda, growth, radius = 3, .02, 2.5, .4
 	for i, p := range convexProblems(t)[6:] { // rank-one losses
@@ -167,8 +167,8 @@ func TestPhasedSGDAsksAsItsPageSays(t *testing.T) {
 	}
 }
 
-// TestPhasedSGDTheorem5: lambda is at least L1 log(n)/n, and eta = log(n/T)/(lambda_t n/T) except
-// where a step would not be stable.
+// TestPhasedSGDTheorem5: lambda must be at least L1 log(n)/n, and eta must be log(n/T)/(lambda_t n/T),
+// except where such a step would not be stable (Arora et al. 2023, Theorem 5).
 func TestPhasedSGDTheorem5(t *testing.T) {
 	p, s := optimizetest.Problems()[2].Public, size{Records: 1e5, Mu: .3}
 	plan, err := recursive.Recursive{Inner: recursive.PhasedSGD, Theorem: true, Radius: 50}.Plan(ctx, with(p, s))
@@ -201,7 +201,7 @@ func TestPhasedSGDTheorem5(t *testing.T) {
 	if stable == len(rounds) {
 		t.Error("every round is at the bound")
 	}
-	// A very large step scale is reduced to a stable step.
+	// A very large step scale must be reduced to a stable step.
 	plan, err = recursive.Recursive{Inner: recursive.PhasedSGD, StepScale: 1e6}.Plan(ctx, with(p, s))
 	if err != nil {
 		t.Fatal(err)
@@ -215,9 +215,10 @@ func TestPhasedSGDTheorem5(t *testing.T) {
 	}
 }
 
-// TestPhasedSGDIsResolved: for every size, the rounding errors of a phase, d/2 2^-53 of the ball in
-// each step, are less than 1/64 of a step. The smallest phases are left out, and so are rounds. A
-// number of rounds that is not possible is an error.
+// TestPhasedSGDIsResolved: for every size, the rounding errors of a phase, (d/2) 2^-53 of the ball's
+// radius in each step, must be less than 1/64 of a step. The plan must omit phases that would be too
+// small, and rounds that are not possible. If more rounds are set than are possible, the plan must be
+// an error.
 func TestPhasedSGDIsResolved(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	left, cut := 0, 0
@@ -259,14 +260,14 @@ func TestPhasedSGDIsResolved(t *testing.T) {
 	}
 }
 
-// TestPhasedSGDConverges: without noise the last release is near the minimum; the rest is the
-// scatter of the steps.
+// TestPhasedSGDConverges: without noise the gradient norm at the last release must be at most a tenth
+// of the norm at the start. It is not zero, because steps on single records scatter.
 func TestPhasedSGDConverges(t *testing.T) {
 	p := convexProblems(t)[7]
 	for len(p.Rows) < 100_000 {
 		p.Rows, p.Targets = append(p.Rows, p.Rows...), append(p.Targets, p.Targets...)
 	}
-	// 7 must not divide the number of rows.
+	// 7, the stride of stableOracle, must not divide the number of rows.
 	p.Rows, p.Targets = append(p.Rows, p.Rows[0]), append(p.Targets, p.Targets[0])
 	o := newStableOracle(p, relations(t, p, 1)[account.ReplaceOne])
 	plan, err := recursive.Recursive{Inner: recursive.PhasedSGD, Lambda: 1e-3, Rounds: 2}.Plan(ctx, with(p.Public, o.Size()))
@@ -278,14 +279,14 @@ func TestPhasedSGDConverges(t *testing.T) {
 	}
 }
 
-// TestPhasedResponse computes the effect of a linear pass on its start, on each record's noise and
-// on each release's noise, one impulse at a time.
+// TestPhasedResponse compares phasedSGD.response with simulated passes on a quadratic. Each simulation
+// has a single impulse: in the start, in one record's gradient or in one release.
 func TestPhasedResponse(t *testing.T) {
 	sizes := []int{12, 6, 3}
 	const eta, charge, reach, gradient = 1.7, .3, 2., .6
 	for _, curve := range []float64{.05, .4, 4 / eta} {
-		// impulse applies an impulse to record k of phase i, to the release of phase i for k = n_i,
-		// or to the start for i < 0.
+		// impulse returns the result for an impulse in the gradient of record k of phase i. For k = n_i
+		// the impulse is in the release of phase i, and for i < 0 in the start.
 		impulse := func(phase, k int) float64 {
 			var w float64
 			if phase < 0 {
@@ -323,14 +324,14 @@ func TestPhasedResponse(t *testing.T) {
 	}
 }
 
-// deaf refuses passes.
+// deaf is an oracle that refuses passes.
 type deaf struct{ *optimizetest.Oracle }
 
 func (deaf) Stable(context.Context, query.Stable) (query.Release, error) {
 	return query.Release{}, errors.New("no stable SGD here")
 }
 
-// TestPhasedSGDNeedsAStableOracle: a run fails with an error if the oracle offers no passes.
+// TestPhasedSGDNeedsAStableOracle: if the oracle offers no passes, a run must fail with an error.
 func TestPhasedSGDNeedsAStableOracle(t *testing.T) {
 	p := convexProblems(t)[6]
 	o := relations(t, p, 1)[account.ReplaceOne]

@@ -18,8 +18,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// recursion recomputes Algorithm 3 with Algorithm 7 from a run's answers, slowly: the gradient of
-// every quadratic separately, and every weight as a power.
+// recursion recomputes Algorithm 3 with Algorithm 7 (Arora et al. 2023) from a run's answers. It is
+// slow and simple: it adds the gradient of every quadratic separately and computes every weight as a
+// power.
 type recursion struct {
 	p              optimize.Problem
 	rounds, steps  int
@@ -27,8 +28,8 @@ type recursion struct {
 	radius, h      float64
 }
 
-// follow returns every point at which a query is made and, for any number of answers, the weighted
-// average so far of the round in which they end.
+// follow returns the points at which the queries must be made. averages[k] is the weighted average
+// after k answers, in the round of the last of these answers.
 func (c recursion) follow(answers [][]float64) (points, averages [][]float64) {
 	origin := make([]float64, c.p.Dim())
 	copy(origin, c.p.Start)
@@ -84,13 +85,13 @@ func (c recursion) follow(answers [][]float64) (points, averages [][]float64) {
 	return points, averages
 }
 
-// TestRecursiveAsksAsItsPageSays (Arora et al. 2023, Algorithms 3 and 7, with the stated
-// deviations): the queries of a round are gradients, clipped at L0, on the n/T records of that
-// round alone, or on all. Each is at the point that the answers and exact quadratics lead to.
-// Disjoint rounds are charged mu^2 each, rounds on all records mu^2 together. A run that ends early
-// returns the average so far. It fails if a centre or a strength is wrong, a quadratic is clipped,
-// the ball keeps its radius or is not around w_0, weights are equal, a round starts at w_0, or
-// cohorts overlap.
+// TestRecursiveAsksAsItsPageSays recomputes a run by Arora et al. 2023, Algorithms 3 and 7, with the
+// deviations in Recursive's comment. The queries of a round must be gradients, clipped at L0, on n/T
+// records of this round alone, or on all records. Each must be at the point that follows from the
+// answers and the exact quadratics. Disjoint rounds must be charged mu^2 each, rounds on all records
+// mu^2 together. A run that ends early must return the average so far. The test fails if a centre or a
+// strength is wrong, a quadratic is clipped, the ball does not grow or is not around w_0, weights are
+// equal, a round starts at w_0, or cohorts overlap.
 func TestRecursiveAsksAsItsPageSays(t *testing.T) {
 	const T, K = 4, 6
 	broken := errors.New("broken")
@@ -156,7 +157,8 @@ func TestRecursiveAsksAsItsPageSays(t *testing.T) {
 					if len(o.Asked) != want && len(o.Asked) != want+1 || r.Steps != want || r.Complete != (stop < 0) {
 						t.Errorf("%s: %d questions, %+v", name, len(o.Asked), r)
 					}
-					// An error at the first query of a round returns the round's start.
+					// After an error at the first query of a round, the result must be the round's
+					// start.
 					if !same(r.W, averages[want]) {
 						t.Errorf("%s: result %v: want %v", name, r.W, averages[want])
 					}
@@ -169,9 +171,9 @@ func TestRecursiveAsksAsItsPageSays(t *testing.T) {
 	}
 }
 
-// TestTheorem5: lambda, T, K_t, eta_t, weights and R_t are the theorem's, at sizes where either
-// term of K_t is the larger one, and where the limit of 10^6 steps applies. It fails for a missing
-// square of D, lambda_s in place of lambda_t in the step, or T in place of T^2 in K_t.
+// TestTheorem5: lambda, T, K_t, eta_t, weights and R_t must be as in Theorem 5 (Arora et al. 2023).
+// The sizes make either term of K_t the larger one, or the limit of 10^6 steps apply. The test fails if
+// D is not squared, if the step has lambda_s in place of lambda_t, or if K_t has T in place of T^2.
 func TestTheorem5(t *testing.T) {
 	p := optimizetest.Problems()[2].Public // logistic: L0 = 1, L1 = 1/4
 	const D, l1 = 2., .25
@@ -211,7 +213,7 @@ func TestTheorem5(t *testing.T) {
 	}
 }
 
-// TestRecursiveRules tests the values for fields that are zero.
+// TestRecursiveRules compares the plan for zero settings with the rules' values.
 func TestRecursiveRules(t *testing.T) {
 	p, s := optimizetest.Problems()[2].Public, size{Records: 3e4, Mu: .3}
 	plan := func(c recursive.Recursive, p optimize.Problem) optimize.Plan {
@@ -248,7 +250,7 @@ func TestRecursiveRules(t *testing.T) {
 			t.Errorf("%s: %+v: want %+v", name, r.Summary(), want.Summary())
 		}
 	}
-	// Steps are h/(L1 + sum lambda_s), limited to the largest step that is stable for the
+	// Steps must be h/(L1 + sum lambda_s), and at most the largest step that is stable for the
 	// quadratics.
 	var pull float64
 	short := 0
@@ -266,7 +268,7 @@ func TestRecursiveRules(t *testing.T) {
 	if short == 0 {
 		t.Error("no round has quadratics that shorten its steps")
 	}
-	// K_t is kappa log(kappa)/h, at most 3/T of GD's steps.
+	// K_t must be kappa log(kappa)/h, and at most 3/T of GD's steps.
 	gd, err := firstorder.GD{}.Plan(ctx, with(p, s))
 	if err != nil {
 		t.Fatal(err)
@@ -285,8 +287,9 @@ func TestRecursiveRules(t *testing.T) {
 	}
 }
 
-// TestRecursiveConverges: without noise, the gradient at the end is that of the quadratics, lambda
-// times a distance. It fails for a wrong sign or centre.
+// TestRecursiveConverges: without noise, the gradient at the result must be small. It equals the
+// gradient of the added quadratics, which is lambda times a distance. The test fails for a wrong sign
+// or centre.
 func TestRecursiveConverges(t *testing.T) {
 	if testing.Short() {
 		t.Skip("repeats runs many times")
@@ -306,8 +309,8 @@ func TestRecursiveConverges(t *testing.T) {
 	}
 }
 
-// linear is an oracle for the quadratic (1/2) ||w - at||^2. Its answers have no noise, but an
-// impulse in one answer, or in all answers on one cohort.
+// linear is an oracle for the quadratic (1/2) ||w - at||^2. Its answers have no noise. One answer, or
+// all answers on one cohort, may have an impulse added.
 type linear struct {
 	optimize.Oracle
 	at             []float64
@@ -328,7 +331,7 @@ func (o *linear) Ask(_ context.Context, q query.Question) (query.Release, error)
 	o.asked++
 	mean := add(q.Terms()[0].Point(), -1, o.at)
 	if o.asked == o.answer {
-		// one standard deviation, in the first coordinate
+		// one standard deviation of the noise, in the first coordinate
 		mean[0] += o.impulse * 2 * q.Clip() / q.Cohort().Size() / math.Sqrt(q.Charge())
 	}
 	if o.cohort > 0 && int(q.Cohort().ID()) == o.cohort {
@@ -337,9 +340,9 @@ func (o *linear) Ask(_ context.Context, q query.Question) (query.Release, error)
 	return query.Release{Mean: mean, Charge: q.Charge()}, nil
 }
 
-// TestRecursivePrediction: the forecast is exact on a quadratic with the assumed spectrum and
-// start, summed one impulse at a time. It fails if the noise of early rounds is left out or has a
-// wrong weight, or if a cohort's sampling error is left out.
+// TestRecursivePrediction: on a quadratic with the assumed spectrum and start, the forecast must equal
+// the sum of the squared effects of single impulses. The test fails if the noise of early rounds is
+// left out or has a wrong weight, or if a cohort's sampling error is left out.
 func TestRecursivePrediction(t *testing.T) {
 	const n, l0, f0 = 6000, 4., .7
 	for _, c := range []recursive.Recursive{
@@ -380,8 +383,8 @@ func TestRecursivePrediction(t *testing.T) {
 	}
 }
 
-// TestNoisyGDResponse computes the effect of a linear system on its start and on each step's noise,
-// one impulse at a time.
+// TestNoisyGDResponse compares noisyGD.response with simulated runs on a quadratic. Each simulation has
+// a single impulse: in the start or in one step's noise.
 func TestNoisyGDResponse(t *testing.T) {
 	for _, c := range []struct {
 		steps             int
@@ -413,8 +416,8 @@ func TestNoisyGDResponse(t *testing.T) {
 	}
 }
 
-// TestRecursiveObserve: steps are numbered over all rounds, the charge is the ledger's, and the
-// points are those that the run visits.
+// TestRecursiveObserve: the observer must be called once a step, with numbers that count over all
+// rounds, the ledger's charge so far and the current point.
 func TestRecursiveObserve(t *testing.T) {
 	p := convexProblems(t)[4]
 	for relation := range relations(t, p, 1) {
@@ -442,7 +445,7 @@ func TestRecursiveObserve(t *testing.T) {
 	}
 }
 
-// TestRecursiveRefuses: errors name field, value and rule.
+// TestRecursiveRefuses: each error must name the field, its value and the rule.
 func TestRecursiveRefuses(t *testing.T) {
 	good, given := optimizetest.Problems()[2].Public, size{Records: 1000, Mu: .5}
 	nonconvex, err := loss.Nonconvex(.01)

@@ -11,9 +11,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestReleasedCurvature: the curvature in a result is the smallest released at that point, with the
-// regularizer's .1, and its stated noise is that release's. Mutation: the curvature released at
-// another candidate.
+// TestReleasedCurvature: the curvature in a run's result must be the smallest released at the result's
+// point, plus the regularizer's curvature .1. The stated noise must be the noise of that release.
+// Without a selection the result must state no curvature. The test fails if the curvature was released
+// at another candidate.
 func TestReleasedCurvature(t *testing.T) {
 	oracle, p := spikes(t, 6000, account.ReplaceOne)
 	plan, err := secondorder.Spider{Gap: .5}.Plan(context.Background(), p)

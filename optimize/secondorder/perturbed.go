@@ -11,36 +11,41 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Perturbed configures noisy gradient descent with perturbations on all records (Ganesh, Liu, Oh
-// and Thakurta 2023, Algorithm 1 with Gaussian oracles). It is the alternative to Spider that needs
-// no Hessian-vector products.
+// Perturbed is noisy gradient descent with perturbations on all records (Ganesh, Liu, Oh and Thakurta
+// 2023, Algorithm 1 with Gaussian oracles). Unlike [Spider], Perturbed needs no Hessian-vector
+// products. An anchor is a gradient released afresh; a difference updates the estimate g of the
+// gradient since the last anchor.
 //
 //	where the path since the last anchor is long, or a perturbation is due, an anchor:
 //	    g  = mean_i clip(grad f(w_t; x_i), L0) + noise
 //	else a difference:
 //	    g += mean_i clip(grad f(w_t; x_i) - grad f(w_{t-1}; x_i), ball) + noise
-//	where the last g was small, and nothing was added for Gamma steps:
+//	where the last estimate was small, and the last Gamma steps had no perturbation:
 //	    w_{t+1} = Proj(w_t - (h/L1) (g + grad reg(w_t) + zeta)),  zeta ~ N(0, s^2 I)
 //	else the same without zeta
 //
 // Guarantee: mu-GDP whatever the constants. The numbers of anchors and differences are limited, and
-// the charges of all of them sum to mu^2. The paper proves the rate alpha = O~((sqrt(d)/(n
-// epsilon))^(2/3)) for the empirical risk, a random iterate and its own settings. Its proof for the
-// population risk has a flaw (Liu and Talwar 2025, section 1.1).
+// the charges of all of them sum to at most mu^2. The paper proves that a random iterate has a
+// gradient norm of O~((sqrt(d)/(n epsilon))^(2/3)) for the empirical risk, with the paper's settings.
+// The paper's proof for the population risk has a flaw (Liu and Talwar 2025, section 1.1).
 //
 // Deviations from the paper:
-//   - Anchors and differences share one budget: .8 of it for up to 8 anchors, the rest for the
-//     differences, with equal charges. After the last anchor only differences are released.
-//   - The path is long when the differences since the anchor have as much noise as the anchor. In
-//     the paper's terms, kappa is set where both errors are equal.
-//   - An estimate is small if its norm is at most 1.5 times the norm of its noise. Gamma is
-//     min(8/(eta gap), 60), and s is the noise of an anchor.
-//   - zeta is added to one step only. It is not part of the estimates that differences extend.
-//   - Differences are clipped, by default to the centred ball, so that L1 is enforced.
+//   - Anchors and differences share one budget. Up to 8 anchors get .8 of it in equal parts, and the
+//     differences get the rest in equal parts. After the last anchor there are only differences and no
+//     perturbations.
+//   - The path is long when the differences since the anchor have together as much noise variance as
+//     the anchor. In the paper's terms, the threshold kappa is set to the path length at which both
+//     errors are equal.
+//   - An estimate is small if its norm, with the regularizer's gradient added, is at most 1.5 times the
+//     root mean square norm of its noise. Gamma is min(8/(eta gap), 60), where gap is the setting Gap,
+//     and s is the standard deviation of an anchor's noise.
+//   - zeta is added to one step only. The following differences update the estimate without zeta.
+//   - Differences are clipped, by default to the ball centred on the curvature interval (see
+//     [optimize.DifferenceBall]), which enforces L1.
 //   - The regularizer's gradient is added exactly and never estimated.
 //   - The result is the last iterate, not a random one.
 //
-// The zero Perturbed is the default rule.
+// The zero Perturbed selects every setting by the rule in the field's comment.
 type Perturbed struct {
 	// Gap sets which eigenvalues of the Hessian the run must escape: those below -Gap. Gamma and
 	// Steps follow from it. Zero means a tenth of the smoothness L1.
@@ -57,21 +62,22 @@ type Perturbed struct {
 }
 
 const (
-	// anchorShare is the share of the budget for mostPerturbedAnchors anchors.
+	// anchorShare is the share of the budget that all anchors of a run get together.
+	// mostPerturbedAnchors is the largest number of anchors.
 	anchorShare          = .8
 	mostPerturbedAnchors = 8
 )
 
-// perturbedPlan is a Perturbed with every setting resolved for a problem.
+// perturbedPlan is the plan of a [Perturbed] for one problem. All settings have values.
 type perturbedPlan struct {
 	optimize.Settled
-	anchor, difference float64 // charges
-	frozen             int     // Gamma
+	anchor, difference float64 // privacy charge of each anchor and of each difference
+	frozen             int     // Gamma: the least number of steps between perturbations
 	ball               optimize.DifferenceBall
 }
 
-// Plan resolves the settings of Perturbed for a problem. It fails if the problem is not valid or a
-// setting is out of range.
+// Plan replaces each zero setting of Perturbed by its rule's value for the problem p and returns the
+// plan. Plan returns an error if p is not valid or a setting is out of range.
 func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	const name = "perturbed-gd"
 	if err := p.Validate(); err != nil {
@@ -125,7 +131,7 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 		Needs: optimize.Needs{Seed: true},
 		Law: optimize.Law{
 			Guarded: guarded, Importance: importance, Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz,
-			// The forecast assumes that anchors are evenly spaced.
+			// The forecast assumes evenly spaced anchors, one every period steps.
 			Answer: func(t int, radius, _ float64) (K float64, fresh optimize.Variance) {
 				charge := plan.difference
 				if t%period == 0 {
@@ -144,17 +150,17 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	return plan, nil
 }
 
-// Run carries the plan out.
+// Run makes the queries to the oracle o and the steps of the plan. Run calls observe after each step.
 func (s *perturbedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p, run := s.Problem(), s.Begin(ctx, o, observe)
-	// The perturbations are public and independent of the records.
+	// The perturbations zeta come from public random bits and do not depend on the records.
 	coins := p.PublicCoins(0x9e27b, uint64(len(run.W)))
 	var (
 		prev         []float64
 		estimate     *optimize.Estimate
 		noise        float64 // standard deviation of the anchor's noise, per coordinate
-		first, drift float64 // noise variances per coordinate: of the anchor, and of all differences since
-		frozen       int     // steps until the next perturbation
+		first, drift float64 // noise variances per coordinate: of the last anchor, and of the sum of the differences since then
+		frozen       int     // number of steps until a perturbation is allowed
 		small        bool
 	)
 	left := min(mostPerturbedAnchors, s.Summary().Steps)
@@ -167,7 +173,7 @@ func (s *perturbedPlan) Run(ctx context.Context, o optimize.Oracle, observe func
 				return err
 			}
 			noise, estimate, first, drift, left = a.Sigma, run.Estimate(a), a.Sigma*a.Sigma, 0, left-1
-		case !still: // if the iterate has not moved, a difference carries no information
+		case !still: // after a step of length 0 the difference is exactly 0 and needs no query
 			a, err := run.Ask(s.difference, s.ball.Difference(p, run.All(), run.W, prev))
 			if err != nil {
 				return err
@@ -178,7 +184,7 @@ func (s *perturbedPlan) Run(ctx context.Context, o optimize.Oracle, observe func
 		small = optimize.Norm(run.Regularized(estimate.Vector())) <= 1.5*math.Sqrt(float64(p.Dim())*(first+drift))
 		prev, frozen = slices.Clone(run.W), frozen-1
 		use := optimize.Use{Weight: 1}
-		if perturb { // here the estimate is a fresh anchor
+		if perturb { // a perturbed step always follows a fresh anchor
 			frozen = s.frozen
 			use.Coins, use.Deviation = make([]float64, p.Dim()), noise
 			for j := range use.Coins {

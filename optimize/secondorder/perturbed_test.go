@@ -14,12 +14,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestPerturbedReadsAsItsPage compares the queries and steps of a run with Ganesh et al. 2023,
-// Algorithm 1. The first query is an anchor. Others are differences from the point before, except
-// that an anchor is released if the differences since the last one have its noise, or a
-// perturbation is due. Steps follow the sum of anchor and differences exactly, except after an
-// anchor that followed a small estimate, at least Gamma steps after the last such anchor. The
-// charges sum to at most mu^2. Mutation: a perturbation at every small estimate.
+// TestPerturbedReadsAsItsPage recomputes a run from its released answers by Ganesh et al. 2023,
+// Algorithm 1. The first query must be a gradient (anchor). Each later query must be the difference
+// from the previous point, but an anchor if the differences since the last anchor have as much noise
+// variance as the anchor, or if a perturbation is due. Each step must follow the sum of the anchor and
+// the differences exactly. Only a step after an anchor that a perturbation required may deviate, and
+// such anchors must be more than Gamma steps apart. The charges must sum to at most mu^2. The test
+// fails if every small estimate causes a perturbation.
 func TestPerturbedReadsAsItsPage(t *testing.T) {
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		oracle, p := spikes(t, 3000, relation)
@@ -64,7 +65,8 @@ func TestPerturbedReadsAsItsPage(t *testing.T) {
 			}
 			along := optimizetest.Descend(p, w, estimate, eta)
 			if small && k-last > gamma && r.term.Kind() == query.Gradient {
-				// zeta's norm is outside these limits with probability 1e-9, and the seed is fixed.
+				// The norm of zeta is outside these limits with probability 1e-9, and the seed is
+				// fixed.
 				moved := optimize.Apart(along, steps[k]) / (eta * r.answer.Sigma)
 				if !(moved > .01 && moved < 10) {
 					t.Fatalf("%v, step %d: perturbed by %v times an anchor's noise a coordinate", relation, k, moved)
@@ -84,7 +86,7 @@ func TestPerturbedReadsAsItsPage(t *testing.T) {
 	}
 }
 
-// TestPerturbedRefuses: errors name field, value and rule.
+// TestPerturbedRefuses: the error of each invalid setting names the field, its value and the rule.
 func TestPerturbedRefuses(t *testing.T) {
 	_, p := spikes(t, 100, account.ReplaceOne)
 	for want, c := range map[string]secondorder.Perturbed{

@@ -9,49 +9,60 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// pass is the state of a run of Spider.
+// pass is the state of one run of [Spider].
 type pass struct {
 	*optimize.Run
 	rules
 	walk
 	problem optimize.Problem
-	// unused is the number of records that are in no cohort yet, records the number of all.
+	// unused is the number of records that no cohort contains yet. records is the number of all
+	// records.
 	unused, records float64
 	held            query.Cohort
 
 	sum *optimize.PrefixSum
-	// estimate is nabla_t, sigma the standard deviation of its noise, and before the point of the
-	// last item.
+	// estimate is the noisy estimate of the gradient (the paper's nabla_t). sigma is the standard
+	// deviation of its noise per coordinate. before is the point at which the gradient was last added
+	// to the prefix sum.
 	estimate []float64
 	sigma    float64
 	before   []float64
-	// hessian lists the parts whose products sum to the product with H.
+	// hessian lists the parts whose sum is H, the estimate of the Hessian: the product H v is the sum
+	// of the parts' products with v.
 	hessian []part
 	coins   *optimize.Coins
 	anchors []anchor
 	average average
 	path    float64
+	// pace gives the step sizes of the descent.
+	pace *optimize.Pace
 }
 
-// part is a cohort that contributes to H: with its Hessian at one point, or with the change of its
-// Hessian between two points.
+// part is one term of the Hessian estimate H, computed from one cohort. If prev is nil, the term is the
+// cohort's mean Hessian at the point at. Otherwise the term is the change of the mean Hessian from prev
+// to at.
 type part struct {
 	cohort   query.Cohort
 	at, prev []float64
 }
 
-// anchor records an escape: its starting point, its direction, and whether it went as far as xi.
+// anchor records one escape from a possible saddle: the point w where the escape started, the unit
+// vector along from w to the escape's last point, and whether the escape went as far from w as its
+// limit, the distance xi.
 type anchor struct {
 	w       []float64
 	along   []float64
 	reached bool
 }
 
-// Run carries the plan out.
+// Run runs the algorithm with queries to o and returns one point. If answers fail, the result is the
+// last iterate, marked as not complete.
 func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	r := &pass{Run: s.Begin(ctx, o, observe), rules: s.rules, walk: s.rules.walk, problem: s.Problem()}
-	// The noise added to products (zeta) is public and independent of the records.
+	// zeta, the noise added to Hessian-vector products, comes from public random bits and does not
+	// depend on the records.
 	r.coins = r.problem.PublicCoins(0x5adde, uint64(len(r.W)))
+	r.pace = optimize.NewPace(r.eta, min(r.eta, 1/r.problem.Smoothness()))
 	r.records = o.All().Size()
 	r.unused = r.records
 	fail := func(err error) (optimize.Result, error) {
@@ -76,7 +87,12 @@ func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 	return result, nil
 }
 
-// descend is Algorithm 3, line by line.
+// averaged says which points make the average that a run may return: those of the last 1/averaged of
+// the records.
+const averaged = 3
+
+// descend runs the outer loop of Liu and Talwar 2025, Algorithm 3, until too few records are left.
+// The line numbers in its comments are that algorithm's.
 func (r *pass) descend() error {
 	for { // line 3
 		if r.due() { // line 5
@@ -100,15 +116,20 @@ func (r *pass) descend() error {
 			}
 			continue
 		}
-		if 2*r.unused <= r.records {
+		if averaged*r.unused <= r.records {
 			r.average.add(r.W)
 		}
-		r.descended(r.problem.Smoothness() * r.step(g, norm, r.sigma)) // lines 19 and 21
+		eta := r.eta
+		if r.guarded {
+			eta = r.pace.Next(g, r.sigma)
+		}
+		r.descended(r.problem.Smoothness() * r.step(g, eta, norm, r.sigma)) // lines 19 and 21
 	}
 }
 
-// begin opens a prefix sum with a fresh gradient estimate and a fresh Hessian (Algorithm 4, oracles
-// 1 and 3).
+// begin opens a new prefix sum. It draws a cohort of r.root records, releases the cohort's mean
+// gradient as the first item, and makes the cohort's Hessian the whole estimate H (Liu and Talwar
+// 2025, Algorithm 4, oracles 1 and 3).
 func (r *pass) begin() (err error) {
 	if r.sum, err = r.OpenPrefix(r.prefix(r.problem)); err != nil {
 		return err
@@ -122,8 +143,9 @@ func (r *pass) begin() (err error) {
 	return r.add(query.GradientAt(cohort, r.W, r.problem.Constants.Lipschitz))
 }
 
-// extend adds the gradient difference since the last item (oracles 2 and 4). It returns ok = false
-// if too few records are left for its cohort.
+// extend releases the gradient difference since the last item as the next item of the prefix sum (Liu
+// and Talwar 2025, Algorithm 4, oracles 2 and 4). It draws a new cohort for the item. It returns ok =
+// false, without a query, if too few records are left for the cohort.
 func (r *pass) extend() (ok bool, err error) {
 	lo, hi := r.problem.Curvature()
 	change := query.DifferenceByCurvature(query.Cohort{}, r.W, r.before, lo, hi)
@@ -142,7 +164,8 @@ func (r *pass) extend() (ok bool, err error) {
 	return true, r.add(change.Over(cohort))
 }
 
-// add adds an item to the prefix sum and takes its answer as the estimate.
+// add releases the term t as the next item of the prefix sum. The noisy sum of all items becomes the
+// gradient estimate.
 func (r *pass) add(t query.Term) error {
 	a, err := r.sum.Add(t)
 	r.estimate, r.sigma, r.before = a.Mean, a.Sigma, slices.Clone(r.W)
@@ -155,8 +178,9 @@ func (r *pass) draw(size float64) (query.Cohort, error) {
 	return c, err
 }
 
-// threshold returns the norm up to which an estimate counts as small: 1.5 times its likely error,
-// or the theorem's alpha.
+// threshold returns the norm up to which a gradient estimate counts as small, so that an escape may
+// begin. It is the accuracy alpha with the settings of Theorem 3.17 (Liu and Talwar 2025), and
+// otherwise 1.5 times the estimate's likely error (see scatter).
 func (r *pass) threshold() float64 {
 	if r.theorem != nil {
 		return r.theorem.alpha
@@ -164,21 +188,22 @@ func (r *pass) threshold() float64 {
 	return 1.5 * r.scatter(r.problem, r.sigma, r.drift)
 }
 
-// step moves the iterate along a gradient estimate whose noise has standard deviation sigma. It
-// returns the distance moved.
-func (r *pass) step(g []float64, norm, sigma float64) (moved float64) {
+// step moves the iterate by a step of size eta along the gradient estimate g, whose norm is norm and
+// whose noise has standard deviation sigma. It returns the distance moved.
+func (r *pass) step(g []float64, eta, norm, sigma float64) (moved float64) {
 	w := slices.Clone(r.W)
-	optimize.Descend(w, g, r.eta)
+	optimize.Descend(w, g, eta)
 	r.problem.Project(w)
 	moved = optimize.Apart(w, r.W)
 	r.path += moved
-	r.Reach(w, norm, sigma, r.eta)
+	r.Reach(w, norm, sigma, eta)
 	r.Bound(r.path / float64(r.Taken()))
 	return moved
 }
 
-// escape is Algorithm 2, started at the iterate x_0. It descends along g + H (x - x_0) in place of
-// the gradient.
+// escape tries to leave a saddle by Algorithm 2 of Liu and Talwar 2025, from the current iterate x_0.
+// At the iterate x it descends along g + H (x - x_0) instead of a new gradient estimate; g is the
+// estimate at x_0 and H the estimate of the Hessian.
 func (r *pass) escape() error {
 	a := anchor{w: slices.Clone(r.W)}
 	r.anchored()
@@ -193,7 +218,7 @@ func (r *pass) escape() error {
 			variance += square
 		}
 		full := r.Regularized(g)
-		r.step(full, optimize.Norm(full), math.Sqrt(variance)) // line 6
+		r.step(full, r.short, optimize.Norm(full), math.Sqrt(variance)) // line 6
 		distance = optimize.Apart(r.W, a.w)
 		if !r.escaped(distance, r.problem.Smoothness()) { // lines 7 to 9, and 21 to 24
 			a.reached = distance >= r.xi
@@ -204,12 +229,13 @@ func (r *pass) escape() error {
 		r.anchors = append(r.anchors, a)
 	}
 	if a.reached {
-		r.average = average{} // points before the escape belong to another valley
+		r.average = average{} // points before this escape are near a saddle and are left out of the average
 	}
 	return nil
 }
 
-// product adds H (x - x_0) to g. It returns the variance of the product's noise per coordinate.
+// product adds the noisy product H (x - x_0) to g, where x is the iterate and x_0 is from. It returns
+// the noise variance of the product per coordinate.
 func (r *pass) product(g, from []float64) (variance float64, err error) {
 	v := slices.Clone(r.W)
 	optimize.Descend(v, from, 1)
@@ -234,7 +260,8 @@ func (r *pass) product(g, from []float64) (variance float64, err error) {
 	if r.theorem == nil {
 		return variance, nil
 	}
-	// zeta raises the noise to alpha/sqrt(d) per coordinate.
+	// With Theorem 3.17's settings, zeta raises the product's noise to a standard deviation of
+	// alpha/sqrt(d) per coordinate.
 	if want := r.theorem.alpha * r.theorem.alpha / float64(len(g)); want > variance {
 		more := math.Sqrt(want - variance)
 		for j := range g {
@@ -245,17 +272,20 @@ func (r *pass) product(g, from []float64) (variance float64, err error) {
 	return variance, nil
 }
 
-// mostAlong is the largest number of directions along which the curvature is released, and
-// mostAnchors limits the number of candidates, the latest anchors first.
+// mostAlong is the largest number of directions along which the curvature of a candidate for the
+// result is released. mostAnchors is the largest number of candidates that are starting points of
+// escapes; later ones are preferred.
 const mostAlong, mostAnchors = 4, 8
 
-// choose replaces the result by one of these candidates: the average, the last point, and the
-// anchors whose escape stayed near. An escape that went as far as xi shows, without a further
-// release, that its anchor is a saddle, so that this anchor is no candidate.
+// choose replaces the result by one of these candidates: the average, the last point, or the starting
+// point (anchor) of an escape that stayed near. If an escape went as far as its limit xi, its anchor
+// is a saddle and is therefore no candidate; knowing this needs no further release. The start of the
+// run is no candidate either: at a saddle its gradient may be exactly zero, and the noise of a
+// curvature may hide a negative eigenvalue.
 func (r *pass) choose(ctx context.Context, o optimize.Oracle, result *optimize.Result) error {
 	var along [][]float64
 	for _, a := range slices.Backward(r.anchors) {
-		// Directions of escapes that went far come first: they are known to lead away from a
+		// The directions of escapes that reached xi come first: they are known to lead away from a
 		// saddle.
 		if a.reached {
 			along = append(along, a.along)
@@ -274,8 +304,9 @@ func (r *pass) choose(ctx context.Context, o optimize.Oracle, result *optimize.R
 		}
 	}
 	add(slices.Clone(r.W), "the last point")
+	start := r.problem.StartPoint()
 	for _, a := range slices.Backward(r.anchors) {
-		if !a.reached && len(list) < mostAnchors {
+		if !a.reached && len(list) < mostAnchors && !slices.Equal(a.w, start) {
 			add(a.w, "an anchor that no escape led away from")
 		}
 	}
@@ -290,7 +321,7 @@ func (r *pass) choose(ctx context.Context, o optimize.Oracle, result *optimize.R
 	return nil
 }
 
-// average accumulates a mean of points.
+// average accumulates the sum and the number of points for a mean.
 type average struct {
 	sum   []float64
 	count float64
@@ -304,7 +335,7 @@ func (a *average) add(w []float64) {
 	a.count++
 }
 
-// or returns the mean, or w if no point was added.
+// or returns the mean of the points added so far, or a copy of w if no point was added.
 func (a *average) or(w []float64) []float64 {
 	out := slices.Clone(w)
 	for j, v := range a.sum {

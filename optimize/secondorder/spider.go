@@ -11,78 +11,85 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Spider configures the stochastic Spider with escapes from saddle points (Liu and Talwar 2025,
-// Algorithm 3 with Algorithms 1, 2 and 4 inside). It makes one pass: each record is in one item of
-// one prefix sum.
+// Spider is the stochastic Spider with escapes from saddle points (Liu and Talwar 2025, Algorithm 3,
+// which uses Algorithms 1, 2 and 4). It makes one pass: each record is in one item of one prefix sum
+// (see [query.Prefix]), and later in products with its Hessian.
 //
-//	descend  a fresh estimate of the gradient from a cohort of b, extended by
-//	         differences over cohorts of b_t in proportion to the step, all of them
-//	         items of one prefix sum; fresh again after a path of kappa/L1, tau escapes
-//	         or all items
+//	descend  release a fresh estimate of the gradient from a cohort of b records;
+//	         extend it by gradient differences over cohorts of b_t records, b_t in
+//	         proportion to the step's length; fresh estimate and differences are the
+//	         items of one prefix sum; begin a new one after a path of kappa/L1, after
+//	         tau escapes or after all items
 //	escape   where the estimate is small: up to Gamma steps along g + H (x - anchor),
-//	         H (x - anchor) by noisy products over the cohort of the fresh estimate,
-//	         up to a distance of Xi
+//	         where g is the estimate at the anchor (the escape's first point) and
+//	         H (x - anchor) a noisy product over the cohort of the fresh estimate;
+//	         stop at a distance of Xi from the anchor
 //
-// Guarantee: mu-GDP whatever the constants. A record is in one item, charged once for all answers
-// of its prefix sum, and in the products of its cohort, whose largest number is fixed before the
-// run. Theorem 3.17 holds for Theorem's settings, up to the logarithms and constants that the
-// theorem leaves open: some iterate has a gradient norm of at most alpha = O(n^(-1/3) + (sqrt(d)/(n
-// epsilon))^(1/2)) and no eigenvalue below -sqrt(rho alpha).
+// Guarantee: mu-GDP whatever the constants. A record in an item is charged once for all sums released
+// of its prefix sum, and again for each Hessian-vector product over its cohort. The largest number of
+// products is fixed before the run. With the setting Theorem, Theorem 3.17 of the paper holds up to
+// the logarithms and constants that it leaves open: some iterate has a gradient norm of at most alpha
+// = O(n^(-1/3) + (sqrt(d)/(n epsilon))^(1/2)) and no eigenvalue of the Hessian below -sqrt(rho
+// alpha), where rho is the Hessian's Lipschitz constant.
 //
 // Deviations from the paper:
-//   - All items have the sensitivity of the fresh estimate, declared beforehand, and b_t is large
-//     enough for it. b_t follows the distance moved, since the norm of the next estimate is not
-//     known yet.
-//   - The fresh estimate is the first item and has its own noise.
+//   - All items have the sensitivity of the fresh estimate, which is declared beforehand, and b_t is
+//     large enough for this sensitivity. b_t is in proportion to the distance moved, since the norm of
+//     the next estimate is not known when the cohort is drawn.
+//   - The fresh estimate is the first item of its prefix sum and has noise of its own.
 //   - A prefix sum ends after a declared number of items.
-//   - After an escape no other escape begins for Gamma steps. A point that turned out not to be a
-//     saddle is left first.
-//   - Without Theorem, prefix sums use the square-root matrix, not the tree. Products use the fresh
-//     estimate's cohort at the anchor, without the cohorts of differences, and get no extra noise.
-//     Steps are h/L1.
+//   - For Gamma steps after an escape no other escape begins, so that the run moves away from a point
+//     that turned out not to be a saddle.
+//   - Without Theorem, prefix sums use the square-root Toeplitz factorization and not the tree.
+//     Hessian-vector products use only the fresh estimate's cohort, at the anchor, and get no extra
+//     noise. Steps are h/L1, and are shortened where they overshoot (see [optimize.Pace]). Steps of an
+//     escape are shorter, since the noise of a product grows with the distance from the anchor.
+//   - A run ends where the cohort of the next item would exceed the records left.
 //   - The run returns one chosen point (see WithoutSelection). The paper proves only that some
 //     iterate is good.
 //
-// If the objective is convex, every stationary point is a second-order stationary point. Then there
-// are no products, no escapes and no held-out records.
+// If the objective is convex, every stationary point is a second-order stationary point. A run then
+// makes no products and no escapes, and holds out no records.
 //
-// The zero Spider is the practical rule.
+// The zero Spider selects every setting by the practical rule in the field's comment.
 type Spider struct {
 	// Gap sets which eigenvalues of the Hessian make a point a saddle: those below -Gap. Zero means
 	// a tenth of the smoothness L1. With Theorem it must be zero: the theorem sets it.
 	Gap float64 `yaml:"gap"`
-	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, else 1. With Theorem it must
-	// be zero and h is 1.
+	// StepScale is h in eta = h/L1. Zero means 16 for rank-one losses and networks, else 4, and that
+	// steps which overshoot are shortened, down to 1/L1; the steps of an escape then are a quarter of
+	// it, for networks all of it. With Theorem it must be zero and h is 1.
 	StepScale float64 `yaml:"step_scale"`
-	// Rounds is K: the cohort of a fresh estimate has n/(1.5 K) records. Zero means 8. With Theorem
-	// it must be zero.
+	// Rounds is K: the cohort of a fresh estimate has n/(3 K) records. Zero means 6. With Theorem it
+	// must be zero.
 	Rounds int `yaml:"rounds"`
 	// Items is the number of items of a prefix sum. Zero means between 64 and 128, depending on
 	// Gap. With Theorem it must be zero.
 	Items int `yaml:"items"`
 	// WithoutProducts turns escapes off. The run then consists of prefix sums only.
 	WithoutProducts bool `yaml:"without_products"`
-	// WithoutSelection returns an average: of the points at which estimates were released in the
-	// second half of the records, since the last escape that went as far as Xi. Without it, a tenth
-	// of the records is held out to choose the result among that average, the last point, and the
-	// anchors whose escape stayed near. On the held-out records the run releases each candidate's
-	// curvature along the directions of all escapes, and leaves out candidates with a curvature
-	// below -Gap/2. From the others the exponential mechanism draws one with a small gradient.
+	// WithoutSelection makes the result the average of the points at which estimates were released
+	// in the last third of the records, since the last escape that went as far as Xi. If it is
+	// false, a tenth of the records is held out to choose the result among that average, the last
+	// point, and the anchors whose escape stayed near. On the held-out records the run releases
+	// each candidate's curvature along the directions of all escapes, and leaves out candidates
+	// with a curvature below -Gap/2. From the others the exponential mechanism draws one with a
+	// small gradient.
 	WithoutSelection bool `yaml:"without_selection"`
 	// Theorem takes batches, thresholds and noise from Theorem 3.17, with the theorem's constants
 	// set to 1, in place of the practical rule. It also sets Gap, StepScale, Rounds and Items.
 	Theorem bool `yaml:"theorem"`
 }
 
-// spiderPlan is a Spider with every setting resolved for a problem.
+// spiderPlan is the plan of a [Spider] for one problem. All settings have values.
 type spiderPlan struct {
 	optimize.Settled
 	rules
 }
 
-// Plan resolves the settings of Spider for a problem. It fails if the problem is not valid, a
-// setting is out of range, there are too few records, or escapes need Hessian-vector products
-// that the loss does not provide.
+// Plan replaces each zero setting of Spider by its rule's value for the problem p and returns the plan.
+// Plan returns an error if p is not valid, a setting is out of range, there are too few records, or
+// escapes need Hessian-vector products that the loss does not provide.
 func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	const name = "second-order"
 	if err := p.Validate(); err != nil {
@@ -90,7 +97,7 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 	}
 	escapes := !p.Convex() && !c.WithoutProducts
 	if escapes && !p.Products {
-		return nil, fmt.Errorf("optimize: %s: the loss does not tell products of its Hessian (a method HessianVector): without_products must be true", name)
+		return nil, fmt.Errorf("optimize: %s: the loss does not tell products of its Hessian (a method HessianVector; of networks, those with tanh have it): without_products must be true", name)
 	}
 	r, err := c.settle(p, escapes)
 	if err != nil {
@@ -130,38 +137,51 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 	return plan, nil
 }
 
-// rules holds the settings that a run follows.
+// rules contains the values of all settings that a run follows.
 type rules struct {
 	walk walk
-	// gap is the size of a negative eigenvalue that makes a saddle, eta the step size.
-	gap, eta float64
-	// root is b, rounds the largest number of prefix sums.
+	// gap is the size above which a negative eigenvalue of the Hessian makes a point a saddle. eta is
+	// the step size outside escapes, and short the step size in an escape.
+	gap, eta, short float64
+	// guarded says that steps which overshoot are shortened.
+	guarded bool
+	// root is the number b of records in the cohort of a fresh gradient estimate. rounds is the
+	// largest number of prefix sums.
 	root   float64
 	rounds int
-	// item is the charge of an item and product the largest charge of a product, in units of mu^2.
+	// item is the charge of one item of a prefix sum, and product the charge of one Hessian-vector
+	// product. Both are parts of the budget mu^2.
 	item, product float64
 	factorization query.Factorization
-	// held is the number of records held out for the choice; 0 for no choice.
+	// held is the number of records held out for the choice of the result; 0 means that no choice is
+	// made.
 	held float64
-	// theorem holds the parameters of Theorem 3.17; nil for the practical rule.
+	// theorem contains the parameters of Theorem 3.17; nil means the practical rule.
 	theorem *theorem
 	convex  bool
 }
 
 const (
-	// pathShare is c: the differences of a prefix sum use c times as many records as its fresh
-	// estimate.
-	pathShare = .5
+	// pathShare is the number of records that all gradient differences of a prefix sum use together,
+	// relative to those of its fresh estimate. With 2 the paths of all prefix sums together are 12
+	// L0/L1 long. A minimum may be farther from the start where the loss is flatter than its
+	// curvature bound L1.
+	pathShare = 2
+	// longer is the factor by which steps of the descent exceed those of an escape, except on
+	// networks, whose bound on the curvature holds at the start only.
+	longer = 4
 	// productShare is the share of the budget for products.
 	productShare = .1
-	// mostEscapes is tau; longestEscape is the upper limit of Gamma.
+	// mostEscapes is tau, the largest number of escapes during a prefix sum. longestEscape is the upper
+	// limit of Gamma, in steps.
 	mostEscapes, longestEscape = 2, 60
-	// heldOut is the share of the records held out for the choice.
+	// heldOut is the share of the records that are held out for the choice of the result.
 	heldOut = .1
 )
 
-// settle returns the practical rule's values, or the theorem's. It returns an error if a setting is
-// out of range or there are too few records.
+// settle returns the values of all settings by the practical rule, or by Theorem 3.17 of Liu and
+// Talwar 2025 if c.Theorem is set. escapes says whether the run makes escapes from saddles. settle
+// returns an error if a setting is out of range or there are too few records.
 func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 	const name = "second-order"
 	r := rules{factorization: query.Toeplitz, convex: p.Convex()}
@@ -185,11 +205,16 @@ func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 		return r, r.byTheorem(p, records, escapes)
 	}
 	M, G := p.Smoothness(), p.Constants.Lipschitz
+	rule := p.StepScale()
+	if !p.Layered {
+		rule *= longer
+	}
+	r.guarded = c.StepScale == 0
 	for _, v := range []struct {
 		key   string
 		value *float64
 		rule  float64
-	}{{"gap", &c.Gap, M / 10}, {"step scale", &c.StepScale, p.StepScale()}} {
+	}{{"gap", &c.Gap, M / 10}, {"step scale", &c.StepScale, rule}} {
 		if *v.value == 0 {
 			*v.value = v.rule
 		}
@@ -198,12 +223,17 @@ func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 		}
 	}
 	if c.Rounds == 0 {
-		c.Rounds = 8
+		c.Rounds = 6
 	}
 	r.gap, r.eta = c.Gap, p.StepSize(c.StepScale)
+	r.short = r.eta
+	if r.guarded {
+		r.short = min(r.eta, p.StepSize(p.StepScale()))
+	}
 	H := r.eta // gradient steps of h/L1
 	if c.Items == 0 {
-		// All prefix sums together then have twice the steps in which noise opens a gap.
+		// With this rule, all prefix sums together have about 32/(H gap) items, one for each step. This
+		// is twice the 16/(H gap) steps in which noise alone moves the iterate away from a saddle.
 		c.Items = int(min(max(math.Ceil(32/(H*c.Gap)/(float64(c.Rounds)*(1+pathShare))), 64), 128))
 	}
 	if c.Rounds < 1 || c.Rounds > optimize.RuleSteps || c.Items < 1 || c.Items > mostItems {
@@ -214,7 +244,7 @@ func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 		return r, fmt.Errorf("optimize: %s: rounds = %d: must leave each of them a record of %v", name, c.Rounds, records)
 	}
 	r.rounds = int(records / r.root)
-	r.walk = walk{kappa: pathShare * G, items: c.Items, xi: G / M, gamma: int(min(math.Ceil(8/(H*c.Gap)), longestEscape))}
+	r.walk = walk{kappa: pathShare * G, items: c.Items, xi: G / M, gamma: int(min(math.Ceil(8/(r.short*c.Gap)), longestEscape))}
 	r.item = p.Charge()
 	if escapes {
 		r.walk.tau = mostEscapes
@@ -223,14 +253,16 @@ func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 	return r, nil
 }
 
-// share moves a part of the charge from items to products.
+// share moves the charge of all Hessian-vector products, products, from the charge of the items to
+// the products. It divides this charge equally among the largest possible number of products over one
+// cohort: gamma steps of each of tau escapes.
 func (r *rules) share(products float64) {
 	r.item -= products
 	r.product = products / float64(r.walk.gamma*r.walk.tau) * (1 - 0x1p-30)
 }
 
-// whole returns a cohort size that can be drawn: under replace-one size rounded up to a whole
-// number, and at least 1.
+// whole returns a cohort size that the oracle can draw. Under replace-one it is size rounded up to a
+// whole number, and at least 1. Under add-or-remove any size can be drawn.
 func whole(p optimize.Problem, size float64) float64 {
 	if p.Relation == account.AddOrRemove {
 		return size
@@ -238,8 +270,10 @@ func whole(p optimize.Problem, size float64) float64 {
 	return max(math.Ceil(size), 1)
 }
 
-// batch returns b_t, the number of records for differences within a radius. It is large enough to
-// keep the item within the sensitivity of a fresh estimate, and at least the theorem's b_t.
+// batch returns b_t, the number of records for a gradient difference whose contributions are clipped
+// to the given radius. With b_t records the difference has at most the sensitivity of a fresh
+// estimate. With the settings of Theorem 3.17 (Liu and Talwar 2025), batch returns at least the
+// theorem's b_t for the distance moved.
 func (r *rules) batch(p optimize.Problem, radius, distance float64) float64 {
 	size := r.root * radius / p.Constants.Lipschitz
 	if r.theorem != nil {
@@ -248,7 +282,8 @@ func (r *rules) batch(p optimize.Problem, radius, distance float64) float64 {
 	return whole(p, max(size, 1))
 }
 
-// prefix returns the declaration of a prefix sum.
+// prefix returns the declaration of a prefix sum: the number of its items, and the charge and the
+// sensitivity of an item.
 func (r *rules) prefix(p optimize.Problem) query.Prefix {
 	return query.Prefix{
 		Factorization: r.factorization, Items: r.walk.items, Charge: r.item,
@@ -256,21 +291,23 @@ func (r *rules) prefix(p optimize.Problem) query.Prefix {
 	}
 }
 
-// variance returns the variance of an estimate per coordinate, halfway through its prefix sum.
+// variance returns the error variance of a gradient estimate per coordinate, as expected for an item
+// in the middle of its prefix sum: the part from noise and the part from the sampling of records.
 func (r *rules) variance(p optimize.Problem) optimize.Variance {
 	sigma := r.prefix(p).Sigma((r.walk.items + 1) / 2)
 	G := p.Constants.Lipschitz
 	return optimize.Variance{Noise: sigma * sigma, Sampling: G * G * (1 + pathShare/2) / r.root / float64(p.Dim())}
 }
 
-// scatter returns the root mean square error that is assumed of an estimate: from its noise, and
-// from the choice of the records in its cohorts.
+// scatter returns the root mean square norm of a gradient estimate's error that the rules assume. The
+// error comes from noise with standard deviation sigma per coordinate and from the random choice of
+// records. drift is the path length since the fresh estimate, times the smoothness.
 func (r *rules) scatter(p optimize.Problem, sigma, drift float64) float64 {
 	G := p.Constants.Lipschitz
 	return math.Sqrt(float64(p.Dim())*sigma*sigma + G*(G+drift)/r.root)
 }
 
-// steps returns the largest number of steps of a run.
+// steps returns the largest number of steps that a run can make.
 func (r *rules) steps() int {
 	return min(r.rounds*(r.walk.items+r.walk.tau*r.walk.gamma), optimize.MostSteps)
 }
@@ -297,5 +334,5 @@ func (r *rules) output() string {
 	if r.held > 0 {
 		return "selected by curvature and gradient among anchors, the last point and an average"
 	}
-	return "average of the second half's points since the last escape"
+	return "average of the last third's points since the last escape"
 }

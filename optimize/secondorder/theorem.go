@@ -8,20 +8,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// theorem holds the parameters of Theorem 3.17 with the theorem's constants set to 1. G is the
-// Lipschitz constant, M the smoothness, rho the Lipschitz constant of the Hessian and B the initial
-// gap. root stands for the paper's sqrt(d)/epsilon and is sqrt(d) neighbours/mu: the number of
-// records in a mean whose noise is as long as one record's clip norm.
+// theorem has the parameters of Theorem 3.17 of Liu and Talwar 2025, with the theorem's unstated
+// constants set to 1. G is the Lipschitz constant of the loss, M the smoothness, rho the Lipschitz
+// constant of the Hessian and B a bound on F(w_0) - min F. root = sqrt(d) neighbours/mu stands for
+// the paper's sqrt(d)/epsilon; here neighbours is 2 for replace-one and 1 for add-or-remove. With a
+// cohort of root records, the noise in the cohort's mean gradient has about the norm G.
 //
-// The paper's formulas mix units in some places. They are corrected as the proofs need: b and b_t
-// have terms for products at distance Xi, b_t follows the distance, and tau is a number of escapes.
+// The paper's formulas mix units in some places. Here they are corrected as the proofs need: the
+// cohort sizes b (fresh estimate) and b_t (difference) have terms for Hessian-vector products at the
+// distance Xi, b_t grows with the distance moved, and tau is a number of escapes.
 type theorem struct {
 	alpha, G, M, rho, B, root float64
-	// kappa, xi, gamma and tau have the meaning they have in walk.
+	// kappa, xi, gamma and tau are defined in [walk].
 	kappa, xi, gamma, tau float64
 }
 
-// at returns the parameters for an accuracy alpha.
+// at returns the parameters of Theorem 3.17 (Liu and Talwar 2025) for the problem p and the accuracy
+// alpha.
 func at(p optimize.Problem, alpha float64) theorem {
 	c := theorem{
 		alpha: alpha, G: p.Constants.Lipschitz, M: p.Smoothness(), rho: p.Constants.HessianLipschitz, B: p.Constants.InitialGap,
@@ -34,31 +37,35 @@ func at(p optimize.Problem, alpha float64) theorem {
 	return c
 }
 
-// fresh returns b (Lemma 3.14).
+// fresh returns b, the number of records for a fresh gradient estimate (Liu and Talwar 2025, Lemma
+// 3.14).
 func (c theorem) fresh() float64 {
 	return c.G*c.root/c.alpha + c.G*c.G/(c.alpha*c.alpha) + c.M*c.xi*math.Sqrt(c.gamma*c.tau)*c.root/c.alpha + c.M*c.M/(c.rho*c.alpha)
 }
 
 // batch returns b_t, the smallest number of records with which the difference of gradients over a
-// step of length distance is accurate enough (Lemma 3.14). It is at least 1.
+// step of length distance is accurate enough (Liu and Talwar 2025, Lemma 3.14). The result is at
+// least 1.
 func (c theorem) batch(distance float64) float64 {
 	move := c.M * distance
 	return max(move*c.root/c.alpha, c.kappa*move/(c.alpha*c.alpha), c.rho*c.kappa*distance/(c.M*c.alpha),
 		c.rho*distance*c.xi*math.Sqrt(c.gamma*c.tau)*c.root/c.alpha, 1)
 }
 
-// need returns a sufficient number of records (Lemma 3.15).
+// need returns a number of records that is enough for a run with these parameters (Liu and Talwar
+// 2025, Lemma 3.15).
 func (c theorem) need() float64 {
 	square := c.alpha * c.alpha
 	return c.fresh()*max(1, c.B*c.M/(c.kappa*c.alpha)) +
 		c.B*c.M*(c.root/square+c.kappa/(square*c.alpha)+c.rho*c.kappa/(c.M*c.M*square)+1/square)
 }
 
-// mostItems limits the number of items of a prefix sum, and so the size of a plan's law.
+// mostItems is the largest number of items of a prefix sum. It limits the size of a plan's Law.
 const mostItems = 1 << 12
 
-// byTheorem sets the parameters for the smallest alpha for which the records suffice. It returns an
-// error if they suffice for no alpha, or if the Hessian's Lipschitz constant is unknown.
+// byTheorem sets the parameters of Theorem 3.17 (Liu and Talwar 2025) for the smallest accuracy alpha
+// that the given number of records allows, found by bisection. It returns an error if no alpha up to
+// 1e6 times the Lipschitz constant is possible, or if the Hessian's Lipschitz constant is unknown.
 func (r *rules) byTheorem(p optimize.Problem, records float64, escapes bool) error {
 	const name = "second-order"
 	if !optimize.Positive(p.Constants.HessianLipschitz) {
@@ -77,10 +84,11 @@ func (r *rules) byTheorem(p optimize.Problem, records float64, escapes bool) err
 	}
 	c := at(p, hi)
 	r.theorem, r.factorization = &c, query.Tree
-	r.gap, r.eta = math.Sqrt(c.rho*c.alpha), p.StepSize(1)
+	r.gap, r.eta, r.short = math.Sqrt(c.rho*c.alpha), p.StepSize(1), p.StepSize(1)
 	r.root = whole(p, c.fresh())
 	r.rounds = max(int(records/r.root), 1)
-	// An item has at least one record, and the paper's number of steps is enough.
+	// The number of items is limited three times: each item needs a record, the paper's number of steps
+	// is enough, and mostItems limits the plan.
 	items := min(records, math.Ceil(c.B*c.M/(c.alpha*c.alpha)), mostItems)
 	r.walk = walk{kappa: c.kappa, items: int(items), xi: c.xi, gamma: int(min(c.gamma, mostItems))}
 	r.item = p.Charge()

@@ -1,63 +1,74 @@
 package secondorder
 
-// walk is the control flow of Liu and Talwar's Algorithm 3 with Algorithm 2 inside. It decides when
-// a fresh estimate is due, when the iterate counts as a saddle, and when an escape ends. It holds
-// no points and makes no queries; its inputs are public or released numbers. Line numbers are the
-// paper's.
+// walk is the control flow of Algorithms 2 and 3 of Liu and Talwar 2025. It decides when a fresh
+// gradient estimate is due, when an escape from a saddle begins, and when the escape ends. A walk
+// contains no points and makes no queries. Its inputs are public or released numbers. Line numbers in
+// the comments are the paper's.
 type walk struct {
-	// kappa is the drift that ends a prefix sum, in units of a gradient. items is the number of
-	// items of a prefix sum, and tau its largest number of escapes, 0 for none.
+	// A prefix sum ends when the drift (see below) reaches kappa, a number in units of a gradient
+	// norm. items is the largest number of items of a prefix sum. tau is the largest number of
+	// escapes from saddles during a prefix sum; 0 means that there are none.
 	kappa      float64
 	items, tau int
-	// gamma is the largest number of steps of an escape, xi the distance at which it ends.
+	// gamma is the largest number of steps of an escape. xi is the distance from the escape's starting
+	// point at which the escape ends.
 	gamma int
 	xi    float64
 
-	// drift is the length of the path since the fresh estimate, times the smoothness.
+	// drift is the length of the path since the last fresh estimate, times the smoothness L1.
 	drift       float64
-	taken       int // number of items so far, with the fresh estimate
+	taken       int // number of items of the current prefix sum, with the fresh estimate
 	escapes     int
-	frozen      int // steps until the next escape may begin
-	left        int // steps left to the escape under way
+	frozen      int // number of steps until another escape may begin
+	left        int // number of steps left in the current escape
 	begun, stop bool
 }
 
-// due reports whether the next estimate is a fresh one (lines 2 and 5). A prefix sum also ends
-// after its declared number of items.
+// due reports whether the next gradient estimate must be a fresh one (Liu and Talwar 2025, Algorithm
+// 3, lines 2 and 5). It must at the start, after a step of length 0, when the drift has reached
+// kappa, after tau escapes, and when the prefix sum has all its declared items.
 func (w *walk) due() bool {
 	return !w.begun || w.stop || w.drift >= w.kappa || w.tau > 0 && w.escapes >= w.tau || w.taken == w.items
 }
 
-// fresh begins a prefix sum (line 7).
+// fresh resets the state at the beginning of a prefix sum, whose first item is a fresh gradient
+// estimate (Liu and Talwar 2025, Algorithm 3, line 7).
 func (w *walk) fresh() {
 	w.drift, w.escapes, w.taken, w.begun, w.stop = 0, 0, 1, true, false
 }
 
-// extended counts an item added to the prefix sum (line 9).
+// extended counts a gradient difference that was added to the prefix sum (Liu and Talwar 2025,
+// Algorithm 3, line 9).
 func (w *walk) extended() { w.taken++ }
 
-// saddle reports whether an escape begins at an estimate of the given norm (line 13).
+// saddle reports whether an escape from a saddle begins at a gradient estimate with the given norm
+// (Liu and Talwar 2025, Algorithm 3, line 13). The norm must be at most the threshold, the last
+// escape must be at least gamma steps ago, and fewer than tau escapes must have been made during the
+// prefix sum.
 func (w *walk) saddle(norm, threshold float64) bool {
 	return w.tau > 0 && norm <= threshold && w.frozen <= 0 && w.escapes < w.tau
 }
 
-// anchored begins an escape (line 14).
+// anchored records that an escape from a saddle begins (Liu and Talwar 2025, Algorithm 3, line 14).
 func (w *walk) anchored() {
 	w.escapes++
 	w.left = w.gamma
 }
 
-// descended takes the distance of a step, times the smoothness (line 21). If the iterate did not
-// move, a difference carries no information, and a fresh estimate is due.
+// descended records a step outside an escape (Liu and Talwar 2025, Algorithm 3, line 21). moved is
+// the step's length times the smoothness. If moved is 0, the next gradient difference would be 0
+// without any query, so a fresh estimate is due.
 func (w *walk) descended(moved float64) {
 	w.drift += moved
 	w.frozen--
 	w.stop = moved == 0
 }
 
-// escaped takes the distance from the anchor after a step of an escape, and reports whether the
-// escape goes on (lines 21 to 24). After the escape the next item is the difference from the anchor
-// to the iterate, so that this distance adds to the drift.
+// escaped records a step of an escape and reports whether the escape goes on (Liu and Talwar 2025,
+// Algorithm 2, lines 7 to 9, and Algorithm 3, lines 21 to 24). distance is the distance from the
+// escape's starting point to the iterate. After the escape, the next item of the prefix sum is the
+// gradient difference between these two points. The drift therefore grows by the smoothness times
+// distance.
 func (w *walk) escaped(distance, smoothness float64) (on bool) {
 	w.left--
 	if distance < w.xi && w.left > 0 {

@@ -5,16 +5,18 @@ import (
 	"testing"
 )
 
-// begun returns a walk after a fresh estimate.
+// begun returns the state of a walk (the control flow of Spider) directly after a fresh gradient
+// estimate.
 func begun() walk {
 	w := walk{kappa: 1, items: 10, tau: 2, gamma: 3, xi: .5}
 	w.fresh()
 	return w
 }
 
-// TestFreshEstimates (Algorithm 3, line 5): an estimate is fresh at the start, when the drift has
-// reached kappa, after tau escapes, after the declared number of items, and when the iterate has
-// not moved. Otherwise it extends the last.
+// TestFreshEstimates (Liu and Talwar 2025, Algorithm 3, line 5): the next estimate must be a fresh
+// one at the start, when the drift has reached kappa, after tau escapes, after the declared number of
+// items, and when the iterate has not moved. Otherwise the next estimate must extend the prefix sum
+// by a difference.
 func TestFreshEstimates(t *testing.T) {
 	if w := (walk{kappa: 1, items: 10, tau: 2}); !w.due() {
 		t.Error("the first estimate is not fresh")
@@ -38,7 +40,7 @@ func TestFreshEstimates(t *testing.T) {
 		if c.do(&w); w.due() != c.due {
 			t.Errorf("%s: due %v, want %v", name, w.due(), c.due)
 		}
-		// Line 7: a fresh estimate resets all of it.
+		// Line 7: a fresh estimate resets the walk's drift and counters.
 		if w.fresh(); w.due() || w.drift != 0 || w.escapes != 0 || w.taken != 1 {
 			t.Errorf("%s: a fresh estimate leaves %+v", name, w)
 		}
@@ -51,8 +53,9 @@ func extend(w *walk, times int) {
 	}
 }
 
-// TestEscapesBegin (line 13): an escape begins if the estimate is at most the threshold and no
-// escape ended less than Gamma steps before.
+// TestEscapesBegin (line 13): an escape must begin only if the norm of the estimate is at most the
+// threshold, the last escape ended at least Gamma steps before, and the prefix sum has fewer than tau
+// escapes.
 func TestEscapesBegin(t *testing.T) {
 	w := begun()
 	if w.saddle(.2, .1) || !w.saddle(.1, .1) {
@@ -78,8 +81,9 @@ func TestEscapesBegin(t *testing.T) {
 	}
 }
 
-// TestEscapesEnd (lines 7 and 22): an escape ends at a distance of Xi or after Gamma steps, and its
-// distance adds to the drift.
+// TestEscapesEnd (Liu and Talwar 2025, Algorithm 2, line 7, and Algorithm 3, line 22): an escape must
+// end at a distance of at least Xi or after Gamma steps. Its last distance, times the smoothness,
+// must be added to the drift.
 func TestEscapesEnd(t *testing.T) {
 	for _, c := range []struct {
 		distances []float64
@@ -97,9 +101,9 @@ func TestEscapesEnd(t *testing.T) {
 	}
 }
 
-// TestWalksKeepToWhatIsDeclared: for all estimates and distances, a prefix sum has at most the
-// declared number of items, and a fresh estimate's cohort at most the declared number of products:
-// Gamma - 1 for each of tau escapes, since the first step of an escape needs none.
+// TestWalksKeepToWhatIsDeclared drives walks with random norms and distances. A prefix sum must have
+// at most the declared number of items. The Hessian-vector products between two fresh estimates must
+// be at most Gamma tau (Gamma steps in each of tau escapes), the number that the plan charges for.
 func TestWalksKeepToWhatIsDeclared(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 9))
 	sums := 0

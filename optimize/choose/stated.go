@@ -1,0 +1,54 @@
+package choose
+
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
+)
+
+// Stated reports whether the forecast of a plan is reliable enough to show to users. It is reliable
+// if the measured gradient norms were .6 to 1.6 times the forecasts at the median
+// (results/outcome.md, results/planner.md). It is not reliable
+//
+//   - for networks and for losses whose derivative jumps: the forecasts assume bounded curvature,
+//   - for losses whose Lipschitz constant is a clip, such as Poisson's: the forecasts use the
+//     curvature at the clip, which is far above the curvature of most records, and ignore the clip's
+//     bias,
+//   - for preconditioned with a real target: measured norms were 1.8 times the forecast at the
+//     median,
+//   - for preconditioned with a diagonal metric, whose forecast was not measured,
+//   - for the methods for second-order points: the forecasts ignore their perturbations and early
+//     stops.
+func Stated(p optimize.Problem, s optimize.Summary) bool {
+	switch s.Algorithm {
+	case "perturbed-gd", "second-order", "subgradient", "o2nc", "smoothed":
+		return false
+	case "preconditioned":
+		return foreseen(p) && !p.Real && !firstorder.Diagonal(p)
+	}
+	return foreseen(p)
+}
+
+// Foreseen reports whether the gradient norm that a run computes after its releases (Result.Foreseen)
+// is reliable enough to show to users. Unlike Stated it allows preconditioned with a real target, since
+// the released second moment supplies the curvature that the forecast before the run has to assume.
+func Foreseen(p optimize.Problem) bool { return foreseen(p) }
+
+func foreseen(p optimize.Problem) bool {
+	return !p.Layered && p.Kinked == nil && !p.Constants.Clipped && !math.IsInf(p.DataSmoothness(), 1)
+}
+
+// Unstated returns the summary with its forecasts set to zero.
+func Unstated(s optimize.Summary) optimize.Summary {
+	s.Predicted, s.Population, s.Excess = 0, 0, 0
+	return s
+}
+
+// byRecord reports whether the algorithm preconditioned comes first whatever the forecasts. It does
+// if it is among the candidates and its own forecast is not reliable (see Stated). On tables with
+// such losses it lowered the loss more than the other algorithms, or as much (results/outcome.md).
+func byRecord(p optimize.Problem, list []Candidate) bool {
+	at := find(list)
+	return at >= 0 && !Stated(p, list[at].Summary)
+}

@@ -1,0 +1,36 @@
+package firstorder
+
+import (
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// TestRadiiStartWide: if the mean squares do not rise by a quarter from the widest radius to the
+// narrowest, the first radius must be the widest. Otherwise it must be twice the widest radius whose
+// mean square is above the middle, and at most the widest. The values named cps are from the table
+// CPS1988 at epsilon 2: with a start near the narrowest radius, which the middle alone would give, runs
+// did not reach the minimum. The test fails for a rule without the limit of a quarter.
+func TestRadiiStartWide(t *testing.T) {
+	n := &narrowing{}
+	for i := range looks {
+		n.wide = append(n.wide, optimize.Problem{Smoothing: query.Smoothing{Radius: 64 / float64(int(1)<<i)}})
+	}
+	for name, c := range map[string]struct {
+		seen []float64
+		want float64
+	}{
+		"cps, a start near the end": {[]float64{.411, .300, .308, .392, .386, .380, .433}, 64},
+		"cps, a start between":      {[]float64{.361, .296, .354, .429, .408, .409, .441}, 64},
+		"falling":                   {[]float64{9, 8, 7, 6, 5, 4, 3}, 64},
+		"noise below zero":          {[]float64{-.1, .2, -.1, .3, .1, .2, -.2}, 64},
+		"incomes":                   {[]float64{3.3, 9.9, 11.7, 11.8, 11.6, 11.7, 11.7}, 64},
+		"food":                      {[]float64{.86, 1.01, 1.31, 1.49, 1.49, 1.53, 1.54}, 32},
+		"late":                      {[]float64{1, 1, 1, 1, 1, 1.9, 2}, 4},
+	} {
+		if got := n.from(c.seen); got != c.want {
+			t.Errorf("%s: starts at %v: must be %v", name, got, c.want)
+		}
+	}
+}

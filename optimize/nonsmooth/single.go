@@ -1,0 +1,73 @@
+package nonsmooth
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// farthest returns the largest radius of the ball to which a gradient difference is clipped in a run.
+func (g *o2ncPlan) farthest(p optimize.Problem) float64 {
+	return min(g.ball.Slope(p)*2*g.D, 2*g.clip)
+}
+
+// items declares the prefix sum that a single pass uses for the gradient and the differences of one
+// period.
+func (g *o2ncPlan) items(c O2NC, p optimize.Problem, period int) query.Prefix {
+	rest := cohort(p, g.T, period)
+	return query.Prefix{
+		Factorization: c.Prefix.factorization(), Items: period, Charge: p.Charge(),
+		Sensitivity: p.Neighbours() * max(g.clip/(rest*float64(period)), g.farthest(p)/rest) * (1 + 1e-9),
+	}
+}
+
+// pass returns the mean squared error of the gradient estimates in a single pass with the given
+// period. The error has three parts: the noise, the choice of the records for the gradient of the
+// period, and the choice of those for the differences since. It is infinite if cohorts would be
+// empty.
+func (g *o2ncPlan) pass(c O2NC, p optimize.Problem, period int) (square float64) {
+	rest := cohort(p, g.T, period)
+	if !(rest >= 1) {
+		return math.Inf(1)
+	}
+	prefix, far := g.items(c, p, period), g.farthest(p)
+	for t := range period {
+		sigma := prefix.Sigma(t + 1)
+		square += float64(p.Dim())*sigma*sigma + g.clip*g.clip/(rest*float64(period)) + float64(t)*far*far/rest
+	}
+	return square / float64(period)
+}
+
+// longestPeriod is the largest period that the rule considers.
+const longestPeriod = 64
+
+// leastError returns the period, a power of 2 up to longestPeriod, with which the gradient estimates
+// of a single pass have the least error.
+func (g *o2ncPlan) leastError(c O2NC, p optimize.Problem) int {
+	best, least := 1, g.pass(c, p, 1)
+	for period := 2; period <= min(longestPeriod, g.T); period *= 2 {
+		if square := g.pass(c, p, period); square < least {
+			best, least = period, square
+		}
+	}
+	return best
+}
+
+// leaves returns an error if a single pass is expected to move from the start only at random: if the
+// error in the mean of all gradient estimates is at least as long as the gradient that is expected at
+// the start. This limit is for the default rule only. If the user sets steps or a period, or takes a
+// theorem's settings, the run is made.
+func (g *o2ncPlan) leaves(c O2NC, p optimize.Problem) error {
+	if c.Theorem || c.Steps > 0 || c.Period > 0 {
+		return nil
+	}
+	noise, start := math.Sqrt(g.pass(c, p, g.period)/float64(g.T)), forecast.AtStart(p).Gradient
+	if noise < start {
+		return nil
+	}
+	return fmt.Errorf("optimize: o2nc: oracle = single-pass: must not be taken with %.6g records of %d coordinates: the noise in the mean of all %d gradient estimates, %.2g, is above the gradient expected at the start, %.2g, so that a run does not leave the start but at random: oracle fresh uses every record at every step",
+		p.Records, p.Dim(), g.T, noise, start)
+}

@@ -1,0 +1,62 @@
+package nonsmooth_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/nonsmooth"
+)
+
+// TestSinglePassRefusesWhatIsAllNoise: with few records the noise in the mean of all estimates is
+// longer than the gradient that is expected at the start, and the default rule refuses a single pass
+// with both figures. A user who sets the steps gets the run. With many records the default rule plans
+// it.
+func TestSinglePassRefusesWhatIsAllNoise(t *testing.T) {
+	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		records float64
+		steps   int
+		refused bool
+	}{{200, 0, true}, {200, 10, false}, {1e6, 0, false}} {
+		p, err := optimize.NewProblem(loss.Hinge(), b, optimize.Stated(100, c.records))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = nonsmooth.O2NC{Radius: .4, Oracle: nonsmooth.SinglePass, Steps: c.steps}.Plan(t.Context(), p)
+		if refused := err != nil && strings.Contains(err.Error(), "is above the gradient expected at the start"); refused != c.refused || err != nil && !refused {
+			t.Errorf("%v records, steps %d: %v: refused must be %v", c.records, c.steps, err, c.refused)
+		}
+	}
+}
+
+// TestSinglePassHasThePeriodOfLeastError: where a move is long for the smoothed loss's curvature, differences have no
+// less sensitivity than gradients, and each step has a gradient of its own. Where moves are short (a wide radius in
+// few dimensions and many steps a block), differences save noise, and the period is longer.
+func TestSinglePassHasThePeriodOfLeastError(t *testing.T) {
+	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		dim, block int
+		want       string
+	}{{100, 3, "over 1 steps"}, {4, 400, "over 64 steps"}} {
+		p, err := optimize.NewProblem(loss.Hinge(), b, optimize.Stated(c.dim, 1e6))
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := nonsmooth.O2NC{Radius: .4, Oracle: nonsmooth.SinglePass, Block: c.block}.Plan(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s := plan.Summary().Charges; !strings.Contains(s, c.want) {
+			t.Errorf("d = %d, blocks of %d: %q: want %q", c.dim, c.block, s, c.want)
+		}
+	}
+}

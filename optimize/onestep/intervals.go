@@ -1,0 +1,476 @@
+package onestep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Bend says how fast the second derivative of a loss changes along the margin z: it selects the ratio
+// of the size of the third derivative to the second derivative.
+type Bend uint8
+
+const (
+	// Flat is for quadratic losses, and for quadratic losses whose slope is clipped: the relative
+	// change is 0.
+	Flat Bend = iota
+	// Logistic is for log loss: the ratio is |tanh(z/2)|, taken at the mean margin z.
+	Logistic
+	// Exponential is for Poisson regression with a logarithmic link: the ratio is 1.
+	Exponential
+)
+
+// Intervals is the estimate of a generalised linear model with confidence intervals. The method is
+// new here. Its parts are the sandwich variance (Huber 1967; Liang and Zeger 1986 for units of
+// several rows), the one-step estimate (Le Cam 1956) and the region of Fieller (1954) and Anderson
+// and Rubin (1949).
+//
+//	Gt = mean x x' + noise                                           .10 of the budget
+//	drop columns until every direction of Gt is visible above the curvature's noise
+//	P = (Gt_+ + lambda I)^(-1/2) on the other columns, lambda the edge of Gt's noise
+//	b_0: Nesterov's method in the metric on mean u phi' P x          .08, the same for each step
+//	b_1 = b_0 - H_0^-1 g_0, with g_0 and H_0 released at b_0          .14 and .09
+//	estimate = b_1 - H^-1 g, with g released at b_1                   .36
+//	                         and H and S released at b_1 + d/2        .17 and .06
+//
+// Here b are coefficients, phi' is the derivative of the loss in the margin, and Gt_+ is Gt without
+// its negative eigenvalues. d = -s H_0^-1 g is the step that is expected from b_1. The factor s =
+// .36/(.36 + .14) is the coefficient of the regression of the true step on the released one, which
+// has the noise of g and of g_0. A Newton step with the curvature at its middle is exact to the third
+// order. If the noise hides the direction of least curvature of H_0, d is 0.
+//
+// H is the mean second derivative matrix (curvature) and S the second moment of the records'
+// gradients. The edge is the largest eigenvalue of the noise in Gt. The weights u = min(1, B^2/||P
+// x||^2) depend on rows alone, so that no clip of slopes biases the estimate. B^2 = min(beta d_eff,
+// 1/lambda), where d_eff is the number of directions along which Gt exceeds lambda. beta is 4 if the
+// noise of the final gradient is expected to be small compared with the sampling error (ratio of
+// variances below .3), and 2.5 otherwise. A larger beta has more noise, but weights far below 1
+// change what is estimated if the model is wrong. Package inference computes the variance and the
+// region.
+//
+// Guarantee: mu-GDP whatever the constants. Charges are fixed in the plan; the metric, the columns
+// and the points depend on earlier releases, as adaptive composition allows.
+//
+// That intervals cover the truth with the nominal frequency is shown by simulation
+// (results/inference.md); no theorem states it for a finite number of records.
+type Intervals struct {
+	// Level is the nominal coverage of an interval, for example .95.
+	Level float64
+	// Columns are the columns of the formula, coded against reference levels.
+	Columns []inference.Column
+	// Bend describes the curvature of the loss.
+	Bend Bend
+	// Intercept is the value of the last feature, which is the same in all rows.
+	Intercept float64
+	// Features is the number of features of a row. If a record is a unit of several rows, it is still
+	// the number of a single row.
+	Features int
+}
+
+// Shares of the budget that the releases get, and constants of the method.
+const (
+	momentShare                   = .10
+	fitShare                      = .08
+	firstGradient, firstCurvature = .14, .09
+	lastGradient, lastCurvature   = .36, .17
+	middleShare                   = .06
+	steps                         = 24 // steps of the fit; enough since the curvature in the metric is between a few hundredths and 1
+	betaTrusted, beta             = 4., 2.5
+	trusted                       = .3     // ratio of privacy to sampling variance below which beta is betaTrusted
+	usualSquare                   = .15    // mean squared slope over L0^2 that the choice of beta assumes
+	usualCurvature                = .48    // mean second derivative over its bound that dropping columns assumes
+	usualCurvatureOfCounts        = .25    // of its bound, which is mostRates times the mean rate
+	usualRate                     = 1. / 3 // of the clip: the mean rate of counts that Foresee assumes
+	levels                        = 3      // of the fit's steps: they find the mean rate of counts
+	mostRates                     = 4.
+)
+
+type plan struct {
+	optimize.Settled
+	Intervals
+}
+
+// Plan returns the plan for the problem p. It returns an error if p is not valid or is not a problem
+// for which the method computes intervals.
+func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
+	if err := p.Validate(); err != nil {
+		return nil, err
+	}
+	if err := c.check(p); err != nil {
+		return nil, err
+	}
+	g := &plan{Intervals: c}
+	var err error
+	g.Settled, err = optimize.Settle(optimize.Draft{
+		Problem: p,
+		Summary: optimize.Summary{
+			Algorithm: Name,
+			Citation:  "two Newton steps from a fit in a released metric, with sandwich variance",
+			Steps:     steps + 2,
+			StepSize:  1 / p.DataSmoothness(),
+			Charges: fmt.Sprintf("%.2g of the budget to the second moment of the rows, %.2g to the fit, %.2g and %.2g to gradient and curvature of the first Newton step, %.2g, %.2g and %.2g to gradient, curvature and variance of the second",
+				momentShare, fitShare, firstGradient, firstCurvature, lastGradient, lastCurvature, middleShare),
+			Passes: steps + 2, PairPasses: 4,
+			Output: "the estimate: a Newton step with released gradient and curvature",
+		},
+		Properties: optimize.Properties{Convex: true},
+		Output:     optimize.Last,
+	})
+	if err != nil {
+		return nil, err
+	}
+	noise := p.Neighbours() * p.Constants.Lipschitz / (p.Records * p.Mu * math.Sqrt(lastGradient))
+	k := float64(len(c.Columns))
+	g.Expect(optimize.Forecast{Gradient: noise * math.Sqrt(beta*k), Population: noise * math.Sqrt(beta*k), Excess: noise * noise * beta * k / p.DataSmoothness()})
+	return g, nil
+}
+
+// Foresee returns the expected standard error of a column's coefficient for n records and a budget of
+// mu, and the part of it that comes from sampling alone. Its unit is 1/s, where s is the standard
+// deviation of the column given the other columns. Foresee assumes the usual first and second
+// derivatives of the loss, and that no column is dropped.
+func (c Intervals) Foresee(p optimize.Problem, n, mu float64) (total, sampling float64) {
+	l0 := p.Constants.Lipschitz
+	square := usualSquare * l0 * l0 / n
+	noise := p.Neighbours() * l0 * c.reach(p, n, mu) / (n * mu * math.Sqrt(lastGradient))
+	curvature := c.usual() * p.DataSmoothness()
+	switch c.Bend {
+	case Flat:
+		curvature = p.DataSmoothness() // the second derivative of the square is the same everywhere
+	case Exponential:
+		curvature = usualRate * l0
+	}
+	return math.Sqrt(square+noise*noise) / curvature, math.Sqrt(square) / curvature
+}
+
+// reach returns the value that is expected for B, the limit above which the method reduces the weight
+// of a row, if no column is dropped.
+func (c Intervals) reach(p optimize.Problem, n, mu float64) float64 {
+	k := len(c.Columns)
+	moment := query.SecondMoment.Facts().Moves(p.Relation) / (n * mu * math.Sqrt(momentShare))
+	of := func(beta float64) float64 { return math.Sqrt(min(beta*float64(k), 1/inference.Edge(moment, k))) }
+	if far := of(betaTrusted); c.trusts(p, far, n, mu) {
+		return far
+	}
+	return of(beta)
+}
+
+// trusts reports whether the noise of the final gradient is expected to be small compared with the
+// sampling error. Rows then get larger weights.
+func (c Intervals) trusts(p optimize.Problem, reach, n, mu float64) bool {
+	noise := p.Neighbours() * reach / (n * mu * math.Sqrt(lastGradient))
+	return noise*noise <= trusted*usualSquare/n
+}
+
+// Name is the algorithm's name in summaries and certificates.
+const Name = "intervals"
+
+func (c Intervals) check(p optimize.Problem) error {
+	if err := inference.CheckLevel(c.Level); err != nil {
+		return err
+	}
+	switch {
+	case !(p.RankOne && p.Shape.Margins == 1 || p.Grouped && p.Dim() == c.Features):
+		return errors.New("optimize: intervals: loss: must be that of a generalised linear model with one margin")
+	case p.Set != nil:
+		return errors.New("optimize: intervals: a set of parameters: must be none: an estimate on its boundary has no interval")
+	case p.Regularizer != nil:
+		return errors.New("optimize: intervals: a regularizer: must be none: it moves the coefficients towards 0")
+	case p.Smoothing.On():
+		return errors.New("optimize: intervals: a smoothing: must be none")
+	case c.Features != p.Dim():
+		return fmt.Errorf("optimize: intervals: %d features: must be as many as the model's weights, %d", c.Features, p.Dim())
+	case c.Features > query.MaxPairs:
+		return fmt.Errorf("optimize: intervals: %d features: must be at most %d, of whose pairs there is a sum each", c.Features, query.MaxPairs)
+	case len(c.Columns) == 0 || !(c.Intercept > 0):
+		return errors.New("optimize: intervals: the formula must have a column and an intercept")
+	}
+	return nil
+}
+
+// usual returns the mean second derivative of the loss that forecasts assume, as a share of its
+// bound.
+func (c Intervals) usual() float64 {
+	if c.Bend == Exponential {
+		return usualCurvatureOfCounts
+	}
+	return usualCurvature
+}
+
+// Run makes all releases of the plan and returns the estimate with its intervals.
+func (g *plan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+	r := &state{plan: g, run: g.Begin(ctx, o, observe), w: g.Problem().StartPoint()}
+	fit, err := r.all()
+	if err != nil {
+		return r.run.ResultAt(r.w, false), r.run.Failed(err)
+	}
+	res := r.run.ResultAt(r.w, true)
+	res.Inference = fit
+	return res, nil
+}
+
+// state is the state of a run of the plan.
+type state struct {
+	*plan
+	run    *optimize.Run
+	w      []float64
+	moment []float64 // released second moment of all features
+	shape  *inference.Shape
+	metric query.Metric
+	rate   float64 // of counts: the mean rate that the first steps find; 0 before
+}
+
+func (r *state) charge(share float64) float64 { return r.Problem().Charge() * share }
+
+// all makes all releases and returns the estimate with its intervals.
+func (r *state) all() (*inference.Fit, error) {
+	dropped, err := r.begin()
+	if err != nil {
+		return nil, err
+	}
+	b, err := r.fit()
+	if err != nil {
+		return nil, err
+	}
+	gradient, _, err := r.gradient(b, firstGradient)
+	if err != nil {
+		return nil, err
+	}
+	curvature, sigma, err := r.pairs(firstCurvature, query.WeightedCurvatureAt(r.run.All(), r.w, r.bound(), r.shape.Reach, r.metric))
+	if err != nil {
+		return nil, err
+	}
+	step, err := inference.NewtonStep(gradient, curvature, sigma)
+	if err != nil {
+		return nil, err
+	}
+	for j := range b {
+		b[j] += step[j]
+	}
+	return r.estimate(b, dropped, func(g []float64) ([]float64, error) {
+		return inference.Ahead(g, curvature, sigma, lastGradient/(firstGradient+lastGradient))
+	})
+}
+
+// bound returns the bound to which the second derivative of the loss in the margin is clipped. For
+// counts the second derivative is the rate, and the bound is a multiple of the released mean rate:
+// the loss's own bound is many times any rate, and would make the noise of the curvature many times
+// larger.
+func (r *state) bound() float64 {
+	b := r.Problem().DataSmoothness()
+	if r.rate == 0 {
+		return b
+	}
+	return min(b, max(r.slope(), mostRates*r.rate))
+}
+
+func (r *state) slope() float64 { return r.Problem().Constants.Lipschitz }
+
+// begin releases the second moment of the rows. From it, begin computes the columns that stay in the
+// formula, the metric (preconditioner) and the limit B above which rows get less weight. It returns
+// the indices of the dropped columns.
+func (r *state) begin() ([]int, error) {
+	p, d := r.Problem(), r.Features
+	term := query.SecondMomentOf(r.run.All(), d)
+	if p.Grouped {
+		same, err := query.Identity(d)
+		if err != nil {
+			return nil, err
+		}
+		term = query.WeightedMomentOf(r.run.All(), 1, same)
+	}
+	answer, err := r.run.Ask(r.charge(momentShare), term)
+	if err != nil {
+		return nil, err
+	}
+	if r.moment, _, err = query.Symmetric(answer.Mean); err != nil {
+		return nil, err
+	}
+	moves := query.WeightedCurvature.Facts().Moves(p.Relation)
+	of := inference.Bounds{
+		MomentSigma: answer.Sigma, Unit: moves / (p.Records * math.Sqrt(r.charge(lastCurvature))), Usual: r.usual(), Beta: betaTrusted,
+	}
+	moment := mat.NewSymDense(d, r.moment)
+	shape, dropped, err := inference.Shorten(moment, r.Columns, of)
+	if err != nil {
+		return nil, err
+	}
+	if !r.trusts(p, shape.Reach, p.Records, p.Mu) {
+		of.Beta = beta
+		if shape, dropped, err = inference.Shorten(moment, r.Columns, of); err != nil {
+			return nil, err
+		}
+	}
+	r.shape = shape
+	r.metric, err = query.NewMetric(d, shape.Full(d))
+	return dropped, err
+}
+
+// at sets the point of the next releases to the coefficients b.
+func (r *state) at(b []float64) { r.w = r.shape.Weights(b, r.Features) }
+
+// gradient releases the weighted gradient at the coefficients b, multiplied by the metric. It returns
+// the release with the standard deviation of its noise.
+func (r *state) gradient(b []float64, share float64) ([]float64, float64, error) {
+	r.at(b)
+	answer, err := r.run.Ask(r.charge(share), query.WeightedGradientAt(r.run.All(), r.w, r.slope(), r.shape.Reach, r.metric))
+	if err != nil {
+		return nil, 0, err
+	}
+	g := r.shape.Reduce(answer.Mean)
+	r.run.Reach(r.w, optimize.Norm(g), answer.Sigma, 1/r.bound())
+	return g, answer.Sigma, nil
+}
+
+// pairs releases the symmetric matrix that the term t asks for, in the coordinates of the metric. It
+// returns the release with the standard deviation of its noise.
+func (r *state) pairs(share float64, t query.Term) (*mat.SymDense, float64, error) {
+	answer, err := r.run.Ask(r.charge(share), t)
+	if err != nil {
+		return nil, 0, err
+	}
+	all, _, err := query.Symmetric(answer.Mean)
+	if err != nil {
+		return nil, 0, err
+	}
+	return r.shape.ReduceMatrix(all, r.Features), answer.Sigma, nil
+}
+
+// fit runs Nesterov's method with the metric P as preconditioner and returns the average of the
+// second half of its iterates. Steps of 1 over the largest second derivative are stable: P G P is at
+// most I for the rows' second moment G, since lambda is at least the largest eigenvalue of the noise,
+// and the weights u of rows are at most 1.
+func (r *state) fit() ([]float64, error) {
+	b, err := r.start()
+	if err != nil {
+		return nil, err
+	}
+	k := len(b)
+	last, sum := slices.Clone(b), make([]float64, k)
+	count := 0.
+	first := 0
+	if r.Bend == Exponential {
+		first = levels
+	}
+	for t := range steps - first {
+		y := make([]float64, k)
+		for j := range y {
+			y[j] = b[j] + float64(t)/float64(t+3)*(b[j]-last[j])
+		}
+		g, _, err := r.gradient(y, fitShare/steps)
+		if err != nil {
+			return nil, err
+		}
+		copy(last, b)
+		for j := range b {
+			b[j] = y[j] - g[j]/r.bound()
+		}
+		if 2*(t+1) > steps-first {
+			count++
+			for j := range sum {
+				sum[j] += b[j]
+			}
+		}
+	}
+	for j := range sum {
+		sum[j] /= count
+	}
+	return sum, nil
+}
+
+// start returns the coefficients at which the fit begins. They are 0, except for counts, for which a
+// margin of 0 is the largest rate. For counts the fit begins at the constant rate at which the mean
+// slope (derivative of the loss) is 0. At the constant rate e^z the mean slope is e^z less the mean
+// count, if nothing is clipped, which is so for rates up to the clip and counts up to twice the clip.
+// (With exposures, or rows without a target, a step goes part of the way.)
+func (r *state) start() ([]float64, error) {
+	k := len(r.shape.Columns)
+	b := make([]float64, k)
+	if r.Bend != Exponential {
+		return b, nil
+	}
+	constant := mat.NewVecDense(k, nil) // the point of the margin 1
+	unit := mat.NewVecDense(k, nil)
+	unit.SetVec(k-1, 1/r.Intercept)
+	if err := constant.SolveVec(r.shape.Metric, unit); err != nil {
+		return nil, errors.New("optimize: intervals: the metric is singular")
+	}
+	r.rate = min(1, r.slope())
+	for range levels {
+		b = slices.Clone(constant.RawVector().Data)
+		for j := range b {
+			b[j] *= math.Log(r.rate)
+		}
+		g, _, err := r.gradient(b, fitShare/steps)
+		if err != nil {
+			return nil, err
+		}
+		// The intercept's entry of P^-1 g is the mean slope times the intercept.
+		slope := mat.Dot(constant, mat.NewVecDense(k, g))
+		r.rate = max(r.rate-slope, r.rate/8)
+	}
+	for j := range b {
+		b[j] = constant.AtVec(j) * math.Log(r.rate)
+	}
+	return b, nil
+}
+
+// estimate makes the last three releases and computes the estimate. It releases the gradient at the
+// coefficients b, and the curvature and the gradients' second moment halfway between b and the
+// estimate that is expected. ahead returns the expected step for a gradient.
+func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]float64, error)) (*inference.Fit, error) {
+	p := r.Problem()
+	of := inference.Released{Records: p.Records, At: b}
+	var err error
+	if of.Gradient, of.GradientSigma, err = r.gradient(b, lastGradient); err != nil {
+		return nil, err
+	}
+	next, err := ahead(of.Gradient)
+	if err != nil {
+		return nil, err
+	}
+	half := slices.Clone(b)
+	for j, v := range next {
+		half[j] += v / 2
+	}
+	r.at(half)
+	all := r.run.All()
+	if of.Curvature, of.CurvatureSigma, err = r.pairs(lastCurvature, query.WeightedCurvatureAt(all, r.w, r.bound(), r.shape.Reach, r.metric)); err != nil {
+		return nil, err
+	}
+	if of.Middle, of.MiddleSigma, err = r.pairs(middleShare, query.ScoreMomentAt(all, r.w, r.slope(), r.shape.Reach, r.metric)); err != nil {
+		return nil, err
+	}
+	e, err := inference.Solve(of, r.Level)
+	if err != nil {
+		return nil, err
+	}
+	r.at(e.B)
+	return inference.NewFit(r.shape, dropped, e, of, e.Allowance(r.shape.Seen, r.bend(), next))
+}
+
+// bend returns how fast the second derivative of the loss changes along the margin, relative to
+// itself, at the mean margin of the estimate.
+func (r *state) bend() float64 {
+	switch r.Bend {
+	case Exponential:
+		return 1
+	case Logistic:
+		// The intercept's row of the second moment is the mean row times the intercept.
+		var margin float64
+		last := r.Features - 1
+		for j, w := range r.w {
+			margin += w * r.moment[last*r.Features+j] / r.Intercept
+		}
+		return math.Abs(math.Tanh(margin / 2))
+	}
+	return 0
+}
