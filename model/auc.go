@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// scored holds the margin of a row, and whether the row is of the second class.
+// scored holds the margin of a row, and whether the row is of the second class (positive).
 type scored struct {
 	z        float64
 	positive bool
 }
 
-// auc returns the area under the receiver operating characteristic: the fraction of the pairs of a
+// auc returns the area under the receiver operating characteristic: the fraction of pairs of a
 // positive and a negative row in which the positive row has the larger margin; a tie counts half
-// (Mann & Whitney 1947). Twice the count of such pairs is an integer, exact for up to 2^32 rows.
-// auc sorts its argument. ok is false if a class is absent.
+// (Mann & Whitney 1947). Twice the number of such pairs is an integer, which is exact for up to
+// 2^32 rows. auc sorts its argument. ok is false if one of the classes has no row.
 func auc(rows []scored) (area float64, ok bool) {
 	slices.SortFunc(rows, func(a, b scored) int { return cmp.Compare(a.z, b.z) })
 	var twice, below, positives uint64 // below: negatives with a smaller margin

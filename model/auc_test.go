@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// slowAUC counts pairs, by the definition of the area.
+// slowAUC counts pairs one by one, by the definition of the area.
 func slowAUC(rows []scored) (float64, bool) {
 	var wins, pairs float64
 	for _, p := range rows {

@@ -7,20 +7,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// bendPoints is over how many margins a mean is taken.
+// bendPoints is the number of margins over which Bend takes its mean.
 const bendPoints = 1000
 
-// Bend returns the mean over records of the loss's second derivative in the margins, a
-// matrix of as many rows as there are margins, if these are spread as a Gaussian of the
-// given mean and covariance. Nothing is asked of records: what is assumed of targets is
-// what the model says of them. Classes are as frequent as its probabilities (over the
-// classes' weights), counts are at their rates, and the distances of numbers from their
-// predictions are Gaussian, as large as give slopes of root mean square slope; of a loss
-// whose slope jumps, as large as give it the mean value, with the predictions at its least.
+// Bend estimates the mean, over records, of the loss's second derivative in the margins: a square
+// matrix with a row for each margin. Bend reads no records. It assumes that margins are Gaussian
+// with the given mean and covariance, and that targets follow the model's own predictions:
 //
-// ok is false where that says too little: of networks, of losses that are not convex or,
-// with classes, whose slopes jump, and of targets that carry a weight or an exposure, which
-// nobody knows the mean of.
+//   - Classes occur with the predicted probabilities, each divided by the class's weight.
+//   - Counts are equal to the predicted rates.
+//   - Numbers differ from the predictions by Gaussian residuals. For a smooth loss, their standard
+//     deviation is chosen so that the root mean square of the loss's slopes is slope. For a loss
+//     whose slope jumps, it is chosen so that the least mean loss, over all shifts of the
+//     predictions, is value.
+//
+// ok is false if the mean cannot be estimated in this way: for networks, for losses that are not
+// convex, for losses of classes whose slope jumps, and for targets with a weight or an exposure,
+// because the mean weight or exposure is not known.
 func (m *Model) Bend(mean []float64, covariance [][]float64, slope, value float64) (bend [][]float64, ok bool) {
 	l, k := m.loss, loss.Count(m.loss)
 	kinked, jumps := l.(loss.Kinked)
@@ -75,7 +78,7 @@ func (m *Model) Bend(mean []float64, covariance [][]float64, slope, value float6
 	return bend, true
 }
 
-// classWeights are those of a loss, nil for none.
+// classWeights returns the class weights of a loss, or nil if it has none.
 func classWeights(l loss.Loss) []float64 {
 	if w, ok := l.(loss.Weighted); ok {
 		return w.Weights().Classes
@@ -83,11 +86,13 @@ func classWeights(l loss.Loss) []float64 {
 	return nil
 }
 
-// target is what a record's may be, and how often it is.
+// target is a possible target y of a record. weight is proportional to its probability.
 type target struct{ y, weight float64 }
 
-// targets are what those of records may be that have some margins. The deviation of
-// numbers from their predictions is residual.
+// targets returns the possible targets of a record with margins z, each with its probability, which
+// is divided by the weight of the class if weights is not nil. For a count, the
+// only target is the expected count, mapped to [-1, 1]. For another numeric target, residual is the
+// standard deviation of the difference between target and prediction.
 func targets(of loss.Loss, weights []float64, z []float64, residual float64) []target {
 	likely := func(class int, p float64) float64 {
 		if weights != nil {
@@ -119,7 +124,8 @@ func targets(of loss.Loss, weights []float64, z []float64, residual float64) []t
 	return residuals(z[0], residual)
 }
 
-// residuals are numbers at Gaussian distances from a margin.
+// residuals returns residualPoints numbers of equal weight: the quantiles of a Gaussian with mean z
+// and the given standard deviation.
 func residuals(z, deviation float64) []target {
 	list := make([]target, residualPoints)
 	for i := range list {
@@ -131,7 +137,8 @@ func residuals(z, deviation float64) []target {
 
 const residualPoints = 200
 
-// addBend adds the second derivative at a record's margins, times how often it is.
+// addBend adds to bend the second derivative of the loss at margins z and target y, times the
+// target's weight.
 func addBend(bend [][]float64, l loss.Loss, z []float64, y target) {
 	switch l := l.(type) {
 	case loss.RankOne:
@@ -151,8 +158,9 @@ func addBend(bend [][]float64, l loss.Loss, z []float64, y target) {
 	}
 }
 
-// residualOf is the deviation of Gaussian residuals that gives slopes of a root mean
-// square; ok is false where none does.
+// residualOf returns the standard deviation of Gaussian residuals at which the root mean square of
+// the loss's slopes is slope. It is at most 2. ok is false for a loss that is not a RankOne and for
+// a slope that is not > 0.
 func residualOf(l loss.Loss, slope float64) (deviation float64, ok bool) {
 	one, is := l.(loss.RankOne)
 	if !is || !(slope > 0) {
@@ -180,14 +188,16 @@ func residualOf(l loss.Loss, slope float64) (deviation float64, ok bool) {
 	return low, true
 }
 
-// bendOfKinks is the second derivative of the mean of a loss with kinks over Gaussian
-// residuals, of which the mean loss at the best shift is value: how dense they are at the
-// kinks.
+// bendOfKinks returns the second derivative of the mean loss with respect to a common shift of all
+// predictions, for a loss with kinks and Gaussian residuals. The standard deviation of the
+// residuals is the one at which the least mean loss, over all shifts, is value. The second
+// derivative is determined by the density of the residuals at the kinks.
 func bendOfKinks(l loss.Kinked, value float64) float64 {
 	mean := func(of func(dst, z, y []float64), shift, deviation float64) float64 {
 		dst, sum := []float64{0}, 0.
 		for _, y := range residuals(shift, deviation) {
-			// residuals are y = shift - r: the margin is shift on both sides of 0.
+			// The Kinked loss is evaluated at the margin shift, with a target that differs from
+			// it by the residual.
 			of(dst, []float64{shift}, []float64{y.y - shift})
 			sum += dst[0] / residualPoints
 		}
@@ -219,10 +229,12 @@ func bendOfKinks(l loss.Kinked, value float64) float64 {
 	return (mean(l.Slopes, shift+h, low) - mean(l.Slopes, shift-h, low)) / (2 * h)
 }
 
-// kinkWidth is over which share of a deviation residuals' density is taken.
+// kinkWidth is half of the width, in standard deviations, of the interval over which the density of
+// residuals is averaged.
 const kinkWidth = .2
 
-// cholesky is the lower root of a covariance, of which what is below zero counts as zero.
+// cholesky returns the lower triangular Cholesky factor of a covariance. A pivot below zero counts
+// as zero.
 func cholesky(a [][]float64) [][]float64 {
 	root := make([][]float64, len(a))
 	for i := range a {

@@ -9,7 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// bent is a model of which the loss alone matters.
+// bent returns a model with the named loss and weights of zero, for tests of Bend.
 func bent(t *testing.T, name string) *Model {
 	t.Helper()
 	l, err := loss.Parse(name)
@@ -43,8 +43,8 @@ func bent(t *testing.T, name string) *Model {
 	return m
 }
 
-// TestBendByHand: means of second derivatives that are known in closed form, or by an
-// integral done here.
+// TestBendByHand compares Bend, the mean second derivative of the loss, with means that have a
+// closed form or that the test integrates itself.
 func TestBendByHand(t *testing.T) {
 	gauss := func(mean, variance float64, f func(z float64) float64) (sum float64) {
 		const n = 20001
@@ -56,7 +56,8 @@ func TestBendByHand(t *testing.T) {
 	}
 	sigmoid := func(z float64) float64 { return 1 / (1 + math.Exp(-z)) }
 	logistic := func(z float64) float64 { return sigmoid(z) * (1 - sigmoid(z)) }
-	// A class of weight 3 is by its weighted odds so much rarer among records.
+	// The logistic loss predicts odds that are multiplied by the class weights. So the probability
+	// of a class with weight 3 is divided by 3, and the probabilities are normalised again.
 	weighted := func(z float64) float64 {
 		p, q := sigmoid(z)/3, 1-sigmoid(z)
 		return (3*p + q) / (p + q) * logistic(z)
@@ -73,13 +74,15 @@ func TestBendByHand(t *testing.T) {
 		{"logistic", -1, 2, 0, gauss(-1, 2, logistic), 0},
 		{"weighted(logistic,1,3)", -1, 2, 0, mean, 0},
 		{"squared(2)", 0, 1, .3, 1, 0},
-		// Residuals of deviation s beyond delta: slopes of mean square s^2 (P - 2 k phi(k))
-		// + delta^2 (1-P) with k = delta/s, P = P(|r| < delta); here s = .2, delta = .2.
+		// The slopes of the huber loss are the residuals, clipped at delta. For Gaussian residuals
+		// of standard deviation s their mean square is s^2 (P - 2 k phi(k)) + delta^2 (1-P), where
+		// k = delta/s and P = P(|r| < delta). Here s = .2 and delta = .2.
 		{"huber(0.2)", 0, 1, math.Sqrt(.04*(.682689-2*.241971) + .04*(1-.682689)), .682689, 0},
 		{"poisson(5)", -1, .1, 0, math.Exp(-1 + .05), 0},
-		// Residuals of deviation s: the mean of |r| is s sqrt(2/pi), of the pinball loss s
-		// times the normal density at its quantile, and the density there over s is what
-		// a jump of slopes by 2, or 1, is bent by.
+		// For Gaussian residuals of standard deviation s, the mean of |r| is s sqrt(2/pi), and the
+		// least mean of the pinball loss is s times the normal density at its quantile. The second
+		// derivative is the jump of the slope, 2 or 1, times the density of the residuals at the
+		// kink.
 		{"absolute", 0, 1, 0, 2 * .398942 / .3, .3 * .797885},
 		{"pinball(0.8)", 0, 1, 0, .279962 / .2, .2 * .279962},
 	} {
@@ -103,8 +106,9 @@ func TestBendByHand(t *testing.T) {
 	}
 }
 
-// TestBendIsNotKnown: of losses that are not convex, whose slopes jump, with weights by row
-// and of networks nothing is said, nor of numbers whose slopes nobody saw.
+// TestBendIsNotKnown tests when Bend cannot estimate the mean second derivative: ok must be false
+// for losses that are not convex, for losses of classes whose slope jumps, for weights by row and
+// for networks, and for a numeric target if neither slope nor value is given.
 func TestBendIsNotKnown(t *testing.T) {
 	for _, name := range []string{"sigmoid", "hinge", "absolute", "weighted(logistic,row)", "network(2,tanh,logistic)", "huber(0.2)", "welsch(1)"} {
 		if bend, ok := bent(t, name).Bend([]float64{0}, [][]float64{{1}}, 0, 0); ok {

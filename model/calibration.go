@@ -22,15 +22,15 @@ type Bin struct {
 	From float64 `json:"from"`
 	To   float64 `json:"to"`
 	N    int64   `json:"n"`
-	// Predicted is the mean probability. Observed is the fraction of rows for which the event
-	// occurred.
+	// Predicted is the mean predicted probability of the bin's rows. Observed is the fraction of
+	// these rows for which the event occurred.
 	Predicted float64 `json:"predicted"`
 	Observed  float64 `json:"observed"`
 }
 
 const calibrationBins = 10
 
-// calibrating holds the sums over rows for each bin.
+// calibrating holds, for each bin of predicted probabilities, the sums over its rows.
 type calibrating [calibrationBins]struct {
 	n, came int64
 	sum     float64
@@ -62,7 +62,7 @@ func (c *calibrating) result(rows float64) *Calibration {
 	return r
 }
 
-// String returns a table with one bin on a line.
+// String returns the calibration as a table with one bin on each line.
 func (c *Calibration) String() string {
 	var b strings.Builder
 	b.WriteString("reliability    probabilities, and how often they came true\n")

@@ -9,9 +9,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// TestRates tests weights (2, 0, 0, 0) of a loss of rates, which predict 6/4 e^a claims a year. The
-// expected count of a record is the rate times its years, clamped to [1, 4]. It fails if
-// predictions are for records, or errors are computed from the rate.
+// TestRates tests a model of rates with weights (2, 0, 0, 0), which predicts 6/4 e^a claims a year
+// for a row whose first number is a. The expected count of a record is the rate times its years,
+// clamped to [1, 4]. The test fails if predictions are counts of a record instead of rates, or if
+// errors are computed from the rate instead of the expected count.
 func TestRates(t *testing.T) {
 	claims := dataset.Target{Column: "claims", Kind: dataset.Number, High: 6, Exposure: dataset.Exposure{Column: "years", Low: 1, High: 4}}
 	m := makeModel(t, claims, "poisson-rate(3,0.25)", "none", 2, 0, 0, 0)

@@ -15,8 +15,8 @@ import (
 var colours = dataset.Target{Column: "label", Kind: dataset.Category, Classes: []string{"red", "green", "blue"}}
 
 // TestManyClasses compares predictions and measures of a model of three classes with probabilities,
-// counts and measures computed here from its weights. Two records have equal probabilities for two
-// classes; the first of these classes is predicted.
+// counts and measures that the test computes from the model's weights. Two records have equal
+// probabilities for two classes; the first of these classes is predicted.
 func TestManyClasses(t *testing.T) {
 	weights := []float64{2, 0, -1, 0, 0, 2, 1, 0, -1.5, .5, 0, 1}
 	m := makeModel(t, colours, "softmax(3)", "l2(0.5)", weights...)

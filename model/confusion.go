@@ -15,7 +15,8 @@ type Confusion struct {
 	Rows [][]int64 `json:"rows"`
 }
 
-// accuracy returns the fraction of n rows on the diagonal.
+// accuracy returns the fraction of the n rows that are on the diagonal: rows whose class is
+// predicted.
 func accuracy(confusion [][]int64, n float64) float64 {
 	var correct int64
 	for k := range confusion {

@@ -9,9 +9,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// TestCounts tests weights (2, 0, 0, 0) of a poisson loss, which predict 6 e^a claims. Deviance is
-// McCullagh and Nelder's formula for the count clamped to its bounds; rmse is for the cell. It
-// fails if the margin or a fraction is predicted in place of the rate.
+// TestCounts tests a poisson model with weights (2, 0, 0, 0), which predicts 6 e^a claims for a row
+// whose first number is a. The expected deviance is McCullagh and Nelder's formula for the count
+// clamped to its bounds; the expected rmse is computed from the counts in the cells, without
+// clamping. The test fails if the margin or a fraction is predicted instead of the rate.
 func TestCounts(t *testing.T) {
 	claims := dataset.Target{Column: "claims", Kind: dataset.Number, Low: 0, High: 6}
 	for _, name := range []string{"poisson(0.5)", "poisson(3)"} {

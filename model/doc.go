@@ -3,13 +3,16 @@
 // # The file
 //
 // The file is a JSON object, indented by two spaces, with one newline at the end. Its members
-// always have the same order: format, version, software, complete, privacy, loss, regularizer,
-// schema, features, weights. The schema suffices to map a table's cells to features (see package
-// dataset). The names of the features follow from it; they are repeated for the reader, and
-// checked. Weights keep every bit. All these members are required, and no member may appear twice.
-// There are three optional members: warnings after complete, with facts that a reader has to know
-// first; csv at the end, with the dialect of the table; and clamped, which is true if predictions
-// are clamped to the target's public bounds. No others are allowed.
+// always have the same order. The required members are format, version, software, complete,
+// privacy, loss, regularizer, schema, features and weights. The schema suffices to map a table's
+// cells to features (see package dataset). The names of the features follow from the schema; they
+// are repeated for the reader, and checked. Weights keep every bit. No member may appear twice, and
+// no other members are allowed than these and the optional ones:
+//
+//   - warnings, after complete: facts that a reader has to know first;
+//   - csv, after weights: the dialect of the table;
+//   - clamped: true if predictions are clamped to the target's public bounds;
+//   - inference: the released numbers from which confidence intervals are computed.
 //
 // The privacy member is a copy for the reader. The proof of its statements is the certificate whose
 // file it names, which contains the SHA-256 of the model file; see package certificate.

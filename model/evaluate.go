@@ -26,7 +26,7 @@ func (m *Model) Evaluate(ctx context.Context, path, where string) (Metrics, erro
 	return m.evaluate(ctx, path, where, func(record) error { return nil })
 }
 
-// evaluate is Evaluate, and also calls keep for every row that is scored.
+// evaluate is [Model.Evaluate]. It also calls keep with every row that is scored.
 func (m *Model) evaluate(ctx context.Context, path, where string, keep func(record) error) (Metrics, error) {
 	t := newTally(m)
 	err := m.scan(ctx, Source{Path: path}, where, true, func(r record) error {
@@ -42,12 +42,12 @@ func (m *Model) evaluate(ctx context.Context, path, where string, keep func(reco
 	return t.metrics()
 }
 
-// tally sums over rows, in their order.
+// tally accumulates the sums over rows from which an evaluation's measures are computed.
 type tally struct {
 	model *Model
-	// predicting is the loss of the margins with which the model predicts; nil if only the
-	// objective is defined. general is a loss that writes its own gradient, or nil. A network has
-	// both.
+	// predicting is the loss of the margins with which the model predicts; nil if the loss is not a
+	// function of margins, so that only the objective is computed. general is the loss if it
+	// computes its own gradient, or nil. A network has both.
 	predicting margins
 	objective  margins // predicting with the weights of records
 	general    loss.General
@@ -102,7 +102,7 @@ func (t *tally) add(r record) {
 	}
 }
 
-// predicted adds a row's margins.
+// predicted adds a row whose margins are z to the sums of the evaluation.
 func (t *tally) predicted(r record, z []float64) {
 	if t.general == nil {
 		t.objective.Values(t.value[:], z, t.y[:])
@@ -153,8 +153,9 @@ func (t *tally) predicted(r record, z []float64) {
 	}
 }
 
-// deviance returns 2 (log L(count) - log L(rate)), where L(r) is the Poisson likelihood of the
-// count at rate r (McCullagh and Nelder 1989, section 2.3).
+// deviance returns the Poisson deviance of a count for a predicted rate, 2 (log L(count) - log
+// L(rate)), where L(r) is the Poisson likelihood of the count at rate r (McCullagh and Nelder 1989,
+// section 2.3).
 func deviance(count, rate float64) float64 {
 	d := rate - count
 	if count > 0 {
@@ -163,8 +164,8 @@ func deviance(count, rate float64) float64 {
 	return 2 * d
 }
 
-// truth returns the target in its units: the cell itself or, if it is infinite, the bound to which
-// it is clamped.
+// truth returns the target of a row in its units: the number in the cell or, if it is infinite, the
+// bound to which it is clamped.
 func truth(schema *dataset.Schema, r record) float64 {
 	x, _ := strconv.ParseFloat(r.label, 64) // a number that is too large becomes an infinity
 	if math.IsInf(x, 0) {

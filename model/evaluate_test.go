@@ -40,8 +40,8 @@ func wantValue(t testing.TB, name string, got *float64, want float64) {
 
 var absent = math.NaN()
 
-// TestEvaluateClasses tests results computed by hand. Weights (2, 0, 0, 0) make the margin equal to
-// a; a row is (a/2, 0, 0, 1/2).
+// TestEvaluateClasses tests results computed by hand. The weights (2, 0, 0, 0) make the margin
+// equal to a, the row's first number; the encoded row is (a/2, 0, 0, 1/2).
 //
 //	a     y    margin  predicted
 //	1     +1   1       yes, right
@@ -80,7 +80,7 @@ func TestEvaluateClasses(t *testing.T) {
 	wantValue(t, "objective", got.Objective, logLoss)
 	wantValue(t, "gradient norm", got.GradientNorm, math.Hypot(ga, g1))
 
-	// The regularizer adds (lambda/2) 4, and lambda w to the gradient.
+	// The regularizer adds (lambda/2) 4 to the objective, and lambda w to the gradient.
 	m = makeModel(t, classes, "logistic", "l2(0.25)", 2, 0, 0, 0)
 	got = evaluate(t, m, path, "split=test")
 	wantValue(t, "log loss", got.LogLoss, logLoss)
@@ -102,7 +102,7 @@ func TestEvaluateClasses(t *testing.T) {
 }
 
 // TestShareBelow tests the fraction of targets strictly below the prediction of a quantile fit.
-// Weights (2, 0, 0, 0): the prediction is 90 + 150 a.
+// With weights (2, 0, 0, 0) the prediction is 90 + 150 a, where a is the row's first number.
 func TestShareBelow(t *testing.T) {
 	path := writeFile(t, "a,b,c,delay,split", "0.5,0,0,175,x", "1,0,0,200,x", "-1,0,0,-60,x", "0,0,0,89,x", "0,0,0,NA,x")
 	got := evaluate(t, makeModel(t, delay, "pinball(0.9)", "none", 2, 0, 0, 0), path, "")
@@ -111,7 +111,8 @@ func TestShareBelow(t *testing.T) {
 	wantValue(t, "share below", got.ShareBelow, absent)
 }
 
-// TestEvaluateRegression uses weights (2, 0, 0, 0): the prediction is 90 + 150 a.
+// TestEvaluateRegression tests the measures of a regression against results computed by hand. With
+// weights (2, 0, 0, 0) the prediction is 90 + 150 a, where a is the row's first number.
 func TestEvaluateRegression(t *testing.T) {
 	m := makeModel(t, delay, "huber(0.5)", "none", 2, 0, 0, 0)
 	path := writeFile(t, "a,b,c,delay,split",
@@ -133,16 +134,16 @@ func TestEvaluateRegression(t *testing.T) {
 	wantValue(t, "accuracy", got.Accuracy, absent)
 	wantValue(t, "auc", got.AUC, absent)
 	wantValue(t, "log loss", got.LogLoss, absent)
-	// On encoded targets: residuals -1/15, 0, 0, -1, 1; huber(1/2) is r^2/2 up to 1/2, then
-	// (|r| - 1/4)/2, with the slope clipped to 1/2.
+	// On encoded targets the residuals are -1/15, 0, 0, -1, 1. huber(1/2) is r^2/2 up to 1/2 and
+	// (|r| - 1/4)/2 beyond, with the slope clipped to 1/2.
 	wantValue(t, "objective", got.Objective, (1.0/450+2*0.375)/5)
 	ga := (-1.0 / 15 * 0.25) / 5
 	g1 := (-1.0/15*0.5 - 0.25 + 0.25) / 5
 	wantValue(t, "gradient norm", got.GradientNorm, math.Hypot(ga, g1))
 }
 
-// TestGradientNormIsTheObjectives compares the gradient norm with central differences of the
-// objective, both from whole evaluations.
+// TestGradientNormIsTheObjectives compares the gradient norm of an evaluation with central
+// differences of the objectives of evaluations at weights nearby.
 func TestGradientNormIsTheObjectives(t *testing.T) {
 	lines := []string{"a,b,c,split,label,delay"}
 	for i := range 40 {
@@ -183,15 +184,16 @@ func TestGradientNormIsTheObjectives(t *testing.T) {
 			sum += d * d
 		}
 		got := *evaluate(t, makeModel(t, test.target, test.loss, test.regularizer, w...), test.path, "").GradientNorm
-		// The error is h^2 times a third derivative of a few units, plus 1e-16/h.
+		// The error of the differences is h^2 times a third derivative of a few units, plus
+		// 1e-16/h.
 		if want := math.Sqrt(sum); math.Abs(got-want) > 1e-8 {
 			t.Errorf("%s, %s: gradient norm %v, differences give %v", test.loss, test.regularizer, got, want)
 		}
 	}
 }
 
-// TestEvaluateInvariances tests that the order of rows, skipped rows and filtered rows change
-// nothing but rounding.
+// TestEvaluateInvariances tests that the results of an evaluation do not depend on the order of
+// rows, except for rounding, nor on rows that are skipped or that the filter leaves out.
 func TestEvaluateInvariances(t *testing.T) {
 	m := makeModel(t, classes, "logistic", "l2(0.1)", 3, -2, 1, 0.5)
 	dir := t.TempDir()
@@ -267,7 +269,7 @@ func TestMetricsSaySo(t *testing.T) {
 	}
 }
 
-// wide writes a table of n rows that encode to 113 features and a model for it.
+// wide writes a table of n rows that encode to 113 features, and returns a model for it.
 func wide(t testing.TB, n int) (*Model, string) {
 	t.Helper()
 	def := dataset.Definition{Target: classes}

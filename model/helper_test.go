@@ -13,8 +13,8 @@ import (
 
 var privacy = Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne}, Neighbour: "a table with one row replaced by any other, both with split = train", Certificate: "certificate.json"}
 
-// schema has three numbers within [-1, 1], so the divisor of a row is 2 and its features are a/2,
-// b/2, c/2, 1/2, without rounding for dyadic cells.
+// schema returns a schema of three numbers a, b and c within [-1, 1]. Each row is divided by 2, so
+// its features are a/2, b/2, c/2, 1/2, without rounding for dyadic cells.
 func schema(t testing.TB, target dataset.Target) *dataset.Schema {
 	t.Helper()
 	number := func(name string) dataset.Column {
@@ -37,7 +37,7 @@ var (
 	delay   = dataset.Target{Column: "delay", Kind: dataset.Number, Low: -60, High: 240}
 )
 
-// params returns the parts of a complete model.
+// params returns the parts of a complete model, from which New makes it.
 func params(t testing.TB, target dataset.Target, lossName, regularizer string, weights ...float64) Params {
 	t.Helper()
 	l, err := loss.Parse(lossName)

@@ -75,10 +75,10 @@ func checkValue(field string, decoder *json.Decoder) error {
 }
 
 // mostPath bounds the bytes of a field's path in errors. Keys may be long and nesting deep, and a
-// path is made for every value of a file.
+// path is built for every value of a file.
 const mostPath = 200
 
-// below returns the path of a part of a field.
+// below returns the path, for errors, of a part of a field, shortened to about mostPath bytes.
 func below(field, part string) string {
 	if len(part) > mostPath {
 		part = part[:mostPath] + "..."
@@ -89,10 +89,11 @@ func below(field, part string) string {
 	return strings.TrimPrefix(field+part, ".")
 }
 
-// fold maps keys that package json does not distinguish to the same text.
+// fold maps keys that package json does not distinguish, because they differ only in case, to the
+// same text.
 func fold(key string) string { return strings.ToLower(strings.ToUpper(key)) }
 
-// checkMembers returns an error unless an object has all keys, in exactly this spelling.
+// checkMembers returns an error unless a JSON object has all the keys, in exactly this spelling.
 func checkMembers(field string, data json.RawMessage, keys ...string) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {

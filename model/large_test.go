@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestParseIsLinear tests that memory, and so time, grows in proportion to a file's size, for any
-// keys and nesting.
+// TestParseIsLinear tests that Parse takes memory, and therefore time, in proportion to a file's
+// size, whatever keys and nesting the file has.
 func TestParseIsLinear(t *testing.T) {
 	long := strings.Repeat("k", 100_000)
 	for name, text := range map[string]string{
@@ -23,8 +23,8 @@ func TestParseIsLinear(t *testing.T) {
 		if err == nil || len(err.Error()) > 1000 {
 			t.Errorf("%s: error %.300v", name, err)
 		}
-		// The bound covers each value's path and the decoder's own work. It is far below the cost
-		// of paths as long as a key or as deep as the nesting.
+		// The limit allows for the path of each value and for the work of package json. If paths
+		// were as long as the keys, or as deep as the nesting, far more memory would be used.
 		if used := after.TotalAlloc - before.TotalAlloc; used > 800*uint64(len(text)) {
 			t.Errorf("%s: %d bytes for %d: must be at most 800 for each", name, used, len(text))
 		} else {

@@ -10,15 +10,16 @@ import (
 type Metrics struct {
 	// Private is always false: the numbers come directly from the table.
 	Private bool `json:"private"`
-	// N counts the rows scored: kept by the filter, well-formed, with a target.
+	// N counts the rows that were scored: rows that the filter keeps, that are well-formed and that
+	// have a target.
 	N int64 `json:"n"`
-	// Skipped counts the rows that the filter kept and that were not scored. A
-	// row with the wrong number of cells is kept by every filter.
+	// Skipped counts the rows that the filter keeps but that were not scored. A row with the wrong
+	// number of cells is kept by every filter.
 	Skipped int64 `json:"skipped"`
 	// Accuracy is the fraction of rows whose class is predicted correctly (classes).
 	Accuracy *float64 `json:"accuracy,omitempty"`
-	// AUC is the area under the receiver operating characteristic, ties counting
-	// half (two classes, both present).
+	// AUC is the area under the receiver operating characteristic, with ties counted half (two
+	// classes, if both are present).
 	AUC *float64 `json:"auc,omitempty"`
 	// LogLoss is the mean of -log(probability of the true class), base e
 	// (logistic and softmax loss).

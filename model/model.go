@@ -12,12 +12,14 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/inference"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 // Privacy states the guarantee of the model's certificate, copied for the reader.
 type Privacy struct {
-	// Guarantee is the claim. Its mu and its unit are in the certificate and not in this file.
+	// Guarantee is the claim. Its mu and its privacy unit are in the certificate and not in this
+	// file.
 	account.Guarantee
 	// Neighbour defines a neighbouring table, the row filter included.
 	Neighbour string `json:"neighbour"`
@@ -25,7 +27,8 @@ type Privacy struct {
 	Certificate string `json:"certificate"`
 }
 
-// MarshalJSON writes what the file has.
+// MarshalJSON writes the members that a model file has: the certificate's name, the neighbouring
+// table, and the guarantee without its mu and its unit.
 func (p Privacy) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Epsilon     float64          `json:"epsilon"`
@@ -36,7 +39,7 @@ func (p Privacy) MarshalJSON() ([]byte, error) {
 	}{p.Epsilon, p.Delta, p.Relation, p.Neighbour, p.Certificate})
 }
 
-// UnmarshalJSON reads what the file has.
+// UnmarshalJSON reads the members that MarshalJSON writes. Any other member is an error.
 func (p *Privacy) UnmarshalJSON(text []byte) error {
 	var in struct {
 		Epsilon, Delta                   float64
@@ -56,11 +59,11 @@ func (p *Privacy) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// Params holds the parts of a model.
+// Params holds the parts of a model, for [New].
 type Params struct {
 	// Software is the program and version, such as "stillpoint v1.2.0".
 	Software string
-	// Complete is false for the model of a run that was interrupted.
+	// Complete is false if the run that made the model was interrupted.
 	Complete    bool
 	Privacy     Privacy
 	Loss        loss.Loss
@@ -69,9 +72,9 @@ type Params struct {
 	// Weights has one weight for each parameter of the loss: one for each feature in the schema's
 	// order, or one for each feature and margin, or the parameters of a network.
 	Weights []float64
-	// CSV describes the dialect of the table, if it was text. Other tables are read in the same
-	// dialect unless ReadAs says otherwise. Fits leave out the names of columns, so a file without
-	// a header row is refused rather than read as if it had one.
+	// CSV is the dialect of the table, if it was text. Other tables are read in the same dialect
+	// unless ReadAs sets another. Fits store it without the names of columns, so a file without a
+	// header row is refused instead of being read as if it had one.
 	CSV dataset.CSV
 	// Clamped says that predictions of a number are clamped to the target's public bounds. In
 	// training, targets are clamped to the same bounds. A target with an exposure, whose
@@ -79,6 +82,9 @@ type Params struct {
 	Clamped bool
 	// Warnings are facts that a reader of the model has to know first.
 	Warnings []Warning
+	// Inference contains the released numbers from which confidence intervals are computed; nil for
+	// none.
+	Inference *inference.Fit
 }
 
 // Warning is a fact about a fit that its user has to know. Code identifies it for programs; Text is
@@ -106,11 +112,12 @@ type Model struct {
 	csv         dataset.CSV
 	clamped     bool
 	warnings    []Warning
+	inference   *inference.Fit
 }
 
-// New makes a model. It returns an error unless the weights and the sum of their absolute values,
-// which bounds every margin, are finite, and the loss is for the schema's kind of target and number
-// of classes.
+// New makes a model. It returns an error unless the weights are finite, the sum of their absolute
+// values, which bounds every margin, is finite, and the loss fits the schema's kind of target and
+// number of classes.
 func New(p Params) (*Model, error) {
 	if p.Schema == nil || p.Schema.Dim() == 0 {
 		return nil, errors.New("model: schema: must be given")
@@ -132,8 +139,9 @@ func New(p Params) (*Model, error) {
 		csv:         p.CSV,
 		clamped:     p.Clamped,
 		warnings:    slices.Clone(p.Warnings),
+		inference:   p.Inference,
 	}
-	for _, check := range []func() error{m.checkNames, m.privacy.check, m.checkTarget, m.checkWeights, m.checkCSV} {
+	for _, check := range []func() error{m.checkNames, m.privacy.check, m.checkTarget, m.checkWeights, m.checkMonotone, m.checkCSV, m.checkInference} {
 		if err := check(); err != nil {
 			return nil, err
 		}
@@ -141,7 +149,8 @@ func New(p Params) (*Model, error) {
 	return m, nil
 }
 
-// checkNames returns an error unless the names stored in the file can be parsed again.
+// checkNames returns an error unless the names of the loss and of the regularizer, as the file
+// stores them, can be parsed again.
 func (m *Model) checkNames() error {
 	if m.software == "" {
 		return errors.New(`model: software = "": must name the program and its version`)
@@ -178,6 +187,21 @@ func (m *Model) checkTarget() error {
 	}
 	if err := loss.Suits(m.loss, loss.Targets{Classes: len(target.Classes), Weighted: target.Weight != "", Least: target.Least()}); err != nil {
 		return fmt.Errorf("model: schema's target %q: %w", target.Column, err)
+	}
+	return nil
+}
+
+// checkMonotone returns an error unless the score is monotone in the columns that the schema
+// declares monotone.
+func (m *Model) checkMonotone() error {
+	if !m.schema.Monotonic() {
+		return nil
+	}
+	if len(m.weights) != m.schema.Dim() || !m.Linear() {
+		return fmt.Errorf("model: loss %s: must have one margin where the schema has a monotone column", m.loss.Name())
+	}
+	if err := m.schema.CheckMonotone(m.weights); err != nil {
+		return fmt.Errorf("model: %w", err)
 	}
 	return nil
 }
@@ -246,6 +270,12 @@ func (m *Model) Warnings() []Warning { return slices.Clone(m.warnings) }
 // Weights returns a copy of the weights.
 func (m *Model) Weights() []float64 { return slices.Clone(m.weights) }
 
+// Constant returns the weights with which the model gives every row the margins z. It returns false
+// if the loss does not have len(z) margins.
+func (m *Model) Constant(z []float64) ([]float64, bool) {
+	return loss.ConstantWeights(m.Loss(), m.Schema().Dim(), 1/m.Schema().Scale(), z)
+}
+
 // Dim returns the number of weights.
 func (m *Model) Dim() int { return len(m.weights) }
 
@@ -284,8 +314,8 @@ type margins interface {
 	Slopes(dst, z, y []float64)
 }
 
-// predicting returns the loss of the margins for a record of weight 1, with which the model
-// predicts. It returns an error if the loss is not a function of margins.
+// predicting returns the function by which the model predicts: its loss for a record of weight 1, as
+// a function of margins. It returns an error if the loss is not a function of margins.
 func (m *Model) predicting() (margins, error) {
 	if m.schema == nil {
 		return nil, errZero

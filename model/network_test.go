@@ -12,7 +12,7 @@ import (
 // TestNetworkPredicts tests probabilities and measures of a network of two units against its
 // formula, before and after writing and reading it.
 func TestNetworkPredicts(t *testing.T) {
-	// W has two rows of four features; V has a weight for each unit and one for the constant.
+	// W has two rows of four features. V has a weight for each unit and one for the constant.
 	weights := []float64{1, -2, 0, .5, 3, 0, 1, -1, 2, -1, .5}
 	m := makeModel(t, classes, "network(2,tanh,logistic)", "none", weights...)
 	file, err := m.Bytes()

@@ -12,12 +12,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// person is a row of a table whose columns have bounds other than 0.
+// person is a row of a table whose numbers have bounds that are not symmetric around 0.
 type person struct{ age, pay, sex, label string }
 
-// encoded is a second implementation of package dataset's row map: numbers to [-1, 1] within their
-// bounds, pay by log(1 + x), one feature for each category and one for all others, an intercept,
-// all divided by sqrt(4).
+// encoded computes the features of a person as package dataset's row map should, as a second
+// implementation. Numbers are mapped to [-1, 1] within their bounds, pay by log(1 + x). A category
+// has one feature for each listed value and one for all other values. All features and the
+// intercept are divided by sqrt(4).
 func (p person) encoded() (x [6]float64) {
 	number := func(cell string, low, high float64, f func(float64) float64) float64 {
 		v, err := strconv.ParseFloat(cell, 64)
@@ -44,7 +45,8 @@ func btoi(b bool) int {
 	return 0
 }
 
-// numbered returns a model of such a table, and people with targets.
+// numbered returns a model of a table of persons, the persons with targets made by label, and their
+// margins.
 func numbered(t *testing.T, target dataset.Target, lossName string, label func(z float64, coin *rand.Rand) string) (m *Model, people []person, margins []float64) {
 	t.Helper()
 	s, err := dataset.New(dataset.Definition{
@@ -97,7 +99,8 @@ func tableOf(t *testing.T, people []person) string {
 	return writeFile(t, lines...)
 }
 
-// agree compares with a tolerance for features rounded to float32.
+// agree fails the test unless got and want agree, with a tolerance for the rounding of features to
+// float32. what names the value in the error.
 func agree(t *testing.T, what string, got *float64, want float64) {
 	t.Helper()
 	if got == nil || math.Abs(*got-want) > 2e-6*max(1, math.Abs(want)) {
@@ -148,8 +151,9 @@ func TestRegressionInNumbers(t *testing.T) {
 	agree(t, "objective", got.Objective, value+.05*(1.5*1.5+2.5*2.5+.75*.75+.5*.5+3*3+.25*.25))
 }
 
-// TestClassesInNumbers tests probabilities, classes, accuracy, the area under the curve with many
-// ties, and the log loss.
+// TestClassesInNumbers tests the predictions and measures of a model of two classes against a
+// second implementation: probabilities, classes, accuracy, the area under the curve with many ties,
+// and the log loss.
 func TestClassesInNumbers(t *testing.T) {
 	m, people, margins := numbered(t, classes, "logistic", func(z float64, coin *rand.Rand) string {
 		if coin.Float64() < 1/(1+math.Exp(-z)) {

@@ -5,7 +5,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Output says how margins become predictions.
+// Output is the kind of a model's predictions: how they are computed from margins.
 type Output uint8
 
 const (
@@ -42,14 +42,14 @@ func (m *Model) Output() (Output, error) {
 	return Score, nil
 }
 
-// hasProbability reports whether the loss is minus the logarithm of a probability, as the losses of
-// more than two classes are.
+// hasProbability reports whether the loss is minus the logarithm of a predicted probability: the
+// logistic loss, and the losses of more than two classes.
 func hasProbability(l loss.Loss) bool {
 	return l.Name() == loss.Logistic().Name() || l.Target() == loss.Classes
 }
 
 // columns returns the names of the prediction columns, in order.
-func (m *Model) columns(o Output, margins bool) (names []string) {
+func (m *Model) columns(o Output, opts PredictOptions) (names []string) {
 	var margin []string
 	switch o {
 	case Value, Rate:
@@ -64,8 +64,11 @@ func (m *Model) columns(o Output, margins bool) (names []string) {
 	default:
 		names, margin = []string{"score", "class"}, []string{"margin"}
 	}
-	if margins {
-		return append(names, margin...)
+	if opts.Intervals {
+		names = append(names, "lower", "upper")
+	}
+	if opts.Margins {
+		names = append(names, margin...)
 	}
 	return names
 }

@@ -17,6 +17,8 @@ type PredictOptions struct {
 	Where string
 	// Margins adds the margins after the other columns.
 	Margins bool
+	// Intervals adds the confidence interval of each prediction. The model must have intervals.
+	Intervals bool
 }
 
 // Predict reads the table at path and writes predictions as CSV: a header row, then one row for
@@ -29,6 +31,9 @@ type PredictOptions struct {
 //	score, class         other losses of two classes: the margin <w, x>
 //	prediction           regression: in the target's units, clamped to its public bounds
 //	                     if the model is Clamped; for a poisson loss the rate
+//	lower, upper         with opts.Intervals: the confidence interval of the probability, the mean or the
+//	                     rate of rows with these features, sampling error and privacy noise together.
+//	                     It belongs to the formula of the fit, and is empty where none is stated
 //	margin               with opts.Margins, last: <w, x>; margin=A, margin=B, ... for softmax
 //
 // With one margin the class is the second of the schema's classes if the margin is positive, and
@@ -42,7 +47,7 @@ func (m *Model) Predict(ctx context.Context, path string, out io.Writer, opts Pr
 	return m.PredictFrom(ctx, Source{Path: path}, out, opts)
 }
 
-// PredictFrom is Predict for rows from anywhere.
+// PredictFrom is [Model.Predict] for the rows of any [Source].
 func (m *Model) PredictFrom(ctx context.Context, from Source, out io.Writer, opts PredictOptions) error {
 	l, err := m.predicting()
 	if err != nil {
@@ -53,13 +58,16 @@ func (m *Model) PredictFrom(ctx context.Context, from Source, out io.Writer, opt
 		return err
 	}
 	w := csv.NewWriter(out)
-	columns, predict := m.predictor(o, l, opts)
+	columns, predict, err := m.predictor(o, l, opts)
+	if err != nil {
+		return fmt.Errorf("model: predict: %w", err)
+	}
 	if err := w.Write(columns); err != nil {
 		return fmt.Errorf("model: predict: %w", err)
 	}
 	err = m.scan(ctx, from, opts.Where, false, func(r record) error {
 		if r.kept && r.ok {
-			return w.Write(predict(m.Margins(r.x)))
+			return w.Write(predict(r.x))
 		}
 		if len(columns) > 1 {
 			return w.Write(make([]string, len(columns)))
@@ -78,23 +86,38 @@ func (m *Model) PredictFrom(ctx context.Context, from Source, out io.Writer, opt
 	return nil
 }
 
-// predictor returns the columns of a prediction and the function from margins to their texts.
-func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []string, predict func(z []float64) []string) {
+// predictor returns the names of the prediction columns, and the function that returns the texts of
+// these columns for an encoded row.
+func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []string, predict func(x []float32) []string, err error) {
+	var of func(z []float64) []string
 	class := func(z []float64) string { return m.schema.Target().Classes[classOf(z)] }
 	switch o {
 	case Value, Rate:
-		predict = func(z []float64) []string { return []string{show(m.inUnits(l, z[0]))} }
+		of = func(z []float64) []string { return []string{show(m.inUnits(l, z[0]))} }
 	case Probabilities:
-		predict = func(z []float64) []string { return append(shown(probabilities(l, z)), class(z)) }
+		of = func(z []float64) []string { return append(shown(probabilities(l, z)), class(z)) }
 	case Probability:
-		predict = func(z []float64) []string { return []string{show(probability(l, z[0])), class(z)} }
+		of = func(z []float64) []string { return []string{show(probability(l, z[0])), class(z)} }
 	default:
-		predict = func(z []float64) []string { return []string{show(z[0]), class(z)} }
+		of = func(z []float64) []string { return []string{show(z[0]), class(z)} }
 	}
-	if plain := predict; opts.Margins {
-		predict = func(z []float64) []string { return append(plain(z), shown(z)...) }
+	interval := func([]float32) *Interval { return nil }
+	if opts.Intervals {
+		if interval, err = m.intervals(o, l); err != nil {
+			return nil, nil, err
+		}
 	}
-	return m.columns(o, opts.Margins), predict
+	return m.columns(o, opts), func(x []float32) []string {
+		z := m.Margins(x)
+		list := of(z)
+		if opts.Intervals {
+			list = append(list, interval(x).texts()...)
+		}
+		if opts.Margins {
+			list = append(list, shown(z)...)
+		}
+		return list
+	}, nil
 }
 
 // inUnits returns the prediction for a margin, in the target's units.
@@ -112,7 +135,7 @@ func (m *Model) inUnits(l margins, z float64) float64 {
 	return x
 }
 
-// classOf returns the number of the predicted class.
+// classOf returns the number of the class that the margins z predict.
 func classOf(z []float64) int {
 	if len(z) == 1 {
 		if z[0] > 0 {
@@ -136,8 +159,8 @@ func probability(l margins, z float64) float64 {
 	return p[0]
 }
 
-// probabilities returns the softmax probabilities. The derivative of softmax in margin k is the
-// probability of class k if the true class is another.
+// probabilities returns the softmax probabilities of the classes for margins z. It uses that the
+// slope of the loss in margin k, for a record of another class, is the probability of class k.
 func probabilities(l margins, z []float64) []float64 {
 	p, second := make([]float64, len(z)), make([]float64, len(z))
 	l.Slopes(p, z, []float64{0})

@@ -23,7 +23,8 @@ func predict(t *testing.T, m *Model, path, where string) string {
 	return out.String()
 }
 
-// TestPredictProbability uses weights (2, 0, 0, 0), which make the margin equal to a.
+// TestPredictProbability tests the probabilities and classes that Predict writes. With weights (2,
+// 0, 0, 0) the margin is a, the row's first number.
 func TestPredictProbability(t *testing.T) {
 	m := makeModel(t, classes, "logistic", "none", 2, 0, 0, 0)
 	path := writeFile(t, "c,extra,b,a", "0,x,0,0", "0,x,0,1", "0,,0,-1", "NA,?,,0.5", "0,x,0", "0,x,0,nothing")
@@ -61,8 +62,8 @@ func TestPredictScore(t *testing.T) {
 	}
 }
 
-// TestPredictRegression tests that margin 1 is the upper bound 240, -1 the lower bound, and that 2
-// is not clamped.
+// TestPredictRegression tests that margin 1 is predicted as the upper bound 240, margin -1 as the
+// lower bound, and that margin 2 is not clamped.
 func TestPredictRegression(t *testing.T) {
 	m := makeModel(t, delay, "huber(0.5)", "none", 4, 0, 0, 0)
 	path := writeFile(t, "a,b,c", "0.5,0,0", "0,0,0", `0"5,0,0`, "-0.5,0,0", "1,0,0")
@@ -71,9 +72,9 @@ func TestPredictRegression(t *testing.T) {
 	}
 }
 
-// TestClampedPredictions tests the same margins with a model that clamps, also after writing and
-// reading it. Errors are computed from clamped predictions. It fails if either bound is left out,
-// or if the file loses the setting.
+// TestClampedPredictions tests the margins of TestPredictRegression with a model that clamps,
+// before and after it is written and read. Errors must be computed from clamped predictions. The
+// test fails if either bound is not applied, or if the file loses the setting.
 func TestClampedPredictions(t *testing.T) {
 	plain := makeModel(t, delay, "huber(0.5)", "none", 4, 0, 0, 0)
 	p := params(t, delay, "huber(0.5)", "none", 4, 0, 0, 0)
@@ -160,15 +161,19 @@ func TestPredictStaysAligned(t *testing.T) {
 	}
 }
 
-// shown returns the first column for a row whose only nonzero number is a.
+// shown returns the text of the first prediction column for a row in which only the number a is not
+// zero.
 func (m *Model) shown(a float64) string {
 	x := []float32{float32((2*((a+1)/2) - 1) / 2), 0, 0, 0.5}
 	o, err := m.Output()
 	if err != nil {
 		panic(err)
 	}
-	_, predict := m.predictor(o, m.loss.(loss.RankOne), PredictOptions{})
-	return predict(m.Margins(x))[0]
+	_, predict, err := m.predictor(o, m.loss.(loss.RankOne), PredictOptions{})
+	if err != nil {
+		panic(err)
+	}
+	return predict(x)[0]
 }
 
 func TestPredictFaults(t *testing.T) {
@@ -212,8 +217,8 @@ func (general) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// TestGeneralLossesPredictNothing tests that a model whose loss is not a function of margins has no
-// predictions, but an objective and a gradient.
+// TestGeneralLossesPredictNothing tests that a model whose loss is not a function of margins cannot
+// predict, but has an objective and a gradient.
 func TestGeneralLossesPredictNothing(t *testing.T) {
 	m := makeModel(t, classes, "logistic", "none", 2, 0, 0, 0)
 	m.loss = general{loss.Logistic()}
@@ -242,7 +247,7 @@ func TestMarginShape(t *testing.T) {
 	makeModel(t, classes, "logistic", "none", 2, 0, 0, 0).Margin(make([]float32, 3))
 }
 
-// TestPredictMargins tests that margins follow the other columns and change none of them.
+// TestPredictMargins tests that the margin columns follow the other columns and do not change them.
 func TestPredictMargins(t *testing.T) {
 	rows := []string{"a,b,c", "0.5,0.25,1", `0"5,0,0`, "-1,0,1"}
 	for loss, want := range map[string]string{

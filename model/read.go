@@ -7,19 +7,20 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Format and a version open every model file. Models with one weight for each feature have Version,
-// models with other numbers of weights WideVersion.
+// Format and a version begin every model file. A model with one weight for each feature has version
+// Version. A model with another number of weights has WideVersion.
 const (
 	Format      = "stillpoint model"
 	Version     = 1
 	WideVersion = 2
 )
 
-// version returns the version of the model's file.
+// version returns the version that the model's file must have, Version or WideVersion.
 func (m *Model) version() int {
 	if len(m.weights) == m.schema.Dim() {
 		return Version
@@ -27,7 +28,8 @@ func (m *Model) version() int {
 	return WideVersion
 }
 
-// document is the file; its fields have the order of the file's members.
+// document is the JSON form of the model file. The order of its fields is the order of the file's
+// members.
 type document struct {
 	Format      string          `json:"format"`
 	Version     int             `json:"version"`
@@ -42,10 +44,12 @@ type document struct {
 	Weights     []float64       `json:"weights"`
 	CSV         dataset.CSV     `json:"csv,omitzero"`
 	Clamped     bool            `json:"clamped,omitzero"`
+	Inference   *inference.Fit  `json:"inference,omitempty"`
 }
 
 // Read reads a model file. It checks everything that [New] checks, and that the file has the form
-// described in the package comment. Errors about its content name the file, field, value and rule.
+// described in the package comment. Errors about its content name the file, the field, its value
+// and the rule.
 func Read(path string) (*Model, error) {
 	data, err := regular.Read(path, regular.Document)
 	if err != nil {
@@ -64,7 +68,7 @@ func Parse(data []byte) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
-	p := Params{Software: d.Software, Complete: d.Complete, Privacy: d.Privacy, Schema: d.Schema, Weights: d.Weights, CSV: d.CSV, Clamped: d.Clamped, Warnings: d.Warnings}
+	p := Params{Software: d.Software, Complete: d.Complete, Privacy: d.Privacy, Schema: d.Schema, Weights: d.Weights, CSV: d.CSV, Clamped: d.Clamped, Warnings: d.Warnings, Inference: d.Inference}
 	if p.Loss, err = loss.Parse(d.Loss); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
@@ -117,7 +121,8 @@ func decode(data []byte) (d document, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&d); err != nil {
-		// An error from inside the schema is not of this type; its field would be misnamed here.
+		// An error from inside the schema is not of this type. Its field would be named wrongly
+		// here.
 		if kind, ok := err.(*json.UnmarshalTypeError); ok {
 			return d, fmt.Errorf("%s = %s: must be of type %v", kind.Field, kind.Value, kind.Type)
 		}
@@ -126,7 +131,7 @@ func decode(data []byte) (d document, err error) {
 	return d, nil
 }
 
-// difference describes the first difference between two lists.
+// difference describes the first difference between two lists of names, for an error.
 func difference(got, want []string) string {
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {

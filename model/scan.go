@@ -8,22 +8,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// record is one row of a table. Its slices are overwritten by the next record.
+// record is one encoded row of a table. Its slices are overwritten by the next record.
 type record struct {
 	kept  bool      // kept by the row filter
 	ok    bool      // the row could be encoded
 	x     []float32 // encoded row, zero unless ok
 	y     float64   // encoded target; 0 if the table is not labelled
 	share float64   // weight or exposure
-	// joined is the target joined with the share, as the loss expects it.
+	// joined is the target together with the row's weight or exposure, both encoded in one float64
+	// as the loss expects it ([loss.Carry]).
 	joined float64
 	label  string // target's cell, if the table is labelled and ok
 }
 
-// checkEvery is the number of rows between checks of the context.
+// checkEvery is the number of rows after which the context is checked again.
 const checkEvery = 1024
 
-// scan calls visit for the rows of a table in order.
+// scan encodes the rows of a table and calls visit for each, in order.
 func (m *Model) scan(ctx context.Context, from Source, where string, labelled bool, visit func(record) error) (err error) {
 	schema, err := m.schema.Where(where)
 	if err != nil {

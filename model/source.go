@@ -10,19 +10,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// Source is where the rows of a table come from: one of a file, a stream of text, or rows
-// that the caller holds.
+// Source is a source of rows. Exactly one of these must be set: the Path of a file, a Reader of
+// text, or Cells.
 type Source struct {
 	Path   string
 	Reader io.Reader
-	// Header names the columns of Cells, which yields the cells of one row after the
-	// other. A slice may be used again once yield has returned. A row of another length
-	// than the header's is malformed. An error ends the rows.
+	// Header names the columns of Cells. Cells yields the cells of one row after the other; it may
+	// reuse a slice once yield has returned. A row whose length differs from the header's is
+	// malformed. An error ends the rows.
 	Header []string
 	Cells  iter.Seq2[[]string, error]
 }
 
-// rows are those of an open source.
+// rows reads the rows of a table from an open source.
 type rows interface {
 	Header() []string
 	For(*dataset.Map) error
@@ -36,14 +36,23 @@ func (s Source) open(as dataset.CSV) (rows, error) {
 		next, stop := iter.Pull2(s.Cells)
 		return &heldRows{s.Header, next, stop}, nil
 	case s.Reader != nil && s.Cells == nil && s.Path == "":
-		return table.OpenStream(s.Reader, as)
+		r, err := table.OpenStream(s.Reader, as)
+		return tableRows{r}, err
 	case s.Reader != nil || s.Cells != nil:
 		return nil, errors.New("model: source: must be one of a path, a reader and cells")
 	}
-	return table.Open([]string{s.Path}, as)
+	r, err := table.Open([]string{s.Path}, as)
+	return tableRows{r}, err
 }
 
-// heldRows are rows that the caller holds.
+// tableRows reads the rows of a file or a stream.
+type tableRows struct{ *table.Reader }
+
+// For declares the map that encodes the rows, so that the reader returns only the columns that the
+// map needs.
+func (r tableRows) For(m *dataset.Map) error { return table.For(r.Reader, m) }
+
+// heldRows reads rows from an iterator of the caller.
 type heldRows struct {
 	header []string
 	next   func() ([]string, error, bool)
@@ -66,22 +75,26 @@ func (r *heldRows) Next() ([]string, bool, error) {
 
 // Prediction is what a model predicts of one row.
 type Prediction struct {
-	// OK is false for a row that could not be encoded; all else is zero then.
+	// OK is false for a row that could not be encoded. All other fields are then zero.
 	OK bool
-	// Class is the predicted class, where the target has classes.
+	// Class is the predicted class; "" if the target is a number or a count.
 	Class string
-	// Probabilities are those of the classes, in the schema's order; nil where the loss
-	// gives none.
+	// Probabilities are the predicted probabilities of the classes, in the schema's order; nil
+	// if the loss gives none.
 	Probabilities []float64
-	// Value is the predicted number or rate, in the target's units, where the target is
-	// one. It is clamped to the target's public bounds if the model is Clamped.
+	// Value is the predicted number or rate, in the target's units; 0 if the target has
+	// classes. A number is clamped to the target's public bounds if the model is Clamped.
 	Value float64
-	// Margins are what the loss is a function of: one, or one for each class.
+	// Interval is the confidence interval of Value, or of the probability of the second class. It is
+	// nil if the model has no intervals, or if none is stated for the row.
+	Interval *Interval
+	// Margins are the margins from which the prediction was computed: one, or one for each
+	// class.
 	Margins []float64
 }
 
-// Predictions are those for the rows of a source, one for each in its order. An error ends
-// them. What they are is said at Predict.
+// Predictions yields the prediction for each row of a source, in the order of the rows, by the
+// rules of [Model.Predict]. After an error it yields the error and ends.
 func (m *Model) Predictions(ctx context.Context, from Source) iter.Seq2[Prediction, error] {
 	return func(yield func(Prediction, error) bool) {
 		l, err := m.predicting()
@@ -93,11 +106,16 @@ func (m *Model) Predictions(ctx context.Context, from Source) iter.Seq2[Predicti
 			yield(Prediction{}, err)
 			return
 		}
+		interval, err := m.intervals(o, l)
+		if err != nil { // a model without intervals
+			interval = func([]float32) *Interval { return nil }
+		}
 		stopped := errors.New("stopped")
 		err = m.scan(ctx, from, "", false, func(r record) error {
 			p := Prediction{OK: r.ok}
 			if r.ok {
 				p = m.prediction(o, l, m.Margins(r.x))
+				p.Interval = interval(r.x)
 			}
 			if !yield(p, nil) {
 				return stopped

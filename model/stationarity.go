@@ -9,16 +9,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// mostProducts bounds the products of the Hessian and a vector; each is a pass over the rows. If it
-// is too small, the residual shows it.
+// mostProducts bounds the number of products of the Hessian and a vector; each takes a pass over
+// the rows. If the bound is too small for convergence, EigenvalueResidual is large.
 const mostProducts = 300
 
-// mostCells bounds the encoded rows held in memory, 4 bytes each.
+// mostCells bounds the number of encoded values kept in memory, of 4 bytes each.
 const mostCells = 1 << 30
 
-// EvaluateStationarity is Evaluate with the least eigenvalue of the Hessian as well. It holds the
-// encoded rows in memory. IT IS NOT PRIVATE, and an eigenvalue would not be private with noise
-// added either; the curvature along a public direction can be released privately
+// EvaluateStationarity is [Model.Evaluate] and also computes the least eigenvalue of the Hessian.
+// It keeps the encoded rows in memory. IT IS NOT PRIVATE. An eigenvalue would not become private by
+// adding noise to it, either; but the curvature along a public direction can be released privately
 // (optimize.ChooseCurved).
 func (m *Model) EvaluateStationarity(ctx context.Context, path, where string) (Metrics, error) {
 	if m.schema == nil {

@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// TestEvaluateStationarity tests a Hessian computed by hand. With weights (2, 0, 0, 0) the row with
-// a = 1 is (1/2, 0, 0, 1/2) at margin 1, and the row with b = 1 is (0, 1/2, 0, 1/2) at margin 0,
-// where tanh has no curvature. The first row has class no, so its second derivative is -2 tanh(1)
-// (1 - tanh^2(1)). The Hessian is half of it (two rows) times x x', whose only nonzero eigenvalue
-// is ||x||^2 = 1/2. l2 shifts all eigenvalues. Rows that are not scored have no effect; weights of
-// classes and of records do. The test fails if skipped rows are summed, or the regularizer or
-// weights are left out.
+// TestEvaluateStationarity tests the least eigenvalue against a Hessian computed by hand. With
+// weights (2, 0, 0, 0) the row with a = 1 is (1/2, 0, 0, 1/2) at margin 1, and the row with b = 1
+// is (0, 1/2, 0, 1/2) at margin 0, where tanh has no curvature. The first row has class no, so its
+// second derivative is -2 tanh(1) (1 - tanh^2(1)). The Hessian is half of it (two rows) times x x',
+// whose only nonzero eigenvalue is ||x||^2 = 1/2. l2 shifts all eigenvalues. Rows that are not
+// scored have no effect; weights of classes and of records do. The test fails if skipped rows are
+// summed, or the regularizer or weights are left out.
 func TestEvaluateStationarity(t *testing.T) {
 	path := writeFile(t, "a,b,c,split,label", "1,0,0,test,no", "0,1,0,test,yes", "1,0,0,test,maybe", "1,0,0,train,no", "1,0")
 	bend := -2 * math.Tanh(1) * (1 - math.Tanh(1)*math.Tanh(1)) / 2 / 2
@@ -28,7 +28,8 @@ func TestEvaluateStationarity(t *testing.T) {
 		if got.N != 2 || got.Skipped != 2 || *got.GradientNorm != *plain.GradientNorm || plain.LeastEigenvalue != nil {
 			t.Errorf("%+v, without %+v", got, plain)
 		}
-		// The regularizer's part is a difference, accurate to about 1e-10.
+		// The regularizer's part of the Hessian is computed as a difference of gradients, accurate
+		// to about 1e-10.
 		if e := *got.LeastEigenvalue; math.Abs(e-bend-more) > 1e-9 || !(*got.EigenvalueResidual < 1e-8) {
 			t.Errorf("%s: least eigenvalue %v, residual %v: want %v", regularizer, e, *got.EigenvalueResidual, bend+more)
 		}

@@ -1,0 +1,170 @@
+package inference
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Column is a column of the regression formula: a feature that has a coefficient. A category has one
+// feature for each level. A level without a column counts as the reference level.
+type Column struct {
+	// Feature is the index of the feature among the model's weights.
+	Feature int `json:"feature"`
+	// Kept reports that Shorten never drops the column. Only the intercept is kept in this way.
+	Kept bool `json:"kept,omitempty"`
+}
+
+// Bounds are the public numbers that determine which columns are dropped and how rows are weighted.
+type Bounds struct {
+	// MomentSigma is the standard deviation of the noise in a diagonal entry of the released second
+	// moment of the rows.
+	MomentSigma float64
+	// Unit is the standard deviation of the noise in a diagonal entry of the released curvature
+	// (the Hessian), for reach 1 (no row longer than 1) and a loss whose second derivative is at
+	// most 1. For reach B and a second derivative of at most b, the standard deviation is Unit b
+	// B^2.
+	Unit float64
+	// Usual is the assumed mean of the loss's second derivative, as a share of its upper bound.
+	Usual float64
+	// Beta determines the reach, the length above which a row has a weight below 1: the reach's
+	// square is Beta times the number of effective columns, and at most 1/ridge (see Shape).
+	Beta float64
+}
+
+// Shape describes a regression formula and its metric, the matrix P that preconditions its rows.
+type Shape struct {
+	Columns []Column
+	// Moment is the released second moment of the formula's columns, including the noise of its
+	// release.
+	Moment *mat.SymDense
+	// Metric is P = (Moment_+ + ridge I)^(-1/2). Moment_+ is Moment with negative eigenvalues set to 0.
+	Metric *mat.SymDense
+	// Ridge is the largest eigenvalue to expect of the noise in Moment (the function Edge).
+	Ridge float64
+	// Effective is the number of effective columns, tr Moment_+ (Moment_+ + ridge I)^(-1), and at least .5.
+	Effective float64
+	// Reach is the length B: a row x whose length |P x|, with P the metric, is above B gets the
+	// weight u = B^2/|P x|^2 instead of 1.
+	Reach float64
+	// Seen is P Moment_+ P, the released second moment of the rows in the coordinates of the metric
+	// P.
+	Seen *mat.SymDense
+}
+
+// shortest limits the noise in the curvature (the Hessian): a column is dropped if the smallest
+// expected eigenvalue of the curvature is below shortest times the largest eigenvalue to expect of
+// its noise (the function Edge).
+const shortest = .5
+
+// least is a limit for the smallest eigenvalue of the released second moment: below so many
+// standard deviations of the noise, a column is dropped. A level without rows has the eigenvalue 0.
+// The smallest released eigenvalue is then at most a normal variable of standard deviation 1, which
+// exceeds 3 with probability .0013.
+const least = 3
+
+// Shorten drops columns until the smallest eigenvalue of the second moment exceeds its noise, and the
+// smallest eigenvalue of the curvature is expected to exceed its own. Each time it drops the column with
+// the largest entry in the eigenvector of the second moment's smallest eigenvalue. A dropped level counts
+// as the reference level, which does not change the moments of the other columns. (To merge the level with
+// another one instead would be worse: the merged column has the mean of both moments and the same noise, so
+// a rare level would hide the other.)
+//
+// moment is the released second moment of all features. Shorten returns the shape of the short formula and
+// the dropped features in the order in which they were dropped.
+func Shorten(moment mat.Symmetric, columns []Column, b Bounds) (*Shape, []int, error) {
+	columns = append([]Column(nil), columns...)
+	var dropped []int
+	for {
+		s, e, err := shapeOf(moment, columns, b)
+		if err != nil {
+			return nil, nil, err
+		}
+		k := len(columns)
+		seen := e.values[0] / (e.values[0] + s.Ridge)
+		hidden := e.values[0] <= least*b.MomentSigma || b.Usual*seen < shortest*b.Unit*math.Sqrt(2*float64(k))*s.Reach*s.Reach
+		worst, load := -1, 0.
+		for j, c := range columns {
+			if v := math.Abs(e.vectors.At(j, 0)); !c.Kept && v > load {
+				worst, load = j, v
+			}
+		}
+		if !hidden || worst < 0 {
+			return s, dropped, nil
+		}
+		dropped = append(dropped, columns[worst].Feature)
+		columns = append(append([]Column(nil), columns[:worst]...), columns[worst+1:]...)
+	}
+}
+
+// shapeOf returns the shape of a formula, and the eigenvalues and eigenvectors of its second moment.
+func shapeOf(moment mat.Symmetric, columns []Column, b Bounds) (*Shape, *spectrum, error) {
+	k := len(columns)
+	m := mat.NewSymDense(k, nil)
+	for i, c := range columns {
+		for j := i; j < k; j++ {
+			m.SetSym(i, j, moment.At(c.Feature, columns[j].Feature))
+		}
+	}
+	e, err := decompose(m)
+	if err != nil {
+		return nil, nil, err
+	}
+	ridge := Edge(b.MomentSigma, k)
+	s := &Shape{Columns: columns, Moment: m, Ridge: ridge}
+	for _, v := range e.values {
+		s.Effective += max(v, 0) / (max(v, 0) + ridge)
+	}
+	s.Effective = max(s.Effective, .5)
+	s.Reach = math.Sqrt(min(b.Beta*s.Effective, 1/ridge))
+	s.Metric = e.with(func(v float64) float64 { return 1 / math.Sqrt(max(v, 0)+ridge) })
+	s.Seen = e.with(func(v float64) float64 { return max(v, 0) / (max(v, 0) + ridge) })
+	return s, e, nil
+}
+
+// Weights returns the model's weights P b, with P the metric, for a point b in the metric's
+// coordinates. Features without a column have weight 0.
+func (s *Shape) Weights(b []float64, features int) []float64 {
+	w := make([]float64, features)
+	for i, c := range s.Columns {
+		for j, v := range b {
+			w[c.Feature] += s.Metric.At(i, j) * v
+		}
+	}
+	return w
+}
+
+// Full returns the metric as a square matrix over all features, row after row. The entries of features
+// without a column are zero.
+func (s *Shape) Full(features int) []float64 {
+	out := make([]float64, features*features)
+	for i, a := range s.Columns {
+		for j, c := range s.Columns {
+			out[a.Feature*features+c.Feature] = s.Metric.At(i, j)
+		}
+	}
+	return out
+}
+
+// Reduce returns the entries of v that belong to the formula's columns, in the columns' order. v
+// has an entry for each feature.
+func (s *Shape) Reduce(v []float64) []float64 {
+	out := make([]float64, len(s.Columns))
+	for i, c := range s.Columns {
+		out[i] = v[c.Feature]
+	}
+	return out
+}
+
+// ReduceMatrix returns the rows and columns of a, a symmetric matrix over all features stored row after
+// row, that belong to the formula's columns.
+func (s *Shape) ReduceMatrix(a []float64, features int) *mat.SymDense {
+	k := len(s.Columns)
+	out := mat.NewSymDense(k, nil)
+	for i, c := range s.Columns {
+		for j := i; j < k; j++ {
+			out.SetSym(i, j, a[c.Feature*features+s.Columns[j].Feature])
+		}
+	}
+	return out
+}

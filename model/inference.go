@@ -1,0 +1,392 @@
+package model
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// checkInference returns an error unless the released covariance belongs to the model's weights:
+// the loss has one margin and the covariance fits the number of features.
+func (m *Model) checkInference() error {
+	if m.inference == nil {
+		return nil
+	}
+	if loss.Count(m.loss) != 1 {
+		return fmt.Errorf("model: inference: loss %s: must have one margin", m.loss.Name())
+	}
+	if err := m.inference.Check(m.schema.Dim()); err != nil {
+		return fmt.Errorf("model: %w", err)
+	}
+	if !m.inference.Belongs(m.weights) {
+		return errors.New("model: inference: the coefficients must be the model's weights, and weights of no column must be 0: intervals of other weights say nothing of this model")
+	}
+	return nil
+}
+
+// Inference returns the released numbers from which confidence intervals are computed; nil for a
+// fit without intervals.
+func (m *Model) Inference() *inference.Fit { return m.inference }
+
+// Coefficient is a coefficient with its confidence interval, in the user's units.
+type Coefficient struct {
+	// Term is the name of the feature. Reference is the level to which it is compared. Per is the
+	// quantity that a slope multiplies. All three are as in dataset.Term.
+	Term      string `json:"term"`
+	Column    string `json:"column,omitempty"`
+	Reference string `json:"reference,omitempty"`
+	Per       string `json:"per,omitempty"`
+	inference.Interval
+	Multiplied
+	// Span is the range from the lower to the upper public bound of a number, in its units; 1 for
+	// other terms.
+	Span float64 `json:"span"`
+	// Intercept reports whether the term is the intercept.
+	Intercept bool `json:"intercept,omitempty"`
+}
+
+// Multiplied holds e to the power of an estimate and of its interval: the factor by which the odds, or the
+// rate, are multiplied. Both are nil if the score is no logarithm, and for the intercept.
+type Multiplied struct {
+	Odds *Ratio `json:"odds_ratio,omitempty"`
+	Rate *Ratio `json:"rate_ratio,omitempty"`
+}
+
+// Ratio returns the odds ratio or the rate ratio and its name, or nil if there is neither.
+func (m Multiplied) Ratio() (r *Ratio, name string) {
+	if m.Rate != nil {
+		return m.Rate, "rate ratio"
+	}
+	return m.Odds, "odds ratio"
+}
+
+// Ratio is an odds ratio or a rate ratio with its interval.
+type Ratio struct {
+	Estimate float64 `json:"estimate"`
+	Low      float64 `json:"low,omitempty"`
+	High     float64 `json:"high,omitempty"`
+}
+
+// Coefficients is the list of coefficients of a fit with intervals.
+type Coefficients struct {
+	// Asked is the formula that the configuration requested. Formula is the formula of the fit to
+	// which the intervals belong. Short reports that Formula has fewer terms than Asked, other than
+	// levels for missing or unlisted cells. Changes lists the differences.
+	Asked   string   `json:"asked"`
+	Formula string   `json:"formula"`
+	Short   bool     `json:"short"`
+	Changes []string `json:"changes,omitempty"`
+	Level   float64  `json:"level"`
+	Method  string   `json:"method"`
+	// Unit is the unit of estimates and intervals.
+	Unit string        `json:"unit"`
+	List []Coefficient `json:"coefficients"`
+	// Meaning explains in words what the intervals cover.
+	Meaning string `json:"meaning"`
+	// Allowance is the amount by which intervals are widened for the remainder of the Newton step,
+	// on the scale of the score.
+	Allowance float64 `json:"allowance"`
+	// Reported is the number of coefficients with a reported interval, and Counted the number of
+	// all coefficients. Neither includes the intercept.
+	Reported int `json:"reported"`
+	Counted  int `json:"counted"`
+}
+
+var errNoIntervals = errors.New("the model has no confidence intervals: the configuration's inference: {level: 0.95} asks for them")
+
+// Coefficients returns the coefficients with their intervals, or an error if the model has none.
+func (m *Model) Coefficients() (*Coefficients, error) {
+	f := m.inference
+	if f == nil {
+		return nil, errNoIntervals
+	}
+	names := m.schema.Features()
+	terms := m.terms()
+	out := &Coefficients{Level: f.Level, Method: string(f.Method), Allowance: f.Allowance, Short: m.short()}
+	out.Unit = m.unit()
+	out.Asked, out.Formula = m.formula(nil), m.formula(f)
+	for _, j := range f.Dropped {
+		out.Changes = append(out.Changes, m.changed(names, j))
+	}
+	unit := terms[len(terms)-1].Parts[0].Factor // of the intercept and of levels
+	for i, t := range terms {
+		weights := make([]float64, len(names))
+		for _, p := range t.Parts {
+			weights[p.Feature] += p.Factor
+		}
+		c := Coefficient{Term: t.Name, Column: t.Column, Reference: t.Reference, Per: t.Per, Span: 1, Intercept: i == len(terms)-1}
+		if !c.Intercept && t.Reference == "" {
+			c.Span = 2 * unit / t.Parts[0].Factor
+		}
+		c.Interval = f.Contrast(weights, t.Constant)
+		if !c.Intercept {
+			out.Counted++
+			if c.State == inference.Reported {
+				out.Reported++
+			}
+			c.Multiplied = m.multiplied(c.Interval)
+		}
+		out.List = append(out.List, c)
+	}
+	out.Meaning = m.meaning()
+	return out, nil
+}
+
+// counts reports whether the model predicts counts, so that its score is the logarithm of a rate.
+func (m *Model) counts() bool { return loss.Counts(m.loss) }
+
+// terms returns the terms of the score, which is a prediction in the target's units, a log-odds or the
+// logarithm of a rate.
+func (m *Model) terms() []dataset.Term { return m.schema.Terms(m.counts()) }
+
+// quantity names what the model predicts: the odds of a class, a rate, or the target.
+func (m *Model) quantity() string {
+	target := m.schema.Target()
+	switch {
+	case m.counts() && target.Exposure.Column != "":
+		return "the expected " + target.Column + " per unit of " + target.Exposure.Column
+	case m.counts():
+		return "the expected " + target.Column
+	case target.Kind == dataset.Number:
+		return target.Column
+	}
+	return "the odds of " + strconv.Quote(target.Classes[len(target.Classes)-1])
+}
+
+// unit returns the unit of the model's coefficients in words.
+func (m *Model) unit() string {
+	of := m.quantity()
+	switch {
+	case m.counts():
+		return "the logarithm of " + of
+	case m.schema.Target().Kind == dataset.Number:
+		return "units of " + of
+	}
+	return "log-" + strings.TrimPrefix(of, "the ")
+}
+
+// multiplied returns the odds ratio or rate ratio, with its interval, that belongs to an interval
+// of the score: e to the power of each.
+func (m *Model) multiplied(i inference.Interval) (out Multiplied) {
+	if i.State != inference.Reported {
+		return out
+	}
+	r := &Ratio{math.Exp(i.Estimate), math.Exp(i.Low), math.Exp(i.High)}
+	switch {
+	case m.counts():
+		out.Rate = r
+	case m.schema.Target().Kind != dataset.Number:
+		out.Odds = r
+	}
+	return out
+}
+
+// short reports whether the formula to which the intervals belong lacks terms that the
+// configuration requested. The level of cells that are missing or not listed does not count,
+// because many tables have no such cell.
+func (m *Model) short() bool {
+	return slices.ContainsFunc(m.inference.Dropped, func(j int) bool { return !m.schema.IsOther(j) })
+}
+
+// changed describes in words the effect of dropping a feature from the fit.
+func (m *Model) changed(names []string, feature int) string {
+	if m.isLevel(feature) {
+		return names[feature] + " counts as the reference level"
+	}
+	return names[feature] + " is left out"
+}
+
+// isLevel reports whether a feature is a level of a category.
+func (m *Model) isLevel(feature int) bool {
+	for _, t := range m.terms() {
+		if len(t.Parts) > 0 && t.Parts[0].Feature == feature {
+			return t.Reference != "" && len(t.Parts) > 1
+		}
+	}
+	return false
+}
+
+// formula describes the fit's formula; if f is nil, the formula that was requested. If only some
+// levels of a category differ from the reference level by a coefficient of their own, their number
+// is shown. The level of cells that are missing or not listed is not counted.
+func (m *Model) formula(f *inference.Fit) string {
+	kept := map[int]bool{}
+	if f != nil {
+		for _, c := range f.Columns {
+			kept[c.Feature] = true
+		}
+	}
+	var list, order []string
+	counts, all := map[string]int{}, map[string]int{}
+	terms := m.terms()
+	for _, t := range terms[:len(terms)-1] {
+		if m.schema.IsOther(t.Parts[0].Feature) {
+			continue
+		}
+		name := t.Column
+		if t.Reference == "" && t.Per != "" {
+			name = t.Per
+		}
+		if all[name]++; all[name] == 1 {
+			order = append(order, name)
+		}
+		if f == nil || kept[t.Parts[0].Feature] {
+			counts[name]++
+		}
+	}
+	for _, name := range order {
+		switch n := counts[name]; {
+		case n == 0:
+		case n == all[name]:
+			list = append(list, name)
+		default:
+			list = append(list, fmt.Sprintf("%s (%d of %d differences)", name, n, all[name]))
+		}
+	}
+	if len(list) == 0 {
+		list = []string{"1"}
+	}
+	return m.schema.Target().Column + " ~ " + strings.Join(list, " + ")
+}
+
+func (m *Model) meaning() string {
+	f := m.inference
+	of := "the formula"
+	if m.short() {
+		of = "the SHORT formula"
+	}
+	clip := ""
+	switch row := loss.RowLoss(m.loss); {
+	case loss.IsSquared(row), loss.IsHuber(row):
+		clip = " Residuals beyond the clip of " + row.Name() + " count as the clip, in the target's range of [-1, 1]: the coefficient is that of the mean where residuals beyond it are rare or as many on both sides."
+	case m.counts():
+		clip = " Residuals beyond the clip of " + row.Name() + ", in units of the largest count, count as the clip: of counts with a long tail the rate is that without it."
+	}
+	return fmt.Sprintf("Over tables and coins %g%% of such intervals hold the population's coefficient of %s, sampling and privacy noise together, by simulation. If the model is wrong the coefficient is that of the best fit to the population in which rows far from the others weigh less, by a weight that depends on their features alone.%s Coefficients are associations in the table's population, not causes. Intervals are one by one: with many, some miss.",
+		100*f.Level, of, clip)
+}
+
+// ContrastOf is the estimate and the interval of a contrast that was given as a text.
+type ContrastOf struct {
+	Text    string `json:"contrast"`
+	Formula string `json:"formula"`
+	Short   bool   `json:"short"`
+	Unit    string `json:"unit"`
+	inference.Interval
+	Multiplied
+	Level float64 `json:"level"`
+	// Meaning is the estimate and its interval in words: by what the odds or the rate are multiplied, or
+	// how much higher the prediction is.
+	Meaning string `json:"meaning"`
+}
+
+// Contrast returns the estimate and the interval of a combination of terms, such as "region=north -
+// region=south" or "10 age + sex=m - sex=f". A level of a category stands for its difference from
+// the reference level; a number stands for the change for one unit. Signs between terms need spaces
+// on both sides.
+func (m *Model) Contrast(text string) (*ContrastOf, error) {
+	f := m.inference
+	if f == nil {
+		return nil, errNoIntervals
+	}
+	weights, err := m.contrast(text)
+	if err != nil {
+		return nil, err
+	}
+	out := &ContrastOf{Text: text, Formula: m.formula(f), Short: m.short(), Level: f.Level, Interval: f.Contrast(weights, 0)}
+	out.Unit, out.Multiplied = m.unit(), m.multiplied(out.Interval)
+	out.Meaning = m.words(out)
+	return out, nil
+}
+
+// words describes the estimate of a contrast and its interval in words.
+func (m *Model) words(c *ContrastOf) string {
+	if c.State != inference.Reported {
+		return fmt.Sprintf("no interval is stated: %s", c.State)
+	}
+	with := fmt.Sprintf("(%g%% interval", 100*c.Level)
+	if r, _ := c.Ratio(); r != nil {
+		verb := "are"
+		if c.Rate != nil {
+			verb = "is"
+		}
+		return fmt.Sprintf("%s %s multiplied by %.4g %s %.4g to %.4g)", m.quantity(), verb, r.Estimate, with, r.Low, r.High)
+	}
+	return fmt.Sprintf("%s is expected to be %.4g higher %s %.4g to %.4g)", m.quantity(), c.Estimate, with, c.Low, c.High)
+}
+
+// Joint returns the joint confidence region of several contrasts (combinations of terms), given as
+// texts.
+func (m *Model) Joint(texts []string) (inference.Joint, error) {
+	if m.inference == nil {
+		return inference.Joint{}, errNoIntervals
+	}
+	var all [][]float64
+	for _, text := range texts {
+		weights, err := m.contrast(text)
+		if err != nil {
+			return inference.Joint{}, err
+		}
+		all = append(all, weights)
+	}
+	return m.inference.Joint(all, make([]float64, len(all)))
+}
+
+// contrast parses a combination of terms, such as "region=north - region=south". It returns the
+// factor of each of the model's weights in it.
+func (m *Model) contrast(text string) ([]float64, error) {
+	terms := m.terms()
+	weights := make([]float64, m.schema.Dim())
+	rest, sign := strings.TrimSpace(text), 1.
+	if after, minus := strings.CutPrefix(rest, "- "); minus {
+		rest, sign = after, -1
+	}
+	for {
+		at, next := len(rest), 0.
+		for _, s := range []struct {
+			text string
+			sign float64
+		}{{" + ", 1}, {" - ", -1}} {
+			if i := strings.Index(rest, s.text); i >= 0 && i < at {
+				at, next = i, s.sign
+			}
+		}
+		if err := m.part(weights, terms, strings.TrimSpace(rest[:at]), sign); err != nil {
+			return nil, err
+		}
+		if next == 0 {
+			return weights, nil
+		}
+		rest, sign = rest[at+3:], next
+	}
+}
+
+// part parses one term of a contrast, with an optional number before it, and adds sign times its
+// factors to weights.
+func (m *Model) part(weights []float64, terms []dataset.Term, text string, sign float64) error {
+	factor := sign
+	if number, name, found := strings.Cut(text, " "); found {
+		if v, err := strconv.ParseFloat(number, 64); err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) {
+			factor, text = sign*v, strings.TrimSpace(name)
+		}
+	}
+	for _, t := range terms[:len(terms)-1] {
+		if t.Name == text {
+			for _, p := range t.Parts {
+				weights[p.Feature] += factor * p.Factor
+			}
+			return nil
+		}
+		if text != "" && t.Reference == text { // the reference level differs from itself by 0
+			return nil
+		}
+	}
+	return fmt.Errorf("contrast: %q: must be a number's column or a level such as column=value, joined by \" + \" or \" - \"", text)
+}

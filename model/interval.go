@@ -1,0 +1,42 @@
+package model
+
+import (
+	"github.com/stillpoint-dp/stillpoint/inference"
+)
+
+// Interval is the confidence interval of a prediction: of the mean of the target, or of the probability
+// of the second class, among rows with the same features. The target of one row varies around that mean.
+type Interval struct{ Low, High float64 }
+
+// intervals returns the function that computes the interval of an encoded row, on the scale of the
+// prediction. It returns nil for a row without a stated interval. The score of a row is a contrast of the
+// weights, and the prediction increases with the score.
+func (m *Model) intervals(o Output, l margins) (func(x []float32) *Interval, error) {
+	if m.inference == nil {
+		return nil, errNoIntervals
+	}
+	contrast := m.inference.Contrasts()
+	scale := func(z float64) float64 { return m.inUnits(l, z) }
+	if o == Probability {
+		scale = func(z float64) float64 { return probability(l, z) }
+	}
+	row := make([]float64, m.schema.Dim())
+	return func(x []float32) *Interval {
+		for j, v := range x {
+			row[j] = float64(v)
+		}
+		i := contrast(row, 0)
+		if i.State != inference.Reported {
+			return nil
+		}
+		return &Interval{scale(i.Low), scale(i.High)}
+	}, nil
+}
+
+// texts returns the two ends of the interval as texts, which are empty if i is nil.
+func (i *Interval) texts() []string {
+	if i == nil {
+		return []string{"", ""}
+	}
+	return []string{show(i.Low), show(i.High)}
+}
