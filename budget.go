@@ -47,7 +47,7 @@ type Dataset struct {
 	Store, Name string
 }
 
-// into copies the budget into a configuration. It returns an error if a value is out of range.
+// into copies the budget into the configuration c. It returns an error if a value is out of range.
 func (b Budget) into(c *Config) error {
 	switch {
 	case !(b.Epsilon > 0) || math.IsInf(b.Epsilon, 0):

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Address is the location of a store: a file or a server.
+// Address is the location of a store of budgets: a file or a server.
 type Address struct {
 	// File is the path of an SQLite database.
 	File string
@@ -17,9 +17,9 @@ type Address struct {
 
 const filePrefix = "sqlite:"
 
-// ParseAddress reads sqlite:FILE or postgres://USER@HOST/DATABASE, and returns an error for any
-// other form. An address with a password is refused, since addresses are written to the files of a
-// run. PostgreSQL takes passwords from PGPASSWORD and password files.
+// ParseAddress reads sqlite:FILE or postgres://USER@HOST/DATABASE. It returns an error for any
+// other form. It also refuses an address with a password, since addresses are written to the files
+// of a run. PostgreSQL takes passwords from the variable PGPASSWORD and from password files.
 func ParseAddress(text string) (Address, error) {
 	if path, ok := strings.CutPrefix(text, filePrefix); ok && path != "" {
 		return Address{File: path}, nil
@@ -34,7 +34,8 @@ func ParseAddress(text string) (Address, error) {
 	return Address{Server: text}, nil
 }
 
-// In returns the address with a relative file placed in a folder.
+// In returns the address with a relative File joined to folder. An absolute File and a Server stay
+// as they are.
 func (a Address) In(folder string) Address {
 	if a.File != "" && !filepath.IsAbs(a.File) {
 		a.File = filepath.Join(folder, a.File)

@@ -9,28 +9,31 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Book reads and writes a store by the rules of this package. It is safe for concurrent use, and
-// any number of processes may have a Book on the same store.
+// Book reads and writes a store by the rules of this package. It is safe for concurrent use. Any number of
+// processes may have a Book on the same store.
 //
-// A Book remembers the last row of each chain that it has read. If a store later lacks that row,
-// for example because a backup was restored, the Book refuses it with [ErrChain].
+// A Book remembers the number and the hash of the last row that it has read of each dataset's chain. If a
+// store later lacks that row, for example because a backup was restored, the Book refuses the store with
+// [ErrChain].
 type Book struct {
 	store Store
 
 	mu     sync.Mutex
 	chains map[string]*guarded
-	// costs caches the costs of laws with sampling, which take a second to compute.
+	// costs caches the costs of runs that release on Poisson samples. One such cost takes a second
+	// to compute.
 	costs map[string]Cost
 }
 
-// guarded is a chain with a lock. The lock is held during a whole transaction, so that concurrent
-// runs of one process wait for each other here and not in the store.
+// guarded is the chain of rows of a dataset, as far as it was read, with a lock. The lock is held
+// during a whole transaction. Concurrent runs of one process therefore wait for each other here and
+// not in the store.
 type guarded struct {
 	mu sync.Mutex
 	*chain
 }
 
-// NewBook returns a book on a store. Closing the book closes the store.
+// NewBook returns a book that reads and writes the store s. Closing the book closes the store.
 func NewBook(s Store) *Book {
 	return &Book{store: s, chains: map[string]*guarded{}, costs: map[string]Cost{}}
 }
@@ -55,9 +58,10 @@ func (b *Book) chain(name string) *guarded {
 // attempts is the number of times that a failed transaction is tried.
 const attempts = 3
 
-// update runs a transaction that appends the entry returned by next, if it is not nil. If the store
-// fails, it is not known whether the row was appended, and update tries again: next then finds the
-// entry in the chain if it was. After the last attempt update returns ErrStore.
+// update runs a transaction on a dataset's chain. It appends the entry that next returns; a nil
+// entry appends nothing. If the store fails, it is not known whether the row was appended, and
+// update tries again: if the row was appended, next finds the entry in the chain. After the last
+// attempt update returns ErrStore.
 func (b *Book) update(ctx context.Context, name string, next func(c *chain, now string) (*Entry, error)) error {
 	g := b.chain(name)
 	g.mu.Lock()
@@ -100,7 +104,7 @@ func (b *Book) update(ctx context.Context, name string, next func(c *chain, now 
 }
 
 // ErrStore reports that a store could not be reached, read or written. The operation may or may not
-// have been carried out. Nothing may be released on the strength of it.
+// have been carried out, so nothing may be released after this error.
 var ErrStore = errors.New("budget: the store failed")
 
 func failed(err error) error { return fmt.Errorf("%w: %w", ErrStore, err) }
@@ -117,7 +121,7 @@ func (b *Book) Create(ctx context.Context, name string, c Cap) error {
 	}
 	return b.update(ctx, name, func(g *chain, _ string) (*Entry, error) {
 		if g.number > 0 {
-			if g.salt == salt { // by an earlier attempt, whose reply was lost
+			if g.salt == salt { // an earlier attempt made it; its reply was lost
 				return nil, nil
 			}
 			return nil, fmt.Errorf("budget: dataset %q: must be new: it is registered already, with a cap of %v", name, g.cap)
@@ -126,8 +130,8 @@ func (b *Book) Create(ctx context.Context, name string, c Cap) error {
 	})
 }
 
-// Shut closes a dataset: no run can be reserved any more. Runs that are reserved can still release
-// and settle.
+// Shut closes a dataset: after that it permits no new reservation. Runs that were reserved before
+// can still release answers and settle, which frees the budget that they did not use.
 func (b *Book) Shut(ctx context.Context, name string) error {
 	return b.update(ctx, name, func(g *chain, _ string) (*Entry, error) {
 		if g.number == 0 {
@@ -153,20 +157,20 @@ func (b *Book) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// reserve charges a law to a dataset for the run with the given id. It returns an error if the cap
-// does not cover the law or the dataset is closed.
+// reserve charges the cost of a run to a dataset. law is the limit on the run's releases, and run
+// its id. It returns an error if the cap does not cover the cost or the dataset is closed.
 func (b *Book) reserve(ctx context.Context, dataset, run, label string, law Law) (r account.Reservation, err error) {
 	// The cost is computed before the transaction, since it may take a second.
-	d, err := b.Dataset(ctx, dataset)
+	limit, err := b.capOf(ctx, dataset)
 	if err != nil {
 		return r, err
 	}
-	cost, err := b.cost(ctx, d.Cap, law)
+	cost, err := b.cost(ctx, limit, law)
 	if err != nil {
 		return r, err
 	}
 	err = b.update(ctx, dataset, func(g *chain, _ string) (*Entry, error) {
-		if _, done := g.byID[run]; done { // by an earlier attempt, whose reply was lost
+		if _, done := g.byID[run]; done { // an earlier attempt reserved the run; its reply was lost
 			return nil, nil
 		}
 		return &Entry{Kind: Reserved, Run: run, Label: label, Law: &law, Cost: &cost}, nil
@@ -181,7 +185,8 @@ func (b *Book) reserve(ctx context.Context, dataset, run, label string, law Law)
 	return account.Reservation{Dataset: dataset, Run: run, Row: s.Row, Head: s.Head}, nil
 }
 
-// cost returns the cost of a law under a cap. It computes each cost with sampling once.
+// cost returns the cost of a run under a cap. The law l is the limit on the run's releases. The
+// cost of a law with Poisson samples is computed once and then cached.
 func (b *Book) cost(ctx context.Context, c Cap, l Law) (Cost, error) {
 	key := fmt.Sprint(c, c.SampledRuns, l.Relation, l.Mu, l.Schedule, l.Unit)
 	b.mu.Lock()

@@ -9,24 +9,25 @@ import (
 	"unicode"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
 // Cap is an upper limit on the privacy loss of everything ever released of a dataset, under one
 // relation. The zero Cap permits nothing.
 type Cap struct {
-	// Guarantee covers all releases together. Its mu is the mu of Gaussian DP for Epsilon and the
-	// part of Delta that is not set aside; [NewCap] computes it. Its unit is fixed when the dataset
-	// is registered, since guarantees for different kinds of record do not add up.
+	// Guarantee covers all releases together. [NewCap] computes its Mu: the mu of Gaussian DP for
+	// Epsilon and the part of Delta that is not set aside for runs with sampling. Its Unit is fixed
+	// when the dataset is registered, since guarantees for different kinds of record do not add up.
 	account.Guarantee
-	// SampledRuns is the number of runs with sampling that the dataset permits in its whole life.
-	// If it is not 0, a tenth of Delta is set aside for these runs in equal parts. Each part covers
-	// the small delta that remains when a run with sampling is counted in mu^2 (see [Law]). The
-	// number is fixed when the dataset is registered, since no privacy filter is known that divides
-	// a delta adaptively.
+	// SampledRuns is the number of runs with sampling that the dataset permits in its whole life. If it
+	// is not 0, a tenth of Delta is set aside and divided equally among these runs. A run's part covers
+	// the small delta that remains when the run is counted in mu^2 (see [Law]). The number is fixed
+	// when the dataset is registered, since no privacy filter is known that divides a delta adaptively.
 	SampledRuns int `json:"sampled_runs"`
 }
 
-// MarshalJSON writes a cap as rows of chains have it, which are hashed as they are written.
+// MarshalJSON writes the members of a cap in the order that the rows of a chain have. A row's hash
+// depends on these bytes.
 func (c Cap) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Epsilon     float64          `json:"epsilon"`
@@ -38,10 +39,12 @@ func (c Cap) MarshalJSON() ([]byte, error) {
 	}{c.Epsilon, c.Delta, c.Relation, c.SampledRuns, c.Unit, c.Mu})
 }
 
-// mostSampledRuns keeps each run's part of delta large enough for the accountant to resolve.
+// mostSampledRuns is the largest number of runs with sampling. With more, a run's part of delta
+// would be too small for the accountant.
 const mostSampledRuns = 1 << 20
 
-// setAside is the share of delta that is set aside for runs with sampling.
+// setAside is the share of a cap's delta that is set aside for runs that release on Poisson
+// samples.
 const setAside = .1
 
 // NewCap returns the cap for an epsilon and a delta. Neither has a default. It returns an error if
@@ -64,16 +67,17 @@ func NewCap(epsilon, delta float64, r account.Relation, sampledRuns int) (Cap, e
 	return c, nil
 }
 
-// gaussianDelta returns the part of delta for everything that is counted in mu^2.
+// gaussianDelta returns the part of delta for all charges that are counted in mu^2. It is delta
+// without the part that is set aside for runs with sampling.
 func (c Cap) gaussianDelta() float64 {
 	if c.SampledRuns == 0 {
 		return c.Delta
 	}
-	// The factor keeps the sum of the two parts below delta after rounding.
+	// The last factor keeps the sum of this part and the part set aside below delta after rounding.
 	return c.Delta * (1 - setAside) * (1 - 0x1p-50)
 }
 
-// sampledDelta returns the part of delta for one run with sampling.
+// sampledDelta returns the part of delta for one run that releases on Poisson samples.
 func (c Cap) sampledDelta() float64 {
 	if c.SampledRuns == 0 {
 		return 0
@@ -81,8 +85,9 @@ func (c Cap) sampledDelta() float64 {
 	return c.Delta * setAside / float64(c.SampledRuns) * (1 - 0x1p-50)
 }
 
-// check returns an error unless the cap is sound. Its mu may differ from that of NewCap, since a
-// later version may round differently: it must cost at most delta at epsilon.
+// check returns an error unless the cap is consistent: mu-GDP must imply (epsilon, delta)-DP, where delta
+// is the part that is not set aside. The cap's mu may be smaller than the mu that NewCap computes, or
+// larger by rounding errors, since a later version may round differently.
 func (c Cap) check() error {
 	again, err := NewCap(c.Epsilon, c.Delta, c.Relation, c.SampledRuns)
 	if err != nil {
@@ -96,7 +101,7 @@ func (c Cap) check() error {
 	if !(c.Mu > 0 && c.Mu <= again.Mu*(1+0x1p-40)) {
 		return fmt.Errorf("budget: mu = %v: must be at most %v, that of the cap's epsilon and delta", c.Mu, again.Mu)
 	}
-	delta, err := account.GaussianDelta(c.Mu, c.Epsilon)
+	delta, err := mechanism.GaussianDelta(c.Mu, c.Epsilon)
 	if err != nil {
 		return err
 	}
@@ -106,23 +111,24 @@ func (c Cap) check() error {
 	return nil
 }
 
-// charge returns mu^2, exactly.
+// charge returns the mu^2 of the cap, computed without rounding.
 func (c Cap) charge() *big.Float { return square(c.Mu) }
 
-// String states the cap in the terms of differential privacy.
+// String states the cap's epsilon, delta, relation and unit in words.
 func (c Cap) String() string { return c.Text() }
 
-// Sums of charges have this precision and round upwards. A charge is a product of at most two
-// float64, so that sums of charges that differ by a factor of up to 10^100 are exact.
+// sumBits is the precision, in bits, of sums of charges, which are rounded upwards. A charge is a
+// product of at most two float64. Sums of charges whose ratio is up to 10^100 are therefore exact.
 const sumBits = 512
 
+// exact returns x as a big.Float of high precision, whose sums and products are rounded upwards.
 func exact(x float64) *big.Float {
 	return new(big.Float).SetPrec(sumBits).SetMode(big.ToPositiveInf).SetFloat64(x)
 }
 
 func square(x float64) *big.Float { b := exact(x); return b.Mul(b, exact(x)) }
 
-// upward returns the smallest float64 that is not below x.
+// upward returns the smallest float64 that is at least x.
 func upward(x *big.Float) float64 {
 	f, accuracy := x.Float64()
 	if accuracy == big.Below {
@@ -131,7 +137,7 @@ func upward(x *big.Float) float64 {
 	return f
 }
 
-// downward returns the largest float64 >= 0 that is not above x.
+// downward returns the largest float64 >= 0 that is at most x.
 func downward(x *big.Float) float64 {
 	f, accuracy := x.Float64()
 	if accuracy == big.Above {
@@ -143,8 +149,9 @@ func downward(x *big.Float) float64 {
 // mostName is the largest length of a dataset's name and of a label, in bytes.
 const mostName = 200
 
-// checkName returns an error for a name that might look different in different places: an empty
-// name, white space around it, more than mostName bytes, or characters that are not printable.
+// checkName returns an error for a name that might look different in different places. These are an
+// empty name, a name with white space around it, a name of more than mostName bytes, and a name
+// with characters that are not printable.
 func checkName(field, name string) error {
 	switch {
 	case name == "" || name != strings.TrimSpace(name):

@@ -15,8 +15,8 @@ const CertificateFormat = "stillpoint budget certificate"
 // MostCertificate is the largest size of a certificate in bytes, enough for some million rows.
 const MostCertificate = 512 << 20
 
-// certificate is the file: every row of a chain in order, each with exactly the bytes that are
-// hashed, and the hash of the last row.
+// certificate is the file of a dataset's certificate. It has every row of the chain in order, each
+// with exactly the bytes that are hashed, and the hash of the last row.
 type certificate struct {
 	Format  string            `json:"format"`
 	Version int               `json:"version"`
@@ -55,10 +55,11 @@ func (b *Book) Certificate(ctx context.Context, name string) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// Verify verifies a dataset's certificate. It recomputes every row's hash from the first row on,
-// and tests that each row may follow the rows before it, that each run's cost covers its law (it
-// composes the schedules of runs with sampling again), and that the sum never exceeds the cap. If a
-// test fails, the error is [ErrChain]; if the context ends first, it is the context's.
+// Verify verifies a dataset's certificate. It recomputes every row's hash from the first row on. It
+// tests three things: each row may follow the rows before it, each run's cost covers its releases,
+// and the sum of the costs never exceeds the cap. For runs with sampling it composes their
+// schedules again. If a test fails, the error is [ErrChain]; if the context ends first, it is the
+// context's.
 func Verify(ctx context.Context, text []byte) (*Dataset, error) {
 	var f certificate
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -92,8 +93,9 @@ func Verify(ctx context.Context, text []byte) (*Dataset, error) {
 	return c.dataset()
 }
 
-// recheck verifies a row and appends it to the chain. It composes the schedules of runs with
-// sampling again, once for each pair of law and cost. costs holds the pairs that are done.
+// recheck verifies a row of a certificate and appends it to the chain. For a run that releases on
+// Poisson samples it composes the schedule again, but only once for runs with the same schedule and
+// cost. costs holds those that were composed before.
 func (c *chain) recheck(ctx context.Context, r Row, costs map[string]bool) error {
 	e, err := parse(r.Text)
 	if err != nil {

@@ -8,26 +8,28 @@ import (
 	"math/big"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// chain is the state of a dataset, computed from its rows. A row is admitted by the rules under
-// which a reservation is made, so that rows that break them are refused, whoever wrote them.
+// chain is the state of a dataset, computed from the dataset's rows in a store. Every row that is read is
+// checked by the same rules as a new reservation. A row that breaks a rule is therefore refused, whoever
+// wrote it.
 type chain struct {
 	name   string
 	number int
 	head   string
 	cap    Cap
 	closed bool
-	// spent is the sum of all runs' charges: the reserved cost, or after settling the charge that
-	// remains.
+	// spent is the sum of the charges of all runs. A run's charge is its reserved cost and, after it
+	// has settled, the part of the cost that remains.
 	spent *big.Float
-	// sampled is the number of runs with sampling.
+	// sampled is the number of runs that release on Poisson samples.
 	sampled int
 	runs    []RunState
 	byID    map[string]int // indices of runs
 	// heads are the hashes of all rows.
 	heads []string
-	// began is the time of the first row by the store's clock, salt the random salt of that row.
+	// began is the time of the first row by the store's clock. salt is the random salt of that row.
 	began, salt string
 }
 
@@ -36,24 +38,24 @@ type RunState struct {
 	// Run is the id of the run.
 	Run   string `json:"run"`
 	Label string `json:"label,omitempty"`
-	// Row is the number of the row with the reservation.
+	// Row is the number of the row that holds the reservation.
 	Row int `json:"row"`
-	// Head is the hash of that row.
+	// Head is the hash of the row that holds the reservation.
 	Head string `json:"head"`
 	Time string `json:"time"`
 	Law  Law    `json:"law"`
 	// Reserved is the cost at the run's reservation.
 	Reserved Cost `json:"reserved"`
-	// Charged is the cost now. It differs from Reserved only if the run has Settled.
+	// Charged is the cost of the run at present. It differs from Reserved only if Settled is true.
 	Charged Cost `json:"charged"`
 	Settled bool `json:"settled"`
 
 	odometer float64
 }
 
-// ErrChain reports a store whose rows do not follow from each other, or not from rows that were
-// read before. The store was altered or damaged, or an earlier state was restored. Nothing is
-// charged to such a store, and nothing is released.
+// ErrChain reports a store whose rows do not follow from each other, or do not follow from rows
+// that were read before. The store was altered or damaged, or an earlier state was restored.
+// Nothing is charged to such a store, and nothing is released.
 var ErrChain = errors.New("budget: the store's record is not whole")
 
 func (c *chain) broken(format string, args ...any) error {
@@ -64,8 +66,8 @@ func newChain(name string) *chain {
 	return &chain{name: name, spent: exact(0), byID: map[string]int{}}
 }
 
-// follow appends the rows of a tail that was read from this chain's end. It returns ErrChain if the
-// tail does not continue the chain.
+// follow appends the rows that were read from the store after this chain's end. It returns ErrChain
+// if they do not continue the chain.
 func (c *chain) follow(t Tail) error {
 	if t.Length < c.number || c.number > 0 && t.Before != c.head {
 		return c.broken("row %d is not what it was: an earlier state of the store was put back, or another store", c.number)
@@ -81,7 +83,8 @@ func (c *chain) follow(t Tail) error {
 	return nil
 }
 
-// take appends the next row. It returns ErrChain if the row's hash or its entry does not follow.
+// take checks the next row and appends it to the chain's state. It returns ErrChain if the row's hash does
+// not continue the chain, or if the rules do not allow its entry there.
 func (c *chain) take(r Row) error {
 	if r.Hash != chained(c.head, r.Text) {
 		return c.broken("row %d: its hash is not that of its text and the row before", c.number+1)
@@ -97,8 +100,9 @@ func (c *chain) take(r Row) error {
 	return nil
 }
 
-// admit returns an error if an entry must not follow the chain. If sampled is true, it composes the
-// law of a run with sampling again.
+// admit returns an error if the rules do not allow the entry as the next one in the chain. If
+// sampled is true, it also composes again the schedule of a run that releases on Poisson samples,
+// to verify the run's cost.
 func (c *chain) admit(ctx context.Context, e Entry, sampled bool) error {
 	switch {
 	case e.Dataset != c.name:
@@ -122,8 +126,8 @@ func (c *chain) admit(ctx context.Context, e Entry, sampled bool) error {
 	return nil
 }
 
-// admitRun is the privacy filter over runs: it returns an *account.BudgetError if the cap does not
-// cover the run.
+// admitRun is the privacy filter over runs. It returns an *account.BudgetError if the rest of the
+// cap does not cover the run.
 func (c *chain) admitRun(ctx context.Context, e Entry, sampled bool) error {
 	if c.closed {
 		return fmt.Errorf("budget: dataset %q is closed: nothing more may be released of it", c.name)
@@ -153,13 +157,14 @@ func (c *chain) over(e Entry, err error, why string) error {
 	return fmt.Errorf("budget: dataset %q: the cap of epsilon %v at delta %v for everything together does not cover this run: %s: %w", c.name, c.cap.Epsilon, c.cap.Delta, why, err)
 }
 
-// leftText describes the budget that is left, for error messages.
+// leftText states, for an error message, the epsilon that the cap leaves for a run whose releases
+// have the limit l.
 func (c *chain) leftText(l Law) string {
 	mu := math.Sqrt(c.left())
 	if f, err := factor(l.Relation, c.cap.Relation); err == nil {
 		mu /= math.Sqrt(f)
 	}
-	if epsilon, err := account.GaussianEpsilon(mu*(1-1e-9), l.Delta); err == nil && epsilon > 0 {
+	if epsilon, err := mechanism.GaussianEpsilon(mu*(1-1e-9), l.Delta); err == nil && epsilon > 0 {
 		return fmt.Sprintf("epsilon %.3g at delta %v is left", epsilon*.995, l.Delta)
 	}
 	return "nothing is left"
@@ -177,10 +182,11 @@ func (c *chain) admitEnd(e Entry) error {
 	return err
 }
 
-// end returns a run's charge after its ledger has ended at odometer, the mu^2 that it has charged.
-// The filter kept the run's releases within the reservation, and its charges add up whatever was
-// released, so that the unused part is free again. A run with sampling keeps its reserved cost,
-// since no such rule is known for a schedule that stops early.
+// end returns a run's charge after the run's ledger has ended. odometer is the sum of mu^2 that
+// this ledger has charged. The ledger's privacy filter kept the run's releases within the
+// reservation. The ledger's charges add up, whatever was released, so that the unused part of the
+// reservation is free again. A run that releases on Poisson samples keeps its reserved cost, since
+// no such rule is known for a schedule that stops early.
 func (r RunState) end(c Cap, odometer float64) (Cost, error) {
 	f, err := factor(r.Law.Relation, c.Relation)
 	if err != nil {
@@ -199,7 +205,7 @@ func (r RunState) end(c Cap, odometer float64) (Cost, error) {
 	return Cost{Charge: upward(charge.Mul(charge, exact(f)))}, nil
 }
 
-// apply appends an admitted entry to the chain.
+// apply appends an entry to the chain's state after admit has allowed it.
 func (c *chain) apply(e Entry, hash string) {
 	c.number, c.head = e.Number, hash
 	c.heads = append(c.heads, hash)
@@ -216,7 +222,7 @@ func (c *chain) apply(e Entry, hash string) {
 	case Settled:
 		r := &c.runs[c.byID[e.Run]]
 		r.Settled, r.odometer = true, *e.Charged
-		r.Charged, _ = r.end(c.cap, r.odometer) // admitEnd has tested for the error
+		r.Charged, _ = r.end(c.cap, r.odometer) // admitEnd has already checked that end returns no error
 		c.spent.Sub(c.spent, exact(r.Reserved.Charge))
 		c.spent.Add(c.spent, exact(r.Charged.Charge))
 	case Closed:
@@ -224,7 +230,7 @@ func (c *chain) apply(e Entry, hash string) {
 	}
 }
 
-// left returns the charge that is left, rounded down.
+// left returns the part of the cap, in units of mu^2, that is not charged, rounded down.
 func (c *chain) left() float64 {
 	return downward(new(big.Float).SetPrec(sumBits).SetMode(big.ToNegativeInf).Sub(c.cap.charge(), c.spent))
 }

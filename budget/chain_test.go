@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
 func newCap(t *testing.T, r account.Relation, sampled int) Cap {
@@ -26,14 +27,15 @@ func gaussian(mu float64, r account.Relation) Law {
 
 var sampledSteps = []account.SampledSteps{{NoiseMultiplier: 4, Sampling: .1, Count: 2}}
 
-// TestCosts compares the costs of laws with expected values.
+// TestCosts tests the costs of runs under a cap: each law (the limit on a run's releases) must have
+// the cost that was computed by hand.
 func TestCosts(t *testing.T) {
 	ctx := context.Background()
 	replace, add, sampling := newCap(t, account.ReplaceOne, 0), newCap(t, account.AddOrRemove, 0), newCap(t, account.ReplaceOne, 8)
 	sampled := gaussian(.25, account.AddOrRemove)
 	sampled.Schedule = sampledSteps
 	part := 1e-7 / 8
-	mu, err := account.ApproximateMu(ctx, sampledSteps, account.ReplaceOne, sampling.sampledDelta())
+	mu, err := mechanism.ApproximateMu(ctx, sampledSteps, account.ReplaceOne, sampling.sampledDelta())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +47,7 @@ func TestCosts(t *testing.T) {
 	}{
 		"the same relation":        {gaussian(.25, account.ReplaceOne), replace, .0625, 0},
 		"the same relation, added": {gaussian(.25, account.AddOrRemove), add, .0625, 0},
-		// 2 mu for a removal and an addition
+		// a replacement is a removal and an addition: 2 mu
 		"exchanged":             {gaussian(.25, account.AddOrRemove), replace, .25, 0},
 		"sampled":               {sampled, sampling, .25 + mu*mu, part},
 		"the other way round":   {gaussian(.25, account.ReplaceOne), add, 0, 0},
@@ -74,12 +76,13 @@ func TestCosts(t *testing.T) {
 	}
 }
 
-// TestCapHolds: the largest use of a cap is (epsilon, delta)-DP in total: mu^2 costs the part of
-// delta that is not set aside, and all parts that are set aside add up to the rest.
+// TestCapHolds tests caps with runs that release on Poisson samples. If a cap is used up, all runs
+// together must be (epsilon, delta)-DP. The mu^2 of the cap must cost at most the part of delta
+// that is not set aside, and the parts that are set aside must add up to at most the rest.
 func TestCapHolds(t *testing.T) {
 	for _, n := range []int{0, 1, 7, 1000} {
 		c := newCap(t, account.ReplaceOne, n)
-		delta, err := account.GaussianDelta(c.Mu, c.Epsilon)
+		delta, err := mechanism.GaussianDelta(c.Mu, c.Epsilon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +119,7 @@ func TestCapHolds(t *testing.T) {
 	}
 }
 
-// grown returns a chain with its first row.
+// grown returns a chain of a dataset with the cap c, which has its first row and no more.
 func grown(t *testing.T, c Cap) *chain {
 	t.Helper()
 	chain := newChain("people")
@@ -126,7 +129,7 @@ func grown(t *testing.T, c Cap) *chain {
 	return chain
 }
 
-// add writes an entry and appends its row.
+// add encodes an entry as the next row and appends it to the chain, if the chain's rules allow it.
 func (c *chain) add(e Entry) error {
 	e.Number, e.Dataset, e.Time = c.number+1, c.name, "2026"
 	row, err := e.write(c.head)
@@ -144,8 +147,9 @@ func (c *chain) reserve(run string, l Law) error {
 	return c.add(Entry{Kind: Reserved, Run: run, Law: &l, Cost: &cost})
 }
 
-// TestSampledRunsAreCounted: the chain admits no more runs with sampling than declared, whatever
-// mu^2 is left, and such runs free nothing.
+// TestSampledRunsAreCounted tests that a chain does not admit more runs that release on Poisson
+// samples than its cap declares, however much of mu^2 is left. Such runs must free nothing when
+// they have ended.
 func TestSampledRunsAreCounted(t *testing.T) {
 	c := grown(t, newCap(t, account.ReplaceOne, 2))
 	l := Law{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6}, Schedule: sampledSteps}
@@ -166,7 +170,8 @@ func TestSampledRunsAreCounted(t *testing.T) {
 	}
 }
 
-// TestRowsAreJudged: rows that this package would not write are refused, even with right hashes.
+// TestRowsAreJudged tests that a chain refuses rows that this package would not write, even if
+// their hashes are right.
 func TestRowsAreJudged(t *testing.T) {
 	limit := newCap(t, account.ReplaceOne, 0)
 	l := gaussian(limit.Mu/2, account.ReplaceOne)
@@ -228,7 +233,7 @@ func TestRowsAreJudged(t *testing.T) {
 	}
 }
 
-// fixed is a store that holds one chain and stores nothing.
+// fixed is a store with one given chain. It stores nothing.
 type fixed struct {
 	Store
 	tail Tail
@@ -236,8 +241,9 @@ type fixed struct {
 
 func (f fixed) View(context.Context, string, int) (Tail, error) { return f.tail, nil }
 
-// TestCertificateIsRechecked changes each row of a certificate and recomputes all hashes. A run's
-// cost must still cover its law.
+// TestCertificateIsRechecked tests that Verify refuses a certificate in which one number or word of
+// a row was changed, even if all hashes were computed again: the cost of a run then disagrees with
+// the limit on its releases or with the cap.
 func TestCertificateIsRechecked(t *testing.T) {
 	ctx := context.Background()
 	c := newChain("people")
@@ -303,8 +309,9 @@ func TestCertificateIsRechecked(t *testing.T) {
 	}
 }
 
-// TestEveryForgedRunIsRefused: a run with sampling is refused unless its cost covers its law,
-// wherever it is among several, and although another run with the same law has the right cost.
+// TestEveryForgedRunIsRefused tests that Verify refuses a certificate in which one run that
+// releases on Poisson samples has a cost too small for its schedule, wherever the run is, and even
+// if another run with the same schedule has the right cost.
 func TestEveryForgedRunIsRefused(t *testing.T) {
 	ctx := context.Background()
 	limit := newCap(t, account.ReplaceOne, 4)

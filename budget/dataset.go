@@ -8,53 +8,76 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
 // Dataset is the state of a dataset in a store, after its whole chain has been verified.
 type Dataset struct {
 	Name string `json:"name"`
 	Cap  Cap    `json:"cap"`
-	// Began is the time of registration by the store's clock. Nothing depends on it.
+	// Began is the time of the dataset's registration by the store's clock. No decision depends on it.
 	Began  string `json:"began"`
 	Closed bool   `json:"closed"`
-	// Rows is the length of the chain.
+	// Rows is the number of rows of the dataset's chain.
 	Rows int `json:"rows"`
 	// Head is the hash of the last row.
 	Head string `json:"head"`
-	// Charge is mu^2 of the cap.
+	// Charge is the mu^2 of the dataset's cap.
 	Charge float64 `json:"charge"`
-	// Spent is the part of Charge that is charged, rounded up.
+	// Spent is the part of the cap's Charge that is charged to runs, rounded up, in units of mu^2.
 	Spent float64 `json:"spent"`
-	// Open is the part of Spent that is reserved by runs that have not settled.
+	// Open is the part of Spent that is reserved by runs that have not ended, as far as the store
+	// knows.
 	Open float64 `json:"open"`
 	// Left is Charge minus Spent.
 	Left float64 `json:"left"`
-	// Epsilon is the epsilon of Spent at the cap's delta. It is informal: the guarantee is the cap.
+	// Epsilon is the epsilon that follows from Spent at the cap's delta. It is for information: the
+	// guarantee is the cap.
 	Epsilon float64 `json:"epsilon_spent"`
-	// Sampled is the number of runs with sampling.
+	// Sampled is the number of runs that release on Poisson samples.
 	Sampled int        `json:"sampled"`
 	Runs    []RunState `json:"runs"`
 
 	heads []string
 }
 
-// Dataset reads a dataset. It returns ErrNoDataset if there is none with this name, and ErrChain if
-// its chain is damaged.
-func (b *Book) Dataset(ctx context.Context, name string) (*Dataset, error) {
+// Dataset reads the state of a dataset. It returns ErrNoDataset if the store has no dataset with
+// this name, and ErrChain if the dataset's chain is damaged.
+func (b *Book) Dataset(ctx context.Context, name string) (d *Dataset, err error) {
+	err = b.read(ctx, name, func(c *chain) error {
+		d, err = c.dataset()
+		return err
+	})
+	return d, err
+}
+
+// capOf returns the cap of a dataset, or the error that the method Dataset returns. It takes no
+// more time if the book has read many runs before.
+func (b *Book) capOf(ctx context.Context, name string) (limit Cap, err error) {
+	err = b.read(ctx, name, func(c *chain) error {
+		limit = c.cap
+		return nil
+	})
+	return limit, err
+}
+
+// read brings a dataset's chain up to date with the store and calls f with the chain. f must not
+// keep the chain.
+func (b *Book) read(ctx context.Context, name string, f func(*chain) error) error {
 	g := b.chain(name)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	t, err := b.store.View(ctx, name, g.number)
 	if err != nil {
-		return nil, failed(err)
+		return failed(err)
 	}
 	if err := g.follow(t); err != nil {
-		return nil, err
+		return err
 	}
 	if g.number == 0 {
-		return nil, missing(name)
+		return missing(name)
 	}
-	return g.dataset()
+	return f(g.chain)
 }
 
 func (c *chain) dataset() (*Dataset, error) {
@@ -72,7 +95,7 @@ func (c *chain) dataset() (*Dataset, error) {
 	d.Open = upward(open)
 	if d.Spent > 0 {
 		var err error
-		if d.Epsilon, err = account.GaussianEpsilon(math.Sqrt(d.Spent)*(1+0x1p-50), c.cap.gaussianDelta()); err != nil {
+		if d.Epsilon, err = mechanism.GaussianEpsilon(math.Sqrt(d.Spent)*(1+0x1p-50), c.cap.gaussianDelta()); err != nil {
 			return nil, fmt.Errorf("budget: %w", err)
 		}
 		d.Epsilon = min(d.Epsilon, c.cap.Epsilon)
@@ -80,8 +103,8 @@ func (c *chain) dataset() (*Dataset, error) {
 	return d, nil
 }
 
-// Has returns an error unless the chain has the row of a reservation. A run's certificate names its
-// row. A store that was restored to an earlier state has lost it.
+// Has returns an error unless the dataset's chain has the row of a reservation, with its hash. A
+// run's certificate names the row. A store that was restored to an earlier state has lost it.
 func (d *Dataset) Has(r account.Reservation) error {
 	if r.Dataset != d.Name {
 		return fmt.Errorf("budget: dataset = %q: the run is of dataset %q", d.Name, r.Dataset)
@@ -92,8 +115,8 @@ func (d *Dataset) Has(r account.Reservation) error {
 	return nil
 }
 
-// Holds verifies the certificate of a run. It returns an error unless the chain has the run, with
-// the relation, the privacy unit and the law of the certificate.
+// Holds verifies the certificate of a run. It returns an error unless the dataset's chain has the
+// run, with the same relation, privacy unit and limits as the certificate.
 func (d *Dataset) Holds(ctx context.Context, c Certificate) error {
 	r, reserved := c.Budget()
 	if !reserved {
@@ -120,8 +143,9 @@ func (d *Dataset) Holds(ctx context.Context, c Certificate) error {
 
 // Mark stores a fingerprint of a dataset's table, and returns the datasets that were marked with
 // the same fingerprint. It calls fingerprint with a secret key of the store, and fingerprint reads
-// the table. A person who can have chosen tables marked, and sees the result, can test a guess of a
-// whole table. Mark is therefore for the owner of the table, and no fit calls it.
+// the table. A person who may mark a table of their own choice, and sees the result, can find out
+// whether it is equal to a dataset's table. Mark is therefore for the owner of the table, and no
+// fit calls it.
 func (b *Book) Mark(ctx context.Context, name string, fingerprint func(key string) (string, error)) (others []string, err error) {
 	key, err := b.store.Key(ctx)
 	if err != nil {

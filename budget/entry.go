@@ -9,7 +9,7 @@ import (
 	"fmt"
 )
 
-// Entry is the contents of a row of a chain. It has a single valid encoding, so that a row has one
+// Entry is the content of a row of a chain. Each entry has exactly one valid encoding, and therefore one
 // text and one hash.
 type Entry struct {
 	// Number counts the rows of a chain from 1. The order of rows depends on it alone.
@@ -19,21 +19,21 @@ type Entry struct {
 	Dataset string `json:"dataset"`
 	// Time is the store's clock. Nothing depends on it.
 	Time string `json:"time"`
-	// Salt is a random text in the first row. It makes the hashes of two chains with the same
-	// contents differ.
+	// Salt is a random text in the first row. It makes the hashes of two chains different if their
+	// contents are the same.
 	Salt string `json:"salt,omitempty"`
 	// Cap is the dataset's cap, in the first row.
 	Cap *Cap `json:"cap,omitempty"`
-	// Run is the id of a reservation. The store draws it, and it is used once.
+	// Run is the id of a reservation. The store draws it at random, and it is used once.
 	Run string `json:"run,omitempty"`
 	// Label describes the purpose of a run in public words.
 	Label string `json:"label,omitempty"`
-	// Law is the law of a reservation.
+	// Law is the limit on the releases of a reserved run.
 	Law *Law `json:"law,omitempty"`
-	// Cost is the cost of a reservation.
+	// Cost is what a reserved run charges to the cap.
 	Cost *Cost `json:"cost,omitempty"`
-	// Charged is in a settlement: the charge of the run's ledger at its end, in units of mu^2 under
-	// the run's own relation.
+	// Charged is set in a settlement only. It is the sum that the run's ledger had charged at its end,
+	// in units of mu^2 under the run's own relation.
 	Charged *float64 `json:"charged,omitempty"`
 }
 
@@ -45,10 +45,11 @@ const (
 	Closed   = "closed"
 )
 
-// genesis is hashed in place of a hash before the first row.
+// genesis is hashed together with the first row of a chain, in place of the hash of an earlier row.
 const genesis = "stillpoint budget 1"
 
-// chained returns the hash of a row with the given text after the row with hash before.
+// chained returns the hash by which a row continues a chain. text is the row's text, and before the
+// hash of the row before it.
 func chained(before, text string) string {
 	if before == "" {
 		before = genesis
@@ -57,7 +58,7 @@ func chained(before, text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// write returns the row of an entry that follows the row with hash before.
+// write encodes the entry as a row of a chain. before is the hash of the row before it.
 func (e Entry) write(before string) (Row, error) {
 	text, err := encode(e)
 	if err != nil {
@@ -76,8 +77,8 @@ func encode(e Entry) (string, error) {
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// parse reads a text that encode wrote. It refuses every other text, even one with the same
-// meaning.
+// parse reads a text that the method write produced. It returns an error for every other text, even
+// one with the same meaning.
 func parse(text string) (Entry, error) {
 	var e Entry
 	if err := json.Unmarshal([]byte(text), &e); err != nil {
@@ -93,7 +94,7 @@ func parse(text string) (Entry, error) {
 	return e, e.check()
 }
 
-// check returns an error unless the entry has exactly the fields of its kind.
+// check returns an error unless the entry has exactly the fields that its kind requires.
 func (e *Entry) check() error {
 	first, reserves, settles := e.Kind == Created, e.Kind == Reserved, e.Kind == Settled
 	switch {

@@ -7,7 +7,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// FuzzVerify: Verify accepts or refuses any file, and whatever it accepts is within its cap.
+// FuzzVerify tests Verify on any file: it must return an error, or the file's runs must be within
+// the file's cap.
 func FuzzVerify(f *testing.F) {
 	limit, err := NewCap(3, 1e-6, account.ReplaceOne, 0)
 	if err != nil {

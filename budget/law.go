@@ -10,19 +10,22 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// Law is the limit on a run's releases. It is fixed before the first release and determines the
-// run's cost.
+// Law is the limit on a run's releases: a guarantee and possibly a schedule of Poisson samples. It
+// is fixed before the first release and determines the run's cost.
 type Law struct {
 	// Guarantee is the guarantee of the run alone. Its mu bounds the run's Gaussian releases and
-	// selections together; 0 for none.
+	// selections together. It is 0 if there are none.
 	account.Guarantee
-	// Schedule lists the releases on Poisson samples, which come in addition; nil for none.
+	// Schedule lists the releases on Poisson samples, which Mu does not cover. It is nil if there are
+	// none.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
 }
 
-// MarshalJSON writes a law as rows of chains have it, which are hashed as they are written.
+// MarshalJSON writes the members of a law, the limit on a run's releases, in the order that the
+// rows of a chain have. A row's hash depends on these bytes.
 func (l Law) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Relation account.Relation       `json:"relation"`
@@ -34,9 +37,9 @@ func (l Law) MarshalJSON() ([]byte, error) {
 	}{l.Relation, l.Epsilon, l.Delta, l.Mu, l.Schedule, l.Unit})
 }
 
-// LawOf returns the law of a session with this ledger: of its budget, or of its schedule if it
-// follows one, for the records that the session was opened with. It returns an error for a ledger
-// without records.
+// LawOf returns the limit on the releases of a session with this ledger, for the records with which
+// the session was opened. If the ledger follows a schedule, the limit comes from the schedule.
+// Otherwise it comes from the ledger's budget. LawOf returns an error for a ledger without records.
 func LawOf(v account.View) (Law, error) {
 	records, opened := v.Records()
 	if !opened {
@@ -71,11 +74,12 @@ func (l Law) check() error {
 	return nil
 }
 
-// factor returns the factor by which a run's charges count under a cap's relation. Replacing a
-// record means to remove one and to add one. A release that is mu-GDP for each of these is 2 mu-GDP
-// for both, whether they take part in the same releases or not, which is 4 mu^2. A run under
-// replace-one is refused under a cap for add-or-remove: its guarantee holds for tables of one size
-// only.
+// factor returns the number by which a run's charges are multiplied under a cap's relation. It is 1
+// if the relations are equal. A run under add-or-remove has the factor 4 under a cap for
+// replace-one. Replacing a record means to remove one and to add one. If a release is mu-GDP for
+// each of these, it is 2 mu-GDP for both, whether both take part in the same releases or not, and
+// its charge is 4 mu^2. A run under replace-one is refused under a cap for add-or-remove: its
+// guarantee holds for tables of one size only.
 func factor(run, dataset account.Relation) (float64, error) {
 	switch {
 	case run == dataset:
@@ -86,9 +90,9 @@ func factor(run, dataset account.Relation) (float64, error) {
 	return 0, fmt.Errorf("budget: relation = %v: must be the dataset's %v: the size of the table is secret there, and not in this run", run, dataset)
 }
 
-// sameUnit returns an error if a run's privacy unit is not the dataset's. If a row is replaced by
-// another person's row, two people's records change. Conversely, a guarantee for single rows does
-// not cover all rows of a person.
+// sameUnit returns an error if a run's privacy unit is not the dataset's. A guarantee for people
+// does not cover a replaced row: if it becomes another person's row, the records of two people
+// change. Conversely, a guarantee for single rows does not cover all rows of a person.
 func sameUnit(run, dataset string) error {
 	if run == dataset {
 		return nil
@@ -102,15 +106,16 @@ func sameUnit(run, dataset string) error {
 	return fmt.Errorf("budget: unit = %q: must be the dataset's %q: a record is %s there, and %s in this run", run, dataset, called(dataset), called(run))
 }
 
-// Cost is the charge of a run to a cap: in mu^2, and in the delta set aside for runs with sampling.
+// Cost is the charge of a run to a cap. Charge is in mu^2, and Delta is the run's part of the delta
+// set aside for runs with sampling.
 type Cost struct {
 	Charge float64 `json:"charge"`
 	Delta  float64 `json:"delta,omitempty"`
 }
 
-// cost returns the cost of a law under a cap. For a law with sampling it composes privacy-loss
-// distributions, which may take a second. It returns an error if the cap cannot cover such a law at
-// any cost.
+// cost returns the cost, under a cap, of a run whose releases have this limit (law). For a schedule
+// of Poisson samples it composes privacy-loss distributions, which may take a second. It returns an
+// error if the cap does not allow such a run at any cost.
 func (l Law) cost(ctx context.Context, c Cap) (Cost, error) {
 	if err := l.check(); err != nil {
 		return Cost{}, err
@@ -129,9 +134,10 @@ func (l Law) cost(ctx context.Context, c Cap) (Cost, error) {
 			return Cost{}, errors.New("budget: schedule: the dataset is registered without runs that sample (sampled runs = 0), for which a part of delta must be set aside beforehand")
 		}
 		cost.Delta = c.sampledDelta()
-		// The steps are composed under the cap's relation, whatever the run's own: a sampled sum
-		// clips each record's contribution, whether the record is added or replaced.
-		mu, err := account.ApproximateMu(ctx, l.Schedule, c.Relation, cost.Delta)
+		// The steps are composed under the cap's relation, even if the run's relation is another. This is
+		// valid because a sampled sum clips each record's contribution, whether the record is added or
+		// replaced.
+		mu, err := mechanism.ApproximateMu(ctx, l.Schedule, c.Relation, cost.Delta)
 		if err != nil {
 			return Cost{}, err
 		}
@@ -141,8 +147,9 @@ func (l Law) cost(ctx context.Context, c Cap) (Cost, error) {
 	return cost, nil
 }
 
-// checkCost returns an error unless a cost covers the law. If sampled is true, it composes the
-// steps of a schedule again.
+// checkCost returns an error unless the stated cost is enough, under the cap, for a run whose
+// releases have this limit (law). If sampled is true, it composes the steps of a schedule again to
+// decide this.
 func (l Law) checkCost(ctx context.Context, c Cap, cost Cost, sampled bool) error {
 	if err := l.check(); err != nil {
 		return err
@@ -175,11 +182,12 @@ func (l Law) checkCost(ctx context.Context, c Cap, cost Cost, sampled bool) erro
 		return nil
 	}
 	mu := math.Sqrt(downward(rest)) * (1 - 0x1p-50)
-	return account.CheckApproximateMu(ctx, l.Schedule, c.Relation, cost.Delta, mu)
+	return mechanism.CheckApproximateMu(ctx, l.Schedule, c.Relation, cost.Delta, mu)
 }
 
-// gaussian returns the charge of the releases without sampling: f times mu^2, rounded down, which
-// is the limit of a session's ledger.
+// gaussian returns the charge of the releases without sampling, in units of mu^2. It is f, the
+// factor for the relations (see factor), times the limit of a session's ledger, which is mu^2
+// rounded down.
 func (l Law) gaussian(f float64) *big.Float {
 	c := exact(downward(square(l.Mu)))
 	return c.Mul(c, exact(f))

@@ -16,7 +16,8 @@ type Run struct {
 	dataset, label string
 
 	mu sync.Mutex
-	// owner is the ledger that the run belongs to; the zero View before the first call of Reserve.
+	// owner is the ledger of the session to which the run belongs. It is the zero View before the
+	// first call of Reserve.
 	owner   account.View
 	id      string
 	law     Law
@@ -29,11 +30,12 @@ func (b *Book) Run(dataset, label string) *Run {
 	return &Run{book: b, dataset: dataset, label: label}
 }
 
-// errShared refuses a ledger that does not own the run.
+// errShared is the error for a ledger that does not own the run.
 var errShared = errors.New("budget: run: belongs to the session that reserved by it first: " +
 	"make one for each session (Book.Run)")
 
-// mayServe returns errShared for every ledger but the run's owner, once there is one.
+// mayServe returns errShared if the run has an owner and v is another ledger. Otherwise it returns
+// nil.
 func (r *Run) mayServe(v account.View) error {
 	if r.owner != (account.View{}) && r.owner != v {
 		return errShared
@@ -43,12 +45,13 @@ func (r *Run) mayServe(v account.View) error {
 
 // Reserve charges the whole budget of the session with this ledger, before its first release. It is
 // the function for curator.Config.Reserve. If the cap does not cover the budget, it returns an
-// *account.BudgetError and charges nothing. After any other error nothing may be released, either,
-// but the charge may have been made; another call on the same Run finds it.
+// *account.BudgetError and charges nothing. After any other error nothing may be released either,
+// but the charge may have been made. Another call on the same Run then finds this charge and does
+// not charge again.
 //
-// A Run is charged once, for one ledger; it refuses another session's. The store draws its id, so
-// that no other process can release under it. A session that is started again after a crash is
-// charged again.
+// A Run is charged once, for one ledger. It refuses the ledger of another session. The store draws
+// the run's id at random, so that no other process can release under the run. A session that is
+// started again after a crash is charged again.
 func (r *Run) Reserve(ctx context.Context, v account.View) error {
 	law, err := LawOf(v)
 	if err != nil {
@@ -79,7 +82,7 @@ func (r *Run) Reserve(ctx context.Context, v account.View) error {
 	return nil
 }
 
-// Receipt returns the row of the reservation in the store, which is written into the run's
+// Receipt returns the store's row with the reservation. The row is written into the run's
 // certificate. ok is false before the reservation.
 func (r *Run) Receipt() (receipt account.Reservation, ok bool) {
 	r.mu.Lock()

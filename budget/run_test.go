@@ -18,8 +18,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// registered makes a store with a dataset whose cap is epsilon 1, for the given unit unless it is
-// empty.
+// registered makes a store with a dataset whose cap is epsilon 1. If unit is not empty, it is the dataset's
+// privacy unit.
 func registered(t *testing.T, unit string) *budget.Book {
 	t.Helper()
 	book, err := stores.Make(t.Context(), "sqlite:"+filepath.Join(t.TempDir(), "budgets.db"))
@@ -101,9 +101,9 @@ func ask(s *curator.Session, share float64) error {
 	return err
 }
 
-// TestARunIsOneSessions opens twenty sessions with one Run, as a service that makes one Run at its
-// start would. The first session is answered, and nothing is computed for the others. The store is
-// charged for the releases, and no other session gives the charge back.
+// TestARunIsOneSessions opens twenty sessions with the same Run, as a service might that makes one Run when
+// it starts. The first session must get answers, and the others must be refused before anything is computed
+// for them. The store must be charged for the releases, and no other session may free the charge.
 func TestARunIsOneSessions(t *testing.T) {
 	ctx := t.Context()
 	book := registered(t, "")
@@ -149,7 +149,8 @@ func TestARunIsOneSessions(t *testing.T) {
 	}
 }
 
-// TestSessionsRaceForARun: of several concurrent sessions exactly one gets the run.
+// TestSessionsRaceForARun tests that, of several sessions that reserve at the same time with one
+// Run, exactly one gets the reservation.
 func TestSessionsRaceForARun(t *testing.T) {
 	for range 8 {
 		book := registered(t, "")
@@ -184,12 +185,13 @@ func TestSessionsRaceForARun(t *testing.T) {
 	}
 }
 
-// open is a session that Close leaves open.
+// open is a session whose Close does nothing, so that its ledger can still be charged.
 type open struct{ *curator.Session }
 
 func (open) Close() error { return nil }
 
-// TestWhatMayStillAskSettlesNothing: only a ledger that has ended settles a run.
+// TestWhatMayStillAskSettlesNothing tests that no run is settled by a ledger that has not ended: it
+// could still be charged afterwards.
 func TestWhatMayStillAskSettlesNothing(t *testing.T) {
 	book := registered(t, "")
 	run := book.Run("people", "")
@@ -210,8 +212,8 @@ func TestWhatMayStillAskSettlesNothing(t *testing.T) {
 	}
 }
 
-// TestTheUnitIsThatOfTheRows: the privacy unit of a run follows from the rows that its session was
-// opened over, and from nothing else.
+// TestTheUnitIsThatOfTheRows tests that the privacy unit of a run is the unit with which the
+// session's rows were opened.
 func TestTheUnitIsThatOfTheRows(t *testing.T) {
 	for _, dataset := range []string{"", "person"} {
 		for _, rows := range []string{"", "person", "ward"} {
@@ -231,7 +233,7 @@ func TestTheUnitIsThatOfTheRows(t *testing.T) {
 	}
 }
 
-// ended is a session with a given ledger.
+// ended is a session with a given ledger, for tests of settling.
 type ended struct{ account.View }
 
 func (e ended) Ledger() account.View { return e.View }
@@ -254,8 +256,9 @@ func certified(
 	return c
 }
 
-// TestSettledByACertificate: if a run's session is gone, its certificate frees the unused budget.
-// The certificate of another run, of other records or of none frees nothing.
+// TestSettledByACertificate tests how a run is settled whose session is gone: its certificate must
+// free the unused budget. The certificate of another run, of other records or of no reservation
+// must free nothing.
 func TestSettledByACertificate(t *testing.T) {
 	ctx := t.Context()
 	book := registered(t, "")
@@ -317,7 +320,7 @@ func TestSettledByACertificate(t *testing.T) {
 	}
 }
 
-// simulated marks a journal as simulated.
+// simulated marks a journal as that of a run with simulated random bits.
 func simulated(j *account.Journal) {
 	j.Records.Simulated = true
 	for i := range j.Events {

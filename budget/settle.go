@@ -8,7 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Session is the session by which a run settles: a *curator.Session.
+// Session is the session whose run is settled: the budget that it did not use is freed.
+// *curator.Session implements it.
 type Session interface {
 	Ledger() account.View
 	// Close makes the ledger refuse every further charge.
@@ -16,8 +17,8 @@ type Session interface {
 }
 
 // Settle closes the run's session, so that its charge is final, and frees the budget that the
-// session did not use. A run that does not settle stays charged in full. Settle refuses another
-// session and does not close it.
+// session did not use. A run that does not settle stays charged in full. If s is not the session
+// that owns the run, Settle returns an error and does not close s.
 func (r *Run) Settle(ctx context.Context, s Session) error {
 	own := s.Ledger()
 	r.mu.Lock()
@@ -33,11 +34,11 @@ func (r *Run) Settle(ctx context.Context, s Session) error {
 	return errors.Join(closing, r.book.settle(ctx, *receipt, own))
 }
 
-// Certificate is the certificate by which a run settles if its session is gone: a
-// *certificate.Certificate.
+// Certificate is the certificate by which a run is settled (its unused budget is freed) if its
+// session is gone. *certificate.Certificate implements it.
 type Certificate interface {
-	// Budget returns the row of the run's reservation; ok is false if the run was charged to no
-	// store.
+	// Budget returns the store's row with the run's reservation. ok is false if the run was charged to
+	// no store.
 	Budget() (r account.Reservation, ok bool)
 	// Ledger verifies the certificate and returns the ledger of its events, which has ended.
 	Ledger(context.Context) (account.View, error)
@@ -47,9 +48,9 @@ type Certificate interface {
 // run's row in its dataset's chain and has every charge of the run. A program that still has the
 // session calls [Run.Settle] instead.
 //
-// A certificate is not signed. Its charges are true only if its author had them from the session,
-// or from a journal that stored each charge durably before its answer was returned. A run may be
-// settled again with the same charge.
+// A certificate is not signed. Its charges are true only if its author took them from the session,
+// or from a journal that wrote each charge to stable storage before the answer was returned. A run
+// may be settled again with the same charge.
 func (b *Book) Settle(ctx context.Context, c Certificate) error {
 	receipt, reserved := c.Budget()
 	if !reserved {
@@ -62,8 +63,8 @@ func (b *Book) Settle(ctx context.Context, c Certificate) error {
 	return b.settle(ctx, receipt, v)
 }
 
-// settle frees the budget that a run did not use, by the ledger that it was reserved for. The
-// ledger must have ended.
+// settle frees the budget that a run did not use. v is the ledger for which the run was reserved.
+// It must have ended.
 func (b *Book) settle(ctx context.Context, r account.Reservation, v account.View) error {
 	law, err := LawOf(v)
 	if err != nil {
@@ -92,7 +93,7 @@ func (b *Book) settle(ctx context.Context, r account.Reservation, v account.View
 }
 
 // reserved returns the run of a reservation. It returns an error if the chain has no such run or
-// has it in another row.
+// has it in a row other than the reservation's.
 func (c *chain) reserved(r account.Reservation) (RunState, error) {
 	at, known := c.byID[r.Run]
 	if !known {
@@ -105,19 +106,20 @@ func (c *chain) reserved(r account.Reservation) (RunState, error) {
 	return run, nil
 }
 
-// otherRow returns the error for a chain that does not have a reservation in its row.
+// otherRow returns the error for a chain that does not have the reservation in the stated row.
 func otherRow(r account.Reservation) error {
 	return fmt.Errorf("%w: dataset %q: row %d is not that of run %s: an earlier state of the store was put back, or another store",
 		ErrChain, r.Dataset, r.Row, r.Run)
 }
 
-// otherLaw returns the error for a ledger whose law is not that of the reservation.
+// otherLaw returns the error for a ledger whose limits differ from the limits of the reservation.
 func otherLaw(r account.Reservation) error {
 	return fmt.Errorf("budget: run %s: must have the relation, unit, epsilon, delta and schedule of its reservation", r.Run)
 }
 
-// serves reports whether a ledger with law m may settle a run with law l. The two must agree except
-// for mu, which a later version may round differently. The chain bounds the charge by l's mu.
+// serves reports whether a ledger whose limits are m may settle a run that was reserved with the
+// limits l. The two must agree except for mu, because a later version may round mu differently. The
+// chain bounds the charge by the mu of l.
 func (l Law) serves(m Law) bool {
 	m.Mu = l.Mu
 	return l.equal(m)

@@ -2,27 +2,29 @@ package budget
 
 import "context"
 
-// Store keeps chains of rows, one for each dataset, and never changes or removes a row. It knows
-// neither the meaning of rows nor the rules by which they follow each other: see [Book].
+// Store keeps chains of rows, one for each dataset, and never changes or removes a row. It does not
+// know the meaning of rows or the rules by which they follow each other; [Book] does.
 //
 // The packages sqlite and postgres below this package implement it and pass the suite in
 // budgettest.
 type Store interface {
 	// Update runs one serializable transaction on a dataset's chain: no other transaction appends
-	// to the chain in between. It calls next with the rows after number from. next returns the row
-	// to append, or nil for none, or an error. An error of next ends the transaction without a row,
-	// and Update returns it. If Update returns nil, the row is on stable storage. If it returns an
-	// error of the store, the row may or may not be stored.
+	// to the chain in between. It calls next with those rows of the chain whose number is larger
+	// than from. next returns the row to append, or nil to append none, or an error. If next
+	// returns an error, nothing is appended, and Update returns this error. If Update returns nil,
+	// the row is on stable storage. If the store itself fails, Update returns an error, and the row
+	// may or may not be stored.
 	Update(ctx context.Context, dataset string, from int, next func(Tail) (*Row, error)) error
-	// View returns the rows after number from, in one consistent snapshot.
+	// View returns those rows of a dataset's chain whose number is larger than from, in one
+	// consistent snapshot.
 	View(ctx context.Context, dataset string, from int) (Tail, error)
-	// Datasets returns the names of all chains, sorted.
+	// Datasets returns the names of all datasets that have a chain, sorted.
 	Datasets(ctx context.Context) ([]string, error)
 	// Draw returns 32 random hexadecimal digits that nobody can guess and that were never returned
 	// before.
 	Draw(ctx context.Context) (string, error)
-	// Key returns 64 random hexadecimal digits, the same on every call. They were drawn with the
-	// store and never leave it.
+	// Key returns 64 random hexadecimal digits, the same on every call. They were drawn when the store
+	// was made. They are kept in the store and nowhere else.
 	Key(ctx context.Context) (string, error)
 	// Mark stores a dataset's keyed fingerprint. It returns the other datasets with the same
 	// fingerprint.
@@ -30,7 +32,7 @@ type Store interface {
 	Close() error
 }
 
-// Row is a row of a chain.
+// Row is a row of a dataset's chain.
 type Row struct {
 	// Text is the encoding of an [Entry].
 	Text string
@@ -38,16 +40,16 @@ type Row struct {
 	Hash string
 }
 
-// Tail is the end of a chain.
+// Tail is the end of a dataset's chain, as a transaction reads it.
 type Tail struct {
 	// Rows are the requested rows, in order.
 	Rows []Row
-	// Length is the number of all rows, zero if there is no chain. The store keeps Length and Head
-	// apart from the rows, so that a chain that lost its end does not match them.
+	// Length is the number of all rows, or zero if there is no chain. The store keeps Length and Head
+	// apart from the rows. They do not match a chain that lost its last rows.
 	Length int
-	// Head is the hash of the last row, empty if there is no chain.
+	// Head is the hash of the last row. It is empty if there is no chain.
 	Head string
-	// Before is the hash of row number from, the row before Rows. It is empty for 0, and if the
+	// Before is the hash of row number from, the last row before Rows. It is empty if from is 0 or the
 	// chain has no such row.
 	Before string
 	// Now is the store's clock. Nothing depends on it.

@@ -8,8 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// TestUnitsAreNotMixed: a run's privacy unit must be the dataset's, both when it is charged and
-// when the chain is verified.
+// TestUnitsAreNotMixed tests that a run is refused unless its privacy unit is the dataset's, both
+// when it is charged and when the chain is verified.
 func TestUnitsAreNotMixed(t *testing.T) {
 	ctx := context.Background()
 	for _, run := range []string{"", "person", "Person"} {

@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// ID returns the id of the run, which the store draws. It charges nothing. A program that stores
-// the id before it calls Reserve can withdraw the run after a crash ([Book.Withdraw]), if it knows
-// that nothing was released.
+// ID returns the id of the run, which the store draws. It charges nothing. A program that puts the
+// id on stable storage before it calls Reserve can withdraw the run after a crash
+// ([Book.Withdraw]), if it knows that nothing was released.
 func (r *Run) ID(ctx context.Context) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -26,9 +26,9 @@ func (r *Run) draw(ctx context.Context) (string, error) {
 	return r.id, nil
 }
 
-// Withdraw settles a run with a charge of zero. It reports whether the run was reserved, and does
-// nothing if it was not. It returns an error if the run has settled with a charge. A caller must be
-// able to prove that nothing was released under the run and that nothing can be any more: its
+// Withdraw settles a run with a charge of zero. If the run was not reserved, Withdraw does nothing
+// and returns false. It returns an error if the run has settled with a charge. A caller must be
+// sure that nothing was released under the run and that nothing can be released any more: the run's
 // process has ended, or its session is closed. A run may be withdrawn again.
 //
 // Withdraw waits for a transaction that is reserving the run. Its result is therefore final even if

@@ -6,9 +6,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Would returns the cost that Reserve would charge for a session with this ledger in the dataset's
-// present state, or the error that Reserve would return. It charges nothing: another run may use
-// the budget before this one does.
+// Would returns the cost that Reserve would charge for a session with this ledger, in the dataset's
+// present state. If Reserve would return an error, Would returns this error. It charges nothing:
+// another run may use the budget before this one does.
 func (r *Run) Would(ctx context.Context, v account.View) (Cost, error) {
 	law, err := LawOf(v)
 	if err != nil {
@@ -23,15 +23,16 @@ func (r *Run) Would(ctx context.Context, v account.View) (Cost, error) {
 	return b.Covers(ctx, dataset, law)
 }
 
-// Covers says what a run of a law would be charged as the dataset stands now, or returns
-// the error that its reservation would. Nothing is charged. It serves those who know the
-// law of a session before they open one.
+// Covers returns the cost that the reservation of a run would have in the dataset's present state.
+// law is the limit on the run's releases. If the reservation would return an error, Covers returns
+// this error. It charges nothing. Callers use it if they know this limit before they open a
+// session.
 func (b *Book) Covers(ctx context.Context, dataset string, law Law) (Cost, error) {
-	d, err := b.Dataset(ctx, dataset)
+	limit, err := b.capOf(ctx, dataset)
 	if err != nil {
 		return Cost{}, err
 	}
-	cost, err := b.cost(ctx, d.Cap, law)
+	cost, err := b.cost(ctx, limit, law)
 	if err != nil {
 		return Cost{}, err
 	}

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// Every change of one place of the decoded file, anywhere in it, is refused.
+// TestEveryAlterationIsRefused changes the decoded file in one place at a time. Every change is
+// refused.
 func TestEveryAlterationIsRefused(t *testing.T) {
 	c := mustNew(t, params(t))
 	root := parseNode(t, c.text)
@@ -46,7 +47,8 @@ func TestEveryAlterationIsRefused(t *testing.T) {
 	}
 }
 
-// Every change of one byte is refused, also one that changes no meaning.
+// TestEveryByteIsGuarded changes one byte of the file at a time. Every change is refused, even
+// one that does not change the meaning.
 func TestEveryByteIsGuarded(t *testing.T) {
 	text := mustNew(t, params(t)).text
 	places := make([]int, len(text))
@@ -96,8 +98,9 @@ func TestReformattedIsAltered(t *testing.T) {
 	}
 }
 
-// A second line that looks like the checksum's would make the published recipe
-// and Verify disagree on what is covered.
+// TestSecondChecksumLine: a file with a second line that looks like the checksum's line is
+// refused. With such a line the published shell command and Verify would compute the checksum
+// of different texts.
 func TestSecondChecksumLine(t *testing.T) {
 	c := mustNew(t, params(t))
 	head := strings.Replace(string(c.text), `      "T": 40,`, "  \"checksum\": 40,", 1)

@@ -10,12 +10,14 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
 func show(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// Whoever edits the file can recompute the checksum. What strengthens the claim
-// beyond the recorded events is refused all the same, and for what it is.
+// TestResealedAttacks edits certificates so that they claim more than their events show, and
+// recomputes their checksum, as anybody can. Verify must refuse each with an error that names the
+// field at fault.
 func TestResealedAttacks(t *testing.T) {
 	claim := mustNew(t, params(t)).Claim()
 	event := func(root *node, i int) *node { return root.get("events").items[i] }
@@ -35,7 +37,7 @@ func TestResealedAttacks(t *testing.T) {
 	}{
 		{"smaller epsilon", func(r *node) { r.get("claim").set("epsilon", "1.9999999") }, "claim.epsilon = 1.9999999: must be at least"},
 		{"epsilon an ulp below", func(r *node) {
-			epsilon, err := account.GaussianEpsilon(claim.Mu, claim.Delta)
+			epsilon, err := mechanism.GaussianEpsilon(claim.Mu, claim.Delta)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,10 +110,10 @@ func TestResealedAttacks(t *testing.T) {
 	}
 }
 
-// claimed gives the claim another epsilon and the mu of its budget.
+// claimed changes the epsilon that a certificate claims, and its mu to the mu of that budget.
 func claimed(t *testing.T, root *node, epsilon float64) {
 	t.Helper()
-	mu, err := account.GaussianMu(epsilon, 1e-6)
+	mu, err := mechanism.GaussianMu(epsilon, 1e-6)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +121,8 @@ func claimed(t *testing.T, root *node, epsilon float64) {
 	root.get("claim").set("mu", show(mu))
 }
 
-// The attacks above fail for what they change, not for how they are sealed.
+// TestResealedUnchanged tests that a certificate whose checksum was recomputed without any change
+// verifies. The forgeries of the other tests are therefore refused because of their changes.
 func TestResealedUnchanged(t *testing.T) {
 	c := mustNew(t, params(t))
 	data := parseNode(t, c.text).sealed(t)
@@ -160,7 +163,8 @@ func TestSimulatedIsNeverVerified(t *testing.T) {
 	}
 }
 
-// The exact comparison with mu^2 where float64 multiplication rounds.
+// TestChargedUpToExactlyMuSquared: a total charge of exactly mu^2 verifies and the next larger
+// one does not, although mu^2 is not a float64.
 func TestChargedUpToExactlyMuSquared(t *testing.T) {
 	budget, err := account.NewBudget(1, 1e-5, account.AddOrRemove)
 	if err != nil {
@@ -175,9 +179,10 @@ func TestChargedUpToExactlyMuSquared(t *testing.T) {
 		{budget.Charge(), true},
 		{math.Nextafter(budget.Charge(), 1), false},
 	} {
-		// The largest sensitivity whose charge, rounded up, is at most the
-		// wanted one falls short by a few ulp; a stated charge may be larger but
-		// the total is recomputed, so search for the event just within.
+		// Because of rounding, the charge of this event may miss the wanted charge by a few
+		// ulp. A file may state a larger charge, but Verify recomputes the total. So the loop
+		// changes the sensitivity by single ulp until the event is just within, or just beyond,
+		// the budget.
 		sigma := 1.0
 		sensitivity := math.Sqrt(test.charge)
 		e, err := account.GaussianEvent("gradient", account.Everyone, sensitivity, sigma)

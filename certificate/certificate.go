@@ -17,13 +17,14 @@ const (
 // differential privacy, fixed before the first release.
 const BasisGaussianFilter = "gaussian-dp-filter"
 
-// BasisSchedule is the basis of a claim whose guarantee is the sum of two parts: a schedule of releases on
-// Poisson samples, fixed before the first of them and composed by privacy-loss distributions, and Gaussian
-// releases within the claim's mu.
+// BasisSchedule is the basis of a claim whose guarantee covers two parts together: a schedule of releases on
+// Poisson samples, and Gaussian releases within the claim's mu. The schedule is fixed before its first
+// release and is composed by privacy-loss distributions.
 const BasisSchedule = "sampled-gaussian-schedule"
 
-// PrivacyUnit and UnitOfRows are the two names of a record that a certificate may state. PrivacyUnit is one
-// row. UnitOfRows is all rows with one value in a column, which Unit names. Other names are refused.
+// PrivacyUnit and UnitOfRows are the two values of the member privacy_unit. They say which rows are one
+// record. PrivacyUnit is one row. UnitOfRows is all rows with one value in a column, which Unit names. Other
+// names are refused.
 const (
 	PrivacyUnit = "row"
 	UnitOfRows  = "rows with one value"
@@ -39,12 +40,13 @@ const (
 	Simulated Coins = "simulated"
 )
 
-// Claim is the claimed guarantee: the run is (Epsilon, Delta)-DP under the relation, for records of the unit.
-// With BasisGaussianFilter the run is Mu-GDP. With BasisSchedule, Mu covers only the Gaussian releases beside
-// the schedule and is often 0.
+// Claim is the guarantee that a certificate claims: the run is (Epsilon, Delta)-DP under the
+// relation, for records of the unit. With BasisGaussianFilter the run is Mu-GDP. With
+// BasisSchedule, Mu covers only the Gaussian releases that are not in the schedule. It is often 0.
 type Claim = account.Guarantee
 
-// claim is a claim as files write it. The unit is not in it: it is a member of the document.
+// claim is a claim as certificate files write it. The privacy unit is missing, because it is a member of the
+// document.
 type claim struct {
 	Epsilon  float64          `json:"epsilon"`
 	Delta    float64          `json:"delta"`
@@ -52,16 +54,16 @@ type claim struct {
 	Relation account.Relation `json:"relation"`
 }
 
-// Algorithm is the algorithm of the run. Plan is a JSON object with any members. It states public quantities
-// that were fixed before the first release.
+// Algorithm is the algorithm of the run. Plan is a JSON object with any members, by which the run's
+// program states public quantities that were fixed before the first release.
 type Algorithm struct {
 	Name string          `json:"name"`
 	Plan json.RawMessage `json:"plan"`
 }
 
-// Reservation is the row of a dataset's chain, in a store of budgets, by which the run was charged before its
-// first release. The row's hash identifies it. A certificate states the cost of one run; the dataset's own
-// certificate states the cost of all its runs together.
+// Reservation names the row by which a store of budgets charged the run, before the run's first release. The
+// row is in the hash chain of a dataset, and its hash identifies it. A certificate states the cost of one
+// run; the dataset's own certificate states the cost of all its runs together.
 type Reservation = account.Reservation
 
 // document is the file without its checksum. The fields are in the order of the file's members.
@@ -72,7 +74,8 @@ type document struct {
 	Claim    claim  `json:"claim"`
 	Basis    string `json:"basis"`
 	Records  int64  `json:"records"`
-	// Budget is present exactly if the run was also charged to a budget that outlasts it.
+	// Budget names the store's row if the run was also charged to a budget that outlasts the run. It is absent
+	// otherwise.
 	Budget *Reservation `json:"budget,omitempty"`
 	// Filter is present exactly if the table had a row filter.
 	Filter      *Filter `json:"filter,omitempty"`
@@ -85,7 +88,7 @@ type document struct {
 	Charged     float64   `json:"charged"`
 	Trusted     []string  `json:"trusted"`
 	ModelSHA256 string    `json:"model_sha256"`
-	// Schedule is present exactly if Basis is BasisSchedule.
+	// Schedule, the steps on Poisson samples, is present exactly if Basis is BasisSchedule.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
 	Events   []account.Event        `json:"events"`
 }
@@ -117,8 +120,8 @@ func (c *Certificate) Basis() string { return c.doc.Basis }
 // Software returns the program and version that wrote the certificate.
 func (c *Certificate) Software() string { return c.doc.Software }
 
-// Records returns the number of records: the public number under replace-one, the declared number under
-// add-or-remove.
+// Records returns the number of records. Under replace-one it is the true number, which is public. Under
+// add-or-remove it is the declared number.
 func (c *Certificate) Records() int64 { return c.doc.Records }
 
 // Filter returns the row filter that chose the records. The zero Filter means that all rows were records.
@@ -153,17 +156,17 @@ func (c *Certificate) Algorithm() Algorithm {
 	return a
 }
 
-// Complete reports whether the run ended as planned. If it was interrupted, the claim holds for everything it
-// released.
+// Complete reports whether the run ended as planned. If the run was interrupted, the claim holds for
+// everything that the run released.
 func (c *Certificate) Complete() bool { return c.doc.Complete }
 
 // Coins returns the source of the noise's random bits.
 func (c *Certificate) Coins() Coins { return c.doc.Coins }
 
-// Charged returns the largest total charged to any record, in units of mu^2.
+// Charged returns the largest total charge to any record over all releases, in units of mu^2.
 func (c *Certificate) Charged() float64 { return c.doc.Charged }
 
-// Trusted returns the assumptions that are trusted rather than enforced.
+// Trusted returns the assumptions that the guarantee needs and the program does not enforce.
 func (c *Certificate) Trusted() []string { return slices.Clone(c.doc.Trusted) }
 
 // ModelSHA256 returns the SHA-256 of the model file in lower-case hexadecimal,

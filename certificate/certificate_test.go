@@ -45,7 +45,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 	want := &Report{
 		Guarantee: claim, Recomputed: report.Recomputed, Basis: BasisGaussianFilter,
-		// 1/16 + 1/64 on everyone, 2/64 on cohort 1.
+		// 1/16 + 1/64 is charged to every record, and 2/64 to cohort 1.
 		Charged: 7.0 / 64, Records: 32561, Neighbour: "a table with one row replaced by any other", Events: 5, Cohorts: 2, Complete: true, Trusted: p.Trusted,
 	}
 	if diff := cmp.Diff(want, report); diff != "" {
@@ -56,7 +56,7 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// The recipe of the package comment, step by step.
+// TestChecksumRecipe follows, step by step, the shell command in the package comment.
 func TestChecksumRecipe(t *testing.T) {
 	c := mustNew(t, params(t))
 	h := sha256.New()
@@ -132,8 +132,8 @@ func TestNewRefuses(t *testing.T) {
 	}
 }
 
-// What New gives verifies, whatever the budget: mu is rounded down and epsilon
-// up, so that no tolerance is needed.
+// TestNewVerifies: a certificate that New makes verifies for every budget. mu is rounded down
+// and epsilon is rounded up, so that no tolerance is needed.
 func TestNewVerifies(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		epsilon := math.Exp(rapid.Float64Range(math.Log(1e-3), math.Log(50)).Draw(r, "log epsilon"))
@@ -155,7 +155,7 @@ func TestNewVerifies(t *testing.T) {
 			if err != nil {
 				r.Fatal(err)
 			}
-			ledger.Reserve(e) // some are over budget
+			ledger.Reserve(e) // some events exceed the budget and are refused
 		}
 		ledger.End()
 		c, err := New(session{ledger}, Params{Software: "stillpoint devel", Algorithm: Algorithm{Name: "any"}})
@@ -210,7 +210,7 @@ func TestWriteReplacesAndLeavesNothing(t *testing.T) {
 	if err := mustNew(t, params(t)).Write(path); err != nil {
 		t.Fatal(err)
 	}
-	// A directory in the way: the rename fails and the temporary file goes.
+	// A directory at the path: the rename must fail and the temporary file must be removed.
 	if err := os.Mkdir(filepath.Join(dir, "taken"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -248,7 +248,7 @@ func TestVerifyModel(t *testing.T) {
 	if err := VerifyModel(c, path); !errors.Is(err, ErrModel) {
 		t.Errorf("another model: %v", err)
 	}
-	// A digest is the model's in every digit.
+	// Every digit of the digest must be compared.
 	if err := os.WriteFile(path, []byte("test"), 0o600); err != nil {
 		t.Fatal(err)
 	}

@@ -11,17 +11,18 @@ import (
 	"unicode/utf8"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// check returns nil if the claim follows from the recorded events, whatever the source of the random bits. It
-// also returns epsilon recomputed from mu and delta.
+// check returns an error unless the claim follows from the recorded events, whatever the source of the
+// random bits. It returns the epsilon recomputed from mu and delta or, with a schedule, from the schedule.
 func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 	switch d.Basis {
 	case BasisGaussianFilter:
 		if d.Schedule != nil {
 			return 0, unsound("schedule", len(d.Schedule), "must be absent for basis %q", d.Basis)
 		}
-		// A sampled event has no charge of its own: a schedule states its cost.
+		// A sampled event has no charge of its own. Only a schedule states its cost.
 		for i, e := range d.Events {
 			if e.Kind == account.SampledGaussian {
 				return 0, unsound(item("events", i)+".kind", strconv.Quote(string(e.Kind)), "must be counted by a schedule, which basis %q has not", d.Basis)
@@ -60,9 +61,9 @@ func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 	return epsilon, d.checkStability()
 }
 
-// check recomputes epsilon and returns an error if it is above the claimed one. There is no tolerance: a
-// budget's mu is the greatest for which the recomputed epsilon is at most the budget's, and every machine
-// computes both by the same steps.
+// check recomputes epsilon from mu and delta, and returns an error if it is above the claimed epsilon. No
+// tolerance is needed: a budget has the largest mu for which the recomputed epsilon is at most the budget's
+// epsilon, and every machine computes the same bits.
 func (c claim) check() (epsilon float64, err error) {
 	switch {
 	case !(c.Epsilon > 0) || math.IsInf(c.Epsilon, 0):
@@ -74,7 +75,7 @@ func (c claim) check() (epsilon float64, err error) {
 	case !c.Relation.Valid():
 		return 0, unsound("claim.relation", c.Relation, "must be replace-one or add-or-remove")
 	}
-	epsilon, err = account.GaussianEpsilon(c.Mu, c.Delta)
+	epsilon, err = mechanism.GaussianEpsilon(c.Mu, c.Delta)
 	if err != nil {
 		return 0, fmt.Errorf("certificate: claim: %w: %w", ErrUnsound, err)
 	}
@@ -84,10 +85,11 @@ func (c claim) check() (epsilon float64, err error) {
 	return epsilon, nil
 }
 
-// checkGreatest returns an error if mu is smaller than a budget of this epsilon and delta has. A smaller mu
-// may cover the final charge, but the filter did not limit the run to it.
+// checkGreatest returns an error if mu is smaller than the largest mu that gives (epsilon, delta)-DP. A
+// privacy filter always has this largest mu. A smaller mu may still cover the final charge, but no filter
+// limited the run to it.
 func (c claim) checkGreatest() error {
-	mu, err := account.GaussianMu(c.Epsilon, c.Delta)
+	mu, err := mechanism.GaussianMu(c.Epsilon, c.Delta)
 	if err != nil {
 		return fmt.Errorf("certificate: claim: %w: %w", ErrUnsound, err)
 	}
@@ -98,8 +100,8 @@ func (c claim) checkGreatest() error {
 	return nil
 }
 
-// checkSchedule recomputes epsilon from the schedule. It also admits the events again, to a ledger that
-// follows the schedule.
+// checkSchedule recomputes epsilon from the schedule. It also makes a ledger that follows the schedule admit
+// the events again.
 func (d *document) checkSchedule(ctx context.Context) (epsilon float64, err error) {
 	c := d.Claim
 	budget, err := account.NewBudget(c.Epsilon, c.Delta, c.Relation)
@@ -108,7 +110,7 @@ func (d *document) checkSchedule(ctx context.Context) (epsilon float64, err erro
 	}
 	schedule, err := account.NewSchedule(ctx, budget, c.Mu, d.Schedule...)
 	if err != nil && ctx.Err() != nil {
-		return 0, ctx.Err() // nothing is known of the certificate
+		return 0, ctx.Err() // the certificate has been neither verified nor refuted
 	}
 	if err != nil {
 		return 0, fmt.Errorf("certificate: schedule: %w: %w", ErrUnsound, err)
@@ -150,8 +152,8 @@ func (d *document) checkTexts() error {
 	return checkDigest("model_sha256", d.ModelSHA256)
 }
 
-// checkReservation returns an error if a chain cannot have this row. A chain's first row is no reservation,
-// so the number must be at least 2.
+// checkReservation returns an error if no dataset's chain can have the row. The first row of a chain is no
+// reservation, so the row's number must be at least 2.
 func checkReservation(r *Reservation) error {
 	switch {
 	case r == nil:
@@ -175,8 +177,8 @@ func checkDigest(field, digest string) error {
 	return nil
 }
 
-// checkEvents recomputes the charges and the largest total of a record. It returns an error if the total
-// differs from the stated one or exceeds mu^2.
+// checkEvents recomputes the events' charges and the largest total charge to any record. It returns an error
+// if this total differs from the stated one or exceeds mu^2.
 func (d *document) checkEvents() error {
 	for i, e := range d.Events {
 		if err := d.checkEvent(item("events", i), e); err != nil {
@@ -223,7 +225,7 @@ func (d *document) cohorts() int {
 	return len(seen)
 }
 
-// exactSquare returns x^2, which fits in 106 bits.
+// exactSquare returns x^2 without rounding; it needs 106 bits.
 func exactSquare(x float64) *big.Float {
 	b := new(big.Float).SetPrec(106).SetFloat64(x)
 	return b.Mul(b, b)

@@ -8,18 +8,21 @@ import (
 	"strconv"
 )
 
-// The file consists of head, the line of the checksum, and tail. The checksum covers head + tail.
+// A certificate's file consists of three parts: the head, the line with the checksum, and the tail.
+// The checksum covers head and tail.
 const (
 	checksumStart = `  "checksum": `
 	checksumKind  = "sha256:"
 	tail          = "}\n"
 )
 
-// seal returns the whole file for a given head, the text before the checksum's line.
+// seal returns the whole file of a certificate: the text before the checksum's line (head), that
+// line, and the end of the file.
 func seal(head []byte) []byte {
 	return slices.Concat(head, []byte(checksumStart+strconv.Quote(checksum(head))+"\n"+tail))
 }
 
+// checksum returns the checksum of a file with this head.
 func checksum(head []byte) string {
 	h := sha256.New()
 	h.Write(head)
@@ -27,8 +30,8 @@ func checksum(head []byte) string {
 	return checksumKind + hex.EncodeToString(h.Sum(nil))
 }
 
-// checkSeal recomputes the checksum. It returns ErrAltered if the stated one differs or is not where seal
-// writes it.
+// checkSeal recomputes the checksum. It returns ErrAltered if the stated checksum differs, or if it is
+// not where seal writes it.
 func (c *Certificate) checkSeal() error {
 	altered := func(rule string) error {
 		return &fault{ErrAltered, "checksum", strconv.Quote(c.checksum), rule}

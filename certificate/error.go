@@ -7,7 +7,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// The kinds of failure, for [errors.Is]. Errors of the file system are returned unchanged.
+// These are the kinds of failure, for [errors.Is]. Errors of the file system are returned
+// unchanged.
 var (
 	// ErrMalformed: the file is no certificate of a known version, or breaks the rules of its format.
 	ErrMalformed = errors.New("not a valid certificate")
@@ -19,7 +20,8 @@ var (
 	ErrModel = errors.New("not the certified model")
 )
 
-// fault is an error that names a field, its value and the rule that the value breaks.
+// fault is an error that names a field of the certificate, its value and the rule that the value
+// breaks.
 type fault struct {
 	kind  error
 	field string

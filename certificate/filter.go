@@ -8,7 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Filter is the row filter that chose the records. The zero Filter is no filter: every row was a record.
+// Filter is the row filter that chose the records. The zero Filter means no filter: every row was a
+// record.
 type Filter = account.Filter
 
 // checkFilter returns an error if the filter's column or value is empty, is not valid UTF-8, or begins

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFiltersAreTexts: a filter's names are as package dataset takes them, whoever
-// writes the certificate: New, or a file whose checksum was made again.
+// TestFiltersAreTexts: a filter whose column or value package dataset would refuse is refused
+// by New, and in a file whose checksum was recomputed.
 func TestFiltersAreTexts(t *testing.T) {
 	good := Filter{Column: "split", Value: "train"}
 	for text, ok := range map[string]bool{

@@ -9,9 +9,11 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// kinds are certificates of every basis, relation and kind of event.
+// kinds returns certificates that together have every basis, every relation and every kind of
+// event.
 func kinds(t testing.TB) map[string]*Certificate {
 	t.Helper()
 	stable := stableParams(t)
@@ -43,8 +45,9 @@ func kinds(t testing.TB) map[string]*Certificate {
 	}
 }
 
-// Every change of one place, with the checksum recomputed as anybody can, is
-// refused or leaves a guarantee that the run had.
+// TestEveryForgeryIsRefusedOrNoStronger changes a certificate in one place at a time and
+// recomputes its checksum, as anybody can. Verify refuses the file, or the guarantee that the
+// file states also held for the original run.
 func TestEveryForgeryIsRefusedOrNoStronger(t *testing.T) {
 	for name, c := range kinds(t) {
 		root := parseNode(t, c.text)
@@ -52,7 +55,7 @@ func TestEveryForgeryIsRefusedOrNoStronger(t *testing.T) {
 		list := some(root.alterations(""))
 		for _, a := range list {
 			if name == "schedule" && !ofSchedules(a.name) {
-				continue // as for the others, and each takes a composition
+				continue // these members are tested for the other bases; here each change needs a composition
 			}
 			a.do()
 			data := root.sealed(t)
@@ -67,8 +70,9 @@ func TestEveryForgeryIsRefusedOrNoStronger(t *testing.T) {
 	}
 }
 
-// ofSchedules reports whether an alteration is of what a schedule decides, and
-// composed within a second.
+// ofSchedules reports whether an alteration, given by its name, changes a member on which a
+// schedule's guarantee depends. It leaves out one alteration that takes more than a second to
+// compose.
 func ofSchedules(name string) bool {
 	if name == ".claim.delta: becomes 5e-324" {
 		return false
@@ -81,7 +85,8 @@ func ofSchedules(name string) bool {
 	return false
 }
 
-// Two changes at once, drawn at random by a fixed seed.
+// TestForgeriesInPairs does as TestEveryForgeryIsRefusedOrNoStronger, with two changes at once,
+// drawn at random with a fixed seed.
 func TestForgeriesInPairs(t *testing.T) {
 	coins := rand.New(rand.NewPCG(1, 2))
 	all := kinds(t)
@@ -95,7 +100,7 @@ func TestForgeriesInPairs(t *testing.T) {
 			x, _, _ := strings.Cut(a.name, ":")
 			y, _, _ := strings.Cut(b.name, ":")
 			if strings.HasPrefix(x, y) || strings.HasPrefix(y, x) {
-				continue // one is part of the other
+				continue // one node contains the other
 			}
 			a.do()
 			b.do()
@@ -106,9 +111,9 @@ func TestForgeriesInPairs(t *testing.T) {
 	}
 }
 
-// noStronger reports whether a file verifies. If it does, what it guarantees must
-// follow from what the original guarantees, and from its own record, both
-// computed here.
+// noStronger reports whether the file verifies. It fails the test if the file verifies but
+// states a guarantee that follows neither from the original's guarantee nor from the file's own
+// events, both recomputed here.
 func noStronger(t *testing.T, name string, original *Certificate, data []byte) (verified bool) {
 	t.Helper()
 	r, err := verdict(data)
@@ -133,29 +138,29 @@ func noStronger(t *testing.T, name string, original *Certificate, data []byte) (
 	return true
 }
 
-// gaussian is delta(epsilon) of mu-GDP (Balle & Wang 2018, theorem 8).
+// gaussian returns the delta of mu-GDP at epsilon (Balle & Wang 2018, theorem 8).
 func gaussian(mu, epsilon float64) float64 {
 	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 	return phi(mu/2-epsilon/mu) - math.Exp(epsilon)*phi(-mu/2-epsilon/mu)
 }
 
-// sampledEpsilon is a lower bound on epsilon of the original's schedule: the other
-// end of a bracket than the one that is claimed, of another width.
+// sampledEpsilon returns a lower bound on the epsilon of the original's schedule: the lower end
+// of a bracket. The certificate claims the upper end of a bracket of another width.
 func sampledEpsilon(t *testing.T, c *Certificate, delta float64) float64 {
 	t.Helper()
-	var list []account.Composed
+	var list []mechanism.Composed
 	for _, s := range c.doc.Schedule {
-		m, err := account.NewSampledGaussian(s.NoiseMultiplier, s.Sampling, c.doc.Claim.Relation)
+		m, err := mechanism.NewSampledGaussian(s.NoiseMultiplier, s.Sampling, c.doc.Claim.Relation)
 		if err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, account.Composed{Mechanism: m, Count: s.Count})
+		list = append(list, mechanism.Composed{Mechanism: m, Count: s.Count})
 	}
-	m, err := account.NewGaussian(1 / c.doc.Claim.Mu)
+	m, err := mechanism.NewGaussian(1 / c.doc.Claim.Mu)
 	if err != nil {
 		t.Fatal(err)
 	}
-	composed, err := account.Compose(t.Context(), append(list, account.Composed{Mechanism: m, Count: 1}), 1e-2)
+	composed, err := mechanism.Compose(t.Context(), append(list, mechanism.Composed{Mechanism: m, Count: 1}), 1e-2)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -166,7 +171,8 @@ func sampledEpsilon(t *testing.T, c *Certificate, delta float64) float64 {
 	return bracket.Lower
 }
 
-// recount reads a verified file without this package and adds up its events.
+// recount decodes a verified file without this package. It fails the test unless the events add
+// up to the report's total.
 func recount(t *testing.T, name string, data []byte, r *Report) {
 	t.Helper()
 	var file struct {
@@ -195,7 +201,7 @@ func recount(t *testing.T, name string, data []byte, r *Report) {
 				fail("event %d: %+v", i, e)
 			}
 		case "selection":
-			// 2 Phi^-1(1/(1 + e^(-epsilon/2))), squared.
+			// A selection's charge, (2 Phi^-1(1/(1 + e^(-epsilon/2))))^2.
 			charge = math.Pow(2*math.Sqrt2*math.Erfinv(math.Tanh(e.Epsilon/4)), 2)
 			if !(e.Epsilon > 0) || e.Sensitivity != 0 || e.Sigma != 0 || e.Sampling != 0 {
 				fail("event %d: %+v", i, e)

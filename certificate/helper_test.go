@@ -11,8 +11,8 @@ import (
 
 const someDigest = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
 
-// events charge 5/64 to everyone and up to 3/64 to a cohort, in units that are
-// exact in binary.
+// events returns events that charge 5/64 to everyone and up to 3/64 to a cohort. These numbers
+// are exact in binary.
 func events(t testing.TB, simulated bool) []account.Event {
 	t.Helper()
 	var list []account.Event
@@ -37,7 +37,8 @@ func events(t testing.TB, simulated bool) []account.Event {
 	return list
 }
 
-// stated is a run as its journal has it, and what the run states about itself.
+// stated is everything from which a certificate is made: the contents of a run's journal, and
+// the Params.
 type stated struct {
 	Params
 	Budget   account.Budget
@@ -90,7 +91,7 @@ func mustNew(t testing.TB, p stated) *Certificate {
 	return c
 }
 
-// verdict reads and verifies a file.
+// verdict reads and verifies the bytes of a certificate's file.
 func verdict(data []byte) (*Report, error) {
 	c, err := Parse(data)
 	if err != nil {
@@ -99,7 +100,8 @@ func verdict(data []byte) (*Report, error) {
 	return c.Verify(context.Background())
 }
 
-// kindOf names the sentinel of an error; every failure must have exactly one.
+// kindOf returns the one of the package's error values (ErrMalformed and so on) that an error
+// wraps; every failure must wrap exactly one.
 func kindOf(t testing.TB, err error) error {
 	t.Helper()
 	var kinds []error
@@ -114,7 +116,7 @@ func kindOf(t testing.TB, err error) error {
 	return kinds[0]
 }
 
-// some is every fifth of a list in short mode, and otherwise all of it.
+// some returns every fifth element of a list in short mode, and otherwise the list.
 func some[T any](list []T) []T {
 	if !testing.Short() {
 		return list
@@ -126,7 +128,7 @@ func some[T any](list []T) []T {
 	return part
 }
 
-// session is a ledger as a session shows it.
+// session is a Session with a given ledger.
 type session struct{ own *account.Ledger }
 
 func (s session) Ledger() account.View { return s.own.View() }

@@ -10,8 +10,8 @@ import (
 	"unicode"
 )
 
-// TestErrorsArePrintable: whatever a forger writes as a value or a name, no error
-// makes a terminal do anything.
+// TestErrorsArePrintable: whatever value or name a forger writes, the error text consists of
+// printable characters.
 func TestErrorsArePrintable(t *testing.T) {
 	const evil = `"\u001b]0;x\u0007\u009b2J\u202e\u2028\n"`
 	tried := 0
@@ -60,8 +60,8 @@ func TestErrorsArePrintable(t *testing.T) {
 	}
 }
 
-// TestZeroIsAbsent: a member that is absent where it does not apply is not to be
-// written as zero either.
+// TestZeroIsAbsent: a file must be refused if it writes the value zero for a member that must then be
+// absent.
 func TestZeroIsAbsent(t *testing.T) {
 	for key, zero := range map[string]string{"sampling": "0", "epsilon": "-0.0", "basis": `""`, "loss": `""`, "simulated": "false"} {
 		root := parseNode(t, mustNew(t, params(t)).text)
@@ -74,8 +74,8 @@ func TestZeroIsAbsent(t *testing.T) {
 	}
 }
 
-// TestReadsNoMore: a file that does not begin as a certificate is not read into
-// memory, however long it is.
+// TestReadsNoMore: Read refuses a file that does not begin as a certificate without reading the
+// rest of it into memory.
 func TestReadsNoMore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "long")
 	if err := os.WriteFile(path, []byte("column\n"), 0o666); err != nil {

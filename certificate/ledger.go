@@ -7,8 +7,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Ledger verifies the certificate and returns the ended ledger of its events. A store of budgets settles the
-// run by this ledger.
+// Ledger verifies the certificate and returns a ledger with its events, which has ended. A store of budgets
+// reads the run's final charge from this ledger.
 func (c *Certificate) Ledger(ctx context.Context) (account.View, error) {
 	if _, err := c.Verify(ctx); err != nil {
 		return account.View{}, err

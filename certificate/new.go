@@ -11,19 +11,20 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Params are a run's statements about itself. They do not include claim, records, unit, filter, source of
-// random bits, schedule and events: the ledger has them, from the opening of its records.
+// Params are the run's own statements about itself. They do not include claim, records, unit, filter, source
+// of random bits, schedule and events. The session's ledger has these since its records were opened.
 type Params struct {
 	// Software is the program and version, such as "stillpoint v1.2.0".
 	Software string
-	// Reservation is the row of a store of budgets by which the run was also charged. nil means none.
+	// Reservation names the row of a store of budgets by which the run was also charged. It is nil if no store
+	// charged it.
 	Reservation *Reservation
 	// Algorithm is the algorithm of the run. A nil Plan is written as {}.
 	Algorithm Algorithm
 	// Complete is false for a run that was interrupted.
 	Complete bool
 	// Trusted lists assumptions that are trusted rather than enforced. New adds the assumptions of releases
-	// by stability.
+	// whose basis is stability (gradient steps that do not move two points further apart).
 	Trusted []string
 	// ModelSHA256 is the SHA-256 of the model file's bytes, in lower-case hexadecimal. It may be empty for an
 	// interrupted run that wrote no model.
@@ -37,7 +38,7 @@ type Session interface {
 
 // New makes the certificate of a closed session. It returns [ErrUnsound] for an open session: the session may
 // still release, and the certificate would not cover the release. New also returns an error if
-// [Certificate.Verify] would fail for another reason than the random bits. A session with simulated random
+// [Certificate.Verify] would fail for any reason but simulated random bits. A session with simulated random
 // bits gets a certificate that says so and never verifies.
 func New(s Session, p Params) (*Certificate, error) {
 	v := s.Ledger()
@@ -50,10 +51,10 @@ func New(s Session, p Params) (*Certificate, error) {
 	return certify(v.Journal(), p)
 }
 
-// FromJournal makes the certificate of a session that is gone, from its program's journal of the ledger. The
-// journal's events are admitted again one by one. FromJournal refuses an event without a relation, an event
-// after a gap, and an event that the budget does not cover. The program must know that no event is missing at
-// the end, and that the events happened.
+// FromJournal makes the certificate of a session that is gone, from the journal that its program kept of the
+// ledger. The journal's events are admitted again one by one. FromJournal refuses an event without a
+// relation, an event whose number is not the next one, and an event that the budget does not cover. The
+// caller must know that no event is missing at the end, and that the events happened.
 func FromJournal(j account.Journal, p Params) (*Certificate, error) {
 	v, err := account.Replay(j)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// spentLedger is that of a session that released far more than (.5, 1e-6) allows: mu^2 = 10
-// in a hundred answers.
+// spentLedger returns the ledger of a session that has charged mu^2 = 10 in a hundred answers, far
+// more than a budget of (.5, 1e-6) allows.
 func spentLedger(t *testing.T, unit account.Unit) *account.Ledger {
 	t.Helper()
 	b, err := account.NewBudget(20, 1e-6, account.ReplaceOne)
@@ -38,9 +38,9 @@ func spentLedger(t *testing.T, unit account.Unit) *account.Ledger {
 	return l
 }
 
-// TestACertificateIsOfItsSession: what a session released is certified as it was, once
-// the session is closed. A journal of it that claims less is refused, whichever of its
-// events lose their relation or are left out before others.
+// TestACertificateIsOfItsSession: the certificate of a closed session must state the session's budget,
+// records and events. A journal of the same session must be refused if it states a smaller budget, or if
+// its events lose their relation, are assigned to cohorts, or are left out before others.
 func TestACertificateIsOfItsSession(t *testing.T) {
 	l := spentLedger(t, account.Unit{})
 	p := Params{Software: "test", Algorithm: Algorithm{Name: "gd"}}
@@ -89,8 +89,8 @@ func TestACertificateIsOfItsSession(t *testing.T) {
 	}
 }
 
-// TestTheUnitIsTheLedgers: a certificate speaks of the records that its session was opened
-// with; the words for a run have no room for others.
+// TestTheUnitIsTheLedgers: the certificate's records, unit and filter come from the session's
+// ledger. [Params] has no field by which a caller could state others.
 func TestTheUnitIsTheLedgers(t *testing.T) {
 	for _, unit := range []account.Unit{{}, {Column: "person", Rows: 8, Count: account.Mean}} {
 		l := spentLedger(t, unit)
@@ -113,7 +113,8 @@ func TestTheUnitIsTheLedgers(t *testing.T) {
 	}
 }
 
-// TestAnEventStatesItsRelation: also in a file whose checksum was made again.
+// TestAnEventStatesItsRelation: a file is refused if an event lacks its relation or states
+// another one, also if the checksum was recomputed.
 func TestAnEventStatesItsRelation(t *testing.T) {
 	for name, change := range map[string]func(*node){
 		"missing": func(e *node) { e.remove("relation") },
@@ -130,7 +131,8 @@ func TestAnEventStatesItsRelation(t *testing.T) {
 	}
 }
 
-// TestLedgerVerifies: what does not verify has no ledger that settles anything.
+// TestLedgerVerifies tests that Ledger returns an error for a certificate that does not verify, so
+// that a store of budgets accepts no run's charge from it.
 func TestLedgerVerifies(t *testing.T) {
 	p := params(t)
 	p.Coins, p.Events = Simulated, events(t, true)
@@ -143,9 +145,9 @@ func TestLedgerVerifies(t *testing.T) {
 	}
 }
 
-// TestEarlierFilesAreRead: certificates written before ledgers said which records they
-// charge verify as they did. The files are those of the command at commit 54456b8, of fits
-// of 300 invented rows: gd over units of three rows, and dp-sgd over rows.
+// TestEarlierFilesAreRead: certificates from before ledgers stated their records must verify. The command
+// of commit 54456b8 wrote them, for fits of 300 generated rows: gd with units of three rows, and dp-sgd
+// with rows as records.
 func TestEarlierFilesAreRead(t *testing.T) {
 	for name, want := range map[string]account.Records{
 		"units.json": {
@@ -173,7 +175,7 @@ func TestEarlierFilesAreRead(t *testing.T) {
 		if got, _ := v.Records(); got != want || v.Len() != 3 || v.Charged() != c.Charged() {
 			t.Errorf("%s: a ledger of %+v: must be of %+v", name, got, want)
 		}
-		// Written again from its ledger, it is the same file.
+		// A certificate made again from the ledger must be the same file.
 		again, err := New(ended{v}, Params{
 			Software: c.Software(), Algorithm: c.Algorithm(), Complete: c.Complete(), Trusted: c.Trusted(),
 			ModelSHA256: c.ModelSHA256(), Reservation: c.doc.Budget,
@@ -184,7 +186,7 @@ func TestEarlierFilesAreRead(t *testing.T) {
 	}
 }
 
-// ended is a ledger that a certificate brought back.
+// ended is a session with the ledger of a certificate.
 type ended struct{ account.View }
 
 func (e ended) Ledger() account.View { return e.View }

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// checkJSON returns an error unless data is one JSON value in UTF-8, with nothing after it and with no key
-// twice in any object. Package json alone would take the last of two members with the same key.
+// checkJSON returns an error unless data is one JSON value in UTF-8, with nothing after it, in which no
+// object has a key twice. Package json alone would take the last of two members with the same key.
 func checkJSON(data []byte) error {
 	if !utf8.Valid(data) {
 		return malformed("", "", "must be UTF-8")
@@ -70,7 +70,8 @@ func checkKeys(field string, decoder *json.Decoder) error {
 
 func notJSON(err error) error { return malformed("", "", "must be JSON: "+err.Error()) }
 
-// object is a JSON object that is read member by member. The first error is kept, and later calls do nothing.
+// object is a JSON object in a certificate's file that is read member by member. The first error is
+// kept, and later reads do nothing.
 type object struct {
 	field   string
 	members map[string]json.RawMessage
@@ -91,7 +92,8 @@ func newObject(field string, data json.RawMessage, err *error) object {
 	return o
 }
 
-// only records an error unless all keys are present, and no others but the optional ones.
+// only records an error if a key of the list keys is missing that is not in the list optional, or if the
+// object has a key that is not in the list keys.
 func (o object) only(keys []string, optional ...string) {
 	if *o.err != nil {
 		return
@@ -115,7 +117,7 @@ func (o object) object(key string) object {
 	return newObject(join(o.field, key), o.members[key], o.err)
 }
 
-// decode reads a member into a pointer.
+// decode reads the member with this key into the variable to which into points.
 func (o object) decode(key string, into any) {
 	decodeValue(join(o.field, key), o.members[key], into, o.err)
 }
@@ -124,14 +126,14 @@ func decodeValue(field string, raw json.RawMessage, into any, err *error) {
 	if *err != nil {
 		return
 	}
-	if string(raw) == "null" { // which package json takes for any type
+	if string(raw) == "null" { // package json would accept null for any type
 		*err = malformed(field, "null", "must be "+typeName(into))
 		return
 	}
 	if fail := json.Unmarshal(raw, into); fail != nil {
 		rule := "must be " + typeName(into)
 		if kind := new(json.UnmarshalTypeError); !errors.As(fail, &kind) {
-			rule = fail.Error() // a text with rules of its own
+			rule = fail.Error() // the type decodes texts by rules of its own
 		}
 		*err = malformed(field, string(raw), rule)
 	}
@@ -153,8 +155,8 @@ func typeName(into any) string {
 	return "a string"
 }
 
-// mostPath is the greatest length of a field's path in errors, in bytes. Keys may be long and nesting deep,
-// and a path is made for every value of a file.
+// mostPath is the largest length, in bytes, of a field's path in error messages. Keys may be long and nesting
+// deep, and a path is made for every value of a file.
 const mostPath = 200
 
 func join(field, key string) string {

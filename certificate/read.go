@@ -28,11 +28,13 @@ var (
 	}
 )
 
-// mostBytes is the greatest size of a certificate file, about two million releases.
+// mostBytes is the largest size of a certificate file, in bytes. This is enough for about two million
+// releases.
 const mostBytes = 512 << 20
 
-// Read reads a certificate file; see [Parse]. It returns the file system's error if the file cannot be read.
-// It refuses a file by its first bytes if they are not the beginning of a certificate.
+// Read reads a certificate file as [Parse] does. If the file cannot be read, it returns the file system's
+// error. If the first bytes are not the beginning of a certificate, it returns an error without reading the
+// rest.
 func Read(path string) (*Certificate, error) {
 	file, err := regular.Open(path)
 	if err != nil {
@@ -56,7 +58,8 @@ func Read(path string) (*Certificate, error) {
 }
 
 // Parse reads the bytes of a certificate file. It returns [ErrMalformed] unless every required member is
-// present, once and of its type, and no other is. [Certificate.Verify] decides whether the claim holds.
+// present, once and of its type, and there are no other members. It does not decide whether the claim holds:
+// [Certificate.Verify] does.
 func Parse(data []byte) (*Certificate, error) {
 	if err := checkJSON(data); err != nil {
 		return nil, err
@@ -110,8 +113,8 @@ func (c *Certificate) read() (err error) {
 	return err
 }
 
-// readHead reads format and version before all other members, so that the error for a file of another kind or
-// version says so.
+// readHead reads format and version before all other members. A file of another kind or version then gets an
+// error that says so.
 func readHead(o object, d *document) {
 	if *o.err != nil {
 		return
@@ -192,8 +195,8 @@ func readEvent(o object, e *account.Event) {
 	decodeOptional(o, "simulated", &e.Simulated)
 }
 
-// decodeOptional reads a member that must be absent where its value is zero: every fact is written in one way
-// only.
+// decodeOptional reads a member that must be absent if its value is zero. It refuses a file that writes the
+// zero value, so that every fact has only one form.
 func decodeOptional[T comparable](o object, key string, into *T) {
 	raw, given := o.members[key]
 	if !given {

@@ -73,7 +73,8 @@ func TestReadMissingFile(t *testing.T) {
 	}
 }
 
-// Nesting deeper than package json allows is an error, not a crash.
+// TestDeepNesting: nesting deeper than package json allows is an error and does not crash the
+// program.
 func TestDeepNesting(t *testing.T) {
 	for _, open := range []string{"[", `{"a":`} {
 		if _, err := Parse([]byte(strings.Repeat(open, 1<<20))); !errors.Is(err, ErrMalformed) {
@@ -98,7 +99,7 @@ func FuzzVerify(f *testing.F) {
 			}
 			return
 		}
-		// Behind the checksum, which random changes do not get past.
+		// check is called directly, since random changes do not pass the checksum.
 		if _, err := c.doc.check(t.Context()); err != nil && kindOf(t, err) != ErrUnsound {
 			t.Fatal(err)
 		}

@@ -13,13 +13,15 @@ import (
 
 // Report is the result of a verification.
 type Report struct {
-	// Guarantee is the claim, which limited the run. Its mu is the filter's.
+	// Guarantee is the certificate's claim, which limited the run from the beginning. Its mu is the mu of
+	// the privacy filter.
 	account.Guarantee
-	// Recomputed is the epsilon at Delta that follows from Mu, or from the schedule. It is at most Epsilon.
+	// Recomputed is the epsilon at Delta that follows from Mu or, for a run on Poisson samples,
+	// from the schedule. It is at most Epsilon.
 	Recomputed float64 `json:"epsilon_recomputed"`
 	Basis      string  `json:"basis"`
-	// Charged is the largest total charged to any record, at most Mu^2. It is for information: the guarantee
-	// is Mu.
+	// Charged is the largest total charge to any record, at most Mu^2. It is for information: the
+	// guarantee is Mu.
 	Charged float64 `json:"charged"`
 	Records int64   `json:"records"`
 	// Neighbour describes a neighbouring table, including the row filter.
@@ -32,17 +34,18 @@ type Report struct {
 	// Cohorts is the number of drawn cohorts (random subsets of the records) in the events. The program draws
 	// them disjoint, so their charges are not added. A certificate cannot show that they were disjoint.
 	Cohorts int `json:"cohorts,omitempty"`
-	// Stable is the number of events whose guarantee depends on the convexity and the declared smoothness of
-	// a loss, beside Basis. Trusted then names the loss.
+	// Stable is the number of releases whose guarantee also depends on the convexity and the
+	// declared smoothness of a loss. Trusted then names the loss.
 	Stable   int  `json:"stable,omitempty"`
 	Complete bool `json:"complete"`
-	// Budget is the row of a store of budgets by which the run was also charged. nil means none.
+	// Budget names the row of a store of budgets by which the run was also charged. It is nil if no
+	// store charged it.
 	Budget *Reservation `json:"budget,omitempty"`
 	// Trusted lists assumptions that the guarantee needs and the program does not enforce.
 	Trusted []string `json:"trusted,omitempty"`
 }
 
-// MarshalJSON writes the members in the order of earlier versions.
+// MarshalJSON writes the members in the order that earlier versions wrote.
 func (r Report) MarshalJSON() ([]byte, error) {
 	type rest Report
 	return json.Marshal(struct {
@@ -125,7 +128,7 @@ func roundUp(x float64) string {
 	if err != nil || y >= x {
 		return s
 	}
-	// y was rounded down by half a unit of its sixth digit at most.
+	// y is x rounded down, by at most half a unit of its sixth digit.
 	unit := math.Pow(10, math.Floor(math.Log10(x))-5)
 	return strconv.FormatFloat(y+unit, 'g', 6, 64)
 }

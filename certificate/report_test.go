@@ -32,8 +32,8 @@ func TestReportText(t *testing.T) {
 	}
 }
 
-// The epsilon shown is never below the truth, and above it by less than one unit
-// of its sixth digit.
+// TestRoundUp: the epsilon shown is never below the true value, and above it by less than one
+// unit of its sixth digit.
 func TestRoundUp(t *testing.T) {
 	for x, want := range map[float64]string{0: "0", 1: "1", 1.0000001: "1.00001", 0.9999999999999998: "1", 1.234564: "1.23457", 100.0625: "100.063", 1234567: "1.23457e+06", 999999.2: "1e+06"} {
 		if got := roundUp(x); got != want {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestReservations: a row of a chain is written as one can be, by New or in a file
-// whose checksum was made again, and comes back.
+// TestReservations: a certificate keeps the row of a chain that its run was charged in. A row
+// that no chain can have is refused by New, and in a file whose checksum was recomputed.
 func TestReservations(t *testing.T) {
 	head := strings.Repeat("0f", 32)
 	good := Reservation{Dataset: "census 2026", Run: "ab12", Row: 2, Head: head}

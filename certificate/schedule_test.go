@@ -8,8 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// scheduled is a certificate of a run on Poisson samples beside Gaussian
-// releases, interrupted before its last sample.
+// scheduled returns the certificate of a run with releases on Poisson samples and Gaussian
+// releases beside them, interrupted before its last sample.
 func scheduled(t testing.TB) *Certificate {
 	t.Helper()
 	p := params(t)
@@ -65,8 +65,9 @@ func TestEveryAlterationOfAScheduleIsRefused(t *testing.T) {
 	}
 }
 
-// Whoever edits the file can recompute the checksum; what claims more than the
-// schedule gives, or records events that the schedule does not cover, is refused.
+// TestResealedSchedules: files are edited and their checksum is recomputed, as anybody can.
+// Verify refuses a claim that is stronger than the schedule gives, and events that the schedule
+// does not cover.
 func TestResealedSchedules(t *testing.T) {
 	step := func(root *node, i int) *node { return root.get("schedule").items[i] }
 	event := func(root *node, i int) *node { return root.get("events").items[i] }

@@ -14,7 +14,8 @@ func StabilityAssumption(loss string) string {
 	return fmt.Sprintf("the loss %s is convex and as smooth as it declares (basis %q)", loss, account.Stability)
 }
 
-// stable counts the events with the basis stability.
+// stable counts the events with the basis "stability" (gradient steps that do not move two points
+// further apart).
 func (d *document) stable() int {
 	n := 0
 	for _, e := range d.Events {
@@ -25,7 +26,8 @@ func (d *document) stable() int {
 	return n
 }
 
-// untold returns the assumptions of the events that Trusted does not list.
+// untold returns the assumptions that the guarantees of the events need and that the list Trusted
+// lacks.
 func (d *document) untold() []string {
 	var list []string
 	for _, e := range d.Events {
@@ -39,9 +41,9 @@ func (d *document) untold() []string {
 	return list
 }
 
-// checkStability returns an error if an assumption of a release by stability is not listed as trusted, or if
-// the relation of such a release is not replace-one. Under add-or-remove, a further record would shift the
-// order of the others.
+// checkStability tests releases whose basis is stability (gradient steps that do not move two points apart).
+// It returns an error if one of their assumptions is not listed as trusted, or if their relation is not
+// replace-one. Under add-or-remove, an added record would shift the order of the others.
 func (d *document) checkStability() error {
 	if n := d.stable(); n > 0 && d.Claim.Relation != account.ReplaceOne {
 		return unsound("claim.relation", d.Claim.Relation, "must be replace-one for releases with basis %q", account.Stability)

@@ -10,7 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// stableParams are of a run with two releases by stability among others.
+// stableParams returns the parameters of a run in which the guarantees of two releases depend on
+// stability: gradient steps that do not move two points further apart.
 func stableParams(t testing.TB) stated {
 	t.Helper()
 	p := params(t)
@@ -25,8 +26,10 @@ func stableParams(t testing.TB) stated {
 	return p
 }
 
-// TestStabilityIsToldAsTrusted: the events name their basis and loss, the list of
-// trusted assumptions names them once, and so does what verification reports.
+// TestStabilityIsToldAsTrusted tests releases whose guarantee depends on the stability of a loss
+// (gradient steps that do not move two points further apart). Their events must name this basis and
+// the loss. The certificate's list of trusted assumptions, and the report of its verification, name
+// the assumption once.
 func TestStabilityIsToldAsTrusted(t *testing.T) {
 	c := mustNew(t, stableParams(t))
 	want := `the loss huber(0.5) is convex and as smooth as it declares (basis "stability")`
@@ -57,8 +60,8 @@ func TestStabilityIsToldAsTrusted(t *testing.T) {
 	}
 }
 
-// TestUntoldStabilityIsUnsound: a file, resealed, that does not list what it
-// trusts, or has a basis that cannot be.
+// TestUntoldStabilityIsUnsound: Verify refuses a file that omits an assumption which its events
+// need, or whose events have a basis that they cannot have. The checksums are recomputed.
 func TestUntoldStabilityIsUnsound(t *testing.T) {
 	text := string(mustNew(t, stableParams(t)).text)
 	for name, c := range map[string]struct{ old, new, want string }{

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// node is a JSON value that keeps the order of members and the text of numbers,
-// so that a file can be taken apart, changed and put together again.
+// node is a JSON value that keeps the order of members and the text of numbers. A file can be
+// parsed into nodes, changed at one node and written again, without any other change.
 type node struct {
 	keys  []string // of an object; nil otherwise
 	items []*node  // of an object or array
@@ -88,7 +88,7 @@ func (n *node) text(b *bytes.Buffer) {
 	}
 }
 
-// file lays the tree out as a certificate is.
+// file writes the tree in the form of a certificate's file, with the checksum that the tree states.
 func (n *node) file(t testing.TB) []byte {
 	t.Helper()
 	var compact, out bytes.Buffer
@@ -100,7 +100,7 @@ func (n *node) file(t testing.TB) []byte {
 	return out.Bytes()
 }
 
-// sealed is file with the checksum recomputed, as anybody can.
+// sealed writes the tree in the form of a certificate's file, with a recomputed checksum.
 func (n *node) sealed(t testing.TB) []byte {
 	t.Helper()
 	bare := *n
@@ -142,13 +142,13 @@ func (n *node) insert(i int, key string, item *node) {
 	n.items = append(n.items[:i:i], append([]*node{item}, n.items[i:]...)...)
 }
 
-// alteration changes the tree under root and says how; undo restores it.
+// alteration is a change of a tree: name describes it, do makes it and undo takes it back.
 type alteration struct {
 	name     string
 	do, undo func()
 }
 
-// alterations walks the tree and lists every way of changing one place of it.
+// alterations lists changes of every node of the tree, one place at a time.
 func (n *node) alterations(path string) []alteration {
 	var list []alteration
 	add := func(what string, change func(*node)) {
@@ -214,7 +214,7 @@ func memberName(n *node, path string, i int) string {
 	return fmt.Sprintf("%s[%d]", path, i)
 }
 
-// otherLeaves lists values to put in place of n, none equal to it.
+// otherLeaves lists values, all different from n, to put in place of n.
 func otherLeaves(n *node) []string {
 	candidates := []string{"null", "true", "false", "0", "1", "-1", "1e999", `""`, `"x"`, `"NaN"`, "[]", "{}",
 		"1e308", "-1e-300", "5e-324", "9007199254740993", "9223372036854775809"}

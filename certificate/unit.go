@@ -12,11 +12,11 @@ import (
 // row is one record.
 type Unit = account.Unit
 
-// Counting is the way in which the rows of a unit are weighted.
+// Counting says how the rows of a unit are weighted: Mean or Sum.
 type Counting = account.Counting
 
-// Mean gives each of a unit's m rows the weight 1/m. Sum gives each row the weight 1/(greatest number of rows
-// of a unit).
+// Mean gives each of the m rows of a unit the weight 1/m. Sum gives each row the weight 1/Rows, where Rows is
+// the largest number of rows used of a unit.
 const (
 	Mean = account.Mean
 	Sum  = account.Sum
@@ -37,7 +37,7 @@ func checkUnit(u *Unit) error {
 	return nil
 }
 
-// privacyUnit is the name of the unit in a certificate.
+// privacyUnit returns the name of the privacy unit that a certificate states.
 func privacyUnit(u *Unit) string {
 	if u == nil {
 		return PrivacyUnit

@@ -10,8 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// TestUnitsAreStated: a certificate for units says so in every place, is read back with
-// them, and refuses what is no unit; one for rows has no such member.
+// TestUnitsAreStated: a certificate for a unit states the unit in its claim, its report and its
+// file, and is read back with the unit. New refuses an invalid unit. A certificate for rows has
+// no member for a unit.
 func TestUnitsAreStated(t *testing.T) {
 	budget, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
 	if err != nil {
@@ -57,7 +58,7 @@ func TestUnitsAreStated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A unit that the privacy unit does not speak of, and the other way round.
+	// A unit with the privacy unit "row", and the privacy unit of units without a unit.
 	d := c.doc
 	d.PrivacyUnit = PrivacyUnit
 	if _, err := d.check(context.Background()); err == nil || !strings.Contains(err.Error(), "privacy_unit") {
@@ -70,7 +71,8 @@ func TestUnitsAreStated(t *testing.T) {
 	}
 }
 
-// TestNeighboursOfUnits: in words, under both relations, with a filter and without.
+// TestNeighboursOfUnits compares the text about a neighbouring table with the expected one,
+// under both relations, with a filter and without.
 func TestNeighboursOfUnits(t *testing.T) {
 	u, f := Unit{Column: "person", Rows: 8, Count: Mean}, Filter{Column: "split", Value: "train"}
 	for _, c := range []struct {
@@ -91,8 +93,8 @@ func TestNeighboursOfUnits(t *testing.T) {
 	}
 }
 
-// TestClaimHasItsUnit: the guarantee that a certificate claims, and the one that was verified,
-// are for records of the unit.
+// TestClaimHasItsUnit: the guarantee that a certificate claims, and the guarantee in the report
+// of its verification, are for records of the unit.
 func TestClaimHasItsUnit(t *testing.T) {
 	text, err := os.ReadFile("testdata/units.json")
 	if err != nil {

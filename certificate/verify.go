@@ -15,7 +15,7 @@ import (
 //
 //   - the checksum is right ([ErrAltered] if not; it is not a signature);
 //   - epsilon, recomputed from mu and delta or from the schedule, is at most the claimed one;
-//   - mu is the mu of a filter for the claimed epsilon and delta, no smaller one;
+//   - mu is the largest one for the claimed epsilon and delta, which a privacy filter has;
 //   - the charge of each event, recomputed from its sensitivity and noise, is at most the stated one;
 //   - the largest total charged to any record is the stated one, and at most mu^2;
 //   - events state the claim's relation, are of kinds that the basis counts, and name no more cohorts than
@@ -56,8 +56,8 @@ func (c *Certificate) Verify(ctx context.Context) (*Report, error) {
 	}, nil
 }
 
-// VerifyModel compares the SHA-256 of the file at path with the certificate's. It returns [ErrModel] if they
-// differ or if the run wrote no model. It does not verify the certificate itself.
+// VerifyModel compares the SHA-256 of the model file at path with the certificate's. It returns [ErrModel]
+// if they differ or if the run wrote no model. It does not verify the certificate itself.
 func VerifyModel(c *Certificate, path string) error {
 	if c.doc.ModelSHA256 == "" {
 		return &fault{ErrModel, "model_sha256", `""`, "the run wrote no model"}

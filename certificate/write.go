@@ -8,8 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 )
 
-// Write writes the certificate to path and replaces an existing file. A crash leaves the whole new file under
-// this name, or none of it.
+// Write writes the certificate to path and replaces an existing file. After a crash, path holds either the
+// whole new file or none of it.
 func (c *Certificate) Write(path string) error {
 	text, err := c.Bytes()
 	if err != nil {

@@ -2,27 +2,77 @@ package runrecord
 
 import "math"
 
-// Compared is the released comparison of a model with the best constant, after scaling and without the
-// regularizer.
+// Compared is the released comparison of a model with the best constant, the best model that gives every row
+// the same prediction. Losses are after scaling and without the regularizer.
 type Compared struct {
-	// Difference is the mean loss of the model minus the mean loss of the constant. Each record's
-	// difference is clipped to [-Clip, Clip]. Sigma is the standard deviation of the noise in it.
+	// Difference is the mean loss of the fit minus the mean loss of the constant. Each record's
+	// difference is clipped to [-Clip, Clip]. Sigma is the standard deviation of the noise in
+	// Difference.
 	Difference float64 `json:"difference"`
 	Sigma      float64 `json:"sigma"`
 	Clip       float64 `json:"clip"`
-	// Constant is the mean loss of the constant. Each record's loss is clipped to [0, 2 F0].
-	// ConstantSigma is the standard deviation of the noise in it.
+	// Constant is the mean loss of the constant model. Each record's loss is clipped to [0, 2 F0], where F0 is
+	// the loss's bound on how far the mean loss at weights 0 is above its infimum. ConstantSigma is the standard
+	// deviation of the noise in Constant.
 	Constant      float64 `json:"constant"`
 	ConstantSigma float64 `json:"constant_sigma"`
-	// Margins are the margins that the constant gives every row.
+	// Margins are the margins (linear predictors) that the constant model gives every row.
 	Margins []float64 `json:"margins"`
+	// Shrunk is how far the published model is from the fit towards the constant: 0 means the fit, 1 the
+	// constant. Difference is that of the fit, whatever Shrunk is.
+	Shrunk float64 `json:"shrunk,omitempty"`
 }
 
-// Verdict is the conclusion of a comparison.
+// halfway is the value of Shrunk for a model whose comparison with the constant is unclear: the model goes
+// half the way to the constant.
+const halfway = .5
+
+// Decide sets Shrunk: how far the published model is on the way from the fit (0) to the constant
+// (1). If the fit is worse than the constant (see Verdict), the model is the constant. Otherwise,
+// if the fit is not better by at least one standard deviation of the noise and the loss is convex
+// in the weights, the model is halfway between the two. There its loss is at most the mean of the
+// two losses. On a quadratic loss, halfway is the best point of the line if the fit and the
+// constant are equally good, since noise then costs the fit as much as it has gained.
+func (c *Compared) Decide(convex bool) {
+	switch c.Shrunk = 0; {
+	case c.Verdict() == Worse:
+		c.Shrunk = 1
+	case !(c.Difference <= -c.Sigma) && convex:
+		c.Shrunk = halfway
+	}
+}
+
+// Model returns the weights of the published model, between the fit and the constant. w are the weights of
+// the fit, and constant those of the constant model.
+func (c *Compared) Model(w, constant []float64) []float64 {
+	out := append([]float64(nil), w...)
+	if c.Shrunk == 0 {
+		return out
+	}
+	for j, v := range constant {
+		out[j] = float64((1-c.Shrunk)*w[j]) + float64(c.Shrunk*v)
+	}
+	return out
+}
+
+// Fit returns the weights of the fit, given the weights that Model returned for the same constant. It returns
+// false if the model is the constant, since the fit's weights are then lost.
+func (c *Compared) Fit(model, constant []float64) ([]float64, bool) {
+	if c.Shrunk >= 1 {
+		return nil, false
+	}
+	out := append([]float64(nil), model...)
+	for j, v := range constant {
+		out[j] = (model[j] - c.Shrunk*v) / (1 - c.Shrunk)
+	}
+	return out, true
+}
+
+// Verdict is the conclusion of the comparison of a model with the best constant.
 type Verdict int
 
 const (
-	// Unclear: the difference is within two standard deviations of the noise.
+	// Unclear: the difference of the losses is within two standard deviations of its noise.
 	Unclear Verdict = iota
 	// Better: the model's loss is below the constant's by more than two standard deviations of the
 	// noise.
@@ -39,8 +89,9 @@ func (v Verdict) String() string {
 // Code returns the name of the verdict for programs: better, worse or unclear.
 func (v Verdict) Code() string { return [...]string{"unclear", "better", "worse"}[v] }
 
-// Verdict returns the conclusion. A model that is exactly as good as the constant is called better in
-// one comparison of 44 by chance, and worse in another.
+// Verdict returns the conclusion of the comparison with the best constant. A model that is exactly
+// as good as the constant is called better in one of 44 comparisons by chance, and worse in one of
+// 44.
 func (c Compared) Verdict() Verdict {
 	switch {
 	case c.Difference < -2*c.Sigma:
@@ -51,8 +102,9 @@ func (c Compared) Verdict() Verdict {
 	return Unclear
 }
 
-// Explained returns the share of the constant's loss that the model saves, and the standard deviation
-// of its noise. ok is false unless the constant's loss is above three standard deviations of its noise.
+// Explained returns the share of the constant's loss that the fit saves, and the standard deviation of the
+// noise in this share. ok is false unless the constant's loss is positive and above three standard deviations
+// of its own noise.
 func (c Compared) Explained() (share, sigma float64, ok bool) {
 	if !(c.Constant > 3*c.ConstantSigma) || c.Constant <= 0 {
 		return 0, 0, false

@@ -7,7 +7,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// What a certificate keeps of a run is read by the types it was written by.
+// A certificate's plan is read with the types with which the run wrote it.
 func ExampleRun() {
 	plan := []byte(`{"algorithm": "gd", "steps": 20, "effective_size": 700,
 		"compared": {"difference": -0.18, "sigma": 0.002, "clip": 1, "constant": 0.54, "constant_sigma": 0.002, "margins": [-0.9]},

@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// TestRecordsAreWrittenAsTheyWere: what earlier revisions wrote of runs is read and written
-// again to the byte, nothing left out. The certificates are those of cmd/stillpoint.
+// TestRecordsAreWrittenAsTheyWere: the plans in certificates of earlier revisions, read and written again,
+// must have the same bytes and every member. The certificates are the test data of cmd/stillpoint.
 func TestRecordsAreWrittenAsTheyWere(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "cmd", "stillpoint", "testdata", "golden", "*", "certificate.json"))
 	if err != nil || len(files) < 7 {

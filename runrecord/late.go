@@ -5,34 +5,35 @@ import (
 	"math"
 )
 
-// Late describes the last quarter of a run's steps: the length of the mean of their released gradients,
-// and the root mean square of the length that noise alone would give this mean. If the run used a
-// metric (preconditioner), both lengths are in the metric.
+// Late describes the last quarter of a run's steps. Gradient is the length of the mean of their
+// released gradients. Noise is the root mean square of the length that noise alone would give this
+// mean. If the run used a metric (preconditioner), both lengths are measured in the metric.
 type Late struct {
 	Steps    int     `json:"steps"`
 	Gradient float64 `json:"gradient_norm"`
 	Noise    float64 `json:"noise"`
-	// FirstGradient and FirstNoise are the same lengths for the first steps. The number of these steps
-	// is the power of two, within the first quarter, for which the ratio of gradient to noise is
-	// largest. Coordinates is the number of coordinates of these vectors. The three are zero in
-	// certificates of earlier versions.
+	// FirstGradient and FirstNoise are the same lengths, of the mean gradient and of its noise, for the
+	// first steps. The number of these steps is the power of two, within the first quarter, for which the
+	// ratio of FirstGradient to FirstNoise is largest. Coordinates is the number of coordinates of a
+	// gradient. The three fields are zero in certificates of earlier versions.
 	FirstGradient float64 `json:"first_gradient_norm,omitempty"`
 	FirstNoise    float64 `json:"first_noise,omitempty"`
 	Coordinates   int     `json:"coordinates,omitempty"`
 }
 
-// begins reports whether the first gradients are longer than noise explains. The standard deviation of
-// the noise's length is a share of 1/sqrt(2 Coordinates) of the length; the limit is three standard
-// deviations.
+// begins reports whether the mean of the first gradients is longer than noise explains. The length of
+// noise alone has a relative standard deviation of 1/sqrt(2 Coordinates). The limit is three of these
+// standard deviations above FirstNoise.
 func (l Late) begins() bool {
 	return l.Coordinates == 0 || l.FirstGradient > l.FirstNoise*(1+3/math.Sqrt(2*float64(l.Coordinates)))
 }
 
-// Arrival says whether a run reached the point after which more steps would only add noise.
+// Arrival says whether the steps of a run reached the point after which more steps would only add
+// noise.
 type Arrival int
 
 const (
-	// Untold: the noise is not known, or the run has too few steps or too small an effective size.
+	// Untold: the noise is not known, or the run has too few steps or too small a signal-to-noise size.
 	Untold Arrival = iota
 	// NoiseOnly: noise explains the gradients of all steps, the first included.
 	NoiseOnly
@@ -43,20 +44,21 @@ const (
 )
 
 const (
-	// explained is the largest ratio of a late gradient to the length of its noise at which noise
-	// explains the gradient.
+	// explained is the largest ratio of the late gradient's length to its noise's length at which the
+	// noise is taken to explain the gradient.
 	explained = 1.5
-	// fewSteps is the number of steps below which the Arrival is Untold. It is also Untold for
-	// effective sizes below SmallSize.
+	// fewSteps is the number of steps below which the Arrival is Untold. The Arrival is also Untold
+	// if the signal-to-noise size (records times mu, over sqrt(coefficients)) is below SmallSize.
 	fewSteps = 8
 )
 
-// SmallSize is the effective size N below which the table or the budget is too small for a useful
-// model.
+// SmallSize is a limit on the effective size of a fit, its signal-to-noise ratio (records times mu,
+// over sqrt(coefficients)). Below it the table or the budget is too small for a useful model.
 const SmallSize = 30
 
-// Arrival says whether a run, of the given number of steps and effective size, reached the point after
-// which more steps would only add noise.
+// Arrival says whether a run reached the point after which more steps would only add noise. steps
+// is the run's number of steps, and effective its signal-to-noise size, records times mu over
+// sqrt(coefficients).
 func (l Late) Arrival(steps int, effective float64) Arrival {
 	switch {
 	case l.Steps == 0 || !(l.Noise > 0) || steps < fewSteps || !(effective >= SmallSize):
@@ -69,7 +71,7 @@ func (l Late) Arrival(steps int, effective float64) Arrival {
 	return Arrived
 }
 
-// Text returns the Arrival in plain words; empty if the noise is not known.
+// Text returns the Arrival in plain words. It returns "" if the noise is not known.
 func (l Late) Text(steps int, effective float64) string {
 	late := fmt.Sprintf("the gradients of the last %d steps are %.2g on average, of which noise makes %.2g", l.Steps, l.Gradient, l.Noise)
 	switch l.Arrival(steps, effective) {

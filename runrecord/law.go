@@ -5,61 +5,67 @@ import (
 	"strconv"
 )
 
-// Law states how releases became a result, as a run followed its plan (optimize.Law). A column has one
-// entry a step, or a single entry for all steps. Norms are after scaling.
+// Law states how the releases of a run became its result, so that the noise in the result can be
+// computed (optimize.Law). Each slice is a column: it has one entry for each step, or a single
+// entry for all steps. Norms are after scaling.
 type Law struct {
-	// Back and Keep: the estimate of step t was Keep times the estimate used Back steps earlier, plus a
-	// release. A missing Back means 1, a missing Keep means 0.
+	// Back and Keep describe the gradient estimate of a step. It was Keep times the estimate used Back
+	// steps earlier, plus a release. If Back is missing, every entry is 1; if Keep is missing, every entry
+	// is 0.
 	Back []int     `json:"back,omitempty"`
 	Keep []float64 `json:"keep,omitempty"`
-	// Noise is the standard deviation of the release's noise in one coordinate of the estimate.
-	// StepSizes are the step sizes eta.
+	// Noise is the standard deviation of the noise that a step's release adds to one coordinate of the
+	// gradient estimate. StepSizes are the step sizes eta.
 	Noise     []float64 `json:"noise,omitempty"`
 	StepSizes []float64 `json:"step_sizes,omitempty"`
-	// Momentum is the momentum of each step (optimize.Law); none means 0.
+	// Momentum is the momentum of each step (optimize.Law). If it is missing, the momentum is 0.
 	Momentum []float64 `json:"momentum,omitempty"`
-	// Scales are set if steps were made in a metric (preconditioner). Scales[j] is the factor by which
-	// the metric multiplies the noise in the weight of feature j, the same for every margin.
+	// Scales are set if steps were made in a metric (preconditioner). Scales[j] is the factor by which the
+	// metric multiplies the noise in the weight of feature j. It is the same for every margin.
 	Scales []float64 `json:"scales,omitempty"`
-	// Moment, if not nil, is the released second moment from which the metric was computed.
+	// Moment is the released second moment from which the metric was computed. It is nil if the metric was
+	// not computed from a second moment.
 	Moment *Moment `json:"second_moment,omitempty"`
-	// Weights are the weights of y_0, ..., y_{T-1}, w_T in the result; none means w_T alone. Without
-	// momentum y_t is w_t. If there are Rounds, the weights of each round sum to 1.
+	// The result is a weighted average of the points y_0, ..., y_{T-1} where gradients were taken
+	// and of the last iterate w_T. Weights are their weights in this average. If they are missing,
+	// the result is w_T. Without momentum y_t is the iterate w_t. If there are Rounds, the weights
+	// of each round sum to 1.
 	Weights []float64 `json:"weights,omitempty"`
-	// Rounds are the steps at which rounds ended. Each round started from the results of the rounds
-	// before it. None means one round.
+	// Rounds are the numbers of the steps at which rounds ended. Each round started from the results of the
+	// rounds before it. If Rounds is missing, there was one round.
 	Rounds []int `json:"rounds,omitempty"`
-	// Chosen is the number of points among which the result was chosen by noisy numbers; 0 for no
-	// choice.
+	// Chosen is the number of points among which the result was chosen by noisy scores. It is 0 if nothing
+	// was chosen.
 	Chosen int `json:"chosen_among,omitempty"`
-	// Move, if > 0, says that steps are no linear function of estimates and that a step moves a
+	// Move, if > 0, says that the steps are not linear in the gradient estimates. A step then moves each
 	// coordinate by at most Move.
 	Move float64 `json:"largest_move,omitempty"`
-	// Unstated says that the run mixed answers in a way that this law cannot express. No noise is then
-	// stated.
+	// Unstated says that the run mixed released answers in a way that a Law cannot express. No noise is
+	// then stated.
 	Unstated bool `json:"unstated,omitempty"`
-	// WeightNoise is the standard deviation of the noise in each weight of the result, computed by
-	// Noises. It is present even if the columns are not. If there are Scales, the standard deviation
-	// for a weight of feature j is Scales[j] times WeightNoise.
+	// WeightNoise is the standard deviation of the noise in each weight of the result, as Noises computes
+	// it. It is present even if the columns are not. If there are Scales, the standard deviation for a
+	// weight of feature j is Scales[j] times WeightNoise.
 	WeightNoise float64 `json:"weight_noise"`
 }
 
-// Steps returns the number of steps of the columns.
+// Steps returns the number of steps of the run that the law's columns describe.
 func (l Law) Steps() int { return max(len(l.Noise), len(l.StepSizes), len(l.Keep), len(l.Back)) }
 
-// Noises returns the standard deviation of the noise in one coordinate of the estimate at each step,
-// and in one coordinate of the result.
+// Noises returns two kinds of standard deviation: of the noise in one coordinate of each step's
+// gradient estimate, and of the noise in one coordinate of the result.
 //
-// To first order the noise e_t of an estimate enters w_T as -eta J e_t, where J is a product of
-// matrices I - eta Hessian. On a flat loss J is 1, and if Exact reports true, the standard deviation of
-// a weight is exactly the number computed here. On a convex loss whose steps do not overshoot J
-// shrinks, and the number is an upper bound. Projections and convex regularizers shrink noise as well.
-// With momentum beta the response to an impulse oscillates on a curved loss, but it is not larger than
-// on a flat loss: with r^2 = beta (1-a), the k-th response is at most r^k (k+1), and 1 + beta + ... +
-// beta^k on a flat loss is at least that number.
+// To first order the noise e_t of an estimate enters the last iterate as -eta J e_t, where eta is the
+// step size and J a product of matrices I - eta Hessian. On a flat loss J is the identity. If Exact
+// also reports true, the standard deviation of a weight is exactly the number computed here. On a
+// convex loss whose steps do not overshoot, J shrinks noise, and the number is an upper bound.
+// Projections and convex regularizers shrink noise as well. With momentum beta the response to an
+// impulse oscillates on a curved loss, but it is not larger than on a flat loss. With a the step size
+// times the curvature and r^2 = beta (1-a), the k-th response on the curved loss is at most r^k (k+1).
+// On a flat loss it is 1 + beta + ... + beta^k, which is at least as large.
 //
-// Between rounds standard deviations are added, whatever their correlation: a round's result is an
-// affine combination of the results before it, plus the round's own noise. A point chosen among c
+// The standard deviations of several rounds are added, whatever their correlation: a round's result is
+// an affine combination of the results before it, plus the round's own noise. A point chosen among c
 // points, each of standard deviation s, has a mean square of at most 2 s^2 (log(2c) + 1), whatever the
 // choice depends on. This bound follows from the tails of the c points.
 func (l Law) Noises() (estimate []float64, weight float64) {
@@ -104,13 +110,14 @@ func (l *Law) Settle() {
 	}
 }
 
-// Exact reports whether WeightNoise is the standard deviation on a flat loss. Otherwise it is an upper
-// bound on that standard deviation.
+// Exact reports whether WeightNoise, the noise that the law states, is exactly the standard
+// deviation of the noise in a weight on a flat loss. If it is not, WeightNoise is an upper bound.
 func (l Law) Exact() bool { return len(l.Rounds) < 2 && l.Chosen < 2 && l.Move == 0 }
 
-// after returns for each step by how much a move of w_{t+1} moves the result of its round. The number
-// is the weight of the iterates after the step. With momentum it is larger: momentum repeats the move
-// and, a step later, takes it back.
+// after returns, for each of T steps, by how much the result of the step's round moves if the
+// iterate after the step is moved by 1. Without momentum, it is the sum of the weights of the
+// iterates after the step. With momentum it is larger, because momentum repeats the move and takes
+// it back one step later.
 func (l Law) after(T int) []float64 {
 	after, sum, back := make([]float64, T), 0.0, 0.0
 	end := len(l.Rounds) - 1
@@ -133,11 +140,13 @@ func (l Law) after(T int) []float64 {
 	return after
 }
 
-// mostLaw is the largest number of steps whose columns a certificate keeps.
+// mostLaw is the largest number of steps for which a certificate keeps the columns of a law, the
+// description of each step of a run.
 const mostLaw = 20_000
 
-// Compact returns the form that a certificate keeps: five significant digits, one entry for a column of
-// equal entries, and for runs of more than mostLaw steps only the noise of the result.
+// Compact returns the law, the description of a run's steps, in the form that a certificate keeps:
+// numbers have five significant digits, and a column of equal entries has one entry. For runs of
+// more than mostLaw steps it leaves out the columns and keeps the noise of the result.
 func (l Law) Compact() Law {
 	l.WeightNoise = Short(l.WeightNoise)
 	if l.Steps() > mostLaw {
@@ -166,7 +175,8 @@ func shorts(v []float64) []float64 {
 	return out
 }
 
-// single shortens a column of equal entries to one.
+// single shortens a column of a law (the description of a run's steps) to one entry if all its
+// entries are equal.
 func single[T comparable](v []T) []T {
 	for _, x := range v {
 		if x != v[0] {
@@ -176,7 +186,9 @@ func single[T comparable](v []T) []T {
 	return v[:min(len(v), 1)]
 }
 
-// constant returns nil for a column whose every entry is the value that a missing column means.
+// constant shortens a column of a law, the description of a run's steps. It returns nil for a
+// column in which every entry is the value that a missing column means. It returns other columns
+// with equal entries reduced to one.
 func constant[T comparable](v []T, absent T) []T {
 	if v = single(v); len(v) == 1 && v[0] == absent {
 		return nil
@@ -184,7 +196,8 @@ func constant[T comparable](v []T, absent T) []T {
 	return v
 }
 
-// column returns entry t of a column, or absent if the column is missing.
+// column returns the entry for step t of a column of a law (the description of a run's steps), or
+// absent if the column is missing. The one entry of a shortened column is for all steps.
 func column[T any](v []T, t int, absent T) T {
 	switch len(v) {
 	case 0:

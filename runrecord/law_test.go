@@ -10,9 +10,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// impulses walks a run on a flat loss, where an answer is its noise alone, once
-// for each release: that release's noise is its deviation and all others are 0. It
-// returns the deviation of the weighted average of w_0, ..., w_T.
+// impulses returns the standard deviations of the noise in each step's gradient estimate and in the
+// weighted average of the iterates w_0, ..., w_T, for a run on a flat loss, where an answer
+// consists of its noise alone. It simulates the run once for each release: in that simulation the
+// release's noise is its standard deviation, and every other noise is 0.
 func impulses(l runrecord.Law, weights []float64) (estimate []float64, weight float64) {
 	T := len(l.Noise)
 	estimate = make([]float64, T)
@@ -42,10 +43,11 @@ func impulses(l runrecord.Law, weights []float64) (estimate []float64, weight fl
 	return estimate, math.Sqrt(weight)
 }
 
-// TestNoisesAgainstTheWalk: any law, corrections further back and any weights
-// included, with and without momentum. Fails for a release that is not followed
-// through what keeps it, for weights taken one iterate off, for step sizes or
-// momentum of another step.
+// TestNoisesAgainstTheWalk tests Noises for random laws, descriptions of runs: it must agree with
+// impulses, which simulates the run. The laws have corrections of earlier estimates, any weights,
+// and momentum or none. The test fails if the effect of a release on later estimates is left out,
+// if a weight is given to the iterate before or after, or if a step uses the size or the momentum
+// of another step.
 func TestNoisesAgainstTheWalk(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for range 200 {
@@ -83,9 +85,9 @@ func TestNoisesAgainstTheWalk(t *testing.T) {
 	}
 }
 
-// TestNoisesOfRoundsAndChoices: deviations of rounds are added, a choice among c
-// points costs sqrt(2 log(2c) + 2), and steps that are no function of estimates go
-// as far as they can.
+// TestNoisesOfRoundsAndChoices tests the noise of runs in several rounds, whose standard deviations
+// are added, and of a choice among c points, which multiplies the standard deviation by sqrt(2
+// log(2c) + 2). For a law with Move each step must add Move to the bound.
 func TestNoisesOfRoundsAndChoices(t *testing.T) {
 	l := runrecord.Law{Noise: []float64{3, 4, 5}, StepSizes: []float64{1}, Rounds: []int{2, 3}}
 	if _, w := l.Noises(); !optimizetest.Close(w, 5+5, 1e-12) || l.Exact() {

@@ -1,22 +1,24 @@
 package runrecord
 
-// Measured is the released quality of a point, after scaling.
+// Measured is the released quality of a point (a vector of weights), after scaling.
 type Measured struct {
-	// Loss is the mean loss of the data term plus the regularizer. Each record's loss is clipped to [0,
-	// 2 F0]. LossSigma is the standard deviation of the noise in it.
+	// Loss is the mean loss of the records plus the regularizer. Each record's loss is clipped to [0,
+	// LossClip]. LossSigma is the standard deviation of the noise in Loss.
 	Loss      float64 `json:"loss"`
 	LossSigma float64 `json:"loss_sigma"`
-	// LossClip is 2 F0, the value at which each record's loss was clipped.
+	// LossClip is the value at which each record's loss was clipped. It is 2 F0, where F0 is the loss's
+	// bound on how far the mean loss at weights 0 is above its infimum.
 	LossClip float64 `json:"loss_clip"`
-	// GradientNorm is the norm of the mean clipped gradient plus the regularizer's gradient, at least
-	// 0. GradientSigma is the standard deviation of the noise in it.
+	// GradientNorm is the norm of the mean clipped gradient plus the regularizer's gradient. It is at
+	// least 0. GradientSigma is the standard deviation of the noise in it.
 	GradientNorm  float64 `json:"gradient_norm"`
 	GradientSigma float64 `json:"gradient_sigma"`
 }
 
-// Curved is the released curvature at a candidate (optimize.ChooseCurved): the least of the released
-// numbers v'Hv of the objective, regularizer included, along the candidate's directions v, and the
-// standard deviation of the noise in each number. The curvature is +Inf if there were no directions.
+// Curved is the released curvature at a candidate point (optimize.ChooseCurved). Curvature is the
+// least of the released numbers v'Hv, where H is the Hessian of the objective with its regularizer,
+// and the unit vectors v are the directions that were tried at the candidate. Sigma is the standard
+// deviation of the noise in each number. Curvature is +Inf if there were no directions.
 type Curved struct {
 	Curvature  float64 `json:"least"`
 	Sigma      float64 `json:"sigma"`

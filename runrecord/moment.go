@@ -8,40 +8,46 @@ import (
 	"strings"
 )
 
-// Moment is the second moment of the rows, G = mean x x', as a run released it, and the metric P = (G_+
-// + Ridge I)^(-1/2) in which the run's steps were made. G_+ is G with negative eigenvalues set to 0.
-// The moment shows along which directions rows determine the weights, and therefore how much noise
-// remains in each combination of weights.
+// Moment is the second moment of the rows x, G = mean x x', as a run released it. The run made its
+// steps in the metric (preconditioner) P = (G_+ + Ridge I)^(-1/2), where G_+ is G with negative
+// eigenvalues set to 0. The moment shows along which directions rows determine the weights, and
+// therefore how much noise remains in each combination of weights.
 type Moment struct {
 	Features int `json:"features"`
-	// Step is a power of two, at most 1/16 of the noise in an entry. Rows hold the entries of G in
-	// units of Step, as integers separated by spaces; row j begins at its diagonal entry. There are no
-	// Rows for more than MostMoment features.
+	// Rows hold the entries of the matrix in units of Step, as integers separated by spaces. Row j begins
+	// at its diagonal entry. Step is a power of two, at most 1/16 of the noise in an entry. Rows is empty
+	// for more than MostMoment features.
 	Step float64  `json:"step,omitempty"`
 	Rows []string `json:"rows,omitempty"`
-	// Sigma is the standard deviation of the noise in a diagonal entry. In the other entries it is
-	// Sigma/sqrt 2.
+	// Sigma is the standard deviation of the noise in a diagonal entry of the matrix. For other entries it
+	// is Sigma/sqrt 2.
 	Sigma float64 `json:"sigma"`
 	Ridge float64 `json:"ridge"`
-	// Mean, if present, is the released mean row m, and Rows hold the second moment C about it. Then G
-	// = C + m m', and the metric is (C_+ + MeanWeight m m' + Ridge I)^(-1/2). MeanSigma is the standard
-	// deviation of the noise in a coordinate of m.
+	// Diagonal means that the run released only the diagonal of G, the mean squares of the
+	// features, with noise of standard deviation Sigma in each. The metric (preconditioner) is then
+	// diagonal, too.
+	Diagonal bool `json:"diagonal,omitempty"`
+	// Mean, if present, is the released mean row m. Rows then hold the second moment C about m. The
+	// second moment about 0 is G = C + m m', and the metric (preconditioner) is (C_+ + MeanWeight m
+	// m' + Ridge I)^(-1/2), where C_+ is C with negative eigenvalues set to 0. MeanSigma is the
+	// standard deviation of the noise in a coordinate of m.
 	Mean       []float64 `json:"mean,omitempty"`
 	MeanSigma  float64   `json:"mean_sigma,omitempty"`
 	MeanWeight float64   `json:"mean_weight,omitempty"`
-	// Slope is the last released root mean square of the records' slopes, for several margins of the
-	// length of the slope vectors; 0 if none was released.
+	// A record's slope is the derivative of its loss in the margin. Slope is the last released root
+	// mean square of the slopes. It is 0 if none was released. With several margins it is the root
+	// mean square of the length of the vectors of slopes.
 	Slope float64 `json:"slope,omitempty"`
 }
 
-// MostMoment is the largest number of features whose second moment certificates keep. The number of
-// entries, and so of digits, is its square.
+// MostMoment is the largest number of features whose second moment a certificate keeps. The matrix has
+// the square of this number of entries.
 const MostMoment = 300
 
-// MomentBytes returns an upper bound on the bytes of a second moment of the given number of features in
-// a certificate.
+// MomentBytes returns an upper bound on the number of bytes that a second moment takes in a
+// certificate, for the given number of features.
 func MomentBytes(features int) int64 {
-	const whole, line, entry = 512, 96, 22 // a digit for each factor of 10 in 2^63, a sign, a space
+	const whole, line, entry = 512, 96, 22 // an entry has at most 19 digits of 2^63, a sign and a space
 	if features > MostMoment {
 		return whole
 	}
@@ -49,8 +55,7 @@ func MomentBytes(features int) int64 {
 	return whole + line*d + entry*d*(d+1)/2
 }
 
-// NewMoment returns a released symmetric matrix of dim rows, given one row after the other, as a
-// Moment.
+// NewMoment returns a released symmetric matrix as a Moment. matrix has dim rows, one after the other.
 func NewMoment(matrix []float64, dim int, sigma, ridge float64) *Moment {
 	m := &Moment{Features: dim, Sigma: Short(sigma), Ridge: Short(ridge)}
 	if dim > MostMoment || !(sigma > 0) {
@@ -71,8 +76,9 @@ func NewMoment(matrix []float64, dim int, sigma, ridge float64) *Moment {
 	return m
 }
 
-// Matrix returns the entries of the symmetric matrix that Rows hold, one row after the other. It
-// returns an error if Rows do not hold such a matrix, for example if there are too many features.
+// Matrix returns the entries of the symmetric matrix that Rows hold, row after row. It returns an
+// error if Rows do not hold such a matrix, for example because there were too many features to keep
+// it.
 func (m *Moment) Matrix() ([]float64, error) {
 	d := m.Features
 	switch {
@@ -98,4 +104,24 @@ func (m *Moment) Matrix() ([]float64, error) {
 		}
 	}
 	return out, nil
+}
+
+// Means returns the released means of the features up to a common factor, or nil if none were
+// released. The last feature must be the same in every row.
+func (m *Moment) Means(features int) []float64 {
+	switch {
+	case m == nil || m.Features != features:
+		return nil
+	case len(m.Mean) == features:
+		return m.Mean
+	}
+	entries, err := m.Matrix()
+	if err != nil {
+		return nil
+	}
+	means := make([]float64, features)
+	for j := range means {
+		means[j] = entries[j*features+features-1]
+	}
+	return means
 }

@@ -11,9 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// TestMomentKeepsTheMatrix: what a certificate keeps of a second moment is the matrix
-// within a 32nd of its noise, takes no more than is made room for, and is left out of many
-// features. Fails for entries in other steps than are stated.
+// TestMomentKeepsTheMatrix tests that the matrix in a certificate differs from the released second
+// moment by at most 1/32 of its noise, and takes at most MomentBytes. For too many features it must
+// be left out. The test fails if the entries have another unit than the stated step.
 func TestMomentKeepsTheMatrix(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, sigma := range []float64{1e-11, 3e-4, .7} {

@@ -1,25 +1,32 @@
 package runrecord
 
-// Run is the part of a certificate that describes a run to people and reports, apart from its charges:
-// the plan and released numbers. In certificates of earlier versions some fields are zero.
+// Run is the part of a certificate that describes a run to people and reports: the plan and the
+// released numbers. It does not contain the charges. In certificates of earlier versions some fields
+// are zero.
 type Run struct {
 	Plan
 	// GradientNorms are the norms of the noisy gradient estimates, one for each step.
 	GradientNorms []float64 `json:"gradient_norms,omitempty"`
 	Measured      *Measured `json:"measured,omitempty"`
-	// Compared is the comparison of the result with the best constant.
+	// Compared is the comparison of the result with the best constant, the best model that gives every
+	// row the same prediction.
 	Compared *Compared `json:"compared,omitempty"`
 	// Law states how the releases became the result. It is nil for a run recovered from its journal,
 	// which does not record it.
 	Law *Law `json:"law,omitempty"`
-	// Reduce is the public map that shortened rows; empty for none.
+	// Monotone lists the columns that were made monotone after the last release, from released numbers alone.
+	Monotone []Monotone `json:"monotone,omitempty"`
+	// Reduce names the public map that shortened rows to fewer features. It is empty if there was none.
 	Reduce string `json:"reduce,omitempty"`
-	// Seed is the seed of the public random bits, in hexadecimal; empty if none were drawn.
+	// Seed is the seed of the run's public random bits, in hexadecimal. It is empty if the run drew
+	// none.
 	Seed string `json:"public_seed,omitempty"`
-	// Late tells whether more steps would have helped. Arrived says it in words.
+	// Late compares the gradients of the last steps with their noise. Arrived says in words whether more
+	// steps would have helped.
 	Late    *Late  `json:"late,omitempty"`
 	Arrived string `json:"arrived,omitempty"`
-	// Foreseen is the gradient norm expected given the run's releases.
+	// Foreseen is the gradient norm that is expected at the output, given the numbers that the run
+	// released.
 	Foreseen float64 `json:"foreseen_gradient_norm,omitempty"`
 	// Curvature is the released curvature at the result.
 	Curvature *Curved `json:"curvature,omitempty"`
@@ -27,9 +34,18 @@ type Run struct {
 	Recovered *Rebuilt `json:"recovered,omitempty"`
 }
 
-// Rebuilt says that a certificate was made from a journal.
+// Monotone says that the part of the score that depends on a column was replaced by the nearest monotone one.
+type Monotone struct {
+	Column string `json:"column"`
+	// Way is up or down.
+	Way string `json:"way"`
+	// Moved is the greatest change of a row's margin by this replacement.
+	Moved float64 `json:"moved"`
+}
+
+// Rebuilt says that a certificate was made from a run's journal, after the run was killed.
 type Rebuilt struct {
-	// Step is the step whose iterate is the model.
+	// Step is the number of the step whose iterate became the model.
 	Step int    `json:"step"`
 	Note string `json:"note"`
 }

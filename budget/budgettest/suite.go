@@ -12,11 +12,12 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/budget"
 )
 
-// Run runs the suite. Each call of fresh makes a new store and returns open, which opens another
-// connection to that store, as another process would.
+// Run runs the suite. Each call of fresh makes a new, empty store and returns a function. Each call of that
+// function opens another connection to the same store, as another process would.
 func Run(t *testing.T, fresh func(t *testing.T) (open func() budget.Store)) {
 	for name, test := range map[string]func(*testing.T, func() budget.Store){
 		"life":       life,
@@ -44,11 +45,11 @@ func Cap(t testing.TB) budget.Cap {
 // Session is a session with a given mu that has made no query yet.
 type Session struct{ own *account.Ledger }
 
-// NewSession returns a session whose budget has the largest mu that is not above the given mu.
+// NewSession returns a session whose budget has the largest mu that is at most the given mu.
 func NewSession(t testing.TB, mu float64) *Session {
 	t.Helper()
-	epsilon := mu // at this epsilon delta is far from 0 and 1
-	delta, err := account.GaussianDelta(mu, epsilon)
+	epsilon := mu // with epsilon = mu, delta is neither near 0 nor near 1
+	delta, err := mechanism.GaussianDelta(mu, epsilon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,15 +75,15 @@ type Certificate struct {
 	Own     *account.Ledger
 }
 
-// Budget implements budget.Certificate.
+// Budget returns the row of the store with the reservation of the run.
 func (c Certificate) Budget() (account.Reservation, bool) {
 	return c.Receipt, c.Receipt != (account.Reservation{})
 }
 
-// Ledger implements budget.Certificate.
+// Ledger returns the ledger, which has ended. It verifies nothing.
 func (c Certificate) Ledger(context.Context) (account.View, error) { return c.Own.View(), nil }
 
-// unused returns an ended ledger with the session's budget and records, without any charge.
+// unused returns a ledger that has ended without any charge, with the session's budget and records.
 func unused(t testing.TB, s *Session) *account.Ledger {
 	t.Helper()
 	records, _ := s.own.Records()
@@ -92,13 +93,13 @@ func unused(t testing.TB, s *Session) *account.Ledger {
 	return l
 }
 
-// Ledger implements budget.Session.
+// Ledger returns the session's ledger as it is now.
 func (s *Session) Ledger() account.View { return s.own.View() }
 
-// Close implements budget.Session.
+// Close ends the ledger, so that it refuses every further charge.
 func (s *Session) Close() error { s.own.End(); return nil }
 
-// Charge charges a share of the session's budget.
+// Charge charges the given share of the session's budget to its ledger.
 func (s *Session) Charge(share float64) error {
 	e, err := account.GaussianEvent("gradient", account.Everyone, math.Sqrt(share*s.own.Budget().Charge()), 1)
 	if err != nil {
@@ -121,7 +122,8 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// life follows a dataset: reserved, used, settled, full, closed.
+// life tests a dataset from its registration to its end: runs are reserved, use their budget
+// and settle until the cap is full, and then the dataset is closed.
 func life(t *testing.T, open func() budget.Store) {
 	ctx := context.Background()
 	one, two := book(t, open), book(t, open)
@@ -130,7 +132,7 @@ func life(t *testing.T, open func() budget.Store) {
 	half := NewSession(t, c.Mu*math.Sqrt(.5))
 	run := one.Run("people", "half")
 	check(t, run.Reserve(ctx, half.Ledger()))
-	check(t, run.Reserve(ctx, half.Ledger())) // reserves nothing more
+	check(t, run.Reserve(ctx, half.Ledger())) // repeated, it must reserve nothing more
 	d, err := two.Dataset(ctx, "people")
 	check(t, err)
 	if d.Rows != 2 || d.Spent != half.Ledger().Budget().Charge() || d.Open != d.Spent || len(d.Runs) != 1 || d.Runs[0].Label != "half" {
@@ -140,21 +142,22 @@ func life(t *testing.T, open func() budget.Store) {
 	if !ok || d.Has(receipt) != nil {
 		t.Fatalf("receipt %+v, %v: %v", receipt, ok, d.Has(receipt))
 	}
-	// Two thirds do not fit next to a half, from any process.
+	// Half of the cap is reserved. A run that needs two thirds of the cap is refused, whichever process
+	// asks.
 	most := NewSession(t, c.Mu*math.Sqrt(2./3))
 	late := two.Run("people", "")
 	over := (*account.BudgetError)(nil)
 	if err := late.Reserve(ctx, most.Ledger()); !errors.As(err, &over) {
 		t.Fatalf("two thirds beside a half: %v", err)
 	}
-	// The half used a quarter of its budget.
+	// The run that reserved half of the cap has used a quarter of its budget.
 	check(t, half.Charge(.25))
 	check(t, run.Settle(ctx, half))
 	if half.Charge(.25) == nil {
 		t.Error("a settled session goes on")
 	}
-	check(t, run.Settle(ctx, half))                           // as a retry does
-	check(t, one.Settle(ctx, Certificate{receipt, half.own})) // as recovery does
+	check(t, run.Settle(ctx, half))                           // as in a repeated request
+	check(t, one.Settle(ctx, Certificate{receipt, half.own})) // as in a recovery
 	if one.Settle(ctx, Certificate{receipt, unused(t, half)}) == nil {
 		t.Error("a run settles twice")
 	}
@@ -191,7 +194,7 @@ func withdrawn(t *testing.T, open func() budget.Store) {
 	run := one.Run("people", "")
 	id, err := run.ID(ctx)
 	check(t, err)
-	for range 2 { // nothing to withdraw, in a dataset that exists or in one that does not
+	for range 2 { // nothing is reserved, whether the dataset exists or not
 		for _, name := range []string{"people", "nobody"} {
 			if reserved, err := two.Withdraw(ctx, name, id); reserved || err != nil {
 				t.Errorf("withdrawn from %s before it was reserved: %v, %v", name, reserved, err)
@@ -231,7 +234,8 @@ func withdrawn(t *testing.T, open func() budget.Store) {
 	}
 }
 
-// concurrent reserves from many processes at once. Together they fill the cap exactly.
+// concurrent tests reservations that several processes make at once. Together they must fill the
+// dataset's cap exactly.
 func concurrent(t *testing.T, open func() budget.Store) {
 	ctx := context.Background()
 	const all, processes, fit = 1000, 4, 200
@@ -280,8 +284,8 @@ func concurrent(t *testing.T, open func() budget.Store) {
 	}
 }
 
-// losing is a store that reports an error in two calls of three: before it carries out an update,
-// or after.
+// losing is a store that reports an error in two of three calls of Update: once before it carries
+// out the update, and once after.
 type losing struct {
 	budget.Store
 	calls int
@@ -301,7 +305,7 @@ func (l *losing) Update(ctx context.Context, dataset string, from int, next func
 	return err
 }
 
-// lost tests that a request that is repeated after a lost reply is charged once.
+// lost tests a request whose reply is lost: if it is repeated, it is charged only once.
 func lost(t *testing.T, open func() budget.Store) {
 	ctx := context.Background()
 	c := Cap(t)
@@ -321,7 +325,8 @@ func lost(t *testing.T, open func() budget.Store) {
 	}
 }
 
-// registered tests registration of names and fingerprints of tables.
+// registered tests the registration of datasets' names, and the fingerprints by which the store
+// finds datasets with equal tables.
 func registered(t *testing.T, open func() budget.Store) {
 	ctx := context.Background()
 	b := book(t, open)
@@ -365,7 +370,7 @@ func registered(t *testing.T, open func() budget.Store) {
 	}
 }
 
-// draws tests that no two drawn ids are equal.
+// draws tests that all ids of runs that a store draws are different.
 func draws(t *testing.T, open func() budget.Store) {
 	one, two := open(), open()
 	defer one.Close()
@@ -381,8 +386,8 @@ func draws(t *testing.T, open func() budget.Store) {
 	}
 }
 
-// refused tests that a transaction leaves no trace if next fails or appends nothing, and that no
-// transaction begins after its context has ended.
+// refused tests that a transaction leaves no trace if the function next fails or appends nothing.
+// It also tests that no transaction begins after its context has ended.
 func refused(t *testing.T, open func() budget.Store) {
 	s := open()
 	defer s.Close()

@@ -1,9 +1,10 @@
 // Package postgres keeps budgets in a PostgreSQL database, for teams.
 //
-// A transaction that writes locks its dataset's row before it reads the chain, so that no other can
-// append in between. It commits synchronously, whatever the server's default. A server that does
-// not write commits to its disk is refused. A standby that takes over must be synchronous. Another
-// standby may lack reservations that were made, which only their certificates then reveal.
+// A transaction that writes locks its dataset's row before it reads the chain, so that no other transaction
+// can append to the chain in between. It commits synchronously, whatever the server's default. A server
+// that does not write commits to its disk is refused. A standby server that may take over must be
+// synchronous. Otherwise it may lack reservations that were made, and only the certificates of those runs
+// reveal this.
 package postgres
 
 import (
@@ -59,8 +60,9 @@ func check(ctx context.Context, db *sql.DB) error {
 }
 
 var dialect = sqlstore.Dialect{
-	// A read after the row's lock sees the last commit. Transactions of one dataset run one after
-	// the other, as each waits for the lock, and so are serializable.
+	// A transaction that has locked the chain's row sees everything that was committed before.
+	// Transactions on one dataset wait for this lock, and so run one after the other. They are
+	// therefore serializable.
 	Begin:    []string{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", "SET LOCAL synchronous_commit = on"},
 	Lock:     " FOR UPDATE",
 	Read:     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",

@@ -20,10 +20,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget/budgettest"
 )
 
-// server starts a PostgreSQL server from this machine's programs, in a folder of its own. It
-// listens on a socket in that folder only. server returns its address. The test is skipped if the
-// programs are missing, and in CI. crash stops the server as a power loss would, and start starts
-// it again.
+// server starts a PostgreSQL server from the programs on this machine, in a folder of its own, and returns
+// its address. The server listens on a socket in that folder only. crash stops the server as a power loss
+// would, and start starts it again. The test is skipped if the programs are missing, and in CI.
 func server(t testing.TB) (address string, crash, start func()) {
 	t.Helper()
 	if os.Getenv("CI") != "" {
@@ -124,8 +123,9 @@ func connect(t testing.TB, address string) *sql.DB {
 	return db
 }
 
-// TestServerStops: while the server is stopped nothing is admitted. After a crash and a restart it
-// has all reservations. A server that does not write commits to disk is refused.
+// TestServerStops tests a server that stops. While it is stopped no run is admitted; after a crash
+// and a restart it must have all reservations. A server that does not write commits to disk must be
+// refused.
 func TestServerStops(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a server")

@@ -33,7 +33,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// perRun is the mu of a run, small enough for all reservations of these tests.
+// perRun is the mu that each run reserves. It is so small that the cap covers all reservations of
+// these tests.
 const perRun = 1e-3
 
 // reserveForever reserves runs without end and prints each reservation after it is made. It kills
@@ -62,7 +63,7 @@ func reserveForever(path, before string) {
 	}
 }
 
-// dying is SQLite in a process that is killed before one of its statements.
+// dying is an SQLite driver that kills its process before one of its statements.
 type dying struct {
 	driver.Driver
 	before int
@@ -129,8 +130,9 @@ func runs(t *testing.T, path string) int {
 	return len(d.Runs)
 }
 
-// reserving runs a process that reserves. It returns the number of reservations that the process
-// printed before it ended, or before it was killed after that many.
+// reserving runs a process that reserves until it ends. If after > 0, it kills the process once
+// that many reservations are printed. It returns the number of printed reservations, and the
+// output.
 func reserving(t *testing.T, path string, before, after int) (told int, output string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -190,7 +192,8 @@ func TestKilledBetweenStatements(t *testing.T) {
 	}
 }
 
-// TestKilled kills processes at random times, two at once.
+// TestKilled kills processes that reserve runs at random times, two at once. Every reservation that
+// they have printed must be in the store.
 func TestKilled(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts processes")
@@ -261,7 +264,7 @@ func TestDamage(t *testing.T) {
 		if at > 0 {
 			look(fmt.Sprintf("cut off after page %d", at/page), whole[:at])
 		}
-		// An earlier page in place of this one, as on a disk that lost a write.
+		// An earlier version of the page in place of this one, as on a disk that lost a write.
 		if at >= page {
 			text := bytes.Clone(whole)
 			copy(text[at:at+page], whole[at-page:at])
@@ -381,7 +384,7 @@ func TestFullAndReadOnly(t *testing.T) {
 	path := store(t)
 	reserve(t, open(t, path, false), 2)
 	session := budgettest.NewSession(t, perRun)
-	// The limit belongs to a connection, so that the driver is registered under another name.
+	// The limit belongs to a connection, so the driver is registered under another name.
 	sql.Register("full", full{&sqlite.Driver{}})
 	driverName = "full"
 	b := open(t, path, false)
@@ -418,7 +421,7 @@ func TestFullAndReadOnly(t *testing.T) {
 	}
 }
 
-// full is SQLite on a disk with room for a few pages.
+// full is an SQLite driver on a disk with room for a few pages.
 type full struct{ driver.Driver }
 
 func (f full) Open(name string) (driver.Conn, error) {

@@ -1,9 +1,9 @@
 // Package sqlite keeps budgets in a file.
 //
 // A transaction that writes takes the file's only write lock before it reads, and is on stable
-// storage when it ends. The folder of the rollback journal is synced as well. Otherwise a journal
-// could reappear after a power loss and undo a commit. The file must be on a local disk: locks of
-// network file systems are not reliable. Teams use package postgres.
+// storage when it ends. The folder of SQLite's rollback journal is synced as well. Otherwise a
+// deleted journal could reappear after a power loss and undo a commit. The file must be on a local
+// disk: locks of network file systems are not reliable. Teams use package postgres.
 package sqlite
 
 import (
@@ -26,9 +26,9 @@ import (
 // driverName is the name of the SQL driver. Tests set it to a driver that injects failures.
 var driverName = "sqlite"
 
-// Open opens the store in a file. If create is true and the file does not exist, it is created,
-// readable by its owner only. If create is false, a missing file is an error, so that a mistyped
-// name does not begin a new budget.
+// Open opens the store in a file. If create is true and the file does not exist, Open creates it,
+// readable by its owner only. If create is false, a missing file is an error. A mistyped name then
+// does not begin a new budget.
 func Open(ctx context.Context, path string, create bool) (budget.Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -54,8 +54,8 @@ func Open(ctx context.Context, path string, create bool) (budget.Store, error) {
 	if err != nil {
 		return nil, fmt.Errorf("budget: store %s: %w", path, err)
 	}
-	// SQLite has one writer, and waiting in this process is cheaper than waiting for the file's
-	// lock.
+	// SQLite allows one writer at a time. Waiting in this process is cheaper than waiting for the
+	// file's lock.
 	db.SetMaxOpenConns(1)
 	if err = check(ctx, db); err == nil {
 		var s *sqlstore.Store
@@ -67,11 +67,12 @@ func Open(ctx context.Context, path string, create bool) (budget.Store, error) {
 	return nil, fmt.Errorf("budget: store %s: %w", path, err)
 }
 
-// patience is the time in milliseconds that a transaction waits for transactions of other
+// patience is the time, in milliseconds, that a transaction waits for transactions of other
 // processes.
 const patience = 120_000
 
-// address returns the driver's name of a file, with the settings of every connection.
+// address returns the form in which the SQL driver names a file. It includes the settings of every
+// connection.
 func address(path string) string {
 	path = filepath.ToSlash(path)
 	if !strings.HasPrefix(path, "/") { // a drive letter
@@ -83,8 +84,8 @@ func address(path string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + query.Encode()
 }
 
-// check returns an error unless commits are durable, since a driver ignores options that it does
-// not know.
+// check returns an error unless commits are durable. It reads the settings back, since the driver
+// ignores options that it does not know.
 func check(ctx context.Context, db *sql.DB) error {
 	var mode string
 	var synchronous int

@@ -1,5 +1,5 @@
 // Package stores opens stores of budgets by their addresses. It is separate from package budget, so
-// that only programs that open stores are linked with the databases' drivers.
+// that only programs that open stores link the databases' drivers.
 package stores
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget/sqlite"
 )
 
-// Open opens a store by its address (see budget.ParseAddress). It returns an error if the store
-// does not exist.
+// Open opens an existing store by its address (see budget.ParseAddress). It returns an error if
+// there is no store at the address.
 func Open(ctx context.Context, address string) (*budget.Book, error) {
 	return open(ctx, address, false)
 }

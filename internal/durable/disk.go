@@ -5,8 +5,8 @@ import (
 	"io/fs"
 )
 
-// Disk is the file system as seen by a folder of results. Only synced state survives a crash: a
-// file's content after File.Sync, and names after SyncFolder of the folder that contains them.
+// Disk is the file system as a folder of results uses it. Only synced state survives a crash: a
+// file's content after File.Sync, and the names in a folder after SyncFolder of that folder.
 // [System] is the real file system; tests use one that simulates crashes.
 type Disk interface {
 	// Mkdir makes one folder; the error is fs.ErrExist if the name is taken.
@@ -16,17 +16,17 @@ type Disk interface {
 	Lstat(path string) (fs.FileInfo, error)
 	ReadDir(path string) ([]fs.DirEntry, error)
 	// Open opens a file for reading, Append for adding to its end, Update for writing in place.
-	// None of them creates the file or follows a link. The file must be a regular file, since a
-	// pipe or device may never end; otherwise the error is ErrIrregular.
+	// They do not create the file, and do not follow a link. The file must be a regular file,
+	// because a pipe or device may never end; otherwise the error is ErrIrregular.
 	Open(path string) (File, error)
 	Append(path string) (File, error)
 	Update(path string) (File, error)
 	// Create makes a new file to write; the error is fs.ErrExist if the name is taken.
 	Create(path string, access Access) (File, error)
-	// MayReplace returns the reason why Rename could not replace path with a file, as far as it can
-	// be known in advance; nil if nothing is there.
+	// MayReplace returns nil if Rename may replace path with a file, or if path does not exist.
+	// Otherwise it returns the reason why Rename would fail, as far as it can be known in advance.
 	MayReplace(path string) error
-	// Rename gives a file another name in its folder, and replaces a file of that name.
+	// Rename renames a file within its folder. An existing file of the new name is replaced.
 	Rename(from, to string) error
 	Remove(path string) error
 	// SyncFolder writes the names in a folder to stable storage.

@@ -45,7 +45,8 @@ func createBeside(d Disk, path string) (f File, name string, err error) {
 	return f, name, err
 }
 
-// SyncFolder is [System.SyncFolder].
+// SyncFolder makes the names in a folder of the real file system survive a crash (see
+// [System.SyncFolder]).
 func SyncFolder(path string) error { return System{}.SyncFolder(path) }
 
 // Append adds a line to a shared file, which it creates if necessary. The line is on stable storage
@@ -71,8 +72,8 @@ func Append(d Disk, path string, line []byte) error {
 	return d.SyncFolder(filepath.Dir(path))
 }
 
-// Fill replaces the content of an open file, whose room is reserved. The content is on stable
-// storage when Fill returns.
+// Fill replaces the content of an open file for which enough space was reserved ([File.Reserve]).
+// The content is on stable storage when Fill returns.
 func Fill(f File, data []byte) error {
 	if _, err := f.WriteAt(data, 0); err != nil {
 		return err

@@ -47,7 +47,7 @@ func TestAppend(t *testing.T) {
 	}
 }
 
-// recorded is the real file system with a list of its operations.
+// recorded is the real file system that also records a list of the operations on it.
 type recorded struct {
 	System
 	ops []string

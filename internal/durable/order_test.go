@@ -13,8 +13,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/durable/durabletest"
 )
 
-// TestAppendOutlastsACrash tests that after any crash every line that Append has returned from is
-// there, and earlier lines too while Append runs.
+// TestAppendOutlastsACrash tests that a crash after Append has returned loses no line, and that a
+// crash while Append runs loses no earlier line.
 func TestAppendOutlastsACrash(t *testing.T) {
 	d := durabletest.New()
 	want := ""
@@ -38,7 +38,8 @@ func TestAppendOutlastsACrash(t *testing.T) {
 	}
 }
 
-// TestFailedAppendIsToldOf tests that Append returns an error if any of its operations fails.
+// TestFailedAppendIsToldOf tests that Append returns an error if any of its operations on the disk
+// fails.
 func TestFailedAppendIsToldOf(t *testing.T) {
 	full := errors.New("full")
 	d := durabletest.New()
@@ -60,7 +61,8 @@ func TestFailedAppendIsToldOf(t *testing.T) {
 	}
 }
 
-// TestFillOutlastsACrash tests that the content is the whole file, and on stable storage.
+// TestFillOutlastsACrash tests that after Fill the file has exactly the new content, and that this
+// content survives a crash.
 func TestFillOutlastsACrash(t *testing.T) {
 	d := durabletest.New()
 	f, err := d.Create("file", durable.Public)

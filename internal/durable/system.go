@@ -39,8 +39,9 @@ func (System) Append(path string) (File, error) { return open(path, os.O_WRONLY|
 // Update implements Disk.
 func (System) Update(path string) (File, error) { return open(path, os.O_WRONLY) }
 
-// open checks the type of the file before and after opening: before, because opening a device may
-// have an effect and for a clear error; after, because the file may have been replaced.
+// open opens a regular file. It checks the type of the file before and after opening: before, because
+// opening a device may have an effect and because the error is then clear; after, because the file
+// may have been replaced.
 func open(path string, flag int) (File, error) {
 	info, err := os.Lstat(path)
 	if err != nil {

@@ -1,6 +1,7 @@
 // Package ledgerfile reads and checks the ledger of an output folder: one JSON line for each
 // reservation of a budget and for each end of a fit.
 //
-// Later fits and reports sum the budgets of a table's fits from the ledger, so the package guesses
-// and skips nothing: a line that breaks a rule is an error that names the line and the rule.
+// Later fits and reports sum the budgets of a table's fits from the ledger. The package therefore
+// never guesses the meaning of a line and never skips one: a line that breaks a rule is an error
+// that names the line and the rule.
 package ledgerfile

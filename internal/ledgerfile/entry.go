@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
 // Entry is a line of a ledger file.
 type Entry struct {
 	Time time.Time `json:"time"`
-	// Entry is Reserved, Settled or Interrupted. A fit with a reservation only was killed; its
-	// budget counts in full, as the budget of every reservation does.
+	// Entry is Reserved, Settled or Interrupted. If a fit has a reservation and no later entry, its
+	// process was killed. The budget of every reservation counts in full, whatever follows.
 	Entry string `json:"entry"`
 	// Fit numbers the fits of a folder from 1.
 	Fit int `json:"fit"`
@@ -24,8 +25,8 @@ type Entry struct {
 	// Guarantee is the guarantee of the fit. Its mu is the whole budget, reserved before the first
 	// release.
 	account.Guarantee
-	// Schedule lists the sampled releases on which a fit that samples records spends its budget. An
-	// accountant composes Schedule instead of Mu.
+	// Schedule lists the releases of a fit that samples records. If it is not empty, an accountant
+	// composes the mechanisms of Schedule instead of a Gaussian mechanism with parameter Mu.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
 	// Store, Dataset and Run identify the reservation of the budget in a store; empty if the
 	// configuration names no store.
@@ -36,43 +37,46 @@ type Entry struct {
 	Charged float64 `json:"charged,omitempty"`
 }
 
-// Values of Entry.Entry.
+// The values of the field Entry of an Entry: what a line of the ledger reports.
 const (
 	Reserved    = "reserved"
 	Settled     = "settled"
 	Interrupted = "interrupted"
 )
 
-// Composed returns the mechanisms that an accountant composes for a reservation.
-func (e Entry) Composed() ([]account.Composed, error) {
+// Composed returns the mechanisms that an accountant composes for the budget of a reservation.
+func (e Entry) Composed() ([]mechanism.Composed, error) {
 	if len(e.Schedule) == 0 {
-		m, err := account.NewGaussian(1 / e.Mu)
-		return []account.Composed{{Mechanism: m, Count: 1}}, err
+		m, err := mechanism.NewGaussian(1 / e.Mu)
+		return []mechanism.Composed{{Mechanism: m, Count: 1}}, err
 	}
-	var all []account.Composed
+	var all []mechanism.Composed
 	for _, s := range e.Schedule {
-		m, err := account.NewSampledGaussian(s.NoiseMultiplier, s.Sampling, e.Relation)
+		m, err := mechanism.NewSampledGaussian(s.NoiseMultiplier, s.Sampling, e.Relation)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, account.Composed{Mechanism: m, Count: s.Count})
+		all = append(all, mechanism.Composed{Mechanism: m, Count: s.Count})
 	}
 	return all, nil
 }
 
-// rule returns the error for a value that breaks the rule must.
+// rule returns the error for a field whose value breaks a rule; must completes the sentence "must
+// be ...".
 func rule(field string, value any, must string) error {
 	return fmt.Errorf("%s = %v: must be %s", field, value, must)
 }
 
-// mostSteps bounds the releases of a schedule. It is far above the number in any plan.
+// mostSteps bounds the number of releases of a schedule. It is far above the number in any plan.
 const mostSteps = 1 << 40
 
-// muWidth is the allowed relative difference between mu and the mu computed from epsilon and delta:
-// far more than the rounding of different versions, and too little to matter.
+// muWidth is the largest allowed relative difference between an entry's mu and the mu computed from
+// its epsilon and delta. It is far larger than rounding differences between versions, and too small
+// to matter for privacy.
 const muWidth = 1e-6
 
-// check checks an entry by itself.
+// check returns an error for the first rule that the entry breaks by itself, without regard to
+// other entries.
 func (e *Entry) check() error {
 	switch {
 	case e.Entry != Reserved && e.Entry != Settled && e.Entry != Interrupted:
@@ -105,17 +109,18 @@ func (e *Entry) check() error {
 	return e.checkSchedule()
 }
 
-// checkMu returns an error unless mu is the mu of the entry's epsilon and delta, because others add
-// up mu, and unless the budget spent is at most mu^2.
+// checkMu returns an error unless the entry's mu agrees, within muWidth, with its epsilon and
+// delta, and its spent budget is at most mu^2. The test is needed because accountants add up mu^2
+// over entries.
 func (e *Entry) checkMu() error {
 	if !(e.Mu > 0) || math.IsInf(e.Mu, 0) {
 		return rule("mu", e.Mu, "finite and > 0")
 	}
-	low, err := account.GaussianDelta(e.Mu*(1-muWidth), e.Epsilon)
+	low, err := mechanism.GaussianDelta(e.Mu*(1-muWidth), e.Epsilon)
 	if err != nil {
 		return err
 	}
-	high, err := account.GaussianDelta(e.Mu*(1+muWidth), e.Epsilon)
+	high, err := mechanism.GaussianDelta(e.Mu*(1+muWidth), e.Epsilon)
 	if err != nil {
 		return err
 	}
@@ -148,7 +153,8 @@ func (e *Entry) checkSchedule() error {
 	return nil
 }
 
-// ends returns an error unless entry e ends the fit that began with the reservation r.
+// ends returns an error unless entry e may end the fit of reservation r: both must state the same
+// table, algorithm, budget, schedule and store.
 func (e *Entry) ends(r Entry) error {
 	same := e.Data == r.Data && e.Algorithm == r.Algorithm && e.Guarantee == r.Guarantee && slices.Equal(e.Schedule, r.Schedule) &&
 		e.Store == r.Store && e.Dataset == r.Dataset && e.Run == r.Run

@@ -49,9 +49,9 @@ func Parse(text []byte) ([]Entry, error) {
 	return entries, nil
 }
 
-// Torn returns the offset of the text's last line if that line was cut short by a crash, and
-// otherwise the text's length. unended reports that the last line is complete except for its
-// newline.
+// Torn finds a last line that a crash cut short. at is the offset of that line, or the text's
+// length if the last line is complete. unended reports that the last line is complete except for
+// its newline.
 func Torn(text []byte) (at int, unended bool) {
 	at = bytes.LastIndexByte(text, '\n') + 1
 	switch tail := text[at:]; {

@@ -70,8 +70,8 @@ func equalJSON(t *testing.T, a, b string) bool {
 	return reflect.DeepEqual(x, y)
 }
 
-// TestRules replaces each value in turn by each kind of invalid value. The error names the line and
-// the field.
+// TestRules replaces each value in turn by invalid values of every kind. The error must name the
+// line and the field.
 func TestRules(t *testing.T) {
 	numbers := []string{"-5", "0", "-0", "1e400", "1e-400", "null", `"1"`, "NaN", "Infinity", "true", "[]", "{}", "1e308"}
 	values := map[string][]string{
@@ -132,7 +132,8 @@ func alter(t *testing.T, line, field, value string) string {
 	return line[:start] + value + line[start+len(old):]
 }
 
-// TestLinesThatAreNone tests invalid forms of lines, and invalid orders of lines.
+// TestLinesThatAreNone tests that lines of an invalid form, and lines in an invalid order, are
+// errors.
 func TestLinesThatAreNone(t *testing.T) {
 	other := func(old, replacement string) string {
 		return strings.Replace(settled(reserved), old, replacement, 1)

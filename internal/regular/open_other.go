@@ -2,5 +2,6 @@
 
 package regular
 
-// nonblocking has no meaning on this system.
+// nonblocking is a flag for opening files without waiting. It is 0, no flag, since this system has
+// none.
 const nonblocking = 0

@@ -1,7 +1,7 @@
 // Package regular opens regular files and reads small files whole.
 //
-// A path may lead to a device that never ends, a pipe without a writer or a folder, and a file may
-// be larger than memory. Here these are errors, returned before anything is read.
+// A path may lead to a folder, to a device that never ends or to a pipe without a writer, and a
+// file may be larger than memory. These cases are errors, returned before anything is read.
 package regular
 
 import (

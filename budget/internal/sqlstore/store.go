@@ -1,5 +1,5 @@
-// Package sqlstore keeps budgets in an SQL database. Databases differ in the statements that begin
-// a transaction and in a few expressions, which a Dialect holds.
+// Package sqlstore stores budgets in an SQL database. A [Dialect] contains the SQL in which databases
+// differ: the statements that begin a transaction and a few expressions.
 package sqlstore
 
 import (
@@ -15,23 +15,24 @@ import (
 
 // Dialect holds the parts of SQL in which databases differ.
 type Dialect struct {
-	// Begin are the statements that begin a transaction that writes. Until this transaction ends,
-	// no other may change the chain that Lock locks.
+	// Begin are the statements that begin a transaction that writes. Until this transaction ends, no
+	// other transaction may change the chain whose row Lock locks.
 	Begin []string
-	// Lock is appended to the SELECT of a chain's row.
+	// Lock is the SQL text that is appended to the SELECT of a chain's row, so that the database
+	// locks this row.
 	Lock string
 	// Read begins a transaction that reads a consistent snapshot.
 	Read string
-	// Draw and Key are expressions of 32 and 64 random hexadecimal digits; Now is an expression of
-	// the time.
+	// Draw, Key and Now are SQL expressions: Draw gives 32 random hexadecimal digits, and Key gives
+	// 64. Now gives the time.
 	Draw, Key, Now string
-	// Numbered means that parameters are written $1, $2 and not as question marks.
+	// Numbered means that parameters are written $1, $2 and so on, and not as question marks.
 	Numbered bool
-	// Schema creates the tables unless they exist.
+	// Schema lists the statements that create the tables unless they exist.
 	Schema []string
 }
 
-// Store is a budget.Store in a database.
+// Store is a budget.Store whose chains of rows are in an SQL database.
 type Store struct {
 	db      *sql.DB
 	dialect Dialect
@@ -39,14 +40,14 @@ type Store struct {
 
 var _ budget.Store = (*Store)(nil)
 
-// version is the version of the tables.
+// version is the version of the layout of the tables. A store of another version is refused.
 const version = 1
 
 // ErrNone reports a database without tables of budgets.
 var ErrNone = errors.New("holds no budgets: stillpoint budget create makes a store")
 
-// Open returns the store in a database. If create is true, it creates the tables unless they exist.
-// It returns ErrNone if there are none, and an error for tables of another version.
+// Open returns the store in a database. If create is true, it creates missing tables. It returns
+// ErrNone if there are no tables, and an error for tables of another version.
 func Open(ctx context.Context, db *sql.DB, d Dialect, create bool) (*Store, error) {
 	s := &Store{db: db, dialect: d}
 	if create {
@@ -98,15 +99,15 @@ func (s *Store) sql(text string) string {
 	return b.String()
 }
 
-// transact runs a transaction. It commits if f returns true without an error, and otherwise rolls
-// back. If the rollback fails, it closes the connection.
+// transact runs the function f in a transaction that the statements begin. It commits if f returns
+// true without an error, and otherwise rolls back. If the rollback fails, it closes the connection.
 func (s *Store) transact(ctx context.Context, begin []string, f func(*sql.Conn) (commit bool, err error)) (err error) {
 	c, err := s.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	// COMMIT and ROLLBACK ignore cancellation, since an interrupted one would leave its outcome
+	// COMMIT and ROLLBACK ignore cancellation: if one of them were interrupted, its outcome would be
 	// unknown.
 	whole := context.WithoutCancel(ctx)
 	commit := false
@@ -132,8 +133,8 @@ func (s *Store) transact(ctx context.Context, begin []string, f func(*sql.Conn) 
 // Update implements budget.Store.
 func (s *Store) Update(ctx context.Context, dataset string, from int, next func(budget.Tail) (*budget.Row, error)) error {
 	return s.transact(ctx, s.dialect.Begin, func(c *sql.Conn) (bool, error) {
-		// The chain's row is inserted before it is locked. Of two transactions that begin the same
-		// chain one then waits.
+		// The chain's row is inserted before it is locked. If two transactions begin the same chain, one of
+		// them then waits for the other.
 		if _, err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_chains (dataset, length, head) VALUES (?, 0, '') ON CONFLICT DO NOTHING"), dataset); err != nil {
 			return false, err
 		}
@@ -163,7 +164,8 @@ func (s *Store) View(ctx context.Context, dataset string, from int) (t budget.Ta
 	return t, err
 }
 
-// tail reads the end of a chain.
+// tail reads the rows of a dataset's chain after row number from, with the chain's length and last
+// hash. lock is appended to the statement that reads the chain's own row.
 func (s *Store) tail(ctx context.Context, c *sql.Conn, dataset string, from int, lock string) (t budget.Tail, err error) {
 	err = c.QueryRowContext(ctx, s.sql("SELECT length, head, "+s.dialect.Now+" FROM stillpoint_chains WHERE dataset = ?"+lock), dataset).Scan(&t.Length, &t.Head, &t.Now)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {

@@ -18,7 +18,7 @@ import (
 // for concurrent use.
 type Disk struct {
 	// Fail, if not nil, is called before every operation that changes or syncs something. The
-	// operation fails with the error it returns. A write that fails writes half of its data.
+	// operation fails with the error that Fail returns. A write that fails writes half of its data.
 	Fail func(Op) error
 
 	mu   sync.Mutex
@@ -57,8 +57,8 @@ func (d *Disk) Ops() []Op {
 	return slices.Clone(d.ops)
 }
 
-// Crash returns the state that a crash after the first n operations leaves under f, as a separate
-// disk.
+// Crash returns, as a separate disk, the state that a crash after the first n operations leaves.
+// f decides which of the unsynced operations survive.
 func (d *Disk) Crash(n int, f Fate) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -69,7 +69,7 @@ func (d *Disk) Crash(n int, f Fate) *Disk {
 	return from(t.crash(f))
 }
 
-// do performs an operation.
+// do performs an operation and records it, unless the function Fail returns an error.
 func (d *Disk) do(o Op) error {
 	if d.Fail != nil {
 		if err := d.Fail(o); err != nil {
@@ -250,7 +250,8 @@ func (d *Disk) SyncFolder(path string) error {
 	return d.do(Op{Kind: "sync-folder", Path: path, dir: id})
 }
 
-// Lock takes the lock of a name until unlock is called. held is true if it is taken already.
+// Lock takes the lock of the given name; unlock releases it. held is true if the lock is already
+// taken.
 func (d *Disk) Lock(path string) (unlock func(), held bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -265,7 +266,8 @@ func (d *Disk) Lock(path string) (unlock func(), held bool, err error) {
 	}, false, nil
 }
 
-// Put creates a file with a text, and the missing folders above it, and settles the disk.
+// Put creates a file with a text, and the missing folders above it, and makes the result stable
+// ([Disk.Settle]).
 func (d *Disk) Put(path, text string) {
 	if err := durable.MakeFolder(d, filepath.Dir(path)); err != nil {
 		panic(err)
@@ -284,7 +286,8 @@ func (d *Disk) Put(path, text string) {
 	d.Settle()
 }
 
-// Settle makes the current state stable, and clears the operations.
+// Settle makes the current state stable, as if everything had been synced, and clears the list of
+// operations.
 func (d *Disk) Settle() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// tree is the state of a disk.
+// tree is the state of a disk in memory: its files and folders, each with unsynced operations.
 type tree struct {
 	nodes map[int]*node
 	next  int
@@ -19,8 +19,8 @@ type tree struct {
 
 const root = 0
 
-// node is a file or a folder: its visible state, its state on stable storage, and the operations
-// between the two.
+// node is a file or a folder. It has a visible state, a state on stable storage, and the unsynced
+// operations that lead from the state on stable storage to the visible state.
 type node struct {
 	names       map[string]int // nil for a file
 	stableNames map[string]int
@@ -87,7 +87,8 @@ func (t *tree) apply(o Op) {
 	}
 }
 
-// rename applies an operation on names.
+// rename changes names, the entries of a folder, as the operation does: mkdir, create, rename or
+// remove.
 func (o Op) rename(names map[string]int) {
 	switch o.Kind {
 	case "mkdir", "create":
@@ -100,7 +101,8 @@ func (o Op) rename(names map[string]int) {
 	}
 }
 
-// edit applies an operation on a file's content.
+// edit returns the content of a file after the operation (write, truncate or reserve) if data is its
+// content before.
 func (o Op) edit(data []byte) []byte {
 	data = slices.Clone(data)
 	size := int(o.at) + len(o.data)
@@ -116,27 +118,27 @@ func (o Op) edit(data []byte) []byte {
 
 // Fate decides which of the unsynced operations survive a crash.
 type Fate interface {
-	// name reports whether an operation on names survives. data returns the surviving operations on
-	// a file's content, the last of them possibly cut short; zeros says that their bytes are lost,
-	// so that the file has its length but zeros.
+	// name reports whether an operation on names survives. The method data returns the operations on
+	// a file's content that survive, the last of them possibly cut short. If zeros is true, their
+	// bytes are lost: the file has its new length, and zeros in place of the bytes.
 	name(Op) bool
 	data(pending []Op) (kept []Op, zeros bool)
 }
 
-// Kept keeps everything, as when only the process ends.
+// Kept is a crash after which everything is still there, as when the process ends and the machine does not.
 type Kept struct{}
 
 func (Kept) name(Op) bool                   { return true }
 func (Kept) data(pending []Op) ([]Op, bool) { return pending, false }
 
-// Lost loses everything that was not synced.
+// Lost is a crash after which everything that was not synced is lost.
 type Lost struct{}
 
 func (Lost) name(Op) bool           { return false }
 func (Lost) data([]Op) ([]Op, bool) { return nil, false }
 
-// Names keeps the names and loses the unsynced content of files. With Zeros, files keep their
-// length and the lost content is zeros.
+// Names is a crash after which all names of files are as they were. The unsynced content of files is
+// lost. If Zeros is true, files keep their length, and the lost content is zeros.
 type Names struct{ Zeros bool }
 
 func (Names) name(Op) bool { return true }
@@ -162,7 +164,7 @@ func (f Some) data(pending []Op) ([]Op, bool) {
 	return kept, false
 }
 
-// crash returns the state after a crash.
+// crash returns the state after a crash, where f decides which of the unsynced operations survive.
 func (t *tree) crash(f Fate) *tree {
 	left := &tree{map[int]*node{}, t.next}
 	for _, id := range slices.Sorted(maps.Keys(t.nodes)) {
@@ -190,7 +192,7 @@ func (t *tree) crash(f Fate) *tree {
 	return left
 }
 
-// info returns the result of Stat.
+// info returns what Stat reports about the file or folder with the number id.
 func (t *tree) info(id int, name string) fs.FileInfo {
 	n := t.nodes[id]
 	return info{name, int64(len(n.data)), n.folder()}

@@ -1,0 +1,222 @@
+package sshsig
+
+import (
+	"bytes"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/rsa"
+	"encoding/pem"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/crypto/ssh"
+)
+
+const space = "a-namespace"
+
+var file = []byte("what is signed\n")
+
+// keys returns the text of one private key of each type, by type.
+func keys(t *testing.T) map[string][]byte {
+	t.Helper()
+	list := map[string][]byte{}
+	add := func(name string, key crypto.PrivateKey, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		block, err := ssh.MarshalPrivateKey(key, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		list[name] = pem.EncodeToMemory(block)
+	}
+	_, one, err := ed25519.GenerateKey(rand.Reader)
+	add("ed25519", one, err)
+	two, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	add("ecdsa", two, err)
+	three, err := rsa.GenerateKey(rand.Reader, 2048)
+	add("rsa", three, err)
+	return list
+}
+
+func parsed(t *testing.T, text []byte) *Key {
+	t.Helper()
+	k, err := ParseKey(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return k
+}
+
+func signature(t *testing.T, k *Key) []byte {
+	t.Helper()
+	s, err := k.Sign(space, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestSignaturesVerify tests, for each type of key, that a signature verifies for its own file,
+// namespace and signer only, and that a change of any byte of the signature is refused.
+func TestSignaturesVerify(t *testing.T) {
+	list := keys(t)
+	for name, text := range list {
+		k := parsed(t, text)
+		s := signature(t, k)
+		signers := []byte("# people\n\nada@example.org " + k.Public() + "\n")
+		who, err := Verify(signers, space, file, s)
+		if err != nil || who.Name != "ada@example.org" || who.Fingerprint != k.Fingerprint() {
+			t.Errorf("%s: %+v, %v", name, who, err)
+		}
+		other := parsed(t, list[map[string]string{"ed25519": "ecdsa", "ecdsa": "rsa", "rsa": "ed25519"}[name]])
+		for what, err := range map[string]error{
+			"another file":      second(Verify(signers, space, append(bytes.Clone(file), ' '), s)),
+			"another namespace": second(Verify(signers, "b", file, s)),
+			"another signer":    second(Verify([]byte("bob "+other.Public()), space, file, s)),
+			"two signatures":    second(Verify(signers, space, file, append(bytes.Clone(s), s...))),
+			"no signature":      second(Verify(signers, space, file, []byte("no"))),
+			"of a namespace":    second(Verify([]byte(`ada namespaces="b,c" `+k.Public()), space, file, s)),
+		} {
+			if !errors.Is(err, ErrRefused) {
+				t.Errorf("%s: %s: %v", name, what, err)
+			}
+		}
+		if _, err := Verify([]byte(`ada namespaces="b,`+space+`" `+k.Public()), space, file, s); err != nil {
+			t.Errorf("%s: a list of namespaces: %v", name, err)
+		}
+		p, _ := pem.Decode(s)
+		for i := range p.Bytes {
+			changed := bytes.Clone(p.Bytes)
+			changed[i] ^= 1
+			if who, err := Verify(signers, space, file, pem.EncodeToMemory(&pem.Block{Type: block, Bytes: changed})); !errors.Is(err, ErrRefused) {
+				t.Errorf("%s: byte %d changed: %+v, %v", name, i, who, err)
+			}
+		}
+	}
+}
+
+func second(_ Signer, err error) error { return err }
+
+// TestOldAlgorithmsAreRefused tests that an RSA signature with SHA-1 is refused, although the key
+// verifies it.
+func TestOldAlgorithmsAreRefused(t *testing.T) {
+	text := keys(t)["rsa"]
+	plain, err := ssh.ParsePrivateKey(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := plain.(ssh.AlgorithmSigner).SignWithAlgorithm(rand.Reader, body(space, hash512, file), ssh.KeyAlgoRSA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := wrapped{1, string(plain.PublicKey().Marshal()), space, "", hash512, string(ssh.Marshal(s))}
+	old := pem.EncodeToMemory(&pem.Block{Type: block, Bytes: append([]byte(magic), ssh.Marshal(w)...)})
+	if _, err := Verify([]byte("ada "+parsed(t, text).Public()), space, file, old); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "SHA-1") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestListsOfSigners tests that everything in a list other than names, namespaces and keys is an
+// error, not ignored.
+func TestListsOfSigners(t *testing.T) {
+	k := parsed(t, keys(t)["ed25519"])
+	for _, text := range []string{
+		"", "# none\n", "ada\n", "ada key\n", "*@example.org " + k.Public(), `"ada" ` + k.Public(),
+		`ada valid-before="20200101" ` + k.Public(), "ada cert-authority " + k.Public(), `ada namespaces="" ` + k.Public(),
+		`ada namespaces="a",namespaces="b" ` + k.Public(),
+	} {
+		if who, err := Verify([]byte(text), space, file, signature(t, k)); err == nil || errors.Is(err, ErrRefused) {
+			t.Errorf("%q: %+v, %v", text, who, err)
+		}
+	}
+}
+
+// TestKeysAreNotQuoted tests that errors about a key contain nothing of it.
+func TestKeysAreNotQuoted(t *testing.T) {
+	for _, text := range []string{"", "secret", "-----BEGIN OPENSSH PRIVATE KEY-----\nc2VjcmV0\n-----END OPENSSH PRIVATE KEY-----\n"} {
+		if _, err := ParseKey([]byte(text)); err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "c2Vj") {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block, err := ssh.MarshalPrivateKeyWithPassphrase(key, "", []byte("word"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ParseKey(pem.EncodeToMemory(block)); !errors.Is(err, ErrPassphrase) {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAgainstSSHKeygen tests that OpenSSH verifies signatures made here, and that signatures of
+// OpenSSH verify here.
+func TestAgainstSSHKeygen(t *testing.T) {
+	keygen, err := exec.LookPath("ssh-keygen")
+	if err != nil {
+		t.Skip("there is no ssh-keygen here")
+	}
+	for name, text := range keys(t) {
+		dir := t.TempDir()
+		at := func(n string) string { return filepath.Join(dir, n) }
+		k := parsed(t, text)
+		signers := "ada@example.org " + k.Public() + "\n"
+		for n, b := range map[string][]byte{"key": text, "file": file, "file2": file, "signers": []byte(signers), "file.sig": signature(t, k)} {
+			if err := os.WriteFile(at(n), b, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		verify := exec.Command(keygen, "-Y", "verify", "-f", at("signers"), "-I", "ada@example.org", "-n", space, "-s", at("file.sig"))
+		verify.Stdin = bytes.NewReader(file)
+		if out, err := verify.CombinedOutput(); err != nil {
+			t.Errorf("%s: ssh-keygen -Y verify: %v: %s", name, err, out)
+		}
+		for _, hash := range []string{hash256, hash512} {
+			os.Remove(at("file2.sig"))
+			if out, err := exec.Command(keygen, "-Y", "sign", "-f", at("key"), "-n", space, "-O", "hashalg="+hash, at("file2")).CombinedOutput(); err != nil {
+				t.Fatalf("%s: ssh-keygen -Y sign: %v: %s", name, err, out)
+			}
+			s, err := os.ReadFile(at("file2.sig"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if who, err := Verify([]byte(signers), space, file, s); err != nil || who.Name != "ada@example.org" {
+				t.Errorf("%s, %s: %+v, %v", name, hash, who, err)
+			}
+		}
+	}
+}
+
+// FuzzVerify tests, with arbitrary signatures and lists, that Verify does not panic and accepts
+// only the file that was signed.
+func FuzzVerify(f *testing.F) {
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		f.Fatal(err)
+	}
+	signer, err := ssh.NewSignerFromKey(key)
+	if err != nil {
+		f.Fatal(err)
+	}
+	k := &Key{signer}
+	s, err := k.Sign(space, file)
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte("ada "+k.Public()), s)
+	f.Fuzz(func(t *testing.T, signers, s []byte) {
+		if who, err := Verify(signers, space, []byte("another file"), s); err == nil && strings.Contains(string(signers), k.Public()) && who.Fingerprint == k.Fingerprint() {
+			t.Errorf("accepted: %+v", who)
+		}
+	})
+}
