@@ -7,12 +7,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestJournalOfAnotherFitIsRefused: a journal belongs to a reservation only if it
-// says the same of everything that both state.
+// TestJournalOfAnotherFitIsRefused: belongs returns an error if the head of a journal differs
+// from the reservation in the fit's number, relation, epsilon, delta or schedule.
 func TestJournalOfAnotherFitIsRefused(t *testing.T) {
 	steps := []account.SampledSteps{{NoiseMultiplier: 2, Sampling: .1, Count: 5}}
 	entry := Entry{Fit: 3, Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6}, Schedule: steps}
-	same := train.Head{Fit: 3, Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Schedule: steps}
+	same := train.Head{Fit: 3, Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6}, Schedule: steps}
 	if err := (&told{head: &same}).belongs(entry); err != nil {
 		t.Errorf("its own: %v", err)
 	}

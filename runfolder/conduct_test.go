@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// The certificate keeps what a run released beside its charges: the norm of
-// every step's noisy gradient and, if asked for, the measured quality.
+// TestCertificateKeepsWhatWasReleased tests that the certificate has, beside the charges, the norm
+// of every step's noisy gradient and, if the configuration asks for it, the measured quality.
 func TestCertificateKeepsWhatWasReleased(t *testing.T) {
 	for _, measure := range []float64{0, .1} {
 		c := config(t, 300)

@@ -15,15 +15,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// The tests below have a machine stop after every operation that a fit, or its
-// recovery, does on the disk, and look at all that may then be left: with the
-// process gone and its writes kept, with everything lost that was not synced, with
-// names kept and content lost, and with any part of both.
+// The tests below stop the machine after every operation on the disk of a fit, or of its
+// recovery. They test each state that the disk may then have: all writes kept, as when only the
+// process ends; all unsynced writes lost; names kept and unsynced content lost; and any part of
+// either kept.
 
 const diskOut = "out"
 
-// fitOn fits on a disk in memory. marks are the numbers of operations that had
-// been done when each step was released.
+// fitOn runs a fit on a disk in memory. marks holds, for each step, the number of disk
+// operations done when the step was released.
 func (s scene) fitOn(t *testing.T, ctx context.Context, d *durabletest.Disk) (f *Fitted, marks []int, err error) {
 	t.Helper()
 	c, o, err := s.begin(nil)
@@ -36,14 +36,15 @@ func (s scene) fitOn(t *testing.T, ctx context.Context, d *durabletest.Disk) (f 
 	return f, marks, err
 }
 
-// fate is a durabletest.Fate with a name.
+// fate is a named rule for what a crash does to writes that were not yet on stable storage
+// (durabletest.Fate).
 type fate struct {
 	name string
 	durabletest.Fate
 }
 
-// fates are what may become of what was not synced; some of it by coins of a
-// seed.
+// fates returns the rules (see fate) for what a crash may do to unsynced writes, and some random
+// ones, which the seed determines.
 func fates(seed uint64, some int) []fate {
 	all := []fate{{"kept", durabletest.Kept{}}, {"lost", durabletest.Lost{}}, {"names", durabletest.Names{}}, {"zeros", durabletest.Names{Zeros: true}}}
 	for i := range some {
@@ -62,9 +63,10 @@ func diskState(d *durabletest.Disk) state {
 	return state{file(LedgerFile), file(ModelFile), file(CertificateFile)}
 }
 
-// survives demands of a disk after a crash what holds after any: see
-// scene.keeps. earlier is how many fits had ended before, released whether this
-// one had released anything, proven how many releases its journal must prove.
+// survives fails the test unless the folder on a disk after a crash is as scene.keeps requires
+// after every fault. earlier is the number of fits that ended before. released says whether the
+// crashed fit had released anything, and proven is the number of releases that its journal must
+// prove.
 func survives(t *testing.T, d *durabletest.Disk, earlier int, released bool, proven int) {
 	t.Helper()
 	s := diskState(d)
@@ -114,7 +116,8 @@ func survives(t *testing.T, d *durabletest.Disk, earlier int, released bool, pro
 	}
 }
 
-// bothFiles reports whether a certificate is there, and the model it speaks of.
+// bothFiles reports whether the state has a certificate and, if the certificate names a model,
+// a model.
 func bothFiles(t *testing.T, s state) bool {
 	t.Helper()
 	if s.certificate == nil {
@@ -124,14 +127,14 @@ func bothFiles(t *testing.T, s state) bool {
 	return err == nil && (c.ModelSHA256() == "") == (s.model == nil)
 }
 
-// crashes stops the machine after every operation from the first on, and every
-// recovery after some of its own.
+// crashes stops the machine after every operation on the disk. It recovers each state that is
+// left, and stops some of these recoveries after a random operation.
 func crashes(t *testing.T, d *durabletest.Disk, earlier int, marks []int, some int) {
 	t.Helper()
 	ops := d.Ops()
 	seen := map[string]bool{}
 	for n := range len(ops) + 1 {
-		released, _ := slices.BinarySearch(marks, n+1) // how many steps by then
+		released, _ := slices.BinarySearch(marks, n+1) // number of steps released by then
 		coin := rand.New(rand.NewPCG(uint64(n), 77))
 		for _, f := range fates(uint64(n), some) {
 			proven := 0
@@ -160,7 +163,8 @@ func crashes(t *testing.T, d *durabletest.Disk, earlier int, marks []int, some i
 	}
 }
 
-// TestCrashAfterEveryOperation: over nothing, and over an earlier fit.
+// TestCrashAfterEveryOperation stops the machine after every disk operation of a fit to an empty
+// folder, and then of a fit to a folder with an earlier fit.
 func TestCrashAfterEveryOperation(t *testing.T) {
 	some, algorithms := 2, []string{"gd", "one-pass-storm"}
 	if testing.Short() {
@@ -183,7 +187,8 @@ func TestCrashAfterEveryOperation(t *testing.T) {
 	}
 }
 
-// TestCrashAfterAnInterrupt: what was reached is as safe as a result.
+// TestCrashAfterAnInterrupt tests that the files of an interrupted fit survive a crash after every
+// disk operation, as the files of a complete fit do.
 func TestCrashAfterAnInterrupt(t *testing.T) {
 	s := newScene(t, "gd")
 	d := durabletest.New()
@@ -199,7 +204,7 @@ func TestCrashAfterAnInterrupt(t *testing.T) {
 	crashes(t, d, 0, nil, 1)
 }
 
-// TestOrderOnDisk: what every crash is survived by, in so many words.
+// TestOrderOnDisk requires the order of disk operations that lets a fit survive every crash.
 func TestOrderOnDisk(t *testing.T) {
 	s := newScene(t, "gd")
 	d := durabletest.New()
@@ -223,7 +228,7 @@ func TestOrderOnDisk(t *testing.T) {
 		n := 1 + len(f.Earlier)
 		journal := fmt.Sprintf("out/journal-%d.jsonl", n)
 		partial := func(name string) string { return fmt.Sprintf("out/.%s-%d", name, n) }
-		// Room, then the journal's head, then the reservation, then the first step.
+		// The order must be: reserved space, the journal's head, the reservation, the first step.
 		i := at("reserve "+partial(ModelFile), 0)
 		i = at("reserve "+partial(CertificateFile), i)
 		i = at("sync "+journal, at("write "+journal, i))
@@ -233,7 +238,8 @@ func TestOrderOnDisk(t *testing.T) {
 		if i > marks[0] {
 			t.Errorf("a step was released at operation %d, before the reservation was synced at %d", marks[0], i)
 		}
-		// Both files, the journal's word for it, the certificate, the model, the end.
+		// The order must be: both files, the journal's line that they are ready, the certificate, the
+		// model, the ledger's line.
 		i = marks[len(marks)-1]
 		i = max(at("sync "+partial(ModelFile), i), at("sync "+partial(CertificateFile), i))
 		i = at("sync-folder out", i)
@@ -250,9 +256,9 @@ func TestOrderOnDisk(t *testing.T) {
 
 var errFull = errors.New("no room")
 
-// TestFullDiskAtEveryOperation: every operation on the disk in turn fails, once
-// or from then on, as when the disk is full. Whatever is left is a pair or none,
-// the reservation stays, and once there is room again all is recovered.
+// TestFullDiskAtEveryOperation makes each disk operation of a fit fail in turn, either alone or
+// with all later ones, as when the disk is full. The folder must then have model and certificate or
+// neither, and the reservation must stay. Once there is space again, everything is recovered.
 func TestFullDiskAtEveryOperation(t *testing.T) {
 	s := newScene(t, "gd")
 	clean := durabletest.New()

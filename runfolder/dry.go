@@ -11,16 +11,16 @@ import (
 // Dry describes the charge and the files of a fit that was not run.
 type Dry struct {
 	// Fitted has the plan, the earlier fits of the table and the paths of the files that the fit would write.
-	// Nothing in it was released.
+	// Nothing in it was computed from records.
 	*Fitted
-	// Cost is the charge to the dataset of a store of budgets; nil without a store.
+	// Cost is the charge to the table's dataset in a store of budgets. It is nil without a store.
 	Cost *budget.Cost
 	// Ledger is the path of the ledger in which the budget would be reserved first.
 	Ledger string
 }
 
 // DryRun does everything that a fit does except charging and writing (train.Config.DryRun). It returns an
-// error if the folder would refuse the fit.
+// error if the output folder would refuse the fit.
 func DryRun(ctx context.Context, c *train.Config, to Out, o train.Options) (*Dry, error) {
 	out := to.folder(c, o.Stores)
 	o.Keeper = &keeper{out}

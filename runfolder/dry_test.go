@@ -16,7 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// tree is what a folder holds.
+// tree returns the content of every file below a folder, by the file's path.
 func tree(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -34,9 +34,9 @@ func tree(t *testing.T, folder string) map[string]string {
 	return files
 }
 
-// TestDryRunSaysNothingOfRecords: over tables that differ in a row, in all rows, in rows
-// that are no rows and, under add-or-remove, in their number, a dry run returns the same,
-// and it leaves everything as it is. Fails if it asks a question, or writes.
+// TestDryRunSaysNothingOfRecords makes dry runs on tables that differ in one row, in all rows, in
+// malformed rows and, under add-or-remove, in their number of rows. All must return the same and
+// leave all files as they are. The test fails if a dry run makes a query or writes.
 func TestDryRunSaysNothingOfRecords(t *testing.T) {
 	for _, relation := range []string{"replace-one", "add-or-remove, records: 60"} {
 		table := people(60)
@@ -70,8 +70,8 @@ func TestDryRunSaysNothingOfRecords(t *testing.T) {
 			if d.Seed == 0 {
 				t.Error("no public coins")
 			}
-			d.Seed = 0   // fresh public coins
-			d.Plan = nil // of functions; the summaries have what they are
+			d.Seed = 0   // fresh public random bits
+			d.Plan = nil // contains functions, which cannot be compared; the summaries are
 			for k := range d.Candidates {
 				d.Candidates[k].Plan = nil
 			}
@@ -85,8 +85,9 @@ func TestDryRunSaysNothingOfRecords(t *testing.T) {
 	}
 }
 
-// TestDryRunRefusesAsFitDoes: an occupied folder, a wrong number of records, a store
-// without room. A store is left as it was.
+// TestDryRunRefusesAsFitDoes: a dry run returns the same error as a fit for an occupied folder,
+// a folder in which a directory has the name of the model file, a wrong number of records, a
+// missing table, and a store without enough budget. It does not change the store.
 func TestDryRunRefusesAsFitDoes(t *testing.T) {
 	ctx := context.Background()
 	both := func(c *train.Config, o options) (dry, fitted error) {

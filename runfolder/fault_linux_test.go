@@ -17,24 +17,24 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// fault is what a fit in a process of its own is to suffer.
+// fault describes a fault in a fit that runs in a process of its own.
 type fault struct {
 	Dir, Out string
-	// Kill is the look (see looks) at which the process kills itself; 0 for
-	// none.
+	// Kill is the number of the call of the context's method Err (see looks) at which the process
+	// kills itself; 0 for never.
 	Kill int
-	// Limit, if not negative, is the size beyond which no file can be written:
-	// there a write is cut short, and what remains of it fails with EFBIG, as on
-	// a full disk. If Die is set that ends the process instead: a crash in the
-	// middle of a write.
+	// Limit, if not negative, is the largest size of any file. A write beyond it is cut short
+	// there and then fails with EFBIG, as on a full disk. If Die is set, such a write ends the
+	// process instead, as a crash in the middle of a write would.
 	Limit int64
 	Die   bool
 }
 
 const faultVariable = "STILLPOINT_TEST_FAULT"
 
-// TestFaultedProcess is no test but what the tests below run in another
-// process. It tells its parent of each answer.
+// TestFaultedProcess is not a test of its own. The tests below start this binary again to run
+// it in another process, where it runs a fit with a fault. It writes a line to its parent for
+// each answer.
 func TestFaultedProcess(t *testing.T) {
 	text := os.Getenv(faultVariable)
 	if text == "" {
@@ -61,8 +61,9 @@ func TestFaultedProcess(t *testing.T) {
 	fmt.Fprintf(parent, "end %v\n", err)
 }
 
-// limit bounds the size of all files. SIGXFSZ comes with a write beyond it; Go
-// ignores it, and left to the kernel it ends the process.
+// limit sets the largest size of all files of the process. A write beyond it raises SIGXFSZ,
+// which Go ignores. If die is set, the kernel's default action is restored, which ends the
+// process.
 func limit(size int64, die bool) error {
 	if die {
 		var byDefault [8]uint64 // a struct sigaction of zeros
@@ -76,10 +77,10 @@ func limit(size int64, die bool) error {
 	return syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: uint64(size), Max: uint64(size)})
 }
 
-// ending is how a faulted process ended.
+// ending describes how a process that was started with a fault ended.
 type ending struct {
 	answers int
-	// returned says that Fit did; text is then its error's.
+	// returned says that Fit returned. text is then the text of its error.
 	returned bool
 	text     string
 }
@@ -122,22 +123,30 @@ func (f fault) run(t *testing.T) ending {
 	return ending{strings.Count(told.String(), "answer\n"), returned, strings.TrimSuffix(end, "\n")}
 }
 
-// TestKilledAtAnyMoment: a fit of every algorithm is killed at every look: before
-// it reserves, between the reservation and the first answer, and between a
-// question's charge and its answer.
+// TestKilledAtAnyMoment kills fits of every algorithm at six calls of their context's method Err,
+// with -long at ten: among them before the reservation, between the reservation and the first
+// answer, and between a query's charge and its answer. Each time the folder must have everything
+// that scene.keeps requires.
 func TestKilledAtAnyMoment(t *testing.T) {
-	most := 10
-	if testing.Short() {
+	most := 6
+	switch {
+	case *long:
+		most = 10
+	case testing.Short():
 		most = 2
 	}
-	for _, algorithm := range train.Algorithms() {
+	for i, algorithm := range train.Algorithms() {
+		if testing.Short() && i%3 > 0 {
+			continue
+		}
 		t.Run(algorithm, func(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, algorithm)
 			for _, at := range s.moments(t, most) {
 				var before state
 				var end ending
-				// Noise settles how many steps some algorithms take: a run may end before.
+				// Noise determines how many steps some algorithms take, so a run may end before the look is
+				// reached.
 				for try := 0; try == 0 || end.returned && try < 40; try++ {
 					before = s.state(t)
 					end = fault{Dir: s.dir, Out: s.out, Kill: at, Limit: -1}.run(t)
@@ -153,18 +162,17 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-// TestDiskFullAtAnyWrite: no file can grow beyond a limit, so that what a fit
-// writes stops at its first byte, in its middle and before its last: by an error,
-// or by a crash. The fit writes over an earlier one. Where there is no room for
-// its files it ends before it has reserved anything; where the ledger is the
-// longest file, its entries are what fails.
+// TestDiskFullAtAnyWrite limits the size of files, so that a write of a fit stops at its first
+// byte, in its middle or before its last byte, with an error or with a crash. The folder has an
+// earlier fit. If there is no space for the files, the fit ends before it reserves anything. In
+// a second series the ledger is the longest file, so that writes to the ledger fail.
 func TestDiskFullAtAnyWrite(t *testing.T) {
 	algorithms := train.Algorithms()
 	if !*long { // answers, a schedule, prefix sums and phases: the records that journals have
 		algorithms = []string{"gd", "dp-sgd", "one-pass-storm", "recursive"}
 	}
 	if testing.Short() {
-		algorithms = algorithms[:2]
+		algorithms = algorithms[:1]
 	}
 	for _, algorithm := range algorithms {
 		for name, die := range map[string]bool{" error": false, " crash": true} {
@@ -190,10 +198,9 @@ func TestDiskFullAtAnyWrite(t *testing.T) {
 	}
 }
 
-// limits fits once and returns the sizes at which to stop the next fit's writes:
-// those of the files it makes or, with long, of the reservation and the
-// settlement behind a ledger that is longer than the other files, and one that
-// stops nothing.
+// limits runs a fit and returns the file sizes to which the next fit is to be limited. Without
+// long, they stop the writes of its files. With long, the ledger is first made longer than the
+// other files, and the sizes stop its reservation or its settlement, and at last nothing.
 func (s scene) limits(t *testing.T, long bool) []int {
 	t.Helper()
 	s.fit(t)
@@ -202,7 +209,8 @@ func (s scene) limits(t *testing.T, long bool) []int {
 	if !long {
 		return []int{1, len(now.model) / 2, len(now.certificate)}
 	}
-	// The files have room for more events than three steps have.
+	// The space reserved for the files holds more events than three steps have, so the ledger
+	// must be longer than that.
 	var others []byte
 	line := string(reserved)
 	n := 1 + (train.PerEvent*200+1<<15)/len(line)
@@ -217,8 +225,9 @@ func (s scene) limits(t *testing.T, long bool) []int {
 	return []int{start, start + reserving/2, start + reserving + settling/2, start + 4*(reserving+settling)}
 }
 
-// full runs a fit over the earlier one with a limit on the size of files and
-// returns which of its entries failed. The scene is then as it was.
+// full runs a fit over the earlier one with a limit on the size of files, and requires
+// scene.keeps of the result. It returns which entry of the ledger could not be written:
+// "reservation", "settlement" or "nothing". It then restores the folder's files.
 func (s scene) full(t *testing.T, limit int64, die bool) string {
 	t.Helper()
 	before := s.state(t)

@@ -9,13 +9,14 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// fragile is a loss that strikes at one of its evaluations.
+// fragile is a loss that calls strike at one of its evaluations.
 type fragile struct {
 	loss.RankOne
 	n, at  atomic.Int64
@@ -35,7 +36,7 @@ func (f *fragile) Curvatures(dst, z, y []float64) {
 	f.RankOne.Curvatures(dst, z, y)
 }
 
-// brittle is one whose slope jumps, so that it can be smoothed.
+// brittle is a fragile loss whose slope jumps, and which can be smoothed.
 type brittle struct {
 	*fragile
 	kinked loss.Kinked
@@ -50,8 +51,8 @@ func (b brittle) SmoothedConstants(s loss.Smoothing) (loss.Constants, error) {
 	return b.kinked.SmoothedConstants(s)
 }
 
-// watched is a session that keeps its own count of what its answers were charged
-// to whom.
+// watched is a session that adds up, for each cohort, the charges of the answers that it
+// returned.
 type watched struct {
 	*curator.Session
 	answers int
@@ -73,7 +74,7 @@ func (w *watched) Ask(ctx context.Context, q query.Question) (query.Release, err
 
 func (w *watched) Select(ctx context.Context, s query.Selection) (int, error) {
 	i, err := w.Session.Select(ctx, s)
-	mu, _ := account.SelectionMu(s.Epsilon())
+	mu, _ := mechanism.SelectionMu(s.Epsilon())
 	w.answered(s.Questions()[0].Cohort(), mu*mu, err)
 	return i, err
 }
@@ -94,7 +95,7 @@ func (s watchedSum) Add(ctx context.Context, terms ...query.Term) (query.Release
 	return r, err
 }
 
-// most is the largest total of a record.
+// most returns the largest total charge of any record, over all cohorts.
 func (w *watched) most() float64 {
 	var most float64
 	for c, total := range w.totals {
@@ -105,11 +106,11 @@ func (w *watched) most() float64 {
 	return w.totals[account.Everyone] + most
 }
 
-// TestFaultsOfTheLoss: for every algorithm, a loss panics, ends its goroutine or
-// has the fit cancelled at any of its evaluations. The ledger in memory has at
-// least the charges of the answers that were handed out. A loss that fails on a
-// record changes nothing else: the run goes on. A cancelled one is charged for
-// what was being computed, and nothing comes after it.
+// TestFaultsOfTheLoss runs every algorithm with a loss that panics, ends its goroutine or cancels
+// the fit, at one of its evaluations. The charges in the session's ledger must be at least the
+// charges of the answers that were returned. If the loss panics or ends its goroutine on a record,
+// the run goes on. After a cancellation, the query that was being computed is charged, and no other
+// query follows.
 func TestFaultsOfTheLoss(t *testing.T) {
 	most := 40
 	if testing.Short() {
@@ -140,8 +141,9 @@ func TestFaultsOfTheLoss(t *testing.T) {
 	}
 }
 
-// suffer runs the scene's algorithm on a session whose loss strikes at an
-// evaluation, 0 for never, and checks what the session's ledger says of it.
+// suffer runs the scene's algorithm on a session whose loss calls strike at the evaluation with
+// number at, or never if at is 0. It compares the session's ledger with the answers that were
+// returned, and returns the number of evaluations.
 func (s scene) suffer(t *testing.T, at int, strike func(context.CancelFunc)) (evaluations int) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -172,7 +174,7 @@ func (s scene) suffer(t *testing.T, at int, strike func(context.CancelFunc)) (ev
 		t.Fatal(err)
 	}
 	defer session.Close()
-	// Opening tries the loss on made-up rows.
+	// Opening a session evaluates the loss on generated rows.
 	f.n.Store(0)
 	f.at.Store(int64(at))
 	sampled := false
@@ -197,7 +199,7 @@ func (s scene) suffer(t *testing.T, at int, strike func(context.CancelFunc)) (ev
 		}
 		return int(f.n.Load())
 	}
-	// Coins decide how many evaluations some methods take.
+	// Random bits determine how many evaluations some methods make.
 	if f.n.Load() < int64(at) {
 		return int(f.n.Load())
 	}

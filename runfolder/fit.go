@@ -14,45 +14,46 @@ import (
 
 // Out is the output folder of a fit.
 type Out struct {
-	// Path is the folder. Empty means NAME-fit in the current folder, where NAME is the configuration's name.
-	// If this folder exists, it means NAME-fit-2, and so on.
+	// Path is the folder. Empty means NAME-fit in the current folder, where NAME is the configuration's name. If
+	// NAME-fit exists, empty means NAME-fit-2, and so on.
 	Path string
 	// Overwrite lets a fit replace the model of an earlier fit in Path. The ledger keeps both charges.
 	Overwrite bool
 
-	// disk is the file system of the folder; nil for the machine's.
+	// disk is the file system of the folder; tests replace it. nil means the machine's file system.
 	disk place
 }
 
-// ChargedError is an error after the budget was reserved. The reservation stays.
+// ChargedError is an error that occurred after the budget was reserved. The reservation stays.
 type ChargedError = train.ChargedError
 
-// folder returns the folder of a configuration's fit. It creates nothing.
+// folder returns the folder of a configuration's fit. It creates nothing on disk.
 func (o Out) folder(c *train.Config, stores train.Stores) *folder {
 	f := newFolder(o.disk, o.Path, c.Name(), o.Overwrite)
 	f.stores = stores
 	return f
 }
 
-// Fitted is a fit in a folder.
+// Fitted is the result of a fit that is kept in a folder.
 type Fitted struct {
 	*train.Fitted
-	// Reclaimed are the settlements, in stores of budgets, of earlier fits in the folder that were killed.
+	// Reclaimed are the settlements of earlier fits in the folder that were killed. A settlement tells a store of
+	// budgets that a run has ended.
 	Reclaimed []Settlement
 	// Folder is the folder of the files. ModelPath is empty if there is no model.
 	Folder, ModelPath, CertificatePath string
-	// Earlier are the other reservations for the same table in the output folders: all reservations made
-	// before this one, and some made at the same time.
+	// Earlier are the reservations of other fits for the same table, in this fit's output folder and the folders
+	// numbered with it: all that were made before this fit's, and some made at the same time.
 	Earlier []Entry
 }
 
-// Fit is train.Config.Fit with a folder that keeps the fit (the options' Keeper). It reads the table,
-// reserves the budget, runs the plan and writes the model and its certificate. The whole budget is on stable
-// storage before the first answer. It stays reserved in every case.
+// Fit is train.Config.Fit with a folder that keeps the fit. It reads the table, reserves the budget, runs the
+// plan and writes the model and its certificate. The whole budget is on stable storage before the first
+// answer. It stays reserved in every case.
 //
 // If the context is cancelled during the run, or if writing the journal fails, Fit writes the results so far
-// and certifies them as incomplete. It returns them together with the error, because the answers so far have
-// been paid for.
+// and certifies them as incomplete. It returns these results together with the error, because their answers
+// were charged.
 func Fit(ctx context.Context, c *train.Config, to Out, o train.Options) (*Fitted, error) {
 	out := to.folder(c, o.Stores)
 	o.Keeper = &keeper{out}
@@ -67,8 +68,8 @@ func Fit(ctx context.Context, c *train.Config, to Out, o train.Options) (*Fitted
 	return fitted, err
 }
 
-// Sum returns an epsilon of this fit and the earlier ones together, at this fit's delta. ok is false if they
-// do not have the same relation and privacy unit.
+// Sum returns an epsilon of this fit and the earlier fits of the table together, at this fit's delta. ok is
+// false if they do not all have the same relation and privacy unit.
 func (f *Fitted) Sum(ctx context.Context) (epsilon float64, ok bool) {
 	for _, e := range f.Earlier {
 		if !e.Adds(f.Entry.Guarantee) {
@@ -79,8 +80,8 @@ func (f *Fitted) Sum(ctx context.Context) (epsilon float64, ok bool) {
 	return epsilon, err == nil
 }
 
-// Together describes the privacy cost of this fit and the earlier ones together; "" if there are no earlier
-// fits.
+// Together describes in words the privacy cost of this fit and the earlier fits of the table together. It
+// returns "" if there are no earlier fits.
 func (f *Fitted) Together(ctx context.Context) string {
 	n := len(f.Earlier)
 	if n == 0 {
@@ -103,21 +104,20 @@ func (f *Fitted) Together(ctx context.Context) string {
 	return fmt.Sprintf("with %s of this table: epsilon %.4g at delta %v; every fit costs a budget of its own", fits, RoundUp(epsilon), f.Budget.Delta())
 }
 
-// RoundUp rounds x up to four digits.
+// RoundUp returns x with four significant digits, rounded up.
 func RoundUp(x float64) float64 {
 	var y float64
 	fmt.Sscanf(fmt.Sprintf("%.4g", x*1.0005), "%g", &y)
 	return y
 }
 
-// keeper keeps a fit in a folder.
+// keeper keeps a fit in a folder, for package train.
 type keeper struct{ f *folder }
 
-// Look implements train.Keeper.
 func (k *keeper) Look() error { return k.f.look() }
 
-// Claim implements train.Keeper. It also settles earlier fits of the folder that are not settled in their
-// stores.
+// Claim implements train.Keeper: it claims the folder for the fit. It also settles earlier fits of the folder
+// whose end their stores of budgets do not know.
 func (k *keeper) Claim(ctx context.Context, table string) (err error) {
 	if err := k.f.claim(table); err != nil {
 		return fmt.Errorf("output: %w", err)
@@ -126,24 +126,18 @@ func (k *keeper) Claim(ctx context.Context, table string) (err error) {
 	return err
 }
 
-// Release implements train.Keeper.
 func (k *keeper) Release() { k.f.release() }
 
-// Number implements train.Keeper.
 func (k *keeper) Number() int { return k.f.fit }
 
-// Place implements train.Keeper.
 func (k *keeper) Place() string { return k.f.path }
 
-// Intend implements train.Keeper.
 func (k *keeper) Intend(store, dataset, run string) error {
 	return k.f.intend(intent{Store: store, Dataset: dataset, Run: run})
 }
 
-// Forget implements train.Keeper.
 func (k *keeper) Forget() error { return k.f.forget(k.f.fit) }
 
-// Begin implements train.Keeper.
 func (k *keeper) Begin(h train.Head, r train.Released) (train.Log, error) {
 	files, j, err := k.f.begin(h, r)
 	if err != nil {
@@ -152,20 +146,17 @@ func (k *keeper) Begin(h train.Head, r train.Released) (train.Log, error) {
 	return &log{k.f, files, j}, nil
 }
 
-// Reserve implements train.Keeper.
 func (k *keeper) Reserve(e Entry) (err error) {
 	k.f.others, err = k.f.reserve(e)
 	return err
 }
 
-// Settle implements train.Keeper.
 func (k *keeper) Settle(charged float64, complete bool) error { return k.f.settle(charged, complete) }
 
-// Charged implements train.Keeper.
 func (k *keeper) Charged(err error) error { return k.f.charged(err) }
 
-// begin reserves disk space for the files of a run and begins the run's journal. If it fails, it removes
-// both.
+// begin reserves disk space for the files of a run and begins the run's journal. If it fails, it removes the
+// reserved files and the journal.
 func (f *folder) begin(h train.Head, r train.Released) (*pair, *journal, error) {
 	files, err := f.newPair(h, r)
 	if err != nil {
@@ -180,14 +171,15 @@ func (f *folder) begin(h train.Head, r train.Released) (*pair, *journal, error) 
 	return files, j, nil
 }
 
-// log is the journal of a run, with the run's files while readers do not see them.
+// log is the journal of a run, together with the run's model and certificate while readers do not see them.
 type log struct {
 	f       *folder
 	files   *pair
 	journal *journal
 }
 
-// Events implements train.Log. It first makes sure that the certificate's space covers the noted events.
+// Events writes events, the charges of a query, to the journal. It also makes sure that the space
+// reserved for the certificate is enough for them.
 func (l *log) Events(events []account.Event) error {
 	if err := l.journal.note(events); err != nil {
 		return err
@@ -195,19 +187,16 @@ func (l *log) Events(events []account.Event) error {
 	return l.files.grow(l.journal.events)
 }
 
-// Step implements train.Log.
 func (l *log) Step(s train.Step) error { return l.journal.step(s) }
 
-// Measured implements train.Log.
 func (l *log) Measured(m optimize.Measured) error { return l.journal.add(record{Measured: &m}) }
 
-// Compared implements train.Log.
 func (l *log) Compared(c optimize.Compared) error { return l.journal.add(record{Compared: &c}) }
 
-// Sync implements train.Log.
 func (l *log) Sync() error { return l.journal.sync() }
 
-// Publish implements train.Log: it writes the files, shows them to readers, and settles the reservation.
+// Publish writes the model and the certificate of the fit, shows them to readers, and writes the
+// end of the fit to the ledger.
 func (l *log) Publish(model []byte, cert *certificate.Certificate) error {
 	text, err := cert.Bytes()
 	if err != nil {
@@ -230,18 +219,16 @@ func (l *log) Publish(model []byte, cert *certificate.Certificate) error {
 	return l.f.sweep()
 }
 
-// Discard implements train.Log.
 func (l *log) Discard() { l.files.discard() }
 
-// Close implements train.Log.
 func (l *log) Close() {
 	l.journal.close()
 	l.files.close()
 }
 
-// Save writes the files of a fit without a folder: model, certificate, and a ledger with the fit's charge. It
-// writes to a new folder, or to a folder without a fit. The files are the same as if the fit had been kept in
-// the folder. Save charges nothing.
+// Save writes the files of a fit that was made without a folder: model, certificate, and a ledger with the
+// fit's charge. It writes to a new folder, or to a folder without a fit. The files are the same as if the fit
+// had been kept in the folder. Save charges nothing.
 func Save(dir string, f *train.Fitted) error { return save(machine{}, dir, f) }
 
 func save(disk place, dir string, f *train.Fitted) error {
@@ -287,7 +274,8 @@ func save(disk place, dir string, f *train.Fitted) error {
 	return out.sweep()
 }
 
-// whole makes a pair of files and puts them on stable storage, under names that readers do not see.
+// whole writes the model and the certificate of a fit to new files under temporary names, which
+// readers do not see. The files are on stable storage when whole returns.
 func (p *pair) whole(model, certificate []byte) (r ready, err error) {
 	if p.model, err = p.f.newPartial(ModelFile); err != nil {
 		return ready{}, err

@@ -14,32 +14,33 @@ import (
 const (
 	ModelFile       = "model.json"
 	CertificateFile = train.CertificateFile
-	// LedgerFile is append-only: one JSON line for each reservation and each settlement. Overwriting a model
-	// never removes a line.
+	// LedgerFile is the name of the ledger, which is append-only: it has one JSON line for each reservation and
+	// each settlement. Overwriting a model never removes a line.
 	LedgerFile = "ledger.jsonl"
 	// lockFile prevents two fits from writing to one folder at the same time.
 	lockFile = ".lock"
 )
 
-// folder is the output folder of a fit.
+// folder is the output folder of a fit. It has the fit's model, certificate, ledger and journal.
 type folder struct {
 	disk place
 	path string
-	// base, if not empty, is the name from which a numbered folder's name is made.
+	// base, if not empty, is the path to which a number is added to name the folder.
 	base      string
 	overwrite bool
 	unlock    func()
 	fit       int
 	entry     Entry
 
-	// Facts of a fit that is kept here: the function that opens stores of budgets, the settlements of earlier
-	// fits in the stores, and the other reservations for the fit's table.
+	// These fields belong to a fit that is kept in the folder: the function that opens the stores
+	// of budgets where earlier fits are settled, the settlements that were made, and the
+	// reservations of other fits for the same table.
 	stores    train.Stores
 	reclaimed []Settlement
 	others    []Entry
 }
 
-// newFolder decides the path of the folder. It creates nothing.
+// newFolder decides the path of a fit's output folder. It creates nothing on disk.
 func newFolder(disk place, out, name string, overwrite bool) *folder {
 	if disk == nil {
 		disk = machine{}
@@ -50,8 +51,8 @@ func newFolder(disk place, out, name string, overwrite bool) *folder {
 	return &folder{disk: disk, path: out, overwrite: overwrite}
 }
 
-// look returns an error if the path is a file, or if the folder has an earlier fit and overwriting is not
-// allowed.
+// look returns an error if the folder's path is a file, or if the folder has an earlier fit and overwriting
+// is not allowed.
 func (f *folder) look() error {
 	if f.base != "" {
 		return nil
@@ -101,7 +102,8 @@ func (f *folder) create() error {
 	return fmt.Errorf("%s: %d numbered folders exist already: give --out", f.base, maxNumbered)
 }
 
-// would finds the folder that create would make, and returns an error if existing files may not be replaced.
+// would sets the folder's path to that of the folder that create would make, and creates nothing.
+// It returns an error if existing files may not be replaced.
 func (f *folder) would() error {
 	if f.base != "" {
 		for i := 1; ; i++ {
@@ -117,7 +119,8 @@ func (f *folder) would() error {
 	return f.replaceable()
 }
 
-// replaceable returns an error if a file exists that no other file can replace.
+// replaceable returns an error if the folder has a model or certificate that the new file could not
+// replace.
 func (f *folder) replaceable() error {
 	for _, name := range []string{ModelFile, CertificateFile} {
 		if err := f.disk.MayReplace(f.file(name)); err != nil {
@@ -134,9 +137,9 @@ func (f *folder) numbered(i int) string {
 	return fmt.Sprintf("%s-%d", f.base, i)
 }
 
-// claim makes the folder, locks it against other fits until release, and gives this fit its number. If the
-// ledger cannot be read, claim returns an error before anything is created. After locking, claim repeats the
-// tests of the folder, since another fit may have run in between.
+// claim makes the folder, locks it against other fits until release is called, and gives this fit its
+// number. If the ledger cannot be read, claim returns an error before anything is created. After locking,
+// claim repeats the tests of the folder, since another fit may have run between the tests and the lock.
 func (f *folder) claim(data string) error {
 	if _, err := f.earlier(data); err != nil {
 		return err
@@ -164,7 +167,7 @@ func (f *folder) claim(data string) error {
 	return nil
 }
 
-// hold locks the folder against others until release.
+// hold locks the folder against other processes until release is called.
 func (f *folder) hold() error {
 	unlock, held, err := f.disk.Lock(f.file(lockFile))
 	if err != nil {

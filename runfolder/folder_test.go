@@ -36,8 +36,8 @@ func claimAndReserve(f *folder) ([]Entry, error) {
 
 const wholeLine = `{"time":"2026-01-02T03:04:05Z","entry":"reserved","fit":1,"data":"/people.csv","algorithm":"gd","relation":"replace-one","epsilon":1,"delta":0.000001,"mu":0.2367043806634357}`
 
-// Wherever a crash cuts the last line, earlier entries count and the next is
-// written whole.
+// TestTornLine tests a ledger whose last line a crash has cut at any byte. The entries before it
+// must still count, and the next entry must replace the cut line.
 func TestTornLine(t *testing.T) {
 	t.Chdir(t.TempDir())
 	path := filepath.Join("out", LedgerFile)
@@ -59,7 +59,8 @@ func TestTornLine(t *testing.T) {
 	}
 }
 
-// A whole last line counts also when an editor has dropped its newline.
+// TestMissingNewline: a whole last line counts, even if its newline is missing because an
+// editor dropped it.
 func TestMissingNewline(t *testing.T) {
 	t.Chdir(t.TempDir())
 	path := write(t, filepath.Join("out", LedgerFile), wholeLine)
@@ -69,7 +70,8 @@ func TestMissingNewline(t *testing.T) {
 	}
 }
 
-// A line that is no entry in the middle is not skipped: it may be a charge.
+// TestDamagedLedger tests that a line that is no entry, in the middle of a ledger, is an error. It
+// must not be skipped, since it may have been a charge.
 func TestDamagedLedger(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for _, line := range []string{"{", "", "[]", `{"relation":"other"}`} {
@@ -83,7 +85,8 @@ func TestDamagedLedger(t *testing.T) {
 	}
 }
 
-// A sibling's damaged ledger stops a fit before a new folder is made.
+// TestDamagedSibling: if a folder of the same base name has a damaged ledger, a fit ends with
+// an error before it makes a new folder.
 func TestDamagedSibling(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, filepath.Join("people-fit", LedgerFile), "{\n")
@@ -104,7 +107,7 @@ func TestNumberedFolders(t *testing.T) {
 			t.Errorf("folder %s with %d earlier reservations: must be %s with %d", f.path, len(prior), want, i)
 		}
 	}
-	// Folders of other names do not count; missing numbers hide nothing.
+	// Folders with other names do not count. A missing number does not end the search.
 	write(t, filepath.Join("people-fit-old", LedgerFile), wholeLine+"\n")
 	write(t, filepath.Join("people-fitting", LedgerFile), wholeLine+"\n")
 	write(t, filepath.Join("people-fit-77", LedgerFile), wholeLine+"\n"+strings.NewReplacer("/people.csv", "/other.csv", `"fit":1`, `"fit":2`).Replace(wholeLine)+"\n")
@@ -142,7 +145,8 @@ func TestDeepFolderIsMade(t *testing.T) {
 	}
 }
 
-// A ledger that is a device may never end; see also pipes.
+// TestLedgerMustBeRegular: a ledger that is a device is refused, since reading it may never
+// end. TestIrregularFiles tests pipes.
 func TestLedgerMustBeRegular(t *testing.T) {
 	if _, err := os.Stat("/dev/zero"); err != nil {
 		t.Skip(err)
@@ -160,7 +164,7 @@ func TestLedgerMustBeRegular(t *testing.T) {
 	wantError(t, err, "must be a regular file")
 }
 
-// TestOneFitAFolder: while a fit writes to a folder another is refused, and
+// TestOneFitAFolder: while a fit writes to a folder, another fit in the folder is refused, and
 // nothing is reserved for it.
 func TestOneFitAFolder(t *testing.T) {
 	dir := t.TempDir()

@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// small mounts a file system of so many bytes on the scene's output folder. Only
-// root can.
+// small mounts a file system with the given number of bytes on the scene's output folder. It
+// skips the test for users other than root.
 func (s scene) small(t *testing.T, bytes int) {
 	t.Helper()
 	if err := os.MkdirAll(s.out, 0o777); err != nil {
@@ -40,16 +40,16 @@ func (s scene) enlarge(t *testing.T) {
 	}
 }
 
-// TestFullDisk: on a disk of any size a fit ends before anything is charged, or
-// with both files, which may be those of fewer steps than were planned: what was
-// reserved for them is there when the journal has taken the rest. Where it could
-// not write the ledger's last line, recovery does, once there is room.
+// TestFullDisk: on a disk of any size, a fit ends before anything is charged, or with both
+// files. If the journal fills the disk, the files are those of fewer steps than planned: their
+// space was reserved before. If the last line of the ledger could not be written, Recover
+// writes it once there is space.
 func TestFullDisk(t *testing.T) {
 	ends := map[string]int{}
 	for pages := 1; pages < 120; pages += 7 {
 		t.Run(fmt.Sprint(pages), func(t *testing.T) {
 			s := newScene(t, "gd")
-			// Many small steps: the journal outgrows its first room.
+			// The run has many small steps, so that the journal outgrows the space reserved at first.
 			write(t, s.config(), peopleYAML+"train: {algorithm: gd, steps: 300}\n")
 			s.small(t, pages*4096)
 			c, o, err := s.begin(func() {})

@@ -25,7 +25,7 @@ model: {loss: logistic}
 privacy: {epsilon: 1, delta: 1e-6, relation: replace-one}
 `
 
-// people is a table for peopleYAML in which the old are sick more often.
+// people returns a table of n rows for peopleYAML. The share of sick people rises with age.
 func people(n int) string {
 	coin := rand.New(rand.NewPCG(1, uint64(n)))
 	var b strings.Builder
@@ -60,8 +60,9 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// config reads peopleYAML, changed by pairs of old and new text, beside a table
-// of n rows. The current folder becomes an empty one.
+// config writes a table of n rows and the configuration peopleYAML, and returns the
+// configuration. changes are pairs of texts: each old text in peopleYAML is replaced by the new
+// text after it. config makes an empty folder the current one.
 func config(t *testing.T, n int, changes ...string) *train.Config {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -74,7 +75,7 @@ func config(t *testing.T, n int, changes ...string) *train.Config {
 	return c
 }
 
-// empty demands that nothing is in the current folder.
+// empty fails the test unless the current folder is empty.
 func empty(t *testing.T) {
 	t.Helper()
 	entries, err := os.ReadDir(".")
@@ -102,7 +103,7 @@ func readLedger(path string) ([]Entry, error) {
 	return ledgerfile.Parse(text)
 }
 
-// options are those of a fit in a folder, in one place.
+// options holds all options of a fit in a folder.
 type options struct {
 	Out               string
 	Overwrite, Strict bool
@@ -128,13 +129,14 @@ func dryRun(ctx context.Context, c *train.Config, o options) (*Dry, error) {
 	return DryRun(ctx, c, out, rest)
 }
 
-// looked is a new folder that was looked at.
+// looked returns a new folder on which the method look was called, and look's error.
 func looked(disk place, out, name string, overwrite bool) (*folder, error) {
 	f := newFolder(disk, out, name, overwrite)
 	return f, f.look()
 }
 
-// beside is a configuration like another, of a file in the current folder.
+// beside returns the configuration like with another table, which it writes to a file in the
+// current folder.
 func beside(t *testing.T, like *train.Config) *train.Config {
 	t.Helper()
 	c, err := train.ReadConfig(write(t, "people.yaml", peopleYAML))

@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestEveryWayToATableIsFound: a fit knows of those before it that were of the same
-// table, whatever path each was given, and of no copy's.
+// TestEveryWayToATableIsFound: a fit finds the earlier fits of the same table, by whatever path
+// or link each of them reached it. It does not find the fits of a copy of the table.
 func TestEveryWayToATableIsFound(t *testing.T) {
 	c := config(t, 30)
 	c.Train.Algorithm, c.Train.Settings = "gd", train.Settings{"steps": 1}

@@ -12,9 +12,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 )
 
-// intent is a record in a fit's folder that the fit asks a store of budgets for a reservation. It is on
-// stable storage from before the request until the store knows how much of the reservation was used. So a
-// folder knows every reservation that a killed fit leaves in a store. There are two cases:
+// intent is a file in a fit's folder. It says that the fit asks a store of budgets for a reservation. It
+// is on stable storage from before the request until the store knows how much of the reservation was used.
+// From its intents, a folder knows every reservation that a killed fit leaves in a store. There are two
+// cases:
 //
 //   - the folder's ledger lacks the run: nothing was released, since the ledger has every fit, on stable
 //     storage, before the fit's first release;
@@ -26,21 +27,24 @@ type intent struct {
 	Store   string `json:"store"`
 	Dataset string `json:"dataset"`
 	Run     string `json:"run"`
-	// Sum is a checksum over the other members.
+	// Sum is a checksum over the other members of the file.
 	Sum string `json:"sum"`
 }
 
 const (
 	intentVersion = 1
-	// mostIntent is the greatest size of an intent, in bytes: an address and two names.
+	// mostIntent is the largest size, in bytes, of an intent's file (the note of a reservation in a
+	// store of budgets). The file has an address and two names.
 	mostIntent = 1 << 16
-	// intentFile is the part of an intent's temporary name, before the file is complete.
+	// intentFile is a part of the temporary name that the file of an intent (the note of a
+	// reservation in a store of budgets) has until it is complete.
 	intentFile = "intent"
 )
 
 func (f *folder) intentFile(fit int) string { return f.file(fmt.Sprintf("intent-%d.json", fit)) }
 
-// isIntent reports whether a name is the name of an intent, and returns the number of its fit.
+// isIntent reports whether a file's name is that of an intent, the note of a reservation in a store
+// of budgets. It also returns the number of the fit.
 func isIntent(name string) (fit int, ok bool) {
 	number, ok := strings.CutPrefix(name, "intent-")
 	number, also := strings.CutSuffix(number, ".json")
@@ -48,7 +52,7 @@ func isIntent(name string) (fit int, ok bool) {
 	return fit, ok && also && err == nil && fit > 0 && strconv.Itoa(fit) == number
 }
 
-// text returns the bytes of an intent's file.
+// text returns the bytes of the intent's file, with the checksum.
 func (i intent) text() ([]byte, error) {
 	i.Version, i.Sum = intentVersion, ""
 	bare, err := json.Marshal(i)
@@ -60,7 +64,8 @@ func (i intent) text() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// parseIntent reads the output of text. It returns an error for everything else.
+// parseIntent reads the text of an intent's file as the method text writes it. It returns an error
+// for every other text.
 func parseIntent(text []byte, fit int) (i intent, err error) {
 	if err := json.Unmarshal(text, &i); err == nil && i.Version == intentVersion && i.Fit == fit {
 		if again, err := i.text(); err == nil && bytes.Equal(again, text) {
@@ -71,7 +76,8 @@ func parseIntent(text []byte, fit int) (i intent, err error) {
 		"stillpoint budget show lists runs that have not ended, and with this file taken away the folder can be used")
 }
 
-// intend puts an intent of the folder's fit on stable storage, whole or not at all.
+// intend writes an intent, the note of a reservation in a store of budgets, to stable storage,
+// whole or not at all.
 func (f *folder) intend(i intent) error {
 	i.Fit = f.fit
 	text, err := i.text()
@@ -96,11 +102,13 @@ func (f *folder) intend(i intent) error {
 	return f.disk.SyncFolder(f.path)
 }
 
-// forget removes the intent of a fit, after the store has the fit's end. A crash may undo the removal. The
-// intent is then processed again, and the store already has the end.
+// forget removes the intent of a fit, the note of its reservation in a store of budgets, after the
+// store of budgets has the fit's end. A crash may undo the removal. The intent is then processed
+// again, which changes nothing: the store already has the end.
 func (f *folder) forget(fit int) error { return f.removeIfThere(f.intentFile(fit)) }
 
-// intents returns the intents in the folder, in the order of their fits.
+// intents returns the intents in the folder (notes of reservations in stores of budgets), in the
+// order of their fits.
 func (f *folder) intents() ([]intent, error) {
 	entries, err := f.disk.ReadDir(f.path)
 	if err != nil {

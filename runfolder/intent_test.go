@@ -13,9 +13,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 )
 
-// settles demands that a recovery of what a kill left has the store charge what the killed
-// fit, its last, had released, and no more than it had charged: nothing stays open, and
-// nothing is free again that was released.
+// settles recovers the state that a kill left. It fails the test unless these hold afterwards:
+// the store charges the killed fit, its last run, the charge least or at most one release more;
+// nothing stays reserved; and Recover reports every message to the store.
 func settles(t *testing.T, d *durabletest.Disk, c *chains, least float64, what string) {
 	t.Helper()
 	before := c.dataset(t)
@@ -33,7 +33,8 @@ func settles(t *testing.T, d *durabletest.Disk, c *chains, least float64, what s
 	settled(t, d, c, least, what)
 }
 
-// settled demands that of a store and a folder that nothing is open.
+// settled fails the test unless the store has nothing reserved, charges its last run the charge
+// least or at most one release more, and no intent is left in the folder.
 func settled(t *testing.T, d *durabletest.Disk, c *chains, least float64, what string) {
 	t.Helper()
 	after := c.dataset(t)
@@ -41,7 +42,7 @@ func settled(t *testing.T, d *durabletest.Disk, c *chains, least float64, what s
 		t.Fatalf("%s: %v stays reserved", what, after.Open)
 	}
 	if n := len(after.Runs); n > 0 {
-		// A journal may hold the event of one answer that was not handed out any more.
+		// The journal may have the event of one more answer, which was not handed out.
 		last := after.Runs[n-1]
 		if got := last.Charged.Charge; got < least || got > least+last.Reserved.Charge/1.9 {
 			t.Fatalf("%s: charged %v, released %v of %v", what, got, least, last.Reserved.Charge)
@@ -60,10 +61,10 @@ func ledgerText(d *durabletest.Disk) string {
 	return text
 }
 
-// TestKillStrandsNothing kills a fit that is charged to a store between any two system
-// calls: after each operation on its disk, before and after each commit of its store. A
-// recovery, itself killed anywhere, or the next fit in the folder, has the store charge
-// exactly what may have been released.
+// TestKillStrandsNothing kills a fit that is charged to a store: after each operation on its
+// disk, and before and after each commit of its store. A recovery then settles the run with the
+// charge of its releases. A recovery that is itself killed and run again does so too, and so
+// does the next fit in the folder.
 func TestKillStrandsNothing(t *testing.T) {
 	some := 2
 	if testing.Short() {
@@ -73,6 +74,9 @@ func TestKillStrandsNothing(t *testing.T) {
 	d := durabletest.New()
 	c := newChains(t, s, d, 9, 3)
 	for earlier := range 2 {
+		if testing.Short() && earlier > 0 {
+			break
+		}
 		d.Settle()
 		c = c.at(len(c.rows), d)
 		if _, a, err := storedFit(t, s, d, c); err != nil || len(a.marks) != 3 {
@@ -87,7 +91,7 @@ func TestKillStrandsNothing(t *testing.T) {
 	}
 }
 
-// kills are those of a fit.
+// kills is a test that kills one fit in every possible way.
 type kills struct {
 	t *testing.T
 	scene
@@ -95,8 +99,8 @@ type kills struct {
 	store   *chains
 	answers answers
 	earlier int
-	// How often the store alone knew of the run, a recovery was killed, and another fit
-	// followed.
+	// Counters of the cases that the test has met: only the store knew of the run, a recovery was
+	// killed, and another fit followed.
 	stranded, recovered, replaced int
 }
 
@@ -121,12 +125,13 @@ func (k *kills) everywhere(some int) {
 	}
 }
 
-// kill looks at one state that a kill may leave.
+// kill tests one state that a kill may leave in three ways: with a recovery, with recoveries
+// that are killed and run again, and with another fit instead of a recovery.
 func (k *kills) kill(left *durabletest.Disk, commits int, released float64, n int, what string) {
 	t := k.t
 	store := k.store.at(commits, left)
 	if d := store.dataset(t); len(d.Runs) == k.earlier {
-		released = 0 // of this fit; what the earlier one was charged is settled
+		released = 0 // counts the releases of this fit only; the earlier fit has settled
 		if k.earlier > 0 {
 			released = d.Runs[0].Charged.Charge
 		}
@@ -135,7 +140,7 @@ func (k *kills) kill(left *durabletest.Disk, commits int, released float64, n in
 	}
 	again := left.Crash(0, durabletest.Kept{})
 	settles(t, left, store, released, what)
-	// The recovery killed, and done again.
+	// A recovery is killed and run again.
 	steps := len(left.Ops())
 	every := 3
 	if testing.Short() {
@@ -152,7 +157,7 @@ func (k *kills) kill(left *durabletest.Disk, commits int, released float64, n in
 	if n%3 > 0 && testing.Short() {
 		return
 	}
-	// Another fit instead of a recovery.
+	// Another fit runs instead of a recovery.
 	next := k.store.at(commits, again)
 	before := len(next.dataset(t).Runs)
 	if _, _, err := storedFit(t, k.scene, again, next); err != nil {
@@ -170,7 +175,10 @@ func (k *kills) kill(left *durabletest.Disk, commits int, released float64, n in
 	}
 }
 
-// TestIntentBeforeTheStoreIsAsked: the order that all of this rests on, in so many words.
+// TestIntentBeforeTheStoreIsAsked requires the order of operations on which the other tests of this
+// file rest: the intent (the note of a reservation) is on stable storage before the store reserves,
+// the ledger is on stable storage before the first release, and the intent is removed after the
+// store knows the charge.
 func TestIntentBeforeTheStoreIsAsked(t *testing.T) {
 	s := newScene(t, "gd")
 	d := durabletest.New()
@@ -203,11 +211,13 @@ func TestIntentBeforeTheStoreIsAsked(t *testing.T) {
 	}
 }
 
-// TestStoreThatFails: whatever becomes of the answer to a reservation, the store has it
-// back, at once or by a recovery that says so.
+// TestStoreThatFails: the store's reply to a reservation is lost, or the store cannot be
+// reached. If the fit cannot go on, nothing is released, and the reservation is freed at once
+// or by a recovery; the error says so.
 func TestStoreThatFails(t *testing.T) {
 	for name, c := range map[string]struct {
-		// lost are the transactions whose answers are lost; away says that no later one begins.
+		// lost is the number of transactions whose replies are lost. away says that the store
+		// cannot be reached after them.
 		lost int
 		away bool
 		err  string
@@ -245,8 +255,9 @@ func TestStoreThatFails(t *testing.T) {
 	}
 }
 
-// TestRefusedFitLeavesNoIntent: of two fits for which there is room for one, the later
-// leaves nothing that could ever settle a run.
+// TestRefusedFitLeavesNoIntent tests two fits for whose budgets the dataset's cap suffices only
+// once. The later fit is refused. It must leave no intent (the note of a reservation), so that no
+// recovery settles a run by its folder.
 func TestRefusedFitLeavesNoIntent(t *testing.T) {
 	s := newScene(t, "gd")
 	d := durabletest.New()
@@ -270,8 +281,8 @@ func TestRefusedFitLeavesNoIntent(t *testing.T) {
 	}
 }
 
-// overtaken is a store in which another run takes the room between a fit's question and
-// its reservation.
+// overtaken is a store in which another run uses the budget after a fit has asked whether the
+// budget suffices, and before the fit's reservation.
 type overtaken struct {
 	*chains
 	by   *testing.T
@@ -292,8 +303,8 @@ func (o *overtaken) Update(ctx context.Context, dataset string, from int,
 	return o.chains.Update(ctx, dataset, from, next)
 }
 
-// TestStoreOutOfReachAtTheEnd: the next recovery says what it did, and the one after that
-// that nothing was left.
+// TestStoreOutOfReachAtTheEnd: a fit cannot reach its store at its end. The next recovery
+// settles the run and says so. The recovery after that has nothing left to do and says so.
 func TestStoreOutOfReachAtTheEnd(t *testing.T) {
 	s := newScene(t, "gd")
 	d := durabletest.New()
@@ -340,7 +351,8 @@ func TestStoreOutOfReachAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestDamagedIntent: no byte of an intent may change and have its run taken for another.
+// TestDamagedIntent tests that an intent (the note of a reservation) is an error if one of its
+// bytes was changed, or if it belongs to another fit.
 func TestDamagedIntent(t *testing.T) {
 	s := newScene(t, "gd")
 	d := durabletest.New()

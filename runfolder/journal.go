@@ -10,19 +10,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// While a fit runs, its journal keeps everything from which its files are made at the end. It has a line for
-// the facts that were fixed before the first release, a line for every event before the event's answer is
-// handed out, a line for every step, and a line for the files after they are written. It contains charges and
-// released values, and nothing else.
+// While a fit runs, its journal keeps everything from which the model and the certificate are made at the
+// end. It has a line for the facts that were fixed before the first release, a line for every event before
+// the event's answer is handed out, a line for every step, and a line for the files after they are written.
+// It contains charges and released values, and nothing else.
 //
 // Lines are written as they happen, so a killed process loses none. They are put on stable storage about once
 // a second, so a machine that stops loses the last second. The fit's limit on privacy loss does not depend on
 // the journal: the whole budget is in the ledger before the first answer. The amount that a store of budgets
 // frees after a kill does depend on the journal. For a fit with a store, every event is therefore on stable
-// storage before its answer, and readJournal distinguishes a journal that was damaged or cut off later from a
-// journal that a kill has left.
+// storage before its answer. readJournal tells a journal that was damaged or cut off later from a journal
+// that a kill has left.
 
-// record is a line of a journal. Exactly one of its members is set.
+// record is the content of a journal's line. Exactly one of its members is set.
 type record struct {
 	Head     *train.Head        `json:"head,omitempty"`
 	Event    *account.Event     `json:"event,omitempty"`
@@ -32,44 +32,46 @@ type record struct {
 	Ready    *ready             `json:"ready,omitempty"`
 }
 
-// reached is the released values of a step.
+// reached is the released values of a step, as a journal's line states them.
 type reached struct {
 	Number int `json:"number"`
-	// Norm is the norm of the noisy gradient; nil if it is not kept.
+	// Norm is the norm of the noisy gradient. It is nil if this norm is not kept.
 	Norm *float64 `json:"norm,omitempty"`
-	// W is the iterate. Only some of the steps have it.
+	// W is the iterate, the vector of weights after the step. Only some of the steps have it.
 	W []float64 `json:"w,omitempty"`
 }
 
 // ready says that the files of a fit are on stable storage under their temporary names, which readers do not
 // see.
 type ready struct {
-	// Model and Certificate are the SHA-256 of the files. Model is empty if there is no model.
+	// Model and Certificate are the SHA-256 hashes of the files. Model is empty if there is no model.
 	Model       string `json:"model,omitempty"`
 	Certificate string `json:"certificate"`
-	// Charged and Complete are values for the ledger.
+	// Charged and Complete are what the ledger will state of the fit's end: the charge, and whether
+	// the run made all its steps.
 	Charged  float64 `json:"charged"`
 	Complete bool    `json:"complete"`
 }
 
 func (f *folder) journalFile() string { return f.file(fmt.Sprintf("journal-%d.jsonl", f.fit)) }
 
-// syncEvery is the longest time before a line is put on stable storage.
+// syncEvery is the longest time between writing a line of the journal and putting it on stable
+// storage.
 const syncEvery = time.Second
 
-// A journal is written into reserved space, which is filled with zeros. A journal that a kill leaves ends in
-// such zeros; a file whose end was cut off does not.
+// A journal is written into reserved space, which is filled with zeros. The journal that a killed process
+// leaves ends in such zeros. A file whose end was cut off later does not.
 const (
-	// roomStep is the least growth of the reserved space, in bytes.
+	// roomStep is the least number of bytes by which the reserved space grows.
 	roomStep = 1 << 16
-	// mostRoom is the greatest growth beyond the needed space, in bytes.
+	// mostRoom is the largest number of bytes by which the reserved space grows beyond the space needed.
 	mostRoom = 1 << 20
-	// roomLeft is the space, in bytes, that stays free after every line for the last line. The last line says
-	// that the files are ready, and can so be written even if the disk is full.
+	// roomLeft is the number of bytes that stay free after every line, so that the journal's last
+	// line, which says that the files are ready, can be written even if the disk is full.
 	roomLeft = 1 << 10
 )
 
-// journal writes a journal.
+// journal writes the journal of a run, from which model and certificate are made.
 type journal struct {
 	file durable.File
 	now  func() time.Time
@@ -77,14 +79,14 @@ type journal struct {
 	// proves the whole charge, whatever stopped the machine.
 	every bool
 	form  form
-	// lines is the number of lines and size their bytes. torn is the bytes of a failed line after them, and
-	// room the length of the file.
+	// lines is the number of whole lines, and size the number of their bytes. torn is the number of bytes of a
+	// failed line after them. room is the length of the file.
 	lines            int
 	size, torn, room int64
 
 	events int
 	synced time.Time
-	// checkpoint is the step of the last written iterate; its time is kept too.
+	// checkpoint is the number of the step whose iterate was written last. checked is the time of this write.
 	checkpoint int
 	checked    time.Time
 	began      time.Time
@@ -116,7 +118,8 @@ func (f *folder) newJournal(h train.Head) (*journal, error) {
 	return j, nil
 }
 
-// add writes a line. If it fails, the lines before stay whole, and the next line overwrites the failed one.
+// add writes a line. If writing fails, the earlier lines stay whole, and the next line overwrites the failed
+// one.
 func (j *journal) add(r record) error {
 	line, err := j.form.write(j.lines+1, r)
 	if err != nil {
@@ -139,8 +142,8 @@ func (j *journal) add(r record) error {
 	return nil
 }
 
-// reserve reserves space for size bytes. The space is on stable storage before any line is written by which a
-// store may be settled.
+// reserve makes the journal's file at least size bytes long, filled with zeros. The space is on
+// stable storage before the first line that may be used to settle a fit in a store of budgets.
 func (j *journal) reserve(size int64) error {
 	if size <= j.room {
 		return nil
@@ -158,7 +161,8 @@ func (j *journal) reserve(size int64) error {
 	return nil
 }
 
-// note writes the events from number j.events on, which are new.
+// note writes the given events (charges) to the journal, one on each line. They must be the new
+// events, from number j.events on.
 func (j *journal) note(events []account.Event) error {
 	for i := range events {
 		if err := j.add(record{Event: &events[i]}); err != nil {
@@ -175,7 +179,7 @@ func (j *journal) note(events []account.Event) error {
 	return j.sync()
 }
 
-// step writes the released values of a step.
+// step writes the released values of a step to the journal.
 func (j *journal) step(s train.Step) error {
 	r := reached{Number: s.Number}
 	if norm, ok := train.KeptNorm(s); ok {
@@ -191,10 +195,11 @@ func (j *journal) step(s train.Step) error {
 	return j.add(record{Step: &r})
 }
 
-// due reports whether a step's iterate must be written. An iterate is due if the steps since the last one are
-// more than a 64th of the steps before it, or if the time since then is at least a second and a hundredth of
-// the run's time. A crash loses no more than the shorter of the two. Writing takes little time compared with
-// computing.
+// due reports whether a step's iterate (the weights after it) must be written to the journal. It
+// must if one of two conditions holds: since the last written iterate more than a 64th of the
+// earlier steps were taken, or both a second and a hundredth of the run's time have passed. A crash
+// therefore loses at most the shorter of these two intervals. Writing takes little time compared
+// with computing.
 func (j *journal) due(step int) bool {
 	if step >= j.checkpoint+1+j.checkpoint/64 {
 		return true
@@ -203,7 +208,7 @@ func (j *journal) due(step int) bool {
 	return now.Sub(j.checked) >= max(syncEvery, now.Sub(j.began)/100)
 }
 
-// ready writes the line that says that the files are ready.
+// ready writes the last line of the journal, which says that the fit's files are on stable storage.
 func (j *journal) ready(r ready) error {
 	if err := j.add(record{Ready: &r}); err != nil {
 		return err

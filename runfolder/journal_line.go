@@ -11,16 +11,17 @@ import (
 	"strconv"
 )
 
-// form is the format of a journal's lines. A numbered line begins with its number, from 1, and a checksum
-// over the number and the record:
+// form is the format of a journal's lines. A numbered line begins with its number, counted from 1, and a
+// checksum over this number and the record:
 //
 //	{"line":7,"sum":"0123456789abcdef","event":{...}}
 //
 // The checksum of every line but the first also covers the checksum of the first line, so a line of another
-// journal is never accepted as a line of this one. Journals of version 1 have the record alone.
+// journal is never accepted as a line of this one. Lines in journals of version 1 are not numbered: they
+// have the record alone.
 type form struct {
 	numbered bool
-	// salt is the checksum of the first line; empty before it is known.
+	// salt is the checksum of the journal's first line. It is empty until this line was read or written.
 	salt string
 }
 
@@ -31,7 +32,7 @@ const (
 	sumDigits = 16
 )
 
-// lineSum is the checksum of a line.
+// lineSum is the checksum over a journal line's number and the rest of its text.
 func (f *form) lineSum(number int, rest []byte) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "stillpoint journal\n%s\n%d\n", f.salt, number)
@@ -39,7 +40,8 @@ func (f *form) lineSum(number int, rest []byte) string {
 	return hex.EncodeToString(h.Sum(nil))[:sumDigits]
 }
 
-// write returns a record as the line with the given number, with its newline.
+// write returns a record as a line of the journal with the given number. The line ends in a
+// newline.
 func (f *form) write(number int, r record) ([]byte, error) {
 	text, err := json.Marshal(r)
 	if err != nil || !f.numbered {
@@ -55,8 +57,8 @@ func (f *form) write(number int, r record) ([]byte, error) {
 
 var errLine = errors.New("its number or checksum is not that of its text")
 
-// read returns the record of a line, given without its newline, and the line's number. The number is 0 in
-// journals without line numbers.
+// read parses a line of the journal, given without its newline. It returns the line's record and
+// number. The number is 0 in journals without line numbers.
 func (f *form) read(line []byte) (number int, r record, err error) {
 	if !f.numbered {
 		r, err = parseRecord(line)

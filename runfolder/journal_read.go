@@ -15,13 +15,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// mostLine is the greatest size of a journal's line, in bytes: a head with a wide schema, or a wide iterate.
+// mostLine is the largest size of a journal's line, in bytes. Lines are this long if a head has a wide schema
+// or an iterate has many weights.
 const mostLine = 64 << 20
 
-// told is the content of a run's journal.
+// told is the content of a run's journal, as far as it was read.
 type told struct {
 	head *train.Head
-	// parameters is the number of weights of the head's model.
+	// parameters is the number of weights of the model that the journal's head describes.
 	parameters int
 	events     []account.Event
 	norms      []float64
@@ -32,21 +33,21 @@ type told struct {
 	ready      *ready
 
 	form form
-	// lines is the number of lines that were read, and size their bytes. unended is true if the last line
-	// lacks its newline. rest is the number of bytes that a kill left of one more line; their content is
-	// ignored.
+	// lines is the number of lines that were read, and size the number of their bytes. unended is true if the
+	// last line lacks its newline. rest is the number of bytes of one more, incomplete line that a killed process
+	// left. Its content is ignored.
 	lines   int
 	size    int64
 	rest    int64
 	unended bool
-	// damaged is the number of the first line that a kill cannot have left so; 0 if there is none. Later
-	// lines may be lost with it, so the journal may lack charges.
+	// damaged is the number of the first line that cannot have been left so by a killed process. It is 0 if there
+	// is none. Later lines may be lost too, so the journal may lack charges.
 	damaged int
 }
 
-// proves reports whether the journal has every event whose answer was handed out. Only then may a store be
-// settled by it. Journals of version 1 prove nothing: they have neither checksums nor an end by which a cut
-// could be detected.
+// proves reports whether the journal has every event whose answer was handed out. Only then may a store of
+// budgets be told the run's charge from this journal. Journals of version 1 prove nothing: they have neither
+// checksums nor an end by which a cut could be detected.
 func (t *told) proves() bool { return t.form.numbered && t.damaged == 0 }
 
 // tells reads the journal of a fit. It returns fs.ErrNotExist if there is none.
@@ -63,15 +64,15 @@ func (f *folder) tells() (*told, error) {
 	return t, nil
 }
 
-// readJournal reads lines up to the first one that is no line or does not follow from the lines before it. A
-// crash may leave anything in lines that were not yet on stable storage, but the lines on stable storage are
-// a beginning of the journal. The first line was written before the budget was reserved, so a journal without
-// its head is an error.
+// readJournal reads lines up to the first that is malformed or does not follow from the lines before it. A
+// crash may leave anything in place of lines that were not yet on stable storage, but all lines before these
+// are whole. The first line, the head, was written before the budget was reserved, so a journal without it is
+// an error.
 //
 // A kill leaves whole lines, at most the beginning of one more, and then the zeros of the reserved space.
-// Anything else after the lines is damage: a line with an end that is no record, other bytes after zeros, or
-// the end of the file without any zeros, where the file was cut off. Damage no longer matters after the line
-// that says that the fit's files are ready.
+// Anything else after the lines is damage. There are three cases: a line with a newline that is no record,
+// other bytes after zeros, and a file that ends without zeros, because it was cut off. Damage no longer
+// matters after the line that says that the fit's files are ready.
 func readJournal(r io.Reader, most int) (*told, error) {
 	t := new(told)
 	lines := bufio.NewReaderSize(r, 1<<16)
@@ -99,7 +100,8 @@ func readJournal(r io.Reader, most int) (*told, error) {
 	}
 }
 
-// read adds the next line, given without its newline.
+// read parses the next line of the journal, given without its newline, and adds its record to the
+// content.
 func (t *told) read(line []byte) error {
 	if t.head == nil {
 		t.form.numbered = bytes.HasPrefix(line, []byte(lineOpen))
@@ -119,8 +121,9 @@ func (t *told) read(line []byte) error {
 	return nil
 }
 
-// judge decides whether a kill can have left the text after the lines read; line is the first line of this
-// text. After damage it searches for the line that says that the files are ready.
+// judge decides whether a killed process can have left the text after the lines that were read. line is the
+// first line of this text. If it cannot, judge notes the damage and searches the text for the line that says
+// that the files are ready.
 func (t *told) judge(line []byte, end lineEnd, rest *bufio.Reader, most int) (err error) {
 	if !t.form.numbered || t.torn(line, end) {
 		t.rest = int64(len(line))
@@ -138,8 +141,9 @@ func (t *told) judge(line []byte, end lineEnd, rest *bufio.Reader, most int) (er
 	return err
 }
 
-// torn reports whether a kill may have left line as a part of the next line, or whether the file ends
-// directly after a journal whose files are ready.
+// torn reports whether the text after the whole lines is as a killed process leaves it. This holds if line
+// can be the beginning of the next line and zeros follow it. It also holds if there is no text and the files
+// are ready.
 func (t *told) torn(line []byte, end lineEnd) bool {
 	if end == missing && len(line) == 0 {
 		return t.ready != nil
@@ -149,7 +153,7 @@ func (t *told) torn(line []byte, end lineEnd) bool {
 	}
 	if n := len(line); n > 0 {
 		if _, _, err := t.form.read(line[:n-1]); err == nil {
-			return false // whole, but for its newline, which is another byte
+			return false // the line is whole, but its newline is another byte
 		}
 	}
 	begin := fmt.Sprintf("%s%d%s", lineOpen, t.lines+1, sumOpen)
@@ -163,7 +167,7 @@ type lineEnd int
 const (
 	newlined lineEnd = iota
 	padded           // in zeros, to the end of the file
-	holed            // in zeros, which other bytes follow, or not within the most bytes
+	holed            // the line ends in zeros that other bytes follow, or is longer than allowed
 	missing          // with the file
 )
 
@@ -213,7 +217,8 @@ func onlyZeros(text []byte) bool { return len(bytes.Trim(text, "\x00")) == 0 }
 
 var errOrder = errors.New("does not follow")
 
-// take adds a record that follows from the records before it.
+// take adds a record to the journal's content. It returns an error if the record does not follow from the
+// records before it.
 func (t *told) take(r record) error {
 	members := 0
 	for _, given := range []bool{r.Head != nil, r.Event != nil, r.Step != nil, r.Measured != nil, r.Compared != nil, r.Ready != nil} {
@@ -262,7 +267,8 @@ func (t *told) take(r record) error {
 	return nil
 }
 
-// check tests what making files of a head does not test.
+// check tests those members of a journal's head (the facts known before the first release) that are
+// not tested when files are made from it.
 func check(h *train.Head) error {
 	switch {
 	case h.Journal != 1 && h.Journal != train.JournalVersion:
@@ -275,7 +281,8 @@ func check(h *train.Head) error {
 	return nil
 }
 
-// resume opens a journal for writing after the lines in t. The next line overwrites the text after them.
+// resume opens a journal for writing after the lines that were read. The next line overwrites the text after
+// these lines.
 func (f *folder) resume(t *told) (*journal, error) {
 	file, err := f.disk.Update(f.journalFile())
 	if err != nil {

@@ -19,13 +19,13 @@ import (
 // Entry is a line of a ledger file.
 type Entry = ledgerfile.Entry
 
-// mostLedger is the greatest size of a ledger that is read, in bytes: about 100,000 fits.
+// mostLedger is the largest size of a ledger that is read, in bytes. This is enough for about 100,000 fits.
 const mostLedger = 64 << 20
 
-// reserve writes the whole budget to the folder's ledger, on stable storage, before anything is released. It
-// returns the other reservations for the same table in the output folders. It reads them after writing its
-// own. If several fits reserve at the same time, each one sees the reservations written before its own, so
-// the last one sees all.
+// reserve writes the whole budget to the folder's ledger, on stable storage, before anything is
+// released. It returns the reservations of other fits for the same table, in this folder and the
+// folders numbered with it. It reads them after writing its own. So if several fits reserve at the
+// same time, each one sees all reservations written before its own, and the last one sees all.
 func (f *folder) reserve(e Entry) (others []Entry, err error) {
 	e.Entry, e.Fit = ledgerfile.Reserved, f.fit
 	f.entry = e
@@ -38,7 +38,8 @@ func (f *folder) reserve(e Entry) (others []Entry, err error) {
 	return others, nil
 }
 
-// settle writes the end of the fit. The reservation stays.
+// settle writes the end of the fit to the folder's ledger: the charge, and whether the fit is complete. The
+// line with the reservation stays.
 func (f *folder) settle(charged float64, complete bool) error {
 	e := f.entry
 	e.Entry, e.Charged = ledgerfile.Settled, charged
@@ -51,7 +52,7 @@ func (f *folder) settle(charged float64, complete bool) error {
 	return nil
 }
 
-// append writes a line and returns after the line is on stable storage.
+// append writes a line to the folder's ledger and returns after the line is on stable storage.
 func (f *folder) append(e Entry) error {
 	e.Time = time.Now().UTC().Truncate(time.Second)
 	line, err := json.Marshal(e)
@@ -67,9 +68,9 @@ func (f *folder) append(e Entry) error {
 
 var newline = []byte{'\n'}
 
-// mendTail repairs the text after the last newline. If it is a whole entry whose newline an editor has
-// dropped, the entry is kept, and start is the missing newline. Anything else is an entry whose writing was
-// cut short. Nothing was released under such an entry, and mendTail removes it.
+// mendTail repairs the text after the ledger's last newline. If this text is a whole entry whose newline an
+// editor has dropped, the entry is kept, and start is the missing newline. Any other text is an entry whose
+// writing was cut short. Nothing was released under such an entry, and mendTail removes it.
 func (f *folder) mendTail() (start []byte, err error) {
 	text, err := f.text(f.path)
 	if err != nil || len(text) == 0 {
@@ -93,8 +94,8 @@ func (f *folder) mendTail() (start []byte, err error) {
 	return nil, err
 }
 
-// earlier returns the reservations for the same table in this folder, without this fit's own. For a numbered
-// folder it reads all existing folders of the same base name, also if numbers are missing between them.
+// earlier returns the reservations for the same table in this folder, without this fit's own. If the folder
+// is numbered, earlier reads all existing folders with the same base name, also if some numbers are missing.
 func (f *folder) earlier(data string) ([]Entry, error) {
 	paths := []string{f.path}
 	if f.base != "" {
@@ -119,7 +120,8 @@ func (f *folder) earlier(data string) ([]Entry, error) {
 	return prior, nil
 }
 
-// siblings returns the folders with the name base or base-NUMBER.
+// siblings returns the existing folders that are numbered with this one: those with the name base
+// or base-NUMBER.
 func (f *folder) siblings() ([]string, error) {
 	entries, err := f.disk.ReadDir(filepath.Dir(f.base))
 	if err != nil {

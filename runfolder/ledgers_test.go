@@ -16,16 +16,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// chains is a store of budgets in memory that remembers when each row was committed: how
-// many operations a disk had carried out by then.
+// chains is a store of budgets in memory. For each row it remembers how many operations the disk of
+// the output folder had done when the row was committed.
 type chains struct {
 	disk *durabletest.Disk
 
 	mu    sync.Mutex
 	drawn int
 	rows  []commit
-	// fail, if not nil, is asked before each transaction, and once more after its commit;
-	// its error is the store's.
+	// fail, if not nil, is called before each transaction and again after the transaction is
+	// committed. If it returns an error, the transaction returns that error.
 	fail func(committed bool) error
 }
 
@@ -35,12 +35,13 @@ type commit struct {
 	ops     int
 }
 
-// before is when that was committed which was there from the first operation on.
+// before stands, as a number of disk operations, for a row that was committed before the disk's
+// first operation.
 const before = -1
 
 var _ budget.Store = (*chains)(nil)
 
-// at returns the store as it was after so many commits, beside another disk.
+// at returns the store as it was after the given number of commits, for another disk d.
 func (c *chains) at(commits int, d *durabletest.Disk) *chains {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -51,7 +52,8 @@ func (c *chains) at(commits int, d *durabletest.Disk) *chains {
 	return left
 }
 
-// between returns how many commits there may have been after so many operations.
+// between returns how many commits the store may have had, at least and at most, when the disk had
+// done the given number of operations.
 func (c *chains) between(ops int) (least, most int) {
 	for _, r := range c.rows {
 		if r.ops < ops {
@@ -64,7 +66,7 @@ func (c *chains) between(ops int) (least, most int) {
 	return least, most
 }
 
-// open is a Stores.
+// open opens the store, whatever the address.
 func (c *chains) open(context.Context, string) (*budget.Book, error) { return budget.NewBook(c), nil }
 
 func (c *chains) tail(dataset string, from int) (t budget.Tail) {
@@ -90,7 +92,6 @@ func (c *chains) failed(committed bool) error {
 	return c.fail(committed)
 }
 
-// Update implements budget.Store.
 func (c *chains) Update(_ context.Context, dataset string, from int,
 	next func(budget.Tail) (*budget.Row, error)) error {
 	c.mu.Lock()
@@ -110,17 +111,14 @@ func (c *chains) Update(_ context.Context, dataset string, from int,
 	return c.failed(true)
 }
 
-// View implements budget.Store.
 func (c *chains) View(_ context.Context, dataset string, from int) (budget.Tail, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.tail(dataset, from), nil
 }
 
-// Datasets implements budget.Store.
 func (c *chains) Datasets(context.Context) ([]string, error) { return []string{"people"}, nil }
 
-// Draw implements budget.Store.
 func (c *chains) Draw(context.Context) (string, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -128,16 +126,13 @@ func (c *chains) Draw(context.Context) (string, error) {
 	return fmt.Sprintf("%032x", c.drawn), nil
 }
 
-// Key implements budget.Store.
 func (c *chains) Key(context.Context) (string, error) { return strings.Repeat("0", 64), nil }
 
-// Mark implements budget.Store.
 func (c *chains) Mark(context.Context, string, string) ([]string, error) { return nil, nil }
 
-// Close implements budget.Store.
 func (c *chains) Close() error { return nil }
 
-// dataset is what the store says.
+// dataset returns the state of the dataset "people".
 func (c *chains) dataset(t *testing.T) *budget.Dataset {
 	t.Helper()
 	d, err := budget.NewBook(c).Dataset(context.Background(), "people")
@@ -147,8 +142,9 @@ func (c *chains) dataset(t *testing.T) *budget.Dataset {
 	return d
 }
 
-// newChains makes a store with a dataset of an epsilon that a scene's configuration, of
-// some steps of gd, names.
+// newChains makes a store with a dataset whose cap has the given epsilon. It writes a
+// configuration for the scene that names this dataset and runs gd with the given number of
+// steps.
 func newChains(t *testing.T, s scene, d *durabletest.Disk, epsilon float64, steps int) *chains {
 	t.Helper()
 	write(t, s.config(), peopleYAML+"budget: {store: \"sqlite:none.db\", dataset: people}\n"+
@@ -164,14 +160,14 @@ func newChains(t *testing.T, s scene, d *durabletest.Disk, epsilon float64, step
 	return c.at(1, d)
 }
 
-// answers are what a fit had released: after which operation of its disk, and what it had
-// charged by then.
+// answers records each release of a fit: the number of operations that its disk had done by
+// then, and the charge so far.
 type answers struct {
 	marks   []int
 	charged []float64
 }
 
-// least is what had been charged for answers that were handed out within so many
+// least returns the charge of the answers that were returned within the given number of
 // operations.
 func (a answers) least(ops int) float64 {
 	n, _ := slices.BinarySearch(a.marks, ops+1)
@@ -181,7 +177,7 @@ func (a answers) least(ops int) float64 {
 	return a.charged[n-1]
 }
 
-// storedFit fits a scene on a disk and is charged to a store.
+// storedFit runs a fit of a scene on a disk, charged to a store.
 func storedFit(t *testing.T, s scene, d *durabletest.Disk, c *chains) (f *Fitted, a answers, err error) {
 	t.Helper()
 	config, o, err := s.begin(nil)

@@ -8,8 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestMeasureHasItsShare: the share kept for measuring is what the plan does
-// without. Both together are the budget, and both are answered.
+// TestMeasureHasItsShare tests the setting measure, the share of the budget for measuring the
+// result: the plan must spend the rest of the budget, and the two releases of the measurement the
+// share.
 func TestMeasureHasItsShare(t *testing.T) {
 	for _, share := range []float64{.1, .5} {
 		c := config(t, 300)
@@ -33,8 +34,9 @@ func TestMeasureHasItsShare(t *testing.T) {
 	}
 }
 
-// TestMeasuredIsCompared: with the loss of the score 0, which is public where it is the
-// same for every record, and bounded where it is not.
+// TestMeasuredIsCompared tests that a fit that measures its result also states the loss of the
+// model that gives every record the score 0, to compare it with: its value if that is the same for
+// every record, and else its bounds.
 func TestMeasuredIsCompared(t *testing.T) {
 	for _, test := range []struct {
 		changes []string

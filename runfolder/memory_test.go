@@ -10,9 +10,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestMemory: rows beyond what memory may hold go to a file in the folder that the
-// configuration names, relative to its own, and a fit is a fit. Where the folder is
-// missing none begins, and nothing is charged; a table that fits never asks for it.
+// TestMemory: rows that do not fit into the configured memory are kept in a file, in the folder
+// that the configuration names relative to its own folder. If that folder is missing, the fit
+// ends before it begins its output folder. If the rows fit into memory, the folder is not
+// needed.
 func TestMemory(t *testing.T) {
 	for _, c := range []struct {
 		name, memory string

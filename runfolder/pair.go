@@ -14,25 +14,26 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Readers see model and certificate together: never a model without its certificate. First both are on stable
-// storage under temporary names, and the journal says so. Then an earlier model is removed, the certificate
-// is renamed to its place, and the model follows. If this stops at any point, the journal has what is needed
-// to go on.
+// Readers see a model and its certificate together: never a model without its certificate. First both files
+// are put on stable storage under temporary names, and the journal says so. Then an earlier model is removed,
+// the certificate gets its final name, and then the model does. If the process stops at any point, the
+// journal has enough to go on.
 
-// pair is a model and a certificate under temporary names.
+// pair is the model and the certificate of a fit, under temporary names that readers do not see.
 type pair struct {
 	f                  *folder
 	model, certificate durable.File
-	// size is the size of the certificate before its first event, in bytes. events is the number of events
-	// for which space is reserved.
+	// size is the size, in bytes, of the part of the certificate before its first event. events is the number of
+	// events for which space is reserved.
 	size   int64
 	events int
 }
 
-// partial is the temporary name of a file of this fit.
+// partial returns the temporary name that a file of this fit has until it is complete.
 func (f *folder) partial(name string) string { return f.file(fmt.Sprintf(".%s-%d", name, f.fit)) }
 
-// newPair reserves disk space for the greatest size of a run's files.
+// newPair creates the run's model and certificate under temporary names. It reserves disk space for the
+// largest size that each can have.
 func (f *folder) newPair(h train.Head, r train.Released) (*pair, error) {
 	p := &pair{f: f}
 	if err := p.make(h, r); err != nil {
@@ -60,7 +61,7 @@ func (p *pair) make(h train.Head, r train.Released) (err error) {
 	return p.reserve(h.Plan.Steps + spareEvents)
 }
 
-// spareEvents is the number of events with reserved space beside the steps of a plan.
+// spareEvents is the number of events for which space is reserved in addition to the steps of a plan.
 const spareEvents = 64
 
 func (f *folder) newPartial(name string) (durable.File, error) {
@@ -77,7 +78,7 @@ func (f *folder) removeIfThere(path string) error {
 	return nil
 }
 
-// reserve reserves space for the given number of events.
+// reserve reserves disk space for a certificate with the given number of events (charges).
 func (p *pair) reserve(events int) error {
 	if err := p.certificate.Reserve(p.size + train.PerEvent*int64(events)); err != nil {
 		return err
@@ -86,8 +87,8 @@ func (p *pair) reserve(events int) error {
 	return nil
 }
 
-// grow makes sure that space is reserved for the given number of events. If space is missing, it reserves
-// some more than needed.
+// grow makes sure that the certificate has reserved space for the given number of events. If space is
+// missing, it reserves some more than needed.
 func (p *pair) grow(events int) error {
 	if events+spareEvents/2 <= p.events {
 		return nil
@@ -95,7 +96,8 @@ func (p *pair) grow(events int) error {
 	return p.reserve(events + events/4 + spareEvents)
 }
 
-// fill puts the files of a run on stable storage. Afterwards only show is missing.
+// fill writes the model and the certificate of a run, under their temporary names, to stable storage. After
+// that, show gives them their final names.
 func (p *pair) fill(model, certificate []byte) (r ready, err error) {
 	r.Certificate = sha(certificate)
 	if err := durable.Fill(p.certificate, certificate); err != nil {
@@ -110,7 +112,7 @@ func (p *pair) fill(model, certificate []byte) (r ready, err error) {
 	return r, p.f.disk.SyncFolder(p.f.path)
 }
 
-// close closes the files. discard also removes them.
+// close closes the two files. The method discard also removes them.
 func (p *pair) close() {
 	for _, file := range []durable.File{p.model, p.certificate} {
 		if file != nil {
@@ -126,7 +128,8 @@ func (p *pair) discard() {
 	}
 }
 
-// show gives filled files their names, from any point at which an earlier attempt was stopped.
+// show gives the complete files of a fit, the model and the certificate, their final names. It may
+// be called again after an attempt that stopped at any point.
 func (f *folder) show(r ready) error {
 	seen, err := f.digest(f.file(ModelFile))
 	if err != nil {
@@ -137,7 +140,7 @@ func (f *folder) show(r ready) error {
 		return err
 	}
 	if seen != "" && (seen != r.Model || certified != r.Certificate) {
-		// The model of another run, or of this run before its certificate had its name.
+		// This model is from another run, or from this run before its certificate had its final name.
 		if err := f.disk.Remove(f.file(ModelFile)); err != nil {
 			return err
 		}
@@ -157,7 +160,7 @@ func (f *folder) show(r ready) error {
 	return f.see(ModelFile)
 }
 
-// see gives a file its name, on stable storage.
+// see gives a complete file its final name, and returns after the name is on stable storage.
 func (f *folder) see(name string) error {
 	if err := f.disk.MayReplace(f.file(name)); err != nil {
 		return err
@@ -185,9 +188,9 @@ func (f *folder) digest(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// sweep removes the journals and the temporary files of this fit and of earlier ones, from which nothing can
-// be recovered any more. The files of an earlier fit stay while its intent exists: only they can prove how
-// much of its reservation it used.
+// sweep removes the journals and the temporary files of this fit and of earlier fits. They are of no use for
+// recovery any more. The files of an earlier fit stay while its intent (the note of its reservation in a
+// store) exists: only they can prove how much of the reservation the fit used.
 func (f *folder) sweep() error {
 	entries, err := f.disk.ReadDir(f.path)
 	if err != nil {
@@ -209,8 +212,8 @@ func (f *folder) sweep() error {
 	return nil
 }
 
-// leftover reports whether a name is the name of a fit's journal or temporary file, and returns the number of
-// the fit.
+// leftover reports whether a name is the name of a fit's journal or of a fit's temporary file. It also
+// returns the number of the fit.
 func leftover(name string) (fit int, ok bool) {
 	number, ok := strings.CutPrefix(name, "journal-")
 	if ok {

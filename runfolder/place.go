@@ -10,18 +10,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 )
 
-// place is the file system of output folders.
+// place is the file system in which output folders are; tests replace it by one that fails.
 type place interface {
 	durable.Disk
 	// Lock locks a file until unlock is called. held is true if another process has locked it.
 	Lock(path string) (unlock func(), held bool, err error)
 }
 
-// machine is the machine's own file system.
+// machine is the machine's own file system, the usual place of output folders.
 type machine struct{ durable.System }
 
-// Lock locks a file that everybody who may write in its folder shares. The lock ends with the process, so a
-// killed fit leaves none.
+// Lock locks a file in a folder. All users who may write in the folder share this file. The lock ends with
+// the process, so a killed fit leaves no lock.
 func (m machine) Lock(path string) (unlock func(), held bool, err error) {
 	f, err := m.Append(path)
 	if errors.Is(err, fs.ErrNotExist) {

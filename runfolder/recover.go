@@ -13,35 +13,37 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Recovered describes what Recover saved of a fit that did not end.
+// Recovered describes the files and the settlements that Recover made for a fit that was killed.
 type Recovered struct {
-	// Fit is the fit's number in the folder's ledger. Budget is its reserved budget.
+	// Fit is the fit's number in the folder's ledger. Budget is the budget that the fit reserved.
 	Fit    int
 	Budget account.Budget
 	// Unit is the unit of privacy. The zero Unit means that each row was one record.
 	Unit certificate.Unit
-	// Files is true if model and certificate were made, or were given their names. If it is false, the fit
-	// had ended with both files or had released nothing, and of the fields below only Settlements is set.
+	// Files is true if model and certificate were made, or got their final names. If it is false, the fit had
+	// ended with both files or had released nothing. Of the fields below, only Settlements is then set.
 	Files bool
-	// Complete is true if the fit had made its files, and only their names were missing.
+	// Complete is true if the fit itself had made its files, and Recover only gave them their final names.
 	Complete bool
-	// Step is the step, of Steps, whose iterate is the model. It is 0 without a model, and if the fit had
-	// made its files.
+	// Step is the number of the step after which the model's weights were reached, and Steps the
+	// number of steps planned. Step is 0 if there is no model, and also if the fit itself had made
+	// its files.
 	Step, Steps int
-	// Releases is the number of releases that the journal proves. Charged is their charge, in units of mu^2.
-	// There may have been more releases; all of them are within the budget.
+	// Releases is the number of releases that the journal proves. Charged is their charge, in units of mu^2. More
+	// releases may have happened; all of them are within the budget.
 	Releases int
 	Charged  float64
-	// Damaged is the number of the journal's first line that a kill cannot have left so; 0 if there is none.
-	// The content of this line and of all later lines is lost.
+	// Damaged is the number of the journal's first line that a killed process cannot have left so. It is 0 if
+	// there is none. The content of this line and of all later lines is lost.
 	Damaged int
-	// Settlements are the messages to stores of budgets, or the reasons why there were none.
+	// Settlements are the messages that told stores of budgets the end of runs, or the reasons why
+	// there were no such messages.
 	Settlements []Settlement
 	// Folder is the folder of the files. ModelPath is empty if there is no model.
 	Folder, ModelPath, CertificatePath string
 
-	// unproven is true if a store keeps the whole charge. The journal is then kept, and the ledger has no end
-	// of the fit.
+	// unproven is true if a store of budgets keeps the whole charge because the folder does not prove a smaller
+	// one. The journal is then kept, and no end of the fit is written to the ledger.
 	unproven bool
 }
 
@@ -53,21 +55,22 @@ const recoveredNote = "made from the journal of a run that was stopped: the mode
 type RecoverOptions struct {
 	// Overwrite allows the files made from a journal to replace the files of an earlier fit.
 	Overwrite bool
-	// Stores opens the store of budgets to which the fit was charged; nil without a store.
+	// Stores opens the store of budgets to which the fit was charged. It is nil if no store was
+	// charged.
 	Stores train.Stores
 }
 
-// Recover makes model and certificate of the last fit in a folder, if the fit was killed or could not write
-// them. It uses the files that the fit had made. If there are none, it uses the fit's journal and certifies
-// the result as incomplete. Nothing is charged. The reservation in the folder's ledger stays. Files made from
-// a journal replace the files of an earlier fit only with Overwrite. Recover can be stopped at any point and
-// can then be run again.
+// Recover completes the last fit in a folder, if the fit was killed or could not write its model and
+// certificate. If the fit had made these files, Recover gives them their final names. Otherwise it makes them
+// from the fit's journal and certifies the result as incomplete. Nothing is charged. The reservation in the
+// folder's ledger stays. Files made from a journal replace the files of an earlier fit only with Overwrite.
+// Recover can be stopped at any point and can then be run again.
 //
-// Recover also settles runs of the folder that are not settled in their stores of budgets, by what the folder
-// proves, and the stores free the rest. A run that the ledger lacks released nothing. Every other run is
-// charged by its journal or, if it has ended, by its certificate. A run whose journal is damaged or cut off
-// stays charged in full. If a store cannot be reached, Recover returns the results so far together with the
-// error.
+// Recover also tells stores of budgets the final charges of runs in the folder whose end they do not know.
+// The stores free the rest of these runs' budgets. A run that the ledger lacks released nothing. Every other
+// run is charged by its journal or, if it has ended, by its certificate. A run whose journal is damaged or
+// cut off stays charged in full. If a store cannot be reached, Recover returns the results so far together
+// with the error.
 func Recover(ctx context.Context, dir string, o RecoverOptions) (*Recovered, error) {
 	return recoverIn(ctx, machine{}, dir, o)
 }
@@ -108,7 +111,8 @@ func recoverIn(ctx context.Context, disk place, dir string, o RecoverOptions) (*
 	return r, nil
 }
 
-// enter claims a folder that has fits, and reads its ledger and intents.
+// enter claims a folder that has fits. It returns the entries of its ledger and its intents, which are the
+// notes of reservations in stores.
 func (f *folder) enter() (entries []Entry, left []intent, err error) {
 	if info, err := f.disk.Stat(f.path); err != nil {
 		return nil, nil, err
@@ -134,7 +138,8 @@ func (f *folder) enter() (entries []Entry, left []intent, err error) {
 	return entries, left, read()
 }
 
-// recover gives the files of the folder's fit their names, and writes its end to the ledger.
+// recover completes the model and the certificate of the folder's fit from the journal t, gives
+// them their final names, and writes the fit's end to the ledger.
 func (f *folder) recover(ctx context.Context, t *told, r *Recovered, ended bool) (err error) {
 	if r.Budget, err = account.NewBudget(f.entry.Epsilon, f.entry.Delta, f.entry.Relation); err != nil {
 		return err
@@ -142,7 +147,7 @@ func (f *folder) recover(ctx context.Context, t *told, r *Recovered, ended bool)
 	if err := t.belongs(f.entry); err != nil {
 		return fmt.Errorf("%s: %w", f.journalFile(), err)
 	}
-	r.Unit = t.head.Unit()
+	r.Unit = t.head.RecordUnit()
 	if t.stored() {
 		r.Damaged = t.damaged
 	}
@@ -163,8 +168,9 @@ func (f *folder) recover(ctx context.Context, t *told, r *Recovered, ended bool)
 	return f.settle(done.Charged, done.Complete)
 }
 
-// tell settles in their stores all runs with an intent, and the ledger's last run: folders of earlier
-// versions have no intents.
+// tell tells stores of budgets the final charges of runs: of all runs with an intent (the note of a
+// reservation) in the folder, and of the ledger's last run. The last run is included because
+// folders of earlier versions have no intents.
 func (f *folder) tell(ctx context.Context, open train.Stores, r *Recovered, left []intent) error {
 	entries, err := f.read(f.path) // with the end that may just have been recorded
 	if err != nil {
@@ -194,7 +200,8 @@ func (f *folder) tell(ctx context.Context, open train.Stores, r *Recovered, left
 	return err
 }
 
-// last sets the folder's fit to the last fit in its ledger. ended is true if the ledger has this fit's end.
+// last makes the last fit in the ledger the fit that the folder works on. ended is true if the
+// ledger has this fit's end.
 func (f *folder) last(entries []Entry) (ended bool) {
 	for _, e := range entries {
 		if e.Entry == ledgerfile.Reserved {
@@ -206,7 +213,7 @@ func (f *folder) last(entries []Entry) (ended bool) {
 	return ended
 }
 
-// belongs returns an error unless the journal is the journal of the reservation e.
+// belongs returns an error unless the journal is that of the fit with the reservation e.
 func (t *told) belongs(e Entry) error {
 	if h := t.head; h.Fit != e.Fit || h.Relation != e.Relation || h.Epsilon != e.Epsilon || h.Delta != e.Delta || !slices.Equal(h.Schedule, e.Schedule) {
 		return fmt.Errorf("is not the journal of fit %d as %s has it", e.Fit, LedgerFile)
@@ -214,7 +221,8 @@ func (t *told) belongs(e Entry) error {
 	return nil
 }
 
-// save gives the files of a journal's fit their names. It makes the files first if they are missing.
+// save gives the model and the certificate of the journal's fit their final names. If the files are
+// missing, save makes them first.
 func (f *folder) save(ctx context.Context, t *told, r *Recovered) (ready, error) {
 	r.Steps = t.head.Plan.Steps
 	done := t.ready
@@ -236,7 +244,7 @@ func (f *folder) save(ctx context.Context, t *told, r *Recovered) (ready, error)
 	return *done, nil
 }
 
-// holds reports whether the folder has a model or a certificate under its name.
+// holds reports whether the folder has a model or a certificate under its final name.
 func (f *folder) holds() bool {
 	for _, name := range []string{ModelFile, CertificateFile} {
 		if _, err := f.disk.Lstat(f.file(name)); err == nil {
@@ -246,8 +254,8 @@ func (f *folder) holds() bool {
 	return false
 }
 
-// has reports whether the folder has the files that a journal calls ready, under their names or under
-// temporary ones.
+// has reports whether the folder has the files that the journal says are ready, with the same hashes, under
+// their final or their temporary names.
 func (f *folder) has(r ready) bool {
 	for name, want := range map[string]string{ModelFile: r.Model, CertificateFile: r.Certificate} {
 		seen, err := f.digest(f.file(name))
@@ -259,8 +267,9 @@ func (f *folder) has(r ready) bool {
 	return true
 }
 
-// remake makes the files from a journal, and writes to the journal that they are ready. It leaves the journal
-// unchanged if a store might settle by the journal and the journal does not prove the charge.
+// remake makes the model and the certificate from a journal, and writes to the journal that they are ready.
+// If a store of budgets was charged and the journal does not prove the charge, remake does not write to the
+// journal.
 func (f *folder) remake(ctx context.Context, t *told) (*ready, error) {
 	text, cert, err := t.files(ctx)
 	if ctx.Err() != nil {
@@ -299,7 +308,7 @@ func (f *folder) remake(ctx context.Context, t *told) (*ready, error) {
 	return &done, j.ready(done)
 }
 
-// files returns the files made from a journal.
+// files makes the model and the certificate of a fit from its journal and returns their bytes.
 func (t *told) files(ctx context.Context) (model []byte, cert *certificate.Certificate, err error) {
 	h, note := *t.head, recoveredNote
 	if t.stored() && t.damaged > 0 {
@@ -317,7 +326,7 @@ func (t *told) files(ctx context.Context) (model []byte, cert *certificate.Certi
 		if err != nil {
 			return nil, nil, err
 		}
-		if out.Schedule, err = account.NewSchedule(ctx, b, h.Mu, h.Schedule...); err != nil {
+		if out.Schedule, err = account.NewSchedule(ctx, b, h.ScheduleMu, h.Schedule...); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -329,5 +338,5 @@ func (t *told) files(ctx context.Context) (model []byte, cert *certificate.Certi
 	return model, cert, err
 }
 
-// stored reports whether the run was also charged to a store.
+// stored reports whether the journal's run was also charged to a store of budgets.
 func (t *told) stored() bool { return t.head.Budget != nil }

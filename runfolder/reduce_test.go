@@ -11,8 +11,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestReduce: a fit on shortened rows writes the coefficients of all features, of which
-// the run had fewer weights.
+// TestReduce: a fit on shortened rows has one weight for each shortened feature. It writes a
+// model with a coefficient for every feature, by the public map, and a certificate that names
+// the map. Two maps are refused: one to as many features as the rows have, and one with a
+// network as the loss.
 func TestReduce(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/people.csv", people(3000))

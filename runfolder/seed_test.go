@@ -10,9 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestPublicSeedIsRecorded: whoever draws public coins has their seed in the certificate,
-// from which the plan follows again, the iterate that was drawn included; fits draw seeds
-// of their own; and where no coin is drawn none is recorded.
+// TestPublicSeedIsRecorded: if a plan draws public random bits, the certificate has their seed.
+// A plan made again from the seed is the same, including the iterate drawn as the result. Every
+// fit draws a seed of its own. If no public random bits are drawn, the certificate has no seed.
 func TestPublicSeedIsRecorded(t *testing.T) {
 	seeds := map[uint64]bool{}
 	for range 3 {

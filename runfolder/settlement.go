@@ -17,24 +17,25 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Settlement is the end of a run as it was told to a store of budgets, or the reason why the store was not
-// told.
+// Settlement is a message that told a store of budgets that a run has ended, or the reason why the store got
+// no message.
 type Settlement struct {
 	Store   string `json:"store"`
 	Dataset string `json:"dataset"`
 	Run     string `json:"run"`
-	// Fit is the run's number in the folder's ledger. It is 0 if the ledger lacks the run, and then nothing
-	// was released.
+	// Fit is the run's number in the folder's ledger. It is 0 if the ledger lacks the run. Nothing was released
+	// then.
 	Fit int `json:"fit"`
-	// Absent is true if the store had not reserved the run.
+	// Absent is true if the store of budgets has no reservation of the run.
 	Absent bool `json:"absent"`
 	// Charged is the run's final charge, in units of mu^2.
 	Charged float64 `json:"charged"`
-	// Kept, if not empty, is the reason why the run stays charged in full.
+	// Kept, if not empty, is the reason why the store keeps the run's full charge.
 	Kept string `json:"kept,omitempty"`
 }
 
-// String returns a short description.
+// String describes the settlement, the message of a run's end to a store of budgets, in one
+// sentence.
 func (s Settlement) String() string {
 	run := fmt.Sprintf("%s: run %s", printable.Text(s.Dataset), printable.Text(s.Run))
 	switch {
@@ -48,18 +49,19 @@ func (s Settlement) String() string {
 	return fmt.Sprintf("%s is charged %.6g (units of mu^2), all that it can have released; the store has the rest back", run, s.Charged)
 }
 
-// mostCertificate is the greatest size of a certificate, in bytes.
+// mostCertificate is the largest size of a certificate that is read, in bytes.
 const mostCertificate = 512 << 20
 
-// errKept is the reason why a folder does not prove how much of its budget a run used. The run then stays
-// charged in full.
+// errKept is the reason why a folder does not prove how much of its budget a run used. The store then keeps
+// the run's full charge.
 type errKept struct{ why string }
 
 func (e errKept) Error() string { return e.why }
 
 func kept(format string, args ...any) error { return errKept{fmt.Sprintf(format, args...)} }
 
-// settleIntent settles the run of an intent in its store, by what the folder proves.
+// settleIntent tells the store of budgets named in an intent, the note of a reservation, the final
+// charge of the intent's run, as far as the folder proves it.
 func (f *folder) settleIntent(ctx context.Context, open train.Stores, i intent, entries []Entry) (Settlement, error) {
 	for _, e := range entries {
 		if e.Entry == ledgerfile.Reserved && e.Run == i.Run {
@@ -77,8 +79,8 @@ func (f *folder) settleIntent(ctx context.Context, open train.Stores, i intent, 
 	return s, errors.Join(err, book.Close())
 }
 
-// settleEntry settles a run of the folder's ledger in its store, by what the folder proves. told is true if
-// the store did not know the run's end before.
+// settleEntry tells a store of budgets the final charge of a run in the folder's ledger, as far as
+// the folder proves it. told is true if the store did not know the run's end before.
 func (f *folder) settleEntry(
 	ctx context.Context, open train.Stores, e Entry, entries []Entry,
 ) (s Settlement, told bool, err error) {
@@ -104,7 +106,7 @@ func (f *folder) settleEntry(
 	return s, !known, book.Settle(ctx, proof)
 }
 
-// ended reports whether a store has a run's end.
+// ended reports whether a store of budgets has been told that the run has ended.
 func ended(ctx context.Context, book *budget.Book, e Entry) (bool, error) {
 	d, err := book.Dataset(ctx, e.Dataset)
 	if err != nil {
@@ -118,9 +120,9 @@ func ended(ctx context.Context, book *budget.Book, e Entry) (bool, error) {
 	return false, nil
 }
 
-// proof returns a certificate of the greatest charge of a fit. No other fit may use the folder meanwhile. The
-// certificate is made from the journal or, if the fit has ended, is the fit's own. If neither proves the
-// charge, the error is errKept.
+// proof returns a certificate of the largest charge that a fit can have had. No other fit may use
+// the folder meanwhile. If the fit has ended, the certificate is the fit's own. Otherwise proof
+// makes it from the journal. If neither file proves the charge, the error is errKept.
 func (f *folder) proof(ctx context.Context, e Entry, entries []Entry) (*certificate.Certificate, error) {
 	own := *f
 	own.fit, own.entry = e.Fit, e
@@ -137,7 +139,7 @@ func (f *folder) proof(ctx context.Context, e Entry, entries []Entry) (*certific
 	return own.journalled(ctx, t)
 }
 
-// journalled returns a certificate of the charge of the folder's fit, made from its journal.
+// journalled makes a certificate of the charge of the folder's fit from the fit's journal.
 func (f *folder) journalled(ctx context.Context, t *told) (*certificate.Certificate, error) {
 	if t.damaged > 0 {
 		return nil, kept("%s: line %d is damaged or cut off, and what was released after it is not known", f.journalFile(),
@@ -157,7 +159,7 @@ func (f *folder) journalled(ctx context.Context, t *told) (*certificate.Certific
 	return cert, nil
 }
 
-// sealed returns the certificate that a journal calls ready.
+// sealed returns the certificate that the journal's last line names as complete.
 func (f *folder) sealed(ctx context.Context, r ready) (*certificate.Certificate, error) {
 	for _, path := range []string{f.file(CertificateFile), f.partial(CertificateFile)} {
 		if digest, err := f.digest(path); err == nil && digest == r.Certificate {
@@ -167,8 +169,8 @@ func (f *folder) sealed(ctx context.Context, r ready) (*certificate.Certificate,
 	return nil, kept("%s: is not the one that the journal speaks of", f.file(CertificateFile))
 }
 
-// certified returns the certificate under its name, after all other files of the folder's fit are gone. The
-// certificate and the ledger must state the same charge.
+// certified returns the certificate that has its final name in the folder, for a fit whose other
+// files are gone. The certificate and the ledger must state the same charge.
 func (f *folder) certified(ctx context.Context, entries []Entry) (*certificate.Certificate, error) {
 	for _, e := range entries {
 		if e.Fit == f.fit && e.Entry != ledgerfile.Reserved {
@@ -178,8 +180,8 @@ func (f *folder) certified(ctx context.Context, entries []Entry) (*certificate.C
 	return nil, kept("fit %d has left no journal", f.fit)
 }
 
-// charges returns the certificate at path. It returns errKept unless the certificate verifies, belongs to the
-// folder's run, was made by the fit and not from a journal, and states the charge want.
+// charges reads the certificate at path. It returns errKept unless the certificate is valid, belongs to the
+// folder's run, was made by the fit itself and not from a journal, and states the charge want.
 func (f *folder) charges(ctx context.Context, path string, want float64) (*certificate.Certificate, error) {
 	text, err := durable.ReadAll(f.disk, path, mostCertificate)
 	if err != nil {
@@ -207,7 +209,7 @@ func (f *folder) charges(ctx context.Context, path string, want float64) (*certi
 	return cert, nil
 }
 
-// isRecovered reports whether a certificate was made from a journal, and not by the fit.
+// isRecovered reports whether a certificate was made from a journal, and not by the fit itself.
 func isRecovered(c *certificate.Certificate) bool {
 	var plan struct {
 		Recovered *runrecord.Rebuilt `json:"recovered"`
@@ -215,8 +217,8 @@ func isRecovered(c *certificate.Certificate) bool {
 	return json.Unmarshal(c.Algorithm().Plan, &plan) != nil || plan.Recovered != nil
 }
 
-// Settle settles one run in its store by what the folder proves, as [Recover] does, without making files. It
-// returns an error if the folder does not have the run.
+// Settle tells a run's store of budgets the run's final charge, as far as the folder proves it. It does this
+// as [Recover] does, but makes no files. It returns an error if the folder does not have the run.
 func Settle(ctx context.Context, dir, run string, open train.Stores) (Settlement, error) {
 	f := &folder{disk: machine{}, path: dir}
 	entries, left, err := f.enter()
@@ -243,8 +245,8 @@ func Settle(ctx context.Context, dir, run string, open train.Stores) (Settlement
 	return Settlement{}, fmt.Errorf("%s: knows no run %s: must be the output folder of that run", dir, run)
 }
 
-// Runs returns the runs with a store in all folders below a root, each with its folder. It skips folders and
-// files that cannot be read, but returns an error for a root that cannot be read.
+// Runs finds all runs that were charged to a store, in all folders below a root. It maps each run to its
+// folder. It skips folders and files that cannot be read, but returns an error if the root cannot be read.
 func Runs(ctx context.Context, root string) (folders map[string]string, err error) {
 	folders = map[string]string{}
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -273,8 +275,8 @@ func Runs(ctx context.Context, root string) (folders map[string]string, err erro
 	return folders, err
 }
 
-// reclaim settles earlier fits of the folder in their stores. A run whose charge the folder does not prove
-// stays charged in full, and causes no error.
+// reclaim tells stores of budgets the final charges of earlier fits in the folder. If the folder does not
+// prove a run's charge, the store keeps the full charge. This is no error.
 func (f *folder) reclaim(ctx context.Context, open train.Stores) (all []Settlement, err error) {
 	left, err := f.intents()
 	if err != nil || len(left) == 0 {

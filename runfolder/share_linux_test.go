@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// as runs f as another user, on a thread of its own that ends with it: to the
-// kernel, and to a raw call, ids belong to a thread.
+// as runs f as another user. It uses a thread of its own, which ends with f, because the kernel
+// keeps user ids for each thread.
 func as(user, group int, f func() error) error {
 	end := make(chan error)
 	go func() {
@@ -28,9 +28,9 @@ func as(user, group int, f func() error) error {
 	return <-end
 }
 
-// TestSecondUser: a user of the folder's group fits where another did, over their
-// model; in a sticky folder that is refused before anything is reserved. Only
-// root can be two users.
+// TestSecondUser: a user of the folder's group can write a fit over the model of another user.
+// In a folder with the sticky bit this is refused before anything is reserved. Only root can
+// run the test.
 func TestSecondUser(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("for root")

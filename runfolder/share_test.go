@@ -15,9 +15,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestSixFitsAtOnce: fits of one table that reserve at the same time, in folders
-// beside each other: at least one of them sees all the others, and of any two one
-// sees the other.
+// TestSixFitsAtOnce: six fits of one table, in folders beside each other, reserve at the same
+// time. Of any two fits, at least one finds the reservation of the other. Each has a folder of
+// its own.
 func TestSixFitsAtOnce(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const fits = 6
@@ -64,7 +64,8 @@ func TestSixFitsAtOnce(t *testing.T) {
 	}
 }
 
-// between is a disk on which something happens before an operation.
+// between is a disk that calls a function before each SyncFolder, so that a test can act at that
+// moment.
 type between struct {
 	place
 	sync func(path string)
@@ -75,8 +76,8 @@ func (b between) SyncFolder(path string) error {
 	return b.place.SyncFolder(path)
 }
 
-// A reservation that another fit makes while this one makes its own is seen by
-// one of them: this one reads after it has written.
+// TestReadAfterReserving: a fit reads the reservations of others after it has written its own.
+// If a second fit reserves between these two, each finds the other.
 func TestReadAfterReserving(t *testing.T) {
 	t.Chdir(t.TempDir())
 	first, err := looked(nil, "", "people", false)
@@ -87,7 +88,7 @@ func TestReadAfterReserving(t *testing.T) {
 	done := false
 	first.disk = between{machine{}, func(path string) {
 		if _, err := os.Stat(filepath.Join("people-fit", LedgerFile)); err == nil && !done {
-			done = true // the line of the first is written, and not read yet
+			done = true // the first fit has written its line and not read yet
 			_, other = reserve(t, "", "people")
 		}
 	}}
@@ -100,8 +101,8 @@ func TestReadAfterReserving(t *testing.T) {
 	}
 }
 
-// TestFolderTakenMeanwhile: what is checked before the table is read is checked
-// again under the lock: a fit that another has overtaken reserves nothing.
+// TestFolderTakenMeanwhile: the tests of the folder are repeated under its lock. If another fit
+// has written there meanwhile, the fit ends with an error and reserves nothing.
 func TestFolderTakenMeanwhile(t *testing.T) {
 	c := config(t, 300)
 	_, err := fit(context.Background(), c, options{Software: "test", Out: "out", Planned: func(train.Planned) {
@@ -115,9 +116,9 @@ func TestFolderTakenMeanwhile(t *testing.T) {
 	}
 }
 
-// A file of any kind but a regular one in the place of the lock, the ledger, the
-// model or the certificate is refused before anything is reserved, and is left
-// alone; nothing waits for the other end of a pipe.
+// TestIrregularFiles: if the lock, the ledger, the model or the certificate is not a regular
+// file, a fit returns an error before it reserves anything. It leaves the file as it is, and
+// does not wait for the other end of a pipe.
 func TestIrregularFiles(t *testing.T) {
 	makers := map[string]func(path string) error{
 		"pipe":   func(path string) error { return syscall.Mkfifo(path, 0o666) },
@@ -169,8 +170,8 @@ func TestIrregularFiles(t *testing.T) {
 	}
 }
 
-// TestSharedFolder: whoever may write in a folder may write to the lock and the
-// ledger in it, whatever the umask of who came first; nobody else may.
+// TestSharedFolder: everybody who may write in a folder may write to its lock, its ledger and
+// its journal, whatever the umask of the user who created them. Nobody else may.
 func TestSharedFolder(t *testing.T) {
 	for _, test := range []struct {
 		folder os.FileMode
@@ -197,7 +198,7 @@ func TestSharedFolder(t *testing.T) {
 			old := syscall.Umask(test.umask)
 			defer syscall.Umask(old)
 			f, _ := reserve(t, "out", "")
-			j, err := f.newJournal(train.Head{Relation: account.ReplaceOne})
+			j, err := f.newJournal(train.Head{Guarantee: account.Guarantee{Relation: account.ReplaceOne}})
 			if err != nil {
 				t.Fatal(err)
 			}

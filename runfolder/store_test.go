@@ -17,8 +17,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// stored makes a store with a dataset of the given epsilon beside a scene's
-// configuration, which names it.
+// stored makes a store with a dataset whose cap has the given epsilon, and writes a
+// configuration for the scene that names the dataset. It returns the store's address.
 func stored(t *testing.T, s scene, epsilon float64, train string) (address string) {
 	t.Helper()
 	address = "sqlite:" + filepath.Join(s.dir, "budgets.db")
@@ -52,10 +52,9 @@ func registered(t *testing.T, address string) *budget.Dataset {
 	return d
 }
 
-// TestFitIsCharged: a fit charges a registered dataset before it asks anything, has
-// back what it did not use, and says in its certificate where it was charged. Over the
-// cap, or without a store that could be reached, nothing is released and nothing is
-// left behind.
+// TestFitIsCharged: a fit charges a registered dataset before its first query, and settles with
+// the charge that it used. Its certificate names the row in the store. If the budget exceeds
+// the cap, or no store can be reached, nothing is released and no file is left.
 func TestFitIsCharged(t *testing.T) {
 	s := newScene(t, "gd")
 	address := stored(t, s, 1.2, "train: {algorithm: gd, steps: 8}\n")
@@ -107,7 +106,8 @@ func TestFitIsCharged(t *testing.T) {
 	}
 }
 
-// leaving is a store that is out of reach once a run is reserved.
+// leaving is a store that cannot be reached after its first transaction, the reservation of a
+// run.
 type leaving struct {
 	budget.Store
 	reserved bool
@@ -121,9 +121,9 @@ func (l *leaving) Update(ctx context.Context, name string, from int, next func(b
 	return l.Store.Update(ctx, name, from, next)
 }
 
-// TestRecoveryChargesAllThatWasReleased stops a machine after each step of a fit, with
-// all lost that was not on stable storage. Until the fit is recovered it is charged in
-// full; then at least what it had charged when its answers were handed out.
+// TestRecoveryChargesAllThatWasReleased stops the machine after each step of a fit; all writes
+// that were not on stable storage are lost. Until the fit is recovered, it is charged in full.
+// After the recovery the charge is at least the charge of the answers that were returned.
 func TestRecoveryChargesAllThatWasReleased(t *testing.T) {
 	ctx := context.Background()
 	s := newScene(t, "gd")
@@ -162,7 +162,7 @@ func TestRecoveryChargesAllThatWasReleased(t *testing.T) {
 			t.Fatal(err)
 		}
 		crashed := d.Crash(mark, durabletest.Lost{})
-		for range 2 { // also where nothing is left to recover but the store
+		for range 2 { // the second recovery has only the store left to tell
 			if _, err := recoverIn(ctx, crashed, diskOut, RecoverOptions{Overwrite: true, Stores: stores.Open}); err != nil && !strings.Contains(err.Error(), "nothing to recover") {
 				t.Fatalf("after step %d: %v", i+1, err)
 			}
@@ -174,9 +174,9 @@ func TestRecoveryChargesAllThatWasReleased(t *testing.T) {
 	}
 }
 
-// TestAStoreIsSettledByTheCertificate: of a fit whose store was out of reach at its end
-// the folder's certificate tells what it did not use. By another fit's, or by none, its
-// store is told nothing.
+// TestAStoreIsSettledByTheCertificate: if a fit could not reach its store at its end, Recover
+// settles it by the certificate in its folder. With no certificate, with the certificate of
+// another fit or with an altered one, the store does not change.
 func TestAStoreIsSettledByTheCertificate(t *testing.T) {
 	ctx := context.Background()
 	s := newScene(t, "gd")

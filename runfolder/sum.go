@@ -11,22 +11,23 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 )
 
 // Total is the privacy cost of all fits of one table under one relation and for one unit of privacy. Fits
 // under other relations or units have a Total of their own.
 type Total struct {
-	// Table is the table's public name after the word table, or the table's path.
+	// Table is the table's public name after the word "table", or the table's path if it has no name.
 	Table string
-	// Guarantee is an upper bound for all the fits together: Epsilon at Delta. Its mu is 0, because the fits
-	// are composed by their privacy-loss distributions.
+	// Guarantee is an upper bound for all the fits together. Its epsilon holds at its delta. Its mu is 0, because
+	// the fits are composed by their privacy-loss distributions.
 	account.Guarantee
-	// Fits is the number of reservations, including the reservations of fits that were killed.
+	// Fits is the number of reservations. It includes the reservations of fits that were killed.
 	Fits int
 }
 
-// MarshalJSON writes the members in the order of earlier versions.
+// MarshalJSON writes the members of a Total in the order in which earlier versions wrote them.
 func (t Total) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Table    string           `json:"table"`
@@ -38,8 +39,8 @@ func (t Total) MarshalJSON() ([]byte, error) {
 	}{t.Table, t.Relation, t.Unit, t.Fits, t.Epsilon, t.Delta})
 }
 
-// Totals sums the ledgers of output folders by table. A folder without a ledger stands for the folders in it.
-// If delta is 0, each total is stated at the largest delta of its fits.
+// Totals adds up the ledgers of output folders, table by table. A folder without a ledger stands for all
+// folders in it. If delta is 0, each total is stated at the largest delta of its fits.
 func Totals(ctx context.Context, folders []string, delta float64) ([]Total, error) {
 	if delta != 0 && !(delta > 0 && delta < 1) {
 		return nil, fmt.Errorf("delta = %v: must be > 0 and < 1", delta)
@@ -76,7 +77,7 @@ func Totals(ctx context.Context, folders []string, delta float64) ([]Total, erro
 	return totals, nil
 }
 
-// reservedIn reads the reservations of all ledgers in folders, each once.
+// reservedIn reads the reservations in the ledgers of all given folders. It reads each ledger once.
 func reservedIn(folders []string) (all []Entry, err error) {
 	disk := machine{}
 	f := &folder{disk: disk}
@@ -134,10 +135,11 @@ func reservedIn(folders []string) (all []Entry, err error) {
 	return all, nil
 }
 
-// together returns an epsilon of reservations under one relation at a delta. Gaussian budgets and schedules
-// are composed by their privacy-loss distributions.
+// together returns an epsilon that, at the given delta, covers all the reservations together. They
+// must have the same relation. Gaussian budgets and schedules are composed by their privacy-loss
+// distributions.
 func together(ctx context.Context, entries []Entry, delta float64) (epsilon float64, err error) {
-	var all []account.Composed
+	var all []mechanism.Composed
 	for _, e := range entries {
 		parts, err := e.Composed()
 		if err != nil {
@@ -145,7 +147,7 @@ func together(ctx context.Context, entries []Entry, delta float64) (epsilon floa
 		}
 		all = append(all, parts...)
 	}
-	c, err := account.Compose(ctx, all, 1e-3)
+	c, err := mechanism.Compose(ctx, all, 1e-3)
 	if err != nil {
 		return 0, err
 	}

@@ -10,8 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestNamedTablesAreOne: fits of files of one public name know of each other, whatever
-// the files; those of another name, or of a file without one, do not.
+// TestNamedTablesAreOne: a fit finds the earlier fits of files with the same public name,
+// whatever the files. It does not find fits under another name or, if it has a name, fits
+// without one.
 func TestNamedTablesAreOne(t *testing.T) {
 	c := config(t, 30)
 	c.Train.Algorithm, c.Train.Settings = "gd", train.Settings{"steps": 1}
@@ -34,8 +35,8 @@ func TestNamedTablesAreOne(t *testing.T) {
 	}
 }
 
-// TestTotals: ledgers of folders, and of folders of them, are summed once each, by
-// table; two fits cost together what the second says of both.
+// TestTotals: Totals sums the ledgers of folders, and of folders in them, by table, each ledger
+// once. The total of two fits is the sum that the second fit states.
 func TestTotals(t *testing.T) {
 	c := config(t, 30)
 	c.Train.Algorithm, c.Train.Settings, c.Table = "gd", train.Settings{"steps": 1}, "patients"
@@ -88,7 +89,8 @@ func TestTotals(t *testing.T) {
 	}
 }
 
-// RoundUp never states less than its argument, nor much more.
+// TestRoundUp tests that RoundUp returns a number that is never below its argument, and above it by
+// at most 0.16 %.
 func TestRoundUp(t *testing.T) {
 	for x := 1e-9; x < 1e9; x *= 1.0007 {
 		if y := RoundUp(x); y < x || y > x*1.0016 {
@@ -97,8 +99,8 @@ func TestRoundUp(t *testing.T) {
 	}
 }
 
-// TestHeldTablesAreSummed: fits of rows that a program holds know of each other: by the
-// rows' public name, or all of those without one together.
+// TestHeldTablesAreSummed tests fits of rows that a program passes in memory. They must find each
+// other by the rows' public name. Fits of rows without a name must find all other such fits.
 func TestHeldTablesAreSummed(t *testing.T) {
 	c := config(t, 30)
 	c.Train.Algorithm, c.Train.Settings, c.Data = "gd", train.Settings{"steps": 1}, nil

@@ -11,11 +11,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
-// selected is the name of the output rule that scores points on held-out records.
+// selected is the name of the output rule [optimize.Selected]: part of the records is held out, and the
+// result is chosen by the points' scores on the held-out records.
 const selected = "selected"
 
-// Plan makes the plan of the configured algorithm for a problem. Under auto it also returns all
-// candidates, the chosen one first.
+// Plan makes the plan of the configured algorithm for the problem p. If the algorithm is auto, Plan
+// also returns the plans of all algorithms that were compared, the chosen one first; otherwise the
+// list is nil.
 func (t Train) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, []choose.Candidate, error) {
 	a, err := t.settle()
 	if err != nil {
@@ -32,7 +34,44 @@ func (t Train) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, []c
 	return plan, nil, err
 }
 
-// settle converts the settings into the algorithm's own type. Unknown or invalid settings are an error.
+// With returns a copy of the algorithm a with the given settings. A key must be the YAML key of a field of
+// a's type, and the value must have the field's type; otherwise With returns an error. Other fields keep
+// their values. Experiments use With to set algorithms that no configuration can name.
+func With(a optimize.Algorithm, settings Settings) (optimize.Algorithm, error) {
+	if len(settings) == 0 {
+		return a, nil
+	}
+	t := reflect.TypeOf(a)
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil, fmt.Errorf("settings: %T has none: must be a struct with fields that have a YAML key", a)
+	}
+	own := reflect.New(t).Elem()
+	own.Set(reflect.ValueOf(a))
+	for _, key := range slices.Sorted(maps.Keys(settings)) {
+		if _, ok := field(t, key); !ok {
+			return nil, fmt.Errorf("settings: %s: is not a setting of %T, which takes %v", key, a, keys(t))
+		}
+		if err := set(own, key, settings[key]); err != nil {
+			return nil, err
+		}
+	}
+	return own.Interface().(optimize.Algorithm), nil
+}
+
+// CountsOf reports whether the setting with this YAML key has a whole number as its value in the
+// algorithm a.
+func CountsOf(a optimize.Algorithm, key string) bool {
+	t := reflect.TypeOf(a)
+	if t == nil || t.Kind() != reflect.Struct {
+		return false
+	}
+	f, ok := field(t, key)
+	return ok && f.Type.Kind() == reflect.Int
+}
+
+// settle turns the configured name and settings into the algorithm, a value of its own type with
+// all settings set. It returns an error for an unknown algorithm, and for a setting that the
+// algorithm does not have or whose value is invalid.
 func (t Train) settle() (optimize.Algorithm, error) {
 	if t.Algorithm == "" {
 		t.Algorithm = algorithms[0].name
@@ -51,7 +90,7 @@ func (t Train) settle() (optimize.Algorithm, error) {
 		_, selection := field(around.Type(), key)
 		var err error
 		switch {
-		case key == "output" && selects: // wraps every algorithm
+		case key == "output" && selects: // output: selected wraps any algorithm in optimize.Selected
 		case takes:
 			err = set(own, key, value)
 		case i == 0:
@@ -72,8 +111,8 @@ func (t Train) settle() (optimize.Algorithm, error) {
 	}
 	switch a := own.Interface().(type) {
 	case choose.Auto:
-		// Plans on Poisson samples spend the whole budget, so that none is left for a measurement.
-		// Without a limit on passes they are not chosen either.
+		// Plans on Poisson samples spend the whole budget and leave none for a measurement. Auto leaves
+		// them out if a measurement is configured, and also if the number of passes is not limited.
 		a.WithoutSamples = t.Measure > 0 || a.Passes == 0
 		return a, nil
 	case optimize.Algorithm:

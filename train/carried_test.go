@@ -7,8 +7,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// TestLossCarriesWhatTheSchemaSays: weights of classes, a column of weights and one of
-// exposures become part of the loss, which is written without them.
+// TestLossCarriesWhatTheSchemaSays tests the loss of a configuration: weights of classes, a column
+// of weights and a column of exposures must become part of the loss's name, whether or not the
+// configuration writes them into the name. Weights or exposures that do not fit the schema's target
+// must be errors.
 func TestLossCarriesWhatTheSchemaSays(t *testing.T) {
 	for name, c := range map[string]struct{ model, target, want string }{
 		"weights of classes":    {"{loss: logistic, weights: {\"1\": 5}}", "", "weighted(logistic,1,5)"},

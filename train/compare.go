@@ -4,55 +4,92 @@ import (
 	"context"
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Compared is the released comparison of a model with the best constant.
-type Compared = optimize.Compared
+// Compare is the plan of the private comparison of a fitted model with the best constant (the model
+// that predicts the same for every row and has the smallest loss). Compared is the released result
+// of this comparison.
+type (
+	Compared = optimize.Compared
+	Compare  = optimize.Compare
+)
 
-// comparison returns the comparison that a fit will make of its result with the best constant, and the
-// problem with the rest of the budget for the plan. It returns a nil comparison and the whole budget if
-// the comparison is turned off, or if its share is the default and the noise would hide any difference.
+// comparison returns the plan of the private comparison of the fit with the best constant (the
+// model that predicts the same for every row), and the problem with the budget that remains for
+// training. The comparison is nil, and the problem keeps its whole budget, in two cases: the
+// configuration turns the comparison off, or it states no share of the budget for the comparison
+// and the default share is too small to show any difference above the noise.
 func (c *Config) comparison(p optimize.Problem, l loss.Loss) (*optimize.Compare, optimize.Problem, error) {
 	share := c.Train.Compare
 	switch {
 	case share == Off:
 		return nil, p, nil
 	case share == 0:
-		share = DefaultCompare
+		share = CompareShare(p)
 	}
 	features, err := c.features(l)
 	if err != nil {
 		return nil, p, err
 	}
-	compare := &optimize.Compare{Charge: share * p.Budget.Charge(), Loss: l, Features: features}
-	if c.Model.Reduce == "" { // shortened rows have no intercept of their own
-		compare.Intercept = 1 / c.Schema.Scale()
-	}
+	compare := comparing(l, features, c.Model.Reduce, c.Schema)
+	compare.Charge, compare.Keep = share*p.Budget.Charge(), c.Inference != nil
 	if c.Train.Compare == 0 && !compare.Resolves(p) {
 		return nil, p, nil
 	}
-	return compare, c.without(p, compare.Charge), nil
+	return &compare, c.without(p, compare.Charge), nil
 }
 
-// without returns the problem with its budget reduced by a charge.
+// without returns the problem p with its budget, p.Mu^2, reduced by a charge.
 func (c *Config) without(p optimize.Problem, charge float64) optimize.Problem {
 	p.Mu *= math.Sqrt(1 - charge/(p.Mu*p.Mu))
 	return p
 }
 
-// compare releases the comparison of the result with the best constant, from the share of the budget
-// reserved for it.
-func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, w []float64) error {
+// compare releases the comparison of the fitted model with the best constant (the model that
+// predicts the same for every row), and pays for it with the share of the budget reserved for it.
+// It returns the weights to publish (see Head.published).
+func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Head, result optimize.Result) ([]float64, error) {
 	p, _, err := c.Problem(f.Budget, f.Records)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	compared, err := f.Compare.Ask(ctx, r, p, w)
+	compared, err := f.Compare.Ask(ctx, r, p, result.W, result.Rows.Square)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	f.Compared = &compared
-	return r.compared(compared)
+	if err := r.compared(compared); err != nil {
+		return nil, err
+	}
+	return h.published(&compared, result.W)
+}
+
+// published returns the weights to publish, given the released comparison c with the best constant
+// and the weights w of the fit. They are w if there was no comparison or the comparison keeps the
+// fit (c.Shrunk is 0). Otherwise they are those of the constant model, or the point halfway between
+// the constant model and w.
+func (h Head) published(c *Compared, w []float64) ([]float64, error) {
+	if c == nil || c.Shrunk == 0 {
+		return w, nil
+	}
+	l, err := loss.Parse(h.Loss)
+	if err != nil {
+		return nil, err
+	}
+	return c.Model(w, comparing(l, h.features(), h.Reduce, h.Schema).Constant(c.Margins, len(w))), nil
+}
+
+// comparing returns the plan of the comparison with the best constant, for a fit with loss l and
+// the given number of features per row. The plan's charge is not set. Unless a projection shortens
+// the rows (reduce is not empty), the last feature is the intercept, whose value is 1/scale in
+// every row. Shortened rows have no intercept.
+func comparing(l loss.Loss, features int, reduce string, s *dataset.Schema) optimize.Compare {
+	c := optimize.Compare{Loss: l, Features: features}
+	if reduce == "" {
+		c.Intercept = 1 / s.Scale()
+	}
+	return c
 }

@@ -22,36 +22,51 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Config is the content of a fit's YAML file. Unknown keys are errors.
+// Config is the content of a fit's YAML file. A key that no field has is an error.
 type Config struct {
-	// Data is the table, relative to the configuration's folder; "-" is standard input.
+	// Data names the file or files of the table, relative to the configuration's folder; "-" is standard
+	// input.
 	Data Files `yaml:"data"`
-	// Table, if not empty, is a public name by which ledgers identify the table, in place of the file's
-	// path. The fits of all files and streams of one name are summed. A table of several files needs a
-	// name: the table stays the same when files are added or removed.
+	// Table is a public name of the table. Ledgers identify the table by this name instead of the file's
+	// path, and sum the budgets of all fits with the same name. Table is required if the data are standard
+	// input or more than one file: the table stays the same when files are added or removed.
 	Table string `yaml:"table"`
-	// CSV describes the text format of the files, if it is not the usual one.
+	// CSV describes the text format of the files, if it differs from comma-separated values with a header
+	// row.
 	CSV dataset.CSV `yaml:"csv"`
-	// Schema describes the table by public facts.
+	// Schema describes the columns and the target of the table by public facts.
 	Schema *dataset.Schema `yaml:"schema"`
 	// Model describes the model to fit.
 	Model Model `yaml:"model"`
-	// Privacy is the budget that the fit may spend. It has no defaults.
+	// Privacy is the privacy budget that the fit may spend. It has no defaults.
 	Privacy Privacy `yaml:"privacy"`
-	// Budget names a dataset in a store of budgets. The fit is charged there as well as in the ledger
-	// of its folder. nil means no store.
+	// Budget names a dataset in a store of budgets. The fit is then charged there as well as in the ledger
+	// of its folder. Without this key no store is used.
 	Budget *StoredBudget `yaml:"budget"`
-	// Train describes how to fit; all of it has defaults.
+	// Train selects the algorithm and its settings. Every key has a default.
 	Train Train `yaml:"train"`
-	// Memory limits how much of the table is kept in memory. Left out, the whole table is kept.
+	// Memory limits how much of the table is kept in memory. Without this key the whole table is kept in
+	// memory.
 	Memory Memory `yaml:"memory"`
+	// Inference requests confidence intervals of the coefficients. Without this key there are none.
+	Inference *Inference `yaml:"inference"`
 
-	// Rows and Reader, in place of Data, are a table that the program holds: rows, or a stream of text
-	// that is read once to its end.
+	// Rows or Reader, if not nil, replaces Data for a table that the calling program provides. Rows
+	// are rows in memory; Reader is a stream of text that is read once, to its end.
 	Rows   *curator.Rows `yaml:"-"`
 	Reader io.Reader     `yaml:"-"`
+	// Shards replaces Data for a table whose partitions are read by workers in other processes.
+	Shards *curator.Shards `yaml:"-"`
 
 	name, folder string
+
+	// adapted has a warning for each curve or interaction that For has left out of the schema,
+	// because the table is too small. settled reports that the schema is final: For has been
+	// called. counted is the number of records in the table when it was counted for the schema; 0
+	// if the records were not counted.
+	adapted []Warning
+	settled bool
+	counted int
 }
 
 // Model names a loss and a regularizer in the notation of package loss.
@@ -59,22 +74,24 @@ type Model struct {
 	// Loss is for example logistic, huber(0.1), a network, or softmax, which means softmax(K) for the
 	// schema's K classes.
 	Loss LossName `yaml:"loss"`
-	// Weights are public weights of classes, for example {yes: 5}. The weight multiplies the loss of
-	// each record of the class, and the largest length of its gradient. Classes left out have weight 1.
+	// Weights are public weights of classes, for example {yes: 5}. The weight multiplies the loss of each
+	// record of the class, and therefore the largest norm of its gradient. Classes that are not listed have
+	// weight 1.
 	Weights map[string]float64 `yaml:"weights"`
-	// Regularizer is for example l2(0.001); empty for none.
+	// Regularizer is a term that depends on the weights alone, for example l2(0.001). Empty means none.
 	Regularizer string `yaml:"regularizer"`
-	// Radius, if > 0, keeps the weights in the ball of that radius around the start, which is zero
-	// except for networks.
+	// Radius, if > 0, keeps the weights in the ball of that radius around the starting point. The starting
+	// point is zero except for networks.
 	Radius Positive `yaml:"radius"`
-	// Reduce, for example jl(500), maps rows to that number of features by a public random map before
-	// training. It is for generalised linear models of very many features.
+	// Reduce, for example jl(500), projects each row to that number of features by a public random linear
+	// map before training. It requires a generalised linear model and is worthwhile for very many features.
 	Reduce string `yaml:"reduce"`
-	// KL is public knowledge, not from the table, of how fast the objective rises from its minimum:
-	// F(w) - min F <= (gamma ||grad F(w)||)^kappa. Empty means no such knowledge.
+	// KL states how fast the objective F rises from its minimum: F(w) - min F <= (gamma ||grad
+	// F(w)||)^kappa. It must be public knowledge that does not come from the table. Empty means that
+	// nothing is known.
 	KL optimize.KL `yaml:"kl"`
-	// Units says how the rows of one unit count together, if the schema has a unit: mean, so that each
-	// unit counts the same, or sum, so that each row does. Empty means mean.
+	// Units says how the rows of a privacy unit are combined if the schema has a unit: with mean each unit
+	// has the same weight, with sum each row has. Empty means mean.
 	Units string `yaml:"units"`
 }
 
@@ -83,12 +100,12 @@ type Privacy struct {
 	Epsilon  *float64 `yaml:"epsilon"`
 	Delta    *float64 `yaml:"delta"`
 	Relation string   `yaml:"relation"`
-	// Records is the public number of records. It is required under add-or-remove. Under replace-one it
-	// is optional, and a table with another number of records is an error.
+	// Records is the public number of records. It is required under add-or-remove. Under replace-one it is
+	// optional, and a table with another number of records is an error.
 	Records int `yaml:"records"`
 }
 
-// StoredBudget names a dataset in a store (package budget).
+// StoredBudget names a dataset in a store of budgets (package budget).
 type StoredBudget struct {
 	// Store is sqlite:FILE, relative to the configuration's folder, or postgres://USER@HOST/DATABASE.
 	Store string `yaml:"store"`
@@ -96,34 +113,55 @@ type StoredBudget struct {
 	Dataset string `yaml:"dataset"`
 }
 
-// Train holds the settings that override the default rules of an algorithm.
+// Train selects the algorithm of a fit and the settings that override its defaults.
 type Train struct {
-	// Algorithm is one of Algorithms; empty for the first.
+	// Algorithm is one of Algorithms; empty means the first of them, auto.
 	Algorithm string
-	// Measure is the share of the budget reserved for releasing the loss and the gradient norm at the
-	// result; zero means no measurement.
+	// Measure is the share of the budget, at least 0 and below 1, reserved for releasing the loss and the
+	// gradient norm at the result. Zero means no measurement.
 	Measure float64
 	// Compare is the share of the budget reserved for comparing the result with the best constant. Zero
-	// means DefaultCompare, if that share can show a difference; Off means no comparison.
+	// means CompareShare, or no comparison if that share is too small to show a difference above the noise.
+	// Off means no comparison. The comparison also decides which model is published: a fit with a larger
+	// loss than the constant is replaced by the constant (see runrecord.Compared.Decide).
 	Compare float64
 	// Settings are the settings of the algorithm and of its output rule.
 	Settings Settings
 }
 
-// DefaultCompare is the share of the budget that a comparison with the best constant spends by default.
-// Off turns the comparison off.
+// DefaultCompare and SmallCompare are the default shares of the budget for the comparison with the
+// best constant. SmallCompare applies if the effective size, n mu/sqrt(d) for n records and d
+// weights, is below SmallCompared, where the comparison more often changes which model is published
+// (results/outcome.md). Off is the value of Train.Compare that turns the comparison off.
 const (
 	DefaultCompare = .02
+	SmallCompare   = .04
+	SmallCompared  = 1000
 	Off            = -1
 )
 
-// ReadConfig reads a configuration file.
-func ReadConfig(path string) (*Config, error) {
+// CompareShare returns the default share of the budget for the comparison with the best constant:
+// SmallCompare if the problem's effective size, n mu/sqrt(d) for n records and d weights, is below
+// SmallCompared, otherwise DefaultCompare.
+func CompareShare(p optimize.Problem) float64 {
+	if p.Effective() < SmallCompared {
+		return SmallCompare
+	}
+	return DefaultCompare
+}
+
+// ReadConfig reads the configuration file at path and checks that nothing required is missing.
+func ReadConfig(path string) (*Config, error) { return ReadConfigOver(path, nil) }
+
+// ReadConfigOver reads the configuration of a fit whose table is read in partitions by worker
+// processes, the shards. If shards is nil, it is ReadConfig, and the configuration must name the
+// table itself.
+func ReadConfigOver(path string, shards *curator.Shards) (*Config, error) {
 	text, err := regular.Read(path, strictyaml.Largest)
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
-	c := new(Config)
+	c := &Config{Shards: shards}
 	if err := c.decode(text); err != nil {
 		return nil, fmt.Errorf("configuration %s: %w", path, err)
 	}
@@ -141,17 +179,18 @@ func ReadConfig(path string) (*Config, error) {
 // mostList is the largest size, in bytes, of a file with a category's values.
 const mostList = 16 << 20
 
-// list reads a file of public values. The name of the table is an error.
+// list reads one of the files that a schema names, with the public values of a category, one on
+// each line. A file that belongs to the table is an error, since its values are not public.
 func (c *Config) list(name string) ([]byte, error) {
 	path := c.resolve(name)
 	own, err := os.Stat(path)
 	if err != nil {
-		return regular.Read(path, mostList) // to say why
+		return regular.Read(path, mostList) // regular.Read returns an error that says why the file cannot be read
 	}
 	for _, data := range c.Data {
 		table, err := c.files(data)
 		if err != nil {
-			continue // is said when the table is read
+			continue // the error is reported when the table is read
 		}
 		for _, part := range table {
 			if info, err := os.Stat(part); err == nil && os.SameFile(info, own) {
@@ -162,8 +201,8 @@ func (c *Config) list(name string) ([]byte, error) {
 	return regular.Read(path, mostList)
 }
 
-// decode parses the text of a configuration. Its errors quote nothing of the text, since the text may
-// be a table that was passed by mistake.
+// decode parses the text of a configuration into c. Its errors quote nothing of the text, since the text
+// may be a table that was passed by mistake.
 func (c *Config) decode(text []byte) error {
 	err := strictyaml.Decode(text, c)
 	if errors.Is(err, strictyaml.ErrOther) {
@@ -172,11 +211,12 @@ func (c *Config) decode(text []byte) error {
 	return err
 }
 
-// Check returns an error if something is missing in a configuration that was not read from a file. Fit
-// and Plan check the values.
+// Check returns an error if something required is missing in a configuration that was not read from a file.
+// Plan and Fit check the values themselves.
 func (c *Config) Check() error { return c.check() }
 
-// check returns an error if something is missing. The code that uses a value checks it.
+// check returns an error if something required is missing, or if the address of the budget store or
+// the memory limit is invalid. Other values are checked where they are used.
 func (c *Config) check() error {
 	if err := c.checkData(); err != nil {
 		return err
@@ -202,13 +242,14 @@ func (c *Config) check() error {
 	return c.Memory.check()
 }
 
-// Name is the configuration file's name without its extension.
+// Name returns the configuration file's name without folder and extension.
 func (c *Config) Name() string { return c.name }
 
-// mostName is the largest length of a table's name in bytes.
+// mostName is the largest length of a table's name, in bytes.
 const mostName = 200
 
-// nameRule returns the rule that a table's name breaks; empty if it breaks none.
+// nameRule returns the rule that a table's name breaks, worded to follow "must" in an error
+// message; it returns "" for a valid name.
 func nameRule(name string) string {
 	switch {
 	case name != strings.TrimSpace(name):
@@ -221,14 +262,16 @@ func nameRule(name string) string {
 	return ""
 }
 
-// mostMu is the largest mu. It is far beyond any real protection, and within the range of the noise
-// grid of curator/internal/kernel.
+// mostMu is the largest mu (of Gaussian differential privacy) that a fit accepts. Such a mu
+// protects nobody, but it is within the range for which curator/internal/kernel can make noise.
 const mostMu = 1e4
 
-// mostDelta is the largest delta: at 1/2 the guarantee fails as often as it holds.
+// mostDelta is the exclusive upper limit of delta. With delta 1/2 the guarantee may fail in half of the
+// runs.
 const mostDelta = .5
 
-// budget returns the budget of the fit. Missing or invalid figures are an error.
+// budget returns the privacy budget of the fit. It returns an error if epsilon, delta or the relation is
+// missing or invalid.
 func (c *Config) budget() (account.Budget, error) {
 	if c.Privacy.Epsilon == nil {
 		return account.Budget{}, errors.New("privacy.epsilon: must be given (or --epsilon)")
@@ -253,7 +296,9 @@ func (c *Config) budget() (account.Budget, error) {
 	return b, nil
 }
 
-// declared returns the number of records that the session is opened with.
+// declared returns the number of records that the configuration must state, before the table is
+// read: privacy.records under add-or-remove, and 0 (not needed) under replace-one. It returns an
+// error if the number is missing or invalid.
 func (c *Config) declared(r account.Relation) (float64, error) {
 	if r == account.ReplaceOne {
 		return 0, nil
@@ -264,8 +309,10 @@ func (c *Config) declared(r account.Relation) (float64, error) {
 	return float64(c.Privacy.Records), nil
 }
 
-// loss returns the loss. The configuration may leave out the number of classes. The schema and
-// model.weights add weights and exposures.
+// loss returns the loss of one record: model.loss with what other keys of the configuration add to
+// it. The schema adds the number of classes, the smallest exposure and a column of weights,
+// model.weights adds weights of classes, and a unit in the schema combines the losses of the unit's
+// rows.
 func (c *Config) loss() (loss.Loss, error) {
 	target := c.Schema.Target()
 	l, err := loss.ParseFor(string(c.Model.Loss), len(target.Classes))
@@ -293,10 +340,26 @@ func (c *Config) loss() (loss.Loss, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model.loss: schema.target %q: %w", target.Column, err)
 	}
-	return l, nil
+	return l, c.checkMonotone(l)
 }
 
-// classWeights returns the weights of the classes in their order; nil if none is given.
+// checkMonotone returns an error if the schema has a monotone column and the model is not one sum of columns.
+func (c *Config) checkMonotone(l loss.Loss) error {
+	switch {
+	case !c.Schema.Monotonic():
+		return nil
+	case loss.Count(loss.RowLoss(l)) != 1:
+		return fmt.Errorf("model.loss: %s: must have one margin where a column is monotone: a linear model of a number, a count or two classes", l.Name())
+	case c.Model.Reduce != "":
+		return errors.New("model.reduce: must be left out where a column is monotone")
+	case c.Inference != nil:
+		return errors.New("inference: must be left out where a column is monotone: intervals are of the weights before they are made so")
+	}
+	return nil
+}
+
+// classWeights returns the weight of each class, in the order of the schema's classes; nil if the
+// configuration gives none.
 func (c *Config) classWeights() ([]float64, error) {
 	classes := c.Schema.Target().Classes
 	for class := range c.Model.Weights {
@@ -316,7 +379,7 @@ func (c *Config) classWeights() ([]float64, error) {
 	return weights, nil
 }
 
-// Reduction returns the map that shortens rows; nil for none.
+// Reduction returns the projection that shortens rows; nil if the configuration has none.
 func (c *Config) Reduction() (*dataset.Projection, error) {
 	if c.Model.Reduce == "" {
 		return nil, nil
@@ -328,7 +391,8 @@ func (c *Config) Reduction() (*dataset.Projection, error) {
 	return p, nil
 }
 
-// features returns the number of features of a row as the model is trained on it.
+// features returns the number of features of a row on which the model is trained: after the projection, if
+// there is one.
 func (c *Config) features(l loss.Loss) (int, error) {
 	reduce, err := c.Reduction()
 	if err != nil || reduce == nil {
@@ -340,8 +404,8 @@ func (c *Config) features(l loss.Loss) (int, error) {
 	return reduce.Size(), nil
 }
 
-// Problem returns the minimisation problem for a public number of records, and its loss. The share of
-// the budget for the measurement is subtracted from the budget of the plan.
+// Problem returns the minimisation problem of the fit for a public number of records, and its loss. The
+// budget of the problem is the budget of the fit without the share that is reserved for the measurement.
 func (c *Config) Problem(budget account.Budget, records float64) (optimize.Problem, loss.Loss, error) {
 	l, err := c.loss()
 	if err != nil {
@@ -358,6 +422,9 @@ func (c *Config) Problem(budget account.Budget, records float64) (optimize.Probl
 	p, err := optimize.NewProblem(l, budget, optimize.Stated(loss.RecordFeatures(l, features), records))
 	if err != nil {
 		return optimize.Problem{}, nil, err
+	}
+	if c.Model.Reduce == "" && p.RankOne {
+		p.Filled = c.Schema.Filled()
 	}
 	if m := c.Train.Measure; !(m >= 0 && m < 1) {
 		return optimize.Problem{}, nil, fmt.Errorf("train.measure = %v: must be a share of the budget, >= 0 and < 1", m)

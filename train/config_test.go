@@ -18,7 +18,7 @@ func TestReadConfig(t *testing.T) {
 		{"list", "- data: x\n", "[1:1]"},
 		{"unknown key", peopleYAML + "privcy: 1\n", "unknown key; the keys here are data, table, csv, schema, model, privacy, budget, train, memory"},
 		{"unknown key below", strings.Replace(peopleYAML, "delta:", "dleta:", 1), "unknown key; the keys here are epsilon, delta, relation, records"},
-		{"unknown schema key", strings.Replace(peopleYAML, "columns:", "colums:", 1), "schema: unknown key; the keys here are columns, target, interactions, where, missing"},
+		{"unknown schema key", strings.Replace(peopleYAML, "columns:", "colums:", 1), "schema: unknown key; the keys here are columns, target, interactions, curves, where, missing"},
 		{"repeated key", strings.Replace(peopleYAML, "epsilon: 1,", "epsilon: 1, epsilon: 10,", 1), "a key is given twice"},
 		{"two documents", peopleYAML + "---\n" + peopleYAML, "must be one YAML document"},
 		{"text for a number", strings.Replace(peopleYAML, "epsilon: 1,", "epsilon: one,", 1), "[9:"},
@@ -49,7 +49,8 @@ func TestReadConfig(t *testing.T) {
 	wantError(t, err, "absent.yaml: no such file")
 }
 
-// A table given for a configuration must not be quoted.
+// TestReadConfigDoesNotQuoteATable tests that, if a table is passed by mistake instead of a
+// configuration, the error quotes none of its cells.
 func TestReadConfigDoesNotQuoteATable(t *testing.T) {
 	for _, table := range []string{
 		"age,note\n48151623,quokka\n",
@@ -84,8 +85,8 @@ func TestDataPath(t *testing.T) {
 	}
 }
 
-// TestZerosThatAreWritten: a 0 where nothing would mean the rule's is refused rather than
-// taken for nothing, and so is a delta that promises nothing.
+// TestZerosThatAreWritten tests that a key whose zero value means "left out" is refused if a
+// configuration writes 0 for it. A delta of .999 must be refused, too.
 func TestZerosThatAreWritten(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"model: {loss: logistic, radius: 0}", "must be > 0, or be left out"},

@@ -5,17 +5,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Constant is the loss of the constant model that gives every record the score 0. For classes this
-// model makes all classes equally likely; for a number it predicts the middle of the bounds. The loss
-// is public. For numbers, weights and classes of unequal weights only bounds are public, since the loss
-// depends on targets. The model is not the best constant: the best constant depends on the classes'
-// shares, which were not released.
+// Constant describes the loss of the model whose weights are all 0, a figure to compare the fit's
+// measured loss with. This model gives every record the score 0. For classes it makes all classes
+// equally likely; for a number it predicts the middle of the bounds. If all records have the same
+// loss under this model, the loss is public. Otherwise (for numbers, and for weights of rows or
+// classes) the loss depends on the targets, and only bounds on it are public. The model is not the
+// best constant: the best constant depends on the shares of the classes, which are not released.
 type Constant struct {
-	// Least and Most are bounds on the loss. They are equal if the loss is the same for every record.
+	// Least and Most are public bounds on the loss. They are equal if the loss is the same for every
+	// record.
 	Least float64 `json:"least"`
 	Most  float64 `json:"most"`
-	// Regularizer is the part of the measured loss that is due to the regularizer. The constant model,
-	// whose weights are 0, has no such part.
+	// Regularizer is the part of the fit's measured loss that is due to the regularizer. The loss of the
+	// constant model has no such part, since its weights are 0.
 	Regularizer float64 `json:"regularizer,omitempty"`
 }
 

@@ -11,9 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// Files are the files of a table: one name, or a list of names of files that together are the table, in
-// order. A name that is no file's may be a pattern with *, ? and [...]; it means all matching files,
-// sorted by name.
+// Files are the files of a table: one name, or a list of names of files that form the table in this order.
+// A name that is not the name of an existing file may be a pattern with *, ? and [...]; it means all
+// matching files, sorted by name.
 type Files []string
 
 // UnmarshalYAML reads a name or a list of names.
@@ -31,10 +31,10 @@ func (f *Files) UnmarshalYAML(unmarshal func(any) error) error {
 	return nil
 }
 
-// String returns the names, separated by commas.
+// String returns the names, separated by a comma and a space.
 func (f Files) String() string { return strings.Join(f, ", ") }
 
-// isPattern reports whether a name is a pattern and not the name of an existing file.
+// isPattern reports whether a name contains *, ? or [ and is not the name of an existing file.
 func isPattern(path string) bool {
 	if !strings.ContainsAny(path, "*?[") {
 		return false
@@ -43,7 +43,8 @@ func isPattern(path string) bool {
 	return err != nil
 }
 
-// checkData returns an error if the files or the table's name are missing or invalid.
+// checkData returns an error if no key of the configuration says which table to read, if a public
+// name of the table is required and missing, or if the public name or the text format is invalid.
 func (c *Config) checkData() error {
 	if c.held() {
 		return c.checkHeld()
@@ -74,9 +75,18 @@ func (c *Config) checkData() error {
 	return nil
 }
 
-// checkHeld is checkData for a table that the program holds.
+// checkHeld makes the checks of checkData for a table that the calling program or workers provide.
+// It also returns an error if the configuration names another source of rows.
 func (c *Config) checkHeld() error {
 	switch {
+	case c.Shards != nil && (c.Rows != nil || c.Reader != nil):
+		return errors.New("rows: must be left out where shards hold the table")
+	case c.Shards != nil && len(c.Data) > 0:
+		return errors.New("data: must be left out where shards hold the table")
+	case c.Shards != nil && c.Table == "":
+		return errors.New("table: must give the table a public name, by which its fits are summed, since shards hold it")
+	case c.Shards != nil && c.Memory != (Memory{}):
+		return errors.New("memory: must be left out where shards hold the table: each worker has its own (stillpoint shard --memory)")
 	case len(c.Data) > 0:
 		return errors.New("data: must be left out where the program holds the table")
 	case c.Rows != nil && c.Reader != nil:
@@ -90,8 +100,8 @@ func (c *Config) checkHeld() error {
 	return nil
 }
 
-// DataPaths returns the table's files, resolved against the configuration's folder, or "-" alone. Each
-// call looks for the files that match a pattern.
+// DataPaths returns the paths of the table's files, resolved against the configuration's folder, or "-"
+// alone. A pattern is matched anew at each call.
 func (c *Config) DataPaths() (paths []string, err error) {
 	for _, name := range c.Data {
 		found, err := c.files(name)
@@ -103,7 +113,8 @@ func (c *Config) DataPaths() (paths []string, err error) {
 	return paths, nil
 }
 
-// files returns the files that a name in data: means.
+// files returns the paths of the files that one entry of the key data means, a file's name or a
+// pattern. A pattern that matches no file is an error.
 func (c *Config) files(name string) ([]string, error) {
 	path := c.resolve(name)
 	if !isPattern(path) {
@@ -117,8 +128,8 @@ func (c *Config) files(name string) ([]string, error) {
 	return found, nil
 }
 
-// DataPath returns the name of the table's files for messages, resolved against the configuration's
-// folder, or "-".
+// DataPath returns the table's files for messages, joined by commas and resolved against the
+// configuration's folder; or "-"; or the table's name if the program provides the table.
 func (c *Config) DataPath() string {
 	if c.held() {
 		return c.TableName()
@@ -130,8 +141,8 @@ func (c *Config) DataPath() string {
 	return strings.Join(paths, ", ")
 }
 
-// TableName returns the name of the table for messages: its public name or, without one, the
-// configuration's data.
+// TableName returns the name of the table for messages: its public name or, if it has none, the names in
+// data:.
 func (c *Config) TableName() string {
 	switch {
 	case c.Table != "":
@@ -142,10 +153,10 @@ func (c *Config) TableName() string {
 	return c.Data.String()
 }
 
-// Identity returns the name under which the fits of a table are summed: the name in the configuration
-// or, without one, the absolute path of the one file with all links resolved. A copy of the file is
-// then another table. Names that the configuration can give, absolute paths and the identity of unnamed
-// rows never coincide.
+// Identity returns the string under which ledgers sum the fits of a table: the public name if the
+// configuration gives one, otherwise the absolute path of the one file with all symbolic links resolved. A
+// copy of the file is therefore another table. A public name, a path and the identity of unnamed rows never
+// coincide.
 func (c *Config) Identity() (string, error) {
 	switch {
 	case c.Table != "":
@@ -160,12 +171,14 @@ func (c *Config) Identity() (string, error) {
 	return filepath.EvalSymlinks(path)
 }
 
-// unnamed is the identity of all tables that programs hold without a name. Their fits are summed as
-// fits of one table, which overstates what each of them costs.
+// unnamed is the string under which ledgers sum the fits of all tables that programs provide
+// without a name. These fits are summed as fits of one table, so the sum overstates the privacy
+// loss of each table.
 const unnamed = "rows without a name"
 
-// held reports whether the program holds the table.
-func (c *Config) held() bool { return c.Rows != nil || c.Reader != nil }
+// held reports whether the program, or workers in other processes, provide the table, rather than files
+// that the configuration names.
+func (c *Config) held() bool { return c.Rows != nil || c.Reader != nil || c.Shards != nil }
 
 func (c *Config) resolve(path string) string {
 	if filepath.IsAbs(path) || path == table.Standard {

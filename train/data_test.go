@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestDataIsFound: a name is that of a file, if one has it, and else a pattern for
-// files in the order of their names; lists are taken in theirs. What is not one file
-// needs a public name.
+// TestDataIsFound tests the key data, which names the table's files. A name is that of a file if
+// such a file exists, otherwise it is a pattern for files in the order of their names. Files of a
+// list keep the order of the list. A table that is not one file needs a public name.
 func TestDataIsFound(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"b-10.csv", "b-1.csv", "b-2.csv", "a[1].csv", "a1.csv"} {
@@ -26,7 +26,7 @@ func TestDataIsFound(t *testing.T) {
 		{Files{"b-?.csv"}, false, "", "table: must give the table a public name"},
 		{Files{"b-*.csv", "a1.csv"}, true, "b-1.csv b-10.csv b-2.csv a1.csv", ""},
 		{Files{"a1.csv", "b-1.csv"}, false, "", "table: must give the table a public name"},
-		{Files{"absent.csv"}, false, "absent.csv", ""}, // is missed when it is read
+		{Files{"absent.csv"}, false, "absent.csv", ""}, // is reported only when the table is read
 		{Files{"c-*.csv"}, true, "", "must be a file, or a pattern that fits one"},
 		{Files{"b-[.csv"}, true, "", "must be a file, or a pattern that fits one"},
 		{Files{"-", "a1.csv"}, true, "", "must be the only file"},

@@ -7,19 +7,25 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget"
 )
 
-// Dry says what a fit would cost.
+// Dry describes a fit that was planned and not run, the result of DryRun.
 type Dry struct {
-	// Fitted holds the plan and the ledger entry; nothing was released.
+	// Fitted has the plan and the entry for the ledger. Its other fields are empty.
 	*Fitted
-	// Cost is the charge to the dataset in the store of budgets; nil without a store.
+	// Cost is the charge that the fit would make to the dataset in the store of budgets; nil without a
+	// store.
 	Cost *budget.Cost
 }
 
-// DryRun does everything that a fit does before it charges and writes: it reads the configuration and
-// the table, makes the plan, and asks the keeper and the store whether they would accept the fit. Its
-// errors are the errors of Fit before the first release. Nothing that it returns depends on the content
-// of the table's rows: Fit shows the same before its first release.
+// DryRun does everything that Fit does before it charges or writes anything: it reads the
+// configuration and the table, makes the plan, and asks the keeper (which would store the fit) and
+// the store of budgets whether they would accept the fit. It returns the errors that Fit would
+// return before the first release. Nothing that it returns depends on the content of the rows,
+// except for the number of records, which is public.
 func (c *Config) DryRun(ctx context.Context, o Options) (*Dry, error) {
+	c, err := c.resolved(ctx)
+	if err != nil {
+		return nil, err
+	}
 	p, err := c.prepare(ctx, o)
 	if err != nil {
 		return nil, err

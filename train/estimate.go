@@ -1,77 +1,159 @@
 package train
 
 import (
+	"context"
 	"fmt"
 	"math"
+	"sync"
 	"time"
 
+	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Range returns the interval in which the gradient norm was measured to lie, around the predicted norm:
-// on the tables of results/metric.md, whose tables with every feature twice are at the low end, and in
-// nine of ten of the settings of results/planner.md.
+// Range returns the range in which the gradient norm at the result is likely to be: .1 and 2.5
+// times the predicted norm. The measured gradient norms were in this range on the tables of
+// results/accuracy.md (near the low end if every feature occurred twice), and in nine of ten
+// settings of both results/planner.md and results/outcome.md. If no prediction may be stated
+// (choose.Stated), both ends are 0.
 func (p Planned) Range() (low, high float64) {
 	return .1 * p.Summary.Predicted, 2.5 * p.Summary.Predicted
 }
 
-// Estimate is the approximate cost of a fit, computed from public figures alone.
+// Estimate is the approximate time and memory of a fit, computed from public numbers alone.
 type Estimate struct {
-	// Time is the time on one processor. Passes are divided among processors.
+	// Time is the processor time. A fit on several processors takes less real time, since passes are
+	// divided among them.
 	Time time.Duration `json:"processor_nanoseconds"`
-	// Memory is in bytes.
+	// Memory is the largest memory of the fit, in bytes.
 	Memory float64 `json:"memory_bytes"`
 }
 
-// Costs in nanoseconds on the machine of results/speed.md, rounded up. Other machines are within a
-// factor of a few.
+// Costs of the operations of a fit in nanoseconds, measured on the machine of results/speed.md. On
+// other machines they differ by small factors.
 const (
-	perCell       = 100 // of a table, to read
-	perProduct    = 1   // of a feature and a slope, in a pass
-	perPair       = 1.3 // of two features, where none is zero
-	perCoordinate = 50  // of noise
-	perEigen      = 10  // times the cube of the features, to take a second moment apart
-	perRoot       = 20  // megabytes that the program takes with an empty table
+	perCell       = 60  // for each cell of a text table: to read it and to count the records
+	perTyped      = 15  // for each cell of a Parquet table
+	perProduct    = .5  // for each feature and each slope (derivative in a margin) of a row, in a pass
+	perPair       = .12 // for each pair of nonzero features of a row, in a pass over pairs
+	perCoordinate = 50  // for the noise of one coordinate
+	perEigen      = 4   // multiplies the cube of the number of features: eigenvalues of the second moment
 )
 
-// rowBytes returns the bytes of a row of the given number of features: a float32 for each feature, or
-// for groups a level and codes of two bytes. Reduced rows have other features than the schema and no
-// groups.
-func rowBytes(s *dataset.Schema, features int) float64 {
-	groups := s.Groups()
-	if features != s.Dim() || len(groups) == 0 {
-		return 4 * float64(features)
+// Costs of a fit in bytes of memory.
+const (
+	perProgram = 30 << 20 // of the program with an empty table
+	perPage    = 5        // for each cell of a Parquet table
+	mostPages  = 2 << 20  // at most, for each column of a Parquet table
+	perText    = 8        // for each cell of a text table
+	mostText   = 12 << 20 // at most, for a text table of any size
+)
+
+// rowBytes returns the bytes that an encoded row takes in memory: a float32 for each numeric feature, with
+// the number of features rounded up to a multiple of eight; 12 bytes for the target and the other values
+// kept with a row; and, if the schema has categories, 4 bytes and 2 bytes for the level of each category.
+// Rows after a projection have numeric features only.
+func rowBytes(s *dataset.Schema, reduce *dataset.Projection) float64 {
+	numbers, groups := s.Dim(), s.Groups()
+	for _, h := range s.Hats() {
+		numbers -= h.Width // a row stores the number, and not the features of its curve
 	}
 	for _, g := range groups {
-		features -= g.Width
+		numbers -= g.Width
 	}
-	return 4*float64(features+1) + 2*float64(len(groups))
+	if reduce != nil {
+		numbers, groups = reduce.Size(), nil
+	}
+	bytes := 4*float64((numbers+7)/8*8) + 12
+	if len(groups) > 0 {
+		bytes += 4 + 2*float64(len(groups))
+	}
+	return bytes
 }
 
-// estimate returns the estimate for a plan. row is the bytes of a row, cells the number of cells read
-// for it.
-func estimate(p optimize.Problem, o optimize.Summary, cells int, row, memory float64) Estimate {
-	n, d, weights := p.Records, float64(p.Shape.Features), float64(p.Dim())
+// costs holds the public numbers from which the time and the memory of a fit are estimated.
+type costs struct {
+	// rows is the largest possible number of rows.
+	rows     float64
+	weights  float64 // number of the model's parameters
+	summary  optimize.Summary
+	features int     // of a row
+	cells    int     // columns of the table that are read, with the target
+	typed    bool    // the table is Parquet
+	row      float64 // bytes of an encoded row in memory
+	memory   float64 // limit of the table's memory in bytes; 0 for none
+
+	schema *dataset.Schema
+	reduce *dataset.Projection
+	loss   loss.Loss
+}
+
+// estimate returns the likely time and memory of a fit. pace is the time of a pass, measured on
+// this machine; where it is 0, not measured, the constants of this file replace it.
+func (c costs) estimate(pace curator.Pace) Estimate {
+	o, n, d, weights := c.summary, c.rows, float64(c.features), c.weights
 	pairs := d * (d + 1) / 2
-	time := n*float64(cells)*perCell + o.Passes*n*weights*perProduct + float64(o.Steps)*weights*perCoordinate
-	bytes := n * (row + 16) // features, a target and what is kept beside it
-	if memory > 0 {
-		bytes = min(bytes, memory)
+	if pace.Gradient == 0 {
+		pace.Gradient = weights * perProduct
+	}
+	if pace.Pairs == 0 {
+		pace.Pairs = pairs * perPair
+	}
+	read := n * float64(c.cells)
+	time := o.Passes*n*pace.Gradient + float64(o.Steps)*weights*perCoordinate
+	bytes := n * c.row
+	if c.memory > 0 {
+		bytes = min(bytes, c.memory)
+	}
+	if c.typed {
+		time += read * perTyped
+		pages := min(read*perPage, float64(c.cells)*mostPages)
+		if c.memory > 0 {
+			pages = min(pages, c.memory/4)
+		}
+		bytes += pages
+	} else {
+		time += read * perCell
+		bytes += min(read*perText, mostText)
 	}
 	if o.PairPasses > 0 {
-		time += o.PairPasses*n*pairs*perPair + pairs*perCoordinate + d*d*d*perEigen
-		// Each of a few goroutines holds a sum. The matrix, its eigenvectors and the metric come on
-		// top.
+		time += o.PairPasses*n*pace.Pairs + pairs*perCoordinate + d*d*d*perEigen
+		// Memory for the sums of four goroutines, and for the matrix, its eigenvectors and the metric.
 		bytes += 8*pairs*4 + 40*d*d
 	}
-	return Estimate{Time: duration(time), Memory: bytes + perRoot<<20}
+	return Estimate{Time: duration(time), Memory: bytes + perProgram}
 }
 
-// duration converts nanoseconds, limited to the range of a time.Duration.
+// paces caches the times of a pass over rows that this process has measured, by loss and shape of
+// the rows.
+var paces sync.Map
+
+// Measured returns the estimate of the fit's time and memory, with the time of a pass over the rows
+// measured on this machine. The measurement takes a few hundredths of a second and is made once in
+// a process for each loss and shape of rows. If it fails, Measured returns p.Estimate.
+func (p Planned) Measured(ctx context.Context) Estimate {
+	c := p.costs
+	if c.schema == nil {
+		return p.Estimate
+	}
+	key := [...]any{c.loss.Name(), c.features, c.row, c.summary.PairPasses > 0}
+	known, ok := paces.Load(key)
+	if !ok {
+		pace, err := curator.PaceOf(ctx, c.schema, c.reduce, c.loss, c.summary.PairPasses > 0)
+		if err != nil {
+			return p.Estimate
+		}
+		known, _ = paces.LoadOrStore(key, pace)
+	}
+	return c.estimate(known.(curator.Pace))
+}
+
+// duration converts nanoseconds to a time.Duration and limits them to half of its range.
 func duration(ns float64) time.Duration { return time.Duration(min(ns, math.MaxInt64/2)) }
 
-// String returns the estimate in a few words, to one or two digits.
+// String returns the estimate in a few words, with numbers rounded to two digits.
 func (e Estimate) String() string {
 	t := "less than a second"
 	switch s := e.Time.Seconds(); {

@@ -14,66 +14,69 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// Options say where a fit is kept and which functions observe it.
+// Options say where a fit is stored and which functions are called during it.
 type Options struct {
-	// Keeper stores the fit; with nil the fit is only in the values that Fit returns. If a process without a
-	// keeper is killed, nothing of its fit is left, and the budget that a store has reserved for it
-	// stays charged in full.
+	// Keeper stores the fit. If it is nil, the fit exists only in the values that Fit returns: if the
+	// process is killed, nothing of the fit is left, and the budget that a store has reserved for it stays
+	// charged in full.
 	Keeper Keeper
-	// Strict makes a fit whose effective size is below optimize.SmallSize an error, before anything is
-	// charged. The model of such a fit would be noise.
+	// Strict makes Fit return a *SmallError, before anything is charged, if the effective size, n
+	// mu/sqrt(d) for n records and d weights, is below optimize.SmallSize. The model of such a fit
+	// would be mostly noise.
 	Strict bool
-	// Software is the program's name and version, for the files.
+	// Software is the program's name and version. The model and the certificate state it.
 	Software string
 	// Planned, if not nil, is called when the plan is complete and before the budget is reserved.
 	Planned func(Planned)
-	// Step, if not nil, is called after each step with released numbers.
+	// Step, if not nil, is called after each step. All numbers of a Step are public or released.
 	Step func(Step)
 
-	// Stores opens the store of budgets that the configuration names. It may be nil if the
-	// configuration names none.
+	// Stores opens the store of budgets that the configuration names. It may be nil if the configuration
+	// names none.
 	Stores Stores
 }
 
-// Step holds the facts of a step that may be shown.
+// Step describes one step of a run by numbers that are public or released.
 type Step = optimize.Step
 
-// Fitted holds the releases and the cost of a fit.
+// Fitted is the result of a fit: its plan, everything it released, its charges and its files.
 type Fitted struct {
 	Planned
 	Result optimize.Result
-	// Measured is the released quality of the result; nil if not asked for.
+	// Measured is the released loss and gradient norm at the result; nil if no measurement was configured.
 	Measured *optimize.Measured
-	// Constant is the loss with which to compare the measured loss; nil if no loss was measured or no
-	// such loss is public.
+	// Constant is the public loss to compare the measured loss with; nil if no loss was measured or no such
+	// loss is public.
 	Constant *Constant
-	// Compared is the comparison of the result with the best constant; nil if there was none.
+	// Compared is the released comparison of the result with the best constant; nil if there was none.
 	Compared *optimize.Compared
-	// Releases is the number of answers.
+	// Releases is the number of releases.
 	Releases int
-	// Charged is the sum of the charges in units of mu^2. The cost of the fit is the whole budget.
+	// Charged is the sum of the charges of all releases, in units of mu^2. The guarantee is that of the
+	// whole budget even if Charged is smaller.
 	Charged float64
 	// Warnings are the facts that a user of the model must know. The model's file lists them too.
 	Warnings []Warning
 	// Trusted lists the assumptions of the guarantee that the program does not enforce. The certificate
 	// lists them too.
 	Trusted []string
-	// Reserved is the reservation of the fit in a store of budgets; nil for none.
+	// Reserved is the reservation of the fit in a store of budgets; nil if no store is used.
 	Reserved *certificate.Reservation
-	// Model is the trained model; nil if the run was interrupted before there was one.
+	// Model is the trained model; nil if the run was interrupted before its first step.
 	Model *model.Model
 	// Certificate is the public record of the run.
 	Certificate *certificate.Certificate
-	// Ledger lists the charges, release by release. It is final.
+	// Ledger lists the charge of each release. It no longer changes.
 	Ledger account.View
-	// Entry is the reservation as the ledgers of folders store it.
+	// Entry is the fit's reservation of budget, as a line of a folder's ledger states it.
 	Entry Entry
 
+	// norms are the released gradient norms of the run's steps, which the certificate lists; none
+	// for a very long run (see KeptNorm).
 	norms []float64
 }
 
-// prepared is a fit that is ready to begin: its plan is made and its table read, and nothing is
-// charged.
+// prepared is a fit that is ready to run: its plan is made and its table is open. Nothing is charged yet.
 type prepared struct {
 	budget  account.Budget
 	store   *storedRun
@@ -88,7 +91,8 @@ func (p *prepared) close() {
 	p.session.Close()
 }
 
-// keeper returns the keeper of the fit.
+// keeper returns the keeper of the options, which stores the fit, or unkept if the options have
+// none.
 func (o Options) keeper() Keeper {
 	if o.Keeper == nil {
 		return unkept{}
@@ -96,7 +100,8 @@ func (o Options) keeper() Keeper {
 	return o.Keeper
 }
 
-// prepare does all of a fit that neither charges nor writes.
+// prepare makes a fit ready to run, without charging or writing anything: it makes the plan, opens
+// the store of budgets and the table, and checks that they agree.
 func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error) {
 	budget, err := c.budget()
 	if err != nil {
@@ -109,8 +114,8 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	if err := o.keeper().Look(); err != nil {
 		return nil, err
 	}
-	// The plan is first made before anything is read, so that its errors come early. It is made for the
-	// declared number of records, or for a large enough number.
+	// The plan is made once before the table is read, so that a configuration that cannot be planned fails
+	// early. This plan is made for the stated number of records or, if none is stated, for a large number.
 	const enough = 1 << 20
 	likely := max(declared, float64(c.Privacy.Records))
 	if likely == 0 {
@@ -145,7 +150,7 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	}
 	session, err := curator.Open(ctx, curator.Config{
 		Reserve: store.reserve(),
-		Paths:   paths, Rows: c.Rows, Reader: c.Reader, CSV: c.CSV,
+		Paths:   paths, Rows: c.Rows, Reader: c.Reader, Shards: c.Shards, CSV: c.CSV,
 		Schema: c.Schema, Reduce: reduce, Loss: l, Budget: budget, Declared: declared,
 		Memory: c.Memory.bytes(), Folder: c.memoryFolder(),
 	})
@@ -163,6 +168,9 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	records := session.All().Size()
 	if n := c.Privacy.Records; n != 0 && float64(n) != records {
 		return nil, fmt.Errorf("privacy.records = %d: must be the number of records, %.0f, or be left out", n, records)
+	}
+	if n := c.counted; n != 0 && float64(n) != records {
+		return nil, fmt.Errorf("%s: had %d records when they were counted and has %.0f now: must not change during a fit", c.DataPath(), n, records)
 	}
 	seed, err := session.PublicSeed()
 	if err != nil {
@@ -189,7 +197,8 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	return &prepared{budget, store, session, l, plan, planned}, nil
 }
 
-// entry returns the reservation as ledgers store it.
+// entry returns the reservation of the fit, in the form in which ledgers store it. data is the
+// string under which ledgers sum the fits of the table.
 func (p *prepared) entry(data string) Entry {
 	e := Entry{
 		Data: data, Algorithm: p.planned.Summary.Algorithm, Guarantee: p.budget.Guarantee(p.planned.Unit.Column),
@@ -200,20 +209,27 @@ func (p *prepared) entry(data string) Entry {
 	return e
 }
 
-// samples reports whether the run may draw Poisson samples. The schedule of samples depends on the
-// number of records.
+// samples reports whether the run may draw Poisson samples, judged by first, a plan made for a
+// provisional number of records. The schedule of such samples, and so the charge of the run,
+// depends on the number of records.
 func (c *Config) samples(first optimize.Plan) bool {
 	return first.Needs().Schedule != nil || c.Train.Settings["passes"] != nil
 }
 
-// Fit reads the table, reserves the budget, runs the plan and makes the model and its certificate. The
-// whole budget is reserved before the first answer, in the store that the configuration names and with
-// the keeper. It stays reserved whatever happens. Without a keeper no file is written.
+// Fit reads the table, reserves the budget, runs the plan, and makes the model and its certificate. The
+// whole budget is reserved before the first release, with the keeper and in the store that the
+// configuration names. The reservation with the keeper stays, whatever happens. Without a keeper no file is
+// written.
 //
-// If the context is cancelled during the run, or the keeper cannot store further releases, Fit
-// certifies what the run has reached as incomplete and returns it together with the error: the answers
-// so far have been paid for.
+// If the context is cancelled during the run, or the keeper cannot store further releases, Fit makes a
+// model and a certificate of the steps made so far, marks both as incomplete, and returns them together
+// with the error. The budget for these steps is spent. If no step was made, Fit returns an error and no
+// model.
 func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
+	c, err := c.resolved(ctx)
+	if err != nil {
+		return nil, err
+	}
 	p, err := c.prepare(ctx, o)
 	if err != nil {
 		return nil, err
@@ -232,7 +248,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	}
 	fitted := &Fitted{Planned: planned, Entry: p.entry(data)}
 	schedule := session.Ledger().Schedule()
-	// This comes first, so that nothing is made for a fit that the store rejects.
+	// The store is asked first, so that no file is made for a fit that the store rejects.
 	if _, err := store.would(ctx, session.Ledger()); err != nil {
 		return nil, err
 	}
@@ -240,8 +256,8 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err := k.Claim(ctx, data); err != nil {
 		return nil, err
 	}
-	// Until the keeper has stored the fit, nothing was released, and the store gets its reservation
-	// back.
+	// Until the keeper has stored the reservation, nothing is released. If an earlier step fails, the store
+	// gets its reservation back.
 	undone := func(err error) (*Fitted, error) { return nil, errors.Join(err, store.withdraw(ctx, k, session)) }
 	charged, err := store.begin(ctx, k, session.Ledger(), &fitted.Entry)
 	if err != nil {
@@ -267,23 +283,30 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	}
 	oracle := &recorder{session: session, log: log}
 	result, runErr := p.plan.Run(ctx, oracle, fitted.watch(oracle, o.Step))
-	if runErr == nil && c.Train.Measure > 0 {
-		runErr = c.measure(ctx, oracle, fitted, result.W)
+	if !planned.foresees {
+		result.Foreseen = 0
 	}
+	if result.W != nil {
+		result.W, r.Run.Monotone = h.monotone(result.W, (*runrecord.Law)(&result.Law))
+	}
+	published := result.W
 	if runErr == nil && planned.Compare != nil {
-		runErr = c.compare(ctx, oracle, fitted, result.W)
+		published, runErr = c.compare(ctx, oracle, fitted, h, result)
 	}
-	// No further query is made, so that the files state the final ledger.
+	if runErr == nil && c.Train.Measure > 0 {
+		runErr = c.measure(ctx, oracle, fitted, published)
+	}
+	// The session is closed, so that no query can follow and the files state the final ledger.
 	_ = session.Close()
 	fitted.Result, fitted.Charged, fitted.Releases = result, session.Ledger().Charged(), session.Ledger().Len()
 	fitted.Ledger = session.Ledger()
 	stopped := ctx.Err() != nil || oracle.failed != nil
 	if runErr != nil && (!stopped || result.Steps == 0) {
-		// The charge stays. A model can only be made from the content of the log.
+		// The charge stays. Without a step there is no model; the log keeps the releases.
 		log.Discard()
 		return nil, k.Charged(errors.Join(runErr, oracle.finish(), k.Settle(fitted.Charged, false), store.settle(ctx, k, session)))
 	}
-	r.Complete, r.Weights = result.Complete, result.W
+	r.Complete, r.Weights, r.Inference = result.Complete, result.W, result.Inference
 	law := result.Law.Compact()
 	law.Scales = h.lifted(law.Scales)
 	if result.Late.Steps > 0 {
@@ -307,7 +330,8 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	return fitted, fmt.Errorf("stopped after %d of %d steps, whose model is saved; the whole budget stays charged: %w", result.Steps, planned.Summary.Steps, runErr)
 }
 
-// publish makes the files of a run and passes them to the log to be stored.
+// publish makes the model and the certificate of a run from its head (what was known before the
+// first release) and its releases, and passes them to the log, which stores them.
 func (f *Fitted) publish(log Log, h Head, r Released) (err error) {
 	if f.Model, f.Certificate, err = h.Files(r); err != nil {
 		return err
@@ -322,7 +346,8 @@ func (f *Fitted) publish(log Log, h Head, r Released) (err error) {
 	return log.Publish(text, f.Certificate)
 }
 
-// measure releases the quality of the result, from the share of the budget reserved for it.
+// measure releases the loss and the gradient norm at the weights w and pays for them with the share of the
+// budget reserved for the measurement.
 func (c *Config) measure(ctx context.Context, r *recorder, f *Fitted, w []float64) error {
 	p, l, err := c.Problem(f.Budget, f.Records)
 	if err != nil {
@@ -337,7 +362,8 @@ func (c *Config) measure(ctx context.Context, r *recorder, f *Fitted, w []float6
 	return r.measured(m)
 }
 
-// watch records the norms of the steps that it passes on, and writes what they released to the journal.
+// watch returns the function that observes the steps of a run: it keeps each step's gradient norm (see
+// KeptNorm), writes the step to the log, and calls next unless next is nil.
 func (f *Fitted) watch(r *recorder, next func(Step)) func(Step) {
 	return func(s Step) {
 		if norm, ok := KeptNorm(s); ok {

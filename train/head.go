@@ -12,37 +12,38 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/inference"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/onestep"
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// JournalVersion is the version of the journals that this program writes. It also reads version 1,
-// whose lines have neither numbers nor checksums.
+// JournalVersion is the version of the journals that this program writes. It also reads journals of version
+// 1, whose lines have neither numbers nor checksums.
 const JournalVersion = 2
 
-// CertificateFile is the name of the certificate's file as a model states it.
+// CertificateFile is the name of the certificate's file as the model's file states it.
 const CertificateFile = "certificate.json"
 
-// Head holds all facts of a fit that are known before its first release. The head and the releases
-// determine the model and the certificate. The two files are the same whether the fit makes them or
-// they are recovered from the fit's journal.
+// Head holds all facts of a fit that are known before its first release. The head and the releases together
+// determine the model and the certificate. A fit and a recovery from the fit's journal therefore make the
+// same two files.
 type Head struct {
 	Journal  int    `json:"journal"`
 	Software string `json:"software"`
-	// Fit is the number of the reservation. Relation, Epsilon and Delta are its budget.
-	Fit      int              `json:"fit"`
-	Relation account.Relation `json:"relation"`
-	Epsilon  float64          `json:"epsilon"`
-	Delta    float64          `json:"delta"`
-	Records  int64            `json:"records"`
-	// Budget is the fit's reservation in a store of budgets; nil for none.
+	// Fit is the number of the fit in its folder's ledger. Guarantee states the fit's budget; it
+	// has no Mu and no Unit in a head that an earlier version of the program wrote.
+	Fit int `json:"fit"`
+	account.Guarantee
+	Records int64 `json:"records"`
+	// Budget is the fit's reservation in a store of budgets; nil if no store is used.
 	Budget *certificate.Reservation `json:"budget,omitempty"`
-	// Schedule is the schedule of a fit on Poisson samples. Mu is the budget of its Gaussian releases
-	// beside the samples.
-	Schedule []account.SampledSteps `json:"schedule,omitempty"`
-	Mu       float64                `json:"schedule_mu,omitempty"`
+	// Schedule lists the steps of a fit on Poisson samples. ScheduleMu is the budget of the fit's Gaussian
+	// releases besides the samples.
+	Schedule   []account.SampledSteps `json:"schedule,omitempty"`
+	ScheduleMu float64                `json:"schedule_mu,omitempty"`
 
 	Loss        string           `json:"loss"`
 	Regularizer string           `json:"regularizer"`
@@ -50,11 +51,15 @@ type Head struct {
 	Reduce      string           `json:"reduce,omitempty"`
 	Plan        optimize.Summary `json:"plan"`
 	CSV         dataset.CSV      `json:"csv,omitzero"`
-	// Seed is the seed of the public random bits, in hexadecimal; empty if none are drawn.
+	// Seed is the seed of the public random bits, in hexadecimal; empty if the plan draws none.
 	Seed string `json:"public_seed,omitempty"`
+	// Adapted has a warning for each curve or interaction that was left out of the schema, because
+	// the table is too small (see Config.For).
+	Adapted []Warning `json:"adapted,omitempty"`
 }
 
-// head returns the head of a fit.
+// head returns the head of a fit, all facts that are known before its first release: its number in
+// the ledger, the plan, the loss, and the schedule of Poisson samples (nil without them).
 func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *account.Schedule) (Head, error) {
 	regularizer := loss.None()
 	if c.Model.Regularizer != "" {
@@ -65,37 +70,44 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 	}
 	h := Head{
 		Journal: JournalVersion, Software: software, Fit: fit,
-		Relation: p.Budget.Relation(), Epsilon: p.Budget.Epsilon(), Delta: p.Budget.Delta(), Records: int64(p.Records),
+		Guarantee: p.Budget.Guarantee(p.Unit.Column), Records: int64(p.Records),
 		Loss: l.Name(), Regularizer: regularizer.Name(), Schema: c.Schema, Plan: p.Summary,
-		Reduce: c.Model.Reduce, CSV: c.CSV,
+		Reduce: c.Model.Reduce, CSV: c.CSV, Adapted: c.adapted,
 	}
 	if p.Plan.Needs().Seed {
 		h.Seed = fmt.Sprintf("%016x", p.Seed)
 	}
-	h.CSV.Header = nil // whether files to come have a header row is theirs to say
+	h.CSV.Header = nil // another file may or may not have a header row
 	if s != nil {
-		h.Schedule, h.Mu = s.Steps(), s.Mu()
+		h.Schedule, h.ScheduleMu = s.Steps(), s.Mu()
 	}
 	return h, nil
 }
 
-// Released holds what a fit released.
+// Released holds everything that a fit released.
 type Released struct {
+	// Complete reports whether the run made all its steps.
 	Complete bool
 	// Weights are the weights of the result; nil if there is none.
 	Weights []float64
-	// Session is the closed session that released the result. It is nil if only the journal of a run is
-	// left, or if nothing was released; Events and the schedule then take its place.
+	// Session is the closed session that made the releases. If only the journal of a run is left, or
+	// nothing was released, Session is nil, and Events and Schedule are used instead.
 	Session  certificate.Session
 	Events   []account.Event
 	Schedule *account.Schedule
 	Run      runrecord.Run
+	// Inference is the released estimate of the coefficients with its covariance; nil if the fit has no
+	// intervals.
+	Inference *inference.Fit
 }
 
-// Files makes the two files of a run. The model is nil if there is none.
+// Files makes the model and the certificate of a run. The model is nil if r has no weights.
 func (h Head) Files(r Released) (m *model.Model, cert *certificate.Certificate, err error) {
 	digest := ""
 	if r.Weights != nil {
+		if r.Run.Monotone == nil {
+			r.Weights, r.Run.Monotone = h.monotone(r.Weights, r.Run.Law)
+		}
 		if m, err = h.model(r); err != nil {
 			return nil, nil, err
 		}
@@ -126,13 +138,15 @@ func (h Head) Files(r Released) (m *model.Model, cert *certificate.Certificate, 
 	return m, cert, err
 }
 
-// records returns the records with which the fit's session was opened (see tells).
+// records returns the description of the records, their number, unit and filter, with which the
+// fit's session was opened (see tells).
 func (h Head) records() account.Records {
-	return account.Records{Count: h.Records, Unit: h.Unit(), Filter: h.filter()}
+	return account.Records{Count: h.Records, Unit: h.RecordUnit(), Filter: h.filter()}
 }
 
-// tells returns an error unless the head and the session's ledger state the same records and relation.
-// Files made from a journal then say the same as files made from the session.
+// tells returns an error unless the head of the fit and the ledger v of its session state the same
+// number of records, unit, filter and relation. A certificate made from the journal then states the
+// same as one made from the session.
 func (h Head) tells(v account.View) error {
 	if r, opened := v.Records(); !opened || r != h.records() || v.Budget().Relation() != h.Relation {
 		return fmt.Errorf("train: records: the session's ledger says %+v: must be %+v, as the configuration has it",
@@ -141,8 +155,8 @@ func (h Head) tells(v account.View) error {
 	return nil
 }
 
-// Unit says whose rows form one record. The loss must be valid.
-func (h Head) Unit() certificate.Unit {
+// RecordUnit says which rows form one record. The loss must be valid.
+func (h Head) RecordUnit() certificate.Unit {
 	l, err := loss.Parse(h.Loss)
 	if err != nil {
 		return certificate.Unit{}
@@ -150,11 +164,16 @@ func (h Head) Unit() certificate.Unit {
 	return unitOf(h.Schema, l)
 }
 
-// filter returns the row filter.
+// filter returns the row filter of the schema in the certificate's form.
 func (h Head) filter() certificate.Filter { return certificate.Filter(h.Schema.Filter()) }
 
+// model makes the model of a run from the weights to publish: those of the fit, or of a model
+// closer to the best constant (see published).
 func (h Head) model(r Released) (*model.Model, error) {
-	weights := r.Weights
+	weights, err := h.published(r.Run.Compared, r.Weights)
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
 	l, err := loss.Parse(h.Loss)
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
@@ -172,16 +191,17 @@ func (h Head) model(r Released) (*model.Model, error) {
 	}
 	return model.New(model.Params{
 		Software: h.Software, Complete: r.Complete, Warnings: h.warnings(r), Loss: loss.RowLoss(l), Regularizer: regularizer,
-		Schema: h.Schema, Weights: weights, CSV: h.CSV, Clamped: model.MayClamp(h.Schema.Target()),
+		Inference: r.Inference,
+		Schema:    h.Schema, Weights: weights, CSV: h.CSV, Clamped: model.MayClamp(h.Schema.Target()),
 		Privacy: model.Privacy{
 			Guarantee: account.Guarantee{Relation: h.Relation, Epsilon: h.Epsilon, Delta: h.Delta},
-			Neighbour: h.Unit().Neighbour(h.filter(), h.Relation), Certificate: CertificateFile,
+			Neighbour: h.RecordUnit().Neighbour(h.filter(), h.Relation), Certificate: CertificateFile,
 		},
 	})
 }
 
-// features returns the number of features of a row as the model is trained on it: after Reduce, if it
-// is set.
+// features returns the number of features of a row on which the model is trained: after the projection
+// Reduce, if it is set.
 func (h Head) features() int {
 	if reduce, err := h.reduction(); err == nil && reduce != nil {
 		return reduce.Size()
@@ -189,8 +209,8 @@ func (h Head) features() int {
 	return h.Schema.Dim()
 }
 
-// Parameters returns the number of weights of a run: the model's weights, or the weights for shortened
-// rows.
+// Parameters returns the number of weights of a run. If Reduce is set, this is the number of weights for
+// shortened rows, and the model has more.
 func (h Head) Parameters() (int, error) {
 	l, err := loss.Parse(h.Loss)
 	if err != nil {
@@ -206,7 +226,7 @@ func (h Head) Parameters() (int, error) {
 	return loss.Check(l, loss.RecordFeatures(l, h.Schema.Dim()))
 }
 
-// reduction returns the map that shortens rows; nil for none.
+// reduction returns the projection that shortens rows; nil if there is none.
 func (h Head) reduction() (*dataset.Projection, error) {
 	if h.Reduce == "" {
 		return nil, nil
@@ -214,9 +234,11 @@ func (h Head) reduction() (*dataset.Projection, error) {
 	return dataset.ParseProjection(h.Reduce, h.Schema.Dim())
 }
 
-// lifted returns the scales of the noise in the model's weights, given the scales for the weights of
-// shortened rows. Each weight of the model is a sum over all weights for shortened rows, with factors
-// whose squares are 1/k.
+// Where a random projection shortened the rows, lifted converts the standard deviations of the
+// noise in the trained weights, which belong to shortened rows, to those of the model's weights.
+// With k shortened features, each weight of the model is the sum over all k weights, each
+// multiplied by +-1/sqrt(k). The variances are therefore averaged. Without a projection lifted
+// returns scales unchanged.
 func (h Head) lifted(scales []float64) []float64 {
 	if h.Reduce == "" || len(scales) == 0 {
 		return scales
@@ -228,17 +250,18 @@ func (h Head) lifted(scales []float64) []float64 {
 	return slices.Repeat([]float64{math.Sqrt(square)}, h.Schema.Dim())
 }
 
-// Room returns upper bounds on the bytes of a run's files before its first event; PerEvent is the bound
-// for each event. Room makes the files of a run without releases, so that an error shows before
-// anything is charged.
+// Room returns upper bounds on the sizes of the model's and the certificate's file in bytes, so
+// that disk space can be reserved. PerEvent must be added to certificateSize for each event
+// (charge). Room makes the files of a run without releases, so an error in making the files is
+// found before anything is charged.
 func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 	const (
-		aNumber = 26  // a float64 in decimal, its comma and its sign
-		aNorm   = 32  // one, indented; a step has one, and five of the law
-		aStep   = 160 // of a schedule
+		aNumber = 26  // a float64 in decimal, with comma and sign
+		aNorm   = 32  // an indented number; a step has one for its norm and five for the law
+		aStep   = 160 // a step of a schedule
 		rest    = 4096
-		warned  = 1024 + mostSeen*seenBytes // warnings of a comparison and of a second moment
-		aMargin = 32                        // of the constant that the result is compared with
+		warned  = 1024 + mostSeen*seenBytes // the warnings about the comparison and about the second moment
+		aMargin = 32                        // a margin of the constant that the result is compared with
 	)
 	m, cert, err := h.empty(r)
 	if err != nil {
@@ -248,7 +271,7 @@ func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	lift := 1 // weights of the model for each of the run's
+	lift := 1 // number of the model's weights for each weight of the run
 	if reduce, err := h.reduction(); err == nil && reduce != nil {
 		lift += h.Schema.Dim() / reduce.Size()
 	}
@@ -260,11 +283,16 @@ func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	return int64(len(text) + aNumber*parameters*lift + warned),
+	intervals := 0
+	if h.Plan.Algorithm == onestep.Name {
+		intervals = inferenceRoom(h.Schema.Dim())
+	}
+	return int64(len(text) + aNumber*parameters*lift + warned + intervals),
 		int64(len(certText)+6*aNorm*min(h.Plan.Steps, MostNorms)+aStep*len(h.Schedule)+aMargin*parameters/max(h.Schema.Dim(), 1)+rest) + runrecord.MomentBytes(h.features()), nil
 }
 
-// empty makes the files of a run that has released nothing, with weights 0.
+// empty makes the model and the certificate of a run without releases, as samples of the files. All
+// weights of the model are 0.
 func (h Head) empty(r Released) (*model.Model, *certificate.Certificate, error) {
 	parameters, err := h.Parameters()
 	if err != nil {
@@ -275,26 +303,29 @@ func (h Head) empty(r Released) (*model.Model, *certificate.Certificate, error) 
 	return h.Files(r)
 }
 
-// possible returns an error, before anything is charged, if the files of a run cannot be made.
+// possible returns an error if the model or the certificate of the run cannot be made. It is called
+// before anything is charged, so that no budget is lost to such an error.
 func (h Head) possible(r Released) error {
 	_, _, err := h.empty(r)
 	return err
 }
 
-// PerEvent is the largest size of an event in a certificate, in bytes.
+// PerEvent is the largest size of an event, the record of a charge, in a certificate, in bytes.
 const PerEvent = 640
 
+// sha returns the SHA-256 of a text in hexadecimal.
 func sha(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 
-// MostNorms is the largest number of steps whose norms a certificate keeps. It keeps none of a longer
-// run.
+// MostNorms limits the steps whose gradient norms a certificate keeps: it keeps all norms of a run of at
+// most MostNorms steps, and none of a longer run.
 const MostNorms = 20_000
 
-// KeptNorm returns the norm of a step's gradient as certificates store it, with five digits. The noise
-// makes further digits meaningless.
+// KeptNorm returns the gradient norm of a step as certificates store it, rounded to five digits; the noise
+// makes further digits meaningless. ok is false if the run has more than MostNorms steps or the norm is not
+// finite.
 func KeptNorm(s Step) (norm float64, ok bool) {
 	norm, err := strconv.ParseFloat(strconv.FormatFloat(s.GradientNorm, 'g', 5, 64), 64)
 	return norm, s.Of <= MostNorms && err == nil && !math.IsNaN(norm) && !math.IsInf(norm, 0)

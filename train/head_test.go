@@ -9,8 +9,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestJournalAndSessionSayTheSame: a fit goes on only if its journal's head says of the
-// records what the session's ledger says, so that recovered files cannot say another thing.
+// TestJournalAndSessionSayTheSame tests that the method tells accepts a head (the facts known
+// before the first release) that states the same records and relation as the session's ledger, and
+// refuses every difference. Otherwise files that are recovered from the journal could differ from
+// those of the fit.
 func TestJournalAndSessionSayTheSame(t *testing.T) {
 	c := config(t, 300)
 	p, err := c.prepare(context.Background(), Options{})
@@ -53,7 +55,8 @@ func TestJournalAndSessionSayTheSame(t *testing.T) {
 	}
 }
 
-// An answer whose event cannot be noted is withheld, and so are all others.
+// TestAnswerWithheld tests that an answer is withheld if the event of its charge cannot be written
+// to the log, and that all later answers are withheld as well.
 func TestAnswerWithheld(t *testing.T) {
 	full := errors.New("full")
 	r := &recorder{log: unkept{}}

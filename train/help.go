@@ -8,17 +8,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Setting describes a setting of an algorithm to people.
+// Setting describes a setting of an algorithm for the command's help.
 type Setting struct {
 	Key string
-	// Type is yes or no, whole number, number or name.
+	// Type is one of "yes or no", "whole number", "number" and "name".
 	Type string
-	// Doc says what the setting means, in which unit, and what zero or leaving it out means.
+	// Doc says what the setting means, its unit, and what zero or leaving the setting out means.
 	Doc string
 }
 
-// HelpOf returns the descriptions of an algorithm's settings, or for the name "selected" of the output
-// rule's settings. It returns nil for any other name.
+// HelpOf returns the descriptions of an algorithm's settings. For the name "selected" it returns the
+// settings of the output rule [optimize.Selected], and for an unknown name nil.
 func HelpOf(name string) []Setting {
 	if name == selected {
 		return describe(reflect.TypeFor[optimize.Selected]())
@@ -30,6 +30,7 @@ func HelpOf(name string) []Setting {
 	return describe(reflect.TypeOf(algorithms[i].zero))
 }
 
+// describe returns the descriptions of all fields of t that have a YAML key. Inlined structs are included.
 func describe(t reflect.Type) (list []Setting) {
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -44,12 +45,13 @@ func describe(t reflect.Type) (list []Setting) {
 	return list
 }
 
-// nameOf returns the name of a field as comments.go has it: the package's last path element, the type
-// and the field.
+// nameOf returns the key under which the map comments holds the doc comment of a field: the last
+// element of the package's path, the type and the field, separated by dots.
 func nameOf(t reflect.Type, f reflect.StructField) string {
 	return t.PkgPath()[strings.LastIndex(t.PkgPath(), "/")+1:] + "." + t.Name() + "." + f.Name
 }
 
+// inWords returns the type of a setting in the words of Setting.Type, such as "whole number".
 func inWords(t reflect.Type) string {
 	switch {
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[interface{ UnmarshalText([]byte) error }]()):

@@ -18,8 +18,8 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write comments.go from the doc comments of settings")
 
-// sourceComments reads the doc comments of all fields with a YAML key; fields
-// declared below one another share the comment of the first.
+// sourceComments reads the doc comments of all struct fields with a YAML key from the source of package
+// optimize and its algorithms. A field without a comment gets the comment of the field above it.
 func sourceComments(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
@@ -65,8 +65,8 @@ func sourceComments(t *testing.T) map[string]string {
 	return found
 }
 
-// TestHelpIsTheComments: what the command teaches of a setting is what its doc
-// comment says. -rewrite brings comments.go up to date.
+// TestHelpIsTheComments tests that the help of each setting is the doc comment of its field. With
+// -rewrite the test writes comments.go instead.
 func TestHelpIsTheComments(t *testing.T) {
 	want := sourceComments(t)
 	if *rewrite {

@@ -20,7 +20,7 @@ model: {loss: logistic}
 privacy: {epsilon: 1, delta: 1e-6, relation: replace-one}
 `
 
-// people is a table for peopleYAML in which the old are sick more often.
+// people returns a table of n rows for peopleYAML. The share of sick people rises with age.
 func people(n int) string {
 	coin := rand.New(rand.NewPCG(1, uint64(n)))
 	var b strings.Builder
@@ -46,8 +46,8 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-// config reads peopleYAML, changed by pairs of old and new text, beside a table
-// of n rows. The current folder becomes an empty one.
+// config returns the configuration peopleYAML, with the given replacements (pairs of old and new text), in
+// a folder with a table of n rows. It changes the working directory to another, empty folder.
 func config(t *testing.T, n int, changes ...string) *Config {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -60,7 +60,7 @@ func config(t *testing.T, n int, changes ...string) *Config {
 	return c
 }
 
-// empty demands that nothing is in the current folder.
+// empty fails the test if the working directory contains any file.
 func empty(t *testing.T) {
 	t.Helper()
 	entries, err := os.ReadDir(".")

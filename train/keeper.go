@@ -10,35 +10,36 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Keeper stores a fit beyond its process; package runfolder implements it with a folder. Fit calls its
-// methods in the listed order, from one goroutine. An error of any method ends the fit. Nothing is
-// charged before Reserve.
+// Keeper stores a fit so that it survives the process. Package runfolder implements it with a folder. Fit
+// calls the methods in the order in which they are listed, from one goroutine. If a method returns an
+// error, the fit ends. Nothing is charged to the folder's ledger before Reserve.
 type Keeper interface {
-	// Look returns an error, before anything is read, if the fit could never be stored.
+	// Look returns an error if the fit could never be stored there. Fit calls Look before it reads
+	// anything.
 	Look() error
-	// Claim excludes other fits until Release, and determines Number and Place. table is the name under
-	// which the table's fits are summed.
+	// Claim locks the place where the fit is stored against other fits until Release is called, and
+	// determines Number and Place. table is the string under which ledgers sum the table's fits.
 	Claim(ctx context.Context, table string) error
 	Release()
-	// Number returns the number of the fit among the fits that are stored there, from 1.
+	// Number returns the fit's number among the fits stored in the same ledger, from 1.
 	Number() int
-	// Place returns the place where stillpoint recover finds the fit; empty for none.
+	// Place returns the folder from which stillpoint recover can recover the fit; "" if there is none.
 	Place() string
-	// Intend notes a run before the store of budgets is asked to reserve it. Forget removes the note
-	// when the store knows how much the run used.
+	// Intend writes a note of the run before the store of budgets is asked to reserve the run's budget.
+	// Forget removes the note after the store has learned how much of the reservation the run used.
 	Intend(store, dataset, run string) error
 	Forget() error
-	// Begin reserves space for the run's files and opens its log.
+	// Begin reserves disk space for the run's files and opens its log.
 	Begin(Head, Released) (Log, error)
-	// Reserve writes the reservation of the whole budget to stable storage before the first answer.
-	// Settle writes how the run ended. The reservation stays.
+	// Reserve writes the reservation of the whole budget to stable storage. Fit calls it before the first
+	// release. Settle adds how the run ended. The reservation stays.
 	Reserve(Entry) error
 	Settle(charged float64, complete bool) error
-	// Charged wraps the error that ended a fit whose whole budget stays charged.
+	// Charged wraps err, the error that ended a fit whose whole budget stays charged.
 	Charged(err error) error
 }
 
-// Log stores a run's events and released numbers before they are returned to the algorithm. If Events
+// Log stores a run's events (its charges) and released numbers before the algorithm gets them. If Events
 // returns an error, the answer is withheld and the run ends.
 type Log interface {
 	Events([]account.Event) error
@@ -47,15 +48,17 @@ type Log interface {
 	Compared(optimize.Compared) error
 	// Sync writes everything to stable storage.
 	Sync() error
-	// Publish stores the run's model, nil if there is none, and its certificate, and settles the
-	// reservation.
+	// Publish stores the run's model (nil if there is none) and its certificate, and notes beside
+	// the reservation that the run has ended.
 	Publish(model []byte, c *certificate.Certificate) error
-	// Discard removes the files reserved for the model and the certificate. The stored events stay.
+	// Discard removes the empty files that were reserved for the model and the certificate, after a
+	// run that has no model. The stored events stay.
 	Discard()
 	Close()
 }
 
-// unkept is the keeper of a fit that is stored nowhere. The caller of Fit gets all of it.
+// unkept is the Keeper and the Log of a fit that is not stored. Everything is in the values that Fit
+// returns.
 type unkept struct{}
 
 func (unkept) Look() error                                    { return nil }
@@ -78,7 +81,7 @@ func (unkept) Publish([]byte, *certificate.Certificate) error { return nil }
 func (unkept) Discard()                                       {}
 func (unkept) Close()                                         {}
 
-// Entry is a line of a folder's ledger.
+// Entry is a line of a folder's ledger: the reservation of one fit.
 type Entry = ledgerfile.Entry
 
 // ChargedError is an error that occurred after the budget was reserved. The budget stays reserved.
@@ -90,7 +93,8 @@ type ChargedError struct {
 	Err error
 }
 
-// Error says what the error cost and what can be recovered.
+// Error returns the text of the error that ended the fit. The text says that the whole budget stays
+// charged, and names the folder from which the fit can be recovered.
 func (e *ChargedError) Error() string {
 	if e.Folder == "" {
 		return fmt.Sprintf("%v\nthe whole budget stays charged: what was released before that cannot be taken back", e.Err)

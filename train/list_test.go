@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestListsAreReadBesideTheConfiguration: a category's file is found from the
-// configuration's folder; the table is no list.
+// TestListsAreReadBesideTheConfiguration tests a category whose public values are in a file: the
+// file is looked for in the configuration's folder. A values file that is also a file of the table
+// must be refused, since the table's values are not public.
 func TestListsAreReadBesideTheConfiguration(t *testing.T) {
 	folder := t.TempDir()
 	table := write(t, filepath.Join(folder, "people.csv"), people(5))

@@ -7,15 +7,15 @@ import (
 	"strings"
 )
 
-// LossName is the name of a loss in the notation of package loss. A configuration may describe a
-// network by keys:
+// LossName is the name of a loss in the notation of package loss. In a configuration it may also be a
+// network described by keys:
 //
 //	loss: {network: {hidden: [32, 16], activation: tanh, output: logistic}}
 //
 // The keys clip and seed override the network's defaults.
 type LossName string
 
-// network is a network as a configuration describes it.
+// network is a network as the keys of a configuration describe it. Zero values mean the defaults.
 type network struct {
 	Hidden     []int   `yaml:"hidden"`
 	Activation string  `yaml:"activation"`
@@ -44,7 +44,8 @@ func (n *LossName) UnmarshalYAML(unmarshal func(any) error) error {
 	return nil
 }
 
-// name returns the name that loss.Parse reads; loss.Parse reports missing parts.
+// name returns the network in the notation of package loss. It does not check the network; loss.Parse
+// reports missing parts.
 func (w network) name() LossName {
 	hidden := make([]string, len(w.Hidden))
 	for i, m := range w.Hidden {

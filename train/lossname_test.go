@@ -7,8 +7,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// TestNetworkIsWrittenOut: a configuration names a network in either form, and its
-// problem starts where the network says, with the ball around that.
+// TestNetworkIsWrittenOut tests that a configuration may write a network as one name or with keys.
+// The starting point of the optimization must be the network's own, and the ball of model.radius
+// must be centred there.
 func TestNetworkIsWrittenOut(t *testing.T) {
 	for text, want := range map[string]string{
 		"{network: {hidden: [4], output: logistic}}":                                        "network(4,tanh,logistic)",

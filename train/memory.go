@@ -6,20 +6,21 @@ import (
 	"math"
 )
 
-// Memory limits how much of the encoded table is kept in memory. It affects speed but no release.
+// Memory limits how much of the encoded table is kept in memory. It changes the speed of a fit and none of
+// its releases.
 type Memory struct {
-	// Gigabytes is the memory for the table, in units of 10^9 bytes; zero means the whole table. It
-	// includes 4 bytes for each row, wherever the row is kept. Further rows are written to a private
-	// file (curator.Config), which is read ahead of each pass.
+	// Gigabytes is the memory for the encoded table, in units of 10^9 bytes; zero means the whole table.
+	// The limit includes 4 bytes for every row. Rows that do not fit are written to a private file
+	// (curator.Config), which each pass reads ahead.
 	Gigabytes Positive `yaml:"gigabytes"`
-	// Folder is the folder of that file, relative to the configuration's folder; empty means the
-	// system's folder for temporary files. The file is not encrypted, so its disk must be one that may
-	// hold records.
+	// Folder is the folder of the file with the rows that do not fit, relative to the configuration's
+	// folder; empty means the system's folder for temporary files. The file is not encrypted, so its disk
+	// must be one on which records may be stored.
 	Folder string `yaml:"folder"`
 }
 
 func (m Memory) check() error {
-	// 2^63 bytes, which an int64 does not hold, are 9.22e9 gigabytes.
+	// 9e9 gigabytes are below 2^63 bytes, the limit of an int64.
 	if !(m.Gigabytes >= 0 && m.Gigabytes <= 9e9) {
 		return fmt.Errorf("memory.gigabytes = %v: must be > 0 and at most 9e9, or be left out for all", m.Gigabytes)
 	}
@@ -29,10 +30,11 @@ func (m Memory) check() error {
 	return nil
 }
 
-// bytes returns the limit for curator.Config, where zero means no limit.
+// bytes returns the memory limit in bytes for curator.Config, in which zero means no limit.
 func (m Memory) bytes() int64 { return int64(math.Ceil(float64(m.Gigabytes) * 1e9)) }
 
-// memoryFolder returns the folder, resolved against the configuration's folder.
+// memoryFolder returns the folder for the rows that do not fit into memory, resolved against the
+// configuration's folder.
 func (c *Config) memoryFolder() string {
 	if c.Memory.Folder == "" {
 		return ""

@@ -13,13 +13,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// named is how errors about settings begin: the algorithm and the setting's words.
+// named matches the start of an error about a setting: the algorithm and the setting's name in words.
 var named = regexp.MustCompile(`^optimize: [a-z0-9-]+: ([a-z ]+) = `)
 
-// TestEveryPlanAtEverySize: on tables and budgets of any size, and in few dimensions as in
-// more, every algorithm settles a plan whose figures are finite, or says why it does not;
-// never does it panic, or blame a setting that nobody gave. Fails for a rule that divides
-// by what is 0 on a table of one record.
+// TestEveryPlanAtEverySize tests every algorithm with tables and budgets of many sizes and with few
+// or more dimensions. It must return a plan whose figures are finite, or an error with the reason.
+// It must not panic, and an error must not name a setting that was not given. The test fails, for
+// example, if a rule divides by a number that is 0 for a table of one record.
 func TestEveryPlanAtEverySize(t *testing.T) {
 	var records []float64
 	for n := range 60 {
@@ -45,11 +45,11 @@ func TestEveryPlanAtEverySize(t *testing.T) {
 				for i, d := range dims {
 					for k, epsilon := range epsilons {
 						if n > 4 && (i != int(n)%len(dims) || k != int(n)/len(dims)%len(epsilons)) {
-							continue // a pair of them each, in turn: all of them take a minute
+							continue // one pair of dimension and epsilon for each n in turn, since all pairs take a minute
 						}
 						for _, l := range []string{"logistic", "tanh", "pinball(0.3)"} {
 							if n > 4 && (l == "logistic") == (name == "second-order") {
-								continue // which serves convex losses by less code
+								continue // second-order serves convex losses with less code
 							}
 							tryPlan(t, Train{Algorithm: name, Settings: settings}, l, n, d, epsilon)
 						}
@@ -60,9 +60,11 @@ func TestEveryPlanAtEverySize(t *testing.T) {
 	}
 }
 
+// samples reports whether an algorithm draws Poisson samples.
 func samples(name string) bool { return name == "dp-sgd" || name == "dp-adam" }
 
-// tryPlan plans once.
+// tryPlan makes one plan and fails the test if its figures are not finite, or if there is an error
+// that does not say why there is no plan.
 func tryPlan(t *testing.T, c Train, name string, n float64, d int, epsilon float64) {
 	t.Helper()
 	title := fmt.Sprintf("%s %v, %s, n = %v, d = %d, epsilon = %v", c.Algorithm, c.Settings, name, n, d, epsilon)

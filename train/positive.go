@@ -2,11 +2,12 @@ package train
 
 import "errors"
 
-// Positive is a number that is either left out or above 0. A written 0 is an error, since it would be
-// read as a number left out, which is rarely meant.
+// Positive is a number > 0 that a configuration may leave out; the value 0 means that it was left out. A
+// written 0 is an error, since its author hardly means that the number was left out.
 type Positive float64
 
-// UnmarshalYAML returns an error for 0. Other invalid values are reported where the number is used.
+// UnmarshalYAML returns an error for 0. Other invalid values, such as negative numbers, are reported where
+// the number is used.
 func (p *Positive) UnmarshalYAML(read func(any) error) error {
 	var x float64
 	if err := read(&x); err != nil {

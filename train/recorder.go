@@ -11,21 +11,22 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// recorder is the oracle between a plan and its session. It writes charges to the log before it returns
-// an answer. If it cannot, it withholds this answer and all further ones, and the plan ends with what
-// it has reached. A plan gets nothing but answers from the session.
+// recorder is the oracle to which a plan makes its queries. It passes queries to the session, and
+// writes the charges of each query to the log before it returns the answer. If the log cannot be
+// written, the recorder returns an error instead of this answer and all later ones, and the plan
+// ends with the steps it has made. Answers are all that a plan learns about records.
 type recorder struct {
 	session *curator.Session
 	log     Log
-	// noted is the number of events in the log.
+	// noted is the number of events (charges) of the session's ledger that are already in the log.
 	noted int
 
 	mu sync.Mutex
-	// failed is the reason why no more can be written to the log.
+	// failed is the first error in writing the log. After it nothing more is written or answered.
 	failed error
 }
 
-// note writes the events of the last query.
+// note writes the events of the last query to the log, unless the log has failed before.
 func (r *recorder) note() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -35,13 +36,15 @@ func (r *recorder) note() error {
 	return r.take()
 }
 
-// take writes the events that are not yet in the log.
+// take writes the ledger's events that are not yet in the log. r.mu must be held.
 func (r *recorder) take() error {
 	events := r.session.Ledger().Since(r.noted)
 	r.noted += len(events)
 	return r.fail(r.log.Events(events))
 }
 
+// fail records err as the log's error, unless there was one before. It returns the first error, nil
+// if there was none. r.mu must be held.
 func (r *recorder) fail(err error) error {
 	if err != nil && r.failed == nil {
 		r.failed = fmt.Errorf("output: %w", err)
@@ -49,7 +52,8 @@ func (r *recorder) fail(err error) error {
 	return r.failed
 }
 
-// step writes what a step released. If that fails, the next query fails.
+// step writes a step of the run, its released numbers, to the log. If that fails, the next query
+// fails.
 func (r *recorder) step(s Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -58,21 +62,22 @@ func (r *recorder) step(s Step) {
 	}
 }
 
-// measured writes the measurement of the result.
+// measured writes the released loss and gradient norm at the result to the log.
 func (r *recorder) measured(m optimize.Measured) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.fail(r.log.Measured(m))
 }
 
-// compared writes the comparison of the result with the best constant.
+// compared writes the released comparison of the result with the best constant to the log.
 func (r *recorder) compared(c optimize.Compared) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.fail(r.log.Compared(c))
 }
 
-// finish writes all charges to stable storage.
+// finish writes the remaining events to the log, and makes sure that the log is on stable storage.
+// It does nothing if the log has failed before.
 func (r *recorder) finish() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -85,7 +90,9 @@ func (r *recorder) finish() error {
 	return r.fail(r.log.Sync())
 }
 
-// answer returns an answer after its events are in the log.
+// answer withholds answers until they are logged: it writes the events of the last query to the
+// log, then returns the answer a and its error. If the log cannot be written, it returns that error
+// instead.
 func answer[T any](r *recorder, a T, err error) (T, error) {
 	if noted := r.note(); noted != nil {
 		return *new(T), errors.Join(err, noted)
@@ -93,25 +100,23 @@ func answer[T any](r *recorder, a T, err error) (T, error) {
 	return a, err
 }
 
-// Ask implements optimize.Oracle.
 func (r *recorder) Ask(ctx context.Context, q query.Question) (query.Release, error) {
 	a, err := r.session.Ask(ctx, q)
 	return answer(r, a, err)
 }
 
-// Select implements optimize.Oracle.
 func (r *recorder) Select(ctx context.Context, s query.Selection) (int, error) {
 	a, err := r.session.Select(ctx, s)
 	return answer(r, a, err)
 }
 
-// Stable implements optimize.StableOracle.
 func (r *recorder) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
 	a, err := r.session.Stable(ctx, q)
 	return answer(r, a, err)
 }
 
-// OpenPrefix opens a prefix sum whose items are written to the log.
+// OpenPrefix opens a prefix sum in the session. Whenever a value is added to the sum, its charge is
+// written to the log before the answer is returned.
 func (r *recorder) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
 	sum, err := r.session.OpenPrefix(p)
 	if err != nil {
@@ -120,25 +125,22 @@ func (r *recorder) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
 	return &recordedSum{r, sum}, nil
 }
 
+// recordedSum is a prefix sum that writes the charge of each answer to the log before it returns
+// the answer.
 type recordedSum struct {
 	r   *recorder
 	sum query.PrefixSum
 }
 
-// Add implements query.PrefixSum.
 func (s *recordedSum) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
 	a, err := s.sum.Add(ctx, terms...)
 	return answer(s.r, a, err)
 }
 
-// All implements optimize.Oracle.
 func (r *recorder) All() query.Cohort { return r.session.All() }
 
-// Draw implements optimize.Oracle.
 func (r *recorder) Draw(size int) (query.Cohort, error) { return r.session.Draw(size) }
 
-// DrawEach implements optimize.Oracle.
 func (r *recorder) DrawEach(p float64) (query.Cohort, error) { return r.session.DrawEach(p) }
 
-// Sample implements optimize.SampledOracle.
 func (r *recorder) Sample() (query.Cohort, error) { return r.session.Sample() }

@@ -14,15 +14,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/secondorder"
 )
 
-// algorithm is an algorithm that a configuration can name. Its settings are the fields of its type that
-// have a YAML key.
+// algorithm is an algorithm that a configuration can name. Its field zero is the algorithm without
+// settings. The settings are the fields of zero's type that have a YAML key.
 type algorithm struct {
 	name string
 	zero optimize.Algorithm
 }
 
-// algorithms is the only list of algorithms. Configurations, audits, experiments and the command's help
-// read it. The first is the default.
+//go:generate go test . -run ^TestHelpIsTheComments$ -rewrite
+//go:generate go test ../experiment -run ^TestRunsAreWhatTheyWere$ -record-new
+
+// algorithms is the only list of algorithms. Configurations, audits, experiments and the command's help use
+// it. The first is the default.
 var algorithms = []algorithm{
 	{"auto", choose.Auto{}},
 	{"gd", firstorder.GD{}},
@@ -57,8 +60,9 @@ func Algorithms() []string {
 	return names
 }
 
-// SettingsOf returns the YAML keys of an algorithm's settings. Every algorithm but auto also has the
-// settings of the output rule "selected". It returns nil for a name that is not in Algorithms.
+// SettingsOf returns the YAML keys of an algorithm's settings, or nil for a name that is not in Algorithms.
+// The settings of the output rule "selected", which every algorithm but auto accepts as well, are not
+// included.
 func SettingsOf(name string) []string {
 	i := slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == name })
 	if i < 0 {
@@ -70,13 +74,15 @@ func SettingsOf(name string) []string {
 // SelectionSettings returns the YAML keys of the settings of the output rule "selected".
 func SelectionSettings() []string { return keys(reflect.TypeFor[optimize.Selected]()) }
 
-// Counts reports whether a setting is a whole number.
+// Counts reports whether the setting with this YAML key has a whole number as its value. It looks
+// in all algorithms and in the output rule "selected".
 func Counts(key string) bool {
 	f, ok := known(key)
 	return ok && f.Type.Kind() == reflect.Int
 }
 
-// known returns the field of a setting of any algorithm or of the output rule.
+// known returns the struct field of the setting with this YAML key, from any algorithm or from the
+// output rule "selected".
 func known(key string) (reflect.StructField, bool) {
 	types := []reflect.Type{reflect.TypeFor[optimize.Selected]()}
 	for _, a := range algorithms {
@@ -90,7 +96,7 @@ func known(key string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
-// keys returns the YAML keys of a type's fields.
+// keys returns the YAML keys of a struct type's fields. Fields of inlined structs are included.
 func keys(t reflect.Type) []string {
 	var list []string
 	for i := range t.NumField() {
@@ -105,10 +111,11 @@ func keys(t reflect.Type) []string {
 	return list
 }
 
-// inline is the tag of a field whose own fields are settings.
+// inline is the option in a YAML tag that marks a struct whose own fields are settings.
 const inline = ",inline"
 
-// field returns the field of a key. Its index counts from the outermost type.
+// field returns the field of t with a YAML key. Its index is relative to t, also if the field is in
+// an inlined struct.
 func field(t reflect.Type, key string) (reflect.StructField, bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)

@@ -9,34 +9,41 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// Thresholds of the warnings that follow from a released second moment, and how many standard
-// deviations of its noise a warning must clear.
+// Thresholds of the warnings that follow from a released second moment of the rows. A warning is
+// given only if the moment is beyond the threshold by several standard deviations of its noise
+// (clearly).
 const (
-	manyRows  = .9  // share of the rows that count
-	oneLevel  = .99 // share of rows with one level of a category
-	oneSide   = .97 // mean of a number, in half widths of its bounds from their middle
+	manyRows  = .9  // smallest share of rows that the fit learns from, without a warning
+	oneLevel  = .99 // share of rows with the same level of a category
+	oneSide   = .97 // distance of a number's mean from the middle of its bounds, in half widths of the bounds
 	hardlyAny = .06 // standard deviation of a number, in half widths of its bounds
-	clearly   = 3
-	someRows  = .2 // share of the rows below which nothing is said of columns
+	// clearly is the number of standard deviations of the noise by which a released number must be
+	// beyond a threshold before a warning is given.
+	clearly  = 3
+	someRows = .2 // if fewer rows are learned from, no column is judged
 )
 
-// mostSeen is the largest number of these warnings in a fit, each of at most seenBytes: names of
-// columns and levels are cut after 80 bytes.
+// mostSeen is the largest number of warnings that seenWarnings returns, and seenBytes the largest size of
+// one of them in bytes. The names of columns and levels are cut to 80 characters.
 const mostSeen, seenBytes = 8, 1024
 
-// seen is a released second moment in the units of the schema: a number is u in [-1, 1], from the
-// lower to the upper of its bounds, and a level is 0 or 1.
+// seen is a released second moment of the rows, the mean of u u^T over all rows u, in the units of
+// the schema. The feature of a numeric column is in [-1, 1], where -1 and 1 are the bounds of the
+// column. The feature of a level is 0 or 1. The last feature is the intercept, which is 1 in every
+// row that the fit learns from. A malformed row has all features 0.
 type seen struct {
-	matrix []float64 // of u, the mean over all rows; rows that do not count are zeros
-	mean   []float64 // released mean row in the same units; nil if the moment is not about a mean
+	matrix []float64 // released mean of u u' over all rows, with malformed rows as zeros
+	mean   []float64 // released mean row in the same units; nil if the moment was released about 0
 	dim    int
-	// sigma is the deviation of the noise in an entry of the matrix's diagonal before the mean's
-	// part, meanSigma of the noise in a coordinate of the mean.
+	// sigma is the standard deviation of the noise in a diagonal entry of the moment as it was
+	// released. That moment is about the mean of the rows if mean, the released mean, is not nil.
+	// meanSigma is the standard deviation of the noise in a coordinate of mean.
 	sigma, meanSigma float64
 }
 
-// seenBy returns the released second moment of a run; ok is false if none can be read, or if the
-// schema states a norm, by which long rows are shortened.
+// seenBy converts the released second moment m of a run's rows to the units of the schema. ok is
+// false if no moment was stored, or if the schema limits the norm of rows: rows are then rescaled,
+// and the moment says nothing about columns.
 func seenBy(s *dataset.Schema, m *runrecord.Moment) (g seen, ok bool) {
 	if m == nil || s.Norm() != 0 || m.Features != s.Dim() {
 		return seen{}, false
@@ -61,7 +68,8 @@ func seenBy(s *dataset.Schema, m *runrecord.Moment) (g seen, ok bool) {
 	return g, true
 }
 
-// at returns the mean of u_j u_k over all rows, and the deviation of its noise.
+// at returns entry (j, k) of the second moment, the mean of u_j u_k over all rows, and the standard
+// deviation of its noise.
 func (g seen) at(j, k int) (value, sigma float64) {
 	sigma = g.sigma
 	if j != k {
@@ -77,8 +85,9 @@ func (g seen) at(j, k int) (value, sigma float64) {
 	return g.matrix[j*g.dim+k], sigma
 }
 
-// seenWarnings returns the warnings that follow from a released second moment: rows that do not count,
-// columns that hardly vary, bounds at which nearly all cells lie. It makes no query about records.
+// seenWarnings returns the warnings that follow from a released second moment: many rows that the fit does
+// not learn from, columns that hardly vary, and columns whose cells are nearly all at a bound. It uses
+// released numbers only and makes no query.
 func seenWarnings(s *dataset.Schema, m *runrecord.Moment) (list []Warning) {
 	g, ok := seenBy(s, m)
 	if !ok {
@@ -108,7 +117,9 @@ func seenWarnings(s *dataset.Schema, m *runrecord.Moment) (list []Warning) {
 	return list[:min(len(list), mostSeen)]
 }
 
-// number returns the warnings about a number or a date, which is feature j.
+// number returns the warning, if any, that a numeric or date column hardly varies or is nearly
+// always at a bound. j is the index of the column's feature. share is the share of rows that the
+// fit learns from, and noise its standard deviation.
 func (g seen) number(column string, j int, share, noise float64) []Warning {
 	first, firstNoise := g.at(j, g.dim-1)
 	square, squareNoise := g.at(j, j)
@@ -130,7 +141,8 @@ func (g seen) number(column string, j int, share, noise float64) []Warning {
 	return nil
 }
 
-// category returns the warning about a category of which nearly all rows have one level.
+// category returns the warning, if any, that nearly all rows have the same level of a category.
+// share is the share of rows that the fit learns from, and noise its standard deviation.
 func (g seen) category(s *dataset.Schema, names []string, column string, share, noise float64) []Warning {
 	for _, group := range s.Groups() {
 		for j := group.First; j < group.First+group.Width; j++ {

@@ -9,8 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// seenTable is the second moment of generated rows of two numbers and a category, about 0 or
-// about the mean, as a run with little noise would record it.
+// seenTable returns the second moment of generated rows with two numbers and a category, in the
+// form in which a run with noise of standard deviation sigma would record it. The moment is about 0
+// or, if centred, about the mean. No noise is added.
 func seenTable(t *testing.T, s *dataset.Schema, centred bool, sigma float64, row func(r *rand.Rand) []string) *runrecord.Moment {
 	t.Helper()
 	const n = 4000
@@ -46,10 +47,11 @@ func seenTable(t *testing.T, s *dataset.Schema, centred bool, sigma float64, row
 	return m
 }
 
-// TestSeenWarnings: a released second moment tells of rows that do not count, of columns that
-// hardly vary and of bounds at which nearly all cells lie, each by its own code, whether it is
-// about 0 or about the mean; noise of the size of a fact silences its warning; a sound table has
-// none.
+// TestSeenWarnings tests the warnings that follow from a released second moment of the rows. Rows
+// that the fit does not learn from, columns that hardly vary, and columns of which nearly all cells
+// are at a bound must each cause a warning with the right code, whether the moment is about 0 or
+// about the mean. There must be no warning for a sound table, or if the noise is as large as the
+// effect.
 func TestSeenWarnings(t *testing.T) {
 	s, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{

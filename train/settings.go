@@ -9,12 +9,13 @@ import (
 	"strings"
 )
 
-// Settings are the settings of an algorithm by their YAML keys. The algorithm may be unknown when they
-// are read, since the command line can name it. Making a plan converts them strictly into the
-// algorithm's own type.
+// Settings are the settings of an algorithm by their YAML keys. They are kept as read, since the
+// command line may name the algorithm later. When the plan is made, they are converted into the
+// fields of the algorithm's type; one that does not fit is an error.
 type Settings map[string]any
 
-// set sets the field of a key to a value in the form of YAML or JSON.
+// set assigns a value, as YAML or JSON decoders return it, to the field of the struct into that has
+// this YAML key. A value of another type is an error.
 func set(into reflect.Value, key string, value any) error {
 	f, ok := field(into.Type(), key)
 	if !ok {
@@ -55,7 +56,7 @@ func set(into reflect.Value, key string, value any) error {
 	return nil
 }
 
-// numeric converts the number types of YAML, JSON and Go.
+// numeric converts a number of any type that YAML or JSON decoders return. ok is false for other values.
 func numeric(value any) (float64, bool) {
 	switch v := reflect.ValueOf(value); v.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -64,7 +65,7 @@ func numeric(value any) (float64, bool) {
 		return float64(v.Uint()), true
 	case reflect.Float32, reflect.Float64:
 		return v.Float(), true
-	case reflect.String: // 1e-9 is a number in YAML, but needs a point for the decoder
+	case reflect.String: // the YAML decoder reads 1e-9, which has no decimal point, as text
 		if strings.Trim(v.String(), "0123456789+-eE") == "" {
 			x, err := strconv.ParseFloat(v.String(), 64)
 			return x, err == nil
@@ -73,8 +74,8 @@ func numeric(value any) (float64, bool) {
 	return 0, false
 }
 
-// UnmarshalYAML reads the section train. Each key must be a setting of some algorithm, and its value
-// valid for the setting.
+// UnmarshalYAML reads the section train of a configuration. Each key must be a setting of some
+// algorithm, and its value must have the setting's type.
 func (t *Train) UnmarshalYAML(unmarshal func(any) error) error {
 	var all map[string]any
 	if err := unmarshal(&all); err != nil {
@@ -83,7 +84,9 @@ func (t *Train) UnmarshalYAML(unmarshal func(any) error) error {
 	return t.Set(all)
 }
 
-// Set adds settings by their YAML keys. The keys may be those of Train's own fields.
+// Set adds settings, by their YAML keys, to those of the configuration. The keys algorithm, measure
+// and compare set Train's own fields. Set returns an error for an unknown key and for an invalid
+// value.
 func (t *Train) Set(all map[string]any) error {
 	for key, value := range all {
 		switch key {
@@ -127,8 +130,8 @@ func (t *Train) Set(all map[string]any) error {
 	return nil
 }
 
-// tried returns an error if a field of the given type cannot have the value. Names are checked later,
-// when the algorithm is known.
+// tried returns an error if the value cannot be that of the setting in the field f. Settings that
+// are names are accepted here and checked when the algorithm is known.
 func tried(f reflect.StructField, key string, value any) error {
 	if _, ok := reflect.New(f.Type).Interface().(encoding.TextUnmarshaler); ok {
 		return nil

@@ -2,57 +2,74 @@ package train
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/curator"
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 	"github.com/stillpoint-dp/stillpoint/optimize/recursive"
 )
 
-// Planned describes the planned fit, before any release.
+// Planned describes a planned fit, before any release.
 type Planned struct {
-	// Records is the public number of records, Dim the number of the model's weights, Features the
+	// Records is the public number of records, Dim the number of weights that are trained, and Features the
 	// number of a row's features.
 	Records  float64
 	Dim      int
 	Features int
 	Budget   account.Budget
-	// Filter is the row filter, which says which rows are records; the zero Filter means all rows.
+	// Filter is the row filter. Only rows that pass it are records; the zero Filter lets all rows pass.
 	Filter certificate.Filter
-	// Unit says whose rows form one record; the zero Unit means that each row is one.
+	// Unit says which rows form one record; the zero Unit means that each row is a record.
 	Unit    certificate.Unit
 	Summary optimize.Summary
-	// Seed is the seed of the public random bits that the plan draws; 0 for plans that are not run.
+	// Seed is the seed of the public random bits that the plan draws; 0 if the plan will not be run.
 	Seed uint64
-	// LowerBound is the scale of gradient norms below which no private algorithm can guarantee to come
-	// on every such problem (optimize.Problem.LowerBound).
+	// LowerBound is, up to a constant factor, a lower bound on the gradient norm that a private algorithm
+	// can guarantee on all problems with these constants (optimize.Problem.LowerBound).
 	LowerBound float64
-	// Candidates are all algorithms that auto compared, the chosen one first; nil if the configuration
-	// names its algorithm.
+	// Candidates are the plans of all algorithms that the setting "algorithm: auto" compared, the
+	// chosen one first; nil if the configuration names an algorithm.
 	Candidates []choose.Candidate
 	// Plan is the plan that will run.
 	Plan optimize.Plan
-	// Criterion is the quantity by which auto compared the candidates. Why says why it chose the first.
+	// Criterion is the quantity by which the setting "algorithm: auto" compared the plans in
+	// Candidates. Why explains the choice in words.
 	Criterion choose.Criterion
 	Why       string
-	// Estimate is the approximate cost in time and memory.
+	// Estimate is the approximate time and memory of the fit on a usual machine.
 	Estimate Estimate
-	// Compare is the planned comparison of the result with the best constant; nil for none.
+	// Compare is the planned comparison of the result with the best constant; nil if there is none.
 	Compare *optimize.Compare
-	// NotCompared says why there is no comparison, unless the configuration turned it off.
+	// NotCompared says why there is no comparison; empty if there is one or the configuration turned it
+	// off.
 	NotCompared string
+	// Intervals is the forecast of the confidence intervals; nil if the configuration requests none.
+	Intervals *Expected
+	// Schema is the final schema: the configuration's schema, with the knots of its curves.
+	Schema *dataset.Schema
+	// Adapted lists a warning for each curve or interaction that was left out of the configuration's
+	// schema.
+	Adapted []Warning
 
-	// chosen says that the configuration states the number of steps.
-	chosen bool
+	// chosen reports that the configuration states the number of steps. foresees reports that the
+	// fit may state optimize.Result.Foreseen, the gradient norm that its releases lead one to
+	// expect (choose.Foreseen).
+	chosen, foresees bool
+	costs            costs
 }
 
-// Useless returns an error if the plan would return its start whatever is released, unless the
-// configuration states the number of steps. Fit does not spend a budget on such a plan.
+// Useless returns an error if the plan is certain to return its starting point, whatever is released. If
+// the configuration states the number of steps, Useless returns nil. Fit does not spend a budget on a
+// useless plan.
 func (p Planned) Useless() error {
 	if p.chosen || !p.Plan.Properties().Unmoved {
 		return nil
@@ -61,7 +78,8 @@ func (p Planned) Useless() error {
 		p.Summary.Algorithm, p.Records, p.Budget.Epsilon(), p.Dim, math.Ceil(optimize.SmallSize/p.Summary.Effective))
 }
 
-// Ranked returns the candidates of auto, or else the plan of the named algorithm alone.
+// Ranked returns the plans that the setting "algorithm: auto" compared, the chosen one first, or
+// the plan of the configured algorithm alone.
 func (p Planned) Ranked() []choose.Candidate {
 	if p.Candidates != nil {
 		return p.Candidates
@@ -69,34 +87,50 @@ func (p Planned) Ranked() []choose.Candidate {
 	return []choose.Candidate{{Plan: p.Plan, Summary: p.Summary, Predicted: p.Summary.Predicted}}
 }
 
-// Plan returns the plan that Fit would run, without a query about records. It opens the table only to
-// count its rows, and not at all if the configuration states privacy.records.
+// records returns the number of records. It is the number that the configuration states or that was
+// counted before; otherwise records reads the table and counts them.
+func (c *Config) records(ctx context.Context, budget account.Budget) (int, error) {
+	if n := max(c.Privacy.Records, c.counted); n != 0 {
+		return n, nil
+	}
+	if _, err := c.declared(budget.Relation()); err != nil {
+		return 0, err
+	}
+	paths, err := c.DataPaths()
+	if err != nil {
+		return 0, err
+	}
+	if c.Shards != nil {
+		return 0, errors.New("privacy.records: must be given where shards hold the table, which a plan does not read")
+	}
+	n, err := curator.Count(ctx, curator.Config{Paths: paths, Rows: c.Rows, Reader: c.Reader, CSV: c.CSV, Schema: c.Schema})
+	if err == nil && n == 0 {
+		err = fmt.Errorf("%s: no row is left after the public filter", c.DataPath())
+	}
+	return n, err
+}
+
+// Plan returns the plan that Fit would run. It makes no query about records. It opens the table only to
+// count its records, and does not open it if the configuration states privacy.records.
 func (c *Config) Plan(ctx context.Context) (Planned, error) {
+	c, err := c.resolved(ctx)
+	if err != nil {
+		return Planned{}, err
+	}
 	budget, err := c.budget()
 	if err != nil {
 		return Planned{}, err
 	}
-	n := c.Privacy.Records
-	if n == 0 {
-		if _, err := c.declared(budget.Relation()); err != nil {
-			return Planned{}, err
-		}
-		paths, err := c.DataPaths()
-		if err != nil {
-			return Planned{}, err
-		}
-		if n, err = curator.Count(ctx, curator.Config{Paths: paths, Rows: c.Rows, Reader: c.Reader, CSV: c.CSV, Schema: c.Schema}); err != nil {
-			return Planned{}, err
-		}
-		if n == 0 {
-			return Planned{}, fmt.Errorf("%s: no row is left after the public filter", c.DataPath())
-		}
+	n, err := c.records(ctx, budget)
+	if err != nil {
+		return Planned{}, err
 	}
 	_, planned, _, err := c.settle(ctx, budget, float64(n), 0)
 	if err != nil || planned.Candidates == nil || c.Train.Measure > 0 {
 		return planned, err
 	}
-	// The list also contains plans that Fit need not make, since it would not choose them.
+	// Fit does not plan algorithms on Poisson samples if auto would not choose them. The list for the user
+	// includes them.
 	problem, _, err := c.Problem(budget, float64(n))
 	if err != nil {
 		return Planned{}, err
@@ -114,10 +148,47 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 		return planned, err
 	}
 	planned.Why = auto.Why(planned.Candidates)
+	planned.Candidates = statedOnly(problem, planned.Candidates)
 	return planned, nil
 }
 
-// settle makes the plan for a public number of records.
+// statedOnly returns a copy of a list of compared plans. In the copy a forecast is 0 if it is not
+// reliable enough to be stated (choose.Stated).
+func statedOnly(p optimize.Problem, list []choose.Candidate) []choose.Candidate {
+	list = slices.Clone(list) // nil stays nil
+	for i := range list {
+		if c := &list[i]; !choose.Stated(p, c.Summary) {
+			c.Summary, c.Predicted = choose.Unstated(c.Summary), 0
+		}
+	}
+	return list
+}
+
+// costs returns the numbers from which the time and the memory of a plan are estimated.
+func (c *Config) costs(p optimize.Problem, o optimize.Summary, features int, l loss.Loss) (costs, error) {
+	reduce, err := c.Reduction()
+	if err != nil {
+		return costs{}, err
+	}
+	cost := costs{
+		rows: p.Records, weights: float64(p.Dim()), summary: o, features: features, cells: 1, row: rowBytes(c.Schema, reduce), memory: float64(c.Memory.bytes()),
+		schema: c.Schema, reduce: reduce, loss: l,
+	}
+	for _, column := range c.Schema.Columns() {
+		if column.Kind != dataset.Ignore {
+			cost.cells++
+		}
+	}
+	for _, path := range c.Data {
+		cost.typed = cost.typed || strings.HasSuffix(path, ".parquet")
+	}
+	return cost, nil
+}
+
+// settle makes the plan for a public number of records and a public seed. It first sets aside the
+// share of the budget for the comparison with the best constant. If the plan draws Poisson samples,
+// which need the whole budget, the default comparison is dropped and a configured comparison is an
+// error.
 func (c *Config) settle(ctx context.Context, budget account.Budget, records float64, seed uint64) (optimize.Plan, Planned, loss.Loss, error) {
 	problem, l, err := c.Problem(budget, records)
 	if err != nil {
@@ -139,20 +210,23 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 			return nil, Planned{}, nil, fmt.Errorf("train.inner = %s: %w", inner, err)
 		}
 	}
-	plan, candidates, err := c.Train.Plan(ctx, problem)
+	plan, candidates, err := c.plan(ctx, problem, l)
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
-	if compare != nil && plan.Needs().Schedule != nil { // samples take the whole budget
+	if compare != nil && plan.Needs().Schedule != nil { // a plan on Poisson samples spends the whole budget
 		if c.Train.Compare > 0 {
 			return nil, Planned{}, nil, fmt.Errorf("train.compare: is not possible with %s, whose whole budget is its schedule's", plan.Summary().Algorithm)
 		}
 		compare, problem, why = nil, whole, "the whole budget is its schedule's"
-		if plan, candidates, err = c.Train.Plan(ctx, problem); err != nil {
+		if plan, candidates, err = c.plan(ctx, problem, l); err != nil {
 			return nil, Planned{}, nil, err
 		}
 	}
 	o := plan.Summary()
+	if c.Shards != nil && plan.Needs().Stable {
+		return nil, Planned{}, nil, fmt.Errorf("train.algorithm = %s with phased-sgd: is not possible where shards hold the table: each step of a pass depends on the step before it, in another shard", o.Algorithm)
+	}
 	for _, x := range []float64{o.StepSize, o.Effective, o.Floor, o.Predicted} {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return nil, Planned{}, nil, fmt.Errorf("privacy: epsilon = %v, delta = %v: too extreme: the plan's figures leave the range of float64", budget.Epsilon(), budget.Delta())
@@ -165,11 +239,21 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	planned := Planned{
 		LowerBound: problem.LowerBound(), Seed: seed,
 		Records: records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates, Plan: plan,
-		Compare: compare, NotCompared: why,
-		Filter:   certificate.Filter(c.Schema.Filter()),
-		Unit:     unitOf(c.Schema, l),
-		chosen:   c.Train.Settings["steps"] != nil,
-		Estimate: estimate(rowsOf(problem, c.Schema), o, len(c.Schema.Columns())+1, rowBytes(c.Schema, problem.Shape.Features), float64(c.Memory.bytes())),
+		Compare: compare, NotCompared: why, Schema: c.Schema, Adapted: c.adapted,
+		Filter: certificate.Filter(c.Schema.Filter()),
+		Unit:   unitOf(c.Schema, l),
+		chosen: c.Train.Settings["steps"] != nil,
+	}
+	if planned.costs, err = c.costs(rowsOf(problem, c.Schema), o, features, l); err != nil {
+		return nil, Planned{}, nil, err
+	}
+	planned.Estimate = planned.costs.estimate(curator.Pace{})
+	if c.Inference != nil {
+		a, err := c.intervals(l)
+		if err != nil {
+			return nil, Planned{}, nil, err
+		}
+		planned.Intervals = expected(a, whole, problem.Mu*problem.Mu/(whole.Mu*whole.Mu))
 	}
 	if candidates != nil {
 		a, err := c.Train.settle()
@@ -179,5 +263,10 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		auto := a.(choose.Auto)
 		planned.Criterion, planned.Why = auto.Goal, auto.Why(candidates)
 	}
+	planned.Candidates = statedOnly(problem, candidates)
+	if !choose.Stated(problem, o) {
+		planned.Summary = choose.Unstated(o)
+	}
+	planned.foresees = choose.Foreseen(problem)
 	return plan, planned, l, nil
 }

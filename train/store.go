@@ -13,11 +13,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// Stores opens a store of budgets by its address. Package budget/stores has such a function,
-// stores.Open. Programs pass it in, so that programs without stores link no database.
+// Stores is a function that opens a store of budgets by its address, such as stores.Open of package
+// budget/stores. A program passes it to Fit, so that a program that uses no stores links no
+// database driver.
 type Stores func(ctx context.Context, address string) (*budget.Book, error)
 
-// Open opens a store. It returns an error if s is nil.
+// Open opens the store of budgets at an address. It returns an error if s is nil.
 func (s Stores) Open(ctx context.Context, address string) (*budget.Book, error) {
 	if s == nil {
 		return nil, fmt.Errorf("budget.store: %s: this program opens none: nothing was charged", address)
@@ -25,16 +26,19 @@ func (s Stores) Open(ctx context.Context, address string) (*budget.Book, error) 
 	return s(ctx, address)
 }
 
-// storedRun is the reservation of a fit in a store of budgets; nil for none.
+// storedRun is the reservation of a fit in a store of budgets. All methods accept a nil *storedRun, the
+// value for a fit without a store, and then do nothing.
 type storedRun struct {
 	address string
 	dataset string
 	book    *budget.Book
 	run     *budget.Run
-	id      string // the run's, once the folder knows it
+	id      string // identifies the run in the store; set when the keeper has noted it
 }
 
-// stored opens the store of a configuration. If the store cannot be reached, the fit does not begin.
+// stored opens the store of budgets that the configuration names, for the fit's reservation; it
+// returns nil if the configuration names none. If the store cannot be reached, stored returns an
+// error and the fit does not start.
 func (c *Config) stored(ctx context.Context, open Stores) (*storedRun, error) {
 	if c.Budget == nil {
 		return nil, nil
@@ -43,7 +47,7 @@ func (c *Config) stored(ctx context.Context, open Stores) (*storedRun, error) {
 	if err != nil {
 		return nil, fmt.Errorf("budget.store: %w", err)
 	}
-	// The ledger of the folder keeps the absolute address, so that recovery works from any folder.
+	// The folder's ledger states the absolute address, so that recovery works from any folder.
 	folder, err := filepath.Abs(c.folder)
 	if err != nil {
 		return nil, err
@@ -56,7 +60,8 @@ func (c *Config) stored(ctx context.Context, open Stores) (*storedRun, error) {
 	return r, nil
 }
 
-// label returns the configuration's name in a form that a store can keep.
+// label returns the configuration's name in a form that every store of budgets accepts: unprintable
+// characters are replaced, and it is cut to mostName bytes.
 func (c *Config) label() string {
 	name := printable.Text(c.name)
 	for len(name) > mostName {
@@ -66,7 +71,8 @@ func (c *Config) label() string {
 	return strings.TrimSpace(name)
 }
 
-// reserve returns the function for curator.Config.Reserve.
+// reserve returns the function that asks the store of budgets for the fit's budget, for
+// curator.Config.Reserve; nil without a store.
 func (r *storedRun) reserve() func(context.Context, account.View) error {
 	if r == nil {
 		return nil
@@ -74,8 +80,9 @@ func (r *storedRun) reserve() func(context.Context, account.View) error {
 	return r.run.Reserve
 }
 
-// begin reserves a session's budget in the store, after the keeper has a note of it on stable storage.
-// Nothing may be released before it returns nil.
+// begin reserves the session's budget in the store of budgets. Before that the keeper, which stores
+// the fit, writes a note of the reservation to stable storage. Nothing may be released before begin
+// returns without an error.
 func (r *storedRun) begin(ctx context.Context, k Keeper, v account.View, e *Entry) (*certificate.Reservation, error) {
 	if r == nil {
 		return nil, nil
@@ -96,8 +103,8 @@ func (r *storedRun) begin(ctx context.Context, k Keeper, v account.View, e *Entr
 	return &receipt, nil
 }
 
-// withdraw returns to the store what begin may have reserved for a session that has released nothing,
-// and closes the session.
+// withdraw closes a session that has released nothing and returns to the store the budget that begin may
+// have reserved for it.
 func (r *storedRun) withdraw(ctx context.Context, k Keeper, s budget.Session) error {
 	if r == nil || r.id == "" {
 		return nil
@@ -114,8 +121,9 @@ func (r *storedRun) withdraw(ctx context.Context, k Keeper, s budget.Session) er
 	return k.Forget()
 }
 
-// covers returns an error, before the table is read, if the budget exceeds the rest of the dataset's
-// cap. For a run that may sample it returns nil: the store is asked when the schedule is known.
+// covers returns an error if the budget is larger than what is left of the dataset's cap in the
+// store of budgets. It is called before the table is read. For a run that may draw Poisson samples
+// it returns nil: the store is asked when the schedule is known.
 func (r *storedRun) covers(ctx context.Context, b account.Budget, unit string, samples bool) error {
 	if r == nil || samples {
 		return nil
@@ -124,7 +132,8 @@ func (r *storedRun) covers(ctx context.Context, b account.Budget, unit string, s
 	return err
 }
 
-// would returns the charge that begin would make, or the error that it would return.
+// would returns the charge that begin would make in the store of budgets, or the error that begin
+// would return, without charging anything.
 func (r *storedRun) would(ctx context.Context, v account.View) (*budget.Cost, error) {
 	if r == nil {
 		return nil, nil
@@ -136,8 +145,9 @@ func (r *storedRun) would(ctx context.Context, v account.View) (*budget.Cost, er
 	return &cost, nil
 }
 
-// settle returns to the store what the session did not use, after its last query, and makes the keeper
-// forget its note.
+// settle tells the store of budgets how much of the reservation the session has spent, so that the
+// rest becomes available again, and removes the keeper's note. It must be called after the
+// session's last query.
 func (r *storedRun) settle(ctx context.Context, k Keeper, s budget.Session) error {
 	if r == nil {
 		return nil

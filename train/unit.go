@@ -9,7 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// units turns the loss of one row into the loss of all rows of a unit, if the schema has a unit.
+// units returns the loss of a record, given the loss of a row. If the schema has a privacy unit (a
+// person, say), a record is all rows of a unit, and its loss is the mean or the sum of the rows'
+// losses; otherwise a record is a row.
 func (c *Config) units(row loss.Loss) (loss.Loss, error) {
 	unit := c.Schema.Unit()
 	if _, twice := row.(loss.Units); twice {
@@ -30,14 +32,15 @@ func (c *Config) units(row loss.Loss) (loss.Loss, error) {
 	return l, nil
 }
 
-// rowsOf returns the problem with the largest possible number of rows as its records, for estimates of
-// the cost of passes.
+// rowsOf returns the problem p with Records set to the largest possible number of rows, to estimate
+// the time of passes over the table.
 func rowsOf(p optimize.Problem, s *dataset.Schema) optimize.Problem {
 	p.Records *= float64(max(1, s.Unit().Rows))
 	return p
 }
 
-// unitOf says whose rows form one record under a loss, in the form of certificates.
+// unitOf says which rows form one record under the loss l, in the certificate's form. It returns the zero
+// Unit if each row is a record.
 func unitOf(s *dataset.Schema, l loss.Loss) certificate.Unit {
 	u, ok := l.(loss.Units)
 	if !ok {

@@ -7,31 +7,43 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Codes of warnings, for programs.
+// Codes of warnings, by which programs tell them apart.
 const (
-	// WarnNotBetter: noise explains the difference between the model's loss and the best constant's.
+	// WarnNotBetter: the difference between the loss of the fit and the loss of the best constant is within
+	// the noise. If the loss is convex, the published model is then halfway between the two.
 	WarnNotBetter = "not-better-than-constant"
-	// WarnWorse: the model's loss is above the best constant's by more than noise explains.
+	// WarnWorse: the loss of the fit is larger than the loss of the best constant by more than the noise
+	// explains. The published model is then the constant.
 	WarnWorse = "worse-than-constant"
-	// WarnEpsilon: epsilon is so large that it guarantees next to nothing.
+	// WarnEpsilon: epsilon is so large (above 10) that it guarantees next to nothing.
 	WarnEpsilon = "epsilon-large"
-	// WarnDelta: delta is so large that publishing somebody's record is not excluded.
+	// WarnDelta: delta is above 1/records. The guarantee then does not exclude that one record is published
+	// as it is.
 	WarnDelta = "delta-large"
-	// WarnSmall: the table is too small for the budget.
+	// WarnSmall: the effective size, n mu/sqrt(d) for n records and d weights, is below
+	// optimize.SmallSize: the table is too small for the budget.
 	WarnSmall = "table-small"
-	// WarnRows: many rows are counted but not learned from, by the released second moment.
+	// WarnRows: by the released second moment, many rows are counted but not learned from, since they are
+	// malformed.
 	WarnRows = "rows-lost"
-	// WarnConstant: a column hardly varies, by the released second moment.
+	// WarnConstant: by the released second moment, a column hardly varies.
 	WarnConstant = "column-constant"
-	// WarnBounds: nearly all cells of a column are at one of its bounds, by the released second
-	// moment.
+	// WarnCurves: columns with curve: auto stay linear, since the table is too small for a curve at this
+	// budget.
+	WarnCurves = "curves-left-out"
+	// WarnPairs: interactions with numbers are left out, since the table is too small for them at this
+	// budget.
+	WarnPairs = "interactions-left-out"
+	// WarnBounds: by the released second moment, nearly all cells of a column are at one of its bounds or
+	// beyond it.
 	WarnBounds = "bounds-clamped"
 )
 
-// Warning is a fact about a fit that its user must know.
+// Warning is a fact about a fit that the user of its model must know.
 type Warning = model.Warning
 
-// privacyWarnings returns the warnings about a budget and a number of records.
+// privacyWarnings returns the warnings that follow from a budget, a number of records, and an
+// effective size, n mu/sqrt(d) for n records and d weights.
 func privacyWarnings(epsilon, delta, records, effective float64) (list []Warning) {
 	if epsilon > 10 {
 		list = append(list, Warning{Code: WarnEpsilon, Text: fmt.Sprintf("epsilon %v promises next to nothing: what is published may be e^%v times as likely with a person's record as without", epsilon, epsilon)})
@@ -45,28 +57,35 @@ func privacyWarnings(epsilon, delta, records, effective float64) (list []Warning
 	return list
 }
 
-// comparisonWarnings returns the warnings that follow from a released comparison.
+// comparisonWarnings returns the warning that follows from the released comparison with the best
+// constant; nil if there was none or the fit was better than the constant.
 func comparisonWarnings(c *optimize.Compared) []Warning {
 	if c == nil || c.Verdict() == optimize.Better {
 		return nil
 	}
-	code, how := WarnNotBetter, "is not better than a constant by more than noise"
-	if c.Verdict() == optimize.Worse {
-		code, how = WarnWorse, "is WORSE than a constant"
+	code, what := WarnNotBetter, "the model is not better than a constant by more than noise"
+	switch {
+	case c.Verdict() == optimize.Worse && c.Shrunk > 0:
+		code, what = WarnWorse, "the fit is WORSE than a constant, and the model is the constant, the same for every row"
+	case c.Verdict() == optimize.Worse:
+		code, what = WarnWorse, "the model is WORSE than a constant"
+	case c.Shrunk > 0:
+		what = fmt.Sprintf("the fit is not better than a constant by more than noise, and the model goes %.0f%% of the way from the constant to it", 100*(1-c.Shrunk))
 	}
-	return []Warning{{Code: code, Text: fmt.Sprintf("the model %s: its mean loss less the constant's is %.3g, with noise of %.2g", how, c.Difference, c.Sigma)}}
+	return []Warning{{Code: code, Text: fmt.Sprintf("%s: the fit's mean loss less the constant's is %.3g, with noise of %.2g", what, c.Difference, c.Sigma)}}
 }
 
-// warnings returns the warnings of a run, the worst first.
+// warnings returns all warnings of a run, the worst first.
 func (h Head) warnings(r Released) []Warning {
-	list := comparisonWarnings(r.Run.Compared)
+	list := append(comparisonWarnings(r.Run.Compared), inferenceWarnings(h.Schema, r.Inference)...)
 	if law := r.Run.Law; law != nil {
 		list = append(list, seenWarnings(h.Schema, law.Moment)...)
 	}
-	return append(list, privacyWarnings(h.Epsilon, h.Delta, float64(h.Records), h.Plan.Effective)...)
+	list = append(list, privacyWarnings(h.Epsilon, h.Delta, float64(h.Records), h.Plan.Effective)...)
+	return append(list, h.Adapted...)
 }
 
 // Warnings returns the warnings about a plan, before any release.
 func (p Planned) Warnings() []Warning {
-	return privacyWarnings(p.Budget.Epsilon(), p.Budget.Delta(), p.Records, p.Summary.Effective)
+	return append(privacyWarnings(p.Budget.Epsilon(), p.Budget.Delta(), p.Records, p.Summary.Effective), p.Adapted...)
 }

@@ -1,0 +1,189 @@
+package stillpoint_test
+
+import (
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
+)
+
+// TestEventsAreEverywhere: each kind of the accountant's events must have an example in the documentation
+// of DecodeEventFile, which must decode and compose to finite bounds. The command's help must explain the
+// kind, and a test must compare how the kind is read with expected values.
+func TestEventsAreEverywhere(t *testing.T) {
+	var names []string
+	for _, path := range []string{"account/mechanism/kind.go"} {
+		names = append(names, found(t, path, `EventKind += "([a-z-]+)"`, 1)...)
+	}
+	if len(names) < 13 {
+		t.Fatalf("%d kinds of events: the search for them is broken: %v", len(names), names)
+	}
+	doc, _, _ := strings.Cut(read(t, "account/mechanism/eventfile.go"), "\nfunc DecodeEventFile")
+	_, list, _ := strings.Cut(doc, "one line a kind:")
+	list = strings.ReplaceAll(list, "\n//\t ", " ") // an event that continues on a second line
+	examples := map[string]string{}
+	for _, m := range regexp.MustCompile(`(?m)^//\t(\{"kind": "([a-z-]+)".*\})$`).FindAllStringSubmatch(list, -1) {
+		examples[m[2]] = m[1]
+	}
+	tests := testsBelow(t, "account/mechanism")
+	help := read(t, "cmd/stillpoint/account.go")
+	for _, name := range names {
+		if name == "bounded-range" { // a name that files use for a selection
+			continue
+		}
+		example := examples[name]
+		if example == "" {
+			t.Errorf("account/mechanism/eventfile.go: %s: DecodeEventFile's documentation has no example of a line", name)
+			continue
+		}
+		for _, relation := range []string{"add-or-remove", "replace-one"} {
+			if relation == "replace-one" && name == "gaussian-mixture" || relation == "add-or-remove" && name == "fixed-size-gaussian" {
+				continue // the kind exists only under the other relation
+			}
+			if relation == "replace-one" && name == "repeat-and-select" { // the example of this kind uses sampling
+				continue
+			}
+			file, err := mechanism.DecodeEventFile([]byte(`{"relation": "` + relation + `", "events": [` + example + `]}`))
+			if err != nil {
+				t.Errorf("the example of %s: %v", name, err)
+				continue
+			}
+			if name == "repeat-and-select" || name == "discrete-gaussian" {
+				if b, err := mechanism.ComposeRenyi(t.Context(), file.Events); err != nil || b == nil {
+					t.Errorf("the example of %s: no Renyi bound: %v", name, err)
+				}
+				continue
+			}
+			if _, err := mechanism.Compose(t.Context(), file.Events, .1); err != nil {
+				t.Errorf("the example of %s under %s: %v", name, relation, err)
+			}
+		}
+		if !strings.Contains(tests, `"kind": "`+name+`"`) && !strings.Contains(tests, "kind: "+name) {
+			t.Errorf("account: no test reads an event of kind %s", name)
+		}
+		if !strings.Contains(help, name) {
+			t.Errorf("cmd/stillpoint/account.go: the help says nothing of events of kind %s", name)
+		}
+	}
+}
+
+// TestSectionsAreEverywhere: each section of the report on a fit must be on its page, and a test must read
+// numbers from it by its title.
+func TestSectionsAreEverywhere(t *testing.T) {
+	files, err := filepath.Glob("report/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests, count := testsBelow(t, "report"), 0
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		text := read(t, path)
+		for _, m := range regexp.MustCompile(`(?m)^func \(f \*Fit\) (\w+)\(.*\) (?:Section|\(Section, bool\)|\(s Section, ok bool\)) \{`).FindAllStringSubmatchIndex(text, -1) {
+			count++
+			name := text[m[2]:m[3]]
+			contains(t, "report/fit.go", "f."+name+"(")
+			title := regexp.MustCompile(`Section\{Title: (?:(?:fmt\.Sprintf\()?"([^"%]+)|(\w+))`).FindStringSubmatch(text[m[1]:])
+			if title == nil {
+				t.Errorf("%s: section %s: has no title", path, name)
+			} else if !strings.Contains(tests, title[1]+title[2]) {
+				t.Errorf("%s: section %q: no test of package report reads it", path, title[1]+title[2])
+			}
+		}
+	}
+	if count < 8 {
+		t.Errorf("%d sections: the search for them is broken", count)
+	}
+}
+
+// TestDialectsAreEverywhere: the command must offer each SQL dialect, and a test must run queries of each
+// dialect.
+func TestDialectsAreEverywhere(t *testing.T) {
+	for _, name := range found(t, "export/dialect.go", `(?m)^\t"(\w+)": \{$`, 4) {
+		contains(t, "cmd/stillpoint/export.go", name)
+		contains(t, "export/export_test.go", `"`+name+`": `)
+	}
+}
+
+// TestCommandsAreTried tests that each command of stillpoint is run by a test script or by its own
+// test.
+func TestCommandsAreTried(t *testing.T) {
+	scripts, err := filepath.Glob("cmd/stillpoint/testdata/script/*.txtar")
+	if err != nil || len(scripts) < 20 {
+		t.Fatalf("%v, %v", scripts, err)
+	}
+	var all strings.Builder
+	for _, path := range scripts {
+		all.WriteString(read(t, path))
+	}
+	tests := testsBelow(t, "cmd/stillpoint")
+	for _, name := range found(t, "cmd/stillpoint/main.go", "(?m)^\t\\w+ +(\\w+)Command +`cmd:", 15) {
+		if !strings.Contains(all.String(), "stillpoint "+name) && !strings.Contains(tests, `"`+name+`"`) {
+			t.Errorf("stillpoint %s: neither a script nor a test runs it", name)
+		}
+	}
+}
+
+// TestBudgetStoresAreEverywhere tests that each store of budgets passes the suite of stores and is
+// opened by its address, and that the command's help shows how its address is written.
+func TestBudgetStoresAreEverywhere(t *testing.T) {
+	files, err := filepath.Glob("budget/*/*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := 0
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") || !strings.Contains(read(t, path), "\nfunc Open(ctx context.Context, ") {
+			continue
+		}
+		name := filepath.Base(filepath.Dir(path))
+		if name == "stores" {
+			continue
+		}
+		count++
+		contains(t, "budget/stores/stores.go", name+".Open(")
+		contains(t, "budget/address.go", name+":")
+		contains(t, "cmd/stillpoint/budget.go", name+":")
+		if !strings.Contains(testsBelow(t, "budget/"+name), "budgettest.Run(") {
+			t.Errorf("budget/%s: no test runs the suite of stores over it", name)
+		}
+	}
+	if count < 2 {
+		t.Errorf("%d stores: the search for them is broken", count)
+	}
+}
+
+// TestTermsAreShown: every published member of a coefficient must be shown by the command and by the
+// summary of the Python package.
+func TestTermsAreShown(t *testing.T) {
+	_, of, _ := strings.Cut(read(t, "report/terms.go"), "\ntype Coefficient struct {")
+	of, _, _ = strings.Cut(of, "\n}")
+	fields := regexp.MustCompile("(?m)^\t(\\w+) +\\S+ +`json:\"(\\w+)").FindAllStringSubmatch(of, -1)
+	if len(fields) < 7 {
+		t.Fatalf("%d fields of a coefficient: the search for them is broken", len(fields))
+	}
+	for _, m := range fields {
+		if m[2] == "column" { // the name of this term contains the column's name
+			continue
+		}
+		contains(t, "cmd/stillpoint/coefficients.go", "."+m[1])
+		contains(t, "python/src/stillpoint/_summary.py", `"`+m[2]+`"`)
+	}
+}
+
+// testsBelow returns the text of all tests below a folder.
+func testsBelow(t *testing.T, folder string) string {
+	t.Helper()
+	files, err := filepath.Glob(folder + "/*_test.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s: %d tests, %v", folder, len(files), err)
+	}
+	var all strings.Builder
+	for _, path := range files {
+		all.WriteString(read(t, path))
+	}
+	return all.String()
+}

@@ -1,0 +1,106 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/table"
+)
+
+// resolved returns the configuration with a final schema: the setting "curve: auto" of a column is
+// replaced by a number of knots (the curve is linear between knots), and interactions for which the
+// table is too small are left out. Both follow from the number of records and the budget, which are
+// public. If the schema leaves no such choice, resolved returns c.
+func (c *Config) resolved(ctx context.Context) (*Config, error) {
+	if c.settled || !c.Schema.Adapts() {
+		return c, nil
+	}
+	budget, err := c.budget()
+	if err != nil {
+		return nil, err
+	}
+	if err := c.countable(); err != nil {
+		return nil, err
+	}
+	n, err := c.records(ctx, budget)
+	if err != nil {
+		return nil, err
+	}
+	r, err := c.For(n)
+	if err == nil {
+		r.counted = n
+	}
+	return r, err
+}
+
+// countable returns an error if the configuration does not state the number of records and the fit
+// cannot count them before it reads the table, because the table is a stream or because workers
+// read it.
+func (c *Config) countable() error {
+	switch {
+	case c.Privacy.Records != 0:
+		return nil
+	case c.Shards != nil:
+		return errors.New("privacy.records: must be given: the knots of curves follow from it, and the shards that hold the table are not counted")
+	case c.Reader != nil || slices.Contains(c.Data, table.Standard):
+		return errors.New("privacy.records: must be given: the knots of curves follow from it, and a stream is read only once")
+	}
+	return nil
+}
+
+// For returns the configuration with the schema that a fit of a table with this public number of
+// records uses: the curves have their numbers of knots, and curves and interactions for which the
+// table is too small are left out. Plan and Fit of the returned configuration keep this schema. For
+// does not open the table.
+func (c *Config) For(records int) (*Config, error) {
+	budget, err := c.budget()
+	if err != nil {
+		return nil, err
+	}
+	schema, choices, err := c.Schema.Resolve(sizeOf(budget, float64(records)))
+	if err != nil {
+		return nil, err
+	}
+	r := *c
+	r.Schema, r.adapted, r.settled = schema, adaptedTo(choices, records), true
+	return &r, nil
+}
+
+// sizeOf returns the size from which the schema's curves get their numbers of knots: n mu for n
+// records under replace-one. Under add-or-remove it is 2 n mu, since the noise is half as large.
+func sizeOf(b account.Budget, records float64) float64 {
+	size := records * b.Mu()
+	if b.Relation() == account.AddOrRemove {
+		size *= 2
+	}
+	return size
+}
+
+// adaptedTo returns a warning for each curve or interaction that was left out of the schema,
+// because the table has too few records for it.
+func adaptedTo(r dataset.Resolved, records int) (list []Warning) {
+	many := func(of int, one, more string) string {
+		if of == 1 {
+			return one
+		}
+		return more
+	}
+	if len(r.Linear) > 0 {
+		list = append(list, Warning{Code: WarnCurves, Text: fmt.Sprintf("%s %s linear: with %d records at this budget the least curve would be more noise than shape",
+			strings.Join(r.Linear, ", "), many(len(r.Linear), "stays", "stay"), records)})
+	}
+	if len(r.Without) > 0 {
+		var pairs []string
+		for _, p := range r.Without {
+			pairs = append(pairs, p[0]+" and "+p[1])
+		}
+		list = append(list, Warning{Code: WarnPairs, Text: fmt.Sprintf("the %s of %s %s left out: with %d records at this budget %s would be more noise than shape",
+			many(len(pairs), "interaction", "interactions"), strings.Join(pairs, ", of "), many(len(pairs), "is", "are"), records, many(len(pairs), "it", "they"))})
+	}
+	return list
+}

@@ -1,0 +1,184 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/optimize/onestep"
+)
+
+// TestInferenceRefuses tests configurations that request confidence intervals. Plan and Fit must
+// refuse each key that would change the meaning of a coefficient, and name it.
+func TestInferenceRefuses(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"level":         {"inference: {level: 1.5}\n", "level = 1.5: must be between 0.5 and 0.999"},
+		"an algorithm":  {"inference: {level: 0.9}\ntrain: {algorithm: gd}\n", "train.algorithm"},
+		"a setting":     {"inference: {level: 0.9}\ntrain: {steps: 9}\n", "train.algorithm"},
+		"a regularizer": {"inference: {level: 0.9}\nmodel: {loss: logistic, regularizer: l2(0.1)}\n", "model.regularizer"},
+		"a ball":        {"inference: {level: 0.9}\nmodel: {loss: logistic, radius: 2}\n", "model.radius"},
+		"a reduction":   {"inference: {level: 0.9}\nmodel: {loss: logistic, reduce: jl(2)}\n", "model.reduce"},
+		"class weights": {"inference: {level: 0.9}\nmodel: {loss: logistic, weights: {\"1\": 2}}\n", "weights"},
+		"another loss":  {"inference: {level: 0.9}\nmodel: {loss: tanh}\n", "loss tanh: has no validated intervals"},
+	} {
+		text := "model: {loss: logistic}\n"
+		if strings.Contains(c.text, "model:") {
+			text = ""
+		}
+		cfg := config(t, 200, "model: {loss: logistic}\n", text+c.text)
+		if _, err := cfg.Fit(context.Background(), Options{Software: "test"}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v: want %q", name, err, c.want)
+		}
+		if _, err := cfg.Plan(context.Background()); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: plan: %v: want %q", name, err, c.want)
+		}
+	}
+	hashed := config(t, 200, "note: ignore", "note: {hash: 8}", "model: {loss: logistic}", "model: {loss: logistic}\ninference: {level: 0.9}")
+	if _, err := hashed.Plan(context.Background()); err == nil || !strings.Contains(err.Error(), `column "note": is hashed`) {
+		t.Errorf("a hashed column: %v", err)
+	}
+}
+
+// TestFormula tests the regression formula of a schema: it must have a column for each number, a
+// column for each level except the reference level, and the intercept, which is always kept.
+func TestFormula(t *testing.T) {
+	c := config(t, 10, "model: {loss: logistic}", "model: {loss: logistic}\ninference: {}")
+	columns, err := formula(c.Schema)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []inference.Column{{Feature: 0}, {Feature: 2}, {Feature: 3}, {Feature: 4, Kept: true}}
+	if !slices.Equal(columns, want) {
+		t.Errorf("%+v: want %+v", columns, want)
+	}
+}
+
+// TestFitWithIntervals tests that a fit with confidence intervals uses optimize/onestep, spends its
+// budget, and writes the estimate into the model's file. With the number of records that the
+// forecast names as halving the width, the forecast half-width must be half as large.
+func TestFitWithIntervals(t *testing.T) {
+	c := config(t, 3000, "model: {loss: logistic}", "model: {loss: logistic}\ninference: {}", "epsilon: 1,", "epsilon: 8,")
+	f, err := c.Fit(context.Background(), Options{Software: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f.Summary.Algorithm != onestep.Name || f.Charged < .999*f.Budget.Charge() || f.Charged > f.Budget.Charge() {
+		t.Errorf("%s: charged %v of %v", f.Summary.Algorithm, f.Charged, f.Budget.Charge())
+	}
+	of := f.Model.Inference()
+	if of == nil || of.Level != DefaultLevel {
+		t.Fatalf("intervals %+v", of)
+	}
+	list, err := f.Model.Coefficients()
+	if err != nil {
+		t.Fatal(err)
+	}
+	age := list.List[0]
+	if age.Term != "age" || age.State != inference.Reported || !(age.Low > 0 && age.High < .4) {
+		t.Errorf("%+v: the odds rise with age", age)
+	}
+	if age.Odds == nil || math.Abs(age.Odds.Low-math.Exp(age.Low)) > 1e-12 {
+		t.Errorf("odds ratio %+v of %+v", age.Odds, age)
+	}
+	ten, err := f.Model.Contrast("10 age + sex=m - sex=f")
+	if err != nil || math.Abs(ten.Estimate-10*age.Estimate-list.List[1].Estimate) > 1e-9 {
+		t.Errorf("%v: %+v", err, ten)
+	}
+	for _, text := range []string{"height", "", "age +", "age sex=m"} {
+		if _, err := f.Model.Contrast(text); err == nil {
+			t.Errorf("%q: is a contrast", text)
+		}
+	}
+	e := f.Intervals
+	if e == nil || !(e.Ratio > 1) || !(e.Records > f.Records) {
+		t.Fatalf("expected %+v", e)
+	}
+	c.Privacy.Records = int(e.Records)
+	more, err := c.Plan(context.Background())
+	if err != nil || math.Abs(more.Intervals.HalfWidth/e.HalfWidth-.5) > .01 {
+		t.Errorf("%v: %v records have the half-width %v: want half of %v", err, e.Records, more.Intervals.HalfWidth, e.HalfWidth)
+	}
+}
+
+// TestCountsHaveRateRatios tests that a fit of counts with exposures states rate ratios per unit of
+// the exposure, and that its comparisons of levels say so in words. In the table, men have twice
+// the visits of women. The standard error of the log rate is about .04, so that an interval that
+// does not lie above 1 has a probability far below 1e-9.
+func TestCountsHaveRateRatios(t *testing.T) {
+	t.Chdir(t.TempDir())
+	r := rand.New(rand.NewPCG(9, 9))
+	var rows strings.Builder
+	rows.WriteString("sex,age,years,visits\n")
+	for i := range 8000 {
+		sex, rate, years := "f", 1., .2+.8*r.Float64()
+		if i%2 == 0 {
+			sex, rate = "m", 2
+		}
+		visits := 0
+		for at := r.ExpFloat64(); at < rate*years && visits < 8; at += r.ExpFloat64() {
+			visits++
+		}
+		fmt.Fprintf(&rows, "%s,%d,%.3f,%d\n", sex, 20+r.IntN(60), years, visits)
+	}
+	write(t, "visits.csv", rows.String())
+	text := `data: visits.csv
+schema:
+  columns: {sex: {category: [f, m]}, age: {number: [20, 80]}}
+  target: {column: visits, number: [0, 8], exposure: {column: years, number: [0.1, 1]}}
+model: {loss: poisson(0.375)}
+privacy: {epsilon: 8, delta: 1e-6, relation: replace-one}
+inference: {level: 0.95}
+`
+	c, err := ReadConfig(write(t, "visits.yaml", text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := c.Fit(context.Background(), Options{Software: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := f.Model.Coefficients()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sex := list.List[0]
+	if sex.Odds != nil || sex.Rate == nil || sex.Rate.Low < 1.3 || sex.Rate.High > 3 || list.Unit != "the logarithm of the expected visits per unit of years" {
+		t.Errorf("%+v in %s: want a rate ratio of about 2", sex, list.Unit)
+	}
+	// The intercept is the logarithm of the rate of women at age 0, which is that of all ages: about 0.
+	if last := list.List[len(list.List)-1]; math.Abs(last.Estimate) > 1 {
+		t.Errorf("%+v: want about 0", last)
+	}
+	got, err := f.Model.Contrast("sex=m - sex=f")
+	if err != nil || got.Rate == nil || got.Odds != nil || !strings.HasPrefix(got.Meaning, "the expected visits per unit of years is multiplied by ") {
+		t.Errorf("%v: %+v", err, got)
+	}
+}
+
+// TestExpectedIsOfTheWholeBudget tests the forecast of the widths of intervals when the comparison
+// with a constant takes a share of the budget. The records and the epsilon that the forecast names
+// must halve the width in a plan of the whole fit, whose comparison takes its share.
+func TestExpectedIsOfTheWholeBudget(t *testing.T) {
+	c := config(t, 3000, "model: {loss: logistic}", "model: {loss: logistic}\ntrain: {compare: 0.3}\ninference: {}", "epsilon: 1,", "epsilon: 0.2,")
+	p, err := c.Plan(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := *p.Intervals
+	if e.Epsilon == 0 {
+		t.Fatalf("%+v: no epsilon", e)
+	}
+	*c.Privacy.Epsilon = e.Epsilon
+	if p, err = c.Plan(context.Background()); err != nil || math.Abs(p.Intervals.HalfWidth/e.HalfWidth-.5) > .005 {
+		t.Errorf("%v: epsilon %v has the half-width %v: want half of %v", err, e.Epsilon, p.Intervals.HalfWidth, e.HalfWidth)
+	}
+	without := config(t, 3000, "model: {loss: logistic}", "model: {loss: logistic}\ntrain: {compare: off}\ninference: {}", "epsilon: 1,", "epsilon: 0.2,")
+	if p, err = without.Plan(context.Background()); err != nil || p.Intervals.HalfWidth > .95*e.HalfWidth {
+		t.Errorf("%v: half-width %v without a comparison, %v with one of .3 of the budget", err, p.Intervals.HalfWidth, e.HalfWidth)
+	}
+}

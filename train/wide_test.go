@@ -1,0 +1,39 @@
+package train
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
+)
+
+// TestWideTablesTakeTheMetric tests a table with a column hashed into 3,000 buckets. By default its
+// fit uses a diagonal preconditioner (metric), whose steps follow from the public number of
+// features that are not zero in a row: the age, the sex, the note and the intercept, so four. Rows
+// that a random projection makes dense have no such number.
+func TestWideTablesTakeTheMetric(t *testing.T) {
+	c := config(t, 500, "note: ignore", "note: {hash: 3000}")
+	b, err := account.NewBudget(4, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _, err := c.Problem(b, 50000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.Filled != 4 || p.Shape.Features < 3000 {
+		t.Fatalf("%d of %d features are not zero: want 4", p.Filled, p.Shape.Features)
+	}
+	plan, _, err := c.Train.Plan(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := plan.Summary(); s.Algorithm != "preconditioned" || !strings.Contains(s.Charges, "mean squares of the features") {
+		t.Errorf("the default is %s, %s", s.Algorithm, s.Charges)
+	}
+	c.Model.Reduce = "jl(2500)"
+	if p, _, err = c.Problem(b, 50000); err != nil || p.Filled != 0 || (firstorder.Preconditioned{}).Serves(p) == nil {
+		t.Errorf("reduced rows: %d features are not zero, %v", p.Filled, err)
+	}
+}
