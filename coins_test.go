@@ -12,27 +12,27 @@ import (
 	"testing"
 )
 
-// generators is what may be called of math/rand/v2 outside of tests: generators of seeds
-// that are given. Its other functions draw on the system's randomness, of which no run is
-// a function.
+// generators are the functions and types of math/rand/v2 that code outside of tests may use: generators
+// with a given seed. The package's other functions draw on the system's randomness, so that a run would not
+// follow from its seeds.
 var generators = []string{"New", "NewPCG", "NewChaCha8", "Rand", "PCG", "ChaCha8", "Source"}
 
-// seedsOf lists the files that may hold generators below a directory. Everywhere else
-// below it, but in suites of tests, coins are drawn by what these files return.
+// seedsOf lists, for each directory, the files below it that may create generators of random
+// numbers. Other files below the directory draw random numbers only from what these files return.
 var seedsOf = map[string][]string{
 	"optimize": {"optimize/coins.go"},
 	"curator":  {"curator/internal/coin/stream.go"},
 }
 
-// unseeded are the files that may draw a number of no seed, and why.
+// unseeded lists the files that may draw a random number without a seed, with the reason.
 var unseeded = map[string]string{
 	"audit/mutants/main.go":       "prints the seed that it draws, so that a sample of defects can be repeated",
 	"internal/durable/durable.go": "names a file that is renamed before anybody sees it",
 }
 
-// TestCoinsHaveSeeds: no file but those listed draws a coin that does not follow from a
-// seed, so that a run is a function of its settings, of its public seed and of what was
-// released. Fails for rand.IntN in a plan, and for a generator of an optimizer's own.
+// TestCoinsHaveSeeds: only the listed files may draw random numbers that do not follow from a seed. A run
+// is then a function of its settings, its public seed and the released values. The test fails, for example,
+// for rand.IntN in a plan, and for a generator of an optimizer's own.
 func TestCoinsHaveSeeds(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
@@ -59,7 +59,7 @@ func TestCoinsHaveSeeds(t *testing.T) {
 	}
 }
 
-// coinsIn says what a file draws that it may not.
+// coinsIn returns a complaint for each use of math/rand/v2 in a file that is not allowed there.
 func coinsIn(t *testing.T, path string) (complaints []string) {
 	t.Helper()
 	set := token.NewFileSet()
@@ -92,7 +92,8 @@ func coinsIn(t *testing.T, path string) (complaints []string) {
 	return complaints
 }
 
-// drawn lists what a file uses of a package beside the generators of given seeds.
+// drawn lists the functions and types of a package that a file uses, except for those in
+// generators.
 func drawn(f *ast.File, name string) (list []string) {
 	if name == "." {
 		return []string{"imports math/rand/v2 as its own names"}

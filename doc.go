@@ -30,7 +30,7 @@
 // arithmetic whose rounding is bounded and charged. Contributions are rounded to integers and summed exactly,
 // and exactly rounded normal noise is added. The released value is a post-processing of the ideal mechanism.
 // Package account has the arithmetic of charges. Package curator keeps the records and gives other packages
-// noisy answers only. The derivation is in docs/exactness.md.
+// noisy answers only. The derivation is in docs/explanation/exactness.md.
 //
 // A row filter is possible only on a column that is declared public: everybody may know the column's value
 // for every row. The row filter is part of the guarantee. Neighbouring tables then differ in one row that

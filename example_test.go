@@ -19,8 +19,8 @@ type Patient struct {
 	Returned string
 }
 
-// What the examples speak of: made-up patients, of whom the old come back, and what
-// everybody may know of one.
+// The data of the examples: generated patients, of whom the old come back, and public facts about a
+// patient.
 var (
 	ctx      = context.Background()
 	patients = invented(5000)
@@ -48,7 +48,7 @@ func known() *dataset.Schema {
 	return s
 }
 
-// example is the fit of the examples.
+// example is the specification of the fit in the examples.
 func example() stillpoint.Spec {
 	return stillpoint.Spec{
 		Table: stillpoint.Rows(patients,
@@ -60,8 +60,8 @@ func example() stillpoint.Spec {
 	}
 }
 
-// A fit of records that the program holds. README.md shows the same lines. That the verdict
-// is another has a probability below 1e-9: the noise is a thirtieth of what is compared.
+// ExampleFit fits records in the program's memory. README.md shows the same lines. The verdict differs from
+// the one below with probability below 1e-9: the noise is a thirtieth of the compared difference.
 func ExampleFit() {
 	result, err := stillpoint.Fit(ctx, stillpoint.Spec{
 		Table: stillpoint.Rows(patients, // or CSV("people.csv"), Parquet, Reader
@@ -85,7 +85,7 @@ func ExampleFit() {
 	// better than the best constant
 }
 
-// What would run, by public numbers: the table is only counted.
+// ExamplePlan prints the plan that Fit would run. The table's rows are only counted.
 func ExamplePlan() {
 	planned, err := stillpoint.Plan(ctx, example())
 	if err != nil {
@@ -98,7 +98,7 @@ func ExamplePlan() {
 	// half of the tables measured at such a size lost up to 1% of the possible gain over a constant to noise, nine in ten up to 7%; twice the size: 10000 records, or epsilon 2.1
 }
 
-// What is saved can be rechecked by anybody, without the records.
+// ExampleVerify rechecks saved files. Anybody can do this without the records.
 func ExampleVerify() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {
@@ -122,8 +122,8 @@ func ExampleVerify() {
 	// 1 1e-06 replace-one 5000 a table with one row replaced by any other
 }
 
-// Predictions for rows of a stream, and for rows that the program holds. The target need
-// not be there.
+// ExamplePredictions predicts rows of a stream, and rows in the program's memory. The target column may be
+// absent.
 func ExamplePredictions() {
 	result, err := stillpoint.Fit(ctx, example())
 	if err != nil {
@@ -140,7 +140,7 @@ func ExamplePredictions() {
 	// true yes
 }
 
-// The page for readers, and predictions as a file has them.
+// ExampleResult_Report writes the page for readers, and predictions as a CSV file.
 func ExampleResult_Report() {
 	result, err := stillpoint.Fit(ctx, example())
 	if err != nil {

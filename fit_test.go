@@ -26,14 +26,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runfolder"
 )
 
-// short is a fit of a few steps.
+// short is a specification of a fit with few steps.
 func short() stillpoint.Spec {
 	s := example()
 	s.Train = stillpoint.Train{Algorithm: "gd", Settings: stillpoint.Settings{"steps": 4}}
 	return s
 }
 
-// listed are the names of all files below a folder.
+// listed returns the names of all files below a folder.
 func listed(t *testing.T, dir string) (names []string) {
 	t.Helper()
 	if err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
@@ -45,8 +45,7 @@ func listed(t *testing.T, dir string) (names []string) {
 	return names[1:]
 }
 
-// TestFitWritesNothing: no file is made by a fit, nor by what is asked of its result, until
-// it is saved.
+// TestFitWritesNothing: neither a fit nor the methods of its result may write a file before Save is called.
 func TestFitWritesNothing(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", filepath.Join(dir, "tmp"))
@@ -69,8 +68,8 @@ func TestFitWritesNothing(t *testing.T) {
 	}
 }
 
-// TestSavedIsAsKept: what is saved is what a fit in a folder leaves: verified, reported,
-// predicted with and summed, and never in the place of an earlier fit.
+// TestSavedIsAsKept: Save must write the same files as a fit in a folder. They must verify, and must work
+// with report, predict and the ledger's sums. Save must not replace an earlier fit.
 func TestSavedIsAsKept(t *testing.T) {
 	ctx, dir := t.Context(), t.TempDir()
 	saved, kept := filepath.Join(dir, "saved"), filepath.Join(dir, "kept")
@@ -132,7 +131,8 @@ func TestSavedIsAsKept(t *testing.T) {
 	}
 }
 
-// registered is a spec whose fits are charged to a dataset with room for one and a half.
+// registered returns a specification whose fits are charged to a dataset, and the store. The dataset's cap
+// covers one and a half fits.
 func registered(t *testing.T) (stillpoint.Spec, *budget.Book) {
 	t.Helper()
 	address := "sqlite:" + filepath.Join(t.TempDir(), "budgets.db")
@@ -162,9 +162,9 @@ func runs(t *testing.T, book *budget.Book) []budget.RunState {
 	return d.Runs
 }
 
-// TestChargedBeforeReleased: the dataset is charged the whole budget before the first
-// number that was released is seen, and not before all is settled. A second fit that the
-// cap does not cover is refused before a cell is looked at.
+// TestChargedBeforeReleased: when the first released number is seen, the dataset must have been charged the
+// whole budget. The unused part must be free only after the fit. A second fit that the cap does not cover
+// must be refused before any cell is read.
 func TestChargedBeforeReleased(t *testing.T) {
 	s, book := registered(t)
 	looked := 0
@@ -206,7 +206,7 @@ func TestChargedBeforeReleased(t *testing.T) {
 	}
 }
 
-// whole is the budget of the examples.
+// whole returns the budget of the examples as package account represents it.
 func whole(t *testing.T) account.Budget {
 	t.Helper()
 	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
@@ -216,9 +216,9 @@ func whole(t *testing.T) account.Budget {
 	return b
 }
 
-// TestCancelLosesNothing: before the first release a cancelled context costs nothing; after
-// it, what was reached is returned, certified as incomplete, and the dataset has the rest
-// back.
+// TestCancelLosesNothing: a context cancelled before the first release must cost nothing. If it is
+// cancelled later, Fit must return the result of the steps so far, certified as incomplete, and the dataset
+// must get the unused part of the budget back.
 func TestCancelLosesNothing(t *testing.T) {
 	s, book := registered(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -257,7 +257,8 @@ func TestCancelLosesNothing(t *testing.T) {
 	}
 }
 
-// TestSpecsAreChecked: an error names field, value and rule, and nothing was read.
+// TestSpecsAreChecked: the error of an invalid specification must name field, value and rule, and the table
+// must not have been read.
 func TestSpecsAreChecked(t *testing.T) {
 	own := &struct{ loss.Loss }{loss.Logistic()}
 	for want, change := range map[string]func(*stillpoint.Spec){
@@ -307,7 +308,7 @@ func TestSpecsAreChecked(t *testing.T) {
 	}
 }
 
-// tables are the same rows from everywhere they may come from.
+// tables returns the same rows as a table of each kind.
 func tables(t *testing.T) map[string]stillpoint.Table {
 	t.Helper()
 	var text, german strings.Builder
@@ -331,8 +332,8 @@ func tables(t *testing.T) map[string]stillpoint.Table {
 	}
 }
 
-// TestTablesAreAlike: the same rows give the same records and the same predictions, wherever
-// they come from.
+// TestTablesAreAlike: the same rows must give the same records and the same predictions from every kind of
+// table.
 func TestTablesAreAlike(t *testing.T) {
 	var m *stillpoint.Model
 	for name, table := range tables(t) {
@@ -345,7 +346,7 @@ func TestTablesAreAlike(t *testing.T) {
 		if r.Run.Records != 5000 || r.Run.Summary.Steps != 4 || r.Run.Compared == nil {
 			t.Errorf("%s: %+v", name, r.Run.Planned)
 		}
-		if name == "rows" { // of no dialect, which others would be taken to be written in
+		if name == "rows" { // rows in memory have no text format
 			m = r.Model
 		}
 	}
@@ -377,10 +378,11 @@ func TestTablesAreAlike(t *testing.T) {
 	}
 }
 
-// secretWord is what a record holds.
+// secretWord is the content of a record that must not be shown.
 const secretWord = "Quokka"
 
-// leaky fails or panics with what a record holds.
+// leaky is a reader that fails with an error, or panics with a value, that contains the secret
+// word.
 type leaky struct{ panics bool }
 
 func (l leaky) Read(p []byte) (int, error) {
@@ -390,8 +392,8 @@ func (l leaky) Read(p []byte) (int, error) {
 	return 0, errors.New(secretWord)
 }
 
-// TestReadersAreNotQuoted: what a reader fails with is shown nowhere, and the caller finds
-// its own error again.
+// TestReadersAreNotQuoted: the text of a reader's error must not be shown, but the caller must find the
+// error with errors.Is.
 func TestReadersAreNotQuoted(t *testing.T) {
 	for _, panics := range []bool{false, true} {
 		s := short()
@@ -406,7 +408,7 @@ func TestReadersAreNotQuoted(t *testing.T) {
 	}
 }
 
-// TestConfigurationsAreSpecs: a configuration file and the same said in Go are one fit.
+// TestConfigurationsAreSpecs: a configuration file and the same specification in Go must give the same fit.
 func TestConfigurationsAreSpecs(t *testing.T) {
 	dir := t.TempDir()
 	table := tables(t)["csv"]

@@ -18,6 +18,9 @@ type Model = model.Model
 // Prediction is a model's prediction for one row.
 type Prediction = model.Prediction
 
+// Interval is the confidence interval of a prediction of a fit with Spec.Inference.
+type Interval = model.Interval
+
 // PredictOptions changes what is predicted. The zero value predicts every row.
 type PredictOptions = model.PredictOptions
 

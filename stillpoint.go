@@ -20,6 +20,10 @@ import (
 type Spec struct {
 	// Table is the source of the rows: CSV, Parquet, File, Rows or Reader.
 	Table Table
+	// Shards replaces Table for a table in partitions that workers read in other processes and on other
+	// machines (ServeShard). The fit is the same, to the bit, as a fit of the whole table in one process.
+	// Of Table only the name is then given: Table{}.Named("people").
+	Shards *Shards
 	// Schema describes the table's columns by public facts: bounds, categories, target. It is never derived
 	// from the table (package dataset).
 	Schema *dataset.Schema
@@ -34,10 +38,10 @@ type Spec struct {
 	Weights map[string]float64
 	// Regularizer is added to the mean loss. nil adds nothing.
 	Regularizer loss.Regularizer
-	// Radius, if not 0, keeps the weights in the ball of this radius around the start.
+	// Radius, if not 0, keeps the weights in the ball of this radius around the starting point.
 	Radius float64
-	// Reduce maps rows to fewer features by a public random map before training: jl(500) maps to 500
-	// features. An empty text maps nothing.
+	// Reduce projects rows to fewer features by a public random linear map before training: jl(500)
+	// projects them to 500 features. Empty means no projection.
 	Reduce string
 	// KL is public knowledge of how fast the objective rises from its minimum (optimize.KL).
 	KL optimize.KL
@@ -49,6 +53,9 @@ type Spec struct {
 	// are used to measure the quality of the result. With the zero Train, all choices follow from public
 	// numbers alone, and the result is compared with the best constant.
 	Train Train
+	// Inference asks for confidence intervals of the coefficients. The fit then has a plan of its own, and
+	// Train may set neither algorithm nor settings. nil asks for none.
+	Inference *Inference
 	// Memory limits how much of the table is in memory. The zero Memory sets no limit. Rows beyond the limit
 	// are kept in a private file during the fit. This file is not encrypted.
 	Memory Memory
@@ -64,7 +71,7 @@ type Spec struct {
 	Stores func(ctx context.Context, address string) (*budget.Book, error)
 
 	// Config is a fit as a configuration file describes it. It replaces all fields above except Folder and
-	// Stores. See ReadConfig.
+	// Stores. See ReadConfig; ReadConfigOver is for Shards.
 	Config *Config
 
 	// Anyway also fits a table that is too small for its budget. A table is too small if its signal-to-noise
@@ -80,10 +87,12 @@ type Spec struct {
 	Step func(Step)
 }
 
-// Types of package train in a Spec.
+// Types of package train that a Spec uses.
 type (
 	// Train chooses the algorithm and its settings.
 	Train = train.Train
+	// Inference requests confidence intervals and states their level.
+	Inference = train.Inference
 	// Settings are settings of an algorithm, by name (stillpoint algorithms NAME).
 	Settings = train.Settings
 	// Memory limits how much of a table is kept in memory.
@@ -105,6 +114,12 @@ type Folder = runfolder.Out
 
 // ReadConfig reads a configuration file, for Spec.Config.
 func ReadConfig(path string) (*Config, error) { return train.ReadConfig(path) }
+
+// ReadConfigOver reads the configuration file of a fit whose table workers hold in partitions
+// (shards). The file names no data, and gives the table a name.
+func ReadConfigOver(path string, shards *Shards) (*Config, error) {
+	return train.ReadConfigOver(path, shards)
+}
 
 // Fit trains a model. It reads the table through package curator, makes a plan from public numbers, charges
 // the whole budget, trains, and makes the model and the certificate. Anybody can recheck the privacy cost
@@ -169,7 +184,8 @@ func (s Spec) options() train.Options {
 	return o
 }
 
-// said adds to a *train.SmallError the field of Spec that allows the fit.
+// said adds to a *train.SmallError, the error for a table that is too small for its budget, the
+// field of Spec that allows the fit.
 func (s Spec) said(err error) error {
 	if small := (*train.SmallError)(nil); s.Config == nil && errors.As(err, &small) {
 		return fmt.Errorf("%w; Anyway fits all the same", err)
@@ -177,19 +193,21 @@ func (s Spec) said(err error) error {
 	return err
 }
 
-// rule is the error for a field whose value breaks a rule.
+// rule returns the error for a field of Spec whose value breaks a rule. must states the rule.
 func rule(field string, value any, must string) error {
 	return fmt.Errorf("stillpoint: %s = %v: must be %s", field, value, must)
 }
 
-// config returns the spec as a Config.
+// config returns the fit that the spec describes in the form of a configuration.
 func (s Spec) config() (*Config, error) {
 	if s.Config != nil {
 		return s.Config, s.bare()
 	}
 	switch {
-	case s.Table.kind == nothing:
-		return nil, errors.New("stillpoint: table: must be given: CSV, Parquet, File, Rows or Reader")
+	case s.Table.kind == nothing && s.Shards == nil:
+		return nil, errors.New("stillpoint: table: must be given: CSV, Parquet, File, Rows or Reader, or shards")
+	case s.Table.kind != nothing && s.Shards != nil:
+		return nil, errors.New("stillpoint: table: must be left out but for its name beside shards, whose workers hold the table")
 	case s.Schema == nil:
 		return nil, errors.New("stillpoint: schema: must be given: the public facts about the table's columns (dataset.New)")
 	case s.Loss == nil:
@@ -200,11 +218,11 @@ func (s Spec) config() (*Config, error) {
 		return nil, err
 	}
 	c := &Config{
-		Table: s.Table.name, CSV: s.Table.csv, Rows: s.Table.rows, Reader: s.Table.reader, Data: s.Table.paths, Schema: s.Schema,
+		Table: s.Table.name, CSV: s.Table.csv, Rows: s.Table.rows, Reader: s.Table.reader, Shards: s.Shards, Data: s.Table.paths, Schema: s.Schema,
 		Model: train.Model{
 			Loss: name, Weights: s.Weights, Radius: train.Positive(s.Radius), Reduce: s.Reduce, KL: s.KL, Units: s.Units,
 		},
-		Train: s.Train, Memory: s.Memory,
+		Train: s.Train, Memory: s.Memory, Inference: s.Inference,
 	}
 	if s.Regularizer != nil {
 		c.Model.Regularizer = s.Regularizer.Name()
@@ -218,8 +236,8 @@ func (s Spec) config() (*Config, error) {
 	return c, s.Table.check(c)
 }
 
-// lossName is the name of a loss in a model. It returns an error for a loss that package loss does not make:
-// the reader of the model could not make such a loss again.
+// lossName returns the name by which a model's file states the loss. It returns an error for a loss
+// that package loss does not make: the reader of the model could not make such a loss again.
 func lossName(l loss.Loss) (train.LossName, error) {
 	own, err := loss.Parse(l.Name())
 	if err != nil || fmt.Sprintf("%T", own) != fmt.Sprintf("%T", l) {
@@ -228,10 +246,11 @@ func lossName(l loss.Loss) (train.LossName, error) {
 	return train.LossName(l.Name()), nil
 }
 
-// bare returns an error if a field is set that Config replaces.
+// bare returns an error if a field of the spec is set although Config, which replaces it, is set
+// too.
 func (s Spec) bare() error {
 	for field, given := range map[string]bool{
-		"table": s.Table.kind != nothing, "schema": s.Schema != nil, "loss": s.Loss != nil, "budget": s.Budget != (Budget{}),
+		"table": s.Table.kind != nothing, "shards": s.Shards != nil, "schema": s.Schema != nil, "loss": s.Loss != nil, "budget": s.Budget != (Budget{}),
 		"weights": s.Weights != nil, "regularizer": s.Regularizer != nil, "radius": s.Radius != 0, "reduce": s.Reduce != "",
 		"kl": s.KL != (optimize.KL{}), "units": s.Units != "", "memory": s.Memory != (Memory{}),
 		"train": s.Train.Algorithm != "" || s.Train.Measure != 0 || s.Train.Compare != 0 || s.Train.Settings != nil,

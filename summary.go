@@ -3,6 +3,7 @@ package stillpoint
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
@@ -53,14 +54,22 @@ func (r *Result) summary(details bool) string {
 	if c := f.Compared; c != nil {
 		line("compare", "%s", besideConstant(c))
 	}
+	of := ""
+	if c := f.Compared; c != nil && c.Shrunk > 0 {
+		of = "of the fit, which is not the published model: "
+	}
 	if late := f.Result.Late.Text(f.Summary.Steps, f.Summary.Effective); late != "" {
-		line("arrived", "%s", late)
+		line("arrived", "%s%s", of, late)
 	}
 	if e := f.Result.Foreseen; e > 0 && details {
-		line("expected", "gradient norm %.3g, after what was released of the rows and their gradients; %.3g before", e, f.Summary.Predicted)
+		before := ""
+		if f.Summary.Predicted > 0 {
+			before = fmt.Sprintf("; %.3g before", f.Summary.Predicted)
+		}
+		line("expected", "%sgradient norm %.3g, after what was released of the rows and their gradients%s", of, e, before)
 	}
 	if v := f.Result.Curvature; v != nil {
-		line("curvature", "at least %.3g (noise %.2g) along %d public directions of the run, as released: an eigenvalue may be lower along others", v.Curvature, v.Sigma, v.Directions)
+		line("curvature", "%sat least %.3g (noise %.2g) along %d public directions of the run, as released: an eigenvalue may be lower along others", of, v.Curvature, v.Sigma, v.Directions)
 	}
 	if m := f.Measured; m != nil {
 		line("measured", "mean loss %.4g (noise %.2g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.2g)", m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)
@@ -79,14 +88,25 @@ func (r *Result) summary(details bool) string {
 	} else {
 		line("note", "fitting %s again costs a second budget", printable.Text(r.table))
 	}
+	if text := r.Coefficients(); text != "" {
+		b.WriteString("\n" + text)
+	}
 	return b.String()
 }
 
-// besideConstant describes the released comparison of the model with the best constant.
+// besideConstant describes in words the released comparison of the model with the best constant.
 func besideConstant(c *train.Compared) string {
-	text := fmt.Sprintf("%v: its mean loss is %.3g below the constant's, with noise of %.2g", c.Verdict(), -c.Difference, c.Sigma)
+	where := "below"
 	if c.Difference > 0 {
-		text = fmt.Sprintf("%v: its mean loss is %.3g above the constant's, with noise of %.2g", c.Verdict(), c.Difference, c.Sigma)
+		where = "above"
+	}
+	text := fmt.Sprintf("%v: its mean loss is %.3g %s the constant's, with noise of %.2g (a record's difference is clipped at %.3g)",
+		c.Verdict(), math.Abs(c.Difference), where, c.Sigma, c.Clip)
+	switch {
+	case c.Shrunk >= 1:
+		text = "the fit is " + text + "; the model is the constant"
+	case c.Shrunk > 0:
+		text = fmt.Sprintf("the fit is %s; the model goes %.0f%% of the way from the constant to it", text, 100*(1-c.Shrunk))
 	}
 	if share, sigma, ok := c.Explained(); ok && c.Verdict().Code() == "better" {
 		text += fmt.Sprintf("; it saves %.0f%% (noise %.2g%%) of the constant's loss, %.3g", 100*share, 100*sigma, c.Constant)
@@ -94,7 +114,8 @@ func besideConstant(c *train.Compared) string {
 	return text
 }
 
-// compared describes the measured loss beside the loss of the model that scores every record 0.
+// compared describes in words the measured loss of the fit beside the loss of the model that scores
+// every record 0.
 func compared(f *train.Fitted) string {
 	m, k := f.Measured, f.Constant
 	const constant = "the model that gives every record the score 0"

@@ -11,8 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestSummaryShowsWhatItIs: epsilon and delta are shown with all their digits, and what was
-// charged, measured and found at the end to as many as are said.
+// TestSummaryShowsWhatItIs: the summary must show epsilon and delta with all digits, and charges and
+// measured numbers with the documented number of digits.
 func TestSummaryShowsWhatItIs(t *testing.T) {
 	const epsilon, delta = 1.234567891234, 1.23456789e-6
 	b, err := account.NewBudget(epsilon, delta, account.AddOrRemove)
@@ -42,10 +42,40 @@ func TestSummaryShowsWhatItIs(t *testing.T) {
 		"arrived      not arrived: the gradients of the last 7 steps are 0.1 on average, of which noise makes 0.046") {
 		t.Errorf("a gradient of twice the noise:\n%s", text)
 	}
-	// What several fits together cost is never said to be less than it is.
+	// The epsilon of several fits together must never be shown smaller than it is.
 	for _, x := range []float64{1.23450001, .99999, 12.3456, 1e-3} {
 		if y := runfolder.RoundUp(x); y < x || y > x*1.002 {
 			t.Errorf("%v is shown as %v", x, y)
+		}
+	}
+}
+
+// TestSummaryOfAShrunkModel tests the summary of a model that lies between the fit and the best
+// constant. The line about the comparison must name the bound at which differences of losses are
+// clipped, and the share of the way from the constant to the fit. Lines about the fit must say that
+// they are not about the published model. The test fails if a line calls the fit the model.
+func TestSummaryOfAShrunkModel(t *testing.T) {
+	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &train.Fitted{Planned: train.Planned{Budget: b, Records: 500, Dim: 3, Features: 3}}
+	f.Result.Complete, f.Releases, f.Summary.Steps, f.Summary.Effective = true, 9, 20, 100
+	f.Result.Late.Steps, f.Result.Late.Gradient, f.Result.Late.Noise = 7, .0123, .0456
+	const other = "arrived      of the fit, which is not the published model: more steps"
+	for _, c := range []struct {
+		shrunk, difference float64
+		want               string
+		about              bool
+	}{
+		{0, -.25, "better than the best constant: its mean loss is 0.25 below the constant's, with noise of 0.05 (a record's difference is clipped at 0.35)", false},
+		{.25, .02, "its mean loss is 0.02 above the constant's, with noise of 0.05 (a record's difference is clipped at 0.35); the model goes 75% of the way from the constant to it", true},
+		{1, .3, "the fit is WORSE than a constant: its mean loss is 0.3 above the constant's, with noise of 0.05 (a record's difference is clipped at 0.35); the model is the constant", true},
+	} {
+		f.Compared = &train.Compared{Difference: c.difference, Sigma: .05, Clip: .35, Shrunk: c.shrunk}
+		text := (&Result{Run: f}).Details()
+		if !strings.Contains(text, c.want) || strings.Contains(text, other) != c.about {
+			t.Errorf("shrunk by %v: no %q in\n%s", c.shrunk, c.want, text)
 		}
 	}
 }
