@@ -8,32 +8,35 @@ import (
 	"unicode"
 )
 
-// dialect holds the syntax that differs between databases.
+// dialect holds the SQL syntax in which databases differ.
 type dialect struct {
-	// number returns an expression that reads a cell as a float64, NULL if it is not a number. text
-	// returns one that reads a cell as text, trimmed of white, an expression for white space.
+	// number returns an expression that reads a cell as a float64, or NULL if the cell is not a number.
+	// text returns an expression that reads a cell as text without leading and trailing white space; white
+	// is an expression for all white-space characters.
 	number, text func(cell, white string) string
-	// points returns the sum over a text's characters of the expression of(point, place), an
-	// integer >= 0, for the character's code point and position from 1. mod returns the remainder
-	// of an integer division.
+	// points returns an expression for the sum over a text's characters of of(point, place), an integer >=
+	// 0, where point is the character's code point and place its position from 1. mod returns an expression
+	// for the remainder of an integer division.
 	points func(cell string, of func(point, place string) string) string
 	mod    func(x string, by int64) string
-	// days returns an expression that reads a cell, which is a date, a time or an ISO 8601 text, as
-	// days since 1970-01-01, 00:00 UTC; NULL if it is not a date.
+	// days returns an expression that reads a cell, which is a date, a time or an ISO 8601 text, as days
+	// since 1970-01-01, 00:00 UTC. It is NULL if the cell is not a date.
 	days func(cell, white string) string
 	// nan returns a condition that is true for NaN; nil if the database has no NaN.
 	nan func(x string) string
-	// literal writes a float64.
+	// literal writes a float64 as an SQL literal.
 	literal func(x float64) string
-	// char returns an expression for a character that cannot be written in a literal.
+	// char returns an SQL expression for a character that cannot be written in a string literal.
 	char func(r rune) string
-	// least and greatest are the names of functions of two or more numbers.
+	// least and greatest are the names of the SQL functions that return the least and the greatest
+	// of two or more numbers.
 	least, greatest string
-	// identifier quotes a name.
+	// identifier quotes the name of a table's column for the database.
 	identifier func(name string) string
-	// with begins a step whose columns are computed only once.
+	// with is the SQL text that begins a step (a common table expression) whose columns are
+	// computed only once.
 	with string
-	// escapes are the characters that need a backslash in a string literal.
+	// escapes are the characters that need a backslash in an SQL string literal.
 	escapes string
 }
 
@@ -64,22 +67,22 @@ var dialects = map[string]dialect{
 		literal: exponential, char: chr, least: "LEAST", greatest: "GREATEST", identifier: double, with: " AS ",
 	},
 	"postgresql": {
-		// CAST ends the query with an error for a text that is not a number: no version of
-		// PostgreSQL has a cast that gives NULL instead. Columns of a number type are not affected.
+		// CAST fails, and ends the query, if a text is not a number: no version of PostgreSQL has a cast
+		// that returns NULL instead. Columns of a number type are not affected.
 		number: func(cell, _ string) string { return "CAST(" + cell + " AS double precision)" },
 		text:   func(cell, white string) string { return "BTRIM(CAST(" + cell + " AS text), " + white + ")" },
 		points: func(cell string, of func(point, place string) string) string {
 			return "(SELECT CAST(SUM(" + of("CAST(ASCII(point) AS bigint)", "place") + ") AS bigint) FROM UNNEST(STRING_TO_ARRAY(" + cell + ", NULL)) WITH ORDINALITY AS points (point, place))"
 		},
 		mod: percent,
-		// A text with the form of a date that is not in the calendar ends the query with an error.
+		// A text that has the form of a date but is not in the calendar ends the query with an error.
 		days: func(cell, white string) string {
 			t := "BTRIM(CAST(" + cell + " AS text), " + white + ")"
 			zoned := "UPPER(" + t + ") || CASE WHEN " + t + " ~ ':.*[Zz+-]' THEN '' ELSE ' UTC' END"
 			return "CASE WHEN " + t + " ~ '" + isoDate + "' THEN FLOOR(CAST(EXTRACT(EPOCH FROM CAST(" + zoned + " AS timestamptz)) AS double precision)) / float8 '86400' END"
 		},
 		nan: func(x string) string { return x + " = float8 'NaN'" },
-		// Without float8 the literal would be a decimal.
+		// Without float8 PostgreSQL would read the literal as a decimal number, not as a float64.
 		literal: func(x float64) string { return "float8 '" + strconv.FormatFloat(x, 'g', -1, 64) + "'" },
 		char:    chr, least: "LEAST", greatest: "GREATEST", identifier: double, with: " AS MATERIALIZED ",
 	},
@@ -92,7 +95,7 @@ var dialects = map[string]dialect{
 		},
 		mod:  percent,
 		days: sqliteDays,
-		// There is no NaN: it is stored as NULL.
+		// SQLite has no NaN: it stores NULL instead.
 		literal: exponential, char: func(r rune) string { return fmt.Sprintf("CHAR(%d)", r) },
 		least: "MIN", greatest: "MAX", identifier: double, with: " AS MATERIALIZED ",
 	},
@@ -103,7 +106,7 @@ var dialects = map[string]dialect{
 			return "(SELECT SUM(" + of("point", "(place + 1)") + ") FROM UNNEST(TO_CODE_POINTS(" + cell + ")) AS point WITH OFFSET AS place)"
 		},
 		mod: func(x string, by int64) string { return fmt.Sprintf("MOD(%s, %d)", x, by) },
-		// A timestamp must have seconds.
+		// A timestamp must have seconds in this database, so they are added to a text without them.
 		days: func(cell, white string) string {
 			t := "UPPER(TRIM(CAST(" + cell + " AS STRING), " + white + "))"
 			whole := "REGEXP_REPLACE(" + t + ", r'^(.{13}:[0-9]{2})([^:]|$)', r'\\1:00\\2')"
@@ -125,7 +128,7 @@ func percent(x string, by int64) string { return fmt.Sprintf("(%s %% %d)", x, by
 
 func double(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// exponential writes a number in a form that no dialect reads as a fixed-point decimal.
+// exponential writes a number in a form that no database reads as a fixed-point decimal.
 func exponential(x float64) string {
 	text := strconv.FormatFloat(x, 'e', -1, 64)
 	if x < 0 {
@@ -145,8 +148,8 @@ func (d dialect) spaces() string {
 	return strings.Join(parts, " || ")
 }
 
-// sqliteNumber reads a value of any type. A text is a number if it equals its conversion to REAL:
-// in the comparison SQLite converts the text to a number only if the whole text is one.
+// sqliteNumber reads a cell of any type as a number. A text is a number if it equals its conversion to
+// REAL: for this comparison SQLite converts the text to a number only if the whole text is a number.
 func sqliteNumber(cell, white string) string {
 	trimmed := "TRIM(" + cell + ", " + white + ")"
 	number := "CAST(" + trimmed + " AS REAL)"
@@ -158,8 +161,9 @@ func sqliteNumber(cell, white string) string {
 // the calendar.
 const isoDate = `^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?)?$`
 
-// sqliteDays reads a text. SQLite's date functions accept more than package dataset: the 30th of
-// February as a day in March, numbers as Julian days, and other forms.
+// sqliteDays reads a text as a date. It checks the form first, since SQLite's date functions accept more
+// than package dataset: they read the 30th of February as a day in March, numbers as Julian days, and other
+// forms.
 func sqliteDays(cell, white string) string {
 	t := "UPPER(TRIM(" + cell + ", " + white + "))"
 	day := "SUBSTR(" + t + ", 1, 10)"
@@ -167,7 +171,7 @@ func sqliteDays(cell, white string) string {
 		" THEN CAST(STRFTIME('%s', " + t + ") AS REAL) / 8.64e4 END"
 }
 
-// quote writes a text as an expression. Invisible characters are written by their code points.
+// quote writes a text as an SQL expression. Invisible characters are written by their code points.
 func (d dialect) quote(s string) string {
 	var parts []string
 	var plain strings.Builder

@@ -1,14 +1,14 @@
 // Package export writes a model as a program for another system: a graph for ONNX runtimes, or a
 // query for a database.
 //
-// The output contains the model's weights and the public facts of its schema, which the model file
-// contains as well, so it costs no privacy. It computes the results of [model.Model.Predict] by the
-// row map of package dataset: cells, clamp, transform, unit, one-hot, norm, the rounding to
-// float32, margins, link.
+// The output contains the model's weights and the public facts of its schema. The model file contains them
+// as well, so exporting costs no privacy. The program computes what [model.Model.Predict] computes, in the
+// same steps: reading cells, clamping, transforming and scaling numbers, one-hot encoding categories,
+// dividing by the norm, rounding to float32, margins, and the link function.
 //
 // # Differences from text cells
 //
-// Predict reads text. The inputs of a graph and the columns of a database have types, so
+// Predict reads text. The inputs of a graph and the columns of a database have types. Therefore
 //
 //   - a number is a number: NULL and NaN are missing. A missing marker that
 //     is a number stands for its value: the marker "-9" also makes -9.0 missing;

@@ -9,9 +9,10 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// This file is a slow evaluator of the graphs that ONNX writes. It reads the file's bytes only.
+// This file is a slow, independent evaluator of the graphs that ONNX writes. It reads only the file's
+// bytes.
 
-// tensorOf is a value: either numbers (0 and 1 for truth values) or words are used.
+// tensorOf is a value of an ONNX graph: a tensor of numbers (0 and 1 for truth values) or of texts.
 type tensorOf struct {
 	dims    []int
 	numbers []float64
@@ -26,7 +27,8 @@ func (t tensorOf) len() int {
 	return n
 }
 
-// fields holds the fields of a message, in their order: integers or bytes.
+// fields maps the field numbers of a protobuf message to the fields' values, integers or bytes, in their
+// order.
 type fields map[protowire.Number][]any
 
 func decoded(b []byte) fields {
@@ -94,7 +96,7 @@ func constantOf(f fields) tensorOf {
 	return t
 }
 
-// evaluated runs a file on inputs, given by name.
+// evaluated computes the outputs of a graph from its file and its inputs, both by name.
 func evaluated(file []byte, inputs map[string]tensorOf) map[string]tensorOf {
 	m := decoded(file)
 	if m.int(1) != 8 || len(m[8]) != 2 {
@@ -180,6 +182,8 @@ func computed(kind string, in []tensorOf, attributes map[string]fields) tensorOf
 		return in[0]
 	case "IsNaN":
 		return unary(func(x float64) float64 { return truthOf(x != x) })
+	case "Floor":
+		return unary(math.Floor)
 	case "Log":
 		return unary(math.Log)
 	case "Exp":
@@ -299,7 +303,7 @@ func expanded(t tensorOf, dims []int) tensorOf {
 	return out
 }
 
-// concatenated joins lists, or the columns of tables.
+// concatenated joins lists end to end, or tables by their columns.
 func concatenated(in []tensorOf, axis int) (out tensorOf) {
 	out.dims = slices.Clone(in[0].dims)
 	out.dims[axis] = 0
@@ -320,7 +324,7 @@ func concatenated(in []tensorOf, axis int) (out tensorOf) {
 	return out
 }
 
-// gathered selects rows, elements of a list, or columns.
+// gathered selects the rows or columns of a tensor, or the elements of a list, that index names.
 func gathered(from, index tensorOf, axis int) (out tensorOf) {
 	if axis == 1 {
 		out.dims = []int{from.dims[0], index.dims[0]}
@@ -343,7 +347,7 @@ func gathered(from, index tensorOf, axis int) (out tensorOf) {
 	return out
 }
 
-// reduced reduces the second dimension.
+// reduced applies f, one after the other, to the entries of each row of a tensor.
 func reduced(t tensorOf, attributes map[string]fields, f func(a, b float64) float64) (out tensorOf) {
 	inner := tensorOf{dims: t.dims[2:]}.len()
 	out.dims = append([]int{t.dims[0], 1}, t.dims[2:]...)

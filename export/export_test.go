@@ -21,8 +21,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// kinds returns schemas of every form: all kinds of columns, transforms, markers that are numbers,
-// and columns with the names of outputs.
+// kinds returns schemas of every form: all kinds of columns and transformations, missing markers that are
+// numbers, and columns with the names of outputs.
 func kinds(t *testing.T, target dataset.Target) map[string]*dataset.Schema {
 	t.Helper()
 	number := dataset.Column{Name: "age", Kind: dataset.Number, Low: 17, High: 90, Indicator: true}
@@ -33,19 +33,30 @@ func kinds(t *testing.T, target dataset.Target) map[string]*dataset.Schema {
 	work := dataset.Column{Name: "work", Kind: dataset.Category, Categories: []string{"a b", "c'd", `e\f`, "é"}}
 	one := dataset.Column{Name: "one", Kind: dataset.Category, Categories: []string{"1"}}
 	schemas := map[string]*dataset.Schema{}
+	bent := []dataset.Column{work, number, gain, one, seen, small}
+	for i, knots := range []int{0, 8, 16, 0, 3, 0} {
+		bent[i].Curve = knots
+	}
+	bent[1].Knots = []float64{17, 18, 25, 39.75, 40, 62.5, 89, 90}
 	for name, columns := range map[string][]dataset.Column{
 		"all":        {work, number, {Name: "note", Kind: dataset.Ignore}, gain, one, small},
 		"dates":      {one, born, number, seen},
 		"numbers":    {small, number},
 		"logarithm":  {gain},
 		"categories": {one, work},
+		"curves":     bent,
+		"bent":       bent[1:2],
 	} {
 		def := dataset.Definition{Columns: columns, Target: target, Missing: []string{"", "?", "-9", "1970-02-01", "01.01.2001"}}
 		if name == "all" || name == "categories" {
 			def.Interactions = []dataset.Interaction{{"one", "work"}}
 		}
+		if name == "curves" {
+			def.Interactions = []dataset.Interaction{{"one", "work"}, {"age", "work"}, {"_1", "class"}, {"seen", "age"}, {"one", "_1"}}
+			def.Norm = 4 // some rows exceed the norm
+		}
 		if name == "all" || name == "numbers" || name == "dates" {
-			def.Norm = .8 // many rows are longer
+			def.Norm = .8 // many rows exceed the norm
 		}
 		s, err := dataset.New(def)
 		if err != nil {
@@ -81,7 +92,7 @@ func losses(t *testing.T) (list []loss.Loss) {
 	return list
 }
 
-// suited returns a target that suits a loss.
+// suited returns a target column that a loss accepts: classes, a number or a count.
 func suited(l loss.Loss) dataset.Target {
 	switch l.Target() {
 	case loss.Real:
@@ -112,13 +123,14 @@ func modelOf(t *testing.T, l loss.Loss, s *dataset.Schema, coin *rand.Rand) *mod
 	return m
 }
 
-// Unusual cells of numbers, dates and categories, in addition to random cells.
+// Unusual cells of numbers, dates and categories, which tables of the tests contain besides random
+// cells.
 var oddNumbers = []string{"", "NaN", "-9", "-9.0", "17", "90", "16.999999", "1e300", "-1e300", "Inf", "-inf", "0", "-0", "-0.5", "1e-12", "-1e-3"}
 var oddDates = []string{"", "1970-02-01", "1969-12-23", "1969-12-02", "1971-01-01", "1970-01-01T12:00", "1970-03-01 06:30:30.5", "1970-03-01T06:30:30+05:45",
 	"1970-02-29", "9999-12-31", "0001-01-01", "-9", "seen", "01.01.2001", "29.2.2024", "1.3.2012"}
 var oddWords = []string{"", "?", "other", "a b", "c'd", `e\f`, "é", "e\u0301", "1", "1.0", "A B"}
 
-// cells makes rows of a schema, with every unusual cell in every column.
+// cells makes random rows of a schema in which every unusual cell occurs in every column.
 func cells(s *dataset.Schema, rows int, coin *rand.Rand) (header []string, table [][]string) {
 	for i := range rows {
 		var row []string
@@ -144,7 +156,7 @@ func cells(s *dataset.Schema, rows int, coin *rand.Rand) (header []string, table
 	return header, table
 }
 
-// predicted returns the output of Predict, with margins, by column.
+// predicted returns the output of Predict with margins, as a list of cells for each column.
 func predicted(t *testing.T, m *model.Model, header []string, table [][]string) map[string][]string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "t.csv")
@@ -179,7 +191,7 @@ func predicted(t *testing.T, m *model.Model, header []string, table [][]string) 
 	return columns
 }
 
-// inputs returns the tensors of a table.
+// inputs converts a table to the inputs of a graph.
 func inputs(t *testing.T, s *dataset.Schema, table [][]string) map[string]tensorOf {
 	t.Helper()
 	all := map[string]tensorOf{}
@@ -203,7 +215,7 @@ func inputs(t *testing.T, s *dataset.Schema, table [][]string) map[string]tensor
 				v = math.NaN()
 			}
 			if row[j] == "-9.0" {
-				v = -9.5 // a graph cannot distinguish it from the marker
+				v = -9.5 // a graph cannot distinguish -9.0 from the marker "-9"
 			}
 			x.numbers = append(x.numbers, v)
 		}
@@ -261,8 +273,8 @@ func TestONNXAgrees(t *testing.T) {
 					closeTo("margin", got["margin"], 0, 1)
 				}
 				classes := got["class"]
-				if name == "all" || name == "logarithm" {
-					classes = got["class_"] // a column is named class
+				if name == "all" || name == "logarithm" || name == "curves" {
+					classes = got["class_"] // a column of the schema is already named class
 				}
 				if o != model.Value && o != model.Rate && fmt.Sprint(classes.words) != fmt.Sprint(want["class"]) {
 					t.Errorf("classes %q, want %q", classes.words, want["class"])
@@ -287,7 +299,8 @@ func TestSQLRefuses(t *testing.T) {
 	}
 }
 
-// TestLayoutsAreRefused tests that a query is refused for dates with a layout.
+// TestLayoutsAreRefused tests that SQL returns an error for a model whose schema has a date with a
+// layout.
 func TestLayoutsAreRefused(t *testing.T) {
 	m := modelOf(t, loss.Logistic(), kinds(t, suited(loss.Logistic()))["dates"], rand.New(rand.NewPCG(1, 2)))
 	const want = `column "born": its dates are laid out %d.%m.%Y`
@@ -314,7 +327,8 @@ func hashes(t *testing.T) *dataset.Schema {
 	return s
 }
 
-// TestONNXRefusesHashes tests that a graph is refused for a hash column, by name.
+// TestONNXRefusesHashes tests that ONNX returns an error for a model with a hash column, and names
+// the column.
 func TestONNXRefusesHashes(t *testing.T) {
 	m := modelOf(t, loss.Logistic(), hashes(t), rand.New(rand.NewPCG(1, 2)))
 	if _, err := ONNX(m); err == nil || !strings.Contains(err.Error(), `column "town" is hashed`) {
@@ -322,8 +336,9 @@ func TestONNXRefusesHashes(t *testing.T) {
 	}
 }
 
-// TestSQLOfHashes tests that SQLite assigns cells to the buckets of Predict: unusual cells, long
-// cells and cells in other scripts. Python tests cover the other databases.
+// TestSQLOfHashes tests that SQLite assigns cells of hash columns to the same buckets as Predict,
+// for unusual and long cells and cells in other scripts. The Python tests cover the other
+// databases.
 func TestSQLOfHashes(t *testing.T) {
 	s := hashes(t)
 	m := modelOf(t, loss.Logistic(), s, rand.New(rand.NewPCG(3, 4)))
@@ -402,8 +417,8 @@ func inSQLite(t *testing.T, m *model.Model, header []string, table [][]string) (
 	return results
 }
 
-// TestSQLOfNumbers tests that SQLite predicts a number as Predict does, clamped and unclamped, with
-// rows beyond each bound. It fails for a query that forgets either bound.
+// TestSQLOfNumbers tests that SQLite predicts a number as Predict does, clamped and unclamped, with rows
+// whose predictions exceed each bound. It fails if the query omits a bound.
 func TestSQLOfNumbers(t *testing.T) {
 	for _, name := range []string{"huber(0.1)", "poisson(3)"} {
 		for _, clamped := range []bool{false, true} {
@@ -463,7 +478,7 @@ func TestQuote(t *testing.T) {
 	}
 }
 
-// TestSQL tests PostgreSQL's query of a small model against a golden that was compared with the row
+// TestSQL compares PostgreSQL's query of a small model with a stored query, which was compared with the row
 // map by hand. The Python tests run the queries in the databases.
 func TestSQL(t *testing.T) {
 	s, err := dataset.New(dataset.Definition{

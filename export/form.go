@@ -11,29 +11,34 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// form holds the parts of a model that both exports use.
+// form holds the parts of a model that both kinds of export, the graph and the query, use.
 type form struct {
 	model   *model.Model
 	output  model.Output
 	target  dataset.Target
 	columns []column
 	crosses []cross
-	// scale is S, by which each row is divided; share is 1/S.
+	// hats are the piecewise linear basis functions of the model's curves and of its interactions
+	// with numbers.
+	hats []dataset.Hats
+	// scale is S, the public number by which the row map of package dataset divides each row. share
+	// is 1/S.
 	scale, share float64
 	weights      []float64
-	// dim is the number of features; sums is the number of weighted sums over them: the margins or,
-	// in a network, the units of its first layer.
+	// dim is the number of features. sums is the number of weighted sums over the features: the margins or,
+	// in a network, the units of its first layer. margins is the number of margins.
 	dim, sums, margins int
 	// hidden and activation are zero unless the model is a network.
 	hidden     []int
 	activation string
 }
 
-// column is a column of features; at is the index of its first feature.
+// column is a column of the table that has features in the model; at is the index of its first
+// feature.
 type column struct {
 	dataset.Column
 	at int
-	// markers are the missing markers that the column reads as numbers or dates.
+	// markers are the missing markers, such as -9, that the column reads as numbers or dates.
 	markers []float64
 }
 
@@ -63,15 +68,35 @@ func newForm(m *model.Model) (*form, error) {
 			at += column{Column: c}.width()
 		}
 	}
+	f.hats = s.Hats()
 	for _, pair := range s.Interactions() {
-		x := cross{a: f.category(pair[0]), b: f.category(pair[1]), at: at}
-		f.crosses = append(f.crosses, x)
-		at += x.a.width() * x.b.width()
+		if x := (cross{a: f.column(pair[0]), b: f.column(pair[1]), at: at}); !x.a.number() && !x.b.number() {
+			f.crosses = append(f.crosses, x)
+			at += x.a.width() * x.b.width()
+			continue
+		}
+		for _, h := range f.hats {
+			if h.First == at {
+				at += h.Width
+				break
+			}
+		}
 	}
 	return f, nil
 }
 
-// markers returns the missing markers that a number or date column reads as values.
+// most returns the largest squared norm that the features of a curve or interaction h can have in a
+// row, before the row is divided by S.
+func most(h dataset.Hats) int { return 1 << len(h.Axes) }
+
+// outer returns the category of an interaction of a category and a number.
+func (f *form) outer(h dataset.Hats) column {
+	_, categories := f.kinds()
+	return categories[h.Group]
+}
+
+// markers returns the missing markers, such as -9, that a number or date column would read as
+// values.
 func markers(c dataset.Column, missing []string) (list []float64) {
 	for _, marker := range missing {
 		x, err := strconv.ParseFloat(marker, 64)
@@ -86,35 +111,36 @@ func markers(c dataset.Column, missing []string) (list []float64) {
 	return list
 }
 
-// cross is an interaction of two categories; at is the index of its first feature.
+// cross is an interaction of two categories in the model; at is the index of its first feature.
 type cross struct {
 	a, b column
 	at   int
 }
 
-// number reports whether the column holds numbers or dates, whose features are not looked up.
+// number reports whether the column is a number or a date. Other columns' features are looked up by level.
 func (c column) number() bool { return c.Kind == dataset.Number || c.Kind == dataset.Date }
 
 // levels returns the number of a category's listed values or of a hash column's buckets. The
 // feature "other" follows them.
 func (c column) levels() int { return len(c.Categories) + c.Buckets }
 
-// width returns the number of features.
+// width returns the number of features that the column has in the model.
 func (c column) width() int {
 	switch {
 	case !c.number():
 		return c.levels() + 1
 	case c.Indicator:
-		return 2
+		return 2 + c.Curve
 	}
 	return 1
 }
 
-func (f *form) category(name string) column {
+func (f *form) column(name string) column {
 	return f.columns[slices.IndexFunc(f.columns, func(c column) bool { return c.Name == name })]
 }
 
-// kinds returns the number and date columns, and the category and hash columns.
+// kinds returns the model's columns in two lists: the number and date columns, and the category and
+// hash columns.
 func (f *form) kinds() (numbers, categories []column) {
 	for _, c := range f.columns {
 		if c.number() {
@@ -126,7 +152,7 @@ func (f *form) kinds() (numbers, categories []column) {
 	return numbers, categories
 }
 
-// hashed returns the hash columns.
+// hashed returns those of the columns that are hash columns.
 func hashed(columns []column) (list []column) {
 	for _, c := range columns {
 		if c.Kind == dataset.Hash {
@@ -136,7 +162,7 @@ func hashed(columns []column) (list []column) {
 	return list
 }
 
-// indicated returns the columns that have an indicator.
+// indicated returns those of the columns that have a feature for missing cells (an indicator).
 func indicated(columns []column) (list []column) {
 	for _, c := range columns {
 		if c.Indicator {
@@ -146,11 +172,12 @@ func indicated(columns []column) (list []column) {
 	return list
 }
 
-// weight returns the weight of a feature in a sum.
+// weight returns the weight of a feature in one of the model's weighted sums: a margin, or a unit
+// of a network's first layer.
 func (f *form) weight(sum, feature int) float64 { return f.weights[sum*f.dim+feature] }
 
-// layers returns the weights above each hidden layer: for each unit of the layer, and last for the
-// constant, one weight for each output.
+// layers returns the weights above each hidden layer. above[l][u] are the weights from unit u of
+// layer l, one for each output; the last entry of above[l] belongs to the constant unit.
 func (f *form) layers() (above [][][]float64) {
 	rest := f.weights[f.sums*f.dim:]
 	for l, units := range f.hidden {
@@ -173,12 +200,13 @@ func (f *form) layers() (above [][][]float64) {
 // intercept returns the index of the constant feature, the last.
 func (f *form) intercept() int { return f.dim - 1 }
 
-// inUnits returns half and mid: a regression's margin z is z half + mid in the target's units.
+// inUnits returns the linear map from margins to predictions: a regression's margin z is z half +
+// mid in the target's units.
 func (f *form) inUnits() (half, mid float64) {
 	return f.target.High/2 - f.target.Low/2, f.target.Low/2 + f.target.High/2
 }
 
-// told returns the facts about the model that the exports state.
+// told returns the facts about the model that both exports state in their output.
 func (f *form) told() [][2]string {
 	p := f.model.Privacy()
 	return [][2]string{

@@ -16,7 +16,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// exported is a model with up to three columns of each kind and three interactions, and rows.
+// exported is a random model to export, with up to three columns of each kind and up to three
+// interactions, and rows of a table for it.
 type exported struct {
 	schema *dataset.Schema
 	model  *model.Model
@@ -24,7 +25,8 @@ type exported struct {
 	rows   [][]string
 }
 
-// anyExported draws an exported. hashes allows hash columns.
+// anyExported draws a model to export, and rows for it, at random. Hash columns are drawn only if
+// hashes is true.
 func anyExported(t *testing.T, hashes bool) *rapid.Generator[exported] {
 	return rapid.Custom(func(r *rapid.T) exported {
 		l, err := loss.Parse(rapid.SampledFrom([]string{"softmax(3)", "logistic", "huber(0.5)", "tanh", "softmax(4)",
@@ -39,11 +41,21 @@ func anyExported(t *testing.T, hashes bool) *rapid.Generator[exported] {
 			if c.Indicator = rapid.Bool().Draw(r, "indicator"); rapid.Bool().Draw(r, "log") {
 				c.Low, c.Transform = 0, dataset.Log1p
 			}
+			if c.Curve = rapid.SampledFrom([]int{0, 0, 3, 6}).Draw(r, "knots"); c.Curve == 3 && rapid.Bool().Draw(r, "own knots") {
+				c.Knots = []float64{c.Low, 1, 2.75, 4}
+				c.Curve = 4
+			}
 			def.Columns = append(def.Columns, c)
+			if other := "n" + strconv.Itoa(i-1); i > 0 && rapid.Bool().Draw(r, "pair") {
+				def.Interactions = append(def.Interactions, dataset.Interaction{c.Name, other})
+			}
 		}
 		for i := range count("dates") {
 			def.Columns = append(def.Columns, dataset.Column{Name: "d" + strconv.Itoa(i), Kind: dataset.Date, Low: 0,
-				High: 20000, Indicator: i == 1})
+				High: 20000, Indicator: i == 1, Curve: 4 * (i % 2)})
+			if i == 0 && rapid.Bool().Draw(r, "date and category") {
+				def.Interactions = append(def.Interactions, dataset.Interaction{"d0", "c0"})
+			}
 		}
 		if hashes {
 			for i := range count("hashed") {
@@ -127,7 +139,7 @@ func TestQueriesPredict(t *testing.T) {
 	})
 }
 
-// queried returns the results of a query over a table of the rows, by column.
+// queried runs a model's query on a table with the rows of e and returns the results by column.
 func queried(t *rapid.T, db *sql.DB, e exported, query string) map[string][]string {
 	t.Helper()
 	run := func(text string, values ...any) {
@@ -173,7 +185,8 @@ func queried(t *rapid.T, db *sql.DB, e exported, query string) map[string][]stri
 	return got
 }
 
-// compare compares a column of predictions: numbers to 12 digits, classes exactly.
+// compare compares the predictions of one column with those of Predict: numbers to 12 digits,
+// classes exactly.
 func (e exported) compare(t *rapid.T, column string, got, want []string) {
 	t.Helper()
 	if len(got) != len(e.rows) || len(want) != len(e.rows) {
@@ -191,7 +204,7 @@ func (e exported) compare(t *rapid.T, column string, got, want []string) {
 	}
 }
 
-// TestGraphsPredict tests that a model's graph gives the predictions of Predict.
+// TestGraphsPredict tests that a random model's ONNX graph gives the predictions of Predict.
 func TestGraphsPredict(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		e := anyExported(t, false).Draw(r, "model")
@@ -221,7 +234,8 @@ func TestGraphsPredict(t *testing.T) {
 	})
 }
 
-// trimmed returns rows with trimmed cells, as the user of a graph must give them.
+// trimmed returns the rows with trimmed cells. Whoever uses a graph must trim the cells, since the
+// graph does not.
 func trimmed(rows [][]string) (list [][]string) {
 	for _, row := range rows {
 		var cells []string

@@ -14,7 +14,7 @@ import (
 // Versions of ONNX 1.12 (2022), which all runtimes since then can read.
 const irVersion, coreOpset, tablesOpset = 8, 17, 3
 
-// tables is the operator domain of LabelEncoder.
+// tables is the ONNX operator domain of LabelEncoder, which maps levels to numbers.
 const tables = "ai.onnx.ml"
 
 // ONNX returns the model as an ONNX file. Each feature column is an input with the column's name
@@ -28,7 +28,8 @@ const tables = "ai.onnx.ml"
 //	margin        [rows, 1] or [rows, K]
 //
 // If a column already has the name of an output, the output's name gets an underscore at the end.
-// All computations are in float64; the package comment describes the agreement.
+// All computations are in float64. The package documentation says how closely the results agree with
+// Predict.
 func ONNX(m *model.Model) ([]byte, error) {
 	f, err := newForm(m)
 	if err != nil {
@@ -45,13 +46,16 @@ func ONNX(m *model.Model) ([]byte, error) {
 	return g.file(), nil
 }
 
-// graph is a graph under construction. Methods pass and return values by their names.
+// graph is an ONNX graph under construction. Its methods take and return the names of the graph's
+// values.
 type graph struct {
 	*form
-	// own begins the name of every value that is neither an input nor an output.
+	// own is the prefix of the name of every value that is neither an input nor an output.
 	own                                  string
 	count                                int
 	nodes, initializers, inputs, outputs message
+	// level maps each category to the name of the value that holds its level's number.
+	level map[string]string
 }
 
 func (g *graph) name() string {
@@ -59,8 +63,8 @@ func (g *graph) name() string {
 	return g.own + strconv.Itoa(g.count)
 }
 
-// op adds a node with one output and returns the output's name. attributes are alternate names and
-// values.
+// op adds a node (an operation) with one output to the graph and returns the output's name.
+// attributes are names and values in turn.
 func (g *graph) op(kind string, inputs []string, attributes ...any) string {
 	out := g.name()
 	g.node(kind, inputs, out, attributes...)
@@ -83,35 +87,38 @@ func (g *graph) node(kind string, inputs []string, out string, attributes ...any
 	g.nodes.bytes(graphNode, m)
 }
 
-// row returns a constant of shape [1, len(values)]; number returns one of shape [1, 1].
+// row adds a constant of shape [1, len(values)] and returns its name; number adds one of shape [1,
+// 1].
 func (g *graph) row(values []float64) string { return g.matrix(1, values) }
 func (g *graph) number(x float64) string     { return g.row([]float64{x}) }
 
-// matrix returns a constant with the given number of rows.
+// matrix adds a constant with the given number of rows and returns its name.
 func (g *graph) matrix(rows int, values []float64) string {
 	name := g.name()
 	g.initializers.bytes(graphInitializer, float64s(name, []int{rows, len(values) / rows}, values))
 	return name
 }
 
-// index returns a constant list of integers.
+// index adds a constant list of integers and returns its name.
 func (g *graph) index(values ...int64) string {
 	name := g.name()
 	g.initializers.bytes(graphInitializer, int64s(name, []int{len(values)}, values))
 	return name
 }
 
-// sum returns the sums over the features, [rows, K]: the margins, or the first layer of a network.
+// sum returns the model's weighted sums over the features, a value of shape [rows, K]: the margins,
+// or the first layer of a network.
 func (g *graph) sum() string {
 	numbers, categories := g.kinds()
 	one := g.number(g.constant())
-	var z, missing string
+	var x, z, missing string
 	if len(numbers) > 0 {
 		var v string
 		v, missing = g.numbers(numbers)
 		norm := g.norm(numbers, v, missing)
 		one = g.float32(g.op("Div", []string{g.number(g.share), norm}))
-		z = g.op("MatMul", []string{g.float32(g.op("Div", []string{v, norm})), g.table(at(numbers))})
+		x = g.float32(g.op("Div", []string{v, norm}))
+		z = g.op("MatMul", []string{x, g.table(at(numbers))})
 	}
 	constants := g.table([]int{g.intercept()})
 	if list := indicated(numbers); len(list) > 0 {
@@ -125,11 +132,14 @@ func (g *graph) sum() string {
 	if z == "" {
 		return rest
 	}
+	if hats := g.hang(numbers, x, one, missing); hats != "" {
+		z = g.op("Add", []string{z, hats})
+	}
 	return g.op("Add", []string{z, rest})
 }
 
-// constant returns the value of category features and the intercept in a schema without numbers,
-// where every row has the same norm.
+// constant returns the value of category features and of the intercept after scaling, for a schema
+// without numbers. There every row has the same norm, so the value is the same in every row.
 func (g *graph) constant() float64 {
 	sum := 0.0
 	for range len(g.columns) + len(g.crosses) + 1 {
@@ -138,7 +148,8 @@ func (g *graph) constant() float64 {
 	return float64(float32(g.share / math.Sqrt(max(sum, 1))))
 }
 
-// table returns the weights of the given features, one row for each feature, in K columns.
+// table adds a constant with the weights of the given features, and returns its name: one row for
+// each feature, one column for each of the model's sums.
 func (g *graph) table(features []int) string {
 	var values []float64
 	for _, j := range features {
@@ -156,7 +167,8 @@ func at(columns []column) (list []int) {
 	return list
 }
 
-// after returns the indicator features of columns.
+// after returns, for each column with an indicator of missing cells, the index of the indicator
+// feature.
 func after(columns []column) (list []int) {
 	for _, c := range columns {
 		list = append(list, c.at+1)
@@ -164,7 +176,8 @@ func after(columns []column) (list []int) {
 	return list
 }
 
-// pick selects, from a value with one entry for each of columns, the entries of list.
+// pick selects columns of x, a value of the graph with one entry for each of columns: it keeps the
+// entries for those in list.
 func (g *graph) pick(columns []column, x string, list []column) string {
 	var places []int64
 	for i, c := range columns {
@@ -175,8 +188,9 @@ func (g *graph) pick(columns []column, x string, list []column) string {
 	return g.op("Gather", []string{x, g.index(places...)}, "axis", 1)
 }
 
-// numbers returns u/S of the number and date columns, [rows, M], and the mask of missing cells,
-// where u is 0.
+// numbers returns the features of the number and date columns before normalization, u/S of shape
+// [rows, M], and the mask of missing cells. u is the number scaled to [-1, 1], 0 for a missing
+// cell, and S is the schema's scale.
 func (g *graph) numbers(columns []column) (u, missing string) {
 	var names []string
 	var low, high, from, to, width, logs []float64
@@ -207,7 +221,8 @@ func (g *graph) numbers(columns []column) (u, missing string) {
 	return g.op("Div", []string{u, g.number(g.scale)}), missing
 }
 
-// nth returns marker i of each column, NaN for columns with fewer markers.
+// nth returns missing marker number i of each column as a row of numbers, with NaN for a column
+// with fewer markers. any is false if no column has such a marker.
 func nth(columns []column, i int) (row []float64, any bool) {
 	for _, c := range columns {
 		x := math.NaN()
@@ -223,7 +238,8 @@ func (g *graph) clamp(x string, low, high []float64) string {
 	return g.op("Min", []string{g.op("Max", []string{x, g.row(low)}), g.row(high)})
 }
 
-// log1p returns log v + (x - (v-1))/v with v = 1+x, as in package dataset.
+// log1p adds the nodes that compute log(1+x), as log v + (x - (v-1))/v with v = 1+x, as package
+// dataset does.
 func (g *graph) log1p(x string) string {
 	one := g.number(1)
 	v := g.op("Add", []string{x, one})
@@ -231,12 +247,13 @@ func (g *graph) log1p(x string) string {
 	return g.op("Add", []string{g.op("Log", []string{v}), g.op("Div", []string{rest, v})})
 }
 
-// norm returns max(1, ||x||), [rows, 1]. It sums the squares in the order of the columns and
-// interactions, with the intercept last. The square of a category, an interaction or the intercept
-// is 1/S squared. CumSum of the runtime adds in that order.
+// norm returns max(1, ||x||) for each row x, of shape [rows, 1], by which the row's features are
+// divided. It adds the squares in the order of the columns and interactions, with the intercept
+// last, by the runtime's CumSum, which adds in that order. The square of a category, an interaction
+// or the intercept is 1/S^2, with S the schema's scale.
 func (g *graph) norm(columns []column, v, missing string) string {
 	squares := g.op("Mul", []string{v, v})
-	if len(indicated(columns)) > 0 { // where an indicator is 1, u is 0
+	if len(indicated(columns)) > 0 { // if an indicator is 1, u is 0
 		var own []float64
 		for _, c := range columns {
 			square := 0.0
@@ -256,11 +273,20 @@ func (g *graph) norm(columns []column, v, missing string) string {
 		if c.number() {
 			order = append(order, next)
 			next++
+			if c.Curve > 0 {
+				order = append(order, numbers, numbers)
+			}
 		} else {
 			order = append(order, numbers)
 		}
 	}
-	for range len(g.crosses) + 1 {
+	same := len(g.crosses) + 1
+	for _, h := range g.hats {
+		if !h.Curve() { // the features of a curve are counted with its number
+			same += most(h)
+		}
+	}
+	for range same {
 		order = append(order, numbers)
 	}
 	terms := g.op("Gather", []string{g.op("Concat", []string{squares, constant}, "axis", 1), g.index(order...)}, "axis", 1)
@@ -270,17 +296,18 @@ func (g *graph) norm(columns []column, v, missing string) string {
 	return g.op("Where", []string{g.op("Greater", []string{sum, one}), g.op("Sqrt", []string{sum}), one})
 }
 
-// float32 rounds to float32 and converts back to float64.
+// float32 adds the nodes that round x to float32 and convert it back to float64.
 func (g *graph) float32(x string) string {
 	return g.op("Cast", []string{g.op("Cast", []string{x}, "to", float32Type)}, "to", float64Type)
 }
 
-// levels returns the sums of the weights of the category and interaction features, [rows, K].
+// levels returns the part of the model's K sums that the category and interaction features
+// contribute, a value of shape [rows, K].
 func (g *graph) levels(columns []column) string {
 	var features []int
 	var places []string
-	level := map[string]string{}
-	// add records where the features of a lookup begin in the list of features.
+	g.level = map[string]string{}
+	// add appends the index of the looked-up feature, and the features from at on to the list of features.
 	add := func(level string, at, width int) {
 		places = append(places, g.op("Add", []string{level, g.index(int64(len(features)))}))
 		for i := range width {
@@ -293,28 +320,28 @@ func (g *graph) levels(columns []column) string {
 		for i := range c.Categories {
 			numbers = append(numbers, int64(i))
 		}
-		level[c.Name] = g.op("LabelEncoder", []string{c.Name}, "keys_strings", c.Categories, "values_int64s", numbers, "default_int64", len(c.Categories))
-		add(level[c.Name], c.at, c.width())
+		g.level[c.Name] = g.op("LabelEncoder", []string{c.Name}, "keys_strings", c.Categories, "values_int64s", numbers, "default_int64", len(c.Categories))
+		add(g.level[c.Name], c.at, c.width())
 	}
 	for _, x := range g.crosses {
-		first := g.op("Mul", []string{level[x.a.Name], g.index(int64(x.b.width()))})
-		add(g.op("Add", []string{first, level[x.b.Name]}), x.at, x.a.width()*x.b.width())
+		first := g.op("Mul", []string{g.level[x.a.Name], g.index(int64(x.b.width()))})
+		add(g.op("Add", []string{first, g.level[x.b.Name]}), x.at, x.a.width()*x.b.width())
 	}
 	// each has the shape [rows, lookups, K].
 	each := g.op("Gather", []string{g.table(features), g.op("Concat", places, "axis", 1)}, "axis", 0)
 	return g.op("ReduceSum", []string{each, g.index(1)}, "keepdims", 0)
 }
 
-// network returns the margins of a network from the sums of its first layer's units. The factor
-// that scales the units is included in the weights above them: runtimes would merge a separate
-// factor into the matrix product, as a float32.
+// network returns the margins of a network from the sums of its first layer's units. The factor that scales
+// the units is multiplied into the weights above them: a runtime would merge a separate factor into the
+// matrix product as a float32.
 func (g *graph) network(u string) string {
 	one := g.number(1)
 	for _, above := range g.layers() {
 		var h string
 		if g.activation == "relu" {
 			h = g.op("Max", []string{u, g.number(0)})
-		} else { // as in package loss: 1 - 2/(1+e^(2u))
+		} else { // 1 - 2/(1+e^(2u)), as in package loss
 			power := g.op("Exp", []string{g.op("Mul", []string{u, g.number(2)})})
 			h = g.op("Sub", []string{one, g.op("Div", []string{g.number(2), g.op("Add", []string{one, power})})})
 		}
@@ -329,7 +356,8 @@ func (g *graph) network(u string) string {
 	return u
 }
 
-// link adds the outputs.
+// link adds the graph's outputs (probabilities, classes, predictions and margins), computed from
+// the margins z.
 func (g *graph) link(z string) {
 	switch g.output {
 	case model.Value:
@@ -355,7 +383,7 @@ func (g *graph) link(z string) {
 	g.give("margin", z, float64Type, g.margins)
 }
 
-// predict adds the output of a prediction in the target's units.
+// predict adds the output of a regression: the prediction in the target's units.
 func (g *graph) predict(x string) {
 	if g.model.Clamped() {
 		x = g.clamp(x, []float64{g.target.Low}, []float64{g.target.High})
@@ -363,19 +391,19 @@ func (g *graph) predict(x string) {
 	g.give("prediction", x, float64Type, 1)
 }
 
-// positive returns 1 where the margin is positive, and 0 elsewhere.
+// positive returns 1 if the margin is positive, and 0 otherwise.
 func (g *graph) positive(z string) string {
 	return g.op("Cast", []string{g.op("Greater", []string{z, g.number(0)})}, "to", int64Type)
 }
 
-// class adds the output with the names of the classes of the given numbers.
+// class adds the output with the names of the classes whose numbers are given.
 func (g *graph) class(number string) {
 	names := g.name()
 	g.initializers.bytes(graphInitializer, texts(names, []int{len(g.target.Classes)}, g.target.Classes))
 	g.give("class", g.op("Gather", []string{names, number}, "axis", 0), stringType, 1)
 }
 
-// give makes a value an output.
+// give makes the value x an output of the graph with the given name, type and width.
 func (g *graph) give(name, x string, kind, width int) {
 	for slices.ContainsFunc(g.columns, func(c column) bool { return c.Name == name }) {
 		name += "_"

@@ -3,8 +3,6 @@ package export
 import (
 	"encoding/binary"
 	"math"
-
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Field and value numbers from onnx.proto, ONNX 1.15.
@@ -22,20 +20,26 @@ const (
 	float32Type, int64Type, stringType, float64Type int = 1, 7, 8, 11
 )
 
-// message is a protobuf message under construction.
+// message is a protobuf message under construction: a sequence of fields, each a tag and a value. A tag is
+// the field's number followed by three bits for the form of the value. Integers and lengths are varints.
 type message []byte
 
-func (m *message) bytes(field protowire.Number, b []byte) {
-	*m = protowire.AppendBytes(protowire.AppendTag(*m, field, protowire.BytesType), b)
+// Forms of values in protobuf's encoding: a varint, or a length followed by bytes.
+const varint, lengthAndBytes = 0, 2
+
+func (m *message) bytes(field int, b []byte) {
+	*m = binary.AppendUvarint(*m, uint64(field)<<3|lengthAndBytes)
+	*m = append(binary.AppendUvarint(*m, uint64(len(b))), b...)
 }
 
-func (m *message) text(field protowire.Number, s string) { m.bytes(field, []byte(s)) }
+func (m *message) text(field int, s string) { m.bytes(field, []byte(s)) }
 
-func (m *message) int(field protowire.Number, x int64) {
-	*m = protowire.AppendVarint(protowire.AppendTag(*m, field, protowire.VarintType), uint64(x))
+func (m *message) int(field int, x int64) {
+	*m = binary.AppendUvarint(*m, uint64(field)<<3|varint)
+	*m = binary.AppendUvarint(*m, uint64(x))
 }
 
-// tensor returns an initializer without values, of one of the element types below.
+// tensor returns an initializer (a constant) of the given type and dimensions without its values.
 func tensor(name string, kind int, dims []int) message {
 	var m message
 	for _, d := range dims {
@@ -74,7 +78,7 @@ func texts(name string, dims []int, values []string) message {
 	return m
 }
 
-// value describes an input or output with width values in each row.
+// value describes an input or output of the graph, which has width values in each row.
 func value(name string, kind, width int) message {
 	var rows, columns, shape, tensor, typ, m message
 	rows.text(dimName, "rows")
@@ -89,7 +93,8 @@ func value(name string, kind, width int) message {
 	return m
 }
 
-// attribute returns an attribute whose value is an int, a list of ints or a list of texts.
+// attribute returns an attribute of a node, whose value is an int, a list of ints or a list of
+// texts.
 func attribute(name string, v any) message {
 	var m message
 	m.text(attributeName, name)

@@ -19,16 +19,16 @@ type Query struct {
 	Dialect string
 	// Table is the source of the rows, written as the database expects it after FROM.
 	Table string
-	// Keep lists columns of the table to be copied before the predictions, such as its key.
+	// Keep lists columns of the table, such as its key, that the query copies before the predictions.
 	Keep []string
 }
 
-// SQL returns the model as a query in one statement. The query has one result row for each row of
-// the table; its columns are named as the columns of [model.Model.Predict]. The package comment
-// describes cells and agreement.
+// SQL returns the model as a query in one statement. The query returns one row for each row of the table,
+// with the columns of [model.Model.Predict]. The package documentation describes how cells are read and how
+// closely the results agree with Predict.
 //
-// The query needs EXP, LN and SQRT. SQLite has them only if it was built with its mathematical
-// functions. Each step is a list of columns, computed once:
+// The query needs the functions EXP, LN and SQRT. SQLite has them only if it was built with its
+// mathematical functions. The query consists of steps, each a list of columns that are computed once:
 //
 //	cell     numbers and trimmed categories
 //	bucket   buckets of hash columns
@@ -36,6 +36,7 @@ type Query struct {
 //	norm     max(1, ||x||)
 //	share    each feature divided by the norm
 //	feature  rounded to float32
+//	ratio, way, knot, hat, hung  the hats of curves
 //	sum      W x: the margins, or a network's first layer, followed by alternate steps unit
 //	         and sum
 func SQL(m *model.Model, q Query) (string, error) {
@@ -64,20 +65,21 @@ func SQL(m *model.Model, q Query) (string, error) {
 	s.buckets()
 	s.units()
 	s.rows()
+	s.hang()
 	s.sum()
 	s.network()
 	s.link()
 	return s.text.String(), nil
 }
 
-// query is a query under construction.
+// query is an SQL query under construction.
 type query struct {
 	*form
 	dialect
 	keep []string // quoted names
 	// prefix begins the names of the query's own columns and steps.
 	prefix string
-	from   string // the last step, or the table
+	from   string // the last step, or the table before the first step
 	text   strings.Builder
 	// numbers are the number and date columns; categories are the category and hash columns.
 	numbers, categories []column
@@ -109,7 +111,7 @@ func (s *query) check(keep []string) error {
 	return nil
 }
 
-// results returns the names of the prediction columns.
+// results returns the names of the prediction columns of the query, such as probability and class.
 func (s *query) results() []string {
 	switch s.output {
 	case model.Value, model.Rate:
@@ -126,16 +128,17 @@ func (s *query) results() []string {
 	return []string{"score", "class"}
 }
 
-// own returns the name of one of the query's own columns.
+// own returns the name of one of the query's own columns, which no column of the table has.
 func (s *query) own(name string, i int) string {
 	return s.identifier(s.prefix + name + strconv.Itoa(i))
 }
 
-// item is a column of a step.
+// item is a column of a step of the query: an SQL expression with its name.
 type item struct{ expression, name string }
 
-// step adds a step with the kept columns and the given items. A column of the previous step is
-// referred to by its name.
+// step adds to the query a step (a common table expression) with the kept columns and the given
+// items, expressions with names. Expressions refer to the columns of the step before by their
+// names.
 func (s *query) step(name string, items ...item) {
 	name = s.identifier(s.prefix + name)
 	s.text.WriteString(", " + name + s.with + "(\n")
@@ -144,7 +147,7 @@ func (s *query) step(name string, items ...item) {
 	s.from = name
 }
 
-// pick writes a SELECT of the items from the last step.
+// pick writes a SELECT of the items (expressions with names) from the query's last step.
 func (s *query) pick(items []item) {
 	s.text.WriteString("  SELECT ")
 	for i, k := range s.keep {
@@ -171,7 +174,7 @@ func (s *query) head() {
 	}
 }
 
-// cells adds the step that reads the table.
+// cells adds the step that reads the cells of the table.
 func (s *query) cells() {
 	space, step := s.identifier(s.prefix+"space"), s.identifier(s.prefix+"white")
 	white := "(SELECT " + space + " FROM " + step + ")"
@@ -191,8 +194,8 @@ func (s *query) cells() {
 	s.step("cell", items...)
 }
 
-// buckets adds the steps that hash the cells of hash columns as [dataset.Hashing] defines. Missing
-// cells get the bucket after the last.
+// buckets adds the steps that compute the buckets of hash columns as [dataset.Hashing] defines. A missing
+// cell gets the bucket after the last.
 func (s *query) buckets() {
 	if len(hashed(s.categories)) == 0 {
 		return
@@ -218,7 +221,7 @@ func (s *query) buckets() {
 	s.step("bucket", append(items, s.carried("n", s.numbers)...)...)
 }
 
-// quoted quotes texts, in place, for the dialect.
+// quoted quotes texts, in place, as string literals of the database.
 func (s *query) quoted(texts []string) []string {
 	for i := range texts {
 		texts[i] = s.quote(texts[i])
@@ -226,7 +229,9 @@ func (s *query) quoted(texts []string) []string {
 	return texts
 }
 
-// units adds the step that computes u/S of numbers, and 1 or 0 for their indicators.
+// units adds the step that computes the features of numbers before normalization, u/S with u the
+// number scaled to [-1, 1] and S the schema's scale, and the values 1 or 0 of their indicators of
+// missing cells.
 func (s *query) units() {
 	if len(s.numbers) == 0 {
 		return
@@ -241,7 +246,8 @@ func (s *query) units() {
 	s.step("unit", append(items, s.carried("c", s.categories)...)...)
 }
 
-// carried returns the columns of the previous step, so that the next step has them too.
+// carried returns columns of the query's previous step as items (expressions with names), so that
+// the next step has them too.
 func (s *query) carried(name string, columns []column) (items []item) {
 	for i := range columns {
 		items = append(items, item{s.own(name, i), s.own(name, i)})
@@ -249,7 +255,8 @@ func (s *query) carried(name string, columns []column) (items []item) {
 	return items
 }
 
-// indicators returns the indicator columns of the previous step.
+// indicators returns, as items (expressions with names), those columns of the query's previous step
+// that are indicators of missing cells.
 func (s *query) indicators() (items []item) {
 	for i, c := range s.numbers {
 		if c.Indicator {
@@ -259,7 +266,8 @@ func (s *query) indicators() (items []item) {
 	return items
 }
 
-// missing returns a condition that is true if a number is missing.
+// missing returns an SQL condition that is true if the cell of the number column c, read as the
+// expression n, is missing.
 func (s *query) missing(c column, n string) string {
 	missing := n + " IS NULL"
 	if s.nan != nil {
@@ -283,14 +291,18 @@ func (s *query) unit(c column, n string) string {
 		s.literal(2), t, s.literal(from), s.literal(to-from), s.literal(1))
 }
 
-// rows divides the features by the norm and rounds them to float32. The last column is the common
-// value of category features and the intercept. With p = 2^29+1, Veltkamp's
+// rows adds the steps that divide the features by the norm and round them to float32. The last column is
+// the common value of category features and the intercept. With p = 2^29+1, Veltkamp's expression
 //
 //	p y + (y - p y)
 //
-// rounded after each operation, keeps the 24 leading bits of y (Dekker 1971, 5.6).
+// with a rounding after each operation, keeps the 24 leading bits of y (Dekker 1971, 5.6).
 func (s *query) rows() {
-	squares := []string{s.literal(float64(s.share*s.share) * float64(len(s.categories)+len(s.crosses)+1))}
+	same := len(s.categories) + len(s.crosses) + 1
+	for _, h := range s.hats {
+		same += most(h)
+	}
+	squares := []string{s.literal(float64(s.share*s.share) * float64(same))}
 	for i := range s.numbers {
 		squares = append(squares, s.own("u", i)+" * "+s.own("u", i))
 		if s.numbers[i].Indicator {
@@ -318,9 +330,10 @@ func (s *query) rows() {
 	s.step("feature", append(features, looked...)...)
 }
 
-// sum looks up the weights of categories and sums the products of weights and features.
+// sum adds the step that computes the weighted sums over the features: the weights of categories are looked
+// up, and products of weights and numbers are added.
 func (s *query) sum() {
-	one := s.own("x", len(s.numbers))
+	one := s.one()
 	var items []item
 	for k := range s.sums {
 		var terms []string
@@ -343,7 +356,7 @@ func (s *query) sum() {
 				return s.lookup(x.b, s.cell(x.b), func(b int) string { return s.literal(s.weight(k, x.at+a*x.b.width()+b)) })
 			}))
 		}
-		terms = append(terms, one+" * "+total(constants))
+		terms = append(append(terms, s.hatTerms(k)...), one+" * "+total(constants))
 		items = append(items, item{total(terms), s.own("z", k)})
 	}
 	s.step("sum", items...)
@@ -371,7 +384,8 @@ func (s *query) network() {
 	}
 }
 
-// activated returns the output of a unit; tanh is 1 - 2/(1+e^(2u)), as in package loss.
+// activated returns an SQL expression for the output of a network's unit with input u; tanh is 1 -
+// 2/(1+e^(2u)), as in package loss.
 func (s *query) activated(u string) string {
 	if s.activation == "relu" {
 		return fmt.Sprintf("%s(%s, %s)", s.greatest, u, s.literal(0))
@@ -380,20 +394,21 @@ func (s *query) activated(u string) string {
 	return fmt.Sprintf("(%s - %s / (%s + %s))", s.literal(1), s.literal(2), s.literal(1), power)
 }
 
-// power returns e^x with x clamped to [-700, 700], because some databases raise an error beyond
-// that. Results beyond it would act as zero, or as one, in everything that follows.
+// power returns an SQL expression for e^x with x clamped to [-700, 700], because some databases
+// raise an error for larger exponents. At these ends the expressions that use e^x are already 0 or
+// 1.
 func (s *query) power(x string) string {
 	const most = 700
 	return fmt.Sprintf("EXP(%s(%s(%s, %s), %s))", s.least, s.greatest, x, s.literal(-most), s.literal(most))
 }
 
-// cell returns the query's own column for a category.
+// cell returns the name of the query's own column with the trimmed cell of a category.
 func (s *query) cell(c column) string {
 	return s.own("c", slices.IndexFunc(s.categories, func(other column) bool { return other.Name == c.Name }))
 }
 
-// lookup returns a CASE expression with of(level) for each level of a category; the last level is
-// other.
+// lookup returns a CASE expression that depends on a category's cell: its value is of(level) for
+// the cell's level. The last level is "other".
 func (s *query) lookup(c column, cell string, of func(level int) string) string {
 	var b strings.Builder
 	b.WriteString("CASE " + cell)
@@ -407,7 +422,7 @@ func (s *query) lookup(c column, cell string, of func(level int) string) string 
 	return b.String()
 }
 
-// link ends the query with the predictions.
+// link ends the query with the predictions, computed from the margins.
 func (s *query) link() {
 	z := s.own("z", 0)
 	names := s.results()
@@ -432,8 +447,8 @@ func (s *query) link() {
 	s.pick(items)
 }
 
-// clamped returns a prediction in the target's units, clamped to the target's bounds if the model
-// is Clamped.
+// clamped returns an SQL expression for a prediction in the target's units. It is clamped to the
+// target's bounds if the model is Clamped.
 func (s *query) clamped(prediction string) string {
 	if !s.model.Clamped() {
 		return prediction
@@ -444,15 +459,17 @@ func (s *query) clamped(prediction string) string {
 	return fmt.Sprintf("CASE WHEN %s < %s THEN %s WHEN %s > %s THEN %s ELSE %s END", x, low, low, x, high, high, x)
 }
 
-// positive returns the second class if the margin is positive, and otherwise the first.
+// positive returns an SQL expression for the second class if the margin z is positive, and
+// otherwise for the first.
 func (s *query) positive(z string) string {
 	return fmt.Sprintf("CASE WHEN %s > %s THEN %s ELSE %s END", z, s.literal(0), s.class(1), s.class(0))
 }
 
 func (s *query) class(k int) string { return s.quote(s.target.Classes[k]) }
 
-// probabilities returns each class's e^(z_k - max z) divided by their sum, and the first class with
-// the largest margin.
+// probabilities returns the columns of the query's result for a model of several classes: an
+// expression for each class's probability, e^(z_k - max z) divided by the sum over all classes, and
+// one for the predicted class, the first with the largest margin.
 func (s *query) probabilities(names []string) (items []item) {
 	var margins, powers []string
 	var carried, raised []item
@@ -480,7 +497,7 @@ func (s *query) probabilities(names []string) (items []item) {
 	return append(items, item{chosen, names[len(names)-1]})
 }
 
-// total returns the sum of terms as a balanced tree, because databases bound the depth of
+// total returns the SQL sum of terms as a balanced tree, because databases limit the depth of
 // expressions.
 func total(terms []string) string {
 	if len(terms) == 1 {

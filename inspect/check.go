@@ -13,14 +13,14 @@ import (
 // Warning says that a report is not private.
 const Warning = "NOT private: computed from the rows, whose cells it quotes. For whoever may look at them; do not publish any of it."
 
-// Report says how a schema reads a table.
+// Report describes how a schema reads a table: how many rows and cells are lost, and why.
 type Report struct {
 	// Rows is the number of rows that the public filter keeps, LeftOut the number of other rows.
 	Rows    int `json:"rows"`
 	LeftOut int `json:"left_out,omitempty"`
-	// Malformed is the number of rows whose number of cells is not the header's. Silent also
-	// includes rows whose target, weight or exposure cannot be read. Silent rows count as records
-	// and contribute nothing to a fit.
+	// Malformed is the number of rows whose number of cells differs from the header's. Silent is
+	// the number of rows that count as records and contribute nothing to a fit: the malformed rows,
+	// and rows whose target, weight or exposure cannot be read.
 	Malformed int      `json:"malformed"`
 	Silent    int      `json:"silent"`
 	Columns   []Column `json:"columns"`
@@ -28,7 +28,7 @@ type Report struct {
 	Table []Problem `json:"problems,omitempty"`
 }
 
-// Column says how the cells of one column are read. Malformed rows are not included.
+// Column describes how the cells of one column are read. Cells of malformed rows are not included.
 type Column struct {
 	Name string `json:"name"`
 	// Kind is the kind of the column, or target, weight or exposure.
@@ -42,16 +42,16 @@ type Column struct {
 	Problems   []Problem `json:"problems,omitempty"`
 }
 
-// Problem is a fault that a change of the configuration or of the table would correct.
+// Problem is a fault that can be corrected by changing the configuration or the table.
 type Problem struct {
 	What string `json:"what"`
 	// Cells is the number of cells with the problem. Examples are the most frequent of them.
 	Cells    int      `json:"cells"`
 	Examples []string `json:"examples,omitempty"`
-	// Do says what to change.
+	// Do is the advice: what to change.
 	Do string `json:"do"`
-	// Lost says that a column, or half of the rows, contributes nothing to a fit, or contributes
-	// something that differs from the content of the table.
+	// Lost reports that a column, or half of the rows, contributes nothing to a fit, or contributes
+	// values that the table does not mean.
 	Lost bool `json:"lost,omitempty"`
 }
 
@@ -64,7 +64,8 @@ func (r *Report) Problems() (n int) {
 	return n
 }
 
-// Lost lists the losses: the texts of the table's problems and the names of columns.
+// Lost returns what a fit would lose: the texts of the table's problems and the names of columns
+// that are marked as Lost.
 func (r *Report) Lost() (names []string) {
 	for _, p := range r.Table {
 		if p.Lost {
@@ -79,7 +80,8 @@ func (r *Report) Lost() (names []string) {
 	return names
 }
 
-// Check reads a table as a fit with the schema would.
+// Check reads a table as a fit with the schema would, and returns a report. It returns an error if
+// a file cannot be read or does not have the schema's columns.
 func Check(ctx context.Context, paths []string, as dataset.CSV, s *dataset.Schema) (*Report, error) {
 	t := newTally(s, as)
 	var header int
@@ -89,7 +91,7 @@ func Check(ctx context.Context, paths []string, as dataset.CSV, s *dataset.Schem
 			return fmt.Errorf("%s: %w", strings.Join(paths, ", "), err)
 		}
 		header = len(r.Header())
-		return r.For(m)
+		return table.For(r, m)
 	}, func(cells []string) {
 		if !m.Keep(cells) {
 			t.report.LeftOut++
@@ -115,7 +117,8 @@ func Check(ctx context.Context, paths []string, as dataset.CSV, s *dataset.Schem
 	return t.finish(), nil
 }
 
-// each calls begin with the open table, and then f for each row.
+// each reads the rows of a table's files. It calls begin with each open file, and then f for each
+// row. It returns the first error.
 func each(ctx context.Context, paths []string, as dataset.CSV, begin func(*table.Reader) error, f func(cells []string)) error {
 	r, err := table.Open(paths, as)
 	if err != nil {
@@ -139,7 +142,7 @@ func each(ctx context.Context, paths []string, as dataset.CSV, begin func(*table
 	}
 }
 
-// tally counts the cells of a table.
+// tally counts the cells of a table by how the schema reads them.
 type tally struct {
 	schema  *dataset.Schema
 	report  Report
@@ -150,7 +153,7 @@ type tally struct {
 	ended   int // rows that end in a delimiter which the header does not have
 }
 
-// counted holds the counts of one column.
+// counted holds the counts of one column's cells.
 type counted struct {
 	Column
 	column *dataset.Column // nil for the target, its weight and its exposure
@@ -189,7 +192,7 @@ func newTally(s *dataset.Schema, as dataset.CSV) *tally {
 	return t
 }
 
-// lists reports whether the column has listed values.
+// lists reports whether the column is a category, or a target of classes, whose values are listed.
 func (k *counted) lists(s *dataset.Schema) bool {
 	if k.Kind == "target" {
 		return s.Target().Kind == dataset.Category
@@ -197,7 +200,7 @@ func (k *counted) lists(s *dataset.Schema) bool {
 	return k.Kind == dataset.Category.String()
 }
 
-// cell counts one cell.
+// cell counts one cell of a column by its fate: how the schema reads it.
 func (t *tally) cell(column, cell string, fate dataset.Fate) {
 	k := t.columns[column]
 	if fate != dataset.Absent {
@@ -227,8 +230,8 @@ func (t *tally) cell(column, cell string, fate dataset.Fate) {
 	}
 }
 
-// leftOut counts the filter column's cell of a row that the filter does not keep, if the cell is
-// not one of the column's public values.
+// leftOut counts a cell of a row that the filter does not keep, if the cell is in the filter's
+// column and is not one of the column's public values.
 func (t *tally) leftOut(column, cell string, fate dataset.Fate) {
 	if column == t.schema.Filter().Column && fate != dataset.Read {
 		t.cell(column, cell, fate)

@@ -58,7 +58,7 @@ var markers = []string{"na", "n/a", "nan", "null", "none", "?", "-", "."}
 // drafted as a hash with hashBuckets buckets.
 const mostListed, hashBuckets = 30, 256
 
-// seenCells summarises the cells of one column of a public table.
+// seenCells summarises the cells of one column of a public table, to draft the column's schema.
 type seenCells struct {
 	name           string
 	cells, missing int
@@ -78,7 +78,8 @@ func newSeen(name string) *seenCells {
 	return s
 }
 
-// add counts a cell. If the cell is a missing marker that the schema must list, add returns it.
+// add counts a cell of the column. If the cell is a missing marker that the schema must list, add
+// returns it.
 func (s *seenCells) add(cell string) (marker string) {
 	s.cells++
 	if cell == "" {
@@ -152,7 +153,8 @@ func (s *seenCells) drafted(from string) (d dataset.Drafted, ok bool) {
 	return dataset.Drafted{Column: c, Note: note("of %d values", len(values))}, true
 }
 
-// layout returns the first layout that fits all cells, and the other layouts that fit them.
+// layout returns the first date layout that fits all cells of the column, and the other layouts
+// that fit them.
 func (s *seenCells) layout() (first string, others []string) {
 	found := false
 	for _, l := range layouts {
@@ -167,14 +169,15 @@ func (s *seenCells) layout() (first string, others []string) {
 	return first, others
 }
 
-// plausible distinguishes dates without separators from eight-digit numbers, by their range.
+// plausible reports whether a range of days lies between 1900 and 2099. If it does not, eight-digit
+// cells are numbers and not dates without separators.
 func plausible(d *span) bool {
 	first, _ := dataset.Day("1900-01-01")
 	last, _ := dataset.Day("2099-12-31")
 	return d.low >= first && d.high <= last
 }
 
-// years widens a range of days to whole years.
+// years widens a range of days to whole years and returns its first and last day.
 func years(d *span) (low, high float64) {
 	year := func(x float64) int { return time.Unix(int64(math.Floor(x))*86400, 0).UTC().Year() }
 	days := func(y int, m time.Month, day int) float64 {
@@ -183,14 +186,15 @@ func years(d *span) (low, high float64) {
 	return days(year(d.low), 1, 1), days(year(d.high), 12, 31)
 }
 
-// rounded widens bounds to multiples of the largest power of ten not above their difference.
+// rounded widens the range from low to high, for a draft of a column's bounds: both become
+// multiples of the largest power of ten not above their difference.
 func rounded(low, high float64) (float64, float64) {
 	if low == high {
 		return low, low + 1
 	}
 	step := math.Pow(10, math.Floor(math.Log10(high-low)))
 	round := func(x float64, to func(float64) float64) float64 {
-		// Formatting gives 30 in place of 30.000000000000004.
+		// Formatting turns 30.000000000000004 into 30.
 		y, _ := strconv.ParseFloat(strconv.FormatFloat(to(x/step)*step, 'g', 12, 64), 64)
 		return y
 	}

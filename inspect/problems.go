@@ -25,7 +25,7 @@ func (s spellings) add(cell string) {
 	}
 }
 
-// frequent returns the texts, the most frequent first.
+// frequent returns the counted texts, the most frequent first.
 func (s spellings) frequent() []string {
 	return slices.SortedFunc(maps.Keys(s), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s[b], s[a]), strings.Compare(a, b))
@@ -39,7 +39,7 @@ func (s spellings) cells() (n int) {
 	return n
 }
 
-// take removes the texts that fit and returns them with their counts.
+// take removes from s the texts for which fits is true, and returns these texts with their counts.
 func (s spellings) take(fits func(string) bool) spellings {
 	taken := spellings{}
 	for text, n := range s {
@@ -51,13 +51,14 @@ func (s spellings) take(fits func(string) bool) spellings {
 	return taken
 }
 
-// problem returns a problem with the texts as examples.
+// problem returns a problem described by what, with the advice do. Its examples are the most
+// frequent cells of s.
 func (s spellings) problem(what, do string) Problem {
 	examples := s.frequent()
 	return Problem{What: what, Cells: s.cells(), Examples: examples[:min(mostExamples, len(examples))], Do: do}
 }
 
-// problems returns the problems of a column.
+// problems returns the problems of a column's cells.
 func (t *tally) problems(k *counted) (list []Problem) {
 	add := func(s spellings, what, do string) {
 		if len(s) > 0 {
@@ -103,8 +104,8 @@ func (t *tally) problems(k *counted) (list []Problem) {
 	return list
 }
 
-// lost reports whether a column tells a fit nothing: no cell is read within the bounds, or no row
-// has a class or a target.
+// lost reports whether a column contributes nothing to a fit: no cell can be read within its
+// bounds. A hash or public column is never lost.
 func lost(k *counted) bool {
 	if k.Kind == "hash" || k.Kind == "public" {
 		return false
@@ -112,7 +113,7 @@ func lost(k *counted) bool {
 	return k.Read == 0
 }
 
-// beyond reports bounds that do not fit the table.
+// beyond returns a problem if more cells of a column lie beyond its bounds than within them.
 func beyond(k *counted) []Problem {
 	if clamped := k.Below + k.Above; clamped > k.Read {
 		return []Problem{{
@@ -123,7 +124,8 @@ func beyond(k *counted) []Problem {
 	return nil
 }
 
-// folded returns a text without case, spaces and punctuation, and a number by its value.
+// folded returns a key that is the same for different spellings of one value: a text without case,
+// spaces and punctuation, or the value of a number.
 func folded(s string) string {
 	if x, err := strconv.ParseFloat(s, 64); err == nil {
 		return strconv.FormatFloat(x, 'g', -1, 64)
@@ -136,8 +138,9 @@ func folded(s string) string {
 	}, s)
 }
 
-// nearly finds texts that nearly equal a listed value. as writes the schema's line for another list
-// of values.
+// nearly returns a problem if cells of a column equal a listed value except for case, spaces,
+// punctuation or the form of a number. The advice is the schema's line with the values as the table
+// spells them; as writes that line for a list of values.
 func nearly(k *counted, listed []string, as func([]string) string) []Problem {
 	known := map[string]int{}
 	for i, v := range listed {
@@ -162,7 +165,7 @@ func nearly(k *counted, listed []string, as func([]string) string) []Problem {
 	return []Problem{near.problem("nearly a listed value, but for case, blanks, marks or zeros", do)}
 }
 
-// Forms of cells that are not numbers.
+// Forms of cells in a number column that cannot be read as numbers.
 var (
 	percent   = regexp.MustCompile(`^[-+]?[0-9.,]+ ?%$`)
 	thousands = regexp.MustCompile(`^[-+]?[0-9]{1,3}([,.'’ \x{a0}\x{202f}][0-9]{3})+([.,][0-9]+)?$`)
@@ -170,7 +173,8 @@ var (
 	united    = regexp.MustCompile(`^[^0-9]{0,5}[-+]?[0-9][0-9.,]*[^0-9]{0,10}$`)
 )
 
-// numberless classifies cells that are not numbers.
+// numberless returns the problems of the cells of a number column that are not numbers, by the form
+// of these cells.
 func numberless(odd spellings, k *counted, missing []string) (list []Problem) {
 	add := func(s spellings, what, do string) {
 		if len(s) > 0 {
@@ -178,7 +182,7 @@ func numberless(odd spellings, k *counted, missing []string) (list []Problem) {
 		}
 	}
 	add(odd.take(percent.MatchString), "numbers with a percent sign", "write 5% as 5 or as .05 in the table, and the bounds alike")
-	// 1,234 may be either; 1,23 can only have a decimal comma.
+	// 1,234 may be a decimal comma or a thousands separator; 1,23 can only be a decimal comma.
 	commas := odd.take(func(s string) bool { return decimal.MatchString(s) && !thousands.MatchString(s) })
 	grouped := odd.take(thousands.MatchString)
 	if len(commas) > 0 {
@@ -201,10 +205,10 @@ func numberless(odd spellings, k *counted, missing []string) (list []Problem) {
 	return list
 }
 
-// decimalComma is the advice for numbers with a decimal comma.
+// decimalComma is the advice for a column of numbers with a decimal comma.
 const decimalComma = `if all are, say so: csv: {decimal: ","}`
 
-// markedBy is the advice for numbers with a thousands separator.
+// markedBy is the advice for a column of numbers with a thousands separator; number is the example.
 func markedBy(number string) string {
 	mark := strings.IndexFunc(strings.TrimLeft(number, "+-"), func(r rune) bool { return r < '0' || r > '9' })
 	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(number, "+-")[mark:])
@@ -220,12 +224,13 @@ var layouts = []string{
 }
 
 func datedLine(name, layout string) string {
-	// Only the user knows the public bounds.
+	// FIRST and LAST stand for the public bounds, which only the user knows.
 	line := dataset.Column{Name: name, Kind: dataset.Date, Low: 0, High: 1, Layout: layout}.Line()
 	return strings.NewReplacer("1970-01-01", "FIRST", "1970-01-02", "LAST").Replace(line)
 }
 
-// undated classifies cells that are not dates.
+// undated returns the problems of the cells of a date column that are not dates in its layout, by
+// the form of these cells.
 func undated(odd spellings, c dataset.Column, missing []string) (list []Problem) {
 	var fitting []string
 	most := 0

@@ -33,9 +33,9 @@ type suspects struct {
 
 }
 
-// few is the least number of cells for the suspicion that a column is constant. enough is the least
-// number of numbers or dates for the suspicions that a column holds identifiers, or dates whose day
-// and month are exchanged.
+// few is the least number of cells for which a column with equal cells is reported as constant.
+// enough is the least number of numbers or dates for which a column is reported as identifiers, or
+// as dates with day and month exchanged.
 const enough, few = 20, 5
 
 func newSuspects() suspects { return suspects{clamped: spellings{}, rising: true} }
@@ -43,7 +43,7 @@ func newSuspects() suspects { return suspects{clamped: spellings{}, rising: true
 // threeDigits matches a number that may have a thousands separator: 1.234 for 1234.
 var threeDigits = regexp.MustCompile(`^[-+]?[0-9]{1,3}\.[0-9]{3}$`)
 
-// see records a cell that is not missing.
+// see adds a cell that is not missing to the summary.
 func (s *suspects) see(k *counted, cell string, fate dataset.Fate) {
 	s.n++
 	if s.n == 1 {
@@ -77,7 +77,8 @@ func (s *suspects) see(k *counted, cell string, fate dataset.Fate) {
 	}
 }
 
-// day records the day of the month of a date.
+// day counts dates whose day of the month is after the twelfth: such a date cannot be read with day
+// and month exchanged.
 func (s *suspects) day(c *dataset.Column, cell string, fate dataset.Fate) {
 	if fate == dataset.Unread || swapped(c.Layout) == "" {
 		return
@@ -88,7 +89,7 @@ func (s *suspects) day(c *dataset.Column, cell string, fate dataset.Fate) {
 	}
 }
 
-// swapped returns a layout with day and month exchanged; "" if they are not adjacent.
+// swapped returns a date layout with day and month exchanged; "" if they are not adjacent.
 func swapped(layout string) string {
 	for _, mark := range []string{"/", ".", "-"} {
 		for _, pair := range [][2]string{{"%d" + mark + "%m", "%m" + mark + "%d"}, {"%m" + mark + "%d", "%d" + mark + "%m"}} {
@@ -103,10 +104,11 @@ func swapped(layout string) string {
 // sentinel matches numbers that often stand for a missing number.
 var sentinel = regexp.MustCompile(`^(-1|-?9+|-?8{2,}|-?7{2,}|-?9{2,}8)(\.0*)?$`)
 
-// identifier matches names of columns that number records.
+// identifier matches names of columns that usually contain identifiers of records.
 var identifier = regexp.MustCompile(`(?i:(^|[_. -])(id|uuid|key|nr|number|no|index|rowid)$)|[a-z](ID|Id)$`)
 
-// suspicions returns the problems that the column's summary suggests.
+// suspicions returns the problems that the summary of a column's cells suggests, such as
+// identifiers or exchanged days and months.
 func (t *tally) suspicions(k *counted) (list []Problem) {
 	s := &k.suspects
 	add := func(cells int, examples []string, lost bool, what, do string) {
@@ -144,7 +146,8 @@ func (t *tally) suspicions(k *counted) (list []Problem) {
 	return list
 }
 
-// otherwiseWritten finds cells that are a listed value in another encoding.
+// otherwiseWritten returns a problem if cells of a column equal a listed value when they are read
+// in another character encoding.
 func (t *tally) otherwiseWritten(k *counted, listed []string) []Problem {
 	known := map[string]bool{}
 	for _, v := range listed {
@@ -168,11 +171,11 @@ func (t *tally) otherwiseWritten(k *counted, listed []string) []Problem {
 	return list
 }
 
-// excelDay matches a date as spreadsheets count days, from 1900 on: 20,000 is in 1954, 60,000 in
-// 2064.
+// excelDay matches a date as spreadsheets store it, in days since 1900: 20,000 is in 1954, 60,000
+// in 2064.
 var excelDay = regexp.MustCompile(`^[2-5][0-9]{4}(\.[0-9]+)?$`)
 
-// serial returns the advice for such dates.
+// serial returns the advice for a date column whose cells are numbers as spreadsheets store dates.
 func serial(name string) string {
 	return fmt.Sprintf("export the column as dates (2024-02-29), or read it as days, which tells a model as much: %s",
 		strings.NewReplacer("0, 1", "FIRST, LAST").Replace(dataset.Column{Name: name, Kind: dataset.Number, Low: 0, High: 1}.Line()))

@@ -10,7 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// lines returns n lines made from their numbers, from 0 on.
+// lines returns n lines, of which line makes each from its number, starting at 0.
 func lines(n int, line func(i int) string) string {
 	var b strings.Builder
 	for i := range n {
@@ -19,9 +19,10 @@ func lines(n int, line func(i int) string) string {
 	return b.String()
 }
 
-// TestSuspicions tests each fault that no single cell shows, with its advice and whether a column
-// or half of the rows is lost, and the same table without the fault, for which nothing may be
-// reported. It fails for a missing rule and for a rule that reports sound tables.
+// TestSuspicions tests each fault of a table that no single cell shows, only a whole column. The
+// report must have the fault's advice and say whether a column or half of the rows is lost. For the
+// same table without the fault it must have no problem. The test fails if a rule is missing and if
+// a rule reports a sound table.
 func TestSuspicions(t *testing.T) {
 	yes := func(i int) string { return []string{"no", "yes"}[i%2] }
 	for name, test := range map[string]struct {
@@ -126,7 +127,8 @@ func TestSuspicions(t *testing.T) {
 	}
 }
 
-// TestIdentifiersByName tests names that are, and names that only end like, names of identifiers.
+// TestIdentifiersByName tests column names that match identifier, and names that only end in the
+// same letters.
 func TestIdentifiersByName(t *testing.T) {
 	for name, want := range map[string]bool{
 		"id": true, "patient_id": true, "PatientID": true, "record no": true, "case.nr": true,

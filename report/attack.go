@@ -6,25 +6,29 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 )
 
-// attack is the best attack by an adversary who sees all releases, knows every other row, and must decide
-// whether one row was in the table.
+// attack describes the best attack by an adversary who sees all releases, knows every other row, and must
+// decide whether one row was in the table.
 type attack struct {
-	// detected is the greatest probability of recognising the row, for each probability of a false alarm in
-	// alarms.
+	// The two lists are points of the attack's curve: detected[i] is an upper bound on the
+	// probability that an attack recognises the row, if its probability of a false alarm is
+	// alarms[i].
 	alarms, detected []float64
-	// right is the greatest probability of a right guess from even odds: (1 + d)/2, where d is delta at
-	// epsilon 0, the total variation distance.
+	// right is an upper bound on the probability of a right guess if both cases are equally likely: (1 +
+	// d)/2, where d is the guarantee's delta at epsilon 0 (a bound on the total variation distance).
 	right float64
-	// gaussian is true if the curve is the curve of mu-GDP. Otherwise the curve is known only at its points.
+	// gaussian reports that the curve of the attack is that of mu-GDP for every false-alarm
+	// probability. Otherwise the curve is known only at the points in alarms.
 	gaussian bool
 	mu       float64
 	relation account.Relation
 }
 
-// alarms returns the false-alarm probabilities at which the curve is drawn, denser where they are small.
+// alarms returns the 101 false-alarm probabilities at which an attack's curve is computed and
+// drawn; they are denser near 0.
 func alarms() []float64 {
 	list := make([]float64, 101)
 	for i := range list {
@@ -34,13 +38,14 @@ func alarms() []float64 {
 	return list
 }
 
+// normal is the distribution function of the standard normal distribution.
 func normal(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-// quantile is the inverse of normal for 0 < p < 1.
+// quantile is the inverse of the function normal, for 0 < p < 1.
 func quantile(p float64) float64 { return -math.Sqrt2 * math.Erfcinv(2*p) }
 
-// gaussianPower is the trade-off function of Gaussian differential privacy (Dong, Roth and Su 2022): the
-// power of the best test with false-alarm probability alarm.
+// gaussianPower is 1 minus the trade-off function of Gaussian differential privacy (Dong, Roth and Su
+// 2022): the power of the best test whose false-alarm probability is alarm.
 func gaussianPower(mu, alarm float64) float64 {
 	switch {
 	case alarm <= 0:
@@ -51,7 +56,8 @@ func gaussianPower(mu, alarm float64) float64 {
 	return normal(quantile(alarm) + mu)
 }
 
-// pairPower is the greatest power of a test that (epsilon, delta) alone allows.
+// pairPower returns the greatest power of a test whose false-alarm probability is alarm, if nothing
+// is known but (epsilon, delta)-DP.
 func pairPower(epsilon, delta, alarm float64) float64 {
 	gain := 0.0
 	if alarm > 0 { // e^epsilon may be infinite
@@ -60,6 +66,8 @@ func pairPower(epsilon, delta, alarm float64) float64 {
 	return 1 - max(0, 1-delta-gain, math.Exp(-epsilon)*(1-delta-alarm))
 }
 
+// attack returns the best attack on the fit's releases. The attack's curve follows from mu or, for
+// Poisson samples, from the composition of the steps of their schedule.
 func (f *Fit) attack(ctx context.Context) (attack, error) {
 	c := f.Certificate.Claim()
 	a := attack{alarms: alarms(), relation: c.Relation}
@@ -75,7 +83,7 @@ func (f *Fit) attack(ctx context.Context) (attack, error) {
 	if err != nil {
 		return a, err
 	}
-	composition, err := account.Compose(ctx, parts, 1e-3)
+	composition, err := mechanism.Compose(ctx, parts, 1e-3)
 	if err != nil {
 		return a, err
 	}
@@ -91,7 +99,7 @@ func (f *Fit) attack(ctx context.Context) (attack, error) {
 	return a, err
 }
 
-// guess explains the guarantee in one sentence.
+// guess states, in one sentence for readers, the probability that the attacker guesses right.
 func (a attack) guess() string {
 	right := percent(a.right, true)
 	if a.relation == account.AddOrRemove {
@@ -100,8 +108,9 @@ func (a attack) guess() string {
 	return fmt.Sprintf("Somebody who knows all rows but one, knows that this one belongs to one of two people, and sees everything that was released guesses which of the two at most %s of the time; a coin guesses right 50 %% of the time.", right)
 }
 
-// at returns an upper bound on the curve between its points. The curve is concave and ends at 1, so it never
-// falls, and the next point's value bounds it.
+// at returns an upper bound on the height of the attack's curve at any false-alarm probability.
+// Between two known points of the curve it is the value at the next point: the curve is concave and
+// ends at 1, so it never falls.
 func (a attack) at(alarm float64) float64 {
 	if a.gaussian {
 		return gaussianPower(a.mu, alarm)
@@ -114,7 +123,8 @@ func (a attack) at(alarm float64) float64 {
 	return 1
 }
 
-// plot draws the curve, and beside it the greatest one that (epsilon, delta) alone would allow.
+// plot draws the attack's curve, and beside it the curve of the strongest attack that (epsilon, delta)
+// alone would allow.
 func (a attack) plot(epsilon, delta float64) Plot {
 	pair := make([]float64, len(a.alarms))
 	for i, x := range a.alarms {
@@ -133,6 +143,7 @@ func (a attack) plot(epsilon, delta float64) Plot {
 	}
 }
 
+// table lists five points of the attack's curve for readers.
 func (a attack) table() Table {
 	t := Table{
 		Title:   "The same in numbers",

@@ -4,12 +4,13 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// TestAttackCurveIsTheBudgets: the curve is that of mu: its greatest height over
-// the line e^epsilon alpha is delta(epsilon) (Dong, Roth and Su 2022,
-// proposition 6), and half of one more than delta(0) is the chance of a guess.
+// TestAttackCurveIsTheBudgets tests the curve that the page draws for an attack. gaussianPower must
+// be the curve of mu-GDP: its largest height above the line e^epsilon times the false-alarm
+// probability must be delta(epsilon) (Dong, Roth and Su 2022, proposition 6), and the probability
+// of a right guess must be (1 + delta(0))/2.
 func TestAttackCurveIsTheBudgets(t *testing.T) {
 	for _, mu := range []float64{.1, .5, 1, 3} {
 		for _, epsilon := range []float64{0, .3, 1, 2} {
@@ -18,7 +19,7 @@ func TestAttackCurveIsTheBudgets(t *testing.T) {
 				alarm := normal(float64(i)/2000 - 5)
 				best = max(best, gaussianPower(mu, alarm)-math.Exp(epsilon)*alarm)
 			}
-			want, err := account.GaussianDelta(mu, epsilon)
+			want, err := mechanism.GaussianDelta(mu, epsilon)
 			if err != nil || best > want*(1+1e-9)+1e-15 || best < want*(1-1e-4)-1e-9 {
 				t.Errorf("mu %v, epsilon %v: %v: want %v", mu, epsilon, best, want)
 			}
@@ -29,11 +30,12 @@ func TestAttackCurveIsTheBudgets(t *testing.T) {
 	}
 }
 
-// TestAttackCurves: a curve rises from 0 to 1, stays above the coin's and below
-// what (epsilon, delta) alone allows.
+// TestAttackCurves tests that the curve of mu-GDP, the power of the best test by its false-alarm
+// probability, rises from 0 to 1, is never below a coin toss, and never above the curve that
+// (epsilon, delta) alone allows.
 func TestAttackCurves(t *testing.T) {
 	for _, b := range []struct{ epsilon, delta float64 }{{.1, 1e-9}, {1, 1e-6}, {8, 1e-5}, {800, .5}} {
-		mu, err := account.GaussianMu(b.epsilon, b.delta)
+		mu, err := mechanism.GaussianMu(b.epsilon, b.delta)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -51,14 +53,16 @@ func TestAttackCurves(t *testing.T) {
 	}
 }
 
-// TestScheduledAttackIsNoKinder: read between its points, the curve of a
-// composition is an upper bound: on one Gaussian it is never below that of mu.
+// TestScheduledAttackIsNoKinder tests the curve of an attack on a schedule of Poisson samples.
+// Between the points at which the curve of a composition is known, the method at must return an
+// upper bound. For one Gaussian mechanism the bound must not be below the exact curve, and at most
+// .03 above it.
 func TestScheduledAttackIsNoKinder(t *testing.T) {
-	m, err := account.NewGaussian(2)
+	m, err := mechanism.NewGaussian(2)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := account.Compose(t.Context(), []account.Composed{{Mechanism: m, Count: 1}}, 1e-3)
+	c, err := mechanism.Compose(t.Context(), []mechanism.Composed{{Mechanism: m, Count: 1}}, 1e-3)
 	if err != nil {
 		t.Fatal(err)
 	}

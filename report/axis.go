@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// scale maps values to positions along an axis.
+// scale maps values to positions along an axis of a plot.
 type scale struct {
 	log      bool
 	lo, hi   float64 // values at the ends
 	from, to float64 // positions of the ends
 }
 
-// newScale covers the values from lo to hi, with some room around them. If the axis states its ends, it
-// covers the stated range.
+// newScale returns a scale for the axis a that covers the values from lo to hi with some room at
+// both ends, between the positions from and to. If the axis states its ends, the scale covers
+// exactly the stated range.
 func newScale(a Axis, lo, hi, from, to float64) scale {
 	s := scale{log: a.Log, lo: lo, hi: hi, from: from, to: to}
 	if a.Min < a.Max {
@@ -30,7 +31,7 @@ func newScale(a Axis, lo, hi, from, to float64) scale {
 		return s
 	}
 	room := .05 * (hi - lo)
-	if !(room > 1e-290) { // below, steps would lose their digits
+	if !(room > 1e-290) { // for a smaller range the digits of a step would be lost
 		room = max(math.Abs(lo)/2, .5)
 	}
 	s.lo, s.hi = lo-room, hi+room
@@ -43,7 +44,7 @@ func newScale(a Axis, lo, hi, from, to float64) scale {
 	return s
 }
 
-// at returns the position of a value. The value may be outside the axis.
+// at returns the position of a value along the axis. The value may be outside the axis.
 func (s scale) at(x float64) float64 {
 	share := (x - s.lo) / (s.hi - s.lo)
 	if s.log {
@@ -52,6 +53,7 @@ func (s scale) at(x float64) float64 {
 	return s.from + share*(s.to-s.from)
 }
 
+// holds reports whether a value is within the axis, up to rounding errors.
 func (s scale) holds(x float64) bool {
 	slack := 1e-9 * (s.hi - s.lo)
 	if s.log {
@@ -66,7 +68,8 @@ type tick struct {
 	label string
 }
 
-// ticks returns the marks of the axis: round steps on a linear axis, decades on a logarithmic axis.
+// ticks returns about most marks of the axis: at round steps on a linear axis, at decades on a logarithmic
+// axis.
 func (s scale) ticks(most int) []tick {
 	if s.log {
 		return s.logTicks(most)
@@ -83,7 +86,7 @@ func (s scale) linearTicks(most int) []tick {
 	return list
 }
 
-// roundStep is the least of 1, 2, 5 times a power of ten that is at least x.
+// roundStep returns the smallest number of the form 1, 2 or 5 times a power of ten that is at least x.
 func roundStep(x float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(x)))
 	for _, m := range []float64{1, 2, 5} {
@@ -94,7 +97,7 @@ func roundStep(x float64) float64 {
 	return 10 * power
 }
 
-// tickLabel writes a multiple of step with as many digits as distinguish it from the next multiples.
+// tickLabel writes a multiple of step with enough digits to distinguish it from the next multiples.
 func tickLabel(x, step float64) string {
 	if math.Abs(x) < step/2 {
 		return "0"
@@ -109,12 +112,12 @@ func tickLabel(x, step float64) string {
 	return sign(x) + grouped(strconv.FormatFloat(math.Abs(x), 'f', places, 64))
 }
 
-// logTicks labels decades. If there are many decades it labels every second, third and so on. If there are
-// few it also labels 2 and 5 times a decade, and if there is none every digit. If even this gives too few
-// labels, it uses linear steps.
+// logTicks labels the decades of a logarithmic axis. If there are many, it labels every second, third and
+// so on. If there are fewer than three labels, it also labels 2 and 5 times a decade, and if there are
+// still too few, every digit. If even this gives too few labels, it uses linear steps.
 func (s scale) logTicks(most int) []tick {
 	first, last := math.Floor(math.Log10(s.lo)), math.Ceil(math.Log10(s.hi))
-	// The quotient of the ends may leave the range of float64.
+	// Dividing the ends first could leave the range of float64.
 	every := max(1, math.Ceil((math.Log10(s.hi)-math.Log10(s.lo))/float64(most)))
 	for _, named := range []string{"1", "125", "123456789"} {
 		var list []tick
@@ -140,6 +143,8 @@ func (s scale) logTicks(most int) []tick {
 	return s.linearTicks(most)
 }
 
+// powerLabel writes the number v = m 10^e: as a decimal number if that is short, otherwise with a
+// power of ten.
 func powerLabel(v, m float64, e int) string {
 	if e >= -3 && e <= 5 {
 		return grouped(trimZeros(strconv.FormatFloat(v, 'f', max(0, -e), 64)))

@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// Bars compares values, one on each line.
+// Bars is a chart that compares values, with one bar on each line.
 type Bars struct {
 	Title   string `json:"title"`
 	Caption string `json:"caption"`
@@ -16,11 +16,12 @@ type Bars struct {
 	Items   []Bar  `json:"items"`
 	// Dots draws a point instead of a bar from zero, for scales on which zero has no meaning.
 	Dots bool `json:"dots,omitempty"`
-	// Marks are values for comparison, drawn across all lines.
+	// Marks are values with which the bars are compared. Each is drawn as a line across all bars.
 	Marks []Mark `json:"marks,omitempty"`
 }
 
-// Bar is one value. Interval, if not zero, is drawn over the bar. A faint bar is hollow.
+// Bar is one value of Bars. Interval, unless it is zero, is drawn over the bar. If Faint is true, the bar
+// is drawn hollow.
 type Bar struct {
 	Name     string   `json:"name"`
 	Value    float64  `json:"value"`
@@ -28,19 +29,19 @@ type Bar struct {
 	Faint    bool     `json:"faint,omitempty"`
 }
 
-// Interval is a range that a value may be in.
+// Interval is a range around a value, for example a confidence interval.
 type Interval struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// Mark is a value for comparison.
+// Mark is a named value with which the bars of a chart are compared.
 type Mark struct {
 	Name  string  `json:"name"`
 	Value float64 `json:"value"`
 }
 
-// mostBars is the greatest number of bars, a few pages.
+// mostBars is the largest number of bars in one chart. It fills a few pages.
 const mostBars = 200
 
 func (b Bars) check() error {
@@ -118,7 +119,7 @@ func (b Bars) draw(id string) template.HTML {
 		lo, hi = min(lo, v), max(hi, v)
 	}
 	x := newScale(b.X, lo, hi, left, right)
-	if !b.Dots && b.X.Min >= b.X.Max { // bars start at the edge where none is on the other side
+	if !b.Dots && b.X.Min >= b.X.Max { // without values on the other side of zero, bars start at the edge
 		if lo == 0 {
 			x.lo = 0
 		}
@@ -185,8 +186,9 @@ func (b Bars) item(s *svg, x scale, item Bar, y float64) {
 	s.close()
 }
 
-// written formats a value with the same number of decimals as all other values, if this number is small:
-// enough to give the least value two digits.
+// written formats a value for the chart. All values of the chart have the same number of decimals,
+// chosen so that the smallest nonzero one has two digits. If this would take too many digits,
+// written uses Number.
 func (b Bars) written(v float64) string {
 	least, most := math.Inf(1), 0.0
 	for _, i := range b.Items {
@@ -201,7 +203,8 @@ func (b Bars) written(v float64) string {
 	return sign(v) + grouped(strconv.FormatFloat(math.Abs(v), 'f', int(places), 64))
 }
 
-// interval draws a line with a stroke at both ends.
+// interval draws an error bar: a horizontal line from low to high at the height y, with a short
+// stroke at both ends.
 func (s *svg) interval(low, high, y float64, style string) {
 	s.line(low, y, high, y, style)
 	s.line(low, y-4, low, y+4, style)

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// browsers are tried in order; STILLPOINT_BROWSER names another.
+// browsers are the names of browser programs, tried in this order. STILLPOINT_BROWSER names another
+// program.
 var browsers = []string{"chromium", "chromium-browser", "google-chrome", "chrome-headless-shell", "headless_shell"}
 
 func browser(t *testing.T) string {
@@ -29,9 +30,9 @@ func browser(t *testing.T) string {
 	return ""
 }
 
-// TestBrowserShowsPages: a real browser parses the pages to what was written,
-// runs nothing, and draws them. With STILLPOINT_SHOTS set, pictures of a desktop
-// and a phone are kept in that folder.
+// TestBrowserShowsPages tests pages in a real browser. It must find all plots in a page, must make
+// no script or image of hostile text, and must draw the page at the widths of a desktop and of a
+// phone. If STILLPOINT_SHOTS names a folder, the screenshots are kept there.
 func TestBrowserShowsPages(t *testing.T) {
 	program := browser(t)
 	shots := os.Getenv("STILLPOINT_SHOTS")

@@ -8,7 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 )
 
-// cite is the section with sentences for publishing the model.
+// cite makes the section of the page that helps to publish the model: sentences to quote, a BibTeX
+// entry, and the digests of the files.
 func (f *Fit) cite() Section {
 	s := Section{Title: "How to cite and recheck the guarantee", Parts: []Part{
 		Code{Name: "For a paper or a data sheet", Text: f.paragraph()},
@@ -29,6 +30,7 @@ func (f *Fit) cite() Section {
 	)}
 }
 
+// digests lists the SHA-256 of the certificate and of the model in the format of sha256sum.
 func (f *Fit) digests() string {
 	text := f.digest + "  " + certificateFile
 	if d := f.Certificate.ModelSHA256(); d != "" {
@@ -37,6 +39,8 @@ func (f *Fit) digests() string {
 	return text
 }
 
+// paragraph states the guarantee, its privacy unit, its basis and its assumptions, in sentences
+// that a paper may quote.
 func (f *Fit) paragraph() string {
 	c := f.Certificate.Claim()
 	what := "The run"

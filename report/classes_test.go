@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// TestCoefficientsByClass: for a row, a class's terms add up to its margin less the mean
-// of all classes' margins, which no probability depends on; their noise is that of a
-// weight less the mean of three.
+// TestCoefficientsByClass tests the coefficients of a model with three classes. For any row, the
+// terms of a class must add up to the class's margin minus the mean margin of all classes, and the
+// noise of a term must be the noise of one weight minus the mean of three.
 func TestCoefficientsByClass(t *testing.T) {
 	s, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: 0, High: 10}, {Name: "c", Kind: dataset.Category, Categories: []string{"x", "y"}}},
@@ -39,10 +39,10 @@ func TestCoefficientsByClass(t *testing.T) {
 	}
 	e, ok := (&Fit{Model: m}).explained(runNoise{noise: noise{weight: sd}, convex: true})
 	list := e.list
-	if !ok || len(list) != 3*(d-1) { // the level of reference has no coefficient
+	if !ok || len(list) != 3*(d-1) { // the reference level has no coefficient
 		t.Fatalf("%d coefficients, %v", len(list), ok)
 	}
-	// The row a = 3, c = y, by the row map.
+	// The features of the row a = 3, c = y, as the schema encodes it.
 	scale := math.Sqrt(3)
 	margins, mean := make([]float64, 3), 0.
 	for k := range 3 {

@@ -10,7 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// score returns the unit of the coefficients.
+// score returns the unit of the model's coefficients in words. odds reports that a coefficient is a
+// log-odds, so that its exponential is an odds ratio.
 func (f *Fit) score() (unit string, odds bool) {
 	target := f.Model.Schema().Target()
 	if rates(f.Model) {
@@ -28,7 +29,7 @@ func (f *Fit) score() (unit string, odds bool) {
 	return "score for “" + target.Classes[1] + "”", false
 }
 
-// coefficients is the section about the model's coefficients and their noise.
+// coefficients makes the section of the page about the model's coefficients and their noise.
 func (f *Fit) coefficients(n runNoise) Section {
 	s := Section{Title: "What the model says"}
 	e, ok := f.explained(n)
@@ -48,15 +49,15 @@ func (f *Fit) coefficients(n runNoise) Section {
 	s.Parts = append(s.Parts,
 		Text(what+": the intercept, one term for each number or date, and for each category the difference between its level and its level of reference, the first one declared, in "+unit+". The intercept is for numbers of 0, dates at their first day and categories at their reference. Coefficients describe the model and its table, not causes."+hashed),
 		f.certainty(e, n))
-	if b := f.bars(e, unit); b.check() == nil { // not so if weights near the end of the float64 range
+	if b := f.bars(e, unit); b.check() == nil { // a weight near the end of the float64 range cannot be drawn
 		s.Parts = append(s.Parts, b)
 	}
 	s.Parts = append(s.Parts, f.table(e, odds))
 	return s
 }
 
-// beyond returns the number of coefficients that noise alone does not explain, and the number of all
-// coefficients. Intercepts are not counted.
+// beyond returns the number of coefficients that differ from 0 by more than noise alone explains (see
+// within), and the number of all coefficients. Intercepts are not counted.
 func (e explanation) beyond() (beyond, all int) {
 	for _, c := range e.list {
 		if c.intercept {
@@ -70,7 +71,7 @@ func (e explanation) beyond() (beyond, all int) {
 	return beyond, all
 }
 
-// certainty is the part that says how much of the coefficients is noise.
+// certainty makes the part of the page that says how much of the coefficients is noise.
 func (f *Fit) certainty(e explanation, n runNoise) Part {
 	if e.how == unstated {
 		return Note("How much of each coefficient is noise is not stated here: " + e.why + ". Small coefficients may be noise alone.")
@@ -83,7 +84,8 @@ func (f *Fit) certainty(e explanation, n runNoise) Part {
 	return Note(text + f.meaning(e, n))
 }
 
-// meaning explains the standard deviations of the coefficients.
+// meaning explains how the standard deviations of the coefficients' noise were computed and what they leave
+// out.
 func (f *Fit) meaning(e explanation, n runNoise) string {
 	how := "Deviations follow, to first order, from the noise of the certificate’s releases, carried through the steps, and from the second moment of the rows, which was released: data pull weights back along directions that rows see. In simulated fits most were between .7 and 1.4 of the spread; of levels and columns that say nearly the same the noise may be two and a half times as large."
 	if e.how == bounded {
@@ -98,11 +100,15 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 	if f.Certificate.Algorithm().Name == "dp-sgd" {
 		how += " The randomness of which rows were sampled comes on top."
 	}
+	if c := f.plan.Compared; c != nil && c.Shrunk > 0 {
+		how += " The model lies between its fit and a constant, and has that share of the fit’s noise; the noise in the constant, which is part of the intercept alone, is not counted."
+	}
 	return how + " They are of privacy noise alone: that a table holds only some of the people there are comes on top, so that they make no confidence interval."
 }
 
-// overshoots reports whether steps are longer than 2/L or, with momentum, longer than 1/L, where L is the
-// largest curvature of loss and regularizer. Then noise grows along a direction with this curvature.
+// overshoots reports whether some step size is larger than 2/L or, with momentum, than 1/L, where L is the
+// largest curvature of loss plus regularizer. Along a direction with curvature L, such steps increase the
+// noise.
 func (f *Fit) overshoots(n runNoise) bool {
 	l := f.plan.Law
 	if l == nil {
@@ -121,13 +127,15 @@ func (f *Fit) overshoots(n runNoise) bool {
 	return false
 }
 
-// ranked sorts the coefficients by their size, without the intercept.
+// ranked returns the coefficients without intercepts, those with the largest span first. The span
+// is the effect of going from a number's lower to its upper bound.
 func ranked(list []coefficient) []coefficient {
 	list = slices.DeleteFunc(slices.Clone(list), func(c coefficient) bool { return c.intercept })
 	slices.SortStableFunc(list, func(a, b coefficient) int { return cmp.Compare(math.Abs(b.span), math.Abs(a.span)) })
 	return list
 }
 
+// mostCoefficients is the largest number of coefficients in the chart.
 const mostCoefficients = 20
 
 func (f *Fit) bars(e explanation, unit string) Bars {
@@ -157,7 +165,8 @@ func (f *Fit) bars(e explanation, unit string) Bars {
 	return b
 }
 
-// table lists the coefficients in the schema's order. If there are many, it lists only the largest.
+// table lists the coefficients in the schema's order. If there are more than mostRows, it lists only the
+// largest.
 func (f *Fit) table(e explanation, odds bool) Table {
 	list := e.list
 	t := Table{

@@ -8,7 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 )
 
-// cost is the section about the privacy cost of the run and its meaning.
+// cost makes the section of the page about the privacy cost of the run and what it means for a
+// person.
 func (f *Fit) cost(ctx context.Context, a attack) Section {
 	c, v := f.Certificate.Claim(), f.verified
 	filter, unit := f.Certificate.Filter(), f.Certificate.Unit()
@@ -56,7 +57,8 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 	return s
 }
 
-// chargePlot draws the largest total charged to a row after each release.
+// chargePlot draws the privacy loss charged so far after each release, for the row that the
+// releases so far have charged most.
 func (f *Fit) chargePlot() Plot {
 	c := f.Certificate.Claim()
 	var everyone, most float64
@@ -81,8 +83,8 @@ func (f *Fit) chargePlot() Plot {
 	}
 }
 
-// capital returns the sentence that says how the budget was divided. s describes the division; an empty s
-// gives no sentence.
+// capital returns s, the description of how the budget was divided, as a sentence; "" if s is
+// empty.
 func capital(s string) string {
 	if s == "" {
 		return ""
@@ -102,7 +104,7 @@ func (f *Fit) scheduleTable() Table {
 	return t
 }
 
-// ledger lists the other charges to this table that the folder's ledger has.
+// ledger lists the reservations on this table in the folder's ledger, and their total privacy loss.
 func (f *Fit) ledger(ctx context.Context) []Part {
 	own, ok := f.own()
 	if !ok {

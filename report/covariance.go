@@ -14,40 +14,42 @@ import (
 )
 
 type (
-	// law is the public description of a run from which a covariance can be computed.
+	// law is the public description of a run's steps and noise, from which the covariance of its
+	// weights can be computed.
 	law runrecord.Law
-	// moment is the released second moment of rows, with methods that read it.
+	// moment is the released second moment of the rows.
 	moment runrecord.Moment
 )
 
 // mostCovariance is the largest number of weights for which a covariance is computed.
 const mostCovariance = 1500
 
-// Without noise, entries of a second moment are below 1. The limits keep the numbers of a forged file within
-// the range in which eigenvectors can be computed.
+// leastMoment and mostMoment limit the numbers in a released second moment. A forged file may contain any
+// numbers; within these limits eigenvectors can be computed. Without noise all entries are below 1.
 const leastMoment, mostMoment = 1e-12, 1e6
 
-// covariance is the covariance of privacy noise in the weights of a run with k margins of d features. It is
-// the sum of two parts: the effect of the steps' noise, and the effect of the noise in the preconditioner
-// (the metric).
+// covariance is the covariance of the privacy noise in the weights of a run of a loss with k
+// margins (linear scores) of d features each. It is the sum of two parts: the effect of the noise
+// of the steps, and the effect of the noise in the metric (the preconditioner).
 type covariance struct {
-	// mix is the margins' matrix. The weights are mix times the weights of the directions: combinations of
-	// margins that the loss does not couple. ways has one entry for each direction.
+	// A way is a linear combination of the k margins that the loss does not couple with the other
+	// combinations, so each way can be treated on its own. The weights of the margins are the
+	// matrix mix times the weights of the ways.
 	mix  *mat.Dense
 	ways []way
 }
 
-// way describes the weights of one direction. The weights are back times coordinates, and each coordinate
-// follows a recursion of its own.
+// way describes the noise in the weights of one combination of margins. The weights are back times a vector
+// of coordinates, and each coordinate follows a recursion of its own.
 type way struct {
 	back      *mat.Dense
-	noise     []float64  // deviation of each coordinate: the steps' noise
-	displaced *mat.Dense // a row for each draw of the metric's noise: what it moves coordinates by
+	noise     []float64  // standard deviation of each coordinate due to the noise of the steps
+	displaced *mat.Dense // row n is the change of the coordinates due to draw n of the metric's noise
 }
 
 func (m *moment) matrix() ([]float64, error) { return (*runrecord.Moment)(m).Matrix() }
 
-// symmetric returns the second moment as a symmetric matrix.
+// symmetric returns the released second moment as a symmetric matrix.
 func (m *moment) symmetric() (*mat.SymDense, error) {
 	entries, err := m.matrix()
 	if err != nil {
@@ -62,37 +64,42 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 	return mat.NewSymDense(m.Features, entries), nil
 }
 
-// covariance computes the noise that the releases of a preconditioned run left in its weights. It uses public
-// facts only: the law, the second moment and the model.
+// covariance computes the noise that the releases of a preconditioned run left in its weights. It
+// uses public facts only: the law (the description of the run's steps and noise), the released
+// second moment of the rows, and the model.
 //
-// To first order in the noise, an iterate's error u, measured in the metric, follows
+// To first order in the noise, an iterate's error u, in the coordinates of the metric P, follows in
+// a step of size eta, with the noise n of the estimate,
 //
 //	u <- u - eta (A u + n),   A = P (b S + s I) P
 //
-// with the law's momentum and averages. Here b is an eigenvalue of the mean second derivative of the loss in
-// the margins (model.Bend), S is the rows' second moment and s is the regularizer's curvature. Along each
-// eigenvector of A this is a recursion in one number. S is estimated from the released G. The estimate has
-// smaller eigenvalues than G, because noise spreads G's eigenvalues (seen), and it satisfies the equations
-// that the schema implies for its rows (structure).
+// with the law's momentum and averages. Here b is an eigenvalue of the mean second derivative of
+// the loss in the margins (model.Bend), S is the rows' second moment and s is the regularizer's
+// curvature. Along each eigenvector of A this is a recursion in one number. S is estimated from G,
+// the released second moment. The estimate has smaller eigenvalues than G, because noise spreads
+// G's eigenvalues (seen), and it satisfies the equations that the schema implies for its rows
+// (structure).
 //
-// The noise of G itself changes the metric. This matters along directions in which rows hardly vary: there
-// the metric determines the weights from the other weights. Let M = G_+ + ridge I and w = f(M^-1 A) w*, where
-// f(a) is the share of the way to the minimum that the steps cover along an eigenvalue a. Let E be the noise
-// in G. In the basis of K's eigenvectors, the change of f(K) has the entries f[a_i, a_j] (change of K)_ij. In
-// the basis of G's eigenvectors, the change of M^-1 has the entries h[g_i, g_j] E_ij for h(x) = 1/(max(x, 0)
-// + ridge) (Daletskii and Krein 1965). E is drawn several times from its public distribution. The draws
-// replace a sum over pairs of pairs of features.
+// The noise of G itself changes the metric. This matters along directions in which rows hardly
+// vary: there the metric determines the weights from the other weights. Let M = G_+ + ridge I, K =
+// M^-1 (b S + s I) and w = f(K) w*, where f(a) is the share of the way to the minimum w* that the
+// steps cover along an eigenvalue a. Let E be the noise in G. In the basis of K's eigenvectors, the
+// change of f(K) has the entries f[a_i, a_j] (change of K)_ij. In the basis of G's eigenvectors,
+// the change of M^-1 has the entries h[g_i, g_j] E_ij for h(x) = 1/(max(x, 0) + ridge) (Daletskii
+// and Krein 1965). E is drawn several times from its public distribution. The draws replace a sum
+// over pairs of pairs of features.
 //
-// shared is the value of the last feature if all rows have the same value there, and 0 otherwise. value is
-// the model's mean loss, 0 if it is unknown. impose, if not nil, changes a matrix into one that rows of the
-// schema may have.
-func (l *law) covariance(m *model.Model, weights []float64, shared, value float64, impose func(rows *mat.SymDense, sigma float64)) (*covariance, error) {
+// shared is the value of the last feature if all rows have the same value there, and 0 otherwise.
+// value is the model's mean loss, 0 if it is unknown. known, if not nil, is the structure of the
+// rows. What it says of hats is more than the spread of eigenvalues does: with hats, S is estimated
+// from the structure alone.
+func (l *law) covariance(m *model.Model, weights []float64, shared, value float64, known *structure) (*covariance, error) {
 	moment := (*moment)(l.Moment)
 	about, err := moment.symmetric()
 	if err != nil {
 		return nil, err
 	}
-	g, shape := about, about // the rows' second moment, and the metric's
+	g, shape := about, about // g is the second moment of the rows, shape the matrix of the metric
 	if n := len(moment.Mean); n > 0 {
 		if n != about.SymmetricDim() || !(moment.MeanWeight >= 1 && moment.MeanWeight < mostMoment) {
 			return nil, fmt.Errorf("the mean row has %d features and the weight %v", n, moment.MeanWeight)
@@ -136,8 +143,14 @@ func (l *law) covariance(m *model.Model, weights []float64, shared, value float6
 		rows = newReleased(e, moment).rows()
 		rows.SymRankOne(rows, 1, mean)
 	}
-	if impose != nil {
-		impose(rows, moment.Sigma)
+	if known != nil {
+		if len(known.hats) > 0 {
+			rows.CopySym(g)
+			for j, v := range moment.Mean {
+				rows.SetSym(j, d-1, v*known.shared)
+			}
+		}
+		known.impose(rows, moment.Sigma)
 	}
 	c := &covariance{mix: new(mat.Dense)}
 	b.VectorsTo(c.mix)
@@ -154,8 +167,9 @@ func (l *law) covariance(m *model.Model, weights []float64, shared, value float6
 	return c, nil
 }
 
-// about returns G = C + m m' and the matrix of the metric, C_+ + MeanWeight m m'. C is the second moment
-// about the mean row m.
+// about returns two matrices, given C, the released second moment about the mean row m: the second
+// moment about zero, G = C + m m', and the matrix of the metric, C_+ + MeanWeight m m', where C_+
+// is C with negative eigenvalues set to 0.
 func (m *moment) about(c *mat.SymDense) (g, shape *mat.SymDense, err error) {
 	var e mat.EigenSym
 	if !e.Factorize(c, true) {
@@ -171,7 +185,7 @@ func (m *moment) about(c *mat.SymDense) (g, shape *mat.SymDense, err error) {
 
 var errNoEigenvalues = errors.New("the second moment has no eigenvalues")
 
-// released is a second moment G = vectors diag(values) vectors', together with the metric's matrix root.
+// released is the eigendecomposition of a released second moment G = vectors diag(values) vectors'.
 type released struct {
 	*moment
 	values  []float64
@@ -184,12 +198,14 @@ func newReleased(e mat.EigenSym, m *moment) *released {
 	return r
 }
 
-// power is (G_+ + ridge I)^p.
+// power returns (G_+ + ridge I)^p, where G is the released second moment and G_+ is G with negative
+// eigenvalues set to 0.
 func (r *released) power(p float64) *mat.Dense {
 	return r.with(func(i int) float64 { return math.Pow(max(r.values[i], 0)+r.Ridge, p) })
 }
 
-// with returns the matrix that has G's eigenvectors and the given eigenvalues.
+// with returns the matrix with the eigenvectors of the released second moment and the eigenvalues
+// value(i).
 func (r *released) with(value func(i int) float64) *mat.Dense {
 	var scaled, out mat.Dense
 	scaled.Apply(func(_, i int, v float64) float64 { return v * value(i) }, r.vectors)
@@ -197,13 +213,15 @@ func (r *released) with(value func(i int) float64) *mat.Dense {
 	return &out
 }
 
-// rows returns the estimate of the rows' second moment from G.
+// rows returns an estimate of the second moment of the rows: the released second moment with its
+// eigenvalues corrected for the noise in it (by the function seen).
 func (r *released) rows() *mat.SymDense {
 	values := seen(r.values, r.Sigma)
 	return symmetrised(r.with(func(i int) float64 { return values[i] }))
 }
 
-// symmetrised removes the asymmetry that rounding errors left.
+// symmetrised returns a as a symmetric matrix, the mean of a and its transpose up to the rounding
+// errors that made them differ.
 func symmetrised(a *mat.Dense) *mat.SymDense {
 	d, _ := a.Dims()
 	out := mat.NewSymDense(d, nil)
@@ -215,10 +233,11 @@ func symmetrised(a *mat.Dense) *mat.SymDense {
 	return out
 }
 
-// draws returns random changes of (G_+ + ridge I)^-1 by noise with the distribution of G's noise.
+// draws returns random changes of (G_+ + ridge I)^-1, to first order, where G is the released
+// second moment. The changes are due to noise with the distribution of the noise in G.
 func (r *released) draws() []*mat.Dense {
 	d := len(r.values)
-	coins := rand.New(rand.NewPCG(3, 4)) // of no consequence: the points of a sum
+	coins := rand.New(rand.NewPCG(3, 4)) // fixed seed: the draws only approximate an expectation
 	list := make([]*mat.Dense, min(max(workDraws/(d*d*d), leastDraws), mostDraws))
 	for n := range list {
 		change := mat.NewDense(d, d, nil)
@@ -238,12 +257,15 @@ func (r *released) draws() []*mat.Dense {
 	return list
 }
 
-// The number of draws. workDraws limits the time to a part of a second. leastDraws draws keep the relative
-// error of a standard deviation below a tenth, and mostDraws draws keep it below a thirtieth.
+// workDraws limits the work for all random draws of the noise in the metric to a fraction of a
+// second. With leastDraws draws the relative error of a standard deviation is below a tenth, with
+// mostDraws below a thirtieth.
 const workDraws, leastDraws, mostDraws = 100_000_000, 60, 500
 
-// way follows the steps in one direction of the margins, which has the given curvature, to the direction's
-// weights.
+// way computes the noise in the weights of one combination of margins. bend is the curvature of the
+// loss in this combination. Along each eigenvector of the preconditioned Hessian (A in the method
+// covariance), way follows the recursion of the steps; then it adds the effect of the noise in the
+// metric.
 func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []float64, draws []*mat.Dense) (way, error) {
 	d := len(weights)
 	inverse, root := r.power(-.5), r.power(.5)
@@ -273,9 +295,10 @@ func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []
 		p.slope = l.slope(p.curvature)
 		paths[i] = p
 	}
-	// Along directions in which rows hardly vary, the weights have two causes: the pull of the data, and
-	// noise that moves weights there from directions in which rows vary much. The first round cannot
-	// distinguish the two.
+	// A weight along a direction in which rows hardly vary has two causes: the pull of the data,
+	// and noise that came from directions in which rows vary much. The first round ignores the pull
+	// along directions in which rows hardly vary; the second round subtracts the noise that the
+	// first round has found.
 	most := 0.
 	for _, p := range paths {
 		most = max(most, p.curvature)
@@ -297,8 +320,9 @@ func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []
 	return w, nil
 }
 
-// displace computes, for each draw, by how much the metric's noise moves each coordinate. turn has the
-// coordinates' directions, mapped out of the metric, in the basis of G's eigenvectors.
+// displace computes, for each random draw of the noise in the metric, how that noise changes each
+// coordinate of the weights. Column i of turn is the direction of coordinate i in the basis of the
+// released second moment's eigenvectors, multiplied by the inverse of the metric.
 func (w *way) displace(paths []path, turn *mat.Dense, draws []*mat.Dense) {
 	for n, change := range draws {
 		var left, moved mat.Dense
@@ -317,7 +341,7 @@ func (w *way) displace(paths []path, turn *mat.Dense, draws []*mat.Dense) {
 }
 
 // linear returns an error unless the run's result is a linear function of its releases and each release is
-// used in one step.
+// used in one step only.
 func (l *law) linear() error {
 	switch {
 	case len(l.Back) > 0 || len(l.Keep) > 0 || l.Move > 0 || len(l.Rounds) > 1:
@@ -339,104 +363,16 @@ func (l *law) linear() error {
 	return nil
 }
 
-// mostFollowed is the greatest number of steps that are followed for each weight.
+// mostFollowed is the largest number of steps for which the recursion is computed.
 const mostFollowed = 20_000
 
-// path describes the recursion of one coordinate.
-type path struct {
-	curvature float64 // along it, in the metric
-	share     float64 // of the way to the minimum that the result went: f
-	slope     float64 // of f
-	pull      float64 // curvature times the way to the minimum
-}
-
-// adjoint returns, for each step, by how much the result moves if w_{t+1} moves by 1 along an eigenvector of
-// curvature a in the metric.
-func (l *law) adjoint(a float64) []float64 {
-	T := len(l.Noise)
-	moves := make([]float64, T)
-	// y_t = w_t + beta_t (w_t - w_{t-1}) and w_{t+1} = (1 - eta a) y_t. next is the change of the result for
-	// a change of w_{t+1} by 1. later is the change of the result for a change of y_{t+1} by 1, times the
-	// momentum of y_{t+1}.
-	next, later := 1., 0.
-	if l.Weights != nil {
-		next = l.Weights[T]
-	}
-	for t := T - 1; t >= 0; t-- {
-		moves[t] = next
-		at := (1 - l.stepped(t, a)) * next
-		if l.Weights != nil {
-			at += l.Weights[t]
-		}
-		beta := entry(l.Momentum, t)
-		next, later = (1+beta)*at-later, beta*at
-	}
-	return moves
-}
-
-// stepped returns the share of the way to the minimum that step t covers along an eigenvector of curvature a,
-// at most 1. If a loss is smoothed less from step to step, its first steps are longer than the last curvature
-// allows. The curvature was smaller at the first steps, so these steps did not go past the minimum either.
-func (l *law) stepped(t int, a float64) float64 { return min(entry(l.StepSizes, t)*a, 1) }
-
-// entry returns a column's value for step t. A column with one entry has the same value for all steps, and an
-// empty column has 0.
-func entry(column []float64, t int) float64 {
-	switch len(column) {
-	case 0:
-		return 0
-	case 1:
-		return column[0]
-	}
-	return column[t]
-}
-
-// respond returns the noise in the result along an eigenvector of curvature a in the metric. It also returns
-// f, the share of the way to the minimum that the result covered.
-func (l *law) respond(a float64) (noise, share float64) {
-	for t, move := range l.adjoint(a) {
-		eta := entry(l.StepSizes, t)
-		noise += math.Pow(eta*move*l.Noise[t], 2)
-		share += move * l.stepped(t, a)
-	}
-	return math.Sqrt(noise), share
-}
-
-// slope returns the derivative of f by a difference quotient. f is a polynomial, whose coefficients are
-// moderate where steps are stable.
-func (l *law) slope(a float64) float64 {
-	const h = 1e-5
-	_, above := l.respond(a + h)
-	_, below := l.respond(max(a-h, 0))
-	return (above - below) / (a + h - max(a-h, 0))
-}
-
-// divided returns the divided difference of f.
-func divided(p, q path) float64 {
-	a, b := p.curvature, q.curvature
-	if math.Abs(a-b) <= 1e-6*(1+max(a, b)) {
-		return (p.slope + q.slope) / 2
-	}
-	return (p.share - q.share) / (a - b)
-}
-
-// inverted returns the divided difference of 1/(max(x, 0) + ridge).
-func inverted(x, y, ridge float64) float64 {
-	at := func(x float64) float64 { return 1 / (max(x, 0) + ridge) }
-	if math.Abs(x-y) <= 1e-9*(ridge+max(math.Abs(x), math.Abs(y))) {
-		if x < 0 {
-			return 0
-		}
-		return -at(x) * at(y)
-	}
-	return (at(x) - at(y)) / (x - y)
-}
-
-// seen estimates the rows' second moment along the eigenvectors of a released second moment. The estimate is
-// less spread than the eigenvalues, because noise spreads them. It is the estimator with the least square
-// error among all estimators that keep the eigenvectors (Bun, Allez, Bouchaud and Potters 2016, for additive
-// noise): g - sigma^2 sum_j 1/(g - g_j), where sigma^2 is the variance of a diagonal entry. The sum is
-// smoothed over about the distance between neighbouring eigenvalues of noise.
+// seen returns estimates of the eigenvalues of the rows' second moment, given the eigenvalues of
+// the released second moment. Noise spreads eigenvalues, so the estimates are closer together.
+// Among all estimators that keep the eigenvectors this one has the smallest squared error (Bun,
+// Allez, Bouchaud and Potters 2016, for additive noise): an eigenvalue g becomes g - sigma^2 sum_j
+// 1/(g - g_j) with the sum over the other eigenvalues g_j, where sigma^2 is the variance of a
+// diagonal entry. The sum is smoothed over about the distance between neighbouring eigenvalues of
+// the noise.
 func seen(values []float64, sigma float64) []float64 {
 	square, width := sigma*sigma, sigma*math.Sqrt2
 	edge := width * math.Sqrt(float64(len(values)))
@@ -453,10 +389,12 @@ func seen(values []float64, sigma float64) []float64 {
 	return out
 }
 
-// bendAt returns the mean second derivative of the loss at the model's margins.
+// bendAt returns the mean second derivative of the loss in the margins, at the model's margins on
+// the rows. The distribution of the margins is computed from g, the second moment of the rows. ok
+// is false if the loss's second derivative is not known for such margins.
 func bendAt(m *model.Model, g *mat.SymDense, weights []float64, shared, value float64, released *moment) (*mat.SymDense, bool) {
 	d := g.SymmetricDim()
-	if v := g.At(d-1, d-1); shared > 0 && v > 4*released.Sigma { // rows may be longer than 1, and cut
+	if v := g.At(d-1, d-1); shared > 0 && v > 4*released.Sigma { // rows longer than 1 are rescaled, so the last feature may be smaller than shared
 		shared = math.Sqrt(v)
 	}
 	k := len(weights) / d
@@ -488,12 +426,13 @@ func bendAt(m *model.Model, g *mat.SymDense, weights []float64, shared, value fl
 	return out, true
 }
 
-// of returns the covariance of linear functions of the weights. Each function is one row of factors.
+// of returns the covariance of the noise in linear functions of the weights. Each entry of rows
+// holds the factors of one function.
 func (c *covariance) of(rows [][]float64) *mat.SymDense {
 	k := len(c.ways)
 	d := len(c.ways[0].noise)
 	draws, _ := c.ways[0].displaced.Dims()
-	steps := mat.NewDense(len(rows), k*d, nil) // what a deviation of each coordinate is in a row
+	steps := mat.NewDense(len(rows), k*d, nil) // effect of one standard deviation of each coordinate on each function
 	moved := mat.NewDense(len(rows), draws, nil)
 	for i, row := range rows {
 		var along mat.Dense

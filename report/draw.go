@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Sizes in units of the view box. Text is 12 units high.
+// Sizes in units of the SVG's view box. Text is 12 units high.
 const (
 	plotWidth  = 760.0
 	plotHeight = 400.0
@@ -13,10 +13,10 @@ const (
 	bottomRoom = 50.0
 	labelSize  = 12.0
 	mostLabel  = 15.0 // in units of the text's size
-	gap        = 34.0 // between the plot and its labels, for leader and sample
+	gap        = 34.0 // between the plot and its labels: room for a connecting line and a sample of the series' line
 )
 
-// drawing is a plot being drawn.
+// drawing is a plot with the scales of its axes and the SVG that is being written.
 type drawing struct {
 	Plot
 	*svg
@@ -40,6 +40,10 @@ func (p Plot) draw(id string) template.HTML {
 	d.open("clipPath", `id="%s-c"`, id)
 	d.rect(left, top-5, right-left+5, bottom-top+10, "")
 	d.close()
+	for _, r := range p.Shaded {
+		from, to := max(x.at(r.Low), left), min(x.at(r.High), right)
+		d.rect(from, top, max(to-from, 0), bottom-top, `class="shade" fill="`+soft+`" fill-opacity=".13"`)
+	}
 	d.axes(yTicks)
 	d.open("g", `clip-path="url(#%s-c)" fill="none"`, id)
 	for i, s := range p.Series {
@@ -56,7 +60,7 @@ func (p Plot) draw(id string) template.HTML {
 	return d.end()
 }
 
-// labelWidth returns the width of the room for the names at the right.
+// labelWidth returns the width that the names of the plot's lines take at its right side.
 func (p Plot) labelWidth() float64 {
 	w := 0.0
 	for _, s := range p.Series {
@@ -121,6 +125,8 @@ func (d *drawing) axes(yTicks []tick) {
 		` transform="rotate(-90 13 `+num((top+bottom)/2)+`)"`)
 }
 
+// band draws the range of series i: the area between its Low and High, or an error bar at each
+// point if the points are separate.
 func (d *drawing) band(i int, s Series) {
 	if s.Low == nil {
 		return
@@ -189,11 +195,12 @@ func referenceStyle(i int) string {
 	return `class="frame" stroke="` + ink + `" stroke-width="1.4"` + dashed(referenceDashes[i])
 }
 
-// mostPoints is the greatest number of drawn points of a series.
+// mostPoints is the largest number of points of a series that are drawn.
 const mostPoints = 600
 
-// thin returns the indices of the points to draw. A short series is drawn whole. Of a long one the first and
-// the last point are drawn, and the least and the greatest of each stretch.
+// thin returns the indices of the points to draw. A series of at most mostPoints points is drawn whole. A
+// longer one is divided into stretches: thin keeps its first and last point, and the smallest and the
+// largest value of each stretch.
 func thin(s Series) []int {
 	n := len(s.Y)
 	if n <= mostPoints {

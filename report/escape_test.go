@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestEscapedTextStaysInItsAttribute: in quotes of either kind and between tags
-// a parser reads back what was escaped, and no more attributes than there are.
+// TestEscapedTextStaysInItsAttribute tests that a parser reads escaped text back unchanged and
+// finds one attribute, if the text is put in quotes of either kind and between two tags.
 func TestEscapedTextStaysInItsAttribute(t *testing.T) {
 	for _, s := range hostile {
 		for _, quote := range []string{`"`, `'`} {

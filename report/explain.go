@@ -3,6 +3,7 @@ package report
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -10,32 +11,39 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// coefficient is one term of the model's sum, in the table's units.
+// coefficient is one term of the sum that the model predicts by, in the table's units.
 type coefficient struct {
 	name   string
 	column string
-	// against is the reference level of a difference; "" if the term is no difference.
+	// against is the reference level if the coefficient compares a level of a category with that
+	// level, otherwise "".
 	against string
-	per     string
-	// class is the class of the term if there are several classes. The effect is then on the log-odds of this
-	// class against the mean of all classes.
+	// per says for which change of the column the effect is, for example "one unit more".
+	per string
+	// class is the class to which the coefficient belongs if the target has more than two classes.
+	// The effect is then on the log-odds of this class against the mean of all classes.
 	class string
-	// effect is the effect of one unit, and effectSD the standard deviation of its privacy noise, 0 if
-	// unknown. span is the effect of the way between a number's bounds, and spanSD its standard deviation.
+	// effect is the change of the sum that one unit of the column makes, and effectSD the standard
+	// deviation of the privacy noise in effect, 0 if it is unknown. span is the effect of going
+	// from a number's lower bound to its upper bound, and spanSD the standard deviation of the
+	// noise in span.
 	effect, effectSD float64
 	span, spanSD     float64
 	intercept        bool
-	// units is the number of units between a number's bounds; 1 if the term is no number.
+	// units is the number of units between a number's bounds, so that span = units effect. It is 1
+	// for coefficients of columns that are not numbers.
 	units float64
-	// parts express the effect in all weights of the model, one class after the other.
+	// parts define the effect as a linear function of the model's weights: it is the sum of factor
+	// times weight, over the parts, plus a constant. With several classes, the weights of each
+	// class follow those of the class before.
 	parts []dataset.Part
 }
 
-// within reports whether noise alone explains the coefficient: whether its size is less than two standard
-// deviations.
+// within reports whether noise alone explains the coefficient: its span, the effect of going from a
+// number's lower to its upper bound, is within two standard deviations of its noise of 0.
 func (c coefficient) within() bool { return c.spanSD > 0 && math.Abs(c.span) < 2*c.spanSD }
 
-// label returns a name that is unique among all coefficients.
+// label returns a name for the coefficient that no other coefficient has.
 func (c coefficient) label() string {
 	name := c.name
 	if c.class != "" {
@@ -47,31 +55,35 @@ func (c coefficient) label() string {
 	return name
 }
 
-// certainty says how the standard deviations of noise are known.
+// certainty says what is known about the standard deviations of the noise.
 type certainty uint8
 
 const (
-	unstated  certainty = iota // nothing
-	bounded                    // they are at most this
-	estimated                  // they follow from the second moment that was released
+	unstated  certainty = iota // no standard deviation is known
+	bounded                    // upper bounds on the standard deviations are known
+	estimated                  // the standard deviations are estimated from the released second moment
 )
 
-// explanation is the list of the model's coefficients with the certainty of their noise.
+// explanation is the list of the model's coefficients, with what is known about their noise.
 type explanation struct {
 	list []coefficient
 	how  certainty
-	// why is the reason why no standard deviation is stated, or the basis of a bound.
+	// why is the reason why no standard deviation is known or, for upper bounds on them, why they
+	// are loose.
 	why string
 	// covariance is the covariance of the noise in the list's effects. It is nil unless it is estimated.
 	covariance *mat.SymDense
-	// hashed are the columns for which no coefficient can be stated.
+	noise      carried
+	// hashed are the hashed columns. Several values of such a column share a weight, so no
+	// coefficient can be stated.
 	hashed []string
 }
 
-// explained returns the model's coefficients. ok is false if the weights are not the weights of a sum.
+// explained returns the model's coefficients. ok is false if the model is not a sum of terms over the
+// features.
 //
-// The probabilities of classes do not change if the same vector is added to the weights of every class. The
-// weights minus their mean over the classes are therefore explained.
+// With several classes, adding the same vector to the weights of every class changes no probability.
+// Therefore the coefficients are computed from the weights minus their mean over the classes.
 func (f *Fit) explained(n runNoise) (e explanation, ok bool) {
 	s, w := f.Model.Schema(), f.Model.Weights()
 	d := s.Dim()
@@ -101,8 +113,9 @@ func (f *Fit) explained(n runNoise) (e explanation, ok bool) {
 			e.list = append(e.list, c)
 		}
 	}
+	e.noise = f.carried(n)
 	var sd []float64
-	sd, e.covariance, e.how, e.why = f.deviations(e.list, n)
+	sd, e.covariance, e.how, e.why = e.noise.deviations(e.list)
 	for j, v := range sd {
 		c := &e.list[j]
 		c.effectSD, c.spanSD = v, c.units*v
@@ -110,7 +123,8 @@ func (f *Fit) explained(n runNoise) (e explanation, ok bool) {
 	return e, true
 }
 
-// newCoefficient returns a term in the table's units, without its value: effect is the term's constant.
+// newCoefficient converts a term of the prediction to a coefficient in the table's units. Its
+// effect is the part that does not depend on the weights; the caller adds the part that does.
 func newCoefficient(t dataset.Term, column dataset.Column) coefficient {
 	c := coefficient{name: t.Name, column: t.Column, against: t.Reference, effect: t.Constant, units: 1, parts: t.Parts}
 	switch {
@@ -134,8 +148,9 @@ func newCoefficient(t dataset.Term, column dataset.Column) coefficient {
 	return c
 }
 
-// unitOf returns the unit of a slope, in units of the encoded column: a doubling for a column under a
-// logarithm, a year in days for a date.
+// unitOf returns the change of a number or date for which a coefficient states the effect, in units
+// of the encoded column: a doubling (ln 2) for a column with a logarithmic transformation, a year
+// in days for a date, otherwise 1.
 func unitOf(c dataset.Column) float64 {
 	switch {
 	case c.Kind == dataset.Date:
@@ -154,7 +169,8 @@ func scaled(parts []dataset.Part, by float64) []dataset.Part {
 	return out
 }
 
-// centred returns the parts of one class's term minus the mean of all k classes' terms.
+// centred returns the weights and factors (parts) that define one class's term of the prediction
+// minus the mean of all k classes' terms. d is the number of weights of a class.
 func centred(parts []dataset.Part, class, k, d int) []dataset.Part {
 	var out []dataset.Part
 	for other := range k {
@@ -177,42 +193,116 @@ func partsOf(parts []dataset.Part, w []float64) float64 {
 	return sum
 }
 
-// deviations returns the standard deviations of privacy noise in coefficients, nil if none are known, and how
-// they are known. For a preconditioned run whose second moment was released, they follow from the covariance.
-// For a run without a preconditioner on a convex objective, they are at most the standard deviations for a
-// flat objective.
-func (f *Fit) deviations(list []coefficient, n runNoise) (sd []float64, covariance *mat.SymDense, how certainty, why string) {
-	if n.why != nil {
-		return nil, nil, unstated, n.why.Error()
-	}
-	lift, err := f.lift()
-	if err != nil {
-		return nil, nil, unstated, err.Error()
-	}
-	if l := f.plan.Law; l != nil && len(l.Scales) > 0 {
-		if covariance, err = f.covarianceOf(list, lift); err != nil {
-			return nil, nil, unstated, err.Error()
-		}
-		for j := range list {
-			v := covariance.At(j, j)
-			if !(v > 0 && v < 1e200) {
-				return nil, nil, unstated, "it is out of all proportion"
-			}
-			sd = append(sd, math.Sqrt(v))
-		}
-		return sd, covariance, estimated, ""
-	}
-	if !n.convex {
-		return nil, nil, unstated, "this loss is not convex, so that steps may make noise larger than the releases had it"
-	}
-	for _, c := range list {
-		sd = append(sd, n.weight*length(lift.of(c.parts), n.absolute))
-	}
-	return sd, nil, bounded, n.loose
+// carried says how the noise of the releases reaches linear functions of the model's weights.
+type carried struct {
+	how certainty
+	// why is the reason why no standard deviation is stated, or the basis of a bound.
+	why string
+	// kept is the factor by which the published model has less noise than the fit: 1, unless the
+	// model lies between the fit and the best constant.
+	kept float64
+	lift lifted
+	// covariance is the covariance of the noise in the run's weights; it is set if how is
+	// estimated.
+	covariance *covariance
+	// weight is the upper bound on the standard deviation of the noise in each weight; it is set if
+	// how is bounded (see the type noise).
+	weight   float64
+	absolute bool
 }
 
-// length returns the greatest standard deviation of a term if each weight has noise of standard deviation 1.
-// The noise of the weights is independent or, if absolute is true, correlated in any way.
+// carried returns how the noise of the run is known. For a preconditioned run whose second moment
+// was released, its covariance is estimated. For a run without a preconditioner on a convex
+// objective, the noise is bounded by the noise that the run would have on a flat objective.
+func (f *Fit) carried(n runNoise) carried {
+	unknown := func(why string) carried { return carried{how: unstated, why: why} }
+	if n.why != nil {
+		return unknown(n.why.Error())
+	}
+	// The weights of a model on the way from a constant to its fit have that share of the fit's noise.
+	k := carried{kept: 1}
+	if c := f.plan.Compared; c != nil {
+		k.kept = 1 - c.Shrunk
+	}
+	if !(k.kept > 0) {
+		return unknown("the model is the constant that the fit was compared with, and has no other terms")
+	}
+	var err error
+	if k.lift, err = f.lift(); err != nil {
+		return unknown(err.Error())
+	}
+	if l := f.plan.Law; l != nil && len(l.Scales) > 0 {
+		k.how = estimated
+		if k.covariance, err = f.covariance(k.lift); err != nil {
+			return unknown(err.Error())
+		}
+		return k
+	}
+	if !n.convex {
+		return unknown("this loss is not convex, so that steps may make noise larger than the releases had it")
+	}
+	k.how, k.why, k.weight, k.absolute = bounded, n.loose, n.weight, n.absolute
+	return k
+}
+
+// of returns the standard deviations of privacy noise in linear functions of the model's weights, and their
+// covariance if it is estimated. ok is false for numbers out of all proportion.
+func (k carried) of(list [][]dataset.Part) (sd []float64, covariance *mat.SymDense, ok bool) {
+	switch k.how {
+	case unstated:
+		return nil, nil, true
+	case bounded:
+		for _, parts := range list {
+			sd = append(sd, k.kept*k.weight*length(k.lift.of(parts), k.absolute))
+		}
+		return sd, nil, true
+	}
+	if len(list) == 0 {
+		return nil, nil, true
+	}
+	rows := make([][]float64, len(list))
+	for i, parts := range list {
+		rows[i] = make([]float64, len(k.covariance.ways)*len(k.covariance.ways[0].noise))
+		for _, p := range k.lift.of(parts) {
+			rows[i][p.Feature] += p.Factor
+		}
+	}
+	covariance = k.covariance.of(rows)
+	for j := range list {
+		v := covariance.At(j, j)
+		if !(v >= 0 && v < 1e200) {
+			return nil, nil, false
+		}
+		sd = append(sd, k.kept*math.Sqrt(v))
+	}
+	covariance.ScaleSym(k.kept*k.kept, covariance)
+	return sd, covariance, true
+}
+
+// deviations returns the standard deviations of privacy noise in coefficients, nil if none are known, and how
+// they are known.
+func (k carried) deviations(list []coefficient) (sd []float64, covariance *mat.SymDense, how certainty, why string) {
+	if k.how == estimated && len(list) > 2*mostCovariance {
+		return nil, nil, unstated, "there are too many coefficients for a covariance"
+	}
+	parts := make([][]dataset.Part, len(list))
+	for i, c := range list {
+		parts[i] = c.parts
+	}
+	sd, covariance, ok := k.of(parts)
+	if k.how == estimated {
+		ok = ok && !slices.Contains(sd, 0)
+	}
+	if !ok {
+		return nil, nil, unstated, "it is out of all proportion"
+	}
+	return sd, covariance, k.how, k.why
+}
+
+// length returns the standard deviation of a linear function of the weights, given by its parts, if
+// the noise of each weight has standard deviation 1. If absolute is false the noises of the weights
+// are independent; otherwise they may be correlated in any way, and length returns the largest
+// possible value.
 func length(parts []dataset.Part, absolute bool) float64 {
 	sum := 0.
 	for _, p := range parts {
@@ -225,17 +315,19 @@ func length(parts []dataset.Part, absolute bool) float64 {
 	return sum
 }
 
-// lifted is the public linear map from a run's weights to the model's, for runs whose rows were mapped to
-// fewer features. The zero value is no map.
+// lifted is the public linear map from the weights of a run to the weights of the model, for a run whose
+// rows were shortened by a projection. The zero value is the identity.
 type lifted struct {
 	size, dim int
-	columns   [][]float64 // the model's weights for each of the run's
+	columns   [][]float64 // column i is the image of the run's weight i
 }
 
-// mostLift is the largest number of entries of such a map for which the map is used.
+// mostLift is the largest number of entries of the projection's matrix for which the noise of the
+// weights is computed.
 const mostLift = 1 << 24
 
-// lift returns the map of the fit.
+// lift returns the map from the run's weights to the model's weights that the fit's projection of
+// rows determines.
 func (f *Fit) lift() (lifted, error) {
 	if f.plan.Reduce == "" {
 		return lifted{}, nil
@@ -257,8 +349,8 @@ func (f *Fit) lift() (lifted, error) {
 	return l, nil
 }
 
-// of returns the factors in the run's weights that correspond to the parts, factors in the model's weights.
-// There is one factor for each place.
+// of converts a linear function of the model's weights, given by its parts, to the same function of the
+// run's weights. The result has at most one factor for each weight.
 func (l lifted) of(parts []dataset.Part) []dataset.Part {
 	if l.size == 0 {
 		return parts
@@ -284,7 +376,8 @@ func (l lifted) of(parts []dataset.Part) []dataset.Part {
 	return out
 }
 
-// weights returns weights of the run that the map takes to the model's weights w.
+// weights returns weights of the run that the projection's map takes to the model's weights w, by
+// least squares.
 func (l lifted) weights(w []float64) ([]float64, error) {
 	if l.size == 0 {
 		return w, nil
@@ -303,8 +396,9 @@ func (l lifted) weights(w []float64) ([]float64, error) {
 	return out.RawMatrix().Data, nil
 }
 
-// covarianceOf returns the covariance of the coefficients' effects.
-func (f *Fit) covarianceOf(list []coefficient, lift lifted) (*mat.SymDense, error) {
+// covariance returns the covariance of the noise in the run's weights. It returns an error that
+// says why if the run does not determine it.
+func (f *Fit) covariance(lift lifted) (*covariance, error) {
 	l, s := f.plan.Law, f.Model.Schema()
 	if l.Moment == nil {
 		return nil, errors.New("the certificate is of an earlier version and does not hold the second moment of the metric that steps were taken in")
@@ -320,25 +414,20 @@ func (f *Fit) covarianceOf(list []coefficient, lift lifted) (*mat.SymDense, erro
 	if l.Moment.Features != features {
 		return nil, errors.New("the second moment is of other features than the model")
 	}
-	if len(list) > 2*mostCovariance {
-		return nil, errors.New("there are too many coefficients for a covariance")
-	}
-	var impose func(*mat.SymDense, float64)
-	if x, ok := structureOf(s); ok && lift.size == 0 {
-		impose = x.impose
-	}
-	c, err := (*law)(l).covariance(f.Model, weights, shared, f.meanLoss(), impose)
-	if err != nil {
-		return nil, err
-	}
-	rows := make([][]float64, len(list))
-	for i, c := range list {
-		rows[i] = make([]float64, len(weights))
-		for _, p := range lift.of(c.parts) {
-			rows[i][p.Feature] += p.Factor
+	if c := f.plan.Compared; c != nil && c.Shrunk > 0 {
+		constant, ok := f.Model.Constant(c.Margins)
+		if !ok || lift.size > 0 {
+			constant = make([]float64, len(weights))
+		}
+		if weights, ok = c.Fit(weights, constant); !ok {
+			return nil, errors.New("the model is the constant that the fit was compared with")
 		}
 	}
-	return c.of(rows), nil
+	var known *structure
+	if x, ok := structureOf(s); ok && lift.size == 0 {
+		known = &x
+	}
+	return (*law)(l).covariance(f.Model, weights, shared, f.meanLoss(), known)
 }
 
 // meanLoss returns the model's released mean loss. It returns 0 if the mean loss was not released or is
@@ -354,13 +443,14 @@ func (f *Fit) meanLoss() float64 {
 	return 0
 }
 
-// rates reports whether a model predicts rates: its weights then add to the logarithm of the rate.
+// rates reports whether a model predicts rates. Its terms then add to the logarithm of the rate.
 func rates(m *model.Model) bool {
 	o, err := m.Output()
 	return err == nil && o == model.Rate
 }
 
-// ratesOf names the quantity whose rate the model predicts.
+// ratesOf names what a model of rates predicts: the expected count, per unit of the exposure if the
+// target has one.
 func ratesOf(t dataset.Target) string {
 	if t.Exposure.Column == "" {
 		return "the expected " + t.Column

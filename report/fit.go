@@ -28,18 +28,18 @@ const (
 	ledgerFile      = "ledger.jsonl"
 )
 
-// Fit is the released results of a fit. All of them may be published.
+// Fit holds the released results of a fit. All of them may be published.
 type Fit struct {
 	Certificate *certificate.Certificate
 	// Model is the certified model; nil if the run wrote none.
 	Model *model.Model
 	// Reservations are the reservations in the folder's ledger; nil if there is no ledger.
 	Reservations []Reservation
-	// GradientNorms are the norms of the noisy gradient estimates, one for each step; nil if they were not
-	// kept.
+	// GradientNorms are the norms of the noisy gradient estimates, one for each step; nil if the
+	// certificate does not have them.
 	GradientNorms []float64
-	// Public, if not nil, is the result of measuring the model on a table that is public, or that the reader
-	// may see. The page marks it so. Nothing else on the page is unreleased.
+	// Public, if not nil, is the quality of the model on a table that is public or that the reader may see.
+	// The page marks it as not private. Everything else on the page was released.
 	Public *model.Metrics
 
 	files    []string
@@ -50,7 +50,7 @@ type Fit struct {
 }
 
 // ReadFit reads a fit's folder. It returns an error of package certificate if the certificate does not
-// verify, or if the model is not the certified model.
+// verify, and an error if the model is not the one that the certificate describes.
 func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 	text, err := regular.Read(filepath.Join(dir, certificateFile), 8*regular.Document)
 	if err != nil {
@@ -88,8 +88,8 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 	return f, nil
 }
 
-// NewFit makes a Fit of the texts of a certificate and a model, for fits without a folder. model is empty if
-// the run wrote none. The errors are the errors of ReadFit.
+// NewFit makes a Fit from the texts of a certificate and a model, without a folder. model must be nil if
+// the run wrote none. NewFit returns the same errors as ReadFit.
 func NewFit(ctx context.Context, certificate, model []byte) (*Fit, error) {
 	f := new(Fit)
 	if err := f.certify(ctx, certificate); err != nil {
@@ -101,7 +101,8 @@ func NewFit(ctx context.Context, certificate, model []byte) (*Fit, error) {
 	return f, f.certified(model, modelFile)
 }
 
-// certified sets the model if its digest is the certificate's.
+// certified parses the text of a model. It returns an error unless the certificate states the
+// SHA-256 of this text and the same row filter and privacy unit.
 func (f *Fit) certified(text []byte, path string) (err error) {
 	sum := sha256.Sum256(text)
 	if hex.EncodeToString(sum[:]) != f.Certificate.ModelSHA256() {
@@ -119,6 +120,7 @@ func (f *Fit) certified(text []byte, path string) (err error) {
 	return nil
 }
 
+// certify parses and verifies the text of a certificate.
 func (f *Fit) certify(ctx context.Context, text []byte) (err error) {
 	if f.Certificate, err = certificate.Parse(text); err != nil {
 		return err
@@ -133,7 +135,8 @@ func (f *Fit) certify(ctx context.Context, text []byte) (err error) {
 		return fmt.Errorf("report: certificate: %w", err)
 	}
 	f.schedule = more.Schedule
-	// The plan may have any members. Members that do not fit are left out.
+	// The plan in a certificate may have any members. A plan that does not have the expected types is
+	// treated as empty.
 	if err := json.NewDecoder(bytes.NewReader(f.Certificate.Algorithm().Plan)).Decode(&f.plan); err != nil {
 		f.plan = runrecord.Run{}
 	}
@@ -143,10 +146,10 @@ func (f *Fit) certify(ctx context.Context, text []byte) (err error) {
 	return nil
 }
 
-// Files returns the paths of the files that were read. A program must not overwrite them.
+// Files returns the paths of the files that were read. A program should not overwrite them.
 func (f *Fit) Files() []string { return slices.Clone(f.files) }
 
-// Page makes the page of a fit.
+// Page makes the report on a fit.
 func (f *Fit) Page(ctx context.Context) (Page, error) {
 	if f.verified == nil {
 		return Page{}, errors.New("report: fit: must be made by ReadFit")
@@ -167,7 +170,14 @@ func (f *Fit) Page(ctx context.Context) (Page, error) {
 	}
 	page.Sections = append(page.Sections, f.signal(n))
 	if f.Model != nil {
-		page.Sections = append(page.Sections, f.coefficients(n))
+		if s, ok := f.intervals(); ok {
+			page.Sections = append(page.Sections, s)
+		} else {
+			page.Sections = append(page.Sections, f.coefficients(n))
+		}
+		if s, ok := f.curves(n); ok {
+			page.Sections = append(page.Sections, s)
+		}
 	}
 	if f.Public != nil {
 		page.Sections = append(page.Sections, f.public())
@@ -184,8 +194,8 @@ func (f *Fit) title() string {
 	return "A private model of " + f.Model.Schema().Target().Column
 }
 
-// own returns the reservation of this fit: the last one with the certificate's claim. ok is false if the
-// ledger has none.
+// own returns the reservation of this fit: the last reservation in the ledger with the certificate's
+// epsilon, delta and relation. ok is false if there is none.
 func (f *Fit) own() (r Reservation, ok bool) {
 	c := f.Certificate.Claim()
 	for _, o := range f.Reservations {
@@ -196,7 +206,7 @@ func (f *Fit) own() (r Reservation, ok bool) {
 	return r, ok
 }
 
-// asked is the section about the trained model and its table.
+// asked makes the section of the page that describes the model that was trained and its table.
 func (f *Fit) asked() Section {
 	s := Section{Title: "What was asked"}
 	if f.Model == nil {
@@ -247,6 +257,7 @@ func (f *Fit) asked() Section {
 	return s
 }
 
+// filterNote says in words which rows a filter selects.
 func filterNote(f certificate.Filter) string {
 	if f == (certificate.Filter{}) {
 		return "all rows"
@@ -254,7 +265,7 @@ func filterNote(f certificate.Filter) string {
 	return "rows with " + f.String()
 }
 
-// mostRows is the greatest number of rows that a table of the page has.
+// mostRows is the largest number of rows of a table on the page.
 const mostRows = 400
 
 // columns lists the public facts about the table's columns.
@@ -273,13 +284,13 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 			if c.Transform == dataset.Log1p {
 				kind = "number, as log(1 + x)"
 			}
-			row.Cells = []string{c.Name, kind + indicated(c), exact(c.Low) + " to " + exact(c.High)}
+			row.Cells = []string{c.Name, kind + curved(c) + indicated(c), exact(c.Low) + " to " + exact(c.High)}
 		case dataset.Date:
 			kind := "date"
 			if c.Layout != "" {
 				kind = "date, written " + c.Layout
 			}
-			row.Cells = []string{c.Name, kind + indicated(c), dataset.ShowDay(c.Low) + " to " + dataset.ShowDay(c.High)}
+			row.Cells = []string{c.Name, kind + curved(c) + indicated(c), dataset.ShowDay(c.Low) + " to " + dataset.ShowDay(c.High)}
 		case dataset.Category:
 			row.Cells = []string{c.Name, "category", fmt.Sprintf("%d values: %s", len(c.Categories), listed(c.Categories, 160))}
 		case dataset.Hash:
@@ -305,7 +316,15 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 	return t
 }
 
-// indicated says whether a column has an indicator of missing values.
+// curved describes a column's curve (its number of knots) in words; "" if it has none.
+func curved(c dataset.Column) string {
+	if c.Curve > 0 {
+		return fmt.Sprintf("; a curve of %d knots", c.Curve)
+	}
+	return ""
+}
+
+// indicated describes a column's indicator of missing values in words; "" if it has none.
 func indicated(c dataset.Column) string {
 	if c.Indicator {
 		return "; a missing one is a feature of its own"
@@ -313,7 +332,8 @@ func indicated(c dataset.Column) string {
 	return ""
 }
 
-// listed joins names up to the given number of characters.
+// listed joins names with commas. It stops after about most characters and adds how many names it
+// leaves out.
 func listed(names []string, most int) string {
 	text := ""
 	for i, n := range names {

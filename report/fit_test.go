@@ -27,8 +27,8 @@ func has(t *testing.T, text string, wants ...string) {
 	}
 }
 
-// TestFitSaysWhatWasReleased: the page has every section, its numbers, and what
-// the certificate, the model and the ledger say.
+// TestFitSaysWhatWasReleased tests that the page of a fit has every section, with the facts of the
+// certificate, the model and the ledger. It must not name the folders on the trainer's machine.
 func TestFitSaysWhatWasReleased(t *testing.T) {
 	f := people(t, "p", 50)
 	f.ledger = entries(f.budget, "/home/q7r/secret-project/people.csv")
@@ -48,12 +48,12 @@ func TestFitSaysWhatWasReleased(t *testing.T) {
 	}
 }
 
-// TestFitIsInert: with hostile names everywhere, also those that files cannot
-// hold as they are.
+// TestFitIsInert tests that a fit with hostile names in every place gives a harmless page. Names
+// that no schema accepts are tested in TestTextIsInert.
 func TestFitIsInert(t *testing.T) {
 	for _, name := range hostile {
 		if name != strings.TrimSpace(name) || strings.Contains(name, "=") || !utf8.ValidString(name) || name == "" {
-			continue // no schema takes these; TestTextIsInert does
+			continue // no schema accepts these names
 		}
 		f := people(t, name, 3)
 		f.software = name
@@ -67,8 +67,9 @@ func TestFitIsInert(t *testing.T) {
 	}
 }
 
-// TestPlanIsFreeInForm: a plan that says nothing, or other things, leaves out
-// what follows from it and no more.
+// TestPlanIsFreeInForm tests certificates with unusual plans. If the plan lacks a member, or has it
+// with another type or an impossible value, the page must say that the facts that follow from it
+// are not stated, and must show all other facts.
 func TestPlanIsFreeInForm(t *testing.T) {
 	for _, plan := range []string{`{}`, `{"steps":"many"}`, `{"steps":-1,"step_size":-4,"floor":-1,"output":7}`, `{"steps":4,"step_size":1e308,"output":"last","floor":1e308}`} {
 		f := people(t, "p", 4)
@@ -81,7 +82,8 @@ func TestPlanIsFreeInForm(t *testing.T) {
 	}
 }
 
-// TestExtremeWeights: weights that no plot can hold still make a page.
+// TestExtremeWeights tests that a page is made even if the model's weights are too large, too small
+// or too equal for a plot.
 func TestExtremeWeights(t *testing.T) {
 	f := people(t, "p", 4)
 	f.weights = func(j int) float64 { return []float64{1e307, -1e307, 1e-320, 0}[j%4] }
@@ -91,7 +93,9 @@ func TestExtremeWeights(t *testing.T) {
 	fitPage(t, f.write(t))
 }
 
-// TestInterruptedFit: without a model the page says so, and what was charged.
+// TestInterruptedFit tests the pages of runs that were interrupted. Without a model, the page must
+// say so and show the charges. With a model, it must say that the model is the state that the run
+// had reached.
 func TestInterruptedFit(t *testing.T) {
 	f := people(t, "p", 50)
 	f.events, f.complete, f.noModel = f.events[:7], false, true
@@ -105,8 +109,8 @@ func TestInterruptedFit(t *testing.T) {
 	has(t, text, "the start, which no release moved")
 }
 
-// TestScheduledFit: Poisson samples have a schedule in place of charges, and the
-// curve of their composition.
+// TestScheduledFit tests the page of a fit on Poisson samples: it must show the schedule of the
+// samples instead of charges, and the attack curve of the schedule's composition.
 func TestScheduledFit(t *testing.T) {
 	f := people(t, "p", 4)
 	steps := account.SampledSteps{NoiseMultiplier: 3, Sampling: .1, Count: 4}
@@ -148,9 +152,9 @@ func TestScheduledFit(t *testing.T) {
 	}
 }
 
-// TestEarlierFits: reservations of the same table are summed by composition:
-// two equal Gaussian budgets are one of mu times the root of two. Other tables
-// are left out.
+// TestEarlierFits tests the total privacy loss of the fits in a ledger. The page must compose the
+// reservations of the same table, and leave out those of other tables. Two equal Gaussian budgets
+// compose to sqrt 2 times their mu.
 func TestEarlierFits(t *testing.T) {
 	f := people(t, "p", 50)
 	f.ledger = entries(f.budget, "/d/people.csv", "/d/other.csv", "/d/people.csv")
@@ -166,8 +170,9 @@ func TestEarlierFits(t *testing.T) {
 	has(t, text, "fitted 3 times, under relations that do not compose")
 }
 
-// TestRefusesWhatDoesNotVerify: nothing is shown of an altered certificate, of
-// another model, or of a ledger that is none.
+// TestRefusesWhatDoesNotVerify: ReadFit returns an error for an altered certificate, for a
+// model that is not the certified one, for a ledger with an invalid line, and if certificate or
+// model is missing.
 func TestRefusesWhatDoesNotVerify(t *testing.T) {
 	alter := func(dir, file, before, after string) {
 		path := filepath.Join(dir, file)
@@ -212,8 +217,8 @@ func TestRefusesWhatDoesNotVerify(t *testing.T) {
 	}
 }
 
-// TestUnfinishedLedgerLine: a last line cut short is an entry under which nothing
-// was released.
+// TestUnfinishedLedgerLine tests that an incomplete last line of a ledger is ignored, since nothing
+// was released under it.
 func TestUnfinishedLedgerLine(t *testing.T) {
 	text := entries(budget(t, account.ReplaceOne), "d")
 	list, err := ParseLedger([]byte(text + `{"time":"2031-`))
@@ -226,7 +231,8 @@ func TestUnfinishedLedgerLine(t *testing.T) {
 	}
 }
 
-// TestGradientNormsAreDrawn: where they were kept, beside the noise.
+// TestGradientNormsAreDrawn tests that the norms of the gradients are drawn beside the noise if the
+// certificate has them.
 func TestGradientNormsAreDrawn(t *testing.T) {
 	kept := people(t, "p", 3)
 	kept.algorithm.Plan = bytes.Replace(kept.algorithm.Plan, []byte("{"),
@@ -242,8 +248,8 @@ func TestGradientNormsAreDrawn(t *testing.T) {
 	has(t, string(render(t, page)), "released gradient", "Gradient norm measured", "0.0123", "0.432")
 }
 
-// TestLargeFit: a hundred thousand releases and two thousand features make a
-// page of less than a megabyte.
+// TestLargeFit tests that the page of a fit with a hundred thousand releases and two thousand
+// features is smaller than a megabyte.
 func TestLargeFit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads a certificate of 20 MB")

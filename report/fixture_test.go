@@ -15,11 +15,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/inference"
 )
 
-// folder is a fit in the making: what is zero is filled in.
+// folder describes the files of a fit's folder for tests. Parts that are zero get defaults when the
+// method write writes the files.
 type folder struct {
-	name      string // of a column, a category, a class and the target
+	name      string // prefix of the names of columns, categories, classes and the target
 	schema    dataset.Definition
 	algorithm certificate.Algorithm
 	loss      string
@@ -31,6 +33,7 @@ type folder struct {
 	noModel   bool
 	software  string
 	ledger    string
+	intervals *inference.Fit // of the model; nil for none
 }
 
 func budget(t testing.TB, r account.Relation) account.Budget {
@@ -42,7 +45,7 @@ func budget(t testing.TB, r account.Relation) account.Budget {
 	return b
 }
 
-// gradients are equal releases of a gradient that take a share of a budget.
+// gradients returns n equal gradient releases that together spend slightly less than the budget b.
 func gradients(t testing.TB, n int, b account.Budget) []account.Event {
 	t.Helper()
 	list := make([]account.Event, n)
@@ -57,13 +60,14 @@ func gradients(t testing.TB, n int, b account.Budget) []account.Event {
 	return list
 }
 
+// gdPlan returns the plan of gradient descent with the given number of steps, as a certificate states it.
 func gdPlan(steps int) certificate.Algorithm {
 	noise := strings.TrimSuffix(strings.Repeat("0.01,", steps), ",")
 	return certificate.Algorithm{Name: "gd", Plan: json.RawMessage(fmt.Sprintf(
 		`{"algorithm":"gd","citation":"noisy gradient descent","steps":%d,"step_size":4,"clip":1,"charges":"every step alike","output":"last","effective_size":700,"floor":0.003,"predicted_gradient_norm":0.004,"law":{"noise":[%s],"step_sizes":[4],"weight_noise":%v}}`, steps, noise, .04*math.Sqrt(float64(steps))))}
 }
 
-// visible leaves out what the name of a class must not hold.
+// visible returns a name without the characters that a schema forbids in the name of a class.
 func visible(name string) string {
 	return strings.Map(func(r rune) rune {
 		if !unicode.IsGraphic(r) {
@@ -73,7 +77,8 @@ func visible(name string) string {
 	}, name)
 }
 
-// people is a folder that holds a little of everything.
+// people returns a folder with columns of four kinds, a row filter, and a gradient descent with the given
+// number of steps. name is the prefix of every column, category and class.
 func people(t testing.TB, name string, steps int) folder {
 	t.Helper()
 	b := budget(t, account.ReplaceOne)
@@ -92,7 +97,7 @@ func people(t testing.TB, name string, steps int) folder {
 	}
 }
 
-// filter is the schema's.
+// filter returns the schema's row filter.
 func (f folder) filter(t testing.TB) dataset.Filter {
 	t.Helper()
 	s, err := dataset.New(f.schema)
@@ -102,7 +107,7 @@ func (f folder) filter(t testing.TB) dataset.Filter {
 	return s.Filter()
 }
 
-// write makes the folder's files.
+// write writes the folder's files to a new folder and returns its path.
 func (f folder) write(t testing.TB) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -149,12 +154,16 @@ func (f folder) model(t testing.TB) []byte {
 			weights[j] = f.weights(j)
 		}
 	}
-	// json.Marshal would sort a map's members, which is as good an order as any.
-	text, err := json.Marshal(map[string]any{
+	// json.Marshal sorts the members of a map. Any order is valid.
+	members := map[string]any{
 		"format": "stillpoint model", "version": 1, "software": f.software, "complete": f.complete, "loss": f.loss, "regularizer": "none",
 		"privacy": map[string]any{"epsilon": 1, "delta": 1e-6, "relation": f.budget.Relation().String(), "neighbour": certificate.Filter(schema.Filter()).Neighbour(f.budget.Relation()), "certificate": certificateFile},
 		"schema":  schema, "features": schema.Features(), "weights": weights,
-	})
+	}
+	if f.intervals != nil {
+		members["inference"] = f.intervals
+	}
+	text, err := json.Marshal(members)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +177,8 @@ func writeTo(t testing.TB, path string, text []byte) {
 	}
 }
 
-// entries writes ledger lines for fits of one table, "reserved" and "settled".
+// entries returns the ledger's lines for one completed fit of each of these tables: a reservation
+// and a settlement.
 func entries(b account.Budget, data ...string) string {
 	var s strings.Builder
 	for i, d := range data {
@@ -185,7 +195,8 @@ func entries(b account.Budget, data ...string) string {
 	return s.String()
 }
 
-// fitPage reads a folder and renders its page: what it says, and its elements.
+// fitPage reads a folder and renders its page. It fails the test unless the page is harmless
+// (inert), and returns the page's text and elements.
 func fitPage(t testing.TB, dir string) (text string, nodes []node) {
 	t.Helper()
 	f, err := ReadFit(t.Context(), dir)

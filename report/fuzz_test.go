@@ -8,9 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 )
 
-// FuzzPage: whoever can seal a certificate chooses its plan, and whoever can
-// write in the folder its ledger. A page is made of them or an error, without a
-// panic.
+// FuzzPage tests that a page survives hostile files. An attacker can choose the plan in a
+// certificate, and somebody who can write to the folder can choose the ledger. For any plan and
+// ledger the result must be a page or an error, never a panic.
 func FuzzPage(f *testing.F) {
 	folder := people(f, "p", 4)
 	f.Add(string(folder.algorithm.Plan), entries(folder.budget, "/d/people.csv"))
@@ -21,7 +21,7 @@ func FuzzPage(f *testing.F) {
 		mine.algorithm.Plan, mine.ledger = []byte(plan), ledger
 		journal := account.Journal{Budget: mine.budget, Records: account.Records{Count: 1}, Events: mine.events}
 		if _, err := certificate.FromJournal(journal, certificate.Params{Software: mine.software, Algorithm: mine.algorithm}); err != nil {
-			return // no certificate holds such a plan
+			return // a certificate rejects such a plan
 		}
 		fit, err := ReadFit(t.Context(), mine.write(t))
 		if err != nil {

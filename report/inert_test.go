@@ -13,7 +13,8 @@ import (
 	"testing"
 )
 
-// What a page may consist of. Anything else could run, load or lead elsewhere.
+// elements and attributes list everything that a page may contain. Other elements or attributes could run
+// code or refer to other files.
 var (
 	elements = strings.Fields("html head meta title style body header nav main section footer h1 h2 h3 p ul li a dl div dt dd span figure figcaption pre code" +
 		" table caption thead tbody tr th td svg desc g path line rect circle text clipPath")
@@ -24,7 +25,7 @@ var (
 	local   = regexp.MustCompile(`^url\(#[a-z0-9-]+\)$`)
 )
 
-// node is an element with all text inside of it.
+// node is an element with all text inside it.
 type node struct {
 	name       string
 	attributes map[string]string
@@ -32,8 +33,8 @@ type node struct {
 	depth      int
 }
 
-// inert demands that a page is well-formed, made of what is allowed, refers to
-// nothing outside, and draws finite numbers only. It returns its elements.
+// inert fails the test unless the page is well-formed, has only allowed elements and attributes, refers to
+// no other file, and draws finite numbers. It returns the page's elements.
 func inert(t testing.TB, page []byte) []node {
 	t.Helper()
 	decoder := xml.NewDecoder(bytes.NewReader(page))
@@ -146,7 +147,7 @@ func render(t testing.TB, p Page) []byte {
 	return b.Bytes()
 }
 
-// texts returns what the elements of a name hold.
+// texts returns the text of each element with the given name.
 func texts(nodes []node, name string) []string {
 	var list []string
 	for _, n := range nodes {

@@ -6,20 +6,21 @@ import (
 	"slices"
 )
 
-// label is the name of a line, at the right end of a plot.
+// label is the name of a line, written at the right of a plot.
 type label struct {
 	name         string
-	i            int // of the series or reference
+	i            int // index of the series or reference
 	reference    bool
 	style        Style
-	fromX, fromY float64 // where the line ends
-	midY         float64 // where it passes the middle of the plot
-	y            float64 // where the name is put
+	fromX, fromY float64 // the line's right end
+	midY         float64 // the line's height in the middle of the plot, which orders lines that end together
+	y            float64 // height of the label
 }
 
 const labelHeight = 16.0
 
-// labels writes each line's name beside the line's end, with a sample of the line.
+// labels writes the name of each line of the plot at the right, with a sample of the line, near the
+// height at which the line ends.
 func (d *drawing) labels() {
 	var list []label
 	inside := func(y float64) float64 { return math.Min(math.Max(y, d.y.to), d.y.from) }
@@ -48,7 +49,7 @@ func (d *drawing) labels() {
 	}
 }
 
-// middle returns the height at which a line first passes the middle of the plot.
+// middle returns the height at which a line of the plot first passes the plot's horizontal middle.
 func (d *drawing) middle(x, y []float64) float64 {
 	half := (d.x.from + d.x.to) / 2
 	for i := 1; i < len(x); i++ {
@@ -99,13 +100,13 @@ func (d *drawing) label(l label) {
 	d.close()
 }
 
-// spread moves labels apart until their distances are at least labelHeight, and keeps them between top and
-// bottom. The labels must be sorted by the places where they belong. Blocks of labels that touch are centred
-// on their mean place.
+// spread moves labels up or down until neighbours are at least labelHeight apart, and keeps them
+// between top and bottom. The list must be sorted by fromY, the height at which each label's line
+// ends. Labels that touch form a block, which is centred at the mean of these heights.
 func spread(list []label, top, bottom float64) {
 	type block struct {
 		first, n int
-		mean     float64 // of where the first belongs
+		mean     float64 // mean place of the first label
 	}
 	var blocks []block
 	place := func(b block) float64 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 )
 
@@ -15,24 +16,24 @@ import (
 type Reservation struct {
 	Time      time.Time
 	Fit       int
-	Data      string // the table, a path
+	Data      string // the table's identity: a path or a name
 	Algorithm string
 	account.Guarantee
 	Schedule []account.SampledSteps
-	// Outcome is "settled", "interrupted", or "" for a run that was killed. The whole reservation counts in
-	// every case.
+	// Outcome is "settled", "interrupted", or "" for a run that has not ended or was killed. The whole
+	// reservation counts in every case.
 	Outcome string
 	Charged float64
 }
 
-// ParseLedger reads the lines of a ledger file. If the last line was cut short, it is an unfinished entry,
-// under which nothing was released, and is ignored. Any other line that is no entry is an error.
+// ParseLedger reads the lines of a ledger file. An incomplete last line is ignored, since nothing was
+// released under it. Any other invalid line is an error.
 func ParseLedger(text []byte) ([]Reservation, error) {
 	entries, err := ledgerfile.Parse(text)
 	if err != nil {
 		return nil, fmt.Errorf("report: ledger: %w", err)
 	}
-	var list []Reservation // by fit, which are numbered from 1
+	var list []Reservation // entry i is the fit with the number i+1
 	for _, e := range entries {
 		if e.Entry != ledgerfile.Reserved {
 			list[e.Fit-1].Outcome, list[e.Fit-1].Charged = e.Entry, e.Charged
@@ -46,41 +47,42 @@ func ParseLedger(text []byte) ([]Reservation, error) {
 	return list, nil
 }
 
-// composed returns the reservation as mechanisms for an accountant.
-func (r Reservation) composed() ([]account.Composed, error) {
+// composed returns the mechanisms for which the budget was reserved, in the form in which package
+// mechanism composes them.
+func (r Reservation) composed() ([]mechanism.Composed, error) {
 	if len(r.Schedule) == 0 {
-		m, err := account.NewGaussian(1 / r.Mu)
-		return []account.Composed{{Mechanism: m, Count: 1}}, err
+		m, err := mechanism.NewGaussian(1 / r.Mu)
+		return []mechanism.Composed{{Mechanism: m, Count: 1}}, err
 	}
-	// The schedule covers the whole budget, and no mu is left beside it.
+	// The schedule covers the whole budget.
 	return composeSchedule(r.Schedule, 0, r.Relation)
 }
 
-// composeSchedule returns the mechanisms of a schedule and of the Gaussian
-// releases within mu beside it.
-func composeSchedule(schedule []account.SampledSteps, mu float64, r account.Relation) ([]account.Composed, error) {
-	var all []account.Composed
+// composeSchedule returns the mechanisms of a schedule. If mu > 0, a Gaussian mechanism with this
+// mu stands for all releases that are not in the schedule.
+func composeSchedule(schedule []account.SampledSteps, mu float64, r account.Relation) ([]mechanism.Composed, error) {
+	var all []mechanism.Composed
 	for _, s := range schedule {
-		m, err := account.NewSampledGaussian(s.NoiseMultiplier, s.Sampling, r)
+		m, err := mechanism.NewSampledGaussian(s.NoiseMultiplier, s.Sampling, r)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, account.Composed{Mechanism: m, Count: s.Count})
+		all = append(all, mechanism.Composed{Mechanism: m, Count: s.Count})
 	}
 	if mu > 0 {
-		m, err := account.NewGaussian(1 / mu)
+		m, err := mechanism.NewGaussian(1 / mu)
 		if err != nil {
 			return nil, err
 		}
-		all = append(all, account.Composed{Mechanism: m, Count: 1})
+		all = append(all, mechanism.Composed{Mechanism: m, Count: 1})
 	}
 	return all, nil
 }
 
-// together returns an epsilon of all reservations at a delta. ok is false if they do not compose, for example
-// under different relations or for different units.
+// together returns an upper bound on the epsilon of all reservations together at a delta. ok is false if
+// they do not compose, for example under different relations or for different units.
 func together(ctx context.Context, list []Reservation, delta float64) (epsilon float64, ok bool) {
-	var all []account.Composed
+	var all []mechanism.Composed
 	for _, r := range list {
 		parts, err := r.composed()
 		if err != nil || !r.Adds(list[0].Guarantee) {
@@ -88,7 +90,7 @@ func together(ctx context.Context, list []Reservation, delta float64) (epsilon f
 		}
 		all = append(all, parts...)
 	}
-	c, err := account.Compose(ctx, all, 1e-3)
+	c, err := mechanism.Compose(ctx, all, 1e-3)
 	if err != nil {
 		return 0, false
 	}
@@ -96,7 +98,7 @@ func together(ctx context.Context, list []Reservation, delta float64) (epsilon f
 	return b.Upper, err == nil
 }
 
-// baseName returns the last part of a path, of any operating system.
+// baseName returns the last part of a path with / or \ as separator.
 func baseName(path string) string {
 	return path[strings.LastIndexAny(path, `/\`)+1:]
 }

@@ -8,28 +8,33 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// noise is the noise of a fit that follows from its certificate. Every number is a standard deviation in one
-// coordinate, after scaling of the features.
+// noise is the noise of a fit that follows from its certificate. Every number is a standard
+// deviation in one coordinate, after scaling of the features.
 //
-// The estimate of step t is e_t = keep e_{t-back} + a release with noise s_t. Steps w_{t+1} = w_t - eta
-// (estimate) carry the noise to the weights. If the loss is flat and there is no preconditioner (metric), the
-// noise of different weights is independent and has the run's own standard deviation. If the loss is convex
-// and its steps do not overshoot, the noise is multiplied by matrices of norm at most 1, so no combination of
-// weights of length 1 has more noise. Projections and convex regularizers also do not increase it. Noise here
-// does not include the effects of clipping and of the finite table.
+// The gradient estimate of step t is e_t = keep e_{t-back} plus a release whose noise has standard
+// deviation s_t: the factor keep reuses the estimate of an earlier step, back steps before. Steps
+// w_{t+1} = w_t - eta e_t of size eta carry the noise to the weights. If the loss is flat and there
+// is no preconditioner (metric), the noise of different weights is independent and has the run's
+// own standard deviation. If the loss is convex and its steps do not overshoot, the noise is
+// multiplied by matrices of norm at most 1, so no combination of weights of length 1 has more
+// noise. Projections and convex regularizers also do not increase it. Noise here does not include
+// the effects of clipping and of the finite table.
 type noise struct {
 	// estimate is the noise of the gradient estimate at each step. It is empty for runs of very many steps.
 	estimate []float64
-	// weight is the bound for each weight of the result of a run without a preconditioner.
+	// weight is an upper bound on the standard deviation of the noise in each weight of the result. It is
+	// computed for a run without a preconditioner.
 	weight float64
-	// absolute is true if the bound holds for each weight alone, whatever the correlation of the weights.
+	// absolute reports that the noises of different weights may be correlated in any way, so that
+	// the field weight bounds only each weight alone.
 	absolute bool
-	// loose says why even a flat loss need not reach the bound weight. It is empty if a flat loss reaches the
-	// bound.
+	// loose says why the noise of a weight may be smaller than the bound even if the loss is flat.
+	// It is empty if a flat loss reaches the bound.
 	loose string
 }
 
-// derive computes the noise of a run from its law, the public description of its steps.
+// derive computes the noise of a run from its law, the public description of its steps and
+// releases.
 func derive(l *runrecord.Law) (noise, error) {
 	if l == nil {
 		return noise{}, errors.New("the certificate does not state how releases became steps")

@@ -16,8 +16,10 @@ func near(a, b, relative float64) bool {
 	return math.Abs(a-b) <= relative*max(math.Abs(a), math.Abs(b))
 }
 
-// TestNoiseFollowsTheLaw: estimates by hand: a gradient, a difference, a mix, and
-// a correction of the estimate two steps back; columns of one entry are for all.
+// TestNoiseFollowsTheLaw compares the noise that derive computes from a law (the description of a
+// run's steps) with noise computed by hand. The steps release a gradient, a difference of
+// gradients, a mix of both, or a correction of the estimate two steps back. A column of the law
+// with one entry must apply to every step.
 func TestNoiseFollowsTheLaw(t *testing.T) {
 	n, err := derive(&runrecord.Law{Noise: []float64{3, 4, 1, 2}, Keep: []float64{0, 1, .5, 1}, Back: []int{1, 1, 1, 2}, WeightNoise: 7})
 	if err != nil || n.weight != 7 || n.loose != "" {
@@ -48,10 +50,11 @@ func TestNoiseFollowsTheLaw(t *testing.T) {
 	}
 }
 
-// TestNoiseInTheUsersUnits: the deviation of each effect and of each span is that of the
-// map from weights to effects, taken apart weight by weight: by the root of the sum of
-// squares, or by the sum where weights may go together. A span is what lies between a
-// number's bounds.
+// TestNoiseInTheUsersUnits tests the stated noise of coefficients. The standard deviations of a
+// coefficient's effect and span must follow from the linear map from weights to effects, which the
+// test finds by changing one weight at a time. The contributions of the weights must add as squares
+// or, if the noises may be correlated, as absolute values. The span is the effect of going from a
+// number's lower to its upper bound.
 func TestNoiseInTheUsersUnits(t *testing.T) {
 	columns := []dataset.Column{
 		{Name: "a", Kind: dataset.Number, Low: -5, High: 90},
@@ -133,8 +136,9 @@ func TestNoiseInTheUsersUnits(t *testing.T) {
 	}
 }
 
-// TestUnstatedNoiseIsSaidToBe: a law that says it has no words for its run has no noise,
-// whatever its columns hold.
+// TestUnstatedNoiseIsSaidToBe tests a law, the description of a run, that is marked Unstated
+// because the noise in its weights is not known: derive must return an error and no noise, whatever
+// numbers the law has.
 func TestUnstatedNoiseIsSaidToBe(t *testing.T) {
 	l := &runrecord.Law{Noise: []float64{1}, StepSizes: []float64{1}, WeightNoise: 1, Unstated: true}
 	if n, err := derive(l); err == nil || n.weight != 0 || !strings.Contains(err.Error(), "does not state") {

@@ -12,7 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 )
 
-// number reads a number as a page writes it.
+// number parses a number in the form in which pages write it.
 func number(t *testing.T, text string) float64 {
 	t.Helper()
 	s, scale := strings.ReplaceAll(text, ",", ""), 1.0
@@ -32,7 +32,8 @@ func number(t *testing.T, text string) float64 {
 	return x * scale
 }
 
-// shows demands that a text shows want with so many digits.
+// shows fails the test unless text shows the number want, rounded to the given number of digits.
+// what names the number in the error.
 func shows(t *testing.T, what, text string, want float64, digits int) {
 	t.Helper()
 	if got := number(t, text); math.Abs(got-want) > math.Abs(want)*math.Pow(10, 1-float64(digits))*1.01 {
@@ -40,7 +41,7 @@ func shows(t *testing.T, what, text string, want float64, digits int) {
 	}
 }
 
-// factOf finds a fact, tableOf a table and plotOf a plot of a section.
+// factOf returns the fact with this name in a section.
 func factOf(t *testing.T, s Section, name string) Fact {
 	t.Helper()
 	for _, p := range s.Parts {
@@ -56,6 +57,7 @@ func factOf(t *testing.T, s Section, name string) Fact {
 	return Fact{}
 }
 
+// partOf returns the first part of type T in a section for which is returns true.
 func partOf[T any](t *testing.T, s Section, is func(T) bool) T {
 	t.Helper()
 	for _, p := range s.Parts {
@@ -67,7 +69,7 @@ func partOf[T any](t *testing.T, s Section, is func(T) bool) T {
 	panic("unreachable")
 }
 
-// root bisects for a zero of an increasing function.
+// root returns a zero of an increasing function, by bisection.
 func root(low, high float64, f func(float64) float64) float64 {
 	for range 200 {
 		if x := (low + high) / 2; f(x) < 0 {
@@ -79,7 +81,7 @@ func root(low, high float64, f func(float64) float64) float64 {
 	return low
 }
 
-// profile is delta(epsilon) of mu-GDP (Balle & Wang 2018).
+// profile is delta(epsilon) of mu-GDP (Balle and Wang 2018, Theorem 8).
 func profile(mu, epsilon float64) float64 {
 	phi := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 	return phi(mu/2-epsilon/mu) - math.Exp(epsilon)*phi(-mu/2-epsilon/mu)
@@ -94,7 +96,8 @@ func read(t *testing.T, f folder) *Fit {
 	return fit
 }
 
-// TestCostInNumbers: what a fit cost, from (epsilon, delta) and the events alone.
+// TestCostInNumbers recomputes the page's numbers about the cost of a fit from (epsilon, delta) and the
+// events alone.
 func TestCostInNumbers(t *testing.T) {
 	f := people(t, "p", 50)
 	f.events = f.events[:20]
@@ -130,7 +133,7 @@ func TestCostInNumbers(t *testing.T) {
 		if y := curve.Series[0].Y[i]; math.Abs(y-power(x)) > 1e-9 {
 			t.Errorf("power at %v: %v: must be %v", x, y, power(x))
 		}
-		// (epsilon, delta) bounds a test of size x by both of its inequalities.
+		// Both inequalities of (epsilon, delta) bound a test with false-alarm probability x.
 		want := min(1, math.E*x+1e-6, 1-math.Exp(-1)*(1-1e-6-x))
 		if y := curve.Series[1].Y[i]; math.Abs(y-want) > 1e-12 {
 			t.Errorf("(epsilon, delta) at %v: %v: must be %v", x, y, want)
@@ -144,7 +147,8 @@ func TestCostInNumbers(t *testing.T) {
 			t.Errorf("recognised at %v: %s is below %v", x, numbers.Rows[i].Cells[1], power(x))
 		}
 	}
-	// From even odds, half of what the best threshold, mu/2, errs on either side.
+	// If both cases are equally likely, the best threshold is mu/2, and its error probability is the mean
+	// of both errors.
 	right := math.Erfc(-mu/2/math.Sqrt2) / 2
 	_, after, _ := strings.Cut(a.guess(), "at most ")
 	guessed, _, _ := strings.Cut(after, " %")
@@ -153,19 +157,20 @@ func TestCostInNumbers(t *testing.T) {
 		t.Errorf("right guesses: %s %% is below %v", guessed, right)
 	}
 
-	// Three fits of one budget are sqrt(3) mu in sum.
+	// Three fits with the same mu compose to sqrt(3) mu.
 	sum := root(1e-3, 50, func(epsilon float64) float64 { return 1e-6 - profile(math.Sqrt(3)*mu, epsilon) })
 	note := partOf(t, s, func(n Note) bool { return strings.HasPrefix(string(n), "All 3 fits") })
 	_, after, _ = strings.Cut(string(note), "ε = ")
 	total, _, _ := strings.Cut(after, " ")
-	// The accountant's bracket is a thousandth wide.
+	// The accountant's upper bound may exceed the exact value by a thousandth.
 	if got := number(t, total); got < sum || got > sum*1.002 {
 		t.Errorf("three fits: %v: must be %v", got, sum)
 	}
 }
 
-// TestChargesOfCohortsAreDrawn: after each release the largest total of a record,
-// records of each cohort counted one by one.
+// TestChargesOfCohortsAreDrawn tests that the plot of charges shows, after each release, the
+// largest total charge of any record. The test adds up the charges of one record of each cohort,
+// and of a record in no cohort.
 func TestChargesOfCohortsAreDrawn(t *testing.T) {
 	f := people(t, "p", 6)
 	mu := f.budget.Mu()
@@ -202,8 +207,8 @@ func TestChargesOfCohortsAreDrawn(t *testing.T) {
 	}
 }
 
-// TestModelInNumbers: signal, noise and coefficients of gradient descent, from the
-// weights, the schema's bounds and the noise of the releases alone.
+// TestModelInNumbers recomputes the page's numbers about signal, noise and coefficients for a run of
+// gradient descent from the weights, the schema's bounds and the noise of the releases.
 func TestModelInNumbers(t *testing.T) {
 	f := people(t, "p", 50)
 	f.weights = func(j int) float64 { return []float64{-.9, .02, .8, -.001, .45, .3}[j] }
@@ -239,19 +244,19 @@ func TestModelInNumbers(t *testing.T) {
 		t.Errorf("noise is drawn at %v", y)
 	}
 
-	// A weight walks 50 independent steps. A row is divided by 2, the root of two
-	// numbers, a category and the intercept.
+	// A weight is the sum of 50 independent steps. The encoded row is divided by 2, the square root of its
+	// four parts: two numbers, a category and the intercept.
 	w, sd, scale := []float64{-.9, .02, .8, -.001, .45, .3}, step*math.Sqrt(50)*each, 2.0
 	width := math.Log1p(1e6)
 	type line struct{ effect, sd, span, spanSD float64 }
 	want := map[string]line{}
 	want["p1"] = line{2 * w[0] / 80 / scale, 2 * sd / 80 / scale, 2 * w[0] / scale, 2 * sd / scale}
 	want["p2"] = line{2 * w[1] / width * math.Ln2 / scale, 2 * sd / width * math.Ln2 / scale, 2 * w[1] / scale, 2 * sd / scale}
-	for j, name := range []string{"pb", "other"} { // against pa
+	for j, name := range []string{"pb", "other"} { // compared with pa
 		effect, deviation := (w[3+j]-w[2])/scale, sd*math.Sqrt2/scale
 		want[name] = line{effect, deviation, effect, deviation}
 	}
-	// At cells of 0: p1 is (0-50)/40 in [-1, 1], p2 is -1; the category is pa.
+	// If both cells are 0, p1 is encoded as (0-50)/40 and p2 as -1; the category is pa.
 	at := []float64{-50. / 40, -1, 1, 1}
 	intercept := (at[0]*w[0] + at[1]*w[1] + at[2]*w[5] + at[3]*w[2]) / scale
 	interceptSD := sd / scale * math.Sqrt(at[0]*at[0]+at[1]*at[1]+at[2]*at[2]+at[3]*at[3])
@@ -295,16 +300,18 @@ func TestModelInNumbers(t *testing.T) {
 			}
 		}
 	}
-	// What noise alone would show, if all were 0: beyond two deviations.
+	// Expected number of coefficients beyond two standard deviations if all were 0.
 	false2 := math.Erfc(2/math.Sqrt2) * float64(len(want)-1)
 	for _, text := range []string{fmt.Sprintf("%d of %d coefficients, the intercept left out,", beyond, len(want)-1), "upper bounds", fmt.Sprintf("about %.1f.", false2)} {
 		partOf(t, c, func(n Note) bool { return strings.Contains(string(n), text) })
 	}
 }
 
-// TestBoundsAreOfConvexLosses: without a metric noise is at most what a flat loss has, if the
-// loss is convex; of another nothing is stated and nothing counted. Where steps are longer
-// than is stable at the loss's largest curvature, the bound says what it rests on.
+// TestBoundsAreOfConvexLosses tests for which losses noise is stated. For a run without a
+// preconditioner on a convex loss, the page must bound the noise of a coefficient by the noise on a
+// flat loss. If steps are so long that they overshoot the minimum where the curvature is largest,
+// the explanation must say so. For a loss that is not convex, no noise may be stated and no
+// coefficients counted.
 func TestBoundsAreOfConvexLosses(t *testing.T) {
 	f := people(t, "p", 50)
 	c, err := read(t, f).Coefficients()
@@ -321,8 +328,9 @@ func TestBoundsAreOfConvexLosses(t *testing.T) {
 	}
 }
 
-// TestScheduledCurveIsReadFromAbove: between the points at which a schedule's
-// curve is known, what is shown is no less than the curve there.
+// TestScheduledCurveIsReadFromAbove tests an attack's curve that is known at some points only:
+// between two of them, the method at must return a number that is not below the chord and not above
+// the next point.
 func TestScheduledCurveIsReadFromAbove(t *testing.T) {
 	a := attack{alarms: []float64{0, .1, .3, 1}, detected: []float64{0, .4, .7, 1}}
 	for x := 0.0; x <= 1; x += 1. / 64 {

@@ -9,14 +9,14 @@ import (
 	"io"
 )
 
-// Page is a report.
+// Page is the content of a report: its title, main message and sections.
 type Page struct {
 	Title string
 	// Lead is the page's main message in one or two sentences.
 	Lead     string
 	Facts    []Fact
 	Sections []Section
-	// Foot says where the page comes from.
+	// Foot says from which files and by which program the page was made.
 	Foot string
 }
 
@@ -26,15 +26,15 @@ type Section struct {
 	Parts []Part
 }
 
-// Part is a [Text], [Note], [Facts], [Code], [Table], [Plot] or [Bars].
+// Part is a [Text], [Note], [Facts], [Code], [Table], [Plot], [Bars] or [Heat].
 type Part interface {
-	// check returns an error if the part cannot be shown.
+	// check returns an error if the part cannot be shown on a page.
 	check() error
-	// html writes the part. id is unique in the page.
+	// html returns the part as HTML. id is unique in the page.
 	html(id string) (template.HTML, error)
 }
 
-// Fact is a name and its value.
+// Fact is a name and its value, for a list of facts.
 type Fact struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
@@ -42,14 +42,14 @@ type Fact struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Text is a paragraph. Note is a paragraph that stands out: a caveat or a warning.
+// Text is an ordinary paragraph. Note is a paragraph that stands out: a caveat or a warning.
 type (
 	Text  string
 	Note  string
 	Facts []Fact
 )
 
-// Code is text for copying.
+// Code is text that readers may copy, such as a command.
 type Code struct {
 	// Name is the title of the text.
 	Name string `json:"name"`
@@ -89,7 +89,7 @@ func (c Code) html(id string) (template.HTML, error) {
 	}{id, c})
 }
 
-// shownSection is a section in the form that the template needs.
+// shownSection is a section of the page in the form that the template page.html needs.
 type shownSection struct {
 	ID, Title string
 	Parts     []template.HTML

@@ -11,14 +11,14 @@ import (
 	"unicode/utf8"
 )
 
-// hostile are names that break out of where they are put, if they can.
+// hostile are texts that end an element, an attribute or a string early unless they are escaped.
 var hostile = []string{
 	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `</style><script>`, `</title></svg><a href="http://x.example">`,
 	`]]>`, `<!-- `, `<![CDATA[`, `&lt;b&gt;`, `&#x3c;script&#x3e;`, `{{.}}`, `{{template "page"}}`, `javascript:alert(1)`, `url(http://x.example)`,
 	"a\x00b", "a\x1b[31mb", "a\u202eb\u2066c", "a\xffb", "a\r\nb", "\ufffe", "%s%n%!d(MISSING)", strings.Repeat("W", 3000), strings.Repeat("界", 500), "", " ",
 }
 
-// everywhere is a page with the same text in every place that takes one.
+// everywhere returns a page with the same text in every place that accepts text.
 func everywhere(s string) Page {
 	named := s
 	if named == "" {
@@ -46,9 +46,8 @@ func everywhere(s string) Page {
 	return page
 }
 
-// TestTextIsInert: whatever a name holds, the page is made of the same elements
-// as with a harmless one, and the text comes out as it went in, but for
-// characters that have no place in a page.
+// TestTextIsInert tests that a page with hostile text in every place has only allowed elements. The
+// text must appear unchanged, except for characters that no page may contain.
 func TestTextIsInert(t *testing.T) {
 	for _, s := range hostile {
 		nodes := inert(t, render(t, everywhere(s)))
@@ -97,8 +96,8 @@ func study(t *testing.T) Study {
 	return s
 }
 
-// TestStudy: an experiment's page has a section for all it was given, plots
-// that name every series and reference, and the numbers.
+// TestStudy tests that the page of an experiment has a section for each part of the Study. Its
+// plots must name every series, reference line and axis, and its tables must contain the numbers.
 func TestStudy(t *testing.T) {
 	s := study(t)
 	page, err := s.Page()
@@ -142,7 +141,7 @@ func TestStudy(t *testing.T) {
 	}
 }
 
-// TestEmptyStudy: what is empty is left out.
+// TestEmptyStudy tests that an empty field of a Study has no section on the page.
 func TestEmptyStudy(t *testing.T) {
 	page, err := Study{Title: "a", Question: "b"}.Page()
 	if err != nil || len(page.Sections) != 0 {
@@ -156,7 +155,8 @@ func TestEmptyStudy(t *testing.T) {
 	}
 }
 
-// TestRefused: what cannot be shown is refused by name, and nothing is written.
+// TestRefused tests that Render writes nothing if a part of a page cannot be shown, and returns an
+// error that names the part.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct {
 		part Part

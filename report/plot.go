@@ -16,11 +16,14 @@ type Plot struct {
 	X       Axis     `json:"x"`
 	Y       Axis     `json:"y"`
 	Series  []Series `json:"series"`
-	// References are lines that are not data, for example a bound. They are dashed.
+	// References are lines that are not data, for example a theoretical bound. They are drawn
+	// dashed.
 	References []Reference `json:"references,omitempty"`
+	// Shaded are stretches of the horizontal axis over which the plot is drawn grey.
+	Shaded []Interval `json:"shaded,omitempty"`
 }
 
-// Axis is an axis from Min to Max. If Min >= Max, it covers the data.
+// Axis is an axis from Min to Max. If Min >= Max, the axis covers the data.
 type Axis struct {
 	// Label names the measured quantity and its unit.
 	Label string  `json:"label"`
@@ -29,14 +32,15 @@ type Axis struct {
 	Max   float64 `json:"max,omitempty"`
 }
 
-// Style is the way in which a series is drawn. The zero Style marks the points and joins them.
+// Style is the way in which a series is drawn. The zero Style draws a marker at each point and joins the
+// points.
 type Style string
 
 const (
 	Joined Style = ""
-	Line   Style = "line"   // joined without marks
-	Points Style = "points" // marks alone
-	Steps  Style = "steps"  // level from each point to the next
+	Line   Style = "line"   // joined without markers
+	Points Style = "points" // markers alone
+	Steps  Style = "steps"  // constant from each point to the next
 )
 
 // Series is a named sequence of points, at most 1e7 of them.
@@ -50,17 +54,19 @@ type Series struct {
 	Style Style     `json:"style,omitempty"`
 }
 
-// Reference is a line through its points. If X is nil, it is a level line at Y[0].
+// Reference is a line in a plot that is not data. It goes through its points. If X is nil, it is a
+// horizontal line at Y[0].
 type Reference struct {
 	Name string    `json:"name"`
 	X    []float64 `json:"x,omitempty"`
 	Y    []float64 `json:"y"`
 }
 
-// Level returns a level reference line.
+// Level returns a horizontal reference line at y.
 func Level(name string, y float64) Reference { return Reference{Name: name, Y: []float64{y}} }
 
-// mostSeries is the number of series that colours, dashes and marks can distinguish.
+// mostSeries is the largest number of series in a plot: more could not be distinguished by colour, dashes
+// and markers.
 const mostSeries = len(colours)
 
 func (p Plot) check() error {
@@ -90,6 +96,11 @@ func (p Plot) check() error {
 		}
 		if err := p.checkPoints(s); err != nil {
 			return fail("series %q: %w", s.Name, err)
+		}
+	}
+	for _, r := range p.Shaded {
+		if !drawable(r.Low, p.X.Log) || !drawable(r.High, p.X.Log) || r.Low > r.High {
+			return fail("shaded %v: must be a finite stretch of the axis", r)
 		}
 	}
 	for _, r := range p.References {
@@ -138,15 +149,15 @@ func (p Plot) checkPoints(s Series) error {
 	return nil
 }
 
-// drawable reports whether x is so moderate that sums and quotients along an axis stay within the range of
-// float64.
+// drawable reports whether sums and quotients with x along an axis stay within the range of float64: |x| <
+// 1e200 and, on a logarithmic axis, x > 1e-200.
 func drawable(x float64, log bool) bool {
 	return finite(x) && math.Abs(x) < 1e200 && (!log || x > 1e-200)
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// span returns the range of everything that is drawn.
+// span returns the smallest and the largest x and y of everything that the plot draws.
 func (p Plot) span() (x0, x1, y0, y1 float64) {
 	x0, x1, y0, y1 = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	over := func(lo, hi *float64, lists ...[]float64) {
@@ -174,7 +185,7 @@ func (p Plot) html(id string) (template.HTML, error) {
 	}{id, p.Title, p.Caption, p.draw(id)})
 }
 
-// SVG writes the plot as a picture of its own.
+// SVG writes the plot as an SVG file that needs no page around it.
 func (p Plot) SVG(w io.Writer) error {
 	if err := p.check(); err != nil {
 		return err

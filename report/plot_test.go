@@ -20,7 +20,7 @@ func simple() Plot {
 	}
 }
 
-// TestPlotRefuses: each fault is refused with its field.
+// TestPlotRefuses tests that each invalid plot gives an error that names the invalid field.
 func TestPlotRefuses(t *testing.T) {
 	for want, change := range map[string]func(p *Plot){
 		"title must be given":      func(p *Plot) { p.Title = "" },
@@ -65,8 +65,8 @@ func TestPlotRefuses(t *testing.T) {
 	}
 }
 
-// TestAnyPlotIsDrawn: for values of any size, few or many, alike or not, on
-// either kind of axis, everything stays finite and in the picture.
+// TestAnyPlotIsDrawn tests plots of few or many values of any size, equal or different, on linear
+// and logarithmic axes. All coordinates must be finite and all text must be inside the picture.
 func TestAnyPlotIsDrawn(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	plots := 400
@@ -123,8 +123,8 @@ func TestAnyPlotIsDrawn(t *testing.T) {
 	}
 }
 
-// TestTicks: ticks are within the axis, in order, named differently, and each
-// name is its value to within a hundredth of the distance to its neighbour.
+// TestTicks tests that the ticks of an axis are within the axis and in order. Each label, read as a
+// number, must be the tick's value to within a hundredth of the distance to the next labelled tick.
 func TestTicks(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for range 5000 {
@@ -162,8 +162,8 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestDecades: a logarithmic axis names powers of ten and marks the digits
-// between them.
+// TestDecades tests that a logarithmic axis has labels at powers of ten, and ticks without labels
+// at 2 to 9 times a power of ten.
 func TestDecades(t *testing.T) {
 	for _, decades := range []float64{8, 20, 100, 420} {
 		named := 0
@@ -194,8 +194,9 @@ func TestDecades(t *testing.T) {
 	}
 }
 
-// TestPointsAreWhereTheirValuesAre: on fixed axes the positions of marks follow
-// from the values by a line, of values or of their logarithms.
+// TestPointsAreWhereTheirValuesAre tests plots whose axes state their ends: the position of a
+// marker must be a linear function of its value or, on a logarithmic axis, of the value's
+// logarithm.
 func TestPointsAreWhereTheirValuesAre(t *testing.T) {
 	p := simple()
 	p.X, p.Y = Axis{Label: "x", Min: 0, Max: 4}, Axis{Label: "y", Log: true, Min: 1, Max: 100}
@@ -208,15 +209,15 @@ func TestPointsAreWhereTheirValuesAre(t *testing.T) {
 			x, y = append(x, cx), append(y, cy)
 		}
 	}
-	// The last circle is the label's sample.
+	// The last circle is the sample in the label.
 	top, bottom := topRoom, plotHeight-bottomRoom
 	if len(x) != 4 || math.Abs(x[1]-x[0]-(x[2]-x[1])) > .02 || math.Abs(y[0]-bottom) > .01 || math.Abs(y[1]-(top+bottom)/2) > .01 || math.Abs(y[2]-top) > .01 {
 		t.Errorf("marks at %v, %v", x, y)
 	}
 }
 
-// TestThinKeepsExtremes: of a long series the ends, the greatest and the least
-// are drawn, in order.
+// TestThinKeepsExtremes tests that a long series, of which thin chooses the points to draw, keeps
+// its first, last, largest and smallest point, in order.
 func TestThinKeepsExtremes(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 100 {
@@ -233,7 +234,7 @@ func TestThinKeepsExtremes(t *testing.T) {
 		}
 		for _, k := range []int{0, least, greatest, n - 1} {
 			if y[k] != -100 && y[k] != 100 && k != 0 && k != n-1 {
-				continue // overwritten by the other
+				continue // replaced by the other extreme
 			}
 			if !slices.Contains(keep, k) {
 				t.Fatalf("point %d of %d, %v, is not drawn", k, n, y[k])
@@ -242,8 +243,9 @@ func TestThinKeepsExtremes(t *testing.T) {
 	}
 }
 
-// TestLabelsKeepApart: labels do not touch and stay inside, whatever the ends
-// of their lines are.
+// TestLabelsKeepApart tests that spread, wherever the lines of a plot end, moves their labels so
+// that they do not overlap and stay between top and bottom. A single label that is already inside
+// must not move.
 func TestLabelsKeepApart(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	for range 2000 {
@@ -264,8 +266,8 @@ func TestLabelsKeepApart(t *testing.T) {
 	}
 }
 
-// TestBarsStandOnZero: bars run from zero to their value, with the interval over
-// them; dots have no bar.
+// TestBarsStandOnZero tests that each bar of a chart is drawn from zero to its value. With Dots
+// there must be no bars.
 func TestBarsStandOnZero(t *testing.T) {
 	b := Bars{Title: "b", X: Axis{Label: "x", Min: -10, Max: 10}, Items: []Bar{{Name: "up", Value: 5}, {Name: "down", Value: -5, Interval: Interval{-6, -4}}, {Name: "none"}}}
 	rects := func(b Bars) (list [][2]float64) {
@@ -288,7 +290,8 @@ func TestBarsStandOnZero(t *testing.T) {
 	}
 }
 
-// TestPlotIsAPictureOfItsOwn: a plot cut out of its page is an SVG file.
+// TestPlotIsAPictureOfItsOwn tests that the method SVG writes a plot as a file that is valid
+// without the page.
 func TestPlotIsAPictureOfItsOwn(t *testing.T) {
 	var file bytes.Buffer
 	if err := simple().SVG(&file); err != nil {

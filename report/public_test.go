@@ -8,10 +8,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// TestCurvatureAsReleased: the least curvature released at the result, its noise and how
-// many directions there were; a saddle is called one where noise does not explain it.
+// TestCurvatureAsReleased tests that the page states the least curvature of the loss that was
+// released at the result, its noise, and the number of directions in which curvature was measured.
+// If the curvature is below zero by more than the noise explains, the page must say that this point
+// is no minimum.
 func TestCurvatureAsReleased(t *testing.T) {
-	for least, want := range map[string]string{"-0.0071": "by more than noise explains", "-0.0213": "the result is no minimum", "0.0213": "by more than noise explains"} {
+	for least, want := range map[string]string{"-0.0071": "by more than noise explains", "-0.0213": "this point is no minimum", "0.0213": "by more than noise explains"} {
 		f := people(t, "p", 3)
 		f.algorithm.Plan = bytes.Replace(f.algorithm.Plan, []byte("{"), []byte(`{"curvature":{"least":`+least+`,"sigma":0.0031,"directions":5},`), 1)
 		fit := read(t, f)
@@ -22,8 +24,8 @@ func TestCurvatureAsReleased(t *testing.T) {
 	}
 }
 
-// TestPublicTable: figures of a public table stand in a section that says they are not
-// private, and the page no longer says that nothing was computed from a table.
+// TestPublicTable tests that the model's quality on a public table is in a section that says that
+// it is not private. The page must then not claim that nothing on it was computed from the table.
 func TestPublicTable(t *testing.T) {
 	fit := read(t, people(t, "p", 3))
 	const released = "Nothing on this page was computed from the table"

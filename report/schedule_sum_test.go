@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// TestSampledFitsCostTheirSchedules: what fits on Poisson samples cost together is
-// the composition of their schedules, which their budgets went into. To count the
-// budgets' mu beside them states each fit twice.
+// TestSampledFitsCostTheirSchedules tests the total epsilon of two fits on Poisson samples: it must
+// be the epsilon of the composition of their schedules. The mu in their reservations states the
+// same budget in another form and must not be added.
 func TestSampledFitsCostTheirSchedules(t *testing.T) {
 	const multiplier, sampling, steps, delta = 3., .1, 40, 1e-6
 	line := `{"time":"2031-02-01T03:04:05Z","entry":"reserved","fit":N,"data":"/d/people.csv","algorithm":"dp-sgd","relation":"add-or-remove","epsilon":1,"delta":1e-6,"mu":0.2367043806634357,"schedule":[{"noise_multiplier":3,"sampling":0.1,"count":40}]}` + "\n"
@@ -17,11 +18,11 @@ func TestSampledFitsCostTheirSchedules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, err := account.NewSampledGaussian(multiplier, sampling, account.AddOrRemove)
+	m, err := mechanism.NewSampledGaussian(multiplier, sampling, account.AddOrRemove)
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := account.Compose(t.Context(), []account.Composed{{Mechanism: m, Count: 2 * steps}}, 1e-3)
+	c, err := mechanism.Compose(t.Context(), []mechanism.Composed{{Mechanism: m, Count: 2 * steps}}, 1e-3)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,7 +36,8 @@ func TestSampledFitsCostTheirSchedules(t *testing.T) {
 	}
 }
 
-// TestTrustIsCited: the words to publish a guarantee with name what it trusts.
+// TestTrustIsCited tests that the text that the page offers for publishing a guarantee names the
+// assumptions that the program does not enforce.
 func TestTrustIsCited(t *testing.T) {
 	f := people(t, "p", 1)
 	e, err := account.StabilityEvent("stable sgd", "logistic", 1, 1, 1.0001/f.budget.Mu())

@@ -11,21 +11,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// What a page shows is recomputed here, by other ways than the page's.
+// The tests of this file recompute the numbers on a page in other ways than the page.
 
-// share is the probability that a standard normal is below x.
+// share returns the probability that a standard normal is below x.
 func share(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-// power is the most that is recognised at a share of false alarms, where what is released of a
-// row's world has that probability of being above, and of the other's world, at any threshold.
+// power returns the largest probability of detecting a row by a test that compares a released value
+// with a threshold, at the given probability of a false alarm. other and world return the
+// probability that the released value is above the threshold, without and with the row.
 func power(alarm float64, other, world func(threshold float64) float64) float64 {
 	at := root(-60, 60, func(x float64) float64 { return alarm - other(x) })
 	return world(at)
 }
 
-// TestAttackIsTheBestThereIs: the curve that is drawn is what the best test of two normals
-// recognises, and of a sampled release no less than either best test: that of a sample with the
-// row against one without, and the other way round.
+// TestAttackIsTheBestThereIs tests the curve of an attack that the page draws. For Gaussian
+// releases it must be the power of the best test between two normal distributions. For one release
+// on a Poisson sample, the curve must not be below the power of the best test for the row's
+// presence or for its absence, and must be at most .02 above the larger of the two.
 func TestAttackIsTheBestThereIs(t *testing.T) {
 	f := people(t, "p", 4)
 	a, err := read(t, f).attack(t.Context())
@@ -64,7 +66,7 @@ func TestAttackIsTheBestThereIs(t *testing.T) {
 	}
 }
 
-// scheduled is a folder of a run by a schedule.
+// scheduled returns the folder of a run whose releases follow a schedule of these steps.
 func scheduled(t *testing.T, steps ...account.SampledSteps) folder {
 	t.Helper()
 	f := people(t, "p", 4)
@@ -90,8 +92,9 @@ func scheduled(t *testing.T, steps ...account.SampledSteps) folder {
 	return f
 }
 
-// TestScheduleInNumbers: every block of a schedule is shown as it is, and every release with
-// its own noise multiplier.
+// TestScheduleInNumbers tests the page of a run on Poisson samples. The table of the schedule must
+// have a row for each block of equal steps, with the block's count, noise multiplier and sampling
+// probability. The plot must show the noise multiplier of each release.
 func TestScheduleInNumbers(t *testing.T) {
 	blocks := []account.SampledSteps{
 		{NoiseMultiplier: 3.25, Sampling: .125, Count: 2}, {NoiseMultiplier: 4.5, Sampling: .25, Count: 3},
@@ -114,8 +117,9 @@ func TestScheduleInNumbers(t *testing.T) {
 	}
 }
 
-// TestReservationsInNumbers: of the folder's ledger every reservation of the table is shown
-// with its time, relation, epsilon, delta and outcome, and this fit's is told.
+// TestReservationsInNumbers tests that the page lists every reservation of the table in the
+// folder's ledger, with its time, algorithm, relation, epsilon, delta and outcome, and marks the
+// reservation of this fit.
 func TestReservationsInNumbers(t *testing.T) {
 	f := people(t, "p", 4)
 	earlier, err := account.NewBudget(.12345678, 1e-7, account.ReplaceOne)
@@ -123,7 +127,7 @@ func TestReservationsInNumbers(t *testing.T) {
 		t.Fatal(err)
 	}
 	own := strings.SplitAfter(entries(f.budget, "/d/t.csv", "/d/t.csv", "/d/t.csv"), "\n")
-	f.ledger = entries(earlier, "/d/t.csv") + own[2] + own[3] + own[4] // the third is not settled
+	f.ledger = entries(earlier, "/d/t.csv") + own[2] + own[3] + own[4] // the third reservation is not settled
 	r := read(t, f)
 	table := partOf(t, Section{Parts: r.ledger(t.Context())}, func(t Table) bool { return len(t.Rows) > 0 })
 	want := [][]string{
@@ -147,8 +151,8 @@ func TestReservationsInNumbers(t *testing.T) {
 	}
 }
 
-// TestArrivalIsSaid: the page says of the last gradients what the fit said, and nothing of
-// its own.
+// TestArrivalIsSaid tests that the page repeats the conclusion about convergence that the
+// certificate states (the member arrived), and draws no conclusion of its own.
 func TestArrivalIsSaid(t *testing.T) {
 	for _, c := range []struct {
 		gradient float64

@@ -7,7 +7,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// runNoise is the noise of a fit. If the noise is not known, it has the reason.
+// runNoise is the noise of a fit, computed from its certificate, or the reason (why) for which it
+// is not known.
 type runNoise struct {
 	noise
 	why error
@@ -15,6 +16,8 @@ type runNoise struct {
 	convex bool
 }
 
+// noise derives the noise of the fit from its law, the public description of its steps and
+// releases.
 func (f *Fit) noise() runNoise {
 	n, err := derive(f.plan.Law)
 	r := runNoise{noise: n, why: err}
@@ -24,7 +27,8 @@ func (f *Fit) noise() runNoise {
 	return r
 }
 
-// signal is the section that compares the noise with the signal.
+// signal makes the section of the page that compares the noise with the gradients that the run
+// released.
 func (f *Fit) signal(n runNoise) Section {
 	s := Section{Title: "Noise and signal"}
 	var facts Facts
@@ -40,9 +44,13 @@ func (f *Fit) signal(n runNoise) Section {
 	if k := len(n.estimate); k > 0 && root > 0 {
 		add("Noise in the last gradient estimate", root*n.estimate[k-1], fmt.Sprintf("its length; %s in each coordinate", Number(n.estimate[k-1])))
 	}
-	add("Gradient norm to expect", f.plan.Predicted, "at the result, as planned before the first release; 0 at a stationary point")
+	at := "at the result"
+	if c := f.plan.Compared; c != nil && c.Shrunk > 0 {
+		at = "at the fit, which is not the published model"
+	}
+	add("Gradient norm to expect", f.plan.Predicted, at+", as planned before the first release; 0 at a stationary point")
 	if f.plan.Foreseen > 0 {
-		add("The same, foreseen", f.plan.Foreseen, "at the result, after what was released of the rows and of their gradients")
+		add("The same, foreseen", f.plan.Foreseen, at+", after what was released of the rows and of their gradients")
 	}
 	if l := f.plan.Late; l != nil && l.Noise > 0 {
 		note := fmt.Sprintf("of the last %d steps on average, of which noise alone makes %s", l.Steps, Number(l.Noise))
@@ -52,14 +60,20 @@ func (f *Fit) signal(n runNoise) Section {
 		add("Gradient at the end", l.Gradient, note)
 	}
 	if c := f.plan.Compared; c != nil && drawable(math.Abs(c.Difference), true) && drawable(c.Sigma, true) {
-		note := fmt.Sprintf("the model's mean loss less the best constant's, released with noise of %s: ", Number(c.Sigma))
+		note := fmt.Sprintf("the fit's mean loss less the best constant's, released with noise of %s, a record's difference clipped at %s: ", Number(c.Sigma), Number(c.Clip))
 		switch c.Verdict() {
 		case runrecord.Better:
 			note += "the model is better"
 		case runrecord.Worse:
-			note += "the model is WORSE"
+			note += "the fit is WORSE"
 		default:
-			note += "the model is not better by more than noise"
+			note += "the fit is not better by more than noise"
+		}
+		switch {
+		case c.Shrunk >= 1:
+			note += ", and the model is the constant"
+		case c.Shrunk > 0:
+			note += fmt.Sprintf(", and the model goes %s%% of the way from the constant to it", Number(100*(1-c.Shrunk)))
 		}
 		facts = append(facts, Fact{Name: "Against a constant", Value: Number(c.Difference), Note: note})
 		add("Loss of the constant", c.Constant, fmt.Sprintf("released with noise of %s", Number(c.ConstantSigma)))
@@ -69,11 +83,11 @@ func (f *Fit) signal(n runNoise) Section {
 		add("Mean loss measured", m.Loss, fmt.Sprintf("at the result, released with noise of %s", Number(m.LossSigma)))
 	}
 	if c := f.plan.Curvature; c != nil && drawable(math.Abs(c.Curvature), true) && drawable(c.Sigma, true) {
-		note := fmt.Sprintf("at the result, the least of %s, each released with noise of %s: ", count(c.Directions, "direction", "directions"), Number(c.Sigma))
+		note := fmt.Sprintf("%s, the least of %s, each released with noise of %s: ", at, count(c.Directions, "direction", "directions"), Number(c.Sigma))
 		if c.Curvature >= -4*c.Sigma {
 			note += "none is below zero by more than noise explains, though an eigenvalue may be along another"
 		} else {
-			note += "the result is no minimum"
+			note += "this point is no minimum"
 		}
 		facts = append(facts, Fact{Name: "Curvature released", Value: Number(c.Curvature), Note: note})
 	}
@@ -96,7 +110,8 @@ func (f *Fit) signal(n runNoise) Section {
 	return s
 }
 
-// noisePlot draws the length of the noise vector in the gradient estimates.
+// noisePlot draws the expected length of the noise vector in the gradient estimate of each step.
+// root is the square root of the number of weights.
 func (f *Fit) noisePlot(n runNoise, root float64) Plot {
 	p := Plot{
 		Title:   "Length of the noise in the gradient estimate, step by step",
@@ -132,7 +147,8 @@ func (f *Fit) noisePlot(n runNoise, root float64) Plot {
 	return p
 }
 
-// multiplierPlot draws noise divided by sensitivity, which is known for every release.
+// multiplierPlot draws the noise multiplier of every release, the noise divided by the sensitivity.
+// The certificate states both.
 func (f *Fit) multiplierPlot() Plot {
 	s := Series{Name: "noise / sensitivity", Style: Line}
 	for i, e := range f.Certificate.Events() {

@@ -1,33 +1,50 @@
 package report
 
 import (
+	"math"
+
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// structure is the set of equations and inequalities that a schema implies for the second moment G of its
-// rows, whatever the rows contain. A row has one level of each category, and the intercept has the same value
-// in all rows. So
+// structure is the set of rules, equations and inequalities that a schema implies for the second
+// moment G of its rows, whatever the rows contain. A row has one level of each category, and the
+// intercept has the same value in all rows. So
 //
 //	G_jk = 0 for two levels of one category, and for a number and its indicator
 //	G_jj = G_j0 for a level, 0 being the intercept, and G_00 = c^2, c being its value
 //	sum of G_jx over the levels of a category = G_0x for every x
 //	|G_jx| <= G_jj for a level and every x, and G_jk >= 0 for two levels
+//	G_jk = 0 for two hats of which no row has both
+//	G a = 0 for a with a'x = 0 in all rows: the hats of a curve add up to the intercept less the indicator, and
+//	weighted by their knots to the number
 //
-// If a level's entries are not larger than the noise, no row is taken to have the level.
+// If the entries of a level are not larger than noise, all its entries are set to 0, as if no row
+// had the level.
 //
-// All entries of a released second moment have noise. Along a direction in which all rows are known to be
-// equal, the noise must not be taken for variation of the rows.
+// All entries of a released second moment contain noise. The equations remove the noise along
+// directions in which all rows are known to be equal, so that it is not mistaken for variation of
+// the rows.
 type structure struct {
 	groups  []dataset.Group
-	levels  []bool   // of each feature: it is 0 or c
-	numbers [][2]int // a number and its indicator
+	levels  []bool   // whether a feature is an indicator: its values are 0 and c
+	numbers [][2]int // index of a number and of its missing-value indicator
 	shared  float64  // c
+	hats    []dataset.Hats
+	apart   [][2]int // two hats that are not both nonzero in any row
+	flat    []sparse // combinations of features that are 0 in all rows
 }
 
-// structureOf returns the structure of rows that are not shortened. ok is false if the schema states a norm
-// by which rows are divided: no such equations are then known.
+// sparse is a vector that stores its nonzero entries only: values at the indices at.
+type sparse struct {
+	at     []int
+	values []float64
+}
+
+// structureOf returns the equations and inequalities that a schema implies for the second moment of
+// its rows. ok is false if the schema limits the norm of rows: rows are then rescaled, and the
+// equations do not hold.
 func structureOf(s *dataset.Schema) (x structure, ok bool) {
 	if s.Norm() > 0 {
 		return x, false
@@ -47,23 +64,89 @@ func structureOf(s *dataset.Schema) (x structure, ok bool) {
 				x.numbers = append(x.numbers, [2]int{at, at + 1})
 				at++
 			}
-			at++
+			at += 1 + c.Curve
 		case dataset.Category:
 			at += len(c.Categories) + 1
 		case dataset.Hash:
 			at += c.Buckets + 1
 		}
 	}
+	x.hats = s.Hats()
+	for _, h := range x.hats {
+		x.hang(h, s.Dim()-1)
+	}
 	return x, true
 }
 
-// seldom is a limit in units of sigma. A level below it is taken to be in no row. The limit is 2.6 standard
-// deviations of the noise in the mean of the level's three entries.
+// hang adds to the structure the equations that hold for the hats h, the basis functions of a curve
+// or of an interaction. last is the index of the intercept.
+func (x *structure) hang(h dataset.Hats, last int) {
+	inner := h.Axes[len(h.Axes)-1].Knots.Len()
+	for j := range h.Width {
+		for k := j + 1; k < h.Width; k++ {
+			outer := k/inner - j/inner
+			together := outer == 0 || outer == 1 && len(h.Axes) == 2
+			if within := k%inner - j%inner; !together || within > 1 || within < -1 {
+				x.apart = append(x.apart, [2]int{h.First + j, h.First + k})
+			}
+		}
+		for _, a := range h.Axes {
+			x.apart = append(x.apart, [2]int{a.Missing, h.First + j})
+		}
+	}
+	if len(h.Axes) > 1 {
+		return
+	}
+	a := h.Axes[0]
+	sum := sparse{[]int{last, a.Missing}, []float64{-dataset.HatScale, dataset.HatScale}}
+	mean := sparse{[]int{a.Number}, []float64{-dataset.HatScale}}
+	for j := range h.Width {
+		sum.at, sum.values = append(sum.at, h.First+j), append(sum.values, 1)
+		mean.at, mean.values = append(mean.at, h.First+j), append(mean.values, a.Knots.Place(j%inner))
+	}
+	x.flat = append(x.flat, sum, mean)
+}
+
+// flatten replaces the symmetric matrix g by the nearest symmetric matrix with g a = 0, because no
+// row has a component along a.
+func (a sparse) flatten(g *mat.SymDense) {
+	d := g.SymmetricDim()
+	square, both := 0., 0.
+	by := make([]float64, d) // g a
+	for i, j := range a.at {
+		square += a.values[i] * a.values[i]
+		for k := range d {
+			by[k] += a.values[i] * g.At(j, k)
+		}
+	}
+	for i, j := range a.at {
+		both += a.values[i] * by[j]
+	}
+	whole := make([]float64, d)
+	for i, j := range a.at {
+		whole[j] = a.values[i]
+	}
+	for i, j := range a.at {
+		for k := range d {
+			if whole[k] != 0 && k < j {
+				continue // set when j and k are exchanged
+			}
+			change := (a.values[i]*by[k] + whole[k]*by[j]) / square
+			g.SetSym(j, k, g.At(j, k)-change+a.values[i]*whole[k]*both/(square*square))
+		}
+	}
+}
+
+// seldom times sigma is the limit below which a level is assumed to occur in no row. sigma is the
+// standard deviation of the noise in a diagonal entry of the second moment G. The limit is compared
+// with the mean of the level's entries G_jj, G_j0 and G_0j (0 is the intercept), and is 2.6
+// standard deviations of the noise in this mean.
 const seldom = 1.5
 
-// shrink moves the entries of a level and another feature towards their values under independence. It moves
-// them further if noise hides more of them. The other feature's mean among the level's rows is assumed to
-// differ from the mean of all rows by about one standard deviation of the feature.
+// shrink moves entries of the estimated second moment g towards a likely value: G_jk of a level j
+// and another feature k towards its value if the two were independent, by more if the entry is
+// small relative to the noise. It assumes that the mean of feature k among the rows with level j
+// differs from the mean over all rows by about one standard deviation of k.
 func (x structure) shrink(g *mat.SymDense, sigma float64) {
 	last := g.SymmetricDim() - 1
 	square := x.shared * x.shared
@@ -83,12 +166,73 @@ func (x structure) shrink(g *mat.SymDense, sigma float64) {
 	}
 }
 
-// structureRounds is the number of times that the rules are applied in turn. The rules are projections on
-// convex sets, and alternating projections converge to a matrix for which all rules hold.
+// In the estimated second moment g, shrinkHats moves the products of hats (a curve's basis
+// functions) with each other and with other features towards the values that they would have for
+// rows spread evenly between knots and independent of other columns. The products have more noise
+// relative to their size than the means of hats, which are products with the intercept and are
+// kept.
+func (x structure) shrinkHats(g *mat.SymDense, sigma float64) {
+	last := g.SymmetricDim() - 1
+	square := x.shared * x.shared
+	towards := func(j, k int, want, apart, noise float64) {
+		g.SetSym(j, k, want+(g.At(j, k)-want)*apart/(apart+noise*noise))
+	}
+	for _, h := range x.hats {
+		own := make(map[int]bool)
+		for _, a := range h.Axes {
+			own[a.Number], own[a.Missing] = true, true
+		}
+		inner := h.Axes[len(h.Axes)-1].Knots.Len()
+		for j := range h.Width {
+			at := h.First + j
+			v := max(g.At(at, last), 0)
+			for k := range last {
+				if own[k] || k >= h.First && k < h.First+h.Width {
+					continue
+				}
+				towards(at, k, v*g.At(last, k)/square, v/square*v*max(g.At(k, k), 0), sigma/math.Sqrt2)
+			}
+			for _, k := range []int{j, j + 1, j + inner - 1, j + inner, j + inner + 1} {
+				share := between(j%inner, k%inner)
+				if len(h.Axes) == 2 {
+					share *= between(j/inner, k/inner)
+				} else if j/inner != k/inner {
+					share = 0
+				}
+				if share == 0 || k >= h.Width {
+					continue
+				}
+				want := share * math.Pow(dataset.HatScale, float64(len(h.Axes))) * (v + max(g.At(h.First+k, last), 0)) / 2
+				noise := sigma
+				if k > j {
+					noise /= math.Sqrt2
+				}
+				towards(at, h.First+k, want, want*want/25, noise)
+			}
+		}
+	}
+}
+
+// between returns the mean product of the hats (basis functions of a curve) of knots i and j over
+// rows that are spread evenly around the knots, divided by the mean of one hat.
+func between(i, j int) float64 {
+	switch i - j {
+	case 0:
+		return 2. / 3
+	case 1, -1:
+		return 1. / 6
+	}
+	return 0
+}
+
+// structureRounds is the number of times that impose applies all rules to a second moment. Each
+// rule is a projection onto a convex set, and alternating projections converge to a matrix that
+// satisfies all rules.
 const structureRounds = 100
 
-// impose changes a matrix into one that may be a second moment of such rows. sigma is the standard deviation
-// of the noise in a diagonal entry.
+// impose changes the estimated second moment g so that it satisfies the structure's rules, the
+// equations and inequalities that the schema implies. sigma is the standard deviation of the noise
+// in a diagonal entry of g.
 func (x structure) impose(g *mat.SymDense, sigma float64) {
 	d := g.SymmetricDim()
 	last := d - 1
@@ -97,6 +241,7 @@ func (x structure) impose(g *mat.SymDense, sigma float64) {
 		absent[j] = level && (g.At(j, j)+2*g.At(j, last))/3 < seldom*sigma
 	}
 	x.shrink(g, sigma)
+	x.shrinkHats(g, sigma)
 	for range structureRounds {
 		for _, group := range x.groups {
 			for j := group.First; j < group.First+group.Width; j++ {
@@ -108,11 +253,18 @@ func (x structure) impose(g *mat.SymDense, sigma float64) {
 		for _, pair := range x.numbers {
 			g.SetSym(pair[0], pair[1], 0)
 		}
+		for _, pair := range x.apart {
+			g.SetSym(pair[0], pair[1], 0)
+		}
+		for _, a := range x.flat {
+			a.flatten(g)
+		}
 		for j, level := range x.levels {
 			if !level {
 				continue
 			}
-			// The nearest pair of equal values that are not below 0. G_j0 is two entries of the matrix.
+			// G_jj and G_j0 are replaced by the nearest equal value that is not below 0. G_j0 counts
+			// twice, since the matrix has it twice.
 			v := max((g.At(j, j)+2*g.At(j, last))/3, 0)
 			if absent[j] {
 				v = 0
@@ -131,7 +283,7 @@ func (x structure) impose(g *mat.SymDense, sigma float64) {
 		for _, group := range x.groups {
 			for k := range d {
 				if k >= group.First && k < group.First+group.Width {
-					continue // a level's own sum is G_jj, which is G_j0
+					continue // their sum is G_jj, which has been set equal to G_j0
 				}
 				sum, entries := -g.At(last, k), float64(group.Width)
 				for j := group.First; j < group.First+group.Width; j++ {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Study is an experiment as plain numbers. Empty fields are left out of the page.
+// Study is the content of an experiment's page as plain data. Empty fields have no section on the page.
 type Study struct {
 	Title string `json:"title"`
 	// Question is the question of the experiment, and Answer its result.
@@ -15,23 +15,24 @@ type Study struct {
 	Caveats  []string `json:"caveats,omitempty"`
 
 	Settings []Fact `json:"settings,omitempty"`
-	// Curves are plots such as error against N.
+	// Curves are plots such as error against the effective size N = n mu/sqrt(d) for n records and
+	// d weights.
 	Curves []Plot  `json:"curves,omitempty"`
 	Slopes *Slopes `json:"slopes,omitempty"`
-	// Charges are plots of the charges, step by step.
+	// Charges are plots of the privacy budget charged after each step.
 	Charges []Plot `json:"charges,omitempty"`
-	// Comparisons compare methods.
+	// Comparisons are charts that compare methods, with one bar for each.
 	Comparisons []Bars  `json:"comparisons,omitempty"`
 	Tables      []Table `json:"tables,omitempty"`
-	// Reproduce describes how to get the same numbers.
+	// Reproduce describes how to get the same numbers again.
 	Reproduce Reproduce `json:"reproduce"`
 }
 
-// Slopes are exponents, fitted on logarithmic axes.
+// Slopes is a table of exponents of power laws, which were fitted as slopes on logarithmic axes.
 type Slopes struct {
 	Title   string `json:"title"`
 	Caption string `json:"caption"`
-	// Label names the exponent: "d log error / d log N".
+	// Label names the exponent, for example "d log error / d log N" for the effective size N.
 	Label string  `json:"label"`
 	Items []Slope `json:"items"`
 	Marks []Mark  `json:"marks,omitempty"`
@@ -44,18 +45,18 @@ type Slope struct {
 	Value    float64  `json:"value"`
 	Interval Interval `json:"interval"`
 	Theory   string   `json:"theory,omitempty"`
-	// Points is the number of fitted points.
+	// Points is the number of points to which the exponent was fitted.
 	Points int `json:"points"`
 }
 
-// Reproduce has everything that is needed to get the same numbers again.
+// Reproduce says how to get the same numbers again.
 type Reproduce struct {
-	// Commands are to be run in order.
+	// Commands are the commands to run, in this order.
 	Commands []string `json:"commands"`
 	Facts    []Fact   `json:"facts,omitempty"`
 }
 
-// Page returns the page of a study.
+// Page makes the page of an experiment.
 func (s Study) Page() (Page, error) {
 	if s.Title == "" || s.Question == "" {
 		return Page{}, errors.New("report: study: title and question must be given")
@@ -108,7 +109,7 @@ func parts[P Part](list []P) []Part {
 	return all
 }
 
-// facts returns a table of names and values.
+// facts makes a table of names and values.
 func facts(title string, list []Fact) Table {
 	t := Table{Title: title, Columns: []Column{{Name: "Name"}, {Name: "Value"}}}
 	noted := slices.ContainsFunc(list, func(f Fact) bool { return f.Note != "" })

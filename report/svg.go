@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// svg writes an SVG element by element. Text goes through escape. Attributes consist of numbers and
-// constants, except where escape is called.
+// svg writes an SVG image element by element. Every text is escaped. Attributes consist of numbers and
+// constants, or are escaped.
 type svg struct {
 	b     strings.Builder
 	stack []string
@@ -44,7 +44,8 @@ func (s *svg) end() template.HTML {
 	return template.HTML(strings.TrimSpace(s.b.String()))
 }
 
-// title writes a text that is shown under the pointer. An empty text writes nothing.
+// title writes a text that browsers show when the pointer is on the element. It writes nothing for
+// an empty text.
 func (s *svg) title(t string) {
 	if t != "" {
 		fmt.Fprintf(&s.b, "<title>%s</title>", escape(t))
@@ -63,14 +64,14 @@ func (s *svg) path(d, style string) {
 	fmt.Fprintf(&s.b, `<path d="%s" %s/>`, d, style)
 }
 
-// Anchors of text.
+// Values of SVG's attribute text-anchor: the point of a text that is placed at x.
 const (
 	start  = "start"
 	middle = "middle"
 	finish = "end"
 )
 
-// text writes a line of text. class is ink or soft.
+// text writes a line of text at (x, y). class is ink (dark) or soft (grey). more holds further attributes.
 func (s *svg) text(x, y float64, anchor, class, text, more string) {
 	colour := ink
 	if class == "soft" {
@@ -101,7 +102,8 @@ func dashed(pattern string) string {
 	return ` stroke-dasharray="` + pattern + `"`
 }
 
-// polyline and polygon format the path through points x, y, x, y...
+// polyline formats the path through the points, given as x1, y1, x2, y2 and so on. polygon also closes the
+// path.
 func polyline(points []float64) string {
 	var b strings.Builder
 	for i := 0; i+1 < len(points); i += 2 {

@@ -14,13 +14,13 @@ type Table struct {
 	Caption string   `json:"caption,omitempty"`
 }
 
-// Column is a column of a table. Columns of numbers are aligned to the right.
+// Column is a column of a table. If Number is true, its cells are aligned to the right.
 type Column struct {
 	Name   string `json:"name"`
 	Number bool   `json:"number,omitempty"`
 }
 
-// Row is a row of a table, with one cell for each column. A faint row is less important.
+// Row is a row of a table, with one cell for each column. A faint row is printed lighter.
 type Row struct {
 	Cells []string `json:"cells"`
 	Faint bool     `json:"faint,omitempty"`

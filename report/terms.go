@@ -11,12 +11,12 @@ type Coefficients struct {
 	// Target is the predicted column, and Unit the unit of a coefficient's value.
 	Target string `json:"target"`
 	Unit   string `json:"unit"`
-	// Terms are the terms whose sum is the prediction, in the order of the columns, with the intercept last.
-	// With several classes there is one term for each class.
+	// Terms are the terms whose sum is the prediction, in the order of the columns, the intercept last.
+	// With more than two classes each term is repeated for each class.
 	Terms []Coefficient `json:"terms"`
-	// Noise says how the standard deviations are known: "estimated", "bounded" or "not stated".
+	// Noise says what is known about the standard deviations: "estimated", "bounded" or "not stated".
 	Noise string `json:"noise"`
-	// Meaning explains the standard deviations, or says why there are none.
+	// Meaning explains the standard deviations, or says why none are stated.
 	Meaning string `json:"meaning"`
 	// Beyond is the number of coefficients that differ from 0 by more than two standard deviations. Counted
 	// is the number of all coefficients. Neither counts intercepts. Both are 0 if no standard deviations are
@@ -26,25 +26,31 @@ type Coefficients struct {
 	// Covariance is the covariance of the noise in the terms' values, in the order of Terms. It is nil unless
 	// Noise is "estimated".
 	Covariance [][]float64 `json:"covariance,omitempty"`
-	// References are the reference levels with which levels of categories are compared.
+	// Ratio names what the exponential of an effect multiplies: "odds" or "rate"; "" for effects that add up.
+	Ratio string `json:"ratio,omitempty"`
+	// Curves are the curves of numbers and dates, and Surfaces the interactions with a number.
+	Curves   []Curve   `json:"curves,omitempty"`
+	Surfaces []Surface `json:"surfaces,omitempty"`
+	// References maps each category to its reference level, with which the other levels are compared.
 	References map[string]string `json:"references"`
-	// NotInterpretable are hashed columns: they are part of the sum and have no terms.
+	// NotInterpretable are hashed columns. They are part of the prediction but have no terms.
 	NotInterpretable []string `json:"not_interpretable,omitempty"`
 }
 
-// Coefficient is one term.
+// Coefficient is one term of the prediction.
 type Coefficient struct {
 	Class string `json:"class,omitempty"`
-	// Column is the column; "(interactions)" for crossed categories, "" for the intercept.
+	// Column is the table's column, "(interactions)" for crossed categories, or "" for the intercept.
 	Column string `json:"column"`
 	Term   string `json:"term"`
-	// Reference is the reference level of a difference; "" for a slope and the intercept.
+	// Reference is the reference level with which a level is compared; "" for a slope and for the
+	// intercept.
 	Reference string `json:"reference,omitempty"`
-	// Per is the change that the value is the effect of.
+	// Per says to which change Value belongs, for example "one unit more".
 	Per   string  `json:"per,omitempty"`
 	Value float64 `json:"value"`
-	// Deviation is the standard deviation of privacy noise in the value, or a bound on it if Noise is
-	// "bounded". It is nil if none is stated.
+	// Deviation is the standard deviation of the privacy noise in Value, or an upper bound on it if Noise
+	// is "bounded"; nil if Noise is "not stated".
 	Deviation *float64 `json:"noise_sd"`
 }
 
@@ -55,8 +61,8 @@ const (
 	NoiseNotStated = "not stated"
 )
 
-// Coefficients returns the coefficients of the fit's model. It makes no query on records. It returns an error
-// if the fit wrote no model, or if the model is no sum of terms.
+// Coefficients returns the coefficients of the fit's model. It uses the certificate and the model only. It
+// returns an error if the fit wrote no model, or if the model is not a sum of terms.
 func (f *Fit) Coefficients() (*Coefficients, error) {
 	if f.Model == nil {
 		return nil, errors.New("coefficients: the run wrote no model")
@@ -81,6 +87,8 @@ func (f *Fit) Coefficients() (*Coefficients, error) {
 			c.References[column.Name] = column.Categories[0]
 		}
 	}
+	c.Ratio = f.ratioOf()
+	c.Curves, c.Surfaces = f.curvesOf(e)
 	switch e.how {
 	case unstated:
 		c.Noise, c.Meaning = NoiseNotStated, "How much is noise is not stated: "+e.why+"."

@@ -7,8 +7,9 @@ import (
 	"unicode"
 )
 
-// clean replaces characters that a page must not have: invalid UTF-8, control characters, and characters that
-// change the direction of the text after them.
+// clean replaces each character that a page must not contain by U+FFFD, the replacement character:
+// invalid UTF-8, control characters except line feed and tab, and characters that change the
+// direction of text.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -21,17 +22,18 @@ func clean(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// oneLine is clean text without line ends.
+// oneLine cleans a text as clean does, and also replaces line feeds by U+FFFD and tabs by spaces.
 func oneLine(s string) string {
 	return strings.NewReplacer("\n", "\uFFFD", "\t", " ").Replace(clean(s))
 }
 
 var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "&#34;", "'", "&#39;")
 
-// escape makes text safe in an element or a quoted attribute of HTML and XML.
+// escape makes a text safe as the content of an element or inside a quoted attribute of HTML and
+// XML.
 func escape(s string) string { return escaper.Replace(oneLine(s)) }
 
-// wide estimates the width of text in units of the text's size, for the widest font in use.
+// wide estimates the width of a text in units of its font size, for the widest font that may be used.
 func wide(s string) float64 {
 	w := 0.0
 	for _, r := range s {
@@ -51,7 +53,7 @@ func wide(s string) float64 {
 	return w
 }
 
-// shorten cuts text to a width, in units of the text's size.
+// shorten cuts a text to a width, in units of its font size, and marks the cut with an ellipsis.
 func shorten(s string, width float64) string {
 	if wide(s) <= width {
 		return s
@@ -65,10 +67,11 @@ func shorten(s string, width float64) string {
 	return s
 }
 
-// Number writes a number for readers, with three significant digits: 0.00352, 32,561, 4.1×10⁻⁷. Whole numbers
-// below 10^15 keep every digit.
+// Number writes a number for readers with three significant digits: 0.00352, 32,561, 4.1×10⁻⁷. Whole
+// numbers below 10^15 keep all digits.
 func Number(x float64) string { return digits(x, 3) }
 
+// digits writes a number for readers with n significant digits. Whole numbers below 10^15 keep all digits.
 func digits(x float64, n int) string {
 	switch {
 	case math.IsNaN(x):
@@ -102,7 +105,7 @@ func trimZeros(s string) string {
 	return s
 }
 
-// grouped puts commas between the thousands.
+// grouped inserts commas between thousands if the number has more than four digits before the point.
 func grouped(s string) string {
 	whole, fraction, has := strings.Cut(s, ".")
 	if len(whole) > 4 {
@@ -120,12 +123,15 @@ var raised = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "
 
 func superscript(n int) string { return raised.Replace(strconv.Itoa(n)) }
 
-// Above writes x with n digits, rounded up. Below rounds down. Guarantees are rounded up.
+// Above writes x for readers with n significant digits, rounded up, as the figures of a guarantee
+// must be.
 func Above(x float64, n int) string { return toward(x, n, 1) }
 
-// Below writes x with n digits, rounded down.
+// Below writes x for readers with n significant digits, rounded down.
 func Below(x float64, n int) string { return toward(x, n, -1) }
 
+// toward writes x for readers with n significant digits, rounded up if direction is 1 and down if
+// it is -1.
 func toward(x float64, n int, direction float64) string {
 	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
 		return digits(x, n)
@@ -138,7 +144,7 @@ func toward(x float64, n int, direction float64) string {
 	return digits(y, n)
 }
 
-// exact writes every digit of a number that a person chose, such as 10⁻⁶.
+// exact writes all digits of a number, such as a delta of 10⁻⁶.
 func exact(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
 		return Number(x)
@@ -155,7 +161,8 @@ func exact(x float64) string {
 	return sign(x) + mantissa + "×10" + superscript(e)
 }
 
-// percent writes a share as a percentage. If above is true, it rounds up.
+// percent writes a share as a percentage with one decimal, or two near 0 % and 100 %. If above is true, it
+// rounds up.
 func percent(x float64, above bool) string {
 	places := 1
 	if x > 0 && (x < .01 || x > .99) {
@@ -169,7 +176,7 @@ func percent(x float64, above bool) string {
 	return trimZeros(strconv.FormatFloat(y/unit, 'f', places, 64)) + " %"
 }
 
-// count writes a number of things with the noun.
+// count writes a number with the singular or the plural of a noun.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -28,7 +28,7 @@ func TestNumber(t *testing.T) {
 	}
 }
 
-// value reads what Number writes.
+// value parses a number in the form in which the function Number writes it.
 func value(t *testing.T, s string) float64 {
 	t.Helper()
 	s = strings.NewReplacer(",", "", "−", "-").Replace(s)
@@ -43,8 +43,9 @@ func value(t *testing.T, s string) float64 {
 	return x
 }
 
-// TestNumbersAreNear: three digits are within half a unit of the third, and
-// Above and Below are on their side, within one unit.
+// TestNumbersAreNear tests the functions that write numbers for readers. Number must be within half
+// a unit of the third digit of its argument. Above must not be below its argument, Below must not
+// be above it, and both must be within one unit of its last digit.
 func TestNumbersAreNear(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 20000 {
@@ -62,7 +63,8 @@ func TestNumbersAreNear(t *testing.T) {
 	}
 }
 
-// TestPercent: a share stated from above is never less than it is.
+// TestPercent tests that a percentage that is rounded up (above is true) never states less than the
+// share.
 func TestPercent(t *testing.T) {
 	for i := range 10001 {
 		x := float64(i) / 10000 * .99999

@@ -1,0 +1,325 @@
+package report
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+)
+
+// Curve is the effect of a number or date that the model lets bend (a piecewise linear function):
+// the part of the predicted sum that depends on this column alone, minus its mean over the rows. It
+// includes the column's linear term. A missing number has no value on the curve.
+type Curve struct {
+	Class  string `json:"class,omitempty"`
+	Column string `json:"column"`
+	// Date says that the column is a date, and that X is in days since 1970-01-01.
+	Date bool `json:"date,omitempty"`
+	// Log says that the column is transformed by log1p. The curve is then linear between knots in log(1 +
+	// x).
+	Log bool `json:"log,omitempty"`
+	// Centred says over which rows the curve has the mean 0.
+	Centred Centre `json:"mean_zero_over"`
+	// Knots are the knots in the column's units. Points are the curve's values at the knots and at points
+	// between them.
+	Knots  []float64    `json:"knots"`
+	Points []CurvePoint `json:"points"`
+}
+
+// CurvePoint is a point of a Curve.
+type CurvePoint struct {
+	X float64 `json:"x"`
+	// Effect is the value of the curve, in the unit of the coefficients.
+	Effect float64 `json:"effect"`
+	// Low and High are Effect minus and plus two standard deviations of the privacy noise. They are nil if
+	// no standard deviation is known. They do not include the sampling error, so they are not a confidence
+	// interval.
+	Low  *float64 `json:"low"`
+	High *float64 `json:"high"`
+	// Mass is the share of the rows around a knot, computed from the released means of the curve's
+	// basis functions (hats, each 1 at its knot and 0 at the others). Between knots it is
+	// interpolated. It is nil if no means were released.
+	Mass *float64 `json:"mass"`
+	// Thin says that few rows are near X, or that the noise hides how many there are.
+	Thin bool `json:"thin,omitempty"`
+}
+
+// Surface is the part of the predicted sum that an interaction of two columns adds, one of them a
+// number at least, minus its mean over the rows. It is linear between knots.
+type Surface struct {
+	Class   string        `json:"class,omitempty"`
+	Axes    []SurfaceAxis `json:"axes"`
+	Centred Centre        `json:"mean_zero_over"`
+	// Effect has the surface's values: one row for each knot or level of the first column, with one
+	// entry for each knot or level of the second.
+	Effect [][]float64 `json:"effect"`
+	// Deviation is the standard deviation of the privacy noise in Effect. Mass is the share of the rows
+	// around each knot or level. Each is nil if it is not known.
+	Deviation [][]float64 `json:"noise_sd"`
+	Mass      [][]float64 `json:"mass"`
+	Thin      [][]bool    `json:"thin"`
+}
+
+// SurfaceAxis is a column of a Surface, with its levels or its knots.
+type SurfaceAxis struct {
+	Column string    `json:"column"`
+	Date   bool      `json:"date,omitempty"`
+	Levels []string  `json:"levels,omitempty"`
+	Knots  []float64 `json:"knots,omitempty"`
+}
+
+// Centre says over which rows the mean of a curve or surface is 0.
+type Centre string
+
+// Values of Centre. OverRows: the rows of the table, whose mean was released. OverBounds: hypothetical rows
+// that are spread evenly between the bounds and over the levels.
+const (
+	OverRows   Centre = "rows"
+	OverBounds Centre = "bounds"
+)
+
+// thinShare defines few rows: a knot is thin if the share of the rows around it is below thinShare times
+// the share that evenly spread rows would have there.
+const thinShare = .1
+
+// betweenKnots is the number of points at which a curve is computed in each interval between knots,
+// the interval's first knot included.
+const betweenKnots = 4
+
+// shaped is a curve or surface of the model: the places at which it is computed, with the values
+// there.
+type shaped struct {
+	dataset.Shape
+	class   string
+	centred Centre
+	effect  []float64
+	mass    []float64 // nil if unknown
+	thin    []bool
+	sd      []float64 // nil if unknown
+	// covariance is the covariance of the noise in the values effect; nil unless the noise is
+	// estimated.
+	covariance *mat.SymDense
+}
+
+// shapes returns the curves and surfaces of the model. Their noise is computed as far as the
+// explanation e of the coefficients has the noise of the weights.
+func (f *Fit) shapes(e explanation) []shaped {
+	s, w := f.Model.Schema(), f.Model.Weights()
+	d := s.Dim()
+	classes := s.Target().Classes
+	means, sigma := f.means()
+	var list []shaped
+	for _, shape := range s.Shapes(rates(f.Model)) {
+		mass, thin := massesOf(shape, means, sigma)
+		even, over := mass, OverRows
+		if mass == nil {
+			even, over = evenly(shape), OverBounds
+		}
+		for i := range len(w) / d {
+			one := shaped{Shape: shape, centred: over, mass: mass, thin: thin}
+			parts := lessMean(shape.Places, even)
+			if k := len(w) / d; k > 1 {
+				one.class = classes[i]
+				for j := range parts {
+					parts[j] = centred(parts[j], i, k, d)
+				}
+			}
+			for _, p := range parts {
+				one.effect = append(one.effect, partsOf(p, w))
+			}
+			if e.how != unstated {
+				one.sd, one.covariance, _ = e.noise.of(parts)
+			}
+			list = append(list, one)
+		}
+	}
+	return list
+}
+
+// curvesOf returns the model's curves and surfaces in the form in which they are written for
+// readers and programs.
+func (f *Fit) curvesOf(e explanation) (curves []Curve, surfaces []Surface) {
+	for _, s := range f.shapes(e) {
+		if len(s.Axes) == 1 {
+			curves = append(curves, s.curve())
+		} else {
+			surfaces = append(surfaces, s.surface())
+		}
+	}
+	return curves, surfaces
+}
+
+// means returns the released means of the encoded features, and the standard deviation of the noise in
+// each. It returns nil if no means were released.
+func (f *Fit) means() (means []float64, sigma float64) {
+	s := f.Model.Schema()
+	if f.plan.Law == nil || f.plan.Law.Moment == nil || f.plan.Reduce != "" || f.plan.Law.Moment.Features != s.Dim() {
+		return nil, 0
+	}
+	m := f.plan.Law.Moment
+	if len(m.Mean) == s.Dim() {
+		return m.Mean, m.MeanSigma
+	}
+	g, err := (*moment)(m).symmetric()
+	if err != nil {
+		return nil, 0
+	}
+	for j := range s.Dim() {
+		means = append(means, g.At(j, s.Dim()-1)*s.Scale())
+	}
+	return means, m.Sigma / math.Sqrt2 * s.Scale()
+}
+
+// massesOf returns, for each place of a curve or surface, the share of the rows around it (nil if
+// no means were released), and whether the place is thin: few rows are near it.
+func massesOf(shape dataset.Shape, means []float64, sigma float64) (mass []float64, thin []bool) {
+	if means == nil {
+		return nil, make([]bool, len(shape.Places))
+	}
+	sum := 0.
+	for _, p := range shape.Places {
+		v := max(means[p.Feature], 0)
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return nil, make([]bool, len(shape.Places))
+		}
+		mass, sum = append(mass, v), sum+v
+	}
+	if !(sum > 0) {
+		return nil, make([]bool, len(shape.Places))
+	}
+	even := evenly(shape)
+	for i, v := range mass {
+		mass[i] = v / sum
+		thin = append(thin, v < 2*sigma || mass[i] < thinShare*even[i])
+	}
+	return mass, thin
+}
+
+// evenly returns the share of the rows around each place of a curve or surface, for hypothetical
+// rows that are spread evenly between the bounds and over the levels.
+func evenly(shape dataset.Shape) []float64 {
+	shares := []float64{1}
+	for _, a := range shape.Axes {
+		own := a.Evenly()
+		if a.Levels != nil {
+			own = nil
+			for range a.Levels {
+				own = append(own, 1/float64(len(a.Levels)))
+			}
+		}
+		var next []float64
+		for _, outer := range shares {
+			for _, v := range own {
+				next = append(next, outer*v)
+			}
+		}
+		shares = next
+	}
+	return shares
+}
+
+// lessMean returns a linear function of the model's weights for each place of a curve or surface:
+// the value there minus the mean value. shares are the shares of the rows in this mean.
+func lessMean(places []dataset.Place, shares []float64) [][]dataset.Part {
+	var features []int
+	at := make(map[int]int)
+	for _, p := range places {
+		for _, part := range p.Parts {
+			if _, known := at[part.Feature]; !known {
+				at[part.Feature] = len(features)
+				features = append(features, part.Feature)
+			}
+		}
+	}
+	mean := make([]float64, len(features))
+	for i, p := range places {
+		for _, part := range p.Parts {
+			mean[at[part.Feature]] += shares[i] * part.Factor
+		}
+	}
+	out := make([][]dataset.Part, len(places))
+	for i, p := range places {
+		for j, feature := range features {
+			out[i] = append(out[i], dataset.Part{Feature: feature, Factor: -mean[j]})
+		}
+		for _, part := range p.Parts {
+			out[i][at[part.Feature]].Factor += part.Factor
+		}
+	}
+	return out
+}
+
+// curve converts the values of a shape with one number to a Curve; the method surface does the same
+// for two columns and a Surface.
+func (s shaped) curve() Curve {
+	axis := s.Axes[0]
+	c := Curve{
+		Class: s.class, Column: axis.Column.Name, Date: axis.Column.Kind == dataset.Date, Log: axis.Column.Transform == dataset.Log1p,
+		Centred: s.centred, Knots: axis.Knots,
+	}
+	last := len(axis.Knots) - 1
+	for i := range last {
+		for step := range betweenKnots {
+			c.Points = append(c.Points, s.point(i, float64(step)/betweenKnots))
+		}
+	}
+	c.Points = append(c.Points, s.point(last-1, 1))
+	return c
+}
+
+// point returns the point of the curve that lies at the share f of the way from knot i to knot i+1.
+func (s shaped) point(i int, f float64) CurvePoint {
+	along := func(v []float64) float64 { return (1-f)*v[i] + f*v[i+1] }
+	p := CurvePoint{X: s.Axes[0].Between(i, f), Effect: along(s.effect), Thin: s.thin[i] && f <= .5 || s.thin[i+1] && f >= .5}
+	if f == 1 {
+		p.X = s.Axes[0].Knots[i+1]
+	}
+	if s.mass != nil {
+		mass := along(s.mass)
+		p.Mass = &mass
+	}
+	if s.sd == nil {
+		return p
+	}
+	sd := along(s.sd) // an upper bound: the mean of two noises, weighted by f and 1-f, has no larger deviation
+	if c := s.covariance; c != nil {
+		sd = math.Sqrt(max((1-f)*(1-f)*c.At(i, i)+f*f*c.At(i+1, i+1)+2*f*(1-f)*c.At(i, i+1), 0))
+	}
+	low, high := p.Effect-2*sd, p.Effect+2*sd
+	if finite(low) && finite(high) {
+		p.Low, p.High = &low, &high
+	}
+	return p
+}
+
+func (s shaped) surface() Surface {
+	u := Surface{Class: s.class, Centred: s.centred}
+	for _, a := range s.Axes {
+		u.Axes = append(u.Axes, SurfaceAxis{Column: a.Column.Name, Date: a.Column.Kind == dataset.Date, Levels: a.Levels, Knots: a.Knots})
+	}
+	width := max(len(s.Axes[1].Levels), len(s.Axes[1].Knots))
+	u.Effect, u.Deviation, u.Mass, u.Thin = inRows(s.effect, width), inRows(s.sd, width), inRows(s.mass, width), inRows(s.thin, width)
+	return u
+}
+
+// inRows divides a list into rows of the given width.
+func inRows[T any](list []T, width int) (rows [][]T) {
+	for ; len(list) > 0; list = list[width:] {
+		rows = append(rows, list[:width:width])
+	}
+	return rows
+}
+
+// ratioOf returns the quantity that the exponential of a curve's effect multiplies: "odds", "rate",
+// or "" if effects are added to the prediction.
+func (f *Fit) ratioOf() string {
+	unit, odds := f.score()
+	switch {
+	case odds || len(f.Model.Schema().Target().Classes) > 2 && unit != "":
+		return "odds"
+	case rates(f.Model):
+		return "rate"
+	}
+	return ""
+}

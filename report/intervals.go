@@ -1,0 +1,233 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+// CoefficientText formats coefficients with confidence intervals as a plain-text table.
+func CoefficientText(c *model.Coefficients) string {
+	var b strings.Builder
+	asked := c.Asked
+	if c.Short {
+		fmt.Fprintf(&b, "Formula asked for:  %s\n", oneLine(asked))
+		fmt.Fprintf(&b, "SHORT formula:      %s\n", oneLine(c.Formula))
+		b.WriteString("The intervals belong to the SHORT formula, not to the one that was asked for:\n")
+		for _, line := range c.Changes {
+			fmt.Fprintf(&b, "  %s\n", oneLine(line))
+		}
+	} else {
+		fmt.Fprintf(&b, "Formula:  %s\n", oneLine(c.Formula))
+		for _, line := range c.Changes {
+			fmt.Fprintf(&b, "  %s (cells that are missing or not listed)\n", oneLine(line))
+		}
+	}
+	fmt.Fprintf(&b, "\nCoefficients (%s):\n", oneLine(c.Unit))
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	ratio := ratioOf(c)
+	level := fmt.Sprintf("%g%% interval", 100*c.Level)
+	head := "term\tagainst or unit\testimate\tstd. error\t" + level + "\tprivacy"
+	if ratio != "" {
+		head += "\t" + ratio + "\t" + level
+	}
+	fmt.Fprintln(w, head)
+	for _, t := range c.List {
+		against := t.Per
+		if t.Reference != "" {
+			against = t.Reference
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", oneLine(t.Term), oneLine(against), strings.Join(cells(t, ratio != ""), "\t"))
+	}
+	_ = w.Flush() // of a strings.Builder
+	fmt.Fprintf(&b, "\n%d of %d coefficients have an interval.", c.Reported, c.Counted)
+	b.WriteString(" The column privacy is the share of an interval's width that the noise makes.\n")
+	b.WriteString(wrap(c.Meaning+states(c), 100))
+	return b.String()
+}
+
+// states explains why some coefficients in the list have no interval.
+func states(c *model.Coefficients) (text string) {
+	for _, s := range []struct {
+		state inference.State
+		text  string
+	}{
+		{inference.Withheld, " Withheld: the last step of the estimate was so long that what it leaves out may be large beside the interval; more records, a larger epsilon or fewer columns help."},
+		{inference.Unidentified, " Not identified: the noise hides how much the rows tell."},
+		{inference.Absent, " Not in the formula: the noise hides the column, or the level counts as the reference level."},
+	} {
+		if slices.ContainsFunc(c.List, func(t model.Coefficient) bool { return t.State == s.state }) {
+			text += s.text
+		}
+	}
+	return text
+}
+
+// ratioOf returns the name of the ratio that coefficients state beside their estimate, such as
+// "odds ratio"; "" if they state none.
+func ratioOf(c *model.Coefficients) string {
+	for _, t := range c.List {
+		if r, name := t.Ratio(); r != nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// cells returns the numbers of a coefficient as text: estimate, standard error, interval, and the
+// share of the width due to privacy noise. If ratio is true, the odds ratio or rate ratio with its
+// interval follows.
+func cells(t model.Coefficient, ratio bool) []string {
+	out := []string{"-", "-", string(t.State), "-"}
+	if t.State == inference.Reported {
+		step := t.Error / 20
+		out = []string{rounded(t.Estimate, step), digits(t.Error, 2), rounded(t.Low, step) + " to " + rounded(t.High, step), fmt.Sprintf("%.0f%%", 100*t.Privacy)}
+	}
+	if !ratio {
+		return out
+	}
+	r, _ := t.Ratio()
+	if r == nil {
+		return append(out, "-", "-")
+	}
+	step := r.Estimate * t.Error / 20
+	return append(out, rounded(r.Estimate, step), rounded(r.Low, step)+" to "+rounded(r.High, step))
+}
+
+// rounded formats v with as many decimals as the number step needs.
+func rounded(v, step float64) string {
+	if !(step > 0) || math.IsInf(step, 0) || math.Abs(v) > 1e9 || math.Abs(step) < 1e-9 {
+		return fmt.Sprintf("%.4g", v)
+	}
+	places := int(min(max(math.Ceil(-math.Log10(step)), 0), 9))
+	text := fmt.Sprintf("%.*f", places, v)
+	if strings.Trim(text, "-0.") == "" {
+		text = strings.TrimPrefix(text, "-")
+	}
+	return text
+}
+
+// wrap breaks a text into lines of at most width bytes.
+func wrap(text string, width int) string {
+	var b strings.Builder
+	at := 0
+	for _, word := range strings.Fields(oneLine(text)) {
+		switch {
+		case at == 0:
+		case at+1+len(word) > width:
+			b.WriteByte('\n')
+			at = 0
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += len(word)
+	}
+	b.WriteByte('\n')
+	return b.String()
+}
+
+// intervals makes the section of the page about the coefficients with confidence intervals. ok is
+// false if the model has none.
+func (f *Fit) intervals() (Section, bool) {
+	if f.Model == nil || f.Model.Inference() == nil {
+		return Section{}, false
+	}
+	c, err := f.Model.Coefficients()
+	if err != nil {
+		return Section{}, false
+	}
+	s := Section{Title: fmt.Sprintf("Effects, with %g%% private confidence intervals", 100*c.Level)}
+	formula := Fact{Name: "Formula that was fitted", Value: c.Formula, Note: "as asked for"}
+	if c.Short {
+		formula.Name, formula.Note = "SHORT formula that was fitted", "asked for: "+c.Asked+". Intervals are for the short formula: they do not cover the coefficients of the longer one"
+	}
+	facts := Facts{formula, {Name: "Reported", Value: fmt.Sprintf("%d of %d", c.Reported, c.Counted), Note: "others are hidden by noise or left out of the formula"}}
+	if share, ok := typicalPrivacy(c); ok {
+		facts = append(facts, Fact{Name: "What privacy costs", Value: fmt.Sprintf("intervals %.2g × as wide", 1/max(1-share, 1e-3)), Note: "as the same rows would give without noise, at the median coefficient, as far as the released numbers tell"})
+	}
+	s.Parts = append(s.Parts, facts)
+	if c.Short {
+		s.Parts = append(s.Parts, Note("The intervals belong to the SHORT formula: "+strings.Join(c.Changes, "; ")+"."))
+	}
+	if b := forest(c); b.check() == nil {
+		s.Parts = append(s.Parts, b)
+	}
+	s.Parts = append(s.Parts, effects(c), Text(c.Meaning+states(c)))
+	return s, true
+}
+
+// typicalPrivacy returns the median share of the intervals' widths that is due to privacy noise. ok is
+// false if no interval is reported.
+func typicalPrivacy(c *model.Coefficients) (float64, bool) {
+	var list []float64
+	for _, t := range c.List {
+		if t.State == inference.Reported && !t.Intercept {
+			list = append(list, t.Privacy)
+		}
+	}
+	if len(list) == 0 {
+		return 0, false
+	}
+	slices.Sort(list)
+	return list[len(list)/2], true
+}
+
+// forest makes a forest plot (estimates with their intervals) of the coefficients whose interval is
+// stated, without the intercept.
+func forest(c *model.Coefficients) Bars {
+	title := "Effects"
+	if c.Short {
+		title = "Effects in the SHORT formula"
+	}
+	b := Bars{
+		Title: title, Dots: true, X: Axis{Label: "effect (" + c.Unit + ")"},
+		Caption: fmt.Sprintf("Lines with ends are %g%% private confidence intervals, sampling and privacy noise together. Hollow: the interval holds 0. For a number, the change from its lower to its upper bound; for a level, the difference from the level it is compared with.", 100*c.Level),
+		Marks:   []Mark{{Name: "no effect", Value: 0}},
+	}
+	for _, t := range c.List {
+		if t.Intercept || t.State != inference.Reported || len(b.Items) == mostCoefficients {
+			continue
+		}
+		name := t.Term
+		if t.Reference != "" {
+			name += " against " + t.Reference
+		}
+		b.Items = append(b.Items, Bar{Name: name, Value: t.Estimate * t.Span, Interval: Interval{t.Low * t.Span, t.High * t.Span}, Faint: t.Low <= 0 && 0 <= t.High})
+	}
+	return b
+}
+
+// effects makes the table of the coefficients with their intervals.
+func effects(c *model.Coefficients) Table {
+	ratio := ratioOf(c)
+	level := fmt.Sprintf("%g%% interval", 100*c.Level)
+	t := Table{
+		Title:   "Effects (" + c.Unit + ")",
+		Columns: []Column{{"Term", false}, {"Against or unit", false}, {"Effect", true}, {"Std. error", true}, {level, true}, {"Privacy", true}},
+		Caption: "Privacy is the share of an interval's width that the noise makes. Formula: " + c.Formula + ".",
+	}
+	if ratio != "" {
+		t.Columns = append(t.Columns, Column{strings.ToUpper(ratio[:1]) + ratio[1:], true}, Column{level, true})
+	}
+	for _, v := range c.List {
+		if len(t.Rows) >= mostRows-1 {
+			break
+		}
+		against := v.Per
+		if v.Reference != "" {
+			against = v.Reference
+		}
+		t.Rows = append(t.Rows, Row{
+			Cells: append([]string{v.Term, against}, cells(v, ratio != "")...),
+			Faint: v.State != inference.Reported || v.Low <= 0 && 0 <= v.High,
+		})
+	}
+	return t
+}
