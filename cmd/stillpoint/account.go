@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
@@ -105,7 +106,7 @@ func (a *accountCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	composition, refused := account.Compose(ctx, events, a.Width)
+	composition, refused := mechanism.Compose(ctx, events, a.Width)
 	report.Results, err = a.ask(ctx, composition, refused, events)
 	if err != nil {
 		return err
@@ -135,7 +136,7 @@ func (a *accountCommand) Run(ctx context.Context, c *console) error {
 	return nil
 }
 
-// check returns an error if two flags contradict each other.
+// check returns an error if two flags of the command contradict each other.
 func (a *accountCommand) check() error {
 	if err := checkPicture(a.Plot); err != nil {
 		return err
@@ -172,17 +173,18 @@ func (a *accountCommand) check() error {
 	return nil
 }
 
-// releases returns the grouped releases of the flags and the file. If a flag asks for an unknown parameter,
-// it is computed first.
-func (a *accountCommand) releases(ctx context.Context) (*accountReport, []account.Composed, error) {
+// releases returns the releases that the flags and the file describe, equal ones grouped, for their
+// composition. If a flag asks for an unknown parameter, such as a noise multiplier, it is computed
+// first.
+func (a *accountCommand) releases(ctx context.Context) (*accountReport, []mechanism.Composed, error) {
 	report := &accountReport{Group: a.Group}
-	var events []account.Composed
+	var events []mechanism.Composed
 	if a.Events != "" {
 		text, err := regular.Read(a.Events, regular.Document)
 		if err != nil {
 			return nil, nil, err
 		}
-		plan, err := account.DecodeEventFile(text)
+		plan, err := mechanism.DecodeEventFile(text)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", a.Events, err)
 		}
@@ -218,35 +220,35 @@ func (a *accountCommand) releases(ctx context.Context) (*accountReport, []accoun
 	return report, events, nil
 }
 
-// own returns the grouped releases of the flags.
-func (a *accountCommand) own(relation account.Relation) ([]account.Composed, error) {
+// own returns the releases that the flags describe, without those of the file.
+func (a *accountCommand) own(relation account.Relation) ([]mechanism.Composed, error) {
 	if a.Steps < 1 {
 		return nil, fmt.Errorf("account: steps = %d: must be >= 1", a.Steps)
 	}
-	var m account.Mechanism
+	var m mechanism.Mechanism
 	var err error
 	switch {
 	case a.Records == 0:
-		m, err = account.NewSampledGaussian(a.NoiseMultiplier, a.Sampling, relation)
+		m, err = mechanism.NewSampledGaussian(a.NoiseMultiplier, a.Sampling, relation)
 	case relation != account.ReplaceOne:
 		return nil, fmt.Errorf("account: relation = %v: batches of a fixed size need replace-one", relation)
 	default:
-		m, err = account.NewFixedSizeGaussian(a.NoiseMultiplier, a.Records, a.Batch)
+		m, err = mechanism.NewFixedSizeGaussian(a.NoiseMultiplier, a.Records, a.Batch)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return grouped([]account.Composed{{Mechanism: m, Count: a.Steps}}, a.Group)
+	return grouped([]mechanism.Composed{{Mechanism: m, Count: a.Steps}}, a.Group)
 }
 
-func grouped(events []account.Composed, k int) ([]account.Composed, error) {
-	out := make([]account.Composed, len(events))
+func grouped(events []mechanism.Composed, k int) ([]mechanism.Composed, error) {
+	out := make([]mechanism.Composed, len(events))
 	for i, e := range events {
-		m, err := account.Group(e.Mechanism, k)
+		m, err := mechanism.Group(e.Mechanism, k)
 		if err != nil {
 			return nil, err
 		}
-		out[i] = account.Composed{Mechanism: m, Count: e.Count}
+		out[i] = mechanism.Composed{Mechanism: m, Count: e.Count}
 	}
 	return out, nil
 }

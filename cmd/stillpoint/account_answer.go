@@ -7,10 +7,11 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// answer is one accountant's answer to one question. The command's help documents the names of its fields and
-// of the fields of accountReport.
+// answer is one accountant's answer to one question, such as the epsilon at a delta. The command's
+// help documents the names of its fields and of the fields of accountReport.
 type answer struct {
 	Accountant   string   `json:"accountant"`
 	Kind         string   `json:"kind"`
@@ -23,7 +24,7 @@ type answer struct {
 	Error        string   `json:"error,omitempty"`
 
 	remark  string
-	bracket account.Bracket
+	bracket mechanism.Bracket
 }
 
 type release struct {
@@ -49,12 +50,12 @@ type accountReport struct {
 	Curve       []curvePoint     `json:"curve,omitempty"`
 }
 
-func (r *accountReport) describe(events []account.Composed) {
+func (r *accountReport) describe(events []mechanism.Composed) {
 	r.Releases, r.Assumptions, r.Results = []release{}, []string{}, []answer{}
 	for _, e := range events {
 		r.Releases = append(r.Releases, release{fmt.Sprint(e.Mechanism), e.Count})
 	}
-	r.Assumptions = append(r.Assumptions, account.Assumptions(events)...)
+	r.Assumptions = append(r.Assumptions, mechanism.Assumptions(events)...)
 	what := "one row is exchanged for any other; the number of rows is public"
 	if r.Relation == account.AddOrRemove {
 		what = "one row is added or removed; the number of rows is secret"
@@ -65,16 +66,16 @@ func (r *accountReport) describe(events []account.Composed) {
 	r.Neighbours = what
 }
 
-// ask asks every accountant every question, the exact accountant first. If an accountant has no answer, the
-// reason is printed beside it. If none has any answer, ask returns an error. refused is the reason why there
-// is no composition.
-func (a *accountCommand) ask(ctx context.Context, c *account.Composition, refused error, events []account.Composed) ([]answer, error) {
-	rho, noRho := account.ZCDP(ctx, events)
-	orders, noOrders := account.ComposeRenyi(ctx, events)
+// ask computes the answer of every accountant to every question of the flags, the exact accountant
+// first. If an accountant has no answer, the reason is printed beside it. If none has any answer,
+// ask returns an error. refused is the reason why the exact accountant, c, could not be made.
+func (a *accountCommand) ask(ctx context.Context, c *mechanism.Composition, refused error, events []mechanism.Composed) ([]answer, error) {
+	rho, noRho := mechanism.ZCDP(ctx, events)
+	orders, noOrders := mechanism.ComposeRenyi(ctx, events)
 	out := []answer{}
 	for i := range len(a.Delta) + len(a.Epsilon) {
 		first := len(out)
-		add := func(name, kind, remark string, refused error, epsilon, delta func(float64) (account.Bracket, error)) {
+		add := func(name, kind, remark string, refused error, epsilon, delta func(float64) (mechanism.Bracket, error)) {
 			r := answer{Accountant: name, Kind: kind, remark: remark}
 			at := epsilon
 			if i < len(a.Delta) {
@@ -92,21 +93,21 @@ func (a *accountCommand) ask(ctx context.Context, c *account.Composition, refuse
 			r.fill(refused)
 			out = append(out, r)
 		}
-		upper := func(at func(float64) (float64, error)) func(float64) (account.Bracket, error) {
-			return func(x float64) (account.Bracket, error) {
+		upper := func(at func(float64) (float64, error)) func(float64) (mechanism.Bracket, error) {
+			return func(x float64) (mechanism.Bracket, error) {
 				v, err := at(x)
-				return account.Bracket{Lower: math.NaN(), Upper: v}, err
+				return mechanism.Bracket{Lower: math.NaN(), Upper: v}, err
 			}
 		}
 		add("pld", "bracket", "privacy-loss distributions; both ends certified", refused,
-			func(x float64) (account.Bracket, error) { return c.Epsilon(ctx, x) },
-			func(x float64) (account.Bracket, error) { return c.Delta(ctx, x) })
+			func(x float64) (mechanism.Bracket, error) { return c.Epsilon(ctx, x) },
+			func(x float64) (mechanism.Bracket, error) { return c.Delta(ctx, x) })
 		add("rdp", "upper-bound", "Renyi orders; an upper bound", noOrders,
 			upper(func(x float64) (float64, error) { return orders.Epsilon(ctx, x) }),
 			upper(func(x float64) (float64, error) { return orders.Delta(ctx, x) }))
 		add("zcdp", "upper-bound", "zero-concentrated; an upper bound", noRho,
-			upper(func(x float64) (float64, error) { return account.ZCDPEpsilon(rho, x) }),
-			upper(func(x float64) (float64, error) { return account.ZCDPDelta(rho, x) }))
+			upper(func(x float64) (float64, error) { return mechanism.ZCDPEpsilon(rho, x) }),
+			upper(func(x float64) (float64, error) { return mechanism.ZCDPDelta(rho, x) }))
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -121,7 +122,7 @@ func (a *accountCommand) ask(ctx context.Context, c *account.Composition, refuse
 	return out, nil
 }
 
-// fill sets the lower and upper bound, or the reason why there is none.
+// fill sets the answer's lower and upper bound, or the reason why there is no bound.
 func (r *answer) fill(err error) {
 	if err == nil && (math.IsNaN(r.bracket.Upper) || math.IsInf(r.bracket.Upper, 0)) {
 		err = fmt.Errorf("account: %s: no finite bound", r.Accountant)
@@ -140,10 +141,11 @@ func (r *answer) fill(err error) {
 	}
 }
 
-// The curve has curvePoints points, from epsilon 0 to the epsilon at which delta is curveLeast.
+// The printed curve of delta over epsilon has curvePoints points, from epsilon 0 to the epsilon at
+// which delta is curveLeast.
 const curvePoints, curveLeast = 32, 1e-12
 
-func curve(ctx context.Context, c *account.Composition) ([]curvePoint, error) {
+func curve(ctx context.Context, c *mechanism.Composition) ([]curvePoint, error) {
 	last, err := c.Epsilon(ctx, curveLeast)
 	if err != nil {
 		return nil, err

@@ -6,9 +6,11 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// calibrated is the computed parameter.
+// calibrated is a parameter of the releases that the command was asked to compute, such as the
+// noise multiplier.
 type calibrated struct {
 	Parameter string  `json:"parameter"`
 	Value     float64 `json:"value"`
@@ -16,20 +18,21 @@ type calibrated struct {
 	Delta     float64 `json:"delta"`
 }
 
-// calibrate computes the unknown flag, beside the other releases, and sets it. The value it sets has itself
-// been found private, with the printed digits and at the printed width.
-func (a *accountCommand) calibrate(ctx context.Context, relation account.Relation, beside []account.Composed) (*calibrated, error) {
+// calibrate computes the value of the unknown flag, for a composition with the releases in beside, and sets
+// the flag. The value, with the digits that are printed and at the width that is printed, has itself been
+// verified to be private.
+func (a *accountCommand) calibrate(ctx context.Context, relation account.Relation, beside []mechanism.Composed) (*calibrated, error) {
 	epsilon, delta := a.Epsilon[0], a.Delta[0]
 	a.Width = min(a.Width, 1e-3)
 	var set func(*accountCommand, float64)
-	at := func(x float64) ([]account.Composed, error) {
+	at := func(x float64) ([]mechanism.Composed, error) {
 		try := *a
 		set(&try, x)
 		own, err := try.own(relation)
 		return append(own, beside...), err
 	}
 	count := func(name string, most int) (float64, error) {
-		n, err := account.CalibrateCount(ctx, epsilon, delta, func(n int) ([]account.Composed, error) { return at(float64(min(n, most))) })
+		n, err := mechanism.CalibrateCount(ctx, epsilon, delta, func(n int) ([]mechanism.Composed, error) { return at(float64(min(n, most))) })
 		if err == nil && n == 0 {
 			err = fmt.Errorf("account: epsilon = %v, delta = %v: %s = 1 already costs more", epsilon, delta, name)
 		}
@@ -41,7 +44,7 @@ func (a *accountCommand) calibrate(ctx context.Context, relation account.Relatio
 	switch {
 	case a.Calibrate == "noise":
 		out.Parameter, set = "noise_multiplier", func(c *accountCommand, x float64) { c.NoiseMultiplier = x }
-		out.Value, err = account.CalibrateMultiplier(ctx, epsilon, delta, at)
+		out.Value, err = mechanism.CalibrateMultiplier(ctx, epsilon, delta, at)
 		digit = unit(out.Value)
 		out.Value = inDigits(math.Ceil(out.Value/digit), digit)
 	case a.Calibrate == "steps":
@@ -54,7 +57,7 @@ func (a *accountCommand) calibrate(ctx context.Context, relation account.Relatio
 		digit = -1
 	default:
 		out.Parameter, set = "sampling", func(c *accountCommand, x float64) { c.Sampling = x }
-		out.Value, err = account.CalibrateSampling(ctx, epsilon, delta, at)
+		out.Value, err = mechanism.CalibrateSampling(ctx, epsilon, delta, at)
 		digit = -unit(out.Value)
 		out.Value = inDigits(math.Floor(out.Value/-digit), -digit)
 	}
@@ -65,21 +68,21 @@ func (a *accountCommand) calibrate(ctx context.Context, relation account.Relatio
 		return nil, err
 	}
 	set(a, out.Value)
-	a.Delta = nil // what is asked next is delta at epsilon
+	a.Delta = nil // the following output states delta at epsilon
 	return out, nil
 }
 
-// verified moves the value by single units of its last digit until the value is private as printed. It
-// usually is at the first test; the width of the search is the only cause of further ones. After 20 tests it
-// returns an error.
-func (a *accountCommand) verified(ctx context.Context, out *calibrated, digit float64, at func(float64) ([]account.Composed, error)) error {
+// verified moves the computed value by units of its last printed digit towards more privacy until
+// the composition with it is shown to be within the budget. Usually the first value is; only the
+// width of the search can make further steps necessary. After 20 tests it returns an error.
+func (a *accountCommand) verified(ctx context.Context, out *calibrated, digit float64, at func(float64) ([]mechanism.Composed, error)) error {
 	const tries = 20
 	for range tries {
 		events, err := at(out.Value)
 		if err != nil {
 			return err
 		}
-		c, err := account.Compose(ctx, events, a.Width)
+		c, err := mechanism.Compose(ctx, events, a.Width)
 		if err != nil {
 			return err
 		}
@@ -95,10 +98,10 @@ func (a *accountCommand) verified(ctx context.Context, out *calibrated, digit fl
 	return fmt.Errorf("account: %s = %v: not private within the width asked for", out.Parameter, out.Value)
 }
 
-// unit is the sixth digit of x.
+// unit returns one unit of the sixth significant digit of x.
 func unit(x float64) float64 { return math.Pow(10, math.Floor(math.Log10(x))-5) }
 
-// inDigits returns n units as the nearest number of few decimal digits.
+// inDigits returns n units as the nearest number with few decimal digits, so that it prints short.
 func inDigits(n, unit float64) float64 {
 	if unit >= 1 {
 		return n * unit

@@ -47,7 +47,7 @@ func (a *algorithmsCommand) Run(c *console) error {
 	return nil
 }
 
-// wrap prints words in lines of at most 80 characters.
+// wrap prints a text in lines of at most 80 characters.
 func wrap(w io.Writer, indent, text string) {
 	line := indent
 	for _, word := range strings.Fields(text) {

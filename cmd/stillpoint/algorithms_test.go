@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestAlgorithmsAreExplained: the command shows every algorithm, alone and in the
-// list, with all it takes and what that means.
+// TestAlgorithmsAreExplained tests that the command algorithms shows every algorithm, in the list
+// and alone, with all its settings and their meaning.
 func TestAlgorithmsAreExplained(t *testing.T) {
 	show := func(args ...string) (string, int) {
 		var out bytes.Buffer

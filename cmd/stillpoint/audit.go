@@ -65,10 +65,11 @@ func (a *auditCommand) Run(ctx context.Context, c *console) error {
 	return result.Err()
 }
 
-// leastRuns is the least number of runs from which a threshold can be chosen and tested.
+// leastRuns is the smallest number of runs on each table with which the audit can choose and test
+// an attack's threshold.
 const leastRuns = 20
 
-// replayed shows the progress of an audit.
+// replayed shows the progress of an audit: done of about as many runs as of says.
 func (p *progress) replayed(done, of int) {
 	if p.terminal {
 		if p.bar == nil {

@@ -60,7 +60,7 @@ type storeFlag struct {
 	JSON  bool   `help:"Print JSON." name:"json"`
 }
 
-// with opens the store, calls f and closes the store.
+// with opens the store of budgets that the flag names, calls f and closes the store.
 func (s storeFlag) with(ctx context.Context, f func(*budget.Book) error) error {
 	book, err := stores.Open(ctx, s.Store)
 	if err != nil {
@@ -232,7 +232,8 @@ func (b *budgetShow) Run(ctx context.Context, c *console) error {
 	})
 }
 
-// against returns an error unless the run of a certificate is in a dataset's chain.
+// against returns an error unless the run of the certificate at path is in the dataset's chain of
+// rows.
 func against(ctx context.Context, d *budget.Dataset, path string) error {
 	cert, err := certificate.Read(path)
 	if err != nil {
@@ -266,7 +267,7 @@ func (b *budgetClose) Run(ctx context.Context, c *console) error {
 	})
 }
 
-// spent describes the spent budget of a dataset.
+// spent describes in words how much of a dataset's budget is spent.
 func spent(d *budget.Dataset) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {

@@ -11,12 +11,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runfolder"
 )
 
-// openRun is a run that has not ended.
+// openRun is a run in a store of budgets that has not ended, so that its whole budget stays
+// charged.
 type openRun struct {
 	Run  string `json:"run"`
 	Row  int    `json:"row"`
 	Time string `json:"time"`
-	// Charge is the charge that the run has reserved.
+	// Charge is the charge that the run has reserved, in units of mu^2.
 	Charge float64 `json:"charge"`
 	// Folder is the run's output folder; empty if none was found.
 	Folder string `json:"folder,omitempty"`
@@ -42,7 +43,8 @@ func (b *budgetShow) open(ctx context.Context, d *budget.Dataset) (all []openRun
 	return all, nil
 }
 
-// listed describes runs that have not ended, one on each line.
+// listed describes runs that have not ended, one on each line, with the command that reports their
+// final charge to the store.
 func listed(all []openRun, store string) string {
 	var b strings.Builder
 	for i, r := range all {

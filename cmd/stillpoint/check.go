@@ -6,9 +6,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/inspect"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 type checkCommand struct {
@@ -40,7 +40,7 @@ the rows is lost.
 }
 
 func (f *checkCommand) Run(ctx context.Context, c *console) error {
-	config, err := train.ReadConfig(f.Config)
+	config, err := stillpoint.ReadConfig(f.Config)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (f *checkCommand) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// checked describes a report.
+// checked describes as text how a schema reads the table at path.
 func checked(path string, r *inspect.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", inspect.Warning)

@@ -25,6 +25,8 @@ log-odds, of more those of each class against the mean of all, of counts the log
                date a year
   a category   the difference between a level and the reference, the first level declared.
                A single level says nothing by itself: the same may be added to all
+  a curve      the difference between a knot and the first; --json has points to draw, each
+               with a band of privacy noise and the share of the rows around it
   crossed      the differences are those at the other column's reference; a pair's term is
                what comes on top
   intercept    for numbers of 0, dates at their first day, categories at their reference
@@ -40,6 +42,9 @@ twice it makes no confidence interval. Where it comes from:
   at most      without a released second moment, of a convex loss: an upper bound
   not stated   of other losses and older certificates; the column has a dash
 
+Of a fit with inference: {level: 0.95} the text has confidence intervals in place of the noise,
+and the formula to which they belong; stillpoint contrast says differences.
+
 Everything follows from the certificate and the model in DIR: the table is not opened,
 and the answer costs no privacy. A certificate that does not verify, or a model it does
 not speak of, is refused (exit code 4). A network has no coefficients (exit code 1).`
@@ -48,6 +53,14 @@ not speak of, is refused (exit code 4). A network has no coefficients (exit code
 func (k *coefficientsCommand) Run(ctx context.Context, c *console) error {
 	fit, err := report.ReadFit(ctx, k.Dir)
 	if err != nil {
+		return err
+	}
+	if fit.Model != nil && fit.Model.Inference() != nil && !k.JSON {
+		list, err := fit.Model.Coefficients()
+		if err != nil {
+			return fmt.Errorf("%s: %w", k.Dir, err)
+		}
+		_, err = fmt.Fprint(c.out, report.CoefficientText(list))
 		return err
 	}
 	list, err := fit.Coefficients()

@@ -10,8 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// The heap keeps to a tenth above the stated memory and 8 MiB, and is not limited where
-// none is stated.
+// TestHeapKeepsToTheStatedMemory tests the limit of the garbage collector's heap: it must be the
+// memory that the configuration states plus a tenth and 8 MiB. Without a stated memory there must
+// be no limit.
 func TestHeapKeepsToTheStatedMemory(t *testing.T) {
 	for gigabytes, want := range map[float64]int64{
 		0: math.MaxInt64, 1: 1_100_000_000 + 8<<20, .1: 110_000_000 + 8<<20, 9e9: math.MaxInt64,

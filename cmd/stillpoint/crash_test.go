@@ -16,12 +16,11 @@ import (
 	"time"
 )
 
-// plainLines are all that a fit's messages may be made of.
+// plainLines matches every line that a fit may print.
 var plainLines = regexp.MustCompile(`^(reading \S+|[a-z ]+  +.+|step \d+ of \d+: .+|stillpoint: ended by a signal: .+)$`)
 
-// A fit that is crashed by a signal, while it reads or trains, ends with one line
-// that names the signal and shows nothing of its rows, whatever the environment
-// asks for.
+// TestSignalsShowNothing: a fit that is ended by a signal, while it reads or trains, must print one line
+// that names the signal and nothing of its rows, whatever the environment sets.
 func TestSignalsShowNothing(t *testing.T) {
 	signals := []syscall.Signal{syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS}
 	for i, s := range signals {
@@ -51,7 +50,7 @@ func TestSignalsShowNothing(t *testing.T) {
 			}
 		})
 	}
-	// The same command without its silence shows what the test looks for.
+	// Without Silence, the output must contain the secret: the test can see it.
 	o := signalled(t, t.TempDir(), "loud", "all", "takes ", 0, syscall.SIGQUIT)
 	if !strings.Contains(o.stderr, "goroutine ") || plainLines.MatchString("goroutine 1 [running]:") {
 		t.Errorf("without silence there is no traceback that the test could see: %s", o.stderr)
@@ -73,8 +72,8 @@ func files(t *testing.T, dir string) (paths []string) {
 	return paths
 }
 
-// signalled runs a long fit on a table full of one number and
-// one word, and sends it a signal some time after a message.
+// signalled starts a long fit on a table full of one number and one word, and sends it a signal some time
+// after it has printed a message.
 func signalled(t *testing.T, dir, program, traceback, message string, after time.Duration, s syscall.Signal) outcome {
 	t.Helper()
 	writeFiles(t, dir, map[string]string{
@@ -104,7 +103,8 @@ func signalled(t *testing.T, dir, program, traceback, message string, after time
 	return outcome{c.ProcessState.ExitCode(), stdout.String(), stderr.text.String()}
 }
 
-// started keeps what is written and tells when a text first occurs in it.
+// started stores the output of a process and signals on a channel when a given text first occurs in
+// it.
 type started struct {
 	at   []byte
 	seen chan struct{}
@@ -121,7 +121,8 @@ func (s *started) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// A panic ends the command with a word that there was one and none of its own.
+// TestPanicsShowNothing: a panic must end the command with a message that does not contain the panic's own
+// text.
 func TestPanicsShowNothing(t *testing.T) {
 	c := exec.Command("faulty")
 	out, err := c.CombinedOutput()
@@ -133,8 +134,8 @@ func TestPanicsShowNothing(t *testing.T) {
 	}
 }
 
-// What the runtime says of itself goes where its tracebacks go, in the command as
-// it is built: nowhere.
+// TestCommandIsSilent tests the command as it is built: what the Go runtime prints must be
+// discarded, its tracebacks included.
 func TestCommandIsSilent(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{"people.csv": people(20_000, 1), "people.yaml": peopleYAML})
@@ -146,7 +147,7 @@ func TestCommandIsSilent(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v: %s", program, err, out)
 		}
-		// Before main there are no rows.
+		// Before main runs there are no rows.
 		_, after, _ := bytes.Cut(out, []byte("reading "))
 		if heard := bytes.Contains(after, []byte("SCHED")) || bytes.Contains(after, []byte("gc ")); heard == silent {
 			t.Errorf("%s: silent is %v: must be %v: %.2000s", program, !heard, silent, out)

@@ -15,12 +15,13 @@ import (
 	"unicode/utf8"
 )
 
-// forged follows every hostile character: no line may begin with it.
+// forged is a text that follows every hostile character in the tests' inputs. If a line of output
+// begins with it, the character has ended a line.
 const forged = "FORGED"
 
-// hostiles are the classes of what a terminal obeys, or shows as something else:
-// C0, DEL, C1, escape sequences, line ends of Unicode, invisible and
-// bidirectional formatting.
+// hostiles are characters that a terminal interprets or shows as something else, by the name of
+// their class: the control characters C0, DEL and C1, escape sequences, line ends of Unicode, and
+// invisible or bidirectional formatting.
 func hostiles() map[string]string {
 	join := func(from, to rune) string {
 		var b strings.Builder
@@ -40,7 +41,8 @@ func hostiles() map[string]string {
 	}
 }
 
-// obeyed returns what in a text a terminal would obey, or "".
+// obeyed returns the first part of a text that a terminal would interpret instead of showing it, or
+// "".
 func obeyed(s string) string {
 	if found := unseen(s); found != "" {
 		return found
@@ -59,7 +61,8 @@ func quoted(s string) string {
 	return string(text)
 }
 
-// unseen returns where a text begins that is obeyed or not seen, line ends aside.
+// unseen returns the rest of a text from the first character on that a terminal interprets or does
+// not show, except for line ends.
 func unseen(s string) string {
 	for i, r := range s {
 		_, size := utf8.DecodeRuneInString(s[i:])
@@ -70,7 +73,7 @@ func unseen(s string) string {
 	return ""
 }
 
-// reseals replaces text in a certificate and mends its checksum.
+// reseals replaces text in the certificate at path and recomputes its checksum.
 func reseals(t *testing.T, path, from, to string) string {
 	t.Helper()
 	text := strings.Replace(readFile(t, path), from, to, 1)
@@ -82,14 +85,14 @@ func reseals(t *testing.T, path, from, to string) string {
 	return text[:i] + `  "checksum": "sha256:` + hex.EncodeToString(sum[:]) + "\"\n}\n"
 }
 
-// Whatever stands in a header, a configuration, a specification, a certificate, a
-// model, a ledger or a file's name, and whichever command reads it: a terminal is
-// given graphic characters and the program's own line ends.
+// TestControlCharactersStayIn tests hostile text in every input. Whatever text is in a header, a
+// configuration, a specification, a certificate, a model, a ledger or a file's name, each command
+// must print only graphic characters and its own line ends.
 func TestControlCharactersStayIn(t *testing.T) {
 	table := people(40, 3)
 	quick := peopleYAML + "train: {algorithm: gd, steps: 2}\n"
 	for class, h := range hostiles() {
-		if testing.Short() && class != "sequences" && class != "line ends" {
+		if testing.Short() && class != "sequences" {
 			continue
 		}
 		t.Run(class, func(t *testing.T) {
@@ -101,7 +104,7 @@ func TestControlCharactersStayIn(t *testing.T) {
 				_, size := utf8.DecodeLastRuneInString(file)
 				file = file[:len(file)-size]
 			}
-			column := strings.NewReplacer("\r", "").Replace(name) // the reader drops those of CRLF
+			column := strings.NewReplacer("\r", "").Replace(name) // the reader removes the CR of CRLF
 			cell := `"` + column + `"`
 			hostile := strings.NewReplacer("note: ignore", quoted(column)+": ignore", "people.csv", "h.csv").Replace(quick)
 			filter := strings.NewReplacer("note: ignore", quoted(column)+": {public: ["+quoted(name)+"]}", "people.csv", "h.csv", "\nmodel:", "\n  where: "+quoted(column+"="+name)+"\nmodel:").Replace(quick)
@@ -115,6 +118,7 @@ func TestControlCharactersStayIn(t *testing.T) {
 				file + ".csv":    table,
 				file + ".yaml":   quick,
 				file + "-s.yaml": quick + "budget: {store: \"sqlite:b.db\", dataset: people}\n",
+				file + "-i.yaml": peopleYAML + "inference: {level: 0.9}\n",
 				"stored.yaml":    quick + "budget: {store: \"sqlite:b.db\", dataset: " + quoted(name) + "}\n",
 				"store.yaml":     quick + "budget: {store: " + quoted(name) + ", dataset: people}\n",
 				"key.yaml":       peopleYAML + quoted(name) + ": 1\n",
@@ -163,8 +167,8 @@ func TestControlCharactersStayIn(t *testing.T) {
 			must(0, "fit", file+".yaml")
 			must(0, "fit", "data.yaml", "--out", file+"-out")
 			must(0, "fit", "data.yaml")
-			run("fit", "h.yaml")      // a header with bytes that no text has is refused
-			run("fit", "filter.yaml") // white space at an end is refused
+			run("fit", "h.yaml")      // a header with invalid UTF-8 is refused
+			run("fit", "filter.yaml") // white space at an end of the filter's value is refused
 			must(0, "schema", file+".csv")
 			run("schema", "h.csv")
 			run("schema", "h.csv", "--header")
@@ -198,7 +202,7 @@ func TestControlCharactersStayIn(t *testing.T) {
 			must(1, "account", "--events", "kind.json", "--delta", "1e-6")
 			must(1, "account", "--events", file, "--delta", "1e-6")
 
-			// What names and labels a store is given, and what a stranger's says.
+			// Names and labels in a store of budgets: the user's own, and those of another user.
 			stored := []string{"--store", "sqlite:b.db", "--epsilon", "9", "--delta", "1e-6", "--relation", "replace-one"}
 			must(0, append([]string{"budget", "create", "people"}, stored...)...)
 			must(1, append([]string{"budget", "create", name}, stored...)...)
@@ -223,6 +227,10 @@ func TestControlCharactersStayIn(t *testing.T) {
 			must(0, "report", "people-fit", "--out", file+".html")
 			must(0, "coefficients", "people-fit")
 			must(0, "coefficients", "people-fit", "--json")
+			must(1, "contrast", "people-fit", name)
+			must(0, "fit", file+"-i.yaml", "--out", "intervals-fit")
+			must(1, "contrast", "intervals-fit", name)
+			must(0, "coefficients", "intervals-fit")
 			for i, change := range [][2]string{
 				{`"software": "`, `"software": ` + quoted(name)[:len(quoted(name))-1]},
 				{`"name": "`, `"name": ` + quoted(name)[:len(quoted(name))-1]},
@@ -268,6 +276,12 @@ func TestControlCharactersStayIn(t *testing.T) {
 				run("verify", certificate, "--model", model)
 			}
 			must(4, "verify", "h.csv")
+			for _, signed := range []string{"list.txt", "h.csv", "people.yaml"} { // files given as a list of signers, a signature or a key
+				run("certificate", "verify", "spent.json", "--signers", signed, "--signature", "list.txt")
+				run("certificate", "verify", "spent.json", "--signers", "list.txt", "--signature", signed)
+				run("certificate", "sign", "spent.json", "--key", signed)
+			}
+			run("certificate", "sign", file, "--key", file)
 			must(1, "predict", "h.csv", "h.csv")
 			must(1, "predict", "people-fit/model.json", file)
 			must(1, "verify", file)
@@ -280,8 +294,8 @@ func TestControlCharactersStayIn(t *testing.T) {
 	}
 }
 
-// TestWhatIsPrintedIsEscapedLast: whatever is written to the console or as JSON is
-// escaped there, though what comes from files has been before.
+// TestWhatIsPrintedIsEscapedLast tests that control characters in everything that is written to the
+// console or as JSON are escaped there, even if text from files has been escaped before.
 func TestWhatIsPrintedIsEscapedLast(t *testing.T) {
 	for class, h := range hostiles() {
 		var stdout, stderr bytes.Buffer
@@ -291,7 +305,7 @@ func TestWhatIsPrintedIsEscapedLast(t *testing.T) {
 		if err := printJSON(&stdout, map[string]string{h: h}); err != nil {
 			t.Fatal(err)
 		}
-		// Whatever a command forgets to escape.
+		// Text that a command forgot to escape.
 		c, flush := escaping(&console{out: &stdout, err: &stderr})
 		fmt.Fprintln(c.out, h)
 		fmt.Fprintln(c.err, h)

@@ -31,7 +31,8 @@ type experimentFlags struct {
 	Out  string `help:"Folder of the runs. NAME-runs in the current folder if not given." placeholder:"DIR"`
 }
 
-// read returns the specification and the folder for its runs.
+// read reads the specification of an experiment that the flags name, and returns it with the folder
+// for its runs.
 func (f experimentFlags) read() (*experiment.Spec, string, error) {
 	s, err := experiment.ReadSpec(f.Spec)
 	if err != nil {
@@ -115,7 +116,8 @@ func printSummary(w io.Writer, s experiment.Summary, asJSON bool) error {
 	return printJSON(w, s)
 }
 
-// runProgress shows the progress of a specification: a bar on a terminal, a few lines elsewhere.
+// runProgress shows how many runs of an experiment are done: a bar on a terminal, a few lines
+// elsewhere.
 type runProgress struct {
 	w        io.Writer
 	terminal bool

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// An interrupted grid ends soon with what is finished recorded, and the same
-// command goes on from there.
+// TestInterruptedExperiment: an interrupted experiment must end soon and keep its finished runs, and the
+// same command must continue from there.
 func TestInterruptedExperiment(t *testing.T) {
 	dir := t.TempDir()
 	spec := func(seeds string) map[string]string {
@@ -59,7 +59,7 @@ algorithms: [{name: gd, settings: {steps: 300}}]
 	before := runs()
 	writeFiles(t, dir, spec("5"))
 	o := succeeds(t, dir, "experiment", "run", "grid.yaml")
-	// Runs go on in random order: those of the five seeds may be there or not.
+	// Runs are made in random order, so the runs of the five seeds may have been made before or not.
 	if after := runs(); after < max(before, 5) || after > before+5 || !strings.Contains(o.stdout, "5 runs.") {
 		t.Errorf("%d runs, then %d: %s", before, after, o.stdout)
 	}

@@ -9,9 +9,9 @@ import (
 	"path/filepath"
 )
 
-// writeFile writes a file at path with the output of write. The whole file appears or none of it. It replaces
-// an existing file, and returns an error if this file is one of inputs. It writes directly to a device or
-// pipe.
+// writeFile writes a file at path with the output of write. After a failure or a crash there is the
+// whole file or none of it. It replaces an existing file, and returns an error if this file is one
+// of inputs. It writes directly to a device or pipe.
 func writeFile(path string, inputs []string, write func(io.Writer) error) (err error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {

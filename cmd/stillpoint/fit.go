@@ -1,9 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 
 	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
@@ -22,10 +25,15 @@ type configFlags struct {
 	Config string `arg:"" help:"Configuration file (YAML): table, schema, model, privacy." placeholder:"CONFIG"`
 	privacyFlags
 	Algorithm string `help:"Override train.algorithm." placeholder:"NAME"`
+	shardFlags
 }
 
 func (f configFlags) read() (*train.Config, error) {
-	c, err := train.ReadConfig(f.Config)
+	shards, err := f.shards()
+	if err != nil {
+		return nil, err
+	}
+	c, err := stillpoint.ReadConfigOver(f.Config, shards)
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +56,7 @@ type fitCommand struct {
 	Overwrite bool   `help:"Replace the model in DIR. The charge of the earlier fit stays in the ledger."`
 	Anyway    bool   `help:"Fit also where the effective size is below 30, at which a model is noise." env:"STILLPOINT_ANYWAY"`
 	Verbose   bool   `help:"Print the optimizer's numbers as well: steps, charges, gradient norms, the algorithms not chosen." short:"v"`
+	Attended  bool   `help:"With --shards, end as at Ctrl-C when standard input is closed, as it is when the program that runs this one ends."`
 	DryRun    bool   `help:"Do all but the releases: read the table and plan, then say what would be charged and written. Nothing is." name:"dry-run"`
 	JSON      bool   `help:"Print JSON." name:"json"`
 }
@@ -73,6 +82,13 @@ A table too small for its budget is refused before anything is charged: where th
 size N, records times mu over the root of the number of weights, is below 30 a model is
 noise. --anyway, or STILLPOINT_ANYWAY=1, fits it all the same.
 
+With --shards N the rows are in N workers, in other processes or on other machines
+(stillpoint shard --help), and the fit is the one over the whole table, to the bit. The
+configuration names no data: and gives table: a name. The key, in the first line of
+standard input, is made for this fit alone (stillpoint shard --new-key). If the schema has
+a unit, the unit's cell must decide a row's partition; with --progress=json the fit names
+the column (event key) and then waits for its key. The fit says where it listens, waits until all shards are ready, and waits again where one is lost.
+
 Ctrl-C ends the fit after the current step; the model reached by then is saved
 and certified as incomplete. A fit that is killed leaves a journal of what it
 released in DIR, from which stillpoint recover makes both files. What was reserved
@@ -83,6 +99,25 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	config, err := f.read()
 	if err != nil {
 		return err
+	}
+	if config.Shards != nil {
+		stdin := bufio.NewReader(os.Stdin)
+		c.tellUnit(config)
+		if config.Shards.Key, err = awaitKey(ctx, stdin); err != nil {
+			return err
+		}
+		c.tellShards(config.Shards)
+		if f.Attended {
+			var alone context.CancelFunc
+			ctx, alone = context.WithCancel(ctx)
+			defer alone()
+			go func() {
+				io.Copy(io.Discard, stdin)
+				alone()
+			}()
+		}
+	} else if f.Attended {
+		return errors.New("--attended: is for --shards, which must be given with it")
 	}
 	if f.DryRun {
 		return f.dry(ctx, c, config)
@@ -128,7 +163,8 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	return nil
 }
 
-// around adds to a *train.SmallError the flag that allows the fit.
+// around adds to a *train.SmallError, the error for a table that is too small for its budget, the
+// flag that allows the fit.
 func around(err error) error {
 	if _, small := errors.AsType[*train.SmallError](err); small {
 		return fmt.Errorf("%w; --anyway fits all the same", err)

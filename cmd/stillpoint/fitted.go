@@ -2,15 +2,21 @@ package main
 
 import (
 	"context"
+	"fmt"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
+	"github.com/stillpoint-dp/stillpoint/model"
 	"github.com/stillpoint-dp/stillpoint/runfolder"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// reads names the table that is read.
+// reads names the table that a command reads, for its messages.
 func reads(c *train.Config) string {
-	if c.DataPath() == table.Standard {
+	switch {
+	case c.Shards != nil:
+		return fmt.Sprintf("%s in %d shards", c.TableName(), c.Shards.Count)
+	case c.DataPath() == table.Standard:
 		return c.TableName() + " from standard input"
 	}
 	return c.DataPath()
@@ -26,11 +32,9 @@ type fittedJSON struct {
 	Steps       int    `json:"steps"`
 	Of          int    `json:"of"`
 
-	Records   float64 `json:"records"`
-	Epsilon   float64 `json:"epsilon"`
-	Delta     float64 `json:"delta"`
-	Relation  string  `json:"relation"`
-	Neighbour string  `json:"neighbour"`
+	Records float64 `json:"records"`
+	account.Guarantee
+	Neighbour string `json:"neighbour"`
 	// Charged and Budget are in units of mu^2. Charged is zero for a schedule.
 	Charged  float64  `json:"charged"`
 	Budget   float64  `json:"budget"`
@@ -41,8 +45,10 @@ type fittedJSON struct {
 	// Compared is the comparison of the model with the best constant. Verdict is its result: better, unclear
 	// or worse.
 	Compared *train.Compared `json:"compared,omitempty"`
-	Verdict  string          `json:"verdict,omitempty"`
-	Measured any             `json:"measured,omitempty"` // as in a certificate
+	// Coefficients are the coefficients with confidence intervals, and the formula to which they belong.
+	Coefficients *model.Coefficients `json:"coefficients,omitempty"`
+	Verdict      string              `json:"verdict,omitempty"`
+	Measured     any                 `json:"measured,omitempty"` // as in a certificate
 	// Constant is the loss of the model that scores every record 0, as far as it is public. The measured loss
 	// should be compared with it.
 	Constant any `json:"constant,omitempty"`
@@ -61,7 +67,7 @@ func result(ctx context.Context, c *train.Config, f *runfolder.Fitted) fittedJSO
 	j := fittedJSON{
 		Folder: f.Folder, Model: f.ModelPath, Certificate: f.CertificatePath, Complete: f.Result.Complete,
 		Algorithm: f.Summary.Algorithm, Steps: f.Result.Steps, Of: f.Summary.Steps,
-		Records: f.Records, Epsilon: f.Budget.Epsilon(), Delta: f.Budget.Delta(), Relation: f.Budget.Relation().String(),
+		Records: f.Records, Guarantee: f.Budget.Guarantee(f.Unit.Column),
 		Neighbour: f.Unit.Neighbour(f.Filter, f.Budget.Relation()),
 		Charged:   f.Charged, Budget: f.Budget.Charge(), Releases: f.Releases, Trusted: f.Trusted,
 		Table: c.TableName(), Earlier: len(f.Earlier),
@@ -70,6 +76,9 @@ func result(ctx context.Context, c *train.Config, f *runfolder.Fitted) fittedJSO
 		j.Stored = f.Reserved
 	}
 	j.Warnings = f.Warnings
+	if f.Fitted.Model != nil && f.Fitted.Model.Inference() != nil {
+		j.Coefficients, _ = f.Fitted.Model.Coefficients()
+	}
 	if j.Compared = f.Compared; f.Compared != nil {
 		j.Verdict = f.Compared.Verdict().Code()
 	}

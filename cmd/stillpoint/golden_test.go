@@ -12,16 +12,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 )
 
-// The folders below testdata/golden were written by revision cd81e45 of the command: fits
-// of a table of 4,000 made-up rows with a filter, with a unit, under add-or-remove on
-// samples, with curvature and measures, by stability, with a store of budgets, and the
-// journal of one that was killed. What the command said of them stands beside them.
+// golden is the folder of output folders that revision cd81e45 of the command wrote, and the
+// command's output about them: fits of a table of 4,000 generated rows with a filter, with a unit,
+// under add-or-remove on samples, with released curvature and measurements, with releases by
+// stability, with a store of budgets, and the journal of a killed fit.
 const golden = "testdata/golden"
 
-// goldenFits have a certificate, a model and a ledger.
+// goldenFits are those folders in golden that have a certificate, a model and a ledger.
 var goldenFits = []string{"filtered", "units", "sampled", "second", "phased", "stored", "recovered"}
 
-// says runs the command and demands the text of a file on its standard output.
+// says runs the command and fails the test unless it prints the text of the given file to standard
+// output.
 func says(t *testing.T, file string, args ...string) {
 	t.Helper()
 	want, err := os.ReadFile(filepath.Join(golden, file))
@@ -36,8 +37,8 @@ func says(t *testing.T, file string, args ...string) {
 	}
 }
 
-// TestGoldenFolders: what an earlier revision wrote is verified, reported on and predicted
-// with as it was then.
+// TestGoldenFolders tests output folders that an earlier revision of the program wrote: they must
+// verify, and report and predict must print the same as then.
 func TestGoldenFolders(t *testing.T) {
 	for _, fit := range goldenFits {
 		cert, model := filepath.Join(golden, fit, "certificate.json"), filepath.Join(golden, fit, "model.json")
@@ -54,7 +55,8 @@ func TestGoldenFolders(t *testing.T) {
 	says(t, "ledger.json", "ledger", golden, "--json")
 }
 
-// TestGoldenJournal: the journal of a killed fit makes the files that it made.
+// TestGoldenJournal tests that recovery from the journal of a fit that was killed under an earlier
+// revision makes the same files as then.
 func TestGoldenJournal(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join(golden, "killed"))); err != nil {
@@ -79,7 +81,8 @@ func TestGoldenJournal(t *testing.T) {
 	}
 }
 
-// TestGoldenCertificatesAreMadeAgain: from what a certificate says the same bytes are made.
+// TestGoldenCertificatesAreMadeAgain tests certificates that an earlier revision wrote: one made
+// again from the contents must have the same bytes.
 func TestGoldenCertificatesAreMadeAgain(t *testing.T) {
 	for _, fit := range goldenFits {
 		text, err := os.ReadFile(filepath.Join(golden, fit, "certificate.json"))

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// A table that is written to while a fit reads it is refused, and nothing is
-// reserved.
+// TestTableThatChanges tests that a fit refuses a table to which somebody writes while the fit
+// reads it, and reserves nothing.
 func TestTableThatChanges(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{"people.csv": people(50_000, 1), "people.yaml": peopleYAML})
@@ -46,8 +46,8 @@ func TestTableThatChanges(t *testing.T) {
 	}
 }
 
-// Whatever stands in the place of an input that never ends, is never written to
-// or is no file at all, each command says so and ends.
+// TestInputsThatAreNoFiles tests inputs that never end, that nobody writes to, or that are not
+// files: each command must say so and end.
 func TestInputsThatAreNoFiles(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{

@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// patience is for what should take a moment, on a machine with much else to do.
+// patience is how long a test waits for operations that take a moment on an idle machine.
 const patience = 30 * time.Second
 
-// running is a fit of millions of steps in a process of its own.
+// running is a fit of millions of steps in its own process, for tests that interrupt or kill it.
 type running struct {
 	dir    string
 	cmd    *exec.Cmd
@@ -75,8 +75,7 @@ func (r *running) out(file string) string { return filepath.Join(r.dir, "out", f
 
 var progressLine = regexp.MustCompile(`(?m)^step [0-9]+ of 1000000$`)
 
-// released reports whether answers have been released, as a line of progress
-// tells.
+// released reports whether the fit has released answers, which its progress shows.
 func (r *running) released() bool { return progressLine.MatchString(r.messages()) }
 
 func (r *running) until(t *testing.T, what string, done func() bool) {
@@ -88,7 +87,7 @@ func (r *running) until(t *testing.T, what string, done func() bool) {
 	}
 }
 
-// end sends a signal and waits for the process.
+// end sends a signal to the process and waits for its end.
 func (r *running) end(t *testing.T, s os.Signal) *os.ProcessState {
 	t.Helper()
 	if err := r.cmd.Process.Signal(s); err != nil {
@@ -97,7 +96,7 @@ func (r *running) end(t *testing.T, s os.Signal) *os.ProcessState {
 	return r.finish()
 }
 
-// finish waits for the process.
+// finish waits for the end of the fit's process.
 func (r *running) finish() *os.ProcessState {
 	timer := time.AfterFunc(patience, func() { r.cmd.Process.Kill() })
 	defer timer.Stop()
@@ -106,9 +105,12 @@ func (r *running) finish() *os.ProcessState {
 	return r.cmd.ProcessState
 }
 
-// An interrupted fit ends soon, with what was reached saved and certified.
+// TestInterrupt: an interrupted fit must end soon. Its steps so far must be saved and certified.
 func TestInterrupt(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+		if testing.Short() && signal != syscall.SIGINT {
+			continue
+		}
 		t.Run(signal.String(), func(t *testing.T) {
 			t.Parallel()
 			r := startSlow(t)
@@ -148,8 +150,8 @@ func (r *running) checkSaved(t *testing.T) {
 	succeeds(t, r.dir, "predict", "out/model.json", "people.csv", "--out", "scores.csv")
 }
 
-// A killed fit leaves its whole reservation and no model, and counts from then
-// on; what it had released is recovered.
+// TestKilled: a killed fit must leave its whole reservation, which counts from then on, and no model. Its
+// releases must be recoverable.
 func TestKilled(t *testing.T) {
 	t.Parallel()
 	r := startSlow(t)
@@ -184,11 +186,13 @@ func TestKilled(t *testing.T) {
 	succeeds(t, r.dir, "verify", "out/certificate.json", "--model", "out/model.json")
 }
 
-// A signal that is ignored when the process starts, as nohup and a shell's
-// background jobs have it, stays ignored; one that is not is heeded.
+// TestIgnoredSignalsStayIgnored tests fits that are started with signals ignored. A signal that is
+// ignored when the process starts, as under nohup or in a shell's background job, must stay
+// ignored. Other signals must end the fit.
 func TestIgnoredSignalsStayIgnored(t *testing.T) {
 	const background = "INT QUIT"
-	// The tests themselves may run in the background, and hand that on.
+	// The tests themselves may run in the background with ignored signals, which their child processes
+	// inherit.
 	for _, s := range []os.Signal{syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT} {
 		if signal.Ignored(s) {
 			heard := make(chan os.Signal, 1)
@@ -214,7 +218,7 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 		if err := r.cmd.Process.Signal(test.sent); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(20 * time.Millisecond) // for the first to be the first
+		time.Sleep(20 * time.Millisecond) // so that the first signal arrives first
 		_ = r.cmd.Process.Signal(syscall.SIGTERM)
 		r.finish()
 		if !strings.Contains(r.messages(), test.want) {
@@ -223,8 +227,8 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 	}
 }
 
-// What heeds no context is ended by one interrupt, after the grace; what saves
-// what it reached by the second alone.
+// TestOneInterruptEndsAnything: one interrupt must end a command that ignores its context, after the grace
+// period. A command that saves its results must only be ended by a second interrupt.
 func TestOneInterruptEndsAnything(t *testing.T) {
 	for _, saves := range []bool{false, true} {
 		t.Run(map[bool]string{false: "saves nothing", true: "saves"}[saves], func(t *testing.T) {
@@ -252,8 +256,8 @@ func TestOneInterruptEndsAnything(t *testing.T) {
 	}
 }
 
-// checkRecovered recovers a killed fit and demands of its files what an
-// interrupted fit's are, and at least the steps of which it had told.
+// checkRecovered recovers a killed fit. It fails the test unless the files are like those of an
+// interrupted fit, with at least the steps that the fit had printed.
 func (r *running) checkRecovered(t *testing.T) {
 	t.Helper()
 	o := succeeds(t, r.dir, "recover", "out")
@@ -271,7 +275,7 @@ func (r *running) checkRecovered(t *testing.T) {
 		told = max(told, n)
 	}
 	report := decodeJSON(t, succeeds(t, r.dir, "verify", "out/certificate.json", "--json").stdout)
-	// Of a long run the events are journaled a 64th at a time.
+	// In a long run, the journal gets the events in batches of up to a 64th of all.
 	if events := report["events"].(float64); told == 0 || events < float64(told)*63/64-1 {
 		t.Errorf("%v events recovered of %d steps told", events, told)
 	}

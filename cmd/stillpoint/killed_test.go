@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// commandIn runs the command in a folder and returns what it wrote and its exit code.
+// commandIn runs the command in a folder and returns its output and its exit code.
 func commandIn(t *testing.T, dir string, args ...string) (output string, code int) {
 	t.Helper()
 	c := exec.Command("stillpoint", args...)
@@ -25,7 +25,7 @@ func commandIn(t *testing.T, dir string, args ...string) (output string, code in
 	return string(text), c.ProcessState.ExitCode()
 }
 
-// killedFit has a fit that is charged to a store killed after some of its steps.
+// killedFit starts a fit that is charged to a store of budgets, and kills it after some steps.
 func killedFit(t *testing.T, dir, out string) {
 	t.Helper()
 	c := exec.Command("stillpoint", "fit", "people.yaml", "--out", out)
@@ -52,9 +52,9 @@ func killedFit(t *testing.T, dir, out string) {
 	_ = c.Wait()
 }
 
-// TestKilledFitIsSettled kills fits that a store is charged for: show finds their folders,
-// settle and recover have the store charge what was released, and recover says what it
-// did, with exit code 0, also where the store was out of reach before.
+// TestKilledFitIsSettled kills fits that are charged to a store. The command budget show must find
+// their folders, and settle and recover must reduce the store's charge to what was released.
+// recover must say so and end with exit code 0, even if the store could not be reached before.
 func TestKilledFitIsSettled(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{

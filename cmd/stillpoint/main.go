@@ -2,6 +2,8 @@
 // certificates that it writes.
 package main
 
+//go:generate go test . -run ^TestReferenceIsFresh$ -rewrite
+
 import (
 	"context"
 	"errors"
@@ -17,6 +19,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/sshsig"
 	"github.com/stillpoint-dp/stillpoint/silence"
 )
 
@@ -58,6 +61,7 @@ type commands struct {
 	Progress string `help:"Progress and errors on standard error: text, or json, an object a line." enum:"text,json" default:"text" placeholder:"text|json"`
 
 	Fit          fitCommand          `cmd:"" help:"Train a model: writes model.json, certificate.json and ledger.jsonl."`
+	Shard        shardCommand        `cmd:"" help:"Hold one partition of a table for a fit that runs elsewhere."`
 	Recover      recoverCommand      `cmd:"" help:"Save model and certificate of a fit that was killed, from its journal."`
 	Plan         planCommand         `cmd:"" help:"Show what fit would run, what it takes and the gradient norm to expect, without asking anything about records."`
 	Predict      predictCommand      `cmd:"" help:"Score the rows of a table with a model."`
@@ -65,9 +69,11 @@ type commands struct {
 	Evaluate     evaluateCommand     `cmd:"" help:"Measure a model on a table. NOT private: computed directly from the rows."`
 	Report       reportCommand       `cmd:"" help:"Describe a fit in a page of HTML, from what it released."`
 	Coefficients coefficientsCommand `cmd:"" help:"Say what a linear model says column by column, and how much of it is privacy noise."`
+	Contrast     contrastCommand     `cmd:"" help:"Say a difference of coefficients, with its confidence interval."`
 	Ledger       ledgerCommand       `cmd:"" help:"Say what the fits in output folders cost together."`
 	Budget       budgetCommand       `cmd:"" help:"Keep caps on what is ever released of a dataset, in a store that outlasts runs."`
 	Verify       verifyCommand       `cmd:"" help:"Recompute a certificate's guarantee without the data."`
+	Certificate  certificateCommand  `cmd:"" help:"Sign a certificate with an SSH key, and verify who signed one."`
 	Audit        auditCommand        `cmd:"" help:"Try to break the guarantee of a configuration, on generated tables."`
 	Account      accountCommand      `cmd:"" help:"Say what a sequence of releases costs, without data."`
 	Experiment   experimentCommand   `cmd:"" help:"Compare algorithms on generated problems."`
@@ -77,8 +83,8 @@ type commands struct {
 	Version      versionCommand      `cmd:"" help:"Print the version."`
 }
 
-// console is the output of commands. Text from files goes through printable.Writer, which run puts before
-// both outputs.
+// console is the output of commands. Control characters in it, which may come from files, are
+// escaped: run puts a printable.Writer before both outputs.
 type console struct {
 	out, err io.Writer
 	// saving is called by a command that saves its results when it is interrupted. The command may then take
@@ -88,7 +94,8 @@ type console struct {
 	json bool
 }
 
-// terminal returns the writer below the escaping one, and whether this writer is a terminal.
+// terminal returns the writer to which an escaping writer passes its text, and whether that writer
+// is a terminal.
 func terminal(w io.Writer) (io.Writer, bool) {
 	if escaped, ok := w.(*printable.Writer); ok {
 		w = escaped.Unwrap()
@@ -122,7 +129,7 @@ func escaping(plain *console) (c *console, flush func()) {
 	}
 }
 
-// run carries out a command line and returns the exit code.
+// run carries out the command line args, with its output to plain, and returns the exit code.
 func run(ctx context.Context, args []string, plain *console) int {
 	c, flush := escaping(plain)
 	defer flush()
@@ -168,7 +175,7 @@ func exitCode(err error) int {
 	// These errors come first: a certificate may be refused because its events exceed its budget, which is
 	// also a budget error.
 	case errors.Is(err, certificate.ErrMalformed), errors.Is(err, certificate.ErrAltered),
-		errors.Is(err, certificate.ErrUnsound), errors.Is(err, certificate.ErrModel), errors.Is(err, budget.ErrChain):
+		errors.Is(err, certificate.ErrUnsound), errors.Is(err, certificate.ErrModel), errors.Is(err, budget.ErrChain), errors.Is(err, sshsig.ErrRefused):
 		return exitRefused
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,22 +21,25 @@ import (
 	"github.com/stillpoint-dp/stillpoint/silence"
 )
 
-// The test binary is also the command: testscript puts a copy of it named
-// executable on the path. Beside it stand programs that differ from it in one
-// thing each.
+// TestMain makes the test binary the command as well: testscript puts a copy of it named executable on the
+// path, and beside it programs that differ from it in one thing each. All of them collect garbage less
+// often than by default, since they allocate much and run briefly.
 func TestMain(m *testing.M) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(400)
+	}
 	if os.Getenv("STILLPOINT_ANYWAY") == "" {
-		os.Setenv("STILLPOINT_ANYWAY", "1") // tables of tests are small
+		os.Setenv("STILLPOINT_ANYWAY", "1") // the tests' tables are small
 	}
 	testscript.Main(m, map[string]func(){"stillpoint": main, "loud": loud, "faulty": faulty, "stubborn": stubborn, "obedient": obedient})
 }
 
-// loud is the command without what keeps its crashes silent.
+// loud runs the command without calling Silence first: its crashes print tracebacks.
 func loud() {
 	os.Exit(run(context.Background(), os.Args[1:], &console{out: os.Stdout, err: os.Stderr, saving: func() {}}))
 }
 
-// faulty panics with what a record holds.
+// faulty runs a command that panics with a record's content.
 func faulty() {
 	stderr, err := silence.Crashes()
 	if err != nil {
@@ -44,7 +48,7 @@ func faulty() {
 	os.Exit(govern(stderr, func(context.Context, func()) int { panic(errors.New(secretWord)) }))
 }
 
-// obedient ends with its context and says why.
+// obedient runs a command that ends when its context ends, and says why.
 func obedient() {
 	os.Exit(govern(os.Stderr, func(ctx context.Context, _ func()) int {
 		fmt.Fprintln(os.Stderr, "running")
@@ -54,8 +58,8 @@ func obedient() {
 	}))
 }
 
-// stubborn heeds no context. With an argument it says that it will save what it
-// reached.
+// stubborn runs a command that ignores its context. If the command line has an argument, it says
+// that it is saving its results.
 func stubborn() {
 	os.Exit(govern(os.Stderr, func(_ context.Context, saving func()) int {
 		if len(os.Args) > 1 {
@@ -108,13 +112,13 @@ func TestExitCodes(t *testing.T) {
 		{certificate.ErrAltered, 4},
 		{certificate.ErrUnsound, 4},
 		{certificate.ErrModel, 4},
-		// Refused for being over budget, or for a cause of any other kind.
+		// An error that is both over budget and of another kind.
 		{fmt.Errorf("%w: %w", certificate.ErrUnsound, &account.BudgetError{Want: 2, Have: 1}), 4},
 		{fmt.Errorf("%w: %w", context.Canceled, certificate.ErrAltered), 4},
 		{context.Canceled, 130},
 		{&fs.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}, 5},
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.EACCES}, 5},
-		{&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}, 1}, // a wrong name
+		{&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOENT}, 1}, // a wrong file name
 		{&fs.PathError{Op: "open", Path: "x", Err: syscall.ENOTDIR}, 1},
 		{errors.Join(context.Canceled, errors.New("and more")), 130},
 	}

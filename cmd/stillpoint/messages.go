@@ -21,7 +21,7 @@ import (
 // printLine prints one line of JSON.
 func printLine(w io.Writer, v any) {
 	text, err := json.Marshal(v)
-	if err != nil { // no message holds what JSON has no form for but an infinite number
+	if err != nil { // only an infinite number has no JSON form, and no message contains one
 		return
 	}
 	_, _ = fmt.Fprintf(w, "%s\n", bytes.TrimSpace(printable.JSON(text)))
@@ -41,8 +41,8 @@ type stepEvent struct {
 	Event        string  `json:"event"` // step
 	Step         int     `json:"step"`
 	Of           int     `json:"of"`
-	GradientNorm float64 `json:"gradient_norm"` // the noisy one that was released
-	Noise        float64 `json:"noise"`         // of which noise alone makes so much
+	GradientNorm float64 `json:"gradient_norm"` // of the noisy gradient that was released
+	Noise        float64 `json:"noise"`         // expected norm of the noise alone
 	Charged      float64 `json:"charged"`       // in units of mu^2
 }
 
@@ -59,7 +59,7 @@ type errorEvent struct {
 	Charged bool `json:"charged"`
 }
 
-// codes are the names of the exit codes of errors.
+// codes are the names of the exit codes of errors, for messages in JSON.
 var codes = map[int]string{
 	exitFailed: "configuration", exitUsage: "usage", exitOverBudget: "budget", exitRefused: "refused",
 	exitSystem: "system", exitInterrupted: "interrupted",
@@ -88,7 +88,8 @@ func (c *console) complain(err error, exit int) {
 	printLine(c.err, event)
 }
 
-// savedError is an error of a fit whose budget was charged and whose model is saved.
+// savedError is an error of a fit that was interrupted after its budget was charged, and whose
+// model is saved.
 type savedError struct{ error }
 
 func (e *savedError) Unwrap() error { return e.error }
@@ -107,7 +108,8 @@ func broken(message string) (field, rule string) {
 // nameless are the system's errors for a wrong file name, which is a mistake in the input.
 var nameless = []error{fs.ErrNotExist, fs.ErrExist, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG, syscall.ELOOP, syscall.EINVAL}
 
-// fromSystem reports whether the machine caused an error: for example a full disk or a missing permission.
+// fromSystem reports whether an error has its cause in the machine and not in the input: for
+// example a full disk or a missing permission.
 func fromSystem(err error) bool {
 	if _, is := errors.AsType[syscall.Errno](err); !is {
 		return false

@@ -15,8 +15,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// An error as JSON says what kind it is, which field breaks which rule, and whether
-// it was charged for.
+// TestErrorsAsJSON tests that an error printed as JSON states its kind, the field and the rule that
+// was broken, and whether a budget was charged.
 func TestErrorsAsJSON(t *testing.T) {
 	for want, err := range map[string]error{
 		`"code":"configuration","exit":1,"field":"privacy.epsilon","rule":"must be given (or --epsilon)","message":"privacy.epsilon: must be given (or --epsilon)","charged":false}`:               errors.New("privacy.epsilon: must be given (or --epsilon)"),
@@ -38,7 +38,7 @@ func TestErrorsAsJSON(t *testing.T) {
 	}
 }
 
-// Every exit code of an error has a name.
+// TestEveryCodeIsNamed: every exit code of an error must have a name.
 func TestEveryCodeIsNamed(t *testing.T) {
 	for _, code := range []int{exitFailed, exitUsage, exitOverBudget, exitRefused, exitSystem, exitInterrupted} {
 		if codes[code] == "" {

@@ -15,7 +15,8 @@ type predictCommand struct {
 	Where string `help:"Score only the rows with column=value; others get empty predictions." placeholder:"COLUMN=VALUE"`
 	Out   string `help:"Write to FILE instead of standard output." placeholder:"FILE"`
 
-	Margin bool `help:"Add the margins, behind the other columns."`
+	Intervals bool `help:"Add lower and upper: the confidence interval of each prediction, for a fit with inference: {level: 0.95}."`
+	Margin    bool `help:"Add the margins, behind the other columns."`
 	csvFlags
 }
 
@@ -23,7 +24,12 @@ type predictCommand struct {
 func (predictCommand) Help() string {
 	return `Writes one CSV row for each row of the table, in order. A row that cannot be read
 gets an empty prediction. A text is taken to be written as the one that the model was
-fitted to, unless the flags say otherwise.`
+fitted to, unless the flags say otherwise.
+
+--intervals says how well the prediction itself is known: lower and upper are the
+confidence interval of the mean (the probability, the rate) of rows with the same
+features, sampling and privacy noise together, for the formula of the fit. Single rows
+vary around their mean. A row without a stated interval has empty cells.`
 }
 
 func (p *predictCommand) Run(ctx context.Context, c *console) error {
@@ -33,7 +39,7 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 	}
 	rows := stillpoint.File(p.Data).Written(p.csv())
 	predict := func(w io.Writer) error {
-		return stillpoint.Predict(ctx, m, rows, w, stillpoint.PredictOptions{Where: p.Where, Margins: p.Margin})
+		return stillpoint.Predict(ctx, m, rows, w, stillpoint.PredictOptions{Where: p.Where, Margins: p.Margin, Intervals: p.Intervals})
 	}
 	if p.Out == "" {
 		// The names of classes have no control or invisible characters (package dataset). A program that

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// peopleYAML describes the table that people makes.
+// peopleYAML is a configuration for the table that the function people makes.
 const peopleYAML = `data: people.csv
 schema:
   columns:
@@ -25,11 +25,11 @@ privacy:
   relation: replace-one
 `
 
-// fewYAML runs on tables of a few rows, too: its steps are its own.
+// fewYAML is a configuration that also works for tables of a few rows, since it fixes the number of
+// steps.
 const fewYAML = peopleYAML + "train: {algorithm: gd, steps: 2}\n"
 
-// people is a table in which the old are sick more often and have a higher
-// blood pressure.
+// people returns a table in which old people are sick more often and have a higher blood pressure.
 func people(n int, seed uint64) string {
 	coin := rand.New(rand.NewPCG(seed, uint64(n)))
 	var b strings.Builder
@@ -44,8 +44,8 @@ func people(n int, seed uint64) string {
 	return b.String()
 }
 
-// writePeople writes people.csv and people.yaml, and for regression
-// pressure.yaml.
+// writePeople writes a table, people.csv, and configurations for it: people.yaml and, for
+// regression, pressure.yaml.
 func writePeople(dir string, n int) error {
 	regression := strings.NewReplacer(
 		"    pressure: {number: [80, 200]}\n", "    sick: {category: [no, yes]}\n",

@@ -6,14 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/report"
 )
 
-// leastDelta is the delta at which the curve ends.
+// leastDelta is the delta at which the drawn curve of delta over epsilon ends.
 const leastDelta = 1e-12
 
-// checkPicture returns an error for a file name with an ending other than .svg: the picture is always an SVG.
+// checkPicture returns an error for the name of a picture's file with an ending other than .svg:
+// the picture is always an SVG.
 func checkPicture(path string) error {
 	if e := filepath.Ext(path); e != "" && !strings.EqualFold(e, ".svg") {
 		return fmt.Errorf("--plot %s: is drawn as SVG: the name must end in .svg", path)
@@ -23,7 +24,7 @@ func checkPicture(path string) error {
 
 // plotCurve draws the upper bound of delta over epsilon, from epsilon 0 to the epsilon at which delta is
 // leastDelta. The axis of delta is logarithmic.
-func plotCurve(ctx context.Context, path string, c *account.Composition) error {
+func plotCurve(ctx context.Context, path string, c *mechanism.Composition) error {
 	last, err := c.Epsilon(ctx, leastDelta)
 	if err != nil {
 		return err

@@ -11,13 +11,13 @@ import (
 	"testing"
 )
 
-// outcome is what a finished process leaves to see.
+// outcome is the output and the exit code of a finished process.
 type outcome struct {
 	code           int
 	stdout, stderr string
 }
 
-// executable runs the command in a process of its own.
+// executable runs the command in its own process.
 func executable(t *testing.T, dir string, args ...string) outcome {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -33,7 +33,7 @@ func executable(t *testing.T, dir string, args ...string) outcome {
 	return outcome{code, stdout.String(), stderr.String()}
 }
 
-// succeeds runs the command and demands exit code 0.
+// succeeds runs the command and requires exit code 0.
 func succeeds(t *testing.T, dir string, args ...string) outcome {
 	t.Helper()
 	o := executable(t, dir, args...)
@@ -61,7 +61,7 @@ func writeFiles(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// entry is a line of a ledger as a reader outside the program sees it.
+// entry is a line of a ledger, declared independently of the program.
 type entry struct {
 	Entry              string
 	Fit                int

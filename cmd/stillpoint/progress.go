@@ -10,8 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// progress shows a bar on a terminal and a few lines elsewhere. It shows released and public numbers only. It
-// shows no text from files, because a bar is drawn with control characters.
+// progress shows how far a fit or an audit is: a bar on a terminal and a few lines elsewhere. It
+// shows released and public numbers only. It shows no text from files, because a bar is drawn with
+// control characters.
 type progress struct {
 	c        *console
 	w        io.Writer
@@ -21,7 +22,7 @@ type progress struct {
 	last     time.Time
 }
 
-// between is the least time between two lines.
+// between is the least time between two printed lines of progress.
 const between = 2 * time.Second
 
 func newProgress(c *console, verbose bool) *progress {

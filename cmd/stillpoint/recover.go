@@ -44,7 +44,7 @@ func (r *recoverCommand) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// describe prints a description of the saved files.
+// describe prints what the command recover has saved: the files and the charge.
 func describe(w io.Writer, r *runfolder.Recovered) (err error) {
 	line := func(name, format string, args ...any) {
 		if err == nil {

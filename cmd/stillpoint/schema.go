@@ -80,7 +80,8 @@ func (s *schemaCommand) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// drafted drafts the schema. It uses the values of a public table if one is given.
+// drafted drafts the text of a schema for a table with the given header. It uses the values of a
+// public table if one is given.
 func (s *schemaCommand) drafted(ctx context.Context, header []string, note *string) (string, error) {
 	if s.FromPublic == "" {
 		return dataset.Draft(header), nil
@@ -97,7 +98,7 @@ func (s *schemaCommand) drafted(ctx context.Context, header []string, note *stri
 	return dataset.DraftWith(header, columns, missing), nil
 }
 
-// another returns an error if the public table is the sensitive table itself.
+// another returns an error if the table that is given as public is the sensitive table itself.
 func (s *schemaCommand) another() error {
 	public, err := os.Stat(s.FromPublic)
 	if err != nil {

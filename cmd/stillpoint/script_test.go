@@ -20,10 +20,11 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 )
 
-// scriptCommands are what the scripts use beyond testscript's own commands.
+// scriptCommands are the commands that test scripts may use besides testscript's own.
 var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args []string){
 	"exits":     exits,
 	"refuses":   refuses,
@@ -41,6 +42,7 @@ var scriptCommands = map[string]func(ts *testscript.TestScript, neg bool, args [
 	"head":      headTo,
 	"lines":     lines,
 	"returns":   returns,
+	"sshkey":    sshkey,
 }
 
 func check(ts *testscript.TestScript, ok bool, format string, args ...any) {
@@ -49,8 +51,7 @@ func check(ts *testscript.TestScript, ok bool, format string, args ...any) {
 	}
 }
 
-// runs executes a command and returns its exit code. A command that fails says
-// so in one message of its own, not by a panic.
+// runs executes a command of a test script and returns its exit code.
 func runs(ts *testscript.TestScript, args []string) int {
 	err := ts.Exec(args[0], args[1:]...)
 	code := 0
@@ -65,7 +66,8 @@ func runs(ts *testscript.TestScript, args []string) int {
 	return code
 }
 
-// exits CODE COMMAND... runs a command that must end with that exit code.
+// exits makes the script command "exits CODE COMMAND...": it runs a command and requires this exit
+// code.
 func exits(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) > 1, "usage: exits CODE COMMAND...")
 	if got := strconv.Itoa(runs(ts, args[1:])); got != args[0] {
@@ -73,9 +75,9 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// refuses OLD NEW PATTERN runs fit on people.yaml with OLD replaced by NEW. It
-// must fail with exit code 1, print nothing to standard output, print a message
-// that matches PATTERN, and leave nothing behind.
+// refuses makes the script command "refuses OLD NEW PATTERN": it runs fit on people.yaml with OLD
+// replaced by NEW. The fit must fail with exit code 1, print nothing to standard output and a
+// message that matches PATTERN, and leave no file behind.
 func refuses(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) == 3, "usage: refuses OLD NEW PATTERN")
 	const file = "refused.yaml"
@@ -92,7 +94,8 @@ func refuses(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// seen is what a script's folder held at the start or the last snapshot.
+// seen stores the files of a test script's folder as they were at the start or at the last
+// snapshot.
 type seen struct{ files map[string]string }
 
 type seenKey struct{}
@@ -104,7 +107,7 @@ func remember(dir string, values map[any]any) (err error) {
 	return err
 }
 
-// snapshot takes note of all files for later calls of unchanged.
+// snapshot stores the files of the folder for later calls of unchanged.
 func snapshot(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) == 0, "usage: snapshot")
 	files, err := listing(ts.Getenv("WORK"))
@@ -112,8 +115,8 @@ func snapshot(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Value(seenKey{}).(*seen).files = files
 }
 
-// unchanged demands that no file or folder appeared, vanished or changed since
-// the start or the last snapshot.
+// unchanged requires that no file or folder has appeared, vanished or changed since the start or the last
+// snapshot.
 func unchanged(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) == 0, "usage: unchanged")
 	unchangedBut(ts, "")
@@ -132,7 +135,7 @@ func unchangedBut(ts *testscript.TestScript, but string) {
 	check(ts, len(now) == len(before), "a file has vanished")
 }
 
-// listing maps the paths below a folder to what they hold.
+// listing returns the contents of all files below a folder by their paths.
 func listing(dir string) (map[string]string, error) {
 	files := make(map[string]string)
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -163,7 +166,8 @@ func object(ts *testscript.TestScript, file string) map[string]any {
 	return o
 }
 
-// keys FILE KEY... demands a JSON object with these keys and no others.
+// keys makes the script command "keys FILE KEY...": it requires that a file is a JSON object with
+// exactly these keys.
 func keys(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) > 1, "usage: keys FILE KEY...")
 	got := slices.Sorted(maps.Keys(object(ts, args[0])))
@@ -171,7 +175,8 @@ func keys(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, slices.Equal(got, want), "%s has the keys %q: must have %q", args[0], got, want)
 }
 
-// within FILE KEY LOW HIGH demands a number in [LOW, HIGH] in a JSON object.
+// within makes the script command "within FILE KEY LOW HIGH": it requires that a member of a JSON
+// object is a number in [LOW, HIGH].
 func within(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) == 4, "usage: within FILE KEY LOW HIGH")
 	x, isNumber := object(ts, args[0])[args[1]].(float64)
@@ -182,8 +187,8 @@ func within(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, isNumber && x >= low && x <= high, "%s = %v: must be in [%v, %v]", args[1], x, low, high)
 }
 
-// ledger FILE ENTRY... demands these entries in this order, reservations with
-// the whole mu.
+// ledgerHas makes the script command "ledger FILE ENTRY...": it requires that a ledger has these
+// entries in this order, and that reservations state the whole mu.
 func ledgerHas(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) > 1, "usage: ledger FILE ENTRY...")
 	var got []string
@@ -193,7 +198,7 @@ func ledgerHas(ts *testscript.TestScript, neg bool, args []string) {
 			Epsilon, Delta, Mu float64
 		}
 		ts.Check(json.Unmarshal([]byte(line), &e))
-		mu, err := account.GaussianMu(e.Epsilon, e.Delta)
+		mu, err := mechanism.GaussianMu(e.Epsilon, e.Delta)
 		ts.Check(err)
 		check(ts, e.Mu == mu && e.Relation != "", "%s: mu must be %v", line, mu)
 		got = append(got, e.Entry)
@@ -201,20 +206,22 @@ func ledgerHas(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, slices.Equal(got, args[1:]), "%s: entries %q", args[0], got)
 }
 
-// returns FILE makes the lines of a file end in CR alone.
+// returns makes the script command "returns FILE": it replaces the line ends of a file by CR.
 func returns(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) == 1, "usage: returns FILE")
 	text := strings.ReplaceAll(ts.ReadFile(args[0]), "\n", "\r")
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(text), 0o666))
 }
 
-// replace FILE OLD NEW replaces the one OLD in a file; \n stands for a newline.
+// replace makes the script command "replace FILE OLD NEW": it replaces the only occurrence of OLD
+// in a file; \n stands for a newline.
 func replace(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) == 3, "usage: replace FILE OLD NEW")
 	substitute(ts, args[0], ts.MkAbs(args[0]), args[1], args[2])
 }
 
-// alters OLD NEW alters a certificate's first OLD, which verify must refuse.
+// alters makes the script command "alters OLD NEW": it replaces the first OLD in a certificate. The
+// command verify must refuse the result.
 func alters(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) == 2, "usage: alters OLD NEW")
 	const original, altered = "people-fit/certificate.json", "altered.json"
@@ -232,7 +239,8 @@ func substitute(ts *testscript.TestScript, file, path, before, after string) {
 	ts.Check(os.WriteFile(path, []byte(strings.Replace(text, before, after, 1)), 0o666))
 }
 
-// reseal FILE recomputes the checksum of a certificate, as a forger would.
+// reseal makes the script command "reseal FILE": it recomputes the checksum of a certificate, as a
+// forger would.
 func reseal(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) == 1, "usage: reseal FILE")
 	text := []byte(ts.ReadFile(args[0]))
@@ -243,7 +251,8 @@ func reseal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), sealed, 0o666))
 }
 
-// simulated FILE writes the certificate of a run with simulated coins.
+// simulated makes the script command "simulated FILE": it writes the certificate of a run with
+// simulated random bits.
 func simulated(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) == 1, "usage: simulated FILE")
 	budget, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
@@ -260,7 +269,8 @@ func simulated(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(c.Write(ts.MkAbs(args[0])))
 }
 
-// gzip FILE OUT [BYTES] compresses a file and keeps only so many bytes.
+// gzipTo makes the script command "gzip FILE OUT [BYTES]": it compresses a file and keeps only the
+// given number of bytes.
 func gzipTo(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) >= 2, "usage: gzip FILE OUT [BYTES]")
 	var b bytes.Buffer
@@ -277,7 +287,7 @@ func gzipTo(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), b.Bytes()[:keep], 0o666))
 }
 
-// damage FILE OFFSET overwrites 40 bytes.
+// damage makes the script command "damage FILE OFFSET": it overwrites 40 bytes of a file.
 func damage(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) == 2, "usage: damage FILE OFFSET")
 	at, err := strconv.Atoi(args[1])
@@ -287,7 +297,7 @@ func damage(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), text, 0o666))
 }
 
-// head N FILE OUT copies the first N lines of a file.
+// headTo makes the script command "head N FILE OUT": it copies the first N lines of a file.
 func headTo(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) == 3, "usage: head N FILE OUT")
 	n, err := strconv.Atoi(args[0])
@@ -296,7 +306,7 @@ func headTo(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(strings.Join(parts[:n], "")), 0o666))
 }
 
-// lines FILE N demands a file of N lines.
+// lines makes the script command "lines FILE N": it requires that a file has N lines.
 func lines(ts *testscript.TestScript, neg bool, args []string) {
 	check(ts, !neg && len(args) == 2, "usage: lines FILE N")
 	got := strconv.Itoa(strings.Count(ts.ReadFile(args[0]), "\n"))

@@ -11,28 +11,28 @@ import (
 	"testing"
 )
 
-// Cells that must not be seen anywhere. The digits looked for are those that an
-// integer and a float show alike; twelve of them turn up by chance among the
-// 10^5 digits of noise below with probability 10^-7.
+// Secret cells, which no output of a fit may show. The digits that the tests look for are common to
+// the decimal forms of the integer and the float. Twelve given digits occur by chance among the
+// 10^5 digits of noise in the tests' outputs with probability 10^-7.
 const (
 	secretNumber, secretDigits = "481516234815162348", "151623481516"
 	secretWord                 = "Quokka"
 )
 
-// planted is a table with the secrets in every kind of cell and of fault.
+// planted returns a table with the secrets in every kind of cell, valid or not.
 func planted() string {
 	return people(100, 3) + strings.NewReplacer("#", secretNumber, "@", secretWord).Replace(
-		"#,f,130,x,yes\n"+ // beyond its bound
-			"50,@,130,x,yes\n"+ // no category
-			"50,f,@,#,no\n"+ // no number
-			"50,f,130,@,@\n"+ // no class
+		"#,f,130,x,yes\n"+ // beyond the bound
+			"50,@,130,x,yes\n"+ // not a listed category
+			"50,f,@,#,no\n"+ // not a number
+			"50,f,130,@,@\n"+ // not a class
 			"50,f,130,x,#\n"+
 			"50,f,130,x,yes,#,@\n"+ // too many cells
 			"#\n@\n"+ // too few
 			"\"#\"@,f,1,x,no\n"+ // quotes
 			"50,f\"@,#,x,no\n"+
 			"50,\xff@,#,x,no\n"+ // not UTF-8
-			"50,f,130,\"@,no\n#") // a quote that never ends
+			"50,f,130,\"@,no\n#") // a quote without an end
 }
 
 func compressed(text string, keep int) string {
@@ -143,12 +143,12 @@ func shows(text string) bool {
 	return strings.Contains(text, secretDigits) || strings.Contains(text, strings.ToLower(secretWord))
 }
 
-// noisy finds what may differ between two fits: answers with noise and what
-// follows from them, and the time.
+// noisy matches everything that may differ between two fits: noisy answers, numbers computed from them, and
+// times.
 var noisy = regexp.MustCompile(`noisy gradient norm [^,]+|arrived      [^\n]+|compare      [^\n]+|WARNING      [^\n]+|(?s)"compared": ?\{.*?\}|(?s)"warnings": ?\[.*?\]|(?s)"late": ?\{.*?\}|"(weights|gradient_norms)": ?\[.*?\]|"(model_sha256|checksum|time)": ?"[^"]*"`)
 
-// Fits of neighbouring tables print the same, end alike and write the same
-// files but for answers with noise.
+// TestNeighboursLookAlike: fits of neighbouring tables must print the same, end in the same way and write
+// the same files, except for noisy answers.
 func TestNeighboursLookAlike(t *testing.T) {
 	rows := strings.SplitAfter(people(60, 4), "\n")
 	rows = rows[:61]
@@ -176,7 +176,7 @@ func TestNeighboursLookAlike(t *testing.T) {
 			with(30, rows[30]+"50,f,130,x,yes\n"),
 			with(30, rows[30]+"1\n"),
 			strings.Join(rows[:2], ""),
-			rows[0], // nobody at all
+			rows[0], // no rows
 		}},
 	}
 	for _, test := range tests {
@@ -192,7 +192,7 @@ func TestNeighboursLookAlike(t *testing.T) {
 	}
 }
 
-// appearance is all that can be seen of a fit but for noise.
+// appearance returns everything that can be observed of a fit, with noisy numbers removed.
 func appearance(t *testing.T, config, table string) string {
 	t.Helper()
 	dir := t.TempDir()

@@ -9,14 +9,16 @@ import (
 	"testing"
 )
 
-// below is the probability that a standard normal is below x.
+// below returns the probability that a standard normal variable is below x.
 func below(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-// sampledDelta is that of one sampled release with noise of z clip norms under add-or-remove (Zhu,
-// Dong and Wang 2022): the larger of both directions, each over the outcomes at which it is
-// positive.
+// sampledDelta is delta(epsilon) of one Gaussian release on a Poisson sample, with sampling
+// probability q and noise of z clip norms, under add-or-remove (Zhu, Dong and Wang 2022): the
+// larger of the values for both directions, each computed by adding up the outcomes that contribute
+// a positive amount.
 func sampledDelta(z, q, epsilon float64) float64 {
-	// (1-q) N(0,z^2) + q N(1,z^2) over N(0,z^2) is 1-q + q e^((2x-1)/(2 z^2)), which rises in x.
+	// The density ratio of (1-q) N(0,z^2) + q N(1,z^2) to N(0,z^2) at x is 1-q + q e^((2x-1)/(2 z^2)),
+	// which increases with x.
 	at := func(ratio float64) float64 { return (1 + 2*z*z*math.Log((ratio-1+q)/q)) / 2 }
 	with := func(x float64) float64 { return (1-q)*below(-x/z) + q*below(-(x-1)/z) } // above x
 	x := at(math.Exp(epsilon))
@@ -28,7 +30,7 @@ func sampledDelta(z, q, epsilon float64) float64 {
 	return max(added, below(x/z)-math.Exp(epsilon)*(1-with(x)))
 }
 
-// accounted runs account with a composition of one release and returns what it prints.
+// accounted runs account with a composition of one release and returns its output.
 func accounted(t *testing.T, a accountCommand) string {
 	t.Helper()
 	a.Steps, a.Group, a.Width = 1, 1, 1e-3
@@ -39,9 +41,9 @@ func accounted(t *testing.T, a accountCommand) string {
 	return b.String()
 }
 
-// TestAccountShowsBothEnds: each end of a bracket that account prints, as text and as JSON, is
-// on its side of the truth and near it, for delta at an epsilon, for epsilon at a delta, and all
-// along the curve.
+// TestAccountShowsBothEnds tests the lower and upper bounds that the command account prints. Each,
+// as text and as JSON, must be on its side of the exact value and close to it: for delta at an
+// epsilon, for epsilon at a delta, and along the curve.
 func TestAccountShowsBothEnds(t *testing.T) {
 	bracket := regexp.MustCompile(`pld +between (\S+) and (\S+) `)
 	point := regexp.MustCompile(`at epsilon (\S+) +between (\S+) and (\S+)`)
@@ -52,7 +54,8 @@ func TestAccountShowsBothEnds(t *testing.T) {
 		{1.25, 1, func(epsilon float64) float64 { return gaussianDelta(1/1.25, epsilon) }},
 		{.8, .1, func(epsilon float64) float64 { return sampledDelta(.8, .1, epsilon) }},
 	} {
-		// between demands both ends of a bracket around a truth, up to the 8 digits of a text.
+		// between requires that a bracket contains the exact value and that both ends are close to it, up
+		// to the 8 digits of a text.
 		between := func(what string, lower, upper, truth float64) {
 			t.Helper()
 			if !(lower <= truth*(1+1e-7) && upper >= truth*(1-1e-7) && lower >= truth*(1-3e-3)-1e-12 &&
@@ -87,7 +90,7 @@ func TestAccountShowsBothEnds(t *testing.T) {
 			between("delta as JSON", *r.DeltaLower, *r.DeltaUpper, truth)
 			between("delta among results", *r.Results[0].DeltaLower, *r.Results[0].DeltaUpper, truth)
 
-			// At the delta of that epsilon it is that epsilon.
+			// At the delta of that epsilon, the answer must be that epsilon.
 			a = flags
 			a.Delta = []float64{truth}
 			m = bracket.FindStringSubmatch(accounted(t, a))
@@ -113,7 +116,7 @@ func TestAccountShowsBothEnds(t *testing.T) {
 			t.Fatalf("%d points as text, %d as JSON: must be %d", len(shown), len(r.Curve), curvePoints+1)
 		}
 		for i, p := range r.Curve {
-			if truth := c.truth(p.Epsilon); truth > 1e-9 { // beyond, brackets are wider
+			if truth := c.truth(p.Epsilon); truth > 1e-9 { // for smaller values the bracket is wider
 				between("a point of the curve", p.DeltaLower, p.DeltaUpper, truth)
 			}
 			for k, v := range []float64{p.Epsilon, p.DeltaLower, p.DeltaUpper} {

@@ -12,9 +12,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// simulate runs the plan's candidates on generated rows. If the configuration names its algorithm, this
-// algorithm is the only candidate.
+// simulate runs on generated rows the plans that the setting "algorithm: auto" compares. If the
+// configuration names its algorithm, only that plan is run.
 func simulate(ctx context.Context, c *train.Config, p train.Planned, progress io.Writer) ([]experiment.Checked, error) {
+	c, err := c.For(int(p.Records))
+	if err != nil {
+		return nil, err
+	}
 	problem, l, err := c.Problem(p.Budget, p.Records)
 	if err != nil {
 		return nil, err
@@ -34,7 +38,8 @@ func medians(tried []experiment.Checked) (m []float64) {
 	return m
 }
 
-// comparison compares the candidates' results with the predicted ones.
+// comparison describes how the results of plans on generated rows compare with the plans'
+// predictions.
 func comparison(p train.Planned, tried []experiment.Checked) string {
 	if len(tried) == 0 {
 		return ""
@@ -46,8 +51,12 @@ func comparison(p train.Planned, tried []experiment.Checked) string {
 		if i == 0 {
 			name = "simulated"
 		}
-		fmt.Fprintf(&b, "%-13s%-14s %s %.3g (%.3g to %.3g in %d runs), predicted %.3g\n", name, p.Ranked()[i].Summary.Algorithm,
-			p.Criterion.Describe(), reached[i], slices.Min(t.Reached), slices.Max(t.Reached), len(t.Reached), t.Predicted)
+		predicted := ""
+		if t.Predicted > 0 {
+			predicted = fmt.Sprintf(", predicted %.3g", t.Predicted)
+		}
+		fmt.Fprintf(&b, "%-13s%-14s %s %.3g (%.3g to %.3g in %d runs)%s\n", name, p.Ranked()[i].Summary.Algorithm,
+			p.Criterion.Describe(), reached[i], slices.Min(t.Reached), slices.Max(t.Reached), len(t.Reached), predicted)
 	}
 	if len(tried) == 1 {
 		return b.String()

@@ -21,8 +21,8 @@ func (verifyCommand) Help() string {
 	return `Recomputes (epsilon, delta) from the filter's mu or from the schedule, each
 release's charge from its law, and their sum against mu^2, without the data. A
 file altered since it was written is refused by its checksum. The checksum is not
-a signature: whoever can edit the file can also recompute it, so get the
-certificate from somebody you trust.
+a signature: whoever can edit the file can also recompute it. stillpoint certificate
+verify tells who signed it, where somebody did.
 
 The certificate of a dataset, which stillpoint budget show writes, has every row of its
 chain: each is rehashed and each reservation admitted again under the cap.
@@ -75,7 +75,7 @@ func (v *verifyCommand) verifyBudget(ctx context.Context, c *console) error {
 	return err
 }
 
-// provenOf describes what a verified chain proves.
+// provenOf describes what a dataset's verified chain of rows proves about its budget.
 func provenOf(d *budget.Dataset) string {
 	return fmt.Sprintf(`Everything that was released of this dataset by the runs above is together
 (%v, %v)-differentially private under %v: each was charged before its

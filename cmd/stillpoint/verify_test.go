@@ -16,17 +16,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// inProcess runs a command line and returns its exit code.
+// inProcess runs a command line within the test's own process and returns its exit code and output.
 func inProcess(args ...string) (code int, stdout, stderr string) {
 	var out, err bytes.Buffer
 	code = run(context.Background(), args, &console{out: &out, err: &err})
 	return code, out.String(), err.String()
 }
 
-// TestVerifyByAlgorithm: the certificate of every algorithm verifies. With one
-// value changed and the checksum recomputed it is refused with exit code 4, or
-// states a guarantee that is no stronger. The changes are shared out: package
-// certificate tries all of them on certificates of every kind.
+// TestVerifyByAlgorithm: the certificate of every algorithm must verify. After one value was changed and
+// the checksum recomputed, it must be refused with exit code 4 or state a guarantee that is not stronger.
+// The changes are divided among the algorithms; package certificate tests all of them on certificates of
+// every kind.
 func TestVerifyByAlgorithm(t *testing.T) {
 	dir := t.TempDir()
 	if err := writePeople(dir, 300); err != nil {
@@ -34,9 +34,9 @@ func TestVerifyByAlgorithm(t *testing.T) {
 	}
 	t.Chdir(dir)
 	turn := 0
-	for _, algorithm := range train.Algorithms() {
+	for i, algorithm := range train.Algorithms() {
 		for _, relation := range []string{"replace-one", "add-or-remove"} {
-			if testing.Short() && relation == "add-or-remove" {
+			if testing.Short() && (relation == "add-or-remove" || i%3 > 0) {
 				continue
 			}
 			name := algorithm + "-" + relation
@@ -87,7 +87,7 @@ func forgeries(t *testing.T, turn int, path string) {
 	other := filepath.Join(t.TempDir(), "c.json")
 	for i, c := range changes(tree, "") {
 		if i%len(train.Algorithms()) != turn%len(train.Algorithms()) {
-			continue // another algorithm's turn
+			continue // this change is tested with another algorithm
 		}
 		c.do()
 		writeSealed(t, other, tree)
@@ -114,14 +114,14 @@ func forgeries(t *testing.T, turn int, path string) {
 	}
 }
 
-// change is one change of a decoded file.
+// change is one change of a decoded certificate.
 type change struct {
 	name     string
 	do, undo func()
 }
 
-// changes lists changes of each value of an object, of its first and last items
-// where it is a list, and nothing of the free-form plan.
+// changes lists changes of each value of an object. Of a list it changes the first and the last item. The
+// plan, which may have any members, is left out.
 func changes(at any, path string) (list []change) {
 	add := func(name string, get any, set func(any)) {
 		values := []any{nil, -1.0, 1e300, "x", []any{}, true}
@@ -155,7 +155,7 @@ func changes(at any, path string) (list []change) {
 	return list
 }
 
-// writeSealed writes a certificate with the checksum that fits.
+// writeSealed writes a changed certificate with the checksum that belongs to it.
 func writeSealed(t *testing.T, path string, tree map[string]any) {
 	t.Helper()
 	text, err := json.MarshalIndent(tree, "", "  ")
@@ -169,8 +169,9 @@ func writeSealed(t *testing.T, path string, tree map[string]any) {
 	}
 }
 
-// TestVerifyOfWhatIsNoCertificate: what can be read and is none is refused, at
-// once and with nothing of it on the terminal; what cannot be read has failed.
+// TestVerifyOfWhatIsNoCertificate tests the command verify on other files. A readable file that is
+// not a certificate must be refused at once, without printing any of it. A file that cannot be read
+// must give the exit code of a failure of the system.
 func TestVerifyOfWhatIsNoCertificate(t *testing.T) {
 	t.Chdir(t.TempDir())
 	files := map[string]string{

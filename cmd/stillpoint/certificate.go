@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/budget"
+	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/sshsig"
+)
+
+// signedAs is the purpose (the SSH signature's namespace) for which certificates are signed: a
+// signature made for anything else is refused.
+const signedAs = "stillpoint-certificate"
+
+type certificateCommand struct {
+	Sign   certificateSign   `cmd:"" help:"Sign a certificate with an SSH key: writes CERTIFICATE.sig."`
+	Verify certificateVerify `cmd:"" help:"Verify a certificate and who signed it."`
+}
+
+type certificateSign struct {
+	Certificate string `arg:"" help:"Certificate file." placeholder:"CERTIFICATE"`
+	Key         string `help:"Private SSH key." required:"" placeholder:"KEY"`
+	Out         string `help:"Write the signature to FILE (default: CERTIFICATE.sig)." placeholder:"FILE"`
+}
+
+// Help is printed below the flags.
+func (certificateSign) Help() string {
+	return `Verifies a certificate and signs its bytes with a private SSH key. The certificate then says
+who vouches that the run was as it says: its checksum alone is not a signature.
+
+  stillpoint certificate sign people-fit/certificate.json --key ~/.ssh/id_ed25519
+
+writes people-fit/certificate.json.sig. A certificate that does not verify is not signed (exit
+code 4). The signature is OpenSSH's; for a key with a passphrase, in an agent or on a
+hardware token, ssh-keygen makes the same:
+
+  ssh-keygen -Y sign -n stillpoint-certificate -f KEY people-fit/certificate.json
+
+The certificate of a dataset (stillpoint budget show) is signed in the same way.`
+}
+
+func (s *certificateSign) Run(ctx context.Context, c *console) error {
+	text, _, err := verified(ctx, s.Certificate)
+	if err != nil {
+		return err
+	}
+	secret, err := regular.Read(s.Key, sshsig.Most)
+	if err != nil {
+		return err
+	}
+	key, err := sshsig.ParseKey(secret)
+	if errors.Is(err, sshsig.ErrPassphrase) {
+		return fmt.Errorf("key %s: %w: sign with: ssh-keygen -Y sign -n %s -f KEY CERTIFICATE", s.Key, err, signedAs)
+	}
+	if err != nil {
+		return fmt.Errorf("key %s: %w", s.Key, err)
+	}
+	signature, err := key.Sign(signedAs, text)
+	if err != nil {
+		return fmt.Errorf("key %s: %w", s.Key, err)
+	}
+	out := s.Out
+	if out == "" {
+		out = s.Certificate + ".sig"
+	}
+	if err := writeFile(out, []string{s.Certificate, s.Key}, writes(signature)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.out, "signature    %s\nkey          %s\nrecheck      stillpoint certificate verify %s --signers FILE, in which a line is\n             NAME %s\n",
+		printable.Text(out), key.Fingerprint(), printable.Text(s.Certificate), key.Public())
+	return err
+}
+
+type certificateVerify struct {
+	Certificate string `arg:"" help:"Certificate file." placeholder:"CERTIFICATE"`
+	Signers     string `help:"Whose signatures count: a file with a line NAME TYPE KEY for each." required:"" placeholder:"FILE"`
+	Signature   string `help:"Signature file (default: CERTIFICATE.sig)." placeholder:"FILE"`
+	Model       string `help:"Also check that FILE is the model the certificate speaks of." placeholder:"FILE"`
+	JSON        bool   `help:"Print JSON." name:"json"`
+}
+
+// Help is printed below the flags.
+func (certificateVerify) Help() string {
+	return `Recomputes a certificate's guarantee as stillpoint verify does, and tells who signed it.
+
+  stillpoint certificate verify people-fit/certificate.json --signers signers
+
+The list of signers is OpenSSH's allowed_signers: a name, and the key as in a public key's
+file. You have it from the signers themselves, not from where you have the certificate:
+
+  ada@example.org ssh-ed25519 AAAAC3Nz...
+
+A signature says that the owner of the key vouches for the certificate, and that no byte
+was changed since. What the certificate claims follows from its record; that the record is
+honest rests on the signer.
+
+Exit code 4 means refused: the certificate does not verify, or no allowed signer signed it.`
+}
+
+func (v *certificateVerify) Run(ctx context.Context, c *console) error {
+	signers, err := regular.Read(v.Signers, sshsig.Most)
+	if err != nil {
+		return err
+	}
+	path := v.Signature
+	if path == "" {
+		path = v.Certificate + ".sig"
+	}
+	signature, err := regular.Read(path, sshsig.Most)
+	if err != nil {
+		return err
+	}
+	// The verified bytes are the signed ones: the file is read once.
+	text, report, err := verified(ctx, v.Certificate)
+	if err != nil {
+		return err
+	}
+	if v.Model != "" {
+		if report == nil {
+			return fmt.Errorf("%s: is a dataset's certificate, which speaks of no model", v.Certificate)
+		}
+		parsed, err := certificate.Parse(text)
+		if err != nil {
+			return err
+		}
+		if err := certificate.VerifyModel(parsed, v.Model); err != nil {
+			return err
+		}
+	}
+	who, err := sshsig.Verify(signers, signedAs, text, signature)
+	if err != nil && !errors.Is(err, sshsig.ErrRefused) {
+		return fmt.Errorf("%s: %w", v.Signers, err)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if v.JSON {
+		return printJSON(c.out, struct {
+			sshsig.Signer
+			Certificate any `json:"certificate"`
+		}{who, report})
+	}
+	if report != nil {
+		first, _, _ := strings.Cut(report.String(), "\n")
+		fmt.Fprintln(c.out, first)
+	}
+	_, err = fmt.Fprintf(c.out, "Signed by %s with key %s.\n", printable.Text(who.Name), who.Fingerprint)
+	return err
+}
+
+// verified reads a certificate, of a run or of a dataset, and verifies it. The report is nil for a dataset.
+func verified(ctx context.Context, path string) ([]byte, *certificate.Report, error) {
+	text, err := regular.Read(path, budget.MostCertificate)
+	if err != nil {
+		return nil, nil, err
+	}
+	if strings.Contains(string(text[:min(len(text), 64)]), budget.CertificateFormat) {
+		if _, err := budget.Verify(ctx, text); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return text, nil, nil
+	}
+	parsed, err := certificate.Parse(text)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	report, err := parsed.Verify(ctx)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return text, report, nil
+}

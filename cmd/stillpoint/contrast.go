@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/model"
+	"github.com/stillpoint-dp/stillpoint/report"
+)
+
+type contrastCommand struct {
+	Dir      string   `arg:"" help:"Output folder of a fit with inference: {level: 0.95}." placeholder:"DIR"`
+	Contrast []string `arg:"" help:"Combinations of terms, such as \"region=north - region=south\" or \"10 age\"." placeholder:"CONTRAST"`
+	JSON     bool     `help:"Print JSON." name:"json"`
+}
+
+// Help is printed below the flags.
+func (contrastCommand) Help() string {
+	return `Says a combination of coefficients with its confidence interval. A level stands for its
+difference from the column's reference level, the first one declared; a number for the change
+that one unit makes. Terms are joined by " + " and " - ", spaces included, and may begin with
+a factor: "10 age", "region=north - region=south", "0.5 a=x + 0.5 a=y".
+
+Several contrasts are said one by one, and with their joint region.
+
+Everything follows from the released covariance: the table is not opened, and the answer
+costs no privacy. Intervals belong to the formula that is printed with them, which may be
+shorter than the one that was asked for.`
+}
+
+func (k *contrastCommand) Run(ctx context.Context, c *console) error {
+	fit, err := report.ReadFit(ctx, k.Dir)
+	if err != nil {
+		return err
+	}
+	if fit.Model == nil {
+		return fmt.Errorf("%s: has no model", k.Dir)
+	}
+	var list []*model.ContrastOf
+	for _, text := range k.Contrast {
+		one, err := fit.Model.Contrast(text)
+		if err != nil {
+			return fmt.Errorf("%s: %w", k.Dir, err)
+		}
+		list = append(list, one)
+	}
+	var joint *inference.Joint
+	if len(list) > 1 {
+		region, err := fit.Model.Joint(k.Contrast)
+		if err != nil {
+			return fmt.Errorf("%s: %w", k.Dir, err)
+		}
+		joint = &region
+	}
+	if k.JSON {
+		return printJSON(c.out, struct {
+			Contrasts []*model.ContrastOf `json:"contrasts"`
+			Joint     *inference.Joint    `json:"joint,omitempty"`
+		}{list, joint})
+	}
+	_, err = fmt.Fprint(c.out, contrastText(list, joint))
+	return err
+}
+
+// contrastText describes in words the estimates and intervals of contrasts (combinations of terms)
+// and their joint region.
+func contrastText(list []*model.ContrastOf, joint *inference.Joint) string {
+	var b strings.Builder
+	for _, v := range list {
+		fmt.Fprintf(&b, "%s\n", printable.Text(v.Text))
+		switch v.State {
+		case inference.Reported:
+			fmt.Fprintf(&b, "  %.4g, %g%% interval %.4g to %.4g (%s), standard error %.2g, of which privacy makes %.0f%% of the width\n",
+				v.Estimate, 100*v.Level, v.Low, v.High, printable.Text(v.Unit), v.Error, 100*v.Privacy)
+			if r, name := v.Ratio(); r != nil {
+				fmt.Fprintf(&b, "  %s %.4g, %g%% interval %.4g to %.4g\n", name, r.Estimate, 100*v.Level, r.Low, r.High)
+			}
+		case inference.Absent:
+			b.WriteString("  not in the formula: the terms share one coefficient, or are left out\n")
+		default:
+			fmt.Fprintf(&b, "  %s: no interval is stated\n", v.State)
+		}
+	}
+	name := "formula"
+	if list[0].Short {
+		name = "SHORT formula, to which the intervals belong"
+	}
+	fmt.Fprintf(&b, "%s: %s\n", name, printable.Text(list[0].Formula))
+	if joint == nil {
+		return b.String()
+	}
+	switch {
+	case joint.State != inference.Reported:
+		fmt.Fprintf(&b, "joint region: %s\n", joint.State)
+	case *joint.Zero:
+		fmt.Fprintf(&b, "joint region (limit %.4g of the squared distance): holds 0 for all of them\n", joint.Limit)
+	default:
+		fmt.Fprintf(&b, "joint region (limit %.4g of the squared distance): does not hold 0 for all of them\n", joint.Limit)
+	}
+	return b.String()
+}

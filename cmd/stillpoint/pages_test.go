@@ -1,0 +1,255 @@
+package main
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// block is a fenced block of a documentation page. An HTML comment above the fence says how the
+// block is tested:
+//
+//	<!-- noisy -->           numbers and widths of columns differ from run to run, and are not compared
+//	<!-- file: NAME -->      the block is a file for the commands below it
+//	<!-- part of: PATH -->   the lines stand in this file of the repository, one after the other
+//	<!-- checked by: TEST --> the Go or Python test of that name tries the block
+//	<!-- not run: REASON -->
+type block struct {
+	line              int // of the fence, from 1
+	language          string
+	directive, detail string
+	text              string
+}
+
+var directiveLine = regexp.MustCompile(`^<!-- (noisy|file|part of|checked by|not run)(?:: (.+))? -->$`)
+
+// blocksOf lists the fenced blocks of a page.
+func blocksOf(text string) (blocks []block) {
+	var open *block
+	above := ""
+	for i, line := range strings.Split(text, "\n") {
+		switch {
+		case open == nil && strings.HasPrefix(line, "```"):
+			open = &block{line: i + 1, language: strings.TrimPrefix(line, "```")}
+			if m := directiveLine.FindStringSubmatch(above); m != nil {
+				open.directive, open.detail = m[1], m[2]
+			}
+		case open != nil && line == "```":
+			blocks = append(blocks, *open)
+			open, above = nil, ""
+		case open != nil:
+			open.text += line + "\n"
+		case strings.TrimSpace(line) != "":
+			above = line
+		}
+	}
+	return blocks
+}
+
+// step is a command of a page's console block, with the output that the page shows for it.
+type step struct{ command, output string }
+
+// stepsOf divides a page's console block into its commands and their outputs. A command line that
+// ends in a backslash continues on the next line.
+func stepsOf(text string) (steps []step) {
+	goesOn := false
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(line, "$ "):
+			steps = append(steps, step{command: line[2:]})
+			goesOn = strings.HasSuffix(line, "\\\n")
+		case len(steps) == 0:
+			steps = append(steps, step{output: line}) // output without a command; the caller refuses it
+		case goesOn:
+			steps[len(steps)-1].command += line
+			goesOn = strings.HasSuffix(line, "\\\n")
+		default:
+			steps[len(steps)-1].output += line
+		}
+	}
+	return steps
+}
+
+var (
+	numberText = regexp.MustCompile(`-?\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?`)
+	spaceText  = regexp.MustCompile(`[ \t]+`)
+)
+
+// blurred returns a text in which every number is replaced by # and every run of spaces by a single
+// one, for comparing outputs that differ by noise.
+func blurred(text string) string {
+	return spaceText.ReplaceAllString(numberText.ReplaceAllString(text, "#"), " ")
+}
+
+// patternOf returns the regular expression of an output that a page shows. In it a line "..."
+// matches any lines, and " ..." at the end of a line matches the rest of the line. The expression
+// matches the whole output, so lines left out at the beginning or the end need a "..." too.
+func patternOf(expected string) *regexp.Regexp {
+	var p strings.Builder
+	for line := range strings.Lines(expected) {
+		line = strings.TrimRight(line, " \n")
+		switch rest, cut := strings.CutSuffix(line, " ..."); {
+		case line == "...":
+			p.WriteString(`(?:.*\n)*?`)
+		case cut:
+			p.WriteString(regexp.QuoteMeta(rest) + ".*\n")
+		default:
+			p.WriteString(regexp.QuoteMeta(line) + " *\n")
+		}
+	}
+	return regexp.MustCompile(`^` + p.String() + `$`)
+}
+
+// TestPagesRun runs the commands of each documentation page in a folder of the page's own, in which
+// examples is the repository's folder. They must print the output that the page shows.
+func TestPagesRun(t *testing.T) {
+	if testing.Short() {
+		t.Skip("fits the tables of the tutorials")
+	}
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("pages are written for bash")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pages := []string{filepath.Join(root, "README.md"), filepath.Join(root, "RELEASING.md"), filepath.Join(root, "python", "README.md")}
+	err = filepath.WalkDir(filepath.Join(root, "docs"), func(path string, e fs.DirEntry, err error) error {
+		if err == nil && strings.HasSuffix(path, ".md") {
+			pages = append(pages, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := sources(t, root, "_test.go") + sources(t, filepath.Join(root, "python", "tests"), ".py")
+	for _, page := range pages {
+		name, err := filepath.Rel(root, page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Run(filepath.ToSlash(name), func(t *testing.T) {
+			t.Parallel()
+			tryPage(t, root, page, tests)
+		})
+	}
+}
+
+// sources returns the text of all files below a folder whose names have the given end.
+func sources(t *testing.T, folder, end string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, end) {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all.Write(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
+}
+
+func tryPage(t *testing.T, root, page, tests string) {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	work := ""
+	for _, b := range blocksOf(string(text)) {
+		if work == "" {
+			work = t.TempDir()
+			if err := os.Symlink(filepath.Join(root, "examples"), filepath.Join(work, "examples")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		switch {
+		case b.directive == "not run" && len(b.detail) > 5, b.language == "text" && b.directive == "":
+		case b.directive == "file":
+			if err := os.WriteFile(filepath.Join(work, filepath.Base(b.detail)), []byte(b.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		case b.directive == "part of":
+			whole, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(b.detail)))
+			if err != nil || !strings.Contains(string(whole), b.text) {
+				t.Errorf("line %d: these lines are not in %s (%v)", b.line, b.detail, err)
+			}
+		case b.directive == "checked by":
+			if !strings.Contains(tests, "func "+b.detail+"(") && !strings.Contains(tests, "def "+b.detail+"(") {
+				t.Errorf("line %d: there is no test %s", b.line, b.detail)
+			}
+		case b.language == "console" && (b.directive == "" || b.directive == "noisy"):
+			for _, s := range stepsOf(b.text) {
+				tryStep(t, work, b, s)
+			}
+		default:
+			t.Errorf("line %d: a block of %q is neither run nor said to be tried elsewhere (%q)", b.line, b.language, b.directive)
+		}
+	}
+}
+
+// tryStep runs a command of a page and compares its output, standard error included, with the
+// output that the page shows.
+func tryStep(t *testing.T, work string, b block, s step) {
+	t.Helper()
+	if s.command == "" {
+		t.Errorf("line %d: output without a command", b.line)
+		return
+	}
+	c := exec.Command("bash", "-c", s.command)
+	c.Dir = work
+	for _, v := range os.Environ() {
+		if !strings.HasPrefix(v, "STILLPOINT_ANYWAY=") {
+			c.Env = append(c.Env, v)
+		}
+	}
+	out, err := c.CombinedOutput()
+	got, want := string(out), s.output
+	if err != nil {
+		t.Errorf("line %d: %s: %v:\n%s", b.line, s.command, err, got)
+		return
+	}
+	if b.directive == "noisy" {
+		got, want = blurred(got), blurred(want)
+	}
+	if !patternOf(want).MatchString(got) {
+		t.Errorf("line %d: %sprints\n%s\nand not\n%s", b.line, s.command, out, s.output)
+	}
+}
+
+// TestPagesAreTried tests the test of documentation pages: it must detect a page whose output
+// differs, a block that is not tested, and an unknown comment. It must accept a different number in
+// a noisy block.
+func TestPagesAreTried(t *testing.T) {
+	for _, c := range []struct {
+		expected, got string
+		noisy, same   bool
+	}{
+		{"a 1\n", "a 1\n", false, true}, {"a 1\n", "a 2\n", false, false}, {"a 1\n", "a  -2.5e-3\n", true, true},
+		{"a 1\n", "b 1\n", true, false}, {"...\nb\n", "a\na\nb\n", false, true}, {"...\nb\n", "b\nc\n", false, false},
+		{"a ...\n", "a b c\n", false, true}, {"a\n", "a\nb\n", false, false}, {"", "a\n", false, false},
+	} {
+		got, want := c.got, c.expected
+		if c.noisy {
+			got, want = blurred(got), blurred(want)
+		}
+		if patternOf(want).MatchString(got) != c.same {
+			t.Errorf("%q shows %q, noisy %v: must be %v", c.expected, c.got, c.noisy, c.same)
+		}
+	}
+	blocks := blocksOf("x\n<!-- file: a.yaml -->\n```yaml\na: 1\n```\n\n```console\n$ a \\\n  b\nc\n$ d\n```\n")
+	if len(blocks) != 2 || blocks[0] != (block{3, "yaml", "file", "a.yaml", "a: 1\n"}) || blocks[1].directive != "" {
+		t.Fatalf("blocks are %+v", blocks)
+	}
+	if steps := stepsOf(blocks[1].text); len(steps) != 2 || steps[0] != (step{"a \\\n  b\n", "c\n"}) || steps[1].output != "" {
+		t.Fatalf("steps are %q", steps)
+	}
+}

@@ -1,0 +1,306 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+var rewriteReference = flag.Bool("rewrite", false, "write the generated pages of docs/reference")
+
+const (
+	referenceFolder = "../../docs/reference"
+	generatedLine   = "<!-- Written by go generate ./cmd/stillpoint. Edit the source that it names, not this page. -->\n\n"
+)
+
+// TestReferenceIsFresh: the generated pages of the reference must agree with the code. With -rewrite the
+// test writes the pages instead.
+func TestReferenceIsFresh(t *testing.T) {
+	for name, write := range map[string]func(*testing.T) string{
+		"commands.md": commandPage, "keys.md": keyPage, "losses.md": lossPage, "algorithms.md": algorithmPage,
+		"exit-codes.md": exitPage,
+	} {
+		path, want := filepath.Join(referenceFolder, name), write(t)
+		if *rewriteReference {
+			if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if got, err := os.ReadFile(path); err != nil || string(got) != want {
+			t.Errorf("%s is not what the code says (%v): go generate ./cmd/stillpoint", path, err)
+		}
+	}
+}
+
+// helpOf returns the output of a command line.
+func helpOf(t *testing.T, args ...string) string {
+	t.Helper()
+	var out, failures bytes.Buffer
+	if code := run(t.Context(), args, &console{out: &out, err: &failures}); code != 0 {
+		t.Fatalf("%q ends with %d: %s", args, code, failures.String())
+	}
+	return out.String()
+}
+
+// commandPage returns the page of the reference with the help of every command.
+func commandPage(t *testing.T) string {
+	var p strings.Builder
+	p.WriteString("# Commands\n\n" + generatedLine + "What `--help` prints, of the whole and of each command.\n\n")
+	section := func(title string, args ...string) {
+		fmt.Fprintf(&p, "## %s\n\n```text\n%s\n```\n\n", title, strings.TrimSpace(helpOf(t, append(args, "--help")...)))
+	}
+	section("stillpoint")
+	parser, err := kong.New(&commands{}, kong.Name("stillpoint"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, leaf := range parser.Model.Leaves(true) {
+		words := strings.Fields(leaf.FullPath())[1:]
+		for i, w := range words { // of the words of a usage line, only the commands
+			if strings.HasPrefix(w, "<") {
+				words = words[:i]
+				break
+			}
+		}
+		section(strings.Join(words, " "), words...)
+	}
+	return strings.TrimRight(p.String(), "\n") + "\n"
+}
+
+// keysBelow lists the types that describe a configuration file, with the prefix that the reference
+// gives to their keys.
+var keysBelow = []struct{ file, name, prefix string }{
+	{"train/config.go", "Config", ""}, {"dataset/csv.go", "CSV", "csv."}, {"train/config.go", "Model", "model."},
+	{"optimize/kl.go", "KL", "model.kl."}, {"train/config.go", "Privacy", "privacy."},
+	{"train/config.go", "StoredBudget", "budget."}, {"train/memory.go", "Memory", "memory."},
+	{"train/inference.go", "Inference", "inference."},
+}
+
+// keyPage returns the page of the reference with the keys of a configuration outside schema and
+// train. Their descriptions are the comments of the fields.
+func keyPage(t *testing.T) string {
+	var p strings.Builder
+	p.WriteString("# Keys, one by one\n\n" + generatedLine +
+		"The keys of a configuration and what each means, from the comments in its Go types. The keys of `schema` are\n" +
+		"in the [example of every key](configuration.md); those of `train` go with the [algorithm](algorithms.md).\n\n" +
+		"| key | meaning |\n|---|---|\n")
+	for _, of := range keysBelow {
+		for _, f := range fieldsOf(t, filepath.Join("../..", filepath.FromSlash(of.file)), of.name) {
+			fmt.Fprintf(&p, "| `%s%s` | %s |\n", of.prefix, f.key, cell(f.doc))
+		}
+	}
+	return p.String()
+}
+
+// cell escapes a text for a cell of a Markdown table.
+func cell(text string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "|", `\|`), "<", "&lt;")
+}
+
+type field struct{ key, doc string }
+
+// fieldsOf reads the fields of a struct type that have a YAML key, with their doc comments. A field without
+// a comment gets the comment of its own type.
+func fieldsOf(t *testing.T, path, name string) (fields []field) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		g, ok := n.(*ast.GenDecl)
+		if !ok || g.Tok != token.TYPE {
+			return true
+		}
+		for _, s := range g.Specs {
+			spec := s.(*ast.TypeSpec)
+			of, ok := spec.Type.(*ast.StructType)
+			if !ok || spec.Name.Name != name {
+				continue
+			}
+			for _, f := range of.Fields.List {
+				if f.Tag == nil {
+					continue
+				}
+				tag, err := strconv.Unquote(f.Tag.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				key := reflect.StructTag(tag).Get("yaml")
+				if key == "" || key == "-" {
+					continue
+				}
+				doc := f.Doc.Text()
+				if doc == "" {
+					doc = g.Doc.Text()
+				}
+				fields = append(fields, field{key, doc})
+			}
+		}
+		return true
+	})
+	if len(fields) == 0 {
+		t.Fatalf("%s: %s has no field with a key", path, name)
+	}
+	return fields
+}
+
+// lossUses says for each loss when to use it, for the reference, and gives parameters with which
+// its constants are shown there.
+var lossUses = map[string]struct{ shown, use string }{
+	"logistic":       {"logistic", "two classes; probabilities"},
+	"sigmoid":        {"sigmoid", "two classes; rows with a wrong class pull little; not convex"},
+	"tanh":           {"tanh", "the same as sigmoid with another scale"},
+	"smoothed-hinge": {"smoothed-hinge(0.5)", "two classes; a support-vector classifier with a rounded corner"},
+	"hinge":          {"hinge", "two classes; a support-vector classifier"},
+	"ramp":           {"ramp", "two classes; a hinge that rows far on the wrong side do not move"},
+	"softmax":        {"softmax(3)", "three classes or more; in a configuration softmax alone means as many as are declared"},
+	"huber":          {"huber(0.1)", "numbers; the mean of most rows, of outliers the median"},
+	"squared":        {"squared(0.5)", "numbers; least squares, with residuals clipped"},
+	"absolute":       {"absolute", "numbers; the median"},
+	"pinball":        {"pinball(0.9)", "numbers; a quantile"},
+
+	"epsilon-insensitive": {"epsilon-insensitive(0.1)", "numbers; support-vector regression"},
+	"capped-absolute":     {"capped-absolute(0.5)", "numbers; the median of the rows that are not far off"},
+	"welsch":              {"welsch(0.5)", "numbers; outliers pull hardly at all"},
+	"geman-mcclure":       {"geman-mcclure(0.5)", "numbers; outliers pull little"},
+	"tukey":               {"tukey(0.5)", "numbers; outliers do not pull"},
+	"poisson":             {"poisson(1)", "counts"},
+	"poisson-rate":        {"poisson-rate(1,0.1)", "counts over unlike exposures, of which the least is declared"},
+}
+
+// lossPage returns the page of the reference with a table of all losses and their constants.
+func lossPage(t *testing.T) string {
+	if got, want := slices.Sorted(maps.Keys(lossUses)), loss.Names(); !slices.Equal(got, want) {
+		t.Fatalf("uses are said of %q: the losses are %q", got, want)
+	}
+	var p strings.Builder
+	p.WriteString("# Losses by task\n\n" + generatedLine +
+		"What `model.loss` can be. Parameters are in units of the scaled target: numbers are scaled from their bounds to\n" +
+		"[-1, 1]. The steepest slope is the length by which a row's gradient is bounded, for the parameters shown. A loss\n" +
+		"with corners is smoothed by a known amount before it is fitted.\n\n" +
+		"| write | for | target | convex | corners | steepest slope |\n|---|---|---|---|---|---|\n")
+	for _, kind := range []loss.Target{loss.Binary, loss.Classes, loss.Real} {
+		for _, name := range loss.Names() {
+			of := lossUses[name]
+			l, err := loss.Parse(of.shown)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if l.Target() != kind {
+				continue
+			}
+			c, target := l.Constants(), map[loss.Target]string{loss.Binary: "two classes", loss.Classes: "classes", loss.Real: "a number"}
+			_, corners := l.(loss.Kinked)
+			steepest := "none"
+			if !math.IsInf(c.Lipschitz, 0) {
+				steepest = strconv.FormatFloat(c.Lipschitz, 'g', 4, 64)
+			}
+			fmt.Fprintf(&p, "| `%s` | %s | %s | %s | %s | %s |\n", of.shown, of.use, target[kind],
+				yes(c.Curvature.Lo >= 0), yes(corners), steepest)
+		}
+	}
+	p.WriteString("\nA network, `{network: {hidden: [16], activation: tanh, output: LOSS}}`, takes any of them as its output.\n")
+	return p.String()
+}
+
+func yes(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// algorithmPage returns the page of the reference with the output of the command algorithms.
+func algorithmPage(t *testing.T) string {
+	var p strings.Builder
+	p.WriteString("# Algorithms and their settings\n\n" + generatedLine +
+		"What `train.algorithm` can be, and what can be set beside it, as `stillpoint algorithms` prints it. Nothing of it\n" +
+		"has to be set. [First-order methods](../explanation/papers/first-order.md) and the pages beside it say what is\n" +
+		"proved of each.\n\n")
+	for _, name := range append(train.Algorithms(), "selected") {
+		settings := train.HelpOf(name)
+		fmt.Fprintf(&p, "## %s\n\n", name)
+		if len(settings) == 0 {
+			p.WriteString("Nothing to set.\n\n")
+			continue
+		}
+		p.WriteString("| key | type | meaning |\n|---|---|---|\n")
+		for _, s := range settings {
+			fmt.Fprintf(&p, "| `%s` | %s | %s |\n", s.Key, cell(s.Type), cell(s.Doc))
+		}
+		p.WriteString("\n")
+	}
+	return strings.TrimRight(p.String(), "\n") + "\n"
+}
+
+// exitPage returns the page of the reference with the exit codes. Their descriptions are the
+// comments of the constants.
+func exitPage(t *testing.T) string {
+	file, err := parser.ParseFile(token.NewFileSet(), "main.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var p strings.Builder
+	p.WriteString("# Exit codes and JSON\n\n" + generatedLine +
+		"| exit code | `code` in JSON | when |\n|---|---|---|\n| 0 | | done |\n")
+	rows := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		v, ok := n.(*ast.ValueSpec)
+		if !ok || len(v.Values) != 1 || !strings.HasPrefix(v.Names[0].Name, "exit") {
+			return true
+		}
+		number, err := strconv.Atoi(v.Values[0].(*ast.BasicLit).Value)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := ""
+		if codes[number] != "" {
+			name = "`" + codes[number] + "`"
+		}
+		fmt.Fprintf(&p, "| %d | %s | %s |\n", number, name, cell(v.Comment.Text()))
+		rows++
+		return true
+	})
+	if rows < len(codes) {
+		t.Fatalf("%d exit codes are declared, %d have names", rows, len(codes))
+	}
+	p.WriteString("\nA program that drives the command passes `--json` and `--progress=json`. Results are then JSON on standard\n" +
+		"output; progress and errors are JSON on standard error, an object a line.\n\n" +
+		"| `event` | members |\n|---|---|\n")
+	for _, e := range []struct {
+		name  string
+		event any
+	}{
+		{"reading, stopping", noteEvent{}}, {"plan", planEvent{}}, {"step", stepEvent{}}, {"error", errorEvent{}},
+	} {
+		var keys []string
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(e.event)) {
+			if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); key != "event" {
+				keys = append(keys, "`"+key+"`")
+			}
+		}
+		fmt.Fprintf(&p, "| %s | %s |\n", e.name, strings.Join(keys, ", "))
+	}
+	p.WriteString("\nThe members of `plan` are those that `stillpoint plan --json` prints. New members may come; those there are keep\n" +
+		"their meaning. After a fault in the program (134) standard error may hold lines that are no JSON.\n")
+	return p.String()
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/stillpoint-dp/stillpoint"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/train"
+)
+
+// shardFlags are the flags of a fit whose table is in partitions, each held by a worker process.
+type shardFlags struct {
+	Shards int    `help:"Number of partitions of the table, each held by a worker (stillpoint shard). The key comes in the first line of standard input." placeholder:"N"`
+	Listen string `help:"Address at which workers connect; port 0 means any. Without it, a free port that this machine alone reaches." placeholder:"HOST:PORT"`
+}
+
+// shards returns the partitioned table that the flags describe, nil if there is none. The key that
+// protects the connections is not read yet.
+func (f shardFlags) shards() (*stillpoint.Shards, error) {
+	switch {
+	case f.Shards == 0 && f.Listen != "":
+		return nil, errors.New("--listen: is for --shards, which must be given with it")
+	case f.Shards == 0:
+		return nil, nil
+	case f.Shards < 0:
+		return nil, fmt.Errorf("--shards = %d: must be >= 1", f.Shards)
+	}
+	return &stillpoint.Shards{Count: f.Shards, Listen: f.Listen, Version: software()}, nil
+}
+
+// shardKey reads the key that a fit shares with its workers: the first line of standard input.
+func shardKey(r *bufio.Reader) (stillpoint.ShardKey, error) {
+	const most = 100
+	var line strings.Builder
+	for line.Len() < most {
+		b, err := r.ReadByte()
+		if err != nil || b == '\n' {
+			break
+		}
+		line.WriteByte(b)
+	}
+	key, err := stillpoint.ParseShardKey(strings.TrimSpace(line.String()))
+	if err != nil {
+		return key, errors.New("key: must come in the first line of standard input: 64 hexadecimal digits, drawn at random for this fit alone (stillpoint shard --new-key writes some)")
+	}
+	return key, nil
+}
+
+// awaitKey reads the key of a fit and its workers as shardKey does, and ends with the context.
+// Whoever gives the key may partition the table first, which takes as long as it takes.
+func awaitKey(ctx context.Context, r *bufio.Reader) (stillpoint.ShardKey, error) {
+	type read struct {
+		key stillpoint.ShardKey
+		err error
+	}
+	done := make(chan read, 1)
+	go func() {
+		key, err := shardKey(r)
+		done <- read{key, err}
+	}()
+	select {
+	case got := <-done:
+		return got.key, got.err
+	case <-ctx.Done():
+		return stillpoint.ShardKey{}, ctx.Err()
+	}
+}
+
+type keyEvent struct {
+	Event string `json:"event"` // key: the fit waits for its key
+	Unit  string `json:"unit"`  // the column by whose cells the table must be partitioned; empty if by none
+}
+
+// tellUnit tells the program that started the fit that the fit waits for its key, and by which
+// column the program must partition the table.
+func (c *console) tellUnit(config *train.Config) {
+	if c.json && config.Schema != nil {
+		printLine(c.err, keyEvent{"key", config.Schema.Unit().Column})
+	}
+}
+
+type listeningEvent struct {
+	Event   string `json:"event"` // listening
+	Address string `json:"address"`
+	Shards  int    `json:"shards"`
+}
+
+type shardEvent struct {
+	Event     string `json:"event"` // shard
+	Partition int    `json:"partition"`
+	Ready     bool   `json:"ready"` // false if the partition was ready and is lost
+}
+
+// tellShards prints the address at which workers connect, and an event for each worker that becomes ready
+// or is lost.
+func (c *console) tellShards(s *stillpoint.Shards) {
+	s.Listening = func(address string) {
+		if c.json {
+			printLine(c.err, listeningEvent{"listening", address, s.Count})
+			return
+		}
+		fmt.Fprintf(c.err, "listening on %s for %d shards\n", printable.Text(address), s.Count)
+	}
+	s.Told = func(e stillpoint.ShardEvent) {
+		switch {
+		case c.json:
+			printLine(c.err, shardEvent{"shard", e.Partition, e.Ready})
+		case e.Ready:
+			fmt.Fprintf(c.err, "shard %d is ready\n", e.Partition)
+		default:
+			fmt.Fprintf(c.err, "shard %d is lost: the fit waits for another worker of this partition\n", e.Partition)
+		}
+	}
+}
+
+type shardCommand struct {
+	Files []string `arg:"" optional:"" help:"Files of the partition, CSV or Parquet. Without them the rows come over standard input, in frames." placeholder:"FILE"`
+
+	Connect   string        `help:"Address at which the fit listens." placeholder:"HOST:PORT"`
+	Partition int           `help:"Number of the partition, from 0." placeholder:"I"`
+	Attempt   int           `help:"Number of workers started for the partition before, for messages."`
+	Gigabytes float64       `help:"Largest memory for the rows; the others go to a private file." placeholder:"GB"`
+	Folder    string        `help:"Folder of that file; its disk must be one that may hold records." placeholder:"DIR"`
+	Threads   int           `help:"Number of threads; all processors if left out."`
+	Wait      time.Duration `help:"How long to try while nobody listens." default:"30s"`
+	NewKey    bool          `help:"Write a fresh key and end." name:"new-key"`
+}
+
+// Help is printed below the flags.
+func (shardCommand) Help() string {
+	return `A worker: holds one partition of a table for a fit that runs elsewhere
+(stillpoint fit --shards N), and answers its questions with exact sums. The fit adds the
+noise; a worker on its own publishes nothing.
+
+The first line of standard input is the key of the fit, 64 hexadecimal digits. Whoever has
+it can ask for exact sums: keep it as you keep the table, and out of arguments,
+environment variables, files and logs.
+
+The rows are those of FILEs, written as the fit's configuration says. Without FILEs they
+follow the key on standard input: text with a header, commas, double quotes and decimal
+points, in frames of a length (4 bytes, little-endian) and as many bytes. A frame of length
+0 ends the table. Standard input stays open then: when it is closed the worker ends.
+
+A worker that ends can be started again for its partition. It must read the same rows in
+the same order, or the fit ends.`
+}
+
+func (f *shardCommand) Run(ctx context.Context, c *console) error {
+	if f.NewKey {
+		key, err := stillpoint.NewShardKey()
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(c.out, key.Reveal())
+		return err
+	}
+	memory := train.Memory{Gigabytes: train.Positive(f.Gigabytes)}
+	switch {
+	case f.Connect == "":
+		return errors.New("--connect: must be the address at which the fit listens")
+	case !(f.Gigabytes >= 0 && f.Gigabytes <= 9e9):
+		return fmt.Errorf("--gigabytes = %v: must be > 0 and at most 9e9, or be left out for all", f.Gigabytes)
+	case f.Folder != "" && f.Gigabytes == 0:
+		return errors.New("--folder: is for rows beyond --gigabytes, which must be given with it")
+	case f.Threads < 0:
+		return fmt.Errorf("--threads = %d: must be >= 1, or be left out for all processors", f.Threads)
+	}
+	stdin := bufio.NewReaderSize(os.Stdin, 1<<16)
+	key, err := shardKey(stdin)
+	if err != nil {
+		return err
+	}
+	collect(memory)
+	w := stillpoint.ShardWorker{
+		Connect: f.Connect, Key: key, Version: software(), Partition: f.Partition, Attempt: f.Attempt,
+		Paths: f.Files, Workers: f.Threads, Memory: int64(math.Ceil(f.Gigabytes * 1e9)), Folder: f.Folder, Wait: f.Wait,
+	}
+	ctx, orphaned := context.WithCancelCause(ctx)
+	defer orphaned(nil)
+	if len(f.Files) == 0 {
+		w.Reader = &frames{r: stdin, gone: func() { orphaned(errOrphaned) }}
+	}
+	switch err := stillpoint.ServeShard(ctx, w); {
+	case errors.Is(err, stillpoint.ErrShardSpare):
+		c.note("spare", "the fit has enough workers of this partition; this one is not needed")
+		return nil
+	case err != nil && context.Cause(ctx) == errOrphaned:
+		return errOrphaned
+	default:
+		return err
+	}
+}
+
+// errOrphaned reports that standard input was closed: the process that fed this one is gone.
+var errOrphaned = errors.New("shard: standard input was closed: the process that gave the rows has ended")
+
+// mostFrame is the largest length in bytes of a frame, a piece of the rows' text that starts with
+// its length.
+const mostFrame = 1 << 28
+
+// frames reads a worker's rows from standard input. They come in frames, pieces of text that start
+// with their length; a frame of length 0 ends the table. If the feeding process is killed, the pipe
+// is closed early and the rows are not a whole table: gone is called, and no reader sees the end of
+// the table. After the table, gone is called when the pipe is closed.
+type frames struct {
+	r    *bufio.Reader
+	gone func()
+	left uint32
+	over bool
+}
+
+func (f *frames) Read(p []byte) (int, error) {
+	if f.over {
+		return 0, io.EOF
+	}
+	if f.left == 0 {
+		var head [4]byte
+		if _, err := io.ReadFull(f.r, head[:]); err != nil {
+			f.gone()
+			return 0, errOrphaned
+		}
+		f.left = binary.LittleEndian.Uint32(head[:])
+		if f.left > mostFrame {
+			return 0, fmt.Errorf("shard: frame: must be at most %d bytes long", mostFrame)
+		}
+		if f.left == 0 {
+			f.over = true
+			go func() {
+				io.Copy(io.Discard, f.r)
+				f.gone()
+			}()
+			return 0, io.EOF
+		}
+	}
+	n, err := f.r.Read(p[:min(len(p), int(f.left))])
+	f.left -= uint32(n)
+	if err != nil {
+		f.gone()
+		return n, errOrphaned
+	}
+	return n, nil
+}
