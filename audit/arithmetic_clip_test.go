@@ -11,7 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// extremes are gradients at which floating-point arithmetic fails.
+// extremes are gradients at which floating-point arithmetic fails: infinities, NaN, and numbers
+// whose squares underflow or overflow.
 var extremes = [][2]float64{
 	{0, 0}, {1, 0}, {-1, 0},
 	{math.MaxFloat64, math.MaxFloat64}, {-math.MaxFloat64, math.MaxFloat64}, {1e200, -1e200},
@@ -19,17 +20,19 @@ var extremes = [][2]float64{
 	{math.Inf(1), 0}, {math.Inf(-1), math.Inf(1)}, {math.NaN(), 1}, {math.NaN(), math.Inf(1)}, {1, math.NaN()},
 }
 
-// at is a loss whose gradient is the element of extremes that the target numbers.
+// at is a loss for tests whose gradient does not depend on the row. The target is an index into
+// extremes, and the gradient is that element.
 type at struct{ linear }
 
 func (at) Gradient(dst, _ []float64, _ []float32, y float64) { copy(dst, extremes[int(y)][:]) }
 
-// Value is the gradient's first coordinate.
+// Value returns the gradient's first coordinate.
 func (at) Value(_ []float64, _ []float32, y float64) float64 { return extremes[int(y)][0] }
 
-// TestArithmeticNaiveClip attacks a clip that squares, adds and compares. Squares that underflow
-// give a norm of 0, and a NaN is not greater than the radius. An infinity times 0 is a NaN, which
-// makes the sum over all records NaN and reveals the record with certainty.
+// TestArithmeticNaiveClip attacks a naive clip (package naive), which squares coordinates, adds
+// them and compares the root with the radius. Squares that underflow give a norm of 0, and a NaN is
+// not greater than the radius. An infinity times 0 is a NaN, which makes the sum over all records
+// NaN and reveals the record with certainty.
 func TestArithmeticNaiveClip(t *testing.T) {
 	if v := naive.Clip([]float64{1e-170, 0}, 1e-180); v[0] <= 1e-171 {
 		t.Errorf("1e-170 clipped to 1e-180 is %v: want the fault, 1e-170", v[0])
@@ -41,9 +44,10 @@ func TestArithmeticNaiveClip(t *testing.T) {
 	}
 }
 
-// TestArithmeticOurClip: whatever gradients and values a loss writes on two neighbouring tables, a
-// session's answers are finite and differ by at most the charged sensitivity, for radii near both
-// ends of the range.
+// TestArithmeticOurClip tests a session's clipping with extreme gradients and loss values. A loss
+// returns them for the records of two neighbouring tables, for clip radii near both ends of the
+// allowed range. The session's answers must be finite and differ by at most the charged
+// sensitivity.
 func TestArithmeticOurClip(t *testing.T) {
 	origin := []float64{0, 0}
 	b := auditBudget(t, 1, account.ReplaceOne)

@@ -12,7 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// near lists the multiples of 2^-53 within the given number of steps of v, in (lo, hi].
+// near lists the multiples of 2^-53 in (lo, hi] that are at most the given number of multiples away
+// from v.
 func near(v, lo, hi float64, steps int) (list []float64) {
 	k := math.Round(v * 0x1p53)
 	for i := -steps; i <= steps; i++ {
@@ -37,8 +38,10 @@ func laplaceCould(y, x float64) bool {
 	return false
 }
 
-// verdicts generates answers for 0 and for 1 alternately, and returns how many of them the attack
-// decides, rightly or wrongly. It fails if the attack calls the true value impossible.
+// verdicts generates n answers, alternately for the true values 0 and 1. could is the attack: it
+// reports which of the two values could have given an answer. verdicts returns the number of
+// answers that only one value could have given. It fails the test if the attack calls the true
+// value impossible.
 func verdicts(t *testing.T, n int, could func(r *rand.Rand, truth float64) (zero, one bool)) (decided int) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -55,9 +58,10 @@ func verdicts(t *testing.T, n int, could func(r *rand.Rand, truth float64) (zero
 	return decided
 }
 
-// TestArithmeticLaplaceGaps is the attack of Mironov (2012). Laplace noise by inversion in floats
-// leaves gaps, at other places for 0 than for 1. An answer in a gap of one reveals with certainty
-// that the other is true. At least two in five answers of the naive mechanism are decided.
+// TestArithmeticLaplaceGaps is the attack of Mironov (2012). Laplace noise computed by inversion in
+// floats leaves gaps: some answers are impossible for the true value 0, and others for 1. An answer
+// that is impossible for one of the two values reveals the other with certainty. The test requires
+// that the attack decides at least two in five answers of the naive mechanism.
 func TestArithmeticLaplaceGaps(t *testing.T) {
 	const n = 4000
 	decided := verdicts(t, n, func(r *rand.Rand, truth float64) (zero, one bool) {
@@ -70,9 +74,9 @@ func TestArithmeticLaplaceGaps(t *testing.T) {
 	}
 }
 
-// zigguratSteps returns the step sizes of math/rand's normals, recomputed from the 128 layers of
-// equal area of Marsaglia and Tsang (2000). Every normal outside the tail is an int32 times one of
-// them.
+// zigguratSteps returns the 128 numbers by which the sampler behind NormFloat64 of math/rand
+// multiplies an int32: every normal outside the tail is an int32 times one of them. They are
+// recomputed from the 128 layers of equal area of Marsaglia and Tsang (2000).
 func zigguratSteps() (steps [128]float64) {
 	const rn, area = 3.442619855899, 9.91256303526217e-3
 	d := rn
@@ -87,7 +91,7 @@ func zigguratSteps() (steps [128]float64) {
 
 // TestArithmeticNormalGaps is the attack of Jin, McMurtry, Rubinstein and Ohrimenko (2022) on
 // samplers of normals in floats. It inverts the sampler to find the uniforms behind an answer. If
-// no uniforms give the answer for 0, the true value was 1.
+// no uniforms give the answer for the true value 0, the true value was 1.
 func TestArithmeticNormalGaps(t *testing.T) {
 	steps := zigguratSteps()
 	ziggurat := func(y, x float64) bool {
@@ -169,8 +173,9 @@ func TestArithmeticNormalGaps(t *testing.T) {
 	}
 }
 
-// steps returns a release's coordinates in grid steps, for noise whose standard deviation is 2^bits
-// steps. The division's error is below 2^-10 for numbers below 2^41.
+// steps returns the coordinates of a released answer as multiples of the grid step, for noise whose
+// standard deviation is 2^bits steps. The error of the division is below 2^-10 for results below
+// 2^41.
 func steps(r query.Release, bits int) []float64 {
 	v := make([]float64, len(r.Mean))
 	for j, m := range r.Mean {
@@ -179,10 +184,11 @@ func steps(r query.Release, bits int) []float64 {
 	return v
 }
 
-// TestArithmeticNoGaps: a session's answers are on one lattice, with a step of 2^-32 of the noise's
-// standard deviation, whatever the records. Every residue of the lattice occurs on either table
-// with the right frequency, so that every answer is possible for both tables. The residues modulo
-// 64 are uniform by a chi-square test, which fails by chance with probability 1e-6 on each table.
+// TestArithmeticNoGaps tests that the attacks of the other tests have no target in a session. All
+// answers must lie on one lattice, with a step of 2^-32 of the noise's standard deviation, whatever
+// the records. On either table every residue of the lattice must occur with the right frequency, so
+// that every answer is possible for both tables. A chi-square test on the residues modulo 64 tests
+// that they are uniform; it fails by chance with probability 1e-6 on each table.
 func TestArithmeticNoGaps(t *testing.T) {
 	const d, bits = 20000, 32
 	b := auditBudget(t, 1, account.ReplaceOne)

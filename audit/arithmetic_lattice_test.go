@@ -14,13 +14,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// chiSquare returns the value that a chi-square variable exceeds with probability 1e-6.
+// chiSquare returns the value that a chi-square variable with the given degrees of freedom exceeds
+// with probability 1e-6.
 func chiSquare(degrees int) float64 {
 	return distuv.ChiSquared{K: float64(degrees)}.Quantile(1 - 1e-6)
 }
 
-// lattice returns the chi-square statistic, with seven degrees of freedom, of n draws against 8
-// times a normal rounded to nearest. The cells are the points -3 to 3 and everything else.
+// lattice compares n draws of a noise generator with the distribution of 8 times a standard normal,
+// rounded to the nearest integer. It returns the chi-square statistic, with seven degrees of
+// freedom. Its cells are the integers -3 to 3 and all others together.
 func lattice(n int, draw func(r *rand.Rand, bits int) int64) (square float64) {
 	const bits, reach = 3, 3
 	r := rand.New(rand.NewPCG(5, 5))
@@ -46,15 +48,17 @@ func lattice(n int, draw func(r *rand.Rand, bits int) int64) (square float64) {
 	return square
 }
 
-// TestArithmeticTruncation: noise whose digits are dropped has twice the right mass at 0, so that
-// the exact answer is twice as likely as the answers next to it. (Canonne, Kamath and Steinke 2020
-// avoid this by sampling on the lattice.) A chi-square test that fails by chance with probability
-// 1e-6 detects it in 20,000 draws.
+// TestArithmeticTruncation tests the rounding of noise to the lattice. If noise is truncated
+// instead of rounded to nearest, 0 has twice the right mass, so the exact answer is twice as likely
+// as the answers next to it. (Canonne, Kamath and Steinke 2020 avoid this by sampling on the
+// lattice.) A chi-square test that fails by chance with probability 1e-6 detects the truncation in
+// 20,000 draws.
 //
-// On a session's lattice 0 has a mass of at most 2^-21, too little to measure. The test uses the
-// random bits instead: the bits that determine a normal to 2^-32 also determine it to 2^-20. The
-// coarse answer must be the fine answer rounded to nearest, up as often as down. A truncated answer
-// would never be the larger in absolute value.
+// On a session's lattice 0 has a mass of at most 2^-21, too little to measure. For a session, the
+// test compares two roundings of the same noise: the random bits that determine a normal to 2^-32
+// also determine it to 2^-20. The coarse answer (2^-20) must be the fine answer (2^-32) rounded to
+// nearest, upwards as often as downwards. A truncated answer would never be the larger in absolute
+// value.
 func TestArithmeticTruncation(t *testing.T) {
 	const draws = 20000
 	truncated, rounded := lattice(draws, naive.Truncated), lattice(draws, naive.Rounded)
@@ -85,8 +89,8 @@ func TestArithmeticTruncation(t *testing.T) {
 		}
 		return r
 	}
-	// The sum of 2^31 records must fit 2^61 steps. For noise of a thousandth of their clip norm
-	// only the coarsest lattice does.
+	// The grid must hold a sum of 2^31 records in 2^61 steps. If the noise is only a thousandth of
+	// the clip norm, only the coarsest grid does.
 	fine, coarse := steps(noise(1), 32), steps(noise(1e6), 20)
 	larger := 0
 	for j := range coarse {

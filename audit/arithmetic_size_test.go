@@ -11,10 +11,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestArithmeticNumberOfRecords: under add-or-remove the number of records is secret. A naive mean
-// divides by this number and uses clip/n as its sensitivity. Its noise reveals the number, and a
-// record moves the mean by up to twice as much. A session divides by the declared number. Neither
-// sigma nor the charge depends on the record, which moves the sum by at most the clip norm.
+// TestArithmeticNumberOfRecords tests sums under add-or-remove, where the number of records is
+// secret. A naive mean divides by this number and uses clip/n as its sensitivity: its noise reveals
+// the number, and a record moves the mean by up to twice that sensitivity. A session divides by the
+// declared number. Neither sigma nor the charge depends on the record, which moves the sum by at
+// most the clip norm.
 func TestArithmeticNumberOfRecords(t *testing.T) {
 	x := []float64{1, 1, 1, 1}
 	mean, sigma := naive.MeanOfThose(x, 1, 2)
@@ -59,7 +60,7 @@ func TestArithmeticNumberOfRecords(t *testing.T) {
 			if a.Sigma != answers[0].Sigma || a.Charge != answers[0].Charge || events[n] != events[0] {
 				t.Errorf("%d records: release %+v, event %+v: want the sigma and event of none, %+v", n, a, events[n], events[0])
 			}
-			// The sum has n-1 records of clip and one of with.
+			// The sum has n-1 contributions equal to clip and one equal to with.
 			want := 0.
 			if n > 0 {
 				want = clip * (float64(n-1) + with) / declared

@@ -13,7 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// repeated yields each value the number of times in counts, in order.
+// repeated yields each value as many times as counts says, in order.
 func repeated(values []float32, counts []int) func(yield func(float32) bool) {
 	return func(yield func(float32) bool) {
 		for i, v := range values {
@@ -27,12 +27,13 @@ func repeated(values []float32, counts []int) func(yield func(float32) bool) {
 }
 
 // TestArithmeticNaiveSums is the attack of Casacuberta, Shoemate, Vadhan and Wagaman (2022) on sums
-// in floats. Their sensitivity to one record is far above the sensitivity over the real numbers,
-// for which the noise is made.
+// in floats. One record can change such a sum far more than it changes the exact sum of real
+// numbers, for which the noise is calibrated.
 func TestArithmeticNaiveSums(t *testing.T) {
-	// Replacing a record in [-1, 1] moves a real sum by 2. In float32, steps above 2^23 are 1, and
-	// adding numbers of size 1/4 leaves the sum unchanged. Below 2^23 steps are 1/2; each number
-	// exceeds half a step and rounds to -1/2.
+	// Replacing a record in [-1, 1] moves a real sum by 2. In float32, neighbouring numbers above
+	// 2^23 are 1 apart, so that adding a number of size 1/4 leaves the sum unchanged. Below 2^23
+	// they are 1/2 apart; each added number is then longer than half of that and changes the sum
+	// by -1/2.
 	const less, tail = -.25 - 0x1p-20, 20000
 	above := naive.Sum32(repeated([]float32{1, 1, less}, []int{1 << 23, 1, tail}))
 	below := naive.Sum32(repeated([]float32{1, -1, less}, []int{1 << 23, 1, tail}))
@@ -41,9 +42,9 @@ func TestArithmeticNaiveSums(t *testing.T) {
 		t.Errorf("records in [-1, 1], one replaced: the sum moved by %v: want 1000 times 2", moved)
 	}
 
-	// Replacing a record in [a, a+2^-7] moves a real sum by 2^-7. In float64, steps at 2^58 are 64.
-	// Here a is half a step from a multiple and rounds to the even one, while a number slightly
-	// above a rounds up.
+	// Replacing a record in [a, a+2^-7] moves a real sum by 2^-7. In float64, neighbouring numbers
+	// at 2^58 are 64 apart. Here a is half of that above a multiple of 64, and rounding takes the
+	// sum to the even multiple, while adding a number slightly above a rounds up.
 	const a, n = 0x1p45 + 32, 1<<13 + 1
 	x := make([]float64, n)
 	for i := range x {
@@ -64,8 +65,8 @@ func TestArithmeticNaiveSums(t *testing.T) {
 	}
 }
 
-// total returns the sum of records with rows e_1 and the given targets, without noise, and its
-// sensitivity, both in grid steps.
+// total returns the sum, without noise, that a session computes over records with rows e_1 (the
+// first unit vector) and the given targets, and the charged sensitivity, both in grid steps.
 func total(t testing.TB, targets []float64) (sum, sensitivity float64) {
 	t.Helper()
 	rows := make([][]float32, len(targets))
@@ -89,9 +90,10 @@ func total(t testing.TB, targets []float64) (sum, sensitivity float64) {
 	return math.Round(math.Ldexp(r.Mean[0]/r.Sigma, 32)), math.Ldexp(e.Sensitivity/e.Sigma, 32)
 }
 
-// TestArithmeticOurSums tries tables of the same form on a session. A session's sums are integers.
-// They do not depend on the order of records, and replacing a record changes them by the same
-// number whatever the other records are, at most the charged sensitivity.
+// TestArithmeticOurSums tries on a session the tables with which the attack on float sums succeeds.
+// The session's sums are integers and must not depend on the order of records. Replacing a record
+// must change a sum by the same number whatever the other records are, and by at most the charged
+// sensitivity.
 func TestArithmeticOurSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
 	hard := []float64{1, -1, .5, -.5, .25 + 0x1p-20, -.25 - 0x1p-20, 0x1p-24, 1 - 0x1p-53, 0x1p-60, -5e-324, 1e300, -1e300, math.NaN()}
@@ -123,16 +125,17 @@ func TestArithmeticOurSums(t *testing.T) {
 		}
 	}
 	for _, m := range moves {
-		// The lattice depends on charge and clip norm only.
+		// The grid depends only on charge and clip norm.
 		if m != moves[0] {
 			t.Errorf("replacing 1 by -1 moves the sum by %v and %v steps, as other records are: want one number", m, moves[0])
 		}
 	}
 }
 
-// TestArithmeticOverflow: an int64 sum that may wrap around has sensitivity 2^64 (Casacuberta,
-// Shoemate, Vadhan and Wagaman 2022). If a sum could exceed the range, a session finds no grid and
-// refuses the query without a charge. The largest sums that it accepts are exact.
+// TestArithmeticOverflow tests sums near the end of the integer range. An int64 sum that may wrap
+// around has sensitivity 2^64 (Casacuberta, Shoemate, Vadhan and Wagaman 2022). If a sum could
+// exceed the range, a session finds no grid on which to round the summands, and refuses the query
+// without a charge. The largest sums that it accepts must be exact.
 func TestArithmeticOverflow(t *testing.T) {
 	const clip = 1 << 62
 	x := []int64{clip, clip - 1}

@@ -9,19 +9,20 @@ import (
 )
 
 // Guesses is the outcome of an audit with canaries in one run (Steinke, Nasr and Jagielski 2023).
-// Canaries is the number of records that were each decided by a fair coin of its own before the run.
-// Made is the number of coins that the auditor guessed from the released values; it was fixed before
-// the run. Correct is the number of right guesses.
+// Canaries is the number of records that were each decided, before the run, by a fair coin of its
+// own. Made is the number of coins that the auditor guessed from the released values; Made was
+// fixed before the run. Correct is the number of right guesses.
 //
 // Under add-or-remove the coin decides whether the canary takes part. Under replace-one it decides
-// which of two records stands at the canary's place. Another outcome of a coin then replaces one
-// record, so that the bound holds under replace-one without doubling.
+// which of two records stands in the canary's place. Another outcome of the coin then replaces one
+// record, so the bound holds under replace-one without doubling.
 type Guesses struct{ Canaries, Made, Correct int }
 
-// Guess guesses coins from scores, which are higher for coins that are true. It guesses true for
-// the in highest scores and false for the out lowest. in and out must not depend on the scores. It
-// returns an error for a NaN score, for unequal numbers of scores and coins, and if in + out
-// exceeds that number.
+// Guess turns an auditor's scores, one for each canary, into guesses of the canaries' coins, and
+// returns how many guesses are right. A higher score must make a true coin more likely: the coins
+// with the in highest scores are guessed true, and those with the out lowest scores are guessed
+// false. in and out must not depend on the scores. Guess returns an error for a NaN score, for
+// unequal numbers of scores and coins, and if in + out exceeds that number.
 func Guess(scores []float64, coins []bool, in, out int) (Guesses, error) {
 	m := len(scores)
 	switch {
@@ -100,7 +101,8 @@ func (g Guesses) pValue(epsilon, delta float64) float64 {
 	return min(1, tail+2*float64(g.Canaries)*delta*slope)
 }
 
-// correct returns P(W = k).
+// correct returns the probability that exactly k of r guesses are right if each is right with
+// probability e^epsilon/(1 + e^epsilon), independently.
 func correct(k, r int, epsilon float64) float64 {
 	a, _ := math.Lgamma(float64(r + 1))
 	b, _ := math.Lgamma(float64(k + 1))
@@ -110,13 +112,14 @@ func correct(k, r int, epsilon float64) float64 {
 }
 
 // LowerEpsilon returns a lower bound on epsilon for the given delta. The bound exceeds the true
-// epsilon with probability at most 1 - confidence over the coins and the run. A bound of 0 says
-// nothing.
+// epsilon with probability at most 1 - confidence over the coins and the run. A bound of 0 contains
+// no information.
 //
 // The result is an epsilon that PValue rejects. It is valid even if PValue is not monotone in
-// epsilon. Consider the smallest number of right guesses that rejects some epsilon above the true
-// one. The mechanism is private at that epsilon, too, so that the p-value there bounds the
-// probability of so many right guesses.
+// epsilon. For a proof, suppose that the bound exceeds the true epsilon. Then the number of right
+// guesses rejects some epsilon above the true one. Let v be the smallest number of right guesses
+// that rejects such an epsilon. The mechanism is private at that epsilon, too, so its p-value
+// bounds the probability of v or more right guesses.
 func (g Guesses) LowerEpsilon(delta, confidence float64) (float64, error) {
 	if !(confidence > 0 && confidence < 1) {
 		return 0, fmt.Errorf("audit: confidence = %v: must be > 0 and < 1", confidence)

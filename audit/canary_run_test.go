@@ -13,8 +13,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// canaryDelta is far below 1e-6 divided by the number of canaries, since the bound adds up to twice
-// the product of delta and that number to its failure rate.
+// canaryDelta is the delta of the budgets in these audits. It is far below 1e-6 divided by the
+// number of canaries, because the failure rate of the bound on epsilon includes up to twice the
+// product of delta and that number.
 const canaryDelta = 1e-10
 
 func canaryBudget(t testing.TB, epsilon float64) account.Budget {
@@ -26,8 +27,9 @@ func canaryBudget(t testing.TB, epsilon float64) account.Budget {
 	return b
 }
 
-// crowd opens a session of m canaries. Record i is e_i with target 1 or -1, decided by a coin, so
-// that each coin replaces one record by another.
+// crowd opens a simulated session over m canaries, records decided by coins. Record i is the i-th
+// unit vector with target 1 or -1 by the toss of its coin, so that another toss replaces one record
+// by another.
 func crowd(t testing.TB, m int, b account.Budget, seed uint64) (s *simulate.Session, coins []bool) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -47,7 +49,8 @@ func crowd(t testing.TB, m int, b account.Budget, seed uint64) (s *simulate.Sess
 	return s, coins
 }
 
-// guessed bounds epsilon by the made most certain guesses, half of them true and half false.
+// guessed guesses the coins of the canaries with the most extreme scores, made of them, half true
+// and half false. It returns the guesses and the lower bound on epsilon.
 func guessed(t testing.TB, scores []float64, coins []bool, made int, confidence float64) (audit.Guesses, float64) {
 	t.Helper()
 	g, err := audit.Guess(scores, coins, made/2, made/2)
@@ -61,8 +64,9 @@ func guessed(t testing.TB, scores []float64, coins []bool, made int, confidence 
 	return g, e
 }
 
-// TestCanaryBoundsOfOneRun bounds epsilon by one release, and by one run of gradient descent, on a
-// table of 1000 canaries at epsilon 8. The bound is below the claim and above an eighth of it.
+// TestCanaryBoundsOfOneRun computes lower bounds on epsilon from one release, and from one run of
+// gradient descent, on a table of 1000 canaries at epsilon 8. The bounds must be below 8 and above
+// an eighth of it.
 func TestCanaryBoundsOfOneRun(t *testing.T) {
 	const epsilon, m, made = 8, 1000, 300
 	b := canaryBudget(t, epsilon)
@@ -98,7 +102,8 @@ func TestCanaryBoundsOfOneRun(t *testing.T) {
 	}
 }
 
-// tally sums answers weighted by their precision.
+// tally is a session that adds up its answers, each divided by the variance of its noise: the
+// statistic from which the test guesses the canaries' coins.
 type tally struct {
 	*simulate.Session
 	sums []float64
@@ -112,8 +117,8 @@ func (o *tally) Ask(ctx context.Context, q query.Question) (query.Release, error
 	return r, err
 }
 
-// TestCanaryBoundsCatchTooLittleNoise: one run on 10,000 canaries detects noise of a quarter of the
-// standard deviation needed for epsilon 1.
+// TestCanaryBoundsCatchTooLittleNoise tests that one run on 10,000 canaries detects noise of a
+// quarter of the standard deviation needed for epsilon 1.
 func TestCanaryBoundsCatchTooLittleNoise(t *testing.T) {
 	const epsilon, m, made = 1, 10000, 500
 	mu := canaryBudget(t, epsilon).Mu()

@@ -19,7 +19,8 @@ func pValue(t testing.TB, g audit.Guesses, epsilon, delta float64) float64 {
 
 func accuracy(epsilon float64) float64 { return 1 / (1 + math.Exp(-epsilon)) }
 
-// tail is P(Bin(n, p) >= v); v may be negative.
+// tail returns P(Bin(n, p) >= v), the probability of at least v successes in n trials; v may be
+// negative.
 func tail(v, n int, p float64) (sum float64) {
 	for k := max(v, 0); k <= n; k++ {
 		sum += binomial(k, n, p)
@@ -27,8 +28,8 @@ func tail(v, n int, p float64) (sum float64) {
 	return sum
 }
 
-// TestCanaryPValueFromTheTheorem recomputes the main theorem of Steinke, Nasr and Jagielski (2023)
-// as printed, from binomial tails and with the maximum over all i.
+// TestCanaryPValueFromTheTheorem compares PValue with the main theorem of Steinke, Nasr and
+// Jagielski (2023), computed as printed: from binomial tails and with the maximum over all i.
 func TestCanaryPValueFromTheTheorem(t *testing.T) {
 	for _, m := range []int{1, 5, 40, 110} {
 		for _, r := range []int{0, 1, m / 2, m} {
@@ -52,10 +53,11 @@ func TestCanaryPValueFromTheTheorem(t *testing.T) {
 	}
 }
 
-// TestCanaryPValueHolds tries mechanisms that are known to be (epsilon, delta)-DP, with the
-// distribution of their right guesses computed exactly. Each of m bits is released by epsilon-DP
+// TestCanaryPValueHolds tries mechanisms that are known to be (epsilon, delta)-DP, whose
+// distribution of right guesses can be computed exactly. Each of m bits is released by epsilon-DP
 // randomized response. In addition, with probability m delta/i, a random set of i bits is released
-// as it is; a given bit is in it with probability delta. The test fails if the delta term is left
+// unchanged, so that a given bit is revealed with probability delta. PValue must be at least the
+// true probability of so many right guesses. The test fails if the theorem's delta term is left
 // out. For delta = 0 the bound is attained.
 func TestCanaryPValueHolds(t *testing.T) {
 	const m = 12
@@ -84,8 +86,8 @@ func TestCanaryPValueHolds(t *testing.T) {
 	}
 }
 
-// TestCanaryLowerBoundHolds computes the exact probability that the bound exceeds the true epsilon
-// of randomized response. It must be at most 1 - confidence, and not zero.
+// TestCanaryLowerBoundHolds computes the exact probability that LowerEpsilon exceeds the true
+// epsilon of randomized response. It must be at most 1 - confidence, and not zero.
 func TestCanaryLowerBoundHolds(t *testing.T) {
 	const confidence = .95
 	for _, m := range []int{1, 20, 150} {
@@ -114,8 +116,8 @@ func TestCanaryLowerBoundHolds(t *testing.T) {
 	}
 }
 
-// TestCanaryDeltaWeakens: a larger delta, or more canaries with the same guesses, never raises a
-// bound.
+// TestCanaryDeltaWeakens tests that a larger delta, or more canaries with the same guesses, never
+// raises the lower bound on epsilon.
 func TestCanaryDeltaWeakens(t *testing.T) {
 	last := math.Inf(1)
 	for _, delta := range []float64{0, 1e-7, 1e-5, 1e-3, .1} {

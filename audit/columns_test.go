@@ -13,10 +13,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// turnedColumns[j] is the place of feature j of three in another order.
+// turnedColumns reorders three features: turnedColumns[j] is the new position of feature j.
 var turnedColumns = []int{2, 0, 1}
 
-// turned returns v with the features of its first rows in the other order.
+// turned returns a copy of v, a matrix in row order, with the features of its first rows reordered
+// by turnedColumns and the rest unchanged.
 func turned[E any](v []E, rows int) []E {
 	out := append([]E(nil), v...)
 	d := len(turnedColumns)
@@ -26,7 +27,8 @@ func turned[E any](v []E, rows int) []E {
 	return out
 }
 
-// exactly runs a subject without noise. It returns its weights and exchanges.
+// exactly runs a subject, an algorithm on a table, without noise. It returns the final weights and
+// the run's exchanges, its queries with their answers.
 func exactly(t *testing.T, s Subject) ([]float64, []simulate.Exchange) {
 	t.Helper()
 	s.Open = func(c simulate.Config, _ []simulate.Exchange) (Session, error) {
@@ -44,9 +46,11 @@ func exactly(t *testing.T, s Subject) ([]float64, []simulate.Exchange) {
 	return result.(optimize.Result).W, session.Exchanges()
 }
 
-// sumsApart returns the largest difference of the exact sums of two runs, in units of their
-// answers. The first run's sums have rows rows of features, which are put in the other order. It
-// leaves out sums over pairs of features, which the suite of engines compares.
+// sumsApart returns the largest difference between the exact sums of two runs, divided by the scale
+// of the sums. The second run has the table's columns in the order of turnedColumns. The first
+// rows*d coordinates of the first run's sums, which belong to features, are put in that order
+// before they are compared. Sums over pairs of features are left out; package enginetest compares
+// those.
 func sumsApart(t *testing.T, first, second []simulate.Exchange, rows int) (far float64) {
 	t.Helper()
 	if len(first) != len(second) {
@@ -68,10 +72,10 @@ func sumsApart(t *testing.T, first, second []simulate.Exchange, rows int) (far f
 	return far
 }
 
-// TestAlgorithmsKnowNoOrder: without noise, every algorithm makes the same queries on a table whose
-// columns are in another order, gets the same answers up to rounding, and ends at the same weights
-// in that order. It leaves out networks, whose public start differs between coordinates, and
-// perturbed-gd, which adds public noise.
+// TestAlgorithmsKnowNoOrder tests that the order of columns has no effect. Without noise, every
+// algorithm must make the same queries on a table whose columns are in another order, get the same
+// answers up to rounding, and end at the same weights in that order. The test leaves out networks,
+// whose public start differs between coordinates, and perturbed-gd, which adds public noise.
 func TestAlgorithmsKnowNoOrder(t *testing.T) {
 	for _, algorithm := range train.Algorithms() {
 		if algorithm == "perturbed-gd" {

@@ -15,13 +15,13 @@ import (
 
 // Options are the options of RunConfig. The zero value means the defaults.
 type Options struct {
-	// Effort is the effort of the replays. With Climbs below zero the search over points and
-	// records is left out, too.
+	// Effort is the effort of the replays on neighbouring tables. With Effort.Climbs below zero the
+	// search over points and records by Search is left out, too.
 	Effort Effort
 	// Records is the largest number of generated records; zero means 1000.
 	Records int
-	// Runs is the number of times that the attack runs the configuration on each of two tables;
-	// zero for no attack.
+	// Runs is the number of times that the attack, a test that guesses which of two neighbouring
+	// tables was used, runs the configuration on each of the two; zero for no attack.
 	Runs int
 	// Progress, if not nil, is called after each run with the number of runs done and the
 	// approximate total.
@@ -32,24 +32,27 @@ type Options struct {
 type Result struct {
 	Report
 	Summary optimize.Summary `json:"plan"`
-	// Guarantee is the budget's. Its unit is the configuration's.
+	// Guarantee is the guarantee of the budget. Its privacy unit is the configuration's.
 	Guarantee account.Guarantee `json:"-"`
 	// Configured is the number of records in the configuration; zero if it gives none.
 	Configured int `json:"configured_records,omitempty"`
-	// Chosen is the number of records for which auto chose the algorithm; zero if the configuration
-	// names the algorithm.
+	// Chosen is the number of records for which the setting "algorithm: auto" chose the algorithm;
+	// zero if the configuration names the algorithm.
 	Chosen int    `json:"chosen_for,omitempty"`
 	Loss   string `json:"loss"`
-	// Unit describes a record if it is not a row.
+	// Unit describes what a record is if it is not a row, such as all rows of one person.
 	Unit string `json:"unit,omitempty"`
-	// Searched has an entry for each form of query, with the largest ratio of movement to charged
-	// sensitivity that Search found for the loss.
+	// Searched has an entry for each form of query. The entry holds the largest ratio that Search
+	// found for the loss: the movement of the exact answer when one record changes, divided by the
+	// charged sensitivity.
 	Searched []Finding `json:"searched"`
-	// Attack is the result of the attack on the worst pair of records; nil if there was none.
+	// Attack is the result of the attack on the pair of records that is easiest to tell apart; nil
+	// if no attack was requested.
 	Attack *Attacked `json:"attack,omitempty"`
 }
 
-// MarshalJSON writes the guarantee's numbers behind the plan.
+// MarshalJSON writes the result as JSON. It inserts epsilon, delta and mu of the guarantee after
+// the member "plan".
 func (r Result) MarshalJSON() ([]byte, error) {
 	type rest Result
 	return json.Marshal(struct {
@@ -62,7 +65,7 @@ func (r Result) MarshalJSON() ([]byte, error) {
 	}{r.Report, r.Summary, r.Guarantee.Epsilon, r.Guarantee.Delta, r.Guarantee.Mu, rest(r)})
 }
 
-// ErrViolated reports that an audit found a violation.
+// ErrViolated reports that an audit found a violation of the privacy guarantee.
 var ErrViolated = errors.New("audit: a violation was found")
 
 // Err returns ErrViolated if the audit found a violation.
@@ -75,7 +78,9 @@ func (r Result) Err() error {
 
 const (
 	defaultRecords = 1000
-	// mostCells keeps a replay within milliseconds.
+	// mostCells limits the number of records times the number of features of the generated table,
+	// so that a replay takes milliseconds. leastRecords is the least number of records of that
+	// table, whatever the number of features.
 	mostCells, leastRecords = 1_000_000, 20
 )
 
@@ -83,11 +88,17 @@ const (
 // the configuration's schema and runs the loss, budget, algorithm and settings on it. The
 // configuration's own table is not opened and need not exist.
 //
-// The number of records is scaled down, and with it the default number of steps. Sensitivity and
-// control flow do not depend on it, but branches that only a large table reaches are not audited.
-// RunConfig returns an error if the configuration cannot be run or the run fails on the generated
-// table; violations are in the Result.
+// The generated table has fewer records than the configuration, and the default number of steps is
+// smaller accordingly. Sensitivity and control flow do not depend on the number of records, but
+// branches of the code that only a large table reaches are not audited. Spline features (curves)
+// have the knots that they have for the configuration's own number of records. RunConfig returns an
+// error if the configuration cannot be run or the run fails on the generated table. Violations are
+// in the Result.
 func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) {
+	c, err := c.For(likely(c)) // with the curves that the configuration's own table has
+	if err != nil {
+		return Result{}, err
+	}
 	small := *c
 	most := o.Records
 	if most == 0 {
@@ -161,11 +172,12 @@ func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) 
 	return r, nil
 }
 
-// choose returns the algorithm that auto chooses for a table of the likely size. auto may choose
-// differently for the smaller table of the audit. The result is empty if the configuration names
-// the algorithm.
+// choose returns the algorithm that the setting "algorithm: auto" chooses for a table of the likely
+// size; for the smaller generated table of the audit the setting could choose another. The result
+// is empty if the configuration names the algorithm, or requests confidence intervals, for which
+// the algorithm is fixed.
 func choose(ctx context.Context, c *train.Config) (string, error) {
-	if c.Train.Algorithm != "" && c.Train.Algorithm != train.Algorithms()[0] {
+	if c.Inference != nil || c.Train.Algorithm != "" && c.Train.Algorithm != train.Algorithms()[0] {
 		return "", nil
 	}
 	large := *c
@@ -182,7 +194,7 @@ func likely(c *train.Config) int {
 	return 30_000
 }
 
-// counter counts runs and reports progress.
+// counter counts the runs of an audit and reports its progress.
 type counter struct {
 	done, of int
 	progress func(done, of int)
@@ -195,7 +207,8 @@ func (c *counter) next() {
 	}
 }
 
-// configured returns the subject that a configuration describes, on a generated table.
+// configured returns the audited run (the subject): the run that a configuration describes, on a
+// generated table.
 func configured(c *train.Config, planned train.Planned) (Subject, error) {
 	p, l, err := c.Problem(planned.Budget, planned.Records)
 	if err != nil {

@@ -17,7 +17,7 @@ type Attacked struct {
 	Epsilon float64 `json:"epsilon_lower"`
 	// Mu is the lower bound on mu from which Epsilon follows.
 	Mu float64 `json:"mu_lower"`
-	// Claimed is the budget's mu.
+	// Claimed is the mu that the budget guarantees, to compare with Mu.
 	Claimed float64 `json:"mu_claimed"`
 	budget  account.Budget
 	// Why gives the reason if there was no attack; else it is empty.
@@ -31,11 +31,14 @@ func (a Attacked) String() string {
 	return fmt.Sprintf("%d runs on each of the two worst tables, told apart by likelihood: at 95%% confidence mu is at least %.3g of the %.3g claimed, epsilon at least %.3g of %v (more runs find more)", a.Runs, a.Mu, a.Claimed, a.Epsilon, a.budget.Epsilon())
 }
 
-// noneForAll is the reason for runs in which no answer is over all records.
+// noneForAll is the reason given in Attacked.Why if every answer of the run is over a cohort or a
+// sample, none over all records.
 const noneForAll = "no answer is over all records, and who took part is a secret that an attacker does not have"
 
-// attack runs the subject on the two tables of a pair, with new random bits each time, and bounds
-// mu and epsilon from below by how well the likelihood ratio tells the tables apart.
+// attack attacks a pair of neighbouring tables. It runs the subject, the audited run, the given
+// number of times on each table, with new random bits each time. How well the likelihood ratio
+// distinguishes the tables gives the lower bounds of mu and epsilon, which attack stores in the
+// result.
 func (r *Result) attack(ctx context.Context, s Subject, p pair, runs int, progress func()) error {
 	p, err := s.target(ctx, p)
 	if err != nil {
@@ -69,9 +72,10 @@ func (r *Result) attack(ctx context.Context, s Subject, p pair, runs int, progre
 	return nil
 }
 
-// target chooses the pair to attack. The candidates are the given pair, which stood out in one run,
-// and a row with either of two targets (under add-or-remove, a row and no row), which stands out in
-// every run. It takes the pair whose exact answers differ most in six runs with other random bits.
+// target chooses the pair of records to attack. One possible pair is p, which was easiest to
+// distinguish in one run. The other is a row with either of two targets (under add-or-remove, a row
+// and no row), which is easy to distinguish in every run. target returns the pair for which the
+// run's exact answers differ more, over six runs with other random bits.
 func (s Subject) target(ctx context.Context, p pair) (pair, error) {
 	if p.a.Row == nil {
 		return p, nil
@@ -100,16 +104,18 @@ func (s Subject) target(ctx context.Context, p pair) (pair, error) {
 	return best, nil
 }
 
-// likelihood runs the subject on one of the two tables. It returns the logarithm of the likelihood
-// of the releases on the second table over the likelihood on the first.
+// likelihood runs the subject, the audited run, on the first or the second table of the pair. It
+// returns the log-likelihood of the released values under the second table minus their
+// log-likelihood under the first.
 func (s Subject) likelihood(ctx context.Context, p pair, seed uint64, second bool) (float64, error) {
 	sum, _, err := s.compare(ctx, p, seed, second)
 	return sum, err
 }
 
-// compare returns the logarithm of the likelihood ratio, and the squared distance of the exact
-// answers in units of the noise. The attacker knows both tables, and so the exact answers to the
-// run's queries on either table. The attacker does not know the secret random bits. compare
+// compare runs the subject on one of two neighbouring tables. It returns the logarithm of the
+// likelihood ratio of the released values (second table over first), and the squared distance of
+// the two tables' exact answers in units of the noise. The attacker knows both tables, and so the
+// exact answers to the run's queries on either table, but not the secret random bits. compare
 // therefore uses only answers over all records.
 func (s Subject) compare(ctx context.Context, p pair, seed uint64, second bool) (sum, square float64, err error) {
 	s.Seed = seed
@@ -133,7 +139,7 @@ func (s Subject) compare(ctx context.Context, p pair, seed uint64, second bool) 
 		if x.Scores != nil {
 			exact, elsewhere = x.Scores, other.exchanges[k].Scores
 		}
-		// adds log N(noisy; elsewhere) - log N(noisy; exact), in units of the noise
+		// Add log N(noisy; elsewhere) - log N(noisy; exact), in units of the noise.
 		for j := range exact {
 			z := math.Ldexp(float64(x.Noisy[j]-exact[j]), -x.Bits)
 			d := math.Ldexp(float64(elsewhere[j]-exact[j]), -x.Bits)

@@ -11,8 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// drawn generates a table that fits a schema, through the schema's own row map. Most cells are
-// within the public bounds and lists; a few are outside them or missing.
+// drawn generates n records at random that fit a schema, and encodes them with the schema's own row
+// map. Most cells are within the public bounds and lists of the schema; a few are outside them or
+// missing.
 func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
 	target, columns := s.Target(), s.Columns()
 	header := []string{target.Column}
@@ -43,7 +44,7 @@ func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
 		for _, c := range columns {
 			cells = append(cells, cell(r, c))
 		}
-		// Empty cells for the unit, which is assigned later.
+		// The cell of the unit stays empty: units are assigned later.
 		cells = append(cells, make([]string, len(header)-len(cells))...)
 		t.Rows[i] = make([]float32, s.Dim())
 		// A row whose target is not valid becomes a row of zeros with target 0, which a session
@@ -90,7 +91,8 @@ func cell(r *rand.Rand, c dataset.Column) string {
 	return number(r, c.Low, c.High)
 }
 
-// day writes a day in the column's layout. A few days are beyond the column's last.
+// day returns a random day as the text of a cell of a date column, in the column's layout. A few
+// days are later than the last day that the column allows.
 func day(r *rand.Rand, c dataset.Column) string {
 	t := time.Unix(0, 0).UTC().AddDate(0, 0, int(c.Low+math.Floor(1.05*r.Float64()*(c.High-c.Low+1))))
 	layout := c.Layout

@@ -14,7 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// configuration reads a configuration whose table does not exist.
+// configuration reads a configuration, with the given changes, whose table does not exist.
 func configuration(t *testing.T, changes ...string) *train.Config {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "people.yaml")
@@ -44,11 +44,15 @@ train: {algorithm: gd, steps: 6}
 
 var little = Options{Effort: Effort{Positions: 2, Records: 24, Climbs: 3}, Records: 60}
 
-// TestConfigNeedsNoTable: an audit opens no table and finds no violation. For each kind of query of
-// the algorithm it comes close to the charged sensitivity.
+// TestConfigNeedsNoTable tests that an audit opens no table and finds no violation. For each kind
+// of query of the algorithm it must find records that move the answer by almost the charged
+// sensitivity.
 func TestConfigNeedsNoTable(t *testing.T) {
-	for _, algorithm := range train.Algorithms() {
-		for _, relation := range []string{"replace-one", "add-or-remove"} {
+	for i, algorithm := range train.Algorithms() {
+		for k, relation := range []string{"replace-one", "add-or-remove"} {
+			if testing.Short() && i%2 != k {
+				continue
+			}
 			change := []string{"algorithm: gd, steps: 6", "algorithm: " + algorithm, "replace-one", relation}
 			switch algorithm {
 			case "preconditioned", "o2nc":
@@ -58,7 +62,7 @@ func TestConfigNeedsNoTable(t *testing.T) {
 			}
 			c := configuration(t, change...)
 			o := little
-			if algorithm != "gd" {
+			if algorithm != "gd" || testing.Short() {
 				o.Effort.Climbs = -1
 			}
 			r, err := RunConfig(context.Background(), c, o)
@@ -82,7 +86,8 @@ func TestConfigNeedsNoTable(t *testing.T) {
 	}
 }
 
-// TestConfigRefusals: a configuration that cannot be planned is refused with the reason.
+// TestConfigRefusals tests that RunConfig refuses a configuration for which no plan exists, and
+// gives the reason.
 func TestConfigRefusals(t *testing.T) {
 	for _, test := range []struct{ old, new, want string }{
 		{"loss: logistic", "loss: hing", "model.loss"},
@@ -99,18 +104,22 @@ func TestConfigRefusals(t *testing.T) {
 	}
 }
 
-// TestConfigCountsNothing: without privacy.records the audit uses a number of its own and does not
-// count rows.
+// TestConfigCountsNothing tests a configuration without privacy.records: the audit uses a number of
+// records of its own and does not count the table's rows.
 func TestConfigCountsNothing(t *testing.T) {
-	r, err := RunConfig(context.Background(), configuration(t, ", records: 400", ""), little)
+	o := little
+	o.Effort.Climbs = -1
+	r, err := RunConfig(context.Background(), configuration(t, ", records: 400", ""), o)
 	if err != nil || r.Records != 60 || r.Configured != 0 {
 		t.Errorf("%d records, configured %d: %v", r.Records, r.Configured, err)
 	}
 }
 
-// TestConfigMeasures: the queries of train.measure are audited, too.
+// TestConfigMeasures tests that the queries that train.measure adds after the run are audited, too.
 func TestConfigMeasures(t *testing.T) {
-	r, err := RunConfig(context.Background(), configuration(t, "steps: 6", "steps: 6, measure: 0.1"), little)
+	o := little
+	o.Effort.Climbs = -1
+	r, err := RunConfig(context.Background(), configuration(t, "steps: 6", "steps: 6, measure: 0.1"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,12 +132,14 @@ func TestConfigMeasures(t *testing.T) {
 	}
 }
 
-// TestAttackStaysBelowTheClaim: the attack tells apart the worst tables of a run with little noise,
-// and its bound stays below the claim. The bound alone holds with 95% confidence; the seed is
-// fixed, so that the test always gives the same result.
+// TestAttackStaysBelowTheClaim tests that the attack distinguishes the worst tables of a run with
+// little noise, and that its lower bound on mu stays below the mu that the budget claims. The bound
+// holds only with 95% confidence, but the seed is fixed, so the test always gives the same result.
 func TestAttackStaysBelowTheClaim(t *testing.T) {
 	o := little
-	o.Runs = 400
+	if o.Runs = 400; testing.Short() {
+		o.Runs, o.Effort.Climbs = 100, -1
+	}
 	r, err := RunConfig(context.Background(), configuration(t, "epsilon: 2", "epsilon: 12"), o)
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +149,8 @@ func TestAttackStaysBelowTheClaim(t *testing.T) {
 	}
 }
 
-// TestTextSaysWhatItDoesNotShow: the text begins with the violations and states its limits.
+// TestTextSaysWhatItDoesNotShow tests that the text of an audit's result begins with the violations
+// and says what an audit cannot show.
 func TestTextSaysWhatItDoesNotShow(t *testing.T) {
 	r := Result{Report: Report{Subject: "people", Relation: account.AddOrRemove, Violations: []Violation{{"sensitivity", "random", "too far"}}}}
 	text := r.String()
@@ -164,4 +176,22 @@ func ExampleSearch() {
 	// Output:
 	// within the charged sensitivity: true
 	// within a tenth of it: true
+}
+
+// TestIntervalsAreReplayed tests configurations that request confidence intervals, for rows and for
+// privacy units, under both relations. The run that computes the intervals must be replayed on
+// neighbouring tables, and no answer may move by more than its charge allows.
+func TestIntervalsAreReplayed(t *testing.T) {
+	for _, change := range [][]string{nil, {"replace-one", "add-or-remove"}, {"    note: ignore\n", "", "  where: site=a\n", "  where: site=a\n  unit: {column: note, rows: 3}\n"}} {
+		change = append(change, "train: {algorithm: gd, steps: 6}\n", "inference: {level: 0.9}\n", ", regularizer: l2(0.01), radius: 5", "")
+		o := little
+		o.Effort.Climbs = -1
+		r, err := RunConfig(context.Background(), configuration(t, change...), o)
+		if err != nil {
+			t.Fatalf("%q: %v", change, err)
+		}
+		if err := r.Err(); err != nil || r.Summary.Algorithm != "intervals" || r.Answers < 30 {
+			t.Errorf("%q: %v: %d answers of %s", change, err, r.Answers, r.Summary.Algorithm)
+		}
+	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// String describes the audit and its findings in plain words.
+// String describes the audit and its findings in plain words, for people.
 func (r Result) String() string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -74,8 +74,8 @@ func (r Result) String() string {
 	return b.String()
 }
 
-// part formats a ratio to four digits. Rounding never turns a ratio above 1 into 1 or a ratio below
-// 1 into 1.
+// part formats a ratio of movement to charged sensitivity to four digits. It rounds away from 1, so
+// that a ratio above 1, a violation, is never shown as 1, nor is one below 1.
 func part(x float64) string {
 	if x <= 1 {
 		x = math.Floor(x*1e4) / 1e4

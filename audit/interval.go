@@ -6,11 +6,11 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// UpperRate returns an upper confidence bound on the probability of an event that occurred in
-// successes of trials independent trials. The bound is below the true probability with probability
-// at most failure. It is the one-sided bound of Clopper and Pearson (1934), the p with
-// P(Bin(trials, p) <= successes) = failure, rounded up. UpperRate returns an error if an argument
-// is out of range.
+// UpperRate returns an upper confidence bound on the probability of an event. successes counts how
+// often the event occurred in the given number of independent trials. The bound is below the true
+// probability with probability at most failure. It is the one-sided bound of Clopper and Pearson
+// (1934), the p with P(Bin(trials, p) <= successes) = failure, rounded up. UpperRate returns an
+// error if an argument is out of range.
 func UpperRate(successes, trials int, failure float64) (float64, error) {
 	if err := checkRate(successes, trials, failure); err != nil {
 		return 0, err
@@ -39,8 +39,9 @@ func checkRate(successes, trials int, failure float64) error {
 	return nil
 }
 
-// upperRate brackets the root. It adds 2^-26 of the rate, or of 1 minus the rate if that is
-// smaller, to cover the beta function's error of about 1e-11.
+// upperRate computes [UpperRate] for k successes in n trials, by bisection. It adds 2^-26 of the
+// rate, or of 1 minus the rate if that is smaller, to cover the error of the computed beta
+// function, which is about 1e-11.
 func upperRate(k, n int, failure float64) float64 {
 	if k == n {
 		return 1
@@ -50,9 +51,9 @@ func upperRate(k, n int, failure float64) float64 {
 	return min(1, hi+min(hi, 1-hi)*0x1p-26)
 }
 
-// bisect halves the interval [lo, hi] the given number of times and returns the last interval. low
-// must be true at the interval's lower end, false at its upper end, and change from true to false
-// once between them.
+// bisect finds where a condition changes: it halves the interval [lo, hi] the given number of times
+// and returns the last interval. low must be true at the interval's lower end, false at its upper
+// end, and change from true to false once between them.
 func bisect(lo, hi float64, times int, low func(float64) bool) (float64, float64) {
 	for range times {
 		if mid := lo + (hi-lo)/2; low(mid) {
@@ -64,7 +65,8 @@ func bisect(lo, hi float64, times int, low func(float64) bool) (float64, float64
 	return lo, hi
 }
 
-// below returns P(Bin(n, p) <= k) for 0 <= k < n.
+// below returns P(Bin(n, p) <= k), the probability of at most k successes in n trials, for 0 <= k <
+// n.
 func below(k, n int, p float64) float64 {
 	return mathext.RegIncBeta(float64(n-k), float64(k+1), 1-p)
 }

@@ -8,7 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/audit"
 )
 
-// bigBelow returns P(Bin(n, p) <= k), summed with 200 bits.
+// bigBelow returns P(Bin(n, p) <= k), the probability of at most k successes in n trials, summed
+// with 200 bits.
 func bigBelow(k, n int, p float64) float64 {
 	at := func(x float64) *big.Float { return new(big.Float).SetPrec(200).SetFloat64(x) }
 	odds := at(p)
@@ -25,9 +26,10 @@ func bigBelow(k, n int, p float64) float64 {
 	return f
 }
 
-// TestIntervalsAgainstBinomialSums: at the bound the binomial tail is at most the allowed failure
-// probability, and hardly smaller. It fails if the beta function's arguments are shifted by one or
-// the bound is rounded down.
+// TestIntervalsAgainstBinomialSums tests the bounds on rates by an exact sum: if the rate were at
+// the bound, the observed outcome or a more extreme one would have at most the allowed failure
+// probability, and hardly less. The test fails if the beta function's arguments are shifted by one
+// or the bound is rounded to the wrong side.
 func TestIntervalsAgainstBinomialSums(t *testing.T) {
 	for _, n := range []int{1, 2, 10, 137, 3000} {
 		for _, k := range []int{0, 1, n / 100, n / 3, n / 2, n - 1} {
@@ -56,8 +58,8 @@ func TestIntervalsAgainstBinomialSums(t *testing.T) {
 	}
 }
 
-// TestIntervalsCover sums over all outcomes the probability that the bound fails. It is at most the
-// allowed probability, at every rate.
+// TestIntervalsCover sums, over all outcomes, the probability that a bound on a rate is on the
+// wrong side of the rate. At every rate it must be at most the allowed failure probability.
 func TestIntervalsCover(t *testing.T) {
 	const n, failure = 60, .05
 	var bound [n + 1]float64
@@ -80,7 +82,7 @@ func TestIntervalsCover(t *testing.T) {
 	}
 }
 
-// binomial returns P(Bin(n, p) = k) by multiplication.
+// binomial returns P(Bin(n, p) = k), computed by multiplication, as a check of other formulas.
 func binomial(k, n int, p float64) float64 {
 	f := 1.0
 	for j := range k {

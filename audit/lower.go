@@ -8,12 +8,13 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// Statistic runs a mechanism once, with random bits from seed, on the first or the second of two
-// neighbouring tables. It returns a number computed from the releases. The attacker is free to
-// choose this number: every choice gives a valid lower bound, and a good choice gives a high one.
+// Statistic runs a mechanism once, with random bits that seed determines, on the second of two
+// neighbouring tables if second is true and else on the first. It returns a number computed from
+// the released values. The attacker is free to choose this number: every choice gives a valid lower
+// bound on epsilon, and a good choice gives a high one.
 type Statistic func(seed uint64, second bool) (float64, error)
 
 // Runs holds the statistics of independent runs on two neighbouring tables.
@@ -38,8 +39,9 @@ func Collect(runs int, seed uint64, s Statistic) (Runs, error) {
 	return r, nil
 }
 
-// Threshold is a test on a statistic. With Above it guesses the second table if the statistic is at
-// least At, without Above if it is at most At. NaN counts as less than every number.
+// Threshold is a test that guesses from a statistic which of two neighbouring tables was used. If
+// Above is true it guesses the second table when the statistic is at least At, otherwise when the
+// statistic is at most At. NaN counts as less than every number.
 type Threshold struct {
 	At    float64
 	Above bool
@@ -53,11 +55,12 @@ func (t Threshold) Second(statistic float64) bool {
 	return cmp.Compare(statistic, t.At) <= 0
 }
 
-// Lower is a lower bound on epsilon: at the stated confidence, the mechanism is not (e, Delta)-DP
-// for any e below Epsilon. An Epsilon of 0 says nothing.
+// Lower is a lower bound on epsilon from a threshold test: at the stated confidence, the mechanism
+// is not (e, Delta)-DP for any e below Epsilon. An Epsilon of 0 contains no information.
 type Lower struct {
 	Epsilon, Delta, Confidence float64
-	// Mu is the lower bound in Gaussian differential privacy; 0 if the bound does not use it.
+	// Mu is the lower bound on the mu of Gaussian differential privacy; 0 if only epsilon was
+	// bounded.
 	Mu float64
 	// Threshold is the test. It was chosen on a quarter of the runs and evaluated on the others.
 	Threshold Threshold
@@ -87,16 +90,16 @@ func LowerEpsilon(r Runs, delta, confidence float64) (Lower, error) {
 	return l, nil
 }
 
-// LowerGaussian is [LowerEpsilon] for mechanisms that are known to be exactly as private as a
-// Gaussian mechanism, which means that their trade-off function is
+// LowerGaussian is [LowerEpsilon] for mechanisms that are known to be exactly as private as some
+// Gaussian mechanism: their trade-off function is
 //
 //	Phi(Phi^-1(1-p) - mu)    for some mu.
 //
-// It needs far fewer runs, since a single test then determines the whole function: mu >=
+// It needs far fewer runs, because a single test then determines the whole function: mu >=
 // Phi^-1(1-p) - Phi^-1(q) for the error rates p and q of any test (Nasr et al. 2023). Mu is a valid
-// lower bound on the mu of mu-GDP for every mechanism. Epsilon needs the assumption: without it a
-// mechanism with the same mu may have a smaller epsilon. It returns an error if delta is not > 0,
-// and where LowerEpsilon does.
+// lower bound on the mu of mu-GDP for every mechanism. Epsilon is valid only under the assumption:
+// without it, a mechanism with the same mu may have a smaller epsilon. LowerGaussian returns an
+// error if delta is not > 0, and in the cases in which LowerEpsilon does.
 func LowerGaussian(r Runs, delta, confidence float64) (Lower, error) {
 	if !(delta > 0) {
 		return Lower{}, fmt.Errorf("audit: delta = %v: must be > 0 for a Gaussian bound", delta)
@@ -106,14 +109,14 @@ func LowerGaussian(r Runs, delta, confidence float64) (Lower, error) {
 		return Lower{}, err
 	}
 	if l.Mu = muOfRates(l.FalsePositive, l.FalseNegative); l.Mu > 0 {
-		l.Epsilon, err = account.GaussianEpsilon(l.Mu, delta)
+		l.Epsilon, err = mechanism.GaussianEpsilon(l.Mu, delta)
 		l.Epsilon *= 1 - 0x1p-50 // GaussianEpsilon rounds up
 	}
 	return l, err
 }
 
-// epsilonOfRates returns the smallest epsilon that allows error rates p, q > 0. 2^-40 covers
-// rounding errors.
+// epsilonOfRates returns the smallest epsilon for which (epsilon, delta)-DP allows a test with
+// error rates p, q > 0. It subtracts 2^-40 to cover rounding errors.
 func epsilonOfRates(p, q, delta float64) float64 {
 	ratio := max((1-delta-q)/p, (1-delta-p)/q)
 	if !(ratio > 1) {
@@ -122,7 +125,8 @@ func epsilonOfRates(p, q, delta float64) float64 {
 	return max(0, math.Log(ratio)-0x1p-40)
 }
 
-// muOfRates returns the smallest mu that allows error rates p, q > 0. 2^-40 covers rounding errors.
+// muOfRates returns the smallest mu for which mu-GDP allows a test with error rates p, q > 0. It
+// subtracts 2^-40 to cover rounding errors.
 func muOfRates(p, q float64) float64 {
 	if !(p+q < 1) {
 		return 0
@@ -130,8 +134,9 @@ func muOfRates(p, q float64) float64 {
 	return max(0, -distuv.UnitNormal.Quantile(p)-distuv.UnitNormal.Quantile(q)-0x1p-40)
 }
 
-// lower chooses the threshold with the largest expected gain, a function of the test's two error
-// rates, and bounds the error rates of this threshold.
+// lower chooses the threshold with the largest expected gain on the first quarter of the runs,
+// where gain is a function of the test's two error rates. It then bounds the error rates of this
+// threshold on the other runs.
 func lower(r Runs, delta, confidence float64, gain func(p, q float64) float64) (Lower, error) {
 	n := min(len(r.First), len(r.Second))
 	switch {
@@ -145,14 +150,14 @@ func lower(r Runs, delta, confidence float64, gain func(p, q float64) float64) (
 	failure := (1 - confidence) / 2
 	quarter := n / 4
 	l := Lower{Delta: delta, Confidence: confidence, Runs: n - quarter}
-	// Error rates on the first quarter are replaced by strict upper bounds. This avoids extreme
-	// thresholds that were good by chance.
+	// Error rates on the first quarter are replaced by upper bounds of high confidence. So extreme
+	// thresholds that were good by chance are not chosen.
 	z := max(5, -distuv.UnitNormal.Quantile(failure))
 	best := math.Inf(-1)
 	for _, t := range thresholds(r.First[:quarter], r.Second[:quarter]) {
 		p := wilson(t.count(r.First[:quarter]), quarter, z)
 		q := wilson(quarter-t.count(r.Second[:quarter]), quarter, z)
-		// Among thresholds without gain the smallest sum of errors wins.
+		// Among thresholds without gain the smallest sum of error rates wins.
 		if score := gain(p, q) - 1e-9*(p+q); score > best {
 			best, l.Threshold = score, t
 		}
@@ -162,13 +167,14 @@ func lower(r Runs, delta, confidence float64, gain func(p, q float64) float64) (
 	return l, nil
 }
 
-// wilson approximates [UpperRate] quickly (Wilson 1927). It is used only to choose a threshold.
+// wilson approximates [UpperRate] by the score interval of Wilson (1927) with normal quantile z. It
+// is fast, and used only to choose a threshold; the stated bounds use UpperRate.
 func wilson(successes, trials int, z float64) float64 {
 	k, n := float64(successes), float64(trials)
 	return (k + z*z/2 + z*math.Sqrt(k*(n-k)/n+z*z/4)) / (n + z*z)
 }
 
-// count returns the number of guesses of the second table.
+// count returns for how many of the statistics the test guesses the second table.
 func (t Threshold) count(statistics []float64) (n int) {
 	for _, v := range statistics {
 		if t.Second(v) {
@@ -178,8 +184,9 @@ func (t Threshold) count(statistics []float64) (n int) {
 	return n
 }
 
-// thresholds returns candidates in both directions. Their values are denser towards the ends of the
-// pooled sample, where ratios of rates are large.
+// thresholds returns the tests from which the best is chosen, guessing the second table above and
+// below a value. The values are quantiles of both samples together, denser towards the ends, where
+// ratios of error rates are large.
 func thresholds(first, second []float64) (list []Threshold) {
 	pool := slices.Concat(first, second)
 	slices.Sort(pool)

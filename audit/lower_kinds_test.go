@@ -32,15 +32,16 @@ func lossOf(t testing.TB, name string) loss.Loss {
 	return l
 }
 
-// canary is a pair of tables, each of one record and bystanders, and a query on them. The records
-// are the worst ones for the query: they move its answer by the whole charged sensitivity.
+// canary is a pair of neighbouring tables and a query on them. The tables share some records and
+// differ in one. That record is the worst one for the query: it moves the query's answer by the
+// whole charged sensitivity.
 type canary struct {
 	loss loss.Loss
-	// row and target are the record's on the two tables; under add-or-remove a nil row is a missing
-	// record.
+	// row and target describe the record on the first and on the second table. Under add-or-remove
+	// a nil row means that the table lacks the record.
 	row    [2][]float32
 	target [2]float64
-	// statistic makes the query and returns the attacker's statistic.
+	// statistic makes the query and returns the number from which the attacker guesses the table.
 	statistic func(*simulate.Session) (float64, error)
 }
 
@@ -51,7 +52,8 @@ func (c canary) run(b account.Budget, follow *account.Schedule) audit.Statistic 
 			which = 1
 		}
 		config := simulate.Config{
-			// Bystanders have gradient 0. There are as many of them as any test draws cohorts.
+			// Bystanders have gradient 0. Their number is the largest number of cohorts that a test
+			// draws.
 			Rows: slices.Repeat([][]float32{make([]float32, 2)}, 4), Targets: []float64{1, 1, 1, 1},
 			Loss: c.loss, Budget: b, Seed: seed, Workers: 1, BlockRows: 2,
 		}
@@ -74,8 +76,8 @@ func (c canary) run(b account.Budget, follow *account.Schedule) audit.Statistic 
 	}
 }
 
-// asking makes a query at the charge of the whole budget and returns the first coordinate of its
-// answer.
+// asking returns a statistic that makes a query, spends the whole budget on it, and returns the
+// first coordinate of the answer.
 func asking(terms func(on query.Cohort) []query.Term) func(*simulate.Session) (float64, error) {
 	return func(s *simulate.Session) (float64, error) {
 		q, err := query.New(s.Ledger().Budget().Charge(), terms(s.All())...)
@@ -90,14 +92,15 @@ func asking(terms func(on query.Cohort) []query.Term) func(*simulate.Session) (f
 	}
 }
 
-// flipped returns tables on which the record (1, 0) changes its target's sign.
+// flipped returns a pair of tables on which the record (1, 0) has opposite targets.
 func flipped(l loss.Loss, statistic func(*simulate.Session) (float64, error)) canary {
 	return canary{l, [2][]float32{{1, 0}, {1, 0}}, [2]float64{1, -1}, statistic}
 }
 
-// TestLowerBoundsOfQuestions bounds epsilon for queries of every kind on the worst neighbours, at
-// epsilon 4. Neither the general nor the Gaussian bound exceeds the claim, and the Gaussian bound
-// is within four tenths of it. It fails if noise is lost, if a sensitivity is half of the right
+// TestLowerBoundsOfQuestions computes lower bounds on epsilon for queries of every kind, on the
+// pair of tables that is easiest to tell apart, at a claimed epsilon of 4. Neither the general
+// bound nor the bound for Gaussian mechanisms may exceed 4, and the Gaussian bound must be at least
+// 4 less four tenths of 4. The test fails if noise is lost, if a sensitivity is half of the right
 // one, or if a clip has no effect.
 func TestLowerBoundsOfQuestions(t *testing.T) {
 	const epsilon = 4
@@ -109,7 +112,7 @@ func TestLowerBoundsOfQuestions(t *testing.T) {
 		"difference within a ball": flipped(tanh, asking(func(on query.Cohort) []query.Term {
 			return []query.Term{query.DifferenceWithin(on, far, origin, .1)}
 		})),
-		// From the origin to far, which is 3 away, the slopes fall by almost 1.
+		// From the origin to far, at distance 3, the slopes fall by almost 1.
 		"difference by curvature": flipped(tanh, asking(func(on query.Cohort) []query.Term {
 			return []query.Term{query.DifferenceByCurvature(on, far, origin, -.1, .1)}
 		})),
@@ -138,11 +141,17 @@ func TestLowerBoundsOfQuestions(t *testing.T) {
 	}
 }
 
-// held compares the bounds on a Gaussian release with the claim. The Gaussian bound must be at
-// least share of the claim.
+// held fails the test unless two lower bounds on epsilon, computed from runs of a Gaussian release,
+// agree with the claimed epsilon. Neither bound may exceed it. The bound for Gaussian mechanisms
+// must be at least share times the claimed epsilon; in short test runs, which have fewer
+// repetitions, share - .2 times.
 func held(t *testing.T, name string, s audit.Statistic, epsilon, share float64) {
 	t.Helper()
-	r := collect(t, 4096, s)
+	runs := 4096
+	if testing.Short() {
+		runs, share = 1024, share-.2 // fewer runs bound less
+	}
+	r := collect(t, runs, s)
 	general, tuned := lowerEpsilon(t, r, auditDelta, certain), lowerGaussian(t, r, auditDelta, certain)
 	t.Logf("%s: epsilon %v, bounds %.2f and, Gaussian, %.2f", name, epsilon, general.Epsilon, tuned.Epsilon)
 	if general.Epsilon > epsilon || tuned.Epsilon > epsilon {
@@ -153,10 +162,11 @@ func held(t *testing.T, name string, s audit.Statistic, epsilon, share float64) 
 	}
 }
 
-// TestLowerBoundsOfPrefixSums bounds epsilon for a record in the first of four items, from all four
-// answers. The attacker's statistic inverts the mechanism. For the tree it uses the nodes above the
-// item, which are answers 1, 2 and 4, since the other items are 0. For Toeplitz it uses the
-// coordinates of the noise, each weighted by the item's contribution.
+// TestLowerBoundsOfPrefixSums computes lower bounds on epsilon for a record that is in the first of
+// the four values that a prefix sum adds up, from all four answers. The attacker's statistic
+// inverts the mechanism. For the tree it uses the nodes that contain the first value, which are
+// answers 1, 2 and 4, because the other values are 0. For the Toeplitz mechanism it recovers the
+// coordinates of the noise and weights each by the contribution of the first value.
 func TestLowerBoundsOfPrefixSums(t *testing.T) {
 	if testing.Short() {
 		t.Skip("repeats runs many times")
@@ -207,9 +217,9 @@ func TestLowerBoundsOfPrefixSums(t *testing.T) {
 	}
 }
 
-// TestLowerBoundOfSamples bounds epsilon for one release on a Poisson sample. With sampling
-// probability one half the trade-off function is not Gaussian, and only the general bound is used.
-// With probability 1 it is Gaussian.
+// TestLowerBoundOfSamples computes lower bounds on epsilon for one release on a Poisson sample.
+// With sampling probability one half the mechanism is not Gaussian, so only the general bound is
+// used. With probability 1 it is Gaussian, and both bounds are used.
 func TestLowerBoundOfSamples(t *testing.T) {
 	if testing.Short() {
 		t.Skip("repeats runs many times")
@@ -254,8 +264,8 @@ func TestLowerBoundOfSamples(t *testing.T) {
 }
 
 // TestLowerBoundOfSelections is the exponential mechanism's worst case: one candidate of 10 changes
-// from the best to the worst, and all others from the worst to the best. The claim is pure, with
-// delta 0.
+// from the best to the worst, and all others from the worst to the best. The claim is pure
+// epsilon-DP, with delta 0, and the lower bound must not exceed it.
 func TestLowerBoundOfSelections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("repeats runs many times")
@@ -280,9 +290,9 @@ func TestLowerBoundOfSelections(t *testing.T) {
 	}
 }
 
-// TestLowerBoundAtEpsilonOne: the Gaussian mechanism at epsilon 1 and delta 1e-5 is shown to have
-// epsilon at least .6, at confidence 1 - 1e-6. It uses 49,152 runs on each table, and 16,384 more
-// to choose the threshold.
+// TestLowerBoundAtEpsilonOne tests that the Gaussian mechanism at epsilon 1 and delta 1e-5 is shown
+// to have epsilon at least .6, at confidence 1 - 1e-6. It uses 49,152 runs on each table, and
+// 16,384 more to choose the threshold.
 func TestLowerBoundAtEpsilonOne(t *testing.T) {
 	if testing.Short() {
 		t.Skip("130,000 runs")
@@ -303,8 +313,8 @@ func TestLowerBoundAtEpsilonOne(t *testing.T) {
 	}
 }
 
-// TestLowerBoundsCatchHalvedNoise: both bounds exceed the claim of a mechanism with half the needed
-// noise.
+// TestLowerBoundsCatchHalvedNoise tests a mechanism with half of the needed noise: both lower
+// bounds must exceed the epsilon that it claims.
 func TestLowerBoundsCatchHalvedNoise(t *testing.T) {
 	const clip, epsilon = 1, 1
 	b := auditBudget(t, epsilon, account.ReplaceOne)

@@ -13,14 +13,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// linear is the loss y <x, w>. A record's gradient is y x at every point, the longest possible for
-// a row of norm 1.
+// linear is the loss y <x, w>. A record's gradient is y x at every point, which has the largest
+// possible norm for a row of norm 1.
 type linear struct{}
 
 func (linear) Name() string        { return "linear" }
 func (linear) Target() loss.Target { return loss.Real }
 
-// Constants declares a curvature that the loss does not have, so that methods have a step size.
+// Constants declares a curvature for the loss, although a linear loss has none, so that optimizers
+// have a step size.
 func (linear) Constants() loss.Constants {
 	return loss.Constants{Lipschitz: 1, Curvature: loss.CurvatureInterval{Lo: 0, Hi: 1}, InitialGap: 1}
 }
@@ -38,9 +39,11 @@ func (linear) Gradient(dst, _ []float64, x []float32, y float64) {
 	}
 }
 
-// watcher sums the first coordinates of answers. Each is weighted by the share of the canary's
-// gradient in the query over the variance of its noise. The sum is the likelihood ratio of the two
-// tables, since no other part of an answer differs.
+// watcher is a session that adds up the first coordinates of its answers, the only ones that the
+// canary, the record in which the two tables differ, can change. The weight of an answer is the
+// factor of the canary's gradient in the query, divided by the variance of the answer's noise. The
+// sum determines the likelihood ratio of the two tables, because all other coordinates have the
+// same distribution on both.
 type watcher struct {
 	*simulate.Session
 	ratio float64
@@ -58,8 +61,9 @@ func (w *watcher) Ask(ctx context.Context, q query.Question) (query.Release, err
 	return r, err
 }
 
-// wholeRuns returns two statistics of a whole run, with a canary of gradient e_1 or -e_1 among rows
-// of zeros: the likelihood ratio of all releases, and the canary's coordinate of the run's result.
+// wholeRuns runs a plan many times on two tables: rows of zeros, and a canary whose gradient is the
+// first unit vector or its opposite. It returns two statistics of each run: the log-likelihood
+// ratio of all releases, and the canary's coordinate of the run's result.
 func wholeRuns(t testing.TB, runs int, plan optimize.Plan, b account.Budget) (releases, point audit.Runs) {
 	t.Helper()
 	const n = 10
@@ -101,10 +105,10 @@ func wholeRuns(t testing.TB, runs int, plan optimize.Plan, b account.Budget) (re
 	return releases, point
 }
 
-// TestLowerBoundsOfWholeRuns bounds epsilon for whole runs of 12 steps at epsilon 4, with composed
-// charges. No bound exceeds the claim. The bound from gradient descent's releases is within four
-// tenths of it. Other methods release differences, which this canary does not move, or samples, and
-// their bounds are lower.
+// TestLowerBoundsOfWholeRuns computes lower bounds on epsilon for whole runs of 12 steps, whose
+// charges compose to epsilon 4. No bound may exceed 4. The bound from gradient descent's releases
+// must be at least six tenths of it. Other methods release differences, which this canary does not
+// move, or samples, and their bounds are lower.
 func TestLowerBoundsOfWholeRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("33,000 runs")

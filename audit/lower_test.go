@@ -6,13 +6,13 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/audit"
 )
 
-// certain is the confidence of bounds that are compared with a claim. With new seeds, a mechanism
-// that keeps its claim would fail with probability at most 1e-6. Seeds are fixed, so that a test
-// always gives the same result.
+// certain is the confidence of the lower bounds on epsilon that tests compare with a claimed
+// epsilon. With new seeds, a test of a mechanism that is as private as claimed would fail with
+// probability at most 1e-6. Seeds are fixed, so that a test always gives the same result.
 const certain = 1 - 1e-6
 
 const auditDelta = 1e-5
@@ -44,7 +44,7 @@ func lowerGaussian(t testing.TB, r audit.Runs, delta, confidence float64) audit.
 	return l
 }
 
-// normals is the Gaussian mechanism of the given mu, in floats.
+// normals is the Gaussian mechanism that is exactly mu-GDP, computed in floats.
 func normals(mu float64) audit.Statistic {
 	return func(seed uint64, second bool) (float64, error) {
 		z := rand.New(rand.NewPCG(seed, 7)).NormFloat64()
@@ -55,7 +55,8 @@ func normals(mu float64) audit.Statistic {
 	}
 }
 
-// liar releases which table it ran on, and is wrong with the probability that makes it epsilon-DP.
+// liar returns a mechanism that releases which table it ran on, and is wrong with the probability
+// that makes it epsilon-DP (randomized response).
 func liar(epsilon float64) audit.Statistic {
 	return func(seed uint64, second bool) (float64, error) {
 		truth := rand.New(rand.NewPCG(seed, 8)).Float64() < accuracy(epsilon)
@@ -66,13 +67,13 @@ func liar(epsilon float64) audit.Statistic {
 	}
 }
 
-// TestLowerBoundsHold repeats small audits of mechanisms with known epsilon at confidence .9. The
-// bound exceeds the true epsilon in at most a tenth of them. Of 2000 audits 267 may fail, since
-// Bin(2000, .1) is above that with probability below 1e-6.
+// TestLowerBoundsHold repeats small audits of mechanisms with known epsilon at confidence .9. A
+// lower bound may exceed the true epsilon with probability at most a tenth. The test fails if more
+// than 267 of 2000 bounds do, which has a probability below 1e-6: P(Bin(2000, .1) > 267).
 func TestLowerBoundsHold(t *testing.T) {
 	const audits, confidence, allowed = 2000, .9, 267
 	const mu = 1.
-	gaussian, err := account.GaussianEpsilon(mu, .01)
+	gaussian, err := mechanism.GaussianEpsilon(mu, .01)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,9 +112,9 @@ func TestLowerBoundsHold(t *testing.T) {
 	}
 }
 
-// TestLowerFromTheInequality recomputes a bound from its definition: the chosen test's errors on
-// the last three quarters of the runs, Clopper-Pearson bounds at half the failure probability each,
-// and by bisection the smallest epsilon that allows them.
+// TestLowerFromTheInequality compares LowerEpsilon with its definition: the chosen test's error
+// rates on the last three quarters of the runs, Clopper-Pearson bounds on them at half the failure
+// probability each, and, by bisection, the smallest epsilon that allows them.
 func TestLowerFromTheInequality(t *testing.T) {
 	const confidence, delta = .99, .001
 	r := collect(t, 4000, normals(1))
@@ -156,7 +157,7 @@ func TestLowerFromTheInequality(t *testing.T) {
 		got := l.Epsilon
 		if name == "tuned" {
 			got = l.Mu
-			e, err := account.GaussianEpsilon(l.Mu, delta)
+			e, err := mechanism.GaussianEpsilon(l.Mu, delta)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -170,8 +171,9 @@ func TestLowerFromTheInequality(t *testing.T) {
 	}
 }
 
-// TestLowerFindsEitherDirection: a statistic that falls gives the same bound as one that rises, and
-// a difference in the event NaN alone is found.
+// TestLowerFindsEitherDirection tests that a statistic that is smaller on the second table gives
+// the same bound as its opposite, and that two tables are told apart if they differ only in the
+// probability of NaN.
 func TestLowerFindsEitherDirection(t *testing.T) {
 	up := collect(t, 2000, normals(1))
 	down := audit.Runs{First: up.Second, Second: up.First}

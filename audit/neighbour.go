@@ -10,22 +10,24 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// candidate is a record to put in the place of one of the table's records, and the reason for
-// trying it.
+// candidate is a record that the audit tries in the place of one of the table's records. Its field
+// why gives the reason for trying it.
 type candidate struct {
 	Record
 	Why string
 }
 
-// absent stands for no record. The place consumes its random bits and is left out of every sum. For
-// a fixed cohort a removed record has the same effect: the public centre is added times the
-// declared number of records, not the secret number, and the random bits of the other records do
-// not depend on whether there is such a record.
+// absent returns the candidate (replacement for a record) that stands for no record: the place is
+// left out of every sum, and the random bits of that place are drawn but not used. For a fixed
+// cohort this has the same effect as removing the record. A sum is shifted by a public centre times
+// the declared number of records, not by the secret number, and the random bits of other records do
+// not depend on this one.
 func absent(dim int) candidate {
 	return candidate{Record{make([]float32, dim), math.NaN()}, "without the record"}
 }
 
-// faulty returns records that a reader cannot interpret, and extreme records that it can.
+// faulty returns the candidates (replacements for a record) that a reader cannot interpret, such as
+// infinite features, and extreme ones that it can.
 func faulty(dim int, l loss.Loss) []candidate {
 	axis := func(v float64) []float32 { x := make([]float32, dim); x[0] = float32(v); return x }
 	fill := func(v float64) []float32 {
@@ -60,8 +62,9 @@ func faulty(dim int, l loss.Loss) []candidate {
 	}
 }
 
-// targets returns targets that a loss accepts, in order. If the loss has weights or exposures, each
-// target comes with some of their values.
+// targets returns some targets that a loss accepts, in order. For a loss whose target encodes a
+// class or a count together with a weight or an exposure, the list also has targets with some
+// weights or exposures.
 func targets(l loss.Loss) (list []float64) {
 	if u, ok := l.(loss.Units); ok { // the target of a unit is its number of rows
 		return []float64{1, float64(u.Rows())}
@@ -95,7 +98,8 @@ func plain(l loss.Loss) []float64 {
 	return []float64{-1, -.75, -.5, -.25, 0, .25, .5, .75, 1}
 }
 
-// random returns an ordinary record. Half of the rows have the largest length allowed.
+// random returns an ordinary record as a candidate for replacement: a random row, in half of all
+// cases of norm 1, and a random target that the loss accepts.
 func random(r *rand.Rand, dim int, l loss.Loss) candidate {
 	if u, ok := l.(loss.Units); ok {
 		return randomUnit(r, dim, u)
@@ -112,9 +116,10 @@ func random(r *rand.Rand, dim int, l loss.Loss) candidate {
 }
 
 // worst returns the records of dim features that move the answer to a query most, as far as that
-// can be calculated: rows along the points and steps of the query (one for each margin), and for
-// rank-one losses rows at the margins where the slope, the curvature and the value are extreme, as
-// far along the step as such a margin allows.
+// can be calculated. They are rows parallel to the points of the query's terms, or parallel to the
+// steps of its differences. A loss with several margins has one such row for each margin. For
+// rank-one losses, phi(<w,x>, y), they are also rows at the margins where phi's slope, curvature or
+// value is extreme; such a row has the largest component along the step that its margin allows.
 func worst(r *rand.Rand, l loss.Loss, dim int, terms []query.Term) []candidate {
 	if u, ok := l.(loss.Units); ok {
 		return worstUnits(r, u, dim, terms)
@@ -147,8 +152,8 @@ func worst(r *rand.Rand, l loss.Loss, dim int, terms []query.Term) []candidate {
 			add("across the point", across(r, along), ends...)
 		}
 		for _, f := range []float64{1.3, -1.3} {
-			// If a session accepted such a row, the row would move the answer by more than its clip
-			// norm.
+			// These rows are too long. If a session accepted such a row, it would move the answer
+			// by more than its clip norm.
 			list = append(list, candidate{Record{float32s(scaled(step, f)), 1}, "a row too long, along the step or point"})
 		}
 		rankOne, ok := l.(loss.RankOne)
@@ -164,11 +169,12 @@ func worst(r *rand.Rand, l loss.Loss, dim int, terms []query.Term) []candidate {
 	return list
 }
 
-// rowOf is a row of a term's parameters, with the same row of its step.
+// rowOf is one row of a parameter matrix, with the same row of the query's step from the previous
+// point. A loss with several margins has a row of parameters for each margin.
 type rowOf struct{ w, step []float64 }
 
-// rowsOf splits the parameters of terms into rows of length dim. The list is empty for terms
-// without parameters.
+// rowsOf splits the parameters of a query's terms into rows of length dim, one for each margin of
+// the loss. The list is empty for terms without parameters.
 func rowsOf(terms []query.Term, dim int) []rowOf {
 	var list []rowOf
 	for _, t := range terms {
@@ -184,21 +190,23 @@ func rowsOf(terms []query.Term, dim int) []rowOf {
 	return list
 }
 
-// extreme is a margin and a target at which a loss's slope, curvature or value is extreme.
+// extreme is a margin <w,x> and a target y at which the slope, the curvature or the value of a loss
+// phi(<w,x>, y) is extreme.
 type extreme struct {
 	margin, target float64
 	why            string
 }
 
-// extremes searches on a grid of the margins that a row of length 1 can have at a point of the
-// given length.
+// extremes returns the margins and targets at which the loss's slope, curvature and value are
+// extreme. It searches a grid of the margins that rows of norm 1 can have if the parameters have
+// the given length.
 func extremes(l loss.RankOne, length float64) []extreme {
 	const points = 801
 	ys := targets(l)
 	var z, y []float64
 	for _, target := range ys {
 		for i := range points {
-			// The grid is denser around 0, where losses bend.
+			// The grid is denser around 0, where losses have most of their curvature.
 			u := 2*float64(i)/(points-1) - 1
 			z, y = append(z, length*u*math.Abs(u)), append(y, target)
 		}
@@ -224,8 +232,9 @@ func extremes(l loss.RankOne, length float64) []extreme {
 	return list
 }
 
-// atMargin returns rows x of length 1 with <w, x> = z, with the largest component along the step
-// and against it. If no row has the margin z, it returns the step and its opposite.
+// atMargin returns rows x of length 1 whose margin <w, x> at the parameters w is z, with the
+// largest component along the step and against it. If no row has the margin z, it returns the step
+// and its opposite.
 func atMargin(r *rand.Rand, w, step []float64, z float64) [][]float64 {
 	u, length := unit(w)
 	if length == 0 || math.Abs(z) > length {
@@ -242,8 +251,9 @@ func atMargin(r *rand.Rand, w, step []float64, z float64) [][]float64 {
 	return [][]float64{plus(scaled(u, a), scaled(v, b)), plus(scaled(u, a), scaled(v, -b))}
 }
 
-// around returns at most most candidates for the place of record i of the subject's table.
-// exchanges are the exchanges in which the record took part.
+// around returns at most most candidates, records for the audit to try in the place of record i of
+// the subject's table. exchanges are the queries of the recorded run, with their answers, in which
+// record i took part.
 func (s Subject) around(r *rand.Rand, i int, exchanges []simulate.Exchange, most int) []candidate {
 	dim := s.Dim()
 	list := []candidate{absent(dim), {s.Table.Record(i), "as it was"}}
@@ -261,7 +271,7 @@ func (s Subject) around(r *rand.Rand, i int, exchanges []simulate.Exchange, most
 		}
 	}
 	if len(list) > most {
-		// Keeps the first two and a random choice of the others.
+		// Keep the first two candidates and a random choice of the others.
 		rest := list[2:]
 		r.Shuffle(len(rest), func(a, b int) { rest[a], rest[b] = rest[b], rest[a] })
 		list = list[:most]
@@ -269,7 +279,8 @@ func (s Subject) around(r *rand.Rand, i int, exchanges []simulate.Exchange, most
 	return list
 }
 
-// terms returns the terms of an exchange's query.
+// terms returns the terms of the query of an exchange (a query with its exact and its released
+// answer).
 func (s Subject) terms(x simulate.Exchange) []query.Term {
 	switch q := x.Asked.(type) {
 	case query.Question:
@@ -287,7 +298,8 @@ func (s Subject) terms(x simulate.Exchange) []query.Term {
 	return nil
 }
 
-// spread picks up to n exchanges of each kind: the first, the last and some in between.
+// spread picks up to n exchanges (queries with their answers) of each kind of query: the first, the
+// last and some in between.
 func spread(exchanges []simulate.Exchange, n int) []simulate.Exchange {
 	byKind := map[string][]simulate.Exchange{}
 	var kinds []string

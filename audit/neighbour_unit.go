@@ -11,7 +11,8 @@ import (
 // If a record is all rows of a unit (a person), a neighbouring table has any other rows in their
 // place, and any number of them. The candidates in this file are whole units.
 
-// joined returns a unit with these rows.
+// joined returns one candidate record, the unit that consists of the given rows. why is the reason
+// for trying it.
 func joined(u loss.Units, rows []candidate, why string) candidate {
 	var x [][]float32
 	var y []float64
@@ -22,7 +23,8 @@ func joined(u loss.Units, rows []candidate, why string) candidate {
 	return candidate{Record{row, n}, why}
 }
 
-// randomUnit returns an ordinary unit with between one row and the largest number of rows.
+// randomUnit returns an ordinary unit as a candidate record: between one row and the largest number
+// of rows that a unit may have, all random.
 func randomUnit(r *rand.Rand, dim int, u loss.Units) candidate {
 	rows := make([]candidate, 1+r.IntN(u.Rows()))
 	for i := range rows {
@@ -31,8 +33,9 @@ func randomUnit(r *rand.Rand, dim int, u loss.Units) candidate {
 	return joined(u, rows, "random rows")
 }
 
-// worstUnits returns units whose rows are all equal to one of the worst rows. Each such row gives
-// two units: one with the largest number of rows, and one with a single row.
+// worstUnits returns units whose rows are all equal. The row is one of those that move the answer
+// to a query with the given terms most. Each such row gives two units: one with the largest number
+// of rows, and one with a single row.
 func worstUnits(r *rand.Rand, u loss.Units, dim int, terms []query.Term) []candidate {
 	var list []candidate
 	for _, c := range worst(r, u.Row(), loss.RowFeatures(u, dim), terms) {
@@ -45,8 +48,8 @@ func worstUnits(r *rand.Rand, u loss.Units, dim int, terms []query.Term) []candi
 	return list
 }
 
-// blank returns a record with the largest number of rows, which have zero features and valid
-// targets.
+// blank returns a record with the largest number of rows. The rows have zero features and valid
+// targets. For a loss of single rows, blank returns a row of zeros.
 func blank(dim int, l loss.Loss) candidate {
 	u, ok := l.(loss.Units)
 	if !ok {
@@ -60,8 +63,9 @@ func blank(dim int, l loss.Loss) candidate {
 	return joined(u, rows, "")
 }
 
-// climbedUnit returns a unit with the features in v. The number of rows and their targets stay as
-// in was. A faulty unit is returned unchanged.
+// climbedUnit returns the unit that the search has reached: v, the vector that the search varies,
+// gives the features, while the number of rows and their targets stay as in was. A faulty unit is
+// returned unchanged.
 func climbedUnit(v []float64, was candidate, u loss.Units) candidate {
 	for _, x := range was.vector() {
 		if math.IsNaN(x) || math.Abs(x) > float64(2+u.Rows()) {
@@ -74,7 +78,8 @@ func climbedUnit(v []float64, was candidate, u loss.Units) candidate {
 	return candidate{Record{row, was.Target}, was.Why + ", climbed"}
 }
 
-// grouped deals a table's rows to n units, each with a random number of rows up to the largest.
+// grouped joins the table's rows to a table of n units. Each unit gets a random number of rows, up
+// to the largest that the loss allows.
 func (t Table) grouped(u loss.Units, n int, seed uint64) Table {
 	r := rand.New(rand.NewPCG(seed, uint64(n)))
 	var people Table

@@ -43,7 +43,7 @@ func unit(v []float64) ([]float64, float64) {
 	return scaled(v, 1/length), length
 }
 
-// direction returns a uniform point of the unit sphere.
+// direction returns a random point, uniformly distributed on the unit sphere.
 func direction(r *rand.Rand, dim int) []float64 {
 	v := make([]float64, dim)
 	for j := range v {
@@ -53,7 +53,7 @@ func direction(r *rand.Rand, dim int) []float64 {
 	return u
 }
 
-// across returns a unit vector orthogonal to the unit vector u, or zero in one dimension.
+// across returns a random unit vector orthogonal to the unit vector u, or zero in one dimension.
 func across(r *rand.Rand, u []float64) []float64 {
 	v := direction(r, len(u))
 	out, rest := unit(minus(v, scaled(u, dot(u, v))))
@@ -63,7 +63,8 @@ func across(r *rand.Rand, u []float64) []float64 {
 	return out
 }
 
-// narrow rounds to float32. A row longer than 1 is first scaled to just below length 1.
+// narrow rounds a row of features to float32. A row longer than 1 is first scaled to just below
+// length 1.
 func narrow(v []float64) []float32 {
 	if _, length := unit(v); length > 1 {
 		v = scaled(v, (1-0x1p-24)/length)

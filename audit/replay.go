@@ -15,17 +15,20 @@ import (
 
 var errNoSchedule = errors.New("audit: session: cannot follow a schedule")
 
-// call is a call of a session, as its caller saw it.
+// call is a call that the audited run made to its session, the object that answers its queries: the
+// query, and the answer or the error that came back.
 type call struct {
 	method   string
 	asked    any
 	returned any
 	err      string
-	// answered means that the call belongs to an exchange.
+	// answered reports whether the session computed an answer to the call and recorded it as an
+	// exchange, a query with its exact and its released answer.
 	answered bool
 }
 
-// trace is everything about a run that is visible from outside, and the exchanges behind it.
+// trace is everything about a run that is visible from outside, together with the run's exchanges:
+// each query with its exact and its released answer.
 type trace struct {
 	calls     []call
 	steps     []optimize.Step
@@ -35,9 +38,10 @@ type trace struct {
 	exchanges []simulate.Exchange
 }
 
-// trace runs the subject on a table. It records the run if frozen is nil, and otherwise replays it
-// with the frozen answers. It returns an error if the session cannot be opened or the context ends;
-// an error of the run is part of the trace.
+// trace runs the subject, the audited run, on a table. It records the run if frozen is nil, and
+// otherwise replays it, where every query gets the released answer that frozen holds. It returns an
+// error if the session cannot be opened or the context ends; an error of the run is part of the
+// trace.
 func (s Subject) trace(ctx context.Context, t Table, frozen []simulate.Exchange) (*trace, error) {
 	session, err := s.open(t, frozen)
 	if err != nil {
@@ -53,7 +57,8 @@ func (s Subject) trace(ctx context.Context, t Table, frozen []simulate.Exchange)
 	return w.trace, nil
 }
 
-// witness records all calls between a subject and a session.
+// witness stands between a subject (the audited run) and its session (which answers queries) and
+// records every call.
 type witness struct {
 	Session
 	mu    sync.Mutex
@@ -83,7 +88,7 @@ func text(err error) string {
 
 func (w *witness) note(method string, asked, returned any, err error, answer bool) {
 	if r, ok := returned.(query.Release); ok {
-		// a copy, since the caller may write into Mean
+		// A copy, because the caller may write into Mean.
 		r.Mean = slices.Clone(r.Mean)
 		returned = r
 	}
@@ -157,7 +162,8 @@ func (p *prefixWitness) Add(ctx context.Context, terms ...query.Term) (query.Rel
 	return r, err
 }
 
-// question returns the query of a call, in the form that an exchange has it.
+// question returns the query of a call, in the form in which the session's record of the call holds
+// it, so that the two can be compared.
 func (c call) question() any {
 	if add, ok := c.asked.([3]any); ok {
 		return add[1]

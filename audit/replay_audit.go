@@ -12,16 +12,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 )
 
-// Effort says how much an audit tries. The zero value means the defaults.
+// Effort states how much work an audit does. The zero value means the defaults.
 type Effort struct {
 	// Positions is the number of records that are replaced, one at a time; zero means 4.
 	Positions int
 	// Records is the number of records tried in each place; zero means 72.
 	Records int
-	// Climbs is the number of steps of the search for worse records, for each kind of query. Zero
-	// means 12, a negative number none.
+	// Climbs is the number of steps of the search for records that move an answer further, for each
+	// kind of query. Zero means 12, a negative number none.
 	Climbs int
-	// Seed determines all random choices.
+	// Seed determines all random choices of the audit.
 	Seed uint64
 	// Progress, if not nil, is called after each replay.
 	Progress func()
@@ -43,10 +43,11 @@ func (e Effort) settled() Effort {
 	return e
 }
 
-// Finding is the largest movement found for a kind of query.
+// Finding is the largest movement of an exact answer, when one record changes, that the audit found
+// for a kind of query.
 type Finding struct {
 	Kind string `json:"kind"`
-	// Answers is the number of answers of this kind.
+	// Answers is the number of answers in the run to queries of this kind.
 	Answers int `json:"answers"`
 	// Ratio is the largest movement of an exact answer, divided by the charged sensitivity.
 	Ratio float64 `json:"ratio"`
@@ -54,7 +55,7 @@ type Finding struct {
 	Neighbour string `json:"neighbour"`
 }
 
-// Report is the result of an audit of a subject.
+// Report is the result of an audit of a subject, a run of queries on a generated table.
 type Report struct {
 	Subject  string           `json:"subject"`
 	Relation account.Relation `json:"relation"`
@@ -62,7 +63,7 @@ type Report struct {
 	Dim      int              `json:"dim"`
 	// Answers is the number of answers in the recorded run.
 	Answers int `json:"answers"`
-	// Ended is the recorded run's error, empty if there was none.
+	// Ended is the error with which the recorded run ended, empty if there was none.
 	Ended string `json:"ended_with,omitempty"`
 	// Replays is the number of replayed runs.
 	Replays int `json:"replays"`
@@ -73,7 +74,8 @@ type Report struct {
 	Violations []Violation `json:"violations"`
 }
 
-// Ratio returns the largest ratio of all findings.
+// Ratio returns the largest ratio of all findings: the movement of an exact answer divided by the
+// charged sensitivity. More than 1 is a violation.
 func (r Report) Ratio() float64 {
 	var most float64
 	for _, f := range r.Findings {
@@ -82,7 +84,7 @@ func (r Report) Ratio() float64 {
 	return most
 }
 
-// inquiry is the state of an audit.
+// inquiry is the state of an audit while it replays a run on neighbouring tables.
 type inquiry struct {
 	subject  Subject
 	effort   Effort
@@ -90,12 +92,14 @@ type inquiry struct {
 	recorded *trace
 	report   Report
 	worst    map[string]*Finding
-	// best is the pair of records with the worst ratio of each kind, and its place in the table.
+	// best is, for each kind of query, the pair of records that moves its exact answer furthest
+	// relative to the charged sensitivity, with the pair's place in the table.
 	best map[string]pair
 	// loudest is the pair of records that is easiest to tell apart from all answers over all
 	// records together.
 	loudest pair
-	// loud is the mu^2 that follows from the exact distances of the answers for loudest.
+	// loud is the squared mu of Gaussian differential privacy at which loudest can be told apart:
+	// it follows from how far the exact answers lie apart relative to their noise.
 	loud float64
 }
 
@@ -105,18 +109,20 @@ type pair struct {
 	a, b     candidate
 }
 
-// maxIntegers is the largest number of integers of exact answers kept at a time.
+// maxIntegers is the largest number of integers, those of exact answers in recorded runs, that the
+// audit keeps in memory at a time.
 const maxIntegers = 16 << 20
 
-// Run audits a subject: it records a run and replays it on neighbouring tables. Violations are in
-// the report. Run returns an error if the audit itself fails, or if the table has fewer than 2
-// records.
+// Run audits a subject: it records a run and replays it on neighbouring tables, where it returns
+// the recorded answers. Violations of the guarantee are in the report. Run returns an error if the
+// audit itself fails, or if the table has fewer than 2 records.
 func Run(ctx context.Context, s Subject, e Effort) (Report, error) {
 	r, _, err := run(ctx, s, e)
 	return r, err
 }
 
-// run also returns the pair of records that is easiest to tell apart.
+// run audits a subject as Run does, and also returns the pair of records that is easiest to tell
+// apart.
 func run(ctx context.Context, s Subject, e Effort) (Report, pair, error) {
 	q := &inquiry{
 		subject: s, effort: e.settled(), rand: rand.New(rand.NewPCG(e.Seed, 0x5717)),
@@ -156,8 +162,8 @@ func run(ctx context.Context, s Subject, e Effort) (Report, pair, error) {
 // enough is the number of violations after which an audit stops.
 const enough = 8
 
-// frozen replays the run, with frozen answers, on the table with the record at a position replaced
-// by c.
+// frozen replays the run, with the released answers of the recorded run, on the table in which the
+// candidate c is in the place of the record at a position.
 func (q *inquiry) frozen(ctx context.Context, position int, c candidate) (*trace, error) {
 	q.report.Replays++
 	q.effort.Progress()
@@ -178,9 +184,10 @@ func (q *inquiry) note(neighbour string, list []Violation) {
 	}
 }
 
-// replace replays the run with all candidates in the places of some records. It compares all pairs
-// of tables that are neighbours: under replace-one any two tables, under add-or-remove the table
-// without the record and each of the others.
+// replace replays the run with every candidate in the place of each of some records. It compares
+// all pairs of replays whose tables are neighbours: under replace-one these are all pairs of
+// candidates for a place; under add-or-remove they are the table without the record and each table
+// with one of the candidates.
 func (q *inquiry) replace(ctx context.Context) error {
 	size := 0
 	for _, x := range q.recorded.exchanges {
@@ -243,8 +250,9 @@ func (q *inquiry) measure(p pair, a, b *trace) map[string]float64 {
 	return most
 }
 
-// positions returns the records to replace: for every kind of query on a cohort or sample a record
-// that takes part in it, and others up to the requested number.
+// positions returns the positions in the table of the records that the audit replaces. For every
+// kind of query on a cohort or sample, one of them is a record that takes part in such a query.
+// Others are added up to the requested number.
 func (q *inquiry) positions() []int {
 	n := len(q.subject.Table.Rows)
 	var list []int
@@ -281,8 +289,9 @@ func (q *inquiry) positions() []int {
 	return list
 }
 
-// coverage returns a key for the kind of query and its clip norm, relative to the step for
-// differences.
+// coverage returns a key for the kind of query and its clip norm. For a difference of gradients at
+// two points, the clip norm is divided by the distance of the points. The audit replaces a record
+// for each key.
 func (s Subject) coverage(x simulate.Exchange) string {
 	key := kindOf(x)
 	for _, t := range s.terms(x) {
@@ -295,7 +304,7 @@ func (s Subject) coverage(x simulate.Exchange) string {
 	return key
 }
 
-// of returns the exchanges in which record i took part.
+// of returns the exchanges, queries with their answers, in which record i took part.
 func (q *inquiry) of(i int) []simulate.Exchange {
 	var list []simulate.Exchange
 	for _, x := range q.recorded.exchanges {
@@ -306,9 +315,9 @@ func (q *inquiry) of(i int) []simulate.Exchange {
 	return list
 }
 
-// resize replays the run on tables with one record less and one more, under add-or-remove. The
-// secret random bits then belong to other rows. The exact answers have no common cohort and are not
-// compared; everything public must repeat.
+// Under add-or-remove, resize replays the run on tables with one record less and one more. The
+// secret random bits then belong to other rows, so the exact answers are of different cohorts and
+// are not compared. Everything public must repeat.
 func (q *inquiry) resize(ctx context.Context) error {
 	if q.subject.relation() != account.AddOrRemove {
 		return nil

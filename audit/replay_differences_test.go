@@ -11,7 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// aTrace returns a new trace of a draw, a query and an error.
+// aTrace returns a new trace, what is visible of a run: it has a drawn cohort, a query and an
+// error.
 func aTrace(t *testing.T) *trace {
 	t.Helper()
 	c := query.NewCohort(1, 5)
@@ -40,8 +41,9 @@ func aTrace(t *testing.T) *trace {
 	}
 }
 
-// TestEveryDifferenceIsNamed: two traces that differ in a single thing, except exact answers, break
-// the rule of that thing. Two equal traces break none.
+// TestEveryDifferenceIsNamed tests pairs of traces that differ in one thing other than exact
+// answers: differences must return a violation of the rule for that thing. For two equal traces it
+// must return none.
 func TestEveryDifferenceIsNamed(t *testing.T) {
 	other, err := query.New(.1, query.GradientAt(query.NewCohort(1, 5), []float64{1, 2 + 1e-15}, 1))
 	if err != nil {

@@ -10,13 +10,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// movement returns the distance of the exact answers of two exchanges, divided by the charged
-// sensitivity.
+// movement returns how far one record moved an answer: the distance of the exact answers to the
+// same query on two neighbouring tables (x and y), divided by the charged sensitivity.
 //
-// For a Poisson sample under replace-one, the charge is for the contribution of one record. The
-// accountant handles a record that leaves and another that joins, which are two contributions
-// apart, so that the bound is doubled. It is not doubled if one of the tables lacks the record
-// (withoutOne).
+// For a Poisson sample under replace-one, the charged sensitivity is the contribution of one
+// record. The accountant treats a replacement as one record that leaves and another that joins, and
+// their two contributions may add up, so the distance is compared with twice the charged
+// sensitivity. It is not doubled if one of the tables lacks the record (withoutOne).
 func movement(x, y simulate.Exchange, r account.Relation, withoutOne bool) float64 {
 	bound := boundSteps(x)
 	if x.Event.Kind == account.SampledGaussian && r == account.ReplaceOne && !withoutOne {
@@ -34,7 +34,7 @@ func movement(x, y simulate.Exchange, r account.Relation, withoutOne bool) float
 	return max(moved, span(x.Scores, y.Scores)) / bound
 }
 
-// apart returns the Euclidean norm of a - b, or infinity if the lengths differ.
+// apart returns the Euclidean distance of a and b, or infinity if the lengths differ.
 func apart(a, b []int64) float64 {
 	if len(a) != len(b) {
 		return math.Inf(1)
@@ -47,7 +47,8 @@ func apart(a, b []int64) float64 {
 	return math.Sqrt(squares)
 }
 
-// span returns the largest change of a coordinate, or infinity if the lengths differ.
+// span returns the largest difference between a coordinate of a and the same one of b, or infinity
+// if the lengths differ.
 func span(a, b []int64) float64 {
 	if len(a) != len(b) {
 		return math.Inf(1)
@@ -59,7 +60,8 @@ func span(a, b []int64) float64 {
 	return most
 }
 
-// kindOf names the kind of query of an exchange, with its ball and its mechanism.
+// kindOf names the kind of query of an exchange (a query with its answers), for the findings. The
+// name includes the clip norm's ball and the noise mechanism.
 func kindOf(x simulate.Exchange) string {
 	prefix := ""
 	if x.Prefix != (query.Prefix{}) {
@@ -70,7 +72,7 @@ func kindOf(x simulate.Exchange) string {
 	}
 	switch q := x.Asked.(type) {
 	case query.Question:
-		// a sum of several terms names each kind once
+		// A sum of several terms names each kind once.
 		var names []string
 		for _, t := range q.Terms() {
 			name := t.Kind().String()

@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Violation is a broken rule.
+// Violation is a rule of the privacy guarantee that the audited run breaks.
 type Violation struct {
 	// Rule is "control flow", "cohorts", "charge", "question" or "sensitivity".
 	Rule string `json:"rule"`
@@ -34,9 +34,10 @@ func (f *faults) add(rule, format string, args ...any) {
 	*f = append(*f, Violation{Rule: rule, Detail: fmt.Sprintf(format, args...)})
 }
 
-// lawful returns the rules that a single trace breaks. The kernel must answer the queries that were
-// made and return the values that it records as released. Each charge must cover its noise law and
-// its query. Drawn cohorts must share no record. All charges together must be within the budget.
+// lawful returns the rules that a single run breaks; t is the trace of the run, everything that was
+// visible from outside. The session must answer the queries that were made and return the values
+// that it records as released. Each charge must cover its noise law and its query. Drawn cohorts
+// must share no record. All charges together must be within the budget.
 func (s Subject) lawful(t *trace) []Violation {
 	var f faults
 	answered := slices.DeleteFunc(slices.Clone(t.calls), func(c call) bool { return !c.answered })
@@ -70,8 +71,9 @@ func (s Subject) lawful(t *trace) []Violation {
 	return f
 }
 
-// recorded compares the ledger with the exchanges. A charge without an answer is allowed, since a
-// query may fail after it is charged. An answer without a charge is a violation.
+// recorded compares the ledger of charges with the answers that the session recorded. A charge
+// without an answer is allowed, since a query may fail after it is charged. An answer without a
+// charge is a violation, which recorded adds to f.
 func (s Subject) recorded(t *trace, f *faults) {
 	i := 0
 	for k, x := range t.exchanges {
@@ -118,8 +120,9 @@ func disjoint(exchanges []simulate.Exchange, f *faults) {
 }
 
 // clipSteps returns the largest movement of a sum by one record that follows from the query itself,
-// in grid steps: the clip norm times the factor of the relation. It returns zero for kinds of query
-// that this package does not know.
+// in grid steps: the clip norm times the factor of the relation. The factor is 2 or sqrt 2 where
+// one record may replace another, and else 1. It returns zero for kinds of query that this package
+// does not know.
 func (s Subject) clipSteps(x simulate.Exchange) float64 {
 	factor := 2.
 	if s.relation() == account.AddOrRemove || x.Event.Kind == account.SampledGaussian {
@@ -127,8 +130,8 @@ func (s Subject) clipSteps(x simulate.Exchange) float64 {
 	}
 	switch q := x.Asked.(type) {
 	case query.Question:
-		if factor > 1 && q.Facts().Pairs {
-			factor = math.Sqrt2 // two records' products of features are at most a right angle apart
+		if factor > 1 && q.Facts().WithinRightAngle() {
+			factor = math.Sqrt2 // two records' contributions are at most a right angle apart
 		}
 		if x.Prefix != (query.Prefix{}) {
 			return factor * q.Clip() / q.Cohort().Size() * column(x.Prefix) * x.Scale
@@ -141,14 +144,15 @@ func (s Subject) clipSteps(x simulate.Exchange) float64 {
 		}
 		return most
 	case query.Stable:
-		// the sensitivity is declared with a relative tolerance of 2^-5
+		// The sensitivity is declared with a relative tolerance of 2^-5.
 		n := int(q.Cohort().Size())
 		return q.Pass().Sensitivity(n, s.Loss.Constants().Curvature.Hi) * (1 - 0x1p-5) * x.Scale
 	}
 	return 0
 }
 
-// boundSteps returns the charged sensitivity in grid steps.
+// boundSteps returns the sensitivity that a query was charged for, in steps of the grid of its
+// exact answer.
 func boundSteps(x simulate.Exchange) float64 {
 	if x.Event.Kind == account.Selection {
 		return math.Ldexp(1, x.Bits)
@@ -156,10 +160,11 @@ func boundSteps(x simulate.Exchange) float64 {
 	return x.Event.Sensitivity * x.Scale
 }
 
-// column returns the largest column norm of a prefix sum's matrix. An item's movement is multiplied
-// by it in the noisy state. For the tree it is the square root of the number of nodes that contain
-// the first item. For the square-root matrix it is the norm of the first column, whose entries
-// binom(2k,k)/4^k are rounded to multiples of 2^-q.
+// column returns the largest column norm of the matrix that a prefix-sum mechanism works with. It
+// is the factor by which a movement of one summed value moves the noisy state. For the tree
+// mechanism it is the square root of the number of nodes that contain the first value. For the
+// square-root matrix it is the norm of the first column, whose entries binom(2k,k)/4^k are rounded
+// to multiples of 2^-q.
 func column(p query.Prefix) float64 {
 	if p.Factorization == query.Tree {
 		levels := 0
@@ -182,9 +187,10 @@ func column(p query.Prefix) float64 {
 	return math.Sqrt(squares)
 }
 
-// differences returns the differences between two traces in everything that must not depend on a
-// record. sameRows means that both tables have the same number of rows; with the same random bits
-// their cohorts must then have the same rows. Exact answers are not compared.
+// differences returns a violation for each difference between the traces of two runs in everything
+// that must not depend on a record. sameRows states that both tables have the same number of rows.
+// Then cohorts drawn with the same random bits must consist of the same rows. Exact answers are not
+// compared.
 func differences(a, b *trace, sameRows bool) []Violation {
 	var f faults
 	for k := range max(len(a.calls), len(b.calls)) {
@@ -226,7 +232,7 @@ func differences(a, b *trace, sameRows bool) []Violation {
 	return f
 }
 
-// unlike describes the difference between two calls; empty if there is none.
+// unlike describes in words how two calls to a session differ; the text is empty if they do not.
 func unlike(a, b call) string {
 	switch {
 	case a.method != b.method:

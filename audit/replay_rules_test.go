@@ -8,7 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestIdentical: the comparison finds differences of one bit, also in unexported fields.
+// TestIdentical tests that identical finds differences of one bit, also in unexported fields.
 func TestIdentical(t *testing.T) {
 	c := query.NewCohort(1, 5)
 	ask := func(w float64) query.Question {
@@ -42,8 +42,9 @@ func TestIdentical(t *testing.T) {
 	}
 }
 
-// TestMovementOfPrefixes: the factor by which an item's movement reaches the noisy state is that of
-// the full matrix.
+// TestMovementOfPrefixes tests column, the factor by which a movement of the first summed value
+// moves the noisy state of a prefix sum, against the norm of the first column of the mechanism's
+// whole matrix.
 func TestMovementOfPrefixes(t *testing.T) {
 	for items := 1; items <= 40; items++ {
 		nodes := 0 // that contain item 1

@@ -18,7 +18,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// broken is a session with a fault. Each field that is not nil replaces a method.
+// broken is a session with a fault for the audit to find. Each field that is not nil replaces a
+// method of the session.
 type broken struct {
 	*simulate.Recording
 	config    simulate.Config
@@ -59,8 +60,8 @@ func (b *broken) Exchanges() []simulate.Exchange {
 	return b.Recording.Exchanges()
 }
 
-// secretly returns the number of records with a positive first feature. No public decision may
-// depend on it.
+// secretly returns the number of records with a positive first feature. A session whose public
+// decisions depend on it breaks the guarantee.
 func (b *broken) secretly() int {
 	n := 0
 	for _, x := range b.config.Rows {
@@ -71,8 +72,8 @@ func (b *broken) secretly() int {
 	return n
 }
 
-// wide returns the query with every clip norm a hundred times as large, at a charge that gives the
-// noise of the original.
+// wide returns the query with clip norms a hundred times as large, at a charge that gives the same
+// noise: a session that answers it instead charges far too little.
 func wide(q query.Question) query.Question {
 	var terms []query.Term
 	for _, t := range q.Terms() {
@@ -85,8 +86,8 @@ func wide(q query.Question) query.Question {
 	return w
 }
 
-// runOf returns a subject whose run releases gradients of all records and of two cohorts, at points
-// that follow from the answers, and then makes a selection.
+// runOf returns a subject, a run to audit, that releases gradients of all records and of two
+// cohorts, at points that follow from the answers, and then makes a private selection.
 func runOf(l loss.Loss, r account.Relation) Subject {
 	b, err := account.NewBudget(8, 1e-5, r)
 	if err != nil {
@@ -127,7 +128,7 @@ func runOf(l loss.Loss, r account.Relation) Subject {
 	return s
 }
 
-// with makes a subject's sessions broken.
+// with returns the subject with the given fault in each of its sessions.
 func with(s Subject, fault broken) Subject {
 	s.Open = func(c simulate.Config, frozen []simulate.Exchange) (Session, error) {
 		b := fault
@@ -147,8 +148,8 @@ func with(s Subject, fault broken) Subject {
 	return s
 }
 
-// counting is a loss that counts the records with a positive first feature that it has seen and
-// scales by their number. It breaks the rule that a loss depends on one record.
+// counting is a loss with a state: it counts the records with a positive first feature that it has
+// seen, and scales gradients by their number. It breaks the rule that a loss depends on one record.
 type counting struct {
 	loss.General
 	seen *float64
@@ -163,8 +164,8 @@ func (c counting) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// TestFaultsAreReported: an audit names every fault that is built into a session, an optimizer or a
-// loss, by the rule that it breaks.
+// TestFaultsAreReported tests that an audit finds every fault built into a session, an optimizer or
+// a loss, and names the rule that it breaks.
 func TestFaultsAreReported(t *testing.T) {
 	tanh, err := loss.Parse("tanh")
 	if err != nil {
@@ -185,7 +186,7 @@ func TestFaultsAreReported(t *testing.T) {
 				return b.Recording.Ask(ctx, wide(q))
 			},
 			exchanges: func(b *broken) []simulate.Exchange {
-				// It claims to have clipped as the query says.
+				// The session claims to have clipped as the query says.
 				list := b.Recording.Exchanges()
 				for i, x := range list {
 					if w, ok := x.Asked.(query.Question); ok {
@@ -328,8 +329,8 @@ func TestFaultsAreReported(t *testing.T) {
 	}
 }
 
-// sortByValue sorts the table by its first feature, so that the same random bits draw other records
-// when one record changes.
+// sortByValue sorts the table by its first feature. When one record changes, the same random bits
+// then draw other records.
 func sortByValue(c *simulate.Config) {
 	order := make([]int, len(c.Rows))
 	for i := range order {
@@ -342,7 +343,7 @@ func sortByValue(c *simulate.Config) {
 	}
 }
 
-// TestSubjectTooSmall: a table of one record is refused.
+// TestSubjectTooSmall tests that the audit of a run on a table of one record returns an error.
 func TestSubjectTooSmall(t *testing.T) {
 	tanh, _ := loss.Parse("tanh")
 	s := runOf(tanh, account.ReplaceOne)

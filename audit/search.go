@@ -22,7 +22,7 @@ type climber struct {
 func (c *climber) try(value func([]float64) (float64, error)) error {
 	next := slices.Clone(c.at)
 	for j := range next {
-		// Changes half of the coordinates, since ridges mostly follow the axes of the problem.
+		// Change half of the coordinates: ridges mostly follow the axes of the problem.
 		if c.rand.IntN(2) == 0 {
 			next[j] += c.step * c.rand.NormFloat64()
 		}
@@ -40,8 +40,9 @@ func (c *climber) try(value func([]float64) (float64, error)) error {
 	return nil
 }
 
-// climb tries to increase the worst ratio of each kind of query, from the pair of records that has
-// it. It moves both records, or under add-or-remove the record that is there.
+// climb searches for records that move an answer further, for each kind of query. It starts at the
+// pair of records with the largest ratio of movement to charged sensitivity and varies both records
+// or, under add-or-remove, the only one.
 func (q *inquiry) climb(ctx context.Context) error {
 	kinds := make([]string, 0, len(q.best))
 	for k := range q.best {
@@ -82,7 +83,7 @@ func (q *inquiry) climbKind(ctx context.Context, kind string, p pair) error {
 	return nil
 }
 
-// vector returns a record as numbers: its features, then its target.
+// vector returns a record as numbers that a search can vary: its features, then its target.
 func (c candidate) vector() []float64 {
 	v := make([]float64, len(c.Row)+1)
 	for j, x := range c.Row {

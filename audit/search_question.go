@@ -13,8 +13,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Forms returns the names of the forms of query that Search knows for losses phi(<w,x>, y). For
-// other losses it knows some of them.
+// Forms returns the names of the forms of query (a gradient, a difference of gradients, and so on)
+// that Search can examine for losses phi(<w,x>, y). For other losses it can examine some of them.
 func Forms() []string {
 	var names []string
 	for _, f := range forms(loss.Logistic()) {
@@ -23,16 +23,19 @@ func Forms() []string {
 	return names
 }
 
-// forms returns the forms of all kinds of query that the loss allows, and a mix of them.
+// forms returns the forms of query that Search examines: each kind that the loss allows, and a sum
+// of several kinds.
 func forms(l loss.Loss) []query.Form { return slices.Concat(vectors(), numbers(), alone(l)) }
 
-// searchDim leaves room for a row along a step, a row orthogonal to it, and a choice of the margin.
+// searchDim is the number of features of the records in a search. Two are enough: a row can then
+// lie along a step or orthogonal to it, or in between, where its margin can be chosen.
 const searchDim = 2
 
-// Search looks for points, and for two records (under add-or-remove one), at which the exact answer
-// to a query of the named form moves by as much of the charged sensitivity as possible. It climbs
-// from several random starts and stops at 98%. steps is the number of steps of a climb; zero means
-// 300. It returns an error if the name is unknown for the loss.
+// Search looks for the largest movement of an exact answer when one record changes. It varies the
+// points of a query of the named form and two records (under add-or-remove one). It climbs from
+// several random starts and stops when the movement reaches 98% of the charged sensitivity. steps
+// is the number of steps of a climb; zero means 300. It returns an error if the name is not a form
+// for the loss.
 func Search(ctx context.Context, l loss.Loss, r account.Relation, name string, steps int, seed uint64) (Finding, error) {
 	if steps == 0 {
 		steps = 300
@@ -52,7 +55,7 @@ func Search(ctx context.Context, l loss.Loss, r account.Relation, name string, s
 	return Finding{}, fmt.Errorf("audit: form = %q: must be one of %q", name, Forms())
 }
 
-// hunt is the state of a search.
+// hunt is the state of a call of [Search].
 type hunt struct {
 	loss   loss.Loss
 	budget account.Budget
@@ -96,11 +99,12 @@ func (h *hunt) search(ctx context.Context, steps int) error {
 	return nil
 }
 
-// features returns the number of features of a record.
+// features returns the number of features of a record in the search, over all rows of the record if
+// it is a unit.
 func (h *hunt) features() int { return loss.RecordFeatures(h.loss, searchDim) }
 
-// start returns a random vector of the search: the point, the step, the logarithm of the step's
-// length, and two records.
+// start returns a random vector from which to search. It holds the query's point, the step to its
+// second point, the logarithm of the step's length, and two records.
 func (h *hunt) start() []float64 {
 	n := loss.Parameters(h.loss, h.features())
 	v := make([]float64, 2*n+1+2*(h.features()+1))
@@ -113,9 +117,9 @@ func (h *hunt) start() []float64 {
 	return v
 }
 
-// ends returns vectors like those of start with an extreme record and an extreme point. The row has
-// norm 0, a subnormal norm, or a norm whose square is no float32. The points range from the size
-// where losses bend to sizes whose squares are no floats.
+// ends returns starting vectors with an extreme record and an extreme point. The row has norm 0, a
+// subnormal norm, or a norm whose square underflows float32. Coordinates of the point range from 1,
+// where losses are most curved, to numbers whose squares overflow.
 func (h *hunt) ends() (list [][]float64) {
 	n, d := loss.Parameters(h.loss, h.features()), h.features()
 	for _, size := range []float64{1, 1e30, 1e170, math.MaxFloat64} {
@@ -133,7 +137,9 @@ func (h *hunt) ends() (list [][]float64) {
 	return list
 }
 
-// ratio runs the query on the tables with either record and returns the movement's ratio.
+// ratio makes the query that the vector v of the search describes on two tables, one with each of
+// v's two records. It returns the distance of the two exact answers, divided by the charged
+// sensitivity.
 func (h *hunt) ratio(ctx context.Context, v []float64) (float64, error) {
 	d := h.features()
 	n := loss.Parameters(h.loss, d)

@@ -10,13 +10,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// heavyBall is gradient descent with Polyak's momentum, m = .9 m + g, as a newcomer would write it.
-// Its forms differ in where they compute m.
+// heavyBall is gradient descent with Polyak's momentum, m = .9 m + g. Its variants compute the
+// momentum m in different places of the code, as authors of new algorithms may do; some are not
+// allowed for in the noise that the run states.
 type heavyBall struct {
 	optimize.Settled
 	steps  int
 	charge float64
-	// begin runs before the first step, body in each step.
+	// begin runs before the first step, body in each step; both are given by the variant.
 	begin func(run *optimize.Run)
 	body  func(run *optimize.Run, a optimize.Answer)
 }
@@ -54,17 +55,18 @@ func (b *heavyBall) Run(ctx context.Context, o optimize.Oracle, observe func(opt
 	return result, err
 }
 
-// polyaks computes m = .9 m + g.
+// polyaks updates the momentum m with the gradient g: m = .9 m + g.
 func polyaks(m, g []float64) {
 	for j, v := range g {
 		m[j] = polyak*m[j] + v
 	}
 }
 
-// TestMomentumDoesNotHide: in whatever form momentum is written, the stated noise is not below the
-// noise of runs. Momentum is in the noise law, is limited by a bound, has no effect, or the law
-// states no noise. If momentum were left out of the law, TestStatedNoiseIsTheSpreadOfRuns would
-// fail. This test fails for a run that takes steps by other estimates than its own.
+// TestMomentumDoesNotHide runs gradient descent with momentum in several variants, each of which
+// computes the momentum in another place of the code. A run's certificate states the noise in its
+// weights by a law ([optimize.Realised]). For every variant the stated noise must be at least the
+// spread of the simulated runs, or the law must state none. The test first shows that it would
+// detect momentum that is left out of the law.
 func TestMomentumDoesNotHide(t *testing.T) {
 	b, err := account.NewBudget(20, 1e-6, account.ReplaceOne)
 	if err != nil {

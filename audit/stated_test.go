@@ -14,15 +14,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// ground is the table and the budget, with its relation, on which a plan is run.
+// ground is what a plan is run on in these tests: a table, and a budget with its relation.
 type ground struct {
 	loss   string
 	budget account.Budget
 	table  Table
 }
 
-// flat returns a table of rows of norm 0. No weight changes a loss there, so that only noise moves
-// the weights.
+// flat returns a table of rows of norm 0. No weight changes a loss there, so only noise moves the
+// weights.
 func flat(name string, b account.Budget, records, features int) ground {
 	g := ground{loss: name, budget: b}
 	for i := range records {
@@ -60,7 +60,7 @@ func (g ground) in(t *testing.T, plan optimize.Plan, o optimize.Oracle) optimize
 	return result
 }
 
-// open opens a session that follows the plan's schedule.
+// open opens a simulated session that follows the plan's privacy schedule, with noise or without.
 func (g ground) open(t *testing.T, plan optimize.Plan, seed uint64, noiseless bool) *simulate.Session {
 	t.Helper()
 	l, err := loss.Parse(g.loss)
@@ -83,8 +83,8 @@ func (g ground) open(t *testing.T, plan optimize.Plan, seed uint64, noiseless bo
 	return s
 }
 
-// drawnApart is a session without noise to whose answers noise from other random bits is added. A
-// run with noise and a run without then draw the same records.
+// drawnApart wraps a noiseless session and adds noise from its own generator to each answer. Runs
+// with and without this noise therefore draw the same records.
 type drawnApart struct {
 	*simulate.Session
 	noise *rand.Rand // nil for none
@@ -100,8 +100,8 @@ func (d drawnApart) Ask(ctx context.Context, q query.Question) (query.Release, e
 	return a, err
 }
 
-// apart runs a plan with noise and without. Both runs draw the same records if the plan makes only
-// plain queries.
+// apart runs a plan twice, with noise and without. The two runs draw the same records if the plan
+// makes plain queries only, without prefix sums, stable passes or selections.
 func (g ground) apart(t *testing.T, plan optimize.Plan, seed uint64) (noisy, still optimize.Result) {
 	t.Helper()
 	if n := plan.Needs(); n.PrefixSums || n.Stable || n.Selection {
@@ -111,7 +111,8 @@ func (g ground) apart(t *testing.T, plan optimize.Plan, seed uint64) (noisy, sti
 	return g.in(t, plan, drawnApart{g.open(t, plan, seed, true), noise}), g.in(t, plan, drawnApart{g.open(t, plan, seed, true), nil})
 }
 
-// stated returns the standard deviation that a certificate states for the noise in weight j.
+// stated returns the standard deviation of the noise in weight j that a certificate states. l is
+// the law, the run's own account of its noise.
 func stated(p optimize.Problem, l optimize.Realised, j int) float64 {
 	if len(l.Scales) > 0 {
 		return l.WeightNoise * l.Scales[j%p.Shape.Features]
@@ -119,26 +120,28 @@ func stated(p optimize.Problem, l optimize.Realised, j int) float64 {
 	return l.WeightNoise
 }
 
-// deviates bounds the distance of the mean of s squares of standard normals from 1, except with
-// probability one in a million over the given number of cases. The bounds are 2 sqrt(x/s) + 2x/s
-// above and 2 sqrt(x/s) below, with x the logarithm of a million times the cases (Laurent and
-// Massart 2000, Lemma 1). The upper bound also holds for squares of dependent Gaussians with
-// variances of at most 1, with s the number of independent ones.
+// deviates returns how far the mean of the squares of s standard normals may be from 1, below and
+// above. Over the given number of cases, the probability that a mean lies further away is at most
+// one in a million. With x the logarithm of 2 million times the number of cases, the distances are
+// 2 sqrt(x/s) + 2x/s above and 2 sqrt(x/s) below (Laurent and Massart 2000, Lemma 1). The distance
+// above also holds for squares of dependent Gaussians with variances of at most 1, with s the
+// number of independent ones.
 func deviates(s, cases float64) (below, above float64) {
 	x := math.Log(2e6 * cases)
 	return 2 * math.Sqrt(x/s), 2*math.Sqrt(x/s) + 2*x/s
 }
 
-// scatter is the mean square of the noise in weights divided by the stated one. It is NaN if none
-// is stated.
+// scatter is the result of comparing the noise of runs with the stated noise. square is the mean
+// square of the noise in weights divided by the stated variance; it is NaN if no noise is stated.
 type scatter struct {
 	square float64
-	// exact means that the law is exact on a flat loss, and not a bound.
+	// exact reports whether the run states that its noise is exact on a flat loss, and not only an
+	// upper bound.
 	exact bool
 }
 
-// onFlat compares a plan's stated noise with the distance of its final weights from the start,
-// where only noise moves them.
+// onFlat compares a plan's stated noise with the distance of its final weights from the start.
+// On the flat table only noise moves the weights.
 func onFlat(t *testing.T, g ground, plan optimize.Plan, seeds int, state func(optimize.Realised) optimize.Realised) scatter {
 	t.Helper()
 	p, start := g.problem(t), g.problem(t).StartPoint()
@@ -161,22 +164,25 @@ func onFlat(t *testing.T, g ground, plan optimize.Plan, seeds int, state func(op
 
 func asStated(l optimize.Realised) optimize.Realised { return l }
 
-// sizes of the flat table; the number of squares tested is at least the number of weights times the
-// number of seeds
+// Sizes of the flat table, whose rows have norm 0. The number of squares that a test averages is at
+// least the number of weights times the number of seeds.
 const flatRecords, flatFeatures, flatSeeds = 40, 120, 4
 
-// flatCases is at least the number of plans tried.
+// flatCases is at least the number of plans that the tests on the flat table try; false-failure
+// rates are divided by it.
 const flatCases = 4000
 
-// loose reports whether a law that is called exact states more noise than runs have: the law of
-// perturbed-gd treats the perturbation that it adds to one step as noise of the later steps.
+// loose reports whether an algorithm states more noise than its runs have, although it marks the
+// statement as exact. This holds for perturbed-gd, which counts the perturbation of one step as
+// noise of later steps.
 func loose(name string) bool { return name == "perturbed-gd" }
 
-// TestStatedNoiseIsTheSpreadOfRuns: for every registered algorithm, with every setting that it
-// accepts, under both relations, the noise stated in its certificate is the noise of simulated
-// runs. Rows have norm 0, so that only noise moves the weights. A law that is called exact must be
-// exact, and a bound must not be exceeded. The test fails for an algorithm that reuses answers
-// without saying so in its law. Over all cases together the false-failure rate is one in a million.
+// TestStatedNoiseIsTheSpreadOfRuns tests, for every registered algorithm, with every setting that
+// it accepts, under both relations, that the noise stated in its certificate is the noise of
+// simulated runs. Rows have norm 0, so only noise moves the weights. Stated noise that is marked as
+// exact must be exact, and an upper bound must not be exceeded. The test fails for an algorithm
+// that reuses answers and leaves the reuse out of the noise that it states. Over all cases together
+// the false-failure rate is one in a million.
 func TestStatedNoiseIsTheSpreadOfRuns(t *testing.T) {
 	below, above := deviates(flatSeeds*flatFeatures, flatCases)
 	cases := 0
@@ -218,14 +224,14 @@ func TestStatedNoiseIsTheSpreadOfRuns(t *testing.T) {
 	}
 }
 
-// planned is a plan and the settings it was made with.
+// planned is a plan and the settings from which it was made.
 type planned struct {
 	settings train.Settings
 	plan     optimize.Plan
 }
 
-// plans returns the plan of an algorithm's defaults, and the plans with each of the given settings
-// that it accepts; none if it does not accept the problem.
+// plans returns the plans of an algorithm: for its default settings, and for each of the given
+// settings that it accepts. It returns none if the algorithm does not accept the problem.
 func (g ground) plans(t *testing.T, name string, settings []train.Settings) []planned {
 	t.Helper()
 	var list []planned
@@ -244,10 +250,10 @@ func (g ground) plans(t *testing.T, name string, settings []train.Settings) []pl
 	return list
 }
 
-// onRows compares a plan's stated noise with the spread of its weights over seeds. It subtracts a
-// run with the same draws of records and without noise, so that the draws do not count. It returns
-// the largest ratio, over the weights, of the mean square about the mean to the mean of the stated
-// square.
+// onRows compares a plan's stated noise with the spread of its final weights over seeds. From each
+// run it subtracts a run without noise that draws the same records, so that only the noise counts.
+// It returns the largest ratio, over the weights, of the variance over the seeds to the mean of the
+// stated variance.
 func onRows(t *testing.T, g ground, plan optimize.Plan, seeds int, state func(optimize.Realised) optimize.Realised) (most float64) {
 	t.Helper()
 	p := g.problem(t)
@@ -273,13 +279,15 @@ func onRows(t *testing.T, g ground, plan optimize.Plan, seeds int, state func(op
 	return most
 }
 
-// sizes of the table whose rows are not zero
+// Sizes of the table whose rows are not zero, and the largest number of cases that the test on it
+// tries.
 const curvedRecords, curvedFeatures, curvedSeeds, curvedCases = 60, 3, 32, 4000
 
-// TestStatedNoiseBoundsTheSpreadOnRows: on rows where the loss is curved or has kinks, with one
-// margin, several, and networks, weights spread by no more than is stated. A curved loss pulls
-// weights back to its minimum, and nonlinear steps pull no harder. Each case bounds each of its
-// weights separately; over all of them the false-failure rate is one in a million.
+// TestStatedNoiseBoundsTheSpreadOnRows tests, on rows where the loss is curved or has kinks, that
+// weights spread by no more than the stated noise. It tries losses with one margin, with several,
+// and networks. The stated noise is an upper bound there: a curved loss pulls weights back to its
+// minimum, and nonlinear steps do not increase the noise. Each case bounds each of its weights
+// separately; over all of them the false-failure rate is one in a million.
 func TestStatedNoiseBoundsTheSpreadOnRows(t *testing.T) {
 	seeds, relations := curvedSeeds, []account.Relation{account.ReplaceOne, account.AddOrRemove}
 	if testing.Short() {

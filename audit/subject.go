@@ -11,15 +11,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Record is a row of the encoded space and its target. A record is faulty if its row is longer than
-// 1 or not finite, or if its target is infinite. A target of NaN means that there is no record in
-// this place.
+// Record is an encoded row and its target. A record is faulty if its row is longer than 1 or not
+// finite, or if its target is infinite. A target of NaN means that there is no record in this
+// place.
 type Record struct {
 	Row    []float32
 	Target float64
 }
 
-// Table is a generated table.
+// Table is a generated table of encoded records, on which an audited run makes its queries.
 type Table struct {
 	Rows    [][]float32
 	Targets []float64
@@ -35,27 +35,28 @@ func (t Table) With(i int, r Record) Table {
 	return t
 }
 
-// Without returns the table without record i.
+// Without returns a copy of the table that lacks record i.
 func (t Table) Without(i int) Table {
 	return Table{slices.Delete(slices.Clone(t.Rows), i, i+1), slices.Delete(slices.Clone(t.Targets), i, i+1)}
 }
 
-// And returns the table with a record appended.
+// And returns a copy of the table with a record appended.
 func (t Table) And(r Record) Table {
 	return Table{append(slices.Clone(t.Rows), r.Row), append(slices.Clone(t.Targets), r.Target)}
 }
 
-// Oracle is the interface through which a subject makes queries.
+// Oracle is the interface through which an audited run makes queries on its table.
 type Oracle = optimize.Oracle
 
-// Session is an oracle that gives access to its exchanges. *simulate.Recording is a Session.
+// Session answers the queries of an audited run. It also returns its exchanges: each query with its
+// exact and its released answer. *simulate.Recording is a Session.
 type Session interface {
 	Oracle
 	Exchanges() []simulate.Exchange
 	Ledger() account.View
 }
 
-// Subject is a run of queries on a table, to be audited.
+// Subject is what an audit examines: a run of queries on a table, under a budget.
 type Subject struct {
 	Name   string
 	Loss   loss.Loss
@@ -63,15 +64,17 @@ type Subject struct {
 	// Table is the table of the recorded run. Under add-or-remove its length is also the declared
 	// number of records.
 	Table Table
-	// Schedule, if not nil, is the schedule that the session follows.
+	// Schedule, if not nil, is the privacy schedule that the session follows: what each step may
+	// spend.
 	Schedule *account.Schedule
 	// Run makes the queries. It must depend on nothing but the oracle's answers. The audit compares
 	// its result and every step that it shows.
 	Run func(ctx context.Context, o Oracle, observe func(optimize.Step)) (any, error)
 	// Seed determines the random bits of the sessions.
 	Seed uint64
-	// Open, if not nil, opens the sessions in place of package simulate. It opens a recording
-	// session if frozen is nil, and otherwise a session that replays the frozen exchanges.
+	// Open, if not nil, opens the sessions that answer the run's queries, in place of package
+	// simulate. If frozen is nil, the session records its exchanges, the queries with their
+	// answers. Otherwise it replays those in frozen: it gives the same released answers.
 	Open func(c simulate.Config, frozen []simulate.Exchange) (Session, error)
 }
 
@@ -80,8 +83,8 @@ func (s Subject) Dim() int { return len(s.Table.Rows[0]) }
 
 func (s Subject) relation() account.Relation { return s.Budget.Relation() }
 
-// open opens a session over a table. The declared number of records is that of the subject's own
-// table.
+// open opens a session, which answers queries, on a table. It declares as many records as the
+// subject's own table has, also if t has one more or less.
 func (s Subject) open(t Table, frozen []simulate.Exchange) (Session, error) {
 	c := simulate.Config{
 		Rows: t.Rows, Targets: t.Targets, Loss: s.Loss, Budget: s.Budget, Seed: s.Seed,
@@ -119,7 +122,8 @@ func simulated(c simulate.Config, frozen []simulate.Exchange) (Session, error) {
 	return simulate.Replay(c, frozen)
 }
 
-// OfPlan returns the subject that runs a plan.
+// OfPlan returns the subject of an audit that runs a plan of an algorithm on the table t, with the
+// given loss and budget.
 func OfPlan(name string, l loss.Loss, b account.Budget, t Table, p optimize.Plan) Subject {
 	s := Subject{Name: name, Loss: l, Budget: b, Table: t, Seed: 1, Schedule: p.Needs().Schedule}
 	s.Run = func(ctx context.Context, o Oracle, observe func(optimize.Step)) (any, error) {

@@ -11,12 +11,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/problem"
 	"github.com/stillpoint-dp/stillpoint/query"
+	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// boundsOf returns the bounds of a loss that forms of query need.
+// boundsOf returns the bounds of a loss, on slopes and curvatures, from which a form of query gets
+// its clip norm.
 func boundsOf(k loss.Constants, features int) query.Bounds {
 	if math.IsInf(k.Curvature.Hi-k.Curvature.Lo, 0) {
-		// The slope jumps. Queries are on the smoothed loss, and clipping enforces any interval.
+		// The slope jumps. Queries are then on the smoothed loss, and clipping enforces any
+		// interval.
 		k.Curvature = loss.CurvatureInterval{Lo: -1, Hi: 2}
 		b := boundsOf(k, features)
 		b.Smoothing = query.Smoothing{Radius: .4}
@@ -25,16 +28,16 @@ func boundsOf(k loss.Constants, features int) query.Bounds {
 	return query.Bounds{Features: features, Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi}
 }
 
-// vectors returns the forms that can be items of prefix sums, whose answers have one coordinate for
-// each feature, and a mix of them.
+// vectors returns the forms of query that a prefix sum can add up and whose answers have one
+// coordinate for each feature. The last one is a weighted sum of the others.
 func vectors() []query.Form {
 	return append(formsOf(query.Item), mixed())
 }
 
 func mixed() query.Form { return query.Form{Name: "mix", Ask: mix} }
 
-// mix is a sum of the first forms of all kinds that can be mixed and can be items, with alternating
-// weights .3 and .7.
+// mix makes a weighted sum of terms, with alternating weights .3 and .7. It has the first form of
+// each kind of query that can be mixed with others and added up in a prefix sum.
 func mix(c query.Cohort, w, prev []float64, b query.Bounds) []query.Term {
 	var terms []query.Term
 	for _, k := range query.Kinds() {
@@ -46,14 +49,16 @@ func mix(c query.Cohort, w, prev []float64, b query.Bounds) []query.Term {
 	return terms
 }
 
-// numbers returns the forms of candidates of a selection, whose answers are one number.
+// numbers returns the forms of query whose answer is one number, so that a private selection can
+// choose among several.
 func numbers() []query.Form { return formsOf(query.Candidate) }
 
-// alone returns the forms of kinds that are neither items nor candidates and that the loss allows.
+// alone returns the forms of query that the loss allows and that neither a prefix sum nor a private
+// selection can use.
 func alone(l loss.Loss) []query.Form {
 	var list []query.Form
 	for _, k := range query.Kinds() {
-		if !k.May(query.Item) && !k.May(query.Candidate) && k.Facts().Suits(loss.Count(l), loss.Products(l)) {
+		if !k.May(query.Item) && !k.May(query.Candidate) && k.Facts().Suits(loss.Count(l), loss.Products(l), loss.UnitOfMargin(l)) {
 			list = append(list, k.Forms()...)
 		}
 	}
@@ -72,7 +77,7 @@ func formsOf(u query.Ways) []query.Form {
 
 // scripted returns, for each loss and relation, runs that make every kind of query in every way: on
 // all records, on drawn cohorts, in prefix sums of both mechanisms, on Poisson samples, and by
-// selection. Later points follow from earlier answers.
+// selection. Later points are computed from earlier answers.
 func scripted() ([]Subject, error) {
 	const records, dim = 120, 3
 	var list []Subject
@@ -113,7 +118,8 @@ func scripted() ([]Subject, error) {
 	return list, nil
 }
 
-// script makes queries. It is immutable, so that each run starts alike.
+// script makes the queries of a run that is written by hand for the audit. It is immutable, so
+// every run starts in the same state.
 type script struct {
 	loss      loss.Loss
 	constants loss.Constants
@@ -124,7 +130,8 @@ type script struct {
 	charge   float64
 }
 
-// walk is the state of a run of a script: two points that follow from the answers.
+// walk is the state of one run of a hand-written script: its answers, and two points that are
+// computed from them.
 type walk struct {
 	script  *script
 	w, prev []float64
@@ -136,9 +143,10 @@ func (s *script) begin() *walk {
 	return &walk{script: s, w: scaled(direction(r, s.dim), 1.5), prev: scaled(direction(r, s.dim), 1.3)}
 }
 
-// hear records an answer and moves the points. The move is along the answer, plus a small step to
-// and fro: the answer to a difference is as short as the step behind it, and without the small step
-// moves would shrink until rounding ends them.
+// hear records an answer and moves the points at which later queries are made. The move is along
+// the answer, plus a small step of alternating sign. Without the small step, moves would shrink
+// until rounding ends them, because the answer to a difference is about as short as the step that
+// it belongs to.
 func (k *walk) hear(r query.Release) {
 	k.heard = append(k.heard, r)
 	next := make([]float64, len(k.w))
@@ -203,8 +211,8 @@ func (s *script) cohorts(ctx context.Context, o Oracle) (any, error) {
 	return k.heard, nil
 }
 
-// prefixes opens a prefix sum for every form and both mechanisms. Its declared sensitivity is
-// exactly the sensitivity of the first item.
+// prefixes opens a prefix sum for every form of query that allows one, under both noise mechanisms.
+// The sensitivity that it declares is exactly that of the first value added.
 func (s *script) prefixes(ctx context.Context, o Oracle) (any, error) {
 	k := s.begin()
 	for _, mechanism := range []query.Factorization{query.Tree, query.Toeplitz} {
@@ -243,7 +251,7 @@ func (k *walk) prefix(ctx context.Context, o Oracle, m query.Factorization, f qu
 		return fmt.Errorf("a cohort was an item twice")
 	}
 	k.hear(r)
-	// A second item often exceeds the declared sensitivity and is refused.
+	// The second item often exceeds the declared sensitivity and is then refused.
 	second, err := s.draw(o)
 	if err != nil {
 		return err
@@ -254,7 +262,8 @@ func (k *walk) prefix(ctx context.Context, o Oracle, m query.Factorization, f qu
 	return nil
 }
 
-// selections selects among values on all records and on a cohort, and among norms.
+// selections makes private selections: among loss values on all records and on a cohort, and among
+// gradient norms.
 func (s *script) selections(ctx context.Context, o Oracle) (any, error) {
 	k := s.begin()
 	var chosen []int
@@ -282,7 +291,8 @@ func (s *script) selections(ctx context.Context, o Oracle) (any, error) {
 	return chosen, nil
 }
 
-// passes makes passes of stable SGD over cohorts: plain, regularized and projected.
+// passes makes passes of stable SGD (one step for each record, noise at the end) over cohorts:
+// plain, regularized and projected.
 func (s *script) passes(ctx context.Context, o Oracle) (any, error) {
 	k := s.begin()
 	step := .5 / s.constants.Curvature.Hi
@@ -309,7 +319,8 @@ func (s *script) passes(ctx context.Context, o Oracle) (any, error) {
 	return k.heard, nil
 }
 
-// sampled makes queries on Poisson samples.
+// sampled returns a subject whose run makes queries on Poisson samples. base gives the table, the
+// loss and the relation.
 func (s *script) sampled(base Subject, name string) (Subject, error) {
 	forms := append(formsOf(query.Sampled), mixed())
 	schedule, err := account.CalibrateSchedule(context.Background(), base.Budget, 0, account.SampledSteps{NoiseMultiplier: 1, Sampling: .5, Count: len(forms)})
@@ -335,8 +346,12 @@ func (s *script) sampled(base Subject, name string) (Subject, error) {
 
 // Subjects returns every algorithm that package train can run and every kind of query, each on a
 // small generated table, under the relations that it supports.
-func Subjects() ([]Subject, error) {
-	list, err := trained()
+func Subjects() ([]Subject, error) { return subjectsWith(variants()) }
+
+// subjectsWith returns the subjects with the given settings: each algorithm is run with its
+// defaults and with each of the settings alone.
+func subjectsWith(settings []train.Settings) ([]Subject, error) {
+	list, err := trained(settings)
 	if err != nil {
 		return nil, err
 	}

@@ -12,10 +12,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// variants returns settings that lead to code of their own. Each is tried with every algorithm, and
-// audited with the algorithms that accept it.
+// variants returns settings of algorithms that make them run different code. Each is tried with
+// every algorithm, and audited with the algorithms that accept it. A setting that is not listed
+// here is tried with the value that [train.Trials] returns for it.
 func variants() []train.Settings {
-	return []train.Settings{
+	listed := []train.Settings{
 		{"output": "last"}, {"output": "smallest"}, {"output": "random"}, {"output": "average"},
 		{"step_scale": .5}, {"multiplier": .5}, {"constant_charges": true}, {"rate": .1}, {"sampling": .3},
 		{"period": 3}, {"anchor_share": .4}, {"theorem": true}, {"theorem": true, "failure": .1}, {"theorem": true, "beta": .1},
@@ -31,15 +32,18 @@ func variants() []train.Settings {
 		{"gap": .3}, {"items": 3}, {"without_products": true}, {"without_selection": true},
 		{"output": "selected"}, {"output": "selected", "held_out": .3, "candidates": 3, "score": "value"}, {"output": "selected", "score": "second-order"},
 	}
+	// Every subject states its steps.
+	all := train.Trials(append(listed, train.Settings{"steps": subjectSteps}))
+	return slices.Delete(all, len(listed), len(listed)+1)
 }
 
-// subjectSteps is the number of steps of an audited algorithm, if it has such a setting: enough for
-// every branch, few enough for many replays.
+// subjectSteps is the number of steps of an audited algorithm that has the setting "steps": enough
+// for every branch, few enough for many replays.
 const subjectSteps = 10
 
 // trained returns the algorithms of package train on a small problem, each under the relations that
-// it supports and with the settings that it accepts.
-func trained() ([]Subject, error) {
+// it supports, with its defaults and with each of the given settings that it accepts.
+func trained(all []train.Settings) ([]Subject, error) {
 	var list []Subject
 	for _, name := range train.Algorithms() {
 		before := len(list)
@@ -51,7 +55,7 @@ func trained() ([]Subject, error) {
 			}
 			// Some algorithms accept only convex losses, or only losses whose slope jumps. Settings
 			// are tried with the first loss that is accepted.
-			settings := variants()
+			settings := all
 			losses := []string{"tanh", "huber(0.3)", "softmax(3)", "pinball(0.3)"}
 			if name == "smoothed" { // its settings are for losses whose slope jumps
 				slices.Reverse(losses)
@@ -111,7 +115,7 @@ func trainedAs(t train.Train, name string, b account.Budget) (Subject, error) {
 	ctx := context.Background()
 	plan, _, err := short(t).Plan(ctx, p)
 	if err != nil {
-		// some algorithms have no setting for steps
+		// Some algorithms have no setting for steps.
 		if plan, _, err = t.Plan(ctx, p); err != nil {
 			return Subject{}, err
 		}
@@ -133,8 +137,8 @@ func short(t train.Train) train.Train {
 	return t
 }
 
-// fewSteps holds the settings that shorten algorithms whose number of steps is not set by steps, or
-// not by steps alone.
+// fewSteps holds, by algorithm, the settings that shorten those algorithms whose number of steps
+// does not follow from the setting "steps" alone.
 var fewSteps = map[string]train.Settings{
 	"kl-spider":      {"rounds": 4, "descent": 2, "kappa": 1, "gamma": 2},
 	"proximal-point": {"rounds": 2, "steps": 5},
@@ -142,7 +146,7 @@ var fewSteps = map[string]train.Settings{
 	"adaptive-gd":    {"norm_charge": .03, "landing": .8, "landing_steps": 5},
 }
 
-// title names the algorithm, its settings, the loss and the relation.
+// title names a subject of the audit by its algorithm, settings, loss and relation.
 func title(t train.Train, l string, r account.Relation) string {
 	name := t.Algorithm
 	for _, key := range slices.Sorted(maps.Keys(t.Settings)) {
@@ -151,7 +155,8 @@ func title(t train.Train, l string, r account.Relation) string {
 	return fmt.Sprintf("%s, %s, %v", name, l, r)
 }
 
-// measured adds to a run the release of its result's quality.
+// measured returns the subject with one more query: after the run it measures the quality of the
+// result privately ([optimize.Measure]).
 func measured(s Subject, p optimize.Problem, charge float64) Subject {
 	run := s.Run
 	s.Run = func(ctx context.Context, o Oracle, observe func(optimize.Step)) (any, error) {

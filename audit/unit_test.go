@@ -10,12 +10,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// unitLosses are tried in this order: some algorithms accept only convex losses, some only losses
-// whose slope jumps.
+// unitLosses are losses of privacy units (all rows of a person), tried in this order: some
+// algorithms accept only convex losses, some only losses whose slope jumps.
 var unitLosses = []string{"units(tanh,3)", "units(huber(0.3),3,sum)", "units(network(2,relu,hinge),2)"}
 
-// TestEveryAlgorithmOnUnits replays every algorithm that supports units. One unit is replaced by
-// another with other rows and another number of rows.
+// TestEveryAlgorithmOnUnits replays every algorithm that supports privacy units. One unit (all rows
+// of a person) is replaced by another with other rows and another number of rows.
 func TestEveryAlgorithmOnUnits(t *testing.T) {
 	served := map[string]bool{}
 	for _, name := range train.Algorithms() {
@@ -49,17 +49,18 @@ func TestEveryAlgorithmOnUnits(t *testing.T) {
 	}
 }
 
-// TestOnePersonMovesOneClip: whatever the rows of a unit, it moves the sum of every kind of query
-// by at most the charged sensitivity of a record, and by almost as much if the clip has an effect.
+// TestOnePersonMovesOneClip tests that a unit, all rows of a person, moves the sum of every kind of
+// query by at most the charged sensitivity of a record, whatever its rows are, and by almost as
+// much if the clip has an effect.
 func TestOnePersonMovesOneClip(t *testing.T) {
 	for _, name := range []string{"units(logistic,3)", "units(softmax(3),2,sum)"} {
 		l, err := loss.Parse(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		steps := 25
+		steps := 15
 		if testing.Short() {
-			steps = 5
+			steps = 1
 		}
 		for i, form := range forms(l) {
 			f, err := Search(context.Background(), l, []account.Relation{account.ReplaceOne, account.AddOrRemove}[i%2], form.Name, steps, 1)

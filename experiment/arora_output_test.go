@@ -16,7 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// dimensions compares methods that read every record once, on the estimation of a mean.
+// dimensions compares methods that read every record once, on the problem of estimating a mean.
 func dimensions(t *testing.T) {
 	const n, runs = 100_000, 15
 	methods := []method{
@@ -49,7 +49,8 @@ func dimensions(t *testing.T) {
 	}
 }
 
-// phasedCost times whole fits of PhasedSGD, and steps of gd, in one goroutine on distinct rows.
+// phasedCost measures the time of whole fits of PhasedSGD, and of steps of gd, in one goroutine on
+// distinct rows.
 func phasedCost(t *testing.T) {
 	const n = 200_000
 	f, err := experiment.Logistic(100, n, 1)
@@ -138,9 +139,9 @@ func outputs(t *testing.T) {
 	}
 }
 
-// iterates returns five points of one run: a random iterate, the last, the average of the second
-// half (the plan's own if it averages), the iterate with the smallest released gradient, and of 64
-// iterates the one with the smallest true gradient.
+// iterates returns five points of one run: a random iterate; the last iterate; the average of the
+// second half (the plan's own average if it has one); the iterate with the smallest released
+// gradient; and, among 64 iterates, the one with the smallest true gradient.
 func iterates(t *testing.T, s table, p optimize.Plan, seed uint64) [5][]float64 {
 	t.Helper()
 	d := s.family.Dim()

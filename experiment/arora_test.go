@@ -19,10 +19,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestArora measures what a specification cannot express about the algorithms of Arora et al. 2023:
-// the gradient over a distribution of which the records are a sample, and several output rules on
-// the same run. It prints Markdown and fails if a target is missed. Epsilon 1, delta n^-1.5,
-// replace-one.
+// TestArora measures two things about the algorithms of Arora et al. (2023) that a Spec cannot
+// express: the gradient over a distribution of which the records are a sample, and several output
+// rules on the same run. It prints Markdown and fails if a target is missed. Epsilon is 1, delta is
+// n^-1.5 and the relation is replace-one.
 func TestArora(t *testing.T) {
 	t.Run("Population", population)
 	t.Run("Convex", convexPopulation)
@@ -32,14 +32,15 @@ func TestArora(t *testing.T) {
 	t.Run("Cost", phasedCost)
 }
 
-// table is a number of records with a budget of epsilon 1. Its rows are a family's rows, all
+// table is a number of records with a budget of epsilon 1. Its rows are either a family's rows, all
 // equally often, or a sample of them.
 type table struct {
 	family  *experiment.Family
 	records int
 	budget  account.Budget
-	// sampled means that the n records are drawn without replacement from stock times as many
-	// records of the family. The family's gradient is then the distribution's.
+	// sampled reports that the n records are drawn, without replacement, from a population of stock
+	// times n records, which contains the family's rows equally often. The gradient on the family's
+	// rows is then the population gradient.
 	sampled bool
 }
 
@@ -63,7 +64,7 @@ func (s table) problem(t *testing.T) optimize.Problem {
 	return p
 }
 
-// sampleOracle is a session whose cohort of all records is a sample.
+// sampleOracle is a session in which queries on all records are answered on a sample of the records.
 type sampleOracle struct {
 	*simulate.Session
 	all query.Cohort
@@ -123,7 +124,7 @@ func (m method) plan(t *testing.T, s table) optimize.Plan {
 	return p
 }
 
-// reach returns the result of a run.
+// reach runs a plan and returns the point that is its result.
 func (m method) reach(t *testing.T, s table, p optimize.Plan, seed uint64) []float64 {
 	t.Helper()
 	pick := -1
@@ -154,8 +155,8 @@ func gradient(t *testing.T, f *experiment.Family, w []float64) float64 {
 	return g
 }
 
-// grow measures methods at growing numbers of records, prints medians and slopes in n, and returns
-// the medians.
+// grow measures methods at increasing numbers n of records. It prints medians and exponents in n,
+// and returns the medians.
 func grow(t *testing.T, f *experiment.Family, methods []method, sizes []int, seeds func(m method, n int) int) map[string][]float64 {
 	t.Helper()
 	fmt.Print("| method |")
@@ -201,7 +202,7 @@ func grow(t *testing.T, f *experiment.Family, methods []method, sizes []int, see
 	return medians
 }
 
-// population measures the population gradient for nonconvex losses (Theorem 4).
+// population measures the population gradient for nonconvex losses (Arora et al. 2023, Theorem 4).
 func population(t *testing.T) {
 	f, err := experiment.Tanh(100, 5000, 1)
 	if err != nil {
@@ -236,7 +237,7 @@ func population(t *testing.T) {
 	}
 }
 
-// convexPopulation measures the population gradient for convex losses (Theorem 5).
+// convexPopulation measures the population gradient for convex losses (Arora et al. 2023, Theorem 5).
 func convexPopulation(t *testing.T) {
 	f, err := experiment.Logistic(100, 5000, 1)
 	if err != nil {
@@ -270,8 +271,8 @@ func convexPopulation(t *testing.T) {
 	}
 }
 
-// bias measures the instance of Theorem 7, on which no method, private or not, beats order
-// L0/sqrt(n). Every run has its own rows.
+// bias measures the problem in the lower bound of Arora et al. 2023, Theorem 7, on which no method,
+// private or not, is better than order L0/sqrt(n). Every run has its own rows.
 func bias(t *testing.T) {
 	fmt.Print("\n## A coin's bias, d = 1\n\nMeans over families of the population's gradient norm, in units of L0/sqrt(n), with standard errors. The start has .125.\n\n")
 	methods := []method{
@@ -303,7 +304,7 @@ func bias(t *testing.T) {
 				mean += float64(x[0]) / float64(n)
 			}
 			agreement += v * mean
-			// the exact gradient over the distribution
+			// The exact gradient over the distribution.
 			at := func(w float64) float64 {
 				return math.Abs(v/(8*math.Sqrt(float64(n)))+min(max(w, -.5), .5)) * math.Sqrt(float64(n))
 			}
@@ -313,7 +314,7 @@ func bias(t *testing.T) {
 				norms[i+1] = append(norms[i+1], at(m.reach(t, s, m.plan(t, s), seed)[0]))
 			}
 		}
-		// The sum has independent means with expectation p and standard deviation 1/sqrt(n).
+		// The sum is of independent means with expectation p and standard deviation 1/sqrt(n).
 		if z := (agreement/float64(families) - 1/(4*math.Sqrt(float64(n)))) * math.Sqrt(float64(n*families)); math.Abs(z) > 5 {
 			t.Errorf("n = %d: biases are %v standard errors from their own", n, z)
 		}

@@ -7,14 +7,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// bench caches the families and plans that runs share.
+// bench keeps the families and plans that it has made, since several runs use the same ones.
 type bench struct {
 	mu       sync.Mutex
 	families map[string]*drawn
 	plans    map[string]planned
+	own      own
 }
 
-// drawn is a family that is drawn once, when the first run needs it.
+// drawn is a family whose rows are drawn once, when the first run needs them.
 type drawn struct {
 	once   sync.Once
 	family *Family

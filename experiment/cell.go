@@ -7,17 +7,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// cell is one algorithm on one family, at one dimension, size and budget.
+// cell is one point of a specification's grid: an algorithm on a family of rows, at one dimension,
+// size and budget.
 type cell struct {
-	// base is the cell's trial without Settings and Seed.
+	// base is the trial that all runs of the cell share, without Settings and Seed.
 	base      Trial
 	effective float64
 	name      string
 	grid      []json.RawMessage
 }
 
-// cells lists the cells of the grid, with algorithms in the innermost loop. It draws no family.
-func (s *Spec) cells() ([]cell, error) {
+// cells lists the points of the grid, with algorithms in the innermost loop. It draws no rows.
+func (s *Spec) cells(mine own) ([]cell, error) {
 	relation, err := account.ParseRelation(s.Relation)
 	if err != nil {
 		return nil, err
@@ -45,7 +46,7 @@ func (s *Spec) cells() ([]cell, error) {
 					effective := effectiveSize(d, float64(c.Records()), b)
 					for _, a := range s.Algorithms {
 						c.Label = a.Label
-						grid, err := a.grid(effective)
+						grid, err := a.grid(effective, mine)
 						if err != nil {
 							return nil, err
 						}
@@ -58,7 +59,8 @@ func (s *Spec) cells() ([]cell, error) {
 	return list, nil
 }
 
-// tuning lists the runs that choose a cell's settings; none if there is only one combination.
+// tuning returns the runs from which the cell's settings are chosen. It returns none if there is only
+// one combination of settings.
 func (c cell) tuning(seeds int) []Trial {
 	if len(c.grid) == 1 {
 		return nil
@@ -66,7 +68,7 @@ func (c cell) tuning(seeds int) []Trial {
 	return c.runs(c.grid, firstTuningSeed, seeds)
 }
 
-// measured lists a cell's measured runs.
+// measured lists the runs that measure the cell with the given settings, one for each seed.
 func (c cell) measured(settings json.RawMessage, seeds int) []Trial {
 	return c.runs([]json.RawMessage{settings}, 1, seeds)
 }
@@ -83,9 +85,9 @@ func (c cell) runs(grid []json.RawMessage, first uint64, seeds int) []Trial {
 	return list
 }
 
-// choose returns the settings with the smallest median excess risk over the tuning seeds, or the
-// smallest median gradient norm if the minimum is not known. The first of equals wins. ok is false
-// while tuning runs are missing.
+// choose returns the settings with the smallest median excess risk over the tuning seeds or, if the
+// objective's minimum is not known, with the smallest median gradient norm. Of equal ones it returns
+// the first. ok is false if tuning runs are missing.
 func (c cell) choose(done map[string]Finished, seeds int) (settings json.RawMessage, ok bool) {
 	if len(c.grid) == 1 {
 		return c.grid[0], true

@@ -15,10 +15,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// Check runs plans on generated rows in place of a table. The rows are from the GLM families, with
-// the table's number of records and features, and the loss and budget are the table's. The results
-// compare plans on such rows and show how far to trust forecasts. Check knows no more about the
-// table than a plan does.
+// Check runs plans on generated rows in place of a table. The rows are drawn as in the population
+// glm, with the table's number of records and features; the loss and budget are the table's. The
+// results compare plans on such rows and show how far forecasts can be trusted. Check uses no more
+// knowledge of the table than a plan does.
 type Check struct {
 	Problem   optimize.Problem
 	Loss      loss.Loss
@@ -32,19 +32,19 @@ type Check struct {
 	Workers int
 }
 
-// Checked holds the results of a plan.
+// Checked has the results of the runs of one plan.
 type Checked struct {
 	// Reached is the value of the criterion at the result, one for each seed.
 	Reached []float64
-	// Predicted is the candidate's forecast.
+	// Predicted is the plan's forecast of the criterion.
 	Predicted float64
 }
 
-// Median returns the median of Reached.
+// Median returns the median over seeds of what the plan reached.
 func (c Checked) Median() float64 { return Median(c.Reached) }
 
-// Run runs every candidate and returns the results in the order of the list. After each candidate
-// it calls done, if not nil, with the number of candidates that have been run.
+// Run runs every candidate plan and returns the results in the order of the list. After each
+// candidate it calls done, if not nil, with the number of candidates that have been run.
 func (c Check) Run(ctx context.Context, list []choose.Candidate, done func(int)) ([]Checked, error) {
 	f, err := c.family()
 	if err != nil {
@@ -53,7 +53,7 @@ func (c Check) Run(ctx context.Context, list []choose.Candidate, done func(int))
 	return c.RunOn(ctx, f, list, done)
 }
 
-// RunOn is Run on the rows of a given family, whose loss must be the check's.
+// RunOn is [Check.Run] on the rows of a given family, which must have the check's loss.
 func (c Check) RunOn(ctx context.Context, f *Family, list []choose.Candidate, done func(int)) ([]Checked, error) {
 	if c.Seeds == 0 {
 		c.Seeds = 5
@@ -113,14 +113,15 @@ func (c Check) repeat(ctx context.Context, run func(seed int) error) error {
 }
 
 // mostCells limits the number of distinct cells of a check's rows. mostFeatures limits the number
-// of features, since rows are rotated by a random square matrix of that size.
+// of features, because rows are rotated by a random square matrix of that size.
 const (
 	mostCells    = 1 << 19
 	mostFeatures = 2000
 )
 
-// family draws the rows. With repeats they are as many as the table's, or a few more. If the
-// criterion is Population and rows are repeated, the sampling error is that of the distinct rows.
+// family draws the rows of the check. Each distinct row may stand for several records, so that there
+// are about as many records as in the table. For the criterion Population a row may stand for fewer
+// records, because the sampling error depends on the number of distinct rows.
 func (c Check) family() (*Family, error) {
 	d := c.Features
 	if d < 1 || d > mostFeatures {
@@ -149,8 +150,9 @@ func (c Check) family() (*Family, error) {
 	return f, nil
 }
 
-// classed replaces a population's labels by one of k classes. The class is the index of the largest
-// of k random linear functions <x, v> of the row, and in one row of ten a random class.
+// classed returns the population p with labels replaced by one of k classes. The class is the index
+// of the largest of k random linear functions <x, v> of the row; in one row of ten it is a random
+// class.
 func classed(p population, d, k int) population {
 	return func(r *rand.Rand, n int) stationarity.Sample {
 		s := p(r, n)
@@ -171,8 +173,8 @@ func classed(p population, d, k int) population {
 	}
 }
 
-// linear replaces a population's labels by .5 <x, v> + .1 noise, cut to [-1, 1],
-// with v such that <x, v> has about mean square 1.
+// linear returns the population p with labels replaced by real targets .5 <x, v> + .1 noise, clamped
+// to [-1, 1]. The vector v is such that <x, v> has a mean square of about 1.
 func linear(p population, d int) population {
 	return func(r *rand.Rand, n int) stationarity.Sample {
 		s := p(r, n)
@@ -192,7 +194,7 @@ func linear(p population, d int) population {
 	}
 }
 
-// measure returns the function that computes the criterion at a point.
+// measure returns the function that computes the check's criterion at a point, on the rows of f.
 func (c Check) measure(f *Family) (func(w []float64) (float64, error), error) {
 	switch c.Criterion {
 	case choose.Population:

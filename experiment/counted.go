@@ -7,7 +7,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// counted is a session that adds up the number of records that its queries read.
+// counted is a session that counts the records that its queries read.
 type counted struct {
 	*simulate.Session
 	read float64

@@ -2,8 +2,8 @@ package experiment
 
 import "github.com/stillpoint-dp/stillpoint/stationarity"
 
-// Eigenvalue is the smallest eigenvalue of a Hessian as Lanczos's method found it, with the
-// residual that bounds its error.
+// Eigenvalue is the smallest eigenvalue of a Hessian, computed by Lanczos's method. The true Hessian
+// has an eigenvalue within Residual of it.
 type Eigenvalue struct {
 	Value    float64 `json:"value"`
 	Residual float64 `json:"residual"`
@@ -16,17 +16,19 @@ func leastEigenvalue(f *Family, w []float64) (*Eigenvalue, error) {
 	return &Eigenvalue{finite(pair.Value), finite(pair.Residual)}, err
 }
 
-// SecondOrder counts how many runs ended at second-order points, for a gap.
+// SecondOrder says how many runs ended at second-order stationary points, for the gap that the
+// specification sets.
 type SecondOrder struct {
 	Eigenvalue Quartiles `json:"least_eigenvalue"`
-	// Near is the share of runs with a gradient norm of at most gap^2 and no eigenvalue below
-	// -gap/2. Tables call it S1.
+	// Near is the fraction of runs with a gradient norm of at most gap^2 and no eigenvalue below
+	// -gap/2. Tables name it S1.
 	Near float64 `json:"near"`
-	// Close is the same share with gap^2/4 in place of gap^2. Tables call it S2.
+	// Close is the same fraction as Near with the limit gap^2/4 on the gradient norm. Tables name it
+	// S2.
 	Close float64 `json:"close"`
 }
 
-// secondOrder returns nil if the specification asks for no eigenvalues.
+// secondOrder returns the fractions of the runs for the specification's gap, or nil if it sets none.
 func secondOrder(gap float64, runs []Finished) *SecondOrder {
 	if gap == 0 {
 		return nil

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// Delta is a number, or a power of the number of records n, written as in n^-1.5.
+// Delta is the delta of a budget: a number, or a power of the number of records n, written as
+// n^-1.5.
 type Delta struct {
 	// Power is the exponent of n. If it is 0, delta is Value.
 	Power, Value float64

@@ -3,11 +3,11 @@ package experiment
 import "encoding/json"
 
 // Grid is Algorithm.grid.
-func Grid(a Algorithm, effective float64) ([]json.RawMessage, error) { return a.grid(effective) }
+func Grid(a Algorithm, effective float64) ([]json.RawMessage, error) { return a.grid(effective, own{}) }
 
 // Trials lists all tuning runs and, for every combination of settings, the measured runs.
 func Trials(s *Spec) []Trial {
-	cells, err := s.cells()
+	cells, err := s.cells(own{})
 	if err != nil {
 		panic(err)
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// maker draws a family of d dimensions with the given number of distinct rows.
+// maker draws the rows of a family, of d dimensions, with the given number of distinct rows.
 type maker = func(d, rows int, seed uint64) (*Family, error)
 
 var families = map[string]maker{
@@ -26,10 +26,17 @@ var families = map[string]maker{
 	"tanh-net":           TanhNet,
 	"matrix-sensing":     MatrixSensing,
 	"three-halves-fine":  ThreeHalvesFine,
+
+	"autoencoder(1)":   Autoencoder(1),
+	"autoencoder(3)":   Autoencoder(3),
+	"factorization(1)": Factorization(1),
+	"factorization(3)": Factorization(3),
+	"tanh-network":     TanhNetwork,
+	"softmax-network":  SoftmaxNetwork,
 }
 
-// Families lists the names that NewFamily accepts. A name in capitals stands for a number, as in
-// saddle(0.15).
+// Families returns the names that NewFamily accepts. A word in capitals stands for a number:
+// saddle(GAP) for saddle(0.15).
 func Families() []string {
 	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(families)), "low-rank(RANK)", "saddle(GAP)", "capped(RADIUS)", "ramp(RADIUS)", "median(RADIUS)", "svm(RADIUS)", "relu-network(RADIUS)", "hinge-network(RADIUS)")))
 }

@@ -12,13 +12,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// Family is a generated problem. In a run each of its distinct rows stands for several records.
+// Family is a generated problem: rows, a loss and a regularizer. In a run each distinct row stands
+// for several records.
 type Family struct {
 	Name        string
 	Sample      stationarity.Sample
 	Loss        loss.Loss
 	Regularizer loss.Regularizer
-	// KL is the KL condition that the objective is known to satisfy.
+	// KL is the Kurdyka-Lojasiewicz (KL) condition that the objective is known to satisfy.
 	KL optimize.KL
 	// Minimum is the infimum of the objective on Sample, nil if it is not known.
 	Minimum *float64
@@ -26,10 +27,11 @@ type Family struct {
 	// population draws rows from the distribution of Sample.
 	population population
 	seed       uint64
-	// smoothing is the smoothing under which gradients are measured; zero for none.
+	// smoothing is the smoothing of the loss for the measured gradient norms; zero if the loss itself
+	// is measured.
 	smoothing loss.Smoothing
-	// radius is the radius of Goldstein's measure, for losses whose smoothing has no closed form; 0
-	// for the gradient itself.
+	// radius is the radius of Goldstein's measure of stationarity, for losses without a closed-form
+	// smoothing. It is 0 if the gradient itself is measured.
 	radius float64
 }
 
@@ -54,7 +56,7 @@ func (f *Family) GradientNorm(w []float64) (float64, error) {
 	return stationarity.Norm(g), err
 }
 
-// Fresh draws n rows of the family's distribution, independent of the family's own rows. The same
+// Fresh draws n rows from the family's distribution, independent of the family's own rows. The same
 // seed gives the same rows. It returns an error if the family has no distribution or n is below 2.
 func (f *Family) Fresh(n int, seed uint64) (stationarity.Sample, error) {
 	if f.population == nil {
@@ -66,9 +68,9 @@ func (f *Family) Fresh(n int, seed uint64) (stationarity.Sample, error) {
 	return f.population(rand.New(rand.NewPCG(f.seed, seed^0xf7e5)), n), nil
 }
 
-// glm is the population of rows z/||z|| with labels of a planted direction. z ~ N(0, I_d) is scaled
-// by j^(-1/2) in coordinate j and rotated at random. A label is the sign of the planted direction's
-// inner product, flipped with probability .1.
+// glm is the population of rows z/||z|| with labels. z is normal with covariance I_d, then scaled by
+// j^(-1/2) in coordinate j and rotated at random. The label is the sign of the inner product with a
+// random vector (the planted direction), flipped with probability .1.
 func glm(r *rand.Rand, d int) population {
 	q := rotation(r, d)
 	planted := make([]float64, d)
@@ -106,7 +108,7 @@ func newSample(n int) stationarity.Sample {
 	return stationarity.Sample{Rows: make([][]float32, 0, n), Targets: make([]float64, 0, n)}
 }
 
-// add appends the row x/scale.
+// add appends the row x/scale with the target y to the sample.
 func add(s *stationarity.Sample, x []float64, scale, y float64) {
 	row := make([]float32, len(x))
 	for j := range x {
@@ -115,7 +117,7 @@ func add(s *stationarity.Sample, x []float64, scale, y float64) {
 	s.Rows, s.Targets = append(s.Rows, row), append(s.Targets, y)
 }
 
-// rotation returns an orthogonal matrix, uniform up to signs, by Gram-Schmidt.
+// rotation returns a random orthogonal matrix, uniform up to signs, by the Gram-Schmidt process.
 func rotation(r *rand.Rand, d int) [][]float64 {
 	q := make([][]float64, d)
 	for i := range q {
@@ -143,23 +145,26 @@ func rotation(r *rand.Rand, d int) [][]float64 {
 	return q
 }
 
-// Tanh is 1 - tanh(y<w,x>) + (.01/2)||w||^2 on GLM rows.
+// Tanh is the family with the objective 1 - tanh(y<w,x>) + (.01/2)||w||^2 on the rows of glm.
 func Tanh(d, rows int, seed uint64) (*Family, error) {
 	return newFamily(glm, 0x91a2, d, rows, seed, "tanh", "tanh", "l2(0.01)")
 }
 
-// LogisticNonconvex is the logistic loss + .01 sum w_j^2/(1+w_j^2) on GLM rows.
+// LogisticNonconvex is the family with the logistic loss + .01 sum w_j^2/(1+w_j^2) on the rows of
+// glm.
 func LogisticNonconvex(d, rows int, seed uint64) (*Family, error) {
 	return newFamily(glm, 0x91a2, d, rows, seed, "logistic+nonconvex", "logistic", "nonconvex(0.01)")
 }
 
-// Logistic is the logistic loss + (.01/2)||w||^2 on GLM rows: strongly convex.
+// Logistic is the family with the logistic loss + (.01/2)||w||^2, which is strongly convex, on the
+// rows of glm.
 func Logistic(d, rows int, seed uint64) (*Family, error) {
 	return newFamily(glm, 0x91a2, d, rows, seed, "logistic", "logistic", "l2(0.01)")
 }
 
-// SlowTail is F(w) + <a_i, w> with F slowly decaying along its first coordinate
-// and a_i of norm .4 in pairs of opposite sign. The loss scales a row by .4.
+// SlowTail is the family of the loss slow-tail (package problem), whose gradient falls slowly along
+// the first coordinate. Rows have norm 1 and come in pairs of opposite sign; the loss multiplies them
+// by .4.
 func SlowTail(d, rows int, seed uint64) (*Family, error) {
 	return newFamily(opposites, 0x51a1, d, rows, seed, "slow-tail", "slow-tail", "")
 }
@@ -182,7 +187,8 @@ func opposites(_ *rand.Rand, d int) population {
 	}
 }
 
-// newFamily draws a population by the seed and then its rows.
+// newFamily draws a population (a distribution of rows) from the seed, and then the family's rows
+// from it. l and reg name the loss and the regularizer.
 func newFamily(p func(r *rand.Rand, d int) population, stream uint64, d, rows int, seed uint64, name, l, reg string) (*Family, error) {
 	if d < 1 {
 		return nil, fmt.Errorf("experiment: %s: dimension = %d: must be >= 1", name, d)

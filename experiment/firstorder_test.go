@@ -18,8 +18,8 @@ import (
 
 // TestFirstOrder measures the first-order methods on the synthetic families and fails if a target
 // is missed. It prints Markdown. Gradient norms are in units of the noise level r unless stated
-// otherwise; d = 100, epsilon 1, delta n^-1.5. The noise is that of simulated sessions, which is as
-// exact as in real sessions.
+// otherwise; d = 100, epsilon 1, delta n^-1.5. The noise comes from simulated sessions. It has the
+// same exact distribution as in real sessions.
 func TestFirstOrder(t *testing.T) {
 	t.Run("Auto", firstCandidate)
 	t.Run("STORM", stormLast)
@@ -190,7 +190,7 @@ func tune(t *testing.T, s experiment.Instance, list []tuned) tuned {
 	return best
 }
 
-// boost names a configuration of SpiderBoost.
+// boost returns a configuration of SpiderBoost with its name in tables.
 func boost(c firstorder.SpiderBoost) tuned {
 	return tuned{
 		name:    fmt.Sprintf("T %d, h %g, q %d, anchors' share %g, %v", c.Steps, c.StepScale, c.Period, c.AnchorShare, c.Output),

@@ -49,15 +49,15 @@ func (a Algorithm) check() error {
 			return fmt.Errorf("scale: %s: power = %v, most = %v: must be finite, most >= 0", key, s.Power, s.Most)
 		}
 	}
-	// The size does not matter here: grid finds unknown keys and wrong kinds at any size.
-	_, err := a.grid(1000)
+	// The size does not matter here: grid reports unknown keys and wrong types at any size.
+	_, err := a.grid(1000, own{})
 	return err
 }
 
-// grid returns all combinations of settings at an effective size. Each is the JSON of train.Train's
-// YAML keys, sorted by key. Equal combinations, which arise at the limit of a scale, are listed
-// once.
-func (a Algorithm) grid(effective float64) ([]json.RawMessage, error) {
+// grid returns all combinations of the algorithm's settings at an effective size. Each is a JSON
+// object with the YAML keys of train.Train, sorted by key. Two combinations may be equal where a
+// Scale reaches its largest value; such combinations are returned once.
+func (a Algorithm) grid(effective float64, mine own) ([]json.RawMessage, error) {
 	fixed := maps.Clone(a.Settings)
 	if fixed == nil {
 		fixed = map[string]any{}
@@ -69,7 +69,7 @@ func (a Algorithm) grid(effective float64) ([]json.RawMessage, error) {
 		choices = map[string][]any{}
 	}
 	for key, s := range a.Scale {
-		choices[key] = s.values(key, effective)
+		choices[key] = s.values(effective, mine.counts(a.Name, key))
 	}
 	for _, key := range slices.Sorted(maps.Keys(choices)) {
 		var next []map[string]any
@@ -88,7 +88,7 @@ func (a Algorithm) grid(effective float64) ([]json.RawMessage, error) {
 		if err != nil {
 			return nil, fmt.Errorf("settings: %w", err)
 		}
-		if _, err := decodeSettings(text); err != nil {
+		if err := mine.check(a.Name, text); err != nil {
 			return nil, err
 		}
 		if !slices.ContainsFunc(out, func(other json.RawMessage) bool { return bytes.Equal(other, text) }) {
@@ -98,14 +98,14 @@ func (a Algorithm) grid(effective float64) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-func (s Scale) values(key string, effective float64) []any {
+func (s Scale) values(effective float64, counts bool) []any {
 	var out []any
 	for _, f := range s.Factors {
 		v := f * math.Pow(effective, s.Power)
 		if s.Most > 0 {
 			v = min(v, s.Most)
 		}
-		if train.Counts(key) {
+		if counts {
 			out = append(out, int(min(max(math.Ceil(v), 1), math.MaxInt32)))
 		} else {
 			out = append(out, v)

@@ -8,9 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// HuberMean is the estimation of a mean in the private lower bound of Arora et al. 2023, Theorem 2.
-// Rows are in {-b, b}^d with b = 1/(4 sqrt d), so that they have norm 1/4. Each coordinate has its
-// own mean between .2 b and .8 b.
+// HuberMean is the family of mean estimation problems in the private lower bound of Arora et al.
+// (2023), Theorem 2. Rows are in {-b, b}^d with b = 1/(4 sqrt d), so they have norm 1/4. Each
+// coordinate has its own mean between .2 b and .8 b.
 func HuberMean(d, rows int, seed uint64) (*Family, error) {
 	return newFamily(signs, 0x40be, d, rows, seed, "huber-mean", "huber-mean", "")
 }
@@ -37,9 +37,9 @@ func signs(r *rand.Rand, d int) population {
 }
 
 // HuberBias is the one-dimensional estimation of a coin's bias in the non-private lower bound of
-// Arora et al. 2023, Theorem 7. Rows are +1 with probability (1 + v p)/2 and else -1, with p = 1/(4
-// sqrt(rows)) and v = +1 or -1. The theorem bounds the population gradient for that number of
-// independent rows. Rows should therefore not be repeated when the population gradient is measured.
+// Arora et al. (2023), Theorem 7. Rows are +1 with probability (1 + v p)/2 and else -1, with p =
+// 1/(4 sqrt(rows)) and v = +1 or -1. The theorem bounds the population gradient for that number of
+// independent rows, so rows should not be repeated when the population gradient is measured.
 func HuberBias(d, rows int, seed uint64) (*Family, error) {
 	if d != 1 {
 		return nil, fmt.Errorf("experiment: huber-bias: dimension = %d: must be 1", d)
@@ -61,13 +61,13 @@ func HuberBias(d, rows int, seed uint64) (*Family, error) {
 	return newFamily(coin, 0xb1a5, d, rows, seed, "huber-bias", "huber-bias", "")
 }
 
-// spike is the eigenvalue of the second moment of a saddle's rows along their common direction.
+// spike is the eigenvalue of the second moment of the rows of Saddle along their common direction.
 const spike = .3
 
 // Saddle returns a family with the objective -psi(<w,x>)/2 + (lambda/2)||w||^2, psi(z) =
-// z^2/(1+z^2), on unit rows. Their second moment has eigenvalue .3 along a random direction and
-// equal eigenvalues along the others; lambda = .3 - gap. The start, 0, is a saddle. In the
-// population the smallest eigenvalue of the Hessian at the start is -gap.
+// z^2/(1+z^2), on unit rows. The second moment of the rows has eigenvalue .3 along a random
+// direction and smaller, equal eigenvalues along the others; lambda = .3 - gap. The start, 0, is a
+// saddle. In the population the smallest eigenvalue of the Hessian at the start is -gap.
 func Saddle(gap float64) func(d, rows int, seed uint64) (*Family, error) {
 	name := fmt.Sprintf("saddle(%g)", gap)
 	return func(d, rows int, seed uint64) (*Family, error) {
@@ -77,7 +77,7 @@ func Saddle(gap float64) func(d, rows int, seed uint64) (*Family, error) {
 		if !(gap > 0 && gap < spike) {
 			return nil, fmt.Errorf("experiment: %s: gap = %v: must be > 0 and < %v", name, gap, spike)
 		}
-		// rounded, so that .3 - .05 prints as .25
+		// Rounded, so that .3 - .05 prints as .25.
 		lambda := math.Round((spike-gap)*1e12) / 1e12
 		return newFamily(spiked, 0x5add, d, rows, seed, name, "saddle", fmt.Sprintf("l2(%g)", lambda))
 	}

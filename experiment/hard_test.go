@@ -10,9 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// TestHuberMeanRows: rows are corners of a cube of norm 1/4. Coordinate means are between .2 and .8
-// of a side and differ, and the gradient at 0 is minus the mean. A mean of 20000 signs is within
-// .05 of its expectation except for one coordinate in 10^10 (Hoeffding).
+// TestHuberMeanRows tests that rows are corners of a cube, of norm 1/4, that coordinate means are
+// between .2 and .8 of a side and differ, and that the gradient at 0 is minus the mean. A mean of
+// 20000 signs is within .05 of its expectation except for one coordinate in 10^10 (Hoeffding).
 func TestHuberMeanRows(t *testing.T) {
 	const d, n = 6, 20000
 	f := family(t, experiment.HuberMean, d, n, 1)
@@ -44,9 +44,10 @@ func TestHuberMeanRows(t *testing.T) {
 	}
 }
 
-// TestHuberBiasRows: rows are a coin with the bias of the proof, 1/(4 sqrt n), in a direction drawn
-// by the seed. For n = 100 the mean of a million fresh rows has the right sign except with
-// probability below 1e-6 (Hoeffding: exp(-2e6 (.0125/2)^2) < 1e-30).
+// TestHuberBiasRows tests that each row is 1 or -1, and that their population mean is plus or minus
+// 1/(4 sqrt n), the bias of the proof, with a sign drawn by the seed. For n = 100 the mean of a
+// million fresh rows must be within .006 of the bias. Correct code fails with probability below
+// 1e-7 (Hoeffding: 2 exp(-1e6 .006^2/2) = 3e-8).
 func TestHuberBiasRows(t *testing.T) {
 	signs := map[bool]bool{}
 	for seed := range uint64(8) {
@@ -72,9 +73,9 @@ func TestHuberBiasRows(t *testing.T) {
 	}
 }
 
-// TestSaddleRows: rows have norm 1. The Hessian at 0 has eigenvalue -gap along one direction and is
-// positive along others. A second moment of 20000 rows, each at most 1, is within .03 of its
-// expectation with high probability; the seed is fixed.
+// TestSaddleRows tests that rows have norm 1, and that the Hessian at 0 has eigenvalue -gap along
+// one direction and positive eigenvalues along the others. A second moment of 20000 rows, each at
+// most 1, is within .03 of its expectation with high probability; the seed is fixed.
 func TestSaddleRows(t *testing.T) {
 	const d, n = 10, 20000
 	for _, gap := range []float64{.05, .15} {
@@ -92,7 +93,7 @@ func TestSaddleRows(t *testing.T) {
 		if err != nil || math.Abs(e.Value+gap) > .005 {
 			t.Errorf("least eigenvalue %v, %v: want %v", e.Value, err, -gap)
 		}
-		// the other eigenvalues of the second moment are .7/9
+		// The other eigenvalues of the second moment are .7/9.
 		m := eigenvalues(moments(f.Sample.Rows), 2)
 		if math.Abs(m[0]-.3) > .005 || math.Abs(m[1]-.7/9) > .01 {
 			t.Errorf("moments %v", m)
@@ -103,9 +104,9 @@ func TestSaddleRows(t *testing.T) {
 	}
 }
 
-// TestFreshRows: fresh rows have the same distribution and are not the same rows. The gradient at a
-// point agrees with the sample's up to the error of two means of 20000 vectors of norm at most 1:
-// .04 is eight standard errors of both.
+// TestFreshRows tests that fresh rows have the family's distribution and are not the family's rows.
+// The gradient at a point must agree with the sample's up to the error of two means of 20000
+// vectors of norm at most 1: .04 is eight standard errors of both.
 func TestFreshRows(t *testing.T) {
 	const d, n = 4, 20000
 	w := []float64{.3, -.2, .5, .1}
@@ -149,7 +150,7 @@ func TestFamiliesRefuse(t *testing.T) {
 		d, rows int
 		want    string
 	}{
-		{"tahn", 3, 10, `family = "tahn": must be one of capped(RADIUS), exp-tail, hinge-network(RADIUS), huber-bias, huber-mean, logistic, logistic+nonconvex, low-rank(RANK), matrix-sensing, median(RADIUS), phase, quartic, ramp(RADIUS), relu-network(RADIUS), saddle(GAP), slow-tail, softmax, svm(RADIUS), tanh, tanh-net, three-halves, three-halves-fine`},
+		{"tahn", 3, 10, `family = "tahn": must be one of autoencoder(1), autoencoder(3), capped(RADIUS), exp-tail, factorization(1), factorization(3), hinge-network(RADIUS), huber-bias, huber-mean, logistic, logistic+nonconvex, low-rank(RANK), matrix-sensing, median(RADIUS), phase, quartic, ramp(RADIUS), relu-network(RADIUS), saddle(GAP), slow-tail, softmax, softmax-network, svm(RADIUS), tanh, tanh-net, tanh-network, three-halves, three-halves-fine`},
 		{"saddle(x)", 5, 10, "gap must be a number"},
 		{"saddle(0.3)", 5, 10, "gap = 0.3: must be > 0 and < 0.3"},
 		{"saddle(0.1)", 3, 10, "dimension = 3: must be >= 4"},

@@ -14,19 +14,20 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
-// RunsFile is the name of the file of finished runs in a folder of results. It has one JSON record
-// a line.
+// RunsFile is the name of the file of finished runs in a folder of results. Each line is a JSON
+// record.
 const RunsFile = "runs.jsonl"
 
 // mostBytes is the largest size of the file in bytes.
 const mostBytes = 1 << 30
 
-// journal appends finished runs to a file. A line is written with one call and synced to stable
-// storage before the next. Opening the file drops an incomplete last line, which a crash may leave.
+// journal appends finished runs to the file of results. Each line is written with one call and synced
+// to stable storage before the next. Opening the file removes an incomplete last line, which a crash
+// may leave.
 type journal struct {
 	mu   sync.Mutex
 	file *os.File
-	// failed is the first error of a write or sync. It may have left an incomplete line, so that
+	// failed is the first error of a write or sync. That write may have left an incomplete line, so
 	// nothing is appended after it.
 	failed error
 }
@@ -58,7 +59,8 @@ func openJournal(folder string) (*journal, error) {
 	return &journal{file: file}, nil
 }
 
-// append adds a run. After a failed write or sync it returns that error on every call.
+// append adds a finished run to the file. After a failed write or sync it returns that error on every
+// call.
 func (j *journal) append(r Finished) error {
 	line, err := json.Marshal(r)
 	if err != nil {
@@ -84,8 +86,8 @@ func ReadFinished(folder string) ([]Finished, error) {
 	return runs, err
 }
 
-// readFinished also returns the number of bytes in complete lines. A run that is recorded twice is
-// returned once.
+// readFinished reads the finished runs in the file at path. It also returns the number of bytes in
+// complete lines. A run that is recorded twice is returned once.
 func readFinished(path string) (runs []Finished, whole int64, err error) {
 	text, err := regular.Read(path, mostBytes)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -14,8 +14,8 @@ func journaled(seed uint64) Finished {
 	return Finished{Key: c.Key(), Trial: c, Seconds: float64(seed)}
 }
 
-// TestNothingFollowsAFailedLine: after a write that may have been incomplete, every later append
-// returns the same error.
+// TestNothingFollowsAFailedLine tests that, after a write that may have been incomplete, every
+// later append returns the same error.
 func TestNothingFollowsAFailedLine(t *testing.T) {
 	folder := t.TempDir()
 	j, err := openJournal(folder)
@@ -46,7 +46,7 @@ func TestNothingFollowsAFailedLine(t *testing.T) {
 	}
 }
 
-// TestDoubledLineCountsOnce: a run that two processes recorded in one folder counts once.
+// TestDoubledLineCountsOnce tests that a run that two processes recorded in one folder counts once.
 func TestDoubledLineCountsOnce(t *testing.T) {
 	folder := t.TempDir()
 	j, err := openJournal(folder)

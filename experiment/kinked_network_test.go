@@ -8,9 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// TestNetworksAreMeasuredByGoldstein: for a family of networks the norm is that of a mean of
-// gradients within the radius. It is never above the gradient's norm, and below it where slopes
-// jump.
+// TestNetworksAreMeasuredByGoldstein tests that for a family of networks GradientNorm returns the
+// norm of a mean of gradients within the radius. It must never be above the norm of the gradient
+// itself, and must be below it at points next to a jump of the derivative.
 func TestNetworksAreMeasuredByGoldstein(t *testing.T) {
 	for _, name := range []string{"relu-network(0.5)", "hinge-network(3)"} {
 		f, err := experiment.NewFamily(name, 3, 40, 1)

@@ -10,8 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// WriteMarkdown writes the tables of a summary. It also gives gradient norms in units of the noise
-// level r (see optimize.Problem.Floor). The quartiles follow a median in brackets.
+// WriteMarkdown writes the tables of a summary. Gradient norms are also given in units of the noise
+// level r (see optimize.Problem.Floor). A median is followed by the other two quartiles in
+// brackets.
 func (s Summary) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%d runs", printable.Text(s.Name), s.Done)
@@ -47,7 +48,7 @@ func (s Summary) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-// slopes writes a table of exponents.
+// slopes writes a table of exponents of the quantity named by of.
 func slopes(b *strings.Builder, title, of string, list []Slope) {
 	if len(list) == 0 {
 		return
@@ -61,7 +62,7 @@ func slopes(b *strings.Builder, title, of string, list []Slope) {
 
 const runsCaption = "Medians over seeds with quartiles; r = 2 L0/N; passes over the records and seconds are medians."
 
-// runs returns the table of cells.
+// runs returns the table with one line for each cell of the grid.
 func (s Summary) runs() (head []string, rows [][]string) {
 	head = []string{
 		"family", "d", "epsilon", "n", "N", "algorithm", "runs", "gradient norm", "/ r", "/ lower bound", "predicted / r",
@@ -116,7 +117,7 @@ func (s Summary) runs() (head []string, rows [][]string) {
 	return head, rows
 }
 
-// orNothing formats values, or returns an empty text if they are not known.
+// orNothing formats values; it returns an empty text if they are not known.
 func orNothing(known bool, format string, values ...any) string {
 	if !known {
 		return ""

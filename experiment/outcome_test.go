@@ -43,7 +43,7 @@ func TestOutcome(t *testing.T) {
 			if len(o.Series) > 64 || len(o.Series) < 32 || last.Step != c.steps || last.Charged > o.Charged+1e-9 {
 				t.Errorf("%v, %s: a series of %d that ends with %+v", relation, c.settings, len(o.Series), last)
 			}
-			// Neighbours differ by two clipped rows under replace-one and by one under
+			// Neighbouring tables differ by two clipped rows under replace-one and by one under
 			// add-or-remove.
 			effective := 400 * b.Mu() / math.Sqrt(6)
 			if relation == account.AddOrRemove {
@@ -54,7 +54,7 @@ func TestOutcome(t *testing.T) {
 				o.LowerBound != lowerBound(t, f, 400, b) {
 				t.Errorf("%v, %s: N = %v, r = %v, bound %v", relation, c.settings, o.Effective, o.Floor, o.LowerBound)
 			}
-			// The population gradient has the sampling error of 50 and 90 rows.
+			// The population gradient differs by the sampling error of 50 and 90 rows.
 			if !(o.Population > 0 && o.Population < .5) || o.Population == o.GradientNorm || !(o.Loss > .1 && o.Loss < 3) {
 				t.Errorf("%v, %s: gradient norms %v, %v, loss %v", relation, c.settings, o.GradientNorm, o.Population, o.Loss)
 			}

@@ -27,10 +27,11 @@ var (
 	plannerAll   = flag.String("all", "", "a file to which TestPlanner writes what every candidate reached, tab-separated")
 )
 
-// TestPlanner lets auto choose for random problems, sizes, budgets, goals and limits, and runs
-// every candidate. It fails if in more than a tenth of the settings the first candidate is more
-// than 1.3 times worse than the best in hindsight, or takes more than 4 times the passes of the
-// cheapest candidate within 1.3 times of the best. It prints Markdown.
+// TestPlanner runs, for random problems, sizes, budgets, goals and limits, every candidate of auto.
+// The test fails if in more than a tenth of the settings the result of the first candidate is more
+// than 1.3 times the best result. It also fails if in any setting the first candidate needs more
+// than 4 times the passes of the cheapest candidate whose result is within 1.3 times the best. It
+// prints Markdown.
 func TestPlanner(t *testing.T) {
 	const equal, dearest = 1.3, 4
 	settings, seeds, rows := *drawn, *plannerSeeds, *plannerRows
@@ -110,13 +111,13 @@ func quantile(v []float64, q float64) float64 {
 	return v[int(q*float64(len(v)-1)+.5)]
 }
 
-// limited is a check with the limit on passes of its candidates.
+// limited is a check, with the limit on passes that its candidates have.
 type limited struct {
 	experiment.Check
 	Passes float64
 }
 
-// random draws a setting and plans for it.
+// random returns the candidate plans for a random problem.
 func random(t *testing.T, r *rand.Rand, rows int) ([]choose.Candidate, limited, *experiment.Family) {
 	t.Helper()
 	names := []string{"tanh", "logistic", "logistic+nonconvex", "huber-mean", "slow-tail"}

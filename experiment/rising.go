@@ -13,14 +13,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// This file has families whose minimum is known. Most of them have a known KL condition
+// This file has families whose minimum is known. Most of them satisfy a known KL condition
 // (optimize.KL).
 
 // LowRank returns a family of least squares on rows of norm 1 in a random subspace. The objective
-// is strongly convex within the subspace and constant across it. It satisfies the
-// Polyak-Lojasiewicz condition (kappa 2) with gamma = 1/sqrt(2 e), where e is the smallest
-// eigenvalue of the second moment within the subspace. The margins of the planted weights have a
-// standard deviation of .3, and targets have noise of .2.
+// is strongly convex within the subspace and constant in the directions orthogonal to it. It
+// satisfies the Polyak-Lojasiewicz condition (kappa 2) with gamma = 1/sqrt(2 e), where e is the
+// smallest eigenvalue of the second moment within the subspace. The margins of the planted weights
+// have a standard deviation of .3, and targets have noise of standard deviation .2.
 func LowRank(rank int) func(d, rows int, seed uint64) (*Family, error) {
 	name := fmt.Sprintf("low-rank(%d)", rank)
 	return func(d, rows int, seed uint64) (*Family, error) {
@@ -73,8 +73,8 @@ func inSubspace(r *rand.Rand, d, rank int) population {
 	}
 }
 
-// leastSquares returns the shortest solution. It also returns the smallest of the rank largest
-// eigenvalues of the second moment.
+// leastSquares returns the least-squares solution of smallest norm, and the smallest of the rank
+// largest eigenvalues of the second moment.
 func leastSquares(s stationarity.Sample, rank int) (w []float64, least float64, err error) {
 	n, d := len(s.Rows), len(s.Rows[0])
 	moments, target := mat.NewSymDense(d, nil), make([]float64, d)
@@ -105,28 +105,32 @@ func leastSquares(s stationarity.Sample, rank int) (w []float64, least float64, 
 	return w, values[d-rank], nil
 }
 
-// ExpTail is the loss exp-tail of package problem on rows of mean zero. It has kappa 1.
+// ExpTail is the family of the loss exp-tail (package problem) on rows of mean zero. Its KL condition
+// has the exponent kappa = 1.
 func ExpTail(d, rows int, seed uint64) (*Family, error) {
 	return rising(d, rows, seed, "exp-tail", optimize.KL{Kappa: 1, Gamma: math.Sqrt2})
 }
 
-// Quartic is the loss quartic of package problem on rows of mean zero. It has kappa 4/3.
+// Quartic is the family of the loss quartic (package problem) on rows of mean zero. Its KL condition
+// has the exponent kappa = 4/3.
 func Quartic(d, rows int, seed uint64) (*Family, error) {
 	return rising(d, rows, seed, "quartic", optimize.KL{Kappa: 4. / 3, Gamma: math.Pow(4, -.75)})
 }
 
-// ThreeHalves is the loss three-halves of package problem on rows of mean zero. It has kappa 3,
-// except at the minimum itself.
+// ThreeHalves is the family of the loss three-halves (package problem) on rows of mean zero. Its KL
+// condition has the exponent kappa = 3, except near the minimum.
 func ThreeHalves(d, rows int, seed uint64) (*Family, error) {
 	return rising(d, rows, seed, "three-halves", optimize.KL{Kappa: 3, Gamma: math.Cbrt(2. / 3 * math.Pow(2, 1.5))})
 }
 
-// ThreeHalvesFine is the same with the loss three-halves-fine, down to an excess risk of 2e-6.
+// ThreeHalvesFine is the family of the loss three-halves-fine (package problem) on rows of mean zero.
+// Its KL condition has the exponent kappa = 3 down to an excess risk of 2e-6.
 func ThreeHalvesFine(d, rows int, seed uint64) (*Family, error) {
 	return rising(d, rows, seed, "three-halves-fine", optimize.KL{Kappa: 3, Gamma: math.Cbrt(2. / 3 * math.Pow(2, 1.5))})
 }
 
-// rising returns a family with a loss of infimum zero on rows of mean zero.
+// rising returns a family with rows of mean zero and the named loss of package problem, whose infimum
+// is zero and whose KL condition is known.
 func rising(d, rows int, seed uint64, name string, known optimize.KL) (*Family, error) {
 	f, err := newFamily(opposites, 0x51a1, d, rows, seed, name, name, "")
 	if err != nil {
@@ -136,9 +140,9 @@ func rising(d, rows int, seed uint64, name string, known optimize.KL) (*Family, 
 	return f, nil
 }
 
-// PhaseRetrieval is the recovery of weights, up to their sign, from the squares of margins with
-// standard deviation .5, on rows of norm 1. The start, 0, is a maximum along the planted weights.
-// Near the planted weights the loss grows quadratically with an unknown constant.
+// PhaseRetrieval is the estimation of weights, up to their sign, from squared margins of standard
+// deviation .5, on rows of norm 1. The start, 0, is a maximum along the planted weights. Near the
+// planted weights the loss grows quadratically with an unknown constant.
 func PhaseRetrieval(d, rows int, seed uint64) (*Family, error) {
 	f, err := newFamily(squares, 0x9a5e, d, rows, seed, "phase", "phase", "")
 	if err != nil {
@@ -171,7 +175,8 @@ func squares(r *rand.Rand, d int) population {
 	}
 }
 
-// rank reads the parameter of low-rank(RANK).
+// rank reads the number in the name of a family low-rank(RANK). The second result reports whether the
+// name has this form.
 func rank(name string) (int, bool, error) {
 	inside, ok := strings.CutPrefix(name, "low-rank(")
 	if inside, closed := strings.CutSuffix(inside, ")"); ok && closed {

@@ -12,10 +12,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// TestKnownRises: at the start, at random points near it and along a path to the minimum, the
-// excess risk satisfies the KL condition that a family states. Somewhere it is close to the
-// condition: gamma is at most twice the needed value. It fails for a gamma with 2e in place of
-// sqrt(2e), or for 1/kappa in place of kappa.
+// TestKnownRises tests the KL condition that a family states. At the start, at random points near
+// it and along a path to the minimum, the excess risk must satisfy the condition. The stated gamma
+// must be at most twice the smallest gamma for which the condition holds at these points. The test
+// fails for a gamma with 2e in place of sqrt(2e), or for 1/kappa in place of kappa.
 func TestKnownRises(t *testing.T) {
 	const d, rows = 12, 60
 	for _, name := range []string{"low-rank(4)", "exp-tail", "quartic", "three-halves", "three-halves-fine", "phase", "softmax"} {
@@ -66,8 +66,8 @@ func TestKnownRises(t *testing.T) {
 	}
 }
 
-// TestRunsShowTheRise: a run on a family with a known minimum states the excess risk of its result,
-// and estimates kappa approximately.
+// TestRunsShowTheRise tests that a run on a family with a known minimum states the excess risk of
+// its result, and estimates kappa approximately.
 func TestRunsShowTheRise(t *testing.T) {
 	f, err := experiment.NewFamily("quartic", 5, 20, 1)
 	if err != nil {

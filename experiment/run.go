@@ -22,21 +22,22 @@ type Instance struct {
 	// Fresh, if it has rows, is a second sample on which the gradient is measured (see
 	// Family.Fresh).
 	Fresh stationarity.Sample
-	// Gap, if > 0, means that the smallest eigenvalue of the Hessian is computed at the result.
+	// Gap, if > 0, requests that the smallest eigenvalue of the Hessian be computed at the result.
 	Gap float64
 }
 
-// NewInstance chooses the number of records for which the effective size n mu/sqrt(d) is close to
-// effective. The budget has the given epsilon and delta = n^-1.5 under replace-one.
+// NewInstance returns an instance of the family f. Its number of records is chosen so that the
+// effective size n mu/sqrt(d) is close to effective. Its budget has the given epsilon and delta =
+// n^-1.5, under replace-one.
 func NewInstance(f *Family, effective, epsilon float64) (Instance, error) {
 	rows := len(f.Sample.Rows)
 	repeat, b, err := repeatFor(f.Dim(), rows, effective, epsilon, Delta{Power: -1.5}, account.ReplaceOne)
 	return Instance{Family: f, Repeat: repeat, Budget: b}, err
 }
 
-// repeatFor returns the number of records that each distinct row stands for, chosen so that the
-// effective size is close to the given one, and the budget at that size. It returns an error if
-// that takes more than mostRecords records.
+// repeatFor returns the number of records that each distinct row stands for, so that the effective
+// size is close to the given one, and the budget for the total number of records. It returns an
+// error if the total exceeds mostRecords.
 func repeatFor(d, rows int, effective, epsilon float64, delta Delta, r account.Relation) (repeat int, b account.Budget, err error) {
 	repeat = 1
 	for range 30 {
@@ -57,7 +58,7 @@ func repeatFor(d, rows int, effective, epsilon float64, delta Delta, r account.R
 	return repeat, b, err
 }
 
-// mostRecords is the largest number of records that a kernel counts.
+// mostRecords is the largest number of records of a session.
 const mostRecords = math.MaxInt32
 
 // Records is the number of records.
@@ -68,33 +69,37 @@ func (s Instance) Problem() (optimize.Problem, error) {
 	return s.Family.Problem(float64(s.Records()), s.Budget)
 }
 
-// effectiveSize returns N for a problem in d dimensions.
+// effectiveSize returns the effective size N = n mu/sqrt(d) for d dimensions, the given number of
+// records n and the budget b.
 func effectiveSize(d int, records float64, b account.Budget) float64 {
 	return optimize.Problem{Shape: optimize.Vector(d), Records: records, Relation: b.Relation(), Mu: b.Mu()}.Effective()
 }
 
-// Outcome is the measured result of a run. Norms are in the encoded space, where rows have norm at
-// most 1.
+// Outcome is the measured result of a run. Norms are for encoded rows, which have norm at most 1.
 type Outcome struct {
-	// GradientNorm is the true gradient norm at the result, on all rows. In this field and the next
-	// two, a value above the largest float64 is stored as that float64.
+	// GradientNorm is the true gradient norm at the result, on all rows. In GradientNorm,
+	// Population and Loss, a value that JSON cannot represent is stored as the largest float64.
 	GradientNorm float64 `json:"gradient_norm"`
 	// Population is the gradient norm on fresh rows, 0 if there are none.
 	Population float64 `json:"population_gradient_norm,omitempty"`
 	// Loss is the objective on all rows.
 	Loss float64 `json:"loss"`
-	// Curvature is the smallest eigenvalue of the Hessian on all rows, nil if it was not computed.
+	// Curvature is the smallest eigenvalue of the objective's Hessian at the result, on all rows; nil
+	// if it was not computed.
 	Curvature *Eigenvalue `json:"least_eigenvalue,omitempty"`
 	// Excess is Loss minus its infimum, nil if the infimum is not known.
 	Excess *float64 `json:"excess_risk,omitempty"`
-	// Rise is the estimate of kappa and gamma from the points of the run. It is nil if the infimum
-	// is not known, or if the run has too few points for an estimate.
+	// Rise has the constants kappa and gamma of the KL condition, as estimated from the points of the
+	// run. It is nil if the infimum is not known, or if the run has too few points for an estimate.
 	Rise *stationarity.Rise `json:"rise,omitempty"`
-	// Effective is the effective size N (see optimize.Problem).
+	// Effective is the effective size N = n mu/sqrt(d), a signal-to-noise ratio (see
+	// optimize.Problem).
 	Effective float64 `json:"effective_size"`
-	// Floor is the noise level r (see optimize.Problem).
+	// Floor is the noise level, the norm of the noise in one gradient that costs the whole budget
+	// (see optimize.Problem).
 	Floor float64 `json:"floor"`
-	// LowerBound is the lower bound of optimize.Problem on the gradient norm.
+	// LowerBound is the lower bound on the gradient norm that any private algorithm can reach in the
+	// worst case (see optimize.Problem.LowerBound).
 	LowerBound float64 `json:"lower_bound"`
 	// Predicted is the plan's forecast of the gradient norm.
 	Predicted float64 `json:"predicted_gradient_norm"`
@@ -119,7 +124,8 @@ type Point struct {
 // mostPoints is the greatest length of a series.
 const mostPoints = 64
 
-// score is the number by which tuning chooses settings; smaller is better.
+// score is the number by which the settings of a cell are chosen from its tuning runs; smaller is
+// better.
 func (o Outcome) score() float64 {
 	if o.Excess != nil {
 		return *o.Excess
@@ -127,7 +133,7 @@ func (o Outcome) score() float64 {
 	return o.GradientNorm
 }
 
-// Ratio is the gradient norm divided by the noise level r.
+// Ratio is the gradient norm divided by the noise level (see optimize.Problem.Floor).
 func (o Outcome) Ratio() float64 { return o.GradientNorm / o.Floor }
 
 // Run runs a plan with simulated noise of the given seed and measures its result on all rows.
@@ -135,8 +141,9 @@ func (s Instance) Run(ctx context.Context, plan optimize.Plan, seed uint64) (Out
 	return s.run(ctx, plan, false, seed)
 }
 
-// run is Run. If random is true, it measures an iterate drawn uniformly by the seed in place of the
-// plan's result.
+// run runs a plan with simulated noise of the given seed and measures its result on all rows. If
+// random is true, it measures an iterate that is drawn uniformly with the seed, instead of the plan's
+// result.
 func (s Instance) run(ctx context.Context, plan optimize.Plan, random bool, seed uint64) (Outcome, error) {
 	session, err := s.open(plan, seed)
 	if err != nil {
@@ -188,8 +195,8 @@ func (s Instance) run(ctx context.Context, plan optimize.Plan, random bool, seed
 	return o, s.rise(&o, path)
 }
 
-// rise sets Excess and Rise, for a known minimum. Rise stays nil if the run has too few points for
-// an estimate.
+// rise sets the excess risk and the estimate of the KL condition in o, for a family with a known
+// minimum, from the points of the run, path. The estimate stays nil if the run has too few points.
 func (s Instance) rise(o *Outcome, path [][]float64) error {
 	f := s.Family
 	excess := make([]float64, len(path))
@@ -238,7 +245,7 @@ func (s Instance) measure(o *Outcome, w []float64) error {
 	return err
 }
 
-// open returns a session for a plan.
+// open returns a simulated session that counts the records its queries read, for a run of the plan.
 func (s Instance) open(plan optimize.Plan, seed uint64) (*counted, error) {
 	declared := 0.
 	if s.Budget.Relation() == account.AddOrRemove {

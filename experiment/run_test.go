@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 )
 
-// TestNewInstanceMeetsItsSize: N is within half a copy of the distinct rows of the requested value,
-// delta is n^-1.5, and no other number of copies is nearer.
+// TestNewInstanceMeetsItsSize tests that the effective size is as close to the requested one as
+// whole copies of the distinct rows allow, within half a copy, and that delta is n^-1.5.
 func TestNewInstanceMeetsItsSize(t *testing.T) {
 	for _, rows := range []int{20, 300} {
 		f := family(t, experiment.SlowTail, 16, rows, 1)
@@ -47,8 +47,8 @@ func TestNewInstanceMeetsItsSize(t *testing.T) {
 	}
 }
 
-// TestRun: the outcome is the true gradient norm at the plan's result, in units of r. The same seed
-// repeats it, another seed does not.
+// TestRun tests that the outcome is the true gradient norm at the plan's result. The same seed must
+// repeat it, another seed must not.
 func TestRun(t *testing.T) {
 	f := family(t, experiment.LogisticNonconvex, 10, 200, 1)
 	s, err := experiment.NewInstance(f, 500, 1)
@@ -74,7 +74,7 @@ func TestRun(t *testing.T) {
 	if a.Steps != 40 || a.Predicted != o.Predicted || math.Abs(a.Floor-2/problemOf(t, s).Effective()) > 1e-15 || a.Ratio() != a.GradientNorm/a.Floor {
 		t.Errorf("%+v", a)
 	}
-	// between the order of the noise level and the gradient at the start
+	// The result is between the order of the noise level and the gradient at the start.
 	start, err := f.GradientNorm(make([]float64, 10))
 	if err != nil || !(a.Ratio() > .05 && a.GradientNorm < start) {
 		t.Errorf("%+v, start %v, %v", a, start, err)

@@ -8,10 +8,18 @@ import (
 	"runtime"
 	"sync"
 	"time"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 // Options are options of Spec.Run.
 type Options struct {
+	// Algorithms are algorithms that package train does not register, by the names that the
+	// specification uses. A name of train.Algorithms is an error. The settings of the specification
+	// are the fields of the algorithm's type that have a YAML key. If the program has changed since
+	// runs of these algorithms were recorded, they are run again, because the algorithm may have
+	// changed.
+	Algorithms map[string]optimize.Algorithm
 	// Workers, if > 0, replaces the specification's Workers.
 	Workers int
 	// Progress, if not nil, is called before the first run and after each run. Calls do not
@@ -19,7 +27,7 @@ type Options struct {
 	Progress func(Progress)
 }
 
-// Progress tells how many runs of a specification are done.
+// Progress states how many runs of a specification are finished.
 type Progress struct {
 	// Done counts finished runs, with those found in the folder. Of is the total number of runs.
 	Done, Of int
@@ -28,11 +36,15 @@ type Progress struct {
 }
 
 // Run carries out the runs of the specification that are missing in the folder's runs.jsonl, and
-// returns the summary of all runs. It records a run when the run is finished, so that an
-// interruption loses only the runs in progress. It makes every plan before the first run, and
-// returns an error if one of them fails.
+// returns the summary of all runs. It records each run when the run is finished, so an interruption
+// loses only the runs in progress. It makes every plan before the first run, and returns an error
+// if a plan fails.
 func (s *Spec) Run(ctx context.Context, folder string, o Options) (Summary, error) {
-	cells, err := s.cells()
+	mine, err := newOwn(o.Algorithms)
+	if err != nil {
+		return Summary{}, err
+	}
+	cells, err := s.cells(mine)
 	if err != nil {
 		return Summary{}, err
 	}
@@ -40,9 +52,12 @@ func (s *Spec) Run(ctx context.Context, folder string, o Options) (Summary, erro
 	if err != nil {
 		return Summary{}, err
 	}
-	r := &runner{spec: s, options: o, bench: newBench(), done: map[string]Finished{}, workers: workers(o.Workers, s.Workers)}
+	r := &runner{spec: s, options: o, bench: newBench(), own: mine, done: map[string]Finished{}, workers: workers(o.Workers, s.Workers)}
+	r.bench.own = mine
 	for _, run := range runs {
-		r.done[run.Key] = run
+		if run.Code == "" || run.Code == mine.code {
+			r.done[run.place()] = run
+		}
 	}
 	if err := r.planAll(ctx, cells); err != nil {
 		return Summary{}, err
@@ -69,12 +84,13 @@ func workers(wanted ...int) int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// runner is the state of Spec.Run.
+// runner is the state of Spec.Run while it carries out the runs of a specification.
 type runner struct {
 	spec    *Spec
 	options Options
 	journal *journal
 	bench   *bench
+	own     own
 	workers int
 
 	mu       sync.Mutex
@@ -98,7 +114,7 @@ func (r *runner) all(ctx context.Context, cells []cell) error {
 			r.progress.Done++
 		}
 	}
-	// The measured runs, and how many of them are done, are known only after tuning.
+	// The measured runs, and how many of them are finished, are known only after tuning.
 	r.report()
 	if err := r.run(ctx, tuning, false); err != nil {
 		return err
@@ -114,8 +130,8 @@ func (r *runner) all(ctx context.Context, cells []cell) error {
 	return r.run(ctx, measured, true)
 }
 
-// planAll makes every plan that is still needed once, so that an error in a plan shows before any
-// run.
+// planAll makes every plan that the missing runs need once, so that an error in a plan is reported
+// before the first run.
 func (r *runner) planAll(ctx context.Context, cells []cell) error {
 	var plans []Trial
 	for _, c := range cells {
@@ -139,8 +155,8 @@ func (r *runner) planAll(ctx context.Context, cells []cell) error {
 	})
 }
 
-// run carries out the missing runs of a list. The order is random, so that the mean time of the
-// runs so far estimates the time of the remaining runs.
+// run carries out the missing runs of a list. They are run in random order, so that the mean
+// duration of the finished runs estimates the duration of the remaining ones.
 func (r *runner) run(ctx context.Context, list []Trial, count bool) error {
 	var todo []Trial
 	for _, c := range list {
@@ -156,6 +172,7 @@ func (r *runner) run(ctx context.Context, list []Trial, count bool) error {
 	shuffle := rand.New(rand.NewPCG(uint64(len(list)), 1))
 	shuffle.Shuffle(len(todo), func(i, j int) { todo[i], todo[j] = todo[j], todo[i] })
 	return each(ctx, r.workers, todo, func(c Trial) error {
+		c.Code = r.own.codeOf(c.Settings)
 		run, err := r.bench.run(ctx, c)
 		if err != nil {
 			return err
@@ -165,7 +182,7 @@ func (r *runner) run(ctx context.Context, list []Trial, count bool) error {
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.done[run.Key] = run
+		r.done[run.place()] = run
 		r.ran++
 		r.took += time.Duration(run.Seconds * float64(time.Second))
 		r.progress.Done++

@@ -8,22 +8,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// This file has families whose stationary points, saddles and others, are known (see also Saddle).
+// This file has families with known stationary points that are not minima (see also Saddle).
 
-// majority is the share of rows of class +1 in TanhNet: fourteen of twenty.
+// majority is the fraction of rows of class +1 in TanhNet: fourteen of twenty.
 const majority = .7
 
 // TanhNet is the network tanh-net (package problem) on two classes that no single unit separates. A
 // row x has sqrt(.3) along a first direction, which acts as an intercept. Along a second direction
 // it has 0 for class +1, which is .7 of the rows, and sqrt(.5) with either sign for class -1. The
-// rest is sqrt(.2) times a uniform direction across. Rows come in pairs that differ in the sign of
-// all but the intercept, so that gradients at weights along the intercept lie along it.
+// rest of the row is sqrt(.2) times a uniform direction orthogonal to both. Rows come in pairs: the
+// two rows of a pair have the same component along the first direction and opposite components
+// otherwise. Gradients at weights along the first direction therefore lie along it, too.
 //
-// Under gradients without noise from the start, 0, all units stay equal up to sign. They reach a
-// stationary point that fits the classes' shares only. There the tanh t of a unit's margin is half
-// of log(.7/.3), with the sign of its output weight. The point is a saddle. If units separate in the
-// second direction and keep the sum of outputs, the curvature is about -.7 (.3) t (1-t^2) .5 =
-// -.036.
+// If gradients without noise are followed from the start, 0, all units stay equal up to sign. They
+// reach a stationary point that fits only the frequencies of the classes. At this point the tanh t
+// of a unit's margin is half of log(.7/.3), with the sign of the unit's output weight. The point is
+// a saddle: if units separate in the second direction and keep the sum of outputs, the curvature is
+// about -.7 (.3) t (1-t^2) .5 = -.036.
 func TanhNet(d, rows int, seed uint64) (*Family, error) {
 	if d < 3 {
 		return nil, fmt.Errorf("experiment: tanh-net: dimension = %d: must be >= 3, for an intercept and two directions", d)
@@ -65,8 +66,8 @@ func middle(r *rand.Rand, d int) population {
 // MatrixSensing is the loss matrix-sensing (package problem) on matrices drawn uniformly from the
 // sphere. The targets are exact measurements of a matrix with eigenvalues .6 and .4 along two
 // random directions. The minimum is 0, at a square root of that matrix. The start, U = 0, is a
-// saddle whose smallest eigenvalue is about -.6/d. Another saddle, with about -.4/d, is near the
-// square root of the part of eigenvalue .6.
+// saddle whose smallest eigenvalue is about -.6/d. Another saddle, with smallest eigenvalue about
+// -.4/d, is near the square root of the matrix's part with eigenvalue .6.
 func MatrixSensing(d, rows int, seed uint64) (*Family, error) {
 	if p := int(math.Round(math.Sqrt(float64(d)))); p*p != d || p < 2 {
 		return nil, fmt.Errorf("experiment: matrix-sensing: dimension = %d: must be a square, of at least 4: a row is a square matrix", d)

@@ -24,10 +24,11 @@ func lookAt(t *testing.T, f *experiment.Family, w []float64) (norm, least float6
 	return norm, e.Value
 }
 
-// TestTanhNetHasItsSaddle: at the point where every unit fits the classes' shares only, the
-// gradient is zero up to the rows' rounding. Units of equal sign that separate in the direction
-// between the classes have the stated curvature, on the rows' own second moments. Descent from 0
-// without noise ends there; a perturbation towards separated units leaves the point.
+// TestTanhNetHasItsSaddle tests the point where every unit fits only the frequencies of the
+// classes. The gradient must be zero up to the rounding of rows. If units of equal sign separate in
+// the direction between the classes, the curvature must be the documented one, on the rows' own
+// second moments. Descent from 0 without noise must end at the point; with a perturbation towards
+// separated units it must leave it.
 func TestTanhNetHasItsSaddle(t *testing.T) {
 	const d, rows = 5, 1000
 	f := family(t, experiment.TanhNet, d, rows, 1)
@@ -87,12 +88,16 @@ func TestTanhNetHasItsSaddle(t *testing.T) {
 	}
 }
 
-// TestMatrixSensingHasItsPoints: 0 is a saddle, and so is a point near the square root of the part
-// with the larger eigenvalue. A square root of the whole matrix is a minimum of value 0, with zero
-// curvature along rotations. The planted matrix is computed from the Hessian at 0, which is -S for
-// both columns; S is the mean of target times matrix, M/d in the population. With 4000 rows S is
-// within 4 standard deviations of M/d, each at most sqrt(E y^2/4000) = 3e-3.
+// TestMatrixSensingHasItsPoints tests the documented stationary points. 0 must be a saddle, and so
+// must a point near the square root of the part with the larger eigenvalue. A square root of the
+// whole matrix must be a minimum of value 0, with zero curvature along rotations. The planted
+// matrix is computed from the Hessian at 0, which is -S for both columns; S is the mean of target
+// times matrix, M/d in the population. With 4000 rows S is within 4 standard deviations of M/d,
+// each at most sqrt(E y^2/4000) = 3e-3.
 func TestMatrixSensingHasItsPoints(t *testing.T) {
+	if testing.Short() {
+		t.Skip("4000 steps over 4000 rows")
+	}
 	const p, rows = 3, 4000
 	f := family(t, experiment.MatrixSensing, p*p, rows, 1)
 	if f.Dim() != 2*p || f.Minimum == nil || *f.Minimum != 0 {
@@ -109,7 +114,8 @@ func TestMatrixSensingHasItsPoints(t *testing.T) {
 		larger[2*i] = math.Sqrt(.6) * first[i]
 		both[2*i], both[2*i+1] = larger[2*i], math.Sqrt(.4)*second[i]
 	}
-	// Directions from 4000 rows are off by some percent, so that descent continues from there.
+	// Directions estimated from 4000 rows are wrong by some percent, so descent continues from
+	// there.
 	for range 4000 {
 		g, err := stationarity.Gradient(f.Loss, nil, f.Sample, both)
 		if err != nil {

@@ -9,16 +9,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// softmaxClasses is the number of classes in Softmax, softmaxL2 the convexity of its regularizer.
+// softmaxClasses is the number of classes in Softmax. softmaxL2 is the convexity of its
+// regularizer.
 const (
 	softmaxClasses = 3
 	softmaxL2      = .01
 )
 
 // Softmax is the softmax loss of three classes + (.01/2)||w||^2, with d/3 features for each class.
-// It is strongly convex, so that kappa = 2 and gamma = 1/sqrt(.02). Rows have norm 1. A row's class
-// is the index of the largest of three planted margins with standard deviation 2, after Gumbel
-// noise, whose differences are logistic.
+// It is strongly convex, so kappa = 2 and gamma = 1/sqrt(.02). Rows have norm 1. A row's class is
+// the index of the largest of three planted margins, with standard deviation 2, after adding Gumbel
+// noise.
 func Softmax(d, rows int, seed uint64) (*Family, error) {
 	if d%softmaxClasses != 0 {
 		return nil, fmt.Errorf("experiment: softmax: dimension = %d: must be a multiple of its %d classes", d, softmaxClasses)
@@ -65,7 +66,7 @@ func inClasses(r *rand.Rand, d int) population {
 }
 
 // minimise returns the minimum of a strongly convex objective. It runs accelerated gradient descent
-// until ||grad F||^2/(2m), which bounds the excess, is below 10^-15, and returns an error after
+// until ||grad F||^2/(2m), which bounds the excess, is below 10^-15. It returns an error after
 // 10,000 steps.
 func (f *Family) minimise() (*float64, error) {
 	m, smooth := f.Regularizer.Convexity(), f.Regularizer.Smoothness()+f.Loss.Constants().Curvature.Hi

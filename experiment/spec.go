@@ -21,8 +21,9 @@ type Spec struct {
 	Families []string `yaml:"families"`
 	// Dimensions are values of d.
 	Dimensions []int `yaml:"dimensions"`
-	// Rows is the number of distinct rows. Each row stands for the same number of records, chosen
-	// so that the total is closest to the requested size. A pass reads each distinct row once.
+	// Rows is the number of distinct rows. Each distinct row stands for the same number of records,
+	// chosen so that the total is closest to the requested size. A pass reads each distinct row
+	// once.
 	Rows int `yaml:"rows"`
 	// FamilySeed is the seed of the families; zero is a seed like any other.
 	FamilySeed uint64 `yaml:"family_seed"`
@@ -42,7 +43,7 @@ type Spec struct {
 	TuningSeeds int `yaml:"tuning_seeds"`
 	// Population, if > 0, is the number of fresh rows on which gradients are measured, too.
 	Population int `yaml:"population"`
-	// Gap, if > 0, means that the smallest eigenvalue of the Hessian is computed at results.
+	// Gap, if > 0, requests that the smallest eigenvalue of the Hessian be computed at results.
 	// Results with an eigenvalue below -Gap/2 do not count as second-order points (see
 	// SecondOrder).
 	Gap float64 `yaml:"gap"`
@@ -51,18 +52,20 @@ type Spec struct {
 	Algorithms []Algorithm `yaml:"algorithms"`
 }
 
-// Algorithm is an algorithm of train.Algorithms with settings of train.Train, by their YAML keys.
+// Algorithm is an algorithm of train.Algorithms or Options.Algorithms, with settings by their YAML
+// keys.
 type Algorithm struct {
 	Name string `yaml:"name"`
 	// Label is the algorithm's name in results; empty means Name.
 	Label    string         `yaml:"label"`
 	Settings map[string]any `yaml:"settings"`
-	// Tune lists values of settings. All combinations are tried on the tuning seeds, in each cell
-	// separately. The cell is measured with the combination of the smallest median excess risk, or
-	// median gradient norm if the family's minimum is not known.
+	// Tune lists values of settings to choose from. In each cell separately, all combinations are
+	// tried on the tuning seeds. The cell is measured with the combination that has the smallest
+	// median excess risk, or the smallest median gradient norm if the family's minimum is not
+	// known.
 	Tune map[string][]any `yaml:"tune"`
-	// Scale lists values of settings that grow with the effective size. They are tried like those
-	// of Tune.
+	// Scale lists values of settings that grow with the effective size. They are tried in the same
+	// way as the values of Tune.
 	Scale map[string]Scale `yaml:"scale"`
 }
 
@@ -75,7 +78,8 @@ type Scale struct {
 	Most    float64   `yaml:"most"`
 }
 
-// firstTuningSeed is the first seed of tuning runs. It is above all seeds of measured runs.
+// firstTuningSeed is the first seed of the runs that choose settings. It is above all seeds of
+// measured runs.
 const firstTuningSeed = 1 << 32
 
 // mostSeeds keeps the seeds of measured and tuning runs apart.
@@ -94,7 +98,7 @@ func ReadSpec(path string) (*Spec, error) {
 	return s, nil
 }
 
-// ParseSpec is ReadSpec of a file's text.
+// ParseSpec is [ReadSpec] for the text of a file.
 func ParseSpec(text []byte) (*Spec, error) {
 	s := new(Spec)
 	if err := strictyaml.Decode(text, s); err != nil {

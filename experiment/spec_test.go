@@ -108,8 +108,8 @@ func TestSpecDefaults(t *testing.T) {
 	}
 }
 
-// TestSettingsScale: a scale's values are factor N^power, rounded to whole numbers for counts and
-// limited to Most. Equal values are tried once.
+// TestSettingsScale tests that the values of a Scale are factor N^power, rounded up to whole
+// numbers for counts and limited to Most, and that equal values are tried once.
 func TestSettingsScale(t *testing.T) {
 	a := experiment.Algorithm{
 		Name: "gd", Settings: map[string]any{"output": "last"}, Tune: map[string][]any{"multiplier": {uint64(1)}},

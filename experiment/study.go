@@ -7,10 +7,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/report"
 )
 
-// together is the number of algorithms in one plot.
+// together is the largest number of algorithms in one plot.
 const together = 6
 
-// Study returns the contents of a page of package report. commands are the commands that reproduce
+// Study returns the content of a page of package report. commands are the commands that reproduce
 // the results.
 func (s Summary) Study(question string, commands ...string) report.Study {
 	study := report.Study{Title: s.Name, Question: question, Reproduce: report.Reproduce{Commands: commands}}
@@ -48,8 +48,8 @@ func (g Group) problem() string {
 	return fmt.Sprintf("%s, d = %d, epsilon = %g", g.Family, g.Dim, g.Epsilon)
 }
 
-// telling returns the parts of a group's name (family, dimension, epsilon) in which the slopes
-// differ.
+// telling returns the parts of a group's name (family, dimension, epsilon) that differ between the
+// slopes of this summary, and so tell the slopes apart.
 func (s Summary) telling(g Group) (parts []string) {
 	differs := func(of func(Group) any) bool {
 		for _, x := range s.Slopes {
@@ -71,7 +71,8 @@ func (s Summary) telling(g Group) (parts []string) {
 	return parts
 }
 
-// problems groups the cells by problem and then by algorithm.
+// problems groups the cells of the summary by problem (family, dimension and epsilon) and then by
+// algorithm.
 func (s Summary) problems() [][][]Cell {
 	var list [][][]Cell
 	problems, labels := map[string]int{}, map[Group]int{}
@@ -120,8 +121,8 @@ func curves(algorithms [][]Cell) report.Plot {
 	return p
 }
 
-// charges plots the budget spent by step, for the first run at the last size of each algorithm. It
-// leaves out algorithms whose schedule is charged before the run.
+// charges plots the budget spent by each step, for the first run at the last size of each
+// algorithm. It leaves out algorithms whose schedule is charged before the run.
 func charges(algorithms [][]Cell) report.Plot {
 	p := report.Plot{
 		X: report.Axis{Label: "step", Log: true}, Y: report.Axis{Label: "charged (mu squared)"},
@@ -141,7 +142,7 @@ func charges(algorithms [][]Cell) report.Plot {
 	return p
 }
 
-// bars returns the comparisons at the last size of each problem.
+// bars returns, for each problem, the algorithms' comparisons at the last size.
 func (s Summary) bars() []report.Bars {
 	var list []report.Bars
 	last := map[string]int{}

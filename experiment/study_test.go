@@ -8,8 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/experiment"
 )
 
-// TestStudyIsAPage: the page has a plot for each problem with a curve for each algorithm over the
-// sizes, the slopes, the comparisons at the last size, and the table.
+// TestStudyIsAPage tests the parts of the page: a plot for each problem with a curve for each
+// algorithm over the sizes, the slopes, the comparisons at the last size, and the table.
 func TestStudyIsAPage(t *testing.T) {
 	s := parseSpec(t, powerSpec)
 	records := powers(t, s)

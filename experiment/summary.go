@@ -12,11 +12,12 @@ import (
 type Summary struct {
 	Name  string `json:"name"`
 	Cells []Cell `json:"cells"`
-	// Slopes are exponents of the gradient norm in the effective size.
+	// Slopes are exponents of the gradient norm as a power of the effective size.
 	Slopes []Slope `json:"slopes"`
-	// Risks are exponents of the excess risk, for families whose minimum is known.
+	// Risks are exponents of the excess risk as a power of the effective size, for families whose
+	// minimum is known.
 	Risks []Slope `json:"excess_risk_slopes,omitempty"`
-	// Comparisons compare with the first algorithm of the specification, at equal budgets.
+	// Comparisons compare each algorithm with the first one of the specification, at equal budgets.
 	Comparisons []Comparison `json:"comparisons"`
 	// Done is the number of finished runs of the specification.
 	Done int `json:"done"`
@@ -24,7 +25,8 @@ type Summary struct {
 	Missing int `json:"missing"`
 }
 
-// Group is an algorithm on a family at one dimension and epsilon.
+// Group is a row of cells that differ in size only: an algorithm on a family at one dimension and
+// epsilon.
 type Group struct {
 	Family  string  `json:"family"`
 	Dim     int     `json:"dimension"`
@@ -32,7 +34,7 @@ type Group struct {
 	Label   string  `json:"label"`
 }
 
-// Cell is a group at one size, with its measured runs.
+// Cell has the measured runs of an algorithm on a family at one dimension, epsilon and size.
 type Cell struct {
 	Group
 	Records   int     `json:"records"`
@@ -44,7 +46,7 @@ type Cell struct {
 	Grid  int `json:"grid"`
 	Runs  int `json:"runs"`
 	Steps int `json:"steps"`
-	// Floor, LowerBound and Predicted are as in Outcome.
+	// Floor (the noise level), LowerBound and Predicted are as in Outcome.
 	Floor      float64 `json:"floor"`
 	LowerBound float64 `json:"lower_bound"`
 	Predicted  float64 `json:"predicted_gradient_norm"`
@@ -53,17 +55,17 @@ type Cell struct {
 	// Population is zero if it was not measured.
 	Population Quartiles `json:"population_gradient_norm"`
 	Loss       Quartiles `json:"loss"`
-	// SecondOrder is nil if the specification asks for no eigenvalues.
+	// SecondOrder is nil if the specification sets no Gap.
 	SecondOrder *SecondOrder `json:"second_order,omitempty"`
 	// Excess is nil if the minimum is not known.
 	Excess *Quartiles `json:"excess_risk,omitempty"`
-	// Rise is that of the first run.
+	// Rise is the estimate of the KL condition from the first run (see Outcome).
 	Rise *stationarity.Rise `json:"rise,omitempty"`
-	// Passes holds quartiles over runs of the passes of one run.
+	// Passes has the quartiles, over runs, of the number of passes over the records.
 	Passes Quartiles `json:"passes"`
-	// Seconds holds quartiles over runs of one run's time.
+	// Seconds has the quartiles, over runs, of the time that a run took.
 	Seconds Quartiles `json:"seconds"`
-	// Series is the series of the first run.
+	// Series has the steps of the first run.
 	Series []Point `json:"series"`
 
 	norms, risks []float64
@@ -76,22 +78,22 @@ type Quartiles struct {
 	High   float64 `json:"high"`
 }
 
-// Slope is the exponent of a group's median gradient norm, or excess risk, in N, with a bootstrap
-// interval over seeds.
+// Slope is the exponent of a group's median gradient norm, or median excess risk, as a power of the
+// effective size N, with a bootstrap interval over seeds.
 type Slope struct {
 	Group
 	Sizes int `json:"sizes"`
 	stationarity.Estimate
 }
 
-// Comparison is a cell's median gradient norm divided by the baseline's. Below 1 the cell's
-// algorithm is better.
+// Comparison is a cell's median gradient norm divided by the median of the first algorithm of the
+// specification. A ratio below 1 means that the cell's algorithm is better.
 type Comparison struct {
 	Group
 	Records   int     `json:"records"`
 	Effective float64 `json:"effective_size"`
 	Baseline  string  `json:"baseline"`
-	// Excess is the ratio of median excess risks; zero if the minimum is not known.
+	// Excess is the same ratio of median excess risks; zero if the minimum is not known.
 	Excess float64 `json:"excess_risk_ratio,omitempty"`
 	stationarity.Estimate
 }
@@ -99,13 +101,13 @@ type Comparison struct {
 // Summarize returns the summary of the specification for some runs. It ignores runs that are not
 // part of the specification.
 func (s *Spec) Summarize(runs []Finished) (Summary, error) {
-	cells, err := s.cells()
+	cells, err := s.cells(own{})
 	if err != nil {
 		return Summary{}, err
 	}
 	done := map[string]Finished{}
-	for _, r := range runs {
-		done[r.Key] = r
+	for _, r := range runs { // the latest of several programs is the last
+		done[r.place()] = r
 	}
 	return s.summarize(cells, done)
 }
@@ -181,7 +183,7 @@ func newCell(c cell, settings json.RawMessage, runs []Finished) Cell {
 	return out
 }
 
-// quartiles interpolates linearly between order statistics.
+// quartiles returns the quartiles of v. It interpolates linearly between order statistics.
 func quartiles(v []float64) Quartiles {
 	v = slices.Sorted(slices.Values(v))
 	at := func(p float64) float64 {
@@ -195,7 +197,8 @@ func quartiles(v []float64) Quartiles {
 	return Quartiles{at(.25), at(.5), at(.75)}
 }
 
-// slopes fits a line to every group that has values at two or more sizes.
+// slopes fits a line, of the logarithm of the values against the logarithm of the effective size, to
+// every group that has values at two or more sizes.
 func (s *Summary) slopes(values func(Cell) []float64) ([]Slope, error) {
 	var order []Group
 	sizes, all := map[Group][]float64{}, map[Group][][]float64{}
@@ -236,7 +239,7 @@ func logarithms(v []float64) []float64 {
 	return out
 }
 
-// compare sets the comparisons with a baseline.
+// compare sets the comparisons of every cell with the algorithm named baseline.
 func (s *Summary) compare(baseline string) error {
 	type place struct {
 		Group

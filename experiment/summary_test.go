@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// powerSpec has sizes that differ by a factor 4, and only b has settings to choose from.
+// powerSpec has sizes that differ by a factor of 4. Only b has settings to choose from.
 const powerSpec = `name: powers
 families: [huber-mean]
 dimensions: [9]
@@ -26,8 +26,9 @@ algorithms:
   - {name: gd, label: b, settings: {steps: 5}, tune: {step_scale: [.1, .5]}}
 `
 
-// powers makes records whose gradient norms are proportional to N^exponent, exactly so at the
-// median over seeds. b's step scale .5 is better in tuning.
+// powers makes finished runs whose gradient norms are proportional to N^exponent in the effective
+// size N; so are, exactly, their medians over seeds. In tuning, the step scale .5 of the algorithm b
+// is the better one.
 func powers(t *testing.T, s *experiment.Spec) []experiment.Finished {
 	t.Helper()
 	var all []experiment.Finished
@@ -45,8 +46,8 @@ func powers(t *testing.T, s *experiment.Spec) []experiment.Finished {
 	return all
 }
 
-// TestSummary: a summary has cells in the specification's order, the better setting, quartiles,
-// slopes and ratios of medians, and the number of missing runs.
+// TestSummary tests that a summary has cells in the specification's order, the better settings,
+// quartiles, slopes and ratios of medians, and the number of missing runs.
 func TestSummary(t *testing.T) {
 	s := parseSpec(t, powerSpec)
 	records := powers(t, s)
@@ -93,7 +94,7 @@ func TestSummary(t *testing.T) {
 			t.Errorf("%+v: want %v", x, want)
 		}
 	}
-	// Without one of its tuning runs a cell has no setting yet.
+	// Without one of its tuning runs a cell has no settings yet.
 	for i, r := range records {
 		if r.Tuning() {
 			records = append(records[:i:i], records[i+1:]...)
@@ -106,7 +107,7 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestMarkdown: each table has one row for each entry, with as many columns as its head.
+// TestMarkdown tests that each table has one row for each entry, with as many columns as its head.
 func TestMarkdown(t *testing.T) {
 	s := parseSpec(t, powerSpec)
 	summary, err := s.Summarize(powers(t, s))
@@ -147,9 +148,9 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestRisksAreTold: if the minimum is known, tables have the quartiles of the excess risk, its
-// exponents and ratios of medians, and the first run's estimate of kappa and gamma. Otherwise cells
-// are empty. It fails for columns of gradient norms in their place.
+// TestRisksAreTold tests that, if the minimum is known, tables have the quartiles of the excess
+// risk, its exponents and ratios of medians, and the first run's estimate of kappa and gamma.
+// Otherwise these columns must be empty. The test fails if gradient norms appear in their place.
 func TestRisksAreTold(t *testing.T) {
 	s := parseSpec(t, powerSpec)
 	records := powers(t, s)
@@ -214,7 +215,7 @@ func TestRisksAreTold(t *testing.T) {
 	}
 }
 
-// TestDivergedRunsCount: numbers that JSON cannot represent become the largest float.
+// TestDivergedRunsCount tests that numbers that JSON cannot represent become the largest float.
 func TestDivergedRunsCount(t *testing.T) {
 	for x, want := range map[float64]float64{math.Inf(1): math.MaxFloat64, math.Inf(-1): -math.MaxFloat64, 3: 3} {
 		if got := experiment.Finite(x); got != want {

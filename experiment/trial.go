@@ -14,7 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Trial holds everything that determines the outcome of a run.
+// Trial has everything that determines the outcome of a run, so that the run can be repeated.
 type Trial struct {
 	Family     string `json:"family"`
 	FamilySeed uint64 `json:"family_seed"`
@@ -28,13 +28,24 @@ type Trial struct {
 	Relation string  `json:"relation"`
 	// Population is the number of fresh rows on which the gradient is measured; 0 for none.
 	Population int `json:"population"`
-	// Gap is that of the specification; 0 for no eigenvalues.
+	// Gap is the Gap of the specification; 0 if no eigenvalues are computed.
 	Gap   float64 `json:"gap,omitempty"`
 	Label string  `json:"label"`
 	// Settings are settings of train.Train by YAML keys.
 	Settings json.RawMessage `json:"settings"`
 	// Seed determines all random bits of the run.
 	Seed uint64 `json:"seed"`
+	// Code is a digest of the program, for an algorithm of Options.Algorithms; it is "" for
+	// algorithms of package train. Runs of a program with another digest do not count as results of
+	// the present algorithm.
+	Code string `json:"code,omitempty"`
+}
+
+// place returns the key of the trial without the program's digest: runs of the same trial by
+// different programs have the same place.
+func (c Trial) place() string {
+	c.Code = ""
+	return c.Key()
 }
 
 // Key returns a digest that identifies the trial.
@@ -47,7 +58,7 @@ func (c Trial) Key() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Tuning reports whether the run only serves the choice of settings.
+// Tuning reports whether the run is only used to choose settings.
 func (c Trial) Tuning() bool { return c.Seed >= firstTuningSeed }
 
 // Records is the number of records.
@@ -70,7 +81,7 @@ type Finished struct {
 // Run carries out the trial.
 func (c Trial) Run(ctx context.Context) (Finished, error) { return newBench().run(ctx, c) }
 
-// run carries out a trial.
+// run carries out a trial, with the families and plans that the bench keeps.
 func (b *bench) run(ctx context.Context, c Trial) (Finished, error) {
 	s, err := b.instance(c)
 	if err != nil {
@@ -88,7 +99,7 @@ func (b *bench) run(ctx context.Context, c Trial) (Finished, error) {
 	return Finished{Key: c.Key(), Trial: c, Outcome: o, Seconds: time.Since(start).Seconds()}, nil
 }
 
-// instance returns the trial's family at its size and budget.
+// instance returns the trial's family with its number of records and its budget.
 func (b *bench) instance(c Trial) (Instance, error) {
 	relation, err := account.ParseRelation(c.Relation)
 	if err != nil {
@@ -104,8 +115,8 @@ func (b *bench) instance(c Trial) (Instance, error) {
 	return s, nil
 }
 
-// planned is a plan. random means that the run's seed draws the resulting iterate, since all runs
-// of a cached plan would use the same iterate of the plan's own draw.
+// planned is a plan that several runs share. If random is set, the result of a run must be an iterate
+// drawn by the run's own seed, since the plan's own random choice would be the same in all runs.
 type planned struct {
 	plan   optimize.Plan
 	random bool
@@ -121,6 +132,9 @@ func (b *bench) plan(ctx context.Context, c Trial, s Instance) (planned, error) 
 	if ok {
 		return p, nil
 	}
+	if a, err := b.own.decode(c.Settings); a != nil || err != nil {
+		return b.ownPlan(ctx, a, c, s, seed, err)
+	}
 	t, err := decodeSettings(c.Settings)
 	if err != nil {
 		return planned{}, fmt.Errorf("experiment: %v: %w", c, err)
@@ -130,7 +144,7 @@ func (b *bench) plan(ctx context.Context, c Trial, s Instance) (planned, error) 
 	if err == nil {
 		p.plan, _, err = t.Plan(ctx, problem)
 	}
-	// Algorithms without the setting output keep their own random choice, such as the block of a
+	// Algorithms without the setting output make their own random choice, such as the block of a
 	// theorem.
 	ruled := slices.Contains(train.SettingsOf(t.Algorithm), "output")
 	if err == nil && ruled && p.plan.Needs().PublicCoins && !p.plan.Properties().EndsEarly {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/experiment"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -17,17 +17,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestWarmStart measures the start of Lowy, Ullman and Wright (2024), on which Kornowski, Liu and
-// Talwar (2024) build their bound for general losses. The exponential mechanism draws, by the mean
-// loss, a point of a grid in the ball of radius R, with 2k+1 values in each coordinate. Descent
-// continues from there with the rest of the budget. For the ramp in two and three dimensions it
-// prints medians of 3 runs, with and without this start: the gradient norm of the smoothed loss
-// divided by r, and the loss. It also prints the share of the budget and the passes that the start
-// takes. Epsilon 1, delta n^-1.5, replace-one.
+// TestWarmStart measures the starting point of Lowy, Ullman and Wright (2024), on which Kornowski,
+// Liu and Talwar (2024) build their bound for general losses. The exponential mechanism, with the
+// mean loss as its score, selects a point of a grid with 2k+1 values in each coordinate, within the
+// ball of radius R. Descent continues from there with the rest of the budget. For the ramp loss in
+// two and three dimensions the test prints medians of 3 runs, with and without this start: the
+// gradient norm of the smoothed loss divided by r, and the loss. It also prints the fraction of the
+// budget and the passes that the start takes. Epsilon 1, delta n^-1.5, replace-one.
 func TestWarmStart(t *testing.T) {
 	const radius, R, k, epsilon, seeds = .1, 8., 8, .3, 3
 	ctx := context.Background()
-	price, err := account.SelectionMu(epsilon)
+	price, err := mechanism.SelectionMu(epsilon)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +92,8 @@ func TestWarmStart(t *testing.T) {
 	}
 }
 
-// ball returns the points within R of a grid with 2k+1 values in each coordinate.
+// ball returns those points of a grid, with 2k+1 values in each coordinate, that lie within distance
+// R of the origin.
 func ball(d, k int, R float64) (grid [][]float64) {
 	w := make([]float64, d)
 	var fill func(j int, square float64)

@@ -19,8 +19,8 @@ func choose(table []mutant, wanted func(mutant) bool) (list []mutant) {
 	return list
 }
 
-// shuffled returns n mutants, or all if n is 0 or above their number, in an order drawn by the
-// seed.
+// shuffled returns n of the mutants in a random order that the seed determines; all of them if n is
+// 0 or above their number.
 func shuffled(list []mutant, n int, seed uint64) []mutant {
 	list = append([]mutant(nil), list...)
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -30,7 +30,8 @@ func shuffled(list []mutant, n int, seed uint64) []mutant {
 	return list
 }
 
-// batch runs mutants, several at a time.
+// batch runs the tests on a list of mutants (copies of the source with one seeded defect), several
+// at a time.
 type batch struct {
 	runner  *runner
 	workers int
@@ -41,7 +42,7 @@ type batch struct {
 	keep    func(name string, v verdict) error // records a verdict; nil to record none
 }
 
-// run runs the mutants, prints every verdict, and returns the number of mutants that were not
+// run tests the mutants, prints every verdict, and returns the number of mutants that no test
 // caught.
 func (b batch) run(list []mutant) (bad int) {
 	var mu sync.Mutex

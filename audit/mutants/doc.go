@@ -10,10 +10,11 @@
 // caught.tsv keeps the latest verdict on each defect, and docs/mutants.md is written from the two
 // files. The source itself is never changed: the go command gets the changed file as an overlay.
 //
-// A defect is caught by a test that fails with it, fails with it again when run alone, and passes
-// without it. A defect is not caught if no test fails, if a test fails once and then passes
-// (flaky), or if the tests only run out of time. A defect that does not compile or no longer fits
-// the source is an error, and so are tests that fail without it.
+// A mutant is the source with one of the defects. A test catches a defect if it fails with the
+// defect, fails again when run alone, and passes without the defect. A defect is not caught if no
+// test fails, if a test fails once and then passes (flaky), or if the tests only run out of time. A
+// defect that does not compile or no longer fits the source is an error, and so are tests that fail
+// without it.
 //
 // A defect in the Python package is tested by pytest, in the environment that python/test.sh makes.
 // If the environment cannot be made, the defect is listed as needing Python. It then counts neither

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// execution is the result of running a test binary.
+// execution is the result of running a package's test binary.
 type execution struct {
 	passed bool
 	late   bool   // ran into the time limit
@@ -23,10 +23,11 @@ type execution struct {
 	out    string
 }
 
-// execute runs tests of a package's binary in the package's folder, as go test does. tests and skip
-// are patterns of tests to run and to leave out; empty means all and none.
+// execute runs a package's compiled tests in the package's folder, as go test does. tests and skip
+// are patterns of tests to run and to leave out; an empty tests runs all, and an empty skip leaves
+// out none.
 func execute(binary, pkg, tests, skip string, limit time.Duration) execution {
-	// The binary ends itself at its own limit. The context ends a binary that does not.
+	// The binary ends itself at its own limit. The context ends a binary that fails to do so.
 	ctx, stop := context.WithTimeout(context.Background(), limit+30*time.Second)
 	defer stop()
 	// -test.v names the tests that had begun, should the process end without naming one.
@@ -71,7 +72,7 @@ func catcher(out string) (test string, late bool) {
 	if m := inTest.FindStringSubmatch(out); m != nil {
 		return m[1], false
 	}
-	// A panic in a goroutine that no test appears in: the test that began last.
+	// A panic in a goroutine whose stack contains no test: return the test that began last.
 	if m := begun.FindAllStringSubmatch(out, -1); len(m) > 0 && crashed.MatchString(out) {
 		return m[len(m)-1][1], false
 	}
@@ -87,8 +88,9 @@ func command(arguments ...string) (string, error) {
 	return out.String(), err
 }
 
-// polite makes a command that runs with low priority, where the system has nice, and with the go
-// command that built this program on its PATH.
+// polite returns a command that runs with low priority, if the system has the program nice. The
+// PATH of the command begins with the folder of the go command that this program finds on its
+// own PATH.
 func polite(ctx context.Context, arguments []string) *exec.Cmd {
 	if path, err := exec.LookPath("nice"); err == nil && runtime.GOOS != "windows" {
 		arguments = append([]string{path}, arguments...)

@@ -93,7 +93,8 @@ func main() {
 	}
 }
 
-// deadline returns the time that many minutes from now, or the zero time for 0.
+// deadline returns the time that many minutes from now, or the zero time, which means no deadline,
+// for 0.
 func deadline(minutes float64) time.Time {
 	if minutes == 0 {
 		return time.Time{}
@@ -101,8 +102,8 @@ func deadline(minutes float64) time.Time {
 	return time.Now().Add(time.Duration(minutes * float64(time.Minute)))
 }
 
-// unfitting returns an error for each mutant whose old text does not occur exactly once in its
-// file.
+// unfitting returns an error for each mutant that cannot be made, because the text that it replaces
+// does not occur exactly once in its file.
 func unfitting(table []mutant) (list []error) {
 	for _, m := range table {
 		text, err := os.ReadFile(m.file)

@@ -31,7 +31,8 @@ func TestCatcher(t *testing.T) {
 	}
 }
 
-// module makes a small module, in the current folder, with a test for every outcome.
+// module creates a small Go module in a new current folder. It has a test and a seeded defect for
+// every outcome that a defect may have: caught, not caught, flaky, and so on.
 func module(t *testing.T) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -80,7 +81,7 @@ func TestVerdicts(t *testing.T) {
 			t.Errorf("%s: %+v, %v: want %s %s %s", c.m.name, v, err, c.want, c.pkg, c.test)
 		}
 	}
-	// A test that does not end or is flaky does not hide another test that catches.
+	// A test that does not end or is flaky must not hide another test that catches the defect.
 	os.Remove("seen")
 	for name, edits := range map[string][]edit{
 		"slow too":  {{"base.One", "base.One + 1"}, {"return 2", "return 4"}},
@@ -107,7 +108,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestSourcesKey: the key changes with every source of a package's tests and with nothing else.
+// TestSourcesKey tests the key that decides whether a verdict on a defect is still valid. It must
+// change with every source of a package's tests and with nothing else.
 func TestSourcesKey(t *testing.T) {
 	module(t)
 	key := func(packages ...string) string {
@@ -142,8 +144,8 @@ func TestSourcesKey(t *testing.T) {
 	}
 }
 
-// TestResume: -resume leaves out a mutant only if it was caught and neither it nor its tests have
-// changed.
+// TestResume tests that a run with -resume leaves out a seeded defect only if a test caught it
+// before and neither the defect nor its tests have changed.
 func TestResume(t *testing.T) {
 	m := defect("f", "p/p.go", "", "a", "b")
 	s := sources{"p": "1"}
@@ -184,7 +186,8 @@ func TestShuffled(t *testing.T) {
 	}
 }
 
-// TestPageHidesNothing: the page lists every outcome by its name.
+// TestPageHidesNothing tests that the page docs/mutants.md lists every outcome of a seeded defect
+// by its name.
 func TestPageHidesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := sources{"p": "1"}

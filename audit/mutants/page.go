@@ -13,13 +13,15 @@ import (
 // results are the latest verdicts by name of mutant.
 type results map[string]verdict
 
-// caught reports whether the present mutant was caught by the present tests.
+// caught reports whether the recorded verdict still holds: the mutant was caught by its tests, and
+// neither it nor the tests have changed since.
 func (v verdict) caught(m mutant, s sources) bool {
 	return v.outcome == caught && v.key == m.key() && v.sources == s.key(m)
 }
 
-// claimed reports whether the present mutant was caught when it was last run, by the tests of that
-// time. A sample is drawn from such mutants. The page lists the others.
+// claimed reports whether the mutant was caught when it was last run and has not changed since,
+// even if its tests have. With -sample, the mutants to run are drawn from these. The page
+// docs/mutants.md lists the others.
 func (v verdict) claimed(m mutant) bool { return v.outcome == caught && v.key == m.key() }
 
 func readCaught(path string) (results, error) {
@@ -41,7 +43,8 @@ func readCaught(path string) (results, error) {
 	return r, nil
 }
 
-// write writes the verdicts of the mutants in the table, in the table's order.
+// write writes the verdicts to the file caught.tsv, those of the table's mutants only and in the
+// table's order.
 func (r results) write(path string, table []mutant) error {
 	var b strings.Builder
 	for _, m := range table {
@@ -83,7 +86,8 @@ and fails if one of them is not caught; that writes no file. This page is writte
 by the program and not edited by hand.
 `
 
-// writePage writes the table for readers.
+// writePage writes the page docs/mutants.md, which shows readers every defect with the test that
+// caught it.
 func writePage(path string, table []mutant, found results, s sources) error {
 	var count, missed, pending, lacking, stale int
 	var b strings.Builder
@@ -118,7 +122,8 @@ func writePage(path string, table []mutant, found results, s sources) error {
 	return os.WriteFile(path, []byte(text), 0o666)
 }
 
-// where returns the test's name, with its package if that is not the defect's package.
+// where returns the name of the test that caught the defect, with its package if that is not the
+// defect's own package.
 func (v verdict) where(m mutant) string {
 	if v.test == "" || strings.HasPrefix(m.file, v.pkg+"/") {
 		return v.test

@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// pythonFolder holds the Python package. Mutants of the package name it as the package to test.
+// pythonFolder is the folder of the Python package. A row of mutants.txt that names it as the
+// package to test is tested by pytest.
 const pythonFolder = "python"
 
 // needsPython is the outcome of a mutant of the Python package if Python, or a package that its
@@ -24,12 +25,13 @@ const needsPython outcome = "needs Python"
 
 func (m mutant) isPython() bool { return strings.HasPrefix(m.file, pythonFolder+"/") }
 
-// pythonNames matches the test names that a mutant of the Python package may give: words joined by
-// |.
+// pythonNames matches the selections of tests that a mutant of the Python package may give in
+// mutants.txt: one or more words with | between them, or nothing.
 var pythonNames = regexp.MustCompile(`^(\w+(\|\w+)*)?$`)
 
-// environment makes the environment of the Python package's tests in a folder and returns the path
-// of its interpreter. The path is empty if the environment cannot be made on this machine.
+// environment makes, in a folder, the Python environment (venv) in which the tests of the Python
+// package run, and returns the path of its interpreter. The path is empty if the environment cannot
+// be made on this machine.
 func environment(folder string) (string, error) {
 	c := polite(context.Background(), []string{"bash", pythonFolder + "/test.sh", "--environment", folder})
 	out, err := c.CombinedOutput()
@@ -77,7 +79,8 @@ func (r *runner) runPython(m mutant) (verdict, error) {
 	return v, err
 }
 
-// confirmedPython does as confirmed, for a test of the Python package.
+// confirmedPython returns the verdict on a run of the Python package's tests on a mutant, as
+// confirmed does for Go: a failure must repeat with the mutant and must not occur without it.
 func (r *runner) confirmedPython(x execution, interpreter, tree string) (verdict, error) {
 	v := verdict{pkg: pythonFolder, test: x.test}
 	switch {
@@ -112,8 +115,8 @@ func (r *runner) confirmedPython(x execution, interpreter, tree string) (verdict
 	})
 }
 
-// reads returns an error if a mutant of the Python package cannot be parsed. It returns nil without
-// Python.
+// reads returns an error if a file of the Python package cannot be parsed once it has the mutant's
+// defect. Without an interpreter it returns nil.
 func (r *runner) reads(m mutant) error {
 	interpreter, err := exec.LookPath("python3")
 	if err != nil {
@@ -140,8 +143,9 @@ func parses(interpreter, file string) error {
 	return nil
 }
 
-// pytest runs tests of the Python package that is in a tree. Python's and hypothesis's own
-// files go to the scratch folder, so that none of them is left beside a source.
+// pytest runs tests of the copy of the Python package in the folder tree. The files that Python and
+// the test library hypothesis write go to the scratch folder, so that none of them is left beside a
+// source.
 func (r *runner) pytest(interpreter, tree string, selection ...string) execution {
 	ctx, stop := context.WithTimeout(context.Background(), r.limit)
 	defer stop()
@@ -179,8 +183,8 @@ func pythonCatcher(out string) string {
 	return ""
 }
 
-// tree makes a copy of the Python package with the defect, next to links to everything else in the
-// module.
+// tree makes a folder with a copy of the Python package that has the mutant's defect, and with
+// links to everything else in the module. It returns the folder's path.
 func (r *runner) tree(m mutant) (string, error) {
 	root, err := os.Getwd()
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// interpreter stands in for Python and pytest: the one line of src/a.py determines the outcome of
-// the tests.
+// interpreter is a shell script that stands in for Python and pytest: the one line of the file
+// src/a.py determines the outcome of the tests.
 const interpreter = `#!/bin/sh
 if [ "$1" = -c ]; then
   if grep -q 'no Python' "$3"; then echo "SyntaxError"; exit 1; fi
@@ -109,8 +109,8 @@ func TestPythonVerdicts(t *testing.T) {
 	}
 }
 
-// TestWithoutPython: a defect that cannot be tested is listed as such. It does not count as caught,
-// and does not make the run fail.
+// TestWithoutPython tests a seeded defect in the Python package on a machine without Python. The
+// defect is listed as needing Python, does not count as caught, and does not make the run fail.
 func TestWithoutPython(t *testing.T) {
 	r := pythonModule(t)
 	fresh := newRunner(t.TempDir(), time.Second)
@@ -140,15 +140,15 @@ func TestWithoutPython(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, page)
 		}
 	}
-	// a survivor makes the run fail, as for Go
+	// A survivor makes the run fail, as for Go.
 	b.runner = r
 	if bad := b.run([]mutant{pythonDefect("", "x = 0")}); bad != 1 {
 		t.Errorf("%d bad", bad)
 	}
 }
 
-// TestPythonSources: the key changes with the package's files and the command's, and not with files
-// that tools leave.
+// TestPythonSources tests that the digest of the sources changes if a file of the Python package or
+// of the command changes, and that caches and build results have no effect.
 func TestPythonSources(t *testing.T) {
 	pythonModule(t)
 	key := func() string {

@@ -32,13 +32,15 @@ type verdict struct {
 	none         bool // no test was selected
 }
 
-// runner runs mutants. It is safe for concurrent use.
+// runner tests mutants: it builds the changed packages and runs their tests. It is safe for
+// concurrent use.
 type runner struct {
 	scratch string
 	limit   time.Duration
 
 	mu sync.Mutex
-	// hints holds the test that caught each mutant the last time.
+	// hints are the verdicts of the last run by name of mutant: the test that caught each mutant is
+	// run first.
 	hints map[string]verdict
 	sound map[string]func() error
 	built map[string]func() (string, error)
@@ -74,7 +76,7 @@ func (r *runner) compiles(m mutant) error {
 	return nil
 }
 
-// run tests a mutant in its packages, first in the package of its hint.
+// run tests a mutant in its packages, first in the package in which it was caught the last time.
 func (r *runner) run(m mutant) (verdict, error) {
 	if m.isPython() {
 		return r.runPython(m)
@@ -106,7 +108,8 @@ func (r *runner) run(m mutant) (verdict, error) {
 	return final, nil
 }
 
-// test runs a mutant's tests in one package.
+// test runs a mutant's tests in one package. overlay is the file that makes the go command use the
+// changed source. The test named in hint, which caught the mutant the last time, is run first.
 func (r *runner) test(m mutant, overlay, pkg string, hint verdict) (verdict, error) {
 	binary := filepath.Join(r.scratch, m.name+strings.ReplaceAll(pkg, "/", "_")+".test")
 	defer os.Remove(binary)
@@ -140,7 +143,7 @@ func (r *runner) test(m mutant, overlay, pkg string, hint verdict) (verdict, err
 			return final, nil
 		}
 		// A test that does not end or is flaky keeps the other tests from running, so it is left
-		// out.
+		// out in the next attempt.
 		skip = append(skip, exactly(v.test))
 	}
 }
@@ -148,8 +151,8 @@ func (r *runner) test(m mutant, overlay, pkg string, hint verdict) (verdict, err
 // maxSkip is the largest number of tests left out in this way.
 const maxSkip = 3
 
-// confirmed returns the verdict on a test run. A failure must repeat with the mutant and must not
-// occur without it.
+// confirmed returns the verdict on a run x of a package's tests on a mutant. A failure must repeat
+// with the mutant and must not occur without it.
 func (r *runner) confirmed(x execution, binary, pkg string) (verdict, error) {
 	v := verdict{pkg: pkg, test: x.test}
 	switch {
@@ -181,7 +184,8 @@ func (r *runner) baseline(pkg, tests string) error {
 	return r.soundly(pkg+" "+tests, func() error { return r.passes(pkg, tests) })
 }
 
-// soundly returns the result of try for a key. It calls try once for each key.
+// soundly returns the error of try. For each key it calls try only once and remembers the error, so
+// that a check needed by many mutants is made once.
 func (r *runner) soundly(key string, try func() error) error {
 	r.mu.Lock()
 	if r.sound[key] == nil {
@@ -203,7 +207,8 @@ func (r *runner) passes(pkg, tests string) error {
 	return nil
 }
 
-// unchanged builds the test binary of a package without mutants, once.
+// unchanged builds the test binary of a package from the source without defects, and returns its
+// path. It builds each package only once.
 func (r *runner) unchanged(pkg string) (string, error) {
 	r.mu.Lock()
 	if r.built[pkg] == nil {
@@ -221,8 +226,8 @@ func (r *runner) unchanged(pkg string) (string, error) {
 	return once()
 }
 
-// overlay writes the changed file and the overlay file for the go command. It returns the path of
-// the latter.
+// overlay writes the file with the defect, and the overlay file that makes the go command read it
+// in place of the original. It returns the path of the overlay file.
 func (r *runner) overlay(m mutant) (path string, err error) {
 	text, err := os.ReadFile(m.file)
 	if err != nil {
@@ -248,10 +253,10 @@ func (r *runner) overlay(m mutant) (path string, err error) {
 	return path, os.WriteFile(path, listing, 0o666)
 }
 
-// named is the name of a test, perhaps followed by a note.
+// named is the name of a test as a verdict holds it; a note in brackets may follow the name.
 type named string
 
-// matches reports whether a pattern selects the test.
+// matches reports whether a pattern of the go command's -run selects the test.
 func (n named) matches(pattern string) bool {
 	if n == "" {
 		return false
@@ -260,10 +265,10 @@ func (n named) matches(pattern string) bool {
 	return err == nil && re.MatchString(string(n))
 }
 
-// exactly returns the pattern that selects one test.
+// exactly returns the pattern, for the go command's -run, that selects one test and no other.
 func exactly(test string) string { return "^" + regexp.QuoteMeta(test) + "$" }
 
-// ordered returns the packages with first at the front.
+// ordered returns the packages with the package first moved to the front.
 func ordered(packages []string, first string) (list []string) {
 	for _, pkg := range packages {
 		if pkg == first {
@@ -275,7 +280,7 @@ func ordered(packages []string, first string) (list []string) {
 	return list
 }
 
-// expand replaces patterns of packages by the packages' folders in the module.
+// expand replaces package patterns, such as ./..., by the folders of the packages that they match.
 func expand(patterns []string) ([]string, error) {
 	var list []string
 	for _, pattern := range patterns {

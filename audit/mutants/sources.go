@@ -48,7 +48,7 @@ func sortedKeys[V any](m map[string]V) []string {
 	return list
 }
 
-// listed is a package in the output of go list.
+// listed is a package as go list -json prints it.
 type listed struct {
 	ImportPath string
 	Dir        string
@@ -61,7 +61,7 @@ type listed struct {
 	GoFiles, EmbedFiles, TestGoFiles, XTestGoFiles, TestEmbedFiles, XTestEmbedFiles []string
 }
 
-// readSources digests the packages of the module in the current folder.
+// readSources returns the digests of all packages of the module in the current folder.
 func readSources() (sources, error) {
 	root, err := os.Getwd()
 	if err != nil {
@@ -158,7 +158,7 @@ func absolute(dir string, lists ...[]string) (files []string) {
 	return files
 }
 
-// below lists the files of a folder; none if the folder does not exist.
+// below lists the files below a folder; it lists none if the folder does not exist.
 func below(dir string) (files []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
@@ -172,7 +172,7 @@ func below(dir string) (files []string, err error) {
 	return files, err
 }
 
-// digest returns a digest of the names and contents of files.
+// digest returns one digest of the names and contents of the given files.
 func digest(files ...string) (string, error) {
 	sum := sha256.New()
 	for _, path := range files {

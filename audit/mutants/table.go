@@ -10,10 +10,11 @@ import (
 	"strings"
 )
 
-// edit replaces a text that occurs exactly once.
+// edit replaces the text old, which must occur exactly once in its file, by the text new.
 type edit struct{ old, new string }
 
-// mutant is a row of the table.
+// mutant is a defect listed in mutants.txt: the edits that make it, and the tests that should catch
+// it.
 type mutant struct {
 	section, name, file string
 	packages            []string
@@ -22,7 +23,8 @@ type mutant struct {
 	edits               []edit
 }
 
-// key returns a digest of everything in a mutant that may change its outcome.
+// key returns a digest of everything in a mutant that may change whether its tests catch it; a
+// verdict with another key is out of date.
 func (m mutant) key() string {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%q %q %q %q", m.file, m.packages, m.tests, m.edits)))
 	return fmt.Sprintf("%x", sum[:6])
@@ -57,7 +59,7 @@ func (m mutant) validate() error {
 	return nil
 }
 
-// readTable reads the format that the head of mutants.txt describes.
+// readTable reads the defects of mutants.txt, in the format that the head of that file describes.
 func readTable(path string) ([]mutant, error) {
 	file, err := os.Open(path)
 	if err != nil {

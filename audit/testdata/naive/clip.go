@@ -2,8 +2,8 @@ package naive
 
 import "math"
 
-// Clip scales v to norm at most c. The fault: squares overflow and underflow, and a comparison with
-// NaN is false, so that some vectors pass unchanged.
+// Clip scales the vector v to norm at most c. The fault: squares overflow and underflow, and a
+// comparison with NaN is false, so that some vectors pass unchanged.
 func Clip(v []float64, c float64) []float64 {
 	var squares float64
 	for _, x := range v {

@@ -12,7 +12,8 @@ func Truncated(r *rand.Rand, bits int) int64 {
 	return int64(math.Ldexp(r.NormFloat64(), bits))
 }
 
-// Rounded is Truncated without the fault.
+// Rounded is 2^bits times a standard normal, rounded to the nearest integer: the right form of
+// Truncated.
 func Rounded(r *rand.Rand, bits int) int64 {
 	return int64(math.RoundToEven(math.Ldexp(r.NormFloat64(), bits)))
 }

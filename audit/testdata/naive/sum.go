@@ -10,8 +10,9 @@ func Sum32(x func(yield func(float32) bool)) float32 {
 	return sum
 }
 
-// BoundedSum adds numbers clamped to [lo, hi], for noise with sensitivity hi-lo. It has the fault
-// of Sum32.
+// BoundedSum adds numbers clamped to [lo, hi], for noise with sensitivity hi-lo. The fault: each
+// addition rounds, so that one record changes the rounding of all later ones and moves the sum by
+// more.
 func BoundedSum(x []float64, lo, hi float64) float64 {
 	var sum float64
 	for _, v := range x {
@@ -29,9 +30,9 @@ func SumInt(x []int64, clip int64) (sum int64) {
 	return sum
 }
 
-// MeanOfThose divides by the actual number of records and returns the noise it would add. The
-// fault, if the number of records is secret: the divisor and the noise reveal it, and a record also
-// moves the mean of the others, which clip/n leaves out.
+// MeanOfThose divides the sum of clipped numbers by their actual number and returns the noise it
+// would add. The fault, if the number of records is secret: the divisor and the noise reveal it,
+// and a record also moves the mean of the others, for which the sensitivity clip/n does not allow.
 func MeanOfThose(x []float64, clip, multiplier float64) (mean, sigma float64) {
 	for _, v := range x {
 		mean += min(max(v, -clip), clip)
