@@ -100,7 +100,7 @@ def adult() -> None:
         for _ in range(FITS):
             with tempfile.TemporaryDirectory() as folder:
                 model = StillpointClassifier(
-                    classes=["0", "1"], bounds=NUMBERS, categories=LISTS, epsilon=1, delta=1e-6,
+                    classes=["0", "1"], bounds=NUMBERS, categories=LISTS, ignore="others", epsilon=1, delta=1e-6,
                     relation=relation, records=len(train) if relation == "add-or-remove" else None,
                     folder=folder, table="adult", progress=False,
                 )  # fmt: skip

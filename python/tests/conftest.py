@@ -67,13 +67,13 @@ def configuration(loss: str, classes: int) -> dict:
         "schema": {
             "columns": {
                 "id": "ignore",
-                "age": {"number": [17, 90], "missing": "indicator"},
-                "seen": {"date": ["2019-01-01", "2024-12-31"], "missing": "indicator"},
+                "age": {"number": [17, 90], "missing": "indicator", "curve": [17, 30, 45.5, 90]},
+                "seen": {"date": ["2019-01-01", "2024-12-31"], "missing": "indicator", "curve": 4},
                 "work": {"category": WORDS},
                 "gain": {"number": [-0.5, 1e5], "transform": "log1p"},
                 "sex": {"category": ["f", "m"]},
             },
-            "interactions": [["sex", "work"]],
+            "interactions": [["sex", "work"], ["age", "work"], ["gain", "seen"]],
             "norm": 1.6,
             "target": target,
             "missing": ["", "?", "-9", "2020-02-02"],

@@ -4,7 +4,7 @@ import csv
 import io
 import warnings
 
-from stillpoint import StillpointClassifier, StillpointRegressor, _estimators
+from stillpoint import NewTableWarning, StillpointClassifier, StillpointRegressor, _estimators
 
 CLASSES = ["no", "yes", "perhaps"]
 
@@ -18,6 +18,7 @@ def model(tmp_path, **more):
     kind = StillpointRegressor if "target_bounds" in more else StillpointClassifier
     if kind is StillpointClassifier:
         more = {"classes": CLASSES, **more}
+    more = {"ignore": "others", **more}
     return kind(epsilon=1, delta=1e-5, relation="replace-one", folder=tmp_path, table="people", progress=False, **more)
 
 
@@ -33,6 +34,7 @@ def written(estimator, X, y) -> str:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.simplefilter("ignore", NewTableWarning)
             estimator.fit(X, y)
     except _Caught as caught:
         return caught.text

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import stillpoint
-from stillpoint import ConfigurationError, SpentWarning, StillpointClassifier, StillpointRegressor
+from stillpoint import ConfigurationError, NewTableWarning, SpentWarning, StillpointClassifier, StillpointRegressor
 from stillpoint._command import run
 
 coin = np.random.default_rng(1)
@@ -44,6 +44,7 @@ def given(folder, **more):
 def quiet():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SpentWarning)
+        warnings.simplefilter("ignore", NewTableWarning)
         yield
 
 
@@ -62,7 +63,7 @@ NAMED = {"bounds": {"a": (-2, 2), "b": (-2, 2)}, "categories": {"word": ["x, \"y
 def test_tables(name, tmp_path):
     """Every make of table is the same table to the command, to the bit."""
     X = FRAMES[name](pytest.importorskip(name))
-    model = StillpointClassifier(classes=["no", "yes"], **NAMED, **given(tmp_path)).fit(X, SICK)
+    model = StillpointClassifier(classes=["no", "yes"], ignore=["idle"], **NAMED, **given(tmp_path)).fit(X, SICK)
     assert model.score(X, SICK) > 0.7
     assert list(model.feature_names_out_) == ["a", "b", 'word=x, "y"', "word=é", "word=other", "true=true", "true=false", "true=other"]
     file = tmp_path / "table.csv"
@@ -233,6 +234,29 @@ def test_no_table_on_disk(tmp_path, monkeypatch):
     assert not seen
     for file in tmp_path.rglob("*"):
         assert not file.is_file() or b"1.23456789" not in file.read_bytes()
+
+
+def test_curves(tmp_path):
+    """Curves and interactions are passed on, and predictions follow the curves."""
+    model = StillpointClassifier(
+        classes=["no", "yes"], bounds={"x0": (-2, 2), "x1": (-1, 1)}, curves={"x0": 4}, **given(tmp_path)
+    )
+    fitted = clone(model).fit(np.column_stack([A, B]), SICK)
+    columns = {c["name"]: c for c in json.loads((fitted.folder_ / "model.json").read_text())["schema"]["columns"]}
+    assert columns["x0"]["curve"] == 4 and "curve" not in columns["x1"]
+    names = list(fitted.feature_names_out_)
+    assert names == ["x0", "x0=missing", "x0@-2", "x0@-0.6667", "x0@0.6667", "x0@2", "x1"]
+    # At a knot its hat is sqrt 2 and all others are 0; between knots the score is linear.
+    margins = fitted.decision_function(np.array([[x, 0] for x in (-2, -2 / 3, 2 / 3, 2, 0)]))
+    w = fitted.coef_[0]
+    want = w[0] * np.array([-1, -1 / 3, 1 / 3, 1]) + np.sqrt(2) * w[2:6]
+    assert np.allclose(np.diff(margins[:4]), np.diff(want) / np.sqrt(3 + 1 + 1), atol=1e-5)
+    assert abs(margins[4] - (margins[1] + margins[2]) / 2) < 1e-5
+    crossed = clone(model).set_params(curves="auto", interactions=[("x0", "x1")])
+    with pytest.warns(UserWarning, match="the interaction of x0 and x1 is left out"):
+        crossed.fit(np.column_stack([A, B]), SICK)
+    schema = json.loads((crossed.folder_ / "configuration.yaml").read_text(encoding="utf-8"))["schema"]
+    assert schema["curves"] == "auto" and schema["interactions"] == [["x0", "x1"]]
 
 
 def test_dates_and_indicators(tmp_path):

@@ -5,6 +5,7 @@ Commands that end in ways of their own stand in for the real one.
 
 import json
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -34,8 +35,11 @@ def command(tmp_path, monkeypatch):
     """Makes a script of Python the command."""
 
     def made(script):
+        (tmp_path / "command.py").write_text(f"{HEAD}{script}")
         path = tmp_path / "command"
-        path.write_text(f"#!{sys.executable}\n{HEAD}{script}")
+        # By a shell: a first line cannot name an interpreter whose path has a space in it.
+        words = shlex.join([sys.executable, str(tmp_path / "command.py")])
+        path.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
         path.chmod(0o755)
         monkeypatch.setattr(_command, "command", lambda: str(path))
 
@@ -169,7 +173,7 @@ def test_a_source_that_fails_is_no_command_that_ended(command):
 def test_a_fit_that_fails_ends_its_line(monkeypatch, capsys):
     """What is told of an error begins a line of its own."""
 
-    def run(arguments, feed, on):
+    def run(arguments, feed, on, stop):
         on({"event": "plan", "plan": {"plan": {"algorithm": "gd", "steps": 9}}})
         raise StillpointError("gone")
 

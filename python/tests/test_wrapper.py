@@ -54,22 +54,27 @@ def test_all_that_is_given_is_configured(tmp_path):
         "log1p": ["a"],
         "dates": {"seen": ("2020-01-01", "2021-01-01")},
         "indicators": ["b"],
+        "curves": {"b": 4},
+        "interactions": [("kind", "b")],
+        "ignore": ["idle"],
         "regularizer": "l2(0.125)",
         "radius": 4.5,
         "train": QUICK,
         "public_steps": ["none"],
         "progress": False,
+        "outcome": None,  # see test_contact
+        "inference": None,  # see below
     }
     columns = {
         "a": {"number": [-0.5, 3.0], "transform": "log1p"},
         "kind": {"category": ["x", "7", "true"]},
-        "b": {"number": [-1.0, 2.0], "missing": "indicator"},
+        "b": {"number": [-1.0, 2.0], "missing": "indicator", "curve": 4},
         "seen": {"date": ["2020-01-01", "2021-01-01"]},
     }
     want = {
         "data": "-",
         "table": "a table",
-        "schema": {"columns": columns},
+        "schema": {"columns": columns, "interactions": [["kind", "b"]]},
         "model": {"regularizer": "l2(0.125)", "radius": 4.5},
         "privacy": {"epsilon": 3.25, "delta": 1.5e-7, "relation": "add-or-remove", "records": 290},
         "train": QUICK,
@@ -92,7 +97,10 @@ def test_all_that_is_given_is_configured(tmp_path):
         made = model._configuration(ROWS, list(frame.columns), "y")
         expected = copy.deepcopy(want)
         expected["schema"]["target"], expected["model"]["loss"] = target, loss
-        assert made == expected and list(made["schema"]["columns"]) == list(columns)
+        assert made == expected and {*made["schema"]["columns"]} - {"idle"} == {*columns}
+        arguments["inference"] = 0.9
+        made = kind(**arguments)._configuration(ROWS, list(frame.columns), "y")
+        assert made == {**expected, "inference": {"level": 0.9}}
     model = StillpointRegressor(**{**given, "target_bounds": (-4, 5), "regularizer": None}).fit(frame, A)
     guarantee = model.certificate_["guarantee"] if "guarantee" in model.certificate_ else model.report_
     assert (guarantee["epsilon"], guarantee["delta"]) == (3.25, 1.5e-7)
@@ -134,7 +142,7 @@ def test_columns_go_by_name(tmp_path):
         make = library.table if name == "pyarrow" else library.DataFrame
         straight, other = make({"a": A, "b": B, "c": C}), make({"more": B, "c": C, "b": B, "a": A})
         if model is None:
-            model = classifier(tmp_path, bounds={"a": (-2, 2), "c": (-1, 1)}).fit(
+            model = classifier(tmp_path, bounds={"a": (-2, 2), "c": (-1, 1)}, ignore=["b"]).fit(
                 straight, np.where(A > C, "yes", "no")
             )
         assert model.decision_function(straight).tolist() == model.decision_function(other).tolist()

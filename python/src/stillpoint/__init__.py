@@ -13,28 +13,37 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stillpoint._command import ConfigurationError, StillpointError, version
+from stillpoint._curves import plot_curves
 from stillpoint._fit import Fit, FitWarning, fit, spent
 
 if TYPE_CHECKING:
-    from stillpoint._estimators import SpentWarning, StillpointClassifier, StillpointRegressor
+    from stillpoint._estimators import NewTableWarning, SpentWarning, StillpointClassifier, StillpointRegressor
 
 __all__ = [
     "ConfigurationError",
     "Fit",
     "FitWarning",
+    "NewTableWarning",
     "SpentWarning",
     "StillpointClassifier",
     "StillpointError",
     "StillpointRegressor",
     "fit",
+    "plot_curves",
     "spent",
     "version",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    if name in {"SpentWarning", "StillpointClassifier", "StillpointRegressor"}:
-        from stillpoint import _estimators
+    if name in {"NewTableWarning", "SpentWarning", "StillpointClassifier", "StillpointRegressor"}:
+        try:
+            from stillpoint import _estimators
+        except ModuleNotFoundError as error:
+            package = (error.name or "").partition(".")[0]
+            if package not in ("sklearn", "numpy"):
+                raise
+            raise ImportError(f"stillpoint.{name} needs {package}: pip install 'stillpoint-dp[sklearn]'") from error
 
         return getattr(_estimators, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -59,10 +59,16 @@ def version() -> str:
     return run(["version"]).strip()
 
 
-def run(arguments: Iterable[str | os.PathLike], feed: Feed | None = None, on: Callable[[Event], None] | None = None) -> str:
+def run(
+    arguments: Iterable[str | os.PathLike],
+    feed: Feed | None = None,
+    on: Callable[[Event], None] | None = None,
+    stop: threading.Event | None = None,
+) -> str:
     """Runs the command and returns what it prints.
 
-    ``feed`` writes its standard input; ``on`` gets the events it reports meanwhile.
+    ``feed`` writes its standard input; ``on`` gets the events it reports meanwhile. Once
+    ``stop`` is set the command is interrupted, and saves what it reached.
     """
     process = subprocess.Popen(
         [command(), *map(os.fspath, arguments), "--progress=json"],
@@ -122,13 +128,19 @@ def run(arguments: Iterable[str | os.PathLike], feed: Feed | None = None, on: Ca
         for thread in threads:
             begun += 1
             thread.start()
-        _wait(ended)
+        if stop is None:
+            _wait(ended)
+        else:
+            while not ended.wait(0.2):
+                if stop.is_set():
+                    _interrupt(process)
+                    _wait(ended)
     except KeyboardInterrupt:
         # It may come while a thread starts, which then starts by itself; the others follow.
         for thread in threads[begun:]:
             thread.start()
         # The command saves what it reached. A second interrupt ends the waiting.
-        process.send_signal(signal.CTRL_BREAK_EVENT if os.name == "nt" else signal.SIGINT)
+        _interrupt(process)
         _wait(ended)
     finally:
         if not ended.is_set():  # no thread could begin, or a second interrupt came
@@ -147,6 +159,10 @@ def run(arguments: Iterable[str | os.PathLike], feed: Feed | None = None, on: Ca
     if process.returncode != 0:
         raise _error(said, process.returncode)
     return b"".join(printed).decode()
+
+
+def _interrupt(process: subprocess.Popen) -> None:
+    process.send_signal(signal.CTRL_BREAK_EVENT if os.name == "nt" else signal.SIGINT)
 
 
 def _wait(event: threading.Event) -> None:

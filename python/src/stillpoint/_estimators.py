@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import csv
+import inspect
 import io
 import json
 import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
-from sklearn.compose import TransformedTargetRegressor
-from sklearn.pipeline import Pipeline
-from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from stillpoint import _table
+from stillpoint import _checks, _formula, _summary, _table
 from stillpoint._cells import amount, text
-from stillpoint._command import ConfigurationError, run
+from stillpoint._command import ConfigurationError, StillpointError, run
 from stillpoint._fit import Fit, _fit, spent
 from stillpoint._progress import Shown
 
 
 class SpentWarning(UserWarning):
     """Fits of one table cost more together than each by itself."""
+
+
+class NewTableWarning(UserWarning):
+    """No fit under this name of a table is in the folder yet: a misspelt name would not be summed."""
 
 
 class _Estimator(BaseEstimator):
@@ -51,13 +54,18 @@ class _Estimator(BaseEstimator):
         log1p: Sequence[str] = (),
         dates: Mapping[str, tuple[Any, Any]] | None = None,
         indicators: Sequence[str] = (),
+        curves: str | Mapping[str, str | int] | None = None,
+        interactions: Sequence[Sequence[str]] = (),
         loss: str,
         regularizer: str | None = None,
         radius: float | None = None,
         train: Mapping[str, Any] | None = None,
+        inference: float | None = None,
         records: int | None = None,
         public_steps: Sequence[str] = (),
         progress: Shown = "auto",
+        ignore: str | Sequence[str] = (),
+        outcome: str | None = None,
     ):
         self.epsilon = epsilon
         self.delta = delta
@@ -69,13 +77,25 @@ class _Estimator(BaseEstimator):
         self.log1p = log1p
         self.dates = dates
         self.indicators = indicators
+        self.curves = curves
+        self.interactions = interactions
         self.loss = loss
         self.regularizer = regularizer
         self.radius = radius
         self.train = train
+        self.inference = inference
         self.records = records
         self.public_steps = public_steps
         self.progress = progress
+        self.ignore = ignore
+        self.outcome = outcome
+
+    def __init_subclass__(cls, **more: Any):
+        super().__init_subclass__(**more)
+        # Constructors take arguments of other estimators only to refuse them with the reason.
+        own = inspect.signature(cls.__init__)
+        kept = [p for n, p in own.parameters.items() if n != "self" and p.kind is not p.VAR_KEYWORD]
+        cls.__signature__ = own.replace(parameters=kept)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -97,7 +117,40 @@ class _Estimator(BaseEstimator):
         """What makes the text of a target."""
         raise NotImplementedError
 
-    def fit(self, X: Any, y: Any):
+    @classmethod
+    def from_formula(cls, formula: str, **arguments: Any):
+        """An estimator of the columns that a formula names: ``"ill ~ age + C(region, levels) + log1p(income)"``.
+
+        The formula's text alone is read, by formulaic (``pip install 'stillpoint-dp[formula]'``). Its
+        columns are those of ``bounds``, ``categories`` and ``dates``, where facts about other columns
+        may stand as well, as in a codebook. ``C(column, levels)`` states the levels: a list, or a variable
+        of the caller's, of which the first is the reference. ``a:b`` and ``a*b`` are
+        interactions. Whatever would learn from rows is refused.
+
+        ``fit(data)`` takes the outcome from the table; a regressor's ``target_bounds`` may stand in ``bounds``.
+        """
+        facts = {k: dict(arguments.get(k) or {}) for k in ("bounds", "categories", "dates")}
+        described = [c for k in facts.values() for c in k]
+        caller = sys._getframe(1)
+        outcome = formula.partition("~")[0].strip().strip("`")
+        names = {**caller.f_globals, **caller.f_locals}
+        parsed = _formula.parse(formula, [c for c in dict.fromkeys(described) if c != outcome], names)
+        if issubclass(cls, RegressorMixin) and "target_bounds" not in arguments and parsed.outcome in facts["bounds"]:
+            arguments["target_bounds"] = facts["bounds"][parsed.outcome]
+        for column, levels in parsed.categories.items():
+            if column in facts["categories"] and list(facts["categories"][column]) != list(levels):
+                raise _formula.refused(f"{column}: must not have other levels in categories than in the formula")
+            facts["categories"][column] = levels
+        for column in parsed.columns:
+            if not any(column in k for k in facts.values()):
+                raise _formula.refused(f"{column}: must be in bounds, categories or dates by public facts, or be C(column, levels)")
+        for kind, of in facts.items():
+            arguments[kind] = {c: v for c, v in of.items() if c in parsed.columns}
+        arguments["log1p"] = [*dict.fromkeys([*arguments.get("log1p", ()), *parsed.log1p])]
+        interactions = [*map(list, arguments.get("interactions", ())), *map(list, parsed.interactions)]
+        return cls(**{**arguments, "interactions": interactions, "ignore": "others", "outcome": parsed.outcome})
+
+    def fit(self, X: Any, y: Any = None, **refused: Any):
         """Fits the model: charges the budget.
 
         Rows go to the command over a pipe and are on no disk. A cell that is no number
@@ -105,30 +158,39 @@ class _Estimator(BaseEstimator):
         nor a number is silent: it counts, and contributes nothing.
 
         Args:
-            X: a table of pandas, polars or pyarrow, or an array.
-            y: the targets, one for each row.
+            X: a table of pandas, polars or pyarrow, or an array. The rows of a Dask DataFrame
+                stay with Dask's workers (:mod:`stillpoint.dask`).
+            y: the targets, one for each row; with ``outcome``, X may hold them. Of a Dask
+                DataFrame they are a Dask Series with the same rows in each partition.
         """
-        if y is None:
+        _checks.refuse_arguments(f"{type(self).__name__}.fit", refused)
+        if y is None and self.outcome is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        _refuse_what_was_fitted(self.public_steps)
-        X, names = _rows(X)
+        _checks.refuse_what_was_fitted(self.public_steps)
+        spread = _spread(X)
+        X, names = (X, _table.names(X)) if spread else _rows(X)
+        if spread and names is None:
+            raise TypeError("X: columns: must have names that are texts")
         columns = names or [f"x{i}" for i in range(X.shape[1])]
-        targets = _table.column(y)
-        if len(targets) != X.shape[0]:
-            raise ValueError(f"Found input variables with inconsistent numbers of samples: {[X.shape[0], len(targets)]}")
-        target = "y"
-        while target in columns:
+        targets = self._targets(X, y, columns, spread)
+        _checks.refuse_targets(targets, self._classes())
+        target = self.outcome or "y"
+        while target in columns and target != self.outcome:
             target += "_"
-        config = self._configuration(X.shape[0], columns, target)
+        config = self._configuration(None if spread else X.shape[0], columns, target)
         used = list(config["schema"]["columns"])
+        self._known()
         out = _fresh(Path(self.folder))
         file = out / "configuration.yaml"
         words = json.dumps(config, ensure_ascii=False, indent=2, default=_plain)
         file.write_text(words, encoding="utf-8")
         places = [columns.index(c) for c in used]
-        feed = _table.writer(X, places, used, self.categories or {}, target, targets, self._of())
-        self._keep(_fit(file, out=out, progress=self.progress, feed=feed))
-        self.n_features_in_ = X.shape[1]
+        if spread:
+            self._keep(self._over(X, y, places, used, target, file, out))
+        else:
+            feed = _table.writer(X, places, used, self.categories or {}, target, targets, self._of())
+            self._keep(_fit(file, out=out, progress=self.progress, feed=feed))
+        self.n_features_in_ = len(columns)
         self.__dict__.pop("feature_names_in_", None)
         if names:
             self.feature_names_in_ = np.asarray(names, dtype=object)
@@ -136,27 +198,117 @@ class _Estimator(BaseEstimator):
         self._sum()
         return self
 
-    def _configuration(self, rows: int, columns: list[str], target: str) -> dict[str, Any]:
-        """The configuration, as its file has it."""
+    def _targets(self, X: Any, y: Any, columns: list[str], spread: bool) -> Any:
+        """The column of targets: y, or a column of X. Shapes alone are looked at."""
+        if y is None:
+            if self.outcome not in columns:
+                raise ValueError(f"outcome = {self.outcome!r}: must be a column of X, or y be given")
+            return X[self.outcome] if spread else _table._place(X, columns.index(self.outcome))
+        if spread:
+            if not _spread(y) or getattr(y, "ndim", 0) != 1 or y.npartitions != X.npartitions:
+                raise TypeError("y: must be a Dask Series with the partitions of X, or be left out, with outcome the name of a column")
+            return y
+        if hasattr(y, "tocsr"):
+            raise TypeError("Sparse data was passed: y must be dense (y.toarray().ravel() makes it so)")
+        targets = _table.column(y)
+        if len(targets) != X.shape[0]:
+            raise ValueError(f"Found input variables with inconsistent numbers of samples: {[X.shape[0], len(targets)]}")
+        return targets
+
+    def _over(self, X: Any, y: Any, places: list[int], used: list[str], target: str, file: Path, out: Path) -> Fit:
+        """Fits a Dask DataFrame, with Dask's current client."""
+        from stillpoint import dask
+
+        listed = frozenset(self.categories or {})
+        outcome = list(X.columns).index(self.outcome) if y is None else None
+        make = dask._Chosen(places, used, listed, target, outcome, self._of())
+        parts = X.to_delayed()
+        pairs = list(zip(parts, [None] * len(parts) if y is None else y.to_delayed()))
+        return dask._over(pairs, make, file, out=out, progress=self.progress)
+
+    def _configuration(self, rows: int | None, columns: list[str], target: str) -> dict[str, Any]:
+        """The configuration, as its file has it. A table in partitions has no number of rows here."""
         if self.relation not in ("replace-one", "add-or-remove"):
             raise ValueError(f"relation = {self.relation!r}: must be replace-one or add-or-remove")
         # Under replace-one a pipe that ends early is found out by the number of rows.
-        records = rows if self.relation == "replace-one" else self.records
-        if records is None:
+        records = rows if self.relation == "replace-one" and rows is not None else self.records
+        if records is None and self.relation != "replace-one":
             raise ValueError("records: must be given under add-or-remove: the public number of records")
         model: dict[str, Any] = {"loss": self._loss()}
         for key in ("regularizer", "radius"):
             if getattr(self, key) is not None:
                 model[key] = getattr(self, key)
-        privacy = {"epsilon": float(self.epsilon), "delta": float(self.delta), "relation": self.relation, "records": records}
+        privacy = {"epsilon": float(self.epsilon), "delta": float(self.delta), "relation": self.relation}
+        if records is not None:
+            privacy["records"] = records
         return {
-            "data": "-",
+            **({} if rows is None else {"data": "-"}),
             "table": self.table,
-            "schema": {"columns": self._columns(columns), "target": {"column": target, **self._target()}},
+            "schema": self._schema(columns, target),
             "model": model,
             "privacy": privacy,
             **({"train": dict(self.train)} if self.train else {}),
+            **({} if self.inference is None else {"inference": {"level": float(self.inference)}}),
         }
+
+    def _known(self) -> None:
+        """Warns before anything is charged if no fit of the table is in the folder."""
+        folder = Path(self.folder)
+        try:
+            sums = spent(folder) if folder.is_dir() and any(folder.iterdir()) else []
+        except StillpointError:  # a folder without a ledger
+            sums = []
+        if not any(t["table"] == f"table {self.table}" for t in sums):
+            others = f", which has fits of {len(sums)} others" if sums else ""
+            warnings.warn(
+                f"table {self.table!r} is new in folder {str(folder)!r}{others}: fits of the same people under another"
+                " name or in another folder are not summed with it",
+                NewTableWarning,
+                stacklevel=3,
+            )
+
+    def summary(self) -> _summary.Summary:
+        """The fit as text: guarantee, cost, what the model is worth, and a table of its coefficients.
+
+        ``print(model.summary())`` shows it, and a notebook shows it as a table.
+        """
+        check_is_fitted(self)
+        name = f"Private {'regression' if self._classes() is None else 'classification'}, loss {self._loss()}"
+        return _summary.summarize(name, self._outcome(), self.report_, self.coefficients_, self.spent_, self.effects_)
+
+    def contrast(self, weights: Mapping[str, float], *, class_: Any = None) -> _summary.Contrast:
+        """A weighted sum of coefficients, and the privacy noise in it.
+
+        Args:
+            weights: by term, as ``coefficients_["terms"]`` names them: ``{"region=north": 1,
+                "region=south": -1}``, ``{"age": 10}``. A reference level counts 0.
+            class_: which class's coefficients, where each class has its own.
+        """
+        check_is_fitted(self)
+        return _summary.contrast(self.coefficients_, weights, None if class_ is None else text(class_))
+
+    def contrasts(self, column: str, *, reference: Any = None, class_: Any = None) -> dict[str, _summary.Contrast]:
+        """How every level of a category differs from one of them, by default the first one listed."""
+        check_is_fitted(self)
+        base = "" if reference is None else text(reference)
+        return _summary.levels(self.coefficients_, column, base, None if class_ is None else text(class_))
+
+    def _classes(self) -> Sequence[Any] | None:
+        """The classes; None of a regressor."""
+        return None
+
+    def _outcome(self) -> str:
+        """What is predicted, in words."""
+        return self.coefficients_["target"]
+
+    def _schema(self, columns: list[str], target: str) -> dict[str, Any]:
+        """The schema."""
+        schema = {"columns": self._columns(columns), "target": {"column": target, **self._target()}}
+        if isinstance(self.curves, str):
+            schema["curves"] = self.curves
+        if len(self.interactions) > 0:
+            schema["interactions"] = [[str(c) for c in pair] for pair in self.interactions]
+        return schema
 
     def _sum(self) -> None:
         """Says what the fits of the table cost together."""
@@ -171,9 +323,10 @@ class _Estimator(BaseEstimator):
             )
 
     def _columns(self, columns: list[str]) -> dict[str, Any]:
-        """The schema's columns. Those of X that are neither bounded nor listed are left out."""
+        """The schema's columns. A column of X that is neither described nor ignored is an error."""
         categories, dates = dict(self.categories or {}), dict(self.dates or {})
-        numbers = [c for c in columns if c not in categories and c not in dates]
+        left = {self.outcome, *(() if self._ignores_others() else self.ignore)}
+        numbers = [c for c in columns if c not in categories and c not in dates and c not in left]
         bounds = self.bounds
         if bounds is None:
             bounds = {}
@@ -184,7 +337,8 @@ class _Estimator(BaseEstimator):
             if len(pairs) != len(numbers):
                 raise ValueError(f"bounds: {len(pairs)} pairs: must be one pair, or one for each of {len(numbers)} columns of numbers")
             bounds = dict(zip(numbers, pairs))
-        for name in [*bounds, *categories, *dates, *self.log1p, *self.indicators]:
+        curves = dict(self.curves) if isinstance(self.curves, Mapping) else {}
+        for name in [*bounds, *categories, *dates, *self.log1p, *self.indicators, *curves, *chain(*self.interactions)]:
             if name not in columns:
                 # Without the names of X: read from a file that has no header, they are a record.
                 raise ValueError(f"column {name!r}: must be in X")
@@ -196,6 +350,19 @@ class _Estimator(BaseEstimator):
         for name in self.indicators:
             if name not in bounds and name not in dates:
                 raise ValueError(f"indicators: column {name!r}: must be in bounds or dates")
+        for name in curves:
+            if name not in bounds and name not in dates:
+                raise ValueError(f"curves: column {name!r}: must be in bounds or dates")
+        described = {*bounds, *categories, *dates}
+        if not described:
+            raise ValueError("bounds, categories, dates: must describe at least one column of X by public facts")
+        ignored = set(columns) - described if self._ignores_others() else {*self.ignore, self.outcome or ""}
+        for name in [] if self._ignores_others() else self.ignore:
+            if name in described:
+                raise ValueError(f"ignore: column {name!r}: must not be in bounds, categories or dates, too")
+        if self.outcome in described:
+            raise ValueError(f"outcome = {self.outcome!r}: must not be in bounds, categories or dates: it is predicted")
+        _checks.refuse_columns(columns, described, ignored)
         schema: dict[str, Any] = {}
         for name in columns:
             if name in categories:
@@ -209,24 +376,45 @@ class _Estimator(BaseEstimator):
                     schema[name]["transform"] = "log1p"
             if name in self.indicators:
                 schema[name]["missing"] = "indicator"
-        if not schema:
-            raise ValueError("bounds, categories, dates: must describe at least one column of X by public facts")
+            if name in curves:
+                schema[name]["curve"] = curves[name]
         return schema
+
+    def _ignores_others(self) -> bool:
+        if isinstance(self.ignore, str) and self.ignore != "others":
+            raise ValueError(f"ignore = {self.ignore!r}: must be a list of columns, or 'others'")
+        return isinstance(self.ignore, str)
 
     def _keep(self, fit: Fit) -> None:
         self.folder_ = fit.folder
         self.report_ = fit.report
         self.certificate_ = fit.certificate
         self.coefficients_ = fit.coefficients()
+        self.effects_ = fit.report.get("coefficients")
         self._model = (fit.folder / "model.json").read_bytes()
         weights = np.asarray(fit.model["weights"], dtype=np.float64).reshape(-1, len(fit.model["features"]))
         self.feature_names_out_ = np.asarray(fit.model["features"][:-1], dtype=object)
         self.coef_ = weights[:, :-1]
         self.intercept_ = weights[:, -1]
 
-    def _score(self, X: Any) -> dict[str, Any]:
+    def predict_interval(self, X: Any) -> np.ndarray:
+        """The confidence interval of each prediction, of a fit with ``inference``: columns lower and upper.
+
+        It is the interval of the mean (the probability of the second class, the rate) of rows with the
+        same features, sampling and privacy noise together. Single rows vary around that mean. A row
+        without a stated interval has NaN.
+        """
+        check_is_fitted(self)
+        if self.effects_ is None:
+            raise ValueError("predict_interval: the fit has no intervals: inference=0.95 asks for them")
+        scores = self._score(X, "--intervals")
+        return np.column_stack([scores["lower"], scores["upper"]])
+
+    def _score(self, X: Any, *flags: str) -> dict[str, Any]:
         """What the command predicts of each row, by column."""
         check_is_fitted(self)
+        if _spread(X):
+            raise TypeError("X: must be one table: X.map_partitions(model.predict, meta=...) predicts a Dask DataFrame")
         X, names = _rows(X)
         if names is None and X.shape[1] != self.n_features_in_:
             raise ValueError(
@@ -241,13 +429,18 @@ class _Estimator(BaseEstimator):
             model.write_bytes(self._model)
             # The last column keeps lines from being empty; it is not read.
             feed = _table.writer(X, places, self._used, self.categories or {}, "", np.full(X.shape[0], "x"))
-            printed = run(["predict", model, "-", "--margin"], feed)
+            printed = run(["predict", model, "-", "--margin", *flags], feed)
         lines = csv.reader(io.StringIO(printed, newline=""))
         header = next(lines)
         columns = list(zip(*lines))
         if len(columns[0]) != X.shape[0]:
             raise RuntimeError(f"{len(columns[0])} predictions of {X.shape[0]} rows")
-        return {name: list(v) if name == "class" else np.array(v, dtype=np.float64) for name, v in zip(header, columns)}
+        return {name: list(v) if name == "class" else _floats(v) for name, v in zip(header, columns)}
+
+
+def _floats(cells: Sequence[str]) -> np.ndarray:
+    """The cells as numbers; an empty cell, of a row without an interval, is NaN."""
+    return np.array([cell or "nan" for cell in cells], dtype=np.float64)
 
 
 def _plain(value: Any) -> Any:
@@ -255,6 +448,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, (np.generic, np.ndarray)):
         return value.tolist()
     raise TypeError(f"a setting of type {type(value).__name__}: must be a number, a text, or a list or mapping of them")
+
+
+def _spread(table: Any) -> bool:
+    """Whether a table or a column is Dask's, whose rows are elsewhere. Its arrays count as arrays."""
+    return type(table).__module__.partition(".")[0] in ("dask", "dask_expr") and hasattr(table, "map_partitions")
 
 
 def _rows(X: Any) -> tuple[Any, list[str] | None]:
@@ -287,37 +485,11 @@ def _fresh(folder: Path) -> Path:
             number += 1
 
 
-def _refuse_what_was_fitted(public: Sequence[str]) -> None:
-    """Refuses to be fitted behind a step of a Pipeline that learned from the rows.
-
-    What such a step learned (a mean, a largest value) would be in the model without
-    having been charged for; so would what the transformer of a target learned. Neither
-    says that it calls, so they are looked for among the callers.
-    """
-    frame = sys._getframe(1)
-    while frame is not None:
-        caller = frame.f_locals.get("self")
-        steps: Sequence[tuple[str, Any]] = ()
-        if isinstance(caller, Pipeline):
-            steps = caller.steps[:-1]
-        elif isinstance(caller, TransformedTargetRegressor):
-            steps = [("transformer", caller.transformer_)]
-        for name, step in steps:
-            learns = step is not None and step != "passthrough" and get_tags(step).requires_fit
-            if learns and name not in public:
-                raise ConfigurationError(
-                    f"step {name!r} before it was fitted on the rows, which nobody charged for: give bounds and"
-                    f" log1p to this estimator instead, or declare it with public_steps=[{name!r}] if it was"
-                    " fitted on public data only",
-                    code="configuration",
-                    field="public_steps",
-                    rule="must name every step that learns",
-                )
-        frame = frame.f_back
-
-
 class StillpointClassifier(ClassifierMixin, _Estimator):
     """A linear classifier, trained under differential privacy.
+
+    A table's shape and the types and names of its columns count as public: they decide what is
+    refused. Where a reader of files guesses types from cells, state the types when reading.
 
     Args:
         classes: all classes, from public knowledge; of two the negative one first.
@@ -336,23 +508,40 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             as cells are. Beyond them counts as the bound; a time without a zone is UTC.
         indicators: columns of numbers or dates of which a missing cell is a feature of its
             own, and not the midpoint alone.
+        curves: "auto" for a curve beside every number and date, whose knots follow from the
+            number of rows and the budget, or by name: "auto", "none" or a number of knots.
+        interactions: pairs of columns whose effects depend on each other: numbers, dates and
+            categories.
         loss: logistic, sigmoid, tanh, smoothed-hinge(w); softmax of three classes or
             more, and "auto" chooses it or logistic.
         regularizer, radius, train: as in a configuration; ``train={"algorithm": "gd"}``.
+        inference: the level of confidence intervals, such as .95; None for none. The fit has
+            then a plan of its own, so that ``train``, ``regularizer`` and ``radius`` are
+            left out. Losses: logistic and squared(clip).
         public_steps: names of steps before this one in a Pipeline that were fitted on
             public data only, or learn nothing from rows; ``transformer`` is that of a
-            TransformedTargetRegressor.
+            TransformedTargetRegressor. A ColumnTransformer of encoders whose categories are
+            stated learns nothing and needs no name here.
         progress: show it, or not, or only in a terminal or a notebook.
+        ignore: columns of X to leave out, or "others" for all that are neither in bounds, nor
+            categories, nor dates. Any other such column is an error.
+        outcome: the column of X that holds the targets, where ``fit`` gets no y.
 
     Attributes:
         classes_: the classes.
-        coef_, intercept_: weights of the encoded features, which
-            ``feature_names_out_`` names: numbers in [-1, 1] and one of a category's
-            values, all divided by the square root of the number of columns and 1.
-        coefficients_: the same in the columns' own units, levels of a category against the
+        coef_, intercept_: weights of the encoded features, which ``feature_names_out_`` names: a
+            number is -1 at its lower bound and 1 at its upper, a level of a category is 1 or 0, and
+            all are divided by the square root of the number of columns and 1. They are what other
+            tools of scikit-learn expect, and are no effects: do not read them.
+        coefficients_: the same model in the columns' own units, levels of a category against the
             first one listed, with the deviation of privacy noise in each: what
             :meth:`stillpoint.Fit.coefficients` returns. ``pandas.DataFrame(
-            model.coefficients_["terms"])`` is a table of them.
+            model.coefficients_["terms"])`` is a table of them, ``print(model.summary())`` shows it,
+            and :meth:`contrast` and :meth:`contrasts` say how terms differ.
+        effects_: with ``inference``, the coefficients with their confidence intervals and
+            the formula to which these belong, which may be shorter than the one asked for:
+            a dict, of which ``coefficients`` is a list with an entry for each term
+            (``pandas.DataFrame(model.effects_["coefficients"])``). None without.
         certificate_: what ``stillpoint verify`` rechecks.
         report_: what the fit released and cost.
         spent_: what all fits of the table in ``folder`` cost together.
@@ -373,19 +562,28 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         log1p=(),
         dates=None,
         indicators=(),
+        curves=None,
+        interactions=(),
         loss="auto",
         regularizer=None,
         radius=None,
         train=None,
+        inference=None,
         records=None,
         public_steps=(),
         progress="auto",
+        ignore=(),
+        outcome=None,
+        **refused,
     ):
+        _checks.refuse_arguments(type(self).__name__, refused)
         self.classes = classes
         super().__init__(
             epsilon=epsilon, delta=delta, relation=relation, folder=folder, table=table, bounds=bounds,
-            categories=categories, log1p=log1p, dates=dates, indicators=indicators, loss=loss, regularizer=regularizer,
-            radius=radius, train=train, records=records, public_steps=public_steps, progress=progress,
+            categories=categories, log1p=log1p, dates=dates, indicators=indicators,
+            curves=curves, interactions=interactions, loss=loss, regularizer=regularizer,
+            radius=radius, train=train, inference=inference, records=records, public_steps=public_steps, progress=progress,
+            ignore=ignore, outcome=outcome,
         )  # fmt: skip
 
     def _loss(self) -> str:
@@ -397,6 +595,14 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         if len({issubclass(type(c), str) for c in self.classes}) > 1:
             raise ValueError("classes: must be texts, all or none of them")  # an array would make texts of all
         return {"classes": [text(c) for c in self.classes]}
+
+    def _classes(self) -> Sequence[Any] | None:
+        return self.classes
+
+    def _outcome(self) -> str:
+        names = [text(c) for c in self.classes]
+        target = self.coefficients_["target"]
+        return f"{target} = {names[1]} against {names[0]}" if len(names) == 2 else f"{target}, one of {', '.join(names)}"
 
     def _of(self) -> Callable[[Any], str]:
         known = {c: text(c) for c in np.asarray(self.classes).tolist()}
@@ -457,19 +663,28 @@ class StillpointRegressor(RegressorMixin, _Estimator):
         log1p=(),
         dates=None,
         indicators=(),
+        curves=None,
+        interactions=(),
         loss="huber(0.1)",
         regularizer=None,
         radius=None,
         train=None,
+        inference=None,
         records=None,
         public_steps=(),
         progress="auto",
+        ignore=(),
+        outcome=None,
+        **refused,
     ):
+        _checks.refuse_arguments(type(self).__name__, refused)
         self.target_bounds = target_bounds
         super().__init__(
             epsilon=epsilon, delta=delta, relation=relation, folder=folder, table=table, bounds=bounds,
-            categories=categories, log1p=log1p, dates=dates, indicators=indicators, loss=loss, regularizer=regularizer,
-            radius=radius, train=train, records=records, public_steps=public_steps, progress=progress,
+            categories=categories, log1p=log1p, dates=dates, indicators=indicators,
+            curves=curves, interactions=interactions, loss=loss, regularizer=regularizer,
+            radius=radius, train=train, inference=inference, records=records, public_steps=public_steps, progress=progress,
+            ignore=ignore, outcome=outcome,
         )  # fmt: skip
 
     def _loss(self) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stillpoint._command import Feed, run
+from stillpoint._command import Event, Feed, run
 from stillpoint._progress import Progress, Shown
 
 
@@ -78,9 +78,9 @@ def fit(
     return _fit(config, out=out, overwrite=overwrite, epsilon=epsilon, delta=delta, progress=progress)
 
 
-def _fit(config, *, out=None, overwrite=False, epsilon=None, delta=None, progress="auto", feed: Feed | None = None) -> Fit:
+def _fit(config, *, out=None, overwrite=False, epsilon=None, delta=None, progress="auto", feed: Feed | None = None, more=(), on=None, stop=None) -> Fit:
     # A table too small for its budget is fitted, and warned of like all else.
-    arguments = ["fit", config, "--json", "--anyway"]
+    arguments = ["fit", config, "--json", "--anyway", *more]
     if out is not None:
         arguments += ["--out", out]
     if overwrite:
@@ -90,8 +90,14 @@ def _fit(config, *, out=None, overwrite=False, epsilon=None, delta=None, progres
     if delta is not None:
         arguments.append(f"--delta={float(delta)!r}")
     shown = Progress(progress)
+
+    def show(event: Event) -> None:
+        if on is not None:
+            on(event)
+        shown(event)
+
     try:
-        report = json.loads(run(arguments, feed, shown))
+        report = json.loads(run(arguments, feed, show, stop))
     finally:
         shown.finish()
     for told in report.get("warnings", []):

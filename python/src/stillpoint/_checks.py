@@ -1,0 +1,180 @@
+"""What an estimator refuses before a row is read: types, arguments and steps that learn.
+
+A check looks at shapes, names, types and arguments alone, which count as public. None looks at
+a cell: an error about a cell would tell about a person.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.pipeline import FeatureUnion, Pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+from sklearn.utils import get_tags
+
+from stillpoint._command import ConfigurationError
+
+# Arguments of other estimators, and why there is none here.
+REFUSED = {
+    "random_state": "noise is drawn from secret random bits: with a known seed anybody could take it off again",
+    "class_weight": "weights that follow from how often a class is there would be learned from rows: give public"
+    " weights in a configuration (model.weights) to stillpoint.fit",
+    "max_iter": "how many steps a budget pays for is planned; train={'steps': 20} states them",
+    "sample_weight": "a row's weight decides how much the row may move the model, so the weights need a public"
+    " bound: name a column of weights in [0, 1] in a configuration (target: {weight: w}) to stillpoint.fit",
+}
+
+
+def refuse_arguments(name: str, given: dict[str, Any]) -> None:
+    """Refuses arguments that others have and no estimator here can have."""
+    for argument in given:
+        why = REFUSED.get(argument)
+        if why is None:
+            raise TypeError(f"{name} got an unexpected keyword argument {argument!r}")
+        raise TypeError(f"{name} has no {argument}: {why}")
+
+
+def refuse_columns(columns: list[str], described: set[str], ignored: set[str]) -> None:
+    """Refuses columns of X of which nothing is stated, and columns that share a name.
+
+    Columns are told by place: in a file without a header the names are a record.
+    """
+    twice = [i for i, c in enumerate(columns) if c in columns[:i]]
+    if twice:
+        raise _configuration(f"X has columns of the same name: at {_places(twice)}", "X", "must have one name a column")
+    unknown = [i for i, c in enumerate(columns) if c not in described and c not in ignored]
+    if unknown:
+        rule = "must be in bounds, categories or dates by public facts, or in ignore ('others' leaves out all that are in none)"
+        raise _configuration(f"nothing is stated of {len(unknown)} of the {len(columns)} columns of X, at {_places(unknown)}", "ignore", rule)
+
+
+def _places(places: list[int]) -> str:
+    some = ", ".join(map(str, places[:10])) + (", ..." if len(places) > 10 else "")
+    return f"place{'s' if len(places) > 1 else ''} {some} (from 0)"
+
+
+def _configuration(message: str, field: str, rule: str) -> ConfigurationError:
+    return ConfigurationError(f"{message}: {rule}", code="configuration", field=field, rule=rule)
+
+
+def type_of(column: Any) -> str:
+    """The kind of a column's type: number, truth, text, time; empty of types that hold anything.
+
+    The type alone is looked at, never a cell.
+    """
+    kind = getattr(column, "dtype", None)
+    if kind is None:
+        kind = getattr(column, "type", None)  # pyarrow
+    if kind is None:
+        return ""
+    if isinstance(kind, np.dtype):
+        return {"b": "truth", "i": "number", "u": "number", "f": "number", "U": "text", "S": "text", "M": "time", "m": "time"}.get(
+            kind.kind, ""
+        )
+    name = str(kind).lower()
+    if name in ("str", "string", "large_string", "utf8") or name.startswith(("string[", "string_view")):
+        return "text"
+    if name in ("bool", "boolean"):
+        return "truth"
+    if name.startswith(("date", "time", "timestamp", "duration", "period")):
+        return "time"
+    if name.startswith(("int", "uint", "float", "double", "halffloat")):
+        return "number"
+    return ""
+
+
+def refuse_targets(y: Any, classes: Sequence[Any] | None) -> None:
+    """Refuses targets of a type that no class has, or that no number is.
+
+    All of them would be counted and none learned from, and the fit would be charged.
+    """
+    kind = type_of(y)
+    if classes is None:
+        if kind == "time":
+            rule = "must be numbers: give the days or seconds since a public date"
+            raise _configuration("y is of a type of times", "y", rule)
+        return
+    texts = all(isinstance(c, str) for c in classes)
+    numbers = all(isinstance(c, (bool, int, float, np.number, np.bool_)) for c in classes)
+    if texts and kind in ("number", "truth", "time"):
+        rule = "must be of the same type as classes: no target of this type is one of them"
+        raise _configuration(f"classes are texts and y is of a type of {kind}s", "classes", rule)
+    if numbers and kind in ("text", "time"):
+        rule = "must be of the same type as classes: no target of this type is one of them"
+        raise _configuration(f"classes are numbers and y is of a type of {kind}s", "classes", rule)
+
+
+def refuse_what_was_fitted(public: Sequence[str]) -> None:
+    """Refuses to be fitted behind a step of a Pipeline that learned from the rows.
+
+    What such a step learned (a mean, a largest value) would be in the model without
+    having been charged for; so would what the transformer of a target learned. Neither
+    says that it calls, so they are looked for among the callers.
+    """
+    frame = sys._getframe(1)
+    while frame is not None:
+        caller = frame.f_locals.get("self")
+        steps: Sequence[tuple[str, Any]] = ()
+        if isinstance(caller, Pipeline):
+            steps = caller.steps[:-1]
+        elif isinstance(caller, TransformedTargetRegressor):
+            steps = [("transformer", caller.transformer_)]
+        for name, step in steps:
+            if name in public:
+                continue
+            for inner, why in _learns(step, ""):
+                raise ConfigurationError(
+                    f"step {name!r}{inner} before it {why}: give bounds and log1p to this estimator instead, or declare"
+                    f" it with public_steps=[{name!r}] if it was fitted on public data only",
+                    code="configuration",
+                    field="public_steps",
+                    rule="must name every step that learns",
+                )
+        frame = frame.f_back
+
+
+FITTED = "was fitted on the rows, which nobody charged for"
+
+
+def _learns(step: Any, inner: str) -> Iterator[tuple[str, str]]:
+    """Each part of a step that learns from rows, and why it counts as learning."""
+    if step is None or isinstance(step, str):  # passthrough, drop
+        return
+    if isinstance(step, ColumnTransformer):
+        for name, part, _ in step.transformers:
+            yield from _learns(part, f"{inner}, part {name!r},")
+        yield from _learns(step.remainder, f"{inner}, the remainder,")
+        if step.sparse_threshold > 0 and any(_sparse(part) for _, part, _ in step.transformers):
+            yield inner, "makes sparse or dense tables by what the cells hold (sparse_output=False keeps it dense)"
+    elif isinstance(step, FeatureUnion):
+        for name, part in step.transformer_list:
+            yield from _learns(part, f"{inner}, part {name!r},")
+    elif isinstance(step, Pipeline):
+        for name, part in step.steps:
+            yield from _learns(part, f"{inner}, step {name!r},")
+    elif isinstance(step, (OneHotEncoder, OrdinalEncoder)):
+        yield from ((inner, why) for why in _encodes(step))
+    elif get_tags(step).requires_fit:
+        yield inner, FITTED
+
+
+def _encodes(encoder: OneHotEncoder | OrdinalEncoder) -> Iterator[str]:
+    """Why an encoder learns from rows; nothing if all its categories are stated."""
+    if isinstance(encoder.categories, str):  # auto
+        yield FITTED + " (state its categories)"
+    elif encoder.handle_unknown == "error":
+        yield "ends with an error that quotes any other value (handle_unknown='ignore', or 'use_encoded_value', does not)"
+    elif encoder.min_frequency is not None or encoder.max_categories is not None:
+        yield FITTED + " (min_frequency and max_categories count them)"
+
+
+def _sparse(step: Any) -> bool:
+    if isinstance(step, Pipeline):
+        return any(_sparse(part) for _, part in step.steps)
+    if isinstance(step, FeatureUnion):
+        return any(_sparse(part) for _, part in step.transformer_list)
+    return isinstance(step, OneHotEncoder) and step.sparse_output

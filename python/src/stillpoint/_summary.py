@@ -1,0 +1,229 @@
+"""What a fitted model says, as a table to be read, and differences between its terms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+WIDTH = 78
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A weighted sum of coefficients, in the units of the coefficients.
+
+    ``noise_sd`` is the standard deviation of privacy noise in ``value``. ``noise`` says how it
+    is known, as :attr:`stillpoint.StillpointClassifier.coefficients_` does: ``estimated`` from the
+    covariance of the terms, ``bounded`` (an upper bound: the sum of the terms' bounds), or
+    ``not stated``, and then ``noise_sd`` is None. ``meaning`` is the value in words: the factor on the
+    odds or on the rate, or how much higher the prediction is, in the target's units.
+    """
+
+    value: float
+    noise_sd: float | None
+    noise: str
+    meaning: str = ""
+
+
+def words(value: float, unit: str) -> str:
+    """A value of the coefficients' unit in words."""
+    factor = f"{math.exp(value):.4g}" if value < 700 else "inf"
+    if unit.startswith("log-odds of "):
+        return f"the odds of {unit[len('log-odds of ') :]} are multiplied by {factor} (odds ratio)"
+    if unit.startswith("the logarithm of "):
+        return f"{unit[len('the logarithm of ') :]} is multiplied by {factor} (rate ratio)"
+    if unit.startswith("units of "):
+        return f"{unit[len('units of ') :]} is predicted {value:.4g} higher"
+    return f"{value:.4g} higher in {unit}" if unit else ""
+
+
+def contrast(coefficients: Mapping[str, Any], weights: Mapping[str, float], of: str | None) -> Contrast:
+    """The sum of terms with weights. A term is called by its name; a reference level is 0 without noise."""
+    terms = coefficients["terms"]
+    classes = list(dict.fromkeys(t["class"] for t in terms if t.get("class")))
+    if classes and of not in classes:
+        raise ValueError(f"class_ = {of!r}: must be one of {classes}")
+    if of is not None and not classes:
+        raise ValueError("class_: must not be given: the model has one coefficient for each term")
+    places = {t["term"]: i for i, t in enumerate(terms) if not classes or t["class"] == of}
+    references = {t["reference"] for t in terms if t.get("reference")}
+    used: list[tuple[int, float]] = []
+    for name, weight in weights.items():
+        if name in places:
+            used.append((places[name], float(weight)))
+        elif name not in references:
+            raise ValueError(f"term {name!r}: must be one of {[*places, *sorted(references)]}")
+    value = sum(w * terms[i]["value"] for i, w in used)
+    meaning = words(value, coefficients.get("unit", ""))
+    covariance = coefficients.get("covariance")
+    if covariance is not None:
+        square = sum(v * w * covariance[i][j] for i, v in used for j, w in used)
+        return Contrast(value, math.sqrt(max(square, 0.0)), coefficients["noise"], meaning)
+    bounds = [abs(w) * terms[i]["noise_sd"] for i, w in used if terms[i]["noise_sd"] is not None]
+    known = coefficients["noise"] != "not stated" and len(bounds) == len(used)
+    return Contrast(value, sum(bounds) if known else None, coefficients["noise"], meaning)
+
+
+def levels(coefficients: Mapping[str, Any], column: str, reference: str, of: str | None) -> dict[str, Contrast]:
+    """The difference of every level of a category from one of them."""
+    own = [t for t in coefficients["terms"] if t["column"] == column and t.get("reference")]
+    if not own:
+        raise ValueError(f"column {column!r}: must be one of categories with levels: {sorted(coefficients['references'])}")
+    base = own[0]["reference"]
+    names = [base, *dict.fromkeys(t["term"] for t in own)]
+    against = f"{column}={reference}" if reference else base
+    if against not in names:
+        raise ValueError(f"reference = {reference!r}: must be a level of {column!r}: {[n[len(column) + 1 :] for n in names]}")
+    return {n: contrast(coefficients, {n: 1, against: -1}, of) for n in names if n != against}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table of terms: its title and the text of a term in it."""
+
+    title: str
+    text: Callable[[Mapping[str, Any]], str]
+
+
+class Summary:
+    """A fit in words and a table. ``print`` shows it; a notebook shows it as HTML.
+
+    ``facts`` are pairs of a title and a text, ``columns`` and ``rows`` the table of terms, and
+    ``notes`` what has to be known to read it.
+    """
+
+    def __init__(self, title: str, facts: list[tuple[str, str]], columns: list[str], rows: list[list[str]], notes: list[str]):
+        self.title, self.facts, self.columns, self.rows, self.notes = title, facts, columns, rows, notes
+
+    def __str__(self) -> str:
+        table = [self.columns, *self.rows]
+        widths = [max(len(row[j]) for row in table) for j in range(len(self.columns))]
+        lines = []
+        for row in table:
+            # The last column is text as the first one is.
+            cells = [row[0].ljust(widths[0]), *(t.rjust(w) for t, w in zip(row[1:-1], widths[1:-1])), row[-1]]
+            lines.append("  ".join(cells).rstrip())
+        width = max(WIDTH, *map(len, lines))
+        keys = max(len(k) for k, _ in self.facts) + 1
+        out = [self.title.center(width).rstrip(), "=" * width]
+        out += [f"{k + ':':{keys}} {v}" for k, v in self.facts]
+        out += ["=" * width, lines[0], "-" * width, *lines[1:], "=" * width]
+        for note in self.notes:
+            out += _wrapped(note, width)
+        return "\n".join(out)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        def line(cells: list[str], kind: str) -> str:
+            return "<tr>" + "".join(f"<{kind}>{escape(c)}</{kind}>" for c in cells) + "</tr>"
+
+        facts = "".join(line([k, v], "td") for k, v in self.facts)
+        rows = "".join(line(row, "td") for row in self.rows)
+        notes = "".join(f"<p>{escape(n)}</p>" for n in self.notes)
+        head = f"<caption>{escape(self.title)}</caption>"
+        return f"<table>{head}{facts}</table><table>{line(self.columns, 'th')}{rows}</table>{notes}"
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    lines, at = [], ""
+    for word in text.split():
+        if at and len(at) + 1 + len(word) > width:
+            lines.append(at)
+            at = word
+        else:
+            at = f"{at} {word}" if at else word
+    return [*lines, at]
+
+
+VERDICTS = {
+    "better": "better than the best constant prediction",
+    "worse": "worse than the best constant prediction",
+    "unclear": "not shown to be better than the best constant prediction",
+}
+
+
+def summarize(
+    kind: str,
+    outcome: str,
+    report: Mapping[str, Any],
+    coefficients: Mapping[str, Any],
+    spent: Mapping[str, Any],
+    effects: Mapping[str, Any] | None = None,
+) -> Summary:
+    """The summary of a fit: with its confidence intervals if it has effects, else with the noise of its terms."""
+    terms = coefficients["terms"]
+    facts = [
+        ("Outcome", outcome),
+        ("Protects", report["neighbour"]),
+        ("Guarantee", f"({report['epsilon']:g}, {report['delta']:g})-differentially private under {report['relation']}"),
+        ("Rows", f"{report['records']} (public)"),
+        ("Algorithm", f"{report['algorithm']}: {report['steps']} of {report['of']} steps, {report['releases']} noisy answers"),
+        ("Model", VERDICTS.get(report.get("verdict", ""), "not compared with a constant prediction")),
+        ("All fits", f"epsilon {spent['epsilon']:.4g} at delta {spent['delta']:g} for {spent['fits']} of {report['table']}"),
+    ]
+    if effects is not None:
+        return _with_intervals(kind, facts, effects)
+    columns = [Column("", lambda t: t["term"])]
+    if any(t.get("class") for t in terms):
+        columns.append(Column("class", lambda t: t["class"]))
+    columns += [
+        Column("coef", lambda t: f"{t['value']:.4f}" if abs(t["value"]) >= 1e-3 or t["value"] == 0 else f"{t['value']:.2e}"),
+        Column("noise sd" if coefficients["noise"] != "bounded" else "noise sd at most", lambda t: _deviation(t["noise_sd"])),
+    ]
+    if coefficients["unit"].startswith(("log-odds", "the logarithm")):
+        columns.append(Column("exp(coef)", lambda t: f"{math.exp(t['value']):.4g}" if t["value"] < 700 else "inf"))
+    columns.append(Column("per", lambda t: t.get("per", "")))
+    notes = [f"coef: {coefficients['unit']}.", coefficients["meaning"]]
+    if coefficients.get("not_interpretable"):
+        notes.append(f"Hashed columns have no coefficients: {', '.join(coefficients['not_interpretable'])}.")
+    rows = [[c.text(t) for c in columns] for t in terms]
+    return Summary(kind, facts, [c.title for c in columns], rows, notes)
+
+
+def _with_intervals(kind: str, facts: list[tuple[str, str]], effects: Mapping[str, Any]) -> Summary:
+    """The table of a fit whose coefficients have confidence intervals, as it was asked for them."""
+
+    def number(value: float | None) -> str:
+        return "-" if value is None else f"{value:.4g}"
+
+    def share(t: Mapping[str, Any]) -> str:
+        return f"{t['privacy_share']:.0%}" if t.get("privacy_share") is not None else "-"
+
+    def ratio(t: Mapping[str, Any], key: str) -> str:
+        return number((t.get("odds_ratio") or t.get("rate_ratio") or {}).get(key))
+
+    columns = [
+        Column("", lambda t: t["term"]),
+        Column("coef", lambda t: number(t.get("estimate"))),
+        Column("std err", lambda t: number(t.get("standard_error"))),
+        Column(f"[{(1 - effects['level']) / 2:.4g}", lambda t: number(t.get("low"))),
+        Column(f"{(1 + effects['level']) / 2:.4g}]", lambda t: number(t.get("high"))),
+        Column("privacy", share),
+    ]
+    terms = effects["coefficients"]
+    if any(t.get("odds_ratio") for t in terms):
+        columns.append(Column("odds ratio", lambda t: ratio(t, "estimate")))
+    if any(t.get("rate_ratio") for t in terms):
+        columns.append(Column("rate ratio", lambda t: ratio(t, "estimate")))
+    columns.append(Column("per", lambda t: _against(t)))
+    facts = [*facts, ("Formula", effects["formula"])]
+    notes = [f"coef: {effects['unit']}. privacy: the share of an interval's width that the noise makes.", effects["meaning"]]
+    if effects["changes"]:
+        notes.append("Changed from what was asked for: " + "; ".join(effects["changes"]) + ".")
+    return Summary(kind, facts, [c.title for c in columns], [[c.text(t) for c in columns] for t in terms], notes)
+
+
+def _against(t: Mapping[str, Any]) -> str:
+    """What a term with an interval is the effect of, or why it has none."""
+    words = f"against {t['reference']}" if t.get("reference") else ("" if t.get("intercept") else "one unit more")
+    if t["state"] != "reported":
+        words = f"{words} ({t['state']})".strip()
+    return words
+
+
+def _deviation(sd: float | None) -> str:
+    return "-" if sd is None else f"{sd:.2g}"

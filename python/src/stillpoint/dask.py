@@ -1,0 +1,285 @@
+"""Fits over Dask DataFrames: the rows stay on Dask's workers.
+
+``stillpoint.dask.fit(frame, "people.yaml")`` needs ``pip install 'stillpoint-dp[dask]'``, here
+and on the workers, in the same version.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import IO, Any, Union
+from urllib.parse import urlsplit
+
+from stillpoint._command import ConfigurationError, Event, StillpointError
+from stillpoint._fit import Fit, _fit
+from stillpoint._progress import Shown
+from stillpoint._shards import DONE, FAILED, LOST, Key, hold, place
+
+try:
+    import distributed
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "distributed":
+        raise
+    raise ImportError("stillpoint.dask needs distributed: pip install 'stillpoint-dp[dask]'") from error
+
+__all__ = ["fit"]
+
+ATTEMPTS = 5  # of a partition
+PLACE = "stillpoint: place of the unit"  # a column, while rows are moved
+
+# Writes a partition as text, and makes such a function of a partition and its targets, or says why it cannot.
+Write = Callable[[IO[bytes]], Any]
+Make = Callable[[Any, Any], Union[Write, str]]
+
+
+def fit(
+    frame: Any,
+    config: str | os.PathLike,
+    *,
+    client: distributed.Client | None = None,
+    listen: str | None = None,
+    out: str | os.PathLike | None = None,
+    overwrite: bool = False,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    progress: Shown = "auto",
+) -> Fit:
+    """Fits the model that a configuration describes to a Dask DataFrame.
+
+    Each partition goes to a worker of the command beside it, which answers with exact
+    sums over encrypted connections; the fit here adds the noise. The model is that of a fit
+    over one table with the partitions one after the other, to the bit. Columns go as they
+    are called; booleans are written true and false.
+
+    If the schema has a unit, Dask first moves all rows of a unit into one partition, and keeps
+    the partitions in its workers' memory until the fit ends.
+
+    A partition that Dask computes again must have the same rows in the same order, or the
+    fit ends: persist a frame whose order may change.
+
+    Args:
+        frame: the DataFrame.
+        config: the configuration's file. It names no data, and gives the table a name.
+        client: of Dask; without it the current one. Its connections must be encrypted
+            (``tls://``), since they carry the key of the fit, unless they are of this machine.
+        listen: where workers find the fit, HOST:PORT; without it any port of the address by
+            which this machine reaches the scheduler.
+        out, overwrite, epsilon, delta, progress: as of :func:`stillpoint.fit`.
+    """
+    parts = [(part, None) for part in frame.to_delayed()]
+    client = client or distributed.get_client()
+    settings = {"out": out, "overwrite": overwrite, "epsilon": epsilon, "delta": delta, "progress": progress}
+    return _over(parts, _whole, config, client, listen, lambda unit: _by_unit(client, frame, unit), **settings)
+
+
+def _by_unit(client: distributed.Client, frame: Any, unit: str) -> list[tuple[Any, Any]]:
+    """The partitions of a frame after all rows of a unit were brought into one.
+
+    It is done before the fit listens: the tasks of a shuffle need the threads that hold partitions later.
+    """
+    if unit not in frame.columns:
+        return [(part, None) for part in frame.to_delayed()]  # the fit says that it is not there
+    placed = frame.map_partitions(_placed, unit, meta=_placed(frame._meta, unit))
+    moved = placed.shuffle(on=PLACE, npartitions=frame.npartitions).map_partitions(_ordered, meta=frame._meta)
+    moved = client.persist(moved)
+    futures = distributed.futures_of(moved)
+    distributed.wait(futures)
+    if any(f.status != "finished" for f in futures):
+        raise RuntimeError("the table could not be shuffled")
+    return [(part, None) for part in moved.to_delayed()]
+
+
+def _placed(part: Any, unit: str) -> Any:
+    """A partition with a column of numbers by which its rows are moved."""
+    import numpy as np
+
+    from stillpoint._table import RECORD, cells
+
+    return part.assign(**{PLACE: np.array([place(c) for c in cells(part[unit], RECORD)], dtype=np.int64)})
+
+
+def _ordered(part: Any) -> Any:
+    """A partition in an order that its rows alone decide, whatever order they came in."""
+    import numpy as np
+    from pandas.util import hash_pandas_object
+
+    part = part.drop(columns=PLACE)
+    try:
+        keys = hash_pandas_object(part, index=False).to_numpy()
+    except BaseException:  # of cells that have no hash; what it says may quote one
+        return part
+    return part.iloc[np.argsort(keys, kind="stable")]
+
+
+def _over(
+    parts: list[tuple[Any, Any]], make: Make, config: Any, client: Any = None, listen: str | None = None, by_unit: Any = None, **settings: Any
+) -> Fit:
+    """Fits a configuration to partitions, each with its targets or None. make writes one of them.
+
+    by_unit returns the partitions to take in their place if the configuration has a unit.
+    """
+    client = client or distributed.get_client()
+    address = client.scheduler.address
+    if not _guarded(address):
+        raise ConfigurationError(
+            f"client: the connections to {address} are not encrypted: must be tls://, since they carry rows and the key of the fit"
+            " (distributed.Security)",
+            "configuration",
+        )
+    running = _Running(client, parts, make, by_unit)
+    free = sum(client.nthreads().values())
+    if free < len(parts):
+        raise ConfigurationError(
+            f"frame: {len(parts)} partitions: must be at most the {free} threads of Dask's workers, each of which holds one"
+            " during the fit (repartition the frame, or add workers)",
+            "configuration",
+        )
+    arguments = [f"--shards={len(parts)}", f"--listen={listen or _listen(address)}", "--attended"]
+    try:
+        return _fit(config, **settings, feed=running.key.open, more=arguments, on=running.on, stop=running.failed)
+    except StillpointError as error:
+        if running.why and error.code == "interrupted":
+            raise StillpointError(f"{running.why}; {error}", "system", charged=error.charged) from None
+        raise
+    finally:
+        running.end()
+
+
+def _guarded(address: str) -> bool:
+    """Whether what Dask sends is encrypted, or stays on this machine."""
+    url = urlsplit(address)
+    if url.scheme in ("tls", "inproc", "wss"):
+        return True
+    return _local(url.hostname or "")
+
+
+def _local(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _listen(address: str) -> str:
+    url = urlsplit(address)
+    host = url.hostname or ""
+    if url.scheme == "inproc" or _local(host):
+        return "127.0.0.1:0"
+    own = distributed.utils.get_ip(host, url.port or 80)
+    return f"[{own}]:0" if ":" in own else f"{own}:0"
+
+
+def _hold(part: Any, targets: Any, make: Make, address: str, key: str, partition: int, attempt: int) -> tuple[str, str]:
+    """A task of Dask: holds a partition until the fit ends. It raises nothing."""
+    try:
+        write = make(part, targets)
+        if isinstance(write, str):
+            return FAILED, write
+        return hold(write, address, key, partition, attempt, 1)
+    except BaseException:  # it may quote a cell, and Dask logs the rows beside it
+        return FAILED, "the worker has a fault"
+
+
+def _whole(part: Any, targets: None) -> Write | str:
+    """What writes all columns of a partition."""
+    from stillpoint._table import _csv, names, writer
+
+    columns = names(part)
+    if columns is None or len(columns) < 2:
+        return "frame: columns: must be at least two, whose names are texts"
+    if len(part) == 0:
+        return lambda pipe: pipe.write(_csv([columns]))
+    inner = columns[:-1]
+    return writer(part, range(len(inner)), inner, set(inner), columns[-1], part.iloc[:, len(inner)])
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    """Makes what writes columns of a partition, and its targets last, as an estimator's configuration has them."""
+
+    places: list[int]
+    columns: list[str]
+    listed: frozenset[str]
+    last: str
+    outcome: int | None  # the place of the targets, where they are a column of the partition
+    of: Callable[[Any], str]
+
+    def __call__(self, part: Any, targets: Any) -> Write | str:
+        from stillpoint._table import _csv, writer
+
+        if self.outcome is not None:
+            targets = part.iloc[:, self.outcome]
+        if len(targets) != len(part):
+            return "y: must have as many rows as X in every partition"
+        if len(part) == 0:
+            return lambda pipe: pipe.write(_csv([[*self.columns, self.last]]))
+        return writer(part, self.places, self.columns, self.listed, self.last, targets, self.of)
+
+
+class _Running:
+    """The tasks that hold the partitions of a fit."""
+
+    def __init__(self, client: distributed.Client, parts: list[tuple[Any, Any]], make: Make, by_unit: Any):
+        self._client, self._parts, self._make, self._by_unit = client, parts, make, by_unit
+        self.key = Key()
+        self._lock = threading.Lock()
+        self._futures: dict[int, Any] = {}
+        self._address = ""
+        self._over = False
+        self.failed, self.why = threading.Event(), ""
+
+    def on(self, event: Event) -> None:
+        if event["event"] == "key":
+            try:
+                if event["unit"] and self._by_unit is not None:
+                    self._parts = self._by_unit(event["unit"])
+                self.key.give()
+            except BaseException as error:  # what it says may quote a cell
+                self._fail(f"Dask could not partition the table by its unit: {type(error).__name__}")
+        if event["event"] == "listening":
+            self._address = event["address"]
+            try:
+                for i in range(len(self._parts)):
+                    self._start(i, 0)
+            except BaseException as error:
+                self._fail(f"Dask takes no tasks: {type(error).__name__}")
+
+    def _fail(self, why: str) -> None:
+        self.why = self.why or why
+        self.failed.set()
+
+    def _start(self, partition: int, attempt: int) -> None:
+        import dask
+
+        task = dask.delayed(_hold, pure=False)(*self._parts[partition], self._make, self._address, self.key.text, partition, attempt)
+        with self._lock:
+            if self._over:
+                return
+            future = self._client.compute(task, retries=ATTEMPTS, priority=-partition)
+            self._futures[partition] = future
+        future.add_done_callback(lambda f: self._ended(f, partition, attempt))
+
+    def _ended(self, future: Any, partition: int, attempt: int) -> None:
+        try:
+            how, said = future.result()
+        except BaseException as error:  # what it says may quote a cell
+            how, said = FAILED, f"Dask could not compute it: {type(error).__name__}"
+        if how == DONE or self._over:
+            return
+        if how == LOST and attempt + 1 < ATTEMPTS:
+            try:
+                return self._start(partition, attempt + 1)
+            except BaseException as error:
+                said = f"Dask takes no tasks: {type(error).__name__}"
+        self._fail(f"partition {partition}: {said}")
+
+    def end(self) -> None:
+        self.key.close()
+        with self._lock:
+            self._over = True
+            futures = list(self._futures.values())
+        self._client.cancel(futures)

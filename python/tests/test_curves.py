@@ -1,0 +1,64 @@
+"""Pictures of curves: they show what coefficients --json says."""
+
+import math
+import sys
+
+import pytest
+from conftest import write
+
+import stillpoint
+
+
+@pytest.fixture(scope="module", params=["logistic", "softmax", "huber(0.1)"])
+def fit(request, tmp_path_factory):
+    loss = request.param
+    config = write(tmp_path_factory.mktemp("curves"), loss, {"logistic": 2, "softmax": 3}.get(loss, 0))
+    return stillpoint.fit(config, out=config.parent / "fit", progress=False)
+
+
+def test_curves_are_drawn(fit):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    said = fit.coefficients()
+    axes = stillpoint.plot_curves(fit)
+    assert len(axes) == 2 + len(said["surfaces"])
+    for ax, name in zip(axes, ["age", "seen"]):
+        curves = [c for c in said["curves"] if c["column"] == name]
+        for curve, line in zip(curves, ax.lines):
+            shown = [math.exp(p["effect"]) if said.get("ratio") else p["effect"] for p in curve["points"]]
+            assert list(line.get_ydata()) == pytest.approx(shown)
+            assert len(line.get_xdata()) == len(curve["points"])
+        assert ax.get_xlabel() == name and ax.get_ylabel() == (f"{said['ratio']}, times" if said.get("ratio") else said["unit"])
+        stated = curves[0]["points"][0]["low"] is not None
+        assert len(ax.collections) == (len(curves) if stated else 0)
+        assert ("privacy noise only" in ax.get_title()) == stated
+    (alone,) = stillpoint.plot_curves(said, ["seen"])
+    assert alone.get_xlabel() == "seen"
+    alone.figure.canvas.draw()
+    axes[0].figure.canvas.draw()
+    matplotlib.pyplot.close("all")
+
+
+def test_thin_stretches_are_grey():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    points = [{"x": x, "effect": 0.0, "low": None, "high": None, "mass": 0.0, "thin": x > 1} for x in (0, 1, 2, 3)]
+    curve = {"column": "a", "mean_zero_over": "rows", "knots": [0, 3], "points": points}
+    (ax,) = stillpoint.plot_curves({"unit": "units of y", "curves": [curve]})
+    assert len(ax.patches) == 1
+    matplotlib.pyplot.close("all")
+
+
+def test_refusals(fit, monkeypatch):
+    with pytest.raises(ValueError, match="'work' must be one of the columns with curves"):
+        pytest.importorskip("matplotlib").use("Agg")
+        stillpoint.plot_curves(fit, ["work"])
+    with pytest.raises(ValueError, match="must have curves"):
+        stillpoint.plot_curves({"unit": "", "terms": []})
+    with pytest.raises(TypeError, match="must be a Fit"):
+        stillpoint.plot_curves(3)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"needs matplotlib: pip install 'stillpoint-dp\[plot\]'"):
+        stillpoint.plot_curves(fit)
+
+
