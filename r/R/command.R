@@ -1,0 +1,100 @@
+stillpoint_command <- function() {
+  path <- getOption("stillpoint.command", unname(Sys.which("stillpoint")))
+  if (!nzchar(path) || !file.exists(path)) {
+    refuse(paste(
+      "the command stillpoint is not on the PATH: install it, or set",
+      "options(stillpoint.command = \"/path/to/stillpoint\")"
+    ), "system")
+  }
+  normalizePath(path)
+}
+
+# Runs the command and returns the lines that it prints. write, if given, writes the command's standard
+# input to a connection. What the command prints and reports is public or released, and passes through
+# files of the session's temporary folder; with secret = TRUE the printed lines depend on the rows, as
+# predictions do, and pass through memory alone.
+run <- function(arguments, write = NULL, secret = FALSE) {
+  folder <- tempfile("stillpoint")
+  dir.create(folder, mode = "0700")
+  on.exit(unlink(folder, recursive = TRUE))
+  at <- function(name) file.path(folder, name)
+  words <- paste(shQuote(c(stillpoint_command(), arguments, "--progress=json")), collapse = " ")
+  # The shell's own process becomes the command, so that its number is the command's.
+  start <- paste("sh -c", shQuote(sprintf("echo $$ >%s; exec %s 2>%s", shQuote(at("pid")), words, shQuote(at("err")))))
+  if (secret) {
+    if (system2("mkfifo", shQuote(at("out"))) != 0L) refuse("a named pipe could not be made", "system")
+    # A shell in the background keeps the output in memory until all rows are written: the command may
+    # print before it has read the last row, and R can only write or read at a time.
+    line <- sprintf(
+      "exec 3<&0; { out=$(%s; printf x); { printf %%s \"${out%%x}\"; } >%s; } <&3 3<&- &",
+      sprintf("{ %s; echo $? >%s; }", start, shQuote(at("status"))), shQuote(at("out"))
+    )
+  } else {
+    line <- sprintf("%s >%s; echo $? >%s", start, shQuote(at("out")), shQuote(at("status")))
+  }
+  if (is.null(write)) {
+    system(paste(line, "</dev/null"))
+  } else {
+    feed(line, write, at("pid"))
+  }
+  if (secret) {
+    con <- fifo(at("out"), "r", blocking = TRUE)
+    printed <- tryCatch(readLines(con, warn = FALSE), finally = close(con))
+  } else {
+    printed <- readLines(at("out"), warn = FALSE)
+  }
+  Encoding(printed) <- "UTF-8"
+  status <- as.integer(readLines(at("status")))
+  if (status != 0L) failure(readLines(at("err"), warn = FALSE, encoding = "UTF-8"), status)
+  printed
+}
+
+# Starts a shell with a line and writes its standard input. An end of the input is the end of the table,
+# so that a command whose table could not be written to its end is killed before its input is closed.
+feed <- function(line, write, pid) {
+  con <- pipe(line, "wb")
+  done <- FALSE
+  on.exit({
+    if (!done) {
+      end(pid)
+    }
+    suppressWarnings(close(con))
+  })
+  told <- tryCatch(
+    {
+      write(con)
+      ""
+    },
+    error = function(e) "failed"
+  )
+  done <- told == ""
+  if (!done && ended(pid)) done <- TRUE # the command ended first, and says why
+  if (!done) {
+    end(pid)
+    refuse("the table could not be written to the command to its end", "system")
+  }
+}
+
+process_id <- function(pid) {
+  for (try in 1:50) {
+    id <- if (file.exists(pid)) suppressWarnings(as.integer(readLines(pid, warn = FALSE))) else integer()
+    if (length(id)) return(id)
+    Sys.sleep(0.02)
+  }
+  NA_integer_
+}
+
+end <- function(pid) {
+  id <- process_id(pid)
+  if (!is.na(id)) pskill(id, 9L)
+}
+
+# Whether the command has ended by itself; it may take a moment after its input is no longer read.
+ended <- function(pid) {
+  id <- process_id(pid)
+  for (try in 1:50) {
+    if (is.na(id) || !isTRUE(pskill(id, 0L))) return(TRUE)
+    Sys.sleep(0.02)
+  }
+  FALSE
+}

@@ -1,0 +1,33 @@
+# Conditions. Each has a class of its own, so that programs can tell them apart:
+# stillpoint_configuration, stillpoint_budget, stillpoint_system and so on are errors of class
+# stillpoint_error; warnings have class stillpoint_warning.
+
+condition_class <- function(code) paste0("stillpoint_", gsub("[^a-z0-9]+", "_", code))
+
+refuse <- function(message, code = "configuration", field = "", charged = FALSE, ...) {
+  stop(structure(
+    class = c(condition_class(code), "stillpoint_error", "error", "condition"),
+    list(message = message, call = NULL, code = code, field = field, charged = charged, ...)
+  ))
+}
+
+caution <- function(message, code) {
+  warning(structure(
+    class = c(condition_class(code), "stillpoint_warning", "warning", "condition"),
+    list(message = message, call = NULL, code = code)
+  ))
+}
+
+# The error that a command ended with, from its last event; a command that was killed has none.
+failure <- function(lines, status) {
+  events <- lapply(lines[startsWith(lines, "{")], function(line) tryCatch(jsonlite::fromJSON(line), error = function(e) NULL))
+  errors <- Filter(function(e) identical(e$event, "error"), events)
+  if (!length(errors)) {
+    # An event of a plan or a step says that the budget was reserved.
+    charged <- any(vapply(events, function(e) isTRUE(e$event %in% c("plan", "step")), NA))
+    refuse(sprintf("the command ended with exit code %d", status), "fault", charged = charged, exit = status)
+  }
+  e <- errors[[length(errors)]]
+  said <- if (isTRUE(e$charged)) " (what was reserved of the budget stays reserved)" else ""
+  refuse(paste0(e$message, said), e$code, if (is.null(e$field)) "" else e$field, isTRUE(e$charged), rule = e$rule, exit = e$exit)
+}

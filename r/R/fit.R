@@ -1,0 +1,167 @@
+dp_fit <- function(formula, data, classes = NULL, bounds = list(), levels = list(), dates = list(),
+                   epsilon, delta, relation, folder, table, records = NULL, indicators = character(), curves = NULL,
+                   loss = NULL, regularizer = NULL, train = NULL, unit = NULL, budget = NULL, inference = NULL) {
+  call <- match.call()
+  # A fit may be saved and published: neither its call nor its formula's environment may hold rows.
+  if (inherits(formula, "formula")) environment(formula) <- globalenv()
+  call[[1L]] <- quote(dp_fit)
+  call$formula <- formula
+  if (!is.name(call$data)) call$data <- quote(data)
+  for (needed in c("epsilon", "delta", "relation", "folder", "table")) {
+    if (!needed %in% names(call)) {
+      refuse(sprintf("%s: must be given: nothing about privacy has a default", needed), field = needed)
+    }
+  }
+  if (!identical(relation, "replace-one") && !identical(relation, "add-or-remove")) {
+    refuse("relation: must be \"replace-one\" (hides what a row says) or \"add-or-remove\" (hides whether a row is there)", field = "relation")
+  }
+  if (!is.data.frame(data)) refuse("data: must be a data frame", field = "data")
+  for (given in list(bounds, levels, dates)) {
+    if (length(given) && (is.null(names(given)) || !all(nzchar(names(given))))) {
+      refuse("bounds, levels, dates: must be lists with the names of columns", field = "bounds")
+    }
+  }
+  known <- c(names(bounds), names(levels), names(dates))
+  if (anyDuplicated(known)) {
+    refuse(sprintf("%s: must be in one of bounds, levels and dates", known[anyDuplicated(known)]), field = "bounds")
+  }
+  said <- read_formula(formula, known)
+  target <- read_target(said$outcome, classes, bounds)
+  columns <- lapply(setNames(nm = said$columns), read_column, said, bounds, levels, dates, indicators, read_curves(curves, said, c(names(bounds), names(dates))))
+  for (pair in said$pairs) {
+    if (!all(pair %in% known)) refuse(sprintf("formula: %s: must be an interaction of two columns that are described", paste(pair, collapse = ":")), field = "formula")
+  }
+  if (!is.null(unit)) unit <- list(column = unit$column, rows = unit$rows)
+  used <- c(said$columns, unit$column, said$outcome)
+  check_columns(data, used, target)
+  # Under replace-one a pipe that ends early is found out by the number of rows.
+  if (relation == "replace-one") records <- nrow(data)
+  if (is.null(records)) refuse("records: must be given under add-or-remove: the public number of records", field = "records")
+  if (is.null(loss)) loss <- if (is.null(classes)) "huber(0.1)" else if (length(classes) == 2L) "logistic" else "softmax"
+  schema <- list(columns = columns, target = target)
+  if (length(said$pairs)) schema$interactions <- lapply(said$pairs, I)
+  if (!is.null(unit)) schema$unit <- unit
+  config <- list(
+    data = "-", table = table, schema = schema, model = c(list(loss = loss), if (!is.null(regularizer)) list(regularizer = regularizer)),
+    privacy = list(epsilon = epsilon, delta = delta, relation = relation, records = records)
+  )
+  if (length(train)) config$train <- as.list(train)
+  if (!is.null(inference)) config$inference <- list(level = inference)
+  if (!is.null(budget)) config$budget <- as.list(budget)
+  warn_if_new(folder, table)
+  stillpoint_command() # before a folder is made
+  out <- fresh(folder)
+  file <- file.path(out, "configuration.yaml")
+  writeLines(enc2utf8(as.character(jsonlite::toJSON(config, auto_unbox = TRUE, digits = NA, pretty = TRUE))), file, useBytes = TRUE)
+  write <- writer(data, used, c(names(levels), if (!is.null(classes)) said$outcome, unit$column))
+  report <- jsonlite::fromJSON(paste(run(c("fit", file, "--out", out, "--json", "--anyway"), write), collapse = "\n"))
+  fit <- list(call = call, formula = formula, columns = said$columns, levels = names(levels), folder = normalizePath(out),
+    table = table, report = report, classes = classes, loss = loss)
+  fit$coefficients <- jsonlite::fromJSON(paste(run(c("coefficients", out, "--json")), collapse = "\n"))
+  fit$effects <- report$coefficients
+  spent <- dp_spent(folder)
+  fit$spent <- spent[spent$table == paste("table", table) & spent$relation == relation, ]
+  for (i in seq_len(NROW(report$warnings))) caution(report$warnings$text[i], report$warnings$code[i])
+  if (fit$spent$fits > 1L) {
+    caution(sprintf("%d fits of %s in %s cost together epsilon %.4g at delta %g", fit$spent$fits, table, folder,
+      fit$spent$epsilon, fit$spent$delta), "spent")
+  }
+  structure(fit, class = "dp_fit")
+}
+
+read_target <- function(outcome, classes, bounds) {
+  if (!is.null(classes)) return(list(column = outcome, classes = I(as.character(classes))))
+  if (!outcome %in% names(bounds)) {
+    refuse(sprintf("%s: must have classes = c(no, yes), or public bounds, since it is predicted", outcome), field = "classes")
+  }
+  list(column = outcome, number = I(two(bounds[[outcome]], outcome)))
+}
+
+# The curves by column: "auto", or a number of knots.
+read_curves <- function(curves, said, numbers) {
+  if (identical(curves, "auto")) return(lapply(setNames(nm = intersect(said$columns, numbers)), function(name) "auto"))
+  curves <- as.list(curves)
+  if (length(curves) && is.null(names(curves))) refuse("curves: must be \"auto\", or a list with the names of columns", field = "curves")
+  for (name in names(curves)) {
+    if (!name %in% said$columns || !name %in% numbers) refuse(sprintf("curves: %s: must be a column of the formula with bounds or dates", name), field = "curves")
+  }
+  curves
+}
+
+read_column <- function(name, said, bounds, levels, dates, indicators, curves) {
+  entry <- if (name %in% names(levels)) list(category = I(as.character(levels[[name]])))
+    else if (name %in% names(dates)) list(date = I(format(as.Date(dates[[name]]))))
+    else if (name %in% names(bounds)) list(number = I(two(bounds[[name]], name)))
+    else refuse(sprintf("%s: must be in bounds, levels or dates, from public knowledge and never from the rows", name), field = "bounds")
+  if (name %in% said$log1p) {
+    if (is.null(entry$number)) refuse(sprintf("formula: log1p(%s): must have bounds", name), field = "formula")
+    entry$transform <- "log1p"
+  }
+  if (name %in% indicators) entry$missing <- "indicator"
+  if (!is.null(curves[[name]])) entry$curve <- curves[[name]]
+  entry
+}
+
+two <- function(pair, name) {
+  pair <- as.numeric(unlist(pair))
+  if (length(pair) != 2L || anyNA(pair)) refuse(sprintf("bounds: %s: must be two numbers", name), field = "bounds")
+  pair
+}
+
+# Types are public, and so is a name that the caller wrote; names of data are not told.
+check_columns <- function(data, used, target) {
+  absent <- setdiff(used, names(data))
+  if (length(absent)) refuse(sprintf("data: must have the column %s", absent[1L]), field = "data")
+  for (name in used) {
+    if (kind_of(data[[name]]) == "other") {
+      refuse(sprintf("data: %s: must be a column of numbers, texts, truths, days or moments, not of class %s", name, class(data[[name]])[1L]), field = "data")
+    }
+  }
+  if (!nrow(data)) refuse("data: must have at least one row", field = "data")
+  kind <- kind_of(data[[target$column]])
+  numeric <- !is.null(target$classes) && any(!is.na(suppressWarnings(as.numeric(target$classes))))
+  truths <- !is.null(target$classes) && any(target$classes %in% c("TRUE", "FALSE"))
+  bad <- switch(kind,
+    day = , moment = TRUE,
+    number = !is.null(target$classes) && !numeric,
+    truth = !is.null(target$classes) && !truths,
+    FALSE
+  )
+  if (bad) {
+    refuse(sprintf("data: %s: must be of the type of its classes or bounds: no cell of this type is one of them", target$column), field = "classes")
+  }
+}
+
+# Fits of the same people under another name would not be summed: a new name is told before it is charged.
+warn_if_new <- function(folder, table) {
+  known <- tryCatch(if (length(list.files(folder))) dp_spent(folder), stillpoint_error = function(e) NULL)
+  if (!paste("table", table) %in% known$table) {
+    caution(sprintf("table \"%s\" is new in folder \"%s\": fits of the same people under another name or in another folder are not summed with it", table, folder), "new_table")
+  }
+}
+
+# The next numbered folder. Fits at the same time get one each.
+fresh <- function(folder) {
+  dir.create(folder, showWarnings = FALSE, recursive = TRUE)
+  taken <- list.files(folder, "^fit-[0-9]+$")
+  number <- max(0L, as.integer(sub("fit-", "", taken, fixed = TRUE))) + 1L
+  while (!dir.create(out <- file.path(folder, sprintf("fit-%04d", number)), showWarnings = FALSE)) {
+    if (!dir.exists(out)) refuse(sprintf("%s: no folder can be made there", folder), "system", "folder")
+    number <- number + 1L
+  }
+  out
+}
+
+dp_spent <- function(folder) jsonlite::fromJSON(paste(run(c("ledger", folder, "--json")), collapse = "\n"))
+
+dp_verify <- function(object) {
+  files <- c(file.path(object$folder, "certificate.json"), "--model", file.path(object$folder, "model.json"))
+  jsonlite::fromJSON(paste(run(c("verify", files, "--json")), collapse = "\n"))
+}
+
+dp_report <- function(object, open = interactive()) {
+  run(c("report", object$folder))
+  page <- file.path(object$folder, "report.html")
+  if (open) browseURL(page)
+  invisible(page)
+}

@@ -1,0 +1,51 @@
+# What a formula says of columns, from its text alone: the outcome, the columns, which of them are under
+# log1p, and pairs of categories. Whatever would learn from rows (scale, poly, splines) is refused, since
+# nobody would charge for it.
+read_formula <- function(formula, described) {
+  if (!inherits(formula, "formula") || length(formula) != 3L || !is.name(formula[[2L]])) {
+    refuse("formula: must be an outcome, ~ and a sum of columns, as in ill ~ age + region", field = "formula")
+  }
+  outcome <- as.character(formula[[2L]])
+  if (outcome %in% all.vars(formula[[3L]])) {
+    refuse(sprintf("formula: %s: must not stand on both sides of ~", outcome), field = "formula")
+  }
+  described <- setdiff(described, outcome)
+  template <- as.data.frame(setNames(rep(list(logical()), length(described)), described), optional = TRUE)
+  t <- tryCatch(terms(formula, data = template), error = function(e) {
+    refuse("formula: must be an outcome, ~ and a sum of columns", field = "formula")
+  })
+  if (attr(t, "intercept") != 1L) refuse("formula: must have an intercept: every model has one", field = "formula")
+  if (!is.null(attr(t, "offset"))) refuse("formula: must have no offset", field = "formula")
+  read <- lapply(as.list(attr(t, "variables"))[-(1:2)], read_variable)
+  names <- vapply(read, `[[`, "", "name")
+  if (anyDuplicated(names)) {
+    refuse(sprintf("formula: %s: must stand once: as it is or under log1p", names[anyDuplicated(names)]), field = "formula")
+  }
+  factors <- attr(t, "factors")
+  if (!length(factors)) refuse("formula: must name at least one column after ~", field = "formula")
+  factors <- factors[-1L, , drop = FALSE] != 0 # without the outcome
+  pairs <- list()
+  for (j in seq_len(ncol(factors))) {
+    here <- names[factors[, j]]
+    if (length(here) > 2L) refuse(sprintf("formula: %s: must be an interaction of two columns", colnames(factors)[j]), field = "formula")
+    if (length(here) == 2L) pairs <- c(pairs, list(here))
+  }
+  mains <- names[rowSums(factors[, colSums(factors) == 1, drop = FALSE]) > 0]
+  alone <- setdiff(unlist(pairs), mains)
+  if (length(alone)) {
+    refuse(sprintf("formula: %s: must stand by itself, too: write * instead of :", alone[1L]), field = "formula")
+  }
+  list(outcome = outcome, columns = mains, log1p = names[vapply(read, `[[`, NA, "log1p")], pairs = pairs)
+}
+
+read_variable <- function(v) {
+  if (is.name(v)) return(list(name = as.character(v), log1p = FALSE))
+  called <- if (is.call(v) && is.name(v[[1L]])) as.character(v[[1L]]) else ""
+  if (called %in% c("log1p", "factor") && length(v) == 2L && is.name(v[[2L]])) {
+    return(list(name = as.character(v[[2L]]), log1p = called == "log1p"))
+  }
+  refuse(sprintf(paste(
+    "formula: %s: must be a column, log1p(column) or factor(column): a transformation that looks at the",
+    "rows would not be charged for, so state bounds instead of scale(), and levels"
+  ), paste(deparse(v), collapse = " ")), field = "formula")
+}

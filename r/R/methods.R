@@ -1,0 +1,185 @@
+# The terms as a data frame: term, class where each class has its own, estimate, noise.sd and per.
+terms_of <- function(x) {
+  t <- x$coefficients$terms
+  out <- data.frame(term = ifelse(t$term == "intercept", "(Intercept)", t$term))
+  if (!is.null(t$class)) out$class <- t$class
+  out$estimate <- t$value
+  out$noise.sd <- if (is.null(t$noise_sd)) NA_real_ else as.numeric(t$noise_sd)
+  out$per <- ifelse(is.na(t$per), "", t$per)
+  out
+}
+
+coef.dp_fit <- function(object, ...) {
+  t <- terms_of(object)
+  if (is.null(t$class)) return(setNames(t$estimate, t$term))
+  rows <- unique(t$term)
+  columns <- unique(t$class)
+  matrix(t$estimate[match(outer(rows, columns, paste, sep = "\r"), paste(t$term, t$class, sep = "\r"))],
+    length(rows), dimnames = list(rows, columns))
+}
+
+noise_vcov <- function(object) {
+  v <- object$coefficients$covariance
+  if (is.null(v)) refuse("the certificate states no covariance of the noise: its standard deviations are bounds, or not stated", "not_stated")
+  t <- terms_of(object)
+  names <- if (is.null(t$class)) t$term else paste(t$term, t$class, sep = ":")
+  dimnames(v) <- list(names, names)
+  v
+}
+
+confint.dp_fit <- function(object, parm, level, ...) {
+  e <- object$effects
+  if (is.null(e)) {
+    refuse(paste(
+      "no interval follows from this fit: the noise's standard deviation says nothing of sampling, that the table",
+      "holds only some of the people there are. Fit with inference = 0.95"
+    ), "no_interval")
+  }
+  if (!missing(level) && !isTRUE(all.equal(level, e$level))) {
+    refuse(sprintf("level: must be %g, the level of the fit: another one would need another fit", e$level), field = "level")
+  }
+  t <- e$coefficients
+  out <- cbind(t$low, t$high)
+  dimnames(out) <- list(ifelse(t$term == "(intercept)", "(Intercept)", t$term), paste(100 * (1 + c(-1, 1) * e$level) / 2, "%"))
+  if (missing(parm)) out else out[parm, , drop = FALSE]
+}
+
+print.dp_fit <- function(x, digits = max(3L, getOption("digits") - 3L), ...) {
+  r <- x$report
+  cat("Model trained under differential privacy: ", deparse1(x$formula), "\n", sep = "")
+  cat(sprintf("(%g, %g)-differentially private under %s, %d rows\n\n", r$epsilon, r$delta, r$relation, r$records))
+  print(coef(x), digits = digits)
+  invisible(x)
+}
+
+summary.dp_fit <- function(object, ...) structure(list(fit = object, table = terms_of(object)), class = "summary.dp_fit")
+
+VERDICTS <- c(
+  better = "better than the best constant prediction",
+  worse = "worse than the best constant prediction",
+  unclear = "not shown to be better than the best constant prediction"
+)
+
+print.summary.dp_fit <- function(x, digits = 3L, ...) {
+  f <- x$fit
+  r <- f$report
+  verdict <- if (is.null(r$verdict)) "not compared with a constant prediction" else VERDICTS[[r$verdict]]
+  cat("Call: ", deparse1(f$call, collapse = "\n"), "\n\n", sep = "")
+  cat("Protects:   ", r$neighbour, "\n", sep = "")
+  cat(sprintf("Guarantee:  (%g, %g)-differentially private under %s\n", r$epsilon, r$delta, r$relation))
+  cat(sprintf("Rows:       %d (public)\n", r$records))
+  cat(sprintf("Algorithm:  %s, %d steps, %d noisy answers\n", r$algorithm, r$steps, r$releases))
+  cat("Model:      ", verdict, "\n", sep = "")
+  cat(sprintf("All fits:   epsilon %.4g at delta %g for %d of %s\n\n", f$spent$epsilon, f$spent$delta, f$spent$fits, f$table))
+  if (!is.null(f$effects)) return(invisible(print_intervals(x, digits)))
+  t <- x$table
+  at_most <- identical(f$coefficients$noise, "bounded")
+  shown <- data.frame(
+    Estimate = formatC(t$estimate, digits = 4, format = "g"),
+    Noise = ifelse(is.na(t$noise.sd), "-", formatC(t$noise.sd, digits = 2, format = "g")),
+    Per = t$per, check.names = FALSE
+  )
+  names(shown)[2L] <- if (at_most) "Noise SD at most" else "Noise SD"
+  if (!is.null(t$class)) shown <- cbind(Class = t$class, shown)
+  row.names(shown) <- make.unique(t$term)
+  print(shown, right = TRUE)
+  cat("\nEstimates are in ", f$coefficients$unit, ".\n", sep = "")
+  cat(strwrap(f$coefficients$meaning, 80), sep = "\n")
+  invisible(x)
+}
+
+# The table of a fit with confidence intervals.
+print_intervals <- function(x, digits) {
+  e <- x$fit$effects
+  t <- e$coefficients
+  number <- function(v) ifelse(is.na(v), "-", formatC(v, digits = 4, format = "g"))
+  shown <- data.frame(Estimate = number(t$estimate), `Std. Error` = number(t$standard_error), Low = number(t$low), High = number(t$high),
+    Privacy = ifelse(is.na(t$privacy_share), "-", sprintf("%.0f%%", 100 * t$privacy_share)), check.names = FALSE)
+  row.names(shown) <- make.unique(t$term)
+  cat("Formula:    ", e$formula, "\n\n", sep = "")
+  print(shown, right = TRUE)
+  for (change in e$changes) cat("Changed: ", change, "\n", sep = "")
+  cat(sprintf("\n%g%% intervals; Privacy is the share of an interval's width that the noise makes. Estimates are in %s.\n", 100 * e$level, e$unit))
+  cat(strwrap(e$meaning, 80), sep = "\n")
+  x
+}
+
+as.data.frame.dp_fit <- function(x, row.names = NULL, optional = FALSE, ...) terms_of(x)
+
+tidy.dp_fit <- function(x, exponentiate = FALSE, ...) {
+  t <- terms_of(x)
+  e <- x$effects$coefficients
+  if (!is.null(e)) {
+    at <- match(t$term, ifelse(e$term == "(intercept)", "(Intercept)", e$term))
+    t$std.error <- e$standard_error[at]
+    t$conf.low <- e$low[at]
+    t$conf.high <- e$high[at]
+  }
+  if (exponentiate) {
+    shown <- intersect(c("estimate", "conf.low", "conf.high"), names(t))
+    t[shown] <- lapply(t[shown], exp)
+  }
+  t
+}
+
+glance.dp_fit <- function(x, ...) {
+  r <- x$report
+  data.frame(
+    nobs = r$records, epsilon = r$epsilon, delta = r$delta, relation = r$relation, algorithm = r$algorithm,
+    steps = r$steps, releases = r$releases, complete = r$complete, verdict = if (is.null(r$verdict)) NA_character_ else r$verdict,
+    epsilon.together = x$spent$epsilon, fits = x$spent$fits
+  )
+}
+
+formula.dp_fit <- function(x, ...) x$formula
+
+nobs.dp_fit <- function(object, ...) object$report$records
+
+predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"), interval = c("none", "confidence"), ...) {
+  type <- match.arg(type)
+  confidence <- match.arg(interval) == "confidence"
+  if (confidence && type != "response") refuse("interval: must be none: intervals are of type response", field = "interval")
+  if (confidence && is.null(object$effects)) refuse("interval: must be none: the fit has no intervals; inference = 0.95 asks for them", field = "interval")
+  if (missing(newdata)) refuse("newdata: must be given: a private fit keeps no rows", field = "newdata")
+  if (type == "class" && is.null(object$classes)) refuse("type: must be response or link: the outcome is a number", field = "type")
+  absent <- setdiff(object$columns, names(newdata))
+  if (length(absent)) refuse(sprintf("newdata: must have the column %s", absent[1L]), field = "newdata")
+  rows <- newdata[object$columns]
+  for (name in object$columns) {
+    if (kind_of(rows[[name]]) == "other") refuse(sprintf("newdata: %s: must be a column of numbers, texts, truths, days or moments", name), field = "newdata")
+  }
+  if (!nrow(rows)) return(if (confidence) matrix(numeric(), 0L, 3L, dimnames = list(NULL, c("fit", "lwr", "upr"))) else if (type == "class") character() else numeric())
+  # The last column keeps a row of missing cells from being an empty line; it is not read.
+  last <- "x"
+  while (last %in% names(rows)) last <- paste0(last, "_")
+  rows[[last]] <- "x"
+  printed <- run(c("predict", file.path(object$folder, "model.json"), "-", "--margin", if (confidence) "--intervals"), writer(rows, names(rows), object$levels), secret = TRUE)
+  p <- read.csv(text = printed, check.names = FALSE, colClasses = if (is.null(object$classes)) NA else c(class = "character"), encoding = "UTF-8")
+  if (nrow(p) != nrow(rows)) refuse(sprintf("%d predictions of %d rows", nrow(p), nrow(rows)), "system")
+  if (type == "class") return(p$class)
+  what <- if (type == "link") "margin" else if (is.null(object$classes)) "prediction" else "probability"
+  some <- names(p) == what | startsWith(names(p), paste0(what, "="))
+  if (!any(some)) refuse(sprintf("type: loss %s has no %s: must be link or class", object$loss, what), field = "type")
+  if (confidence) return(cbind(fit = p[[which(some)]], lwr = as.numeric(p$lower), upr = as.numeric(p$upper)))
+  if (sum(some) == 1L) return(p[[which(some)]])
+  out <- as.matrix(p[some])
+  colnames(out) <- sub("^[a-z]+=", "", colnames(out))
+  out
+}
+
+plot.dp_fit <- function(x, main = deparse1(x$formula), xlab = gsub("[\u201c\u201d]", "\"", x$coefficients$unit), ...) {
+  t <- terms_of(x)
+  t <- t[t$term != "(Intercept)", ]
+  t <- t[rev(seq_len(nrow(t))), ]
+  labels <- if (is.null(t$class)) t$term else paste(t$term, t$class, sep = ", ")
+  old <- par(mar = c(4.5, min(20, max(nchar(labels)) * 0.55 + 2), 2.5, 1))
+  on.exit(par(old))
+  sd <- ifelse(is.na(t$noise.sd), 0, t$noise.sd)
+  at <- seq_along(labels)
+  plot(t$estimate, at, xlim = range(0, t$estimate - 2 * sd, t$estimate + 2 * sd), yaxt = "n", ylab = "", pch = 19, main = main, xlab = xlab, ...)
+  abline(v = 0, lty = 3)
+  segments(t$estimate - 2 * sd, at, t$estimate + 2 * sd, at)
+  axis(2, at, labels, las = 1, tick = FALSE)
+  graphics::mtext("bars: two standard deviations of the privacy noise; no confidence intervals", 3, cex = 0.7)
+  invisible(t)
+}

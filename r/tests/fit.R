@@ -1,0 +1,215 @@
+# Runs against the command where it is on the PATH, and without it tests what is refused before.
+library(stillpoint)
+
+caught <- function(expr) tryCatch({ expr; NULL }, error = identity)
+refused <- function(expr, words, class = "stillpoint_configuration") {
+  e <- caught(expr)
+  if (!inherits(e, class) || !inherits(e, "stillpoint_error") || !grepl(words, conditionMessage(e), fixed = TRUE)) {
+    stop("not refused as it should be: ", words, "; got ", if (is.null(e)) "nothing" else conditionMessage(e))
+  }
+}
+quietly <- function(expr) withCallingHandlers(expr, stillpoint_warning = function(w) invokeRestart("muffleWarning"))
+
+set.seed(2)
+n <- 6000
+people <- data.frame(
+  age = runif(n, 18, 90), region = factor(sample(c("north", "south", "east"), n, TRUE)), pay = exp(runif(n, 0, 9)),
+  sex = sample(c("f", "m"), n, TRUE), seen = as.Date("2020-01-01") + sample(0:365, n, TRUE), id = seq_len(n)
+)
+people$ill <- ifelse(runif(n) < plogis((people$age - 50) / 15 - 0.8 * (people$region == "south")), "yes", "no")
+people$cost <- 20 * people$age + 100 * (people$sex == "m")
+folder <- tempfile("fits")
+codebook <- list(age = c(18, 90), pay = c(0, 10000), cost = c(0, 3000))
+places <- list(region = c("north", "south", "east"), sex = c("f", "m"))
+go <- function(formula = ill ~ age + region, data = people, classes = c("no", "yes"), bounds = codebook, levels = places, ...) {
+  more <- list(...)
+  fixed <- list(epsilon = 2, delta = 1e-6, relation = "replace-one", folder = folder, table = "people")
+  fixed[names(more)] <- more
+  do.call(dp_fit, c(list(formula, data, classes = classes, bounds = bounds, levels = levels), fixed))
+}
+
+# The texts of cells: none is no text, and equal numbers have equal texts.
+texts <- get("texts", asNamespace("stillpoint"))
+broken <- c("a", "\xff", NA)
+Encoding(broken) <- "UTF-8"
+stopifnot(identical(texts(broken, TRUE), c("a", "", "")))
+stopifnot(identical(texts(c(1, NaN, 0.1), FALSE), c("1", "", "0.10000000000000001")))
+stopifnot(identical(texts(c(TRUE, NA), FALSE), c("1", "")), identical(texts(TRUE, TRUE), "TRUE"), identical(texts(factor("b"), TRUE), "b"))
+stopifnot(identical(texts(as.POSIXct("2020-01-01 12:00", tz = "Asia/Tokyo"), FALSE), "2020-01-01T03:00:00Z"))
+
+# Refused before the command runs, and before a folder is made.
+refused(go(ill ~ scale(age)), "scale(age): must be a column")
+refused(go(ill ~ poly(age, 2)), "must be a column")
+refused(go(ill ~ factor(age, levels = 1:3)), "must be a column")
+refused(go(log(pay) ~ age), "an outcome, ~ and a sum of columns")
+refused(go(~ age), "an outcome, ~ and a sum of columns")
+refused(go(ill ~ age - 1), "must have an intercept")
+refused(go(ill ~ age + offset(pay)), "must have no offset")
+refused(go(ill ~ 1), "at least one column")
+refused(go(ill ~ age + log1p(age)), "age: must stand once")
+refused(go(ill ~ age + ill), "both sides")
+refused(go(ill ~ region + region:sex), "sex: must stand by itself, too")
+refused(go(ill ~ age * pay * sex), "must be an interaction of two columns")
+refused(go(ill ~ age, curves = list(region = "auto")), "curves: region: must be")
+refused(go(ill ~ age, curves = c("age", "pay")), "must be \"auto\"")
+refused(go(ill ~ id), "id: must be in bounds, levels or dates")
+refused(go(ill ~ log1p(region)), "log1p(region): must have bounds")
+refused(go(pay ~ age, classes = NULL, bounds = codebook["age"]), "pay: must have classes")
+refused(go(bounds = list(age = c(18, 90), region = 1:2)), "region: must be in one of bounds")
+refused(go(bounds = list(age = 18)), "must be two numbers")
+refused(go(relation = "both"), "hides what a row says")
+refused(go(relation = "add-or-remove"), "records: must be given")
+refused(go(data = people[0, ]), "at least one row")
+refused(go(data = as.list(people)), "must be a data frame")
+refused(go(data = people["age"]), "must have the column region")
+refused(go(data = transform(people, age = I(as.list(age)))), "must be a column of numbers")
+refused(go(data = transform(people, ill = seq_len(n))), "no cell of this type is one of them")
+refused(go(data = transform(people, ill = seen)), "no cell of this type is one of them")
+refused(go(cost ~ age, classes = NULL, data = transform(people, cost = seen)), "no cell of this type")
+refused(dp_fit(ill ~ age, people, classes = c("no", "yes"), bounds = codebook, delta = 1e-6, relation = "replace-one", folder = folder, table = "t"),
+  "epsilon: must be given")
+stopifnot(!dir.exists(folder))
+
+old <- options(stillpoint.command = "")
+refused(suppressWarnings(go()), "not on the PATH", "stillpoint_system")
+stopifnot(!dir.exists(folder))
+options(old)
+
+if (!nzchar(getOption("stillpoint.command", Sys.which("stillpoint")))) {
+  cat("the command stillpoint is not on the PATH: the rest is skipped\n")
+  quit("no")
+}
+
+# A first fit is told to be new, a second one what both cost.
+told <- character()
+fit <- withCallingHandlers(go(), stillpoint_warning = function(w) {
+  told <<- c(told, class(w)[1L])
+  invokeRestart("muffleWarning")
+})
+stopifnot(identical(told, "stillpoint_new_table"))
+told <- character()
+second <- withCallingHandlers(go(ill ~ age + region + log1p(pay) + seen, dates = list(seen = c("2020-01-01", "2020-12-31"))),
+  stillpoint_warning = function(w) {
+    told <<- c(told, class(w)[1L])
+    invokeRestart("muffleWarning")
+  })
+stopifnot("stillpoint_spent" %in% told, second$spent$fits == 2L, second$spent$epsilon > 2, second$spent$epsilon < 4)
+
+# What it says is near the truth, and is what the command says.
+b <- coef(fit)
+stopifnot(abs(b[["age"]] - 1 / 15) < 0.02, abs(b[["region=south"]] + 0.8) < 0.4, names(b)[length(b)] == "(Intercept)")
+command <- stillpoint_command()
+lines <- system2(command, c("coefficients", shQuote(fit$folder)), stdout = TRUE)
+stopifnot(any(grepl(sprintf("^age .*%s", formatC(b[["age"]], digits = 4, format = "g")), lines)))
+v <- noise_vcov(fit)
+t <- as.data.frame(fit)
+stopifnot(isTRUE(all.equal(sqrt(diag(v)), setNames(t$noise.sd, t$term), tolerance = 1e-6)))
+stopifnot(dp_verify(fit)$epsilon == 2, nobs(fit) == n, identical(deparse1(formula(fit)), "ill ~ age + region"))
+said <- paste(capture.output(print(summary(second))), collapse = "\n")
+for (words in c("(2, 1e-06)-differentially private", "6000 (public)", "each doubling of 1 + x", "for 2 of people", "log-odds of")) {
+  stopifnot(grepl(words, said, fixed = TRUE))
+}
+stopifnot(any(grepl("region=south", capture.output(print(fit)), fixed = TRUE)))
+refused(confint(fit), "says nothing of sampling", "stillpoint_no_interval")
+
+# Predictions: those of the coefficients, of every row in its place, in more rows than a part and a pipe hold.
+many <- people[rep(seq_len(n), 25), ]
+stopifnot(nrow(many) > 2 * 50000)
+link <- predict(fit, many, "link")
+hand <- b[["(Intercept)"]] + b[["age"]] * many$age + c(north = 0, south = b[["region=south"]], east = b[["region=east"]])[as.character(many$region)]
+stopifnot(length(link) == nrow(many), max(abs(link - hand)) < 1e-4)
+stopifnot(max(abs(predict(fit, people) - plogis(predict(fit, people, "link")))) < 1e-6)
+stopifnot(identical(predict(fit, people, "class"), ifelse(predict(fit, people, "link") > 0, "yes", "no")))
+odd <- data.frame(region = c("no, \"such\"\nplace", NA, "\xff", "south"), age = c(NA, Inf, -1e300, 50))
+p <- predict(fit, odd, "link")
+stopifnot(length(p) == 4L, all(is.finite(p)), identical(p[4L], predict(fit, odd[4L, ], "link")))
+stopifnot(identical(predict(fit, people[0, ]), numeric()))
+refused(predict(fit), "newdata: must be given")
+refused(predict(fit, people["age"]), "must have the column region")
+
+# Intervals, where they were asked for.
+wide <- quietly(go(inference = 0.9))
+ci <- confint(wide)
+stopifnot(identical(colnames(ci), c("5 %", "95 %")), ci["age", 1L] < coef(wide)[["age"]], coef(wide)[["age"]] < ci["age", 2L])
+stopifnot(identical(rownames(confint(wide, "age")), "age"))
+refused(confint(wide, level = 0.99), "must be 0.9, the level of the fit")
+said <- paste(capture.output(print(summary(wide))), collapse = "\n")
+stopifnot(grepl("90% intervals", said, fixed = TRUE), grepl(formatC(ci["age", 1L], digits = 4, format = "g"), said, fixed = TRUE))
+band <- predict(wide, people, interval = "confidence")
+stated <- !is.na(band[, "lwr"])
+stopifnot(identical(colnames(band), c("fit", "lwr", "upr")), nrow(band) == nrow(people), all(band[, "fit"] == predict(wide, people)))
+stopifnot(all(band[stated, "lwr"] < band[stated, "fit"] & band[stated, "fit"] < band[stated, "upr"]))
+refused(predict(wide, people, "link", interval = "confidence"), "intervals are of type response")
+refused(predict(fit, people, interval = "confidence"), "the fit has no intervals")
+
+# No cell is on a disk: neither in what a fit leaves nor among the session's temporary files.
+mark <- people
+mark$age <- 45.678912345678
+marked <- quietly(go(data = mark))
+invisible(predict(marked, mark))
+files <- c(list.files(folder, recursive = TRUE, full.names = TRUE), list.files(tempdir(), recursive = TRUE, full.names = TRUE))
+stopifnot(length(files) > 5L, !any(vapply(files, function(f) any(grepl("45.6789", readLines(f, warn = FALSE), fixed = TRUE)), NA)))
+
+# A fit that is saved has no rows: not in its call, and not in the environment of its formula.
+local({
+  secret <- mark
+  environment(go) <- environment()
+  saved <- serialize(quietly(go(eval(quote(ill ~ age + region)), data = secret)), NULL)
+  bytes <- serialize(45.678912345678, NULL)
+  stopifnot(length(saved) < 8 * n, !length(grepRaw(bytes[(length(bytes) - 7L):length(bytes)], saved, fixed = TRUE)))
+})
+
+# Other outcomes, interactions, add-or-remove.
+number <- quietly(go(cost ~ age + sex, classes = NULL))
+stopifnot(abs(coef(number)[["age"]] - 20) < 3, max(abs(predict(number, people) - people$cost)) < 300)
+refused(predict(number, people, "class"), "the outcome is a number")
+three <- quietly(go(region ~ age * 1 + sex, classes = c("north", "south", "east"), levels = places["sex"]))
+stopifnot(identical(dim(coef(three)), c(4L, 3L)), identical(colnames(predict(three, people)), c("north", "south", "east")))
+stopifnot(max(abs(rowSums(predict(three, people)) - 1)) < 1e-6)
+pairs <- quietly(go(ill ~ region * sex, relation = "add-or-remove", records = n))
+stopifnot("region=south & sex=m" %in% names(coef(pairs)), pairs$report$relation == "add-or-remove")
+truth <- quietly(go(sick ~ age, data = transform(people, sick = ill == "yes"), classes = c(FALSE, TRUE)))
+stopifnot(truth$report$verdict == "better")
+
+# What the command refuses has its code, field and rule, and is not charged.
+before <- dp_spent(folder)
+e <- caught(quietly(go(loss = "logit")))
+stopifnot(inherits(e, "stillpoint_configuration"), inherits(e, "stillpoint_error"), !e$charged, e$field == "name", grepl("must be one of", e$rule))
+e <- caught(quietly(go(data = people[rep(seq_len(n), 20), ], epsilon = -1)))
+stopifnot(inherits(e, "stillpoint_configuration"), grepl("epsilon", e$field))
+stopifnot(identical(before, dp_spent(folder)))
+
+# A table that cannot be written to its end is no table: also under add-or-remove, where no number of
+# rows tells, nothing is charged.
+broken <- get("run", asNamespace("stillpoint"))
+config <- file.path(pairs$folder, "configuration.yaml")
+e <- caught(broken(c("fit", config, "--out", file.path(folder, "cut"), "--json"), function(con) {
+  writeLines(c("region,sex,ill", rep("north,f,yes", 5000)), con)
+  stop("the source is gone: 45.6789")
+}))
+stopifnot(inherits(e, "stillpoint_system"), !grepl("45.6789", conditionMessage(e)))
+stopifnot(!file.exists(file.path(folder, "cut", "ledger.jsonl")))
+
+# A page, a picture, and broom's verbs where they are known.
+stopifnot(file.exists(dp_report(fit, open = FALSE)))
+grDevices::pdf(NULL)
+drawn <- plot(fit)
+invisible(grDevices::dev.off())
+refused(plot_curves(fit), "must have curves")
+bent <- quietly(go(ill ~ log1p(pay) + seen + age, curves = list(age = "auto", pay = 5), dates = list(seen = c("2020-01-01", "2020-12-31"))))
+grDevices::pdf(NULL)
+curves <- plot_curves(bent)
+stopifnot(identical(vapply(curves, `[[`, "", "column"), c("pay", "age")), curves[[1L]]$log, nrow(curves[[1L]]$points) == 17L)
+stopifnot(with(curves[[2L]]$points, all(low < effect & effect < high) && abs(sum(mass[seq(1, length(mass), 4)]) - 1) < 1e-9))
+stopifnot(length(plot_curves(bent, "age")) == 1L)
+all_bent <- quietly(go(cost ~ age + seen + region, classes = NULL, curves = "auto", dates = list(seen = c("2020-01-01", "2020-12-31"))))
+stopifnot(length(plot_curves(all_bent)) == 2L)
+invisible(grDevices::dev.off())
+refused(plot_curves(bent, "seen"), "one of the columns with curves")
+stopifnot(!"(Intercept)" %in% drawn$term, "age" %in% drawn$term)
+if (requireNamespace("generics", quietly = TRUE)) {
+  stopifnot(isTRUE(all.equal(generics::tidy(fit, exponentiate = TRUE)$estimate, exp(t$estimate))))
+  stopifnot(isTRUE(all.equal(generics::tidy(wide)$conf.low[1L], ci["age", 1L], check.attributes = FALSE)))
+  stopifnot(generics::glance(fit)$nobs == n, generics::glance(fit)$epsilon == 2)
+}
+cat("all tests of the R package passed\n")
