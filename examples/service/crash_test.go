@@ -20,13 +20,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/silence"
 )
 
-// secretTarget is every record's: a number whose bits a traceback shows among the
-// arguments of what was running.
+// secretTarget is the target of every record. A traceback would show its bits among the arguments of the
+// running functions.
 const secretTarget = 0x1.2345678p-1
 
 var secretBits = fmt.Sprintf("%#x", math.Float64bits(secretTarget))
 
-// endless is a loss that calls itself without end on any record, once armed.
+// endless is a loss that recurses without end on any record once its switch is set.
 type endless struct {
 	loss.RankOne
 	armed *atomic.Bool
@@ -39,7 +39,7 @@ func (e endless) Slopes(dst, z, y []float64) {
 	e.RankOne.Slopes(dst, z, y)
 }
 
-// deeper ends at no depth that there is a stack for.
+// deeper recurses until the stack overflows.
 //
 //go:noinline
 func deeper(y uint64) uint64 {
@@ -49,18 +49,19 @@ func deeper(y uint64) uint64 {
 	return deeper(y) + 1
 }
 
-// program names what the test binary is run as, a service whose loss never returns:
-// "silent", or "loud" without its silence.
+// program is the name of the environment variable that makes the test binary a service whose loss
+// never returns. Its value is the kind of service: "silent" calls Silence first, "loud" does not.
 const program = "ENDLESS"
 
-// serve trains as a service does, on records of the secret target.
+// serve trains as a service does, on records with the secret target. If silent is true, it calls Silence
+// first.
 func serve(silent bool) error {
 	if silent {
 		if _, err := silence.Crashes(); err != nil {
 			return err
 		}
 	}
-	debug.SetMaxStack(1 << 20) // a gigabyte overflows as well, later
+	debug.SetMaxStack(1 << 20) // a smaller limit, so that the stack overflows sooner
 	s, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 0, High: 100}},
 		Target:  dataset.Target{Column: "risk", Kind: dataset.Number, Low: -1, High: 1},
@@ -99,9 +100,9 @@ func serve(silent bool) error {
 	return err
 }
 
-// TestEndlessLossShowsNothing: a stack that overflows cannot be recovered from, so
-// a loss that calls itself without end ends the service, in the middle of a fit and
-// with a record in its hands. Nothing of that record is written.
+// TestEndlessLossShowsNothing tests a service that crashes. A program cannot recover from a stack
+// overflow, so a loss that recurses without end ends the service in the middle of a fit, while it
+// has a record in memory. Nothing of that record may be written.
 func TestEndlessLossShowsNothing(t *testing.T) {
 	for _, traceback := range []string{"none", "all", "crash"} {
 		o, code := endlessly(t, "silent", traceback)
@@ -109,13 +110,14 @@ func TestEndlessLossShowsNothing(t *testing.T) {
 			t.Errorf("GOTRACEBACK=%s: exit code %d, wrote %.2000q", traceback, code, o)
 		}
 	}
-	// Without silence the test sees what it looks for.
+	// Without Silence, the output must contain the secret: the test can see it.
 	if o, code := endlessly(t, "loud", "all"); code == 0 || !strings.Contains(o, "stack overflow") || !strings.Contains(o, secretBits) {
 		t.Errorf("without silence: exit code %d, %.2000q", code, o)
 	}
 }
 
-// endlessly runs the service and returns what it wrote and how it ended.
+// endlessly runs the service whose loss never returns, with the given values of the environment
+// variables program and GOTRACEBACK. It returns the service's output and exit code.
 func endlessly(t *testing.T, as, traceback string) (out string, code int) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), os.Args[0])

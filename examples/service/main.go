@@ -1,5 +1,5 @@
-// Command service shows how a Go service trains on records that it holds in memory, saves
-// and verifies what it publishes, and predicts. The records here are made up.
+// Command service shows how a Go service trains on records in its memory, saves and verifies the results,
+// and predicts. The records here are generated.
 //
 //	go run ./examples/service DIR
 package main
@@ -14,13 +14,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// patient is a record as the service has it; returned says who came back within a month.
+// patient is a record of the service. returned says who came back within a month.
 type patient struct {
 	age            float64
 	ward, returned string
 }
 
-// table says how a record becomes a row: one for each, whatever the record holds.
+// table describes how a patient becomes a row: one row for each patient, whatever the record contains.
 func table(patients []patient) stillpoint.Table {
 	return stillpoint.Rows(patients,
 		stillpoint.Number("age", func(p patient) float64 { return p.age }),
@@ -29,7 +29,7 @@ func table(patients []patient) stillpoint.Table {
 }
 
 func main() {
-	stderr, err := stillpoint.Silence() // first of all: from here on a crash shows nothing of the records
+	stderr, err := stillpoint.Silence() // must come first: from here on a crash shows nothing of the records
 	if err == nil {
 		err = run(context.Background(), os.Args[len(os.Args)-1])
 	}
@@ -41,14 +41,14 @@ func main() {
 
 func run(ctx context.Context, dir string) error {
 	var patients []patient
-	for i := range 20_000 { // old people of the heart ward come back
+	for i := range 20_000 { // old patients of the heart ward return
 		p := patient{float64(18 + i*37%83), []string{"heart", "lung", "unknown"}[i%3], "no"}
 		if p.age > 60 && p.ward == "heart" || i%10 == 0 {
 			p.returned = "yes"
 		}
 		patients = append(patients, p)
 	}
-	// What everybody may know of a record: from public knowledge, never from the records.
+	// Bounds and categories must be public knowledge. They never come from the records.
 	schema, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 18, High: 100},
 			{Name: "ward", Kind: dataset.Category, Categories: []string{"heart", "lung"}}},
@@ -57,13 +57,14 @@ func run(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	// Another fit of these records costs another budget: Budget.Dataset can hold all to one cap.
+	// Another fit of these records costs another budget. Budget.Dataset would limit all fits together to
+	// one cap.
 	result, err := stillpoint.Fit(ctx, stillpoint.Spec{Table: table(patients), Schema: schema, Loss: loss.Logistic(),
 		Budget: stillpoint.Budget{Epsilon: 1, Delta: 1e-6, Relation: stillpoint.ReplaceOne}, Folder: &stillpoint.Folder{Path: dir}})
 	if err != nil {
 		return err
 	}
-	report, err := stillpoint.Verify(ctx, dir) // as anybody can, without the records
+	report, err := stillpoint.Verify(ctx, dir) // anybody can do this, without the records
 	if err != nil {
 		return err
 	}

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestMain is the command itself where the environment says so: it turns crashes
-// off for its process.
+// TestMain runs the service's own main function if the environment asks for it, in a process of its
+// own: it turns crash output off for its whole process.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("SERVICE_EXAMPLE"); dir != "" {
 		os.Args = []string{"service", dir}
@@ -19,7 +19,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if as := os.Getenv(program); as != "" {
-		fmt.Println(serve(as == "silent")) // is not reached
+		fmt.Println(serve(as == "silent")) // not reached: serve does not return
 		return
 	}
 	os.Exit(m.Run())
@@ -33,10 +33,10 @@ func command(t *testing.T, dir string) (string, error) {
 	return string(out), err
 }
 
-// TestService runs the command. It predicts for somebody of 81 in the heart ward,
-// like whom all came back: with probability .76, from which the noise moves it by a
-// deviation below .01, measured over fits. So it prints one half or less with a
-// probability below 1e-100.
+// TestService runs the example service. It predicts for a patient of 81 in the heart ward, where
+// all such patients came back. Over repeated fits the predicted probability had mean .76 and a
+// standard deviation below .01 from the noise. It is at most one half with probability below
+// 1e-100.
 func TestService(t *testing.T) {
 	dir := t.TempDir()
 	out, err := command(t, dir)
@@ -62,7 +62,8 @@ func TestService(t *testing.T) {
 	}
 }
 
-// A file in place of a folder is an error, told in one line.
+// TestServiceFails tests the service with a file in place of its folder: it must end with an error
+// of one line.
 func TestServiceFails(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
