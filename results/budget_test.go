@@ -17,16 +17,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 )
 
-// charged is a session that was asked what its ledger says.
+// charged is a session with a given ledger, for charging a run without making queries.
 type charged struct{ own *account.Ledger }
 
 func (c charged) Ledger() account.View { return c.own.View() }
 func (c charged) Close() error         { c.own.End(); return nil }
 
-// TestMixedRuns charges 1,000 runs to one dataset: Gaussian ones, selections, and runs
-// on Poisson samples. It prints what they cost by the filter, which takes each run as
-// chosen by looking at those before, and writes the file $EVENTS for the accountants
-// that take all of them as fixed beforehand.
+// TestMixedRuns charges 1,000 runs to one dataset: Gaussian runs, selections, and runs on Poisson
+// samples. It prints their cost by the store's privacy filter, which allows each run to be chosen
+// by the results of earlier runs. It also writes the runs to the file named by the environment
+// variable EVENTS, for other accountants, which treat all runs as fixed beforehand.
 func TestMixedRuns(t *testing.T) {
 	ctx := context.Background()
 	const gaussian, selections, sampled = 700, 180, 120

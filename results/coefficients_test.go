@@ -26,17 +26,19 @@ var (
 	coefficientNamed = flag.String("coefficients.cell", "", "what the names of TestCoefficientNoise's cells contain")
 )
 
-// noiseCell is a fit that is repeated with fresh noise.
+// noiseCell is one row of the results table: a configuration whose fit is repeated with fresh
+// noise.
 type noiseCell struct {
 	name, yaml string
 	fits       int
 }
 
-// generatedColumns are those of the generated table: correlated numbers, one with a long
-// tail, and categories of which the level other has no row.
+// generatedColumns are the columns of the generated table: correlated numbers, one of them with a long
+// tail, and categories whose level "other" occurs in no row.
 const generatedColumns = `columns: {age: {number: [18, 95]}, bmi: {number: [15, 45]}, income: {number: [0, 100000], transform: log1p}, sex: {category: [m, f]}, region: {category: [north, south, east, west]}}`
 
-// generated writes the table of one kind of target.
+// generated writes a generated table whose target is of the given kind: classes, a number, or
+// another key of targetOf.
 func generated(t *testing.T, path, kind string, rows int) {
 	t.Helper()
 	f, err := os.Create(path)
@@ -67,7 +69,7 @@ func generated(t *testing.T, path, kind string, rows int) {
 	}
 }
 
-// drawn is a target at a score.
+// drawn returns a random target, of the given kind, of a row with score z.
 func drawn(r *rand.Rand, kind string, z float64) string {
 	switch kind {
 	case "two classes":
@@ -92,14 +94,14 @@ func drawn(r *rand.Rand, kind string, z float64) string {
 	return strconv.FormatFloat(120+8*z+12*r.NormFloat64(), 'f', 2, 64)
 }
 
-// targetOf is how the schema has a kind of target.
+// targetOf gives, for each kind of target, the schema's text for it.
 var targetOf = map[string]string{
 	"two classes": "{column: y, classes: [0, 1]}", "three classes": "{column: y, classes: [a, b, c]}",
 	"a count": "{column: y, number: [0, 10]}", "a number": "{column: y, number: [60, 200]}",
 }
 
-// TestCoefficientNoise prints the table of results/coefficients.md: fits of one table with
-// fresh noise, and how what they state of noise compares with how far they spread.
+// TestCoefficientNoise prints the table of results/inference.md: for repeated fits of one table with fresh
+// noise, the stated standard deviations of the coefficients beside the spread of the fits.
 //
 //	go test -tags results -run TestCoefficientNoise -timeout 3h ./results
 func TestCoefficientNoise(t *testing.T) {
@@ -159,7 +161,7 @@ func TestCoefficientNoise(t *testing.T) {
 	}
 }
 
-// row is a cell's line.
+// row computes the line of the results table for a configuration.
 func (c noiseCell) row(t *testing.T, dir string) string {
 	t.Helper()
 	yaml := filepath.Join(dir, "c.yaml")

@@ -13,9 +13,9 @@ import (
 
 var exportTo = flag.String("export", "", "a folder to which TestExport writes the encoded rows of -table")
 
-// TestExport writes the encoded rows of a table as arrays that NumPy reads, for rivals in
-// Python (rivals.py): train-x.npy and train-y.npy, held-x.npy, held-y.npy and, in the
-// target's units, held-truth.npy.
+// TestExport writes the encoded rows of a table as NumPy arrays, for the methods in Python that are
+// compared (rivals.py): train-x.npy and train-y.npy, held-x.npy, held-y.npy and, in the target's units,
+// held-truth.npy.
 func TestExport(t *testing.T) {
 	if *tableOf == "" || *exportTo == "" {
 		t.Skip("-table or -export names nothing")
@@ -43,7 +43,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// writeArray writes NumPy's format, version 1.0: its header is padded to a multiple of 64.
+// writeArray writes an array in NumPy's format, version 1.0. The header is padded to a multiple of 64
+// bytes.
 func writeArray(t *testing.T, path string, values []float64, shape string) {
 	t.Helper()
 	const before = len("\x93NUMPY") + 2 + 2 // the version and the header's length

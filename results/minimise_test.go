@@ -11,17 +11,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// minimise returns a stationary point of the mean loss, starting at zero.
+// minimise returns a stationary point of the mean loss over the rows, found from zero without
+// privacy.
 func minimise(t *testing.T, r *rows, l loss.RankOne) []float64 {
 	t.Helper()
 	return minimiseTilted(t, r, l, 0, make([]float64, r.dim), 1e-9*l.Constants().Lipschitz)
 }
 
-// minimiseTilted returns where the gradient of the mean loss + ridge |w|^2/2 + <tilt, w>
-// is no longer than tolerance: for two classes by Newton's method, for regression by
-// iteratively reweighted least squares, which never increases the loss. A term of 1e-10
-// times the identity makes the matrix regular (categories and the intercept are
-// collinear); it is in the step only and moves no stationary point.
+// minimiseTilted returns a point at which the gradient of the mean loss + ridge |w|^2/2 + <tilt, w> has at
+// most the length tolerance. It uses Newton's method for two classes, and iteratively reweighted least
+// squares for regression, which never increases the loss. 1e-10 times the identity is added to the matrix
+// of each step, because categories and the intercept are collinear; this does not change stationary points.
 func minimiseTilted(t *testing.T, r *rows, l loss.RankOne, ridge float64, tilt []float64, tolerance float64) []float64 {
 	t.Helper()
 	var (
@@ -72,8 +72,8 @@ func minimiseTilted(t *testing.T, r *rows, l loss.RankOne, ridge float64, tilt [
 	return nil
 }
 
-// descend returns what gradient descent without noise reaches from zero in so
-// many steps of the size that a fit takes by default, 4/L1.
+// descend returns the point that gradient descent without noise reaches from zero in the given number of
+// steps with a fit's default step size 4/L1.
 func descend(r *rows, l loss.RankOne, steps int) []float64 {
 	w, slopes := make([]float64, r.dim), make([]float64, r.n())
 	eta := 4 / l.Constants().Curvature.Hi

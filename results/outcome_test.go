@@ -34,7 +34,7 @@ var (
 	outcomeFrom  = flag.String("from", "", "such files, separated by commas, of which TestOutcomePage makes a page")
 )
 
-// fitted is a fit on one table, or what it is compared with.
+// fitted is the outcome of one fit on one table, or of a reference that fits are compared with.
 type fitted struct {
 	Table   string  `json:"table"`
 	Epsilon float64 `json:"epsilon,omitempty"`
@@ -43,18 +43,24 @@ type fitted struct {
 	Chosen  string  `json:"chosen,omitempty"`
 	Steps   int     `json:"steps,omitempty"`
 	N       float64 `json:"effective,omitempty"`
-	// Loss is the mean loss of the held-out rows; Error their mean absolute error in the
-	// target's units, or one less the AUC.
+	// Loss is the mean loss on the held-out rows. Error is their mean absolute error in the target's units
+	// or, for classes, 1 - AUC.
 	Loss      float64 `json:"loss"`
 	Error     float64 `json:"error"`
 	Gradient  float64 `json:"gradient,omitempty"`
 	Predicted float64 `json:"predicted,omitempty"`
 	Foreseen  float64 `json:"foreseen,omitempty"`
+	// Fit is the mean loss of the fit itself, before the comparison with the constant decided which model
+	// is published. Verdict is the result of the comparison, and Resolved the standard deviation of its
+	// noise.
+	Fit      float64 `json:"fit,omitempty"`
+	Verdict  string  `json:"verdict,omitempty"`
+	Resolved float64 `json:"resolved,omitempty"`
 }
 
-// TestOutcome fits every configuration of a folder by simulated sessions, seeds 1, 2, ...:
-// their coins follow from the seed, so that builds can be compared on the same coins. What a
-// fit spends on its comparison with the constant is left out of the plan's budget.
+// TestOutcome fits every configuration of a folder in simulated sessions with seeds 1, 2, and so on. The
+// random bits follow from the seed, so that two versions of the program can be compared on the same random
+// bits. As in a real fit, the comparison with the best constant decides which model is published.
 func TestOutcome(t *testing.T) {
 	if *outcomeIn == "" {
 		t.Skip("-outcome names no folder")
@@ -120,7 +126,10 @@ func outcome(t *testing.T, name string, c *train.Config, say func(fitted)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.Mu *= math.Sqrt(1 - train.DefaultCompare)
+		share := train.CompareShare(p)
+		compare := train.Compare{Charge: share * b.Charge(), Loss: l, Features: training.dim, Intercept: 1 / c.Schema.Scale()}
+		whole := p
+		p.Mu *= math.Sqrt(1 - share)
 		for _, rule := range strings.Split(*outcomeRules, ",") {
 			asked := c.Train
 			if err := asked.Set(map[string]any{"algorithm": rule}); err != nil {
@@ -140,17 +149,23 @@ func outcome(t *testing.T, name string, c *train.Config, say func(fitted)) {
 				if err != nil {
 					t.Fatal(err)
 				}
+				compared, err := compare.Ask(context.Background(), s, whole, result.W, result.Rows.Square)
+				if err != nil {
+					t.Fatal(err)
+				}
 				sum := plan.Summary()
+				published := compared.Model(result.W, compare.Constant(compared.Margins, len(result.W)))
 				tell(fitted{
 					Epsilon: epsilon, Rule: rule, Seed: seed + 1, Chosen: sum.Algorithm, Steps: sum.Steps, N: p.Effective(),
 					Gradient: training.gradient(l, result.W), Predicted: sum.Predicted, Foreseen: result.Foreseen,
-				}, held.margins(result.W))
+					Fit: mean(l, held.margins(result.W), held.y), Verdict: compared.Verdict().Code(), Resolved: compared.Sigma,
+				}, held.margins(published))
 			}
 		}
 	}
 }
 
-// dense are the rows with all their features, as float32: the row map's own.
+// dense returns all features of the rows as float32, zeros included, as the row map computes them.
 func (r *rows) dense() [][]float32 {
 	all := make([]float32, r.n()*r.dim)
 	out := make([][]float32, r.n())
@@ -171,7 +186,7 @@ func (r *rows) gradient(l loss.RankOne, w []float64) float64 {
 	return math.Sqrt(dot(g, g))
 }
 
-// mean is the mean loss.
+// mean returns the mean loss at margins z and targets y.
 func mean(l loss.RankOne, z, y []float64) (sum float64) {
 	v := make([]float64, len(z))
 	l.Values(v, z, y)
@@ -181,7 +196,7 @@ func mean(l loss.RankOne, z, y []float64) (sum float64) {
 	return sum
 }
 
-// constant is the margin whose mean loss is least, of 4,000 tried.
+// constant returns the margin with the smallest mean loss among 4,000 values.
 func constant(l loss.RankOne, y []float64) (best float64) {
 	lo, hi := -8., 8.
 	if l.Target() == loss.Real {
@@ -214,9 +229,9 @@ func constant(l loss.RankOne, y []float64) (best float64) {
 	return best
 }
 
-// reference1 minimises the mean loss of one margin: by the method of minimise where that
-// serves, else by Newton's method, or by Hunter and Lange's majorization (2000) of a loss
-// whose slope jumps, each with steps that are halved until the loss falls.
+// reference1 minimises, without privacy, the mean of a loss with one margin: by minimise if it
+// supports the loss, otherwise by Newton's method or, for a loss whose slope jumps, by the
+// majorization of Hunter and Lange (2000). Each step is halved until the loss decreases.
 func reference1(t *testing.T, r *rows, l loss.RankOne) []float64 {
 	t.Helper()
 	_, kinked := l.(loss.Kinked)
@@ -279,8 +294,8 @@ func reference1(t *testing.T, r *rows, l loss.RankOne) []float64 {
 	return w
 }
 
-// TestOutcomePage makes Markdown of what TestOutcome wrote: for each table and epsilon the
-// medians over seeds of the held-out loss and of measured over predicted.
+// TestOutcomePage makes Markdown from the output of TestOutcome: for each table and epsilon, the medians
+// over seeds of the held-out loss and of the measured divided by the predicted gradient norm.
 func TestOutcomePage(t *testing.T) {
 	if *outcomeFrom == "" {
 		t.Skip("-from names no file")

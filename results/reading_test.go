@@ -14,8 +14,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestReading says how fast a session over the table of the configuration READING is
-// opened: read, encoded and kept.
+// TestReading measures how fast a session opens the table of the configuration in the environment variable
+// READING: reading, encoding and storing its rows.
 func TestReading(t *testing.T) {
 	c, err := train.ReadConfig(os.Getenv("READING"))
 	if err != nil {

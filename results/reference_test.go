@@ -1,7 +1,7 @@
 //go:build results
 
-// Package results_test computes the non-private reference figures that stand in
-// this folder, on the same encoding as the private fits:
+// Package results_test computes the figures without privacy that the pages of this folder compare with. The
+// rows are encoded as for the private fits.
 //
 //	go test -tags results -count=1 -v ./results
 package results_test
@@ -37,7 +37,7 @@ func parse(t *testing.T, name string) loss.RankOne {
 	return l.(loss.RankOne)
 }
 
-// TestAdult is logistic regression without privacy.
+// TestAdult prints the results of logistic regression without privacy on the Adult table.
 func TestAdult(t *testing.T) {
 	c := config(t, "../examples/adult/adult.yaml")
 	training := read(t, c.DataPath(), c.Schema, "split=train")
@@ -49,8 +49,8 @@ func TestAdult(t *testing.T) {
 
 var tableOf = flag.String("table", "", "a configuration whose loss TestTable minimises without privacy")
 
-// TestTable is the loss of any configuration without privacy, on rows divided by a
-// column split.
+// TestTable prints the loss of a fit without privacy for the configuration that is named on the
+// command line. Its table has a column split that tells training rows from held-out rows.
 func TestTable(t *testing.T) {
 	if *tableOf == "" {
 		t.Skip("-table names no configuration")
@@ -64,8 +64,8 @@ func TestTable(t *testing.T) {
 	fmt.Printf("%s: %d rows, %d held out, %d features: mae %.2f, rmse %.2f\n", *tableOf, training.n(), held.n(), training.dim, mae, rmse)
 }
 
-// TestFlights is each loss of flights.sh without privacy, at its stationary point
-// and after 1000 plain steps, beside predictions that are one number.
+// TestFlights prints the loss without privacy of each configuration in flights.sh, at the stationary point
+// and after 1000 steps of gradient descent, beside constant predictions.
 func TestFlights(t *testing.T) {
 	for _, name := range []string{"flights", "schedule"} {
 		reference(t, name, config(t, "../examples/flights/"+name+".yaml"))
@@ -97,8 +97,8 @@ func reference(t *testing.T, name string, c *train.Config) {
 	}
 }
 
-// widened is the flights configuration with a looser public bound on the
-// departure delay, to see what the bound costs.
+// widened returns the flights configuration with a wider public bound of the departure delay, to measure
+// the cost of the bound.
 func widened(t *testing.T) *train.Config {
 	t.Helper()
 	text, err := os.ReadFile("../examples/flights/flights.yaml")

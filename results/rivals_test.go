@@ -14,7 +14,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -23,12 +23,12 @@ var (
 	rivalNamed = flag.String("rival", "", "what the names of TestRivals' rivals contain")
 )
 
-// budget is what a rival may spend under replace-one.
+// budget is the privacy budget of a method under replace-one.
 type budget struct{ epsilon, delta, mu float64 }
 
-// rival is a method of others on the same encoded rows. Whatever it leaves open is
-// tried in the variants given, and the best of them in hindsight is what is printed:
-// their tuning is not charged, which is in their favour. Noise is in floating point.
+// rival is a published method by others, on the same encoded rows. Settings that its publication leaves
+// open are tried in the given variants, and the result of the best variant is printed. This tuning is not
+// charged, which favours the rival. Its noise is drawn in floating point.
 type rival struct {
 	name     string
 	variants int
@@ -48,9 +48,9 @@ func anyLoss(loss.RankOne) bool { return true }
 
 func convexOnly(l loss.RankOne) bool { return l.Constants().Curvature.Lo >= 0 }
 
-// meanVector releases mean y x, which a replaced row moves by 2/n; or at once that,
-// mean x and mean y, moved by 2 sqrt3/n, for the covariances with the target. Scores
-// have no scale.
+// meanVector releases the mean of y x, which the replacement of a row changes by at most 2/n. In another
+// variant it releases this mean together with the means of x and of y, which change by at most 2 sqrt3/n
+// together, to compute covariances with the target. The scale of the scores is left open.
 func meanVector(_ *testing.T, r *rows, _ loss.RankOne, b budget, random *rand.Rand, variant int) []float64 {
 	sigma := 2 / float64(r.n()) / b.mu
 	if variant == 0 {
@@ -71,16 +71,18 @@ func meanVector(_ *testing.T, r *rows, _ loss.RankOne, b budget, random *rand.Ra
 	return w
 }
 
-// newtons are numbers of steps, the Hessian's share of a step's charge, and lengths.
+// newtons are the settings that are tried for the method newton: the number of steps, the Hessian's
+// share of a step's charge, and the step length.
 var newtons = []struct {
 	steps         int
 	share, length float64
 }{{6, .1, 1}, {6, .3, 1}, {12, .1, 1}, {12, .3, 1}, {24, .3, 1}, {12, .3, .3}, {24, .3, .3}, {40, .3, .1}}
 
-// newton releases the gradient and the Hessian at every step and takes
-// w - length (H_+ + lambda I)^-1 g, lambda being the edge of the noise's spectrum. A
-// row's gradient is at most L0 long; with curvatures a, c in [0, b] and x, y of norm at
-// most 1, |a x x' - c y y'|_F <= sqrt2 b.
+// newton releases the gradient g and the Hessian H at every step and moves from w to w - length
+// (H_+ + lambda I)^-1 g. H_+ is H with negative eigenvalues set to 0, and lambda is the largest
+// expected eigenvalue of the Hessian's noise. The sensitivities follow from two bounds. A row's
+// gradient has at most length L0, the Lipschitz constant. For curvatures a, c in [0, b] and x, y of
+// norm at most 1, |a x x' - c y y'|_F <= sqrt2 b.
 func newton(t *testing.T, r *rows, l loss.RankOne, b budget, random *rand.Rand, variant int) []float64 {
 	v := newtons[variant]
 	k, n := l.Constants(), float64(r.n())
@@ -104,13 +106,13 @@ func newton(t *testing.T, r *rows, l loss.RankOne, b budget, random *rand.Rand, 
 	return w
 }
 
-// ridges are what AdaSSP's ridge is multiplied by.
+// ridges are the settings that are tried for the method adaSSP: factors of its ridge.
 var ridges = []float64{1, .3, .1, .03}
 
-// adaSSP is Algorithm 2 of Wang (2018), "Revisiting differentially private linear
-// regression", with a third of the budget each for the least eigenvalue, X'X and X'y:
-// mu/sqrt3 instead of epsilon/3 and delta/3, which is in its favour. Under replace-one
-// they move by 1, sqrt2 and 2, rows and targets being at most 1 long.
+// adaSSP is Algorithm 2 of Wang (2018), "Revisiting differentially private linear regression". A third of
+// the budget is spent on each of the smallest eigenvalue, X'X and X'y: mu/sqrt3 instead of epsilon/3 and
+// delta/3, which favours the method. Under replace-one they change by at most 1, sqrt2 and 2, since rows
+// and targets have at most length 1.
 func adaSSP(t *testing.T, r *rows, _ loss.RankOne, b budget, random *rand.Rand, variant int) []float64 {
 	const fails = .05 // the paper's rho
 	d, n, mu := float64(r.dim), float64(r.n()), b.mu/math.Sqrt(3)
@@ -135,13 +137,14 @@ func adaSSP(t *testing.T, r *rows, _ loss.RankOne, b budget, random *rand.Rand, 
 	return w.RawVector().Data
 }
 
-// shares are epsilon_3 over epsilon_1: what is left pays for the determinants.
+// shares are the settings that are tried for the method perturbed: the ratio epsilon_3/epsilon_1 of
+// its paper. The rest of epsilon_1 pays for the determinants.
 var shares = []float64{.5, .7, .9, .95}
 
-// perturbed is approximate minima perturbation, Algorithm 1 of Iyengar et al. (2019),
-// "Towards practical differentially private convex optimization": epsilon and delta are
-// charged in full, a hundredth of either for the distance to the exact minimum, and
-// r = 2 for rows of which one is replaced in a generalised linear model.
+// perturbed is approximate minima perturbation, Algorithm 1 of Iyengar et al. (2019), "Towards practical
+// differentially private convex optimization". epsilon and delta are spent in full, a hundredth of each on
+// the distance to the exact minimum. r = 2 is the rank of the change when a row of a generalised linear
+// model is replaced.
 func perturbed(t *testing.T, r *rows, l loss.RankOne, b budget, random *rand.Rand, variant int) []float64 {
 	const apart, gamma = .01, 1e-8
 	k, n := l.Constants(), float64(r.n())
@@ -160,8 +163,9 @@ func noisy(v []float64, sigma float64, random *rand.Rand) []float64 {
 	return v
 }
 
-// noisySymmetric adds noise of deviation sigma in the coordinates in which Frobenius'
-// norm is Euclid's: off the diagonal it is less by sqrt2.
+// noisySymmetric adds symmetric noise of standard deviation sigma on the diagonal and sigma/sqrt2
+// off it. In this scaling the Frobenius norm of the matrix is the Euclidean norm of its independent
+// entries.
 func noisySymmetric(h *mat.SymDense, sigma float64, random *rand.Rand) *mat.SymDense {
 	d := h.SymmetricDim()
 	for j := range d {
@@ -191,10 +195,10 @@ func dot(a, b []float64) (sum float64) {
 	return sum
 }
 
-// cross is mean y x.
+// cross returns the mean of y x over the rows x with targets y.
 func (r *rows) cross() []float64 { return r.mean(r.y) }
 
-// mean is mean a x.
+// mean returns the mean of a x over the rows x, with a factor a for each row.
 func (r *rows) mean(a []float64) []float64 {
 	g := make([]float64, r.dim)
 	for i, v := range a {
@@ -206,7 +210,8 @@ func (r *rows) mean(a []float64) []float64 {
 	return g
 }
 
-// weighted is mean a x x'; nil weights are 1.
+// weighted returns the mean of a x x' over the rows x, with a factor a for each row. nil stands for
+// factors of 1.
 func (r *rows) weighted(a []float64) *mat.SymDense {
 	h := make([]float64, r.dim*r.dim)
 	for i := range r.n() {
@@ -228,7 +233,7 @@ func (r *rows) weighted(a []float64) *mat.SymDense {
 	return mat.NewSymDense(r.dim, h)
 }
 
-// derivatives are the mean gradient and the mean Hessian.
+// derivatives returns the gradient and the Hessian of the mean loss at the weights w.
 func (r *rows) derivatives(l loss.RankOne, w []float64) ([]float64, *mat.SymDense) {
 	z, a := r.margins(w), make([]float64, r.n())
 	l.Slopes(a, z, r.y)
@@ -237,14 +242,13 @@ func (r *rows) derivatives(l loss.RankOne, w []float64) ([]float64, *mat.SymDens
 	return g, r.weighted(a)
 }
 
-// measured is what is told of a model on held-out rows: AUC and accuracy, or the mean
-// absolute error and RMSE.
+// measured is the quality of a model on held-out rows: AUC and accuracy, or the mean absolute error and the
+// RMSE.
 type measured [2]float64
 
-// TestRivals fits what others have published to the table that -table names, at
-// epsilon .1, .5, 1 and 2 and the configuration's delta, and prints Markdown. The mean
-// vector is given the threshold, or the line through its scores, that is best for the
-// held-out rows.
+// TestRivals fits the published methods to the table of the flag -table, at epsilon .1, .5, 1 and 2 and the
+// configuration's delta, and prints Markdown. For meanVector, the threshold or the linear function of the
+// scores that is best on the held-out rows is used.
 func TestRivals(t *testing.T) {
 	if *tableOf == "" {
 		t.Skip("-table names no configuration")
@@ -258,7 +262,7 @@ func TestRivals(t *testing.T) {
 			continue
 		}
 		for _, epsilon := range []float64{.1, .5, 1, 2} {
-			mu, err := account.GaussianMu(epsilon, *c.Privacy.Delta)
+			mu, err := mechanism.GaussianMu(epsilon, *c.Privacy.Delta)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -294,7 +298,8 @@ func median(v []float64) float64 {
 	return (v[(len(v)-1)/2] + v[len(v)/2]) / 2
 }
 
-// measure is how a model does on the rows; free says that scores have no scale.
+// measure returns the quality of a model on the rows. free reports that the method leaves the scale
+// of its scores open, so that the best threshold or linear map is used.
 func (r *rows) measure(l loss.RankOne, w []float64, free bool, unit func(float64) float64) measured {
 	z := r.margins(w)
 	if l.Target() != loss.Real {
@@ -311,7 +316,8 @@ func (r *rows) measure(l loss.RankOne, w []float64, free bool, unit func(float64
 	return measured{mae, rmse}
 }
 
-// shift makes as many scores positive as there are positive rows.
+// shift adds a number to the scores z so that as many are positive as there are positive targets in
+// y.
 func shift(z, y []float64) {
 	negative := 0
 	for _, v := range y {
@@ -325,7 +331,7 @@ func shift(z, y []float64) {
 	}
 }
 
-// line replaces scores by their least-squares line through the targets.
+// line replaces the scores z by their least-squares linear fit to the targets y.
 func line(z, y []float64) {
 	var n, sz, sy, szz, szy float64
 	for i, v := range z {

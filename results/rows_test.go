@@ -13,8 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// rows are the encoded rows of a table that have a target, each as its features
-// that are not zero.
+// rows are the encoded rows of a table that have a target. Only nonzero features are stored.
 type rows struct {
 	dim   int
 	start []int // of row i: at[start[i]:start[i+1]]
@@ -77,13 +76,13 @@ func read(t *testing.T, path string, schema *dataset.Schema, where string) *rows
 
 func (r *rows) n() int { return len(r.y) }
 
-// row returns the places and values of row i's features.
+// row returns the indices and the values of row i's nonzero features.
 func (r *rows) row(i int) ([]uint16, []float64) {
 	a, b := r.start[i], r.start[i+1]
 	return r.at[a:b], r.x[a:b]
 }
 
-// margins returns <w, x> of every row.
+// margins returns the margin <w, x> of every row x.
 func (r *rows) margins(w []float64) []float64 {
 	z := make([]float64, r.n())
 	for i := range z {
@@ -107,7 +106,8 @@ func (r *rows) errorsOf(predict func(i int) float64) (mae, rmse float64) {
 	return mae / n, math.Sqrt(rmse / n)
 }
 
-// accuracyAndAUC measures margins against classes; a tie counts half.
+// accuracyAndAUC returns the accuracy and the area under the ROC curve of margins z. A tie counts
+// as half.
 func (r *rows) accuracyAndAUC(z []float64) (accuracy, auc float64) {
 	order := make([]int, r.n())
 	for i := range order {
@@ -125,7 +125,7 @@ func (r *rows) accuracyAndAUC(z []float64) (accuracy, auc float64) {
 		}
 		return 0
 	})
-	// The rank-sum statistic: ranks of ties are averaged.
+	// The rank-sum statistic. Equal margins get the mean of their ranks.
 	var ranks, positives float64
 	for i := 0; i < len(order); {
 		j := i

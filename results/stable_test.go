@@ -13,12 +13,14 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// TestMetricIsStable prints the largest eigenvalue of P G P for the metric of centred second
-// moments (optimize/firstorder/moment.go), without a floor, on the training rows of every
-// table of a folder: with the mean counted once and three times. Noise is in floating point.
+// TestMetricIsStable prints the largest eigenvalue of P G P, where G is the exact second moment of
+// the rows and P is the metric (preconditioner) that the noisy second moment about the mean gives
+// (optimize/firstorder/moment.go), without a floor for its eigenvalues, on the training rows of
+// every table of a folder, with the mean counted once and three times. Its noise is drawn in
+// floating point.
 func TestMetricIsStable(t *testing.T) {
 	if *outcomeIn == "" {
 		t.Skip("-outcome names no folder")
@@ -40,7 +42,7 @@ func TestMetricIsStable(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			mu, err := account.GaussianMu(epsilon, *c.Privacy.Delta)
+			mu, err := mechanism.GaussianMu(epsilon, *c.Privacy.Delta)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -58,8 +60,9 @@ func TestMetricIsStable(t *testing.T) {
 	}
 }
 
-// largest returns the largest eigenvalue of P G P with weights 1 and 3 of m m', and the share
-// of rows that are shortened.
+// largest returns the largest eigenvalue of P G P for the metric P in which the mean's part m m' of
+// the second moment G is counted once, and three times. It also returns the share of rows that are
+// shortened.
 func (r *rows) largest(t *testing.T, G *mat.SymDense, mu, N float64, random *rand.Rand) (once, thrice, cut float64) {
 	n, d := float64(r.n()), r.dim
 	charge := .1 * mu * mu
@@ -73,8 +76,8 @@ func (r *rows) largest(t *testing.T, G *mat.SymDense, mu, N float64, random *ran
 			m[j] /= size
 		}
 	}
-	// Of z = f (x - m): mean z z' = mean f^2 x x' - u m' - m u' + s m m' for u = mean f^2 x and
-	// s = mean f^2.
+	// For z = f (x - m), mean z z' = mean f^2 x x' - u m' - m u' + s m m', where u = mean f^2 x and s =
+	// mean f^2.
 	far := make([]float64, r.n())
 	var rho float64
 	for i := range far {

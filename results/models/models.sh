@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The figures of results/models.md: fits of networks and of the linear models beside
+# The figures of results/accuracy.md: fits of networks and of the linear models beside
 # them. Writes to a folder of its own and prints accuracies. Takes about ten minutes.
 set -euo pipefail
 cd "$(dirname "$0")"

@@ -1,0 +1,13 @@
+#!/usr/bin/env bash
+# Fits a generated table in one process, over Dask and over Spark, in one run, and kills a process of Dask in
+# the middle of a fit: results/speed.md. Installs Dask and Spark into an environment of its own.
+#
+#   results/shards.sh [ROWS]
+set -euo pipefail
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+python3 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet "dask[dataframe]" distributed pandas pyarrow pyspark
+go build -o "$work/venv/bin/stillpoint" ./cmd/stillpoint
+PYTHONPATH=python/src PATH="$work/venv/bin:$PATH" "$work/venv/bin/python" -W ignore results/shards.py "$@"
