@@ -1,6 +1,7 @@
 package stillpoint_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -9,7 +10,8 @@ import (
 	"testing"
 )
 
-// readText returns a file's text with its line breaks and their indents as single spaces.
+// readText returns a file's text with each line break, and the indent after it, replaced by a
+// space.
 func readText(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
@@ -19,8 +21,8 @@ func readText(t *testing.T, path string) string {
 	return strings.Join(strings.Fields(string(text)), " ")
 }
 
-// TestContributingSaysTheLayers: the sentence of CONTRIBUTING on packages that import
-// little of the module agrees with the table of layers.
+// TestContributingSaysTheLayers: the sentence of CONTRIBUTING about packages that import few others of the
+// module must agree with the table of layers.
 func TestContributingSaysTheLayers(t *testing.T) {
 	text := readText(t, "CONTRIBUTING.md")
 	if len(layers["convex"].local) > 0 || !strings.Contains(text, "`convex` imports no package of the module") {
@@ -43,45 +45,97 @@ func TestContributingSaysTheLayers(t *testing.T) {
 }
 
 var (
-	markdownLink = regexp.MustCompile(`\]\(([^)#\s]+)`)
+	markdownLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	testNamed    = regexp.MustCompile("`((?:Test|Fuzz|Benchmark)[A-Z]\\w+)`")
+	fenced       = regexp.MustCompile("(?ms)^ *```.*?^ *```$")
+	notInAnchors = regexp.MustCompile(`[^\pL\pN_\- ]`)
 )
 
-// TestDocumentsNameWhatThereIs: the files that documents link to exist, and so do the
-// tests that CONTRIBUTING names. Fails for a file moved and a test renamed.
-func TestDocumentsNameWhatThereIs(t *testing.T) {
-	documents, err := filepath.Glob("*.md")
+// documents lists the Markdown files of the repository that are written for readers.
+func documents(t *testing.T) []string {
+	t.Helper()
+	found, err := filepath.Glob("*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, pattern := range []string{"docs/*.md", "docs/adr/*.md", "docs/papers/*.md", "results/*.md", "python/*.md"} {
-		more, err := filepath.Glob(pattern)
+	for _, folder := range []string{"docs", "results", "python", "examples"} {
+		err := filepath.WalkDir(folder, func(path string, e os.DirEntry, err error) error {
+			if err == nil && strings.HasSuffix(path, ".md") {
+				found = append(found, path)
+			}
+			return err
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		documents = append(documents, more...)
 	}
-	links := 0
+	return found
+}
+
+// anchors returns the names by which links refer to the headings of a page, as Markdown hosts make them. If
+// two headings are equal, the second name ends in -1.
+func anchors(t *testing.T, path string) map[string]bool {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for line := range strings.Lines(fenced.ReplaceAllString(string(text), "")) {
+		heading := strings.TrimLeft(line, "#")
+		if len(heading) == len(line) || !strings.HasPrefix(heading, " ") {
+			continue
+		}
+		name := strings.ReplaceAll(notInAnchors.ReplaceAllString(strings.ToLower(strings.TrimSpace(heading)), ""), " ", "-")
+		for unique, n := name, 0; ; n++ {
+			if n > 0 {
+				unique = fmt.Sprintf("%s-%d", name, n)
+			}
+			if !found[unique] {
+				found[unique] = true
+				break
+			}
+		}
+	}
+	return found
+}
+
+// TestDocumentsNameWhatThereIs: the files, pictures and headings to which documents link must exist, and so
+// must the tests that CONTRIBUTING names. The test fails if a file is moved, a heading reworded or a test
+// renamed.
+func TestDocumentsNameWhatThereIs(t *testing.T) {
+	documents := documents(t)
+	links, places := 0, 0
 	for _, d := range documents {
 		text, err := os.ReadFile(d)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range markdownLink.FindAllStringSubmatch(string(text), -1) {
-			if strings.Contains(m[1], ":") || !strings.ContainsAny(m[1], "./") {
-				continue // an address, or mathematics
+		for _, m := range markdownLink.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1) {
+			if strings.Contains(m[1], ":") || !strings.ContainsAny(m[1], "./#") {
+				continue // a web address, or mathematics
 			}
 			links++
-			if _, err := os.Stat(filepath.Join(filepath.Dir(d), filepath.FromSlash(m[1]))); err != nil {
+			path, anchor, has := strings.Cut(m[1], "#")
+			full := d
+			if path != "" {
+				full = filepath.Join(filepath.Dir(d), filepath.FromSlash(path))
+			}
+			if _, err := os.Stat(full); err != nil {
 				t.Errorf("%s links to %s: %v", d, m[1], err)
+			} else if has {
+				places++
+				if !anchors(t, full)[anchor] {
+					t.Errorf("%s links to %s: %s has no such heading", d, m[1], full)
+				}
 			}
 		}
 	}
-	if len(documents) < 30 || links < 50 {
-		t.Fatalf("%d links in %d documents: the test shows nothing", links, len(documents))
+	if len(documents) < 60 || links < 150 || places < 20 {
+		t.Fatalf("%d links in %d documents, %d to headings: the test shows nothing", links, len(documents), places)
 	}
 	var tests strings.Builder
-	err = filepath.WalkDir(".", func(path string, e os.DirEntry, err error) error {
+	err := filepath.WalkDir(".", func(path string, e os.DirEntry, err error) error {
 		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") {
 			return err
 		}
@@ -96,5 +150,45 @@ func TestDocumentsNameWhatThereIs(t *testing.T) {
 		if !strings.Contains(tests.String(), "func "+m[1]+"(") {
 			t.Errorf("CONTRIBUTING.md names %s, which no file declares", m[1])
 		}
+	}
+}
+
+// TestTheSiteHasEveryPage: the site's navigation must name each page of docs and no others. Decisions are
+// listed on their own page, and the table of seeded defects is not a page for readers.
+func TestTheSiteHasEveryPage(t *testing.T) {
+	site := read(t, "docs/site.yml")
+	named := map[string]bool{}
+	for _, m := range regexp.MustCompile(`: ((?:[\w-]+/)*[\w-]+\.md)\n`).FindAllStringSubmatch(site, -1) {
+		named[m[1]] = true
+	}
+	decisions := read(t, "docs/explanation/decisions/index.md")
+	for _, d := range documents(t) {
+		d = filepath.ToSlash(d)
+		page, isDocs := strings.CutPrefix(d, "docs/")
+		switch {
+		case d == "results/README.md":
+			page = "measured/index.md"
+		case d == "python/README.md":
+			page = "reference/python.md"
+		case strings.HasPrefix(d, "results/"):
+			page = "measured/" + strings.TrimPrefix(d, "results/")
+		case !strings.Contains(d, "/"):
+			page = "project/" + strings.ToLower(d)
+		case !isDocs, page == "mutants.md":
+			continue
+		}
+		if name, of := strings.CutPrefix(page, "explanation/decisions/0"); of {
+			if !strings.Contains(decisions, "(0"+name+")") {
+				t.Errorf("docs/explanation/decisions/index.md does not list 0%s", name)
+			}
+			continue
+		}
+		if !named[page] {
+			t.Errorf("docs/site.yml does not name %s (%s)", page, d)
+		}
+		delete(named, page)
+	}
+	for page := range named {
+		t.Errorf("docs/site.yml names %s, which is not there", page)
 	}
 }
