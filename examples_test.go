@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// withoutExample lists packages that nobody learns by running a few lines.
+// withoutExample lists the packages that need no example, with the reason.
 var withoutExample = map[string]string{
 	"silence":  "takes away the crash reports of the whole process",
 	"losstest": "for tests alone",
@@ -20,12 +20,13 @@ var withoutExample = map[string]string{
 	"budget/sqlite":     "budget/stores opens it",
 	"budget/postgres":   "budget/stores opens it, and it needs a server",
 	"results":           "tests alone",
-	// A program, which its test runs.
-	"examples/service": "a program",
+	// Programs. Their own tests run them.
+	"examples/service":   "a program",
+	"examples/optimizer": "a program",
 }
 
-// TestEveryPackageHasAnExample: a package that users import shows its use in an
-// example whose output is checked.
+// TestEveryPackageHasAnExample: each package that users import must have an example whose output is
+// checked.
 func TestEveryPackageHasAnExample(t *testing.T) {
 	for name := range layers {
 		inner := strings.HasPrefix(name, "cmd/") || name == "audit/mutants" || slices.Contains(strings.Split(name, "/"), "internal")

@@ -36,7 +36,7 @@ func TestSplitIsTheInverse(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotOne tests that shares outside [0, 1] and numbers that Join cannot return give NaN.
+// TestWhatIsNotOne tests that shares outside [0, 1], and numbers that Join cannot return, give NaN.
 func TestWhatIsNotOne(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, share := range []float64{-0x1p-60, 1 + 0x1p-52, nan, inf, -inf} {
@@ -54,7 +54,7 @@ func TestWhatIsNotOne(t *testing.T) {
 			t.Errorf("%v, wide %v: came apart as %v with %v", c.joined, c.wide, y, share)
 		}
 	}
-	// A target that is not a class stays unchanged, for a loss to refuse.
+	// A target that is not a class number is returned unchanged; the loss refuses it.
 	if y, _ := Split(.5, true); y != .5 {
 		t.Errorf("half a class came back as %v", y)
 	}

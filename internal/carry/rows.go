@@ -5,18 +5,19 @@ import (
 	"math"
 )
 
-// Rows is the layout of a record that holds several rows and their targets: all rows of a privacy
-// unit. A record holds at most Most rows of Features features each; the target of the record is the
-// number of rows.
+// Rows is the layout of a record that holds several rows and their targets: all rows of one privacy
+// unit. A record holds at most Most rows of Features features each. The target of the record is the
+// number of its rows.
 //
-// The record starts with the features, row after row, divided by [Rows.Scale]: a power of two for
-// which any Most rows of norm 1 together have norm below 1. Multiplying by it again changes no bit.
-// Three float32s for each target follow. They hold all bits of the target, a float64, down to
-// 2^-89. Unused room is zero.
+// A record starts with the features, row after row, divided by [Rows.Scale]. Scale is a power of
+// two, so multiplying by it again changes no bit. It is so large that Most rows of norm 1 together
+// have a norm below 1. After the features, three float32s hold each target, a float64, with all its
+// bits down to 2^-89. Unused room is zero.
 type Rows struct{ Features, Most int }
 
-// MostRows bounds Rows.Most. MostTarget bounds the size of a target: it is the largest number that
-// Join makes, and it is negligible in a record's norm when multiplied by tiny.
+// MostRows bounds Rows.Most. MostTarget bounds the absolute value of a target: it is the largest
+// number that Join returns. Multiplied by the factor tiny, as records store targets, it is negligible
+// in a record's norm.
 const (
 	MostRows   = 1 << 10
 	MostTarget = 1 << 30
@@ -38,8 +39,8 @@ func (r Rows) Check() error {
 	return nil
 }
 
-// RowsIn returns the layout of records of the given width with room for most rows; ok is false if
-// there is none.
+// RowsIn returns the layout of records of the given width, in float32s, with room for most rows; ok
+// is false if there is no such layout.
 func RowsIn(width, most int) (r Rows, ok bool) {
 	if most < 1 || most > MostRows || width%most != 0 {
 		return Rows{}, false
@@ -51,7 +52,8 @@ func RowsIn(width, most int) (r Rows, ok bool) {
 // Width returns the number of float32s of a record.
 func (r Rows) Width() int { return r.Most * (r.Features + perTarget) }
 
-// Scale returns the power of two by which features are divided.
+// Scale returns the power of two by which a record's features are divided, so that its norm is below
+// 1.
 func (r Rows) Scale() float64 {
 	s := 2.
 	for ; s*s <= float64(r.Most); s *= 2 {
@@ -59,8 +61,8 @@ func (r Rows) Scale() float64 {
 	return s
 }
 
-// Put writes row i and its target, of size at most MostTarget, to a record. The record must be zero
-// there.
+// Put writes row i and its target, of size at most MostTarget, to a record. The places of the row in
+// the record must be zero before.
 func (r Rows) Put(record []float32, i int, x []float32, y float64) {
 	by := float32(1 / r.Scale())
 	at := record[i*r.Features : (i+1)*r.Features]
@@ -80,7 +82,8 @@ func (r Rows) Row(record []float32, i int) []float32 {
 	return record[i*r.Features : (i+1)*r.Features]
 }
 
-// Take writes the features of row i to x.
+// Take writes the features of row i of a record to x, multiplied by Scale again, so that they have
+// their original values.
 func (r Rows) Take(x, record []float32, i int) {
 	by := float32(r.Scale())
 	for j, v := range r.Row(record, i) {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRowsComeOutAsTheyWent tests that features keep every bit, that targets keep every bit down to
-// 2^-89, for any size, and that no record is longer than 1.
+// TestRowsComeOutAsTheyWent tests that Take returns the features that Put wrote, to the bit, and
+// Target the targets, down to 2^-89, and that no record has a norm above 1.
 func TestRowsComeOutAsTheyWent(t *testing.T) {
 	coin := rand.New(rand.NewPCG(3, 19))
 	for _, most := range []int{1, 2, 3, 4, 8, 15, 16, 17, MostRows} {
@@ -50,7 +50,7 @@ func TestRowsComeOutAsTheyWent(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoUnit tests invalid numbers of rows and widths.
+// TestWhatIsNoUnit tests that invalid numbers of rows and invalid widths are refused.
 func TestWhatIsNoUnit(t *testing.T) {
 	r := Rows{Features: 2, Most: 4}
 	for _, y := range []float64{0, -1, 5, 1.5, math.NaN(), math.Inf(1), math.Inf(-1)} {

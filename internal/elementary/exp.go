@@ -8,22 +8,23 @@ const (
 	ln2Hi  = 0x1.62e42fefa39efp-1 // ln 2 rounded to 53 bits
 	ln2Lo  = math.Ln2 - ln2Hi     // and the next 53
 
-	// shift, added to a float of size below 2^51, rounds it to an integer and leaves that integer
-	// in the low bits.
+	// shift is added to a float of absolute value below 2^51 to round it to an integer. The sum is
+	// rounded to an integer, whose two's complement is in the low bits of the sum.
 	shift     = 0x1.8p52
 	shiftBits = 0x4338000000000000 // math.Float64bits(shift)
 
-	// saturation is beyond overflow (709.8) and underflow (-745.2). It is small enough that 2^(k/2)
-	// is a normal number.
+	// saturation is the largest absolute value of an argument of Exp that is not clamped. It is
+	// beyond overflow (709.8) and underflow (-745.2), and small enough that 2^(k/2) is a normal
+	// number.
 	saturation = 800
 )
 
 // Exp returns e^x within 1 ulp, with the same bits on every machine: 0 below -745.2, +Inf above
 // 709.8, NaN for NaN. It has no branches.
 //
-// x = k ln 2 + r with |r| <= ln(2)/2; e^r = 1 + (r + r^2 q(r)), where q comes from the Taylor
-// series of e^r up to r^13: the first omitted term is below 5e-18. The order of evaluation (Estrin
-// 1960) is fixed; 2^k is built from bits.
+// The argument is split as x = k ln 2 + r with |r| <= ln(2)/2, so e^x = 2^k e^r. e^r = 1 + (r + r^2
+// q(r)), where q comes from the Taylor series of e^r up to r^13; the first omitted term is below
+// 5e-18. q is evaluated in a fixed order (Estrin 1960). 2^k is built from bits.
 func Exp(x float64) float64 {
 	x = min(max(x, -saturation), saturation)
 	kd := math.FMA(x, invLn2, shift)
@@ -44,7 +45,7 @@ func Exp(x float64) float64 {
 		math.FMA(r4, math.FMA(r2, q67, q45), math.FMA(r2, q23, q01)))
 	p := 1 + math.FMA(r2, q, r)
 
-	// 2^k in two factors, so that overflow and gradual underflow round only once.
+	// 2^k is applied as two factors, so that overflow and gradual underflow round only once.
 	k1 := k >> 1
 	k2 := k - k1
 	p = float64(p * math.Float64frombits(uint64(k1+1023)<<52))
@@ -71,7 +72,8 @@ func OneMinusExp(u float64) float64 {
 	if !(u < .5) {
 		return 1 - Exp(-u)
 	}
-	// u(1 - u/2 (1 - u/3 (...))): the 15th term is below 2e-17 of the first.
+	// The alternating series u - u^2/2 + u^3/6 - ... in nested form, u (1 - u/2 (1 - u/3 (...))).
+	// The 15th term is below 2e-17 of the first.
 	s := 0.0
 	for k := 14.0; k >= 1; k-- {
 		s = float64(u / k * (1 - s))

@@ -4,15 +4,16 @@ import "golang.org/x/sys/cpu"
 
 //go:generate go run -C _asm . -out ../exp_amd64.s -stubs ../exp_amd64_stubs.go -pkg elementary
 
-// has256 and has512 report the support of processor and system. FMA is tested separately, although
-// every processor with AVX2 has it. cpu.X86.HasAVX512F also says that the system saves the wide
-// registers.
+// has256 and has512 report whether the processor and the operating system support the instructions
+// of exps256 and exps512. FMA is tested separately, although every processor with AVX2 has it.
+// cpu.X86.HasAVX512F also reports that the system saves the wide registers.
 var (
 	has256 = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 	has512 = cpu.X86.HasAVX512F
 )
 
-// expsAtOnce sets the first n numbers of dst, a multiple of the register width, and returns n.
+// expsAtOnce sets the first n elements of dst to exponentials of x by vector instructions, where n is
+// the largest multiple of the register width that is at most len(dst), and returns n.
 func expsAtOnce(dst, x []float64) (n int) {
 	switch {
 	case has512 && len(dst) >= 8:

@@ -2,5 +2,6 @@
 
 package elementary
 
-// expsAtOnce computes nothing on this architecture, and returns 0.
+// expsAtOnce returns 0, since there are no vector instructions for exponentials on this architecture:
+// Exps then computes them one by one.
 func expsAtOnce(dst, x []float64) int { return 0 }

@@ -144,7 +144,7 @@ func BenchmarkExp(b *testing.B) {
 	})
 }
 
-// everyKind calls f with each implementation that this machine can run.
+// everyKind calls f once for each implementation of Exps that this machine can run.
 func everyKind(t *testing.T, f func(t *testing.T)) {
 	t.Run("as chosen", f)
 	for _, restrict := range restrictions {

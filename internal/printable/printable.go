@@ -26,9 +26,9 @@ func Text(s string) string {
 	return string(appendText(nil, []byte(s), false))
 }
 
-// hidden reports a character that Text may have to escape. A byte that is not UTF-8 decodes to
-// utf8.RuneError, which is graphic and equal to a replacement character in the text; appendText
-// tells the two apart.
+// hidden reports whether r is a character that Text may have to escape. A byte that is not UTF-8
+// decodes to utf8.RuneError, which is graphic and equal to a replacement character in the text;
+// appendText tells the two apart.
 func hidden(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }
 
 // appendText appends the escaped text of s. If lines is true, it keeps line ends.

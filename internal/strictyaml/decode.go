@@ -1,7 +1,6 @@
-// Package strictyaml reads the YAML files that people write for Stillpoint, and never quotes them
-// in its errors. A file given by mistake may be the table itself, and errors are printed, logged
-// and pasted, so a file must not be shown before it is known to be of the right kind. An error
-// gives the position and the rule that is broken.
+// Package strictyaml reads the YAML files that people write for Stillpoint. Its errors never quote
+// the file. A file given by mistake may be the table itself, and errors are printed, logged and
+// shared. An error gives the position and the rule that is broken.
 package strictyaml
 
 import (
@@ -19,7 +18,7 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// ErrOther reports, by errors.Is, a file of another kind.
+// ErrOther is the target of errors.Is for a file that is obviously of another kind.
 var ErrOther = errors.New("another kind of file")
 
 // Error is an error in a file. It contains nothing of the file's text, except in errors that a
@@ -55,11 +54,10 @@ func other(rule string, args ...any) error {
 }
 
 // Decode decodes one YAML document into a pointer to a struct. Every key must be the tag of a
-// field; values must have the field's type, and an integer field takes whole numbers only. The
-// error is ErrOther for a file that is obviously of another kind, and a separate error for an empty
-// file.
+// field. Every value must have the field's type, and an integer field must be a whole number. The
+// error is ErrOther for a file that is obviously of another kind. An empty file is an error, too.
 //
-// A type with its own UnmarshalYAML words its own errors, and must quote nothing that may be part
+// A type with its own UnmarshalYAML writes its own errors. They must quote nothing that may be part
 // of a table.
 func Decode(text []byte, into any) error {
 	shape := reflect.TypeOf(into).Elem()
@@ -103,8 +101,7 @@ func Decode(text []byte, into any) error {
 		return err
 	}
 	if err := yaml.NodeToValue(root, into, yaml.Strict(), yaml.AllowDuplicateMapKey()); err != nil && !errors.Is(err, io.EOF) {
-		// conform does not test for this error, and its text may quote the file. Only its position
-		// is kept.
+		// An error that conform does not find may quote the file. Only its position is kept.
 		var positioned yaml.Error
 		if errors.As(err, &positioned) {
 			return fault(positioned.GetToken(), "has not the form of what belongs here")
@@ -131,8 +128,8 @@ func notText(text []byte) string {
 	return ""
 }
 
-// mentions reports whether a line starts with one of the keys. Some line of a configuration does;
-// no line of a table does.
+// mentions reports whether a line starts with one of the keys and a colon. In every configuration
+// some line does; in a table none does.
 func mentions(text []byte, keys []string) bool {
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimLeft(line, " \t{\"'-\ufeff")
@@ -157,7 +154,7 @@ func keys(shape reflect.Type) []string {
 	return list
 }
 
-// conform returns an error unless a node has the form of a type.
+// conform returns an error unless a node has the form that the Go type shape requires.
 func conform(node ast.Node, shape reflect.Type) error {
 	if _, none := node.(*ast.NullNode); none || node == nil {
 		return nil // leaves the zero value
@@ -202,7 +199,8 @@ func conformStruct(node ast.Node, shape reflect.Type) error {
 	})
 }
 
-// each calls visit for the entries of a mapping.
+// each calls visit for each entry of a mapping, in order. It returns an error for another node and
+// for a repeated key.
 func each(node ast.Node, visit func(key string, at *token.Token, value ast.Node) error) error {
 	m, ok := node.(ast.MapNode)
 	if !ok {
@@ -267,8 +265,8 @@ func conformScalar(node ast.Node, kind reflect.Kind) error {
 	return nil
 }
 
-// ownWords decodes the node by the type's own UnmarshalYAML, to get its errors. own is false for
-// types without one.
+// ownWords decodes the node by the type's own UnmarshalYAML and returns its error. own reports
+// whether the type has this method.
 func ownWords(node ast.Node, shape reflect.Type) (own bool, err error) {
 	if shape.Kind() == reflect.Pointer {
 		return false, nil // its element type is tested next

@@ -10,8 +10,8 @@ import (
 )
 
 // The parser copies the remaining entries of a block mapping for each of its entries, so its time
-// grows with the square of their number. Long mappings are therefore parsed in portions and put
-// together here.
+// grows with the square of their number. Long mappings are therefore parsed in portions of entries,
+// which are joined here.
 
 // portion is the number of entries of a mapping that the parser is given at a time.
 const portion = 128
@@ -51,8 +51,8 @@ func parseTokens(tokens token.Tokens) (*ast.File, error) {
 	return file, nil
 }
 
-// mapping is a block mapping in a list of tokens: its column, the indices where its entries start,
-// and the index where it ends.
+// mapping is a block mapping in a list of tokens: the column in which it starts, the indices of the
+// tokens at which its entries start, and the index at which it ends.
 type mapping struct {
 	column  int
 	entries []int
@@ -82,8 +82,8 @@ func (m mapping) complete(tokens token.Tokens, into *ast.MappingNode) error {
 }
 
 // long returns the block mappings with more than portion entries, inner mappings before outer ones.
-// An entry starts a line with a key and its colon. Deeper lines belong to the entry, and so do
-// items of a list at the entry's own depth.
+// An entry starts a line with a key and a colon. More deeply indented lines belong to the entry; so
+// do list items at the entry's own indentation.
 func long(tokens token.Tokens) (list []mapping) {
 	var open []mapping
 	closeTo := func(column, at int) {
@@ -131,13 +131,13 @@ func long(tokens token.Tokens) (list []mapping) {
 	return list
 }
 
-// awaits reports whether a scalar on the lines after a token of type t is the token's value.
+// awaits reports whether a scalar on the line after a token of type t may be the token's value.
 func awaits(t token.Type) bool {
 	return t == token.MappingValueType || t == token.LiteralType || t == token.FoldedType || t == token.SequenceEntryType
 }
 
-// outermost sorts mappings by position, and removes those that lie in a part that is cut out of an
-// outer mapping.
+// outermost sorts mappings by position. It removes a mapping that lies inside a portion of an outer
+// mapping, since the outer mapping's portions are parsed separately with all they contain.
 func outermost(list []mapping) []mapping {
 	slices.SortFunc(list, func(a, b mapping) int { return a.entries[portion] - b.entries[portion] })
 	end := 0
@@ -150,7 +150,7 @@ func outermost(list []mapping) []mapping {
 	})
 }
 
-// mappings finds a mapping by the token of any of its keys.
+// mappings finds a mapping node by the token of any of its keys.
 type mappings map[*token.Token]*ast.MappingNode
 
 func (m mappings) Visit(node ast.Node) ast.Visitor {

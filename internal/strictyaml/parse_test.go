@@ -51,7 +51,7 @@ func document(n int, r *rand.Rand) string {
 }
 
 // TestPortionsAreTheWhole tests that a text with long mappings parses to the same result in
-// portions and as a whole, for numbers of entries around the size of a portion. It fails if an
+// portions and as a whole, for numbers of entries around the size of a portion. The test fails if an
 // entry is lost, repeated or put into another mapping.
 func TestPortionsAreTheWhole(t *testing.T) {
 	for _, n := range []int{1, portion - 1, portion, portion + 1, 2 * portion, 3*portion + 5} {

@@ -13,7 +13,7 @@ const (
 	// Largest is the largest size in bytes of a file that people write: about 50,000 columns with
 	// their bounds.
 	Largest = 4 << 20
-	// mostTokens is enough for such a file; the parser uses half a kilobyte for each token.
+	// mostTokens is enough for a file of that size; the parser uses half a kilobyte for each token.
 	mostTokens = 500_000
 	// deepest bounds the nesting of lists and mappings. The parser's memory grows with the square
 	// of the depth.
@@ -46,7 +46,7 @@ func shallow(text []byte) error {
 	}
 }
 
-// depth tracks the nesting of lists and mappings at a token.
+// depth tracks, while tokens are processed in order, how deeply lists and mappings are nested.
 type depth struct {
 	brackets int
 	// blocks are the columns of the open block lists and mappings.
@@ -54,7 +54,7 @@ type depth struct {
 	last   *token.Token
 }
 
-// after processes the next token. It returns the rule that the token breaks, or "".
+// after updates the depth by the next token. It returns the rule that the token breaks, or "".
 func (d *depth) after(t *token.Token) string {
 	column := t.Position.Column
 	if t.Type == token.MappingValueType && d.last != nil && d.last.Position.Line == t.Position.Line {

@@ -30,7 +30,7 @@ func wide(v uint64) Mem {
 
 func float(v float64) Mem { return wide(math.Float64bits(v)) }
 
-// kind is a kind of register, and the names of instructions that depend on it.
+// kind is a width of registers, and the instructions that depend on it.
 type kind struct {
 	name  string
 	lanes int
@@ -45,7 +45,8 @@ func main() {
 	Generate()
 }
 
-// exps emits the steps of Exp in exp.go.
+// exps emits the instructions that compute e^x for a register of numbers, by the steps of Exp in
+// exp.go.
 func exps(k kind) {
 	TEXT(k.name, NOSPLIT, "func(dst, x *float64, n int)")
 	Pragma("noescape")
@@ -55,7 +56,8 @@ func exps(k kind) {
 	Label("loop")
 	TESTQ(n, n)
 	JZ(LabelRef("done"))
-	// The clamp: a comparison with NaN returns its second source, here x.
+	// Clamp to [-800, 800]. If an operand is NaN, the instruction returns its second source, here
+	// x.
 	v := k.reg()
 	VMOVUPD(Mem{Base: x}, v)
 	low, high := k.reg(), k.reg()
