@@ -53,13 +53,15 @@ func (b Budget) into(c *Config) error {
 	case !(b.Epsilon > 0) || math.IsInf(b.Epsilon, 0):
 		return rule("budget.epsilon", b.Epsilon, "finite and > 0")
 	case !(b.Delta > 0 && b.Delta < .5):
-		return rule("budget.delta", b.Delta, "> 0 and below 0.5: delta is a chance of no protection at all, and belongs below 1/records")
+		return rule("budget.delta", b.Delta,
+			"> 0 and below 0.5: delta is a chance of no protection at all, and belongs below 1/records")
 	case !b.Relation.Valid():
 		return rule("budget.relation", b.Relation, "ReplaceOne or AddOrRemove")
 	case b.Records < 0:
 		return rule("budget.records", b.Records, ">= 1, or left out under ReplaceOne")
 	case b.Records == 0 && b.Relation == AddOrRemove:
-		return rule("budget.records", b.Records, ">= 1: the public number of records, which must be declared under AddOrRemove")
+		return rule("budget.records", b.Records,
+			">= 1: the public number of records, which must be declared under AddOrRemove")
 	}
 	c.Privacy = train.Privacy{Epsilon: &b.Epsilon, Delta: &b.Delta, Relation: b.Relation.String(), Records: b.Records}
 	if d := b.Dataset; d != nil {

@@ -40,7 +40,8 @@ func TestCoinsHaveSeeds(t *testing.T) {
 			return err
 		}
 		if d.IsDir() {
-			if name := d.Name(); name != "." && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata") {
+			if name := d.Name(); name != "." && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") ||
+				name == "testdata") {
 				return filepath.SkipDir
 			}
 			return nil
@@ -82,7 +83,8 @@ func coinsIn(t *testing.T, path string) (complaints []string) {
 		if i.Name != nil {
 			name = i.Name.Name
 		}
-		if top, _, _ := strings.Cut(path, "/"); seedsOf[top] != nil && !strings.HasSuffix(filepath.Dir(path), "test") && !slices.Contains(seedsOf[top], path) {
+		if top, _, _ := strings.Cut(path, "/"); seedsOf[top] != nil && !strings.HasSuffix(filepath.Dir(path), "test") &&
+			!slices.Contains(seedsOf[top], path) {
 			complaints = append(complaints, "imports math/rand/v2: coins of "+top+" come from "+strings.Join(seedsOf[top], ", "))
 		}
 		if name == "." || unseeded[path] == "" {

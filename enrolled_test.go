@@ -39,7 +39,8 @@ func TestEventsAreEverywhere(t *testing.T) {
 			continue
 		}
 		for _, relation := range []string{"add-or-remove", "replace-one"} {
-			if relation == "replace-one" && name == "gaussian-mixture" || relation == "add-or-remove" && name == "fixed-size-gaussian" {
+			if relation == "replace-one" && name == "gaussian-mixture" ||
+				relation == "add-or-remove" && name == "fixed-size-gaussian" {
 				continue // the kind exists only under the other relation
 			}
 			if relation == "replace-one" && name == "repeat-and-select" { // the example of this kind uses sampling

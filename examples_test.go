@@ -29,7 +29,8 @@ var withoutExample = map[string]string{
 // checked.
 func TestEveryPackageHasAnExample(t *testing.T) {
 	for name := range layers {
-		inner := strings.HasPrefix(name, "cmd/") || name == "audit/mutants" || slices.Contains(strings.Split(name, "/"), "internal")
+		inner := strings.HasPrefix(name, "cmd/") || name == "audit/mutants" ||
+			slices.Contains(strings.Split(name, "/"), "internal")
 		if _, excused := withoutExample[name]; excused || inner {
 			continue
 		}

@@ -105,7 +105,8 @@ func TestSavedIsAsKept(t *testing.T) {
 			t.Errorf("%s: %v, %v", dir, m, err)
 		}
 		f, err := report.ReadFit(ctx, dir)
-		if err != nil || len(f.Reservations) != 1 || f.Reservations[0].Outcome != "settled" || f.Reservations[0].Charged != result.Run.Charged {
+		if err != nil || len(f.Reservations) != 1 || f.Reservations[0].Outcome != "settled" ||
+			f.Reservations[0].Charged != result.Run.Charged {
 			t.Errorf("%s: %+v, %v", dir, f, err)
 		}
 		if err := result.Save(dir); err == nil || !strings.Contains(err.Error(), "holds an earlier fit") {
@@ -113,7 +114,8 @@ func TestSavedIsAsKept(t *testing.T) {
 		}
 	}
 	totals, err := runfolder.Totals(ctx, []string{dir}, 0)
-	if err != nil || len(totals) != 1 || totals[0].Fits != 2 || totals[0].Table != "table patients" || !(totals[0].Epsilon > 1.2) {
+	if err != nil || len(totals) != 1 || totals[0].Fits != 2 || totals[0].Table != "table patients" ||
+		!(totals[0].Epsilon > 1.2) {
 		t.Errorf("%+v, %v", totals, err)
 	}
 	text, err := os.ReadFile(filepath.Join(saved, runfolder.ModelFile))
@@ -245,7 +247,8 @@ func TestCancelLosesNothing(t *testing.T) {
 		t.Error(err)
 	}
 	list := runs(t, book)
-	if len(list) != 1 || !list[0].Settled || !(r.Run.Charged < whole(t).Charge()) || math.Abs(list[0].Charged.Charge/r.Run.Charged-1) > 1e-9 {
+	if len(list) != 1 || !list[0].Settled || !(r.Run.Charged < whole(t).Charge()) ||
+		math.Abs(list[0].Charged.Charge/r.Run.Charged-1) > 1e-9 {
 		t.Errorf("charged %v of %v: %+v", r.Run.Charged, whole(t).Charge(), list)
 	}
 	dir := filepath.Join(t.TempDir(), "part")
@@ -298,12 +301,14 @@ func TestSpecsAreChecked(t *testing.T) {
 	}
 	s := short()
 	s.Budget.Epsilon = .01
-	if _, err := stillpoint.Fit(t.Context(), s); err == nil || !strings.HasSuffix(err.Error(), "nothing was charged; Anyway fits all the same") {
+	if _, err := stillpoint.Fit(t.Context(), s); err == nil ||
+		!strings.HasSuffix(err.Error(), "nothing was charged; Anyway fits all the same") {
 		t.Errorf("too small a table: %v", err)
 	}
 	s.Anyway = true
 	r, err := stillpoint.Fit(t.Context(), s)
-	if err != nil || !slices.ContainsFunc(r.Warnings(), func(w stillpoint.Warning) bool { return w.Code == "table-small" }) {
+	if err != nil || !slices.ContainsFunc(r.Warnings(),
+		func(w stillpoint.Warning) bool { return w.Code == "table-small" }) {
 		t.Errorf("anyway: %+v, %v", r, err)
 	}
 }

@@ -31,8 +31,10 @@ func TestIntervalsOfASpec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, text := range map[string]string{"summary": r.Summary(), "coefficients": r.Coefficients(), "report": page.String()} {
-		if !strings.Contains(strings.ToLower(text), "formula") || !strings.Contains(text, "90% interval") || what != "report" && !strings.Contains(text, list.Formula) {
+	for what, text := range map[string]string{"summary": r.Summary(), "coefficients": r.Coefficients(),
+		"report": page.String()} {
+		if !strings.Contains(strings.ToLower(text), "formula") || !strings.Contains(text, "90% interval") ||
+			what != "report" && !strings.Contains(text, list.Formula) {
 			t.Errorf("%s: does not name the formula %q of its intervals:\n%s", what, list.Formula, text)
 		}
 	}
@@ -61,7 +63,8 @@ func TestPredictionsHaveIntervals(t *testing.T) {
 		t.Fatal(err)
 	}
 	var rows bytes.Buffer
-	if err := stillpoint.Predict(t.Context(), r.Model, s.Table, &rows, stillpoint.PredictOptions{Intervals: true, Margins: true}); err != nil {
+	if err := stillpoint.Predict(t.Context(), r.Model, s.Table, &rows,
+		stillpoint.PredictOptions{Intervals: true, Margins: true}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(rows.String(), "\n")
@@ -103,7 +106,8 @@ func TestPredictionsHaveIntervals(t *testing.T) {
 			t.Fatalf("a model without intervals: %v, %+v", err, p)
 		}
 	}
-	if err := stillpoint.Predict(t.Context(), plain.Model, s.Table, &rows, stillpoint.PredictOptions{Intervals: true}); err == nil || !strings.Contains(err.Error(), "no confidence intervals") {
+	if err := stillpoint.Predict(t.Context(), plain.Model, s.Table, &rows,
+		stillpoint.PredictOptions{Intervals: true}); err == nil || !strings.Contains(err.Error(), "no confidence intervals") {
 		t.Errorf("intervals of a model without them: %v", err)
 	}
 }

@@ -25,82 +25,120 @@ var layers = map[string]struct {
 	// them.
 	barred []string
 }{
-	"":                                   {local: []string{"inference", "account", "budget", "certificate", "curator", "dataset", "loss", "model", "optimize", "report", "runfolder", "silence", "train", "internal/printable", "internal/regular"}},
-	"account":                            {local: []string{"account/internal/round", "account/mechanism", "internal/printable"}, barred: randomness},
-	"account/mechanism":                  {local: []string{"account/internal/round"}, others: []string{"gonum.org/v1/gonum"}, barred: randomness},
-	"account/internal/round":             {},
-	"loss":                               {local: []string{"internal/carry", "internal/elementary"}},
-	"problem":                            {local: []string{"loss"}},
-	"convex":                             {},
-	"budget":                             {local: []string{"account/mechanism", "account"}},
-	"budget/budgettest":                  {local: []string{"account/mechanism", "account", "budget"}},
-	"budget/internal/sqlstore":           {local: []string{"budget"}},
-	"budget/sqlite":                      {local: []string{"budget", "budget/internal/sqlstore"}, others: []string{"modernc.org/sqlite"}},
-	"budget/postgres":                    {local: []string{"budget", "budget/internal/sqlstore"}, others: []string{"github.com/jackc/pgx/v5"}},
-	"budget/stores":                      {local: []string{"budget", "budget/sqlite", "budget/postgres"}},
-	"query":                              {local: []string{"account"}},
-	"dataset":                            {local: []string{"internal/carry", "internal/hats", "internal/printable"}, others: []string{"github.com/goccy/go-yaml"}},
-	"losstest":                           {local: []string{"loss"}},
-	"optimize":                           {local: []string{"account/mechanism", "runrecord", "inference", "internal/vector", "account", "loss", "convex", "query"}},
-	"optimizetest":                       {local: []string{"optimize", "loss", "query", "account", "optimize/forecast", "convex"}},
-	"curator":                            {local: append([]string{"internal/sealed"}, kernelMay...), barred: randomness},
-	"curator/simulate":                   {local: kernelMay, barred: randomness},
-	"curator/internal/row":               {local: kernelMay, others: []string{"golang.org/x/sys/cpu"}, barred: randomness},
-	"curator/internal/row/rowtest":       {local: []string{"curator/internal/row"}},
-	"curator/internal/engine":            {local: kernelMay, others: []string{"golang.org/x/sys/cpu"}, barred: randomness},
-	"curator/internal/wire":              {local: kernelMay, barred: randomness},
-	"curator/internal/engine/enginetest": {local: []string{"internal/carry", "curator/internal/engine", "curator/internal/row", "curator/internal/row/rowtest", "loss", "problem", "query"}},
-	"curator/internal/coin":              {local: kernelMay, barred: []string{"math/rand"}},
-	"curator/internal/noise":             {local: kernelMay, barred: randomness},
-	"curator/internal/kernel":            {local: kernelMay, barred: randomness},
-	"internal/carry":                     {},
-	"internal/hats":                      {},
-	"internal/sealed":                    {}, // the only package with crypto/tls (docs/explanation/decisions/0039)
-	"internal/elementary":                {others: []string{"golang.org/x/sys/cpu"}},
-	"internal/order":                     {},
-	"internal/vector":                    {},
-	"internal/durable":                   {},
-	"internal/printable":                 {},
-	"internal/strictyaml":                {others: []string{"github.com/goccy/go-yaml"}},
-	"internal/table":                     {local: []string{"internal/parquet", "internal/regular"}, others: []string{"github.com/klauspost/compress", "golang.org/x/text"}},
-	"internal/parquet":                   {others: []string{"github.com/klauspost/compress", "github.com/andybalholm/brotli", "github.com/pierrec/lz4/v4"}},
-	"stationarity":                       {local: []string{"internal/vector", "internal/order", "loss"}, others: []string{"gonum.org/v1/gonum"}},
-	"experiment":                         {local: []string{"internal/order", "internal/regular", "account", "loss", "problem", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report", "internal/durable", "internal/strictyaml", "internal/printable", "optimize/choose"}, others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
-	"audit":                              {local: []string{"account/mechanism", "account", "loss", "problem", "convex", "query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"}, others: []string{"gonum.org/v1/gonum"}},
-	"report":                             {local: []string{"account/mechanism", "inference", "internal/regular", "account", "model", "certificate", "dataset", "runrecord", "internal/ledgerfile"}, others: []string{"gonum.org/v1/gonum"}},
-	"model":                              {local: []string{"inference", "account", "internal/vector", "internal/regular", "loss", "dataset", "internal/table", "internal/durable", "internal/printable", "stationarity"}},
-	"certificate":                        {local: []string{"account/mechanism", "internal/regular", "account", "internal/durable", "internal/printable"}},
-	"train":                              {local: []string{"account/mechanism", "runrecord", "inference", "optimize/onestep", "internal/regular", "internal/table", "account", "budget", "loss", "convex", "query", "dataset", "optimize", "curator", "model", "certificate", "internal/printable", "internal/strictyaml", "internal/ledgerfile", "optimize/choose", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth", "optimize/secondorder"}},
-	"runrecord":                          {},
-	"inference":                          {others: []string{"gonum.org/v1/gonum"}, barred: randomness},
-	"runfolder":                          {local: []string{"account/mechanism", "runrecord", "account", "budget", "optimize", "certificate", "train", "internal/durable", "internal/ledgerfile", "internal/printable"}, others: []string{"github.com/gofrs/flock"}},
-	"export":                             {local: []string{"loss", "dataset", "model", "internal/printable", "internal/hats"}},
-	"cmd/stillpoint":                     {local: []string{"account/mechanism", "", "inference", "internal/regular", "export", "silence", "budget", "budget/stores", "train", "runfolder", "audit", "experiment", "report", "model", "certificate", "dataset", "account", "internal/table", "internal/printable", "internal/sshsig", "inspect"}, others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term", "golang.org/x/crypto"}},
-	"internal/regular":                   {},
-	"inspect":                            {local: []string{"dataset", "internal/table"}, others: []string{"golang.org/x/text"}}, // imported by the command only (docs/explanation/decisions/0031)
-	"silence":                            {others: []string{"golang.org/x/sys"}},
-	"results":                            {local: []string{"account/mechanism", "account", "budget", "curator", "budget/stores", "dataset", "internal/table", "loss", "report", "runfolder", "train"}},
-	"examples/service":                   {local: []string{"", "dataset", "loss"}},
-	"examples/optimizer":                 {local: []string{"experiment", "optimize", "optimize/forecast", "query"}},
-	"audit/mutants":                      {},
-	"internal/sshsig":                    {others: []string{"golang.org/x/crypto"}},
-	"internal/durable/durabletest":       {local: []string{"internal/durable"}},
-	"internal/ledgerfile":                {local: []string{"account/mechanism", "account"}},
-	"optimize/forecast":                  {local: []string{"optimize"}},
-	"optimize/firstorder":                {local: append([]string{"loss"}, familyMay...), others: []string{"gonum.org/v1/gonum"}},
-	"optimize/onepass":                   {local: familyMay},
-	"optimize/onestep":                   {local: append([]string{"inference"}, familyMay...), others: []string{"gonum.org/v1/gonum"}},
-	"optimize/recursive":                 {local: append([]string{"convex"}, familyMay...)},
-	"optimize/kl":                        {local: append([]string{"convex"}, familyMay...)},
-	"optimize/choose":                    {local: []string{"account", "optimize", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth", "optimize/secondorder"}},
-	"optimize/nonsmooth":                 {local: append([]string{"optimize/firstorder"}, familyMay...)},
-	"optimize/secondorder":               {local: familyMay},
+	"": {local: []string{"inference", "account", "budget", "certificate", "curator",
+		"dataset", "loss", "model", "optimize", "report", "runfolder", "silence", "train", "internal/printable",
+		"internal/regular"}},
+	"account": {local: []string{"account/internal/round", "account/mechanism",
+		"internal/printable"}, barred: randomness},
+	"account/mechanism": {local: []string{"account/internal/round"},
+		others: []string{"gonum.org/v1/gonum"}, barred: randomness},
+	"account/internal/round":   {},
+	"loss":                     {local: []string{"internal/carry", "internal/elementary"}},
+	"problem":                  {local: []string{"loss"}},
+	"convex":                   {},
+	"budget":                   {local: []string{"account/mechanism", "account"}},
+	"budget/budgettest":        {local: []string{"account/mechanism", "account", "budget"}},
+	"budget/internal/sqlstore": {local: []string{"budget"}},
+	"budget/sqlite": {local: []string{"budget", "budget/internal/sqlstore"},
+		others: []string{"modernc.org/sqlite"}},
+	"budget/postgres": {local: []string{"budget", "budget/internal/sqlstore"},
+		others: []string{"github.com/jackc/pgx/v5"}},
+	"budget/stores": {local: []string{"budget", "budget/sqlite", "budget/postgres"}},
+	"query":         {local: []string{"account"}},
+	"dataset": {local: []string{"internal/carry", "internal/hats", "internal/printable"},
+		others: []string{"github.com/goccy/go-yaml"}},
+	"losstest": {local: []string{"loss"}},
+	"optimize": {local: []string{"account/mechanism", "runrecord", "inference",
+		"internal/vector", "account", "loss", "convex", "query"}},
+	"optimizetest": {local: []string{"optimize", "loss", "query", "account", "optimize/forecast",
+		"convex"}},
+	"curator":                      {local: append([]string{"internal/sealed"}, kernelMay...), barred: randomness},
+	"curator/simulate":             {local: kernelMay, barred: randomness},
+	"curator/internal/row":         {local: kernelMay, others: []string{"golang.org/x/sys/cpu"}, barred: randomness},
+	"curator/internal/row/rowtest": {local: []string{"curator/internal/row"}},
+	"curator/internal/engine":      {local: kernelMay, others: []string{"golang.org/x/sys/cpu"}, barred: randomness},
+	"curator/internal/wire":        {local: kernelMay, barred: randomness},
+	"curator/internal/engine/enginetest": {local: []string{"internal/carry", "curator/internal/engine",
+		"curator/internal/row", "curator/internal/row/rowtest", "loss", "problem", "query"}},
+	"curator/internal/coin":   {local: kernelMay, barred: []string{"math/rand"}},
+	"curator/internal/noise":  {local: kernelMay, barred: randomness},
+	"curator/internal/kernel": {local: kernelMay, barred: randomness},
+	"internal/carry":          {},
+	"internal/hats":           {},
+	"internal/sealed":         {}, // the only package with crypto/tls (docs/explanation/decisions/0039)
+	"internal/elementary":     {others: []string{"golang.org/x/sys/cpu"}},
+	"internal/order":          {},
+	"internal/vector":         {},
+	"internal/durable":        {},
+	"internal/printable":      {},
+	"internal/strictyaml":     {others: []string{"github.com/goccy/go-yaml"}},
+	"internal/table": {local: []string{"internal/parquet", "internal/regular"},
+		others: []string{"github.com/klauspost/compress", "golang.org/x/text"}},
+	"internal/parquet": {others: []string{"github.com/klauspost/compress",
+		"github.com/andybalholm/brotli", "github.com/pierrec/lz4/v4"}},
+	"stationarity": {local: []string{"internal/vector", "internal/order", "loss"},
+		others: []string{"gonum.org/v1/gonum"}},
+	"experiment": {local: []string{"internal/order", "internal/regular", "account", "loss",
+		"problem", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report",
+		"internal/durable", "internal/strictyaml", "internal/printable", "optimize/choose"},
+		others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
+	"audit": {local: []string{"account/mechanism", "account", "loss", "problem", "convex",
+		"query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"},
+		others: []string{"gonum.org/v1/gonum"}},
+	"report": {local: []string{"account/mechanism", "inference", "internal/regular", "account",
+		"model", "certificate", "dataset", "runrecord", "internal/ledgerfile"}, others: []string{"gonum.org/v1/gonum"}},
+	"model": {local: []string{"inference", "account", "internal/vector", "internal/regular",
+		"loss", "dataset", "internal/table", "internal/durable", "internal/printable", "stationarity"}},
+	"certificate": {local: []string{"account/mechanism", "internal/regular", "account",
+		"internal/durable", "internal/printable"}},
+	"train": {local: []string{"account/mechanism", "runrecord", "inference",
+		"optimize/onestep", "internal/regular", "internal/table", "account", "budget", "loss", "convex", "query", "dataset",
+		"optimize", "curator", "model", "certificate", "internal/printable", "internal/strictyaml", "internal/ledgerfile",
+		"optimize/choose", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl",
+		"optimize/nonsmooth", "optimize/secondorder"}},
+	"runrecord": {},
+	"inference": {others: []string{"gonum.org/v1/gonum"}, barred: randomness},
+	"runfolder": {local: []string{"account/mechanism", "runrecord", "account", "budget",
+		"optimize", "certificate", "train", "internal/durable", "internal/ledgerfile", "internal/printable"},
+		others: []string{"github.com/gofrs/flock"}},
+	"export": {local: []string{"loss", "dataset", "model", "internal/printable",
+		"internal/hats"}},
+	"cmd/stillpoint": {local: []string{"account/mechanism", "", "inference", "internal/regular",
+		"export", "silence", "budget", "budget/stores", "train", "runfolder", "audit", "experiment", "report", "model",
+		"certificate", "dataset", "account", "internal/table", "internal/printable", "internal/sshsig", "inspect"},
+		others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term",
+			"golang.org/x/crypto"}},
+	"internal/regular": {},
+	"inspect": {local: []string{"dataset", "internal/table"},
+		others: []string{"golang.org/x/text"}}, // imported by the command only (docs/explanation/decisions/0031)
+	"silence": {others: []string{"golang.org/x/sys"}},
+	"results": {local: []string{"account/mechanism", "account", "budget", "curator",
+		"budget/stores", "dataset", "internal/table", "loss", "report", "runfolder", "train"}},
+	"examples/service":             {local: []string{"", "dataset", "loss"}},
+	"examples/optimizer":           {local: []string{"experiment", "optimize", "optimize/forecast", "query"}},
+	"audit/mutants":                {},
+	"internal/sshsig":              {others: []string{"golang.org/x/crypto"}},
+	"internal/durable/durabletest": {local: []string{"internal/durable"}},
+	"internal/ledgerfile":          {local: []string{"account/mechanism", "account"}},
+	"optimize/forecast":            {local: []string{"optimize"}},
+	"optimize/firstorder": {local: append([]string{"loss"}, familyMay...),
+		others: []string{"gonum.org/v1/gonum"}},
+	"optimize/onepass": {local: familyMay},
+	"optimize/onestep": {local: append([]string{"inference"}, familyMay...),
+		others: []string{"gonum.org/v1/gonum"}},
+	"optimize/recursive": {local: append([]string{"convex"}, familyMay...)},
+	"optimize/kl":        {local: append([]string{"convex"}, familyMay...)},
+	"optimize/choose": {local: []string{"account", "optimize", "optimize/firstorder",
+		"optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth", "optimize/secondorder"}},
+	"optimize/nonsmooth":   {local: append([]string{"optimize/firstorder"}, familyMay...)},
+	"optimize/secondorder": {local: familyMay},
 }
 
 // kernelMay lists the packages that all packages below curator may import.
 var kernelMay = []string{
 	"account", "loss", "query", "convex", "dataset", "internal/table", "internal/carry", "internal/hats",
-	"curator/internal/row", "curator/internal/engine", "curator/internal/coin", "curator/internal/noise", "curator/internal/kernel", "curator/internal/wire",
+	"curator/internal/row", "curator/internal/engine", "curator/internal/coin", "curator/internal/noise",
+	"curator/internal/kernel", "curator/internal/wire",
 }
 
 // familyMay lists the packages that a family of optimizers may import.
@@ -111,27 +149,29 @@ var randomness = []string{"math/rand", "math/rand/v2", "crypto/rand"}
 // testLocal lists the packages that a package's tests may import, besides the package itself and those in
 // the package's row of layers.
 var testLocal = map[string][]string{
-	"internal/table":          {"dataset"},
-	"cmd/stillpoint":          {"loss"},
-	"loss":                    {"losstest"},
-	"problem":                 {"losstest"},
-	"losstest":                {"problem"},
-	"stationarity":            {"problem"},
-	"optimize":                {"optimizetest", "optimize/firstorder", "optimize/recursive"},
-	"optimize/forecast":       {"optimizetest", "account", "loss", "optimize/firstorder", "optimize/choose"},
-	"optimize/firstorder":     {"optimizetest", "optimize/choose", "loss", "convex"},
-	"optimize/onepass":        {"optimizetest", "loss", "convex"},
-	"optimize/onestep":        {"optimizetest", "loss"},
-	"optimize/recursive":      {"optimizetest", "optimize/firstorder", "loss"},
-	"optimize/kl":             {"optimizetest", "loss"},
-	"optimize/nonsmooth":      {"optimizetest", "loss"},
-	"optimize/secondorder":    {"optimizetest", "loss", "problem"},
-	"optimize/choose":         {"optimizetest", "loss"},
-	"optimizetest":            {"optimize/firstorder"},
-	"runrecord":               {"optimizetest"},
-	"curator/simulate":        {"curator/internal/engine/enginetest", "problem", "optimize", "optimizetest", "optimize/firstorder"},
-	"curator":                 {"curator/internal/engine/enginetest", "optimize", "optimize/choose", "train"},
-	"budget":                  {"budget/stores", "budget/budgettest", "certificate", "curator", "dataset", "loss", "query"},
+	"internal/table":       {"dataset"},
+	"cmd/stillpoint":       {"loss"},
+	"loss":                 {"losstest"},
+	"problem":              {"losstest"},
+	"losstest":             {"problem"},
+	"stationarity":         {"problem"},
+	"optimize":             {"optimizetest", "optimize/firstorder", "optimize/recursive"},
+	"optimize/forecast":    {"optimizetest", "account", "loss", "optimize/firstorder", "optimize/choose"},
+	"optimize/firstorder":  {"optimizetest", "optimize/choose", "loss", "convex"},
+	"optimize/onepass":     {"optimizetest", "loss", "convex"},
+	"optimize/onestep":     {"optimizetest", "loss"},
+	"optimize/recursive":   {"optimizetest", "optimize/firstorder", "loss"},
+	"optimize/kl":          {"optimizetest", "loss"},
+	"optimize/nonsmooth":   {"optimizetest", "loss"},
+	"optimize/secondorder": {"optimizetest", "loss", "problem"},
+	"optimize/choose":      {"optimizetest", "loss"},
+	"optimizetest":         {"optimize/firstorder"},
+	"runrecord":            {"optimizetest"},
+	"curator/simulate": {"curator/internal/engine/enginetest", "problem", "optimize", "optimizetest",
+		"optimize/firstorder"},
+	"curator": {"curator/internal/engine/enginetest", "optimize", "optimize/choose", "train"},
+	"budget": {"budget/stores", "budget/budgettest", "certificate", "curator", "dataset", "loss",
+		"query"},
 	"budget/sqlite":           {"budget/budgettest", "account"},
 	"budget/postgres":         {"budget/budgettest"},
 	"budget/stores":           {"account"},
@@ -144,11 +184,12 @@ var testLocal = map[string][]string{
 	"examples/service":        {"account", "curator", "optimize", "optimize/choose", "silence"},
 	"examples/optimizer":      {"account", "loss", "optimize/firstorder"},
 	"export":                  {"account", "loss"},
-	"runfolder":               {"internal/durable/durabletest", "budget/stores", "budget/sqlite", "curator", "dataset", "loss", "model", "optimize", "query", "problem"},
-	"internal/durable":        {"internal/durable/durabletest"},
-	"audit":                   {"audit/testdata/naive", "optimize/firstorder"},
-	"experiment":              {"account/mechanism", "optimize/firstorder"},
-	"results":                 {"curator/simulate", "inference", "optimize", "optimize/onestep", "query"},
+	"runfolder": {"internal/durable/durabletest", "budget/stores", "budget/sqlite", "curator", "dataset",
+		"loss", "model", "optimize", "query", "problem"},
+	"internal/durable": {"internal/durable/durabletest"},
+	"audit":            {"audit/testdata/naive", "optimize/firstorder"},
+	"experiment":       {"account/mechanism", "optimize/firstorder"},
+	"results":          {"curator/simulate", "inference", "optimize", "optimize/onestep", "query"},
 }
 
 var testOthers = []string{
@@ -184,7 +225,8 @@ var assembly = map[string][]string{
 
 // inspecting lists standard packages, including those below them, that give access to other stacks or
 // memory, or to the signals that print them. Only packages in inspectors may import them.
-var inspecting = []string{"runtime", "os/signal", "syscall", "plugin", "unsafe", "reflect", "C", "golang.org/x/sys", "net/http/pprof", "expvar"}
+var inspecting = []string{"runtime", "os/signal", "syscall", "plugin", "unsafe", "reflect", "C", "golang.org/x/sys",
+	"net/http/pprof", "expvar"}
 
 // inspectors lists, for each package, the inspecting packages that it may import, and why.
 var inspectors = map[string][]string{
@@ -210,7 +252,8 @@ var inspectors = map[string][]string{
 // for example for keys and signatures. Only curator/internal/coin draws random bits for noise. Generators
 // with given seeds, which protect nobody, come from math/rand/v2, unless a package's row bars it. hashes
 // lists the packages below crypto that draw nothing.
-var random, hashes = []string{"crypto", "hash/maphash", "math/rand", "golang.org/x/crypto", "golang.org/x/exp/rand"}, []string{"crypto/sha256"}
+var random, hashes = []string{"crypto", "hash/maphash", "math/rand", "golang.org/x/crypto", "golang.org/x/exp/rand"},
+	[]string{"crypto/sha256"}
 
 // randomised is the only package that may import packages in random.
 const randomised = "curator/internal/coin"
@@ -244,7 +287,8 @@ func sources(t *testing.T) map[string]*source {
 			return err
 		}
 		if e.IsDir() {
-			if name := e.Name(); path != "." && (name == "testdata" || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")) {
+			if name := e.Name(); path != "." && (name == "testdata" || strings.HasPrefix(name, ".") ||
+				strings.HasPrefix(name, "_")) {
 				return fs.SkipDir
 			}
 			return nil
@@ -331,12 +375,15 @@ func judge(name string, p *source) (complaints []string) {
 		switch {
 		case !allowed(i, row.local, row.others):
 			complaints = append(complaints, fmt.Sprintf("%s imports %s: not in its row", name, i))
-		case slices.Contains(row.barred, i), i != "math/rand/v2" && below(i, row.barred): // math/rand/v2 is not below math/rand
+		case slices.Contains(row.barred, i), i != "math/rand/v2" &&
+			below(i, row.barred): // math/rand/v2 is not below math/rand
 			complaints = append(complaints, fmt.Sprintf("%s imports %s: barred", name, i))
-		case below(i, inspecting) && !slices.Contains(inspectors[name], i) && !(strings.Contains(i, ".") && below(i, inspectors[name])):
+		case below(i, inspecting) && !slices.Contains(inspectors[name], i) &&
+			!(strings.Contains(i, ".") && below(i, inspectors[name])):
 			complaints = append(complaints, fmt.Sprintf("%s imports %s: shows what is not its own", name, i))
 		case name == connecting && slices.Contains(ciphers, i):
-		case name != randomised && i != "math/rand/v2" && below(i, random) && !slices.Contains(hashes, i) && !slices.Contains(signs[name], i):
+		case name != randomised && i != "math/rand/v2" && below(i, random) && !slices.Contains(hashes, i) &&
+			!slices.Contains(signs[name], i):
 			complaints = append(complaints, fmt.Sprintf("%s imports %s: draws coins", name, i))
 		case standard(i) && !confinedMay(name, i):
 			complaints = append(complaints, fmt.Sprintf("%s imports %s: reaches beyond what it is given", name, i))
@@ -388,10 +435,14 @@ func allowed(path string, local, others []string) bool {
 func TestLayersRefuse(t *testing.T) {
 	for _, name := range []string{"optimize", "loss", "convex", "query", "account", "account/mechanism"} {
 		for _, path := range []string{
-			"runtime", "runtime/debug", "runtime/pprof", "runtime/trace", "runtime/metrics", "os/signal", "syscall", "plugin", "unsafe", "reflect", "C",
-			"os", "os/exec", "os/user", "net", "net/http", "net/http/pprof", "crypto/rand", "math/rand", "log", "log/slog", "testing", "io/ioutil",
-			"internal/abi", "time", "expvar", "syscall/js", "golang.org/x/sys/unix", "github.com/any/other", "embed", "flag", "path/filepath",
-			module + "/curator", module + "/curator/simulate", module + "/dataset", module + "/silence", module + "/train", module + "x",
+			"runtime", "runtime/debug", "runtime/pprof", "runtime/trace", "runtime/metrics", "os/signal", "syscall", "plugin",
+			"unsafe", "reflect", "C",
+			"os", "os/exec", "os/user", "net", "net/http", "net/http/pprof", "crypto/rand", "math/rand", "log", "log/slog",
+			"testing", "io/ioutil",
+			"internal/abi", "time", "expvar", "syscall/js", "golang.org/x/sys/unix", "github.com/any/other", "embed", "flag",
+			"path/filepath",
+			module + "/curator", module + "/curator/simulate", module + "/dataset", module + "/silence", module + "/train",
+			module + "x",
 		} {
 			if judge(name, &source{imports: []string{path}}) == nil {
 				t.Errorf("%s may import %s", name, path)
@@ -404,17 +455,20 @@ func TestLayersRefuse(t *testing.T) {
 				t.Errorf("%s may import %s", name, path)
 			}
 		}
-		if judge(name, &source{foreign: []string{"x.s"}}) == nil || judge(name, &source{foreign: []string{"x_amd64.s"}}) == nil {
+		if judge(name, &source{foreign: []string{"x.s"}}) == nil ||
+			judge(name, &source{foreign: []string{"x_amd64.s"}}) == nil {
 			t.Errorf("%s may hold assembly", name)
 		}
 	}
 	// Every package but the one of random bits must be refused if it draws random bits.
 	for name := range layers {
 		for _, path := range []string{
-			"crypto/rand", "crypto/mlkem", "crypto/ecdh", "crypto/ed25519", "crypto/rsa", "crypto/tls", "crypto/internal/sysrand",
+			"crypto/rand", "crypto/mlkem", "crypto/ecdh", "crypto/ed25519", "crypto/rsa", "crypto/tls",
+			"crypto/internal/sysrand",
 			"hash/maphash", "math/rand", "golang.org/x/crypto/nacl/box", "golang.org/x/exp/rand",
 		} {
-			if name != randomised && !slices.Contains(signs[name], path) && (name != connecting || !slices.Contains(ciphers, path)) && judge(name, &source{imports: []string{path}}) == nil {
+			if name != randomised && !slices.Contains(signs[name], path) &&
+				(name != connecting || !slices.Contains(ciphers, path)) && judge(name, &source{imports: []string{path}}) == nil {
 				t.Errorf("%s may import %s", name, path)
 			}
 		}

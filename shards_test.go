@@ -51,15 +51,18 @@ func TestFitOverShards(t *testing.T) {
 	for want, change := range map[string]func(s *stillpoint.Spec){
 		"must be left out but for its name": func(s *stillpoint.Spec) { s.Table = stillpoint.CSV("people.csv") },
 		"a public name":                     func(s *stillpoint.Spec) { s.Table = stillpoint.Table{} },
-		"shards: must be left out":          func(s *stillpoint.Spec) { *s = stillpoint.Spec{Config: &stillpoint.Config{}, Shards: s.Shards} },
-		"each worker has its own":           func(s *stillpoint.Spec) { s.Memory.Gigabytes = 1 },
+		"shards: must be left out": func(s *stillpoint.Spec) {
+			*s = stillpoint.Spec{Config: &stillpoint.Config{}, Shards: s.Shards}
+		},
+		"each worker has its own": func(s *stillpoint.Spec) { s.Memory.Gigabytes = 1 },
 	} {
 		s := spec
 		s.Shards = &stillpoint.Shards{Count: 2, Key: key}
 		change(&s)
 		ctx, stop := context.WithCancel(t.Context())
 		stop()
-		if _, err := stillpoint.Fit(ctx, s); err == nil || errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), want) {
+		if _, err := stillpoint.Fit(ctx, s); err == nil || errors.Is(err, context.Canceled) ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}

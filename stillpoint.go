@@ -207,7 +207,8 @@ func (s Spec) config() (*Config, error) {
 	case s.Table.kind == nothing && s.Shards == nil:
 		return nil, errors.New("stillpoint: table: must be given: CSV, Parquet, File, Rows or Reader, or shards")
 	case s.Table.kind != nothing && s.Shards != nil:
-		return nil, errors.New("stillpoint: table: must be left out but for its name beside shards, whose workers hold the table")
+		return nil,
+			errors.New("stillpoint: table: must be left out but for its name beside shards, whose workers hold the table")
 	case s.Schema == nil:
 		return nil, errors.New("stillpoint: schema: must be given: the public facts about the table's columns (dataset.New)")
 	case s.Loss == nil:
@@ -218,7 +219,8 @@ func (s Spec) config() (*Config, error) {
 		return nil, err
 	}
 	c := &Config{
-		Table: s.Table.name, CSV: s.Table.csv, Rows: s.Table.rows, Reader: s.Table.reader, Shards: s.Shards, Data: s.Table.paths, Schema: s.Schema,
+		Table: s.Table.name, CSV: s.Table.csv, Rows: s.Table.rows, Reader: s.Table.reader, Shards: s.Shards,
+		Data: s.Table.paths, Schema: s.Schema,
 		Model: train.Model{
 			Loss: name, Weights: s.Weights, Radius: train.Positive(s.Radius), Reduce: s.Reduce, KL: s.KL, Units: s.Units,
 		},
@@ -241,7 +243,8 @@ func (s Spec) config() (*Config, error) {
 func lossName(l loss.Loss) (train.LossName, error) {
 	own, err := loss.Parse(l.Name())
 	if err != nil || fmt.Sprintf("%T", own) != fmt.Sprintf("%T", l) {
-		return "", fmt.Errorf("stillpoint: loss = %q: must be one that package loss makes, so that a model can name it; packages curator and optimize train others", l.Name())
+		return "",
+			fmt.Errorf("stillpoint: loss = %q: must be one that package loss makes, so that a model can name it; packages curator and optimize train others", l.Name())
 	}
 	return train.LossName(l.Name()), nil
 }

@@ -33,7 +33,8 @@ func (r *Result) summary(details bool) string {
 		line("model", "%s", printable.Text(r.Kept.ModelPath))
 		line("certificate", "%s", printable.Text(r.Kept.CertificatePath))
 	}
-	line("guarantee", "(%v, %v)-differentially private, %v, %s", f.Budget.Epsilon(), f.Budget.Delta(), f.Budget.Relation(), f.Unit.Protected())
+	line("guarantee", "(%v, %v)-differentially private, %v, %s", f.Budget.Epsilon(), f.Budget.Delta(), f.Budget.Relation(),
+		f.Unit.Protected())
 	line("neighbour", "%s", f.Unit.Neighbour(f.Filter, f.Budget.Relation()))
 	for _, t := range f.Trusted {
 		line("TRUSTED", "%s", printable.Text(t))
@@ -69,10 +70,12 @@ func (r *Result) summary(details bool) string {
 		line("expected", "%sgradient norm %.3g, after what was released of the rows and their gradients%s", of, e, before)
 	}
 	if v := f.Result.Curvature; v != nil {
-		line("curvature", "%sat least %.3g (noise %.2g) along %d public directions of the run, as released: an eigenvalue may be lower along others", of, v.Curvature, v.Sigma, v.Directions)
+		line("curvature",
+			"%sat least %.3g (noise %.2g) along %d public directions of the run, as released: an eigenvalue may be lower along others", of, v.Curvature, v.Sigma, v.Directions)
 	}
 	if m := f.Measured; m != nil {
-		line("measured", "mean loss %.4g (noise %.2g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.2g)", m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)
+		line("measured", "mean loss %.4g (noise %.2g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.2g)",
+			m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)
 	}
 	if f.Constant != nil && f.Compared == nil {
 		line("compare", "%s", compared(f))

@@ -68,9 +68,12 @@ func TestSummaryOfAShrunkModel(t *testing.T) {
 		want               string
 		about              bool
 	}{
-		{0, -.25, "better than the best constant: its mean loss is 0.25 below the constant's, with noise of 0.05 (a record's difference is clipped at 0.35)", false},
-		{.25, .02, "its mean loss is 0.02 above the constant's, with noise of 0.05 (a record's difference is clipped at 0.35); the model goes 75% of the way from the constant to it", true},
-		{1, .3, "the fit is WORSE than a constant: its mean loss is 0.3 above the constant's, with noise of 0.05 (a record's difference is clipped at 0.35); the model is the constant", true},
+		{0, -.25,
+			"better than the best constant: its mean loss is 0.25 below the constant's, with noise of 0.05 (a record's difference is clipped at 0.35)", false},
+		{.25, .02,
+			"its mean loss is 0.02 above the constant's, with noise of 0.05 (a record's difference is clipped at 0.35); the model goes 75% of the way from the constant to it", true},
+		{1, .3,
+			"the fit is WORSE than a constant: its mean loss is 0.3 above the constant's, with noise of 0.05 (a record's difference is clipped at 0.35); the model is the constant", true},
 	} {
 		f.Compared = &train.Compared{Difference: c.difference, Sigma: .05, Clip: .35, Shrunk: c.shrunk}
 		text := (&Result{Run: f}).Details()

@@ -8,7 +8,8 @@ import (
 // probability of its own block. An event with a smaller multiplier than its block's must be refused. The
 // test fails if the code compares an event of the third block with the second block.
 func TestEveryBlockOfASchedule(t *testing.T) {
-	steps := []SampledSteps{sampledSteps(10, .5, 2), sampledSteps(20, .4, 1), sampledSteps(30, .3, 3), sampledSteps(15, .2, 2), sampledSteps(40, .1, 4)}
+	steps := []SampledSteps{sampledSteps(10, .5, 2), sampledSteps(20, .4, 1), sampledSteps(30, .3, 3),
+		sampledSteps(15, .2, 2), sampledSteps(40, .1, 4)}
 	var list []SampledSteps
 	for _, s := range steps {
 		for range s.Count {

@@ -26,7 +26,8 @@ func TestChargesAreFiniteAndCover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, e := range map[string]Event{"gaussian": mustEvent(t, Everyone, .001, 1), "sampled": sampled, "stable": stable, "selection": selected} {
+	for name, e := range map[string]Event{"gaussian": mustEvent(t, Everyone, .001, 1), "sampled": sampled,
+		"stable": stable, "selection": selected} {
 		for _, charge := range []float64{e.Charge, math.NaN(), math.Inf(1), math.Inf(-1), -1, math.Nextafter(e.Charge, -1)} {
 			l := NewLedger(b)
 			if err := l.Follow(s); err != nil {

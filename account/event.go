@@ -182,7 +182,8 @@ func (e Event) recharge() (float64, error) {
 // event's epsilon, rounded up.
 func (e Event) selectionCharge() (float64, error) {
 	if e.Sensitivity != 0 || e.Sigma != 0 || e.Sampling != 0 {
-		return 0, fmt.Errorf("account: sensitivity = %v, sigma = %v, sampling = %v: must be 0 for kind %q", e.Sensitivity, e.Sigma, e.Sampling, e.Kind)
+		return 0, fmt.Errorf("account: sensitivity = %v, sigma = %v, sampling = %v: must be 0 for kind %q", e.Sensitivity,
+			e.Sigma, e.Sampling, e.Kind)
 	}
 	mu, err := mechanism.SelectionMu(e.Epsilon)
 	if err != nil {

@@ -19,8 +19,10 @@ func TestGuarantees(t *testing.T) {
 	}
 	rows, people := b.Guarantee(""), b.Guarantee("person")
 	for g, want := range map[account.Guarantee][2]string{
-		rows:   {"(epsilon 1, delta 1e-06) under replace-one", `{"relation":"replace-one","epsilon":1,"delta":0.000001,"mu":0.2367043806634357}`},
-		people: {"(epsilon 1, delta 1e-06) under replace-one, for all rows of one person", `{"relation":"replace-one","epsilon":1,"delta":0.000001,"unit":"person","mu":0.2367043806634357}`},
+		rows: {"(epsilon 1, delta 1e-06) under replace-one",
+			`{"relation":"replace-one","epsilon":1,"delta":0.000001,"mu":0.2367043806634357}`},
+		people: {"(epsilon 1, delta 1e-06) under replace-one, for all rows of one person",
+			`{"relation":"replace-one","epsilon":1,"delta":0.000001,"unit":"person","mu":0.2367043806634357}`},
 	} {
 		text, err := json.Marshal(g)
 		if err != nil || string(text) != want[1] || g.Text() != want[0] || g.Check() != nil || g.Mu != b.Mu() {

@@ -114,7 +114,8 @@ func TestReplayRefuses(t *testing.T) {
 		{"a smaller budget", func(j *Journal) { j.Budget, j.Schedule, j.Events = least, nil, j.Events[:4] }, "over budget"},
 		{"no budget", func(j *Journal) { j.Budget = Budget{} }, "budget: relation"},
 		{"a sample of no schedule", func(j *Journal) { j.Schedule = nil }, "event 4"},
-		{"an event of other coins", func(j *Journal) { j.Events[0].Simulated = true }, "event 0: account: event: simulated = true"},
+		{"an event of other coins", func(j *Journal) { j.Events[0].Simulated = true },
+			"event 0: account: event: simulated = true"},
 		{"other coins", func(j *Journal) { j.Records.Simulated = true }, "event 0: account: event: simulated = false"},
 		{"no records", func(j *Journal) { j.Records = Records{} }, "records = 0"},
 	} {

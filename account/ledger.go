@@ -144,7 +144,8 @@ func (s *fixed) covers(i int, e Event) error {
 		return fmt.Errorf("account: sampling = %v: must be the schedule's %v", e.Sampling, q)
 	}
 	if !(round.MulDown(e.Sensitivity, z) <= e.Sigma) {
-		return fmt.Errorf("account: sigma = %v: must be at least the schedule's multiplier %v times %v", e.Sigma, z, e.Sensitivity)
+		return fmt.Errorf("account: sigma = %v: must be at least the schedule's multiplier %v times %v", e.Sigma, z,
+			e.Sensitivity)
 	}
 	return nil
 }

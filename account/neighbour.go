@@ -44,7 +44,8 @@ func (u Unit) Neighbour(f Filter, r Relation) string {
 	if with != "" {
 		with = ", all with " + f.String()
 	}
-	return fmt.Sprintf("a table with %s, however many, replaced by any rows of one other, however many%s", u.Record(), with)
+	return fmt.Sprintf("a table with %s, however many, replaced by any rows of one other, however many%s", u.Record(),
+		with)
 }
 
 // Note states in words three facts that Neighbour leaves out: the largest number of rows used of
@@ -58,7 +59,8 @@ func (u Unit) Note() string {
 	if u.Count == Sum {
 		counted = "each row counted alike"
 	}
-	return fmt.Sprintf("at most %d rows of each were used, and %s; rows whose %s cannot be read were not used", u.Rows, counted, u)
+	return fmt.Sprintf("at most %d rows of each were used, and %s; rows whose %s cannot be read were not used", u.Rows,
+		counted, u)
 }
 
 // String returns the filter's column and value as "column = value" on one line, or "" for the zero
@@ -90,5 +92,6 @@ func (f Filter) Note() string {
 	if f == (Filter{}) {
 		return ""
 	}
-	return "public for every row; other rows were not used; a malformed row, whose " + printable.Text(f.Column) + " cannot be read, counts as having it"
+	return "public for every row; other rows were not used; a malformed row, whose " + printable.Text(f.Column) +
+		" cannot be read, counts as having it"
 }

@@ -27,21 +27,25 @@ func TestCountsOfAScheduleDoNotWrapAround(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, steps := range map[string][]account.SampledSteps{
-		"one kind to zero":     {loud(math.MaxInt), loud(math.MaxInt), loud(2), quiet},
-		"behind the others":    {quiet, loud(math.MaxInt), loud(math.MaxInt), loud(2)},
-		"between the others":   {loud(math.MaxInt), quiet, loud(math.MaxInt), loud(2)},
-		"half way":             {loud(math.MaxInt/2 + 1), loud(math.MaxInt/2 + 1), loud(math.MaxInt/2 + 1), loud(math.MaxInt/2 + 1), quiet},
+		"one kind to zero":   {loud(math.MaxInt), loud(math.MaxInt), loud(2), quiet},
+		"behind the others":  {quiet, loud(math.MaxInt), loud(math.MaxInt), loud(2)},
+		"between the others": {loud(math.MaxInt), quiet, loud(math.MaxInt), loud(2)},
+		"half way": {loud(math.MaxInt/2 + 1), loud(math.MaxInt/2 + 1), loud(math.MaxInt/2 + 1),
+			loud(math.MaxInt/2 + 1), quiet},
 		"one that is too many": {{NoiseMultiplier: 1e6, Sampling: 1e-6, Count: most + 1}},
-		"too many in sum":      {{NoiseMultiplier: 1e6, Sampling: 1e-6, Count: most}, {NoiseMultiplier: 1e7, Sampling: 1e-6, Count: 1}},
-		"32 bits":              append(many, quiet),
+		"too many in sum": {{NoiseMultiplier: 1e6, Sampling: 1e-6, Count: most},
+			{NoiseMultiplier: 1e7, Sampling: 1e-6, Count: 1}},
+		"32 bits": append(many, quiet),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if s, err := account.NewSchedule(context.Background(), b, 0, steps...); err == nil || !strings.Contains(err.Error(), "2^30") {
+			if s, err := account.NewSchedule(context.Background(), b, 0, steps...); err == nil ||
+				!strings.Contains(err.Error(), "2^30") {
 				if err != nil {
 					t.Fatal(err)
 				}
 				z, q := s.Step(0)
-				t.Errorf("%d releases, the first of multiplier %v and sampling %v, are called (%v, 1e-6)-private", s.Len(), z, q, s.Epsilon())
+				t.Errorf("%d releases, the first of multiplier %v and sampling %v, are called (%v, 1e-6)-private", s.Len(), z, q,
+					s.Epsilon())
 			}
 			if s, err := account.CalibrateSchedule(context.Background(), b, 0, steps...); err == nil {
 				t.Errorf("%d releases are calibrated to epsilon %v", s.Len(), s.Epsilon())

@@ -115,7 +115,8 @@ func TestScheduleIsWithinItsBudget(t *testing.T) {
 	if z, _ := s.Step(0); math.Abs(z*b.Mu()/2/math.Sqrt(4)-1) > 2e-3 {
 		t.Errorf("multiplier %v for full batches, want 2 sqrt(4)/mu = %v", z, 2*2/b.Mu())
 	}
-	for _, bad := range []SampledSteps{{}, sampledSteps(1, 0, 1), sampledSteps(1, 2, 1), sampledSteps(math.NaN(), .1, 1), sampledSteps(1, .1, 0)} {
+	for _, bad := range []SampledSteps{{}, sampledSteps(1, 0, 1), sampledSteps(1, 2, 1), sampledSteps(math.NaN(), .1, 1),
+		sampledSteps(1, .1, 0)} {
 		if _, err := NewSchedule(t.Context(), b, 0, bad); err == nil {
 			t.Errorf("%+v accepted", bad)
 		}

@@ -16,7 +16,8 @@ func TestSelectionEvent(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !(e.Charge >= last) || e.Charge < math.Pi/8*epsilon*epsilon*(1-epsilon*epsilon) || e.Charge > math.Pi/8*epsilon*epsilon*(1+1e-14) {
+		if !(e.Charge >= last) || e.Charge < math.Pi/8*epsilon*epsilon*(1-epsilon*epsilon) ||
+			e.Charge > math.Pi/8*epsilon*epsilon*(1+1e-14) {
 			t.Fatalf("epsilon %v: charge %v, after %v", epsilon, e.Charge, last)
 		}
 		last = e.Charge

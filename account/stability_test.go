@@ -51,8 +51,10 @@ func TestStabilityEvents(t *testing.T) {
 		"no loss":            {e, func(e *Event) { e.Loss = "" }, "must name the loss"},
 		"loss without basis": {plain, func(e *Event) { e.Loss = "logistic" }, "must be absent without"},
 		"everyone":           {e, func(e *Event) { e.Cohort = Everyone }, "must not be that of everyone"},
-		"of a selection":     {selection, func(e *Event) { e.Basis, e.Loss = Stability, "logistic" }, "must be absent for kind"},
-		"of a sample":        {sampled, func(e *Event) { e.Basis, e.Loss = Stability, "logistic" }, "must be absent for kind"},
+		"of a selection": {selection, func(e *Event) { e.Basis, e.Loss = Stability, "logistic" },
+			"must be absent for kind"},
+		"of a sample": {sampled, func(e *Event) { e.Basis, e.Loss = Stability, "logistic" },
+			"must be absent for kind"},
 	} {
 		c.change(&c.event)
 		if err := c.event.Check(); err == nil || !strings.Contains(err.Error(), c.want) {

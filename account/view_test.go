@@ -9,7 +9,8 @@ import (
 // is admitted, the next is not.
 func TestImpossibleCohorts(t *testing.T) {
 	l := NewLedger(mustBudget(t, 8, 1e-3))
-	for id, possible := range map[uint64]bool{1: true, MaxCohort: true, MaxCohort + 1: false, 1 << 32: false, 1 << 63: false, math.MaxUint64: false} {
+	for id, possible := range map[uint64]bool{1: true, MaxCohort: true, MaxCohort + 1: false, 1 << 32: false,
+		1 << 63: false, math.MaxUint64: false} {
 		_, err := GaussianEvent("gradient", id, 1, 1e3)
 		if (err == nil) != possible {
 			t.Errorf("cohort %d: gaussian: %v", id, err)
@@ -37,7 +38,8 @@ func TestViewFollowsItsLedger(t *testing.T) {
 	l := NewLedger(b)
 	v := l.View()
 	for i := range 3 {
-		if v.Len() != i || len(v.Events()) != i || v.Charged() != l.Charged() || v.Left(1) != l.Left(1) || v.Left(Everyone) != l.Left(Everyone) || v.Budget() != b || v.Schedule() != nil {
+		if v.Len() != i || len(v.Events()) != i || v.Charged() != l.Charged() || v.Left(1) != l.Left(1) ||
+			v.Left(Everyone) != l.Left(Everyone) || v.Budget() != b || v.Schedule() != nil {
 			t.Errorf("after %d events the view says %d, %v charged", i, v.Len(), v.Charged())
 		}
 		if err := l.Reserve(mustEvent(t, uint64(i), 1, 1e3)); err != nil {
@@ -63,7 +65,8 @@ func TestViewFollowsItsLedger(t *testing.T) {
 	if zero.Since(0) != nil {
 		t.Error("the zero View has events")
 	}
-	if zero.Len() != 0 || zero.Events() != nil || zero.Charged() != 0 || zero.Left(Everyone) != 0 || zero.Schedule() != nil {
+	if zero.Len() != 0 || zero.Events() != nil || zero.Charged() != 0 || zero.Left(Everyone) != 0 ||
+		zero.Schedule() != nil {
 		t.Error("the zero View shows something")
 	}
 }

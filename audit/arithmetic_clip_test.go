@@ -86,7 +86,8 @@ func TestArithmeticOurClip(t *testing.T) {
 						moved = math.Hypot(moved, 2*(v-other.Mean[j]))
 					}
 					if !(moved <= sensitivity*(1+1e-12)) {
-						t.Errorf("%s, radius %v: %v for %v moves the sum by %v: charged for %v", name, radius, extremes[i], extremes[k], moved, sensitivity)
+						t.Errorf("%s, radius %v: %v for %v moves the sum by %v: charged for %v", name, radius, extremes[i], extremes[k],
+							moved, sensitivity)
 					}
 				}
 			}

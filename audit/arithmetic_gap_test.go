@@ -197,7 +197,8 @@ func TestArithmeticNoGaps(t *testing.T) {
 		for j := range row {
 			row[j] = float32(math.Sqrt(.5 / d))
 		}
-		s, err := simulate.Open(simulate.Config{Rows: [][]float32{row}, Targets: []float64{target}, Loss: linear{}, Budget: b, Seed: 4, Workers: 1})
+		s, err := simulate.Open(simulate.Config{Rows: [][]float32{row}, Targets: []float64{target}, Loss: linear{}, Budget: b,
+			Seed: 4, Workers: 1})
 		if err != nil {
 			t.Fatal(err)
 		}

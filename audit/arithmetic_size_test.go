@@ -42,7 +42,8 @@ func TestArithmeticNumberOfRecords(t *testing.T) {
 			} else {
 				rows, targets = [][]float32{{0}}, []float64{0} // a faulty row, which counts for nothing
 			}
-			s, err := simulate.Open(simulate.Config{Rows: rows, Targets: targets, Loss: linear{}, Budget: b, Declared: declared, Noiseless: true, Workers: 1})
+			s, err := simulate.Open(simulate.Config{Rows: rows, Targets: targets, Loss: linear{}, Budget: b, Declared: declared,
+				Noiseless: true, Workers: 1})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -74,7 +74,8 @@ func total(t testing.TB, targets []float64) (sum, sensitivity float64) {
 		rows[i] = []float32{1}
 	}
 	b := auditBudget(t, 1, account.ReplaceOne)
-	s, err := simulate.Open(simulate.Config{Rows: rows, Targets: targets, Loss: linear{}, Budget: b, Noiseless: true, Workers: 1})
+	s, err := simulate.Open(simulate.Config{Rows: rows, Targets: targets, Loss: linear{}, Budget: b, Noiseless: true,
+		Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +97,8 @@ func total(t testing.TB, targets []float64) (sum, sensitivity float64) {
 // sensitivity.
 func TestArithmeticOurSums(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 9))
-	hard := []float64{1, -1, .5, -.5, .25 + 0x1p-20, -.25 - 0x1p-20, 0x1p-24, 1 - 0x1p-53, 0x1p-60, -5e-324, 1e300, -1e300, math.NaN()}
+	hard := []float64{1, -1, .5, -.5, .25 + 0x1p-20, -.25 - 0x1p-20, 0x1p-24, 1 - 0x1p-53, 0x1p-60, -5e-324, 1e300, -1e300,
+		math.NaN()}
 	var moves []float64
 	for _, n := range []int{2, 500, 20000} {
 		if testing.Short() && n > 500 {
@@ -121,7 +123,8 @@ func TestArithmeticOurSums(t *testing.T) {
 		moved, _ := total(t, targets)
 		moves = append(moves, sum-moved)
 		if d := math.Abs(sum - moved); d > sensitivity || d < sensitivity*(1-1e-5) {
-			t.Errorf("%d records: replacing 1 by -1 moves the sum by %v steps: want the %v charged for, hardly less", n, d, sensitivity)
+			t.Errorf("%d records: replacing 1 by -1 moves the sum by %v steps: want the %v charged for, hardly less", n, d,
+				sensitivity)
 		}
 	}
 	for _, m := range moves {

@@ -42,7 +42,8 @@ func crowd(t testing.TB, m int, b account.Budget, seed uint64) (s *simulate.Sess
 			targets[i] = 1
 		}
 	}
-	s, err := simulate.Open(simulate.Config{Rows: rows, Targets: targets, Loss: linear{}, Budget: b, Seed: seed, Workers: 1})
+	s, err := simulate.Open(simulate.Config{Rows: rows, Targets: targets, Loss: linear{}, Budget: b, Seed: seed,
+		Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,8 @@ func TestCanaryBoundsOfOneRun(t *testing.T) {
 		s, coins := crowd(t, m, b, 5)
 		scores := make([]float64, m)
 		if name == "gd" {
-			plan, err := firstorder.GD{Steps: 4}.Plan(context.Background(), optimize.Problem{Shape: optimize.Vector(m), Constants: linear{}.Constants(), Records: m, Mu: b.Mu(), Relation: b.Relation()})
+			plan, err := firstorder.GD{Steps: 4}.Plan(context.Background(), optimize.Problem{Shape: optimize.Vector(m),
+				Constants: linear{}.Constants(), Records: m, Mu: b.Mu(), Relation: b.Relation()})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -71,7 +71,8 @@ func TestCanaryPValueHolds(t *testing.T) {
 					law := (1-p)*tail(v, m, q) + p*tail(v-i, m-i, q)
 					bound := pValue(t, audit.Guesses{Canaries: m, Made: m, Correct: v}, epsilon, delta)
 					if law > bound*(1+1e-12) {
-						t.Errorf("epsilon %v, delta %v, %d bits told: P(at least %d right) = %v, bound %v", epsilon, delta, i, v, law, bound)
+						t.Errorf("epsilon %v, delta %v, %d bits told: P(at least %d right) = %v, bound %v", epsilon, delta, i, v, law,
+							bound)
 					}
 					if delta == 0 && law < bound*(1-1e-12) {
 						t.Errorf("epsilon %v: P(at least %d right) = %v, bound %v: want equality", epsilon, v, law, bound)

@@ -228,7 +228,8 @@ func configured(c *train.Config, planned train.Planned) (Subject, error) {
 	s := OfPlan(c.Name(), l, planned.Budget, table, planned.Plan)
 	if measure := c.Train.Measure; measure > 0 {
 		if s.Schedule != nil {
-			return Subject{}, fmt.Errorf("train.measure: is not possible with %s, whose whole budget is its schedule's", planned.Summary.Algorithm)
+			return Subject{}, fmt.Errorf("train.measure: is not possible with %s, whose whole budget is its schedule's",
+				planned.Summary.Algorithm)
 		}
 		s = measured(s, p, planned.Budget.Charge()*measure)
 	}

@@ -67,7 +67,9 @@ func (r *Result) attack(ctx context.Context, s Subject, p pair, runs int, progre
 		return err
 	}
 	if certain.Mu > s.Budget.Mu() {
-		r.Violations = append(r.Violations, Violation{Rule: "attack", Detail: fmt.Sprintf("the run has mu of at least %.4g with certainty 1-1e-6, %.4g is claimed", certain.Mu, s.Budget.Mu())})
+		r.Violations = append(r.Violations, Violation{Rule: "attack",
+			Detail: fmt.Sprintf("the run has mu of at least %.4g with certainty 1-1e-6, %.4g is claimed", certain.Mu,
+				s.Budget.Mu())})
 	}
 	return nil
 }

@@ -99,7 +99,8 @@ func day(r *rand.Rand, c dataset.Column) string {
 	if layout == "" {
 		layout = "%Y-%m-%d"
 	}
-	return strings.NewReplacer("%Y", t.Format("2006"), "%m", t.Format("01"), "%d", t.Format("02"), "%H", "00", "%M", "00", "%S", "00").Replace(layout)
+	return strings.NewReplacer("%Y", t.Format("2006"), "%m", t.Format("01"), "%d", t.Format("02"), "%H", "00", "%M", "00",
+		"%S", "00").Replace(layout)
 }
 
 func number(r *rand.Rand, low, high float64) string {

@@ -77,7 +77,8 @@ func TestConfigNeedsNoTable(t *testing.T) {
 				t.Errorf("%s, %s: %v", algorithm, relation, err)
 			}
 			if r.Records != 60 || r.Configured != 400 || r.Dim != c.Schema.Dim() || r.Answers == 0 {
-				t.Errorf("%s, %s: %d of %d records, %d features, %d answers", algorithm, relation, r.Records, r.Configured, r.Dim, r.Answers)
+				t.Errorf("%s, %s: %d of %d records, %d features, %d answers", algorithm, relation, r.Records, r.Configured, r.Dim,
+					r.Answers)
 			}
 			if o.Effort.Climbs > 0 && len(r.Searched) != len(Forms()) {
 				t.Errorf("%s, %s: searched %d forms of %d", algorithm, relation, len(r.Searched), len(Forms()))
@@ -152,7 +153,8 @@ func TestAttackStaysBelowTheClaim(t *testing.T) {
 // TestTextSaysWhatItDoesNotShow tests that the text of an audit's result begins with the violations
 // and says what an audit cannot show.
 func TestTextSaysWhatItDoesNotShow(t *testing.T) {
-	r := Result{Report: Report{Subject: "people", Relation: account.AddOrRemove, Violations: []Violation{{"sensitivity", "random", "too far"}}}}
+	r := Result{Report: Report{Subject: "people", Relation: account.AddOrRemove,
+		Violations: []Violation{{"sensitivity", "random", "too far"}}}}
 	text := r.String()
 	if !strings.HasPrefix(text, "VIOLATION    sensitivity: too far (random)\n") || !strings.Contains(text, "shows not") {
 		t.Errorf("text:\n%s", text)
@@ -182,8 +184,10 @@ func ExampleSearch() {
 // privacy units, under both relations. The run that computes the intervals must be replayed on
 // neighbouring tables, and no answer may move by more than its charge allows.
 func TestIntervalsAreReplayed(t *testing.T) {
-	for _, change := range [][]string{nil, {"replace-one", "add-or-remove"}, {"    note: ignore\n", "", "  where: site=a\n", "  where: site=a\n  unit: {column: note, rows: 3}\n"}} {
-		change = append(change, "train: {algorithm: gd, steps: 6}\n", "inference: {level: 0.9}\n", ", regularizer: l2(0.01), radius: 5", "")
+	for _, change := range [][]string{nil, {"replace-one", "add-or-remove"},
+		{"    note: ignore\n", "", "  where: site=a\n", "  where: site=a\n  unit: {column: note, rows: 3}\n"}} {
+		change = append(change, "train: {algorithm: gd, steps: 6}\n", "inference: {level: 0.9}\n",
+			", regularizer: l2(0.01), radius: 5", "")
 		o := little
 		o.Effort.Climbs = -1
 		r, err := RunConfig(context.Background(), configuration(t, change...), o)

@@ -25,7 +25,8 @@ func (r Result) String() string {
 		}
 		line(name, "%v", v)
 	}
-	line("run", "%s with loss %s, %d steps, %d answers; epsilon %v, delta %v (mu %.5g)", r.Summary.Algorithm, r.Loss, r.Summary.Steps, r.Answers, r.Guarantee.Epsilon, r.Guarantee.Delta, r.Guarantee.Mu)
+	line("run", "%s with loss %s, %d steps, %d answers; epsilon %v, delta %v (mu %.5g)", r.Summary.Algorithm, r.Loss,
+		r.Summary.Steps, r.Answers, r.Guarantee.Epsilon, r.Guarantee.Delta, r.Guarantee.Mu)
 	if r.Chosen > 0 {
 		line("", "the algorithm is what auto chooses for %d records", r.Chosen)
 	}
@@ -34,17 +35,22 @@ func (r Result) String() string {
 	}
 	switch {
 	case r.Configured == 0:
-		line("table", "generated: %d records, %d features of the schema; the configuration's own was not opened", r.Records, r.Dim)
+		line("table", "generated: %d records, %d features of the schema; the configuration's own was not opened", r.Records,
+			r.Dim)
 	case r.Configured == r.Records:
-		line("table", "generated: %d records as configured, %d features of the schema; the configuration's own was not opened", r.Records, r.Dim)
+		line("table",
+			"generated: %d records as configured, %d features of the schema; the configuration's own was not opened", r.Records,
+			r.Dim)
 	default:
-		line("table", "generated: %d records (of the %d configured, for speed), %d features of the schema; the configuration's own was not opened", r.Records, r.Configured, r.Dim)
+		line("table",
+			"generated: %d records (of the %d configured, for speed), %d features of the schema; the configuration's own was not opened", r.Records, r.Configured, r.Dim)
 	}
 	unit := ""
 	if r.Unit != "" {
 		unit = ", " + r.Unit
 	}
-	line("tried", "%d replays with every released value frozen, %d pairs of tables that differ in one record%s (%v): random, built to be worst, faulty, and climbed to", r.Replays, r.Pairs, unit, r.Relation)
+	line("tried",
+		"%d replays with every released value frozen, %d pairs of tables that differ in one record%s (%v): random, built to be worst, faulty, and climbed to", r.Replays, r.Pairs, unit, r.Relation)
 	line("repeated", "%s", repeated(r))
 	width := 0
 	for _, f := range slices.Concat(r.Findings, r.Searched) {
@@ -55,7 +61,8 @@ func (r Result) String() string {
 		if i == 0 {
 			name = "worst"
 		}
-		line(name, "%-*s  %s of the charged sensitivity, answers: %d (%s)", width, f.Kind, part(f.Ratio), f.Answers, f.Neighbour)
+		line(name, "%-*s  %s of the charged sensitivity, answers: %d (%s)", width, f.Kind, part(f.Ratio), f.Answers,
+			f.Neighbour)
 	}
 	for i, f := range r.Searched {
 		name := ""

@@ -117,13 +117,17 @@ func TestLowerBoundsOfQuestions(t *testing.T) {
 			return []query.Term{query.DifferenceByCurvature(on, far, origin, -.1, .1)}
 		})),
 		// A flat record and one of the largest curvature are at opposite ends of the centred ball.
-		"difference of a convex loss": {logistic, [2][]float32{{0, 1}, {1, 0}}, [2]float64{1, 1}, asking(func(on query.Cohort) []query.Term {
-			return []query.Term{query.DifferenceByCurvature(on, []float64{.001, 0}, origin, 0, .25)}
-		})},
+		"difference of a convex loss": {logistic, [2][]float32{{0, 1}, {1, 0}}, [2]float64{1, 1},
+			asking(func(on query.Cohort) []query.Term {
+				return []query.Term{query.DifferenceByCurvature(on, []float64{.001, 0}, origin, 0, .25)}
+			})},
 		"mix": flipped(tanh, asking(func(on query.Cohort) []query.Term {
-			return []query.Term{query.GradientAt(on, origin, .5).Weighted(.3), query.DifferenceWithin(on, origin, far, .4).Weighted(.7)}
+			return []query.Term{query.GradientAt(on, origin, .5).Weighted(.3),
+				query.DifferenceWithin(on, origin, far, .4).Weighted(.7)}
 		})),
-		"value": flipped(tanh, asking(func(on query.Cohort) []query.Term { return []query.Term{query.ValueAt(on, far, 1, .5)} })),
+		"value": flipped(tanh, asking(func(on query.Cohort) []query.Term {
+			return []query.Term{query.ValueAt(on, far, 1, .5)}
+		})),
 		"norm": flipped(logistic, asking(func(on query.Cohort) []query.Term {
 			return []query.Term{query.NormAt(on, origin, .25, []float64{1, 0})}
 		})),
@@ -133,9 +137,10 @@ func TestLowerBoundsOfQuestions(t *testing.T) {
 	}
 	for name, c := range map[string]canary{
 		"gradient, add-or-remove": {logistic, [2][]float32{nil, {1, 0}}, [2]float64{0, -1}, asking(gradient)},
-		"value, add-or-remove": {tanh, [2][]float32{nil, {1, 0}}, [2]float64{0, -1}, asking(func(on query.Cohort) []query.Term {
-			return []query.Term{query.ValueAt(on, far, 1, .5)}
-		})},
+		"value, add-or-remove": {tanh, [2][]float32{nil, {1, 0}}, [2]float64{0, -1},
+			asking(func(on query.Cohort) []query.Term {
+				return []query.Term{query.ValueAt(on, far, 1, .5)}
+			})},
 	} {
 		held(t, name, c.run(auditBudget(t, epsilon, account.AddOrRemove), nil), epsilon, .6)
 	}
@@ -180,7 +185,8 @@ func TestLowerBoundsOfPrefixSums(t *testing.T) {
 			if err != nil {
 				return 0, err
 			}
-			p, err := s.OpenPrefix(query.Prefix{Factorization: m, Items: items, Sensitivity: 2 * clip / first.Size(), Charge: s.Ledger().Budget().Charge()})
+			p, err := s.OpenPrefix(query.Prefix{Factorization: m, Items: items, Sensitivity: 2 * clip / first.Size(),
+				Charge: s.Ledger().Budget().Charge()})
 			if err != nil {
 				return 0, err
 			}
@@ -228,7 +234,8 @@ func TestLowerBoundOfSamples(t *testing.T) {
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		for _, sampling := range []float64{.5, 1} {
 			b := auditBudget(t, epsilon, relation)
-			schedule, err := account.CalibrateSchedule(t.Context(), b, 0, account.SampledSteps{NoiseMultiplier: 1, Sampling: sampling, Count: 1})
+			schedule, err := account.CalibrateSchedule(t.Context(), b, 0,
+				account.SampledSteps{NoiseMultiplier: 1, Sampling: sampling, Count: 1})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -325,7 +332,8 @@ func TestLowerBoundsCatchHalvedNoise(t *testing.T) {
 		}
 		return naive.Halved(rand.New(rand.NewPCG(seed, 3)), x, clip, b.Charge()), nil
 	})
-	for name, l := range map[string]audit.Lower{"general": lowerEpsilon(t, r, auditDelta, certain), "Gaussian": lowerGaussian(t, r, auditDelta, certain)} {
+	for name, l := range map[string]audit.Lower{"general": lowerEpsilon(t, r, auditDelta, certain),
+		"Gaussian": lowerGaussian(t, r, auditDelta, certain)} {
 		t.Logf("%s: bound %.2f", name, l.Epsilon)
 		if l.Epsilon <= epsilon {
 			t.Errorf("%s: bound %v: want above the claim, %v", name, l.Epsilon, epsilon)

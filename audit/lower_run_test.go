@@ -80,7 +80,8 @@ func wholeRuns(t testing.TB, runs int, plan optimize.Plan, b account.Budget) (re
 			targets[n-1] = -1
 			seed++
 		}
-		s, err := simulate.Open(simulate.Config{Rows: rows, Targets: targets, Loss: linear{}, Budget: b, Seed: seed, Workers: 1, BlockRows: n})
+		s, err := simulate.Open(simulate.Config{Rows: rows, Targets: targets, Loss: linear{}, Budget: b, Seed: seed,
+			Workers: 1, BlockRows: n})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +150,8 @@ func TestLowerBoundsOfWholeRuns(t *testing.T) {
 	} {
 		releases, point := wholeRuns(t, runs, c.plan, b)
 		l, black := c.bound(t, releases, auditDelta, certain), c.bound(t, point, auditDelta, certain)
-		t.Logf("%s: epsilon %v, bound from all releases %.2f, from the result %.2f", c.name, epsilon, l.Epsilon, black.Epsilon)
+		t.Logf("%s: epsilon %v, bound from all releases %.2f, from the result %.2f", c.name, epsilon, l.Epsilon,
+			black.Epsilon)
 		if l.Epsilon > epsilon || black.Epsilon > epsilon {
 			t.Errorf("%s: bounds %v and %v: above the claim, %v", c.name, l.Epsilon, black.Epsilon, epsilon)
 		}

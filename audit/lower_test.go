@@ -118,7 +118,8 @@ func TestLowerBoundsHold(t *testing.T) {
 func TestLowerFromTheInequality(t *testing.T) {
 	const confidence, delta = .99, .001
 	r := collect(t, 4000, normals(1))
-	for name, bound := range map[string]func(testing.TB, audit.Runs, float64, float64) audit.Lower{"general": lowerEpsilon, "tuned": lowerGaussian} {
+	for name, bound := range map[string]func(testing.TB, audit.Runs, float64,
+		float64) audit.Lower{"general": lowerEpsilon, "tuned": lowerGaussian} {
 		l := bound(t, r, delta, confidence)
 		var wrong [2]int
 		for i := 1000; i < 4000; i++ {
@@ -177,7 +178,8 @@ func TestLowerFromTheInequality(t *testing.T) {
 func TestLowerFindsEitherDirection(t *testing.T) {
 	up := collect(t, 2000, normals(1))
 	down := audit.Runs{First: up.Second, Second: up.First}
-	if a, b := lowerGaussian(t, up, auditDelta, .99), lowerGaussian(t, down, auditDelta, .99); !a.Threshold.Above || b.Threshold.Above || math.Abs(a.Mu-b.Mu) > .1 || a.Mu < .7 {
+	if a, b := lowerGaussian(t, up, auditDelta, .99), lowerGaussian(t, down, auditDelta, .99); !a.Threshold.Above ||
+		b.Threshold.Above || math.Abs(a.Mu-b.Mu) > .1 || a.Mu < .7 {
 		t.Errorf("bounds %+v and %+v: want about the same, in opposite directions", a, b)
 	}
 	numbers := make([]float64, 2000)

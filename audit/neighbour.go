@@ -227,7 +227,8 @@ func extremes(l loss.RankOne, length float64) []extreme {
 				high = i
 			}
 		}
-		list = append(list, extreme{z[low], y[low], "at the least " + f.name}, extreme{z[high], y[high], "at the greatest " + f.name})
+		list = append(list, extreme{z[low], y[low], "at the least " + f.name},
+			extreme{z[high], y[high], "at the greatest " + f.name})
 	}
 	return list
 }
@@ -264,7 +265,8 @@ func (s Subject) around(r *rand.Rand, i int, exchanges []simulate.Exchange, most
 		list = append(list, random(r, dim, s.Loss))
 	}
 	other := s.Table.Record((i + 1) % len(s.Table.Rows))
-	list = append(list, candidate{other, "another record again"}, candidate{Record{other.Row, -other.Target}, "another record, target turned"})
+	list = append(list, candidate{other, "another record again"},
+		candidate{Record{other.Row, -other.Target}, "another record, target turned"})
 	for _, c := range faulty(dim, s.Loss) {
 		if i > 0 || len(c.Row) == dim { // the first row determines the number of features
 			list = append(list, c)

@@ -240,7 +240,8 @@ func (q *inquiry) measure(p pair, a, b *trace) map[string]float64 {
 		if !(ratio <= f.Ratio) {
 			f.Ratio, f.Neighbour, q.best[kind] = ratio, describe(p.a, p.b), p
 			if !(ratio <= 1) {
-				q.note(f.Neighbour, []Violation{{Rule: "sensitivity", Detail: fmt.Sprintf("answer %d: %s: one record moves it by %.9g times what was charged for", k, kind, ratio)}})
+				q.note(f.Neighbour, []Violation{{Rule: "sensitivity",
+					Detail: fmt.Sprintf("answer %d: %s: one record moves it by %.9g times what was charged for", k, kind, ratio)}})
 			}
 		}
 	}
@@ -329,7 +330,8 @@ func (q *inquiry) resize(ctx context.Context) error {
 		table Table
 	}{
 		{"a record less, the first", q.subject.Table.Without(0)}, {"a record less, the last", q.subject.Table.Without(n - 1)},
-		{"a record more", q.subject.Table.And(extra.Record)}, {"a faulty record more", q.subject.Table.And(Record{extra.Row, math.Inf(1)})},
+		{"a record more", q.subject.Table.And(extra.Record)},
+		{"a faulty record more", q.subject.Table.And(Record{extra.Row, math.Inf(1)})},
 	} {
 		q.report.Replays++
 		q.effort.Progress()

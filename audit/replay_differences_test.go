@@ -64,10 +64,11 @@ func TestEveryDifferenceIsNamed(t *testing.T) {
 		"another answer": {func(x *trace) {
 			x.calls[1].returned = query.Release{Mean: []float64{3, 4 + 1e-15}, Sigma: 2, Charge: x.events[0].Charge}
 		}, "control flow"},
-		"another error":          {func(x *trace) { x.calls[2].err = errors.New("no record").Error() }, "control flow"},
-		"another step":           {func(x *trace) { x.steps[0].W[1] += 1e-15 }, "control flow"},
-		"a step more":            {func(x *trace) { x.steps = append(x.steps, x.steps[0]) }, "control flow"},
-		"another result":         {func(x *trace) { x.result = optimize.Result{W: []float64{1, 2.5}, Steps: 1} }, "control flow"},
+		"another error": {func(x *trace) { x.calls[2].err = errors.New("no record").Error() }, "control flow"},
+		"another step":  {func(x *trace) { x.steps[0].W[1] += 1e-15 }, "control flow"},
+		"a step more":   {func(x *trace) { x.steps = append(x.steps, x.steps[0]) }, "control flow"},
+		"another result": {func(x *trace) { x.result = optimize.Result{W: []float64{1, 2.5}, Steps: 1} },
+			"control flow"},
 		"another end":            {func(x *trace) { x.err = "" }, "control flow"},
 		"another charge":         {func(x *trace) { x.events = slices.Clone(x.events); x.events[0].Sigma *= 2 }, "charge"},
 		"an event more":          {func(x *trace) { x.events = append(x.events, x.events[0]) }, "charge"},

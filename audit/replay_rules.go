@@ -60,7 +60,8 @@ func (s Subject) lawful(t *trace) []Violation {
 			f.add("charge", "answer %d: released with charge %v, recorded with %v", k, r.Charge, x.Event.Charge)
 		}
 		if need := s.clipSteps(x); !(need <= boundSteps(x)) {
-			f.add("charge", "answer %d: %s: clipped at %.9g grid steps, charged for %.9g", k, x.Event.Question, need, boundSteps(x))
+			f.add("charge", "answer %d: %s: clipped at %.9g grid steps, charged for %.9g", k, x.Event.Question, need,
+				boundSteps(x))
 		}
 		if noise := math.Ldexp(1, x.Bits); x.Event.Sigma*x.Scale > noise {
 			f.add("charge", "answer %d: noise of %v grid steps, charged as %v", k, noise, x.Event.Sigma*x.Scale)

@@ -36,7 +36,8 @@ const searchDim = 2
 // several random starts and stops when the movement reaches 98% of the charged sensitivity. steps
 // is the number of steps of a climb; zero means 300. It returns an error if the name is not a form
 // for the loss.
-func Search(ctx context.Context, l loss.Loss, r account.Relation, name string, steps int, seed uint64) (Finding, error) {
+func Search(ctx context.Context, l loss.Loss, r account.Relation, name string, steps int, seed uint64) (Finding,
+	error) {
 	if steps == 0 {
 		steps = 300
 	}
@@ -181,7 +182,8 @@ func (h *hunt) ratio(ctx context.Context, v []float64) (float64, error) {
 	ratio := movement(first.exchanges[0], second.exchanges[0], h.budget.Relation(), false)
 	if !(ratio <= h.found.Ratio) {
 		h.found.Ratio = ratio
-		h.found.Neighbour = fmt.Sprintf("at %.4g, from %.4g: row %.4g, target %.3g; row %.4g, target %.3g", w, prev, a.Row, a.Target, b.Row, b.Target)
+		h.found.Neighbour = fmt.Sprintf("at %.4g, from %.4g: row %.4g, target %.3g; row %.4g, target %.3g", w, prev, a.Row,
+			a.Target, b.Row, b.Target)
 	}
 	return ratio, nil
 }

@@ -29,8 +29,10 @@ func attainable(form string, k loss.Constants, r account.Relation) float64 {
 // tenth of the charged sensitivity wherever the loss can reach it, and never exceeds it. A charge
 // that is wrong by a factor of two fails here.
 func TestSearchReachesTheSensitivity(t *testing.T) {
-	names := []string{"logistic", "tanh", "sigmoid", "welsch(0.4)", "geman-mcclure(0.3)", "tukey(0.5)", "huber(0.3)", "squared(0.5)", "poisson(0.5)", "smoothed-hinge(0.5)", "softmax(3)"}
-	forms := []string{"gradient", "difference by curvature", "difference around 0", "difference around 0, part of the radius", "mix", "value, short clip",
+	names := []string{"logistic", "tanh", "sigmoid", "welsch(0.4)", "geman-mcclure(0.3)", "tukey(0.5)", "huber(0.3)",
+		"squared(0.5)", "poisson(0.5)", "smoothed-hinge(0.5)", "softmax(3)"}
+	forms := []string{"gradient", "difference by curvature", "difference around 0",
+		"difference around 0, part of the radius", "mix", "value, short clip",
 		"second moment", "curvature, short clip", "gradient in a metric, short clip", "squared slope"}
 	if testing.Short() {
 		names, forms = names[:3], forms[:4]
@@ -58,7 +60,8 @@ func TestSearchReachesTheSensitivity(t *testing.T) {
 					t.Errorf("%s: %s, %v: %.9f times the charged sensitivity: %s", name, form, r, f.Ratio, f.Neighbour)
 				}
 				if f.Ratio < want {
-					t.Errorf("%s: %s, %v: the search reaches only %.3f of the charged sensitivity, want %.3f", name, form, r, f.Ratio, want)
+					t.Errorf("%s: %s, %v: the search reaches only %.3f of the charged sensitivity, want %.3f", name, form, r, f.Ratio,
+						want)
 				}
 			}
 		}
@@ -92,7 +95,8 @@ func TestEveryKindIsSearched(t *testing.T) {
 					t.Fatal(err)
 				}
 				if !(f.Ratio > .2 && f.Ratio <= 1) {
-					t.Errorf("%s, %v: %.9f times the charged sensitivity, want up to 1 and not next to nothing: %s", form.Name, r, f.Ratio, f.Neighbour)
+					t.Errorf("%s, %v: %.9f times the charged sensitivity, want up to 1 and not next to nothing: %s", form.Name, r,
+						f.Ratio, f.Neighbour)
 				}
 			}
 		}

@@ -96,7 +96,8 @@ func TestMomentumDoesNotHide(t *testing.T) {
 		return l
 	})
 	if !(left.square > 25*(1+above)) {
-		t.Errorf("left out of the law: weights spread by %.3f of what is stated: the test would not see it", math.Sqrt(left.square))
+		t.Errorf("left out of the law: weights spread by %.3f of what is stated: the test would not see it",
+			math.Sqrt(left.square))
 	}
 	for name, c := range map[string]struct {
 		ball            *heavyBall
@@ -151,12 +152,13 @@ func TestMomentumDoesNotHide(t *testing.T) {
 			optimize.Descend(w, m, ballEta)
 			run.Reach(w, optimize.Norm(m), a.Sigma, ballEta)
 		}), false, true},
-		"in steps of its own, by a bound that is too small": {with(func(run *optimize.Run) { run.Bound(1e-6) }, func(run *optimize.Run, a optimize.Answer) {
-			polyaks(m, a.Mean)
-			w := append([]float64(nil), run.W...)
-			optimize.Descend(w, m, ballEta)
-			run.Reach(w, optimize.Norm(m), a.Sigma, ballEta)
-		}), false, true},
+		"in steps of its own, by a bound that is too small": {with(func(run *optimize.Run) { run.Bound(1e-6) },
+			func(run *optimize.Run, a optimize.Answer) {
+				polyaks(m, a.Mean)
+				w := append([]float64(nil), run.W...)
+				optimize.Descend(w, m, ballEta)
+				run.Reach(w, optimize.Norm(m), a.Sigma, ballEta)
+			}), false, true},
 	} {
 		s := onFlat(t, g, c.ball, flatSeeds, asStated)
 		if c.unstated {
@@ -166,7 +168,8 @@ func TestMomentumDoesNotHide(t *testing.T) {
 			continue
 		}
 		if !(s.square <= 1+above) || s.exact != c.exact || s.exact && s.square < 1-below {
-			t.Errorf("%s: weights spread by %.3f of what is stated (exact: %t): want at most %.3f, exact: %t", name, math.Sqrt(s.square), s.exact, math.Sqrt(1+above), c.exact)
+			t.Errorf("%s: weights spread by %.3f of what is stated (exact: %t): want at most %.3f, exact: %t", name,
+				math.Sqrt(s.square), s.exact, math.Sqrt(1+above), c.exact)
 		}
 	}
 }

@@ -67,7 +67,8 @@ func (g ground) open(t *testing.T, plan optimize.Plan, seed uint64, noiseless bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := simulate.Config{Rows: g.table.Rows, Targets: g.table.Targets, Loss: l, Budget: g.budget, Seed: seed, Workers: 1, Noiseless: noiseless}
+	c := simulate.Config{Rows: g.table.Rows, Targets: g.table.Targets, Loss: l, Budget: g.budget, Seed: seed, Workers: 1,
+		Noiseless: noiseless}
 	if g.budget.Relation() == account.AddOrRemove {
 		c.Declared = float64(len(g.table.Rows))
 	}
@@ -108,7 +109,8 @@ func (g ground) apart(t *testing.T, plan optimize.Plan, seed uint64) (noisy, sti
 		return g.run(t, plan, seed), g.in(t, plan, g.open(t, plan, seed, true))
 	}
 	noise := rand.New(rand.NewPCG(seed, 0x57a7ed))
-	return g.in(t, plan, drawnApart{g.open(t, plan, seed, true), noise}), g.in(t, plan, drawnApart{g.open(t, plan, seed, true), nil})
+	return g.in(t, plan, drawnApart{g.open(t, plan, seed, true), noise}),
+		g.in(t, plan, drawnApart{g.open(t, plan, seed, true), nil})
 }
 
 // stated returns the standard deviation of the noise in weight j that a certificate states. l is
@@ -142,7 +144,8 @@ type scatter struct {
 
 // onFlat compares a plan's stated noise with the distance of its final weights from the start.
 // On the flat table only noise moves the weights.
-func onFlat(t *testing.T, g ground, plan optimize.Plan, seeds int, state func(optimize.Realised) optimize.Realised) scatter {
+func onFlat(t *testing.T, g ground, plan optimize.Plan, seeds int,
+	state func(optimize.Realised) optimize.Realised) scatter {
 	t.Helper()
 	p, start := g.problem(t), g.problem(t).StartPoint()
 	s := scatter{exact: true}
@@ -254,7 +257,8 @@ func (g ground) plans(t *testing.T, name string, settings []train.Settings) []pl
 // run it subtracts a run without noise that draws the same records, so that only the noise counts.
 // It returns the largest ratio, over the weights, of the variance over the seeds to the mean of the
 // stated variance.
-func onRows(t *testing.T, g ground, plan optimize.Plan, seeds int, state func(optimize.Realised) optimize.Realised) (most float64) {
+func onRows(t *testing.T, g ground, plan optimize.Plan, seeds int,
+	state func(optimize.Realised) optimize.Realised) (most float64) {
 	t.Helper()
 	p := g.problem(t)
 	n := float64(seeds)
@@ -309,7 +313,8 @@ func TestStatedNoiseBoundsTheSpreadOnRows(t *testing.T) {
 				for _, c := range g.plans(t, name, nil) {
 					square := onRows(t, g, c.plan, seeds, asStated)
 					if square > 1+above {
-						t.Errorf("%s, %s, %v: a weight spreads by %.3f of what is stated: want at most %.3f", name, l, relation, math.Sqrt(square), math.Sqrt(1+above))
+						t.Errorf("%s, %s, %v: a weight spreads by %.3f of what is stated: want at most %.3f", name, l, relation,
+							math.Sqrt(square), math.Sqrt(1+above))
 					}
 				}
 			}

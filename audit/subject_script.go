@@ -25,7 +25,8 @@ func boundsOf(k loss.Constants, features int) query.Bounds {
 		b.Smoothing = query.Smoothing{Radius: .4}
 		return b
 	}
-	return query.Bounds{Features: features, Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi}
+	return query.Bounds{Features: features, Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: k.Curvature.Lo,
+		Hi: k.Curvature.Hi}
 }
 
 // vectors returns the forms of query that a prefix sum can add up and whose answers have one
@@ -58,7 +59,8 @@ func numbers() []query.Form { return formsOf(query.Candidate) }
 func alone(l loss.Loss) []query.Form {
 	var list []query.Form
 	for _, k := range query.Kinds() {
-		if !k.May(query.Item) && !k.May(query.Candidate) && k.Facts().Suits(loss.Count(l), loss.Products(l), loss.UnitOfMargin(l)) {
+		if !k.May(query.Item) && !k.May(query.Candidate) &&
+			k.Facts().Suits(loss.Count(l), loss.Products(l), loss.UnitOfMargin(l)) {
 			list = append(list, k.Forms()...)
 		}
 	}
@@ -91,18 +93,21 @@ func scripted() ([]Subject, error) {
 			if err != nil {
 				return nil, err
 			}
-			script := &script{loss: l, constants: l.Constants(), bounds: boundsOf(l.Constants(), dim), dim: loss.Parameters(l, dim), relation: relation, charge: b.Charge() / 200}
+			script := &script{loss: l, constants: l.Constants(), bounds: boundsOf(l.Constants(), dim),
+				dim: loss.Parameters(l, dim), relation: relation, charge: b.Charge() / 200}
 			base := Subject{Loss: l, Budget: b, Table: Generate(records, dim, l, 5), Seed: 2}
 			for _, part := range []struct {
 				name string
 				run  func(context.Context, Oracle) (any, error)
-			}{{"questions", script.questions}, {"cohorts", script.cohorts}, {"prefix sums", script.prefixes}, {"selections", script.selections}} {
+			}{{"questions", script.questions}, {"cohorts", script.cohorts}, {"prefix sums", script.prefixes},
+				{"selections", script.selections}} {
 				s := base
 				s.Name = fmt.Sprintf("%s, %s, %v", part.name, name, relation)
 				s.Run = func(ctx context.Context, o Oracle, _ func(optimize.Step)) (any, error) { return part.run(ctx, o) }
 				list = append(list, s)
 			}
-			if c := l.Constants(); relation == account.ReplaceOne && c.Curvature.Lo >= 0 && c.Curvature.Hi < math.Inf(1) && c.Loose == "" && !c.ZeroMean && l.Target() != loss.Classes {
+			if c := l.Constants(); relation == account.ReplaceOne && c.Curvature.Lo >= 0 && c.Curvature.Hi < math.Inf(1) &&
+				c.Loose == "" && !c.ZeroMean && l.Target() != loss.Classes {
 				s := base
 				s.Name = fmt.Sprintf("passes, %s, %v", name, relation)
 				s.Run = func(ctx context.Context, o Oracle, _ func(optimize.Step)) (any, error) { return script.passes(ctx, o) }
@@ -183,7 +188,8 @@ func (s *script) questions(ctx context.Context, o Oracle) (any, error) {
 	if refused == nil {
 		return k.heard, fmt.Errorf("a cohort of nobody was drawn")
 	}
-	p := optimize.Problem{Shape: optimize.Vector(s.dim), Constants: s.constants, Records: o.All().Size(), Relation: s.relation, Mu: 1}
+	p := optimize.Problem{Shape: optimize.Vector(s.dim), Constants: s.constants, Records: o.All().Size(),
+		Relation: s.relation, Mu: 1}
 	p.Kinked, _ = s.loss.(loss.Kinked)
 	m, err := optimize.Measure{Charge: s.charge}.Ask(ctx, o, p, k.w)
 	return []any{k.heard, m}, err
@@ -299,7 +305,8 @@ func (s *script) passes(ctx context.Context, o Oracle) (any, error) {
 	for _, p := range []query.Pass{
 		{Step: step, Clip: s.constants.Lipschitz},
 		{Step: step / 20, Clip: s.constants.Lipschitz / 10},
-		{Step: step, Clip: s.constants.Lipschitz, Lambda: .1 * s.constants.Curvature.Hi, Linear: scaled(k.prev, .01), Radius: 2, Centre: k.prev},
+		{Step: step, Clip: s.constants.Lipschitz, Lambda: .1 * s.constants.Curvature.Hi, Linear: scaled(k.prev, .01),
+			Radius: 2, Centre: k.prev},
 	} {
 		c, err := o.Draw(12)
 		if err != nil {
@@ -323,7 +330,8 @@ func (s *script) passes(ctx context.Context, o Oracle) (any, error) {
 // loss and the relation.
 func (s *script) sampled(base Subject, name string) (Subject, error) {
 	forms := append(formsOf(query.Sampled), mixed())
-	schedule, err := account.CalibrateSchedule(context.Background(), base.Budget, 0, account.SampledSteps{NoiseMultiplier: 1, Sampling: .5, Count: len(forms)})
+	schedule, err := account.CalibrateSchedule(context.Background(), base.Budget, 0,
+		account.SampledSteps{NoiseMultiplier: 1, Sampling: .5, Count: len(forms)})
 	if err != nil {
 		return base, err
 	}

@@ -164,7 +164,8 @@ func TestEverySettingIsEnrolled(t *testing.T) {
 		if testing.Short() {
 			break // the subjects have no settings
 		}
-		if setting := strings.TrimPrefix(title(train.Train{Settings: v}, "", account.ReplaceOne), " "); !slices.ContainsFunc(subjects(t), func(s Subject) bool {
+		if setting := strings.TrimPrefix(title(train.Train{Settings: v}, "", account.ReplaceOne),
+			" "); !slices.ContainsFunc(subjects(t), func(s Subject) bool {
 			return strings.Contains(s.Name, strings.TrimSuffix(setting, ", , replace-one"))
 		}) {
 			t.Errorf("%s: no algorithm takes it", setting)
@@ -226,7 +227,8 @@ func TestEveryKindIsEnrolled(t *testing.T) {
 // charge or an epsilon.
 func exported(t *testing.T) (kinds, mechanisms, questions []string) {
 	t.Helper()
-	loaded, err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps}, reflect.TypeFor[query.Question]().PkgPath())
+	loaded,
+		err := packages.Load(&packages.Config{Mode: packages.NeedName | packages.NeedTypes | packages.NeedImports | packages.NeedDeps}, reflect.TypeFor[query.Question]().PkgPath())
 	if err != nil || len(loaded) != 1 || loaded[0].Types == nil {
 		t.Fatalf("package query: %v, %v", loaded, err)
 	}

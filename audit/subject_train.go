@@ -19,18 +19,23 @@ func variants() []train.Settings {
 	listed := []train.Settings{
 		{"output": "last"}, {"output": "smallest"}, {"output": "random"}, {"output": "average"},
 		{"step_scale": .5}, {"multiplier": .5}, {"constant_charges": true}, {"rate": .1}, {"sampling": .3},
-		{"period": 3}, {"anchor_share": .4}, {"theorem": true}, {"theorem": true, "failure": .1}, {"theorem": true, "beta": .1},
+		{"period": 3}, {"anchor_share": .4}, {"theorem": true}, {"theorem": true, "failure": .1},
+		{"theorem": true, "beta": .1},
 		{"moment_share": .3}, {"clip_share": .2}, {"clip_scale": .5},
 		{"ball_fraction": .5}, {"front_load": .5}, {"goal": "population"}, {"goal": "second-order"}, {"passes": 8},
 		{"anchor_batch": .5, "difference_batch": .25},
 		{"equal_cohorts": true}, {"rounds": 2}, {"depth": 1}, {"decay": 1}, {"accuracy": .05},
 		{"inner": "phased-sgd"}, {"cohorts": "disjoint"}, {"lambda": .05}, {"growth": 4}, {"distance": 2},
-		{"kappa": 1.5, "gamma": 2}, {"kappa": 3, "gamma": 2}, {"threshold": 5}, {"shrink": 1.2}, {"descent": .1}, {"noise_scale": 4},
+		{"kappa": 1.5, "gamma": 2}, {"kappa": 3, "gamma": 2}, {"threshold": 5}, {"shrink": 1.2}, {"descent": .1},
+		{"noise_scale": 4},
 		{"proportion": 4}, {"norm_charge": .01}, {"landing": .5}, {"landing_steps": 3},
-		{"radius": .2}, {"radius": .2, "smoothing": "lasry-lions"}, {"space": "plain"}, {"one_pass": true}, {"oracle": "multi-pass"}, {"oracle": "single-pass"}, {"oracle": "single-pass", "prefix": "tree", "block": 2},
-		{"smoothing": "sampled"}, {"order": "first", "directions": 2}, {"order": "zero"}, {"order": "zero", "oracle": "multi-pass"}, {"order": "zero", "oracle": "single-pass"},
+		{"radius": .2}, {"radius": .2, "smoothing": "lasry-lions"}, {"space": "plain"}, {"one_pass": true},
+		{"oracle": "multi-pass"}, {"oracle": "single-pass"}, {"oracle": "single-pass", "prefix": "tree", "block": 2},
+		{"smoothing": "sampled"}, {"order": "first", "directions": 2}, {"order": "zero"},
+		{"order": "zero", "oracle": "multi-pass"}, {"order": "zero", "oracle": "single-pass"},
 		{"gap": .3}, {"items": 3}, {"without_products": true}, {"without_selection": true},
-		{"output": "selected"}, {"output": "selected", "held_out": .3, "candidates": 3, "score": "value"}, {"output": "selected", "score": "second-order"},
+		{"output": "selected"}, {"output": "selected", "held_out": .3, "candidates": 3, "score": "value"},
+		{"output": "selected", "score": "second-order"},
 	}
 	// Every subject states its steps.
 	all := train.Trials(append(listed, train.Settings{"steps": subjectSteps}))

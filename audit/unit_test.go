@@ -63,7 +63,8 @@ func TestOnePersonMovesOneClip(t *testing.T) {
 			steps = 1
 		}
 		for i, form := range forms(l) {
-			f, err := Search(context.Background(), l, []account.Relation{account.ReplaceOne, account.AddOrRemove}[i%2], form.Name, steps, 1)
+			f, err := Search(context.Background(), l, []account.Relation{account.ReplaceOne, account.AddOrRemove}[i%2],
+				form.Name, steps, 1)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -106,7 +106,8 @@ func (c Cap) check() error {
 		return err
 	}
 	if !(delta <= c.gaussianDelta()) {
-		return fmt.Errorf("budget: mu = %v: costs delta = %v at epsilon = %v: must be at most %v", c.Mu, delta, c.Epsilon, c.gaussianDelta())
+		return fmt.Errorf("budget: mu = %v: costs delta = %v at epsilon = %v: must be at most %v", c.Mu, delta, c.Epsilon,
+			c.gaussianDelta())
 	}
 	return nil
 }

@@ -44,7 +44,8 @@ func (b *Book) Certificate(ctx context.Context, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	fmt.Fprintf(&w, "{\n  \"format\": %q,\n  \"version\": 1,\n  \"dataset\": %s,\n  \"head\": %q,\n  \"rows\": [", CertificateFormat, quoted, c.head)
+	fmt.Fprintf(&w, "{\n  \"format\": %q,\n  \"version\": 1,\n  \"dataset\": %s,\n  \"head\": %q,\n  \"rows\": [",
+		CertificateFormat, quoted, c.head)
 	for i, r := range t.Rows {
 		if i > 0 {
 			w.WriteByte(',')
@@ -71,7 +72,8 @@ func Verify(ctx context.Context, text []byte) (*Dataset, error) {
 		return nil, fmt.Errorf("%w: certificate: must be one JSON object", ErrChain)
 	}
 	if f.Format != CertificateFormat || f.Version != 1 {
-		return nil, fmt.Errorf("%w: certificate: format = %q, version = %d: must be %q, 1", ErrChain, f.Format, f.Version, CertificateFormat)
+		return nil, fmt.Errorf("%w: certificate: format = %q, version = %d: must be %q, 1", ErrChain, f.Format, f.Version,
+			CertificateFormat)
 	}
 	c := newChain(f.Dataset)
 	if err := checkName("dataset", f.Dataset); err != nil {

@@ -144,7 +144,8 @@ func (c *chain) admitRun(ctx context.Context, e Entry, sampled bool) error {
 		return err
 	}
 	if e.Law.samples() && c.sampled >= c.cap.SampledRuns {
-		return c.over(e, &account.BudgetError{Want: e.Cost.Charge, Have: 0}, fmt.Sprintf("all of its %d runs that may sample have been", c.cap.SampledRuns))
+		return c.over(e, &account.BudgetError{Want: e.Cost.Charge, Have: 0},
+			fmt.Sprintf("all of its %d runs that may sample have been", c.cap.SampledRuns))
 	}
 	sum := new(big.Float).Add(c.spent, exact(e.Cost.Charge))
 	if sum.Cmp(c.cap.charge()) > 0 {
@@ -196,7 +197,8 @@ func (r RunState) end(c Cap, odometer float64) (Cost, error) {
 		return Cost{}, fmt.Errorf("budget: charged = %v: must be finite and >= 0", odometer)
 	}
 	if exact(odometer).Cmp(r.Law.gaussian(1)) > 0 {
-		return Cost{}, fmt.Errorf("budget: charged = %v: must be at most mu^2 = %v, which run %s reserved", odometer, downward(square(r.Law.Mu)), r.Run)
+		return Cost{}, fmt.Errorf("budget: charged = %v: must be at most mu^2 = %v, which run %s reserved", odometer,
+			downward(square(r.Law.Mu)), r.Run)
 	}
 	if r.Law.samples() {
 		return r.Reserved, nil
@@ -214,7 +216,8 @@ func (c *chain) apply(e Entry, hash string) {
 		c.cap, c.began, c.salt = *e.Cap, e.Time, e.Salt
 	case Reserved:
 		c.byID[e.Run] = len(c.runs)
-		c.runs = append(c.runs, RunState{Run: e.Run, Label: e.Label, Row: e.Number, Head: hash, Time: e.Time, Law: *e.Law, Reserved: *e.Cost, Charged: *e.Cost})
+		c.runs = append(c.runs, RunState{Run: e.Run, Label: e.Label, Row: e.Number, Head: hash, Time: e.Time, Law: *e.Law,
+			Reserved: *e.Cost, Charged: *e.Cost})
 		c.spent.Add(c.spent, exact(e.Cost.Charge))
 		if e.Law.samples() {
 			c.sampled++

@@ -31,7 +31,8 @@ var sampledSteps = []account.SampledSteps{{NoiseMultiplier: 4, Sampling: .1, Cou
 // the cost that was computed by hand.
 func TestCosts(t *testing.T) {
 	ctx := context.Background()
-	replace, add, sampling := newCap(t, account.ReplaceOne, 0), newCap(t, account.AddOrRemove, 0), newCap(t, account.ReplaceOne, 8)
+	replace, add, sampling := newCap(t, account.ReplaceOne, 0), newCap(t, account.AddOrRemove, 0),
+		newCap(t, account.ReplaceOne, 8)
 	sampled := gaussian(.25, account.AddOrRemove)
 	sampled.Schedule = sampledSteps
 	part := 1e-7 / 8
@@ -220,7 +221,8 @@ func TestRowsAreJudged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, other := range []string{text + " ", strings.Replace(text, `"number":3`, `"number":3,"number":3`, 1), strings.Replace(text, `{`, `{"note":"x",`, 1)} {
+	for _, other := range []string{text + " ", strings.Replace(text, `"number":3`, `"number":3,"number":3`, 1),
+		strings.Replace(text, `{`, `{"note":"x",`, 1)} {
 		if err := c.take(Row{Text: other, Hash: chained(c.head, other)}); !errors.Is(err, ErrChain) {
 			t.Errorf("%s: %v", other, err)
 		}
@@ -261,7 +263,8 @@ func TestCertificateIsRechecked(t *testing.T) {
 	}
 	limit := newCap(t, account.ReplaceOne, 4)
 	add(Entry{Kind: Created, Salt: "s", Cap: &limit})
-	sampled := Law{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6}, Schedule: sampledSteps}
+	sampled := Law{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6},
+		Schedule: sampledSteps}
 	cost, err := sampled.cost(ctx, limit)
 	if err != nil {
 		t.Fatal(err)
@@ -285,12 +288,13 @@ func TestCertificateIsRechecked(t *testing.T) {
 		t.Errorf("verified %+v", d)
 	}
 	for name, change := range map[string][2]string{
-		"the cap's epsilon":   {`"epsilon":3,`, `"epsilon":2,`},
-		"the cap's delta":     {`"delta":0.000001,"relation"`, `"delta":0.0000001,"relation"`},
-		"a run's mu":          {`"mu":0.2}`, `"mu":0.3}`},
-		"a schedule's count":  {`"count":2`, `"count":20`},
-		"a schedule's noise":  {`"noise_multiplier":4`, `"noise_multiplier":3`},
-		"a relation":          {`"relation":"replace-one","epsilon":1,"delta":0.000001,"mu":0.2`, `"relation":"add-or-remove","epsilon":1,"delta":0.000001,"mu":0.2`},
+		"the cap's epsilon":  {`"epsilon":3,`, `"epsilon":2,`},
+		"the cap's delta":    {`"delta":0.000001,"relation"`, `"delta":0.0000001,"relation"`},
+		"a run's mu":         {`"mu":0.2}`, `"mu":0.3}`},
+		"a schedule's count": {`"count":2`, `"count":20`},
+		"a schedule's noise": {`"noise_multiplier":4`, `"noise_multiplier":3`},
+		"a relation": {`"relation":"replace-one","epsilon":1,"delta":0.000001,"mu":0.2`,
+			`"relation":"add-or-remove","epsilon":1,"delta":0.000001,"mu":0.2`},
 		"how many may sample": {`"sampled_runs":4`, `"sampled_runs":0`},
 	} {
 		if strings.Count(string(text), change[0]) == 0 {
@@ -355,7 +359,8 @@ func TestEveryForgedRunIsRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Verify(ctx, file); (forged < len(laws)) != errors.Is(err, ErrChain) || forged == len(laws) && err != nil {
+		if _, err := Verify(ctx, file); (forged < len(laws)) != errors.Is(err, ErrChain) ||
+			forged == len(laws) && err != nil {
 			t.Errorf("run %d is charged too little: %v", forged+1, err)
 		}
 	}

@@ -146,7 +146,8 @@ func (d *Dataset) Holds(ctx context.Context, c Certificate) error {
 // the table. A person who may mark a table of their own choice, and sees the result, can find out
 // whether it is equal to a dataset's table. Mark is therefore for the owner of the table, and no
 // fit calls it.
-func (b *Book) Mark(ctx context.Context, name string, fingerprint func(key string) (string, error)) (others []string, err error) {
+func (b *Book) Mark(ctx context.Context, name string, fingerprint func(key string) (string, error)) (others []string,
+	err error) {
 	key, err := b.store.Key(ctx)
 	if err != nil {
 		return nil, failed(err)

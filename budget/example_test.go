@@ -59,7 +59,8 @@ func Example() {
 	}
 	for _, label := range []string{"spring", "summer", "autumn", "winter"} {
 		run := book.Run("census-2026", label)
-		session, err := curator.Open(ctx, curator.Config{Path: path, Schema: schema, Loss: loss.Logistic(), Budget: one, Reserve: run.Reserve})
+		session, err := curator.Open(ctx, curator.Config{Path: path, Schema: schema, Loss: loss.Logistic(), Budget: one,
+			Reserve: run.Reserve})
 		if err != nil {
 			log.Fatal(err)
 		}

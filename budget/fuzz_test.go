@@ -37,7 +37,8 @@ func FuzzVerify(f *testing.F) {
 			f.Fatal(err)
 		}
 		rows = append(rows, row)
-		text, err := NewBook(fixed{tail: Tail{Rows: rows, Length: len(rows), Head: c.head}}).Certificate(context.Background(), "people")
+		text, err := NewBook(fixed{tail: Tail{Rows: rows, Length: len(rows), Head: c.head}}).Certificate(context.Background(),
+			"people")
 		if err != nil {
 			f.Fatal(err)
 		}

@@ -87,7 +87,8 @@ func factor(run, dataset account.Relation) (float64, error) {
 	case run == account.AddOrRemove && dataset == account.ReplaceOne:
 		return 4, nil
 	}
-	return 0, fmt.Errorf("budget: relation = %v: must be the dataset's %v: the size of the table is secret there, and not in this run", run, dataset)
+	return 0,
+		fmt.Errorf("budget: relation = %v: must be the dataset's %v: the size of the table is secret there, and not in this run", run, dataset)
 }
 
 // sameUnit returns an error if a run's privacy unit is not the dataset's. A guarantee for people
@@ -103,7 +104,8 @@ func sameUnit(run, dataset string) error {
 		}
 		return "all rows of one " + unit
 	}
-	return fmt.Errorf("budget: unit = %q: must be the dataset's %q: a record is %s there, and %s in this run", run, dataset, called(dataset), called(run))
+	return fmt.Errorf("budget: unit = %q: must be the dataset's %q: a record is %s there, and %s in this run", run,
+		dataset, called(dataset), called(run))
 }
 
 // Cost is the charge of a run to a cap. Charge is in mu^2, and Delta is the run's part of the delta
@@ -131,7 +133,8 @@ func (l Law) cost(ctx context.Context, c Cap) (Cost, error) {
 	var cost Cost
 	if l.samples() {
 		if c.SampledRuns == 0 {
-			return Cost{}, errors.New("budget: schedule: the dataset is registered without runs that sample (sampled runs = 0), for which a part of delta must be set aside beforehand")
+			return Cost{},
+				errors.New("budget: schedule: the dataset is registered without runs that sample (sampled runs = 0), for which a part of delta must be set aside beforehand")
 		}
 		cost.Delta = c.sampledDelta()
 		// The steps are composed under the cap's relation, even if the run's relation is another. This is
@@ -176,7 +179,8 @@ func (l Law) checkCost(ctx context.Context, c Cap, cost Cost, sampled bool) erro
 		return nil
 	}
 	if c.SampledRuns == 0 || cost.Delta != c.sampledDelta() {
-		return fmt.Errorf("budget: delta = %v: must be %v, what a run that samples may leave over", cost.Delta, c.sampledDelta())
+		return fmt.Errorf("budget: delta = %v: must be %v, what a run that samples may leave over", cost.Delta,
+			c.sampledDelta())
 	}
 	if !sampled {
 		return nil

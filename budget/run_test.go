@@ -207,7 +207,8 @@ func TestWhatMayStillAskSettlesNothing(t *testing.T) {
 	}
 	// A ledger that no session opened is refused.
 	none := account.NewLedger(s.Ledger().Budget()).View()
-	if err := book.Run("people", "").Reserve(t.Context(), none); err == nil || !strings.Contains(err.Error(), "of a session") {
+	if err := book.Run("people", "").Reserve(t.Context(), none); err == nil ||
+		!strings.Contains(err.Error(), "of a session") {
 		t.Errorf("a ledger of no records reserves: %v", err)
 	}
 }
@@ -289,8 +290,9 @@ func TestSettledByACertificate(t *testing.T) {
 		"of other neighbours": forged(own, func(j *account.Journal) {
 			j.Budget, j.Events = larger(t, account.AddOrRemove), nil
 		}),
-		"that claims nothing":  new(certificate.Certificate),
-		"of an absent dataset": forged(account.Reservation{Dataset: "nobody", Run: own.Run, Row: own.Row, Head: own.Head}, nil),
+		"that claims nothing": new(certificate.Certificate),
+		"of an absent dataset": forged(account.Reservation{Dataset: "nobody", Run: own.Run, Row: own.Row, Head: own.Head},
+			nil),
 	} {
 		if err := book.Settle(ctx, c); err == nil {
 			t.Errorf("settled by a certificate %s", name)

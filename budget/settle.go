@@ -114,7 +114,8 @@ func otherRow(r account.Reservation) error {
 
 // otherLaw returns the error for a ledger whose limits differ from the limits of the reservation.
 func otherLaw(r account.Reservation) error {
-	return fmt.Errorf("budget: run %s: must have the relation, unit, epsilon, delta and schedule of its reservation", r.Run)
+	return fmt.Errorf("budget: run %s: must have the relation, unit, epsilon, delta and schedule of its reservation",
+		r.Run)
 }
 
 // serves reports whether a ledger whose limits are m may settle a run that was reserved with the

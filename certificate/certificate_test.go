@@ -46,7 +46,8 @@ func TestRoundTrip(t *testing.T) {
 	want := &Report{
 		Guarantee: claim, Recomputed: report.Recomputed, Basis: BasisGaussianFilter,
 		// 1/16 + 1/64 is charged to every record, and 2/64 to cohort 1.
-		Charged: 7.0 / 64, Records: 32561, Neighbour: "a table with one row replaced by any other", Events: 5, Cohorts: 2, Complete: true, Trusted: p.Trusted,
+		Charged: 7.0 / 64, Records: 32561, Neighbour: "a table with one row replaced by any other", Events: 5, Cohorts: 2,
+		Complete: true, Trusted: p.Trusted,
 	}
 	if diff := cmp.Diff(want, report); diff != "" {
 		t.Error(diff)
@@ -82,7 +83,8 @@ func TestFileLayout(t *testing.T) {
 			got = append(got, key)
 		}
 	}
-	want := slices.DeleteFunc(slices.Clone(fileMembers), func(key string) bool { return key == "schedule" || key == "filter" || key == "unit" || key == "budget" })
+	want := slices.DeleteFunc(slices.Clone(fileMembers),
+		func(key string) bool { return key == "schedule" || key == "filter" || key == "unit" || key == "budget" })
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -103,11 +105,16 @@ func TestNewRefuses(t *testing.T) {
 		{"no algorithm", func(p *stated) { p.Algorithm.Name = "" }, "algorithm.name"},
 		{"plan not JSON", func(p *stated) { p.Algorithm.Plan = json.RawMessage("{") }, "algorithm.plan"},
 		{"plan not an object", func(p *stated) { p.Algorithm.Plan = json.RawMessage("[1]") }, `algorithm.plan = [\n`},
-		{"plan with a key twice", func(p *stated) { p.Algorithm.Plan = json.RawMessage(`{"a":{"b":1,"b":2}}`) }, "algorithm.plan.a.b: is given twice"},
-		{"simulated event under secret coins", func(p *stated) { p.Events[1].Simulated = true }, "event 1: account: event: simulated = true"},
-		{"real event under simulated coins", func(p *stated) { p.Coins = Simulated }, "event 0: account: event: simulated = false"},
-		{"an event without a relation", func(p *stated) { p.Events[2].Relation = 0 }, "event 2: relation = relation(0): must be stated"},
-		{"an event of the other relation", func(p *stated) { p.Events[2].Relation = account.AddOrRemove }, "event 2: account: event: relation"},
+		{"plan with a key twice", func(p *stated) { p.Algorithm.Plan = json.RawMessage(`{"a":{"b":1,"b":2}}`) },
+			"algorithm.plan.a.b: is given twice"},
+		{"simulated event under secret coins", func(p *stated) { p.Events[1].Simulated = true },
+			"event 1: account: event: simulated = true"},
+		{"real event under simulated coins", func(p *stated) { p.Coins = Simulated },
+			"event 0: account: event: simulated = false"},
+		{"an event without a relation", func(p *stated) { p.Events[2].Relation = 0 },
+			"event 2: relation = relation(0): must be stated"},
+		{"an event of the other relation", func(p *stated) { p.Events[2].Relation = account.AddOrRemove },
+			"event 2: account: event: relation"},
 		{"no model", func(p *stated) { p.ModelSHA256 = "" }, "model_sha256"},
 		{"bad digest", func(p *stated) { p.ModelSHA256 = someDigest[1:] }, "model_sha256"},
 		{"gap in the events", func(p *stated) { p.Events = p.Events[1:] }, "index"},

@@ -25,7 +25,8 @@ func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 		// A sampled event has no charge of its own. Only a schedule states its cost.
 		for i, e := range d.Events {
 			if e.Kind == account.SampledGaussian {
-				return 0, unsound(item("events", i)+".kind", strconv.Quote(string(e.Kind)), "must be counted by a schedule, which basis %q has not", d.Basis)
+				return 0, unsound(item("events", i)+".kind", strconv.Quote(string(e.Kind)),
+					"must be counted by a schedule, which basis %q has not", d.Basis)
 			}
 		}
 		epsilon, err = d.Claim.check()
@@ -80,7 +81,8 @@ func (c claim) check() (epsilon float64, err error) {
 		return 0, fmt.Errorf("certificate: claim: %w: %w", ErrUnsound, err)
 	}
 	if !(epsilon <= c.Epsilon) {
-		return 0, unsound("claim.epsilon", c.Epsilon, "must be at least %v, which mu = %v gives at delta = %v", epsilon, c.Mu, c.Delta)
+		return 0, unsound("claim.epsilon", c.Epsilon, "must be at least %v, which mu = %v gives at delta = %v", epsilon, c.Mu,
+			c.Delta)
 	}
 	return epsilon, nil
 }
@@ -95,7 +97,9 @@ func (c claim) checkGreatest() error {
 	}
 	// A later version may round differently.
 	if least := mu * (1 - 0x1p-40); !(c.Mu >= least) {
-		return unsound("claim.mu", c.Mu, "must be at least %v: the greatest that epsilon = %v gives at delta = %v was the filter's", least, c.Epsilon, c.Delta)
+		return unsound("claim.mu", c.Mu,
+			"must be at least %v: the greatest that epsilon = %v gives at delta = %v was the filter's", least, c.Epsilon,
+			c.Delta)
 	}
 	return nil
 }
@@ -132,7 +136,8 @@ func (d *document) checkTexts() error {
 	case d.Software == "":
 		return unsound("software", `""`, "must name the program and its version")
 	case d.PrivacyUnit != privacyUnit(d.Unit):
-		return unsound("privacy_unit", strconv.Quote(d.PrivacyUnit), "must be %q or, exactly with a unit, %q", PrivacyUnit, UnitOfRows)
+		return unsound("privacy_unit", strconv.Quote(d.PrivacyUnit), "must be %q or, exactly with a unit, %q", PrivacyUnit,
+			UnitOfRows)
 	case d.Algorithm.Name == "":
 		return unsound("algorithm.name", `""`, "must not be empty")
 	case d.Coins != Secret && d.Coins != Simulated:
@@ -205,9 +210,11 @@ func (d *document) checkEvent(field string, e account.Event) error {
 	case e.Simulated != (d.Coins == Simulated):
 		return unsound(field+".simulated", e.Simulated, "coins are %q", d.Coins)
 	case e.Relation != d.Claim.Relation:
-		return unsound(field+".relation", e.Relation, "must be the claim's %v, under which its law is counted", d.Claim.Relation)
+		return unsound(field+".relation", e.Relation, "must be the claim's %v, under which its law is counted",
+			d.Claim.Relation)
 	case e.Cohort > uint64(d.Records):
-		return unsound(field+".cohort", e.Cohort, "must be at most the number of records, %d: cohorts are disjoint", d.Records)
+		return unsound(field+".cohort", e.Cohort, "must be at most the number of records, %d: cohorts are disjoint",
+			d.Records)
 	case e.Question == "":
 		return unsound(field+".question", `""`, "must name what was asked")
 	}

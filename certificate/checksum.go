@@ -38,7 +38,8 @@ func (c *Certificate) checkSeal() error {
 	}
 	body, found := bytes.CutSuffix(c.text, []byte("\n"+tail))
 	line := bytes.LastIndexByte(body, '\n') + 1
-	if !found || !bytes.HasPrefix(body[line:], []byte(checksumStart)) || bytes.Count(c.text, []byte("\n"+checksumStart)) != 1 {
+	if !found || !bytes.HasPrefix(body[line:], []byte(checksumStart)) ||
+		bytes.Count(c.text, []byte("\n"+checksumStart)) != 1 {
 		return altered("must stand alone on the last line but one: the file was reformatted or edited")
 	}
 	head := body[:line]

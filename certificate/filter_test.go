@@ -12,9 +12,11 @@ func TestFiltersAreTexts(t *testing.T) {
 	good := Filter{Column: "split", Value: "train"}
 	for text, ok := range map[string]bool{
 		"x": true, "two words": true, "a=b": true, "größe": true,
-		"": false, " ": false, " x": false, "x ": false, "x\t": false, "\nx": false, "\u00a0x": false, "x\u2003": false, "\xff": false,
+		"": false, " ": false, " x": false, "x ": false, "x\t": false, "\nx": false, "\u00a0x": false, "x\u2003": false,
+		"\xff": false,
 	} {
-		for field, f := range map[string]Filter{"column": {Column: text, Value: good.Value}, "value": {Column: good.Column, Value: text}} {
+		for field, f := range map[string]Filter{"column": {Column: text, Value: good.Value},
+			"value": {Column: good.Column, Value: text}} {
 			p := params(t)
 			p.Filter = f
 			if _, err := p.certificate(); (err == nil) != ok || !ok && !errors.Is(err, ErrUnsound) {

@@ -221,7 +221,8 @@ func recount(t *testing.T, name string, data []byte, r *Report) {
 			fail("event %d: charge %v: its law has %v", i, e.Charge, charge)
 		case !(e.Cohort >= 0 && e.Cohort <= file.Records):
 			fail("event %d: cohort %v of %v records", i, e.Cohort, file.Records)
-		case e.Basis == "stability" && (e.Relation != "replace-one" || !slices.Contains(file.Trusted, StabilityAssumption(e.Loss))):
+		case e.Basis == "stability" && (e.Relation != "replace-one" ||
+			!slices.Contains(file.Trusted, StabilityAssumption(e.Loss))):
 			fail("event %d: stability under %s, trusted: %q", i, e.Relation, file.Trusted)
 		}
 		if e.Cohort == 0 {

@@ -69,8 +69,9 @@ func params(t testing.TB) stated {
 	}
 	return stated{
 		Params: Params{
-			Software:    "stillpoint v1.2.3",
-			Algorithm:   Algorithm{"spiderboost", json.RawMessage(`{"T":40,"q":[1,2],"eta":0.125,"tail":true,"note":"a<b","none":null}`)},
+			Software: "stillpoint v1.2.3",
+			Algorithm: Algorithm{"spiderboost",
+				json.RawMessage(`{"T":40,"q":[1,2],"eta":0.125,"tail":true,"note":"a<b","none":null}`)},
 			Complete:    true,
 			Trusted:     []string{"smoothness of the loss", "the clock"},
 			ModelSHA256: someDigest,

@@ -63,7 +63,8 @@ func TestErrorsArePrintable(t *testing.T) {
 // TestZeroIsAbsent: a file must be refused if it writes the value zero for a member that must then be
 // absent.
 func TestZeroIsAbsent(t *testing.T) {
-	for key, zero := range map[string]string{"sampling": "0", "epsilon": "-0.0", "basis": `""`, "loss": `""`, "simulated": "false"} {
+	for key, zero := range map[string]string{"sampling": "0", "epsilon": "-0.0", "basis": `""`, "loss": `""`,
+		"simulated": "false"} {
 		root := parseNode(t, mustNew(t, params(t)).text)
 		e := root.get("events").items[1]
 		e.insert(len(e.items), key, &node{leaf: zero})

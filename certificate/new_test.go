@@ -47,7 +47,8 @@ func TestACertificateIsOfItsSession(t *testing.T) {
 	if _, err := New(session{l}, p); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "must be closed") {
 		t.Errorf("of an open session: %v", err)
 	}
-	if _, err := New(session{account.NewLedger(l.Budget())}, p); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "which records") {
+	if _, err := New(session{account.NewLedger(l.Budget())}, p); !errors.Is(err, ErrUnsound) ||
+		!strings.Contains(err.Error(), "which records") {
 		t.Errorf("of no session: %v", err)
 	}
 	l.End()
@@ -138,7 +139,8 @@ func TestLedgerVerifies(t *testing.T) {
 	p.Coins, p.Events = Simulated, events(t, true)
 	altered := *mustNew(t, params(t))
 	altered.checksum = "sha256:" + someDigest
-	for name, c := range map[string]*Certificate{"of simulated coins": mustNew(t, p), "altered": &altered, "of nothing": {}} {
+	for name, c := range map[string]*Certificate{"of simulated coins": mustNew(t, p), "altered": &altered,
+		"of nothing": {}} {
 		if v, err := c.Ledger(t.Context()); err == nil {
 			t.Errorf("a certificate %s has a ledger with %v charged", name, v.Charged())
 		}

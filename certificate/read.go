@@ -131,7 +131,8 @@ func readHead(o object, d *document) {
 	}
 	o.decode("version", &d.Version)
 	if *o.err == nil && d.Version != Version {
-		*o.err = malformed("version", strconv.Itoa(d.Version), "must be "+strconv.Itoa(Version)+", the only version this program reads")
+		*o.err = malformed("version", strconv.Itoa(d.Version),
+			"must be "+strconv.Itoa(Version)+", the only version this program reads")
 	}
 }
 

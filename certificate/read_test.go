@@ -24,9 +24,11 @@ func TestParseRefuses(t *testing.T) {
 		{"not UTF-8", replace("stillpoint v1", "stillpoint \xff"), "must be UTF-8"},
 		{"trailing value", valid + "{}", "nothing after it"},
 		{"trailing text", valid + "x", "nothing after it"},
-		{"other format", replace(Format, "stillpoint model"), `format = "stillpoint model": must be "stillpoint certificate"`},
+		{"other format", replace(Format, "stillpoint model"),
+			`format = "stillpoint model": must be "stillpoint certificate"`},
 		{"later version", replace(`"version": 1`, `"version": 2`), "version = 2: must be 1"},
-		{"later version with a new member", replace(`"version": 1`, `"version": 2, "signature": ""`), "version = 2: must be 1"},
+		{"later version with a new member", replace(`"version": 1`, `"version": 2, "signature": ""`),
+			"version = 2: must be 1"},
 		{"version text", replace(`"version": 1`, `"version": "1"`), `version = "1": must be an integer`},
 		{"version fraction", replace(`"version": 1`, `"version": 1.5`), "version = 1.5: must be an integer"},
 		{"no format", replace(`"format": "stillpoint certificate",`, ""), "format: is missing"},
@@ -42,7 +44,8 @@ func TestParseRefuses(t *testing.T) {
 		{"epsilon NaN", replace(`"epsilon": 2`, `"epsilon": NaN`), "must be JSON"},
 		{"epsilon NaN text", replace(`"epsilon": 2`, `"epsilon": "NaN"`), `claim.epsilon = "NaN": must be a number`},
 		{"epsilon null", replace(`"epsilon": 2`, `"epsilon": null`), "claim.epsilon = null: must be a number"},
-		{"epsilon out of range", replace(`"epsilon": 2`, `"epsilon": 2e999`), "claim.epsilon = 2e999: must be a number in the range of float64"},
+		{"epsilon out of range", replace(`"epsilon": 2`, `"epsilon": 2e999`),
+			"claim.epsilon = 2e999: must be a number in the range of float64"},
 		{"relation", replace("replace-one", "replace-two"), `relation = "replace-two": must be replace-one or add-or-remove`},
 		{"relation number", replace(`"replace-one"`, "1"), "claim.relation = 1: must be a string"},
 		{"complete text", replace(`"complete": true`, `"complete": "true"`), "complete = \"true\": must be true or false"},
@@ -55,7 +58,8 @@ func TestParseRefuses(t *testing.T) {
 		{"missing in event", replace(`"cohort": 1,`, ""), "events[1].cohort: is missing"},
 		{"negative cohort", replace(`"cohort": 1,`, `"cohort": -1,`), "events[1].cohort = -1: must be an integer >= 0"},
 		{"sigma null", replace(`"sigma": 2,`, `"sigma": null,`), "events[2].sigma = null: must be a number"},
-		{"simulated null", replace(`"cohort": 1,`, `"cohort": 1, "simulated": null,`), "events[1].simulated = null: must be true or false"},
+		{"simulated null", replace(`"cohort": 1,`, `"cohort": 1, "simulated": null,`),
+			"events[1].simulated = null: must be true or false"},
 		{"checksum number", valid[:strings.LastIndex(valid, `"sha256:`)] + "1}", "checksum = 1: must be a string"},
 	} {
 		_, err := Parse([]byte(test.file))
@@ -109,7 +113,8 @@ func FuzzVerify(f *testing.F) {
 			return
 		}
 		claim := c.Claim()
-		if report.String() == "" || report.Epsilon > claim.Epsilon || report.Charged > claim.Mu*claim.Mu*(1+1e-15) || c.Coins() != Secret {
+		if report.String() == "" || report.Epsilon > claim.Epsilon || report.Charged > claim.Mu*claim.Mu*(1+1e-15) ||
+			c.Coins() != Secret {
 			t.Fatalf("verified as %+v: %s", report, data)
 		}
 	})

@@ -62,7 +62,8 @@ func (r Report) MarshalJSON() ([]byte, error) {
 // String states the report in plain language, over several lines.
 func (r *Report) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "The run was (epsilon %s, delta %v)-differentially private under %v.\n", roundUp(r.Epsilon), r.Delta, r.Relation)
+	fmt.Fprintf(&b, "The run was (epsilon %s, delta %v)-differentially private under %v.\n", roundUp(r.Epsilon), r.Delta,
+		r.Relation)
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "  %-9s  %s\n", name, fmt.Sprintf(format, args...))
 	}
@@ -90,7 +91,8 @@ func (r *Report) String() string {
 	if r.Basis == BasisSchedule {
 		line("basis", "%s: all samples were drawn by a schedule fixed before the first release", r.Basis)
 	} else {
-		line("basis", "%s: mu = %.6g was fixed before the first release and the filter kept every record within it", r.Basis, r.Mu)
+		line("basis", "%s: mu = %.6g was fixed before the first release and the filter kept every record within it", r.Basis,
+			r.Mu)
 	}
 	if r.Mu > 0 {
 		line("charged", "%.6g of mu^2 = %.6g, the largest total of a record (informational)", r.Charged, r.Mu*r.Mu)
@@ -99,11 +101,13 @@ func (r *Report) String() string {
 		line("cohorts", "%d, disjoint: a record is in one at most, so their charges are not added up", r.Cohorts)
 	}
 	if r.Stable > 0 {
-		line("stability", "the sensitivity of %d of %d releases is not enforced by clipping alone: it rests on what is trusted of a loss below", r.Stable, r.Events)
+		line("stability",
+			"the sensitivity of %d of %d releases is not enforced by clipping alone: it rests on what is trusted of a loss below", r.Stable, r.Events)
 	}
 	line("releases", "%d", r.Events)
 	if b := r.Budget; b != nil {
-		line("budget", "%s, row %d, head %s: stillpoint budget show tells whether the store still has it", printable.Text(b.Dataset), b.Row, b.Head)
+		line("budget", "%s, row %d, head %s: stillpoint budget show tells whether the store still has it",
+			printable.Text(b.Dataset), b.Row, b.Head)
 	}
 	if r.Complete {
 		line("complete", "yes")

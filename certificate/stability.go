@@ -46,7 +46,8 @@ func (d *document) untold() []string {
 // replace-one. Under add-or-remove, an added record would shift the order of the others.
 func (d *document) checkStability() error {
 	if n := d.stable(); n > 0 && d.Claim.Relation != account.ReplaceOne {
-		return unsound("claim.relation", d.Claim.Relation, "must be replace-one for releases with basis %q", account.Stability)
+		return unsound("claim.relation", d.Claim.Relation, "must be replace-one for releases with basis %q",
+			account.Stability)
 	}
 	if list := d.untold(); len(list) > 0 {
 		return unsound("trusted", len(d.Trusted), "must contain %s", strconv.Quote(list[0]))

@@ -55,7 +55,8 @@ func TestStabilityIsToldAsTrusted(t *testing.T) {
 	if err != nil || !slices.Equal(again.Events(), c.Events()) {
 		t.Errorf("read back: %+v, %v", again.Events(), err)
 	}
-	if r, err := mustNew(t, params(t)).Verify(t.Context()); err != nil || r.Stable != 0 || strings.Contains(r.String(), "stability") {
+	if r, err := mustNew(t, params(t)).Verify(t.Context()); err != nil || r.Stable != 0 ||
+		strings.Contains(r.String(), "stability") {
 		t.Errorf("a run without: %+v, %v", r, err)
 	}
 }
@@ -65,7 +66,8 @@ func TestStabilityIsToldAsTrusted(t *testing.T) {
 func TestUntoldStabilityIsUnsound(t *testing.T) {
 	text := string(mustNew(t, stableParams(t)).text)
 	for name, c := range map[string]struct{ old, new, want string }{
-		"not listed":    {",\n    \"the loss huber(0.5) is convex and as smooth as it declares (basis \\\"stability\\\")\"", "", "trusted = 2: must contain"},
+		"not listed": {",\n    \"the loss huber(0.5) is convex and as smooth as it declares (basis \\\"stability\\\")\"",
+			"", "trusted = 2: must contain"},
 		"another loss":  {`"loss": "huber(0.5)"`, `"loss": "huber(0.25)"`, "trusted = 3: must contain"},
 		"unknown basis": {`"basis": "stability"`, `"basis": "luck"`, `basis = "luck"`},
 		"no basis":      {"\"basis\": \"stability\",\n      ", "", "must be absent without basis"},

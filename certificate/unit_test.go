@@ -43,11 +43,14 @@ func TestUnitsAreStated(t *testing.T) {
 			}
 		}
 		back, err := Parse(text)
-		if err != nil || back.Unit() != u || report.Neighbour != u.Neighbour(Filter{}, account.ReplaceOne) || (report.Unit == nil) != (u == Unit{}) {
+		if err != nil || back.Unit() != u || report.Neighbour != u.Neighbour(Filter{}, account.ReplaceOne) ||
+			(report.Unit == nil) != (u == Unit{}) {
 			t.Errorf("%v came back as %v, %v; neighbour %q", u, back.Unit(), err, report.Neighbour)
 		}
 	}
-	for _, u := range []Unit{{Column: "", Rows: 8, Count: Mean}, {Column: " person", Rows: 8, Count: Mean}, {Column: "person", Rows: 0, Count: Mean}, {Column: "person", Rows: 8, Count: ""}, {Column: "person", Rows: 8, Count: "max"}, {Column: "\xff", Rows: 8, Count: Sum}} {
+	for _, u := range []Unit{{Column: "", Rows: 8, Count: Mean}, {Column: " person", Rows: 8, Count: Mean},
+		{Column: "person", Rows: 0, Count: Mean}, {Column: "person", Rows: 8, Count: ""},
+		{Column: "person", Rows: 8, Count: "max"}, {Column: "\xff", Rows: 8, Count: Sum}} {
 		p.Unit = u
 		if _, err := p.certificate(); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "unit.") {
 			t.Errorf("%v: %v", u, err)
@@ -82,8 +85,10 @@ func TestNeighboursOfUnits(t *testing.T) {
 		want string
 	}{
 		{Unit{}, f, account.ReplaceOne, f.Neighbour(account.ReplaceOne)},
-		{u, Filter{}, account.ReplaceOne, "a table with all rows of one person, however many, replaced by any rows of one other, however many"},
-		{u, f, account.ReplaceOne, "a table with all rows of one person, however many, replaced by any rows of one other, however many, all with split = train"},
+		{u, Filter{}, account.ReplaceOne,
+			"a table with all rows of one person, however many, replaced by any rows of one other, however many"},
+		{u, f, account.ReplaceOne,
+			"a table with all rows of one person, however many, replaced by any rows of one other, however many, all with split = train"},
 		{u, Filter{}, account.AddOrRemove, "a table with all rows of one person, however many, more or less"},
 		{u, f, account.AddOrRemove, "a table with all rows of one person with split = train, however many, more or less"},
 	} {
@@ -108,7 +113,8 @@ func TestClaimHasItsUnit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Unit: "person", Mu: 0.2367043806634357}
+	want := account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Unit: "person",
+		Mu: 0.2367043806634357}
 	if c.Claim() != want || report.Guarantee != want {
 		t.Errorf("claimed %+v, verified %+v", c.Claim(), report.Guarantee)
 	}

@@ -36,7 +36,8 @@ func (c *Certificate) Verify(ctx context.Context) (*Report, error) {
 		return nil, err
 	}
 	if d.Coins != Secret {
-		return nil, unsound("coins", strconv.Quote(string(d.Coins)), "must be %q: noise from other coins protects nobody", Secret)
+		return nil, unsound("coins", strconv.Quote(string(d.Coins)), "must be %q: noise from other coins protects nobody",
+			Secret)
 	}
 	return &Report{
 		Guarantee:  d.guarantee(),
@@ -68,7 +69,8 @@ func VerifyModel(c *Certificate, path string) error {
 	}
 	digest := sha256.Sum256(text)
 	if sum := hex.EncodeToString(digest[:]); sum != c.doc.ModelSHA256 {
-		return &fault{ErrModel, "model_sha256", c.doc.ModelSHA256, fmt.Sprintf("%s has %s: it is not the certified model, or was altered", path, sum)}
+		return &fault{ErrModel, "model_sha256", c.doc.ModelSHA256,
+			fmt.Sprintf("%s has %s: it is not the certified model, or was altered", path, sum)}
 	}
 	return nil
 }

@@ -171,7 +171,8 @@ func TestBallFinerThanItsCentre(t *testing.T) {
 }
 
 func TestZeroBallIsTheOrigin(t *testing.T) {
-	if got := projected(Ball{}, []float64{3, -4}); norm(got) != 0 || !(Ball{}).Contains(got) || (Ball{}).Contains([]float64{1e-300}) {
+	if got := projected(Ball{}, []float64{3, -4}); norm(got) != 0 || !(Ball{}).Contains(got) ||
+		(Ball{}).Contains([]float64{1e-300}) {
 		t.Errorf("the zero ball projects to %v", got)
 	}
 }

@@ -86,7 +86,8 @@ var carriers = map[string]string{
 // interface other than context.Context), through an exported variable, and through an exported field
 // of a type that is handed out.
 func TestNothingElseCanCarryRecords(t *testing.T) {
-	pkgs, err := packages.Load(&packages.Config{Mode: packages.NeedTypes | packages.NeedName | packages.NeedImports | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedExportFile}, "github.com/stillpoint-dp/stillpoint/curator")
+	pkgs,
+		err := packages.Load(&packages.Config{Mode: packages.NeedTypes | packages.NeedName | packages.NeedImports | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedExportFile}, "github.com/stillpoint-dp/stillpoint/curator")
 	if err != nil || len(pkgs) != 1 || len(pkgs[0].Errors) > 0 {
 		t.Fatalf("load: %v %v", err, pkgs)
 	}

@@ -75,7 +75,8 @@ func catch(t testing.TB) *prey {
 	p.view = p.Ledger()
 	p.cohort = must[query.Cohort](t)(p.Draw(20))
 	charge := c.Budget.Charge()
-	p.prefix = must[query.PrefixSum](t)(p.OpenPrefix(query.Prefix{Factorization: query.Tree, Items: 3, Sensitivity: .1, Charge: charge / 2}))
+	p.prefix = must[query.PrefixSum](t)(p.OpenPrefix(query.Prefix{Factorization: query.Tree, Items: 3, Sensitivity: .1,
+		Charge: charge / 2}))
 	must[query.Release](t)(p.prefix.Add(context.Background(), query.GradientAt(p.cohort, p.w, 1)))
 	p.question = must[query.Question](t)(query.New(charge*.499, query.GradientAt(p.All(), p.w, 1)))
 	p.release = must[query.Release](t)(p.Ask(context.Background(), p.question))
@@ -91,11 +92,13 @@ func spent(t *testing.T, name string, s *curator.Session, cohort query.Cohort) {
 	if _, err := s.Ask(context.Background(), q); !errors.As(err, &over) {
 		t.Errorf("%s: Ask: %v", name, err)
 	}
-	sel := must[query.Selection](t)(query.NewSelection(.1, query.ValueAt(s.All(), w, 1, 1), query.ValueAt(s.All(), w, 1, 1)))
+	sel := must[query.Selection](t)(query.NewSelection(.1, query.ValueAt(s.All(), w, 1, 1),
+		query.ValueAt(s.All(), w, 1, 1)))
 	if _, err := s.Select(context.Background(), sel); !errors.As(err, &over) {
 		t.Errorf("%s: Select: %v", name, err)
 	}
-	p := must[query.PrefixSum](t)(s.OpenPrefix(query.Prefix{Factorization: query.Tree, Items: 2, Sensitivity: .2, Charge: .01}))
+	p := must[query.PrefixSum](t)(s.OpenPrefix(query.Prefix{Factorization: query.Tree, Items: 2, Sensitivity: .2,
+		Charge: .01}))
 	if _, err := p.Add(context.Background(), query.GradientAt(cohort, w, 1)); !errors.As(err, &over) {
 		t.Errorf("%s: Add: %v", name, err)
 	}
@@ -132,11 +135,13 @@ var attacks = map[string]func(t *testing.T, p *prey) *curator.Session{
 		return &s
 	},
 	"curator.PrefixSum": func(t *testing.T, p *prey) *curator.Session {
-		fresh := must[query.PrefixSum](t)(p.OpenPrefix(query.Prefix{Factorization: query.Tree, Items: 9, Sensitivity: 9, Charge: 1e-9}))
+		fresh := must[query.PrefixSum](t)(p.OpenPrefix(query.Prefix{Factorization: query.Tree, Items: 9, Sensitivity: 9,
+			Charge: 1e-9}))
 		mine := p.prefix.(*curator.PrefixSum)
 		kept := *mine
 		*mine = *fresh.(*curator.PrefixSum)
-		if _, err := kept.Add(context.Background(), query.GradientAt(p.cohort, p.w, 1)); err == nil || !strings.Contains(err.Error(), "used before") {
+		if _, err := kept.Add(context.Background(), query.GradientAt(p.cohort, p.w, 1)); err == nil ||
+			!strings.Contains(err.Error(), "used before") {
 			t.Errorf("a copied prefix sum took a cohort again: %v", err)
 		}
 		return p.Session
@@ -258,7 +263,8 @@ func unmoved(t *testing.T, p *prey) *curator.Session {
 // selected writes into the slices that a selection returns.
 func selected(t *testing.T, p *prey) *curator.Session {
 	t.Helper()
-	sel := must[query.Selection](t)(query.NewSelection(.1, query.ValueAt(p.All(), p.w, 1, 1), query.ValueAt(p.All(), p.w, 1, 1)))
+	sel := must[query.Selection](t)(query.NewSelection(.1, query.ValueAt(p.All(), p.w, 1, 1),
+		query.ValueAt(p.All(), p.w, 1, 1)))
 	clear(sel.Questions())
 	if len(sel.Questions()[0].Terms()) != 1 {
 		t.Error("a selection was written into")
@@ -269,7 +275,8 @@ func selected(t *testing.T, p *prey) *curator.Session {
 // passed writes into the slices that a pass was made of and that it returns.
 func passed(t *testing.T, p *prey) *curator.Session {
 	t.Helper()
-	pass := query.Pass{Start: make([]float64, 5), Step: .1, Clip: 1, Lambda: 1, Linear: make([]float64, 5), Radius: 1, Centre: make([]float64, 5)}
+	pass := query.Pass{Start: make([]float64, 5), Step: .1, Clip: 1, Lambda: 1, Linear: make([]float64, 5), Radius: 1,
+		Centre: make([]float64, 5)}
 	q := must[query.Stable](t)(query.NewStable(.01, p.cohort, pass))
 	for _, shown := range []query.Pass{pass, q.Pass()} {
 		for _, v := range [][]float64{shown.Start, shown.Linear, shown.Centre} {
@@ -325,7 +332,8 @@ func rescheduled(t *testing.T, overwrite func(held, shown *account.Schedule, oth
 	c := config(t, write(t, "people.csv", people))
 	steps := account.SampledSteps{NoiseMultiplier: 20, Sampling: .1, Count: 2}
 	held := must[*account.Schedule](t)(account.NewSchedule(t.Context(), c.Budget, 0, steps))
-	weak := must[*account.Schedule](t)(account.NewSchedule(t.Context(), big(t), 0, account.SampledSteps{NoiseMultiplier: .5, Sampling: 1, Count: 3}))
+	weak := must[*account.Schedule](t)(account.NewSchedule(t.Context(), big(t), 0,
+		account.SampledSteps{NoiseMultiplier: .5, Sampling: 1, Count: 3}))
 	s := must[*curator.Session](t)(curator.Open(context.Background(), c))
 	if err := s.Follow(held); err != nil {
 		t.Fatal(err)

@@ -36,8 +36,10 @@ func curvyRows(n int) (header []string, rows [][]string) {
 	pick := func(values ...string) string { return values[coin.IntN(len(values))] }
 	for i := range n {
 		r := []string{
-			pick("yes", "no", "no", "perhaps"), pick("a", "b", "c", ""), pick("17", "90", "26.125", "", "old", "1e300", "NaN", "-inf", fmt.Sprint(17+73*coin.Float64())),
-			pick("0", "99", "-4", "", fmt.Sprint(99*coin.Float64())), pick("York", "Ely", ""), pick("2020-01-01", "2022-01-01", "", "1999-09-09", "2023-05-06T07:08"),
+			pick("yes", "no", "no", "perhaps"), pick("a", "b", "c", ""),
+			pick("17", "90", "26.125", "", "old", "1e300", "NaN", "-inf", fmt.Sprint(17+73*coin.Float64())),
+			pick("0", "99", "-4", "", fmt.Sprint(99*coin.Float64())), pick("York", "Ely", ""),
+			pick("2020-01-01", "2022-01-01", "", "1999-09-09", "2023-05-06T07:08"),
 			pick("0", "1", ".5", ".25", "", fmt.Sprint(coin.Float64())), pick("x", "y", ""), fmt.Sprint("p", coin.IntN(1+n/3)),
 		}
 		if i%17 == 5 {
@@ -179,8 +181,10 @@ func TestCurvedUnits(t *testing.T) {
 func TestUnresolvedCurves(t *testing.T) {
 	header, rows := curvyRows(9)
 	c := held(t, rowsOf(header, rows))
-	c.Schema = schema(t, strings.Replace(strings.Replace(curvySchema, "curve: 9", "curve: auto", 1), "  size:", "  town_: {category: [x]}\n  person: ignore\n  size:", 1))
-	if _, err := curator.Open(context.Background(), c); err == nil || !strings.Contains(err.Error(), "curve: auto must be resolved") {
+	c.Schema = schema(t, strings.Replace(strings.Replace(curvySchema, "curve: 9", "curve: auto", 1), "  size:",
+		"  town_: {category: [x]}\n  person: ignore\n  size:", 1))
+	if _, err := curator.Open(context.Background(), c); err == nil ||
+		!strings.Contains(err.Error(), "curve: auto must be resolved") {
 		t.Errorf("opened: %v", err)
 	}
 }
@@ -189,7 +193,8 @@ func TestUnresolvedCurves(t *testing.T) {
 // a session does, so that answers are the same to the bit.
 func TestCurvesOverShards(t *testing.T) {
 	p := newParted(t, 150)
-	bent := schema(t, strings.Replace(peopleSchema, "age: {number: [0, 100]}", "age: {number: [0, 100], curve: [0, 25, 40, 55, 100]}", 1)+"interactions: [[age, job]]\n")
+	bent := schema(t, strings.Replace(peopleSchema, "age: {number: [0, 100]}",
+		"age: {number: [0, 100], curve: [0, 25, 40, 55, 100]}", 1)+"interactions: [[age, job]]\n")
 	b, err := account.NewBudget(4, 1e-6, account.ReplaceOne)
 	if err != nil {
 		t.Fatal(err)

@@ -80,7 +80,8 @@ func TestExitsChargeAsListed(t *testing.T) {
 	s := open(t, write(t, "people.csv", "age,job,ill\n"+strings.Repeat(people[len("age,job,ill\n"):], 200)))
 	ctx, w := context.Background(), make([]float64, 5)
 	draw := func() query.Cohort { return must[query.Cohort](t)(s.Draw(100)) }
-	p := must[query.PrefixSum](t)(s.OpenPrefix(query.Prefix{Factorization: query.Toeplitz, Items: 2, Sensitivity: .1, Charge: .001}))
+	p := must[query.PrefixSum](t)(s.OpenPrefix(query.Prefix{Factorization: query.Toeplitz, Items: 2, Sensitivity: .1,
+		Charge: .001}))
 	for name, ask := range map[string]func() error{
 		"Session.Ask": func() error {
 			_, err := s.Ask(ctx, must[query.Question](t)(query.New(.001, query.GradientAt(draw(), w, 1))))
@@ -88,7 +89,8 @@ func TestExitsChargeAsListed(t *testing.T) {
 		},
 		"Session.Select": func() error {
 			c := draw()
-			_, err := s.Select(ctx, must[query.Selection](t)(query.NewSelection(.01, query.ValueAt(c, w, 1, 1), query.ValueAt(c, w, 1, 1))))
+			_, err := s.Select(ctx, must[query.Selection](t)(query.NewSelection(.01, query.ValueAt(c, w, 1, 1),
+				query.ValueAt(c, w, 1, 1))))
 			return err
 		},
 		"PrefixSum.Add": func() error { _, err := p.Add(ctx, query.GradientAt(draw(), w, 1)); return err },

@@ -80,7 +80,8 @@ type encoder struct {
 }
 
 func (c Config) encoder(m *dataset.Map, l *row.Layout, g *grouping) *encoder {
-	e := &encoder{rows: m, grouped: g, x: make([]float32, l.Numbers()), codes: make([]uint32, l.Groups()), reduce: c.Reduce}
+	e := &encoder{rows: m, grouped: g, x: make([]float32, l.Numbers()), codes: make([]uint32, l.Groups()),
+		reduce: c.Reduce}
 	if c.Reduce != nil {
 		e.full, e.sums = make([]float32, m.Dim()), make([]float64, c.Reduce.Size())
 	}
@@ -127,7 +128,8 @@ const batchBytes = 1 << 20
 
 func (b *batch) add(r encoded, most int) {
 	if b.kept == nil {
-		b.kept, b.x, b.codes = make([]encoded, 0, most), make([]float32, 0, most*len(r.x)), make([]uint32, 0, most*len(r.codes))
+		b.kept, b.x, b.codes = make([]encoded, 0, most), make([]float32, 0, most*len(r.x)),
+			make([]uint32, 0, most*len(r.codes))
 	}
 	b.x = append(b.x, r.x...)
 	b.codes = append(b.codes, r.codes...)
@@ -194,16 +196,17 @@ func (c Config) eachOfFiles(ctx context.Context, l *row.Layout, g *grouping, f f
 			}
 		}
 	}
-	return eachPart(ctx, c, func(r *table.Reader, m *dataset.Map) error { return table.For(r, m) }, work, func(b *batch) error {
-		for i, r := range b.kept {
-			r.x, r.codes = b.x[i*numbers:(i+1)*numbers], b.codes[i*groups:(i+1)*groups]
-			if err := f(r); err != nil {
-				return err
+	return eachPart(ctx, c, func(r *table.Reader, m *dataset.Map) error { return table.For(r, m) }, work,
+		func(b *batch) error {
+			for i, r := range b.kept {
+				r.x, r.codes = b.x[i*numbers:(i+1)*numbers], b.codes[i*groups:(i+1)*groups]
+				if err := f(r); err != nil {
+					return err
+				}
 			}
-		}
-		spare.Put(b)
-		return nil
-	})
+			spare.Put(b)
+			return nil
+		})
 }
 
 // part holds the results of reading one chunk of consecutive rows. Its method read returns how many
@@ -217,7 +220,8 @@ const pageShare = 16
 // eachPart reads a table in chunks. It calls declare first, which tells the table's reader which columns are
 // read. Several goroutines call work on the chunks. One goroutine calls take on work's results, in the order
 // of the rows.
-func eachPart[T part](ctx context.Context, c Config, declare func(*table.Reader, *dataset.Map) error, work func(*dataset.Map, table.Chunk, func(T) bool) error, take func(T) error) error {
+func eachPart[T part](ctx context.Context, c Config, declare func(*table.Reader, *dataset.Map) error,
+	work func(*dataset.Map, table.Chunk, func(T) bool) error, take func(T) error) error {
 	r, err := c.open()
 	if err != nil {
 		return err
@@ -277,34 +281,35 @@ func (c Config) count(ctx context.Context) (n int, err error) {
 		})
 		return n + len(of), err
 	}
-	err = eachPart(ctx, c, func(r *table.Reader, m *dataset.Map) error { return r.Use(m.ReadsToCount()) }, func(m *dataset.Map, chunk table.Chunk, yield func(*counted) bool) error {
-		k := &counted{units: map[string]bool{}}
-		for {
-			cells, more, err := chunk.Next()
-			if err != nil {
-				return err
+	err = eachPart(ctx, c, func(r *table.Reader, m *dataset.Map) error { return r.Use(m.ReadsToCount()) },
+		func(m *dataset.Map, chunk table.Chunk, yield func(*counted) bool) error {
+			k := &counted{units: map[string]bool{}}
+			for {
+				cells, more, err := chunk.Next()
+				if err != nil {
+					return err
+				}
+				if !more {
+					yield(k)
+					return nil
+				}
+				if k.rows++; !m.Keep(cells) {
+					continue
+				}
+				if rows {
+					k.records++
+				} else if unit, ok := m.Unit(cells); ok {
+					k.units[unit] = true
+				}
 			}
-			if !more {
-				yield(k)
-				return nil
+		}, func(k *counted) error {
+			n += k.records
+			for unit := range k.units {
+				if !of[unit] {
+					of[strings.Clone(unit)] = true
+				}
 			}
-			if k.rows++; !m.Keep(cells) {
-				continue
-			}
-			if rows {
-				k.records++
-			} else if unit, ok := m.Unit(cells); ok {
-				k.units[unit] = true
-			}
-		}
-	}, func(k *counted) error {
-		n += k.records
-		for unit := range k.units {
-			if !of[unit] {
-				of[strings.Clone(unit)] = true
-			}
-		}
-		return nil
-	})
+			return nil
+		})
 	return n + len(of), err
 }

@@ -27,7 +27,8 @@ func TestNeighboursAgreeOnTheNumber(t *testing.T) {
 		"31,train,x", "31,train,x,no,yes", "31", "31,test,x", "test,test,test,test,test", // malformed: no cell of split
 		"31,te\"st,x,no", "\"31\"1,train,x,no", "31,test,\"x\"y,no",
 	}
-	others := []string{"31,test,x,no", "31,,x,no", "31,Train,x,no", "31,other,train,no", "train,trains,train,train", ",test,,"}
+	others := []string{"31,test,x,no", "31,,x,no", "31,Train,x,no", "31,other,train,no", "train,trains,train,train",
+		",test,,"}
 	coin := rand.New(rand.NewPCG(7, 7))
 	number := func(rows []string) (int, float64) {
 		c := config(t, write(t, "people.csv", "age,split,note,ill\n"+strings.Join(rows, "\n")+"\n"))
@@ -63,7 +64,8 @@ func TestNeighboursAgreeOnTheNumber(t *testing.T) {
 				neighbour := append([]string(nil), rows...)
 				neighbour[change.at] = with
 				if n, size := number(neighbour); n != kept || size != float64(kept) {
-					t.Errorf("%q in the place of %q: %d rows counted, %v in the session: must be %d", with, rows[change.at], n, size, kept)
+					t.Errorf("%q in the place of %q: %d rows counted, %v in the session: must be %d", with, rows[change.at], n, size,
+						kept)
 				}
 			}
 		}
@@ -73,7 +75,8 @@ func TestNeighboursAgreeOnTheNumber(t *testing.T) {
 // TestCountOfTypedRows: the count of a Parquet file's records, for which only the filter's column is read,
 // must be the number of records of a session over the file.
 func TestCountOfTypedRows(t *testing.T) {
-	rows := [][]string{{"1", "train", "x", "no"}, {"2", "test", "", "yes"}, {"", " train", "x", "yes"}, {"3", "", "x", "no"}, {"4", "train", "", ""}}
+	rows := [][]string{{"1", "train", "x", "no"}, {"2", "test", "", "yes"}, {"", " train", "x", "yes"},
+		{"3", "", "x", "no"}, {"4", "train", "", ""}}
 	c := config(t, write(t, "people.parquet", string(parquet([]string{"age", "split", "note", "ill"}, rows, 2))))
 	c.Schema = schema(t, filteredSchema)
 	n, err := curator.Count(context.Background(), c)

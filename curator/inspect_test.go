@@ -14,7 +14,8 @@ import (
 // package below curator, such as the rows or the random bits.
 func TestInspectionEndsAtTheWall(t *testing.T) {
 	p := catch(t)
-	schedule := must[*account.Schedule](t)(account.NewSchedule(context.Background(), p.Ledger().Budget(), 0, account.SampledSteps{NoiseMultiplier: 1e3, Sampling: .5, Count: 1}))
+	schedule := must[*account.Schedule](t)(account.NewSchedule(context.Background(), p.Ledger().Budget(), 0,
+		account.SampledSteps{NoiseMultiplier: 1e3, Sampling: .5, Count: 1}))
 	_, refusal := p.Ask(context.Background(), p.question)
 	for name, v := range map[string]any{
 		"session": p.Session, "prefix sum": p.prefix, "cohort": p.cohort, "ledger": p.view, "events": p.view.Events(),

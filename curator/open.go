@@ -92,7 +92,8 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 	schema := *c.Schema
 	c.Schema = &schema
 	if c.Schema.Unresolved() {
-		return nil, errors.New("curator: schema: curve: auto must be resolved to a number of knots first (dataset.Schema.Resolve)")
+		return nil,
+			errors.New("curator: schema: curve: auto must be resolved to a number of knots first (dataset.Schema.Resolve)")
 	}
 	if err := matches(c.Loss, c.Schema); err != nil {
 		return nil, err
@@ -203,7 +204,8 @@ func matches(l loss.Loss, s *dataset.Schema) error {
 		return fmt.Errorf("curator: loss %s: is of units of %d rows at most (0: each row is a record): the schema has %d: must be alike (loss.NewUnits)", l.Name(), rows, unit.Rows)
 	}
 	t := s.Target()
-	if err := loss.Suits(l, loss.Targets{Classes: len(t.Classes), Weighted: t.Weight != "", Least: t.Least()}); err != nil {
+	if err := loss.Suits(l, loss.Targets{Classes: len(t.Classes), Weighted: t.Weight != "",
+		Least: t.Least()}); err != nil {
 		return fmt.Errorf("curator: target %q: %w", t.Column, err)
 	}
 	return nil

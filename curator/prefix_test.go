@@ -30,7 +30,8 @@ func TestPrefixSumOfARealTable(t *testing.T) {
 			t.Fatal(a, err)
 		}
 	}
-	sel, err := query.NewSelection(.01, query.NormAt(s.All(), make([]float64, 5), 1, nil), query.NormAt(s.All(), []float64{1, 0, 0, 0, 0}, 1, nil))
+	sel, err := query.NewSelection(.01, query.NormAt(s.All(), make([]float64, 5), 1, nil),
+		query.NormAt(s.All(), []float64{1, 0, 0, 0, 0}, 1, nil))
 	if err != nil {
 		t.Fatal(err)
 	}

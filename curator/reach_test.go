@@ -135,7 +135,8 @@ var reached = map[string]string{
 // TestEverythingReachableIsListed walks the exported identifiers by type: arguments and results of
 // functions and methods, exported fields, and the types reachable from them.
 func TestEverythingReachableIsListed(t *testing.T) {
-	pkgs, err := packages.Load(&packages.Config{Mode: packages.NeedTypes | packages.NeedName | packages.NeedImports | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedExportFile}, module+"curator")
+	pkgs,
+		err := packages.Load(&packages.Config{Mode: packages.NeedTypes | packages.NeedName | packages.NeedImports | packages.NeedSyntax | packages.NeedTypesInfo | packages.NeedExportFile}, module+"curator")
 	if err != nil || len(pkgs) != 1 || len(pkgs[0].Errors) > 0 {
 		t.Fatalf("load: %v %v", err, pkgs)
 	}

@@ -32,29 +32,40 @@ func TestHostileRows(t *testing.T) {
 		want string // text of the error; "" for none
 		n    float64
 	}{
-		"no columns":     {&curator.Rows{Cells: func(func([]string, error) bool) {}}, `rows: dataset: column "age" of the schema is not in the table's header (its first row)`, 0},
+		"no columns": {&curator.Rows{Cells: func(func([]string, error) bool) {}},
+			`rows: dataset: column "age" of the schema is not in the table's header (its first row)`, 0},
 		"nothing at all": {&curator.Rows{Header: header}, "curator: rows: cells: must be given", 0},
-		"no rows":        {cells(func(func([]string, error) bool) {}), "curator: rows: no row is left after the public filter", 0},
+		"no rows": {cells(func(func([]string, error) bool) {}),
+			"curator: rows: no row is left after the public filter", 0},
 		"wrong lengths": {cells(func(y func([]string, error) bool) {
 			y(nil, nil)
 			y(good[:1], nil)
 			y(append(good, "x"), nil)
 			y([]string{}, nil)
 		}), "", 4},
-		"not text":       {cells(func(y func([]string, error) bool) { y([]string{"\xff\x00", "NaN", "\u202eno"}, nil) }), "", 1},
-		"an error":       {cells(func(y func([]string, error) bool) { y(good, nil); y(good, secretError{secretCell}) }), "curator: rows: what yields them failed", 0},
-		"an error first": {cells(func(y func([]string, error) bool) { y(nil, secretError{secretCell}); y(good, nil) }), "curator: rows: what yields them failed", 0},
+		"not text": {cells(func(y func([]string, error) bool) { y([]string{"\xff\x00", "NaN", "\u202eno"}, nil) }), "",
+			1},
+		"an error": {cells(func(y func([]string, error) bool) { y(good, nil); y(good, secretError{secretCell}) }),
+			"curator: rows: what yields them failed", 0},
+		"an error first": {cells(func(y func([]string, error) bool) { y(nil, secretError{secretCell}); y(good, nil) }),
+			"curator: rows: what yields them failed", 0},
 		"goes on": {cells(func(y func([]string, error) bool) {
 			for y(good, secretError{secretCell}); !y(good, nil); {
 				y(good, nil)
 				break
 			}
 		}), "curator: rows: what yields them failed", 0},
-		"panics":          {cells(func(y func([]string, error) bool) { y(good, nil); panic(secretCell) }), "curator: rows: what yields them panicked", 0},
-		"panics at once":  {cells(func(func([]string, error) bool) { panic(secretError{secretCell}) }), "curator: rows: what yields them panicked", 0},
-		"panics with nil": {cells(func(y func([]string, error) bool) { y(good, nil); panic(nil) }), "curator: rows: what yields them panicked", 0},
-		"panics late":     {cells(func(y func([]string, error) bool) { y(good, secretError{secretCell}); panic(secretCell) }), "curator: rows: what yields them failed", 0},
-		"of records":      {curator.RowsOf([]string{secretCell}, curator.Text("age", func(s string) string { panic(s) }), curator.Text("job", strings.ToUpper), curator.Text("ill", strings.ToUpper)), "curator: rows: what yields them panicked", 0},
+		"panics": {cells(func(y func([]string, error) bool) { y(good, nil); panic(secretCell) }),
+			"curator: rows: what yields them panicked", 0},
+		"panics at once": {cells(func(func([]string, error) bool) { panic(secretError{secretCell}) }),
+			"curator: rows: what yields them panicked", 0},
+		"panics with nil": {cells(func(y func([]string, error) bool) { y(good, nil); panic(nil) }),
+			"curator: rows: what yields them panicked", 0},
+		"panics late": {cells(func(y func([]string, error) bool) { y(good, secretError{secretCell}); panic(secretCell) }),
+			"curator: rows: what yields them failed", 0},
+		"of records": {curator.RowsOf([]string{secretCell}, curator.Text("age", func(s string) string { panic(s) }),
+			curator.Text("job", strings.ToUpper), curator.Text("ill", strings.ToUpper)),
+			"curator: rows: what yields them panicked", 0},
 	} {
 		s, err := curator.Open(context.Background(), held(t, c.rows))
 		if c.want == "" {
@@ -72,7 +83,8 @@ func TestHostileRows(t *testing.T) {
 		shown, _ := json.Marshal(err)
 		var log strings.Builder
 		slog.New(slog.NewTextHandler(&log, nil)).Error("open", "error", err)
-		for _, text := range []string{fmt.Sprintf("%v %+v %#v %s %q %x %d %t", err, err, err, err, err, err, err, err), string(shown), log.String()} {
+		for _, text := range []string{fmt.Sprintf("%v %+v %#v %s %q %x %d %t", err, err, err, err, err, err, err, err),
+			string(shown), log.String()} {
 			if strings.Contains(text, secretCell) || strings.Contains(text, "17") && strings.Contains(text, "row 1") {
 				t.Errorf("%s: shows %s", name, text)
 			}
@@ -130,10 +142,11 @@ func TestEndlessRows(t *testing.T) {
 	}
 	// a context that ends while the last rows are read
 	ended, end := context.WithCancel(context.Background())
-	_, err := curator.Open(ended, held(t, &curator.Rows{Header: rows.Header, Cells: func(yield func([]string, error) bool) {
-		yield([]string{"31", "nurse", "no"}, nil)
-		end()
-	}}))
+	_, err := curator.Open(ended, held(t,
+		&curator.Rows{Header: rows.Header, Cells: func(yield func([]string, error) bool) {
+			yield([]string{"31", "nurse", "no"}, nil)
+			end()
+		}}))
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled at the end: %v", err)
 	}

@@ -107,7 +107,8 @@ func TestRowsAreAFilesRows(t *testing.T) {
 	if err := w.WriteAll(append([][]string{header}, rows...)); err != nil {
 		t.Fatal(err)
 	}
-	for _, schemaText := range []string{filteredSchema, strings.Replace(filteredSchema, "where: split=train\n", "", 1), strings.Replace(filteredSchema, "note: ignore", `note: {category: [a, "a,b"]}`, 1)} {
+	for _, schemaText := range []string{filteredSchema, strings.Replace(filteredSchema, "where: split=train\n", "", 1),
+		strings.Replace(filteredSchema, "note: ignore", `note: {category: [a, "a,b"]}`, 1)} {
 		file := config(t, write(t, "people.csv", text.String()))
 		file.Schema = schema(t, schemaText)
 		want := encoded(t, file)
@@ -136,7 +137,8 @@ func TestRecordsAreTheirCells(t *testing.T) {
 		ill bool
 	}
 	people := []person{
-		{31.25, "nurse", false}, {math.Nextafter(77, 78), "clerk", true}, {math.NaN(), "sailor", true}, {math.Inf(1), "", true},
+		{31.25, "nurse", false}, {math.Nextafter(77, 78), "clerk", true}, {math.NaN(), "sailor", true},
+		{math.Inf(1), "", true},
 		{-1e300, "nurse", false}, {math.SmallestNonzeroFloat64, "clerk", true}, {-99, "nurse", true}, {1e21, "clerk", false},
 	}
 	cells := [][]string{
@@ -150,7 +152,8 @@ func TestRecordsAreTheirCells(t *testing.T) {
 	)
 	i := 0
 	for c := range rows.Cells {
-		if x, err := strconv.ParseFloat(c[0], 64); err != nil || math.Float64bits(x) != math.Float64bits(people[i].age) && x == x {
+		if x, err := strconv.ParseFloat(c[0], 64); err != nil ||
+			math.Float64bits(x) != math.Float64bits(people[i].age) && x == x {
 			t.Errorf("%v is written as %q", people[i].age, c[0])
 		}
 		i++
@@ -265,7 +268,8 @@ func TestFolderIsUsedAndLeftEmpty(t *testing.T) {
 	}
 	empty(c.Folder)
 	c.Folder += "/nowhere"
-	if _, err := curator.Open(context.Background(), c); err == nil || !strings.HasPrefix(err.Error(), "row: private file: ") {
+	if _, err := curator.Open(context.Background(), c); err == nil ||
+		!strings.HasPrefix(err.Error(), "row: private file: ") {
 		t.Errorf("a folder that is not there: %v", err)
 	}
 }

@@ -133,7 +133,8 @@ func TestSessionShowsNothing(t *testing.T) {
 	}
 	_, _ = o.p, o.v
 	for _, text := range texts {
-		for _, secret := range []string{"31.25", "77.125", "nurse", "0.375", "Rows:", "Targets", "kernel.Session{", "[]float", "[0 1 2]", "[1 ", "false", "{3 "} {
+		for _, secret := range []string{"31.25", "77.125", "nurse", "0.375", "Rows:", "Targets", "kernel.Session{", "[]float",
+			"[0 1 2]", "[1 ", "false", "{3 "} {
 			if strings.Contains(text, secret) {
 				t.Errorf("%q shows %q", text, secret)
 			}
@@ -181,7 +182,8 @@ func TestFaultyRecordsAreSilent(t *testing.T) {
 	if got := s.All().Size(); got < 6 {
 		t.Errorf("%v records: faulty ones must count", got)
 	}
-	n, err := curator.Count(context.Background(), curator.Config{Path: write(t, "people.csv", text), Schema: schema(t, peopleSchema)})
+	n, err := curator.Count(context.Background(),
+		curator.Config{Path: write(t, "people.csv", text), Schema: schema(t, peopleSchema)})
 	if err != nil || float64(n) != s.All().Size() {
 		t.Errorf("Count = %d (%v), session has %v", n, err, s.All().Size())
 	}

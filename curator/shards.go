@@ -164,7 +164,8 @@ func (c Config) gather(ctx context.Context, key [32]byte) (engine.Engine, error)
 	case s.Key.open == nil:
 		return nil, errors.New("curator: shards: key: must be given")
 	case s.Silence != 0 && !(s.Silence >= leastSilence && s.Silence <= mostSilence):
-		return nil, fmt.Errorf("curator: shards: silence = %v: must be between %v and %v, or 0 for %v", s.Silence, leastSilence, mostSilence, defaultSilence)
+		return nil, fmt.Errorf("curator: shards: silence = %v: must be between %v and %v, or 0 for %v", s.Silence,
+			leastSilence, mostSilence, defaultSilence)
 	case s.Patience < 0:
 		return nil, errors.New("curator: shards: patience: must be >= 0")
 	}
@@ -183,9 +184,10 @@ func (c Config) gather(ctx context.Context, key [32]byte) (engine.Engine, error)
 		s.Listening(l.Address())
 	}
 	w := wire.Config{
-		Count: s.Count, Loss: c.Loss, Dim: loss.RecordFeatures(c.Loss, c.features()), Version: s.Version, Key: key, Configuration: told,
-		Units:   c.Schema.Unit() != (dataset.Unit{}),
-		Silence: orElse(s.Silence, defaultSilence), Patience: orElse(s.Patience, defaultPatience),
+		Count: s.Count, Loss: c.Loss, Dim: loss.RecordFeatures(c.Loss, c.features()), Version: s.Version, Key: key,
+		Configuration: told,
+		Units:         c.Schema.Unit() != (dataset.Unit{}),
+		Silence:       orElse(s.Silence, defaultSilence), Patience: orElse(s.Patience, defaultPatience),
 	}
 	if s.Told != nil {
 		w.Told = func(e wire.Event) { s.Told(ShardEvent(e)) }

@@ -59,11 +59,12 @@ func (p *parted) shards(t testing.TB, serve func(w curator.Worker)) *curator.Sha
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &curator.Shards{Count: len(p.parts), Key: key, Version: "v", Silence: 20 * time.Second, Patience: 20 * time.Second, Listening: func(address string) {
-		for i, path := range p.parts {
-			serve(curator.Worker{Connect: address, Key: key, Version: "v", Partition: i, Paths: []string{path}})
-		}
-	}}
+	return &curator.Shards{Count: len(p.parts), Key: key, Version: "v", Silence: 20 * time.Second,
+		Patience: 20 * time.Second, Listening: func(address string) {
+			for i, path := range p.parts {
+				serve(curator.Worker{Connect: address, Key: key, Version: "v", Partition: i, Paths: []string{path}})
+			}
+		}}
 }
 
 // workers runs workers until the test ends, and requires that they end without an error.
@@ -138,7 +139,8 @@ func planFor(t *testing.T, name, path string, rows float64) (optimize.Plan, cura
 		}
 		config := train.Config{
 			Data: train.Files{path}, Schema: schema(t, peopleSchema), Model: train.Model{Loss: l, Regularizer: "l2(0.01)"},
-			Privacy: train.Privacy{Epsilon: &epsilon, Delta: &delta, Relation: "replace-one"}, Train: train.Train{Algorithm: name, Settings: settings},
+			Privacy: train.Privacy{Epsilon: &epsilon, Delta: &delta, Relation: "replace-one"},
+			Train:   train.Train{Algorithm: name, Settings: settings},
 		}
 		problem, made, err := config.Problem(b, rows)
 		if err != nil {
@@ -157,7 +159,8 @@ func planFor(t *testing.T, name, path string, rows float64) (optimize.Plan, cura
 // gradientOf asks a session for one gradient.
 func gradientOf(t testing.TB, s *curator.Session) (query.Release, error) {
 	t.Helper()
-	return s.Ask(context.Background(), must[query.Question](t)(query.New(.01, query.GradientAt(s.All(), make([]float64, 5), 1))))
+	return s.Ask(context.Background(), must[query.Question](t)(query.New(.01,
+		query.GradientAt(s.All(), make([]float64, 5), 1))))
 }
 
 // TestWorkersReadLikeSessions: a worker reads files and streams by the rules of a session: it uses
@@ -194,7 +197,8 @@ func TestWorkersReadLikeSessions(t *testing.T) {
 		"curves": {func(c *curator.Config) {
 			c.Schema = schema(t, strings.Replace(peopleSchema, "number: [0, 100]", "number: [0, 100], curve: 3", 1))
 		}, nil},
-		"several margin": {func(c *curator.Config) { c.Loss = must[loss.Loss](t)(loss.Parse("network(2,tanh,logistic)")) }, nil},
+		"several margin": {func(c *curator.Config) { c.Loss = must[loss.Loss](t)(loss.Parse("network(2,tanh,logistic)")) },
+			nil},
 	} {
 		c := config(t, p.whole)
 		if test.config != nil {
@@ -206,7 +210,8 @@ func TestWorkersReadLikeSessions(t *testing.T) {
 				t.Fatalf("%s: %v", name, err)
 			}
 			defer s.Close()
-			q := must[query.Question](t)(query.New(.01, query.GradientAt(s.All(), slices.Repeat([]float64{.3}, loss.Parameters(c.Loss, s.Dim())), 1)))
+			q := must[query.Question](t)(query.New(.01,
+				query.GradientAt(s.All(), slices.Repeat([]float64{.3}, loss.Parameters(c.Loss, s.Dim())), 1)))
 			r, err := s.Ask(context.Background(), q)
 			return fmt.Sprintf("%x %v", r, err)
 		}
@@ -246,7 +251,8 @@ func TestOpenOverShards(t *testing.T) {
 	if r, err := gradientOf(t, s); err != nil || len(r.Mean) != 5 || math.IsNaN(r.Mean[0]) {
 		t.Errorf("%v, %v", r, err)
 	}
-	if text := fmt.Sprintf("%v %+v %#v %v", s, *c.Shards, *c.Shards, c.Shards.Key); strings.Contains(text, c.Shards.Key.Reveal()[:8]) {
+	if text := fmt.Sprintf("%v %+v %#v %v", s, *c.Shards, *c.Shards, c.Shards.Key); strings.Contains(text,
+		c.Shards.Key.Reveal()[:8]) {
 		t.Error("printing shows the key")
 	}
 	if err := s.Close(); err != nil {
@@ -287,7 +293,8 @@ func TestShardsRefused(t *testing.T) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
-	if _, err := curator.Count(context.Background(), curator.Config{Schema: schema(t, peopleSchema), Shards: &curator.Shards{}}); err == nil {
+	if _, err := curator.Count(context.Background(),
+		curator.Config{Schema: schema(t, peopleSchema), Shards: &curator.Shards{}}); err == nil {
 		t.Error("shards are counted")
 	}
 	for _, text := range []string{"", "1234", strings.Repeat("0", 64), strings.Repeat("ab", 32), strings.Repeat("x", 64)} {
@@ -299,7 +306,8 @@ func TestShardsRefused(t *testing.T) {
 		t.Error(err)
 	}
 	for want, w := range map[string]curator.Worker{
-		"key": {Connect: "127.0.0.1:1"}, "partition": {Connect: "127.0.0.1:1", Key: key, Partition: -1}, "connect": {Connect: "127.0.0.1:1", Key: key},
+		"key": {Connect: "127.0.0.1:1"}, "partition": {Connect: "127.0.0.1:1", Key: key, Partition: -1},
+		"connect": {Connect: "127.0.0.1:1", Key: key},
 	} {
 		if err := curator.Serve(context.Background(), w); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
@@ -319,7 +327,8 @@ func TestWorkersFaults(t *testing.T) {
 		}
 		go curator.Serve(context.Background(), w)
 	})
-	if _, err := curator.Open(context.Background(), c); err == nil || !strings.Contains(err.Error(), "shard 1: "+other) || !strings.Contains(err.Error(), `"job"`) {
+	if _, err := curator.Open(context.Background(), c); err == nil || !strings.Contains(err.Error(), "shard 1: "+other) ||
+		!strings.Contains(err.Error(), `"job"`) {
 		t.Error(err)
 	}
 	// The first worker of partition 1 gets no rows and is then told to end. The second has them.
@@ -380,7 +389,8 @@ func TestOtherRowsEndTheFit(t *testing.T) {
 		before := s.Ledger().Len()
 		stops[2]()
 		path := filepath.Join(t.TempDir(), "again.csv")
-		if err := os.WriteFile(path, []byte(partedHeader+strings.Join(change(slices.Clone(p.lines[20:])), "")), 0o600); err != nil {
+		if err := os.WriteFile(path, []byte(partedHeader+strings.Join(change(slices.Clone(p.lines[20:])), "")),
+			0o600); err != nil {
 			t.Fatal(err)
 		}
 		last.Paths, last.Attempt = []string{path}, 1

@@ -49,7 +49,8 @@ func unitsPlan(t *testing.T, name, path string) (optimize.Plan, curator.Config, 
 	for _, l := range []train.LossName{"logistic", "tanh", "hinge"} {
 		config := train.Config{
 			Data: train.Files{path}, Schema: schema(t, unitSchema), Model: train.Model{Loss: l, Regularizer: "l2(0.01)"},
-			Privacy: train.Privacy{Epsilon: &epsilon, Delta: &delta, Relation: "replace-one"}, Train: train.Train{Algorithm: name, Settings: settings},
+			Privacy: train.Privacy{Epsilon: &epsilon, Delta: &delta, Relation: "replace-one"},
+			Train:   train.Train{Algorithm: name, Settings: settings},
 		}
 		n, err := curator.Count(context.Background(), curator.Config{Path: path, Schema: config.Schema})
 		if err != nil {
@@ -111,7 +112,8 @@ func TestUnitsOverShards(t *testing.T) {
 func TestAPersonInTwoShards(t *testing.T) {
 	for row, split := range map[string]bool{
 		"ann,3,train,no\n": true, "  ann ,3,train,no\n": true, "ann,,train,perhaps\n": true,
-		"ann,3,test,no\n": false, "Ann,3,train,no\n": false, " ,3,train,no\n": false, "NA,3,train,no\n": false, "ann,3,train\n": false,
+		"ann,3,test,no\n": false, "Ann,3,train,no\n": false, " ,3,train,no\n": false, "NA,3,train,no\n": false,
+		"ann,3,train\n": false,
 	} {
 		header := strings.Join(unitHeader, ",") + "\n"
 		p := &parted{parts: []string{
@@ -162,7 +164,8 @@ func TestAnotherPersonEndsTheFit(t *testing.T) {
 		go curator.Serve(context.Background(), first)
 		q := must[query.Question](t)(query.New(.01, query.GradientAt(s.All(), make([]float64, 2), 1)))
 		_, err := s.Ask(context.Background(), q)
-		if ended := err != nil && strings.Contains(err.Error(), "shard 0: must have the same rows"); ended == same || same && err != nil {
+		if ended := err != nil && strings.Contains(err.Error(), "shard 0: must have the same rows"); ended == same ||
+			same && err != nil {
 			t.Errorf("%s: %v", again, err)
 		}
 		s.Close()

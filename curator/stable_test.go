@@ -35,7 +35,8 @@ func TestStableOfARealTable(t *testing.T) {
 		t.Error("two answers have the same noise")
 	}
 	for _, e := range s.Ledger().Events() {
-		if e.Kind != account.Gaussian || e.Basis != account.Stability || e.Loss != "logistic" || e.Cohort != c.ID() || e.Simulated {
+		if e.Kind != account.Gaussian || e.Basis != account.Stability || e.Loss != "logistic" || e.Cohort != c.ID() ||
+			e.Simulated {
 			t.Errorf("event: %+v", e)
 		}
 	}

@@ -48,7 +48,8 @@ func unitRows(coin *rand.Rand) (rows [][]string) {
 		}
 		rows = append(rows, r)
 	}
-	return append(rows, []string{"only faulty", "3", "train", ""}, []string{"only faulty", "", "train", "maybe"}, []string{"only tested", "3", "test", "no"})
+	return append(rows, []string{"only faulty", "3", "train", ""}, []string{"only faulty", "", "train", "maybe"},
+		[]string{"only tested", "3", "test", "no"})
 }
 
 // ofUnits returns a configuration of rows with people in them.
@@ -173,7 +174,8 @@ func TestAPersonsRowsAreOneRecord(t *testing.T) {
 	if err := w.WriteAll(append([][]string{unitHeader}, rows...)); err != nil {
 		t.Fatal(err)
 	}
-	n, err := curator.Count(context.Background(), curator.Config{Path: write(t, "people.csv", text.String()), Schema: c.Schema})
+	n, err := curator.Count(context.Background(),
+		curator.Config{Path: write(t, "people.csv", text.String()), Schema: c.Schema})
 	if want := len(slowly(t, c, rows, [32]byte{})) - 1; err != nil || n != want || s.All().Size() != float64(want) {
 		t.Errorf("%d people, a session of %v, %v: must be %d", n, s.All().Size(), err, want)
 	}
@@ -213,7 +215,8 @@ func TestOnePersonsRowsAreNobodyElses(t *testing.T) {
 			t.Errorf("%s: %d records of others are changed", name, len(missing))
 		}
 	}
-	if got := with([]string{"", "3", "train", "no"}, []string{" NA", "3", "train", "no"}, []string{"6"}, []string{"6", "3", "test", "no"}); !slices.Equal(got, others) {
+	if got := with([]string{"", "3", "train", "no"}, []string{" NA", "3", "train", "no"}, []string{"6"},
+		[]string{"6", "3", "test", "no"}); !slices.Equal(got, others) {
 		t.Error("rows that are nobody's change the records")
 	}
 }
@@ -226,10 +229,13 @@ func TestUnitsAndLossesMustBeAlike(t *testing.T) {
 		change func(*curator.Config)
 		want   string
 	}{
-		{func(c *curator.Config) { c.Loss = loss.Logistic() }, "curator: loss logistic: is of units of 0 rows at most (0: each row is a record): the schema has 3: must be alike (loss.NewUnits)"},
+		{func(c *curator.Config) { c.Loss = loss.Logistic() },
+			"curator: loss logistic: is of units of 0 rows at most (0: each row is a record): the schema has 3: must be alike (loss.NewUnits)"},
 		{func(c *curator.Config) { c.Loss = units(t, 4) }, "curator: loss units(logistic,4): is of units of 4 rows at most"},
-		{func(c *curator.Config) { c.Schema = schema(t, peopleSchema) }, "of units of 3 rows at most (0: each row is a record): the schema has 0"},
-		{func(c *curator.Config) { c.Rows = rowsOf(unitHeader, [][]string{{"", "3", "train", "no"}}) }, `curator: rows: no row with a cell in "person" is left after the public filter`},
+		{func(c *curator.Config) { c.Schema = schema(t, peopleSchema) },
+			"of units of 3 rows at most (0: each row is a record): the schema has 0"},
+		{func(c *curator.Config) { c.Rows = rowsOf(unitHeader, [][]string{{"", "3", "train", "no"}}) },
+			`curator: rows: no row with a cell in "person" is left after the public filter`},
 	} {
 		c := ofUnits(t, rows)
 		test.change(&c)
@@ -260,7 +266,8 @@ func TestFileIsNeededOrNot(t *testing.T) {
 	coin := rand.New(rand.NewPCG(1, 2))
 	few := [][]string{{"1", "30", "train", "no"}, {"2", "40", "train", "yes"}}
 	plain := config(t, write(t, "people.csv", people))
-	for name, c := range map[string]curator.Config{"few rows": ofUnits(t, few), "many rows": ofUnits(t, append(unitRows(coin), unitRows(coin)...)), "add or remove": plain} {
+	for name, c := range map[string]curator.Config{"few rows": ofUnits(t, few),
+		"many rows": ofUnits(t, append(unitRows(coin), unitRows(coin)...)), "add or remove": plain} {
 		if name == "add or remove" {
 			b, err := account.NewBudget(1, 1e-6, account.AddOrRemove)
 			if err != nil {

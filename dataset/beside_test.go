@@ -24,7 +24,8 @@ func TestTargetsCarry(t *testing.T) {
 	}{
 		"weight of two classes": {
 			Target{Column: "y", Kind: Category, Classes: []string{"no", "yes"}, Weight: "v"}, false,
-			map[string][2]float64{"yes|0.25": {1, .25}, "no| 1 ": {-1, 1}, "no|0": {-1, 0}, "yes|-3": {1, 0}, "yes|7": {1, 1}, "yes|inf": {1, 1}},
+			map[string][2]float64{"yes|0.25": {1, .25}, "no| 1 ": {-1, 1}, "no|0": {-1, 0}, "yes|-3": {1, 0}, "yes|7": {1, 1},
+				"yes|inf": {1, 1}},
 			[]string{"yes|", "yes|NaN", "yes|?", "yes|a", "maybe|1"},
 		},
 		"weight of three": {
@@ -33,7 +34,8 @@ func TestTargetsCarry(t *testing.T) {
 		},
 		"exposure": {
 			Target{Column: "y", Kind: Number, Low: 0, High: 10, Exposure: Exposure{"v", .5, 4}}, false,
-			map[string][2]float64{"10|4": {1, 1}, "0|1": {-1, .25}, "5|0": {0, .125}, "20|9": {1, 1}}, []string{"1|", "1|-", "|1"},
+			map[string][2]float64{"10|4": {1, 1}, "0|1": {-1, .25}, "5|0": {0, .125}, "20|9": {1, 1}},
+			[]string{"1|", "1|-", "|1"},
 		},
 	} {
 		s, err := New(Definition{Columns: []Column{column}, Target: c.target, Missing: []string{"?"}})
@@ -66,7 +68,8 @@ func TestTargetsCarry(t *testing.T) {
 		} else if y, ok := u.Encode(row, []string{".5"}); !ok || y != 0 {
 			t.Errorf("%s: to be predicted: %v, %v", name, y, ok)
 		}
-		if _, err := s.Bind([]string{"x", "y"}); err == nil || !strings.Contains(err.Error(), `column "v" of the schema is not in the table's header`) {
+		if _, err := s.Bind([]string{"x", "y"}); err == nil ||
+			!strings.Contains(err.Error(), `column "v" of the schema is not in the table's header`) {
 			t.Errorf("%s: without its column: %v", name, err)
 		}
 		text, err := s.MarshalYAML()
@@ -78,10 +81,12 @@ func TestTargetsCarry(t *testing.T) {
 			t.Fatal(err)
 		}
 		fromYAML, fromJSON := new(Schema), new(Schema)
-		if err := yaml.Unmarshal(text, fromYAML); err != nil || fromYAML.target.beside() != "v" || fromYAML.Target().Least() != s.Target().Least() {
+		if err := yaml.Unmarshal(text, fromYAML); err != nil || fromYAML.target.beside() != "v" ||
+			fromYAML.Target().Least() != s.Target().Least() {
 			t.Errorf("%s: read back from\n%s%+v, %v", name, text, fromYAML.target, err)
 		}
-		if err := json.Unmarshal(stored, fromJSON); err != nil || fromJSON.target.beside() != "v" || fromJSON.target.Exposure != c.target.Exposure {
+		if err := json.Unmarshal(stored, fromJSON); err != nil || fromJSON.target.beside() != "v" ||
+			fromJSON.target.Exposure != c.target.Exposure {
 			t.Errorf("%s: read back from %s: %+v, %v", name, stored, fromJSON.target, err)
 		}
 	}
@@ -115,12 +120,15 @@ func TestBesideRules(t *testing.T) {
 		{exposed(Exposure{"x", 1, 2}), `target.exposure = "x": is also listed under columns`},
 		{exposed(Exposure{"", 1, 2}), `must name a column`},
 		{exposed(Exposure{"v", 0, 2}), `target.exposure.number = 0: the lower bound must be above 0`},
-		{exposed(Exposure{"v", 1e-7, 1}), `target.exposure.number = 1e-07: the lower bound must be above 0, and at least 1e-06 of the upper`},
+		{exposed(Exposure{"v", 1e-7, 1}),
+			`target.exposure.number = 1e-07: the lower bound must be above 0, and at least 1e-06 of the upper`},
 		{exposed(Exposure{"v", 2, 1}), `target.exposure.number`},
-		{Target{Column: "y", Kind: Category, Classes: []string{"a", "b"}, Exposure: Exposure{"v", 1, 2}}, "only a number, a count, has an exposure"},
+		{Target{Column: "y", Kind: Category, Classes: []string{"a", "b"}, Exposure: Exposure{"v", 1, 2}},
+			"only a number, a count, has an exposure"},
 		{both, "must not be given beside an exposure"},
 	} {
-		if _, err := New(Definition{Columns: []Column{column}, Target: c.target}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := New(Definition{Columns: []Column{column}, Target: c.target}); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v: want %q", c.target, err, c.want)
 		}
 	}

@@ -160,9 +160,13 @@ func (s *Schema) resolve(header []string, labelled bool) (map[string]int, error)
 			continue
 		}
 		if name == "" {
-			return nil, fmt.Errorf(`dataset: column %d of the table has no name: name it, or add it to the schema's columns as "": ignore`, i+1)
+			return nil,
+				fmt.Errorf(`dataset: column %d of the table has no name: name it, or add it to the schema's columns as "": ignore`,
+					i+1)
 		}
-		return nil, fmt.Errorf(`dataset: %s of the table is not in the schema: add it to columns, or mark it "NAME: ignore" there`, place(header, i))
+		return nil,
+			fmt.Errorf(`dataset: %s of the table is not in the schema: add it to columns, or mark it "NAME: ignore" there`,
+				place(header, i))
 	}
 	return at, nil
 }

@@ -30,7 +30,8 @@ schema:
   norm: 1.5
 `)
 	m := mustBind(t, cut, "y", "a", "n", "b", "m", "c")
-	for _, cells := range [][]string{{"1", "x", "4", "v", "1", "u"}, {".5", "", "2", "", "0", "w"}, {"", "z", "1", "v", "1", "u"}} {
+	for _, cells := range [][]string{{"1", "x", "4", "v", "1", "u"}, {".5", "", "2", "", "0", "w"},
+		{"", "z", "1", "v", "1", "u"}} {
 		compareCoded(t, cut, m, cells)
 	}
 	if g := cut.Groups(); !slices.Equal(g, []Group{{0, 3}, {4, 6}, {11, 2}, {13, 6}}) {

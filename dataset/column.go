@@ -101,7 +101,8 @@ func (c Column) validate(missing []string) error {
 		return &fieldError{field, strconv.Quote(c.Name), rule}
 	}
 	if c.Indicator && c.Kind != Number && c.Kind != Date {
-		return &fieldError{field + ".missing", indicator, "only a number or a date has an indicator; a missing category is other already"}
+		return &fieldError{field + ".missing", indicator,
+			"only a number or a date has an indicator; a missing category is other already"}
 	}
 	if err := c.validateCurve(); err != nil {
 		return err

@@ -33,7 +33,8 @@ var Encodings = []string{"utf-8", "utf-16", "utf-16le", "utf-16be", "latin-1", "
 
 // IsZero reports whether every field is empty.
 func (c CSV) IsZero() bool {
-	return c.Delimiter == "" && c.Decimal == "" && c.Thousands == "" && c.Encoding == "" && c.Quote == "" && len(c.Header) == 0
+	return c.Delimiter == "" && c.Decimal == "" && c.Thousands == "" && c.Encoding == "" && c.Quote == "" &&
+		len(c.Header) == 0
 }
 
 // Or returns c with its empty fields taken from other.
@@ -97,14 +98,16 @@ func (c CSV) Check() error {
 		return fail("quote", c.Quote, "must not be the delimiter")
 	case decimal != "." && decimal != ",":
 		return fail("decimal", c.Decimal, `must be "." or ","`)
-	case c.Thousands != "" && (utf8.RuneCountInString(c.Thousands) != 1 || !utf8.ValidString(c.Thousands) || strings.ContainsAny(c.Thousands, "0123456789+-eE\r\n")):
+	case c.Thousands != "" && (utf8.RuneCountInString(c.Thousands) != 1 || !utf8.ValidString(c.Thousands) ||
+		strings.ContainsAny(c.Thousands, "0123456789+-eE\r\n")):
 		return fail("thousands", c.Thousands, "must be one character that numbers do not have otherwise")
 	case c.Thousands == decimal:
 		return fail("thousands", c.Thousands, "must not be the decimal mark")
 	case c.Encoding != "" && !slices.Contains(Encodings, c.Encoding):
 		return fail("encoding", c.Encoding, "must be one of "+known)
 	case c.Encoding == "utf-16" && len(c.Header) > 0:
-		return fail("encoding", c.Encoding, "must be utf-16le or utf-16be where csv.header is given: the text then starts with a record, which must not tell")
+		return fail("encoding", c.Encoding,
+			"must be utf-16le or utf-16be where csv.header is given: the text then starts with a record, which must not tell")
 	case c.Header != nil && len(c.Header) == 0:
 		return &fieldError{"csv.header", "[]", "must name the columns of a table without a header row"}
 	}

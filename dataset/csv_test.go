@@ -17,12 +17,15 @@ func TestNumbersOfCSV(t *testing.T) {
 		as         CSV
 		cell, want string
 	}{
-		{german, "1.234,5", "1234.5"}, {german, "-1.234.567", "-1234567"}, {german, "0,5", "0.5"}, {german, ",5", ".5"}, {german, "12", "12"},
+		{german, "1.234,5", "1234.5"}, {german, "-1.234.567", "-1234567"}, {german, "0,5", "0.5"}, {german, ",5", ".5"},
+		{german, "12", "12"},
 		{german, "1,5e-3", "1.5e-3"}, {german, "+7", "+7"}, {german, "inf", "inf"}, {german, "?", "?"}, {german, "", ""},
-		{german, "1.5", "no number: 1.5"}, {german, "1.2345", "no number: 1.2345"}, {german, ".5", "no number: .5"}, {german, "1234.567", "no number: 1234.567"},
+		{german, "1.5", "no number: 1.5"}, {german, "1.2345", "no number: 1.2345"}, {german, ".5", "no number: .5"},
+		{german, "1234.567", "no number: 1234.567"},
 		{german, "1,2,3", "1,2,3"}, {german, "1..234", "1..234"}, {german, "1.234,5.6", "1.234,5.6"},
 		{CSV{Decimal: ","}, "1.234", "no number: 1.234"}, {CSV{Decimal: ","}, "1234,5", "1234.5"},
-		{CSV{Thousands: ","}, "1,234.5", "1234.5"}, {CSV{Thousands: ","}, "1,23", "1,23"}, {CSV{Thousands: "\u202f"}, "12\u202f345", "12345"},
+		{CSV{Thousands: ","}, "1,234.5", "1234.5"}, {CSV{Thousands: ","}, "1,23", "1,23"},
+		{CSV{Thousands: "\u202f"}, "12\u202f345", "12345"},
 		{CSV{Thousands: "'"}, "1'234'567.25", "1234567.25"}, {CSV{Thousands: "'"}, "1234'567", "1234'567"},
 	} {
 		if got := test.as.plain(test.cell); got != test.want {
@@ -31,7 +34,8 @@ func TestNumbersOfCSV(t *testing.T) {
 	}
 	// Any number written in the dialect is read as that number.
 	rapid.Check(t, func(t *rapid.T) {
-		plain := strconv.FormatFloat(rapid.Float64Range(-1e9, 1e9).Draw(t, "x"), 'f', rapid.IntRange(0, 5).Draw(t, "digits"), 64)
+		plain := strconv.FormatFloat(rapid.Float64Range(-1e9, 1e9).Draw(t, "x"), 'f', rapid.IntRange(0, 5).Draw(t, "digits"),
+			64)
 		sign, rest := "", plain
 		if strings.HasPrefix(plain, "-") {
 			sign, rest = "-", plain[1:]
@@ -83,12 +87,16 @@ schema:
 
 func TestCSVRules(t *testing.T) {
 	for field, c := range map[string]CSV{
-		`csv.delimiter = "ab"`: {Delimiter: "ab"}, `csv.delimiter = "x"`: {Delimiter: "x"}, `csv.delimiter = "é"`: {Delimiter: "é"}, `csv.delimiter = "\n"`: {Delimiter: "\n"},
+		`csv.delimiter = "ab"`: {Delimiter: "ab"}, `csv.delimiter = "x"`: {Delimiter: "x"},
+		`csv.delimiter = "é"`: {Delimiter: "é"}, `csv.delimiter = "\n"`: {Delimiter: "\n"},
 		`csv.quote = ";"`: {Delimiter: ";", Quote: ";"}, `csv.quote = " "`: {Quote: " "}, `csv.decimal = ";"`: {Decimal: ";"},
-		`csv.thousands = "."`: {Thousands: "."}, `csv.thousands = ".,"`: {Thousands: ".,", Decimal: ","}, `csv.thousands = "0"`: {Thousands: "0"}, `csv.thousands = "e"`: {Thousands: "e"},
-		`csv.encoding = "ebcdic"`: {Encoding: "ebcdic"}, `csv.header = []`: {Header: []string{}}, `csv.header[1] = " b"`: {Header: []string{"a", " b"}},
+		`csv.thousands = "."`: {Thousands: "."}, `csv.thousands = ".,"`: {Thousands: ".,", Decimal: ","},
+		`csv.thousands = "0"`: {Thousands: "0"}, `csv.thousands = "e"`: {Thousands: "e"},
+		`csv.encoding = "ebcdic"`: {Encoding: "ebcdic"}, `csv.header = []`: {Header: []string{}},
+		`csv.header[1] = " b"`: {Header: []string{"a", " b"}},
 	} {
-		if err := c.Check(); err == nil || !strings.Contains(err.Error(), field+": must") && !strings.Contains(err.Error(), field+": a column's name must") {
+		if err := c.Check(); err == nil || !strings.Contains(err.Error(), field+": must") &&
+			!strings.Contains(err.Error(), field+": a column's name must") {
 			t.Errorf("%+v: %v, want %s", c, err, field)
 		}
 	}

@@ -233,7 +233,8 @@ func (c Column) validateCurve() error {
 	case !c.isNumber():
 		return &fieldError{columnField(c.Name) + ".curve", showCurve(c.Curve), "only a number or a date has a curve"}
 	case c.Curve < hats.Least || c.Curve > hats.Most:
-		return &fieldError{columnField(c.Name) + ".curve", showCurve(c.Curve), "must be auto, none, knots or a number of knots from " + strconv.Itoa(hats.Least) + " to " + strconv.Itoa(hats.Most)}
+		return &fieldError{columnField(c.Name) + ".curve", showCurve(c.Curve),
+			"must be auto, none, knots or a number of knots from " + strconv.Itoa(hats.Least) + " to " + strconv.Itoa(hats.Most)}
 	}
 	return c.validateKnots()
 }
@@ -247,11 +248,13 @@ func (c Column) validateKnots() error {
 			return &fieldError{columnField(c.Name) + ".curve", showFloat(x), "knots must be finite and increase"}
 		}
 		if c.Kind == Date && x != math.Trunc(x) {
-			return &fieldError{columnField(c.Name) + ".curve", showFloat(x), "the knots of a date must be whole days since 1970-01-01, as they are written"}
+			return &fieldError{columnField(c.Name) + ".curve", showFloat(x),
+				"the knots of a date must be whole days since 1970-01-01, as they are written"}
 		}
 	}
 	if c.Knots[0] != c.Low || c.Knots[len(c.Knots)-1] != c.High {
-		return &fieldError{columnField(c.Name) + ".curve", showBounds(c.Knots[0], c.Knots[len(c.Knots)-1]), "the first and the last knot must be the column's bounds"}
+		return &fieldError{columnField(c.Name) + ".curve", showBounds(c.Knots[0], c.Knots[len(c.Knots)-1]),
+			"the first and the last knot must be the column's bounds"}
 	}
 	if _, err := hats.At(c.places()); err != nil {
 		return &fieldError{columnField(c.Name) + ".curve", "", "two knots are too near to each other for a float64"}
@@ -449,7 +452,8 @@ func (c *Column) setCurve(r *rawCurve) error {
 	for i, text := range r.dates {
 		day, err := Day(text)
 		if err != nil {
-			return &fieldError{itemField(field, i), strconv.Quote(text), "must be an ISO date, such as 2024-12-31, whatever the layout of cells"}
+			return &fieldError{itemField(field, i), strconv.Quote(text),
+				"must be an ISO date, such as 2024-12-31, whatever the layout of cells"}
 		}
 		c.Knots = append(c.Knots, day)
 	}

@@ -41,7 +41,8 @@ func TestCurveGolden(t *testing.T) {
 	}
 	names := s.Features()
 	want := "age age=missing age@20 age@30 age@40 age@50 age@60 gain gain=missing gain@0 "
-	if got := strings.Join(names, " "); !strings.HasPrefix(got, want) || !strings.Contains(got, "seen@2020-01-05 seen@2020-01-09 size size=missing rate") ||
+	if got := strings.Join(names, " "); !strings.HasPrefix(got, want) ||
+		!strings.Contains(got, "seen@2020-01-05 seen@2020-01-09 size size=missing rate") ||
 		!strings.Contains(got, "ward=heart & age@20 ward=heart & age@30") {
 		t.Fatalf("features %s", got)
 	}
@@ -86,7 +87,8 @@ func TestCurveGolden(t *testing.T) {
 		}
 		for _, name := range []string{"age", "gain", "seen"} {
 			missing := row[s.at(name)+1] != 0
-			if cell := strings.Split(test.cells, ",")[map[string]int{"age": 0, "gain": 1, "seen": 3}[name]]; missing != (cell == "" || cell == "?") {
+			if cell := strings.Split(test.cells, ",")[map[string]int{"age": 0, "gain": 1,
+				"seen": 3}[name]]; missing != (cell == "" || cell == "?") {
 				t.Errorf("%s: the indicator of %s is %v", test.cells, name, missing)
 			}
 		}
@@ -105,9 +107,11 @@ func TestCurvesHoldTheNorm(t *testing.T) {
 		for range 3000 {
 			cell := func(values ...string) string { return values[r.IntN(len(values))] }
 			m.Encode(row, []string{
-				cell("20", "60", "30", "", fmt.Sprint(20+40*r.Float64())), cell("0", "3", "", fmt.Sprint(3*r.Float64())), cell("heart", "?"),
+				cell("20", "60", "30", "", fmt.Sprint(20+40*r.Float64())), cell("0", "3", "", fmt.Sprint(3*r.Float64())),
+				cell("heart", "?"),
 				cell("2020-01-01", "2020-01-05", "2020-01-09", "", "2020-01-03"), cell("-1", "1", "0", "", fmt.Sprint(r.Float64())),
-				cell("0", "15", "3", "", fmt.Sprint(15*r.Float64())), cell("2020-01-01", "2020-01-03", "2020-01-11", "", "2020-01-07"), "1",
+				cell("0", "15", "3", "", fmt.Sprint(15*r.Float64())),
+				cell("2020-01-01", "2020-01-03", "2020-01-11", "", "2020-01-07"), "1",
 			})
 			square, _ := squaredNorm(row).Float64()
 			most = max(most, square)
@@ -122,7 +126,8 @@ func TestCurvesHoldTheNorm(t *testing.T) {
 // N^(1/3), from 3 to 16. Below the size for 3 knots a column stays linear. Interactions with numbers
 // need a size of 1500.
 func TestResolve(t *testing.T) {
-	s := mustLoad(t, strings.Replace(strings.NewReplacer("curve: 5", "curve: auto", "curve: 4", "curve: auto").Replace(curvy), "age, ward]", "ward, size]", 1))
+	s := mustLoad(t, strings.Replace(strings.NewReplacer("curve: 5", "curve: auto", "curve: 4",
+		"curve: auto").Replace(curvy), "age, ward]", "ward, size]", 1))
 	if !s.Unresolved() || !s.Adapts() {
 		t.Error("a schema with curve: auto must be unresolved")
 	}
@@ -132,7 +137,8 @@ func TestResolve(t *testing.T) {
 		crossed     int
 		linear, out int
 	}{
-		{1e7, 16, 32, 4, 0, 0}, {8000, 8, 16, 4, 0, 0}, {1500, 5, 10, 4, 0, 0}, {1499, 5, 10, 0, 0, 4}, {1000, 4, 8, 0, 0, 4}, {212, 3, 6, 0, 0, 4},
+		{1e7, 16, 32, 4, 0, 0}, {8000, 8, 16, 4, 0, 0}, {1500, 5, 10, 4, 0, 0}, {1499, 5, 10, 0, 0, 4}, {1000, 4, 8, 0, 0, 4},
+		{212, 3, 6, 0, 0, 4},
 		{210, 0, 0, 0, 2, 4}, {0, 0, 0, 0, 2, 4}, {math.NaN(), 0, 0, 0, 2, 4},
 	} {
 		got, r, err := s.Resolve(test.size)
@@ -141,15 +147,18 @@ func TestResolve(t *testing.T) {
 		}
 		age, _ := got.column("age")
 		gain, _ := got.column("gain")
-		if age.Curve != test.age || gain.Curve != test.gain || len(got.Interactions()) != test.crossed || len(r.Linear) != test.linear || len(r.Without) != test.out {
-			t.Errorf("size %v: %d and %d knots, %d interactions, %+v: want %+v", test.size, age.Curve, gain.Curve, len(got.Interactions()), r, test)
+		if age.Curve != test.age || gain.Curve != test.gain || len(got.Interactions()) != test.crossed ||
+			len(r.Linear) != test.linear || len(r.Without) != test.out {
+			t.Errorf("size %v: %d and %d knots, %d interactions, %+v: want %+v", test.size, age.Curve, gain.Curve,
+				len(got.Interactions()), r, test)
 		}
 		if seen, _ := got.column("seen"); seen.Curve != 3 || got.Unresolved() {
 			t.Errorf("size %v: %+v", test.size, seen)
 		}
 	}
 	linear := mustLoad(t, people)
-	if got, r, err := linear.Resolve(5); got != linear || err != nil || len(r.Linear)+len(r.Without) > 0 || linear.Adapts() {
+	if got, r, err := linear.Resolve(5); got != linear || err != nil || len(r.Linear)+len(r.Without) > 0 ||
+		linear.Adapts() {
 		t.Errorf("a schema without choices must stay the same: %v, %v", r, err)
 	}
 }
@@ -157,12 +166,14 @@ func TestResolve(t *testing.T) {
 // TestCurvesOfASchema tests that curves: auto applies to every number and date without a curve: key
 // of its own, and that a schema is equal after it was written and read.
 func TestCurvesOfASchema(t *testing.T) {
-	s := mustLoad(t, strings.Replace(strings.Replace(curvy, "size: {number: [-1, 1]}", "size: {number: [-1, 1], curve: none}\n    n: {number: [0, 1]}\n    d: {date: [2020-01-01, 2021-01-01], missing: indicator}", 1), "  columns:", "  curves: auto\n  columns:", 1))
+	s := mustLoad(t, strings.Replace(strings.Replace(curvy, "size: {number: [-1, 1]}",
+		"size: {number: [-1, 1], curve: none}\n    n: {number: [0, 1]}\n    d: {date: [2020-01-01, 2021-01-01], missing: indicator}", 1), "  columns:", "  curves: auto\n  columns:", 1))
 	var got []string
 	for _, c := range s.Columns() {
 		got = append(got, fmt.Sprintf("%s %d", c.Name, c.Curve))
 	}
-	if diff := cmp.Diff([]string{"age 5", "gain 4", "ward 0", "seen 3", "size 0", "n -1", "d -1", "rate 4", "born 3"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"age 5", "gain 4", "ward 0", "seen 3", "size 0", "n -1", "d -1", "rate 4", "born 3"},
+		got); diff != "" {
 		t.Error(diff)
 	}
 	text, err := s.MarshalYAML()
@@ -201,7 +212,8 @@ func TestCurvesOfASchema(t *testing.T) {
 		"{category: [a], curve: auto}":                                            "only a number or a date has a curve",
 		"{number: [0, 1]}\n  curves: 5\n  missing: ['']":                          "must be auto",
 	} {
-		_, err := load("\nschema:\n  columns:\n    x: " + strings.ReplaceAll(column, "\n  missing", "\n  missing") + "\n  target: {column: y, classes: [0, 1]}\n")
+		_, err := load("\nschema:\n  columns:\n    x: " + strings.ReplaceAll(column, "\n  missing",
+			"\n  missing") + "\n  target: {column: y, classes: [0, 1]}\n")
 		if err == nil || !strings.Contains(err.Error(), strings.TrimPrefix(want, `columns["x"].`)) {
 			t.Errorf("%s: %v: want %s", column, err, want)
 		}
@@ -216,8 +228,10 @@ func TestCurvesOfASchema(t *testing.T) {
 // TestKnotNames tests that the names of knots differ, however close the knots are.
 func TestKnotNames(t *testing.T) {
 	for _, c := range []Column{
-		{Name: "x", Kind: Number, Low: 1e6, High: 1e6 + 1, Curve: 9}, {Name: "x", Kind: Number, Low: 1, High: math.Nextafter(1, 2), Curve: 5},
-		{Name: "x", Kind: Date, Low: 18000, High: 18002, Curve: 12}, {Name: "x", Kind: Number, Low: -1e300, High: 1e300, Curve: 256},
+		{Name: "x", Kind: Number, Low: 1e6, High: 1e6 + 1, Curve: 9},
+		{Name: "x", Kind: Number, Low: 1, High: math.Nextafter(1, 2), Curve: 5},
+		{Name: "x", Kind: Date, Low: 18000, High: 18002, Curve: 12},
+		{Name: "x", Kind: Number, Low: -1e300, High: 1e300, Curve: 256},
 	} {
 		s, err := New(Definition{Columns: []Column{c}, Target: Target{Column: "y", Kind: Number, High: 1}})
 		if err != nil {
@@ -267,7 +281,8 @@ func TestCurvesAddUp(t *testing.T) {
 		w[j] = math.Sin(float64(3*j) + .5)
 	}
 	for _, cells := range [][]string{
-		{"33", "2", "skin", "2020-01-04", ".3", "2", "2020-01-04", "0"}, {"20", "0", "heart", "2020-01-01", "-1", "0", "2020-01-01", "0"}, {"60", "3", "", "2020-01-09", "1", "15", "2020-01-11", "0"},
+		{"33", "2", "skin", "2020-01-04", ".3", "2", "2020-01-04", "0"}, {"20", "0", "heart", "2020-01-01", "-1", "0",
+			"2020-01-01", "0"}, {"60", "3", "", "2020-01-09", "1", "15", "2020-01-11", "0"},
 		{"", "1", "heart", "", ".2", "", "", "0"}, {"41", "", "skin", "2020-01-05", "", "7", "2020-01-02", "0"},
 	} {
 		row := make([]float32, s.Dim())
@@ -279,7 +294,8 @@ func TestCurvesAddUp(t *testing.T) {
 		// The factor of each feature in the sum; 1 for levels.
 		share := map[string]float64{"(intercept)": 1}
 		inPairs := map[string]map[string]float64{}
-		mid := map[string]string{"age": "40", "gain": "1", "seen": "2020-01-05", "size": "0", "rate": "3", "born": "2020-01-06"}
+		mid := map[string]string{"age": "40", "gain": "1", "seen": "2020-01-05", "size": "0", "rate": "3",
+			"born": "2020-01-06"}
 		at := map[string]float64{"age": 40, "gain": math.Log1p(1), "size": 0, "seen": 4, "rate": math.Log1p(3), "born": 5}
 		for i, name := range curvyHeader[:7] {
 			c, _ := s.column(name)

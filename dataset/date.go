@@ -65,7 +65,8 @@ func parseLayout(s string) (layout dateLayout, rule string) {
 		if p.directive == 0 && strings.ContainsAny(p.text, "0123456789") {
 			return nil, "must have no digit beside the directives"
 		}
-		layout[i].whole = p.directive != 0 && (i > 0 && layout[i-1].directive != 0 || i+1 < len(layout) && layout[i+1].directive != 0)
+		layout[i].whole = p.directive != 0 &&
+			(i > 0 && layout[i-1].directive != 0 || i+1 < len(layout) && layout[i+1].directive != 0)
 	}
 	return layout, ""
 }
@@ -218,11 +219,13 @@ func ShowDay(day float64) string {
 func (c Column) validateDate(field string) error {
 	for _, day := range []float64{c.Low, c.High} {
 		if !(day >= firstDay && day <= lastDay) || day != float64(int64(day)) {
-			return &fieldError{field + ".date", showFloat(day), "must be a whole number of days since 1970-01-01, in the years 1 to 9999"}
+			return &fieldError{field + ".date", showFloat(day),
+				"must be a whole number of days since 1970-01-01, in the years 1 to 9999"}
 		}
 	}
 	if !(c.Low < c.High) {
-		return &fieldError{field + ".date", "[" + ShowDay(c.Low) + ", " + ShowDay(c.High) + "]", "the first date must be before the last"}
+		return &fieldError{field + ".date", "[" + ShowDay(c.Low) + ", " + ShowDay(c.High) + "]",
+			"the first date must be before the last"}
 	}
 	if c.Transform != Identity {
 		return &fieldError{field + ".transform", c.Transform.String(), "only a number has a transform"}

@@ -21,7 +21,8 @@ func slowDays(layout, cell string) (float64, error) {
 	expression := `^(?P<Y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)([Tt ](?P<H>\d\d):(?P<M>\d\d)(:(?P<S>\d\d)(\.\d+)?)?(?P<z>[Zz]|[+-]\d\d:\d\d)?)?$`
 	if layout != "" {
 		expression = "^" + regexp.QuoteMeta(layout) + "$"
-		for d, digits := range map[string]string{"Y": `\d{4}`, "m": `\d\d?`, "d": `\d\d?`, "H": `\d\d?`, "M": `\d\d?`, "S": `\d\d?`} {
+		for d, digits := range map[string]string{"Y": `\d{4}`, "m": `\d\d?`, "d": `\d\d?`, "H": `\d\d?`, "M": `\d\d?`,
+			"S": `\d\d?`} {
 			if layout == "%Y%m%d" && d != "Y" {
 				digits = `\d\d`
 			}
@@ -45,7 +46,8 @@ func slowDays(layout, cell string) (float64, error) {
 	if leap(n("Y")) {
 		months[1]++
 	}
-	if n("Y") < 1 || n("m") < 1 || n("m") > 12 || n("d") < 1 || n("d") > months[n("m")-1] || n("H") > 23 || n("M") > 59 || n("S") > 59 {
+	if n("Y") < 1 || n("m") < 1 || n("m") > 12 || n("d") < 1 || n("d") > months[n("m")-1] || n("H") > 23 || n("M") > 59 ||
+		n("S") > 59 {
 		return 0, errors.New("day")
 	}
 	days := firstDay + n("d") - 1
@@ -77,9 +79,12 @@ func slowDays(layout, cell string) (float64, error) {
 // anyDate draws cells that are valid dates in the tested layouts, or nearly valid.
 func anyDate() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
-		year := rapid.OneOf(rapid.SampledFrom([]int{0, 1, 1900, 1970, 2000, 2023, 2024, 2100, 9999}), rapid.IntRange(0, 9999)).Draw(t, "year")
-		month, day := rapid.IntRange(0, 13).Draw(t, "month"), rapid.SampledFrom([]int{0, 1, 2, 12, 27, 28, 29, 30, 31, 32}).Draw(t, "day")
-		clock := fmt.Sprintf("%02d:%02d", rapid.IntRange(0, 25).Draw(t, "hour"), rapid.SampledFrom([]int{0, 1, 59, 60}).Draw(t, "minute"))
+		year := rapid.OneOf(rapid.SampledFrom([]int{0, 1, 1900, 1970, 2000, 2023, 2024, 2100, 9999}),
+			rapid.IntRange(0, 9999)).Draw(t, "year")
+		month, day := rapid.IntRange(0, 13).Draw(t, "month"),
+			rapid.SampledFrom([]int{0, 1, 2, 12, 27, 28, 29, 30, 31, 32}).Draw(t, "day")
+		clock := fmt.Sprintf("%02d:%02d", rapid.IntRange(0, 25).Draw(t, "hour"),
+			rapid.SampledFrom([]int{0, 1, 59, 60}).Draw(t, "minute"))
 		switch rapid.IntRange(0, 5).Draw(t, "form") {
 		case 0:
 			return fmt.Sprintf("%d.%d.%04d", day, month, year)
@@ -91,8 +96,10 @@ func anyDate() *rapid.Generator[string] {
 			return fmt.Sprintf("%04d-%02d-%02d", year, month, day)
 		}
 		more := rapid.SampledFrom([]string{"", ":00", ":59", ":60", ":7", ":30.25", ":30."}).Draw(t, "seconds")
-		zone := rapid.SampledFrom([]string{"", "Z", "+00:00", "+05:30", "-08:00", "+14:00", "-0800", "-24", "+1", " UTC", "+02:60"}).Draw(t, "zone")
-		return fmt.Sprintf("%04d-%02d-%02d%s%s%s%s", year, month, day, rapid.SampledFrom([]string{"T", " ", "t", "_"}).Draw(t, "between"), clock, more, zone)
+		zone := rapid.SampledFrom([]string{"", "Z", "+00:00", "+05:30", "-08:00", "+14:00", "-0800", "-24", "+1", " UTC",
+			"+02:60"}).Draw(t, "zone")
+		return fmt.Sprintf("%04d-%02d-%02d%s%s%s%s", year, month, day,
+			rapid.SampledFrom([]string{"T", " ", "t", "_"}).Draw(t, "between"), clock, more, zone)
 	})
 }
 
@@ -144,9 +151,11 @@ func TestDates(t *testing.T) {
 		}
 	}
 	for layout, rule := range map[string]string{
-		"%d.%m.%y": "must be made of %Y", "%d %b %Y": "must be made of %Y", "%Y-%m-%dT%H:%M:%S%z": "must be made of %Y", "02.01.2006": "must have %Y",
-		"%Y-%m": "must have %Y, %m and %d", "%Y-%m-%d %M": "must have %H", "%Y-%m-%d %H %S": "must have %H", "%Y-%m-%d %d": "%d is in it twice",
-		"%Y-%m-%d%": "ends in a %", "%Y-%m-%d 0": "must have no digit",
+		"%d.%m.%y": "must be made of %Y", "%d %b %Y": "must be made of %Y", "%Y-%m-%dT%H:%M:%S%z": "must be made of %Y",
+		"02.01.2006": "must have %Y",
+		"%Y-%m":      "must have %Y, %m and %d", "%Y-%m-%d %M": "must have %H", "%Y-%m-%d %H %S": "must have %H",
+		"%Y-%m-%d %d": "%d is in it twice",
+		"%Y-%m-%d%":   "ends in a %", "%Y-%m-%d 0": "must have no digit",
 	} {
 		if _, got := parseLayout(layout); !strings.HasPrefix(got, rule) {
 			t.Errorf("layout %q: rule %q: want %q", layout, got, rule)
@@ -239,7 +248,8 @@ func TestDatesAreKept(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`seen: {date: [2020-01-01, 2020-01-11], layout: "%d.%m.%Y", missing: indicator}`, "age: {number: [0, 10], missing: indicator}", "born: {date: [1970-01-01, 1970-01-03]}"} {
+	for _, want := range []string{`seen: {date: [2020-01-01, 2020-01-11], layout: "%d.%m.%Y", missing: indicator}`,
+		"age: {number: [0, 10], missing: indicator}", "born: {date: [1970-01-01, 1970-01-03]}"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
@@ -266,7 +276,8 @@ func TestDatesAreKept(t *testing.T) {
 		"seen: {date: [2020-01-01, 2020-01-02], transform: log1p}":   `columns.seen.transform = "log1p": only a number`,
 		"seen: {date: [2020-01-01, 2020-01-02], layout: 02.01.2006}": `columns.seen.layout = "02.01.2006": must have %Y, %m and %d`,
 	} {
-		if _, err := load("schema:\n  columns: {" + doc + "}\n  target: {column: y, number: [0, 1]}\n"); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := load("schema:\n  columns: {" + doc + "}\n  target: {column: y, number: [0, 1]}\n"); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v: want %s", doc, err, want)
 		}
 	}
@@ -282,7 +293,8 @@ func TestDatesAreExplained(t *testing.T) {
 		{"born", "born", "days(born - 1970-01-01)", 1}, {"(intercept)", "", "", .5 - 5 - 10 - 1},
 	}
 	for i, c := range list {
-		if c.Feature != want[i].Feature || c.Column != want[i].Column || c.Per != want[i].Per || math.Abs(c.Value-want[i].Value) > 1e-12 {
+		if c.Feature != want[i].Feature || c.Column != want[i].Column || c.Per != want[i].Per ||
+			math.Abs(c.Value-want[i].Value) > 1e-12 {
 			t.Errorf("%+v: want %+v", c, want[i])
 		}
 	}

@@ -11,14 +11,19 @@ import (
 func TestDraftSaysWhatToFill(t *testing.T) {
 	doc := Draft([]string{"age", "work"})
 	for _, step := range []struct{ old, new, want string }{
-		{"", "", "columns.age.number[0] = ???: is still a placeholder; write the publicly known lower and upper bound of age"},
+		{"", "",
+			"columns.age.number[0] = ???: is still a placeholder; write the publicly known lower and upper bound of age"},
 		{"age: {number: [???, ???]}", "age: {number: [0, ???]}", "columns.age.number[1] = ???: is still"},
 		{"age: {number: [0, ???]}", "age: {number: [0, 9]}", "columns.work.number[0] = ???: is still"},
-		{"work: {number: [???, ???]}", "work: {category: [???]}", "columns.work.category[0] = ???: is still a placeholder; write the publicly known values of work"},
-		{"work: {category: [???]}", "work: ???", "columns.work = ???: is still a placeholder; write {number: [low, high]}, {date: [first, last]}, {category: [values]}, {hash: buckets}, {public: [values]} or ignore"},
+		{"work: {number: [???, ???]}", "work: {category: [???]}",
+			"columns.work.category[0] = ???: is still a placeholder; write the publicly known values of work"},
+		{"work: {category: [???]}", "work: ???",
+			"columns.work = ???: is still a placeholder; write {number: [low, high]}, {date: [first, last]}, {category: [values]}, {hash: buckets}, {public: [values]} or ignore"},
 		{"work: ???", "work: ignore", "target.column = ???: is still a placeholder; write the name of the column"},
-		{"column: ???", "column: y", "target.classes[0] = ???: is still a placeholder; write the negative and the positive class"},
-		{"classes: [???, ???]", "number: [0, ???]", "target.number[1] = ???: is still a placeholder; write the publicly known"},
+		{"column: ???", "column: y",
+			"target.classes[0] = ???: is still a placeholder; write the negative and the positive class"},
+		{"classes: [???, ???]", "number: [0, ???]",
+			"target.number[1] = ???: is still a placeholder; write the publicly known"},
 		{"number: [0, ???]", "number: [0, 1]", ""},
 	} {
 		doc = strings.Replace(doc, step.old, step.new, 1)

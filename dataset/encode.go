@@ -52,7 +52,8 @@ func (m *Map) EncodeCoded(x []float32, codes []uint32, cells []string) (level fl
 
 func (m *Map) encodeCoded(x []float32, codes []uint32, cells row) (level float32, target float64, ok bool) {
 	if len(x) != m.dim-m.grouped || len(codes) != m.groups {
-		panic(fmt.Sprintf("dataset: a row of %d numbers and %d groups does not fit in %d and %d", m.dim-m.grouped, m.groups, len(x), len(codes)))
+		panic(fmt.Sprintf("dataset: a row of %d numbers and %d groups does not fit in %d and %d", m.dim-m.grouped, m.groups,
+			len(x), len(codes)))
 	}
 	clear(x)
 	clear(codes)

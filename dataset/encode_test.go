@@ -30,11 +30,14 @@ func TestEncodeGolden(t *testing.T) {
 		{"highest", []string{"train", "0", "10", "3", "private", "x"}, []float32{.5, .5, .5, 0, 0, .5}, -1, true},
 		{"clamped", []string{"train", "0", "-3", "1e9", "private", "x"}, []float32{-.5, .5, .5, 0, 0, .5}, -1, true},
 		{"infinite", []string{"train", "0", "Inf", "-inf", "private", "x"}, []float32{.5, -.5, .5, 0, 0, .5}, -1, true},
-		{"beyond float64", []string{"train", "0", "-1e400", "1e400", "private", "x"}, []float32{-.5, .5, .5, 0, 0, .5}, -1, true},
-		{"quarter", []string{"train", "0", "2.5", "0.41421356237309515", "private", "x"}, []float32{-.25, -.25, .5, 0, 0, .5}, -1, true},
+		{"beyond float64", []string{"train", "0", "-1e400", "1e400", "private", "x"}, []float32{-.5, .5, .5, 0, 0, .5}, -1,
+			true},
+		{"quarter", []string{"train", "0", "2.5", "0.41421356237309515", "private", "x"}, []float32{-.25, -.25, .5, 0, 0, .5},
+			-1, true},
 		{"trimmed", []string{"train", " 1\t", " 7.5 ", "\u00a01", " state ", ""}, []float32{.25, 0, 0, .5, 0, .5}, 1, true},
 		{"missing", []string{"train", "1", "", "?", "?", ""}, []float32{0, 0, 0, 0, .5, .5}, 1, true},
-		{"missing marker that is a number", []string{"train", "1", "-1", "-1", "-1", ""}, []float32{0, 0, 0, 0, .5, .5}, 1, true},
+		{"missing marker that is a number", []string{"train", "1", "-1", "-1", "-1", ""}, []float32{0, 0, 0, 0, .5, .5}, 1,
+			true},
 		{"unparsable", []string{"train", "1", "seven", "1,5", "State", ""}, []float32{0, 0, 0, 0, .5, .5}, 1, true},
 		{"NaN", []string{"train", "1", "NaN", "-nan", "other", ""}, []float32{0, 0, 0, 0, .5, .5}, 1, true},
 		{"target unknown", []string{"train", "2", "7", "1", "state", "x"}, make([]float32, 6), 0, false},
@@ -284,7 +287,8 @@ var squaredBound = func() *big.Float {
 }()
 
 func anyCell(s *Schema) *rapid.Generator[string] {
-	listed := []string{"", " ", "NaN", "Inf", "-inf", "1e999", "-1e999", "0x1p-3", "1_0", "1e-999", "\x00", "\xff\xfe", "other", "−1"}
+	listed := []string{"", " ", "NaN", "Inf", "-inf", "1e999", "-1e999", "0x1p-3", "1_0", "1e-999", "\x00", "\xff\xfe",
+		"other", "−1"}
 	for _, c := range s.Columns() {
 		listed = append(listed, c.Categories...)
 		listed = append(listed, showFloat(c.Low), showFloat(c.High))

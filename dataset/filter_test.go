@@ -28,7 +28,8 @@ func TestKeepLooksAtThePublicCellOnly(t *testing.T) {
 		}
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		public := rapid.OneOf(rapid.SampledFrom([]string{"train", "test", " train\t", "Train", "trains", "", "?", "other", "valid"}), anyCell(s)).Draw(t, "public")
+		public := rapid.OneOf(rapid.SampledFrom([]string{"train", "test", " train\t", "Train", "trains", "", "?", "other",
+			"valid"}), anyCell(s)).Draw(t, "public")
 		cells := rapid.SliceOfN(anyCell(s), len(peopleHeader), len(peopleHeader)).Draw(t, "cells")
 		cells[at] = public
 		for value, m := range maps {
@@ -36,7 +37,8 @@ func TestKeepLooksAtThePublicCellOnly(t *testing.T) {
 			if got := m.Keep(cells); got != want {
 				t.Fatalf("split %q, filter %s: kept %v", public, value, got)
 			}
-			shape := rapid.SliceOfN(anyCell(s), 0, 12).Filter(func(c []string) bool { return len(c) != len(peopleHeader) }).Draw(t, "malformed")
+			shape := rapid.SliceOfN(anyCell(s), 0,
+				12).Filter(func(c []string) bool { return len(c) != len(peopleHeader) }).Draw(t, "malformed")
 			if !m.Keep(shape) || !m.Keep(nil) {
 				t.Fatalf("%q: a malformed row must pass every filter", shape)
 			}

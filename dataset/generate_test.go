@@ -11,7 +11,8 @@ import (
 
 // anyText draws names and values that a schema accepts, awkward ones included.
 func anyText() *rapid.Generator[string] {
-	awkward := []string{"Private", "a b", "a: b", "#x", "- x", "yes", "null", "~", "???x", "?", "1", "007", "1e5", ".5", "0x1F",
+	awkward := []string{"Private", "a b", "a: b", "#x", "- x", "yes", "null", "~", "???x", "?", "1", "007", "1e5", ".5",
+		"0x1F",
 		"it's", `"quoted"`, `back\slash`, "{a}", "[a]", "&a", "*a", "!a", "%a", "@a", "`a`", "a,b", "a\nb", "a\tb", "é", "日本",
 		"a#b", "a: ", ":", "-", "=", "<<", "2020-01-01", "\u2028x\u2028y", "|", ">", "NaN", ".nan", "\u0000", "\ufeffx", "😀"}
 	return rapid.OneOf(rapid.SampledFrom(awkward), rapid.String()).
@@ -71,7 +72,8 @@ func anySchema() *rapid.Generator[*Schema] {
 		def.Target = Target{Column: names[0], Kind: Number}
 		def.Target.Low, def.Target.High = anyBounds(t, -1e300)
 		if rapid.Bool().Draw(t, "classes") {
-			pair := rapid.SliceOfNDistinct(anyText().Filter(func(s string) bool { return printable.Text(s) == s }), 2, 2, rapid.ID[string]).Draw(t, "pair")
+			pair := rapid.SliceOfNDistinct(anyText().Filter(func(s string) bool { return printable.Text(s) == s }), 2, 2,
+				rapid.ID[string]).Draw(t, "pair")
 			def.Target = Target{Column: names[0], Kind: Category, Classes: pair}
 		}
 		for _, c := range def.Columns {

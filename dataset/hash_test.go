@@ -18,7 +18,9 @@ func TestBuckets(t *testing.T) {
 		column, cell  string
 		buckets, want int
 	}{
-		{"town", "Ghent", 7, 5}, {"town", "gent", 7, 5}, {"town", "København", 256, 237}, {"city", "Ghent", 7, 0}, {"t", "x", 2, 1}, {"town", "\U0010ffff\U0010ffff\U0010ffff", 1048576, 359167}, {"town", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 999, 376},
+		{"town", "Ghent", 7, 5}, {"town", "gent", 7, 5}, {"town", "København", 256, 237}, {"city", "Ghent", 7, 0},
+		{"t", "x", 2, 1}, {"town", "\U0010ffff\U0010ffff\U0010ffff", 1048576, 359167},
+		{"town", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", 999, 376},
 	} {
 		if got := bucket(c.column, c.cell, c.buckets); got != c.want {
 			t.Errorf("bucket(%q, %q, %d) = %d, want %d", c.column, c.cell, c.buckets, got, c.want)
@@ -55,7 +57,8 @@ func TestBuckets(t *testing.T) {
 // last one for a missing cell, whatever the other cells contain. Norm and names must be formed as
 // for a category.
 func TestHashedColumn(t *testing.T) {
-	s := mustLoad(t, "\nschema:\n  columns:\n    age: {number: [0, 10]}\n    town: {hash: 7}\n  target: {column: y, classes: [0, 1]}\n  missing: [\"\", \"?\"]\n")
+	s := mustLoad(t,
+		"\nschema:\n  columns:\n    age: {number: [0, 10]}\n    town: {hash: 7}\n  target: {column: y, classes: [0, 1]}\n  missing: [\"\", \"?\"]\n")
 	if want := "[age town#0 town#1 town#2 town#3 town#4 town#5 town#6 town=other (intercept)]"; fmt.Sprint(s.Features()) != want {
 		t.Errorf("features %v, want %v", s.Features(), want)
 	}

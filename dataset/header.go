@@ -47,7 +47,8 @@ func LooksLikeNames(header []string) bool {
 
 // values are words that occur as cells and not as names of columns.
 var values = []string{
-	"yes", "no", "true", "false", "na", "n/a", "nan", "null", "none", "nil", "inf", "infinity", "missing", "unknown", "male", "female",
+	"yes", "no", "true", "false", "na", "n/a", "nan", "null", "none", "nil", "inf", "infinity", "missing", "unknown",
+	"male", "female",
 }
 
 // looksLikeName reports whether one trimmed cell obeys the rules by which LooksLikeNames tells names

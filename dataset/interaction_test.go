@@ -21,7 +21,8 @@ schema:
   interactions: [[ward, sex]]
 `)
 	names := s.Features()
-	if len(names) != 3+1+4+12+1 || names[8] != "ward=heart & sex=f" || names[19] != "ward=other & sex=other" || math.Abs(s.Scale()*s.Scale()-5) > 1e-9 {
+	if len(names) != 3+1+4+12+1 || names[8] != "ward=heart & sex=f" || names[19] != "ward=other & sex=other" ||
+		math.Abs(s.Scale()*s.Scale()-5) > 1e-9 {
 		t.Fatalf("features %v, scale %v", names, s.Scale())
 	}
 	m := mustBind(t, s, "sex", "age", "ward", "y")
@@ -56,7 +57,8 @@ schema:
 		"[[ward, sex], [sex, ward]]": "interactions[1]: is listed twice",
 		"[ward, sex]":                "must be a list",
 	} {
-		_, err := load(fmt.Sprintf("\nschema:\n  columns:\n    sex: {category: [f, m]}\n    age: {number: [0, 10]}\n    ward: {category: [heart]}\n  target: {column: y, classes: [0, 1]}\n  interactions: %s\n", text))
+		_,
+			err := load(fmt.Sprintf("\nschema:\n  columns:\n    sex: {category: [f, m]}\n    age: {number: [0, 10]}\n    ward: {category: [heart]}\n  target: {column: y, classes: [0, 1]}\n  interactions: %s\n", text))
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}

@@ -13,15 +13,17 @@ import (
 
 func categories(t *testing.T, yaml string) []string {
 	t.Helper()
-	return mustLoad(t, "schema:\n  columns: {c: {category: "+yaml+"}}\n  target: {column: y, number: [0, 1]}\n").Columns()[0].Categories
+	return mustLoad(t,
+		"schema:\n  columns: {c: {category: "+yaml+"}}\n  target: {column: y, number: [0, 1]}\n").Columns()[0].Categories
 }
 
 // TestRanges tests that a range lists each of its numbers, with leading zeros, and that a quoted
 // range is an ordinary value.
 func TestRanges(t *testing.T) {
 	for list, want := range map[string]string{
-		"1..4": "1 2 3 4", "[1..3, 99]": "1 2 3 99", "[x, -1..1]": "x -1 0 1", "08..11": "08 09 10 11", "[5..5]": "5", "[000..002]": "000 001 002",
-		`["1..3"]`: "1..3", "['1..3', 1..2]": "1..3 1 2", "[1.5..2]": "1.5..2", "[0..2]": "0 1 2",
+		"1..4": "1 2 3 4", "[1..3, 99]": "1 2 3 99", "[x, -1..1]": "x -1 0 1", "08..11": "08 09 10 11", "[5..5]": "5",
+		"[000..002]": "000 001 002",
+		`["1..3"]`:   "1..3", "['1..3', 1..2]": "1..3 1 2", "[1.5..2]": "1.5..2", "[0..2]": "0 1 2",
 	} {
 		if got := strings.Join(categories(t, list), " "); got != want {
 			t.Errorf("%s: %s: want %s", list, got, want)
@@ -41,11 +43,13 @@ func TestRanges(t *testing.T) {
 		"{}":                  "must name a file",
 		"{file: ???}":         "columns.c.category.file = ???: is still a placeholder",
 	} {
-		if _, err := load("schema:\n  columns: {c: {category: " + list + "}}\n  target: {column: y, number: [0, 1]}\n"); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := load("schema:\n  columns: {c: {category: " + list +
+			"}}\n  target: {column: y, number: [0, 1]}\n"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v: want %s", list, err, want)
 		}
 	}
-	s := mustLoad(t, "schema:\n  columns: {c: {public: 0..2}, x: {number: [0, 1]}}\n  target: {column: y, classes: [1..3]}\n  where: c=2\n")
+	s := mustLoad(t,
+		"schema:\n  columns: {c: {public: 0..2}, x: {number: [0, 1]}}\n  target: {column: y, classes: [1..3]}\n  where: c=2\n")
 	if got := fmt.Sprint(s.Columns()[0].Values, s.Target().Classes); got != "[0 1 2] [1 2 3]" {
 		t.Error(got)
 	}
@@ -84,7 +88,8 @@ func TestLists(t *testing.T) {
 		t.Fatal(err)
 	}
 	inline := mustLoad(t, strings.Replace(townsYAML, "{file: towns.txt}", "[Aarau, Zürich, St. Gallen]", 1))
-	for _, form := range []func(any) ([]byte, error){json.Marshal, func(x any) ([]byte, error) { return yaml.Marshal(x) }} {
+	for _, form := range []func(any) ([]byte,
+		error){json.Marshal, func(x any) ([]byte, error) { return yaml.Marshal(x) }} {
 		got, err := form(whole)
 		want, _ := form(inline)
 		if err != nil || string(got) != string(want) {
@@ -105,7 +110,8 @@ func TestLists(t *testing.T) {
 		strings.Repeat("quokka", 200): "line 1: must be one value, of at most 1000 bytes",
 	} {
 		_, err := s.WithLists(read(text))
-		if err == nil || !strings.Contains(err.Error(), `columns.town.category.file = "towns.txt": `+want) || strings.Contains(err.Error(), "quok") {
+		if err == nil || !strings.Contains(err.Error(), `columns.town.category.file = "towns.txt": `+want) ||
+			strings.Contains(err.Error(), "quok") {
 			t.Errorf("%.20q: %v: want %s, and nothing of the file", text, err, want)
 		}
 	}
@@ -113,14 +119,17 @@ func TestLists(t *testing.T) {
 	for i := range mostListed + 1 {
 		fmt.Fprintln(&many, i)
 	}
-	if values, rule := listed([]byte(many.String()), nil); values != nil || !strings.Contains(rule, "line 100001: is beyond the 100000") {
+	if values, rule := listed([]byte(many.String()), nil); values != nil ||
+		!strings.Contains(rule, "line 100001: is beyond the 100000") {
 		t.Errorf("%d values, %s", len(values), rule)
 	}
-	if _, err := s.WithLists(func(string) ([]byte, error) { return nil, errors.New("no such file") }); err == nil || err.Error() != "dataset: columns.town.category.file: no such file" {
+	if _, err := s.WithLists(func(string) ([]byte, error) { return nil, errors.New("no such file") }); err == nil ||
+		err.Error() != "dataset: columns.town.category.file: no such file" {
 		t.Error(err)
 	}
 	// Errors that need no file are reported before files are read.
-	if _, err := load(strings.Replace(townsYAML, "[a, b]", "[a, a]", 1)); err == nil || !strings.Contains(err.Error(), "[5:") {
+	if _, err := load(strings.Replace(townsYAML, "[a, b]", "[a, a]", 1)); err == nil ||
+		!strings.Contains(err.Error(), "[5:") {
 		t.Errorf("%v: must be found at its line", err)
 	}
 	if columns := whole.Columns(); !slices.Equal(columns[0].Categories, []string{"Aarau", "Zürich", "St. Gallen"}) {

@@ -31,10 +31,12 @@ func TestBindManyColumns(t *testing.T) {
 			}
 		}
 	}
-	if _, err := s.Bind(append(header, "c7")); err == nil || err.Error() != `dataset: column "c7" appears twice in the table's header` {
+	if _, err := s.Bind(append(header, "c7")); err == nil ||
+		err.Error() != `dataset: column "c7" appears twice in the table's header` {
 		t.Errorf("error %v", err)
 	}
-	if _, err := s.Bind(append(header, "z")); err == nil || err.Error() != `dataset: column "z" of the table is not in the schema: add it to columns, or mark it "NAME: ignore" there` {
+	if _, err := s.Bind(append(header, "z")); err == nil ||
+		err.Error() != `dataset: column "z" of the table is not in the schema: add it to columns, or mark it "NAME: ignore" there` {
 		t.Errorf("error %v", err)
 	}
 }

@@ -52,11 +52,13 @@ func (s *Schema) checkMonotone() error {
 		case !c.isNumber():
 			return &fieldError{field, c.Monotone.String(), "only a number or a date grows"}
 		case s.norm > 0:
-			return &fieldError{field, c.Monotone.String(), "needs rows of one scale: leave out schema.norm, by which long rows are shortened"}
+			return &fieldError{field, c.Monotone.String(),
+				"needs rows of one scale: leave out schema.norm, by which long rows are shortened"}
 		}
 		for _, pair := range s.interactions {
 			if pair[0] == c.Name || pair[1] == c.Name {
-				return &fieldError{field, c.Monotone.String(), "a column of an interaction has no direction of its own: leave out one of the two"}
+				return &fieldError{field, c.Monotone.String(),
+					"a column of an interaction has no direction of its own: leave out one of the two"}
 			}
 		}
 	}
@@ -122,7 +124,8 @@ func (s *Schema) CheckMonotone(w []float64) error {
 		values = c.directed(values)
 		for i := 1; i < len(values); i++ {
 			if values[i] < values[i-1]-monotoneSlack*(1+math.Abs(values[i])+math.Abs(values[i-1])) {
-				return fmt.Errorf("the weights of column %q go the wrong way: the schema says that it is monotone, %v", c.Name, c.Monotone)
+				return fmt.Errorf("the weights of column %q go the wrong way: the schema says that it is monotone, %v", c.Name,
+					c.Monotone)
 			}
 		}
 	}

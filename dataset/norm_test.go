@@ -11,7 +11,8 @@ import (
 // length 1 in the same direction, and that the written schema gives the same map. The test fails if long
 // rows stay long.
 func TestNorm(t *testing.T) {
-	columns := []Column{{Name: "a", Kind: Number, Low: -4, High: 4}, {Name: "b", Kind: Number, Low: -4, High: 4}, {Name: "c", Kind: Number, Low: 0, High: 1}}
+	columns := []Column{{Name: "a", Kind: Number, Low: -4, High: 4}, {Name: "b", Kind: Number, Low: -4, High: 4},
+		{Name: "c", Kind: Number, Low: 0, High: 1}}
 	def := Definition{Columns: columns, Target: Target{Column: "y", Kind: Number, Low: 0, High: 1}, Norm: 1.25}
 	s, err := New(def)
 	if err != nil {
@@ -55,7 +56,8 @@ func TestNorm(t *testing.T) {
 	// Rows that are longer than 1 by a tiny excess.
 	for _, excess := range []float64{1e-9, 1e-7, 3e-7, 5e-7, 1e-6} {
 		near, err := New(Definition{
-			Columns: []Column{{Name: "a", Kind: Number, Low: -4, High: 4}}, Target: def.Target, Norm: math.Sqrt(2 / (1 + excess)),
+			Columns: []Column{{Name: "a", Kind: Number, Low: -4, High: 4}}, Target: def.Target,
+			Norm: math.Sqrt(2 / (1 + excess)),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -72,7 +74,8 @@ func TestNorm(t *testing.T) {
 	}
 	for _, norm := range []float64{-1, 1e-4, 2.01, math.NaN(), math.Inf(1)} {
 		def.Norm = norm
-		if _, err := New(def); err == nil || !strings.Contains(err.Error(), "norm = ") || !strings.Contains(err.Error(), "must be between 0.001 and 2") {
+		if _, err := New(def); err == nil || !strings.Contains(err.Error(), "norm = ") ||
+			!strings.Contains(err.Error(), "must be between 0.001 and 2") {
 			t.Errorf("norm %v: %v", norm, err)
 		}
 	}

@@ -38,7 +38,8 @@ func decimal(s string) (x float64, ok bool) {
 
 // tens are the powers of ten up to the largest number of digits that the function decimal accepts.
 // Each is an exact float.
-var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18}
+var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+	1e18}
 
 // clamp returns min(max(x, low), high), up to the sign of zero, and NaN for NaN.
 func clamp(x, low, high float64) float64 {

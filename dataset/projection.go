@@ -22,7 +22,8 @@ type Projection struct {
 
 // ParseProjection parses jl(k) or jl(k,seed), for rows of the given number of features.
 func ParseProjection(name string, features int) (*Projection, error) {
-	rule := fmt.Errorf("dataset: projection %q: must be jl(k), with k from 1 to below the %d features, or jl(k,seed)", name, features)
+	rule := fmt.Errorf("dataset: projection %q: must be jl(k), with k from 1 to below the %d features, or jl(k,seed)",
+		name, features)
 	list, ok := strings.CutPrefix(strings.ReplaceAll(name, " ", ""), "jl(")
 	list, closed := strings.CutSuffix(list, ")")
 	if !ok || !closed {

@@ -94,11 +94,13 @@ func TestProjection(t *testing.T) {
 
 func TestProjectionNames(t *testing.T) {
 	for name, ok := range map[string]bool{
-		"jl(1)": true, "jl(9,0)": true, "jl(10)": false, "jl(0)": false, "jl(-1)": false, "jl()": false, "jl(2": false, "jl": false,
+		"jl(1)": true, "jl(9,0)": true, "jl(10)": false, "jl(0)": false, "jl(-1)": false, "jl()": false, "jl(2": false,
+		"jl":      false,
 		"jl(2,x)": false, "jl(2,-1)": false, "jl(2,9007199254740992)": false, "pca(2)": false,
 	} {
 		p, err := ParseProjection(name, 10)
-		if ok != (err == nil) || !ok && !strings.Contains(err.Error(), "must be jl(k), with k from 1 to below the 10 features") {
+		if ok != (err == nil) || !ok && !strings.Contains(err.Error(),
+			"must be jl(k), with k from 1 to below the 10 features") {
 			t.Errorf("%s: %v, %v", name, p, err)
 		}
 		if ok && (p.Serves(10) != nil || p.Serves(11) == nil) {

@@ -88,7 +88,8 @@ func (r rawSchema) schema() (*Schema, error) {
 func (r rawColumn) column() (Column, error) {
 	field := columnField(r.Name)
 	given := 0
-	for _, set := range []bool{r.Ignore, r.Number != nil, r.Category != nil, r.Public != nil, r.Hash != nil, r.Date != nil} {
+	for _, set := range []bool{r.Ignore, r.Number != nil, r.Category != nil, r.Public != nil, r.Hash != nil,
+		r.Date != nil} {
 		if set {
 			given++
 		}
@@ -118,7 +119,8 @@ func (r rawColumn) column() (Column, error) {
 	}
 	switch {
 	case r.Missing != "" && r.Missing != indicator:
-		return Column{}, &fieldError{field + ".missing", strconv.Quote(r.Missing), "must be indicator or absent; cells that mean missing are listed in schema.missing"}
+		return Column{}, &fieldError{field + ".missing", strconv.Quote(r.Missing),
+			"must be indicator or absent; cells that mean missing are listed in schema.missing"}
 	case r.Layout != "" && c.Kind != Date:
 		return Column{}, &fieldError{field + ".layout", strconv.Quote(r.Layout), "only a date has a layout"}
 	}
@@ -151,7 +153,8 @@ func (c *Column) days(field string, r rawColumn) error {
 	for i, bound := range []*float64{&c.Low, &c.High} {
 		day, err := Day(r.Date[i])
 		if err != nil {
-			return &fieldError{itemField(field, i), strconv.Quote(r.Date[i]), "must be an ISO date, such as 2024-12-31, whatever the layout of cells"}
+			return &fieldError{itemField(field, i), strconv.Quote(r.Date[i]),
+				"must be an ISO date, such as 2024-12-31, whatever the layout of cells"}
 		}
 		*bound = day
 	}
@@ -185,7 +188,8 @@ func (r rawTarget) target() (Target, error) {
 
 func pair(field string, bounds []float64) (low, high float64, err error) {
 	if len(bounds) != 2 {
-		return 0, 0, &fieldError{field, fmt.Sprintf("%d values", len(bounds)), "must list two, the lower and the upper public bound"}
+		return 0, 0, &fieldError{field, fmt.Sprintf("%d values", len(bounds)),
+			"must list two, the lower and the upper public bound"}
 	}
 	return bounds[0], bounds[1], nil
 }

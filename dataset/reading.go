@@ -87,7 +87,8 @@ func (m *Map) ByUnit() bool { return m.unit >= 0 }
 // EncodeReadings encodes, as [Map.EncodeCoded] does, row i of a table that is given by columns of
 // readings, the numbers to which a [ColumnMap] maps the cells. Columns that the map does not read may
 // be nil.
-func (m *Map) EncodeReadings(x []float32, codes []uint32, columns [][]float64, i int) (level float32, target float64, ok bool) {
+func (m *Map) EncodeReadings(x []float32, codes []uint32, columns [][]float64, i int) (level float32, target float64,
+	ok bool) {
 	return m.encodeCoded(x, codes, row{readings: columns, at: i})
 }
 

@@ -96,7 +96,8 @@ func (s *Schema) validate() error {
 		return err
 	}
 	if largest := math.Sqrt(float64(s.terms)); s.norm != 0 && !(s.norm >= leastNorm && s.norm <= largest) {
-		return &fieldError{"norm", showFloat(s.norm), "must be between " + showFloat(leastNorm) + " and " + showFloat(largest) + ", the largest norm of a row, or be left out for that"}
+		return &fieldError{"norm", showFloat(s.norm), "must be between " + showFloat(leastNorm) + " and " +
+			showFloat(largest) + ", the largest norm of a row, or be left out for that"}
 	}
 	if err := s.target.validate(s.missing); err != nil {
 		return err

@@ -75,7 +75,8 @@ func (s *Schema) Shapes(rate bool) (list []Shape) {
 		}
 		for _, a := range h.Axes {
 			c, _ := s.column(a.Column)
-			shape.Axes = append(shape.Axes, ShapeAxis{Column: cloneColumns([]Column{c})[0], Knots: c.KnotCells(a.Knots), knots: a.Knots})
+			shape.Axes = append(shape.Axes, ShapeAxis{Column: cloneColumns([]Column{c})[0], Knots: c.KnotCells(a.Knots),
+				knots: a.Knots})
 		}
 		scale := unit * math.Pow(HatScale, float64(len(h.Axes)))
 		for i := range h.Width {
@@ -92,6 +93,8 @@ func (s *Schema) Shapes(rate bool) (list []Shape) {
 
 // grouped returns the column whose one-hot group has the given index in Groups.
 func (s *Schema) grouped(group int) Column {
-	i := slices.IndexFunc(s.columns, func(c Column) bool { return s.group(c.Name) == group && (c.Kind == Category || c.Kind == Hash) })
+	i := slices.IndexFunc(s.columns, func(c Column) bool {
+		return s.group(c.Name) == group && (c.Kind == Category || c.Kind == Hash)
+	})
 	return s.columns[i]
 }

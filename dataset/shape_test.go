@@ -17,7 +17,8 @@ func TestShapesAreTheScore(t *testing.T) {
 	s, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{
 			{Name: "a", Kind: dataset.Number, Low: 10, High: 90, Curve: 5},
-			{Name: "b", Kind: dataset.Number, Low: 0, High: 1000, Transform: dataset.Log1p, Curve: 3, Knots: []float64{0, 50, 1000}},
+			{Name: "b", Kind: dataset.Number, Low: 0, High: 1000, Transform: dataset.Log1p, Curve: 3,
+				Knots: []float64{0, 50, 1000}},
 			{Name: "c", Kind: dataset.Category, Categories: []string{"x", "y"}},
 		},
 		Interactions: []dataset.Interaction{{"a", "c"}, {"b", "a"}},

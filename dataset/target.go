@@ -81,7 +81,8 @@ func (t Target) validateBeside() error {
 			return err
 		}
 		if !(t.Least() >= leastExposure) {
-			return &fieldError{"target.exposure.number", showFloat(t.Exposure.Low), "the lower bound must be above 0, and at least " + showFloat(leastExposure) + " of the upper"}
+			return &fieldError{"target.exposure.number", showFloat(t.Exposure.Low),
+				"the lower bound must be above 0, and at least " + showFloat(leastExposure) + " of the upper"}
 		}
 	} else if name == "" {
 		return nil

@@ -102,7 +102,8 @@ func (s *Schema) Terms(rate bool) []Term {
 			whole.Parts = append(whole.Parts, Part{at, -unit * (n.from/n.width + n.to/n.width)})
 			list = append(list, slope)
 			if c.Indicator {
-				list = append(list, Term{Name: s.features[at+1], Column: c.Name, Reference: midpoint, Parts: []Part{{at + 1, unit}}})
+				list = append(list, Term{Name: s.features[at+1], Column: c.Name, Reference: midpoint,
+					Parts: []Part{{at + 1, unit}}})
 			}
 		case Category:
 			whole.Parts = append(whole.Parts, Part{at, unit})
@@ -118,7 +119,8 @@ func (s *Schema) Terms(rate bool) []Term {
 	for _, x := range crossings {
 		if x.scale != 1 {
 			for k := range x.width[0] * x.width[1] {
-				list = append(list, Term{Name: s.features[x.at+k], Column: interacting, Reference: noInteraction, Parts: []Part{{x.at + k, unit * x.scale}}})
+				list = append(list, Term{Name: s.features[x.at+k], Column: interacting, Reference: noInteraction,
+					Parts: []Part{{x.at + k, unit * x.scale}}})
 			}
 			continue
 		}
@@ -175,7 +177,8 @@ func (s *Schema) knotTerms(c Column, at int, unit float64) (list []Term) {
 	}
 	missing := Term{Name: s.features[at+1], Column: c.Name, Reference: midpoint, Parts: []Part{{at + 1, unit}}}
 	cell, f := k.Cell(0)
-	missing.Parts = append(missing.Parts, Part{first + cell, -unit * HatScale * (1 - f)}, Part{first + cell + 1, -unit * HatScale * f})
+	missing.Parts = append(missing.Parts, Part{first + cell, -unit * HatScale * (1 - f)},
+		Part{first + cell + 1, -unit * HatScale * f})
 	return append(list, missing)
 }
 

@@ -38,11 +38,15 @@ func TestTermsGolden(t *testing.T) {
 		{Name: "gain", Column: "gain", Per: "log1p(gain)", Parts: []Part{{1, 2 * unit / math.Log(4)}}},
 		{Name: "gain=missing", Column: "gain", Reference: "at the midpoint of its bounds", Parts: []Part{{2, unit}}},
 		{Name: "seen", Column: "seen", Per: "days(seen - 2020-01-01)", Parts: []Part{{3, 2 * unit / 730}}},
-		{Name: "ward=skin", Column: "ward", Reference: "ward=heart", Parts: []Part{{5, unit}, {4, -unit}, {18, unit}, {15, -unit}}},
-		{Name: "ward=eyes", Column: "ward", Reference: "ward=heart", Parts: []Part{{6, unit}, {4, -unit}, {21, unit}, {15, -unit}}},
-		{Name: "ward=other", Column: "ward", Reference: "ward=heart", Parts: []Part{{7, unit}, {4, -unit}, {24, unit}, {15, -unit}}},
+		{Name: "ward=skin", Column: "ward", Reference: "ward=heart",
+			Parts: []Part{{5, unit}, {4, -unit}, {18, unit}, {15, -unit}}},
+		{Name: "ward=eyes", Column: "ward", Reference: "ward=heart",
+			Parts: []Part{{6, unit}, {4, -unit}, {21, unit}, {15, -unit}}},
+		{Name: "ward=other", Column: "ward", Reference: "ward=heart",
+			Parts: []Part{{7, unit}, {4, -unit}, {24, unit}, {15, -unit}}},
 		{Name: "sex=m", Column: "sex", Reference: "sex=f", Parts: []Part{{9, unit}, {8, -unit}, {16, unit}, {15, -unit}}},
-		{Name: "sex=other", Column: "sex", Reference: "sex=f", Parts: []Part{{10, unit}, {8, -unit}, {17, unit}, {15, -unit}}},
+		{Name: "sex=other", Column: "sex", Reference: "sex=f",
+			Parts: []Part{{10, unit}, {8, -unit}, {17, unit}, {15, -unit}}},
 	}
 	if diff := cmp.Diff(want, list[:len(want)], cmpopts.EquateApprox(1e-12, 0)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

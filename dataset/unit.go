@@ -52,7 +52,8 @@ func (s *Schema) validateUnit() error {
 		return &fieldError{"unit.column", strconv.Quote(u.Column), rule}
 	}
 	if u.Rows < 1 || u.Rows > carry.MostRows {
-		return &fieldError{"unit.rows", strconv.Itoa(u.Rows), fmt.Sprintf("must be the public number of rows of a unit that are used at most, between 1 and %d", carry.MostRows)}
+		return &fieldError{"unit.rows", strconv.Itoa(u.Rows),
+			fmt.Sprintf("must be the public number of rows of a unit that are used at most, between 1 and %d", carry.MostRows)}
 	}
 	return nil
 }

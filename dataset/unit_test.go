@@ -13,9 +13,10 @@ import (
 func ofPeople(t *testing.T, rows int) *Schema {
 	t.Helper()
 	s, err := New(Definition{
-		Columns: []Column{{Name: "x", Kind: Number, Low: 0, High: 1}, {Name: "split", Kind: Public, Values: []string{"train", "test"}}},
-		Target:  Target{Column: "y", Kind: Category, Classes: []string{"no", "yes"}},
-		Where:   "split=train", Missing: []string{"", "?"}, Unit: Unit{"person", rows},
+		Columns: []Column{{Name: "x", Kind: Number, Low: 0, High: 1},
+			{Name: "split", Kind: Public, Values: []string{"train", "test"}}},
+		Target: Target{Column: "y", Kind: Category, Classes: []string{"no", "yes"}},
+		Where:  "split=train", Missing: []string{"", "?"}, Unit: Unit{"person", rows},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -34,7 +35,8 @@ func TestWhoseRow(t *testing.T) {
 	if m.Dim() != 2 || s.Unit() != (Unit{"person", 3}) {
 		t.Errorf("%d features, unit %v", m.Dim(), s.Unit())
 	}
-	for cell, want := range map[string]string{"7": "7", " 7\t": "7", "7.0": "7.0", "Ann Lee ": "Ann Lee", "": "", "  ": "", "?": "", " ? ": ""} {
+	for cell, want := range map[string]string{"7": "7", " 7\t": "7", "7.0": "7.0", "Ann Lee ": "Ann Lee", "": "", "  ": "",
+		"?": "", " ? ": ""} {
 		if unit, ok := m.Unit([]string{cell, ".5", "yes", "train"}); ok != (want != "") || ok && unit != want {
 			t.Errorf("%q: row of %q, %v: must be of %q", cell, unit, ok, want)
 		}
@@ -44,7 +46,8 @@ func TestWhoseRow(t *testing.T) {
 			t.Errorf("%q: a malformed row is %q's", cells, unit)
 		}
 	}
-	if _, err := s.Bind([]string{"x", "y", "split"}); err == nil || !strings.Contains(err.Error(), `column "person" of the schema is not in the table's header`) {
+	if _, err := s.Bind([]string{"x", "y", "split"}); err == nil ||
+		!strings.Contains(err.Error(), `column "person" of the schema is not in the table's header`) {
 		t.Errorf("a table without the column: %v", err)
 	}
 	unlabelled, err := s.BindUnlabelled([]string{"x", "split"})

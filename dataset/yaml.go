@@ -167,7 +167,8 @@ func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, erro
 		case "category":
 			err = d.category(&raw, field, value)
 		case "public":
-			raw.Public, err = d.values(field, value, "write all values of "+printable.Text(name)+", which is known of every row to everybody")
+			raw.Public, err = d.values(field, value,
+				"write all values of "+printable.Text(name)+", which is known of every row to everybody")
 		case "hash":
 			raw.Hash, err = d.count(field, value, "write into how many buckets the values of "+printable.Text(name)+" fall")
 		default:
@@ -248,17 +249,18 @@ func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 
 func (d *yamlDecoder) exposure(node ast.Node) (*rawExposure, error) {
 	raw := new(rawExposure)
-	err := d.mapping("target.exposure", "target.exposure.", node, func(name, field string, key, value ast.Node) (err error) {
-		switch name {
-		case "column":
-			raw.Column, err = d.text(field, value, "write the name of the column of exposures")
-		case "number":
-			raw.Number, err = d.numbers(field, value, "write the publicly known least and largest exposure")
-		default:
-			err = unknownKey(key, field, "column, number")
-		}
-		return err
-	})
+	err := d.mapping("target.exposure", "target.exposure.", node,
+		func(name, field string, key, value ast.Node) (err error) {
+			switch name {
+			case "column":
+				raw.Column, err = d.text(field, value, "write the name of the column of exposures")
+			case "number":
+				raw.Number, err = d.numbers(field, value, "write the publicly known least and largest exposure")
+			default:
+				err = unknownKey(key, field, "column, number")
+			}
+			return err
+		})
 	return raw, err
 }
 
@@ -283,7 +285,8 @@ func (d *yamlDecoder) unit(node ast.Node) (*rawUnit, error) {
 
 // mapping calls visit for each key of a mapping, in order. It returns an error if node is not a
 // mapping or repeats a key.
-func (d *yamlDecoder) mapping(field, prefix string, node ast.Node, visit func(name, field string, key, value ast.Node) error) error {
+func (d *yamlDecoder) mapping(field, prefix string, node ast.Node,
+	visit func(name, field string, key, value ast.Node) error) error {
 	m, isMap := node.(ast.MapNode)
 	if !isMap {
 		return formError(node, field, "must be a mapping, not "+describe(node))

@@ -81,14 +81,19 @@ func TestYAMLComments(t *testing.T) {
 func TestYAMLErrors(t *testing.T) {
 	const target = "\n  target: {column: y, classes: [a, b]}"
 	for _, test := range []struct{ section, want string }{
-		{"  columns:\n    x: {number: [0, 1]}\n  extra: 1", "[4:3] dataset: schema: unknown key; the keys here are columns, target, interactions, curves, where, missing"},
-		{"  columns:\n    x: {number: [0, 1], unit: kg}", "[3:25] dataset: columns: unknown key; the keys here are number, date, layout, transform, missing, curve, monotone, category, hash, public"},
-		{"  columns: {x: {number: [0, 1]}}\n  target: {column: y, class: [a, b]}", "[3:23] dataset: target: unknown key; the keys here are column, classes, number"},
+		{"  columns:\n    x: {number: [0, 1]}\n  extra: 1",
+			"[4:3] dataset: schema: unknown key; the keys here are columns, target, interactions, curves, where, missing"},
+		{"  columns:\n    x: {number: [0, 1], unit: kg}",
+			"[3:25] dataset: columns: unknown key; the keys here are number, date, layout, transform, missing, curve, monotone, category, hash, public"},
+		{"  columns: {x: {number: [0, 1]}}\n  target: {column: y, class: [a, b]}",
+			"[3:23] dataset: target: unknown key; the keys here are column, classes, number"},
 		{"  columns:\n    x: {number: [0, 1]}\n    x: ignore", "[4:5] mapping key \"x\" already defined at [3:5]"},
-		{"  columns:\n    x: ignored", `[3:8] dataset: columns: must be {number: [low, high]}, {date: [first, last]}, {category: [values]}, {hash: buckets}, {public: [values]} or ignore`},
+		{"  columns:\n    x: ignored",
+			`[3:8] dataset: columns: must be {number: [low, high]}, {date: [first, last]}, {category: [values]}, {hash: buckets}, {public: [values]} or ignore`},
 		{"  columns:\n    x:", "[3:8] dataset: columns: must be a text or a number, not nothing"},
 		{"  columns:\n    x: [0, 1]", "[3:8] dataset: columns: must be a text or a number, not a list"},
-		{"  columns:\n    x: {}", "[3:5] dataset: columns.x: needs exactly one of number, date, category, hash, public and ignore"},
+		{"  columns:\n    x: {}",
+			"[3:5] dataset: columns.x: needs exactly one of number, date, category, hash, public and ignore"},
 		{"  columns:\n    x: {number: [0, 1], category: [a]}", "[3:5] dataset: columns.x: needs exactly one"},
 		{"  columns:\n    x: {number: 7}", `[3:17] dataset: columns: must be a list, such as [a, b], not a number`},
 		{"  columns:\n    x: {number: [0, ten]}", `[3:21] dataset: columns: must be a finite number`},
@@ -97,22 +102,33 @@ func TestYAMLErrors(t *testing.T) {
 		{"  columns:\n    x: {number: [0, inf]}", `[3:9] dataset: columns.x.number = [0, +Inf]: both bounds must be finite`},
 		{"  columns:\n    x: {number: [0, 1, 2]}" + target, `[3:9] dataset: columns.x.number = 3 values: must list two`},
 		{"  columns:\n    x: {number: [1, 0]}" + target, `[3:9] dataset: columns.x.number = [1, 0]: the lower bound`},
-		{"  columns:\n    x: {number: [0, 1], transform: log}" + target, `[3:25] dataset: columns.x.transform = "log": must be log1p or absent`},
-		{"  columns:\n    x: {number: [-1, 1], transform: log1p}" + target, `[3:9] dataset: columns.x.number = [-1, 1]: transform log1p needs`},
+		{"  columns:\n    x: {number: [0, 1], transform: log}" + target,
+			`[3:25] dataset: columns.x.transform = "log": must be log1p or absent`},
+		{"  columns:\n    x: {number: [-1, 1], transform: log1p}" + target,
+			`[3:9] dataset: columns.x.number = [-1, 1]: transform log1p needs`},
 		{"  columns:\n    x: {category: []}" + target, `[3:9] dataset: columns.x.category = []: must list`},
-		{"  columns:\n    x:\n      category:\n      - a\n      - b\n      - a" + target, `[7:9] dataset: columns.x.category[2] = "a": is listed twice`},
-		{"  columns:\n    x: {category: [a, {b: c}]}" + target, `[3:23] dataset: columns: must be a text or a number, not a mapping`},
-		{"  columns:\n    x: {category: [a, ~]}" + target, `[3:23] dataset: columns: must be a text or a number, not nothing`},
+		{"  columns:\n    x:\n      category:\n      - a\n      - b\n      - a" + target,
+			`[7:9] dataset: columns.x.category[2] = "a": is listed twice`},
+		{"  columns:\n    x: {category: [a, {b: c}]}" + target,
+			`[3:23] dataset: columns: must be a text or a number, not a mapping`},
+		{"  columns:\n    x: {category: [a, ~]}" + target,
+			`[3:23] dataset: columns: must be a text or a number, not nothing`},
 		{"  columns:\n    x: {category: [a, other]}" + target, `[3:23] dataset: columns.x.category[1] = "other": is already`},
-		{"  columns: {x: {number: [0, 1]}}\n  target: {column: x, classes: [a, b]}", `[3:12] dataset: target.column = "x": is also listed`},
+		{"  columns: {x: {number: [0, 1]}}\n  target: {column: x, classes: [a, b]}",
+			`[3:12] dataset: target.column = "x": is also listed`},
 		{"  columns: {x: {number: [0, 1]}}\n  target: {column: y}", `[3:3] dataset: target: needs either classes`},
-		{"  columns: {x: {number: [0, 1]}}\n  target: {column: y, classes: [a]}", `[3:23] dataset: target.classes = 1 values: must list at least two`},
+		{"  columns: {x: {number: [0, 1]}}\n  target: {column: y, classes: [a]}",
+			`[3:23] dataset: target.classes = 1 values: must list at least two`},
 		{"  columns: {x: {number: [0, 1]}}\n  target: y", `[3:11] dataset: target: must be a mapping, not a text`},
 		{"  columns: {x: {number: [0, 1]}}", `dataset: target.column: must name the column`},
-		{"  columns: {x: {number: [0, 1]}}" + target + "\n  where: z=1", `[4:3] dataset: where = "z=1": the column is not listed`},
-		{"  columns: {x: {number: [0, 1]}}" + target + "\n  missing: NA", `[4:12] dataset: schema: must be a list, such as [a, b], not a text`},
-		{"  columns: {x: {number: [0, 1]}}" + target + "\n  missing: [NA, NA]", `[4:17] dataset: missing[1] = "NA": is listed twice`},
-		{"  columns: {x: {number: &b [0, 1]}, z: {number: *b}}" + target, `[2:25] dataset: columns: must be a list, such as [a, b], not an anchor or alias`},
+		{"  columns: {x: {number: [0, 1]}}" + target + "\n  where: z=1",
+			`[4:3] dataset: where = "z=1": the column is not listed`},
+		{"  columns: {x: {number: [0, 1]}}" + target + "\n  missing: NA",
+			`[4:12] dataset: schema: must be a list, such as [a, b], not a text`},
+		{"  columns: {x: {number: [0, 1]}}" + target + "\n  missing: [NA, NA]",
+			`[4:17] dataset: missing[1] = "NA": is listed twice`},
+		{"  columns: {x: {number: &b [0, 1]}, z: {number: *b}}" + target,
+			`[2:25] dataset: columns: must be a list, such as [a, b], not an anchor or alias`},
 		{"  columns: [x]" + target, `[2:12] dataset: columns: must be a mapping, not a list`},
 		{"  7", `[2:3] dataset: schema: must be a mapping, not a number`},
 	} {
@@ -121,7 +137,8 @@ func TestYAMLErrors(t *testing.T) {
 			t.Errorf("%s\nerror %v\nwant  %s", test.section, err, test.want)
 			continue
 		}
-		if quoted := regexp.MustCompile(`(?m)^ *>? +[0-9]+ \| *[^ \n]`); quoted.MatchString(err.Error()) && !strings.Contains(test.want, "already defined") {
+		if quoted := regexp.MustCompile(`(?m)^ *>? +[0-9]+ \| *[^ \n]`); quoted.MatchString(err.Error()) &&
+			!strings.Contains(test.want, "already defined") {
 			t.Errorf("%s\nerror %v\nquotes the text", test.section, err)
 		}
 		var positioned yaml.Error

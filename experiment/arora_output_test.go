@@ -23,7 +23,8 @@ func dimensions(t *testing.T) {
 		{name: "tree-spider", settings: train.Train{Algorithm: "tree-spider"}, onePass: true},
 		{name: "one-pass-sgd", settings: train.Train{Algorithm: "one-pass-sgd"}, onePass: true},
 		{name: "one-pass-storm", settings: train.Train{Algorithm: "one-pass-storm"}, onePass: true},
-		{name: "gd, one step", settings: train.Train{Algorithm: "gd", Settings: train.Settings{"steps": 1, "step_scale": 1, "output": "last"}}},
+		{name: "gd, one step", settings: train.Train{Algorithm: "gd",
+			Settings: train.Settings{"steps": 1, "step_scale": 1, "output": "last"}}},
 	}
 	fmt.Printf("\n## One pass for a mean, n = %d\n\nhuber-mean, 1000 distinct rows; medians of %d runs, predictions in brackets.\n\n| d |", n, runs)
 	for _, m := range methods {

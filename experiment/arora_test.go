@@ -81,7 +81,8 @@ func (s table) open(t *testing.T, onePass bool, seed uint64) optimize.Oracle {
 		repeat *= stock
 	}
 	session, err := simulate.Open(simulate.Config{
-		Rows: f.Sample.Rows, Targets: f.Sample.Targets, Repeat: repeat, Loss: f.Loss, Budget: s.budget, Seed: seed, Workers: 1,
+		Rows: f.Sample.Rows, Targets: f.Sample.Targets, Repeat: repeat, Loss: f.Loss, Budget: s.budget, Seed: seed,
+		Workers: 1,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +158,8 @@ func gradient(t *testing.T, f *experiment.Family, w []float64) float64 {
 
 // grow measures methods at increasing numbers n of records. It prints medians and exponents in n,
 // and returns the medians.
-func grow(t *testing.T, f *experiment.Family, methods []method, sizes []int, seeds func(m method, n int) int) map[string][]float64 {
+func grow(t *testing.T, f *experiment.Family, methods []method, sizes []int,
+	seeds func(m method, n int) int) map[string][]float64 {
 	t.Helper()
 	fmt.Print("| method |")
 	for _, n := range sizes {
@@ -197,7 +199,8 @@ func grow(t *testing.T, f *experiment.Family, methods []method, sizes []int, see
 		if err != nil {
 			t.Fatal(err)
 		}
-		fmt.Printf(" %.2f | %.2f to %.2f | %d | %.4g | %.2e |\n", slope.Value, slope.Low, slope.High, o.Steps, o.Passes, o.Predicted)
+		fmt.Printf(" %.2f | %.2f to %.2f | %d | %.4g | %.2e |\n", slope.Value, slope.Low, slope.High, o.Steps, o.Passes,
+			o.Predicted)
 	}
 	return medians
 }
@@ -213,8 +216,10 @@ func population(t *testing.T) {
 	sizes := []int{10_000, 100_000, 1_000_000}
 	got := grow(t, f, []method{
 		{name: "tree-spider", settings: train.Train{Algorithm: "tree-spider"}, onePass: true},
-		{name: "tree-spider, theorem", settings: train.Train{Algorithm: "tree-spider", Settings: train.Settings{"theorem": true, "output": "last"}}, onePass: true, random: true},
-		{name: "tree-spider, theorem, no early return", settings: train.Train{Algorithm: "tree-spider", Settings: train.Settings{"theorem": true, "accuracy": 1e-12, "output": "last"}}, onePass: true, random: true},
+		{name: "tree-spider, theorem", settings: train.Train{Algorithm: "tree-spider",
+			Settings: train.Settings{"theorem": true, "output": "last"}}, onePass: true, random: true},
+		{name: "tree-spider, theorem, no early return", settings: train.Train{Algorithm: "tree-spider",
+			Settings: train.Settings{"theorem": true, "accuracy": 1e-12, "output": "last"}}, onePass: true, random: true},
 		{name: "one-pass-sgd", settings: train.Train{Algorithm: "one-pass-sgd"}, onePass: true},
 		{name: "one-pass-storm", settings: train.Train{Algorithm: "one-pass-storm"}, onePass: true},
 		{name: "gd", settings: train.Train{Algorithm: "gd"}, limit: 200},
@@ -249,13 +254,19 @@ func convexPopulation(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, f := range []*experiment.Family{f, &hinge} {
-		fmt.Printf("\n## Population, %s + l2(0.01), d = 100\n\n%.2e at the start.\n\n", f.Name, gradient(t, f, make([]float64, 100)))
+		fmt.Printf("\n## Population, %s + l2(0.01), d = 100\n\n%.2e at the start.\n\n", f.Name,
+			gradient(t, f, make([]float64, 100)))
 		grow(t, f, []method{
-			{name: "recursive, disjoint", settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"cohorts": "disjoint"}}, onePass: true, most: 100_000},
-			{name: "recursive, theorem, 300 steps a round", settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"theorem": true, "steps": 300}}, onePass: true, most: 100_000},
-			{name: "recursive, all", settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"cohorts": "all"}}, most: 100_000},
-			{name: "phased-sgd", settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"inner": "phased-sgd"}}, onePass: true},
-			{name: "phased-sgd, theorem", settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"inner": "phased-sgd", "theorem": true}}, onePass: true},
+			{name: "recursive, disjoint", settings: train.Train{Algorithm: "recursive",
+				Settings: train.Settings{"cohorts": "disjoint"}}, onePass: true, most: 100_000},
+			{name: "recursive, theorem, 300 steps a round", settings: train.Train{Algorithm: "recursive",
+				Settings: train.Settings{"theorem": true, "steps": 300}}, onePass: true, most: 100_000},
+			{name: "recursive, all", settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"cohorts": "all"}},
+				most: 100_000},
+			{name: "phased-sgd", settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"inner": "phased-sgd"}},
+				onePass: true},
+			{name: "phased-sgd, theorem", settings: train.Train{Algorithm: "recursive",
+				Settings: train.Settings{"inner": "phased-sgd", "theorem": true}}, onePass: true},
 			{name: "one-pass-sgd", settings: train.Train{Algorithm: "one-pass-sgd"}, onePass: true},
 			{name: "gd", settings: train.Train{Algorithm: "gd"}, most: 100_000},
 		}, []int{10_000, 30_000, 100_000, 1_000_000}, func(m method, n int) int {
@@ -276,10 +287,13 @@ func convexPopulation(t *testing.T) {
 func bias(t *testing.T) {
 	fmt.Print("\n## A coin's bias, d = 1\n\nMeans over families of the population's gradient norm, in units of L0/sqrt(n), with standard errors. The start has .125.\n\n")
 	methods := []method{
-		{name: "gd, one step", settings: train.Train{Algorithm: "gd", Settings: train.Settings{"steps": 1, "step_scale": 1, "output": "last"}}},
+		{name: "gd, one step", settings: train.Train{Algorithm: "gd",
+			Settings: train.Settings{"steps": 1, "step_scale": 1, "output": "last"}}},
 		{name: "gd, 100 steps", settings: train.Train{Algorithm: "gd", Settings: train.Settings{"steps": 100}}},
-		{name: "recursive, all, 20 steps a round", settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"cohorts": "all", "steps": 20}}},
-		{name: "recursive, disjoint, 20 steps a round", settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"cohorts": "disjoint", "steps": 20}}},
+		{name: "recursive, all, 20 steps a round",
+			settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"cohorts": "all", "steps": 20}}},
+		{name: "recursive, disjoint, 20 steps a round",
+			settings: train.Train{Algorithm: "recursive", Settings: train.Settings{"cohorts": "disjoint", "steps": 20}}},
 		{name: "tree-spider", settings: train.Train{Algorithm: "tree-spider"}},
 		{name: "one-pass-sgd", settings: train.Train{Algorithm: "one-pass-sgd"}},
 	}
@@ -315,7 +329,8 @@ func bias(t *testing.T) {
 			}
 		}
 		// The sum is of independent means with expectation p and standard deviation 1/sqrt(n).
-		if z := (agreement/float64(families) - 1/(4*math.Sqrt(float64(n)))) * math.Sqrt(float64(n*families)); math.Abs(z) > 5 {
+		if z := (agreement/float64(families) - 1/(4*math.Sqrt(float64(n)))) *
+			math.Sqrt(float64(n*families)); math.Abs(z) > 5 {
 			t.Errorf("n = %d: biases are %v standard errors from their own", n, z)
 		}
 		fmt.Printf("| %d | %d |", n, families)

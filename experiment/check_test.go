@@ -13,7 +13,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
-func check(t *testing.T, lossName string, d int, records float64, r account.Relation, criterion choose.Criterion) (experiment.Check, []choose.Candidate) {
+func check(t *testing.T, lossName string, d int, records float64, r account.Relation,
+	criterion choose.Criterion) (experiment.Check, []choose.Candidate) {
 	t.Helper()
 	l, err := loss.Parse(lossName)
 	if err != nil {
@@ -32,7 +33,8 @@ func check(t *testing.T, lossName string, d int, records float64, r account.Rela
 		t.Fatal(err)
 	}
 	p.Regularizer = reg
-	c := experiment.Check{Problem: p, Loss: l, Features: d, Records: records, Budget: b, Criterion: criterion, Seeds: 3, Workers: 2}
+	c := experiment.Check{Problem: p, Loss: l, Features: d, Records: records, Budget: b, Criterion: criterion, Seeds: 3,
+		Workers: 2}
 	list, err := choose.Auto{Goal: criterion, Passes: 20}.Candidates(context.Background(), p)
 	if err != nil {
 		t.Fatal(err)
@@ -74,7 +76,8 @@ func TestCheckReachesWhatIsPredicted(t *testing.T) {
 				within = 16
 			}
 			if ratio := o.Median() / o.Predicted; !(ratio < within && ratio > 1/within) {
-				t.Errorf("%s, %v, %v: %s reached %v: predicted %v", c.loss, c.relation, c.criterion, list[i].Summary.Algorithm, o.Reached, o.Predicted)
+				t.Errorf("%s, %v, %v: %s reached %v: predicted %v", c.loss, c.relation, c.criterion, list[i].Summary.Algorithm,
+					o.Reached, o.Predicted)
 			}
 		}
 	}

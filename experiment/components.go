@@ -24,9 +24,10 @@ var components = []float64{.3, .2, .12}
 // saddles, at which only some columns have found one of these directions.
 func Autoencoder(rank int) maker {
 	return func(d, rows int, seed uint64) (*Family, error) {
-		return lowRankFamily(fmt.Sprintf("autoencoder(%d)", rank), rank, 0xae0c, d, rows, seed, func(all, _, largest, _ float64) float64 {
-			return (all - largest) / 2
-		})
+		return lowRankFamily(fmt.Sprintf("autoencoder(%d)", rank), rank, 0xae0c, d, rows, seed,
+			func(all, _, largest, _ float64) float64 {
+				return (all - largest) / 2
+			})
 	}
 }
 
@@ -35,15 +36,17 @@ func Autoencoder(rank int) maker {
 // -.3.
 func Factorization(rank int) maker {
 	return func(d, rows int, seed uint64) (*Family, error) {
-		return lowRankFamily(fmt.Sprintf("factorization(%d)", rank), rank, 0xfac7, d, rows, seed, func(_, square, _, largest float64) float64 {
-			return (square - largest) / 4
-		})
+		return lowRankFamily(fmt.Sprintf("factorization(%d)", rank), rank, 0xfac7, d, rows, seed,
+			func(_, square, _, largest float64) float64 {
+				return (square - largest) / 4
+			})
 	}
 }
 
 // lowRankFamily returns a family whose minimum follows from four means over the rows: of ||x||^2 and
 // ||x||^4, and the sums of the largest rank eigenvalues of the second moment and of their squares.
-func lowRankFamily(name string, rank int, stream uint64, d, rows int, seed uint64, minimum func(all, square, largest, squares float64) float64) (*Family, error) {
+func lowRankFamily(name string, rank int, stream uint64, d, rows int, seed uint64,
+	minimum func(all, square, largest, squares float64) float64) (*Family, error) {
 	if d < 2*rank || d < 4 {
 		return nil, fmt.Errorf("experiment: %s: dimension = %d: must be at least 4 and twice the rank", name, d)
 	}
@@ -122,5 +125,6 @@ func TanhNetwork(d, rows int, seed uint64) (*Family, error) {
 // SoftmaxNetwork is the family of a network of 4 tanh units under the softmax loss of three classes,
 // on the rows of the family Softmax with d features.
 func SoftmaxNetwork(d, rows int, seed uint64) (*Family, error) {
-	return newFamily(inClasses, 0x50f7, d, rows, seed, "softmax-network", fmt.Sprintf("network(4,tanh,softmax(%d))", softmaxClasses), "")
+	return newFamily(inClasses, 0x50f7, d, rows, seed, "softmax-network",
+		fmt.Sprintf("network(4,tanh,softmax(%d))", softmaxClasses), "")
 }

@@ -38,7 +38,8 @@ var families = map[string]maker{
 // Families returns the names that NewFamily accepts. A word in capitals stands for a number:
 // saddle(GAP) for saddle(0.15).
 func Families() []string {
-	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(families)), "low-rank(RANK)", "saddle(GAP)", "capped(RADIUS)", "ramp(RADIUS)", "median(RADIUS)", "svm(RADIUS)", "relu-network(RADIUS)", "hinge-network(RADIUS)")))
+	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(families)), "low-rank(RANK)", "saddle(GAP)",
+		"capped(RADIUS)", "ramp(RADIUS)", "median(RADIUS)", "svm(RADIUS)", "relu-network(RADIUS)", "hinge-network(RADIUS)")))
 }
 
 // NewFamily draws the named family. It returns an error if the name is unknown or its number is not

@@ -189,7 +189,8 @@ func opposites(_ *rand.Rand, d int) population {
 
 // newFamily draws a population (a distribution of rows) from the seed, and then the family's rows
 // from it. l and reg name the loss and the regularizer.
-func newFamily(p func(r *rand.Rand, d int) population, stream uint64, d, rows int, seed uint64, name, l, reg string) (*Family, error) {
+func newFamily(p func(r *rand.Rand, d int) population, stream uint64, d, rows int, seed uint64, name, l,
+	reg string) (*Family, error) {
 	if d < 1 {
 		return nil, fmt.Errorf("experiment: %s: dimension = %d: must be >= 1", name, d)
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-func family(t testing.TB, make func(d, rows int, seed uint64) (*experiment.Family, error), d, rows int, seed uint64) *experiment.Family {
+func family(t testing.TB, make func(d, rows int, seed uint64) (*experiment.Family, error), d, rows int,
+	seed uint64) *experiment.Family {
 	t.Helper()
 	f, err := make(d, rows, seed)
 	if err != nil {
@@ -123,7 +124,8 @@ func TestGLMRows(t *testing.T) {
 // at most .02. Half of the labels, within .02, must be positive.
 func TestLabels(t *testing.T) {
 	const d, n = 4, 20000
-	for _, f := range []*experiment.Family{family(t, experiment.Tanh, d, n, 6), family(t, experiment.LogisticNonconvex, d, n, 6)} {
+	for _, f := range []*experiment.Family{family(t, experiment.Tanh, d, n, 6),
+		family(t, experiment.LogisticNonconvex, d, n, 6)} {
 		l, steps := loss.Logistic(), 400
 		if testing.Short() {
 			steps = 100
@@ -192,7 +194,8 @@ func TestSlowTailRows(t *testing.T) {
 
 // TestFamiliesRepeat tests that the same seed gives the same family, and another seed another.
 func TestFamiliesRepeat(t *testing.T) {
-	for _, make := range []func(d, rows int, seed uint64) (*experiment.Family, error){experiment.Tanh, experiment.LogisticNonconvex, experiment.SlowTail} {
+	for _, make := range []func(d, rows int, seed uint64) (*experiment.Family,
+		error){experiment.Tanh, experiment.LogisticNonconvex, experiment.SlowTail} {
 		a, b, c := family(t, make, 5, 6, 1), family(t, make, 5, 6, 1), family(t, make, 5, 6, 2)
 		if a.Sample.Rows[3][2] != b.Sample.Rows[3][2] || a.Sample.Rows[3][2] == c.Sample.Rows[3][2] {
 			t.Errorf("%s: %v, %v, %v", a.Name, a.Sample.Rows[3], b.Sample.Rows[3], c.Sample.Rows[3])
@@ -217,7 +220,8 @@ func TestProblems(t *testing.T) {
 			t.Error(err)
 		}
 		if c.f.Name != name || p.Dim() != 4 || p.RankOne != c.rankOne || p.Constants.Lipschitz != c.l0 ||
-			math.Abs(p.DataSmoothness()-c.l1) > 1e-15 || p.Constants.InitialGap != c.f0 || math.Abs(p.Smoothness()-c.l1-c.regularizer) > 1e-15 {
+			math.Abs(p.DataSmoothness()-c.l1) > 1e-15 || p.Constants.InitialGap != c.f0 ||
+			math.Abs(p.Smoothness()-c.l1-c.regularizer) > 1e-15 {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}

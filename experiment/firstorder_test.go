@@ -162,7 +162,8 @@ func stormLast(t *testing.T) {
 					}
 					fmt.Printf("| %s | %.0f | %d | %.3f | %.3f | %s |\n", f.Name, o.Effective, o.Steps, got, o.Predicted/o.Floor, half)
 					if !(got <= target) {
-						t.Errorf("%s at N = %.0f, %d steps: STORM reaches %.3f r: want at most %.1f", f.Name, o.Effective, o.Steps, got, target)
+						t.Errorf("%s at N = %.0f, %d steps: STORM reaches %.3f r: want at most %.1f", f.Name, o.Effective, o.Steps, got,
+							target)
 					}
 				}
 			}
@@ -193,7 +194,8 @@ func tune(t *testing.T, s experiment.Instance, list []tuned) tuned {
 // boost returns a configuration of SpiderBoost with its name in tables.
 func boost(c firstorder.SpiderBoost) tuned {
 	return tuned{
-		name:    fmt.Sprintf("T %d, h %g, q %d, anchors' share %g, %v", c.Steps, c.StepScale, c.Period, c.AnchorShare, c.Output),
+		name: fmt.Sprintf("T %d, h %g, q %d, anchors' share %g, %v", c.Steps, c.StepScale, c.Period, c.AnchorShare,
+			c.Output),
 		planner: c,
 	}
 }
@@ -219,7 +221,8 @@ func slowTail(t *testing.T) {
 		for _, h := range []float64{1, 1.9} {
 			for _, q := range []int{T / 100, T / 30, T / 8} {
 				for _, share := range []float64{.4, .8} {
-					boosts = append(boosts, boost(firstorder.SpiderBoost{Steps: T, StepScale: h, Period: q, AnchorShare: share, Output: optimize.Last}))
+					boosts = append(boosts, boost(firstorder.SpiderBoost{Steps: T, StepScale: h, Period: q, AnchorShare: share,
+						Output: optimize.Last}))
 				}
 			}
 		}
@@ -253,7 +256,8 @@ func balls(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	fmt.Printf("\n## The centred ball\n\nSTORM on %s, %d distinct rows, medians of %d seeds, the same ones for both.\n\n", f.Name, rows, seeds)
+	fmt.Printf("\n## The centred ball\n\nSTORM on %s, %d distinct rows, medians of %d seeds, the same ones for both.\n\n",
+		f.Name, rows, seeds)
 	fmt.Print("| N | steps | centred / r | L1 around zero / r | gain |\n|---|---|---|---|---|\n")
 	for _, effective := range []float64{200, 300, 450, 650, 1000, 1400, 2000, 3000, 5000, 8000, 12000, 20000} {
 		s := instance(t, f, effective)

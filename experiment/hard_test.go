@@ -110,7 +110,8 @@ func TestSaddleRows(t *testing.T) {
 func TestFreshRows(t *testing.T) {
 	const d, n = 4, 20000
 	w := []float64{.3, -.2, .5, .1}
-	for _, name := range []string{"tanh", "logistic", "logistic+nonconvex", "slow-tail", "huber-mean", "saddle(0.15)", "low-rank(2)", "exp-tail", "quartic", "three-halves", "phase"} {
+	for _, name := range []string{"tanh", "logistic", "logistic+nonconvex", "slow-tail", "huber-mean", "saddle(0.15)",
+		"low-rank(2)", "exp-tail", "quartic", "three-halves", "phase"} {
 		f, err := experiment.NewFamily(name, d, n, 3)
 		if err != nil {
 			t.Fatal(err)
@@ -124,7 +125,8 @@ func TestFreshRows(t *testing.T) {
 		}
 		again, _ := f.Fresh(n, 1)
 		other, _ := f.Fresh(n, 2)
-		if !reflect.DeepEqual(fresh, again) || reflect.DeepEqual(fresh.Rows, other.Rows) || reflect.DeepEqual(fresh.Rows, f.Sample.Rows) {
+		if !reflect.DeepEqual(fresh, again) || reflect.DeepEqual(fresh.Rows, other.Rows) ||
+			reflect.DeepEqual(fresh.Rows, f.Sample.Rows) {
 			t.Errorf("%s: fresh rows must be settled by their seed", name)
 		}
 		a, err := stationarity.Gradient(f.Loss, f.Regularizer, f.Sample, w)
@@ -150,7 +152,8 @@ func TestFamiliesRefuse(t *testing.T) {
 		d, rows int
 		want    string
 	}{
-		{"tahn", 3, 10, `family = "tahn": must be one of autoencoder(1), autoencoder(3), capped(RADIUS), exp-tail, factorization(1), factorization(3), hinge-network(RADIUS), huber-bias, huber-mean, logistic, logistic+nonconvex, low-rank(RANK), matrix-sensing, median(RADIUS), phase, quartic, ramp(RADIUS), relu-network(RADIUS), saddle(GAP), slow-tail, softmax, softmax-network, svm(RADIUS), tanh, tanh-net, tanh-network, three-halves, three-halves-fine`},
+		{"tahn", 3, 10,
+			`family = "tahn": must be one of autoencoder(1), autoencoder(3), capped(RADIUS), exp-tail, factorization(1), factorization(3), hinge-network(RADIUS), huber-bias, huber-mean, logistic, logistic+nonconvex, low-rank(RANK), matrix-sensing, median(RADIUS), phase, quartic, ramp(RADIUS), relu-network(RADIUS), saddle(GAP), slow-tail, softmax, softmax-network, svm(RADIUS), tanh, tanh-net, tanh-network, three-halves, three-halves-fine`},
 		{"saddle(x)", 5, 10, "gap must be a number"},
 		{"saddle(0.3)", 5, 10, "gap = 0.3: must be > 0 and < 0.3"},
 		{"saddle(0.1)", 3, 10, "dimension = 3: must be >= 4"},
@@ -159,7 +162,8 @@ func TestFamiliesRefuse(t *testing.T) {
 		{"tanh", 3, 1, "rows = 1: must be >= 2"},
 		{"slow-tail", 3, 11, "rows = 11: must be even"},
 	} {
-		if f, err := experiment.NewFamily(c.name, c.d, c.rows, 1); err == nil || f != nil || !strings.Contains(err.Error(), c.want) {
+		if f, err := experiment.NewFamily(c.name, c.d, c.rows, 1); err == nil || f != nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}

@@ -109,7 +109,8 @@ func readFinished(path string) (runs []Finished, whole int64, err error) {
 			return nil, 0, fmt.Errorf("experiment: %s: line %d: %w", path, number, err)
 		}
 		if r.Key != r.Trial.Key() {
-			return nil, 0, fmt.Errorf("experiment: %s: line %d: key %s: must be %s: the line was changed", path, number, r.Key, r.Trial.Key())
+			return nil, 0, fmt.Errorf("experiment: %s: line %d: key %s: must be %s: the line was changed", path, number, r.Key,
+				r.Trial.Key())
 		}
 		if !seen[r.Key] {
 			seen[r.Key] = true

@@ -10,7 +10,8 @@ import (
 
 // journaled returns a different record for every seed.
 func journaled(seed uint64) Finished {
-	c := Trial{Family: "tanh", Dim: 3, Rows: 10, Repeat: 1, Epsilon: 1, Delta: 1e-6, Label: "gd", Settings: json.RawMessage(`{}`), Seed: seed}
+	c := Trial{Family: "tanh", Dim: 3, Rows: 10, Repeat: 1, Epsilon: 1, Delta: 1e-6, Label: "gd",
+		Settings: json.RawMessage(`{}`), Seed: seed}
 	return Finished{Key: c.Key(), Trial: c, Seconds: float64(seed)}
 }
 

@@ -57,7 +57,8 @@ func kinkedMaker(name string) (m maker, is bool, err error) {
 	}
 	radius, err := strconv.ParseFloat(inside, 64)
 	if err != nil || !closed {
-		return nil, true, fmt.Errorf("experiment: family = %q: must be %s(RADIUS), the radius that gradients are measured at", name, base)
+		return nil, true, fmt.Errorf("experiment: family = %q: must be %s(RADIUS), the radius that gradients are measured at",
+			name, base)
 	}
 	return newKinked(base, radius), true, nil
 }

@@ -23,7 +23,8 @@ func (s Summary) WriteMarkdown(w io.Writer) error {
 	slopes(&b, "Slopes", "gradient norm", s.Slopes)
 	slopes(&b, "Slopes of the excess risk", "excess risk", s.Risks)
 	if len(s.Comparisons) > 0 {
-		fmt.Fprintf(&b, "\n## Against %s at equal budget\n\nRatios of median gradient norms, below 1 where the algorithm is better, with 95%% bootstrap intervals over seeds.\n\n", printable.Text(s.Comparisons[0].Baseline))
+		fmt.Fprintf(&b,
+			"\n## Against %s at equal budget\n\nRatios of median gradient norms, below 1 where the algorithm is better, with 95%% bootstrap intervals over seeds.\n\n", printable.Text(s.Comparisons[0].Baseline))
 		head := []string{"family", "d", "epsilon", "n", "N", "algorithm", "ratio", "interval"}
 		risks := slices.ContainsFunc(s.Comparisons, func(x Comparison) bool { return x.Excess > 0 })
 		if risks {
@@ -31,7 +32,8 @@ func (s Summary) WriteMarkdown(w io.Writer) error {
 		}
 		table(&b, head...)
 		for _, x := range s.Comparisons {
-			r := []any{x.Family, x.Dim, x.Epsilon, x.Records, fmt.Sprintf("%.0f", x.Effective), x.Label, fmt.Sprintf("%.3g", x.Value), fmt.Sprintf("%.3g to %.3g", x.Low, x.High)}
+			r := []any{x.Family, x.Dim, x.Epsilon, x.Records, fmt.Sprintf("%.0f", x.Effective), x.Label,
+				fmt.Sprintf("%.3g", x.Value), fmt.Sprintf("%.3g to %.3g", x.Low, x.High)}
 			if risks {
 				r = append(r, orNothing(x.Excess > 0, "%.3g", x.Excess))
 			}
@@ -56,7 +58,8 @@ func slopes(b *strings.Builder, title, of string, list []Slope) {
 	fmt.Fprintf(b, "\n## %s\n\nExponents of the median %s in N, with 95%% bootstrap intervals over seeds.\n\n", title, of)
 	table(b, "family", "d", "epsilon", "algorithm", "sizes", "slope", "interval")
 	for _, x := range list {
-		row[any](b, x.Family, x.Dim, x.Epsilon, x.Label, x.Sizes, fmt.Sprintf("%.3f", x.Value), fmt.Sprintf("%.3f to %.3f", x.Low, x.High))
+		row[any](b, x.Family, x.Dim, x.Epsilon, x.Label, x.Sizes, fmt.Sprintf("%.3f", x.Value),
+			fmt.Sprintf("%.3f to %.3f", x.Low, x.High))
 	}
 }
 
@@ -86,9 +89,11 @@ func (s Summary) runs() (head []string, rows [][]string) {
 		g := c.GradientNorm
 		r := []string{
 			c.Family, fmt.Sprint(c.Dim), fmt.Sprint(c.Epsilon), fmt.Sprint(c.Records), fmt.Sprintf("%.0f", c.Effective),
-			c.Label, fmt.Sprint(c.Runs), g.String(), fmt.Sprintf("%.2f", g.Median/c.Floor), fmt.Sprintf("%.2f", g.Median/c.LowerBound),
+			c.Label, fmt.Sprint(c.Runs), g.String(), fmt.Sprintf("%.2f", g.Median/c.Floor),
+			fmt.Sprintf("%.2f", g.Median/c.LowerBound),
 			fmt.Sprintf("%.2f", c.Predicted/c.Floor), fmt.Sprintf("%.4g", c.Loss.Median), fmt.Sprint(c.Steps),
-			fmt.Sprintf("%.4g", c.Passes.Median), fmt.Sprintf("%.2g", c.Seconds.Median), "`" + string(c.Settings) + "`", fmt.Sprint(c.Grid),
+			fmt.Sprintf("%.4g", c.Passes.Median), fmt.Sprintf("%.2g", c.Seconds.Median), "`" + string(c.Settings) + "`",
+			fmt.Sprint(c.Grid),
 		}
 		if risks {
 			var q Quartiles
@@ -99,7 +104,8 @@ func (s Summary) runs() (head []string, rows [][]string) {
 			if c.Rise != nil {
 				rise = *c.Rise
 			}
-			r = append(r, orNothing(c.Excess != nil, "%v", q), orNothing(c.Rise != nil, "gamma %.3g, kappa %.3g", rise.Gamma, rise.Kappa))
+			r = append(r, orNothing(c.Excess != nil, "%v", q),
+				orNothing(c.Rise != nil, "gamma %.3g, kappa %.3g", rise.Gamma, rise.Kappa))
 		}
 		if population {
 			r = append(r, c.Population.String())
@@ -110,7 +116,8 @@ func (s Summary) runs() (head []string, rows [][]string) {
 				o = *c.SecondOrder
 			}
 			there := c.SecondOrder != nil
-			r = append(r, orNothing(there, "%v", o.Eigenvalue), orNothing(there, "%.2f", o.Near), orNothing(there, "%.2f", o.Close))
+			r = append(r, orNothing(there, "%v", o.Eigenvalue), orNothing(there, "%.2f", o.Near),
+				orNothing(there, "%.2f", o.Close))
 		}
 		rows = append(rows, r)
 	}

@@ -37,7 +37,8 @@ func TestOutcome(t *testing.T) {
 			}
 			o := r.Outcome
 			if o.Steps != c.steps || math.Abs(o.Passes-c.passes) > 1e-9 || math.Abs(o.Charged-c.charged*b.Charge()) > 1e-6 {
-				t.Errorf("%v, %s: %d steps, %v passes, charged %v of %v", relation, c.settings, o.Steps, o.Passes, o.Charged, b.Charge())
+				t.Errorf("%v, %s: %d steps, %v passes, charged %v of %v", relation, c.settings, o.Steps, o.Passes, o.Charged,
+					b.Charge())
 			}
 			last := o.Series[len(o.Series)-1]
 			if len(o.Series) > 64 || len(o.Series) < 32 || last.Step != c.steps || last.Charged > o.Charged+1e-9 {

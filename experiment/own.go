@@ -108,7 +108,8 @@ func (o own) counts(name, key string) bool {
 
 // ownPlan makes the plan of an algorithm of the calling program. err is the error of decoding its
 // settings, or nil.
-func (b *bench) ownPlan(ctx context.Context, a optimize.Algorithm, c Trial, s Instance, seed uint64, err error) (planned, error) {
+func (b *bench) ownPlan(ctx context.Context, a optimize.Algorithm, c Trial, s Instance, seed uint64,
+	err error) (planned, error) {
 	if err == nil {
 		var problem optimize.Problem
 		if problem, err = s.Problem(); err == nil {

@@ -23,8 +23,9 @@ var (
 	drawn    = flag.Int("settings", 60, "how many settings TestPlanner draws")
 
 	plannerSeeds = flag.Int("seeds", 7, "how often TestPlanner runs each plan")
-	plannerRows  = flag.Int("rows", 1000, "how many distinct rows stand for the records where the population does not count")
-	plannerAll   = flag.String("all", "", "a file to which TestPlanner writes what every candidate reached, tab-separated")
+	plannerRows  = flag.Int("rows", 1000,
+		"how many distinct rows stand for the records where the population does not count")
+	plannerAll = flag.String("all", "", "a file to which TestPlanner writes what every candidate reached, tab-separated")
 )
 
 // TestPlanner runs, for random problems, sizes, budgets, goals and limits, every candidate of auto.
@@ -64,8 +65,10 @@ func TestPlanner(t *testing.T) {
 		}
 		for i, c := range list {
 			o := c.Summary
-			fmt.Fprintf(all, "%d\t%s\t%d\t%.0f\t%g\t%.0f\t%v\t%g\t%s\t%d\t%.4g\t%.4g\t%.4g\t%.4g\n", setting, f.Name, check.Problem.Dim(), check.Records,
-				check.Budget.Epsilon(), o.Effective, check.Criterion, check.Passes, o.Algorithm, o.Steps, o.Passes, c.Predicted, c.Ranked, tried[i].Median())
+			fmt.Fprintf(all, "%d\t%s\t%d\t%.0f\t%g\t%.0f\t%v\t%g\t%s\t%d\t%.4g\t%.4g\t%.4g\t%.4g\n", setting, f.Name,
+				check.Problem.Dim(), check.Records,
+				check.Budget.Epsilon(), o.Effective, check.Criterion, check.Passes, o.Algorithm, o.Steps, o.Passes, c.Predicted,
+				c.Ranked, tried[i].Median())
 		}
 		ratio := tried[0].Median() / tried[best].Median()
 		if ratio <= equal {
@@ -90,12 +93,14 @@ func TestPlanner(t *testing.T) {
 		}
 		o := list[0].Summary
 		fmt.Printf("| %s | %d | %.0f | %.2g | %.0f | %v | %s | %s | %.3g | %.3g | %s | %.3g | %.2f | %.2f | %s | %.3g | %.2f |\n", f.Name, check.Problem.Dim(), check.Records, check.Budget.Epsilon(),
-			o.Effective, check.Criterion, passes, o.Algorithm, o.Passes, tried[0].Median(), list[best].Summary.Algorithm, tried[best].Median(), ratio, trust[len(trust)-1],
+			o.Effective, check.Criterion, passes, o.Algorithm, o.Passes, tried[0].Median(), list[best].Summary.Algorithm,
+			tried[best].Median(), ratio, trust[len(trust)-1],
 			list[cheapest].Summary.Algorithm, list[cheapest].Summary.Passes, more)
 	}
 	slices.Sort(ratios)
 	fmt.Printf("\nWithin 1.3 of the best in hindsight: %d of %d; median ratio %.2f, worst %.2f. Predicted over reached, of the chosen: median %.2f, quartiles %.2f and %.2f.\n",
-		good, settings, experiment.Median(ratios), ratios[len(ratios)-1], experiment.Median(trust), quantile(trust, .25), quantile(trust, .75))
+		good, settings, experiment.Median(ratios), ratios[len(ratios)-1], experiment.Median(trust), quantile(trust, .25),
+		quantile(trust, .75))
 	fmt.Printf("Passes over those of the cheapest plan as good: median %.2f, nine tenths below %.2f, most %.2f; above %v in %d.\n",
 		experiment.Median(work), quantile(work, .9), slices.Max(work), dearest, dear)
 	if good*10 < settings*9 {
@@ -150,7 +155,8 @@ func random(t *testing.T, r *rand.Rand, rows int) ([]choose.Candidate, limited, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return list, limited{experiment.Check{Problem: problemOf(t, s), Loss: f.Loss, Features: len(f.Sample.Rows[0]), Records: float64(s.Records()), Budget: s.Budget, Criterion: criterion}, passes}, f
+	return list, limited{experiment.Check{Problem: problemOf(t, s), Loss: f.Loss, Features: len(f.Sample.Rows[0]),
+		Records: float64(s.Records()), Budget: s.Budget, Criterion: criterion}, passes}, f
 }
 
 func uniform(r *rand.Rand, lo, hi float64) float64 { return lo + (hi-lo)*r.Float64() }

@@ -34,7 +34,8 @@ var (
 var recordedProblems = []struct {
 	loss, regularizer string
 	radius            float64
-}{{"tanh", "l2(0.01)", 0}, {"huber(0.3)", "l2(0.01)", 0}, {"logistic", "", 0}, {"logistic", "", 2}, {"slow-tail", "", 0}, {"hinge", "l2(0.01)", 0}}
+}{{"tanh", "l2(0.01)", 0}, {"huber(0.3)", "l2(0.01)", 0}, {"logistic", "", 0}, {"logistic", "", 2},
+	{"slow-tail", "", 0}, {"hinge", "l2(0.01)", 0}}
 
 // TestRunsAreWhatTheyWere tests that every algorithm with its defaults, on every problem and under
 // both relations, makes the same queries, charges and results, to the bit, as in
@@ -138,7 +139,8 @@ func byTitle(lines []string) map[string]string {
 func recorded(t *testing.T, relation account.Relation, name string, k int) string {
 	t.Helper()
 	const records, dim = 160, 3
-	title := fmt.Sprintf("%v %s %s%s%v:", relation, name, recordedProblems[k].loss, recordedProblems[k].regularizer, recordedProblems[k].radius)
+	title := fmt.Sprintf("%v %s %s%s%v:", relation, name, recordedProblems[k].loss, recordedProblems[k].regularizer,
+		recordedProblems[k].radius)
 	b, err := account.NewBudget(4, 1e-6, relation)
 	if err != nil {
 		t.Fatal(err)
@@ -199,7 +201,8 @@ func recorded(t *testing.T, relation account.Relation, name string, k int) strin
 }
 
 // recordedPlan makes the plan of a case.
-func recordedPlan(t *testing.T, settings []byte, k, dim int, records float64, b account.Budget) (optimize.Plan, loss.Loss, error) {
+func recordedPlan(t *testing.T, settings []byte, k, dim int, records float64, b account.Budget) (optimize.Plan,
+	loss.Loss, error) {
 	t.Helper()
 	p := recordedProblems[k]
 	l, err := problem.Parse(p.loss)

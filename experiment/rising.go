@@ -25,7 +25,8 @@ func LowRank(rank int) func(d, rows int, seed uint64) (*Family, error) {
 	name := fmt.Sprintf("low-rank(%d)", rank)
 	return func(d, rows int, seed uint64) (*Family, error) {
 		if rank < 1 || rank > d || rank >= rows {
-			return nil, fmt.Errorf("experiment: %s: rank = %d: must be between 1 and the dimension, %d, and less than the rows", name, rank, d)
+			return nil, fmt.Errorf("experiment: %s: rank = %d: must be between 1 and the dimension, %d, and less than the rows",
+				name, rank, d)
 		}
 		population := func(r *rand.Rand, d int) population { return inSubspace(r, d, rank) }
 		f, err := newFamily(population, 0x10e4, d, rows, seed, name, "squared(1)", "")

@@ -18,7 +18,8 @@ import (
 // fails for a gamma with 2e in place of sqrt(2e), or for 1/kappa in place of kappa.
 func TestKnownRises(t *testing.T) {
 	const d, rows = 12, 60
-	for _, name := range []string{"low-rank(4)", "exp-tail", "quartic", "three-halves", "three-halves-fine", "phase", "softmax"} {
+	for _, name := range []string{"low-rank(4)", "exp-tail", "quartic", "three-halves", "three-halves-fine", "phase",
+		"softmax"} {
 		f, err := experiment.NewFamily(name, d, rows, 2)
 		if err != nil {
 			t.Fatal(err)
@@ -50,7 +51,8 @@ func TestKnownRises(t *testing.T) {
 			if excess < -1e-12 {
 				t.Fatalf("%s: %v below the minimum", name, -excess)
 			}
-			if rounded := excess < map[string]float64{"three-halves": .02, "three-halves-fine": 4e-6}[name]; f.KL.Known() && excess > 1e-9 && !rounded && norm < 1 {
+			if rounded := excess < map[string]float64{"three-halves": .02, "three-halves-fine": 4e-6}[name]; f.KL.Known() &&
+				excess > 1e-9 && !rounded && norm < 1 {
 				if most := f.KL.Excess(norm); excess > most*(1+1e-6) {
 					t.Fatalf("%s: excess %v at a gradient of %v: at most %v is stated", name, excess, norm, most)
 				}
@@ -90,13 +92,16 @@ func TestRunsShowTheRise(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if o.Excess == nil || o.Rise == nil || *o.Excess != o.Loss || math.Abs(o.Rise.Kappa-4./3) > .02 || math.Abs(o.Rise.Gamma-f.KL.Gamma) > .02 {
+	if o.Excess == nil || o.Rise == nil || *o.Excess != o.Loss || math.Abs(o.Rise.Kappa-4./3) > .02 ||
+		math.Abs(o.Rise.Gamma-f.KL.Gamma) > .02 {
 		t.Errorf("%+v, %+v: want kappa 4/3, gamma %v", o.Excess, o.Rise, f.KL.Gamma)
 	}
 }
 
 func TestLowRankRefuses(t *testing.T) {
-	for name, want := range map[string]string{"low-rank(x)": "rank must be a whole number", "low-rank(9)": "rank = 9: must be between 1 and the dimension", "low-rank(0)": "rank = 0", "softmax": "dimension = 8: must be a multiple of its 3 classes"} {
+	for name, want := range map[string]string{"low-rank(x)": "rank must be a whole number",
+		"low-rank(9)": "rank = 9: must be between 1 and the dimension", "low-rank(0)": "rank = 0",
+		"softmax": "dimension = 8: must be a multiple of its 3 classes"} {
 		if _, err := experiment.NewFamily(name, 8, 40, 1); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v: want %q", name, err, want)
 		}

@@ -38,7 +38,8 @@ func NewInstance(f *Family, effective, epsilon float64) (Instance, error) {
 // repeatFor returns the number of records that each distinct row stands for, so that the effective
 // size is close to the given one, and the budget for the total number of records. It returns an
 // error if the total exceeds mostRecords.
-func repeatFor(d, rows int, effective, epsilon float64, delta Delta, r account.Relation) (repeat int, b account.Budget, err error) {
+func repeatFor(d, rows int, effective, epsilon float64, delta Delta, r account.Relation) (repeat int, b account.Budget,
+	err error) {
 	repeat = 1
 	for range 30 {
 		n := float64(rows) * float64(repeat)
@@ -47,7 +48,8 @@ func repeatFor(d, rows int, effective, epsilon float64, delta Delta, r account.R
 		}
 		next := max(math.Round(effective/effectiveSize(d, n, b)*float64(repeat)), 1)
 		if !(next*float64(rows) <= mostRecords) {
-			return 0, b, fmt.Errorf("experiment: effective size = %v: needs %.3g records: must be at most %d", effective, next*float64(rows), int64(mostRecords))
+			return 0, b, fmt.Errorf("experiment: effective size = %v: needs %.3g records: must be at most %d", effective,
+				next*float64(rows), int64(mostRecords))
 		}
 		if int(next) == repeat {
 			break
@@ -187,7 +189,8 @@ func (s Instance) run(ctx context.Context, plan optimize.Plan, random bool, seed
 	o := Outcome{
 		Effective: summary.Effective, Floor: summary.Floor, Predicted: finite(summary.Predicted),
 		LowerBound: problem.LowerBound(),
-		Steps:      result.Steps, Passes: session.read / float64(s.Records()), Charged: session.Ledger().Charged(), Series: series,
+		Steps:      result.Steps, Passes: session.read / float64(s.Records()), Charged: session.Ledger().Charged(),
+		Series: series,
 	}
 	if err := s.measure(&o, w); err != nil || s.Family.Minimum == nil {
 		return o, err

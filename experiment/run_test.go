@@ -71,7 +71,8 @@ func TestRun(t *testing.T) {
 		t.Errorf("%+v, %+v, %+v", a, b, c)
 	}
 	o := plan.Summary()
-	if a.Steps != 40 || a.Predicted != o.Predicted || math.Abs(a.Floor-2/problemOf(t, s).Effective()) > 1e-15 || a.Ratio() != a.GradientNorm/a.Floor {
+	if a.Steps != 40 || a.Predicted != o.Predicted || math.Abs(a.Floor-2/problemOf(t, s).Effective()) > 1e-15 ||
+		a.Ratio() != a.GradientNorm/a.Floor {
 		t.Errorf("%+v", a)
 	}
 	// The result is between the order of the noise level and the gradient at the start.

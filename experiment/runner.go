@@ -52,7 +52,8 @@ func (s *Spec) Run(ctx context.Context, folder string, o Options) (Summary, erro
 	if err != nil {
 		return Summary{}, err
 	}
-	r := &runner{spec: s, options: o, bench: newBench(), own: mine, done: map[string]Finished{}, workers: workers(o.Workers, s.Workers)}
+	r := &runner{spec: s, options: o, bench: newBench(), own: mine, done: map[string]Finished{},
+		workers: workers(o.Workers, s.Workers)}
 	r.bench.own = mine
 	for _, run := range runs {
 		if run.Code == "" || run.Code == mine.code {
@@ -186,7 +187,8 @@ func (r *runner) run(ctx context.Context, list []Trial, count bool) error {
 		r.ran++
 		r.took += time.Duration(run.Seconds * float64(time.Second))
 		r.progress.Done++
-		r.progress.Left = r.took / time.Duration(r.ran) * time.Duration(r.progress.Of-r.progress.Done) / time.Duration(r.workers)
+		r.progress.Left = r.took / time.Duration(r.ran) *
+			time.Duration(r.progress.Of-r.progress.Done) / time.Duration(r.workers)
 		r.report()
 		return nil
 	})

@@ -182,7 +182,8 @@ func TestTornLineIsDropped(t *testing.T) {
 		if err := os.WriteFile(path, []byte(broken), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Run(context.Background(), folder, experiment.Options{}); err == nil || !strings.Contains(err.Error(), change.want) {
+		if _, err := s.Run(context.Background(), folder, experiment.Options{}); err == nil ||
+			!strings.Contains(err.Error(), change.want) {
 			t.Errorf("%q for %q: %v", change.new, change.old, err)
 		}
 		if after, _ := os.ReadFile(path); string(after) != broken {
@@ -313,7 +314,8 @@ func TestProgressAddsUp(t *testing.T) {
 	s := parseSpec(t, smallSpec)
 	runSpec(t, s, t.TempDir(), experiment.Options{Progress: func(p experiment.Progress) { seen = append(seen, p) }})
 	for i, p := range seen {
-		if p.Of != smallRuns || i > 0 && (p.Done < seen[i-1].Done || p.Done > seen[i-1].Done+1) || p.Done > 0 && p.Done < p.Of && p.Left <= 0 {
+		if p.Of != smallRuns || i > 0 && (p.Done < seen[i-1].Done || p.Done > seen[i-1].Done+1) ||
+			p.Done > 0 && p.Done < p.Of && p.Left <= 0 {
 			t.Errorf("%d: %+v", i, p)
 		}
 	}
@@ -327,7 +329,8 @@ func TestProgressAddsUp(t *testing.T) {
 func TestPlansComeFirst(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "runs")
 	for old, new := range map[string]string{
-		"steps: [20, 40]": "multiplier: [-1]", "name: storm": "name: strom", "[tanh, slow-tail]": "[tanh, slow-tale]", "rows: 30": "rows: 31", "epsilons: [1]": "epsilons: [-1]",
+		"steps: [20, 40]": "multiplier: [-1]", "name: storm": "name: strom", "[tanh, slow-tail]": "[tanh, slow-tale]",
+		"rows: 30": "rows: 31", "epsilons: [1]": "epsilons: [-1]",
 	} {
 		s := parseSpec(t, strings.Replace(smallSpec, old, new, 1))
 		if _, err := s.Run(context.Background(), folder, experiment.Options{}); err == nil {

@@ -70,7 +70,9 @@ func middle(r *rand.Rand, d int) population {
 // -.4/d, is near the square root of the matrix's part with eigenvalue .6.
 func MatrixSensing(d, rows int, seed uint64) (*Family, error) {
 	if p := int(math.Round(math.Sqrt(float64(d)))); p*p != d || p < 2 {
-		return nil, fmt.Errorf("experiment: matrix-sensing: dimension = %d: must be a square, of at least 4: a row is a square matrix", d)
+		return nil,
+			fmt.Errorf("experiment: matrix-sensing: dimension = %d: must be a square, of at least 4: a row is a square matrix",
+				d)
 	}
 	f, err := newFamily(measured, 0x5e45, d, rows, seed, "matrix-sensing", "matrix-sensing", "")
 	if err != nil {

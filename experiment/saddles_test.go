@@ -182,7 +182,8 @@ func TestSaddleFamiliesRefuse(t *testing.T) {
 			t.Errorf("%s: %v: want %q", name, err, c.want)
 		}
 	}
-	if _, err := experiment.NewFamily("tanh-net", 5, 30, 1); err == nil || !strings.Contains(err.Error(), "rows = 30: must be a multiple of 20") {
+	if _, err := experiment.NewFamily("tanh-net", 5, 30, 1); err == nil ||
+		!strings.Contains(err.Error(), "rows = 30: must be a multiple of 20") {
 		t.Error(err)
 	}
 }

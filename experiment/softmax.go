@@ -24,7 +24,8 @@ func Softmax(d, rows int, seed uint64) (*Family, error) {
 	if d%softmaxClasses != 0 {
 		return nil, fmt.Errorf("experiment: softmax: dimension = %d: must be a multiple of its %d classes", d, softmaxClasses)
 	}
-	f, err := newFamily(inClasses, 0x50f7, d/softmaxClasses, rows, seed, "softmax", fmt.Sprintf("softmax(%d)", softmaxClasses), fmt.Sprintf("l2(%v)", softmaxL2))
+	f, err := newFamily(inClasses, 0x50f7, d/softmaxClasses, rows, seed, "softmax",
+		fmt.Sprintf("softmax(%d)", softmaxClasses), fmt.Sprintf("l2(%v)", softmaxL2))
 	if err != nil {
 		return nil, err
 	}

@@ -131,7 +131,8 @@ func (s *Spec) check() error {
 		name  string
 		count int
 	}{
-		{"families", len(s.Families)}, {"dimensions", len(s.Dimensions)}, {"epsilons", len(s.Epsilons)}, {"algorithms", len(s.Algorithms)},
+		{"families", len(s.Families)}, {"dimensions", len(s.Dimensions)}, {"epsilons", len(s.Epsilons)},
+		{"algorithms", len(s.Algorithms)},
 	} {
 		if list.count == 0 {
 			return fmt.Errorf("%s: must list at least one", list.name)

@@ -33,7 +33,8 @@ func (s Summary) Study(question string, commands ...string) report.Study {
 		}
 		for _, x := range s.Slopes {
 			study.Slopes.Items = append(study.Slopes.Items, report.Slope{
-				Name: strings.Join(append([]string{x.Label}, s.telling(x.Group)...), ", "), Value: x.Value, Interval: report.Interval{Low: x.Low, High: x.High}, Points: x.Sizes,
+				Name: strings.Join(append([]string{x.Label}, s.telling(x.Group)...), ", "), Value: x.Value,
+				Interval: report.Interval{Low: x.Low, High: x.High}, Points: x.Sizes,
 			})
 		}
 	}
@@ -99,8 +100,9 @@ func onLog(x float64) float64 { return min(max(x, 1e-290), 1e290) }
 
 func curves(algorithms [][]Cell) report.Plot {
 	p := report.Plot{
-		Title: algorithms[0][0].problem(), Caption: "Medians over seeds of the gradient norm on all rows, with quartiles. The lower bound is that of the worst problem, up to a constant.",
-		X: report.Axis{Label: "effective size N", Log: true}, Y: report.Axis{Label: "gradient norm", Log: true},
+		Title:   algorithms[0][0].problem(),
+		Caption: "Medians over seeds of the gradient norm on all rows, with quartiles. The lower bound is that of the worst problem, up to a constant.",
+		X:       report.Axis{Label: "effective size N", Log: true}, Y: report.Axis{Label: "gradient norm", Log: true},
 	}
 	floor, bound := report.Reference{Name: "floor r"}, report.Reference{Name: "lower bound"}
 	for i, cells := range algorithms {
@@ -165,7 +167,8 @@ func (s Summary) bars() []report.Bars {
 				Marks: []report.Mark{{Name: x.Baseline, Value: 1}},
 			})
 		}
-		list[i].Items = append(list[i].Items, report.Bar{Name: x.Label, Value: x.Value, Interval: report.Interval{Low: x.Low, High: x.High}})
+		list[i].Items = append(list[i].Items,
+			report.Bar{Name: x.Label, Value: x.Value, Interval: report.Interval{Low: x.Low, High: x.High}})
 	}
 	return list
 }

@@ -15,7 +15,8 @@ func TestStudyIsAPage(t *testing.T) {
 	records := powers(t, s)
 	for i := range records {
 		if records[i].Label == "a" {
-			records[i].Outcome.Series = []experiment.Point{{Step: 1, Charged: .1, GradientNorm: 1}, {Step: 5, Charged: .5, GradientNorm: .2}}
+			records[i].Outcome.Series = []experiment.Point{{Step: 1, Charged: .1, GradientNorm: 1},
+				{Step: 5, Charged: .5, GradientNorm: .2}}
 		}
 	}
 	summary, err := s.Summarize(records[:len(records)-1])
@@ -23,11 +24,13 @@ func TestStudyIsAPage(t *testing.T) {
 		t.Fatal(err)
 	}
 	study := summary.Study(s.Question, "make it so")
-	if len(study.Curves) != 2 || len(study.Slopes.Items) != 4 || len(study.Comparisons) != 2 || len(study.Charges) != 2 || len(study.Tables[0].Rows) != 12 {
+	if len(study.Curves) != 2 || len(study.Slopes.Items) != 4 || len(study.Comparisons) != 2 || len(study.Charges) != 2 ||
+		len(study.Tables[0].Rows) != 12 {
 		t.Fatalf("%+v", study)
 	}
 	for i, p := range study.Curves {
-		if len(p.Series) != 2 || len(p.Series[1].X) != 3 || p.Series[1].Name != "b" || len(p.References) != 2 || len(study.Charges[i].Series) != 1 {
+		if len(p.Series) != 2 || len(p.Series[1].X) != 3 || p.Series[1].Name != "b" || len(p.References) != 2 ||
+			len(study.Charges[i].Series) != 1 {
 			t.Errorf("%+v", p)
 		}
 		for k, x := range p.Series[1].X {

@@ -34,7 +34,8 @@ func powers(t *testing.T, s *experiment.Spec) []experiment.Finished {
 	var all []experiment.Finished
 	for _, c := range experiment.Trials(s) {
 		n := float64(c.Records()) * c.Epsilon // proportional to N if mu were constant
-		o := experiment.Outcome{Effective: n, Floor: 2 / n, LowerBound: 1 / n, Predicted: 4 / n, Steps: 5, Passes: 5, Loss: .3}
+		o := experiment.Outcome{Effective: n, Floor: 2 / n, LowerBound: 1 / n, Predicted: 4 / n, Steps: 5, Passes: 5,
+			Loss: .3}
 		exponent := map[string]float64{"a": -.5, "b": -2. / 3}[c.Label]
 		spread := []float64{1, .8, 1.3, 1, 1}[c.Seed%5]
 		o.GradientNorm = spread * math.Pow(n, exponent)
@@ -136,7 +137,8 @@ func TestMarkdown(t *testing.T) {
 		t.Errorf("%d rows:\n%s", rows, b.String())
 	}
 	for _, want := range []string{
-		"# powers\n", "| huber-mean | 9 | 1 | a | 3 | -0.500 | ", "| huber-mean | 9 | 1 | 1000 | ", "0.0316 (0.0316, 0.0316)", "`{\"algorithm\":\"gd\",\"step_scale\":0.5,\"steps\":5}`",
+		"# powers\n", "| huber-mean | 9 | 1 | a | 3 | -0.500 | ", "| huber-mean | 9 | 1 | 1000 | ", "0.0316 (0.0316, 0.0316)",
+		"`{\"algorithm\":\"gd\",\"step_scale\":0.5,\"steps\":5}`",
 	} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("no %q in\n%s", want, b.String())
@@ -173,7 +175,8 @@ func TestRisksAreTold(t *testing.T) {
 			}
 			continue
 		}
-		if want := 4 * math.Pow(c.GradientNorm.Median, 2); c.Excess == nil || math.Abs(c.Excess.Median/want-1) > 1e-12 || c.Rise == nil || c.Rise.Kappa != 1 {
+		if want := 4 * math.Pow(c.GradientNorm.Median, 2); c.Excess == nil || math.Abs(c.Excess.Median/want-1) > 1e-12 ||
+			c.Rise == nil || c.Rise.Kappa != 1 {
 			t.Errorf("%+v, %+v: want %v", c.Excess, c.Rise, want)
 		}
 	}
@@ -181,7 +184,8 @@ func TestRisksAreTold(t *testing.T) {
 		t.Fatalf("%d exponents: want 2", len(summary.Risks))
 	}
 	for _, x := range summary.Risks {
-		if want := map[string]float64{"a": -1, "b": -4. / 3}[x.Label]; math.Abs(x.Value-want) > 1e-12 || x.Epsilon != 1 || !(x.Low <= want && want <= x.High) {
+		if want := map[string]float64{"a": -1, "b": -4. / 3}[x.Label]; math.Abs(x.Value-want) > 1e-12 || x.Epsilon != 1 ||
+			!(x.Low <= want && want <= x.High) {
 			t.Errorf("%+v: want %v", x, want)
 		}
 	}
@@ -199,8 +203,10 @@ func TestRisksAreTold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"## Slopes of the excess risk\n\nExponents of the median excess risk in N", "| huber-mean | 9 | 1 | a | 3 | -1.000 | ", "| huber-mean | 9 | 1 | b | 3 | -1.333 | ",
-		"| of median excess risks |", " | 0.1 |\n", " |  |\n", "| excess risk | seen: F - min F <= (gamma ||grad F||)^kappa |",
+		"## Slopes of the excess risk\n\nExponents of the median excess risk in N",
+		"| huber-mean | 9 | 1 | a | 3 | -1.000 | ", "| huber-mean | 9 | 1 | b | 3 | -1.333 | ",
+		"| of median excess risks |", " | 0.1 |\n", " |  |\n",
+		"| excess risk | seen: F - min F <= (gamma ||grad F||)^kappa |",
 		"| 0.004 (0.004, 0.004) | gamma 2, kappa 1 |\n", "|  |  |\n",
 	} {
 		if !strings.Contains(b.String(), want) {
@@ -209,7 +215,8 @@ func TestRisksAreTold(t *testing.T) {
 	}
 	table := summary.Study(s.Question).Tables[0]
 	for i, r := range table.Rows {
-		if k := len(r.Cells); len(table.Columns) != k || table.Columns[k-2].Name != "excess risk" || table.Columns[k-1].Number || (r.Cells[k-1] == "gamma 2, kappa 1") != (i < 6) {
+		if k := len(r.Cells); len(table.Columns) != k || table.Columns[k-2].Name != "excess risk" ||
+			table.Columns[k-1].Number || (r.Cells[k-1] == "gamma 2, kappa 1") != (i < 6) {
 			t.Errorf("row %d of the page: %v", i, r.Cells)
 		}
 	}

@@ -65,7 +65,8 @@ func (c Trial) Tuning() bool { return c.Seed >= firstTuningSeed }
 func (c Trial) Records() int { return c.Rows * c.Repeat }
 
 func (c Trial) String() string {
-	return fmt.Sprintf("%s on %s, d = %d, n = %d, epsilon = %g, %s", c.Label, c.Family, c.Dim, c.Records(), c.Epsilon, c.Settings)
+	return fmt.Sprintf("%s on %s, d = %d, n = %d, epsilon = %g, %s", c.Label, c.Family, c.Dim, c.Records(), c.Epsilon,
+		c.Settings)
 }
 
 // Finished is a finished run, a line of runs.jsonl.

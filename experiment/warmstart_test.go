@@ -43,7 +43,8 @@ func TestWarmStart(t *testing.T) {
 			columns := make([][]float64, 5)
 			var took time.Duration
 			for seed := range uint64(seeds) {
-				session, err := simulate.Open(simulate.Config{Rows: f.Sample.Rows, Targets: f.Sample.Targets, Repeat: n / 1000, Loss: f.Loss, Budget: s.budget, Seed: seed + 1, Workers: 1})
+				session, err := simulate.Open(simulate.Config{Rows: f.Sample.Rows, Targets: f.Sample.Targets, Repeat: n / 1000,
+					Loss: f.Loss, Budget: s.budget, Seed: seed + 1, Workers: 1})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -87,7 +88,8 @@ func TestWarmStart(t *testing.T) {
 				m[i] = experiment.Median(c)
 			}
 			mu := s.budget.Mu()
-			fmt.Printf("| %d | %d | %d | %.2f | %.2g | %.4f | %.3g; %.4f | %.3g; %.4f |\n", d, n, len(grid), price*price/(mu*mu), took.Seconds(), m[0], m[1], m[2], m[3], m[4])
+			fmt.Printf("| %d | %d | %d | %.2f | %.2g | %.4f | %.3g; %.4f | %.3g; %.4f |\n", d, n, len(grid), price*price/(mu*mu),
+				took.Seconds(), m[0], m[1], m[2], m[3], m[4])
 		}
 	}
 }

@@ -55,13 +55,16 @@ var dialects = map[string]dialect{
 		number: func(cell, _ string) string { return "TRY_CAST(" + cell + " AS DOUBLE)" },
 		text:   func(cell, white string) string { return "TRIM(CAST(" + cell + " AS VARCHAR), " + white + ")" },
 		points: func(cell string, of func(point, place string) string) string {
-			return "CAST(LIST_SUM([" + of("CAST(UNICODE(SUBSTRING("+cell+", place, 1)) AS BIGINT)", "place") + " FOR place IN RANGE(1, LENGTH(" + cell + ") + 1)]) AS BIGINT)"
+			return "CAST(LIST_SUM([" + of("CAST(UNICODE(SUBSTRING("+cell+", place, 1)) AS BIGINT)",
+				"place") + " FOR place IN RANGE(1, LENGTH(" + cell + ") + 1)]) AS BIGINT)"
 		},
 		mod: percent,
 		days: func(cell, white string) string {
 			t := "TRIM(CAST(" + cell + " AS VARCHAR), " + white + ")"
-			zone := "CASE WHEN REGEXP_MATCHES(" + t + ", ':.*[Zz+-]') THEN '' WHEN LENGTH(" + t + ") = 10 THEN ' 00:00Z' ELSE 'Z' END"
-			return "CASE WHEN REGEXP_MATCHES(" + t + ", '" + isoDate + "') THEN FLOOR(EPOCH(TRY_CAST(UPPER(" + t + ") || " + zone + " AS TIMESTAMPTZ))) / 8.64e4 END"
+			zone := "CASE WHEN REGEXP_MATCHES(" + t + ", ':.*[Zz+-]') THEN '' WHEN LENGTH(" + t +
+				") = 10 THEN ' 00:00Z' ELSE 'Z' END"
+			return "CASE WHEN REGEXP_MATCHES(" + t + ", '" + isoDate + "') THEN FLOOR(EPOCH(TRY_CAST(UPPER(" + t + ") || " +
+				zone + " AS TIMESTAMPTZ))) / 8.64e4 END"
 		},
 		nan:     func(x string) string { return "ISNAN(" + x + ")" },
 		literal: exponential, char: chr, least: "LEAST", greatest: "GREATEST", identifier: double, with: " AS ",
@@ -72,14 +75,16 @@ var dialects = map[string]dialect{
 		number: func(cell, _ string) string { return "CAST(" + cell + " AS double precision)" },
 		text:   func(cell, white string) string { return "BTRIM(CAST(" + cell + " AS text), " + white + ")" },
 		points: func(cell string, of func(point, place string) string) string {
-			return "(SELECT CAST(SUM(" + of("CAST(ASCII(point) AS bigint)", "place") + ") AS bigint) FROM UNNEST(STRING_TO_ARRAY(" + cell + ", NULL)) WITH ORDINALITY AS points (point, place))"
+			return "(SELECT CAST(SUM(" + of("CAST(ASCII(point) AS bigint)", "place") +
+				") AS bigint) FROM UNNEST(STRING_TO_ARRAY(" + cell + ", NULL)) WITH ORDINALITY AS points (point, place))"
 		},
 		mod: percent,
 		// A text that has the form of a date but is not in the calendar ends the query with an error.
 		days: func(cell, white string) string {
 			t := "BTRIM(CAST(" + cell + " AS text), " + white + ")"
 			zoned := "UPPER(" + t + ") || CASE WHEN " + t + " ~ ':.*[Zz+-]' THEN '' ELSE ' UTC' END"
-			return "CASE WHEN " + t + " ~ '" + isoDate + "' THEN FLOOR(CAST(EXTRACT(EPOCH FROM CAST(" + zoned + " AS timestamptz)) AS double precision)) / float8 '86400' END"
+			return "CASE WHEN " + t + " ~ '" + isoDate + "' THEN FLOOR(CAST(EXTRACT(EPOCH FROM CAST(" + zoned +
+				" AS timestamptz)) AS double precision)) / float8 '86400' END"
 		},
 		nan: func(x string) string { return x + " = float8 'NaN'" },
 		// Without float8 PostgreSQL would read the literal as a decimal number, not as a float64.
@@ -90,7 +95,8 @@ var dialects = map[string]dialect{
 		number: sqliteNumber,
 		text:   func(cell, white string) string { return "TRIM(CAST(" + cell + " AS TEXT), " + white + ")" },
 		points: func(cell string, of func(point, place string) string) string {
-			return "(WITH RECURSIVE points (place, total) AS (SELECT 1, 0 UNION ALL SELECT place + 1, total + " + of("UNICODE(SUBSTR("+cell+", place, 1))", "place") +
+			return "(WITH RECURSIVE points (place, total) AS (SELECT 1, 0 UNION ALL SELECT place + 1, total + " +
+				of("UNICODE(SUBSTR("+cell+", place, 1))", "place") +
 				" FROM points WHERE place <= LENGTH(" + cell + ")) SELECT MAX(total) FROM points)"
 		},
 		mod:  percent,
@@ -103,14 +109,16 @@ var dialects = map[string]dialect{
 		number: func(cell, _ string) string { return "SAFE_CAST(" + cell + " AS FLOAT64)" },
 		text:   func(cell, white string) string { return "TRIM(CAST(" + cell + " AS STRING), " + white + ")" },
 		points: func(cell string, of func(point, place string) string) string {
-			return "(SELECT SUM(" + of("point", "(place + 1)") + ") FROM UNNEST(TO_CODE_POINTS(" + cell + ")) AS point WITH OFFSET AS place)"
+			return "(SELECT SUM(" + of("point", "(place + 1)") + ") FROM UNNEST(TO_CODE_POINTS(" + cell +
+				")) AS point WITH OFFSET AS place)"
 		},
 		mod: func(x string, by int64) string { return fmt.Sprintf("MOD(%s, %d)", x, by) },
 		// A timestamp must have seconds in this database, so they are added to a text without them.
 		days: func(cell, white string) string {
 			t := "UPPER(TRIM(CAST(" + cell + " AS STRING), " + white + "))"
 			whole := "REGEXP_REPLACE(" + t + ", r'^(.{13}:[0-9]{2})([^:]|$)', r'\\1:00\\2')"
-			return "CASE WHEN REGEXP_CONTAINS(" + t + ", r'" + isoDate + "') THEN CAST(UNIX_SECONDS(SAFE_CAST(" + whole + " AS TIMESTAMP)) AS FLOAT64) / 8.64e4 END"
+			return "CASE WHEN REGEXP_CONTAINS(" + t + ", r'" + isoDate + "') THEN CAST(UNIX_SECONDS(SAFE_CAST(" + whole +
+				" AS TIMESTAMP)) AS FLOAT64) / 8.64e4 END"
 		},
 		nan:     func(x string) string { return "IS_NAN(" + x + ")" },
 		literal: exponential, char: point, least: "LEAST", greatest: "GREATEST",
@@ -167,7 +175,8 @@ const isoDate = `^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ]([01][0-9]|2[0-3]):[0-5][0-9](
 func sqliteDays(cell, white string) string {
 	t := "UPPER(TRIM(" + cell + ", " + white + "))"
 	day := "SUBSTR(" + t + ", 1, 10)"
-	return "CASE WHEN TYPEOF(" + cell + ") = 'text' AND " + t + " GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' AND DATE(" + day + ") = " + day +
+	return "CASE WHEN TYPEOF(" + cell + ") = 'text' AND " + t +
+		" GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' AND DATE(" + day + ") = " + day +
 		" THEN CAST(STRFTIME('%s', " + t + ") AS REAL) / 8.64e4 END"
 }
 

@@ -23,8 +23,10 @@ func ExampleSQL() {
 		panic(err)
 	}
 	m, err := model.New(model.Params{
-		Software: "example", Complete: true, Loss: squared, Regularizer: loss.None(), Schema: schema, Weights: []float64{.5, .25},
-		Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne}, Neighbour: "a table with one row replaced", Certificate: "certificate.json"},
+		Software: "example", Complete: true, Loss: squared, Regularizer: loss.None(), Schema: schema,
+		Weights: []float64{.5, .25},
+		Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne},
+			Neighbour: "a table with one row replaced", Certificate: "certificate.json"},
 	})
 	if err != nil {
 		panic(err)

@@ -47,12 +47,14 @@ func kinds(t *testing.T, target dataset.Target) map[string]*dataset.Schema {
 		"curves":     bent,
 		"bent":       bent[1:2],
 	} {
-		def := dataset.Definition{Columns: columns, Target: target, Missing: []string{"", "?", "-9", "1970-02-01", "01.01.2001"}}
+		def := dataset.Definition{Columns: columns, Target: target,
+			Missing: []string{"", "?", "-9", "1970-02-01", "01.01.2001"}}
 		if name == "all" || name == "categories" {
 			def.Interactions = []dataset.Interaction{{"one", "work"}}
 		}
 		if name == "curves" {
-			def.Interactions = []dataset.Interaction{{"one", "work"}, {"age", "work"}, {"_1", "class"}, {"seen", "age"}, {"one", "_1"}}
+			def.Interactions = []dataset.Interaction{{"one", "work"}, {"age", "work"}, {"_1", "class"}, {"seen", "age"},
+				{"one", "_1"}}
 			def.Norm = 4 // some rows exceed the norm
 		}
 		if name == "all" || name == "numbers" || name == "dates" {
@@ -82,7 +84,8 @@ func losses(t *testing.T) (list []loss.Loss) {
 		}
 		list = append(list, l)
 	}
-	for _, name := range []string{"network(3,tanh,logistic)", "network(4-2,relu,softmax(3))", "network(2-3,tanh,squared(1))", "weighted(logistic,1,5)", "network(2,tanh,weighted(softmax(3),1,2,3))"} {
+	for _, name := range []string{"network(3,tanh,logistic)", "network(4-2,relu,softmax(3))",
+		"network(2-3,tanh,squared(1))", "weighted(logistic,1,5)", "network(2,tanh,weighted(softmax(3),1,2,3))"} {
 		l, err := loss.Parse(name)
 		if err != nil {
 			t.Fatal(err)
@@ -97,7 +100,8 @@ func suited(l loss.Loss) dataset.Target {
 	switch l.Target() {
 	case loss.Real:
 		if least := loss.LeastExposure(l); least > 0 {
-			return dataset.Target{Column: "y", Kind: dataset.Number, High: 300, Exposure: dataset.Exposure{Column: "years", Low: 3 * least, High: 3}}
+			return dataset.Target{Column: "y", Kind: dataset.Number, High: 300,
+				Exposure: dataset.Exposure{Column: "years", Low: 3 * least, High: 3}}
 		}
 		return dataset.Target{Column: "y", Kind: dataset.Number, Low: -20, High: 300}
 	case loss.Binary:
@@ -114,7 +118,8 @@ func modelOf(t *testing.T, l loss.Loss, s *dataset.Schema, coin *rand.Rand) *mod
 	}
 	m, err := model.New(model.Params{
 		Software: "stillpoint test", Complete: true, Loss: l, Regularizer: loss.None(), Schema: s, Weights: w,
-		Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne}, Neighbour: "a table", Certificate: "c.json"},
+		Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne},
+			Neighbour: "a table", Certificate: "c.json"},
 		Clamped: model.MayClamp(s.Target()) && coin.IntN(2) == 0,
 	})
 	if err != nil {
@@ -125,8 +130,10 @@ func modelOf(t *testing.T, l loss.Loss, s *dataset.Schema, coin *rand.Rand) *mod
 
 // Unusual cells of numbers, dates and categories, which tables of the tests contain besides random
 // cells.
-var oddNumbers = []string{"", "NaN", "-9", "-9.0", "17", "90", "16.999999", "1e300", "-1e300", "Inf", "-inf", "0", "-0", "-0.5", "1e-12", "-1e-3"}
-var oddDates = []string{"", "1970-02-01", "1969-12-23", "1969-12-02", "1971-01-01", "1970-01-01T12:00", "1970-03-01 06:30:30.5", "1970-03-01T06:30:30+05:45",
+var oddNumbers = []string{"", "NaN", "-9", "-9.0", "17", "90", "16.999999", "1e300", "-1e300", "Inf", "-inf", "0", "-0",
+	"-0.5", "1e-12", "-1e-3"}
+var oddDates = []string{"", "1970-02-01", "1969-12-23", "1969-12-02", "1971-01-01", "1970-01-01T12:00",
+	"1970-03-01 06:30:30.5", "1970-03-01T06:30:30+05:45",
 	"1970-02-29", "9999-12-31", "0001-01-01", "-9", "seen", "01.01.2001", "29.2.2024", "1.3.2012"}
 var oddWords = []string{"", "?", "other", "a b", "c'd", `e\f`, "é", "e\u0301", "1", "1.0", "A B"}
 
@@ -316,7 +323,8 @@ func hashes(t *testing.T) *dataset.Schema {
 	t.Helper()
 	s, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{
-			{Name: "town", Kind: dataset.Hash, Buckets: 300}, {Name: "work", Kind: dataset.Category, Categories: []string{"a b", "é"}},
+			{Name: "town", Kind: dataset.Hash, Buckets: 300},
+			{Name: "work", Kind: dataset.Category, Categories: []string{"a b", "é"}},
 			{Name: "age", Kind: dataset.Number, Low: 17, High: 90}, {Name: "street's", Kind: dataset.Hash, Buckets: 3},
 		},
 		Target: suited(loss.Logistic()), Missing: []string{"", "?", "-9"},
@@ -353,7 +361,8 @@ func TestSQLOfHashes(t *testing.T) {
 	got := inSQLite(t, m, header, table)
 	for i, row := range got {
 		p, _ := strconv.ParseFloat(row[0], 64)
-		if x, err := strconv.ParseFloat(want["probability"][i], 64); err != nil || !(math.Abs(p-x) <= 1e-12) || row[1] != want["class"][i] {
+		if x, err := strconv.ParseFloat(want["probability"][i], 64); err != nil || !(math.Abs(p-x) <= 1e-12) ||
+			row[1] != want["class"][i] {
 			t.Errorf("row %d %q: %v in the database, %v and %s predicted", i, table[i], row, x, want["class"][i])
 		}
 	}
@@ -431,15 +440,18 @@ func TestSQLOfNumbers(t *testing.T) {
 				low = 0
 			}
 			s, err := dataset.New(dataset.Definition{
-				Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: -1, High: 1}, {Name: "b", Kind: dataset.Category, Categories: []string{"x"}}},
-				Target:  dataset.Target{Column: "y", Kind: dataset.Number, Low: low, High: 300},
+				Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: -1, High: 1},
+					{Name: "b", Kind: dataset.Category, Categories: []string{"x"}}},
+				Target: dataset.Target{Column: "y", Kind: dataset.Number, Low: low, High: 300},
 			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			m, err := model.New(model.Params{
-				Software: "stillpoint test", Complete: true, Loss: l, Regularizer: loss.None(), Schema: s, Weights: []float64{4, .5, 0, 0}, Clamped: clamped,
-				Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne}, Neighbour: "a table", Certificate: "c.json"},
+				Software: "stillpoint test", Complete: true, Loss: l, Regularizer: loss.None(), Schema: s,
+				Weights: []float64{4, .5, 0, 0}, Clamped: clamped,
+				Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne},
+					Neighbour: "a table", Certificate: "c.json"},
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -482,7 +494,8 @@ func TestQuote(t *testing.T) {
 // map by hand. The Python tests run the queries in the databases.
 func TestSQL(t *testing.T) {
 	s, err := dataset.New(dataset.Definition{
-		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: 0, High: 4}, {Name: "Is it", Kind: dataset.Category, Categories: []string{"x"}}, {Name: "b", Kind: dataset.Category, Categories: []string{"y"}}},
+		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: 0, High: 4}, {Name: "Is it", Kind: dataset.Category,
+			Categories: []string{"x"}}, {Name: "b", Kind: dataset.Category, Categories: []string{"y"}}},
 		Target:  dataset.Target{Column: "t", Kind: dataset.Number, Low: 0, High: 10},
 		Missing: []string{"", "9"},
 	})
@@ -494,8 +507,10 @@ func TestSQL(t *testing.T) {
 		t.Fatal(err)
 	}
 	m, err := model.New(model.Params{
-		Software: "stillpoint test", Complete: true, Loss: huber, Regularizer: loss.None(), Schema: s, Weights: []float64{1, 2, 3, 4, 5, 6},
-		Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne}, Neighbour: "a table", Certificate: "c.json"},
+		Software: "stillpoint test", Complete: true, Loss: huber, Regularizer: loss.None(), Schema: s,
+		Weights: []float64{1, 2, 3, 4, 5, 6},
+		Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne},
+			Neighbour: "a table", Certificate: "c.json"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -65,7 +65,8 @@ func (s *query) hang() {
 		return
 	}
 	list, of := s.ways()
-	rest := append(append(s.carried("x", s.numbers), item{s.one(), s.one()}), append(s.indicators(), s.carried("c", s.categories)...)...)
+	rest := append(append(s.carried("x", s.numbers), item{s.one(), s.one()}),
+		append(s.indicators(), s.carried("c", s.categories)...)...)
 	carry := func(name string, n int) (items []item) {
 		for i := range n {
 			items = append(items, item{s.own(name, i), s.own(name, i)})
@@ -80,7 +81,8 @@ func (s *query) hang() {
 		if w.own {
 			first, last, between = -1, 1, r
 		}
-		ways = append(ways, item{"CASE WHEN " + r + " <= " + s.literal(-1) + " THEN " + s.literal(first) + " WHEN " + r + " >= " + s.literal(1) + " THEN " + s.literal(last) +
+		ways = append(ways, item{"CASE WHEN " + r + " <= " + s.literal(-1) + " THEN " + s.literal(first) + " WHEN " + r +
+			" >= " + s.literal(1) + " THEN " + s.literal(last) +
 			" ELSE " + between + " END", t})
 		knot := "CASE"
 		for k := range n - 2 {
@@ -183,7 +185,8 @@ func (s *query) hatTerms(sum int) (terms []string) {
 				}
 			case h.Group >= 0:
 				c := s.outer(h)
-				terms = append(terms, value(shift)+" * "+s.lookup(c, s.cell(c), func(level int) string { return along(h.First+level*inner, shift) }))
+				terms = append(terms, value(shift)+" * "+s.lookup(c, s.cell(c),
+					func(level int) string { return along(h.First+level*inner, shift) }))
 			default:
 				terms = append(terms, value(shift)+" * "+along(h.First, shift))
 			}
@@ -224,7 +227,8 @@ func (g *graph) hang(columns []column, x, one, missing string) (z string) {
 			knots, shares = append(knots, k), append(shares, f)
 			continue
 		}
-		t := g.clamp(g.op("Mul", []string{g.op("Add", []string{r, g.number(1)}), g.number(last / 2)}), []float64{0}, []float64{last})
+		t := g.clamp(g.op("Mul", []string{g.op("Add", []string{r, g.number(1)}), g.number(last / 2)}), []float64{0},
+			[]float64{last})
 		k := g.op("Min", []string{g.op("Floor", []string{t}), g.number(last - 1)})
 		knots, shares = append(knots, k), append(shares, g.op("Sub", []string{t, k}))
 	}
@@ -240,7 +244,8 @@ func (g *graph) hang(columns []column, x, one, missing string) (z string) {
 			place = g.op("Add", []string{g.op("Mul", []string{level, g.number(float64(inner))}), place})
 		}
 		halves := func(v string, a int) [2]string {
-			return [2]string{g.op("Mul", []string{v, g.op("Sub", []string{g.number(1), shares[a]})}), g.op("Mul", []string{v, shares[a]})}
+			return [2]string{g.op("Mul", []string{v, g.op("Sub", []string{g.number(1), shares[a]})}),
+				g.op("Mul", []string{v, shares[a]})}
 		}
 		values := halves(g.op("Mul", []string{one, g.number(scale)}), a)
 		sum := g.number(0)

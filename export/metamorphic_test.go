@@ -41,7 +41,8 @@ func anyExported(t *testing.T, hashes bool) *rapid.Generator[exported] {
 			if c.Indicator = rapid.Bool().Draw(r, "indicator"); rapid.Bool().Draw(r, "log") {
 				c.Low, c.Transform = 0, dataset.Log1p
 			}
-			if c.Curve = rapid.SampledFrom([]int{0, 0, 3, 6}).Draw(r, "knots"); c.Curve == 3 && rapid.Bool().Draw(r, "own knots") {
+			if c.Curve = rapid.SampledFrom([]int{0, 0, 3, 6}).Draw(r, "knots"); c.Curve == 3 &&
+				rapid.Bool().Draw(r, "own knots") {
 				c.Knots = []float64{c.Low, 1, 2.75, 4}
 				c.Curve = 4
 			}

@@ -22,7 +22,8 @@ func TestMonotoneEverywhere(t *testing.T) {
 		s, err := dataset.New(dataset.Definition{
 			Columns: []dataset.Column{
 				{Name: "a", Kind: dataset.Number, Low: 0, High: 10, Curve: 7, Monotone: dataset.Up},
-				{Name: "b", Kind: dataset.Number, Low: 0, High: 100, Transform: dataset.Log1p, Curve: 4, Knots: []float64{0, 5, 20, 100}, Monotone: dataset.Down},
+				{Name: "b", Kind: dataset.Number, Low: 0, High: 100, Transform: dataset.Log1p, Curve: 4,
+					Knots: []float64{0, 5, 20, 100}, Monotone: dataset.Down},
 			},
 			Target: suited(l),
 		})
@@ -36,7 +37,8 @@ func TestMonotoneEverywhere(t *testing.T) {
 		of := func(w []float64) (*model.Model, error) {
 			return model.New(model.Params{
 				Software: "stillpoint test", Complete: true, Loss: l, Regularizer: loss.None(), Schema: s, Weights: w,
-				Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne}, Neighbour: "a table", Certificate: "c.json"},
+				Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne},
+					Neighbour: "a table", Certificate: "c.json"},
 			})
 		}
 		if _, err := of(w); err == nil {
@@ -74,7 +76,8 @@ func TestMonotoneEverywhere(t *testing.T) {
 			for _, v := range evaluated(file, inputs(t, s, table))[name].numbers {
 				inGraph = append(inGraph, fmt.Sprint(v))
 			}
-			for where, list := range map[string][]string{"predict": predicted(t, m, []string{"a", "b"}, table)[name], "graph": inGraph, "sqlite": inSQL} {
+			for where, list := range map[string][]string{"predict": predicted(t, m, []string{"a", "b"}, table)[name],
+				"graph": inGraph, "sqlite": inSQL} {
 				if len(list) != rows {
 					t.Fatalf("%s: %d predictions", where, len(list))
 				}

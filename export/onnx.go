@@ -36,7 +36,8 @@ func ONNX(m *model.Model) ([]byte, error) {
 		return nil, err
 	}
 	if list := hashed(f.columns); len(list) > 0 {
-		return nil, fmt.Errorf("export: column %q is hashed: ONNX has no operator that tells a text's characters: export SQL, or score by predict", list[0].Name)
+		return nil,
+			fmt.Errorf("export: column %q is hashed: ONNX has no operator that tells a text's characters: export SQL, or score by predict", list[0].Name)
 	}
 	g := &graph{form: f, own: "_"}
 	for slices.ContainsFunc(f.columns, func(c column) bool { return strings.HasPrefix(c.Name, g.own) }) {
@@ -320,7 +321,8 @@ func (g *graph) levels(columns []column) string {
 		for i := range c.Categories {
 			numbers = append(numbers, int64(i))
 		}
-		g.level[c.Name] = g.op("LabelEncoder", []string{c.Name}, "keys_strings", c.Categories, "values_int64s", numbers, "default_int64", len(c.Categories))
+		g.level[c.Name] = g.op("LabelEncoder", []string{c.Name}, "keys_strings", c.Categories, "values_int64s", numbers,
+			"default_int64", len(c.Categories))
 		add(g.level[c.Name], c.at, c.width())
 	}
 	for _, x := range g.crosses {

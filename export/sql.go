@@ -213,8 +213,10 @@ func (s *query) buckets() {
 			v := s.mod("("+u+" * "+u+")", h.Other)
 			return s.mod("("+v+" * "+v+")", h.Prime)
 		})
-		missing := cell + " IS NULL OR " + cell + " IN (" + strings.Join(s.quoted(append([]string{""}, s.model.Schema().Missing()...)), ", ") + ")"
-		sums = append(sums, item{fmt.Sprintf("CASE WHEN NOT (%s) THEN %s END", missing, s.mod(fmt.Sprintf("(%d + %s)", h.Salt, sum), h.Other)), cell})
+		missing := cell + " IS NULL OR " + cell + " IN (" +
+			strings.Join(s.quoted(append([]string{""}, s.model.Schema().Missing()...)), ", ") + ")"
+		sums = append(sums, item{fmt.Sprintf("CASE WHEN NOT (%s) THEN %s END", missing,
+			s.mod(fmt.Sprintf("(%d + %s)", h.Salt, sum), h.Other)), cell})
 		items = append(items, item{s.mod(s.mod("("+cell+" * "+cell+")", h.Prime), int64(c.Buckets)), cell})
 	}
 	s.step("hash", append(sums, s.carried("n", s.numbers)...)...)
@@ -284,7 +286,8 @@ func (s *query) unit(c column, n string) string {
 	t := n
 	if c.Transform == dataset.Log1p {
 		v := "(" + s.literal(1) + " + " + n + ")"
-		t = fmt.Sprintf("%s(%s(LN(%s) + (%s - (%s - %s)) / %s, %s), %s)", s.least, s.greatest, v, n, v, s.literal(1), v, s.literal(from), s.literal(to))
+		t = fmt.Sprintf("%s(%s(LN(%s) + (%s - (%s - %s)) / %s, %s), %s)", s.least, s.greatest, v, n, v, s.literal(1), v,
+			s.literal(from), s.literal(to))
 	}
 	return fmt.Sprintf("CASE WHEN %s THEN %s WHEN %s <= %s THEN %s WHEN %s >= %s THEN %s ELSE %s * ((%s - %s) / %s) - %s END",
 		s.missing(c, n), s.literal(0), n, s.literal(c.Low), s.literal(-1), n, s.literal(c.High), s.literal(1),
@@ -314,7 +317,8 @@ func (s *query) rows() {
 	carried := append(s.carried("u", s.numbers), looked...)
 	s.step("square", append([]item{{total(squares), sum}}, carried...)...)
 	norm := s.identifier(s.prefix + "norm")
-	s.step("norm", append([]item{{fmt.Sprintf("CASE WHEN %s > %s THEN SQRT(%s) ELSE %s END", sum, s.literal(1), sum, s.literal(1)), norm}}, carried...)...)
+	s.step("norm", append([]item{{fmt.Sprintf("CASE WHEN %s > %s THEN SQRT(%s) ELSE %s END", sum, s.literal(1), sum,
+		s.literal(1)), norm}}, carried...)...)
 
 	var shares, features []item
 	for i := range len(s.numbers) + 1 {
@@ -439,7 +443,8 @@ func (s *query) link() {
 	case model.Probabilities:
 		items = s.probabilities(names)
 	case model.Probability:
-		items = []item{{fmt.Sprintf("%s / (%s + %s)", s.literal(1), s.literal(1), s.power("-"+z)), names[0]}, {s.positive(z), names[1]}}
+		items = []item{{fmt.Sprintf("%s / (%s + %s)", s.literal(1), s.literal(1), s.power("-"+z)), names[0]},
+			{s.positive(z), names[1]}}
 	case model.Score:
 		items = []item{{z, names[0]}, {s.positive(z), names[1]}}
 	}

@@ -57,7 +57,8 @@ func TestShortenDropsWhatIsHidden(t *testing.T) {
 	m.SetSym(1, 1, 1e-6)
 	s, dropped, err = inference.Shorten(m, categoryColumns(2), usualBounds)
 	slices.Sort(dropped)
-	if err != nil || !slices.Equal(dropped, []int{1, 3}) || !slices.Equal(s.Columns, []inference.Column{{Feature: 0}, {Feature: 4, Kept: true}}) {
+	if err != nil || !slices.Equal(dropped, []int{1, 3}) ||
+		!slices.Equal(s.Columns, []inference.Column{{Feature: 0}, {Feature: 4, Kept: true}}) {
 		t.Fatalf("%v: %v dropped, %+v left", err, dropped, s.Columns)
 	}
 	// If the reference level is rare, the other levels add up to the intercept. One of them must be
@@ -99,7 +100,8 @@ func TestTheMetricIsSafe(t *testing.T) {
 	if top := values.Values(nil)[k-1]; top > 1 {
 		t.Errorf("P G P has the eigenvalue %v", top)
 	}
-	if s.Ridge != inference.Edge(usualBounds.MomentSigma, k) || s.Reach*s.Reach > usualBounds.Beta*s.Effective*(1+1e-12) || s.Reach*s.Reach*s.Ridge > 1+1e-12 {
+	if s.Ridge != inference.Edge(usualBounds.MomentSigma, k) || s.Reach*s.Reach > usualBounds.Beta*s.Effective*(1+1e-12) ||
+		s.Reach*s.Reach*s.Ridge > 1+1e-12 {
 		t.Errorf("ridge %v, reach %v, %v effective columns", s.Ridge, s.Reach, s.Effective)
 	}
 }
@@ -184,7 +186,8 @@ func TestFit(t *testing.T) {
 	}
 	first, second, both := f.Contrast(at(0), 0), f.Contrast(at(1), 0), f.Contrast(at(0, 1), 7)
 	if first.State != inference.Reported || math.Abs(both.Estimate-first.Estimate-second.Estimate-7) > 1e-12 ||
-		math.Abs((first.High-first.Low)/2-inference.Quantile(.95)*first.Error) > 1e-12 || !(first.Privacy > 0 && first.Privacy < 1) {
+		math.Abs((first.High-first.Low)/2-inference.Quantile(.95)*first.Error) > 1e-12 ||
+		!(first.Privacy > 0 && first.Privacy < 1) {
 		t.Errorf("%+v, %+v, %+v", first, second, both)
 	}
 	// Level 5 counts as the reference level 2. Their difference is not in the formula, and the difference
@@ -201,7 +204,8 @@ func TestFit(t *testing.T) {
 	}
 	// The joint region of one contrast must be its interval.
 	joint, err := f.Joint([][]float64{at(0)}, []float64{0})
-	if err != nil || math.Abs(math.Sqrt(joint.Limit*joint.Covariance[0][0])-(first.High-first.Low)/2) > 1e-6 || *joint.Zero != (first.Low <= 0 && 0 <= first.High) {
+	if err != nil || math.Abs(math.Sqrt(joint.Limit*joint.Covariance[0][0])-(first.High-first.Low)/2) > 1e-6 ||
+		*joint.Zero != (first.Low <= 0 && 0 <= first.High) {
 		t.Errorf("%v: %+v, the interval is %+v", err, joint, first)
 	}
 	if _, err := f.Joint([][]float64{at(0), at(0)}, []float64{0, 0}); err == nil {
@@ -266,7 +270,8 @@ func TestFit(t *testing.T) {
 // the square must be replaced by the product of the change and its difference from the predicted
 // change, with the noise.
 func TestAllowance(t *testing.T) {
-	e := &inference.Estimate{Method: inference.Wald, Step: []float64{1, 2}, StepCovariance: sym([][]float64{{.5, 0}, {0, .25}})}
+	e := &inference.Estimate{Method: inference.Wald, Step: []float64{1, 2},
+		StepCovariance: sym([][]float64{{.5, 0}, {0, .25}})}
 	moment := sym([][]float64{{2, 0}, {0, 1}})
 	if got := e.Allowance(moment, .5, nil); math.Abs(got-.5*(2+4-1-.25)*.5) > 1e-12 {
 		t.Errorf("allowance %v", got)
@@ -276,7 +281,8 @@ func TestAllowance(t *testing.T) {
 	}
 	// Ahead misses (0, .5) of the step, and the noise of the released one is a tenth of its variance.
 	e.Sampling = sym([][]float64{{.45, 0}, {0, .225}})
-	if got, want := e.Allowance(moment, .5, []float64{1, 1.5}), .5*math.Sqrt((2+4-1-.25)*(.25+.1+.025))*.5; math.Abs(got-want) > 1e-12 {
+	if got, want := e.Allowance(moment, .5, []float64{1, 1.5}),
+		.5*math.Sqrt((2+4-1-.25)*(.25+.1+.025))*.5; math.Abs(got-want) > 1e-12 {
 		t.Errorf("allowance %v with a curvature ahead: want %v", got, want)
 	}
 	if got := e.Allowance(moment, .5, []float64{-5, -5}); math.Abs(got-.5*(2+4-1-.25)*.5) > 1e-12 {

@@ -86,7 +86,8 @@ func CheckLevel(level float64) error {
 func (r Released) validate() error {
 	k := len(r.At)
 	switch {
-	case k == 0 || len(r.Gradient) != k || r.Curvature == nil || r.Curvature.SymmetricDim() != k || r.Middle == nil || r.Middle.SymmetricDim() != k:
+	case k == 0 || len(r.Gradient) != k || r.Curvature == nil || r.Curvature.SymmetricDim() != k || r.Middle == nil ||
+		r.Middle.SymmetricDim() != k:
 		return errors.New("inference: gradient, curvature and middle must have as many columns as the point")
 	case !(r.Records > 0) || !(r.GradientSigma > 0) || !(r.CurvatureSigma >= 0) || !(r.MiddleSigma >= 0):
 		return errors.New("inference: the number of records and the noise must be > 0")

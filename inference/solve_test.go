@@ -95,7 +95,8 @@ func TestWaldAgainstSlow(t *testing.T) {
 			h.SymRankOne(h, 1/float64(k), v)
 			s.SymRankOne(s, 2/float64(k), v)
 		}
-		of := inference.Released{Records: 100, Curvature: h, CurvatureSigma: .02, Middle: s, MiddleSigma: .1, GradientSigma: .3}
+		of := inference.Released{Records: 100, Curvature: h, CurvatureSigma: .02, Middle: s, MiddleSigma: .1,
+			GradientSigma: .3}
 		for range k {
 			of.At, of.Gradient = append(of.At, r.NormFloat64()), append(of.Gradient, r.NormFloat64())
 		}
@@ -160,7 +161,8 @@ func TestVarianceIsTheSpread(t *testing.T) {
 	for _, c := range []struct {
 		name                   string
 		n, gradient, curvature float64
-	}{{"sampling", 1e3, 1e-4, 1e-5}, {"gradient", 1e7, .01, 1e-5}, {"curvature", 1e7, 1e-4, 3e-3}, {"all", 1e4, .005, 3e-3}} {
+	}{{"sampling", 1e3, 1e-4, 1e-5}, {"gradient", 1e7, .01, 1e-5}, {"curvature", 1e7, 1e-4, 3e-3},
+		{"all", 1e4, .005, 3e-3}} {
 		sum := make([]float64, 3)
 		var stated *mat.SymDense
 		for range draws {
@@ -172,7 +174,8 @@ func TestVarianceIsTheSpread(t *testing.T) {
 			g := mat.NewVecDense(3, nil)
 			g.MulVec(h, mat.NewVecDense(3, step)) // the exact Newton step is -step, so the exact estimate is 0
 			at := append([]float64(nil), step...)
-			of := inference.Released{Records: c.n, At: at, GradientSigma: c.gradient, CurvatureSigma: c.curvature, Middle: s, MiddleSigma: 1e-9, Curvature: noiseOf(r, 3, c.curvature)}
+			of := inference.Released{Records: c.n, At: at, GradientSigma: c.gradient, CurvatureSigma: c.curvature, Middle: s,
+				MiddleSigma: 1e-9, Curvature: noiseOf(r, 3, c.curvature)}
 			of.Curvature.AddSym(of.Curvature, h)
 			for j := range 3 {
 				of.Gradient = append(of.Gradient, g.AtVec(j)+shift.AtVec(j)+c.gradient*r.NormFloat64())
@@ -204,7 +207,8 @@ func TestRegionIsTheShadow(t *testing.T) {
 	for range 200 {
 		h := sym([][]float64{{.05 + .1*r.Float64(), .02}, {.02, .05 + .1*r.Float64()}})
 		s := sym([][]float64{{.2, .03}, {.03, .1}})
-		of := inference.Released{Records: 4000, At: []float64{.3, -.2}, Gradient: []float64{.02 * r.NormFloat64(), .02 * r.NormFloat64()},
+		of := inference.Released{Records: 4000, At: []float64{.3, -.2},
+			Gradient:      []float64{.02 * r.NormFloat64(), .02 * r.NormFloat64()},
 			GradientSigma: .006, Curvature: h, CurvatureSigma: .02, Middle: s}
 		e, err := inference.Solve(of, .95)
 		if err != nil {
@@ -230,7 +234,8 @@ func TestRegionIsTheShadow(t *testing.T) {
 		for i := range points {
 			for j := range points {
 				d := []float64{e.Step[0] + width*(2*float64(i)/points-1), e.Step[1] + width*(2*float64(j)/points-1)}
-				m := []float64{of.Gradient[0] + h.At(0, 0)*d[0] + h.At(0, 1)*d[1], of.Gradient[1] + h.At(1, 0)*d[0] + h.At(1, 1)*d[1]}
+				m := []float64{of.Gradient[0] + h.At(0, 0)*d[0] + h.At(0, 1)*d[1],
+					of.Gradient[1] + h.At(1, 0)*d[0] + h.At(1, 1)*d[1]}
 				x := solved(v, m)
 				if m[0]*x[0]+m[1]*x[1] <= chi*(1+kappa*(d[0]*d[0]+d[1]*d[1])) {
 					low, high = min(low, d[0]), max(high, d[0])
@@ -253,12 +258,14 @@ func TestRegionIsTheShadow(t *testing.T) {
 // is noise alone must identify nothing.
 func TestCutoff(t *testing.T) {
 	one := sym([][]float64{{1, 0}, {0, 1}})
-	of := inference.Released{Records: 1e6, At: []float64{0, 0}, Gradient: []float64{1e-4, 0}, GradientSigma: 1e-3, Middle: one}
+	of := inference.Released{Records: 1e6, At: []float64{0, 0}, Gradient: []float64{1e-4, 0}, GradientSigma: 1e-3,
+		Middle: one}
 	const sigma = .1
 	for _, c := range []struct {
 		least float64
 		want  inference.Method
-	}{{2.05 * sigma * 2, inference.Wald}, {1.95 * sigma * 2, inference.Region}, {.01, inference.NotIdentified}, {-.5, inference.NotIdentified}} {
+	}{{2.05 * sigma * 2, inference.Wald}, {1.95 * sigma * 2, inference.Region}, {.01, inference.NotIdentified},
+		{-.5, inference.NotIdentified}} {
 		of.CurvatureSigma = sigma
 		of.Curvature = sym([][]float64{{c.least, 0}, {0, 3}})
 		e, err := inference.Solve(of, .95)
@@ -304,7 +311,8 @@ func TestNewtonStepIsFloored(t *testing.T) {
 // TestRefuses: Solve must refuse invalid quantities and levels.
 func TestRefuses(t *testing.T) {
 	one := sym([][]float64{{1}})
-	good := inference.Released{Records: 10, At: []float64{0}, Gradient: []float64{0}, GradientSigma: 1, Curvature: one, Middle: one}
+	good := inference.Released{Records: 10, At: []float64{0}, Gradient: []float64{0}, GradientSigma: 1, Curvature: one,
+		Middle: one}
 	if _, err := inference.Solve(good, .95); err != nil {
 		t.Fatal(err)
 	}

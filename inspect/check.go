@@ -119,7 +119,8 @@ func Check(ctx context.Context, paths []string, as dataset.CSV, s *dataset.Schem
 
 // each reads the rows of a table's files. It calls begin with each open file, and then f for each
 // row. It returns the first error.
-func each(ctx context.Context, paths []string, as dataset.CSV, begin func(*table.Reader) error, f func(cells []string)) error {
+func each(ctx context.Context, paths []string, as dataset.CSV, begin func(*table.Reader) error,
+	f func(cells []string)) error {
 	r, err := table.Open(paths, as)
 	if err != nil {
 		return err
@@ -166,7 +167,8 @@ type counted struct {
 func newTally(s *dataset.Schema, as dataset.CSV) *tally {
 	t := &tally{schema: s, csv: as, columns: map[string]*counted{}}
 	add := func(name, kind string, c *dataset.Column) {
-		k := &counted{Column: Column{Name: name, Kind: kind}, column: c, odd: spellings{}, used: map[string]bool{}, suspects: newSuspects()}
+		k := &counted{Column: Column{Name: name, Kind: kind}, column: c, odd: spellings{}, used: map[string]bool{},
+			suspects: newSuspects()}
 		if c != nil {
 			k.bounds.low, k.bounds.high = c.Low, c.High
 		} else if kind == "target" {

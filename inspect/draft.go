@@ -18,7 +18,8 @@ import (
 // Draft drafts the columns of a schema from the rows of a public table, each with a note about its
 // source, and returns the table's markers of missing cells. The table must be public: drafting from
 // a private table would release its bounds and values without accounting.
-func Draft(ctx context.Context, path string, as dataset.CSV, name string) (columns map[string]dataset.Drafted, missing []string, err error) {
+func Draft(ctx context.Context, path string, as dataset.CSV, name string) (columns map[string]dataset.Drafted,
+	missing []string, err error) {
 	var seen []*seenCells
 	empty := map[string]bool{}
 	err = each(ctx, []string{path}, as, func(r *table.Reader) error {
@@ -126,7 +127,8 @@ func (s *seenCells) drafted(from string) (d dataset.Drafted, ok bool) {
 	case len(s.days) > 0 && (s.numbers == 0 || plausible(s.days[layout])):
 		c.Kind, c.Layout = dataset.Date, layout
 		c.Low, c.High = years(s.days[layout])
-		text := note("%s to %s, rounded to years", dataset.ShowDay(math.Floor(s.days[layout].low)), dataset.ShowDay(math.Floor(s.days[layout].high)))
+		text := note("%s to %s, rounded to years", dataset.ShowDay(math.Floor(s.days[layout].low)),
+			dataset.ShowDay(math.Floor(s.days[layout].high)))
 		if len(others) > 0 {
 			text += "; its cells do not say whether they are laid out so or " + strings.Join(others, " or ")
 		}

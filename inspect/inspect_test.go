@@ -117,12 +117,16 @@ func said(r *Report) string {
 // TestCheckOfOneFault tests each fault by itself, with the advice for it.
 func TestCheckOfOneFault(t *testing.T) {
 	for _, test := range []struct{ columns, cells, want string }{
-		{"x: {number: [0, 9]}", "\"1,5\"\n\"2,125\"\n", `x: 2 numbers with a decimal comma ["1,5" "2,125"]: if all are, say so: csv: {decimal: ","}`},
+		{"x: {number: [0, 9]}", "\"1,5\"\n\"2,125\"\n",
+			`x: 2 numbers with a decimal comma ["1,5" "2,125"]: if all are, say so: csv: {decimal: ","}`},
 		{"x: {number: [0, 9]}", "10\n11\n5\n", "x: 2 most cells that are read lie beyond the bounds (0 below, 2 above)"},
-		{"x: {number: [0, 9]}", "a\nb\nc\nd\n", `x: 4 no numbers ["a" "b" "c"]: make it a category or ignore it, if it is none: x: ignore`},
+		{"x: {number: [0, 9]}", "a\nb\nc\nd\n",
+			`x: 4 no numbers ["a" "b" "c"]: make it a category or ignore it, if it is none: x: ignore`},
 		{"x: {category: [a, b]}", "c\nc\nd\n", `x: 3 no cell is a listed value ["c" "d"]: list the values`},
-		{"x: {date: [2020-01-01, 2020-12-31]}", "03/04/2020\n05/06/2020\n", `x: 2 dates of another layout ["03/04/2020" "05/06/2020"]: say which of %d/%m/%Y and %m/%d/%Y it is`},
-		{"x: {date: [2020-01-01, 2020-12-31], layout: '%d.%m.%Y'}", "2020-02-02\n", `layout like this: x: {date: [2020-01-01, 2020-12-31]}`},
+		{"x: {date: [2020-01-01, 2020-12-31]}", "03/04/2020\n05/06/2020\n",
+			`x: 2 dates of another layout ["03/04/2020" "05/06/2020"]: say which of %d/%m/%Y and %m/%d/%Y it is`},
+		{"x: {date: [2020-01-01, 2020-12-31], layout: '%d.%m.%Y'}", "2020-02-02\n",
+			`layout like this: x: {date: [2020-01-01, 2020-12-31]}`},
 		{"x: {date: [2020-01-01, 2020-12-31]}", "2020-05-05\n", ""},
 	} {
 		s := schema(t, "columns: {"+test.columns+"}\ntarget: {column: y, number: [0, 1]}\n")
@@ -141,7 +145,9 @@ func TestCheckOfOneFault(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	said, err := Check(context.Background(), []string{write(t, "x;y\n1,5;1\n1.234,5;1\n1;1\n")}, dataset.CSV{Delimiter: ";", Decimal: ",", Thousands: "."}, schema(t, "columns: {x: {number: [0, 9]}}\ntarget: {column: y, number: [0, 1]}\n"))
+	said, err := Check(context.Background(), []string{write(t, "x;y\n1,5;1\n1.234,5;1\n1;1\n")},
+		dataset.CSV{Delimiter: ";", Decimal: ",", Thousands: "."},
+		schema(t, "columns: {x: {number: [0, 9]}}\ntarget: {column: y, number: [0, 1]}\n"))
 	if err != nil || said.Problems() != 0 || said.Columns[0].Read != 2 || said.Columns[0].Above != 1 {
 		t.Errorf("a table whose form is said: %+v, %v", said, err)
 	}
@@ -164,7 +170,8 @@ func TestDraft(t *testing.T) {
 		if i == 0 {
 			kind = ""
 		}
-		fmt.Fprintf(&b, "%s,%v,20%02d-03-%02d,%d/%d/2020,%s,c%d,n%d,,%d,%d\n", age, float64(i)/8-1, 10+i%4, 1+i%28, 13+i%5, 1+i%9, kind, i%35, i, i%2, 20200101+i%25)
+		fmt.Fprintf(&b, "%s,%v,20%02d-03-%02d,%d/%d/2020,%s,c%d,n%d,,%d,%d\n", age, float64(i)/8-1, 10+i%4, 1+i%28, 13+i%5,
+			1+i%9, kind, i%35, i, i%2, 20200101+i%25)
 	}
 	columns, missing, err := Draft(context.Background(), write(t, b.String()), dataset.CSV{}, "s.csv")
 	if err != nil {

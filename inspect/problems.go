@@ -74,7 +74,8 @@ func (t *tally) problems(k *counted) (list []Problem) {
 			target.Classes = classes
 			return target.Line()
 		})...)
-		add(k.odd, "no class: such rows count and contribute nothing", "list the class in "+t.schema.Target().Line()+", or leave such rows out of the table")
+		add(k.odd, "no class: such rows count and contribute nothing",
+			"list the class in "+t.schema.Target().Line()+", or leave such rows out of the table")
 	case k.Kind == "category":
 		c := *k.column
 		list = append(list, t.otherwiseWritten(k, c.Categories)...)
@@ -95,7 +96,8 @@ func (t *tally) problems(k *counted) (list []Problem) {
 	list = append(list, beyond(k)...)
 	if total := k.Read + k.Below + k.Above + k.Missing + k.Unreadable + k.Other; total > 0 && lost(k) {
 		if len(list) == 0 {
-			list = append(list, Problem{What: "no cell is read", Cells: total, Do: "see whether it is the column that was meant, or leave it out: " + ignored(k.Name)})
+			list = append(list, Problem{What: "no cell is read", Cells: total,
+				Do: "see whether it is the column that was meant, or leave it out: " + ignored(k.Name)})
 		}
 		for i := range list {
 			list[i].Lost = true
@@ -117,7 +119,8 @@ func lost(k *counted) bool {
 func beyond(k *counted) []Problem {
 	if clamped := k.Below + k.Above; clamped > k.Read {
 		return []Problem{{
-			What: fmt.Sprintf("most cells that are read lie beyond the bounds (%d below, %d above) and count as them", k.Below, k.Above), Cells: clamped,
+			What: fmt.Sprintf("most cells that are read lie beyond the bounds (%d below, %d above) and count as them", k.Below,
+				k.Above), Cells: clamped,
 			Do: "state the bounds in the unit of the table, from public knowledge: not those of its cells",
 		}}
 	}
@@ -181,7 +184,8 @@ func numberless(odd spellings, k *counted, missing []string) (list []Problem) {
 			list = append(list, s.problem(what, do))
 		}
 	}
-	add(odd.take(percent.MatchString), "numbers with a percent sign", "write 5% as 5 or as .05 in the table, and the bounds alike")
+	add(odd.take(percent.MatchString), "numbers with a percent sign",
+		"write 5% as 5 or as .05 in the table, and the bounds alike")
 	// 1,234 may be a decimal comma or a thousands separator; 1,23 can only be a decimal comma.
 	commas := odd.take(func(s string) bool { return decimal.MatchString(s) && !thousands.MatchString(s) })
 	grouped := odd.take(thousands.MatchString)
@@ -198,7 +202,8 @@ func numberless(odd spellings, k *counted, missing []string) (list []Problem) {
 	}
 	add(odd.take(united.MatchString), "numbers with a unit or a sign", "write the number alone in the table")
 	if len(odd) > 0 && len(odd) <= 3 {
-		add(odd, "words; they count as missing already", "if they mean missing, say so: "+dataset.MissingLine(append(slices.Clone(missing), odd.frequent()...)))
+		add(odd, "words; they count as missing already",
+			"if they mean missing, say so: "+dataset.MissingLine(append(slices.Clone(missing), odd.frequent()...)))
 	} else {
 		add(odd, "no numbers", "make it a category or ignore it, if it is none: "+ignored(k.Name))
 	}
@@ -220,7 +225,8 @@ func ignored(name string) string { return dataset.Column{Name: name, Kind: datas
 // layouts are the date layouts that are tried, ISO 8601 first.
 var layouts = []string{
 	"", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d",
-	"%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S", "%Y/%m/%d %H:%M:%S",
+	"%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S",
+	"%Y/%m/%d %H:%M:%S",
 }
 
 func datedLine(name, layout string) string {
@@ -261,7 +267,9 @@ func undated(odd spellings, c dataset.Column, missing []string) (list []Problem)
 		list = append(list, dates.problem("dates of another layout", do))
 	}
 	if len(odd) > 0 {
-		list = append(list, odd.problem("no dates of the layout; they count as missing", "if they mean missing, say so: "+dataset.MissingLine(append(slices.Clone(missing), odd.frequent()[:min(3, len(odd))]...))))
+		list = append(list, odd.problem("no dates of the layout; they count as missing",
+			"if they mean missing, say so: "+dataset.MissingLine(append(slices.Clone(missing),
+				odd.frequent()[:min(3, len(odd))]...))))
 	}
 	return list
 }

@@ -112,7 +112,8 @@ var identifier = regexp.MustCompile(`(?i:(^|[_. -])(id|uuid|key|nr|number|no|ind
 func (t *tally) suspicions(k *counted) (list []Problem) {
 	s := &k.suspects
 	add := func(cells int, examples []string, lost bool, what, do string) {
-		list = append(list, Problem{What: what, Cells: cells, Examples: examples[:min(mostExamples, len(examples))], Do: do, Lost: lost})
+		list = append(list, Problem{What: what, Cells: cells, Examples: examples[:min(mostExamples, len(examples))], Do: do,
+			Lost: lost})
 	}
 	codes := s.clamped.take(sentinel.MatchString)
 	for _, code := range codes.frequent() {
@@ -121,27 +122,36 @@ func (t *tally) suspicions(k *counted) (list []Problem) {
 		}
 	}
 	if len(codes) > 0 {
-		add(codes.cells(), codes.frequent(), false, "a number beyond the bounds that often stands for a missing one; it counts as the bound",
+		add(codes.cells(), codes.frequent(), false,
+			"a number beyond the bounds that often stands for a missing one; it counts as the bound",
 			"if it means missing, say so: "+dataset.MissingLine(append(slices.Clone(t.schema.Missing()), codes.frequent()...)))
 	}
 	switch {
 	case s.n >= few && !s.varies && k.Kind == "target":
-		add(s.n, []string{s.first}, true, "the same in every row: there is nothing to learn", "see whether the file holds one class or value alone")
+		add(s.n, []string{s.first}, true, "the same in every row: there is nothing to learn",
+			"see whether the file holds one class or value alone")
 	case s.n >= few && !s.varies && k.column != nil && k.Kind != "public":
-		add(s.n, []string{s.first}, false, "the same in every row: a model learns nothing from it", "leave it out: "+ignored(k.Name))
-	case k.Kind == "number" && s.numbers >= enough && s.rising && (identifier.MatchString(k.Name) || s.last-s.start < 2*float64(s.numbers)):
-		add(s.numbers, []string{s.first}, false, "whole numbers that rise from row to row, as those of an identifier", "if it names rows or people, leave it out: "+ignored(k.Name))
-	case k.Kind == "number" && s.numbers >= enough && identifier.MatchString(k.Name) && !strings.EqualFold(k.Name, "number"):
-		add(s.numbers, []string{s.first}, false, "by its name an identifier, read as a number", "if it names rows or people, leave it out: "+ignored(k.Name))
+		add(s.n, []string{s.first}, false, "the same in every row: a model learns nothing from it",
+			"leave it out: "+ignored(k.Name))
+	case k.Kind == "number" && s.numbers >= enough && s.rising &&
+		(identifier.MatchString(k.Name) || s.last-s.start < 2*float64(s.numbers)):
+		add(s.numbers, []string{s.first}, false, "whole numbers that rise from row to row, as those of an identifier",
+			"if it names rows or people, leave it out: "+ignored(k.Name))
+	case k.Kind == "number" && s.numbers >= enough && identifier.MatchString(k.Name) &&
+		!strings.EqualFold(k.Name, "number"):
+		add(s.numbers, []string{s.first}, false, "by its name an identifier, read as a number",
+			"if it names rows or people, leave it out: "+ignored(k.Name))
 	}
 	if s.pointed >= 3 && s.grouped == s.pointed && k.bounds.high > 20*s.largest && t.csv.Thousands == "" {
-		add(s.grouped, []string{s.first}, true, "three digits after every point, and far below the upper bound: thousands that are read as decimals",
+		add(s.grouped, []string{s.first}, true,
+			"three digits after every point, and far below the upper bound: thousands that are read as decimals",
 			`if the point marks thousands, say so: csv: {thousands: "."}`)
 	}
 	if s.dated >= enough && s.late == 0 {
 		c := *k.column
 		c.Layout = swapped(c.Layout)
-		add(s.dated, []string{s.first}, true, "no day of the month is after the twelfth: months are read as days", "if the table has them the other way round: "+c.Line())
+		add(s.dated, []string{s.first}, true, "no day of the month is after the twelfth: months are read as days",
+			"if the table has them the other way round: "+c.Line())
 	}
 	return list
 }
@@ -163,10 +173,12 @@ func (t *tally) otherwiseWritten(k *counted, listed []string) []Problem {
 	})
 	var list []Problem
 	if len(latin) > 0 {
-		list = append(list, latin.problem("a listed value, written in Latin-1 or Windows-1252", "say so: csv: {encoding: windows-1252}"))
+		list = append(list, latin.problem("a listed value, written in Latin-1 or Windows-1252",
+			"say so: csv: {encoding: windows-1252}"))
 	}
 	if len(unicode) > 0 {
-		list = append(list, unicode.problem("a listed value, written in UTF-8 and read as another encoding", "say so: csv: {encoding: utf-8}"))
+		list = append(list, unicode.problem("a listed value, written in UTF-8 and read as another encoding",
+			"say so: csv: {encoding: utf-8}"))
 	}
 	return list
 }
@@ -178,7 +190,8 @@ var excelDay = regexp.MustCompile(`^[2-5][0-9]{4}(\.[0-9]+)?$`)
 // serial returns the advice for a date column whose cells are numbers as spreadsheets store dates.
 func serial(name string) string {
 	return fmt.Sprintf("export the column as dates (2024-02-29), or read it as days, which tells a model as much: %s",
-		strings.NewReplacer("0, 1", "FIRST, LAST").Replace(dataset.Column{Name: name, Kind: dataset.Number, Low: 0, High: 1}.Line()))
+		strings.NewReplacer("0, 1", "FIRST, LAST").Replace(dataset.Column{Name: name, Kind: dataset.Number, Low: 0,
+			High: 1}.Line()))
 }
 
 // trailing is the advice for rows that end in a delimiter which the header does not have.
@@ -196,9 +209,11 @@ func (t *tally) whole() (list []Problem) {
 	case r.Rows == 0:
 		add(0, "the table has no rows", "see whether the file is the one that was meant")
 	case r.Silent == r.Rows:
-		add(r.Silent, "no row counts: a fit would release noise alone", "mend what is said of the target below, or the form of the rows")
+		add(r.Silent, "no row counts: a fit would release noise alone",
+			"mend what is said of the target below, or the form of the rows")
 	case 2*r.Silent >= r.Rows:
-		add(r.Silent, "half of the rows or more count and contribute nothing", "mend what is said of the target below, or the form of the rows")
+		add(r.Silent, "half of the rows or more count and contribute nothing",
+			"mend what is said of the target below, or the form of the rows")
 	}
 	if t.ended > 0 && 100*t.ended >= r.Rows {
 		add(t.ended, "one empty cell more than the header: they end in a delimiter, and contribute nothing", trailing)

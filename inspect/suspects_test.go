@@ -33,11 +33,15 @@ func TestSuspicions(t *testing.T) {
 	}{
 		"a trailing delimiter in every other row": {
 			"x: {number: [0, 99]}",
-			"x,y\n" + lines(40, func(i int) string { return fmt.Sprintf("%d,%s%s", i*7%40, yes(i/2), strings.Repeat(",", i%2)) }),
+			"x,y\n" + lines(40, func(i int) string {
+				return fmt.Sprintf("%d,%s%s", i*7%40, yes(i/2), strings.Repeat(",", i%2))
+			}),
 			"x,y\n" + lines(40, func(i int) string { return fmt.Sprintf("%d,%s", i*7%40, yes(i)) }),
-			"table: 20 one empty cell more than the header: they end in a delimiter", "half of the rows or more count and contribute nothing",
+			"table: 20 one empty cell more than the header: they end in a delimiter",
+			"half of the rows or more count and contribute nothing",
 		},
-		"no rows": {"x: {number: [0, 99]}", "x,y\n", "x,y\n1,no\n", "table: 0 the table has no rows", "the table has no rows"},
+		"no rows": {"x: {number: [0, 99]}", "x,y\n", "x,y\n1,no\n", "table: 0 the table has no rows",
+			"the table has no rows"},
 		"no row counts": {
 			"x: {number: [0, 99]}",
 			"x,y\n" + lines(6, func(i int) string { return fmt.Sprintf("%d,%d", i*7%40, i%2) }),
@@ -57,8 +61,12 @@ func TestSuspicions(t *testing.T) {
 		},
 		"-999": {
 			"x: {number: [0, 99]}",
-			"x,y\n" + lines(40, func(i int) string { return []string{"-999", fmt.Sprint(i * 7 % 40)}[min(i%8, 1)] + "," + yes(i/8) }),
-			"x,y\n" + lines(40, func(i int) string { return []string{"-3", fmt.Sprint(i * 7 % 40)}[min(i%8, 1)] + "," + yes(i/8) }),
+			"x,y\n" + lines(40, func(i int) string {
+				return []string{"-999", fmt.Sprint(i * 7 % 40)}[min(i%8, 1)] + "," + yes(i/8)
+			}),
+			"x,y\n" + lines(40, func(i int) string {
+				return []string{"-3", fmt.Sprint(i * 7 % 40)}[min(i%8, 1)] + "," + yes(i/8)
+			}),
 			`x: 5 a number beyond the bounds that often stands for a missing one; it counts as the bound ["-999"]: if it means missing, say so: missing: ["", "-999"]`, "",
 		},
 		"thousands as decimals": {
@@ -138,7 +146,8 @@ func TestIdentifiersByName(t *testing.T) {
 			t.Errorf("%s: %v: must be %v", name, got, want)
 		}
 	}
-	if got := []string{swapped("%d.%m.%Y"), swapped("%m-%d-%Y %H:%M"), swapped("%Y%m%d"), swapped("")}; !slices.Equal(got, []string{"%m.%d.%Y", "%d-%m-%Y %H:%M", "", ""}) {
+	if got := []string{swapped("%d.%m.%Y"), swapped("%m-%d-%Y %H:%M"), swapped("%Y%m%d"), swapped("")}; !slices.Equal(got,
+		[]string{"%m.%d.%Y", "%d-%m-%Y %H:%M", "", ""}) {
 		t.Errorf("%q", got)
 	}
 }

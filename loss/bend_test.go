@@ -29,7 +29,8 @@ func TestCurvatureOfTwoKinks(t *testing.T) {
 				most = max(most, (slope(z+step)-slope(z))/step)
 			}
 			if !(most <= c.Curvature.Hi*(1+1e-6)) || c.Curvature.Hi > 2.01*most || math.IsInf(c.Curvature.Hi, 0) {
-				t.Errorf("d = %d, kinks %v apart, radius %v: curvature is up to %v, said to be up to %v", dim, apart, radius, most, c.Curvature.Hi)
+				t.Errorf("d = %d, kinks %v apart, radius %v: curvature is up to %v, said to be up to %v", dim, apart, radius, most,
+					c.Curvature.Hi)
 			}
 		}
 	}
@@ -38,7 +39,8 @@ func TestCurvatureOfTwoKinks(t *testing.T) {
 // TestSecondPairOfKinksMustNotMeet tests that a loss with three kinks is refused if the intervals
 // of the second and the third kink overlap.
 func TestSecondPairOfKinksMustNotMeet(t *testing.T) {
-	l := newKinked(kinked{kinks: 3, at: [len(kinked{}.at)]float64{-5, 0, .1}, slope: [len(kinked{}.slope)]float64{-1, 0, 1, -.5}})
+	l := newKinked(kinked{kinks: 3, at: [len(kinked{}.at)]float64{-5, 0, .1},
+		slope: [len(kinked{}.slope)]float64{-1, 0, 1, -.5}})
 	if _, err := l.SmoothedConstants(must(LasryLions(.5))); err == nil {
 		t.Error("kinks .1 apart are spread over intervals of up to half of it, and not refused")
 	}

@@ -39,7 +39,8 @@ var weighted = []string{
 	"weighted(hinge,3,1,row)", "weighted(pinball(0.3),row)", "weighted(tanh,0.5,0.25)",
 }
 
-var networks = []string{"network(2,tanh,weighted(logistic,1,3))", "network(2,tanh,logistic)", "network(2-1,tanh,softmax(3),clip=0.5,seed=7)", "network(3,tanh,huber(0.3))"}
+var networks = []string{"network(2,tanh,weighted(logistic,1,3))", "network(2,tanh,logistic)",
+	"network(2-1,tanh,softmax(3),clip=0.5,seed=7)", "network(3,tanh,huber(0.3))"}
 
 var conformingRegularizers = map[string][]string{
 	"none":      {"none"},

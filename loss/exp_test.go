@@ -16,7 +16,8 @@ func TestBlocks(t *testing.T) {
 		for i := range z {
 			z[i], y[i] = rng.NormFloat64()*3, float64(2*rng.IntN(2)-1)
 		}
-		for name, f := range map[string]func(dst, z, y []float64){"values": l.Values, "slopes": l.Slopes, "curvatures": l.Curvatures} {
+		for name, f := range map[string]func(dst, z,
+			y []float64){"values": l.Values, "slopes": l.Slopes, "curvatures": l.Curvatures} {
 			want := make([]float64, n)
 			for i := range want {
 				f(want[i:i+1], z[i:i+1], y[i:i+1])

@@ -182,7 +182,8 @@ func TestTails(t *testing.T) {
 
 func TestBlocksDoNotAllocate(t *testing.T) {
 	z, y, dst := make([]float64, 64), make([]float64, 64), make([]float64, 64)
-	for _, l := range []RankOne{Logistic(), Tanh(), Sigmoid(), must(SmoothedHinge(1)), must(Huber(1)), must(Squared(1)), must(Welsch(1)), must(GemanMcClure(1)), must(Tukey(1))} {
+	for _, l := range []RankOne{Logistic(), Tanh(), Sigmoid(), must(SmoothedHinge(1)), must(Huber(1)), must(Squared(1)),
+		must(Welsch(1)), must(GemanMcClure(1)), must(Tukey(1))} {
 		if n := testing.AllocsPerRun(10, func() {
 			l.Values(dst, z, y)
 			l.Slopes(dst, z, y)
@@ -200,7 +201,8 @@ func BenchmarkSlopes(b *testing.B) {
 	for i := range z {
 		z[i], y[i] = 3*rng.NormFloat64(), float64(1-2*rng.IntN(2))
 	}
-	for _, l := range []RankOne{Logistic(), Tanh(), Sigmoid(), must(SmoothedHinge(1)), must(Huber(.1)), must(Welsch(1)), must(GemanMcClure(1)), must(Tukey(1))} {
+	for _, l := range []RankOne{Logistic(), Tanh(), Sigmoid(), must(SmoothedHinge(1)), must(Huber(.1)), must(Welsch(1)),
+		must(GemanMcClure(1)), must(Tukey(1))} {
 		b.Run(l.Name(), func(b *testing.B) {
 			for b.Loop() {
 				l.Slopes(dst, z, y)

@@ -107,7 +107,8 @@ func Check(l Loss, features int) (parameters int, err error) {
 	if n := Parameters(l, features); n >= 1 && n <= mostParameters {
 		return n, nil
 	}
-	return 0, fmt.Errorf("loss: %s: parameters = %d for %d features: must be between 1 and %d", l.Name(), Parameters(l, features), features, mostParameters)
+	return 0, fmt.Errorf("loss: %s: parameters = %d for %d features: must be between 1 and %d", l.Name(),
+		Parameters(l, features), features, mostParameters)
 }
 
 // mostMargins is the largest number of margins of a loss. It bounds the scratch memory of a block of
@@ -136,7 +137,8 @@ func Suits(l Loss, t Targets) error {
 	}
 	switch {
 	case RowWeighted(l) != t.Weighted:
-		return fmt.Errorf("loss %s: takes weights by row: %v: the target is declared with weights: %v: must be alike", l.Name(), RowWeighted(l), t.Weighted)
+		return fmt.Errorf("loss %s: takes weights by row: %v: the target is declared with weights: %v: must be alike",
+			l.Name(), RowWeighted(l), t.Weighted)
 	case LeastExposure(l) != t.Least:
 		return fmt.Errorf("loss %s: takes exposures from %v (0: none) of the largest: the target is declared with %v: must be alike", l.Name(), LeastExposure(l), t.Least)
 	}
@@ -234,6 +236,7 @@ func MarginsAt(w []float64, x []float32) []float64 {
 // numbers in dst for every record.
 func sameRecords(dst, each int, z, y []float64, k int) {
 	if len(z) != k*len(y) || dst != each*len(y) {
-		panic(fmt.Sprintf("loss: len(dst) = %d, len(z) = %d, len(y) = %d: must be %d, %d and 1 for each record", dst, len(z), len(y), each, k))
+		panic(fmt.Sprintf("loss: len(dst) = %d, len(z) = %d, len(y) = %d: must be %d, %d and 1 for each record", dst, len(z),
+			len(y), each, k))
 	}
 }

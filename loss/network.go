@@ -366,8 +366,10 @@ func (n *network) Gradient(dst, w []float64, x []float32, y float64) {
 // Backward computes the gradient of one record's loss as the factor s of its outer product s x' in
 // the first layer's weights, and the gradient rest in all other weights, as [Stacked] says.
 func (n *network) Backward(s, rest, z, theta []float64, square, y float64) {
-	if above := n.Parameters(1) - n.Hidden[0]; len(s) != n.Hidden[0] || len(z) != len(s) || len(theta) != above || len(rest) != above {
-		panic(fmt.Sprintf("loss: network: len(s) = %d, len(z) = %d, len(rest) = %d, len(theta) = %d: must be %d and %d", len(s), len(z), len(rest), len(theta), n.Hidden[0], above))
+	if above := n.Parameters(1) - n.Hidden[0]; len(s) != n.Hidden[0] || len(z) != len(s) || len(theta) != above ||
+		len(rest) != above {
+		panic(fmt.Sprintf("loss: network: len(s) = %d, len(z) = %d, len(rest) = %d, len(theta) = %d: must be %d and %d",
+			len(s), len(z), len(rest), len(theta), n.Hidden[0], above))
 	}
 	a := n.scratch.Get().(*activity)
 	defer n.scratch.Put(a)

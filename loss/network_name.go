@@ -13,7 +13,8 @@ func parseNetwork(name string, classes int) (Loss, error) {
 	list, closed := strings.CutSuffix(strings.TrimPrefix(name, networkPrefix), ")")
 	fields := splitOutside(list)
 	if !closed || len(fields) < 3 {
-		return nil, fmt.Errorf("loss: name = %q: must be network(hidden,activation,output), such as network(16,tanh,logistic)", name)
+		return nil,
+			fmt.Errorf("loss: name = %q: must be network(hidden,activation,output), such as network(16,tanh,logistic)", name)
 	}
 	n := Network{Activation: fields[1]}
 	for _, text := range strings.Split(fields[0], "-") {

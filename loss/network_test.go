@@ -203,7 +203,8 @@ func TestNetworkStart(t *testing.T) {
 			t.Errorf("output %v at the start", z)
 		}
 	}
-	again, other := network(t, l.Name()).Start(features), network(t, "network(40-30,tanh,softmax(4),seed=2)").Start(features)
+	again, other := network(t, l.Name()).Start(features),
+		network(t, "network(40-30,tanh,softmax(4),seed=2)").Start(features)
 	for j := range inside {
 		if w[j] != again[j] || w[j] == other[j] {
 			t.Fatalf("weight %d: %v, again %v, of another seed %v", j, w[j], again[j], other[j])

@@ -34,7 +34,8 @@ func TestSlopesAtKinks(t *testing.T) {
 		c.l.Slopes(slope, []float64{c.z}, []float64{c.y})
 		c.l.Values(value, []float64{c.z}, []float64{c.y})
 		if slope[0] != c.want || value[0] != c.at {
-			t.Errorf("%s at z = %v, y = %v: slope %v, value %v: want %v, %v", c.l.Name(), c.z, c.y, slope[0], value[0], c.want, c.at)
+			t.Errorf("%s at z = %v, y = %v: slope %v, value %v: want %v, %v", c.l.Name(), c.z, c.y, slope[0], value[0], c.want,
+				c.at)
 		}
 	}
 }

@@ -48,7 +48,8 @@ func PoissonRate(clip, least float64) (RankOne, error) {
 		return nil, err
 	}
 	if !(least >= minScale && least < 1) {
-		return nil, fmt.Errorf("loss: poisson-rate: least = %v: must be between %v and 1, and less than that", least, minScale)
+		return nil, fmt.Errorf("loss: poisson-rate: least = %v: must be between %v and 1, and less than that", least,
+			minScale)
 	}
 	return poisson{clip, least}, nil
 }

@@ -46,7 +46,8 @@ func TestPoissonIsTheLikelihood(t *testing.T) {
 		return sum / most
 	}
 	for _, z := range []float64{-3, -1, .5, 2} {
-		if got, want := at(l.Values, z)-at(l.Values, 0), likelihood(z)-likelihood(0); math.Abs(got-want) > 1e-12*math.Abs(want) {
+		if got, want := at(l.Values, z)-at(l.Values, 0),
+			likelihood(z)-likelihood(0); math.Abs(got-want) > 1e-12*math.Abs(want) {
 			t.Errorf("z = %v: %v: want %v", z, got, want)
 		}
 		if got, want := l.(loss.Linked).Rate(z), math.Exp(z); math.Abs(got-want) > 1e-14*want {

@@ -40,7 +40,8 @@ func (r registry[T]) new(name string, params map[string]float64) (T, error) {
 	}
 	for _, field := range slices.Sorted(maps.Keys(params)) {
 		if !slices.Contains(e.fields, field) {
-			return none, fmt.Errorf("%s: %s: %s = %v: unknown parameter: must be %s", r.kind, name, field, params[field], e.wanted())
+			return none, fmt.Errorf("%s: %s: %s = %v: unknown parameter: must be %s", r.kind, name, field, params[field],
+				e.wanted())
 		}
 	}
 	p := make([]float64, len(e.fields))

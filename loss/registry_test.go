@@ -27,14 +27,19 @@ func TestNewErrors(t *testing.T) {
 		{"welsch", map[string]float64{"c": 0}, "loss: welsch: c = 0: must be between 1e-06 and 1e+06"},
 		{"geman-mcclure", map[string]float64{"c": 0}, "loss: geman-mcclure: c = 0: must be between 1e-06 and 1e+06"},
 		{"tukey", map[string]float64{"c": 1e7}, "loss: tukey: c = 1e+07: must be between 1e-06 and 1e+06"},
-		{"smoothed-hinge", map[string]float64{"width": 1e-7}, "loss: smoothed-hinge: width = 1e-07: must be between 1e-06 and 1e+06"},
+		{"smoothed-hinge", map[string]float64{"width": 1e-7},
+			"loss: smoothed-hinge: width = 1e-07: must be between 1e-06 and 1e+06"},
 		{"poisson", map[string]float64{"clip": 0}, "loss: poisson: clip = 0: must be between 1e-06 and 1e+06"},
-		{"softmax", map[string]float64{"classes": 2}, "loss: softmax: classes = 2: must be between 3 and 4096 (logistic is for 2)"},
-		{"softmax", map[string]float64{"classes": 3.5}, "loss: softmax: classes = 3.5: must be a whole number between 3 and 4096"},
-		{"softmax", map[string]float64{"classes": 1e300}, "loss: softmax: classes = 1e+300: must be a whole number between 3 and 4096"},
+		{"softmax", map[string]float64{"classes": 2},
+			"loss: softmax: classes = 2: must be between 3 and 4096 (logistic is for 2)"},
+		{"softmax", map[string]float64{"classes": 3.5},
+			"loss: softmax: classes = 3.5: must be a whole number between 3 and 4096"},
+		{"softmax", map[string]float64{"classes": 1e300},
+			"loss: softmax: classes = 1e+300: must be a whole number between 3 and 4096"},
 		{"pinball", map[string]float64{"tau": 1}, "loss: pinball: tau = 1: must be between 0.001 and 0.999"},
 		{"pinball", map[string]float64{"tau": math.NaN()}, "loss: pinball: tau = NaN: must be between 0.001 and 0.999"},
-		{"epsilon-insensitive", map[string]float64{"e": 1}, "loss: epsilon-insensitive: e = 1: must be between 1e-06 and 1, and below 1"},
+		{"epsilon-insensitive", map[string]float64{"e": 1},
+			"loss: epsilon-insensitive: e = 1: must be between 1e-06 and 1, and below 1"},
 		{"capped-absolute", map[string]float64{"c": 0}, "loss: capped-absolute: c = 0: must be between 1e-06 and 1e+06"},
 		{"logistic", map[string]float64{"lambda": 1}, "loss: logistic: lambda = 1: unknown parameter: must be none"},
 	} {
@@ -53,7 +58,8 @@ func TestNewRegularizerErrors(t *testing.T) {
 		{"l1", nil, `loss: regularizer: name = "l1": must be one of l2, nonconvex, none`},
 		{"l2", nil, "loss: regularizer: l2: lambda is missing: parameters must be lambda"},
 		{"l2", map[string]float64{"lambda": -1}, "loss: regularizer: l2: lambda = -1: must be between 0 and 1e+06"},
-		{"nonconvex", map[string]float64{"lambda": math.NaN()}, "loss: regularizer: nonconvex: lambda = NaN: must be between 0 and 1e+06"},
+		{"nonconvex", map[string]float64{"lambda": math.NaN()},
+			"loss: regularizer: nonconvex: lambda = NaN: must be between 0 and 1e+06"},
 		{"none", map[string]float64{"lambda": 1}, "loss: regularizer: none: lambda = 1: unknown parameter: must be none"},
 	} {
 		if r, err := NewRegularizer(c.name, c.params); err == nil || err.Error() != c.want || r != nil {
@@ -127,7 +133,9 @@ func TestNamesRoundTrip(t *testing.T) {
 
 func TestNamesAreStable(t *testing.T) {
 	// Model files store these; a change makes old files unreadable.
-	want := []string{"absolute", "capped-absolute", "epsilon-insensitive", "geman-mcclure", "hinge", "huber", "logistic", "pinball", "poisson", "poisson-rate", "ramp", "sigmoid", "smoothed-hinge", "softmax", "squared", "tanh", "tukey", "welsch"}
+	want := []string{"absolute", "capped-absolute", "epsilon-insensitive", "geman-mcclure", "hinge", "huber", "logistic",
+		"pinball", "poisson", "poisson-rate", "ramp", "sigmoid", "smoothed-hinge", "softmax", "squared", "tanh", "tukey",
+		"welsch"}
 	if got := Names(); !slices.Equal(got, want) {
 		t.Errorf("Names() = %q, want %q", got, want)
 	}

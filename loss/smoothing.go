@@ -193,7 +193,8 @@ func (b *ball) below(t float64) float64 {
 	i := min(int(x), cells-1)
 	f := x - float64(i)
 	g := 1 - f
-	ends := float64(b.mass[i]*float64(float64(g*g)*(1+float64(2*f)))) + float64(b.mass[i+1]*float64(float64(f*f)*(1+float64(2*g))))
+	ends := float64(b.mass[i]*float64(float64(g*g)*(1+float64(2*f)))) +
+		float64(b.mass[i+1]*float64(float64(f*f)*(1+float64(2*g))))
 	tangents := float64(float64(f*g) * (float64(b.density[i]*g) - float64(b.density[i+1]*f)))
 	if t > 0 {
 		return .5 + (ends + tangents)

@@ -40,7 +40,8 @@ func TestBallAgainstBeta(t *testing.T) {
 func TestSmoothedIsTheMeanOverTheBall(t *testing.T) {
 	const n, radius = 20000, .6
 	r := rand.New(rand.NewPCG(3, 14))
-	for _, l := range []Kinked{Absolute(), must(Pinball(.9)), must(EpsilonInsensitive(.2)), Hinge(), must(CappedAbsolute(.3)), Ramp()} {
+	for _, l := range []Kinked{Absolute(), must(Pinball(.9)), must(EpsilonInsensitive(.2)), Hinge(),
+		must(CappedAbsolute(.3)), Ramp()} {
 		for _, dim := range []int{1, 2, 5} {
 			x, w := make([]float64, dim), make([]float64, dim)
 			var z, long float64

@@ -27,7 +27,8 @@ type softmax struct{ k int }
 // InitialGap is ln K.
 func Softmax(classes int) (Margins, error) {
 	if classes < 3 || classes > mostMargins {
-		return nil, fmt.Errorf("loss: softmax: classes = %d: must be between 3 and %d (logistic is for 2)", classes, mostMargins)
+		return nil, fmt.Errorf("loss: softmax: classes = %d: must be between 3 and %d (logistic is for 2)", classes,
+			mostMargins)
 	}
 	return softmax{classes}, nil
 }

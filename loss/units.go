@@ -118,7 +118,8 @@ func parseUnits(name string, classes int) (Loss, error) {
 	fields := splitOutside(list)
 	summed := len(fields) == 3 && fields[2] == summedName
 	if !closed || len(fields) != 2 && !summed {
-		return nil, fmt.Errorf("loss: name = %q: must be units(loss,rows) or units(loss,rows,%s), such as units(logistic,8)", name, summedName)
+		return nil, fmt.Errorf("loss: name = %q: must be units(loss,rows) or units(loss,rows,%s), such as units(logistic,8)",
+			name, summedName)
 	}
 	l, err := ParseFor(fields[0], classes)
 	if err != nil {
@@ -162,7 +163,8 @@ func (l units) Constants() Constants {
 	c := l.of.Constants()
 	if l.summed && l.rows > 1 {
 		least := 1 / float64(l.rows)
-		c.Curvature = CurvatureInterval{min(c.Curvature.Lo, scale(c.Curvature.Lo, least)), max(c.Curvature.Hi, scale(c.Curvature.Hi, least))}
+		c.Curvature = CurvatureInterval{min(c.Curvature.Lo, scale(c.Curvature.Lo, least)),
+			max(c.Curvature.Hi, scale(c.Curvature.Hi, least))}
 		if c.Loose == "" && (c.Curvature.Lo > 0 || c.Curvature.Hi < 0) {
 			c.Loose = "a bound of the curvature is that of a unit with one row"
 		}
@@ -368,7 +370,8 @@ func (l unitsOfGeneral) Gradient(dst, w []float64, x []float32, y float64) {
 }
 
 // add sets dst to the weighted sum, over the record's rows, of the vectors that f writes.
-func (l unitsOfGeneral) add(dst, w []float64, x []float32, y float64, f func(dst, w []float64, x []float32, y float64)) {
+func (l unitsOfGeneral) add(dst, w []float64, x []float32, y float64,
+	f func(dst, w []float64, x []float32, y float64)) {
 	lie, n, ok := l.layout(len(dst), len(w), x, y)
 	if !ok {
 		fillNaN(dst)

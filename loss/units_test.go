@@ -16,7 +16,8 @@ type cubic struct{}
 
 func (cubic) Name() string { return "cubic" }
 func (cubic) Constants() loss.Constants {
-	return loss.Constants{Lipschitz: 1, Curvature: loss.CurvatureInterval{Lo: -.65, Hi: .65}, HessianLipschitz: 2, InitialGap: 100}
+	return loss.Constants{Lipschitz: 1, Curvature: loss.CurvatureInterval{Lo: -.65, Hi: .65}, HessianLipschitz: 2,
+		InitialGap: 100}
 }
 func (cubic) Target() loss.Target { return loss.Real }
 
@@ -243,8 +244,10 @@ func TestWhatIsNoLossOfUnits(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"units(logistic)": "must be units(loss,rows)", "units(logistic,2": "must be units(loss,rows)", "units(logistic,2,mean)": "must be units(loss,rows)",
-		"units(logistic,two)": `rows = "two": must be a whole number`, "units(units(logistic,2),2)": "must be a loss of one row", "units(logi,2)": "must be one of",
+		"units(logistic)": "must be units(loss,rows)", "units(logistic,2": "must be units(loss,rows)",
+		"units(logistic,2,mean)":     "must be units(loss,rows)",
+		"units(logistic,two)":        `rows = "two": must be a whole number`,
+		"units(units(logistic,2),2)": "must be a loss of one row", "units(logi,2)": "must be one of",
 	} {
 		if l, err := loss.Parse(name); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v: must say %q", name, l, err, want)

@@ -90,7 +90,8 @@ func (w Weights) validate(l Loss) error {
 			want = ClassCount(l)
 		}
 		if len(w.Classes) != want {
-			return fmt.Errorf("loss: weighted: %s: has %d weights for %s: must be one for each class", l.Name(), len(w.Classes), expected(l))
+			return fmt.Errorf("loss: weighted: %s: has %d weights for %s: must be one for each class", l.Name(), len(w.Classes),
+				expected(l))
 		}
 	}
 	for _, v := range w.Classes {
@@ -196,7 +197,8 @@ func parseWeighted(name string, classes int) (Loss, error) {
 	list, closed := strings.CutSuffix(strings.TrimPrefix(name, weightedPrefix), ")")
 	fields := splitOutside(list)
 	if !closed || len(fields) < 2 {
-		return nil, fmt.Errorf("loss: name = %q: must be weighted(loss,weights), such as weighted(logistic,1,5) or weighted(logistic,row)", name)
+		return nil,
+			fmt.Errorf("loss: name = %q: must be weighted(loss,weights), such as weighted(logistic,1,5) or weighted(logistic,row)", name)
 	}
 	l, err := ParseFor(fields[0], classes)
 	if err != nil {
@@ -317,7 +319,10 @@ func (l weightedKinked) SmoothedSlopes(dst, z, y, long []float64, s Smoothing) {
 	if len(long) != len(z) {
 		panicLength(len(dst), len(z), len(long))
 	}
-	l.each(dst, 1, y, func(dst, y []float64, from, to int) { l.kinked.SmoothedSlopes(dst, z[from:to], y, long[from:to], s) })
+	l.each(dst, 1, y, func(dst, y []float64, from,
+		to int) {
+		l.kinked.SmoothedSlopes(dst, z[from:to], y, long[from:to], s)
+	})
 }
 
 // SmoothedConstants returns an error for LasryLions. OverBall is linear in the loss, so the smoothed

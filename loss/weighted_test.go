@@ -32,11 +32,13 @@ func TestWeightsMultiply(t *testing.T) {
 	for _, c := range weightedCases {
 		l, of := parse(t, c.name), parse(t, c.of)
 		if l.Name() != c.name || loss.Unweighted(l).Name() != c.of || loss.RowWeighted(l) != c.row {
-			t.Errorf("%s is named %s, of %s, weighted by row %v", c.name, l.Name(), loss.Unweighted(l).Name(), loss.RowWeighted(l))
+			t.Errorf("%s is named %s, of %s, weighted by row %v", c.name, l.Name(), loss.Unweighted(l).Name(),
+				loss.RowWeighted(l))
 		}
 		const n = 700
 		k := loss.Count(l)
-		z, u, y, joined, weight, long := make([]float64, n*k), make([]float64, n*k), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+		z, u, y, joined, weight, long := make([]float64, n*k), make([]float64, n*k), make([]float64, n), make([]float64, n),
+			make([]float64, n), make([]float64, n)
 		for i := range z {
 			z[i], u[i] = 2*r.NormFloat64(), r.NormFloat64()
 		}
@@ -69,15 +71,21 @@ func TestWeightsMultiply(t *testing.T) {
 		}
 		if m, ok := l.(loss.Margins); ok {
 			plain := of.(loss.Margins)
-			compare("value", 1, func(dst, y []float64) { m.Values(dst, z, y) }, func(dst, y []float64) { plain.Values(dst, z, y) })
-			compare("slope", k, func(dst, y []float64) { m.Slopes(dst, z, y) }, func(dst, y []float64) { plain.Slopes(dst, z, y) })
-			compare("curvature", k, func(dst, y []float64) { m.CurvaturesAlong(dst, z, u, y) }, func(dst, y []float64) { plain.CurvaturesAlong(dst, z, u, y) })
+			compare("value", 1, func(dst, y []float64) { m.Values(dst, z, y) },
+				func(dst, y []float64) { plain.Values(dst, z, y) })
+			compare("slope", k, func(dst, y []float64) { m.Slopes(dst, z, y) },
+				func(dst, y []float64) { plain.Slopes(dst, z, y) })
+			compare("curvature", k, func(dst, y []float64) { m.CurvaturesAlong(dst, z, u, y) },
+				func(dst, y []float64) { plain.CurvaturesAlong(dst, z, u, y) })
 			continue
 		}
 		m, plain := l.(loss.RankOne), of.(loss.RankOne)
-		compare("value", 1, func(dst, y []float64) { m.Values(dst, z, y) }, func(dst, y []float64) { plain.Values(dst, z, y) })
-		compare("slope", 1, func(dst, y []float64) { m.Slopes(dst, z, y) }, func(dst, y []float64) { plain.Slopes(dst, z, y) })
-		compare("curvature", 1, func(dst, y []float64) { m.Curvatures(dst, z, y) }, func(dst, y []float64) { plain.Curvatures(dst, z, y) })
+		compare("value", 1, func(dst, y []float64) { m.Values(dst, z, y) },
+			func(dst, y []float64) { plain.Values(dst, z, y) })
+		compare("slope", 1, func(dst, y []float64) { m.Slopes(dst, z, y) },
+			func(dst, y []float64) { plain.Slopes(dst, z, y) })
+		compare("curvature", 1, func(dst, y []float64) { m.Curvatures(dst, z, y) },
+			func(dst, y []float64) { plain.Curvatures(dst, z, y) })
 		if m, ok := l.(loss.Kinked); ok {
 			by, err := loss.OverBall(7, .3)
 			if err != nil {
@@ -93,28 +101,37 @@ func TestWeightsMultiply(t *testing.T) {
 // curvature interval includes weight 0 if rows have weights.
 func TestWeightsScaleConstants(t *testing.T) {
 	for name, want := range map[string]loss.Constants{
-		"weighted(logistic,1,5)":                          {Lipschitz: 5, Curvature: loss.CurvatureInterval{Lo: 0, Hi: 1.25}, InitialGap: 5 * math.Ln2},
-		"weighted(squared(2),row)":                        {Lipschitz: 2, Curvature: loss.CurvatureInterval{Lo: 0, Hi: 1}, InitialGap: .5},
-		"weighted(softmax(3),2,3,1)":                      {Lipschitz: 3 * math.Sqrt2, Curvature: loss.CurvatureInterval{Lo: 0, Hi: 1.5}, InitialGap: 3 * math.Log(3)},
-		"poisson-rate(2,0.01)":                            {Lipschitz: 2, Curvature: loss.CurvatureInterval{Lo: 0, Hi: 3}, InitialGap: .01 - 1 + math.Log(100)},
-		"poisson-rate(2,0.5)":                             {Lipschitz: 2, Curvature: loss.CurvatureInterval{Lo: 0, Hi: 3}, InitialGap: 1},
+		"weighted(logistic,1,5)": {Lipschitz: 5, Curvature: loss.CurvatureInterval{Lo: 0, Hi: 1.25},
+			InitialGap: 5 * math.Ln2},
+		"weighted(squared(2),row)": {Lipschitz: 2, Curvature: loss.CurvatureInterval{Lo: 0, Hi: 1},
+			InitialGap: .5},
+		"weighted(softmax(3),2,3,1)": {Lipschitz: 3 * math.Sqrt2,
+			Curvature: loss.CurvatureInterval{Lo: 0, Hi: 1.5}, InitialGap: 3 * math.Log(3)},
+		"poisson-rate(2,0.01)": {Lipschitz: 2, Curvature: loss.CurvatureInterval{Lo: 0, Hi: 3},
+			InitialGap: .01 - 1 + math.Log(100)},
+		"poisson-rate(2,0.5)": {Lipschitz: 2, Curvature: loss.CurvatureInterval{Lo: 0, Hi: 3},
+			InitialGap: 1},
 		"network(4,tanh,weighted(logistic,1,5),clip=2.5)": {Lipschitz: 2.5},
 	} {
 		got := parse(t, name).Constants()
-		if math.Abs(got.Lipschitz-want.Lipschitz) > 1e-14 || want.InitialGap != 0 && (got.Curvature != want.Curvature || math.Abs(got.InitialGap-want.InitialGap) > 1e-14) {
+		if math.Abs(got.Lipschitz-want.Lipschitz) > 1e-14 ||
+			want.InitialGap != 0 && (got.Curvature != want.Curvature || math.Abs(got.InitialGap-want.InitialGap) > 1e-14) {
 			t.Errorf("%s: %+v: want %+v", name, got, want)
 		}
 	}
 	squared := parse(t, "weighted(tanh,0.5,2)").Constants()
-	if of := parse(t, "tanh").Constants(); squared.Curvature.Lo != 2*of.Curvature.Lo || squared.HessianLipschitz != 2*of.HessianLipschitz {
+	if of := parse(t, "tanh").Constants(); squared.Curvature.Lo != 2*of.Curvature.Lo ||
+		squared.HessianLipschitz != 2*of.HessianLipschitz {
 		t.Errorf("tanh with the weights .5 and 2: %+v, without %+v", squared, of)
 	}
-	network, err := loss.NewWeighted(parse(t, "network(4,tanh,logistic,clip=0.5,seed=9)"), loss.Weights{Classes: []float64{1, 5}})
+	network, err := loss.NewWeighted(parse(t, "network(4,tanh,logistic,clip=0.5,seed=9)"),
+		loss.Weights{Classes: []float64{1, 5}})
 	if want := "network(4,tanh,weighted(logistic,1,5),clip=2.5,seed=9)"; err != nil || network.Name() != want {
 		t.Errorf("a network with weights: %v, %v: want %s", network, err, want)
 	}
 	if network.Constants().Lipschitz != 2.5 || loss.Unweighted(network).Name() != "logistic" {
-		t.Errorf("its gradients are clipped at %v, its outputs predict by %s", network.Constants().Lipschitz, loss.Unweighted(network).Name())
+		t.Errorf("its gradients are clipped at %v, its outputs predict by %s", network.Constants().Lipschitz,
+			loss.Unweighted(network).Name())
 	}
 }
 
@@ -187,7 +204,8 @@ func TestWeightRules(t *testing.T) {
 func TestExposure(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 5))
 	rate, plain := parse(t, "poisson-rate(0.7,0.05)").(loss.RankOne), parse(t, "poisson(0.7)").(loss.RankOne)
-	if loss.LeastExposure(rate) != .05 || loss.LeastExposure(plain) != 0 || !loss.Counts(rate) || loss.LeastExposure(parse(t, "network(2,tanh,poisson-rate(1,0.5))")) != .5 {
+	if loss.LeastExposure(rate) != .05 || loss.LeastExposure(plain) != 0 || !loss.Counts(rate) ||
+		loss.LeastExposure(parse(t, "network(2,tanh,poisson-rate(1,0.5))")) != .5 {
 		t.Error("it is not known which loss takes exposures")
 	}
 	one := func(f func(dst, z, y []float64), z, y float64) float64 {
@@ -199,11 +217,14 @@ func TestExposure(t *testing.T) {
 		q := float64(1<<12+r.IntN(1<<16-1<<12+1)) / (1 << 16)
 		y, z := math.Round((2*r.Float64()-1)*1024)/1024, 3*r.NormFloat64()
 		joined, shifted := loss.Carry(loss.Real, y, q), z+math.Log(q)
-		if got, want := one(rate.Values, z, joined), one(plain.Values, shifted, y)+(1+y)/2*math.Log(q); math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
+		if got, want := one(rate.Values, z, joined),
+			one(plain.Values, shifted, y)+(1+y)/2*math.Log(q); math.Abs(got-want) > 1e-12*(1+math.Abs(want)) {
 			t.Fatalf("value %v at z = %v, y = %v, q = %v: want %v", got, z, y, q, want)
 		}
-		for what, f := range map[string][2]func(dst, z, y []float64){"slope": {rate.Slopes, plain.Slopes}, "curvature": {rate.Curvatures, plain.Curvatures}} {
-			if got, want := one(f[0], z, joined), one(f[1], shifted, y); math.Abs(got-want) > 1e-12*(1+math.Abs(want)) && math.Abs(math.Abs(one(plain.Slopes, shifted, y))-.7) > 1e-9 {
+		for what, f := range map[string][2]func(dst, z,
+			y []float64){"slope": {rate.Slopes, plain.Slopes}, "curvature": {rate.Curvatures, plain.Curvatures}} {
+			if got, want := one(f[0], z, joined), one(f[1], shifted, y); math.Abs(got-want) > 1e-12*(1+math.Abs(want)) &&
+				math.Abs(math.Abs(one(plain.Slopes, shifted, y))-.7) > 1e-9 {
 				t.Fatalf("%s %v at z = %v, y = %v, q = %v: want %v", what, got, z, y, q, want)
 			}
 		}

@@ -113,7 +113,8 @@ func checkFaults(fs *findings, g *glm) {
 				switch {
 				case math.Abs(near) < 1e100 && math.Abs(far-near) <= scale: // has reached its limit
 					if !(math.Abs(got-near) <= scale) {
-						fs.add(ruleInfinity, "%s gives %v at z = %v, y = %v, and %v at %v", m.name, got, sign*math.Inf(1), y, near, sign*1e200)
+						fs.add(ruleInfinity, "%s gives %v at z = %v, y = %v, and %v at %v", m.name, got, sign*math.Inf(1), y, near,
+							sign*1e200)
 					}
 				case math.Abs(near) >= 1e100 && math.Abs(far) > math.Abs(near): // grows without limit
 					if want := math.Copysign(math.Inf(1), far); got != want {

@@ -100,12 +100,15 @@ func checkLoss(l loss.Loss) findings {
 	}{
 		{"Lipschitz", c.Lipschitz, c.Lipschitz > 0 && !math.IsInf(c.Lipschitz, 0)},
 		{"InitialGap", c.InitialGap, c.InitialGap > 0 && !math.IsInf(c.InitialGap, 0)},
-		{"Curvature.Lo", c.Curvature.Lo, (!math.IsInf(c.Curvature.Lo, 0) || mayJump && c.Curvature.Lo < 0) && c.Curvature.Lo <= c.Curvature.Hi},
-		{"Curvature.Hi", c.Curvature.Hi, (!math.IsInf(c.Curvature.Hi, 0) || mayJump && c.Curvature.Hi > 0) && c.Curvature.Lo <= c.Curvature.Hi},
+		{"Curvature.Lo", c.Curvature.Lo, (!math.IsInf(c.Curvature.Lo, 0) || mayJump && c.Curvature.Lo < 0) &&
+			c.Curvature.Lo <= c.Curvature.Hi},
+		{"Curvature.Hi", c.Curvature.Hi, (!math.IsInf(c.Curvature.Hi, 0) || mayJump && c.Curvature.Hi > 0) &&
+			c.Curvature.Lo <= c.Curvature.Hi},
 		{"HessianLipschitz", c.HessianLipschitz, c.HessianLipschitz >= 0},
 	} {
 		if !v.ok {
-			fs.add(ruleConstants, "%s = %v: Lipschitz and InitialGap must be finite and > 0, Curvature with Lo <= Hi and finite (but of a loss.RankOne whose slope jumps), HessianLipschitz >= 0", v.name, v.value)
+			fs.add(ruleConstants,
+				"%s = %v: Lipschitz and InitialGap must be finite and > 0, Curvature with Lo <= Hi and finite (but of a loss.RankOne whose slope jumps), HessianLipschitz >= 0", v.name, v.value)
 		}
 	}
 	if t := l.Target(); t != loss.Binary && t != loss.Real && t != loss.Classes {
@@ -180,7 +183,8 @@ func checkBound(fs *findings, rule, loose string, declared, found, rounding floa
 // checkInterval compares both ends of a declared curvature interval with the least and the greatest
 // curvature found, as checkBound does for one constant. Unless loose gives a reason against it,
 // each end must be reached to within 1% of the larger absolute value of the two ends.
-func checkInterval(fs *findings, loose string, declared loss.CurvatureInterval, lo, hi, rounding float64, atLo, atHi string) {
+func checkInterval(fs *findings, loose string, declared loss.CurvatureInterval, lo, hi, rounding float64, atLo,
+	atHi string) {
 	if !(hi <= declared.Hi+rounding) {
 		fs.add(ruleInterval, "declared Hi = %v, found %v at %s", declared.Hi, hi, atHi)
 	}

@@ -26,7 +26,8 @@ func (g *glm) checkSlopesAround(fs *findings, p point, mean, tolerance float64) 
 	least, greatest := slices.Min(slopes), slices.Max(slopes)
 	for _, got := range []float64{mean, g.slope(p.z, p.y)} {
 		if !(least-tolerance <= got && got <= greatest+tolerance) {
-			fs.add(ruleSlope, "slopes from %v to %v, difference of values %v, slope %v at %v", least, greatest, mean, g.slope(p.z, p.y), p)
+			fs.add(ruleSlope, "slopes from %v to %v, difference of values %v, slope %v at %v", least, greatest, mean,
+				g.slope(p.z, p.y), p)
 			return
 		}
 	}

@@ -101,10 +101,12 @@ func scaledConstants(has loss.Constants) []struct {
 			change{"Hi" + name, ruleInterval + suffix, func(c *loss.Constants) { c.Curvature.Hi *= by }},
 			change{"Range" + name, ruleInitialGap + suffix, func(c *loss.Constants) { c.InitialGap *= by }})
 		if has.Curvature.Lo != 0 {
-			changes = append(changes, change{"Lo" + name, ruleInterval + suffix, func(c *loss.Constants) { c.Curvature.Lo *= by }})
+			changes = append(changes, change{"Lo" + name, ruleInterval + suffix,
+				func(c *loss.Constants) { c.Curvature.Lo *= by }})
 		}
 		if !math.IsInf(has.HessianLipschitz, 1) {
-			changes = append(changes, change{"HessianLipschitz" + name, ruleThird + suffix, func(c *loss.Constants) { c.HessianLipschitz *= by }})
+			changes = append(changes, change{"HessianLipschitz" + name, ruleThird + suffix,
+				func(c *loss.Constants) { c.HessianLipschitz *= by }})
 		}
 	}
 	changes = append(changes,
@@ -117,7 +119,8 @@ func scaledConstants(has loss.Constants) []struct {
 }
 
 var mutated = []string{
-	"logistic", "tanh", "sigmoid", "smoothed-hinge(0.5)", "huber(0.1)", "squared(1)", "welsch(0.7)", "geman-mcclure(0.7)", "tukey(0.7)",
+	"logistic", "tanh", "sigmoid", "smoothed-hinge(0.5)", "huber(0.1)", "squared(1)", "welsch(0.7)", "geman-mcclure(0.7)",
+	"tukey(0.7)",
 }
 
 // mutatedHere returns the names of the losses in mutated; in a short run only the first and the

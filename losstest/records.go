@@ -50,7 +50,8 @@ func checkRecords(fs *findings, l loss.Margins) {
 		for i := range n {
 			one := slices.Repeat([]float64{math.NaN()}, m.width)
 			m.run(one, z[i*k:(i+1)*k], y[i:i+1])
-			none := slices.ContainsFunc(z[i*k:(i+1)*k], math.IsNaN) || !slices.Contains(targets, y[i]) && l.Target() != loss.Real || math.IsNaN(y[i])
+			none := slices.ContainsFunc(z[i*k:(i+1)*k], math.IsNaN) ||
+				!slices.Contains(targets, y[i]) && l.Target() != loss.Real || math.IsNaN(y[i])
 			if found := slices.ContainsFunc(one, math.IsNaN); found != none {
 				fs.add(ruleNaN, "%s gives %v for margins %v, target %v", m.name, one, z[i*k:(i+1)*k], y[i])
 			}
@@ -71,7 +72,8 @@ func checkRecords(fs *findings, l loss.Margins) {
 			copy(y, y0)
 		}
 		w := m.width
-		for _, lengths := range [][3]int{{3 * w, 3*k - 1, 3}, {3 * w, 3 * k, 2}, {3*w - 1, 3 * k, 3}, {3*w + 1, 3 * k, 3}, {3 * w, 3 * k, 4}, {3 * w, 4 * k, 3}} {
+		for _, lengths := range [][3]int{{3 * w, 3*k - 1, 3}, {3 * w, 3 * k, 2}, {3*w - 1, 3 * k, 3}, {3*w + 1, 3 * k, 3},
+			{3 * w, 3 * k, 4}, {3 * w, 4 * k, 3}} {
 			d, z, y := make([]float64, lengths[0]), make([]float64, lengths[1]), make([]float64, lengths[2])
 			if !panics(func() { m.run(d, z, y) }) {
 				fs.add(ruleLengths, "%s with lengths %v does not panic", m.name, lengths)

@@ -12,7 +12,9 @@ import (
 // always or for some records only.
 func TestLossesThatFailAreCaught(t *testing.T) {
 	type gradients = func(dst, w []float64, x []float32, y float64)
-	for name, fail := range map[string]func(){"panics": func() { panic("no") }, "panics with nil": func() { panic(nil) }, "ends its goroutine": runtime.Goexit} {
+	for name, fail := range map[string]func(){"panics": func() {
+		panic("no")
+	}, "panics with nil": func() { panic(nil) }, "ends its goroutine": runtime.Goexit} {
 		always := func(batch) batch { return func(_, _, _ []float64) { fail() } }
 		sometimes := func(f batch) batch {
 			return func(dst, z, y []float64) {
@@ -28,9 +30,10 @@ func TestLossesThatFailAreCaught(t *testing.T) {
 			requireCaught(t, name+": slopes", checkLoss(rankOneMutant{RankOne: l, slopes: f}), ruleReturns)
 			requireCaught(t, name+": curvatures", checkLoss(rankOneMutant{RankOne: l, curvatures: f}), ruleReturns)
 		}
-		requireCaught(t, name+": gradient", checkLoss(generalMutant{General: problem.SlowTail(), gradient: func(gradients) gradients {
-			return func(_, _ []float64, _ []float32, _ float64) { fail() }
-		}}), ruleReturns)
+		requireCaught(t, name+": gradient", checkLoss(generalMutant{General: problem.SlowTail(),
+			gradient: func(gradients) gradients {
+				return func(_, _ []float64, _ []float32, _ float64) { fail() }
+			}}), ruleReturns)
 	}
 	if fs := checkLoss(parse(t, "logistic")); len(fs) > 0 {
 		t.Errorf("a sound loss: %v", fs)

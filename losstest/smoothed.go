@@ -29,14 +29,16 @@ func must[T any](v T, err error) T {
 func checkSmoothed(fs *findings, l loss.Kinked) {
 	rng := rand.New(rand.NewPCG(0x5eed, 7))
 	n := 64
-	z, y, long, got, next := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)
+	z, y, long, got, next := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n),
+		make([]float64, n)
 	for _, s := range smoothings() {
 		c, err := l.SmoothedConstants(s)
 		if err != nil {
 			continue // the loss declares that it has no such smoothing
 		}
 		raw := l.Constants()
-		bounded := c.Lipschitz == raw.Lipschitz && c.InitialGap >= raw.InitialGap && !math.IsInf(c.Curvature.Hi-c.Curvature.Lo, 0)
+		bounded := c.Lipschitz == raw.Lipschitz && c.InitialGap >= raw.InitialGap &&
+			!math.IsInf(c.Curvature.Hi-c.Curvature.Lo, 0)
 		if !bounded || c.Curvature.Lo < raw.Curvature.Lo || c.Curvature.Hi > raw.Curvature.Hi {
 			fs.add(ruleSmoothed, "constants %+v of a loss with %+v", c, raw)
 			continue
@@ -59,7 +61,8 @@ func checkSmoothed(fs *findings, l loss.Kinked) {
 				// phi'' ||x||^2 is the curvature in w. The slack covers the error of interpolation.
 				bend := (got[i] - got[i-1]) / (z[i] - z[i-1]) * long[i] * long[i]
 				if slack := 1e-3 * max(1, c.Curvature.Hi); !(bend >= c.Curvature.Lo-slack && bend <= c.Curvature.Hi+slack) {
-					fs.add(ruleSmoothed, "curvature %v of a row of norm %v at z = %v, y = %v: declared [%v, %v]", bend, long[i], z[i], y[i], c.Curvature.Lo, c.Curvature.Hi)
+					fs.add(ruleSmoothed, "curvature %v of a row of norm %v at z = %v, y = %v: declared [%v, %v]", bend, long[i], z[i],
+						y[i], c.Curvature.Lo, c.Curvature.Hi)
 				}
 			}
 			// For a row of norm 0 the smoothed slope is the slope.

@@ -31,7 +31,8 @@ func (m *Model) Bend(mean []float64, covariance [][]float64, slope, value float6
 		bend := bendOfKinks(kinked, value)
 		return [][]float64{{bend}}, bend > 0
 	}
-	if k == 0 || k != len(mean) || jumps || l.Constants().Curvature.Lo < 0 || loss.RowWeighted(l) || loss.LeastExposure(l) > 0 {
+	if k == 0 || k != len(mean) || jumps || l.Constants().Curvature.Lo < 0 || loss.RowWeighted(l) ||
+		loss.LeastExposure(l) > 0 {
 		return nil, false
 	}
 	bend = make([][]float64, k)

@@ -28,14 +28,16 @@ func bent(t *testing.T, name string) *Model {
 	if loss.RowWeighted(l) {
 		target.Weight = "w"
 	}
-	s, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: 0, High: 1}}, Target: target})
+	s, err := dataset.New(dataset.Definition{Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: 0, High: 1}},
+		Target: target})
 	if err != nil {
 		t.Fatal(err)
 	}
 	weights := make([]float64, loss.Parameters(l, s.Dim()))
 	m, err := New(Params{
 		Software: "test", Complete: true, Loss: l, Regularizer: loss.None(), Schema: s, Weights: weights,
-		Privacy: Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne}, Neighbour: "a row", Certificate: "c.json"},
+		Privacy: Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne},
+			Neighbour: "a row", Certificate: "c.json"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +112,8 @@ func TestBendByHand(t *testing.T) {
 // for losses that are not convex, for losses of classes whose slope jumps, for weights by row and
 // for networks, and for a numeric target if neither slope nor value is given.
 func TestBendIsNotKnown(t *testing.T) {
-	for _, name := range []string{"sigmoid", "hinge", "absolute", "weighted(logistic,row)", "network(2,tanh,logistic)", "huber(0.2)", "welsch(1)"} {
+	for _, name := range []string{"sigmoid", "hinge", "absolute", "weighted(logistic,row)", "network(2,tanh,logistic)",
+		"huber(0.2)", "welsch(1)"} {
 		if bend, ok := bent(t, name).Bend([]float64{0}, [][]float64{{1}}, 0, 0); ok {
 			t.Errorf("%s: %v", name, bend)
 		}

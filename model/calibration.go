@@ -55,7 +55,8 @@ func (c *calibrating) result(rows float64) *Calibration {
 			continue
 		}
 		n := float64(bin.n)
-		b := Bin{From: float64(i) / calibrationBins, To: float64(i+1) / calibrationBins, N: bin.n, Predicted: bin.sum / n, Observed: float64(bin.came) / n}
+		b := Bin{From: float64(i) / calibrationBins, To: float64(i+1) / calibrationBins, N: bin.n, Predicted: bin.sum / n,
+			Observed: float64(bin.came) / n}
 		r.Error += n / rows * math.Abs(b.Predicted-b.Observed)
 		r.Bins = append(r.Bins, b)
 	}
@@ -67,7 +68,8 @@ func (c *Calibration) String() string {
 	var b strings.Builder
 	b.WriteString("reliability    probabilities, and how often they came true\n")
 	for _, bin := range c.Bins {
-		fmt.Fprintf(&b, "  %.1f to %.1f   predicted %.3f  observed %.3f  rows %d\n", bin.From, bin.To, bin.Predicted, bin.Observed, bin.N)
+		fmt.Fprintf(&b, "  %.1f to %.1f   predicted %.3f  observed %.3f  rows %d\n", bin.From, bin.To, bin.Predicted,
+			bin.Observed, bin.N)
 	}
 	return b.String()
 }

@@ -14,7 +14,8 @@ import (
 // clamped to [1, 4]. The test fails if predictions are counts of a record instead of rates, or if
 // errors are computed from the rate instead of the expected count.
 func TestRates(t *testing.T) {
-	claims := dataset.Target{Column: "claims", Kind: dataset.Number, High: 6, Exposure: dataset.Exposure{Column: "years", Low: 1, High: 4}}
+	claims := dataset.Target{Column: "claims", Kind: dataset.Number, High: 6,
+		Exposure: dataset.Exposure{Column: "years", Low: 1, High: 4}}
 	m := makeModel(t, claims, "poisson-rate(3,0.25)", "none", 2, 0, 0, 0)
 	path := writeFile(t, "a,b,c,claims,split,years",
 		"-1,0,0,0,x,2",
@@ -58,7 +59,8 @@ func TestWeightsAreForTraining(t *testing.T) {
 	weighted.Weight = "w"
 	path := writeFile(t, "a,b,c,y,split,w", "-1,0,0,yes,x,0.5", "0.5,0,0,no,x,1", "0,0.5,0,yes,x,0.25", "1,0,0,yes,x,0")
 	without := writeFile(t, "a,b,c,y,split", "-1,0,0,yes,x", "0.5,0,0,no,x", "0,0.5,0,yes,x", "1,0,0,yes,x")
-	m, n := makeModel(t, weighted, "weighted(logistic,2,3,row)", "none", 2, 0, 0, .5), makeModel(t, plain, "logistic", "none", 2, 0, 0, .5)
+	m, n := makeModel(t, weighted, "weighted(logistic,2,3,row)", "none", 2, 0, 0, .5),
+		makeModel(t, plain, "logistic", "none", 2, 0, 0, .5)
 	got, want := evaluate(t, m, path, ""), evaluate(t, n, without, "")
 	z := []float64{-.75, .75, .25, 1.25}
 	signs, weights := []float64{1, -1, 1, 1}, []float64{1.5, 2, .75, 0}
@@ -99,7 +101,8 @@ func TestCalibration(t *testing.T) {
 		t.Fatalf("%+v", got.Bins)
 	}
 	for i, b := range got.Bins {
-		if w := want[i]; b.N != w.N || b.From != w.From || b.To != w.To || math.Abs(b.Predicted-w.Predicted) > 1e-15 || b.Observed != w.Observed {
+		if w := want[i]; b.N != w.N || b.From != w.From || b.To != w.To || math.Abs(b.Predicted-w.Predicted) > 1e-15 ||
+			b.Observed != w.Observed {
 			t.Errorf("bin %d: %+v: want %+v", i, b, w)
 		}
 	}
@@ -113,7 +116,8 @@ func TestCalibrationOfModels(t *testing.T) {
 	path := writeFile(t, "a,b,c,y,split", "0.5,0,0,yes,x", "-0.5,0,0,yes,x", "-0.5,0,0,no,x")
 	got := evaluate(t, makeModel(t, two, "logistic", "none", 4, 0, 0, 0), path, "")
 	high := 1 / (1 + math.Exp(-1))
-	if c := got.Calibration; c == nil || len(c.Bins) != 2 || c.Bins[0].N != 2 || math.Abs(c.Bins[0].Predicted-(1-high)) > 1e-15 || c.Bins[0].Observed != .5 || c.Bins[1].Observed != 1 {
+	if c := got.Calibration; c == nil || len(c.Bins) != 2 || c.Bins[0].N != 2 ||
+		math.Abs(c.Bins[0].Predicted-(1-high)) > 1e-15 || c.Bins[0].Observed != .5 || c.Bins[1].Observed != 1 {
 		t.Errorf("two classes: %+v", got.Calibration)
 	}
 	if !strings.Contains(got.String(), "reliability") || !strings.Contains(got.String(), "\ncalibration    ") {
@@ -127,7 +131,8 @@ func TestCalibrationOfModels(t *testing.T) {
 	w[4] = 8 // for yes
 	got = evaluate(t, makeModel(t, three, "softmax(3)", "none", w...), path, "")
 	yes, no := math.Exp(2)/(2+math.Exp(2)), 1/(2+math.Exp(-2)) // at a = 1/2 and at -1/2
-	if c := got.Calibration; c == nil || len(c.Bins) != 2 || math.Abs(c.Bins[1].Predicted-yes) > 1e-12 || c.Bins[1].Observed != 1 ||
+	if c := got.Calibration; c == nil || len(c.Bins) != 2 || math.Abs(c.Bins[1].Predicted-yes) > 1e-12 ||
+		c.Bins[1].Observed != 1 ||
 		math.Abs(c.Bins[0].Predicted-no) > 1e-12 || c.Bins[0].Observed != .5 {
 		t.Errorf("three classes: %+v, want %v and %v", got.Calibration, no, yes)
 	}

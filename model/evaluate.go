@@ -176,7 +176,8 @@ func truth(schema *dataset.Schema, r record) float64 {
 
 func (t *tally) metrics() (Metrics, error) {
 	if t.n == 0 {
-		return Metrics{}, errors.New("model: evaluate: no row of the table can be scored: each is malformed, without a valid target or not kept by the filter")
+		return Metrics{},
+			errors.New("model: evaluate: no row of the table can be scored: each is malformed, without a valid target or not kept by the filter")
 	}
 	n := float64(t.n)
 	m := Metrics{N: t.n, Skipped: t.skipped}
@@ -213,7 +214,8 @@ func (t *tally) metrics() (Metrics, error) {
 	m.GradientNorm = new(vector.Norm(t.gradient))
 	for _, row := range m.measures() {
 		if row.value != nil && (math.IsNaN(*row.value) || math.IsInf(*row.value, 0)) {
-			return Metrics{}, fmt.Errorf("model: evaluate: %s = %v: weights or targets are too large to measure", row.name, *row.value)
+			return Metrics{}, fmt.Errorf("model: evaluate: %s = %v: weights or targets are too large to measure", row.name,
+				*row.value)
 		}
 	}
 	return m, nil

@@ -200,7 +200,8 @@ func TestEvaluateInvariances(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		cell := rapid.Map(rapid.IntRange(-4, 4), func(i int) string { return fmt.Sprint(float64(i) / 4) })
 		row := rapid.Custom(func(r *rapid.T) string {
-			return strings.Join([]string{cell.Draw(r, "a"), cell.Draw(r, "b"), cell.Draw(r, "c"), "test", rapid.SampledFrom([]string{"no", "yes"}).Draw(r, "label")}, ",")
+			return strings.Join([]string{cell.Draw(r, "a"), cell.Draw(r, "b"), cell.Draw(r, "c"), "test",
+				rapid.SampledFrom([]string{"no", "yes"}).Draw(r, "label")}, ",")
 		})
 		rows := rapid.SliceOfN(row, 1, 30).Draw(r, "rows")
 		write := func(name string, rows []string) string {
@@ -248,7 +249,8 @@ func TestEvaluateFaults(t *testing.T) {
 		t.Errorf("cancelled: %v", err)
 	}
 	huge := makeModel(t, delay, "huber(0.5)", "none", 2, 0, 0, 0)
-	if _, err := huge.Evaluate(t.Context(), writeFile(t, "a,b,c,split,delay", "0,0,0,x,1e200"), ""); err == nil || !strings.Contains(err.Error(), "rmse = +Inf") {
+	if _, err := huge.Evaluate(t.Context(), writeFile(t, "a,b,c,split,delay", "0,0,0,x,1e200"), ""); err == nil ||
+		!strings.Contains(err.Error(), "rmse = +Inf") {
 		t.Errorf("overflow: %v", err)
 	}
 }
@@ -298,7 +300,8 @@ func wide(t testing.TB, n int) (*Model, string) {
 	for j := range weights {
 		weights[j] = math.Sin(float64(j))
 	}
-	m, err := New(Params{Software: "s", Privacy: privacy, Loss: loss.Logistic(), Regularizer: loss.None(), Schema: s, Weights: weights})
+	m, err := New(Params{Software: "s", Privacy: privacy, Loss: loss.Logistic(), Regularizer: loss.None(), Schema: s,
+		Weights: weights})
 	if err != nil {
 		t.Fatal(err)
 	}

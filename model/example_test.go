@@ -28,9 +28,10 @@ func Example() {
 		log.Fatal(err)
 	}
 	m, err := model.New(model.Params{
-		Software:    "stillpoint v1.0.0",
-		Complete:    true,
-		Privacy:     model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne}, Neighbour: "a table with one row replaced by any other", Certificate: "certificate.json"},
+		Software: "stillpoint v1.0.0",
+		Complete: true,
+		Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne},
+			Neighbour: "a table with one row replaced by any other", Certificate: "certificate.json"},
 		Loss:        loss.Tanh(),
 		Regularizer: loss.None(),
 		Schema:      schema,

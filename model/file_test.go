@@ -66,7 +66,8 @@ func TestReadKeepsEverything(t *testing.T) {
 		t.Errorf("got %+v, want %+v", got, m)
 	}
 	if got.Software() != "stillpoint v1.2.3" || !got.Complete() || got.Privacy() != privacy || got.Dim() != 4 ||
-		got.Loss().Name() != "huber(0.25)" || got.Regularizer().Name() != "l2(0.5)" || got.Schema().Filter().String() != "split=train" {
+		got.Loss().Name() != "huber(0.25)" || got.Regularizer().Name() != "l2(0.5)" ||
+		got.Schema().Filter().String() != "split=train" {
 		t.Errorf("got %+v", got)
 	}
 	got.Weights()[0] = 7
@@ -113,7 +114,8 @@ func TestReadRefuses(t *testing.T) {
 		{"cut", valid[:len(valid)-3], "must be JSON"},
 		{"trailing", valid + "{}", "nothing after it"},
 		{"not UTF-8", replace("v1.2.3", "\xff"), "must be UTF-8"},
-		{"other format", replace(Format, "stillpoint certificate"), `format = "stillpoint certificate": must be "stillpoint model"`},
+		{"other format", replace(Format, "stillpoint certificate"),
+			`format = "stillpoint certificate": must be "stillpoint model"`},
 		{"no format", replace(`"format": "stillpoint model",`, ""), "format: is missing"},
 		{"later version", replace(`"version": 1`, `"version": 3, "optimizer": "x"`), "version = 3: must be 1 or 2"},
 		{"other version", replace(`"version": 1`, `"version": 2`), "version = 2: must be 1 for 4 weights and 4 features"},
@@ -138,13 +140,15 @@ func TestReadRefuses(t *testing.T) {
 		{"certificate a directory", replace("certificate.json", ".."), "privacy.certificate"},
 		{"no certificate", replace("certificate.json", ""), "privacy.certificate"},
 		{"unknown loss", replace(`"logistic"`, `"exponential"`), `"exponential": must be one of`},
-		{"loss for other targets", replace(`"logistic"`, `"huber(1)"`), "is for a number: the target is declared as 2 classes"},
+		{"loss for other targets", replace(`"logistic"`, `"huber(1)"`),
+			"is for a number: the target is declared as 2 classes"},
 		{"unknown regularizer", replace("l2(0.5)", "l1(0.5)"), "l1"},
 		{"regularizer spelt otherwise", replace("l2(0.5)", "l2(5e-1)"), `must be written "logistic", "l2(0.5)"`},
 		{"schema with more", replace(`"target": {`, `"sources": 1, "target": {`), `unknown field "sources"`},
 		{"schema with a column twice", replace(`"name": "b"`, `"name": "a"`), "columns.a"},
 		{"schema with a key twice", replace(`"where"`, `"where": "split=test", "where"`), "schema.where: is given twice"},
-		{"schema with bad bounds", replace("[\n          -1,\n          1\n", "[\n          1,\n          1\n"), "columns.a.number"},
+		{"schema with bad bounds", replace("[\n          -1,\n          1\n", "[\n          1,\n          1\n"),
+			"columns.a.number"},
 		{"feature renamed", replace("    \"b\",\n", "    \"B\",\n"), `features[1] = "B": must be "b"`},
 		{"feature missing", replace("    \"b\",\n", ""), `features[1] = "c": must be "b"`},
 		{"last feature missing", replace(",\n    \"(intercept)\"\n", "\n"), "features: 3 of them: must be 4"},
@@ -153,15 +157,18 @@ func TestReadRefuses(t *testing.T) {
 		{"weight null", replace("    0.1\n", "    null\n"), "weights[3] = null"},
 		{"weight text", replace("    0.1\n", "    \"0.1\"\n"), "weights = string: must be of type float64"},
 		{"weight NaN", replace("    0.1\n", "    NaN\n"), "must be JSON"},
-		{"weight beyond float64", replace("    0.1\n", "    1e999\n"), "weights[3]: must be a number in the range of float64"},
-		{"weights overflow together", replace("    3,\n    0.1\n", "    1e308, 1e308\n"), "sum of their absolute values must be finite"},
+		{"weight beyond float64", replace("    0.1\n", "    1e999\n"),
+			"weights[3]: must be a number in the range of float64"},
+		{"weights overflow together", replace("    3,\n    0.1\n", "    1e308, 1e308\n"),
+			"sum of their absolute values must be finite"},
 	} {
 		path := filepath.Join(t.TempDir(), "m.json")
 		if err := os.WriteFile(path, []byte(test.file), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		_, err := Read(path)
-		if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "model: ") && !strings.Contains(err.Error(), "m.json") {
+		if err == nil || !strings.Contains(err.Error(), test.want) ||
+			!strings.Contains(err.Error(), "model: ") && !strings.Contains(err.Error(), "m.json") {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}
 	}
@@ -195,14 +202,17 @@ func TestNewRefuses(t *testing.T) {
 		{"no software", func(p *Params) { p.Software = "" }, "software"},
 		{"no privacy", func(p *Params) { p.Privacy = Privacy{} }, "privacy.epsilon = 0"},
 		{"delta NaN", func(p *Params) { p.Privacy.Delta = math.NaN() }, "privacy.delta"},
-		{"loss for a regression", func(p *Params) { p.Schema = schema(t, delay) }, "is for two classes: the target is declared as a number"},
+		{"loss for a regression", func(p *Params) { p.Schema = schema(t, delay) },
+			"is for two classes: the target is declared as a number"},
 		{"too few weights", func(p *Params) { p.Weights = p.Weights[1:] }, "weights: 3 of them"},
 		{"NaN weight", func(p *Params) { p.Weights[2] = math.NaN() }, "weights[2] = NaN: must be finite"},
 		{"infinite weight", func(p *Params) { p.Weights[0] = math.Inf(-1) }, "weights[0] = -Inf"},
 	} {
-		p := Params{Software: "s", Privacy: privacy, Loss: loss.Logistic(), Regularizer: l2, Schema: schema(t, classes), Weights: []float64{1, 2, 3, 4}}
+		p := Params{Software: "s", Privacy: privacy, Loss: loss.Logistic(), Regularizer: l2, Schema: schema(t, classes),
+			Weights: []float64{1, 2, 3, 4}}
 		test.change(&p)
-		if _, err := New(p); err == nil || !strings.HasPrefix(err.Error(), "model: ") || !strings.Contains(err.Error(), test.want) {
+		if _, err := New(p); err == nil || !strings.HasPrefix(err.Error(), "model: ") ||
+			!strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s: got %v, want %q", test.name, err, test.want)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-var privacy = Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne}, Neighbour: "a table with one row replaced by any other, both with split = train", Certificate: "certificate.json"}
+var privacy = Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne},
+	Neighbour: "a table with one row replaced by any other, both with split = train", Certificate: "certificate.json"}
 
 // schema returns a schema of three numbers a, b and c within [-1, 1]. Each row is divided by 2, so
 // its features are a/2, b/2, c/2, 1/2, without rounding for dyadic cells.
@@ -21,7 +22,8 @@ func schema(t testing.TB, target dataset.Target) *dataset.Schema {
 		return dataset.Column{Name: name, Kind: dataset.Number, Low: -1, High: 1}
 	}
 	s, err := dataset.New(dataset.Definition{
-		Columns: []dataset.Column{number("a"), number("b"), number("c"), {Name: "split", Kind: dataset.Public, Values: []string{"train", "test"}}},
+		Columns: []dataset.Column{number("a"), number("b"), number("c"),
+			{Name: "split", Kind: dataset.Public, Values: []string{"train", "test"}}},
 		Target:  target,
 		Where:   "split=train",
 		Missing: []string{"", "NA"},

@@ -121,7 +121,8 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 		for _, p := range t.Parts {
 			weights[p.Feature] += p.Factor
 		}
-		c := Coefficient{Term: t.Name, Column: t.Column, Reference: t.Reference, Per: t.Per, Span: 1, Intercept: i == len(terms)-1}
+		c := Coefficient{Term: t.Name, Column: t.Column, Reference: t.Reference, Per: t.Per, Span: 1,
+			Intercept: i == len(terms)-1}
 		if !c.Intercept && t.Reference == "" {
 			c.Span = 2 * unit / t.Parts[0].Factor
 		}
@@ -265,9 +266,11 @@ func (m *Model) meaning() string {
 	clip := ""
 	switch row := loss.RowLoss(m.loss); {
 	case loss.IsSquared(row), loss.IsHuber(row):
-		clip = " Residuals beyond the clip of " + row.Name() + " count as the clip, in the target's range of [-1, 1]: the coefficient is that of the mean where residuals beyond it are rare or as many on both sides."
+		clip = " Residuals beyond the clip of " + row.Name() +
+			" count as the clip, in the target's range of [-1, 1]: the coefficient is that of the mean where residuals beyond it are rare or as many on both sides."
 	case m.counts():
-		clip = " Residuals beyond the clip of " + row.Name() + ", in units of the largest count, count as the clip: of counts with a long tail the rate is that without it."
+		clip = " Residuals beyond the clip of " + row.Name() +
+			", in units of the largest count, count as the clip: of counts with a long tail the rate is that without it."
 	}
 	return fmt.Sprintf("Over tables and coins %g%% of such intervals hold the population's coefficient of %s, sampling and privacy noise together, by simulation. If the model is wrong the coefficient is that of the best fit to the population in which rows far from the others weigh less, by a weight that depends on their features alone.%s Coefficients are associations in the table's population, not causes. Intervals are one by one: with many, some miss.",
 		100*f.Level, of, clip)
@@ -300,7 +303,8 @@ func (m *Model) Contrast(text string) (*ContrastOf, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &ContrastOf{Text: text, Formula: m.formula(f), Short: m.short(), Level: f.Level, Interval: f.Contrast(weights, 0)}
+	out := &ContrastOf{Text: text, Formula: m.formula(f), Short: m.short(), Level: f.Level,
+		Interval: f.Contrast(weights, 0)}
 	out.Unit, out.Multiplied = m.unit(), m.multiplied(out.Interval)
 	out.Meaning = m.words(out)
 	return out, nil

@@ -141,7 +141,8 @@ func New(p Params) (*Model, error) {
 		warnings:    slices.Clone(p.Warnings),
 		inference:   p.Inference,
 	}
-	for _, check := range []func() error{m.checkNames, m.privacy.check, m.checkTarget, m.checkWeights, m.checkMonotone, m.checkCSV, m.checkInference} {
+	for _, check := range []func() error{m.checkNames, m.privacy.check, m.checkTarget, m.checkWeights, m.checkMonotone,
+		m.checkCSV, m.checkInference} {
 		if err := check(); err != nil {
 			return nil, err
 		}
@@ -174,7 +175,8 @@ func (p Privacy) check() error {
 		return fmt.Errorf("model: privacy.relation = %v: must be replace-one or add-or-remove", p.Relation)
 	case p.Neighbour == "":
 		return errors.New(`model: privacy.neighbour = "": must say what a neighbouring table is`)
-	case p.Certificate == "" || p.Certificate != path.Base(p.Certificate) || strings.ContainsAny(p.Certificate, `/\`) || strings.Trim(p.Certificate, ".") == "":
+	case p.Certificate == "" || p.Certificate != path.Base(p.Certificate) || strings.ContainsAny(p.Certificate, `/\`) ||
+		strings.Trim(p.Certificate, ".") == "":
 		return fmt.Errorf("model: privacy.certificate = %q: must be the name of a file, without directories", p.Certificate)
 	}
 	return nil
@@ -185,7 +187,8 @@ func (m *Model) checkTarget() error {
 	if m.clamped && !MayClamp(target) {
 		return fmt.Errorf("model: clamped = true: schema's target %q: must be a number without an exposure", target.Column)
 	}
-	if err := loss.Suits(m.loss, loss.Targets{Classes: len(target.Classes), Weighted: target.Weight != "", Least: target.Least()}); err != nil {
+	if err := loss.Suits(m.loss, loss.Targets{Classes: len(target.Classes), Weighted: target.Weight != "",
+		Least: target.Least()}); err != nil {
 		return fmt.Errorf("model: schema's target %q: %w", target.Column, err)
 	}
 	return nil
@@ -228,7 +231,8 @@ func (m *Model) checkWeights() error {
 		return fmt.Errorf("model: %w", err)
 	}
 	if len(m.weights) != parameters {
-		return fmt.Errorf("model: weights: %d of them: must be %d for loss %s and %d features", len(m.weights), parameters, m.loss.Name(), features)
+		return fmt.Errorf("model: weights: %d of them: must be %d for loss %s and %d features", len(m.weights), parameters,
+			m.loss.Name(), features)
 	}
 	sum := 0.0
 	for j, w := range m.weights {
@@ -322,7 +326,8 @@ func (m *Model) predicting() (margins, error) {
 	}
 	l, ok := loss.Unweighted(m.loss).(margins)
 	if !ok {
-		return nil, fmt.Errorf("model: loss = %q: must be a function of margins W x or of a network's outputs: what another model predicts is not defined", m.loss.Name())
+		return nil,
+			fmt.Errorf("model: loss = %q: must be a function of margins W x or of a network's outputs: what another model predicts is not defined", m.loss.Name())
 	}
 	return l, nil
 }

@@ -66,8 +66,10 @@ func TestNetworkPredicts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if *measured.Accuracy != float64(right)/20 || math.Abs(*measured.LogLoss-logs) > 1e-12 || math.Abs(*measured.Objective-logs) > 1e-12 {
-			t.Errorf("%s: accuracy %v, log loss %v: want %v and %v", name, *measured.Accuracy, *measured.LogLoss, float64(right)/20, logs)
+		if *measured.Accuracy != float64(right)/20 || math.Abs(*measured.LogLoss-logs) > 1e-12 ||
+			math.Abs(*measured.Objective-logs) > 1e-12 {
+			t.Errorf("%s: accuracy %v, log loss %v: want %v and %v", name, *measured.Accuracy, *measured.LogLoss,
+				float64(right)/20, logs)
 		}
 	}
 }

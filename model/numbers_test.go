@@ -47,7 +47,8 @@ func btoi(b bool) int {
 
 // numbered returns a model of a table of persons, the persons with targets made by label, and their
 // margins.
-func numbered(t *testing.T, target dataset.Target, lossName string, label func(z float64, coin *rand.Rand) string) (m *Model, people []person, margins []float64) {
+func numbered(t *testing.T, target dataset.Target, lossName string,
+	label func(z float64, coin *rand.Rand) string) (m *Model, people []person, margins []float64) {
 	t.Helper()
 	s, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{
@@ -69,7 +70,8 @@ func numbered(t *testing.T, target dataset.Target, lossName string, label func(z
 		t.Fatal(err)
 	}
 	weights := []float64{1.5, -2.5, .75, -.5, 3, .25}
-	if m, err = New(Params{Software: "stillpoint v1.2.3", Complete: true, Privacy: privacy, Loss: l, Regularizer: r, Schema: s, Weights: weights}); err != nil {
+	if m, err = New(Params{Software: "stillpoint v1.2.3", Complete: true, Privacy: privacy, Loss: l, Regularizer: r,
+		Schema: s, Weights: weights}); err != nil {
 		t.Fatal(err)
 	}
 	coin := rand.New(rand.NewPCG(5, 5))
@@ -165,7 +167,8 @@ func TestClassesInNumbers(t *testing.T) {
 	for i, line := range strings.Split(strings.TrimSpace(predict(t, m, path, "")), "\n")[1:] {
 		shown, class, _ := strings.Cut(line, ",")
 		p, err := strconv.ParseFloat(shown, 64)
-		if want := 1 / (1 + math.Exp(-margins[i])); err != nil || math.Abs(p-want) > 1e-6 || class != map[bool]string{true: "yes", false: "no"}[margins[i] > 0] {
+		if want := 1 / (1 + math.Exp(-margins[i])); err != nil || math.Abs(p-want) > 1e-6 ||
+			class != map[bool]string{true: "yes", false: "no"}[margins[i] > 0] {
 			t.Errorf("%+v: predicted %s: must be %v", people[i], line, want)
 		}
 	}
@@ -200,7 +203,8 @@ func TestClassesInNumbers(t *testing.T) {
 	agree(t, "auc", got.AUC, won/pairs)
 	agree(t, "log loss", got.LogLoss, surprise/200)
 	// A margin of 0 predicts the first class.
-	zero, err := New(Params{Software: "s", Complete: true, Privacy: privacy, Loss: m.Loss(), Regularizer: m.Regularizer(), Schema: m.Schema(), Weights: make([]float64, 6)})
+	zero, err := New(Params{Software: "s", Complete: true, Privacy: privacy, Loss: m.Loss(), Regularizer: m.Regularizer(),
+		Schema: m.Schema(), Weights: make([]float64, 6)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -88,7 +88,8 @@ func (m *Model) PredictFrom(ctx context.Context, from Source, out io.Writer, opt
 
 // predictor returns the names of the prediction columns, and the function that returns the texts of
 // these columns for an encoded row.
-func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []string, predict func(x []float32) []string, err error) {
+func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []string,
+	predict func(x []float32) []string, err error) {
 	var of func(z []float64) []string
 	class := func(z []float64) string { return m.schema.Target().Classes[classOf(z)] }
 	switch o {

@@ -107,7 +107,8 @@ func TestClampedPredictions(t *testing.T) {
 
 // TestClampingNeedsBounds tests that a model of rates or classes cannot be clamped.
 func TestClampingNeedsBounds(t *testing.T) {
-	rates := dataset.Target{Column: "claims", Kind: dataset.Number, High: 6, Exposure: dataset.Exposure{Column: "years", Low: 1, High: 4}}
+	rates := dataset.Target{Column: "claims", Kind: dataset.Number, High: 6,
+		Exposure: dataset.Exposure{Column: "years", Low: 1, High: 4}}
 	for name, p := range map[string]Params{
 		"rates":   params(t, rates, "poisson-rate(3,0.25)", "none", 2, 0, 0, 0),
 		"classes": params(t, classes, "logistic", "none", 2, 0, 0, 0),
@@ -223,7 +224,8 @@ func TestGeneralLossesPredictNothing(t *testing.T) {
 	m := makeModel(t, classes, "logistic", "none", 2, 0, 0, 0)
 	m.loss = general{loss.Logistic()}
 	path := writeFile(t, "a,b,c,split,label", "0,0,0,x,no")
-	if err := m.Predict(t.Context(), path, io.Discard, PredictOptions{}); err == nil || !strings.Contains(err.Error(), `loss = "network(3)": must be a function of margins`) {
+	if err := m.Predict(t.Context(), path, io.Discard, PredictOptions{}); err == nil ||
+		!strings.Contains(err.Error(), `loss = "network(3)": must be a function of margins`) {
 		t.Errorf("predict: %v", err)
 	}
 	measured, err := m.Evaluate(t.Context(), path, "")

@@ -68,7 +68,8 @@ func Parse(data []byte) (*Model, error) {
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
-	p := Params{Software: d.Software, Complete: d.Complete, Privacy: d.Privacy, Schema: d.Schema, Weights: d.Weights, CSV: d.CSV, Clamped: d.Clamped, Warnings: d.Warnings, Inference: d.Inference}
+	p := Params{Software: d.Software, Complete: d.Complete, Privacy: d.Privacy, Schema: d.Schema, Weights: d.Weights,
+		CSV: d.CSV, Clamped: d.Clamped, Warnings: d.Warnings, Inference: d.Inference}
 	if p.Loss, err = loss.Parse(d.Loss); err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}
@@ -80,13 +81,15 @@ func Parse(data []byte) (*Model, error) {
 		return nil, err
 	}
 	if d.Version != m.version() {
-		return nil, fmt.Errorf("model: version = %d: must be %d for %d weights and %d features", d.Version, m.version(), len(m.weights), m.schema.Dim())
+		return nil, fmt.Errorf("model: version = %d: must be %d for %d weights and %d features", d.Version, m.version(),
+			len(m.weights), m.schema.Dim())
 	}
 	if want := m.schema.Features(); !slices.Equal(d.Features, want) {
 		return nil, fmt.Errorf("model: features%s", difference(d.Features, want))
 	}
 	if d.Loss != p.Loss.Name() || d.Regularizer != p.Regularizer.Name() {
-		return nil, fmt.Errorf("model: loss = %q, regularizer = %q: must be written %q, %q", d.Loss, d.Regularizer, p.Loss.Name(), p.Regularizer.Name())
+		return nil, fmt.Errorf("model: loss = %q, regularizer = %q: must be written %q, %q", d.Loss, d.Regularizer,
+			p.Loss.Name(), p.Regularizer.Name())
 	}
 	return m, nil
 }
@@ -106,16 +109,19 @@ func decode(data []byte) (d document, err error) {
 		return d, fmt.Errorf("format = %q: must be %q", head.Format, Format)
 	}
 	if head.Version != "1" && head.Version != "2" {
-		return d, fmt.Errorf("version = %v: must be %d or %d, the versions this program reads", head.Version, Version, WideVersion)
+		return d, fmt.Errorf("version = %v: must be %d or %d, the versions this program reads", head.Version, Version,
+			WideVersion)
 	}
-	if err := checkMembers("", data, "format", "version", "software", "complete", "privacy", "loss", "regularizer", "schema", "features", "weights"); err != nil {
+	if err := checkMembers("", data, "format", "version", "software", "complete", "privacy", "loss", "regularizer",
+		"schema", "features", "weights"); err != nil {
 		return d, err
 	}
 	var parts struct{ Privacy, Schema json.RawMessage }
 	if err := json.Unmarshal(data, &parts); err != nil {
 		return d, err
 	}
-	if err := checkMembers("privacy", parts.Privacy, "epsilon", "delta", "relation", "neighbour", "certificate"); err != nil {
+	if err := checkMembers("privacy", parts.Privacy, "epsilon", "delta", "relation", "neighbour",
+		"certificate"); err != nil {
 		return d, err
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))

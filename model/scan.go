@@ -25,7 +25,8 @@ type record struct {
 const checkEvery = 1024
 
 // scan encodes the rows of a table and calls visit for each, in order.
-func (m *Model) scan(ctx context.Context, from Source, where string, labelled bool, visit func(record) error) (err error) {
+func (m *Model) scan(ctx context.Context, from Source, where string, labelled bool,
+	visit func(record) error) (err error) {
 	schema, err := m.schema.Where(where)
 	if err != nil {
 		return err

@@ -25,7 +25,8 @@ func (m *Model) EvaluateStationarity(ctx context.Context, path, where string) (M
 		return Metrics{}, errZero
 	}
 	if c := m.loss.Constants().Curvature; math.IsInf(c.Hi-c.Lo, 0) {
-		return Metrics{}, fmt.Errorf("model: evaluate: stationarity: loss = %s: must have a Hessian, and its slope jumps", m.loss.Name())
+		return Metrics{}, fmt.Errorf("model: evaluate: stationarity: loss = %s: must have a Hessian, and its slope jumps",
+			m.loss.Name())
 	}
 	var rows stationarity.Sample
 	out, err := m.evaluate(ctx, path, where, func(r record) error {

@@ -16,7 +16,8 @@ import (
 // scored have no effect; weights of classes and of records do. The test fails if skipped rows are
 // summed, or the regularizer or weights are left out.
 func TestEvaluateStationarity(t *testing.T) {
-	path := writeFile(t, "a,b,c,split,label", "1,0,0,test,no", "0,1,0,test,yes", "1,0,0,test,maybe", "1,0,0,train,no", "1,0")
+	path := writeFile(t, "a,b,c,split,label", "1,0,0,test,no", "0,1,0,test,yes", "1,0,0,test,maybe", "1,0,0,train,no",
+		"1,0")
 	bend := -2 * math.Tanh(1) * (1 - math.Tanh(1)*math.Tanh(1)) / 2 / 2
 	for regularizer, more := range map[string]float64{"none": 0, "l2(0.25)": .25} {
 		m := makeModel(t, classes, "tanh", regularizer, 2, 0, 0, 0)
@@ -33,14 +34,16 @@ func TestEvaluateStationarity(t *testing.T) {
 		if e := *got.LeastEigenvalue; math.Abs(e-bend-more) > 1e-9 || !(*got.EigenvalueResidual < 1e-8) {
 			t.Errorf("%s: least eigenvalue %v, residual %v: want %v", regularizer, e, *got.EigenvalueResidual, bend+more)
 		}
-		if s := got.String(); !strings.HasPrefix(s, "NOT private") || !strings.Contains(s, "\nn                    2\n") || !strings.Contains(s, "\nleast_eigenvalue    ") {
+		if s := got.String(); !strings.HasPrefix(s, "NOT private") || !strings.Contains(s, "\nn                    2\n") ||
+			!strings.Contains(s, "\nleast_eigenvalue    ") {
 			t.Errorf("got\n%s", s)
 		}
 	}
 	weighted := classes
 	weighted.Weight = "w"
 	m := makeModel(t, weighted, "weighted(tanh,2,3,row)", "none", 2, 0, 0, 0)
-	got, err := m.EvaluateStationarity(t.Context(), writeFile(t, "a,b,c,split,label,w", "1,0,0,test,no,0.25", "0,1,0,test,yes,1"), "")
+	got, err := m.EvaluateStationarity(t.Context(),
+		writeFile(t, "a,b,c,split,label,w", "1,0,0,test,no,0.25", "0,1,0,test,yes,1"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,12 +55,14 @@ func TestEvaluateStationarity(t *testing.T) {
 func TestEvaluateStationarityFaults(t *testing.T) {
 	path := writeFile(t, "a,b,c,split,delay", "1,0,0,x,10")
 	m := makeModel(t, delay, "absolute", "none", 2, 0, 0, 0)
-	if _, err := m.EvaluateStationarity(t.Context(), path, ""); err == nil || !strings.Contains(err.Error(), "loss = absolute: must have a Hessian") {
+	if _, err := m.EvaluateStationarity(t.Context(), path, ""); err == nil ||
+		!strings.Contains(err.Error(), "loss = absolute: must have a Hessian") {
 		t.Error(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := makeModel(t, delay, "huber(0.5)", "none", 2, 0, 0, 0).EvaluateStationarity(ctx, path, ""); !errors.Is(err, context.Canceled) {
+	if _, err := makeModel(t, delay, "huber(0.5)", "none", 2, 0, 0, 0).EvaluateStationarity(ctx, path, ""); !errors.Is(err,
+		context.Canceled) {
 		t.Error(err)
 	}
 	if _, err := new(Model).EvaluateStationarity(t.Context(), path, ""); !errors.Is(err, errZero) {

@@ -35,7 +35,8 @@ func (d *dealer) draw(size float64) (query.Cohort, error) {
 		size = max(math.Round(size), 1)
 	}
 	if !(size > 0 && size <= d.left*(1+1e-9)) {
-		return query.Cohort{}, fmt.Errorf("optimize: cohort of %v records: must be > 0 and <= %v, the declared number not yet drawn", size, d.left)
+		return query.Cohort{},
+			fmt.Errorf("optimize: cohort of %v records: must be > 0 and <= %v, the declared number not yet drawn", size, d.left)
 	}
 	var c query.Cohort
 	var err error

@@ -43,7 +43,8 @@ func TestCohortTooLarge(t *testing.T) {
 		c.Declared = 100
 		o := optimizetest.New(c)
 		drawn, left, err := optimize.DrawSizes(o, o.Problem(p.Public), 60, 41)
-		if err == nil || !strings.Contains(err.Error(), "cohort of 41 records: must be > 0 and <= 40") || len(drawn) != 1 || !close(left, 40, 1e-12) {
+		if err == nil || !strings.Contains(err.Error(), "cohort of 41 records: must be > 0 and <= 40") || len(drawn) != 1 ||
+			!close(left, 40, 1e-12) {
 			t.Errorf("%v: %v drawn, %v left, %v", relation, drawn, left, err)
 		}
 	}

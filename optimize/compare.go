@@ -72,7 +72,8 @@ const (
 // square, if not nil, returns the mean square of v'x over the rows x for a weight difference v, from
 // the released second moment. Each release is charged before it is computed. Ask returns an error if
 // the budget does not allow a release.
-func (c Compare) Ask(ctx context.Context, o Oracle, p Problem, w []float64, square func(v []float64) float64) (Compared, error) {
+func (c Compare) Ask(ctx context.Context, o Oracle, p Problem, w []float64, square func(v []float64) float64) (Compared,
+	error) {
 	if err := p.ValidateKinked(); err != nil {
 		return Compared{}, err
 	}

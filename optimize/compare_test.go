@@ -21,7 +21,8 @@ type comparing struct {
 
 const comparingIntercept = .5
 
-func (c comparing) problem(t *testing.T, n int, charge float64, seed uint64, noiseless bool) (optimize.Compare, optimize.Problem, *optimizetest.Oracle) {
+func (c comparing) problem(t *testing.T, n int, charge float64, seed uint64, noiseless bool) (optimize.Compare,
+	optimize.Problem, *optimizetest.Oracle) {
 	t.Helper()
 	l, err := loss.Parse(c.loss)
 	if err != nil {
@@ -31,7 +32,8 @@ func (c comparing) problem(t *testing.T, n int, charge float64, seed uint64, noi
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := optimizetest.Config{Loss: l, Budget: b, Repeat: n / len(c.targets), Noiseless: noiseless, Seed: seed, Targets: c.targets}
+	config := optimizetest.Config{Loss: l, Budget: b, Repeat: n / len(c.targets), Noiseless: noiseless, Seed: seed,
+		Targets: c.targets}
 	for i := range c.targets {
 		config.Rows = append(config.Rows, []float32{float32(i%3-1) / 4, comparingIntercept})
 	}
@@ -39,7 +41,8 @@ func (c comparing) problem(t *testing.T, n int, charge float64, seed uint64, noi
 	if err != nil {
 		t.Fatal(err)
 	}
-	return optimize.Compare{Charge: charge, Loss: l, Features: 2, Intercept: comparingIntercept}, p, optimizetest.New(config)
+	return optimize.Compare{Charge: charge, Loss: l, Features: 2, Intercept: comparingIntercept}, p,
+		optimizetest.New(config)
 }
 
 // TestCompareFindsTheBestConstant: without noise the constant's margins must minimise the loss over
@@ -56,10 +59,13 @@ func TestCompareFindsTheBestConstant(t *testing.T) {
 		"log-odds":          {comparing{"logistic", []float64{1, -1, -1, -1}}, []float64{log(1. / 3)}, 16. / 4096},
 		"weighted log-odds": {comparing{"weighted(logistic,1,3)", []float64{1, -1, -1, -1}}, []float64{0}, 16. / 4096},
 		"median":            {comparing{"huber(0.01)", []float64{-.9, -.3, .1, .2, .9}}, []float64{.1}, .012},
-		"quantile":          {comparing{"pinball(0.9)", []float64{-.9, -.3, .1, .2, .3, .4, .5, .6, .7, .8, .9}}, []float64{.8}, 2. / 4096},
-		"mean count":        {comparing{"poisson(3)", []float64{-1, -1, -.5, 0}}, []float64{log(.1875)}, 18. / 4096},
-		"shares":            {comparing{"softmax(3)", []float64{0, 0, 0, 1, 1, 2}}, []float64{log(3) - log(6)/3, log(2) - log(6)/3, -log(6) / 3}, 1e-9},
-		"a network":         {comparing{"network(3,tanh,logistic)", []float64{1, -1, -1, -1}}, []float64{log(1. / 3)}, 16. / 4096},
+		"quantile": {comparing{"pinball(0.9)", []float64{-.9, -.3, .1, .2, .3, .4, .5, .6, .7, .8, .9}},
+			[]float64{.8}, 2. / 4096},
+		"mean count": {comparing{"poisson(3)", []float64{-1, -1, -.5, 0}}, []float64{log(.1875)}, 18. / 4096},
+		"shares": {comparing{"softmax(3)", []float64{0, 0, 0, 1, 1, 2}},
+			[]float64{log(3) - log(6)/3, log(2) - log(6)/3, -log(6) / 3}, 1e-9},
+		"a network": {comparing{"network(3,tanh,logistic)", []float64{1, -1, -1, -1}}, []float64{log(1. / 3)},
+			16. / 4096},
 		"a network's shares": {comparing{"network(2-3,tanh,softmax(3))", []float64{0, 0, 0, 1, 1, 2}},
 			[]float64{log(3) - log(6)/3, log(2) - log(6)/3, -log(6) / 3}, 1e-9},
 	} {
@@ -133,7 +139,8 @@ func TestCompareTellsModelsApart(t *testing.T) {
 		}
 		keep, _, again := c.problem(t, 30000, .02, 3, false)
 		keep.Keep = true
-		if kept, err := keep.Ask(context.Background(), again, p, w, nil); err != nil || kept.Shrunk != 0 || (got.Shrunk == 1) != (verdict == optimize.Worse) {
+		if kept, err := keep.Ask(context.Background(), again, p, w, nil); err != nil || kept.Shrunk != 0 ||
+			(got.Shrunk == 1) != (verdict == optimize.Worse) {
 			t.Errorf("%v: shrunk by %v, and by %v where the fit is to be kept: %v", verdict, got.Shrunk, kept.Shrunk, err)
 		}
 		if verdict == optimize.Better {

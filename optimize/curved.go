@@ -30,7 +30,8 @@ const doubted = 4
 //
 // A choice by gradient norm alone would choose the saddle at which a run started, since the gradient
 // is exactly zero there.
-func ChooseCurved(ctx context.Context, o Oracle, p Problem, held query.Cohort, mu, gap float64, points []Candidate) (k int, known []Curved, err error) {
+func ChooseCurved(ctx context.Context, o Oracle, p Problem, held query.Cohort, mu, gap float64,
+	points []Candidate) (k int, known []Curved, err error) {
 	asked := 0
 	for _, c := range points {
 		asked += len(c.Along)

@@ -22,8 +22,10 @@ func TestLateGradientsTellWhetherARunArrived(t *testing.T) {
 		want    optimize.Arrival
 		says    string
 	}{
-		"arrived":     {firstorder.GD{Steps: 200, ConstantCharges: true}, 100_000, optimize.Arrived, "more steps would only add noise"},
-		"on the way":  {firstorder.GD{Steps: 8, StepScale: .01, ConstantCharges: true}, 100_000, optimize.NotArrived, "not arrived"},
+		"arrived": {firstorder.GD{Steps: 200, ConstantCharges: true}, 100_000, optimize.Arrived,
+			"more steps would only add noise"},
+		"on the way": {firstorder.GD{Steps: 8, StepScale: .01, ConstantCharges: true}, 100_000, optimize.NotArrived,
+			"not arrived"},
 		"few steps":   {firstorder.GD{Steps: 7, ConstantCharges: true}, 100_000, optimize.Untold, "too few to tell"},
 		"lost":        {firstorder.GD{Steps: 1000, ConstantCharges: true}, 900, optimize.NoiseOnly, "noise only"},
 		"small table": {firstorder.GD{Steps: 200, ConstantCharges: true}, 300, optimize.Untold, "too few to tell"},
@@ -44,7 +46,8 @@ func TestLateGradientsTellWhetherARunArrived(t *testing.T) {
 			}
 			// With equal charges the noise in the mean of k steps is 1/sqrt(k) times the noise of one
 			// step.
-			if k := float64(late.Steps) * math.Pow(late.Noise/late.FirstNoise, 2); math.Abs(k-math.Round(k)) > 1e-3*k || math.Exp2(math.Round(math.Log2(k))) != math.Round(k) {
+			if k := float64(late.Steps) * math.Pow(late.Noise/late.FirstNoise, 2); math.Abs(k-math.Round(k)) > 1e-3*k ||
+				math.Exp2(math.Round(math.Log2(k))) != math.Round(k) {
 				t.Errorf("%s: the first noise is of %v steps: must be a power of two: %+v", name, k, late)
 			}
 		}

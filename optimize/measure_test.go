@@ -47,12 +47,14 @@ func TestMeasure(t *testing.T) {
 		// Where the true norm is 0, the released norm may be negative; the result must not be.
 		for seed := range uint64(20) {
 			o := optimizetest.New(p.Config(budget(t), 1, seed))
-			if m, err := (optimize.Measure{Charge: charge}).Ask(context.Background(), o, o.Problem(p.Public), p.Minimiser); err != nil || m.GradientNorm < 0 {
+			if m, err := (optimize.Measure{Charge: charge}).Ask(context.Background(), o, o.Problem(p.Public),
+				p.Minimiser); err != nil || m.GradientNorm < 0 {
 				t.Errorf("%s: %+v, %v", p.Name, m, err)
 			}
 		}
 		var over *account.BudgetError
-		if _, err := (optimize.Measure{Charge: 40 * charge}).Ask(context.Background(), o, o.Problem(p.Public), w); !errors.As(err, &over) {
+		if _, err := (optimize.Measure{Charge: 40 * charge}).Ask(context.Background(), o, o.Problem(p.Public),
+			w); !errors.As(err, &over) {
 			t.Errorf("%s: over budget: %v", p.Name, err)
 		}
 	}

@@ -161,7 +161,8 @@ func (p Problem) ValidateKinked() error {
 		return fmt.Errorf("optimize: start has %d coordinates: must have %d", len(p.Start), p.Dim())
 	case !Positive(c.Lipschitz):
 		return fmt.Errorf("optimize: Lipschitz constant = %v: must be finite and > 0", c.Lipschitz)
-	case !(c.Curvature.Lo <= c.Curvature.Hi) || math.IsInf(c.Curvature.Hi-c.Curvature.Lo, 0) && p.Kinked == nil && !p.Jumps:
+	case !(c.Curvature.Lo <= c.Curvature.Hi) ||
+		math.IsInf(c.Curvature.Hi-c.Curvature.Lo, 0) && p.Kinked == nil && !p.Jumps:
 		return fmt.Errorf("optimize: curvature = [%v, %v]: must be a finite interval", c.Curvature.Lo, c.Curvature.Hi)
 	case c.Curvature.Lo == 0 && c.Curvature.Hi == 0:
 		return fmt.Errorf("optimize: curvature = [0, 0]: must hold more than 0, or no step size follows")

@@ -43,7 +43,8 @@ func TestCurvature(t *testing.T) {
 		{loss.CurvatureInterval{Lo: -.7, Hi: .5}, .25, -.7, .5, .7, .95},
 		{loss.CurvatureInterval{Lo: -2, Hi: -1}, 1, -2, 0, 2, 3},
 	} {
-		p := optimize.Problem{Shape: optimize.Vector(1), Constants: loss.Constants{Curvature: c.in}, Regularizer: l2(t, c.lambda)}
+		p := optimize.Problem{Shape: optimize.Vector(1), Constants: loss.Constants{Curvature: c.in},
+			Regularizer: l2(t, c.lambda)}
 		lo, hi := p.Curvature()
 		if lo != c.lo || hi != c.hi || p.DataSmoothness() != c.data || !close(p.Smoothness(), c.whole, 1e-15) {
 			t.Errorf("%+v: [%v, %v], %v, %v", c, lo, hi, p.DataSmoothness(), p.Smoothness())

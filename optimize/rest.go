@@ -33,21 +33,24 @@ func (r *rest) All() query.Cohort { return r.all }
 
 func (r *rest) Ask(ctx context.Context, q query.Question) (query.Release, error) {
 	if q.Cohort().Everyone() {
-		return query.Release{}, errors.New("optimize: selected: a question about everybody, of whom some are held out: must be about records the algorithm drew")
+		return query.Release{},
+			errors.New("optimize: selected: a question about everybody, of whom some are held out: must be about records the algorithm drew")
 	}
 	return r.Oracle.Ask(ctx, q)
 }
 
 func (r *rest) Draw(size int) (query.Cohort, error) {
 	if !r.draws {
-		return query.Cohort{}, fmt.Errorf("optimize: selected: draw of %d records: the algorithm already has all of them", size)
+		return query.Cohort{}, fmt.Errorf("optimize: selected: draw of %d records: the algorithm already has all of them",
+			size)
 	}
 	return r.Oracle.Draw(size)
 }
 
 func (r *rest) DrawEach(p float64) (query.Cohort, error) {
 	if !r.draws {
-		return query.Cohort{}, fmt.Errorf("optimize: selected: draw each with probability %v: the algorithm already has all records", p)
+		return query.Cohort{},
+			fmt.Errorf("optimize: selected: draw each with probability %v: the algorithm already has all records", p)
 	}
 	return r.Oracle.DrawEach(p)
 }

@@ -363,7 +363,8 @@ func (r *Run) show(number int, gradientNorm float64) {
 		if k := len(r.variances); k > 0 {
 			noise = math.Sqrt(r.variances[k-1] * float64(len(r.W)))
 		}
-		r.observe(Step{Number: number, Of: r.plan.summary.Steps, GradientNorm: gradientNorm, Noise: noise, Charged: r.charged, W: r.W})
+		r.observe(Step{Number: number, Of: r.plan.summary.Steps, GradientNorm: gradientNorm, Noise: noise, Charged: r.charged,
+			W: r.W})
 	}
 }
 

@@ -119,15 +119,20 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 	case !(c.Share > 0 && c.Share < 1):
 		return nil, fmt.Errorf("optimize: selected: share = %v: must be > 0 and < 1, or 0 for .1", c.Share)
 	case c.Candidates < 1 || c.Candidates > mostCandidates:
-		return nil, fmt.Errorf("optimize: selected: candidates = %d: must be between 1 and %d, or 0 for 8", c.Candidates, mostCandidates)
+		return nil, fmt.Errorf("optimize: selected: candidates = %d: must be between 1 and %d, or 0 for 8", c.Candidates,
+			mostCandidates)
 	case int(c.By) >= len(scoreNames):
 		return nil, fmt.Errorf("optimize: selected: by = %v: must be one of %v", c.By, scoreNames)
 	case c.By == BySecondOrder && math.IsInf(p.Constants.Curvature.Hi-p.Constants.Curvature.Lo, 0):
-		return nil, errors.New("optimize: selected: by = second-order: the curvature must have a bound, and has none where a loss's slope jumps")
+		return nil,
+			errors.New("optimize: selected: by = second-order: the curvature must have a bound, and has none where a loss's slope jumps")
 	case c.By == BySecondOrder && !p.Products:
-		return nil, errors.New("optimize: selected: by = second-order: the loss must tell products of its Hessian (a method HessianVector; of networks, those with tanh have it)")
+		return nil,
+			errors.New("optimize: selected: by = second-order: the loss must tell products of its Hessian (a method HessianVector; of networks, those with tanh have it)")
 	case c.By == ByValue && p.Regularizer != nil && p.Regularizer.Smoothness() > 0:
-		return nil, fmt.Errorf("optimize: selected: by = value: regularizer %s: must be none, since it cannot be added to the scores", p.Regularizer.Name())
+		return nil,
+			fmt.Errorf("optimize: selected: by = value: regularizer %s: must be none, since it cannot be added to the scores",
+				p.Regularizer.Name())
 	}
 	held := c.Share * p.Records
 	if p.Relation == account.ReplaceOne {
@@ -147,7 +152,8 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 		return nil, err
 	}
 	if plan.Needs().Schedule != nil {
-		return nil, fmt.Errorf("optimize: selected: %s samples everybody, the held-out records too: must be an algorithm that asks about given records", plan.Summary().Algorithm)
+		return nil,
+			fmt.Errorf("optimize: selected: %s samples everybody, the held-out records too: must be an algorithm that asks about given records", plan.Summary().Algorithm)
 	}
 	out := &selectedPlan{
 		problem: p, summary: plan.Summary(), inner: plan, held: held, candidates: c.Candidates, by: c.By, epsilon: epsilon,
@@ -258,7 +264,8 @@ func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (R
 
 // choose draws the index of one of the points, with a low score on the held-out records. It also
 // returns the released curvature at this point, if the score uses curvatures.
-func (s *selectedPlan) choose(ctx context.Context, o Oracle, held query.Cohort, points [][]float64) (int, *Curved, error) {
+func (s *selectedPlan) choose(ctx context.Context, o Oracle, held query.Cohort, points [][]float64) (int, *Curved,
+	error) {
 	if s.by == BySecondOrder {
 		list := make([]Candidate, len(points))
 		for i, w := range points {

@@ -196,7 +196,8 @@ func TestSelectedFindsThePlanted(t *testing.T) {
 							if i < 3 {
 								w = inner.points[[]int{3, 6, 9}[i]]
 							}
-							if !same(term.Point(), w) || term.Kind() != map[optimize.Score]query.Kind{optimize.ByGradient: query.Norm, optimize.ByValue: query.Value}[by] {
+							if !same(term.Point(), w) || term.Kind() != map[optimize.Score]query.Kind{optimize.ByGradient: query.Norm,
+								optimize.ByValue: query.Value}[by] {
 								t.Errorf("%s: candidate %d is a %v at %v: want %v", name, i, term.Kind(), term.Point(), w)
 							}
 							if by == optimize.ByGradient && p.Public.Regularizer != nil {
@@ -209,7 +210,8 @@ func TestSelectedFindsThePlanted(t *testing.T) {
 						}
 						for _, a := range o.Asked {
 							cohort := a.Question.Cohort()
-							if cohort.Everyone() || cohort.ID() == held.ID() || !close(cohort.Size(), map[int]float64{0: 192, 12: 12}[draws], 1e-9) {
+							if cohort.Everyone() || cohort.ID() == held.ID() ||
+								!close(cohort.Size(), map[int]float64{0: 192, 12: 12}[draws], 1e-9) {
 								t.Errorf("%s: a question about cohort %d of %v, held out is %d", name, cohort.ID(), cohort.Size(), held.ID())
 							}
 						}
@@ -280,13 +282,16 @@ func TestSelectedAroundEveryMethod(t *testing.T) {
 // than 2/epsilon times the sensitivity of a score, which is twice as large under replace-one.
 func TestSelectedScale(t *testing.T) {
 	p := convexProblems(t)[6]
-	for relation, sensitivity := range map[account.Relation]float64{account.ReplaceOne: 2. / 24, account.AddOrRemove: 1. / 24} {
+	for relation, sensitivity := range map[account.Relation]float64{account.ReplaceOne: 2. / 24,
+		account.AddOrRemove: 1. / 24} {
 		o := noiseless(t, p, relation)
-		plan, err := of(optimize.Selected{}, around(planted{points: [][]float64{{0, 0, 0}}})).Plan(ctx, with(p.Public, o.Size()))
+		plan, err := of(optimize.Selected{}, around(planted{points: [][]float64{{0, 0, 0}}})).Plan(ctx,
+			with(p.Public, o.Size()))
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := fmt.Sprintf("epsilon %.3g: gradient norms that differ by less than %.2g are", optimize.SelectionEpsilon(plan), 2*sensitivity/optimize.SelectionEpsilon(plan))
+		want := fmt.Sprintf("epsilon %.3g: gradient norms that differ by less than %.2g are", optimize.SelectionEpsilon(plan),
+			2*sensitivity/optimize.SelectionEpsilon(plan))
 		if s := plan.Summary().Charges; !strings.Contains(s, want) || !strings.Contains(s, "up to 9 points on 24 records") {
 			t.Errorf("%v: %q: want %q", relation, s, want)
 		}
@@ -311,16 +316,19 @@ func TestSelectedHandsBack(t *testing.T) {
 		return plan.Run(context.Background(), o, nil)
 	}
 	o := noiseless(t, p, account.ReplaceOne)
-	if r, err := start(o, planted{points: [][]float64{zero}, result: one, err: broken}); !errors.Is(err, broken) || r.Complete || !same(r.W, one) || len(o.asked) != 0 {
+	if r, err := start(o, planted{points: [][]float64{zero}, result: one, err: broken}); !errors.Is(err, broken) ||
+		r.Complete || !same(r.W, one) || len(o.asked) != 0 {
 		t.Errorf("inner error: %+v, %v", r, err)
 	}
 	o = noiseless(t, p, account.ReplaceOne)
 	o.err = broken
-	if r, err := start(o, planted{points: [][]float64{zero}, result: one}); !errors.Is(err, broken) || r.Complete || !same(r.W, one) || len(o.asked) != 1 {
+	if r, err := start(o, planted{points: [][]float64{zero}, result: one}); !errors.Is(err, broken) || r.Complete ||
+		!same(r.W, one) || len(o.asked) != 1 {
 		t.Errorf("failed selection: %+v, %v", r, err)
 	}
 	o = noiseless(t, p, account.ReplaceOne)
-	if r, err := start(o, planted{points: [][]float64{zero, zero}, result: zero}); err != nil || !r.Complete || len(o.asked) != 0 || r.Output != "as planted" {
+	if r, err := start(o, planted{points: [][]float64{zero, zero}, result: zero}); err != nil || !r.Complete ||
+		len(o.asked) != 0 || r.Output != "as planted" {
 		t.Errorf("one candidate: %+v, %v", r, err)
 	}
 	var errs []error
@@ -334,7 +342,8 @@ func TestSelectedHandsBack(t *testing.T) {
 		}
 		errs = append(errs, err)
 	}}
-	if _, err := start(noiseless(t, p, account.ReplaceOne), mixed); err != nil || len(errs) != 1 || errs[0] == nil || !strings.Contains(errs[0].Error(), "about everybody") {
+	if _, err := start(noiseless(t, p, account.ReplaceOne), mixed); err != nil || len(errs) != 1 || errs[0] == nil ||
+		!strings.Contains(errs[0].Error(), "about everybody") {
 		t.Errorf("drew, then asked about all: %v, %v", errs, err)
 	}
 	mixed.draws, errs = 0, nil
@@ -343,7 +352,8 @@ func TestSelectedHandsBack(t *testing.T) {
 		_, b := o.DrawEach(.1)
 		errs = append(errs, a, b)
 	}
-	if _, err := start(noiseless(t, p, account.ReplaceOne), mixed); err != nil || len(errs) != 2 || errs[0] == nil || errs[1] == nil || !strings.Contains(errs[0].Error()+errs[1].Error(), "already has all of them") {
+	if _, err := start(noiseless(t, p, account.ReplaceOne), mixed); err != nil || len(errs) != 2 || errs[0] == nil ||
+		errs[1] == nil || !strings.Contains(errs[0].Error()+errs[1].Error(), "already has all of them") {
 		t.Errorf("asked about all, then drew: %v, %v", errs, err)
 	}
 }
@@ -380,18 +390,21 @@ func TestSelectedRefuses(t *testing.T) {
 		"mu = 1e-14: must allow a selection":         plan(optimize.Selected{}, p, weak, fine),
 		"records = 0: must be finite":                plan(optimize.Selected{}, p, size{Mu: 1}, fine),
 		"dimension = 0: must be >= 1":                plan(optimize.Selected{}, optimize.Problem{}, given, fine),
-		"dp-sgd samples everybody, the held-out": plan(optimize.Selected{}, p, given, func(p optimize.Problem, s size) (optimize.Plan, error) {
-			return firstorder.SGD{Steps: 5}.Plan(ctx, with(p, s, b))
-		}),
-		"spiderboost-batches samples everybody, the ": plan(optimize.Selected{}, p, given, func(p optimize.Problem, s size) (optimize.Plan, error) {
-			return firstorder.SpiderBoost{Steps: 5, AnchorBatch: .5, DifferenceBatch: .5}.Plan(ctx, with(p, s, b))
-		}),
+		"dp-sgd samples everybody, the held-out": plan(optimize.Selected{}, p, given,
+			func(p optimize.Problem, s size) (optimize.Plan, error) {
+				return firstorder.SGD{Steps: 5}.Plan(ctx, with(p, s, b))
+			}),
+		"spiderboost-batches samples everybody, the ": plan(optimize.Selected{}, p, given,
+			func(p optimize.Problem, s size) (optimize.Plan, error) {
+				return firstorder.SpiderBoost{Steps: 5, AnchorBatch: .5, DifferenceBatch: .5}.Plan(ctx, with(p, s, b))
+			}),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "optimize: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v: want %q", err, want)
 		}
 	}
-	if err := plan(optimize.Selected{}, p, given, func(optimize.Problem, size) (optimize.Plan, error) { return nil, broken }); !errors.Is(err, broken) {
+	if err := plan(optimize.Selected{}, p, given,
+		func(optimize.Problem, size) (optimize.Plan, error) { return nil, broken }); !errors.Is(err, broken) {
 		t.Errorf("inner plan: %v", err)
 	}
 	if err := plan(optimize.Selected{By: optimize.ByValue}, none, given, fine); err != nil {

@@ -29,7 +29,8 @@ func stepCount(most int, x float64) int {
 // is 0, which means the default rule's number.
 func CheckSteps(algorithm string, steps int) error {
 	if steps < 0 || steps > MostSteps {
-		return fmt.Errorf("optimize: %s: steps = %d: must be between 0 (the rule's number) and %d", algorithm, steps, MostSteps)
+		return fmt.Errorf("optimize: %s: steps = %d: must be between 0 (the rule's number) and %d", algorithm, steps,
+			MostSteps)
 	}
 	return nil
 }

@@ -56,7 +56,8 @@ func (a Assumed) Gradient(w []float64) []float64 {
 // the eigenvalue, the share of the dimensions and the length of the gradient at the start.
 func Spectrum(p optimize.Problem) (eigenvalues, shares, gradients []float64) {
 	for _, e := range forecast.Assumed(p) {
-		eigenvalues, shares, gradients = append(eigenvalues, e.Eigenvalue), append(shares, e.Share), append(gradients, e.Gradient)
+		eigenvalues, shares, gradients = append(eigenvalues, e.Eigenvalue), append(shares, e.Share),
+			append(gradients, e.Gradient)
 	}
 	return eigenvalues, shares, gradients
 }

@@ -197,7 +197,8 @@ func (o *Oracle) Ask(ctx context.Context, q query.Question) (query.Release, erro
 	a := Asked{Question: q}
 	a.Err = o.answer(ctx, &a)
 	o.Asked = append(o.Asked, a)
-	return query.Release{Mean: append([]float64(nil), a.Answer.Mean...), Sigma: a.Answer.Sigma, Charge: a.Answer.Charge}, a.Err
+	return query.Release{Mean: append([]float64(nil), a.Answer.Mean...), Sigma: a.Answer.Sigma, Charge: a.Answer.Charge},
+		a.Err
 }
 
 func (o *Oracle) answer(ctx context.Context, a *Asked) error {

@@ -45,7 +45,8 @@ func TestAnswersByHand(t *testing.T) {
 	nan := math.NaN()
 	// The logistic slope at margin 0 is -y/2; at margin m it is -y/(1+e^(ym)).
 	slope := func(y, m float64) float64 { return -y / (1 + math.Exp(y*m)) }
-	rank := optimizetest.Config{Rows: [][]float32{{1, 0}, {0, .5}, {.5, .5}}, Targets: []float64{1, -1, nan}, Repeat: 2, Loss: loss.Logistic(), Noiseless: true}
+	rank := optimizetest.Config{Rows: [][]float32{{1, 0}, {0, .5}, {.5, .5}}, Targets: []float64{1, -1, nan}, Repeat: 2,
+		Loss: loss.Logistic(), Noiseless: true}
 	square := rank
 	square.Loss = optimizetest.Quadratic{Eigenvalues: []float64{1, 1}, Lipschitz: 1, InitialGap: 1}
 	o, w := []float64{0, 0}, []float64{1, 0}
@@ -68,7 +69,9 @@ func TestAnswersByHand(t *testing.T) {
 			[]float64{-.5 / 3, .25 / 3}, 0},
 		"gradient, clipped": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.GradientAt(c, o, .25)} },
 			[]float64{-.25 / 3, .125 / 3}, 2},
-		"gradient, weighted": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.GradientAt(c, o, 1).Weighted(3)} },
+		"gradient, weighted": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.GradientAt(c, o, 1).Weighted(3)}
+		},
 			[]float64{-.5, .25}, 0},
 		"norm": {rank, func(c query.Cohort) []query.Term {
 			return []query.Term{query.NormAt(c, o, 1, []float64{.5 / 3, .75 / 3})}
@@ -76,41 +79,56 @@ func TestAnswersByHand(t *testing.T) {
 			[]float64{1. / 3}, 0},
 		// The margin of row 1 changes by 1. Row 2's does not change. The third row is faulty and
 		// contributes zero.
-		"difference, centred": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.DifferenceByCurvature(c, w, o, 0, .25)} },
+		"difference, centred": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.DifferenceByCurvature(c, w, o, 0, .25)}
+		},
 			[]float64{(slope(1, 1) + .5) / 3, 0}, 0},
-		"difference, interval too short": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.DifferenceByCurvature(c, w, o, 0, .1)} },
+		"difference, interval too short": {rank,
+			func(c query.Cohort) []query.Term { return []query.Term{query.DifferenceByCurvature(c, w, o, 0, .1)} },
 			[]float64{.1 / 3, 0}, 1},
-		"difference, around zero": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.DifferenceWithin(c, w, o, .125)} },
+		"difference, around zero": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.DifferenceWithin(c, w, o, .125)}
+		},
 			[]float64{.125 / 3, 0}, 1},
 		"mix": {rank, func(c query.Cohort) []query.Term {
-			return []query.Term{query.GradientAt(c, w, 1).Weighted(.25), query.DifferenceByCurvature(c, w, o, 0, .25).Weighted(.75)}
+			return []query.Term{query.GradientAt(c, w, 1).Weighted(.25),
+				query.DifferenceByCurvature(c, w, o, 0, .25).Weighted(.75)}
 		}, []float64{(.25*slope(1, 1) + .75*(slope(1, 1)+.5)) / 3, .25 * .25 / 3}, 0},
 		"value": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.ValueAt(c, o, .5, .125)} },
 			[]float64{(.625 + .625 + .375) / 3}, 2},
 		// Logistic losses: row 1's margin changes from 0 to 1, row 2's margin does not change.
-		"difference of values": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.ValueChangeAt(c, w, o, 1)} },
+		"difference of values": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.ValueChangeAt(c, w, o, 1)}
+		},
 			[]float64{(math.Log1p(math.Exp(-1)) - math.Ln2) / 3}, 0},
-		"difference of values, clipped": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.ValueChangeAt(c, o, w, .125)} },
+		"difference of values, clipped": {rank,
+			func(c query.Cohort) []query.Term { return []query.Term{query.ValueChangeAt(c, o, w, .125)} },
 			[]float64{.125 / 3}, 1},
-		"general difference of values": {square, func(c query.Cohort) []query.Term { return []query.Term{query.ValueChangeAt(c, w, []float64{0, 1}, 10)} },
+		"general difference of values": {square,
+			func(c query.Cohort) []query.Term { return []query.Term{query.ValueChangeAt(c, w, []float64{0, 1}, 10)} },
 			[]float64{-.5 / 3}, 0},
 		// The gradients are (1,0)-(1,0) and (1,0)-(0,.5); the third record is faulty.
 		"general gradient": {square, func(c query.Cohort) []query.Term { return []query.Term{query.GradientAt(c, w, 1)} },
 			[]float64{1 / math.Sqrt(1.25) / 3, -.5 / math.Sqrt(1.25) / 3}, 1},
-		"general difference": {square, func(c query.Cohort) []query.Term { return []query.Term{query.DifferenceByCurvature(c, w, o, 0, .8)} },
+		"general difference": {square, func(c query.Cohort) []query.Term {
+			return []query.Term{query.DifferenceByCurvature(c, w, o, 0, .8)}
+		},
 			[]float64{(.8 + .8) / 3, 0}, 2},
 		"general value": {square, func(c query.Cohort) []query.Term { return []query.Term{query.ValueAt(c, w, 0, .25)} },
 			[]float64{(-.25 + .25 + 0) / 3}, 2},
 		"second moment": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.SecondMomentOf(c, 2)} },
 			[]float64{1. / 3, 0, .25 / 3}, 0},
-		"general second moment": {square, func(c query.Cohort) []query.Term { return []query.Term{query.SecondMomentOf(c, 2)} },
+		"general second moment": {square, func(c query.Cohort) []query.Term {
+			return []query.Term{query.SecondMomentOf(c, 2)}
+		},
 			[]float64{1. / 3, 0, .25 / 3}, 0},
 		// The rows are (1, 0) and (0, 1/2); the third record is faulty.
 		"mean row": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.RowMeanOf(c, 2)} },
 			[]float64{1. / 3, .5 / 3}, 0},
 		"squared features": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.SquaredFeaturesOf(c, 2)} },
 			[]float64{1. / 3, .25 / 3}, 0},
-		"general squared features": {square, func(c query.Cohort) []query.Term { return []query.Term{query.SquaredFeaturesOf(c, 2)} },
+		"general squared features": {square,
+			func(c query.Cohort) []query.Term { return []query.Term{query.SquaredFeaturesOf(c, 2)} },
 			[]float64{1. / 3, .25 / 3}, 0},
 		"squared distance": {rank, func(c query.Cohort) []query.Term {
 			return []query.Term{query.SquaredDistanceFrom(c, []float64{0, .5}, 1)}
@@ -151,11 +169,15 @@ func TestAnswersByHand(t *testing.T) {
 		"gradient in a metric": {rank, func(c query.Cohort) []query.Term {
 			return []query.Term{query.GradientInMetric(c, o, .5, 1, metric)}
 		}, []float64{-.5 / 3, .25 / 3}, 1},
-		"squared slope": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.SquaredSlopeAt(c, o, .5, metric)} },
+		"squared slope": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.SquaredSlopeAt(c, o, .5, metric)}
+		},
 			[]float64{(.5 + .0625) / 3}, 1},
 		// The logistic curvature at margin 0 is 1/4. At margin 1, the first row's, it is s(1-s) with s
 		// = 1/(1+e). The second row's margin stays 0.
-		"Hessian product": {rank, func(c query.Cohort) []query.Term { return []query.Term{query.ProductAt(c, o, []float64{2, 1}, 0, .25)} },
+		"Hessian product": {rank, func(c query.Cohort) []query.Term {
+			return []query.Term{query.ProductAt(c, o, []float64{2, 1}, 0, .25)}
+		},
 			[]float64{.5 / 3, .0625 / 3}, 0},
 		"Hessian product, interval too short": {rank, func(c query.Cohort) []query.Term {
 			return []query.Term{query.ProductAt(c, o, []float64{2, 1}, 0, .125)}
@@ -169,7 +191,9 @@ func TestAnswersByHand(t *testing.T) {
 		"curvature along": {rank, func(c query.Cohort) []query.Term {
 			return []query.Term{query.CurvatureAlongAt(c, o, []float64{.6, .8}, 0, .05)}
 		}, []float64{(.05 + .04) / 3}, 1},
-		"general Hessian product": {square, func(c query.Cohort) []query.Term { return []query.Term{query.ProductAt(c, w, []float64{3, 4}, 0, .8)} },
+		"general Hessian product": {square, func(c query.Cohort) []query.Term {
+			return []query.Term{query.ProductAt(c, w, []float64{3, 4}, 0, .8)}
+		},
 			[]float64{2 * .8 * 3 / 3., 2 * .8 * 4 / 3.}, 2},
 		"general change of products": {square, func(c query.Cohort) []query.Term {
 			return []query.Term{query.ProductChangeAt(c, w, o, []float64{3, 4}, 0, 1, 1)}
@@ -207,7 +231,8 @@ func TestAnswersByHand(t *testing.T) {
 func TestNoise(t *testing.T) {
 	for relation, sensitivity := range map[account.Relation]float64{account.ReplaceOne: 4, account.AddOrRemove: 2} {
 		w := make([]float64, 20000)
-		o := optimizetest.New(optimizetest.Config{Rows: [][]float32{make([]float32, len(w))}, Targets: []float64{0}, Repeat: 10, Declared: 10,
+		o := optimizetest.New(optimizetest.Config{Rows: [][]float32{make([]float32, len(w))}, Targets: []float64{0},
+			Repeat: 10, Declared: 10,
 			Loss: optimizetest.Quadratic{Eigenvalues: w}, Budget: budget(t, relation), Seed: 5})
 		r := ask(t, o, .0025, query.GradientAt(o.All(), w, 2))
 		want := sensitivity / .05 / 10
@@ -228,15 +253,16 @@ func TestRefusals(t *testing.T) {
 	b := budget(t, account.ReplaceOne)
 	broken := errors.New("broken")
 	ctx, cancel := context.WithCancel(context.Background())
-	o := optimizetest.New(optimizetest.Config{Rows: [][]float32{{1}}, Targets: []float64{1}, Loss: loss.Logistic(), Budget: b, Script: func(k int) error {
-		switch k {
-		case 1:
-			return broken
-		case 3:
-			cancel()
-		}
-		return nil
-	}})
+	o := optimizetest.New(optimizetest.Config{Rows: [][]float32{{1}}, Targets: []float64{1}, Loss: loss.Logistic(),
+		Budget: b, Script: func(k int) error {
+			switch k {
+			case 1:
+				return broken
+			case 3:
+				cancel()
+			}
+			return nil
+		}})
 	q := func(share float64) query.Question {
 		q, err := query.New(share*b.Charge(), query.GradientAt(o.All(), []float64{0}, 1))
 		if err != nil {
@@ -270,7 +296,8 @@ func TestDraw(t *testing.T) {
 	for i := range rows {
 		rows[i] = []float32{float32(int(1) << i)}
 	}
-	o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: targets, Loss: optimizetest.Quadratic{Eigenvalues: []float64{0}},
+	o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: targets,
+		Loss:   optimizetest.Quadratic{Eigenvalues: []float64{0}},
 		Budget: budget(t, account.ReplaceOne), Noiseless: true})
 	var sum float64
 	for _, size := range []int{1, 4, 3} {
@@ -298,7 +325,8 @@ func TestProblems(t *testing.T) {
 		if f := p.Objective(p.Minimiser); math.Abs(f-p.Minimum) > 1e-12 {
 			t.Errorf("%s: objective %v at the minimiser, minimum %v", p.Name, f, p.Minimum)
 		}
-		if gap := p.Objective(make([]float64, p.Public.Dim())) - p.Minimum; !(gap > 0 && gap <= p.Public.Constants.InitialGap) {
+		if gap := p.Objective(make([]float64, p.Public.Dim())) - p.Minimum; !(gap > 0 &&
+			gap <= p.Public.Constants.InitialGap) {
 			t.Errorf("%s: F(0) - min F = %v: want in (0, %v]", p.Name, gap, p.Public.Constants.InitialGap)
 		}
 		if err := optimizetest.With(p.Public, optimizetest.Size{Records: 1, Mu: 1}).Validate(); err != nil {

@@ -41,7 +41,8 @@ func (s *prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, e
 	}
 	sensitivity := o.neighbours() * q.Clip() / q.Cohort().Size()
 	if s.items == s.p.Items || q.Cohort().Everyone() || sensitivity > s.p.Sensitivity*(1+1e-12) {
-		return query.Release{}, fmt.Errorf("optimizetest: prefix sum: item %d of sensitivity %v: is not one of %d within %v", s.items+1, sensitivity, s.p.Items, s.p.Sensitivity)
+		return query.Release{}, fmt.Errorf("optimizetest: prefix sum: item %d of sensitivity %v: is not one of %d within %v",
+			s.items+1, sensitivity, s.p.Items, s.p.Sensitivity)
 	}
 	rows, err := o.members(q.Cohort())
 	if err != nil {

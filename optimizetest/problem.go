@@ -154,7 +154,8 @@ func tanh() Problem {
 	p := Problem{Name: "tanh", Loss: l}
 	p.Rows, p.Targets = axes()
 	d := float64(len(positives))
-	p.Public = optimize.Problem{Shape: optimize.Vector(len(positives)), Constants: l.Constants(), RankOne: true, Regularizer: r}
+	p.Public = optimize.Problem{Shape: optimize.Vector(len(positives)), Constants: l.Constants(), RankOne: true,
+		Regularizer: r}
 	for _, k := range positives {
 		c := 2*float64(k)/10 - 1
 		lo, hi := 0., math.Abs(c)/d/lambda

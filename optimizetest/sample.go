@@ -45,7 +45,8 @@ func (o *Oracle) Sample() (query.Cohort, error) {
 // the same sample is an error.
 func (o *Oracle) sampled(q query.Question) ([]int, account.Event, error) {
 	if q.Cohort() != o.latest {
-		return nil, account.Event{}, fmt.Errorf("optimizetest: sample %d: must be the latest, asked once", q.Cohort().ID()&^sampleBit)
+		return nil, account.Event{}, fmt.Errorf("optimizetest: sample %d: must be the latest, asked once",
+			q.Cohort().ID()&^sampleBit)
 	}
 	o.latest = query.Cohort{}
 	z, p := o.schedule.Step(o.samples - 1)

@@ -26,7 +26,8 @@ func (huberBias) Name() string        { return "huber-bias" }
 func (huberBias) Target() loss.Target { return loss.Real }
 
 func (huberBias) Constants() loss.Constants {
-	return loss.Constants{Lipschitz: 1, Curvature: loss.CurvatureInterval{Hi: 1}, HessianLipschitz: math.Inf(1), InitialGap: .125}
+	return loss.Constants{Lipschitz: 1, Curvature: loss.CurvatureInterval{Hi: 1}, HessianLipschitz: math.Inf(1),
+		InitialGap: .125}
 }
 
 func (huberBias) Value(w []float64, x []float32, y float64) float64 {

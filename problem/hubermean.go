@@ -25,7 +25,8 @@ func (huberMean) Name() string        { return "huber-mean" }
 func (huberMean) Target() loss.Target { return loss.Real }
 
 func (huberMean) Constants() loss.Constants {
-	return loss.Constants{Lipschitz: 1, Curvature: loss.CurvatureInterval{Hi: 1}, HessianLipschitz: math.Inf(1), InitialGap: .5}
+	return loss.Constants{Lipschitz: 1, Curvature: loss.CurvatureInterval{Hi: 1}, HessianLipschitz: math.Inf(1),
+		InitialGap: .5}
 }
 
 func (huberMean) Value(w []float64, x []float32, y float64) float64 {

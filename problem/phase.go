@@ -23,7 +23,8 @@ func (phase) Name() string        { return "phase" }
 func (phase) Target() loss.Target { return loss.Real }
 
 func (phase) Constants() loss.Constants {
-	return loss.Constants{Lipschitz: 2, Curvature: loss.CurvatureInterval{Lo: -1, Hi: 4}, HessianLipschitz: math.Inf(1), InitialGap: .25}
+	return loss.Constants{Lipschitz: 2, Curvature: loss.CurvatureInterval{Lo: -1, Hi: 4}, HessianLipschitz: math.Inf(1),
+		InitialGap: .25}
 }
 
 func (phase) Values(dst, z, y []float64) {
@@ -32,7 +33,8 @@ func (phase) Values(dst, z, y []float64) {
 		c := min(max(z[i], -1), 1)
 		r := math.FMA(c, c, -y[i])
 		v := float64(r*r) / 4
-		if beyond := math.Abs(z[i] - c); beyond > 0 && y[i] != 1 { // the loss is constant in z beyond |z| = 1 if y = 1, also at infinity
+		if beyond := math.Abs(z[i] - c); beyond > 0 &&
+			y[i] != 1 { // the loss is constant in z beyond |z| = 1 if y = 1, also at infinity
 			v += float64(beyond * (1 - y[i]))
 		}
 		dst[i] = v

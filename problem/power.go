@@ -55,7 +55,8 @@ func (p power) Name() string {
 func (power) Target() loss.Target { return loss.Real }
 
 func (p power) Constants() loss.Constants {
-	c := loss.Constants{Lipschitz: 1 + powerRow, Curvature: loss.CurvatureInterval{Lo: 0, Hi: 3}, HessianLipschitz: math.Inf(1), InitialGap: p.value(1), ZeroMean: true}
+	c := loss.Constants{Lipschitz: 1 + powerRow, Curvature: loss.CurvatureInterval{Lo: 0, Hi: 3},
+		HessianLipschitz: math.Inf(1), InitialGap: p.value(1), ZeroMean: true}
 	if p.corner > 0 {
 		c.Curvature.Hi = 1 / math.Sqrt(p.corner)
 	}

@@ -114,7 +114,8 @@ func TestSaddleIsAnOppositeGemanMcClure(t *testing.T) {
 	for z := -40.0; z <= 40; z += .37 {
 		a, b := make([]float64, 1), make([]float64, 1)
 		for i, pair := range [][2]func(dst, z, y []float64){
-			{problem.Saddle().Values, gm.Values}, {problem.Saddle().Slopes, gm.Slopes}, {problem.Saddle().Curvatures, gm.Curvatures},
+			{problem.Saddle().Values, gm.Values}, {problem.Saddle().Slopes, gm.Slopes},
+			{problem.Saddle().Curvatures, gm.Curvatures},
 		} {
 			pair[0](a, []float64{z}, []float64{1}) // the target is unused
 			pair[1](b, []float64{z}, []float64{0})

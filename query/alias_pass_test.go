@@ -11,7 +11,8 @@ import (
 // TestAPassSharesNothing: later writes to the caller's slices must not change a pass, and its getters must
 // return copies.
 func TestAPassSharesNothing(t *testing.T) {
-	p := query.Pass{Start: []float64{1, 2}, Step: .1, Clip: 1, Lambda: .5, Linear: []float64{3, 4}, Radius: 9, Centre: []float64{5, 6}}
+	p := query.Pass{Start: []float64{1, 2}, Step: .1, Clip: 1, Lambda: .5, Linear: []float64{3, 4}, Radius: 9,
+		Centre: []float64{5, 6}}
 	q, err := query.NewStable(1, query.NewCohort(1, 10), p)
 	if err != nil {
 		t.Fatal(err)

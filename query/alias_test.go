@@ -8,7 +8,8 @@ import (
 // shown returns the results of all getters of a term, to be compared after a write to a slice.
 func shown(t Term) []any {
 	lo, hi, ok := t.Curvature()
-	return []any{t.Kind(), t.Cohort(), t.Weight(), t.Ball(), lo, hi, ok, t.Point(), t.Previous(), t.Step(), t.Shift(), t.Distance(), t.Dim(), t.Metric(), t.Slope()}
+	return []any{t.Kind(), t.Cohort(), t.Weight(), t.Ball(), lo, hi, ok, t.Point(), t.Previous(), t.Step(), t.Shift(),
+		t.Distance(), t.Dim(), t.Metric(), t.Slope()}
 }
 
 var plain, _ = NewMetric(2, []float64{1, 0, 0, 1})

@@ -189,7 +189,8 @@ func (w *writer) term(t Term) {
 		is  bool
 	}{
 		{hasPrev, t.prev != nil}, {hasShift, t.shift != nil}, {hasAlong, t.along != nil},
-		{hasCurvature, t.centred}, {hasMetric, t.metric.m != nil}, {hasSmoothing, t.smoothing != Smoothing{}}, {hasDiagonal, t.metric.Diagonal()},
+		{hasCurvature, t.centred}, {hasMetric, t.metric.m != nil}, {hasSmoothing, t.smoothing != Smoothing{}},
+		{hasDiagonal, t.metric.Diagonal()},
 	} {
 		if f.is {
 			has |= f.bit

@@ -21,7 +21,8 @@ func travels(t testing.TB) map[string]Question {
 	on := NewCohort(1<<63|5, 1234.5)
 	bounds := Bounds{Lipschitz: 1.1, InitialGap: .7, Lo: -.3, Hi: 1.3, Features: 3}
 	ask := map[string][]Term{
-		"a mix":            {GradientAt(on, w, .3).Weighted(.1), DifferenceByCurvature(on, w, prev, -.1, .9).Weighted(.9), DifferenceWithin(on, prev, w, .7)},
+		"a mix": {GradientAt(on, w, .3).Weighted(.1), DifferenceByCurvature(on, w, prev, -.1, .9).Weighted(.9),
+			DifferenceWithin(on, prev, w, .7)},
 		"smoothed in part": {GradientAt(on, w, 1).Smoothed(Smoothing{Radius: .3, By: LasryLions}), GradientAt(on, prev, 1)},
 		"two values":       {ValueAt(on, w, -3.3, .1), ValueAt(on, prev, 1e300, 0x1p-200).Weighted(0x1p200)},
 		"no step":          {DifferenceByCurvature(on, w, w, -1, 2), GradientAt(on, w, 1)},
@@ -73,7 +74,8 @@ func TestEveryKindTravels(t *testing.T) {
 func bitsOf(q Question) (out []any) {
 	out = append(out, math.Float64bits(q.charge))
 	for _, t := range q.terms {
-		for _, v := range [][]float64{t.w, t.prev, t.step, t.shift, t.along, {t.weight, t.ball.Radius, t.ball.Centre, t.lo, t.hi, t.slope, t.reach, t.smoothing.Radius}} {
+		for _, v := range [][]float64{t.w, t.prev, t.step, t.shift, t.along,
+			{t.weight, t.ball.Radius, t.ball.Centre, t.lo, t.hi, t.slope, t.reach, t.smoothing.Radius}} {
 			var b []uint64
 			for _, x := range v {
 				b = append(b, math.Float64bits(x))
@@ -136,9 +138,10 @@ func TestRulesHoldForDecodedTerms(t *testing.T) {
 		return t
 	}
 	for name, term := range map[string]Term{
-		"a difference of one point":       change(DifferenceWithin(some, w, prev, 1), func(t *Term) { t.prev = nil }),
-		"a gradient at two points":        change(GradientAt(some, w, 1), func(t *Term) { t.prev = prev }),
-		"a narrow ball":                   change(DifferenceByCurvature(some, w, prev, -1, 1), func(t *Term) { t.ball.Radius *= 2 }),
+		"a difference of one point": change(DifferenceWithin(some, w, prev, 1), func(t *Term) { t.prev = nil }),
+		"a gradient at two points":  change(GradientAt(some, w, 1), func(t *Term) { t.prev = prev }),
+		"a narrow ball": change(DifferenceByCurvature(some, w, prev, -1, 1),
+			func(t *Term) { t.ball.Radius *= 2 }),
 		"a product of no vector":          change(ProductAt(some, w, prev, -1, 1), func(t *Term) { t.along = nil }),
 		"a long vector":                   change(ProductAt(some, w, prev, -1, 1), func(t *Term) { t.along = at(1, 2, 3) }),
 		"a shift of another dimension":    change(NormAt(some, w, 1, nil), func(t *Term) { t.shift = at(1, 2, 3) }),

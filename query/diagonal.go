@@ -15,7 +15,8 @@ const MaxDiagonal = 1 << 24
 // [2^-40, 2^40]. Weighted kinds do not accept a diagonal metric.
 func NewDiagonal(entries []float64) (Metric, error) {
 	if len(entries) < 1 || len(entries) > MaxDiagonal {
-		return Metric{}, fmt.Errorf("query: diagonal metric: dimension = %d: must be between 1 and %d", len(entries), MaxDiagonal)
+		return Metric{}, fmt.Errorf("query: diagonal metric: dimension = %d: must be between 1 and %d", len(entries),
+			MaxDiagonal)
 	}
 	var big float64
 	for i, x := range entries {
@@ -28,7 +29,8 @@ func NewDiagonal(entries []float64) (Metric, error) {
 		return Metric{}, fmt.Errorf("query: diagonal metric: largest entry = %v: must be between 2^-40 and 2^40", big)
 	}
 	_, exp := math.Frexp(big)
-	m := &metric{dim: len(entries), diagonal: true, step: math.Ldexp(1, exp-metricBits), upper: make([]int32, len(entries))}
+	m := &metric{dim: len(entries), diagonal: true, step: math.Ldexp(1, exp-metricBits),
+		upper: make([]int32, len(entries))}
 	for j, x := range entries {
 		m.upper[j] = int32(math.RoundToEven(x / m.step))
 	}

@@ -33,7 +33,8 @@ func TestDiagonalIsTheDiagonalMatrix(t *testing.T) {
 		if !m.Diagonal() || want.Diagonal() || m.Dim() != d || m.Step() != want.Step() {
 			t.Fatalf("%d features in steps of %v: want %v", m.Dim(), m.Step(), want.Step())
 		}
-		if !slices.Equal(m.Times(v), want.Times(v)) || !slices.Equal(m.TimesIntegers(integers), want.TimesIntegers(integers)) {
+		if !slices.Equal(m.Times(v), want.Times(v)) ||
+			!slices.Equal(m.TimesIntegers(integers), want.TimesIntegers(integers)) {
 			t.Fatal("products differ from those of the full matrix")
 		}
 		got, row, largest := make([]int64, d), make([]int64, d), int64(0)
@@ -65,7 +66,8 @@ func TestDiagonalRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := New(1, WeightedGradientAt(everyone, at(1, 2), 1, 1, m)); err == nil || !strings.Contains(err.Error(), "must not be diagonal") {
+	if _, err := New(1, WeightedGradientAt(everyone, at(1, 2), 1, 1, m)); err == nil ||
+		!strings.Contains(err.Error(), "must not be diagonal") {
 		t.Errorf("weighted gradient: %v", err)
 	}
 	if _, err := New(1, GradientInMetric(everyone, at(1, 2), 1, 1, m)); err != nil {

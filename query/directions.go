@@ -139,7 +139,8 @@ func logarithm(x float64) float64 {
 	}
 	s := (m - 1) / (m + 1)
 	square, sum := float64(s*s), 0.
-	for _, c := range [...]float64{1. / 21, 1. / 19, 1. / 17, 1. / 15, 1. / 13, 1. / 11, 1. / 9, 1. / 7, 1. / 5, 1. / 3, 1} {
+	for _, c := range [...]float64{1. / 21, 1. / 19, 1. / 17, 1. / 15, 1. / 13, 1. / 11, 1. / 9, 1. / 7, 1. / 5, 1. / 3,
+		1} {
 		sum = math.FMA(sum, square, c)
 	}
 	return math.FMA(float64(e), math.Ln2, float64(2*s)*sum)

@@ -50,7 +50,8 @@ func TestDirectionsAreUniform(t *testing.T) {
 				wantCross = wantSquare
 			}
 			most := 6 / math.Sqrt(n)
-			for what, v := range map[string]float64{"mean": mean, "square": square - wantSquare, "fourth": fourth - wantFourth, "cross": cross - wantCross, "length": length - wantLength} {
+			for what, v := range map[string]float64{"mean": mean, "square": square - wantSquare, "fourth": fourth - wantFourth,
+				"cross": cross - wantCross, "length": length - wantLength} {
 				if !(math.Abs(v) <= most) {
 					t.Errorf("by %d in %d dimensions: %s is off by %v, allowed %v", by, dim, what, v, most)
 				}
@@ -67,8 +68,10 @@ func TestDirectionsBits(t *testing.T) {
 	d.Write(u, 5)
 	v := make([]float64, 3)
 	directionsOf(t, Values, 7, 1, 2, 3).Write(v, 6)
-	got := [6]uint64{math.Float64bits(u[0]), math.Float64bits(u[1]), math.Float64bits(u[2]), math.Float64bits(v[0]), math.Float64bits(v[1]), math.Float64bits(v[2])}
-	want := [6]uint64{0x3fbc882453b7179d, 0xbfd5d70b622f97c7, 0x3fe9b1b0757aed54, 0x3fe091d5ae97c24a, 0xbfe9dd5627c7c45f, 0xbfd1f0ddb98dbfc2}
+	got := [6]uint64{math.Float64bits(u[0]), math.Float64bits(u[1]), math.Float64bits(u[2]), math.Float64bits(v[0]),
+		math.Float64bits(v[1]), math.Float64bits(v[2])}
+	want := [6]uint64{0x3fbc882453b7179d, 0xbfd5d70b622f97c7, 0x3fe9b1b0757aed54, 0x3fe091d5ae97c24a, 0xbfe9dd5627c7c45f,
+		0xbfd1f0ddb98dbfc2}
 	if got != want {
 		t.Errorf("%#x", got)
 	}
@@ -143,9 +146,11 @@ func TestSampledSmoothingRules(t *testing.T) {
 		term Term
 		says string
 	}{
-		"no directions":   {GradientAt(some, w, 1).Smoothed(Smoothing{Radius: .1, By: Values}), "directions = 0"},
-		"too many":        {GradientAt(some, w, 1).Smoothed(Smoothing{Radius: .1, By: Values, Directions: Pool(2) + 1}), "directions = 4097"},
-		"an unused seed":  {GradientAt(some, w, 1).Smoothed(Smoothing{Radius: .1, Seed: 1}), "must be 0 where none are drawn"},
+		"no directions": {GradientAt(some, w, 1).Smoothed(Smoothing{Radius: .1, By: Values}), "directions = 0"},
+		"too many": {GradientAt(some, w, 1).Smoothed(Smoothing{Radius: .1, By: Values, Directions: Pool(2) + 1}),
+			"directions = 4097"},
+		"an unused seed": {GradientAt(some, w, 1).Smoothed(Smoothing{Radius: .1, Seed: 1}),
+			"must be 0 where none are drawn"},
 		"no such way":     {GradientAt(some, w, 1).Smoothed(Smoothing{Radius: .1, By: 4, Directions: 1}), "must be one of"},
 		"in a metric":     {GradientInMetric(some, w, 1, 1, m).Smoothed(good), "multiple of the row"},
 		"not of smoothed": {ValueAt(some, w, 1, 1).Smoothed(good), "not asked of smoothed"},

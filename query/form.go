@@ -59,7 +59,8 @@ var differenceForms = []Form{
 		return DifferenceByCurvature(c, w, prev, lo, hi)
 	}),
 	one("difference around 0", func(c Cohort, w, prev []float64, b Bounds) Term { return around(c, w, prev, b, 1) }),
-	one("difference around 0, part of the radius", func(c Cohort, w, prev []float64, b Bounds) Term { return around(c, w, prev, b, .2) }),
+	one("difference around 0, part of the radius",
+		func(c Cohort, w, prev []float64, b Bounds) Term { return around(c, w, prev, b, .2) }),
 	one("difference by gradients around", func(c Cohort, w, prev []float64, b Bounds) Term {
 		return around(c, w, prev, b, .3).Smoothed(Smoothing{Radius: .05, By: Gradients, Directions: 2, Seed: 3})
 	}),
@@ -78,11 +79,17 @@ func around(c Cohort, w, prev []float64, b Bounds, fraction float64) Term {
 
 var valueForms = []Form{
 	one("value", func(c Cohort, w, _ []float64, b Bounds) Term { return ValueAt(c, w, b.InitialGap, b.InitialGap) }),
-	one("value, short clip", func(c Cohort, w, _ []float64, b Bounds) Term { return ValueAt(c, w, b.InitialGap/2, b.InitialGap/20) }),
+	one("value, short clip", func(c Cohort, w, _ []float64,
+		b Bounds) Term {
+		return ValueAt(c, w, b.InitialGap/2, b.InitialGap/20)
+	}),
 }
 
 var valueChangeForms = []Form{
-	one("difference of values", func(c Cohort, w, prev []float64, b Bounds) Term { return ValueChangeAt(c, w, prev, b.InitialGap) }),
+	one("difference of values", func(c Cohort, w, prev []float64,
+		b Bounds) Term {
+		return ValueChangeAt(c, w, prev, b.InitialGap)
+	}),
 	one("difference of values, short clip", func(c Cohort, w, prev []float64, b Bounds) Term {
 		return ValueChangeAt(c, prev, w, b.InitialGap/20)
 	}),

@@ -179,18 +179,22 @@ var table = [...]struct {
 	Facts
 	forms []Form
 }{
-	Gradient:   {Facts{Name: "gradient", Uses: Mixed | Item | Sampled, Smooths: true}, gradientForms},
-	Difference: {Facts{Name: "difference", Centre: AlongStep, Uses: Mixed | Item | Sampled, Smooths: true}, differenceForms},
-	Value:      {Facts{Name: "value", Number: true, Centre: Anywhere, Uses: Mixed | Candidate | Sampled}, valueForms},
-	Norm:       {Facts{Name: "norm", Normed: true, Roundings: 1, Uses: Candidate | Sampled, Smooths: true}, normForms},
+	Gradient: {Facts{Name: "gradient", Uses: Mixed | Item | Sampled, Smooths: true}, gradientForms},
+	Difference: {Facts{Name: "difference", Centre: AlongStep, Uses: Mixed | Item | Sampled, Smooths: true},
+		differenceForms},
+	Value: {Facts{Name: "value", Number: true, Centre: Anywhere, Uses: Mixed | Candidate | Sampled}, valueForms},
+	Norm:  {Facts{Name: "norm", Normed: true, Roundings: 1, Uses: Candidate | Sampled, Smooths: true}, normForms},
 
-	SecondMoment:   {Facts{Name: "second moment", Pairs: true, Losses: NoLoss}, momentForms},
-	Curvature:      {Facts{Name: "curvature", Pairs: true, Losses: OfOneMargin}, curvatureForms},
-	MetricGradient: {Facts{Name: "gradient in a metric", Metric: true, Lifted: true, Losses: OfMargins, Smooths: true}, metricForms},
-	SquaredSlope:   {Facts{Name: "squared slope", Number: true, Centre: Anywhere, Metric: true, Losses: OfMargins, Smooths: true}, slopeForms},
-	Product:        {Facts{Name: "Hessian product", Centre: AlongStep, Losses: Twice}, productForms},
-	ProductChange:  {Facts{Name: "difference of Hessian products", Losses: Twice}, productChangeForms},
-	CurvatureAlong: {Facts{Name: "curvature along a direction", Number: true, Centre: Anywhere, Losses: Twice}, alongForms},
+	SecondMoment: {Facts{Name: "second moment", Pairs: true, Losses: NoLoss}, momentForms},
+	Curvature:    {Facts{Name: "curvature", Pairs: true, Losses: OfOneMargin}, curvatureForms},
+	MetricGradient: {Facts{Name: "gradient in a metric", Metric: true, Lifted: true, Losses: OfMargins, Smooths: true},
+		metricForms},
+	SquaredSlope: {Facts{Name: "squared slope", Number: true, Centre: Anywhere, Metric: true, Losses: OfMargins,
+		Smooths: true}, slopeForms},
+	Product:       {Facts{Name: "Hessian product", Centre: AlongStep, Losses: Twice}, productForms},
+	ProductChange: {Facts{Name: "difference of Hessian products", Losses: Twice}, productChangeForms},
+	CurvatureAlong: {Facts{Name: "curvature along a direction", Number: true, Centre: Anywhere, Losses: Twice},
+		alongForms},
 
 	ValueChange: {Facts{Name: "difference of values", Number: true}, valueChangeForms},
 
@@ -201,7 +205,8 @@ var table = [...]struct {
 	WeightedGradient:  {Facts{Name: "weighted gradient", Losses: OfRows, Weighted: true}, weightedGradientForms},
 	WeightedCurvature: {Facts{Name: "weighted curvature", Pairs: true, Losses: OfRows, Weighted: true}, weightedCurvatureForms},
 	ScoreMoment:       {Facts{Name: "second moment of weighted gradients", Pairs: true, Losses: OfRows, Weighted: true}, scoreMomentForms},
-	WeightedMoment:    {Facts{Name: "weighted second moment", Pairs: true, Losses: OfRows, Weighted: true}, weightedMomentForms},
+	WeightedMoment: {Facts{Name: "weighted second moment", Pairs: true, Losses: OfRows, Weighted: true},
+		weightedMomentForms},
 
 	SquaredFeatures: {Facts{Name: "squared features", Nonnegative: true, Losses: NoLoss}, squaredFeaturesForms},
 }

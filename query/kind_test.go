@@ -10,7 +10,8 @@ import (
 // may use the kind. Its forms must be queries of that kind that are valid in exactly these ways.
 func TestTableOfKinds(t *testing.T) {
 	kinds := Kinds()
-	if len(kinds) != len(table)-1 || kinds[0] != 1 || Kind(0).Facts() != (Facts{}) || Kind(len(table)).Facts() != (Facts{}) || Kind(len(table)).Forms() != nil {
+	if len(kinds) != len(table)-1 || kinds[0] != 1 || Kind(0).Facts() != (Facts{}) ||
+		Kind(len(table)).Facts() != (Facts{}) || Kind(len(table)).Forms() != nil {
 		t.Fatalf("kinds %v of a table of %d", kinds, len(table)-1)
 	}
 	names, forms := map[string]bool{}, map[string]bool{}
@@ -93,12 +94,14 @@ func TestCentres(t *testing.T) {
 // TestOver tests that Over changes nothing about a term but its cohort.
 func TestOver(t *testing.T) {
 	for _, k := range Kinds() {
-		term := k.Forms()[0].Ask(some, at(1, 2), at(.5, -1), Bounds{Lipschitz: 1, InitialGap: 1, Hi: 1, Features: 2})[0].Weighted(.5)
+		term := k.Forms()[0].Ask(some, at(1, 2), at(.5, -1),
+			Bounds{Lipschitz: 1, InitialGap: 1, Hi: 1, Features: 2})[0].Weighted(.5)
 		other := term.Over(everyone)
 		if other.Cohort() != everyone || term.Cohort() != some {
 			t.Errorf("%v: about %v, from %v", k, other.Cohort(), term.Cohort())
 		}
-		if back := other.Over(some); back.Kind() != k || back.Weight() != .5 || back.Ball() != term.Ball() || back.Cohort() != some {
+		if back := other.Over(some); back.Kind() != k || back.Weight() != .5 || back.Ball() != term.Ball() ||
+			back.Cohort() != some {
 			t.Errorf("%v: became %+v", k, back)
 		}
 	}

@@ -245,7 +245,8 @@ func times[T float64 | int64](m *metric, out, v []T) {
 // for each row of d features (fewer if features are zero). It keeps the norms for the latest metric,
 // in 4 bytes for each row. Further queries with that metric cost as much as gradients.
 func GradientInMetric(c Cohort, w []float64, clip, slope float64, m Metric) Term {
-	return Term{kind: MetricGradient, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}, slope: slope, metric: m}
+	return Term{kind: MetricGradient, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}, slope: slope,
+		metric: m}
 }
 
 // SquaredSlopeAt is the per-record (||phi'|| ||R x||)^2 at w, for the slopes phi' of the record's
@@ -283,7 +284,8 @@ func RowMeanOf(c Cohort, dim int) Term {
 // mean row. For n records and a charge in units of mu^2, the noise has standard deviation Sigma =
 // limit/(n sqrt(charge)) under replace-one and half of this under add-or-remove.
 func SquaredDistanceFrom(c Cohort, m []float64, limit float64) Term {
-	return Term{kind: SquaredDistance, cohort: c, weight: 1, w: clone(m), ball: ClipBall{Radius: limit / 2, Centre: limit / 2}}
+	return Term{kind: SquaredDistance, cohort: c, weight: 1, w: clone(m),
+		ball: ClipBall{Radius: limit / 2, Centre: limit / 2}}
 }
 
 // CentredMomentOf is the per-record z z'. It does not depend on the loss. z is x - m, for the
@@ -334,7 +336,8 @@ func Symmetric(v []float64) (matrix []float64, dim int, err error) {
 func (t Term) shaped(f Facts) error {
 	switch {
 	case f.Pairs && len(t.w) > MaxPairs:
-		return fmt.Errorf("query: %v: %d features: must be at most %d, since there is a sum for each pair of them", t.kind, len(t.w), MaxPairs)
+		return fmt.Errorf("query: %v: %d features: must be at most %d, since there is a sum for each pair of them", t.kind,
+			len(t.w), MaxPairs)
 	case f.Metric && (t.metric.Dim() == 0 || len(t.w)%t.metric.Dim() != 0):
 		return fmt.Errorf("query: %v: metric of dimension %d: must be the number of features, of which the point's %d coordinates are a multiple", t.kind, t.metric.Dim(), len(t.w))
 	case f.Weighted:

@@ -131,7 +131,8 @@ func TestMetricIsItsOwn(t *testing.T) {
 	if got := m.Times([]float64{1, 10}); !slices.Equal(got, want) || want[0] != 12 || want[1] != 31 {
 		t.Errorf("R v = %v, was %v", got, want)
 	}
-	if m == metricOf(t, 2, []float64{2, 1, 1, 3}) || m == (Metric{}) || m != GradientInMetric(some, at(1, 2), 1, 1, m).Metric() {
+	if m == metricOf(t, 2, []float64{2, 1, 1, 3}) || m == (Metric{}) ||
+		m != GradientInMetric(some, at(1, 2), 1, 1, m).Metric() {
 		t.Error("a metric is not told from another")
 	}
 }
@@ -212,7 +213,8 @@ func TestSymmetric(t *testing.T) {
 		for i := range v {
 			v[i] = float64(i)
 		}
-		if m, _, _ = Symmetric(v); d == 3 && !slices.Equal(m, []float64{0, 1 / root, 2 / root, 1 / root, 3, 4 / root, 2 / root, 4 / root, 5}) {
+		if m, _, _ = Symmetric(v); d == 3 && !slices.Equal(m,
+			[]float64{0, 1 / root, 2 / root, 1 / root, 3, 4 / root, 2 / root, 4 / root, 5}) {
 			t.Errorf("%v became %v", v, m)
 		}
 	}
@@ -229,7 +231,8 @@ func TestSymmetric(t *testing.T) {
 func TestMoves(t *testing.T) {
 	for _, k := range Kinds() {
 		want := 2.
-		if k == SecondMoment || k == Curvature || k == CentredMoment || k == WeightedCurvature || k == ScoreMoment || k == WeightedMoment || k == SquaredFeatures {
+		if k == SecondMoment || k == Curvature || k == CentredMoment || k == WeightedCurvature || k == ScoreMoment ||
+			k == WeightedMoment || k == SquaredFeatures {
 			want = math.Sqrt2
 		}
 		if got := k.Facts().Moves(account.ReplaceOne); got != want {
@@ -260,7 +263,8 @@ func TestBallsOfMetrics(t *testing.T) {
 		{CentredMomentOf(some, at(1, 2), 3), ClipBall{Radius: 9}, 0},
 	} {
 		if c.term.Ball() != c.ball || c.term.Slope() != c.slope || c.term.Weight() != 1 || c.term.Cohort() != some {
-			t.Errorf("%v: clipped to %+v and slopes to %v, want %+v and %v", c.term.Kind(), c.term.Ball(), c.term.Slope(), c.ball, c.slope)
+			t.Errorf("%v: clipped to %+v and slopes to %v, want %+v and %v", c.term.Kind(), c.term.Ball(), c.term.Slope(),
+				c.ball, c.slope)
 		}
 	}
 }

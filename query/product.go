@@ -63,6 +63,7 @@ func (t *Term) direct(v []float64, lo, hi float64) {
 	case len(v) != len(t.w):
 		t.err = fmt.Errorf("query: %v: vector has %d coordinates: must have as many as w, %d", t.kind, len(v), len(t.w))
 	case !(lo <= 0 && 0 <= hi && lo < hi) || math.IsInf(hi-lo, 0):
-		t.err = fmt.Errorf("query: %v: curvature interval = [%v, %v]: must be finite with lo <= 0 <= hi, lo < hi", t.kind, lo, hi)
+		t.err = fmt.Errorf("query: %v: curvature interval = [%v, %v]: must be finite with lo <= 0 <= hi, lo < hi", t.kind, lo,
+			hi)
 	}
 }

@@ -38,7 +38,8 @@ func New(charge float64, terms ...Term) (Question, error) {
 			return Question{}, err
 		}
 		if t.cohort != terms[0].cohort {
-			return Question{}, fmt.Errorf("query: cohort %d beside cohort %d: terms must share one cohort", t.cohort.id, terms[0].cohort.id)
+			return Question{}, fmt.Errorf("query: cohort %d beside cohort %d: terms must share one cohort", t.cohort.id,
+				terms[0].cohort.id)
 		}
 		if t.kind.Facts().Number != terms[0].kind.Facts().Number {
 			return Question{}, fmt.Errorf("query: %v beside %v: a number cannot be added to a vector", t.kind, terms[0].kind)
@@ -52,7 +53,9 @@ func New(charge float64, terms ...Term) (Question, error) {
 	}
 	q := Question{terms: append([]Term(nil), terms...), charge: charge}
 	if c := q.Clip(); !(c > 0) || math.IsInf(c, 0) {
-		return Question{}, fmt.Errorf("query: %s: clip norm = %v: must be finite and > 0 (a sum that cannot move need not be asked)", q.Name(), c)
+		return Question{},
+			fmt.Errorf("query: %s: clip norm = %v: must be finite and > 0 (a sum that cannot move need not be asked)", q.Name(),
+				c)
 	}
 	return q, nil
 }

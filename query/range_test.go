@@ -24,10 +24,14 @@ func TestOutOfRange(t *testing.T) {
 		want  string
 	}{
 		// The radius underflows while a large weight raises the contribution.
-		"underflowing radius":      {[]query.Term{query.DifferenceByCurvature(all, tiny, zero, 0, 0x1p-190).Weighted(0x1p200), one}, "clip radius"},
-		"underflow to zero":        {[]query.Term{query.DifferenceByCurvature(all, []float64{5e-324, 0}, zero, 0, .25), one}, "clip radius"},
-		"subnormal step":           {[]query.Term{query.DifferenceByCurvature(all, []float64{5e-324, 5e-324}, zero, 0, 0x1p1023)}, "curvature interval"},
-		"short interval":           {[]query.Term{query.DifferenceByCurvature(all, w, zero, 0, 0x1p-201)}, "curvature interval"},
+		"underflowing radius": {[]query.Term{query.DifferenceByCurvature(all, tiny, zero, 0, 0x1p-190).Weighted(0x1p200),
+			one}, "clip radius"},
+		"underflow to zero": {[]query.Term{query.DifferenceByCurvature(all, []float64{5e-324, 0}, zero, 0, .25), one},
+			"clip radius"},
+		"subnormal step": {[]query.Term{query.DifferenceByCurvature(all, []float64{5e-324, 5e-324}, zero, 0,
+			0x1p1023)}, "curvature interval"},
+		"short interval": {[]query.Term{query.DifferenceByCurvature(all, w, zero, 0, 0x1p-201)},
+			"curvature interval"},
 		"small radius":             {[]query.Term{query.GradientAt(all, w, 0x1p-201)}, "clip radius"},
 		"large radius":             {[]query.Term{query.GradientAt(all, w, 0x1p201)}, "clip radius"},
 		"radius not a number":      {[]query.Term{query.GradientAt(all, w, math.NaN())}, "clip radius"},
@@ -49,11 +53,12 @@ func TestOutOfRange(t *testing.T) {
 		}
 	}
 	for name, terms := range map[string][]query.Term{
-		"ends of the ranges": {query.GradientAt(all, w, 0x1p-200).Weighted(0x1p200), query.GradientAt(all, w, 0x1p200).Weighted(0x1p-200)},
-		"no step":            {query.DifferenceByCurvature(all, w, w, -1, 1), one},
-		"weight zero":        {one.Weighted(0), one},
-		"two values":         {query.ValueAt(all, w, 1e300, 1), query.ValueAt(all, zero, 0, 1)},
-		"longest":            many[1:],
+		"ends of the ranges": {query.GradientAt(all, w, 0x1p-200).Weighted(0x1p200),
+			query.GradientAt(all, w, 0x1p200).Weighted(0x1p-200)},
+		"no step":     {query.DifferenceByCurvature(all, w, w, -1, 1), one},
+		"weight zero": {one.Weighted(0), one},
+		"two values":  {query.ValueAt(all, w, 1e300, 1), query.ValueAt(all, zero, 0, 1)},
+		"longest":     many[1:],
 	} {
 		if _, err := query.New(1, terms...); err != nil {
 			t.Errorf("%s: %v", name, err)

@@ -70,8 +70,10 @@ func TestQuestionRules(t *testing.T) {
 	}
 	for name, terms := range map[string][]Term{
 		"gradients": {g, g.Weighted(.5), g.Weighted(0)}, "value": {value}, "values": {value, value}, "norm": {norm},
-		"mix": {g, DifferenceByCurvature(everyone, at(1, 2), at(0, 0), 0, 1)}, "at rest": {g, DifferenceByCurvature(everyone, at(1, 2), at(1, 2), 0, 1)},
-		"one-sided": {DifferenceByCurvature(everyone, at(1), at(0), 0, 1)}, "concave": {DifferenceByCurvature(everyone, at(1), at(0), -1, 0)},
+		"mix":       {g, DifferenceByCurvature(everyone, at(1, 2), at(0, 0), 0, 1)},
+		"at rest":   {g, DifferenceByCurvature(everyone, at(1, 2), at(1, 2), 0, 1)},
+		"one-sided": {DifferenceByCurvature(everyone, at(1), at(0), 0, 1)},
+		"concave":   {DifferenceByCurvature(everyone, at(1), at(0), -1, 0)},
 	} {
 		if _, err := New(1e-9, terms...); err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -88,13 +90,14 @@ func TestSelectionRules(t *testing.T) {
 		candidates []Term
 		want       string
 	}{
-		"no epsilon":        {0, []Term{value, value}, "epsilon"},
-		"negative epsilon":  {-1, []Term{value, value}, "epsilon"},
-		"epsilon of NaN":    {math.NaN(), []Term{value, value}, "epsilon"},
-		"large epsilon":     {16.5, []Term{value, value}, "epsilon"},
-		"one candidate":     {1, []Term{value}, "between 2"},
-		"many candidates":   {1, make([]Term, maxCandidates+1), "between 2"},
-		"gradient":          {1, []Term{GradientAt(everyone, at(1), 1), GradientAt(everyone, at(1), 1)}, "must all be values"},
+		"no epsilon":       {0, []Term{value, value}, "epsilon"},
+		"negative epsilon": {-1, []Term{value, value}, "epsilon"},
+		"epsilon of NaN":   {math.NaN(), []Term{value, value}, "epsilon"},
+		"large epsilon":    {16.5, []Term{value, value}, "epsilon"},
+		"one candidate":    {1, []Term{value}, "between 2"},
+		"many candidates":  {1, make([]Term, maxCandidates+1), "between 2"},
+		"gradient": {1, []Term{GradientAt(everyone, at(1), 1), GradientAt(everyone, at(1), 1)},
+			"must all be values"},
 		"value beside norm": {1, []Term{value, norm}, "must all be values"},
 		"two cohorts":       {1, []Term{value, ValueAt(some, at(1, 2), .5, 1)}, "cohort"},
 		"large weight":      {1, []Term{value, value.Weighted(2)}, "weight"},

@@ -22,7 +22,8 @@ func NewSelection(epsilon float64, candidates ...Term) (Selection, error) {
 		return Selection{}, fmt.Errorf("query: selection: epsilon = %v: must be between 2^-40 and 16", epsilon)
 	}
 	if len(candidates) < 2 || len(candidates) > maxCandidates {
-		return Selection{}, fmt.Errorf("query: selection: %d candidates: must be between 2 and %d", len(candidates), maxCandidates)
+		return Selection{}, fmt.Errorf("query: selection: %d candidates: must be between 2 and %d", len(candidates),
+			maxCandidates)
 	}
 	s := Selection{epsilon: epsilon, questions: make([]Question, len(candidates))}
 	first := candidates[0]
@@ -33,15 +34,20 @@ func NewSelection(epsilon float64, candidates ...Term) (Selection, error) {
 		}
 		switch {
 		case !t.kind.May(Candidate) || t.kind != first.kind:
-			return Selection{}, fmt.Errorf("query: selection: candidate %d is a %v: must all be %s", i, t.kind, plurals(Candidate))
+			return Selection{}, fmt.Errorf("query: selection: candidate %d is a %v: must all be %s", i, t.kind,
+				plurals(Candidate))
 		case t.cohort != first.cohort:
-			return Selection{}, fmt.Errorf("query: selection: candidate %d: cohort %d: must be that of the first, %d", i, t.cohort.id, first.cohort.id)
+			return Selection{}, fmt.Errorf("query: selection: candidate %d: cohort %d: must be that of the first, %d", i,
+				t.cohort.id, first.cohort.id)
 		case t.weight != 1:
 			return Selection{}, fmt.Errorf("query: selection: candidate %d: weight = %v: must be 1", i, t.weight)
 		case t.ball != first.ball:
-			return Selection{}, fmt.Errorf("query: selection: candidate %d: clip %v: must be that of the first, %v", i, t.ball, first.ball)
+			return Selection{}, fmt.Errorf("query: selection: candidate %d: clip %v: must be that of the first, %v", i, t.ball,
+				first.ball)
 		case len(t.w) != len(first.w):
-			return Selection{}, fmt.Errorf("query: selection: candidate %d: point has %d coordinates: must have as many as the first, %d", i, len(t.w), len(first.w))
+			return Selection{},
+				fmt.Errorf("query: selection: candidate %d: point has %d coordinates: must have as many as the first, %d", i,
+					len(t.w), len(first.w))
 		}
 		s.questions[i] = q
 	}

@@ -72,15 +72,18 @@ func (t Term) validateSmoothing(f Facts) error {
 	case !f.Smooths:
 		return fmt.Errorf("query: %v: smoothing radius = %v: must be 0: it is not asked of smoothed losses", t.kind, s.Radius)
 	case !(s.Radius >= leastRadius && s.Radius <= mostRadius):
-		return fmt.Errorf("query: %v: smoothing radius = %v: must be between %v and %v, or 0 for none", t.kind, s.Radius, leastRadius, mostRadius)
+		return fmt.Errorf("query: %v: smoothing radius = %v: must be between %v and %v, or 0 for none", t.kind, s.Radius,
+			leastRadius, mostRadius)
 	case s.By > Values:
 		return fmt.Errorf("query: %v: smoothing = %d: must be one of Ball, LasryLions, Gradients and Values", t.kind, s.By)
 	case s.Sampled() && f.Metric:
 		return fmt.Errorf("query: %v: smoothing = %d: must be Ball or LasryLions: what is measured in a metric is a multiple of the row", t.kind, s.By)
 	case s.Sampled() && !(s.Directions >= 1 && s.Directions <= Pool(len(t.w))):
-		return fmt.Errorf("query: %v: smoothing: directions = %d: must be between 1 and %d", t.kind, s.Directions, Pool(len(t.w)))
+		return fmt.Errorf("query: %v: smoothing: directions = %d: must be between 1 and %d", t.kind, s.Directions,
+			Pool(len(t.w)))
 	case !s.Sampled() && (s.Directions != 0 || s.Seed != 0):
-		return fmt.Errorf("query: %v: smoothing: directions = %d, seed = %d: must be 0 where none are drawn", t.kind, s.Directions, s.Seed)
+		return fmt.Errorf("query: %v: smoothing: directions = %d, seed = %d: must be 0 where none are drawn", t.kind,
+			s.Directions, s.Seed)
 	}
 	return nil
 }

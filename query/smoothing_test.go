@@ -18,7 +18,8 @@ func TestSmoothingRules(t *testing.T) {
 			t.Errorf("%v: %v", k, err)
 		}
 	}
-	for _, s := range []Smoothing{{Radius: -1}, {Radius: math.NaN()}, {Radius: 1e-12}, {Radius: math.Inf(1)}, {Radius: .1, By: 4}} {
+	for _, s := range []Smoothing{{Radius: -1}, {Radius: math.NaN()}, {Radius: 1e-12}, {Radius: math.Inf(1)},
+		{Radius: .1, By: 4}} {
 		if _, err := New(1, GradientAt(c, w, 1).Smoothed(s)); err == nil || !strings.Contains(err.Error(), "smoothing") {
 			t.Errorf("%+v: %v", s, err)
 		}

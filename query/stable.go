@@ -67,7 +67,8 @@ func (p Pass) Validate() error {
 		v    []float64
 	}{{"start", p.Start}, {"linear", p.Linear}, {"centre", p.Centre}} {
 		if f.v != nil && len(f.v) != len(p.Start) {
-			return fmt.Errorf("query: stable sgd: %s has %d coordinates: must have as many as start, %d", f.name, len(f.v), len(p.Start))
+			return fmt.Errorf("query: stable sgd: %s has %d coordinates: must have as many as start, %d", f.name, len(f.v),
+				len(p.Start))
 		}
 		for j, x := range f.v {
 			if !(math.Abs(x) <= mostPass) {

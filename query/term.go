@@ -213,7 +213,8 @@ func (t Term) validate() error {
 		return fmt.Errorf("query: %v: weight = %v: must be 0 or between 2^-200 and 2^200", t.kind, t.weight)
 	}
 	if t.centred && (t.hi-t.lo < least || t.hi-t.lo > most) {
-		return fmt.Errorf("query: %v: curvature interval = [%v, %v]: must have a length between 2^-200 and 2^200", t.kind, t.lo, t.hi)
+		return fmt.Errorf("query: %v: curvature interval = [%v, %v]: must have a length between 2^-200 and 2^200", t.kind,
+			t.lo, t.hi)
 	}
 	if !moderate(t.ball.Radius) || t.centred && t.ball.Radius == 0 && t.Distance() > 0 {
 		return fmt.Errorf("query: %v: clip radius = %v: must be 0 or between 2^-200 and 2^200", t.kind, t.ball.Radius)
@@ -226,7 +227,8 @@ func (t Term) validate() error {
 	}
 	// For lo <= 0 <= hi, |lo + hi| <= hi - lo. Rounding preserves this inequality.
 	if facts.Centre == AlongStep && t.ball.Centre != 0 && !(math.Abs(t.ball.Centre)*t.Distance() <= t.ball.Radius) {
-		return fmt.Errorf("query: %v: clip ball: centre %v at radius %v: must hold zero, which a faulty record contributes", t.kind, t.ball.Centre, t.ball.Radius)
+		return fmt.Errorf("query: %v: clip ball: centre %v at radius %v: must hold zero, which a faulty record contributes",
+			t.kind, t.ball.Centre, t.ball.Radius)
 	}
 	return nil
 }

@@ -54,7 +54,8 @@ func WeightedMomentOf(c Cohort, reach float64, m Metric) Term {
 }
 
 func weighted(k Kind, c Cohort, w []float64, slope, reach, radius float64, m Metric) Term {
-	t := Term{kind: k, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: radius}, slope: slope, reach: reach, metric: m}
+	t := Term{kind: k, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: radius}, slope: slope, reach: reach,
+		metric: m}
 	if !(reach >= 0x1p-20 && reach <= 0x1p20) {
 		t.err = fmt.Errorf("query: %v: reach = %v: must be between 2^-20 and 2^20", k, reach)
 	} else if !(slope >= 0x1p-80 && slope <= 0x1p80) {

@@ -168,7 +168,8 @@ func (b Bars) item(s *svg, x scale, item Bar, y float64) {
 	at := x.at(item.Value)
 	if b.Dots {
 		if item.Interval != (Interval{}) {
-			s.interval(x.at(item.Interval.Low), x.at(item.Interval.High), y, strokeStyle(0)+` class="stroke0" stroke-width="1.8"`)
+			s.interval(x.at(item.Interval.Low), x.at(item.Interval.High), y,
+				strokeStyle(0)+` class="stroke0" stroke-width="1.8"`)
 		}
 		s.marker(0, at, y, "")
 	} else {

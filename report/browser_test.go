@@ -42,7 +42,8 @@ func TestBrowserShowsPages(t *testing.T) {
 	run := func(args ...string) string {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		common := []string{"--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--user-data-dir=" + t.TempDir()}
+		common := []string{"--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars",
+			"--user-data-dir=" + t.TempDir()}
 		out, err := exec.CommandContext(ctx, program, append(common, args...)...).Output()
 		if err != nil {
 			t.Fatalf("%s %v: %v", program, args, err)
@@ -61,7 +62,8 @@ func TestBrowserShowsPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, page := range map[string]Page{"fit": fitted, "study": studied, "hostile": everywhere(hostile[0] + hostile[1])} {
+	for name, page := range map[string]Page{"fit": fitted, "study": studied,
+		"hostile": everywhere(hostile[0] + hostile[1])} {
 		path := filepath.Join(t.TempDir(), name+".html")
 		writeTo(t, path, render(t, page))
 		dom := run("--dump-dom", "file://"+path)

@@ -60,7 +60,8 @@ func (f *Fit) paragraph() string {
 		with = fmt.Sprintf(" Of each %d rows were used at most.", unit.Rows)
 	}
 	if filter := f.Certificate.Filter(); filter != (certificate.Filter{}) {
-		with += fmt.Sprintf(" Rows are those with %v, which is public for every row; a malformed row counts as one of them.", filter)
+		with += fmt.Sprintf(" Rows are those with %v, which is public for every row; a malformed row counts as one of them.",
+			filter)
 	}
 	basis := fmt.Sprintf("All its releases together satisfy %s-Gaussian differential privacy, enforced by a fully adaptive filter fixed before the first release; (epsilon, delta) follows exactly.", Above(c.Mu, 5))
 	kind := "Gaussian"
@@ -91,10 +92,12 @@ func (f *Fit) bibtex() string {
 		trusting = ", trusting that " + bibText(strings.Join(trusted, "; that "))
 	}
 	return fmt.Sprintf("@misc{stillpoint-%s,\n  title = {%s},\n%s  note  = {(%v, %v)-differentially private under %v%s; certificate SHA-256 %s; %s}\n}",
-		f.digest[:8], bibText(f.title()), year, c.Epsilon, c.Delta, c.Relation, trusting, f.digest, bibText(f.Certificate.Software()))
+		f.digest[:8], bibText(f.title()), year, c.Epsilon, c.Delta, c.Relation, trusting, f.digest,
+		bibText(f.Certificate.Software()))
 }
 
 // bibText replaces characters that BibTeX and TeX would read as commands.
 func bibText(s string) string {
-	return strings.NewReplacer(`\`, " ", "{", "(", "}", ")", "%", `\%`, "&", `\&`, "$", `\$`, "#", `\#`, "_", `\_`, "~", " ", "^", " ", "\n", " ").Replace(s)
+	return strings.NewReplacer(`\`, " ", "{", "(", "}", ")", "%", `\%`, "&", `\&`, "$", `\$`, "#", `\#`, "_", `\_`, "~",
+		" ", "^", " ", "\n", " ").Replace(s)
 }

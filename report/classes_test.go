@@ -14,8 +14,9 @@ import (
 // noise of a term must be the noise of one weight minus the mean of three.
 func TestCoefficientsByClass(t *testing.T) {
 	s, err := dataset.New(dataset.Definition{
-		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: 0, High: 10}, {Name: "c", Kind: dataset.Category, Categories: []string{"x", "y"}}},
-		Target:  dataset.Target{Column: "colour", Kind: dataset.Category, Classes: []string{"red", "green", "blue"}},
+		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: 0, High: 10},
+			{Name: "c", Kind: dataset.Category, Categories: []string{"x", "y"}}},
+		Target: dataset.Target{Column: "colour", Kind: dataset.Category, Classes: []string{"red", "green", "blue"}},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -28,7 +29,8 @@ func TestCoefficientsByClass(t *testing.T) {
 	file, err := json.Marshal(map[string]any{
 		"format": model.Format, "version": model.WideVersion, "software": "test", "complete": true,
 		"loss": "softmax(3)", "regularizer": "none", "schema": s, "features": s.Features(), "weights": weights,
-		"privacy": map[string]any{"epsilon": 1, "delta": 1e-6, "relation": "replace-one", "neighbour": "a row", "certificate": "c.json"},
+		"privacy": map[string]any{"epsilon": 1, "delta": 1e-6, "relation": "replace-one", "neighbour": "a row",
+			"certificate": "c.json"},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -34,7 +34,8 @@ func (f *Fit) coefficients(n runNoise) Section {
 	s := Section{Title: "What the model says"}
 	e, ok := f.explained(n)
 	if !ok {
-		s.Parts = append(s.Parts, Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: what they mean is said by its loss, %s.", Number(float64(f.Model.Dim())), f.Model.Loss().Name())))
+		s.Parts = append(s.Parts,
+			Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: what they mean is said by its loss, %s.", Number(float64(f.Model.Dim())), f.Model.Loss().Name())))
 		return s
 	}
 	unit, odds := f.score()
@@ -44,7 +45,8 @@ func (f *Fit) coefficients(n runNoise) Section {
 	}
 	hashed := ""
 	if len(e.hashed) > 0 {
-		hashed = " Buckets of hashed columns (" + listed(e.hashed, 160) + ") stand for nobody knows which values: they are part of the sum and have no coefficient that could be read."
+		hashed = " Buckets of hashed columns (" + listed(e.hashed,
+			160) + ") stand for nobody knows which values: they are part of the sum and have no coefficient that could be read."
 	}
 	s.Parts = append(s.Parts,
 		Text(what+": the intercept, one term for each number or date, and for each category the difference between its level and its level of reference, the first one declared, in "+unit+". The intercept is for numbers of 0, dates at their first day and categories at their reference. Coefficients describe the model and its table, not causes."+hashed),
@@ -74,7 +76,8 @@ func (e explanation) beyond() (beyond, all int) {
 // certainty makes the part of the page that says how much of the coefficients is noise.
 func (f *Fit) certainty(e explanation, n runNoise) Part {
 	if e.how == unstated {
-		return Note("How much of each coefficient is noise is not stated here: " + e.why + ". Small coefficients may be noise alone.")
+		return Note("How much of each coefficient is noise is not stated here: " + e.why +
+			". Small coefficients may be noise alone.")
 	}
 	text := ""
 	if beyond, all := e.beyond(); all > 0 {
@@ -103,7 +106,8 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 	if c := f.plan.Compared; c != nil && c.Shrunk > 0 {
 		how += " The model lies between its fit and a constant, and has that share of the fit’s noise; the noise in the constant, which is part of the intercept alone, is not counted."
 	}
-	return how + " They are of privacy noise alone: that a table holds only some of the people there are comes on top, so that they make no confidence interval."
+	return how +
+		" They are of privacy noise alone: that a table holds only some of the people there are comes on top, so that they make no confidence interval."
 }
 
 // overshoots reports whether some step size is larger than 2/L or, with momentum, than 1/L, where L is the
@@ -172,7 +176,8 @@ func (f *Fit) table(e explanation, odds bool) Table {
 	t := Table{
 		Title:   "Coefficients",
 		Columns: []Column{{"Feature", false}, {"Per", false}, {"Effect", true}},
-		Caption: "A number counts within its bounds. Values are in " + modelFile + " to the last bit, for the encoded columns.",
+		Caption: "A number counts within its bounds. Values are in " + modelFile +
+			" to the last bit, for the encoded columns.",
 	}
 	classes := len(list) > 0 && list[0].class != ""
 	if classes {

@@ -25,7 +25,8 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 	}
 	s := Section{Title: "What it cost"}
 	facts := Facts{
-		{Name: "Guarantee", Value: fmt.Sprintf("ε = %s, δ = %s", exact(c.Epsilon), exact(c.Delta)), Note: fmt.Sprintf("recomputed here from the certificate: ε = %s", Above(v.Recomputed, 6))},
+		{Name: "Guarantee", Value: fmt.Sprintf("ε = %s, δ = %s", exact(c.Epsilon), exact(c.Delta)),
+			Note: fmt.Sprintf("recomputed here from the certificate: ε = %s", Above(v.Recomputed, 6))},
 		{Name: "Neighbouring tables", Value: c.Relation.String(), Note: neighbours},
 		{Name: "Privacy unit", Value: unit.Record(), Note: note},
 		{Name: "Releases", Value: Number(float64(v.Events)), Note: "noisy answers; everything else follows from them"},
@@ -35,11 +36,14 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 	}
 	sampled := f.Certificate.Basis() == certificate.BasisSchedule
 	if sampled {
-		facts = append(facts, Fact{Name: "Basis", Value: "a schedule", Note: "Poisson samples, fixed before the first release and composed by their privacy-loss distributions"})
+		facts = append(facts, Fact{Name: "Basis", Value: "a schedule",
+			Note: "Poisson samples, fixed before the first release and composed by their privacy-loss distributions"})
 	} else {
 		facts = append(facts,
-			Fact{Name: "Budget (filter)", Value: "μ = " + Above(c.Mu, 5), Note: "in Gaussian differential privacy: telling a person’s row is as hard as telling N(0, 1) from N(μ, 1). Fixed before the first release: this is the guarantee"},
-			Fact{Name: "Charged (odometer)", Value: Above(v.Charged, 5), Note: fmt.Sprintf("of μ² = %s, the largest total of a row; for information", digits(c.Mu*c.Mu, 5))})
+			Fact{Name: "Budget (filter)", Value: "μ = " + Above(c.Mu, 5),
+				Note: "in Gaussian differential privacy: telling a person’s row is as hard as telling N(0, 1) from N(μ, 1). Fixed before the first release: this is the guarantee"},
+			Fact{Name: "Charged (odometer)", Value: Above(v.Charged, 5),
+				Note: fmt.Sprintf("of μ² = %s, the largest total of a row; for information", digits(c.Mu*c.Mu, 5))})
 	}
 	s.Parts = append(s.Parts, facts)
 	for _, t := range v.Trusted {
@@ -74,8 +78,9 @@ func (f *Fit) chargePlot() Plot {
 		x, y = append(x, float64(i+1)), append(y, everyone+most)
 	}
 	return Plot{
-		Title:      "Charged to a row, release by release",
-		Caption:    "The filter admits a release only while the total stays below the dashed line, μ². " + capital(f.plan.Charges),
+		Title: "Charged to a row, release by release",
+		Caption: "The filter admits a release only while the total stays below the dashed line, μ². " +
+			capital(f.plan.Charges),
 		X:          Axis{Label: "release"},
 		Y:          Axis{Label: "charged so far (units of μ²)", Min: 0, Max: 1.08 * c.Mu * c.Mu},
 		Series:     []Series{{Name: "charged", X: x, Y: y, Style: Steps}},
@@ -99,7 +104,8 @@ func (f *Fit) scheduleTable() Table {
 		Caption: "Each release is a sum over a fresh Poisson sample of the rows, plus Gaussian noise of the multiplier times the clip norm.",
 	}
 	for _, r := range f.schedule[:min(len(f.schedule), mostRows)] {
-		t.Rows = append(t.Rows, Row{Cells: []string{Number(float64(r.Count)), digits(r.NoiseMultiplier, 5), exact(r.Sampling)}})
+		t.Rows = append(t.Rows, Row{Cells: []string{Number(float64(r.Count)), digits(r.NoiseMultiplier, 5),
+			exact(r.Sampling)}})
 	}
 	return t
 }
@@ -120,8 +126,9 @@ func (f *Fit) ledger(ctx context.Context) []Part {
 		}
 	}
 	t := Table{
-		Title:   "Budgets reserved on this table",
-		Columns: []Column{{"Reserved (UTC)", false}, {"Algorithm", false}, {"Relation", false}, {"ε", true}, {"δ", true}, {"Outcome", false}},
+		Title: "Budgets reserved on this table",
+		Columns: []Column{{"Reserved (UTC)", false}, {"Algorithm", false}, {"Relation", false}, {"ε", true}, {"δ", true},
+			{"Outcome", false}},
 		Caption: "From this folder’s ledger; fits in other folders are not in it. A reservation counts in full whatever became of its run.",
 	}
 	for _, r := range same[max(0, len(same)-mostRows):] {
@@ -132,7 +139,8 @@ func (f *Fit) ledger(ctx context.Context) []Part {
 		if r.Fit == own.Fit {
 			outcome += " (this one)"
 		}
-		t.Rows = append(t.Rows, Row{Cells: []string{r.Time.UTC().Format("2006-01-02 15:04:05"), r.Algorithm, r.Relation.String(), exact(r.Epsilon), exact(r.Delta), outcome}})
+		t.Rows = append(t.Rows, Row{Cells: []string{r.Time.UTC().Format("2006-01-02 15:04:05"), r.Algorithm,
+			r.Relation.String(), exact(r.Epsilon), exact(r.Delta), outcome}})
 	}
 	if others > 0 {
 		t.Caption += " " + count(others, "reservation of another table is", "reservations of other tables are") + " left out."
@@ -141,9 +149,12 @@ func (f *Fit) ledger(ctx context.Context) []Part {
 	if len(same) > 1 {
 		c := f.Certificate.Claim()
 		if epsilon, ok := together(ctx, same, c.Delta); ok {
-			parts = append(parts, Note(fmt.Sprintf("All %d fits of this table together cost ε = %s at δ = %s: that is what a person in it has been charged.", len(same), Above(epsilon, 4), exact(c.Delta))))
+			parts = append(parts,
+				Note(fmt.Sprintf("All %d fits of this table together cost ε = %s at δ = %s: that is what a person in it has been charged.", len(same), Above(epsilon, 4), exact(c.Delta))))
 		} else {
-			parts = append(parts, Note(fmt.Sprintf("This table has been fitted %d times, under relations that do not compose: the guarantees add up.", len(same))))
+			parts = append(parts,
+				Note(fmt.Sprintf("This table has been fitted %d times, under relations that do not compose: the guarantees add up.",
+					len(same))))
 		}
 	} else {
 		parts = append(parts, Text("Fitting the same table again costs a second budget."))

@@ -93,7 +93,8 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 // value is the model's mean loss, 0 if it is unknown. known, if not nil, is the structure of the
 // rows. What it says of hats is more than the spread of eigenvalues does: with hats, S is estimated
 // from the structure alone.
-func (l *law) covariance(m *model.Model, weights []float64, shared, value float64, known *structure) (*covariance, error) {
+func (l *law) covariance(m *model.Model, weights []float64, shared, value float64, known *structure) (*covariance,
+	error) {
 	moment := (*moment)(l.Moment)
 	about, err := moment.symmetric()
 	if err != nil {
@@ -266,7 +267,8 @@ const workDraws, leastDraws, mostDraws = 100_000_000, 60, 500
 // loss in this combination. Along each eigenvector of the preconditioned Hessian (A in the method
 // covariance), way follows the recursion of the steps; then it adds the effect of the noise in the
 // metric.
-func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []float64, draws []*mat.Dense) (way, error) {
+func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []float64, draws []*mat.Dense) (way,
+	error) {
 	d := len(weights)
 	inverse, root := r.power(-.5), r.power(.5)
 	var curved, half, inside mat.Dense
@@ -392,9 +394,11 @@ func seen(values []float64, sigma float64) []float64 {
 // bendAt returns the mean second derivative of the loss in the margins, at the model's margins on
 // the rows. The distribution of the margins is computed from g, the second moment of the rows. ok
 // is false if the loss's second derivative is not known for such margins.
-func bendAt(m *model.Model, g *mat.SymDense, weights []float64, shared, value float64, released *moment) (*mat.SymDense, bool) {
+func bendAt(m *model.Model, g *mat.SymDense, weights []float64, shared, value float64, released *moment) (*mat.SymDense,
+	bool) {
 	d := g.SymmetricDim()
-	if v := g.At(d-1, d-1); shared > 0 && v > 4*released.Sigma { // rows longer than 1 are rescaled, so the last feature may be smaller than shared
+	if v := g.At(d-1, d-1); shared > 0 &&
+		v > 4*released.Sigma { // rows longer than 1 are rescaled, so the last feature may be smaller than shared
 		shared = math.Sqrt(v)
 	}
 	k := len(weights) / d

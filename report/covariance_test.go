@@ -118,7 +118,9 @@ func (w *bowl) fit(r *rand.Rand) ([]float64, *law) {
 // noise), as if it had been read from a folder.
 func (w *bowl) fitted(t *testing.T, weights []float64, l *law) *Fit {
 	t.Helper()
-	f := folder{schema: dataset.Definition{Columns: w.schema.Columns(), Target: w.schema.Target(), Interactions: w.schema.Interactions()}, loss: "squared(2)", software: "test", budget: budget(t, account.ReplaceOne), weights: func(j int) float64 { return weights[j] }}
+	f := folder{schema: dataset.Definition{Columns: w.schema.Columns(), Target: w.schema.Target(),
+		Interactions: w.schema.Interactions()}, loss: "squared(2)", software: "test", budget: budget(t, account.ReplaceOne),
+		weights: func(j int) float64 { return weights[j] }}
 	m, err := model.Parse(f.model(t))
 	if err != nil {
 		t.Fatal(err)
@@ -183,7 +185,8 @@ func TestCovarianceIsTheSpread(t *testing.T) {
 		}
 		for i, name := range names {
 			if ratio := math.Sqrt(stated[i][i] / spread(i, i)); !(ratio > .75 && ratio < 1.33) {
-				t.Errorf("reg %v: %s: stated %.3g, measured %.3g: ratio %.2f", reg, name, math.Sqrt(stated[i][i]), math.Sqrt(spread(i, i)), ratio)
+				t.Errorf("reg %v: %s: stated %.3g, measured %.3g: ratio %.2f", reg, name, math.Sqrt(stated[i][i]),
+					math.Sqrt(spread(i, i)), ratio)
 			}
 			for j := range i {
 				got := stated[i][j] / math.Sqrt(stated[i][i]*stated[j][j])
@@ -274,7 +277,8 @@ func TestStructureOfRows(t *testing.T) {
 			t.Errorf("levels less the intercept, entry %d: %v", j, levels)
 		}
 	}
-	if s, err := dataset.New(dataset.Definition{Columns: w.schema.Columns(), Target: w.schema.Target(), Norm: 1.5}); err != nil {
+	if s, err := dataset.New(dataset.Definition{Columns: w.schema.Columns(), Target: w.schema.Target(),
+		Norm: 1.5}); err != nil {
 		t.Fatal(err)
 	} else if _, ok := structureOf(s); ok {
 		t.Error("of rows that may be cut nothing is known")
@@ -302,8 +306,9 @@ func TestCovarianceOfClasses(t *testing.T) {
 		longer.Noise = append(longer.Noise, s/3)
 	}
 	f := folder{
-		schema: dataset.Definition{Columns: w.schema.Columns(), Target: dataset.Target{Column: "t", Kind: dataset.Category, Classes: []string{"r", "g", "b"}}},
-		loss:   "softmax(3)", software: "test", budget: budget(t, account.ReplaceOne),
+		schema: dataset.Definition{Columns: w.schema.Columns(),
+			Target: dataset.Target{Column: "t", Kind: dataset.Category, Classes: []string{"r", "g", "b"}}},
+		loss: "softmax(3)", software: "test", budget: budget(t, account.ReplaceOne),
 	}
 	text := strings.Replace(string(f.model(t)), `"version":1`, `"version":2`, 1)
 	at := strings.Index(text, `"weights":[`)
@@ -327,8 +332,10 @@ func TestCovarianceOfClasses(t *testing.T) {
 					if a == b {
 						want = 2 * v / 3
 					}
-					if got := e.covariance.At(3*i+a, 3*j+b); math.Abs(got-want) > 2e-3*math.Sqrt(single.covariance.At(i, i)*single.covariance.At(j, j)) {
-						t.Errorf("%s %s, %s %s: %v: want %v", e.list[3*i+a].name, e.list[3*i+a].class, e.list[3*j+b].name, e.list[3*j+b].class, got, want)
+					if got := e.covariance.At(3*i+a, 3*j+b); math.Abs(got-want) > 2e-3*math.Sqrt(single.covariance.At(i,
+						i)*single.covariance.At(j, j)) {
+						t.Errorf("%s %s, %s %s: %v: want %v", e.list[3*i+a].name, e.list[3*i+a].class, e.list[3*j+b].name,
+							e.list[3*j+b].class, got, want)
 					}
 				}
 			}

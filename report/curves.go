@@ -255,7 +255,8 @@ func lessMean(places []dataset.Place, shares []float64) [][]dataset.Part {
 func (s shaped) curve() Curve {
 	axis := s.Axes[0]
 	c := Curve{
-		Class: s.class, Column: axis.Column.Name, Date: axis.Column.Kind == dataset.Date, Log: axis.Column.Transform == dataset.Log1p,
+		Class: s.class, Column: axis.Column.Name, Date: axis.Column.Kind == dataset.Date,
+		Log:     axis.Column.Transform == dataset.Log1p,
 		Centred: s.centred, Knots: axis.Knots,
 	}
 	last := len(axis.Knots) - 1
@@ -271,7 +272,8 @@ func (s shaped) curve() Curve {
 // point returns the point of the curve that lies at the share f of the way from knot i to knot i+1.
 func (s shaped) point(i int, f float64) CurvePoint {
 	along := func(v []float64) float64 { return (1-f)*v[i] + f*v[i+1] }
-	p := CurvePoint{X: s.Axes[0].Between(i, f), Effect: along(s.effect), Thin: s.thin[i] && f <= .5 || s.thin[i+1] && f >= .5}
+	p := CurvePoint{X: s.Axes[0].Between(i, f), Effect: along(s.effect),
+		Thin: s.thin[i] && f <= .5 || s.thin[i+1] && f >= .5}
 	if f == 1 {
 		p.X = s.Axes[0].Knots[i+1]
 	}
@@ -296,10 +298,12 @@ func (s shaped) point(i int, f float64) CurvePoint {
 func (s shaped) surface() Surface {
 	u := Surface{Class: s.class, Centred: s.centred}
 	for _, a := range s.Axes {
-		u.Axes = append(u.Axes, SurfaceAxis{Column: a.Column.Name, Date: a.Column.Kind == dataset.Date, Levels: a.Levels, Knots: a.Knots})
+		u.Axes = append(u.Axes, SurfaceAxis{Column: a.Column.Name, Date: a.Column.Kind == dataset.Date, Levels: a.Levels,
+			Knots: a.Knots})
 	}
 	width := max(len(s.Axes[1].Levels), len(s.Axes[1].Knots))
-	u.Effect, u.Deviation, u.Mass, u.Thin = inRows(s.effect, width), inRows(s.sd, width), inRows(s.mass, width), inRows(s.thin, width)
+	u.Effect, u.Deviation, u.Mass, u.Thin = inRows(s.effect, width), inRows(s.sd, width), inRows(s.mass, width),
+		inRows(s.thin, width)
 	return u
 }
 

@@ -24,7 +24,9 @@ func (f *Fit) curves(n runNoise) (s Section, ok bool) {
 	}
 	s = Section{Title: "Curves"}
 	curves, surfaces := f.curvesOf(e)
-	s.Parts = append(s.Parts, Note(f.aboutCurves(e, slices.ContainsFunc(curves, func(c Curve) bool { return c.Centred == OverBounds }) ||
+	s.Parts = append(s.Parts, Note(f.aboutCurves(e, slices.ContainsFunc(curves, func(c Curve) bool {
+		return c.Centred == OverBounds
+	}) ||
 		slices.ContainsFunc(surfaces, func(u Surface) bool { return u.Centred == OverBounds }))))
 	drawn := 0
 	for len(curves) > 0 {
@@ -59,7 +61,8 @@ func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 		for _, m := range list {
 			names = append(names, m.Column+" ("+m.Way+")")
 		}
-		text += "Made monotone after the last release: " + listed(names, 160) + "; their bands are those of the curves before. "
+		text += "Made monotone after the last release: " + listed(names,
+			160) + "; their bands are those of the curves before. "
 	}
 	switch e.how {
 	case unstated:
@@ -69,7 +72,8 @@ func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 	case estimated:
 		text += "Bands are privacy noise only: two standard deviations either way. Where most rows are in a few steps of a curve they may be many times too wide."
 	}
-	return text + " They do not say how far a curve is from that of all people there are, nor how much of the shape more steps or knots would show: they are no confidence bands. Curves describe the model, not causes."
+	return text +
+		" They do not say how far a curve is from that of all people there are, nor how much of the shape more steps or knots would show: they are no confidence bands. Curves describe the model, not causes."
 }
 
 // axisOf returns what the plots of curves need for their vertical axis: its label, the function
@@ -111,7 +115,8 @@ func (f *Fit) picture(list []Curve) Plot {
 		p.X.Label, p.X.Log = "1 + "+first.Column, true
 	}
 	if len(list) > mostSeries {
-		p.Caption = fmt.Sprintf("The first %d of %d classes are drawn; stillpoint coefficients --json has all.", mostSeries, len(list))
+		p.Caption = fmt.Sprintf("The first %d of %d classes are drawn; stillpoint coefficients --json has all.", mostSeries,
+			len(list))
 		list = list[:mostSeries]
 	}
 	for _, c := range list {

@@ -157,7 +157,8 @@ func TestCurvesWithoutReleasedMeans(t *testing.T) {
 		t.Fatalf("%+v", list)
 	}
 	c := list.Curves[0]
-	if len(c.Knots) != 4 || c.Knots[0] != 10 || c.Knots[3] != 90 || len(c.Points) != 13 || c.Points[12].X != 90 || c.Centred != OverBounds {
+	if len(c.Knots) != 4 || c.Knots[0] != 10 || c.Knots[3] != 90 || len(c.Points) != 13 || c.Points[12].X != 90 ||
+		c.Centred != OverBounds {
 		t.Errorf("knots %v, %d points, %v", c.Knots, len(c.Points), c.Centred)
 	}
 	mean := c.Points[0].Effect/6 + c.Points[4].Effect/3 + c.Points[8].Effect/3 + c.Points[12].Effect/6
@@ -170,7 +171,8 @@ func TestCurvesWithoutReleasedMeans(t *testing.T) {
 		}
 	}
 	text, nodes := fitPage(t, dir)
-	has(t, text, "Curves", "The curve of p1", "p3 and p1", "privacy noise only", "mean between bounds", "odds of “pd”, times")
+	has(t, text, "Curves", "The curve of p1", "p3 and p1", "privacy noise only", "mean between bounds",
+		"odds of “pd”, times")
 	found := 0
 	for _, svg := range texts(nodes, "svg") {
 		if strings.Contains(svg, "odds of “pd”, times") {
@@ -189,7 +191,8 @@ func TestThinStretchesAreGrey(t *testing.T) {
 	mass := func(v float64) *float64 { return &v }
 	c := Curve{Column: "a", Knots: []float64{0, 1, 2}, Centred: OverRows}
 	for i := range 9 {
-		c.Points = append(c.Points, CurvePoint{X: float64(i) / 4, Mass: mass(float64(i) / 100), Thin: i >= 3 && i <= 5 || i == 8})
+		c.Points = append(c.Points, CurvePoint{X: float64(i) / 4, Mass: mass(float64(i) / 100),
+			Thin: i >= 3 && i <= 5 || i == 8})
 	}
 	if got := thinStretches(c); len(got) != 1 || got[0] != (Interval{.75, 1.25}) {
 		t.Errorf("shaded %v", got)

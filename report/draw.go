@@ -85,7 +85,8 @@ func (p Plot) description() string {
 			t += ";"
 		}
 		last := len(s.X) - 1
-		t += " " + s.Name + ", from " + Number(s.Y[0]) + " at " + Number(s.X[0]) + " to " + Number(s.Y[last]) + " at " + Number(s.X[last])
+		t += " " + s.Name + ", from " + Number(s.Y[0]) + " at " + Number(s.X[0]) + " to " + Number(s.Y[last]) + " at " +
+			Number(s.X[last])
 	}
 	for _, r := range p.References {
 		t += "; dashed: " + r.Name
@@ -165,7 +166,8 @@ func (d *drawing) series(i int, s Series) {
 		points = append(points, x, y)
 	}
 	if s.Style != Points && len(keep) > 1 {
-		d.path(polyline(points), strokeStyle(i)+` class="stroke`+index(i)+`" stroke-width="2" stroke-linejoin="round"`+dashed(dashes[i]))
+		d.path(polyline(points),
+			strokeStyle(i)+` class="stroke`+index(i)+`" stroke-width="2" stroke-linejoin="round"`+dashed(dashes[i]))
 	}
 	if s.Style == Joined || s.Style == Points || len(keep) == 1 {
 		for _, k := range keep {

@@ -73,7 +73,8 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 			// The file is read once, so that the verified bytes are the shown bytes. VerifyModel reads it
 			// again only for the error's text.
 			if errors.Is(err, certificate.ErrModel) {
-				err = fmt.Errorf("report: %s: must be the certified model: %w", path, cmp.Or(certificate.VerifyModel(f.Certificate, path), certificate.ErrModel))
+				err = fmt.Errorf("report: %s: must be the certified model: %w", path,
+					cmp.Or(certificate.VerifyModel(f.Certificate, path), certificate.ErrModel))
 			}
 			return nil, err
 		}
@@ -115,7 +116,8 @@ func (f *Fit) certified(text []byte, path string) (err error) {
 		return fmt.Errorf("report: %s: schema.where = %q: must be %q, the certificate's filter", path, m, c)
 	}
 	if m, c := f.Model.Schema().Unit(), f.Certificate.Unit(); m != (dataset.Unit{Column: c.Column, Rows: c.Rows}) {
-		return fmt.Errorf("report: %s: schema.unit = %q of %d rows: must be %q of %d, the certificate's", path, m.Column, m.Rows, c.Column, c.Rows)
+		return fmt.Errorf("report: %s: schema.unit = %q of %d rows: must be %q of %d, the certificate's", path, m.Column,
+			m.Rows, c.Column, c.Rows)
 	}
 	return nil
 }
@@ -238,9 +240,11 @@ func (f *Fit) asked() Section {
 	} else if filter := f.Certificate.Filter(); filter != (certificate.Filter{}) {
 		facts = append(facts, Fact{Name: "Rows", Value: filterNote(filter)})
 	}
-	facts = append(facts, Fact{Name: "Features", Value: Number(float64(schema.Dim())), Note: "after categories are spread out; the intercept included"})
+	facts = append(facts, Fact{Name: "Features", Value: Number(float64(schema.Dim())),
+		Note: "after categories are spread out; the intercept included"})
 	if n := f.Model.Dim(); n != schema.Dim() {
-		facts = append(facts, Fact{Name: "Weights", Value: Number(float64(n)), Note: "of all classes, margins or layers together"})
+		facts = append(facts, Fact{Name: "Weights", Value: Number(float64(n)),
+			Note: "of all classes, margins or layers together"})
 	}
 	if f.plan.Steps > 0 {
 		note := ""
@@ -251,7 +255,8 @@ func (f *Fit) asked() Section {
 	}
 	s.Parts = append(s.Parts, facts)
 	if !f.Certificate.Complete() {
-		s.Parts = append(s.Parts, Note("The run was interrupted: this is the model it had reached. The guarantee covers what it released."))
+		s.Parts = append(s.Parts,
+			Note("The run was interrupted: this is the model it had reached. The guarantee covers what it released."))
 	}
 	s.Parts = append(s.Parts, f.columns(schema))
 	return s
@@ -290,13 +295,15 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 			if c.Layout != "" {
 				kind = "date, written " + c.Layout
 			}
-			row.Cells = []string{c.Name, kind + curved(c) + indicated(c), dataset.ShowDay(c.Low) + " to " + dataset.ShowDay(c.High)}
+			row.Cells = []string{c.Name, kind + curved(c) + indicated(c),
+				dataset.ShowDay(c.Low) + " to " + dataset.ShowDay(c.High)}
 		case dataset.Category:
 			row.Cells = []string{c.Name, "category", fmt.Sprintf("%d values: %s", len(c.Categories), listed(c.Categories, 160))}
 		case dataset.Hash:
 			row.Cells = []string{c.Name, "hashed", fmt.Sprintf("any value, in one of %d buckets", c.Buckets)}
 		case dataset.Public:
-			row.Cells = []string{c.Name, "public for every row, no feature", fmt.Sprintf("%d values: %s", len(c.Values), listed(c.Values, 160))}
+			row.Cells = []string{c.Name, "public for every row, no feature",
+				fmt.Sprintf("%d values: %s", len(c.Values), listed(c.Values, 160))}
 		default:
 			ignored++
 			continue
@@ -307,7 +314,8 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 		t.Rows = append(t.Rows, Row{Cells: []string{pair[0] + " & " + pair[1], "interaction", "every pair of their values"}})
 	}
 	if len(t.Rows) > mostRows {
-		t.Caption += fmt.Sprintf(" The first %d of %s are shown; all are in %s.", mostRows, Number(float64(len(t.Rows))), modelFile)
+		t.Caption += fmt.Sprintf(" The first %d of %s are shown; all are in %s.", mostRows, Number(float64(len(t.Rows))),
+			modelFile)
 		t.Rows = t.Rows[:mostRows]
 	}
 	if ignored > 0 {

@@ -33,13 +33,17 @@ func TestFitSaysWhatWasReleased(t *testing.T) {
 	f := people(t, "p", 50)
 	f.ledger = entries(f.budget, "/home/q7r/secret-project/people.csv")
 	text, nodes := fitPage(t, f.write(t))
-	want := []string{"What was asked", "What it cost", "Noise and signal", "What the model says", "How to cite and recheck the guarantee"}
+	want := []string{"What was asked", "What it cost", "Noise and signal", "What the model says",
+		"How to cite and recheck the guarantee"}
 	if got := texts(nodes, "h2"); !slices.Equal(got, want) {
 		t.Errorf("sections %q", got)
 	}
-	has(t, text, "A private model of p5", "10,000 rows", "δ = 10⁻⁶", "54.8 %", "μ = 0.23671", "of μ² = 0.056029", "“pd” against “pc”", "people.csv", "rows with p4 = pe",
-		"2031-02-01 03:04:05", "settled (this one)", "number, as log(1 + x)", "10 to 90", "0 to 1,000,000", "2 values: pa, pb", "public for every row, no feature",
-		"stillpoint verify certificate.json --model model.json", "year  = {2031}", "each doubling of 1 + x", "log-odds of “pd”", "every step alike")
+	has(t, text, "A private model of p5", "10,000 rows", "δ = 10⁻⁶", "54.8 %", "μ = 0.23671", "of μ² = 0.056029",
+		"“pd” against “pc”", "people.csv", "rows with p4 = pe",
+		"2031-02-01 03:04:05", "settled (this one)", "number, as log(1 + x)", "10 to 90", "0 to 1,000,000",
+		"2 values: pa, pb", "public for every row, no feature",
+		"stillpoint verify certificate.json --model model.json", "year  = {2031}", "each doubling of 1 + x",
+		"log-odds of “pd”", "every step alike")
 	if strings.Contains(text, "q7r") || strings.Contains(text, "secret-project") {
 		t.Error("the page names the folders of whoever trained")
 	}
@@ -57,7 +61,8 @@ func TestFitIsInert(t *testing.T) {
 		}
 		f := people(t, name, 3)
 		f.software = name
-		f.algorithm.Plan, _ = json.Marshal(map[string]any{"steps": 3, "step_size": 1, "output": "last", "citation": name, "charges": name})
+		f.algorithm.Plan, _ = json.Marshal(map[string]any{"steps": 3, "step_size": 1, "output": "last", "citation": name,
+			"charges": name})
 		data := "/a/" + name
 		f.ledger = entries(f.budget, data)
 		_, nodes := fitPage(t, f.write(t))
@@ -71,11 +76,13 @@ func TestFitIsInert(t *testing.T) {
 // with another type or an impossible value, the page must say that the facts that follow from it
 // are not stated, and must show all other facts.
 func TestPlanIsFreeInForm(t *testing.T) {
-	for _, plan := range []string{`{}`, `{"steps":"many"}`, `{"steps":-1,"step_size":-4,"floor":-1,"output":7}`, `{"steps":4,"step_size":1e308,"output":"last","floor":1e308}`} {
+	for _, plan := range []string{`{}`, `{"steps":"many"}`, `{"steps":-1,"step_size":-4,"floor":-1,"output":7}`,
+		`{"steps":4,"step_size":1e308,"output":"last","floor":1e308}`} {
 		f := people(t, "p", 4)
 		f.algorithm = certificate.Algorithm{Name: "another", Plan: json.RawMessage(plan)}
 		text, _ := fitPage(t, f.write(t))
-		has(t, text, "What the model says", "is not stated here", "the certificate does not state how releases became steps", "Noise multiplier, release by release")
+		has(t, text, "What the model says", "is not stated here", "the certificate does not state how releases became steps",
+			"Noise multiplier, release by release")
 		f.algorithm.Name = "gd"
 		text, _ = fitPage(t, f.write(t))
 		has(t, text, "is not stated here")
@@ -100,7 +107,8 @@ func TestInterruptedFit(t *testing.T) {
 	f := people(t, "p", 50)
 	f.events, f.complete, f.noModel = f.events[:7], false, true
 	text, _ := fitPage(t, f.write(t))
-	has(t, text, "A private run without a model", "interrupted before there was a model", "does not hold this fit’s reservation")
+	has(t, text, "A private run without a model", "interrupted before there was a model",
+		"does not hold this fit’s reservation")
 	f.noModel = false
 	text, _ = fitPage(t, f.write(t))
 	has(t, text, "this is the model it had reached", "Noise (sd)")
@@ -146,7 +154,8 @@ func TestScheduledFit(t *testing.T) {
 		t.Errorf("a guess gains %v, the curve %v", got, best)
 	}
 	text, _ := fitPage(t, dir)
-	has(t, text, "a schedule", "Poisson samples", "Noise multiplier", "whether a given person’s row was in the table", "more or less; the number of rows is secret", "subsampled Gaussian releases", "rows were sampled comes on top")
+	has(t, text, "a schedule", "Poisson samples", "Noise multiplier", "whether a given person’s row was in the table",
+		"more or less; the number of rows is secret", "subsampled Gaussian releases", "rows were sampled comes on top")
 	if strings.Contains(text, "odometer") {
 		t.Error("a schedule has no odometer")
 	}
@@ -161,7 +170,8 @@ func TestEarlierFits(t *testing.T) {
 	text, _ := fitPage(t, f.write(t))
 	// 1.4549 is the epsilon of mu = 0.2367 sqrt 2 at delta 1e-6, by bisection of
 	// Balle and Wang's (2018) formula.
-	has(t, text, "All 2 fits of this table together cost ε = 1.455", "1 reservation of another table is left out", "2031-02-03 03:04:05")
+	has(t, text, "All 2 fits of this table together cost ε = 1.455", "1 reservation of another table is left out",
+		"2031-02-03 03:04:05")
 	if strings.Contains(text, "2031-02-02") {
 		t.Error("another table's reservation is listed")
 	}

@@ -91,8 +91,9 @@ func people(t testing.TB, name string, steps int) folder {
 				{Name: name + "3", Kind: dataset.Category, Categories: []string{name + "a", name + "b"}},
 				{Name: name + "4", Kind: dataset.Public, Values: []string{name + "e"}},
 			},
-			Target: dataset.Target{Column: name + "5", Kind: dataset.Category, Classes: []string{visible(name) + "c", visible(name) + "d"}},
-			Where:  name + "4=" + name + "e",
+			Target: dataset.Target{Column: name + "5", Kind: dataset.Category,
+				Classes: []string{visible(name) + "c", visible(name) + "d"}},
+			Where: name + "4=" + name + "e",
 		},
 	}
 }
@@ -122,7 +123,8 @@ func (f folder) write(t testing.TB) string {
 		writeTo(t, filepath.Join(dir, modelFile), text)
 	}
 	c, err := certificate.FromJournal(account.Journal{
-		Budget: f.budget, Records: account.Records{Count: 10000, Filter: account.Filter(f.filter(t))}, Events: f.events, Schedule: f.schedule,
+		Budget: f.budget, Records: account.Records{Count: 10000, Filter: account.Filter(f.filter(t))}, Events: f.events,
+		Schedule: f.schedule,
 	}, certificate.Params{
 		Software: f.software, Algorithm: f.algorithm, Complete: f.complete, ModelSHA256: digest,
 	})
@@ -156,9 +158,11 @@ func (f folder) model(t testing.TB) []byte {
 	}
 	// json.Marshal sorts the members of a map. Any order is valid.
 	members := map[string]any{
-		"format": "stillpoint model", "version": 1, "software": f.software, "complete": f.complete, "loss": f.loss, "regularizer": "none",
-		"privacy": map[string]any{"epsilon": 1, "delta": 1e-6, "relation": f.budget.Relation().String(), "neighbour": certificate.Filter(schema.Filter()).Neighbour(f.budget.Relation()), "certificate": certificateFile},
-		"schema":  schema, "features": schema.Features(), "weights": weights,
+		"format": "stillpoint model", "version": 1, "software": f.software, "complete": f.complete, "loss": f.loss,
+		"regularizer": "none",
+		"privacy": map[string]any{"epsilon": 1, "delta": 1e-6, "relation": f.budget.Relation().String(),
+			"neighbour": certificate.Filter(schema.Filter()).Neighbour(f.budget.Relation()), "certificate": certificateFile},
+		"schema": schema, "features": schema.Features(), "weights": weights,
 	}
 	if f.intervals != nil {
 		members["inference"] = f.intervals
@@ -188,7 +192,8 @@ func entries(b account.Budget, data ...string) string {
 			if entry == "settled" {
 				charged = fmt.Sprintf(`,"charged":%v`, b.Charge())
 			}
-			fmt.Fprintf(&s, `{"time":"2031-02-0%dT03:04:05Z","entry":%q,"fit":%d,"data":%s,"algorithm":"gd","relation":%q,"epsilon":%v,"delta":%v,"mu":%v%s}`+"\n",
+			fmt.Fprintf(&s,
+				`{"time":"2031-02-0%dT03:04:05Z","entry":%q,"fit":%d,"data":%s,"algorithm":"gd","relation":%q,"epsilon":%v,"delta":%v,"mu":%v%s}`+"\n",
 				i+1, entry, i+1, name, b.Relation(), b.Epsilon(), b.Delta(), b.Mu(), charged)
 		}
 	}

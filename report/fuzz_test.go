@@ -14,13 +14,15 @@ import (
 func FuzzPage(f *testing.F) {
 	folder := people(f, "p", 4)
 	f.Add(string(folder.algorithm.Plan), entries(folder.budget, "/d/people.csv"))
-	f.Add(`{"gradient_norms":[1e308,-1e308,0],"steps":-1,"clip":1e-320,"measured":{"loss":-1e300}}`, entries(folder.budget, "", "\u202e"))
+	f.Add(`{"gradient_norms":[1e308,-1e308,0],"steps":-1,"clip":1e-320,"measured":{"loss":-1e300}}`,
+		entries(folder.budget, "", "\u202e"))
 	f.Add(`{"citation":"<script>","effective_size":1e400}`, `{`)
 	f.Fuzz(func(t *testing.T, plan, ledger string) {
 		mine := folder
 		mine.algorithm.Plan, mine.ledger = []byte(plan), ledger
 		journal := account.Journal{Budget: mine.budget, Records: account.Records{Count: 1}, Events: mine.events}
-		if _, err := certificate.FromJournal(journal, certificate.Params{Software: mine.software, Algorithm: mine.algorithm}); err != nil {
+		if _, err := certificate.FromJournal(journal,
+			certificate.Params{Software: mine.software, Algorithm: mine.algorithm}); err != nil {
 			return // a certificate rejects such a plan
 		}
 		fit, err := ReadFit(t.Context(), mine.write(t))

@@ -37,7 +37,8 @@ func (h Heat) check() error {
 	case h.Title == "" || h.X == "" || h.Y == "":
 		return errors.New("heat: title, x and y must be given")
 	case len(h.Rows) == 0 || len(h.Columns) == 0 || len(h.Rows) > mostHeat || len(h.Columns) > mostHeat:
-		return fmt.Errorf("heat %q: %d rows, %d columns: must be between 1 and %d", h.Title, len(h.Rows), len(h.Columns), mostHeat)
+		return fmt.Errorf("heat %q: %d rows, %d columns: must be between 1 and %d", h.Title, len(h.Rows), len(h.Columns),
+			mostHeat)
 	case len(h.Cells) != len(h.Rows):
 		return fmt.Errorf("heat %q: %d rows of cells: must be %d", h.Title, len(h.Cells), len(h.Rows))
 	}
@@ -90,7 +91,8 @@ func (h Heat) draw(id string) template.HTML {
 		s.text(left+width*(float64(j)+.5), bottom+16, middle, "soft", shorten(oneLine(name), width/labelSize*1.6), "")
 	}
 	s.text(left+width*float64(len(h.Columns))/2, bottom+36, middle, "ink", shorten(h.X, (plotWidth-left)/labelSize), "")
-	s.text(13, 6+(bottom-6)/2, middle, "ink", shorten(h.Y, bottom/labelSize), ` transform="rotate(-90 13 `+num(6+(bottom-6)/2)+`)"`)
+	s.text(13, 6+(bottom-6)/2, middle, "ink", shorten(h.Y, bottom/labelSize),
+		` transform="rotate(-90 13 `+num(6+(bottom-6)/2)+`)"`)
 	return s.end()
 }
 
@@ -105,7 +107,8 @@ func (s *svg) cell(c HeatCell, x, y, width, most float64, name string) {
 	}
 	style := `fill="none"`
 	if !c.Faint && !c.Thin && most > 0 {
-		style = fillStyle(colour) + ` class="fill` + index(colour) + `" fill-opacity="` + num(.1+.55*math.Abs(c.Value)/most) + `"`
+		style = fillStyle(colour) + ` class="fill` + index(colour) + `" fill-opacity="` + num(.1+.55*math.Abs(c.Value)/most) +
+			`"`
 	}
 	s.rect(x+1, y+1, width-2, cellHeight-2, style)
 	s.rect(x+1, y+1, width-2, cellHeight-2, `fill="none" class="grid" stroke="`+grid+`"`)

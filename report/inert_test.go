@@ -106,11 +106,13 @@ func checkReferences(t testing.TB, nodes []node) {
 			t.Errorf("clip-path %q", c)
 		}
 		for name, value := range n.attributes {
-			if name != "xmlns" && name != "content" && name != "clip-path" && !strings.HasPrefix(name, "aria-") && strings.ContainsAny(value, ":\\") {
+			if name != "xmlns" && name != "content" && name != "clip-path" && !strings.HasPrefix(name, "aria-") &&
+				strings.ContainsAny(value, ":\\") {
 				t.Errorf("%s = %q of %s", name, value, n.name)
 			}
 		}
-		if n.name == "style" && (n.text != "\n"+styleText || strings.Contains(n.text, "url(") || strings.Contains(n.text, "@import")) {
+		if n.name == "style" && (n.text != "\n"+styleText || strings.Contains(n.text, "url(") ||
+			strings.Contains(n.text, "@import")) {
 			t.Errorf("style %q", n.text)
 		}
 	}
@@ -129,7 +131,8 @@ func checkNumbers(t testing.TB, nodes []node) {
 				t.Errorf("%s = %q of %s", name, value, n.name)
 			}
 		}
-		if n.name == "svg" && (n.attributes["role"] != "img" || n.attributes["viewBox"] == "" || n.attributes["aria-labelledby"] == "") {
+		if n.name == "svg" && (n.attributes["role"] != "img" || n.attributes["viewBox"] == "" ||
+			n.attributes["aria-labelledby"] == "") {
 			t.Errorf("an svg that does not say what it is: %v", n.attributes)
 		}
 	}

@@ -57,7 +57,8 @@ func states(c *model.Coefficients) (text string) {
 		state inference.State
 		text  string
 	}{
-		{inference.Withheld, " Withheld: the last step of the estimate was so long that what it leaves out may be large beside the interval; more records, a larger epsilon or fewer columns help."},
+		{inference.Withheld,
+			" Withheld: the last step of the estimate was so long that what it leaves out may be large beside the interval; more records, a larger epsilon or fewer columns help."},
 		{inference.Unidentified, " Not identified: the noise hides how much the rows tell."},
 		{inference.Absent, " Not in the formula: the noise hides the column, or the level counts as the reference level."},
 	} {
@@ -86,7 +87,8 @@ func cells(t model.Coefficient, ratio bool) []string {
 	out := []string{"-", "-", string(t.State), "-"}
 	if t.State == inference.Reported {
 		step := t.Error / 20
-		out = []string{rounded(t.Estimate, step), digits(t.Error, 2), rounded(t.Low, step) + " to " + rounded(t.High, step), fmt.Sprintf("%.0f%%", 100*t.Privacy)}
+		out = []string{rounded(t.Estimate, step), digits(t.Error, 2), rounded(t.Low, step) + " to " + rounded(t.High, step),
+			fmt.Sprintf("%.0f%%", 100*t.Privacy)}
 	}
 	if !ratio {
 		return out
@@ -146,11 +148,15 @@ func (f *Fit) intervals() (Section, bool) {
 	s := Section{Title: fmt.Sprintf("Effects, with %g%% private confidence intervals", 100*c.Level)}
 	formula := Fact{Name: "Formula that was fitted", Value: c.Formula, Note: "as asked for"}
 	if c.Short {
-		formula.Name, formula.Note = "SHORT formula that was fitted", "asked for: "+c.Asked+". Intervals are for the short formula: they do not cover the coefficients of the longer one"
+		formula.Name, formula.Note = "SHORT formula that was fitted",
+			"asked for: "+c.Asked+". Intervals are for the short formula: they do not cover the coefficients of the longer one"
 	}
-	facts := Facts{formula, {Name: "Reported", Value: fmt.Sprintf("%d of %d", c.Reported, c.Counted), Note: "others are hidden by noise or left out of the formula"}}
+	facts := Facts{formula, {Name: "Reported", Value: fmt.Sprintf("%d of %d", c.Reported, c.Counted),
+		Note: "others are hidden by noise or left out of the formula"}}
 	if share, ok := typicalPrivacy(c); ok {
-		facts = append(facts, Fact{Name: "What privacy costs", Value: fmt.Sprintf("intervals %.2g × as wide", 1/max(1-share, 1e-3)), Note: "as the same rows would give without noise, at the median coefficient, as far as the released numbers tell"})
+		facts = append(facts, Fact{Name: "What privacy costs",
+			Value: fmt.Sprintf("intervals %.2g × as wide", 1/max(1-share, 1e-3)),
+			Note:  "as the same rows would give without noise, at the median coefficient, as far as the released numbers tell"})
 	}
 	s.Parts = append(s.Parts, facts)
 	if c.Short {
@@ -199,7 +205,8 @@ func forest(c *model.Coefficients) Bars {
 		if t.Reference != "" {
 			name += " against " + t.Reference
 		}
-		b.Items = append(b.Items, Bar{Name: name, Value: t.Estimate * t.Span, Interval: Interval{t.Low * t.Span, t.High * t.Span}, Faint: t.Low <= 0 && 0 <= t.High})
+		b.Items = append(b.Items, Bar{Name: name, Value: t.Estimate * t.Span,
+			Interval: Interval{t.Low * t.Span, t.High * t.Span}, Faint: t.Low <= 0 && 0 <= t.High})
 	}
 	return b
 }
@@ -209,8 +216,9 @@ func effects(c *model.Coefficients) Table {
 	ratio := ratioOf(c)
 	level := fmt.Sprintf("%g%% interval", 100*c.Level)
 	t := Table{
-		Title:   "Effects (" + c.Unit + ")",
-		Columns: []Column{{"Term", false}, {"Against or unit", false}, {"Effect", true}, {"Std. error", true}, {level, true}, {"Privacy", true}},
+		Title: "Effects (" + c.Unit + ")",
+		Columns: []Column{{"Term", false}, {"Against or unit", false}, {"Effect", true}, {"Std. error", true}, {level, true},
+			{"Privacy", true}},
 		Caption: "Privacy is the share of an interval's width that the noise makes. Formula: " + c.Formula + ".",
 	}
 	if ratio != "" {

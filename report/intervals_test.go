@@ -17,7 +17,8 @@ func TestIntervalsInNumbers(t *testing.T) {
 	const variance, sampling = .04, .01 // of each coefficient, and the part that is due to the sample
 	diagonal := func(v float64) []float64 { return []float64{v, 0, 0, 0, v, 0, 0, v, 0, v} }
 	f.intervals = &inference.Fit{
-		Level: .95, Method: inference.Wald, Columns: []inference.Column{{Feature: 0}, {Feature: 2}, {Feature: 3}, {Feature: 5, Kept: true}},
+		Level: .95, Method: inference.Wald, Columns: []inference.Column{{Feature: 0}, {Feature: 2}, {Feature: 3},
+			{Feature: 5, Kept: true}},
 		Dropped: []int{1, 4}, Beta: []float64{.9, -.4, .3, .2}, Covariance: diagonal(variance), Sampling: diagonal(sampling),
 		Metric: diagonal(1), Records: 10000, Reach: 2, Effective: 4, LeastCurvature: 100,
 	}

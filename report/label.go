@@ -26,7 +26,8 @@ func (d *drawing) labels() {
 	inside := func(y float64) float64 { return math.Min(math.Max(y, d.y.to), d.y.from) }
 	for i, s := range d.Series {
 		last := rightmost(s.X)
-		list = append(list, label{name: s.Name, i: i, style: s.Style, fromX: d.x.at(s.X[last]), fromY: inside(d.y.at(s.Y[last])), midY: d.middle(s.X, s.Y)})
+		list = append(list, label{name: s.Name, i: i, style: s.Style, fromX: d.x.at(s.X[last]),
+			fromY: inside(d.y.at(s.Y[last])), midY: d.middle(s.X, s.Y)})
 	}
 	for i, r := range d.References {
 		l := label{name: r.Name, i: i, reference: true, fromX: d.x.to, fromY: inside(d.y.at(r.Y[0])), midY: d.y.at(r.Y[0])}
@@ -83,7 +84,8 @@ func (d *drawing) label(l label) {
 		style = referenceStyle(l.i)
 	}
 	if math.Abs(l.y-l.fromY) > 2 || l.fromX < at-8 {
-		d.path(polyline([]float64{math.Min(l.fromX+6, at+1), l.fromY, at + 8, l.y}), `fill="none" class="frame" stroke="#8d959e" stroke-width=".8"`)
+		d.path(polyline([]float64{math.Min(l.fromX+6, at+1), l.fromY, at + 8, l.y}),
+			`fill="none" class="frame" stroke="#8d959e" stroke-width=".8"`)
 	}
 	if l.style != Points || l.reference {
 		d.line(at+9, l.y, at+gap-5, l.y, style)
@@ -119,7 +121,8 @@ func spread(list []label, top, bottom float64) {
 			if place(up)+float64(up.n)*labelHeight <= place(b) {
 				break
 			}
-			b = block{up.first, up.n + b.n, (up.mean*float64(up.n) + (b.mean-float64(up.n)*labelHeight)*float64(b.n)) / float64(up.n+b.n)}
+			b = block{up.first, up.n + b.n, (up.mean*float64(up.n) +
+				(b.mean-float64(up.n)*labelHeight)*float64(b.n)) / float64(up.n+b.n)}
 			blocks = blocks[:len(blocks)-1]
 		}
 		blocks = append(blocks, b)

@@ -21,7 +21,8 @@ func near(a, b, relative float64) bool {
 // gradients, a mix of both, or a correction of the estimate two steps back. A column of the law
 // with one entry must apply to every step.
 func TestNoiseFollowsTheLaw(t *testing.T) {
-	n, err := derive(&runrecord.Law{Noise: []float64{3, 4, 1, 2}, Keep: []float64{0, 1, .5, 1}, Back: []int{1, 1, 1, 2}, WeightNoise: 7})
+	n, err := derive(&runrecord.Law{Noise: []float64{3, 4, 1, 2}, Keep: []float64{0, 1, .5, 1}, Back: []int{1, 1, 1, 2},
+		WeightNoise: 7})
 	if err != nil || n.weight != 7 || n.loose != "" {
 		t.Errorf("%+v, %v", n, err)
 	}
@@ -35,7 +36,8 @@ func TestNoiseFollowsTheLaw(t *testing.T) {
 		t.Errorf("%+v, %v", n, err)
 	}
 	for name, l := range map[string]*runrecord.Law{
-		"nothing": nil, "no weight": {Noise: []float64{1}, WeightNoise: math.Inf(1)}, "forward": {Noise: []float64{1}, Back: []int{-1}, WeightNoise: 1},
+		"nothing": nil, "no weight": {Noise: []float64{1}, WeightNoise: math.Inf(1)},
+		"forward": {Noise: []float64{1}, Back: []int{-1}, WeightNoise: 1},
 	} {
 		if n, err := derive(l); err == nil || n.weight != 0 {
 			t.Errorf("%s: %v without an error", name, n.weight)
@@ -70,7 +72,8 @@ func TestNoiseInTheUsersUnits(t *testing.T) {
 		{dataset.Target{Column: "t", Kind: dataset.Category, Classes: []string{"0", "1"}}, "logistic"},
 		{dataset.Target{Column: "t", Kind: dataset.Number, Low: -100, High: 700}, "huber(0.1)"},
 	} {
-		f := folder{schema: dataset.Definition{Columns: columns, Target: of.target}, loss: of.loss, software: "test", budget: budget(t, account.ReplaceOne)}
+		f := folder{schema: dataset.Definition{Columns: columns, Target: of.target}, loss: of.loss, software: "test",
+			budget: budget(t, account.ReplaceOne)}
 		w := []float64{1, -2, .5, .25, -3, 2, .7, 4}
 		explained := func(w []float64, absolute bool) explanation {
 			f.weights = func(j int) float64 { return w[j] }
@@ -128,7 +131,8 @@ func TestNoiseInTheUsersUnits(t *testing.T) {
 				t.Fatalf("%d coefficients: want %d", len(got), len(want))
 			}
 			for k, c := range got {
-				if x := want[k]; c.name != x.name || c.per != x.per || !near(c.effect, x.effect, 1e-9) || !near(c.span, x.span, 1e-9) || c.intercept != (c.name == "intercept") {
+				if x := want[k]; c.name != x.name || c.per != x.per || !near(c.effect, x.effect, 1e-9) ||
+					!near(c.span, x.span, 1e-9) || c.intercept != (c.name == "intercept") {
 					t.Errorf("%+v: want %+v", c, x)
 				}
 			}

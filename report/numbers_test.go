@@ -22,7 +22,8 @@ func number(t *testing.T, text string) float64 {
 	s = strings.TrimPrefix(strings.TrimPrefix(s, "μ = "), "ε = ")
 	s = strings.ReplaceAll(s, "−", "-")
 	if mantissa, power, ok := strings.Cut(s, "×10"); ok {
-		power = strings.NewReplacer("⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7", "⁸", "8", "⁹", "9").Replace(power)
+		power = strings.NewReplacer("⁻", "-", "⁰", "0", "¹", "1", "²", "2", "³", "3", "⁴", "4", "⁵", "5", "⁶", "6", "⁷", "7",
+			"⁸", "8", "⁹", "9").Replace(power)
 		s = mantissa + "e" + power
 	}
 	x, err := strconv.ParseFloat(s, 64)
@@ -118,7 +119,8 @@ func TestCostInNumbers(t *testing.T) {
 	of, _, _ := strings.Cut(strings.TrimPrefix(odometer.Note, "of μ² = "), ",")
 	shows(t, "mu^2", of, mu*mu, 5)
 	shows(t, "releases", factOf(t, s, "Releases").Value, 20, 3)
-	shows(t, "recomputed", strings.TrimPrefix(factOf(t, s, "Guarantee").Note, "recomputed here from the certificate: "), 1, 6)
+	shows(t, "recomputed", strings.TrimPrefix(factOf(t, s, "Guarantee").Note, "recomputed here from the certificate: "), 1,
+		6)
 
 	// The likelihood ratio test of N(0, 1) against N(mu, 1) with threshold x.
 	power := func(alarm float64) float64 {
@@ -214,7 +216,8 @@ func TestModelInNumbers(t *testing.T) {
 	f.weights = func(j int) float64 { return []float64{-.9, .02, .8, -.001, .45, .3}[j] }
 	const records, features, step = 10000, 6, 4
 	each := f.events[0].Sigma / records
-	law := fmt.Sprintf(`"law":{"noise":[%v],"step_sizes":[%v],"weight_noise":%v}`, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("%v,", each), 50), ","), step, step*math.Sqrt(50)*each)
+	law := fmt.Sprintf(`"law":{"noise":[%v],"step_sizes":[%v],"weight_noise":%v}`,
+		strings.TrimSuffix(strings.Repeat(fmt.Sprintf("%v,", each), 50), ","), step, step*math.Sqrt(50)*each)
 	f.algorithm = certificate.Algorithm{Name: "gd", Plan: []byte(`{` + law + `,"steps":50,"step_size":4,"clip":0.7,"charges":"alike","output":"last","effective_size":701,"floor":0.0031,
 		"predicted_gradient_norm":0.0042,"measured":{"loss":0.51,"loss_sigma":0.013,"gradient_norm":0.0067,"gradient_sigma":0.0011}}`)}
 	fit := read(t, f)
@@ -223,7 +226,8 @@ func TestModelInNumbers(t *testing.T) {
 	s := fit.signal(noise)
 	for name, want := range map[string]struct{ value, note float64 }{
 		"Noise in the last gradient estimate": {each * math.Sqrt(features), each},
-		"Gradient norm to expect":             {.0042, 0}, "Floor r": {.0031, 0}, "Longest gradient of a row": {.7, 0}, "Effective size N": {701, 0},
+		"Gradient norm to expect":             {.0042, 0}, "Floor r": {.0031, 0}, "Longest gradient of a row": {.7, 0},
+		"Effective size N":       {701, 0},
 		"Gradient norm measured": {.0067, .0011}, "Mean loss measured": {.51, .013},
 	} {
 		fact := factOf(t, s, name)
@@ -240,7 +244,8 @@ func TestModelInNumbers(t *testing.T) {
 		t.Errorf("steps: %q", steps.Note)
 	}
 	drawn := partOf(t, s, func(p Plot) bool { return strings.HasPrefix(p.Title, "Length of the noise") })
-	if y := drawn.Series[0].Y; len(y) != 50 || !near(slices.Max(y), each*math.Sqrt(features), 1e-12) || !near(slices.Min(y), slices.Max(y), 1e-12) {
+	if y := drawn.Series[0].Y; len(y) != 50 || !near(slices.Max(y), each*math.Sqrt(features), 1e-12) ||
+		!near(slices.Min(y), slices.Max(y), 1e-12) {
 		t.Errorf("noise is drawn at %v", y)
 	}
 
@@ -251,7 +256,8 @@ func TestModelInNumbers(t *testing.T) {
 	type line struct{ effect, sd, span, spanSD float64 }
 	want := map[string]line{}
 	want["p1"] = line{2 * w[0] / 80 / scale, 2 * sd / 80 / scale, 2 * w[0] / scale, 2 * sd / scale}
-	want["p2"] = line{2 * w[1] / width * math.Ln2 / scale, 2 * sd / width * math.Ln2 / scale, 2 * w[1] / scale, 2 * sd / scale}
+	want["p2"] = line{2 * w[1] / width * math.Ln2 / scale, 2 * sd / width * math.Ln2 / scale, 2 * w[1] / scale,
+		2 * sd / scale}
 	for j, name := range []string{"pb", "other"} { // compared with pa
 		effect, deviation := (w[3+j]-w[2])/scale, sd*math.Sqrt2/scale
 		want[name] = line{effect, deviation, effect, deviation}
@@ -295,14 +301,16 @@ func TestModelInNumbers(t *testing.T) {
 			if !strings.HasPrefix(strings.TrimPrefix(b.Name, "p3="), n) {
 				continue
 			}
-			if !near(b.Value, l.span, 1e-12) || !near(b.Interval.Low, l.span-2*l.spanSD, 1e-9) || !near(b.Interval.High, l.span+2*l.spanSD, 1e-9) {
+			if !near(b.Value, l.span, 1e-12) || !near(b.Interval.Low, l.span-2*l.spanSD, 1e-9) ||
+				!near(b.Interval.High, l.span+2*l.spanSD, 1e-9) {
 				t.Errorf("bar %s: %v, %v: must be %v, %v either way", n, b.Value, b.Interval, l.span, 2*l.spanSD)
 			}
 		}
 	}
 	// Expected number of coefficients beyond two standard deviations if all were 0.
 	false2 := math.Erfc(2/math.Sqrt2) * float64(len(want)-1)
-	for _, text := range []string{fmt.Sprintf("%d of %d coefficients, the intercept left out,", beyond, len(want)-1), "upper bounds", fmt.Sprintf("about %.1f.", false2)} {
+	for _, text := range []string{fmt.Sprintf("%d of %d coefficients, the intercept left out,", beyond, len(want)-1),
+		"upper bounds", fmt.Sprintf("about %.1f.", false2)} {
 		partOf(t, c, func(n Note) bool { return strings.Contains(string(n), text) })
 	}
 }
@@ -315,7 +323,8 @@ func TestModelInNumbers(t *testing.T) {
 func TestBoundsAreOfConvexLosses(t *testing.T) {
 	f := people(t, "p", 50)
 	c, err := read(t, f).Coefficients()
-	if err != nil || c.Noise != NoiseBounded || c.Counted != 4 || c.Terms[0].Deviation == nil || strings.Contains(c.Meaning, "past the minimum") {
+	if err != nil || c.Noise != NoiseBounded || c.Counted != 4 || c.Terms[0].Deviation == nil ||
+		strings.Contains(c.Meaning, "past the minimum") {
 		t.Errorf("%+v, %v", c, err)
 	}
 	f.algorithm.Plan = []byte(strings.Replace(string(f.algorithm.Plan), `"step_sizes":[4]`, `"step_sizes":[9]`, 1))
@@ -323,7 +332,8 @@ func TestBoundsAreOfConvexLosses(t *testing.T) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	f.loss = "sigmoid"
-	if c, err = read(t, f).Coefficients(); err != nil || c.Noise != NoiseNotStated || c.Counted != 0 || c.Terms[0].Deviation != nil || !strings.Contains(c.Meaning, "not convex") {
+	if c, err = read(t, f).Coefficients(); err != nil || c.Noise != NoiseNotStated || c.Counted != 0 ||
+		c.Terms[0].Deviation != nil || !strings.Contains(c.Meaning, "not convex") {
 		t.Errorf("%+v, %v", c, err)
 	}
 }

@@ -13,9 +13,12 @@ import (
 
 // hostile are texts that end an element, an attribute or a string early unless they are escaped.
 var hostile = []string{
-	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `</style><script>`, `</title></svg><a href="http://x.example">`,
-	`]]>`, `<!-- `, `<![CDATA[`, `&lt;b&gt;`, `&#x3c;script&#x3e;`, `{{.}}`, `{{template "page"}}`, `javascript:alert(1)`, `url(http://x.example)`,
-	"a\x00b", "a\x1b[31mb", "a\u202eb\u2066c", "a\xffb", "a\r\nb", "\ufffe", "%s%n%!d(MISSING)", strings.Repeat("W", 3000), strings.Repeat("界", 500), "", " ",
+	`<script>alert(1)</script>`, `"><img src=x onerror=alert(1)>`, `' onmouseover='alert(1)`, `</style><script>`,
+	`</title></svg><a href="http://x.example">`,
+	`]]>`, `<!-- `, `<![CDATA[`, `&lt;b&gt;`, `&#x3c;script&#x3e;`, `{{.}}`, `{{template "page"}}`, `javascript:alert(1)`,
+	`url(http://x.example)`,
+	"a\x00b", "a\x1b[31mb", "a\u202eb\u2066c", "a\xffb", "a\r\nb", "\ufffe", "%s%n%!d(MISSING)", strings.Repeat("W", 3000),
+	strings.Repeat("界", 500), "", " ",
 }
 
 // everywhere returns a page with the same text in every place that accepts text.
@@ -29,13 +32,16 @@ func everywhere(s string) Page {
 	study := Study{
 		Title: named, Question: named, Answer: s, Caveats: []string{s}, Settings: []Fact{{s, s, s}},
 		Curves: []Plot{{
-			Title: named, Caption: s, X: Axis{Label: named, Log: true}, Y: Axis{Label: named, Log: true}, Series: []Series{band, band},
+			Title: named, Caption: s, X: Axis{Label: named, Log: true}, Y: Axis{Label: named, Log: true},
+			Series:     []Series{band, band},
 			References: []Reference{Level(named, 3), {Name: named, X: xs, Y: xs}},
 		}},
-		Slopes:      &Slopes{Title: named, Caption: s, Label: named, Items: []Slope{{s, 1, Interval{0, 2}, s, 3}}, Marks: []Mark{{s, 1}}},
-		Comparisons: []Bars{{Title: named, Caption: s, X: Axis{Label: named}, Items: []Bar{{s, 1, Interval{0, 2}, true}, {s, -1, Interval{}, false}}}},
-		Tables:      []Table{{Title: named, Columns: []Column{{s, true}}, Rows: []Row{{[]string{s}, true}}, Caption: s}},
-		Reproduce:   Reproduce{Commands: []string{s}, Facts: []Fact{{s, s, s}}},
+		Slopes: &Slopes{Title: named, Caption: s, Label: named, Items: []Slope{{s, 1, Interval{0, 2}, s, 3}},
+			Marks: []Mark{{s, 1}}},
+		Comparisons: []Bars{{Title: named, Caption: s, X: Axis{Label: named},
+			Items: []Bar{{s, 1, Interval{0, 2}, true}, {s, -1, Interval{}, false}}}},
+		Tables:    []Table{{Title: named, Columns: []Column{{s, true}}, Rows: []Row{{[]string{s}, true}}, Caption: s}},
+		Reproduce: Reproduce{Commands: []string{s}, Facts: []Fact{{s, s, s}}},
 	}
 	page, err := study.Page()
 	if err != nil {

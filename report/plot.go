@@ -137,7 +137,8 @@ func (p Plot) checkPoints(s Series) error {
 	}{{"x", p.X.Log, s.X}, {"y", p.Y.Log, s.Y}, {"low", p.Y.Log, s.Low}, {"high", p.Y.Log, s.High}} {
 		for i, v := range of.values {
 			if !drawable(v, of.log) {
-				return fmt.Errorf("%s[%d] = %v: must be finite, below 1e200 and, on a logarithmic axis, above 1e-200", of.name, i, v)
+				return fmt.Errorf("%s[%d] = %v: must be finite, below 1e200 and, on a logarithmic axis, above 1e-200", of.name, i,
+					v)
 			}
 		}
 	}

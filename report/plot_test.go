@@ -23,19 +23,21 @@ func simple() Plot {
 // TestPlotRefuses tests that each invalid plot gives an error that names the invalid field.
 func TestPlotRefuses(t *testing.T) {
 	for want, change := range map[string]func(p *Plot){
-		"title must be given":      func(p *Plot) { p.Title = "" },
-		"both axes must have":      func(p *Plot) { p.Y.Label = "" },
-		"must have a series":       func(p *Plot) { p.Series = nil },
-		"8 series: must be at":     func(p *Plot) { p.Series = slices.Repeat(p.Series, 8) },
-		"must have a name":         func(p *Plot) { p.Series[0].Name = "" },
-		"3 x, 2 y":                 func(p *Plot) { p.Series[0].Y = []float64{1, 2} },
-		"1 low, 0 high":            func(p *Plot) { p.Series[0].Low = []float64{1} },
-		"y[1] = NaN":               func(p *Plot) { p.Series[0].Y[1] = math.NaN() },
-		"y[2] = +Inf":              func(p *Plot) { p.Series[0].Y[2] = math.Inf(1) },
-		"x[0] = -Inf":              func(p *Plot) { p.Series[0].X[0] = math.Inf(-1) },
-		"y[0] = 0":                 func(p *Plot) { p.Y.Log, p.Series[0].Y[0] = true, 0 },
-		"x[1] = -1":                func(p *Plot) { p.X.Log, p.Series[0].X[1] = true, -1 },
-		"low[1] = 5: must be":      func(p *Plot) { p.Series[0].Low, p.Series[0].High = []float64{0, 5, 0}, []float64{9, 4, 9} },
+		"title must be given":  func(p *Plot) { p.Title = "" },
+		"both axes must have":  func(p *Plot) { p.Y.Label = "" },
+		"must have a series":   func(p *Plot) { p.Series = nil },
+		"8 series: must be at": func(p *Plot) { p.Series = slices.Repeat(p.Series, 8) },
+		"must have a name":     func(p *Plot) { p.Series[0].Name = "" },
+		"3 x, 2 y":             func(p *Plot) { p.Series[0].Y = []float64{1, 2} },
+		"1 low, 0 high":        func(p *Plot) { p.Series[0].Low = []float64{1} },
+		"y[1] = NaN":           func(p *Plot) { p.Series[0].Y[1] = math.NaN() },
+		"y[2] = +Inf":          func(p *Plot) { p.Series[0].Y[2] = math.Inf(1) },
+		"x[0] = -Inf":          func(p *Plot) { p.Series[0].X[0] = math.Inf(-1) },
+		"y[0] = 0":             func(p *Plot) { p.Y.Log, p.Series[0].Y[0] = true, 0 },
+		"x[1] = -1":            func(p *Plot) { p.X.Log, p.Series[0].X[1] = true, -1 },
+		"low[1] = 5: must be": func(p *Plot) {
+			p.Series[0].Low, p.Series[0].High = []float64{0, 5, 0}, []float64{9, 4, 9}
+		},
 		"style = \"dotted\"":       func(p *Plot) { p.Series[0].Style = "dotted" },
 		"must have one y":          func(p *Plot) { p.References = []Reference{{Name: "r"}} },
 		"reference \"r\"":          func(p *Plot) { p.References = []Reference{Level("r", math.NaN())} },
@@ -151,7 +153,8 @@ func TestTicks(t *testing.T) {
 		}
 		for i, k := range named {
 			label := k.label
-			if strings.HasPrefix(label, "10⁻") || strings.HasPrefix(label, "10⁰") || len(label) > 2 && label[:2] == "10" && label[2] > 127 {
+			if strings.HasPrefix(label, "10⁻") || strings.HasPrefix(label, "10⁰") ||
+				len(label) > 2 && label[:2] == "10" && label[2] > 127 {
 				label = "1×" + label
 			}
 			near := math.Abs(named[max(i, 1)].at - named[max(i, 1)-1].at)
@@ -211,7 +214,8 @@ func TestPointsAreWhereTheirValuesAre(t *testing.T) {
 	}
 	// The last circle is the sample in the label.
 	top, bottom := topRoom, plotHeight-bottomRoom
-	if len(x) != 4 || math.Abs(x[1]-x[0]-(x[2]-x[1])) > .02 || math.Abs(y[0]-bottom) > .01 || math.Abs(y[1]-(top+bottom)/2) > .01 || math.Abs(y[2]-top) > .01 {
+	if len(x) != 4 || math.Abs(x[1]-x[0]-(x[2]-x[1])) > .02 || math.Abs(y[0]-bottom) > .01 ||
+		math.Abs(y[1]-(top+bottom)/2) > .01 || math.Abs(y[2]-top) > .01 {
 		t.Errorf("marks at %v, %v", x, y)
 	}
 }
@@ -269,7 +273,8 @@ func TestLabelsKeepApart(t *testing.T) {
 // TestBarsStandOnZero tests that each bar of a chart is drawn from zero to its value. With Dots
 // there must be no bars.
 func TestBarsStandOnZero(t *testing.T) {
-	b := Bars{Title: "b", X: Axis{Label: "x", Min: -10, Max: 10}, Items: []Bar{{Name: "up", Value: 5}, {Name: "down", Value: -5, Interval: Interval{-6, -4}}, {Name: "none"}}}
+	b := Bars{Title: "b", X: Axis{Label: "x", Min: -10, Max: 10},
+		Items: []Bar{{Name: "up", Value: 5}, {Name: "down", Value: -5, Interval: Interval{-6, -4}}, {Name: "none"}}}
 	rects := func(b Bars) (list [][2]float64) {
 		for _, n := range inert(t, render(t, Page{Title: "p", Sections: []Section{{"s", []Part{b}}}})) {
 			if n.name == "rect" {
@@ -281,7 +286,8 @@ func TestBarsStandOnZero(t *testing.T) {
 		return list
 	}
 	got := rects(b)
-	if len(got) != 3 || math.Abs(got[0][0]-got[1][1]) > .02 || math.Abs((got[0][1]-got[0][0])-(got[1][1]-got[1][0])) > .02 || got[2][0] != got[2][1] {
+	if len(got) != 3 || math.Abs(got[0][0]-got[1][1]) > .02 ||
+		math.Abs((got[0][1]-got[0][0])-(got[1][1]-got[1][0])) > .02 || got[2][0] != got[2][1] {
 		t.Errorf("bars from and to %v", got)
 	}
 	b.Dots = true

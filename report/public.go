@@ -11,7 +11,8 @@ func (f *Fit) public() Section {
 	s := Section{Title: publicTitle, Parts: []Part{
 		Note("NOT private: these figures are exact facts about the rows of a table. Publish them only if its rows are public, or accounted for."),
 	}}
-	facts := Facts{{Name: "Rows", Value: Number(float64(m.N)), Note: count(int(m.Skipped), "row was", "rows were") + " not scored"}}
+	facts := Facts{{Name: "Rows", Value: Number(float64(m.N)),
+		Note: count(int(m.Skipped), "row was", "rows were") + " not scored"}}
 	for _, x := range []struct {
 		name  string
 		value *float64

@@ -13,12 +13,15 @@ import (
 // If the curvature is below zero by more than the noise explains, the page must say that this point
 // is no minimum.
 func TestCurvatureAsReleased(t *testing.T) {
-	for least, want := range map[string]string{"-0.0071": "by more than noise explains", "-0.0213": "this point is no minimum", "0.0213": "by more than noise explains"} {
+	for least, want := range map[string]string{"-0.0071": "by more than noise explains",
+		"-0.0213": "this point is no minimum", "0.0213": "by more than noise explains"} {
 		f := people(t, "p", 3)
-		f.algorithm.Plan = bytes.Replace(f.algorithm.Plan, []byte("{"), []byte(`{"curvature":{"least":`+least+`,"sigma":0.0031,"directions":5},`), 1)
+		f.algorithm.Plan = bytes.Replace(f.algorithm.Plan, []byte("{"),
+			[]byte(`{"curvature":{"least":`+least+`,"sigma":0.0031,"directions":5},`), 1)
 		fit := read(t, f)
 		fact := factOf(t, fit.signal(fit.noise()), "Curvature released")
-		if fact.Value != strings.Replace(least, "-", "−", 1) || !strings.Contains(fact.Note, "5 directions") || !strings.Contains(fact.Note, "0.0031") || !strings.Contains(fact.Note, want) {
+		if fact.Value != strings.Replace(least, "-", "−", 1) || !strings.Contains(fact.Note, "5 directions") ||
+			!strings.Contains(fact.Note, "0.0031") || !strings.Contains(fact.Note, want) {
 			t.Errorf("%s: %q, %q: want %q", least, fact.Value, fact.Note, want)
 		}
 	}
@@ -40,9 +43,11 @@ func TestPublicTable(t *testing.T) {
 	if s := text(); !strings.Contains(s, released) || strings.Contains(s, publicTitle) {
 		t.Error("without a public table the page must say that nothing was computed from one")
 	}
-	fit.Public = &model.Metrics{N: 12345, Skipped: 1, Accuracy: new(.875), GradientNorm: new(.0456), LeastEigenvalue: new(-.0321), EigenvalueResidual: new(1e-7)}
+	fit.Public = &model.Metrics{N: 12345, Skipped: 1, Accuracy: new(.875), GradientNorm: new(.0456),
+		LeastEigenvalue: new(-.0321), EigenvalueResidual: new(1e-7)}
 	s := text()
-	has(t, s, publicTitle, "NOT private", "12,345", "1 row was not scored", "0.875", "0.0456", "−0.0321", "10⁻⁷", "still falls along its direction")
+	has(t, s, publicTitle, "NOT private", "12,345", "1 row was not scored", "0.875", "0.0456", "−0.0321", "10⁻⁷",
+		"still falls along its direction")
 	if strings.Contains(s, released) {
 		t.Error("with a public table the page must not say that nothing was computed from one")
 	}

@@ -42,7 +42,8 @@ func (f *Fit) signal(n runNoise) Section {
 		root = math.Sqrt(float64(f.Model.Dim()))
 	}
 	if k := len(n.estimate); k > 0 && root > 0 {
-		add("Noise in the last gradient estimate", root*n.estimate[k-1], fmt.Sprintf("its length; %s in each coordinate", Number(n.estimate[k-1])))
+		add("Noise in the last gradient estimate", root*n.estimate[k-1],
+			fmt.Sprintf("its length; %s in each coordinate", Number(n.estimate[k-1])))
 	}
 	at := "at the result"
 	if c := f.plan.Compared; c != nil && c.Shrunk > 0 {
@@ -79,11 +80,13 @@ func (f *Fit) signal(n runNoise) Section {
 		add("Loss of the constant", c.Constant, fmt.Sprintf("released with noise of %s", Number(c.ConstantSigma)))
 	}
 	if m := f.plan.Measured; m != nil {
-		add("Gradient norm measured", m.GradientNorm, fmt.Sprintf("at the result, released with noise of %s", Number(m.GradientSigma)))
+		add("Gradient norm measured", m.GradientNorm,
+			fmt.Sprintf("at the result, released with noise of %s", Number(m.GradientSigma)))
 		add("Mean loss measured", m.Loss, fmt.Sprintf("at the result, released with noise of %s", Number(m.LossSigma)))
 	}
 	if c := f.plan.Curvature; c != nil && drawable(math.Abs(c.Curvature), true) && drawable(c.Sigma, true) {
-		note := fmt.Sprintf("%s, the least of %s, each released with noise of %s: ", at, count(c.Directions, "direction", "directions"), Number(c.Sigma))
+		note := fmt.Sprintf("%s, the least of %s, each released with noise of %s: ", at,
+			count(c.Directions, "direction", "directions"), Number(c.Sigma))
 		if c.Curvature >= -4*c.Sigma {
 			note += "none is below zero by more than noise explains, though an eigenvalue may be along another"
 		} else {
@@ -91,11 +94,14 @@ func (f *Fit) signal(n runNoise) Section {
 		}
 		facts = append(facts, Fact{Name: "Curvature released", Value: Number(c.Curvature), Note: note})
 	}
-	add("Floor r", f.plan.Floor, "the noise of one gradient released with the whole budget; up to constants no private algorithm gets below it on every problem")
-	add("Longest gradient of a row", f.plan.Clip, "longer ones are clipped to it: the mean gradient is no longer at any point")
+	add("Floor r", f.plan.Floor,
+		"the noise of one gradient released with the whole budget; up to constants no private algorithm gets below it on every problem")
+	add("Longest gradient of a row", f.plan.Clip,
+		"longer ones are clipped to it: the mean gradient is no longer at any point")
 	add("Effective size N", f.plan.Effective, "rows × μ / √weights; below 30 the table is too small for this budget")
 	if len(facts) > 0 {
-		s.Parts = append(s.Parts, facts, Text("Lengths are in the encoded space, in which a row has norm 1 at most. How well a model does on people is for data to say that nobody was trained on (stillpoint evaluate, which is not private)."))
+		s.Parts = append(s.Parts, facts,
+			Text("Lengths are in the encoded space, in which a row has norm 1 at most. How well a model does on people is for data to say that nobody was trained on (stillpoint evaluate, which is not private)."))
 	}
 	p := f.multiplierPlot()
 	if len(n.estimate) > 0 && root > 0 {

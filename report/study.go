@@ -136,7 +136,8 @@ func (s Slopes) table() Table {
 		Columns: []Column{{"Method", false}, {"Fitted", true}, {"Interval", true}, {"Theory", true}, {"Points", true}},
 	}
 	for _, i := range s.Items {
-		t.Rows = append(t.Rows, Row{Cells: []string{i.Name, Number(i.Value), fmt.Sprintf("%s to %s", Number(i.Interval.Low), Number(i.Interval.High)), i.Theory, Number(float64(i.Points))}})
+		t.Rows = append(t.Rows, Row{Cells: []string{i.Name, Number(i.Value),
+			fmt.Sprintf("%s to %s", Number(i.Interval.Low), Number(i.Interval.High)), i.Theory, Number(float64(i.Points))}})
 	}
 	return t
 }

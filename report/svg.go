@@ -16,9 +16,11 @@ type svg struct {
 
 func newSVG(id string, width, height float64, title, description string) *svg {
 	s := new(svg)
-	s.open("svg", `xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" aria-labelledby="%s-t %s-d" font-family="system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', Arial, sans-serif" font-size="12"`,
+	s.open("svg",
+		`xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %s %s" role="img" aria-labelledby="%s-t %s-d" font-family="system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', 'Liberation Sans', Arial, sans-serif" font-size="12"`,
 		num(width), num(height), id, id)
-	fmt.Fprintf(&s.b, `<title id="%s-t">%s</title><desc id="%s-d">%s</desc>`+"\n", id, escape(title), id, escape(description))
+	fmt.Fprintf(&s.b, `<title id="%s-t">%s</title><desc id="%s-d">%s</desc>`+"\n", id, escape(title), id,
+		escape(description))
 	return s
 }
 
@@ -77,7 +79,8 @@ func (s *svg) text(x, y float64, anchor, class, text, more string) {
 	if class == "soft" {
 		colour = soft
 	}
-	fmt.Fprintf(&s.b, `<text x="%s" y="%s" text-anchor="%s" class="%s" fill="%s"%s>%s</text>`, num(x), num(y), anchor, class, colour, more, escape(text))
+	fmt.Fprintf(&s.b, `<text x="%s" y="%s" text-anchor="%s" class="%s" fill="%s"%s>%s</text>`, num(x), num(y), anchor,
+		class, colour, more, escape(text))
 }
 
 // num formats a coordinate, rounded to a hundredth of a unit.

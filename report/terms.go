@@ -70,10 +70,12 @@ func (f *Fit) Coefficients() (*Coefficients, error) {
 	n := f.noise()
 	e, ok := f.explained(n)
 	if !ok {
-		return nil, fmt.Errorf("coefficients: the model's loss is %s, a network: its %d weights are no terms of a sum over columns, and have no reading by column", f.Model.Loss().Name(), f.Model.Dim())
+		return nil,
+			fmt.Errorf("coefficients: the model's loss is %s, a network: its %d weights are no terms of a sum over columns, and have no reading by column", f.Model.Loss().Name(), f.Model.Dim())
 	}
 	unit, _ := f.score()
-	c := &Coefficients{Target: f.Model.Schema().Target().Column, Unit: unit, References: map[string]string{}, NotInterpretable: e.hashed}
+	c := &Coefficients{Target: f.Model.Schema().Target().Column, Unit: unit, References: map[string]string{},
+		NotInterpretable: e.hashed}
 	for _, k := range e.list {
 		term := Coefficient{Class: k.class, Column: k.column, Term: k.name, Reference: k.against, Per: k.per, Value: k.effect}
 		if e.how != unstated {

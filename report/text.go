@@ -15,7 +15,8 @@ func clean(s string) string {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
-		case r == unicode.ReplacementChar, unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == 0xFFFE, r == 0xFFFF:
+		case r == unicode.ReplacementChar, unicode.IsControl(r), unicode.Is(unicode.Bidi_Control, r), r == 0xFFFE,
+			r == 0xFFFF:
 			return unicode.ReplacementChar
 		}
 		return r
@@ -119,7 +120,8 @@ func grouped(s string) string {
 	return whole
 }
 
-var raised = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
+var raised = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7",
+	"⁷", "8", "⁸", "9", "⁹")
 
 func superscript(n int) string { return raised.Replace(strconv.Itoa(n)) }
 

@@ -92,7 +92,8 @@ func TestMixedRuns(t *testing.T) {
 			if err := ledger.Follow(followed[i%len(followed)]); err != nil {
 				t.Fatal(err)
 			}
-			file.Events = append(file.Events, event{Kind: account.SampledGaussian, Multiplier: s.NoiseMultiplier, Sampling: s.Sampling, Count: s.Count})
+			file.Events = append(file.Events, event{Kind: account.SampledGaussian, Multiplier: s.NoiseMultiplier,
+				Sampling: s.Sampling, Count: s.Count})
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -114,7 +115,8 @@ func TestMixedRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d runs in %v: mu^2 = %.6g, epsilon %.6g at delta %v by the filter", len(d.Runs), time.Since(begin).Round(time.Second), d.Spent, d.Epsilon, delta)
+	t.Logf("%d runs in %v: mu^2 = %.6g, epsilon %.6g at delta %v by the filter", len(d.Runs),
+		time.Since(begin).Round(time.Second), d.Spent, d.Epsilon, delta)
 	begin = time.Now()
 	text, err := book.Certificate(ctx, "people")
 	if err != nil {

@@ -22,7 +22,8 @@ import (
 )
 
 var (
-	coefficientFits  = flag.Int("coefficients.fits", 200, "how often TestCoefficientNoise fits each table; the others half as often")
+	coefficientFits = flag.Int("coefficients.fits", 200,
+		"how often TestCoefficientNoise fits each table; the others half as often")
 	coefficientNamed = flag.String("coefficients.cell", "", "what the names of TestCoefficientNoise's cells contain")
 )
 
@@ -61,7 +62,8 @@ func generated(t *testing.T, path, kind string, rows int) {
 		if region == "north" {
 			z += .6
 		}
-		_ = w.Write([]string{fmt.Sprintf("%.2f", age), fmt.Sprintf("%.2f", bmi), fmt.Sprintf("%.0f", income), sex, region, drawn(r, kind, z)})
+		_ = w.Write([]string{fmt.Sprintf("%.2f", age), fmt.Sprintf("%.2f", bmi), fmt.Sprintf("%.0f", income), sex, region,
+			drawn(r, kind, z)})
 	}
 	w.Flush()
 	if err := errors.Join(w.Error(), f.Close()); err != nil {
@@ -115,12 +117,14 @@ func TestCoefficientNoise(t *testing.T) {
 		if algorithm == "dp-sgd" || algorithm == "dp-adam" {
 			algorithm += ", steps: 30"
 		}
-		cells = append(cells, noiseCell{name, fmt.Sprintf("data: %s\nprivacy: {epsilon: %v, delta: 1e-6, relation: %s, records: %d}\nschema:\n  %s\n  target: %s\nmodel: {loss: %s}\ntrain: {algorithm: %s}\n",
-			path, epsilon, relation, rows, generatedColumns, targetOf[kind], loss, algorithm), fits})
+		cells = append(cells, noiseCell{name,
+			fmt.Sprintf("data: %s\nprivacy: {epsilon: %v, delta: 1e-6, relation: %s, records: %d}\nschema:\n  %s\n  target: %s\nmodel: {loss: %s}\ntrain: {algorithm: %s}\n",
+				path, epsilon, relation, rows, generatedColumns, targetOf[kind], loss, algorithm), fits})
 	}
 	const rows = 20_000
 	for _, relation := range []string{"replace-one", "add-or-remove"} {
-		for _, x := range [][2]string{{"two classes", "logistic"}, {"three classes", "softmax"}, {"a number", "squared(1)"}, {"a number", "huber(0.1)"}, {"a number", "absolute"}, {"a count", "poisson(1)"}} {
+		for _, x := range [][2]string{{"two classes", "logistic"}, {"three classes", "softmax"}, {"a number", "squared(1)"},
+			{"a number", "huber(0.1)"}, {"a number", "absolute"}, {"a count", "poisson(1)"}} {
 			fits := *coefficientFits
 			if x[1] != "logistic" {
 				fits /= 2
@@ -180,7 +184,8 @@ func (c noiseCell) row(t *testing.T, dir string) string {
 		if err := os.RemoveAll(out); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := runfolder.Fit(t.Context(), config, runfolder.Out{Path: out}, train.Options{Software: "test"}); err != nil {
+		if _, err := runfolder.Fit(t.Context(), config, runfolder.Out{Path: out},
+			train.Options{Software: "test"}); err != nil {
 			return fmt.Sprintf("| %s | %d | %v | | | | |", c.name, i, err)
 		}
 		f, err := report.ReadFit(t.Context(), out)
@@ -216,10 +221,12 @@ func (c noiseCell) row(t *testing.T, dir string) string {
 			within++
 		}
 		if testing.Verbose() {
-			t.Logf("%s: %s %s: mean %.4g, spread %.3g, stated/measured %.2f", c.name, k.Class, k.Term, sum[j]/n, math.Sqrt((squares[j]-sum[j]*sum[j]/n)/(n-1)), ratio)
+			t.Logf("%s: %s %s: mean %.4g, spread %.3g, stated/measured %.2f", c.name, k.Class, k.Term, sum[j]/n,
+				math.Sqrt((squares[j]-sum[j]*sum[j]/n)/(n-1)), ratio)
 		}
 	}
 	slices.Sort(ratios)
 	at := func(q float64) float64 { return ratios[int(math.Round(q*float64(len(ratios)-1)))] }
-	return fmt.Sprintf("| %s | %d | %s | %d | %.2f, %.2f, %.2f | %.0f%% | %.1f |", c.name, c.fits, last.Noise, len(ratios), at(.05), at(.5), at(.95), 100*float64(within)/float64(len(ratios)), float64(beyond)/n)
+	return fmt.Sprintf("| %s | %d | %s | %d | %.2f, %.2f, %.2f | %.0f%% | %.1f |", c.name, c.fits, last.Noise, len(ratios),
+		at(.05), at(.5), at(.95), 100*float64(within)/float64(len(ratios)), float64(beyond)/n)
 }

@@ -18,7 +18,8 @@ func TestFitting(t *testing.T) {
 	if err != nil {
 		t.Skip("FITTING names no configuration: ", err)
 	}
-	if _, err := runfolder.Fit(t.Context(), c, runfolder.Out{Path: filepath.Join(t.TempDir(), "fit")}, train.Options{Software: "test"}); err != nil {
+	if _, err := runfolder.Fit(t.Context(), c, runfolder.Out{Path: filepath.Join(t.TempDir(), "fit")},
+		train.Options{Software: "test"}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -21,7 +21,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-var inferenceData = flag.String("inference.data", "../examples/adult", "the folder of adult.csv.gz, diamonds.csv.gz and cps1988.csv.gz for TestIntervalTables")
+var inferenceData = flag.String("inference.data", "../examples/adult",
+	"the folder of adult.csv.gz, diamonds.csv.gz and cps1988.csv.gz for TestIntervalTables")
 
 // TestIntervalTables prints the coefficients of real public tables with private intervals, beside the
 // estimates and sandwich intervals of the same formula without privacy.
@@ -71,7 +72,8 @@ func TestIntervalTables(t *testing.T) {
 			f := fitted.Model.Inference()
 			w, variance := data.sandwich(f, parse(t, c.loss))
 			fmt.Printf("\n### %s, %s, epsilon %g, n = %d\n\nasked: %s\n\nformula: %s (%d changes, %s, %d of %d reported)\n\n| term | non-private | 95%% interval | private | 95%% interval | privacy |\n|---|---|---|---|---|---|\n",
-				c.name, c.loss, epsilon, data.n(), list.Asked, list.Formula, len(list.Changes), list.Method, list.Reported, list.Counted)
+				c.name, c.loss, epsilon, data.n(), list.Asked, list.Formula, len(list.Changes), list.Method, list.Reported,
+				list.Counted)
 			hits, made := 0, 0
 			terms := fitted.Model.Schema().Terms(false)
 			for i, v := range list.List {
@@ -90,7 +92,8 @@ func TestIntervalTables(t *testing.T) {
 				if v.Low <= e && e <= v.High {
 					hits++
 				}
-				fmt.Printf("| %s | %.4g | %.4g to %.4g | %.4g | %.4g to %.4g | %.0f%% |\n", v.Term, e, e-half, e+half, v.Estimate, v.Low, v.High, 100*v.Privacy)
+				fmt.Printf("| %s | %.4g | %.4g to %.4g | %.4g | %.4g to %.4g | %.0f%% |\n", v.Term, e, e-half, e+half, v.Estimate,
+					v.Low, v.High, 100*v.Privacy)
 			}
 			fmt.Printf("\n%d of %d private intervals hold the non-private estimate of the same formula.\n", hits, made)
 		}

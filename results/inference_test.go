@@ -26,8 +26,9 @@ var (
 	inferenceFits  = flag.Int("inference.fits", 200, "how often TestCoverage fits each design")
 	inferenceNamed = flag.String("inference.design", "", "what the names of TestCoverage's designs contain")
 	inferenceFrom  = flag.Int("inference.from", 0, "the number of TestCoverage's first design")
-	inferenceReal  = flag.Bool("inference.session", false, "TestCoverage asks simulated sessions in place of computing answers directly, at ten times the time")
-	inferenceSeed  = flag.Uint64("inference.seed", 1, "the seed of TestCoverage")
+	inferenceReal  = flag.Bool("inference.session", false,
+		"TestCoverage asks simulated sessions in place of computing answers directly, at ten times the time")
+	inferenceSeed = flag.Uint64("inference.seed", 1, "the seed of TestCoverage")
 )
 
 // population is a distribution from which a simulation (a design of results/inference.md) draws its
@@ -411,9 +412,11 @@ func (p *population) run(t *testing.T, fits int, seed uint64) judged {
 			x, y := loss.JoinRows(l.(loss.Units), xs, ys)
 			rows, targets = append(rows, x), append(targets, y)
 		}
-		var s session = &direct{p: p, rows: rows, targets: targets, relation: relation, noise: rand.New(rand.NewPCG(seed, 1<<40+uint64(fit)))}
+		var s session = &direct{p: p, rows: rows, targets: targets, relation: relation,
+			noise: rand.New(rand.NewPCG(seed, 1<<40+uint64(fit)))}
 		if *inferenceReal {
-			if s, err = simulate.Open(simulate.Config{Rows: rows, Targets: targets, Loss: l, Budget: b, Declared: declared, Seed: seed<<20 + uint64(fit), Workers: 1}); err != nil {
+			if s, err = simulate.Open(simulate.Config{Rows: rows, Targets: targets, Loss: l, Budget: b, Declared: declared,
+				Seed: seed<<20 + uint64(fit), Workers: 1}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -421,7 +424,8 @@ func (p *population) run(t *testing.T, fits int, seed uint64) judged {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plan, err := onestep.Intervals{Level: .95, Columns: p.columns(), Bend: p.bend, Intercept: p.scale(), Features: p.features()}.Plan(context.Background(), problem)
+		plan, err := onestep.Intervals{Level: .95, Columns: p.columns(), Bend: p.bend, Intercept: p.scale(),
+			Features: p.features()}.Plan(context.Background(), problem)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -503,8 +507,10 @@ func TestCoverage(t *testing.T) {
 		if p.tuning {
 			judge = "tuning"
 		}
-		fmt.Printf("| %s | %s | %d | %g | %.3f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f |\n", p.name, judge, p.n, p.eps, c, worst, width, reported,
-			float64(j.short)/float64(*inferenceFits), float64(j.region)/float64(*inferenceFits), float64(j.unknown)/float64(*inferenceFits))
+		fmt.Printf("| %s | %s | %d | %g | %.3f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f |\n", p.name, judge, p.n, p.eps, c,
+			worst, width, reported,
+			float64(j.short)/float64(*inferenceFits), float64(j.region)/float64(*inferenceFits),
+			float64(j.unknown)/float64(*inferenceFits))
 	}
 }
 
@@ -524,7 +530,8 @@ func TestReported(t *testing.T) {
 		for _, p.n = range []int{1000, 2000, 4000, 8000, 16000} {
 			j := p.run(t, *inferenceFits, *inferenceSeed)
 			c, _, width, reported := j.row()
-			fmt.Printf("| %g | %d | %.0f | %.2f | %.2f | %.2f | %.2f |\n", columns, p.n, float64(p.n)*math.Sqrt(b.Charge())/math.Pow(columns, 1.5), reported, width, c,
+			fmt.Printf("| %g | %d | %.0f | %.2f | %.2f | %.2f | %.2f |\n", columns, p.n,
+				float64(p.n)*math.Sqrt(b.Charge())/math.Pow(columns, 1.5), reported, width, c,
 				float64(j.short)/float64(*inferenceFits))
 		}
 	}
@@ -574,7 +581,8 @@ func designs() []*population {
 			return 0
 		}
 	}
-	of := func(number func(r *rand.Rand, x []float64), level ...func(r *rand.Rand) int) func(r *rand.Rand, x []float64, in []int, person float64) {
+	of := func(number func(r *rand.Rand, x []float64), level ...func(r *rand.Rand) int) func(r *rand.Rand, x []float64,
+		in []int, person float64) {
 		return func(r *rand.Rand, x []float64, in []int, _ float64) {
 			number(r, x)
 			for g := range in {
@@ -643,12 +651,16 @@ func designs() []*population {
 	const log = "logistic"
 	L := onestep.Logistic
 	return []*population{
-		{name: "independent", loss: log, bend: L, tuning: true, n: 20000, eps: 1, numbers: 5, levels: []int{3, 3}, draw: of(flat, three), mean: logit(1)},
-		{name: "1% outcome", loss: log, bend: L, tuning: true, n: 50000, eps: 1, numbers: 4, levels: []int{2}, draw: of(flat, two),
+		{name: "independent", loss: log, bend: L, tuning: true, n: 20000, eps: 1, numbers: 5, levels: []int{3, 3},
+			draw: of(flat, three), mean: logit(1)},
+		{name: "1% outcome", loss: log, bend: L, tuning: true, n: 50000, eps: 1, numbers: 4, levels: []int{2},
+			draw: of(flat, two),
 			mean: func(x []float64, in []int) float64 { return odds(-4.8 + linear(x, .6, -.4) + .3*float64(in[0])) }},
-		{name: "independent, n 5,000", loss: log, bend: L, n: 5000, eps: 1, numbers: 4, levels: []int{2}, draw: of(flat, two), mean: logit(1)},
+		{name: "independent, n 5,000", loss: log, bend: L, n: 5000, eps: 1, numbers: 4, levels: []int{2}, draw: of(flat, two),
+			mean: logit(1)},
 		{name: "correlated .8", loss: log, bend: L, n: 20000, eps: 1, numbers: 6, draw: of(correlated(.8)), mean: logit(1)},
-		{name: "rare levels", loss: log, bend: L, n: 20000, eps: 1, numbers: 3, levels: []int{6}, draw: of(flat, levels(.5, .25, .15, .06, .03, .01)),
+		{name: "rare levels", loss: log, bend: L, n: 20000, eps: 1, numbers: 3, levels: []int{6},
+			draw: of(flat, levels(.5, .25, .15, .06, .03, .01)),
 			mean: func(x []float64, in []int) float64 {
 				return odds(linear(x, .6, -.4) + []float64{0, .3, -.3, .5, -.5, 1}[in[0]])
 			}},
@@ -657,34 +669,46 @@ func designs() []*population {
 			mean: func(x []float64, in []int) float64 { return odds(linear(x, .6, -.4) + math.Sin(float64(in[0]))/2) }},
 		{name: "skewed, heavy tails, wrong link", loss: log, bend: L, n: 20000, eps: 1, numbers: 6, draw: of(skewed),
 			mean: func(x []float64, in []int) float64 { return 1 - 2*math.Exp(-math.Exp(.3+linear(x, 1, .8, -.6))) }},
-		{name: "cloglog, an interaction left out", loss: log, bend: L, n: 20000, eps: 1, numbers: 4, levels: []int{2}, draw: of(flat, two),
+		{name: "cloglog, an interaction left out", loss: log, bend: L, n: 20000, eps: 1, numbers: 4, levels: []int{2},
+			draw: of(flat, two),
 			mean: func(x []float64, in []int) float64 {
 				return 1 - 2*math.Exp(-math.Exp(-.3+linear(x, .6, -.5)+.4*float64(in[0])+.5*x[0]*float64(in[0])))
 			}},
-		{name: "5% outcome, epsilon 4", loss: log, bend: L, n: 20000, eps: 4, numbers: 4, levels: []int{2}, draw: of(flat, two),
+		{name: "5% outcome, epsilon 4", loss: log, bend: L, n: 20000, eps: 4, numbers: 4, levels: []int{2},
+			draw: of(flat, two),
 			mean: func(x []float64, in []int) float64 { return odds(-3.2 + linear(x, .6, -.4) + .5*float64(in[0])) }},
-		{name: "3% outcome, n 100,000", loss: log, bend: L, n: 100000, eps: 1, numbers: 4, levels: []int{2}, draw: of(flat, two),
+		{name: "3% outcome, n 100,000", loss: log, bend: L, n: 100000, eps: 1, numbers: 4, levels: []int{2},
+			draw: of(flat, two),
 			mean: func(x []float64, in []int) float64 { return odds(-3.7 + linear(x, .6, -.4) + .4*float64(in[0])) }},
 		{name: "2% outcome, epsilon 8", loss: log, bend: L, n: 10000, eps: 8, numbers: 3, draw: of(flat),
 			mean: func(x []float64, in []int) float64 { return odds(-4.1 + linear(x, .8, -.5)) }},
-		{name: "a third without target", loss: log, bend: L, n: 20000, eps: 1, numbers: 4, levels: []int{3}, draw: of(flat, three), mean: logit(1), missing: 1. / 3},
+		{name: "a third without target", loss: log, bend: L, n: 20000, eps: 1, numbers: 4, levels: []int{3},
+			draw: of(flat, three), mean: logit(1), missing: 1. / 3},
 		{name: "strong effects", loss: log, bend: L, n: 20000, eps: 1, numbers: 4, draw: of(flat),
 			mean: func(x []float64, in []int) float64 { return odds(linear(x, 3, -2, 1, 0)) }},
-		{name: "add-or-remove", loss: log, bend: L, addOr: true, n: 10000, eps: 1, numbers: 4, levels: []int{3}, draw: of(flat, three), mean: logit(1)},
-		{name: "epsilon .5", loss: log, bend: L, n: 20000, eps: .5, numbers: 4, levels: []int{2}, draw: of(flat, two), mean: logit(1)},
-		{name: "epsilon 8, n 2,000", loss: log, bend: L, n: 2000, eps: 8, numbers: 4, levels: []int{3}, draw: of(flat, three), mean: logit(1)},
+		{name: "add-or-remove", loss: log, bend: L, addOr: true, n: 10000, eps: 1, numbers: 4, levels: []int{3},
+			draw: of(flat, three), mean: logit(1)},
+		{name: "epsilon .5", loss: log, bend: L, n: 20000, eps: .5, numbers: 4, levels: []int{2}, draw: of(flat, two),
+			mean: logit(1)},
+		{name: "epsilon 8, n 2,000", loss: log, bend: L, n: 2000, eps: 8, numbers: 4, levels: []int{3}, draw: of(flat, three),
+			mean: logit(1)},
 		{name: "two columns nearly the same", loss: log, bend: L, n: 20000, eps: 1, numbers: 4,
 			draw: of(func(r *rand.Rand, x []float64) { flat(r, x); x[1] = .97*x[0] + .05*uniform(r) }), mean: logit(1)},
-		{name: "four rows a person", loss: "units(logistic,4)", bend: L, n: 5000, eps: 1, numbers: 4, levels: []int{2}, rows: 4, draw: of(flat, two), mean: logit(1), noise: ofPerson},
-		{name: "four rows a person, add-or-remove, epsilon 4", loss: "units(logistic,4,sum)", bend: L, addOr: true, n: 4000, eps: 4, numbers: 4, levels: []int{2}, rows: 4, draw: of(flat, two), mean: logit(1), noise: ofPerson},
-		{name: "linear, t3, heteroscedastic", loss: "squared(1)", n: 20000, eps: 1, numbers: 4, levels: []int{3}, draw: of(flat, three), mean: line,
+		{name: "four rows a person", loss: "units(logistic,4)", bend: L, n: 5000, eps: 1, numbers: 4, levels: []int{2},
+			rows: 4, draw: of(flat, two), mean: logit(1), noise: ofPerson},
+		{name: "four rows a person, add-or-remove, epsilon 4", loss: "units(logistic,4,sum)", bend: L, addOr: true, n: 4000,
+			eps: 4, numbers: 4, levels: []int{2}, rows: 4, draw: of(flat, two), mean: logit(1), noise: ofPerson},
+		{name: "linear, t3, heteroscedastic", loss: "squared(1)", n: 20000, eps: 1, numbers: 4, levels: []int{3},
+			draw: of(flat, three), mean: line,
 			noise: func(r *rand.Rand, x []float64, mean, _ float64) float64 { return mean + .08*(1+x[0])*student(r) }},
 		{name: "linear, short clip", loss: "squared(0.5)", n: 20000, eps: 1, numbers: 5, draw: of(correlated(.5)), mean: line,
 			noise: func(r *rand.Rand, x []float64, mean, _ float64) float64 { return mean + .12*r.NormFloat64() }},
-		{name: "linear, a square left out, epsilon 4", loss: "squared(1)", n: 5000, eps: 4, numbers: 4, levels: []int{2}, draw: of(flat, two),
+		{name: "linear, a square left out, epsilon 4", loss: "squared(1)", n: 5000, eps: 4, numbers: 4, levels: []int{2},
+			draw:  of(flat, two),
 			mean:  func(x []float64, in []int) float64 { return line(x, in) + .3*x[0]*x[0] - .1 },
 			noise: func(r *rand.Rand, x []float64, mean, _ float64) float64 { return mean + .15*r.NormFloat64() }},
-		{name: "linear, four rows a person", loss: "units(squared(1),4)", n: 5000, eps: 1, numbers: 4, rows: 4, draw: of(flat), mean: line,
+		{name: "linear, four rows a person", loss: "units(squared(1),4)", n: 5000, eps: 1, numbers: 4, rows: 4,
+			draw: of(flat), mean: line,
 			noise: func(r *rand.Rand, x []float64, mean, person float64) float64 {
 				return mean + .1*person + .1*r.NormFloat64()
 			}},
@@ -697,36 +721,48 @@ func designs() []*population {
 					}
 				}
 			}), mean: logit(1)},
-		{name: "huber, t3, heteroscedastic", loss: "huber(0.15)", n: 20000, eps: 1, numbers: 4, levels: []int{3}, draw: of(flat, three), mean: line,
+		{name: "huber, t3, heteroscedastic", loss: "huber(0.15)", n: 20000, eps: 1, numbers: 4, levels: []int{3},
+			draw: of(flat, three), mean: line,
 			noise: func(r *rand.Rand, x []float64, mean, _ float64) float64 { return mean + .08*(1+x[0])*student(r) }},
 		{name: "huber, skewed errors", loss: "huber(0.2)", n: 20000, eps: 1, numbers: 5, draw: of(correlated(.5)), mean: line,
 			noise: func(r *rand.Rand, x []float64, mean, _ float64) float64 { return mean - .1 + .1*r.ExpFloat64() }},
-		{name: "huber, one in twenty anywhere, epsilon 4", loss: "huber(0.1)", n: 5000, eps: 4, numbers: 4, levels: []int{2}, draw: of(flat, two), mean: line,
+		{name: "huber, one in twenty anywhere, epsilon 4", loss: "huber(0.1)", n: 5000, eps: 4, numbers: 4, levels: []int{2},
+			draw: of(flat, two), mean: line,
 			noise: func(r *rand.Rand, x []float64, mean, _ float64) float64 {
 				if r.Float64() < .05 {
 					return uniform(r)
 				}
 				return mean + .08*r.NormFloat64()
 			}},
-		{name: "huber, a square left out, add-or-remove", loss: "huber(0.25)", addOr: true, n: 10000, eps: 1, numbers: 4, levels: []int{2}, draw: of(flat, two),
+		{name: "huber, a square left out, add-or-remove", loss: "huber(0.25)", addOr: true, n: 10000, eps: 1, numbers: 4,
+			levels: []int{2}, draw: of(flat, two),
 			mean:  func(x []float64, in []int) float64 { return line(x, in) + .3*x[0]*x[0] - .1 },
 			noise: func(r *rand.Rand, x []float64, mean, _ float64) float64 { return mean + .12*r.NormFloat64() }},
-		{name: "huber, four rows a person", loss: "units(huber(0.3),4)", n: 10000, eps: 2, numbers: 4, rows: 4, draw: of(flat), mean: line,
+		{name: "huber, four rows a person", loss: "units(huber(0.3),4)", n: 10000, eps: 2, numbers: 4, rows: 4,
+			draw: of(flat), mean: line,
 			noise: func(r *rand.Rand, x []float64, mean, person float64) float64 {
 				return mean + .1*person + .1*r.NormFloat64()
 			}},
-		{name: "counts, mean 1 of at most 8", loss: "poisson(0.375)", bend: onestep.Exponential, n: 20000, eps: 1, numbers: 4, levels: []int{2}, draw: of(flat, two), mean: rate(-2.1), noise: countsOf(8, 0)},
-		{name: "counts, more spread than Poisson", loss: "poisson(0.4)", bend: onestep.Exponential, n: 50000, eps: 1, numbers: 4, levels: []int{3}, draw: of(flat, three), mean: rate(-2.3), noise: countsOf(10, 1)},
-		{name: "counts, mean .2 of at most 4", loss: "poisson(0.5)", bend: onestep.Exponential, n: 50000, eps: 1, numbers: 3, levels: []int{2}, draw: of(flat, two), mean: rate(-3), noise: countsOf(4, 0)},
-		{name: "counts, rates that add, epsilon 4", loss: "poisson(0.375)", bend: onestep.Exponential, n: 5000, eps: 4, numbers: 3, levels: []int{2}, draw: of(flat, two), noise: countsOf(8, 0),
+		{name: "counts, mean 1 of at most 8", loss: "poisson(0.375)", bend: onestep.Exponential, n: 20000, eps: 1, numbers: 4,
+			levels: []int{2}, draw: of(flat, two), mean: rate(-2.1), noise: countsOf(8, 0)},
+		{name: "counts, more spread than Poisson", loss: "poisson(0.4)", bend: onestep.Exponential, n: 50000, eps: 1,
+			numbers: 4, levels: []int{3}, draw: of(flat, three), mean: rate(-2.3), noise: countsOf(10, 1)},
+		{name: "counts, mean .2 of at most 4", loss: "poisson(0.5)", bend: onestep.Exponential, n: 50000, eps: 1, numbers: 3,
+			levels: []int{2}, draw: of(flat, two), mean: rate(-3), noise: countsOf(4, 0)},
+		{name: "counts, rates that add, epsilon 4", loss: "poisson(0.375)", bend: onestep.Exponential, n: 5000, eps: 4,
+			numbers: 3, levels: []int{2}, draw: of(flat, two), noise: countsOf(8, 0),
 			mean: func(x []float64, in []int) float64 { return .14 + linear(x, .06, -.03) + .04*float64(in[0]) }},
-		{name: "counts, four rows a person, epsilon 2", loss: "units(poisson(0.375),4)", bend: onestep.Exponential, n: 10000, eps: 2, numbers: 3, levels: []int{2}, rows: 4, draw: of(flat, two), mean: rate(-2.1),
+		{name: "counts, four rows a person, epsilon 2", loss: "units(poisson(0.375),4)", bend: onestep.Exponential, n: 10000,
+			eps: 2, numbers: 3, levels: []int{2}, rows: 4, draw: of(flat, two), mean: rate(-2.1),
 			noise: func(r *rand.Rand, x []float64, mean, person float64) float64 {
 				return countsOf(8, 0)(r, x, mean*math.Exp(.4*person-.08), person)
 			}},
-		{name: "counts, rates 1 to 50", loss: "poisson(0.375)", bend: onestep.Exponential, n: 20000, eps: 2, numbers: 4, draw: of(flat), noise: countsOf(8, 0),
+		{name: "counts, rates 1 to 50", loss: "poisson(0.375)", bend: onestep.Exponential, n: 20000, eps: 2, numbers: 4,
+			draw: of(flat), noise: countsOf(8, 0),
 			mean: func(x []float64, _ []int) float64 { return math.Exp(-2.8 + linear(x, 1.2, -.8, 0)) }},
-		{name: "counts with exposures, epsilon 2", loss: "poisson-rate(0.375,0.05)", exposed: true, bend: onestep.Exponential, n: 20000, eps: 2, numbers: 3, levels: []int{2}, draw: of(flat, two), mean: rate(-1.8), noise: countsOf(8, 0)},
-		{name: "8 levels and 6 numbers, epsilon 2", loss: log, bend: L, n: 20000, eps: 2, numbers: 6, levels: []int{8}, draw: of(correlated(.3), levels(.3, .2, .15, .1, .1, .05, .05, .05)), mean: logit(.3)},
+		{name: "counts with exposures, epsilon 2", loss: "poisson-rate(0.375,0.05)", exposed: true, bend: onestep.Exponential,
+			n: 20000, eps: 2, numbers: 3, levels: []int{2}, draw: of(flat, two), mean: rate(-1.8), noise: countsOf(8, 0)},
+		{name: "8 levels and 6 numbers, epsilon 2", loss: log, bend: L, n: 20000, eps: 2, numbers: 6, levels: []int{8},
+			draw: of(correlated(.3), levels(.3, .2, .15, .1, .1, .05, .05, .05)), mean: logit(.3)},
 	}
 }

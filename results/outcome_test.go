@@ -361,7 +361,8 @@ func TestOutcomePage(t *testing.T) {
 				}
 			}
 			fmt.Printf("| %s | %v | %.3g | %d | %s | %.5g | %.5g | %s | %.5g | %.0f%% | %.4g | %.4g | %.4g | %.2f |\n",
-				table, epsilon, N, fits, chosen, loss, constant, whose, free, 100*(constant-loss)/(constant-free), wrong, flat, least, ratio)
+				table, epsilon, N, fits, chosen, loss, constant, whose, free, 100*(constant-loss)/(constant-free), wrong, flat,
+				least, ratio)
 		}
 	}
 }

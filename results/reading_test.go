@@ -30,7 +30,8 @@ func TestReading(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := time.Now()
-	s, err := curator.Open(context.Background(), curator.Config{Path: c.DataPath(), Schema: c.Schema, Loss: loss.Logistic(), Budget: budget})
+	s, err := curator.Open(context.Background(),
+		curator.Config{Path: c.DataPath(), Schema: c.Schema, Loss: loss.Logistic(), Budget: budget})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,8 @@ func TestTable(t *testing.T) {
 	z := held.margins(minimise(t, training, parse(t, string(c.Model.Loss))))
 	low, high := c.Schema.Target().Low, c.Schema.Target().High
 	mae, rmse := held.errorsOf(func(i int) float64 { return (low+high)/2 + z[i]*(high-low)/2 })
-	fmt.Printf("%s: %d rows, %d held out, %d features: mae %.2f, rmse %.2f\n", *tableOf, training.n(), held.n(), training.dim, mae, rmse)
+	fmt.Printf("%s: %d rows, %d held out, %d features: mae %.2f, rmse %.2f\n", *tableOf, training.n(), held.n(),
+		training.dim, mae, rmse)
 }
 
 // TestFlights prints the loss without privacy of each configuration in flights.sh, at the stationary point
@@ -109,7 +110,8 @@ func widened(t *testing.T) *train.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wide := strings.NewReplacer("data: pnwflights.csv.gz", "data: "+data, "[-60, 180]", "[-60, 1500]").Replace(string(text))
+	wide := strings.NewReplacer("data: pnwflights.csv.gz", "data: "+data, "[-60, 180]",
+		"[-60, 1500]").Replace(string(text))
 	path := filepath.Join(t.TempDir(), "wide.yaml")
 	if err := os.WriteFile(path, []byte(wide), 0o600); err != nil {
 		t.Fatal(err)

@@ -271,7 +271,8 @@ func TestRivals(t *testing.T) {
 			for variant := range rival.variants {
 				var got [2][]float64
 				for run := range *rivalRuns {
-					w := rival.fit(t, training, l, budget{epsilon, *c.Privacy.Delta, mu}, rand.New(rand.NewPCG(uint64(run), uint64(variant))), variant)
+					w := rival.fit(t, training, l, budget{epsilon, *c.Privacy.Delta, mu},
+						rand.New(rand.NewPCG(uint64(run), uint64(variant))), variant)
 					for i, v := range held.measure(l, w, rival.free, c.Schema.TargetFromUnit) {
 						got[i] = append(got[i], v)
 					}

@@ -80,9 +80,11 @@ func counted(t *testing.T, to string) (address string, in, out *atomic.Int64) {
 // goroutines with connections of their own, so that the processor time includes both sides.
 func TestShardsCost(t *testing.T) {
 	const numbers, parts = 12, 3
-	definition := dataset.Definition{Target: dataset.Target{Column: "y", Kind: dataset.Category, Classes: []string{"no", "yes"}}}
+	definition := dataset.Definition{Target: dataset.Target{Column: "y", Kind: dataset.Category,
+		Classes: []string{"no", "yes"}}}
 	for j := range numbers {
-		definition.Columns = append(definition.Columns, dataset.Column{Name: fmt.Sprint("x", j), Kind: dataset.Number, Low: 0, High: 1})
+		definition.Columns = append(definition.Columns,
+			dataset.Column{Name: fmt.Sprint("x", j), Kind: dataset.Number, Low: 0, High: 1})
 	}
 	schema, err := dataset.New(definition)
 	if err != nil {
@@ -223,11 +225,13 @@ func costOf(t *testing.T, n int, over string, c curator.Config, bytes func() int
 	cohort := time.Since(began)
 	members = read() - members
 	ms := func(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }
-	fmt.Printf("| %d | %s | %.2f | %.2f | %.2f | %.2f | %d | %d |\n", n, over, up.Seconds(), ms(pass), ms(used), ms(cohort), sent, members)
+	fmt.Printf("| %d | %s | %.2f | %.2f | %.2f | %.2f | %d | %d |\n", n, over, up.Seconds(), ms(pass), ms(used),
+		ms(cohort), sent, members)
 	if lose != nil {
 		lose()
 		began = time.Now()
 		ask(s.All())
-		fmt.Printf("\nA worker of %d rows that is lost and reads its rows again: %.2f s until the question is answered.\n\n", n/3, time.Since(began).Seconds())
+		fmt.Printf("\nA worker of %d rows that is lost and reads its rows again: %.2f s until the question is answered.\n\n",
+			n/3, time.Since(began).Seconds())
 	}
 }

@@ -18,11 +18,13 @@ import (
 )
 
 var (
-	wideWords    = flag.Int("words", 1000, "the words of each of the five columns of TestWide, and the buckets of its hash")
+	wideWords = flag.Int("words", 1000,
+		"the words of each of the five columns of TestWide, and the buckets of its hash")
 	wideRows     = flag.Int("wide-rows", 30000, "the training rows of TestWide")
 	wideEpsilons = flag.String("wide-epsilons", "2", "the epsilons of TestWide, separated by commas")
-	wideRules    = flag.String("wide-rules", "auto;nesterov;reduce: jl(400)", "what TestWide compares, separated by semicolons: algorithms, their settings after a comma, or a reduction")
-	wideLoss     = flag.String("wide-loss", "logistic", "the loss of TestWide")
+	wideRules    = flag.String("wide-rules", "auto;nesterov;reduce: jl(400)",
+		"what TestWide compares, separated by semicolons: algorithms, their settings after a comma, or a reduction")
+	wideLoss = flag.String("wide-loss", "logistic", "the loss of TestWide")
 )
 
 // TestWide fits a generated table of five columns of text: words by Zipf's law, word k with a
@@ -45,7 +47,8 @@ func TestWide(t *testing.T) {
 			} else {
 				settings = "train: {algorithm: " + rule + "}\n"
 			}
-			text += model + "}\n" + settings + fmt.Sprintf("privacy: {epsilon: %s, delta: 1e-6, relation: replace-one}\n", epsilon)
+			text += model + "}\n" + settings + fmt.Sprintf("privacy: {epsilon: %s, delta: 1e-6, relation: replace-one}\n",
+				epsilon)
 			file := filepath.Join(dir, "wide.yaml")
 			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
@@ -66,7 +69,8 @@ func TestWide(t *testing.T) {
 			}
 			slices.Sort(accuracies)
 			slices.Sort(errors)
-			fmt.Printf("| %d | %d | %s | %s | %s | %.3f (%.3f to %.3f) | %.3f |\n", *wideRows, 5**wideWords, epsilon, rule, chosen,
+			fmt.Printf("| %d | %d | %s | %s | %s | %.3f (%.3f to %.3f) | %.3f |\n", *wideRows, 5**wideWords, epsilon, rule,
+				chosen,
 				accuracies[len(accuracies)/2], accuracies[0], accuracies[len(accuracies)-1], 1-errors[len(errors)/2])
 		}
 	}

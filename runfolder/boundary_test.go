@@ -35,7 +35,8 @@ func TestLinesOfEveryLength(t *testing.T) {
 		}
 	}
 	long := strings.Repeat("a", most+2*buffer)
-	if line, end, _ := readLine(bufio.NewReaderSize(strings.NewReader(long+"\n"), buffer), most); line != nil || end != holed {
+	if line, end, _ := readLine(bufio.NewReaderSize(strings.NewReader(long+"\n"), buffer), most); line != nil ||
+		end != holed {
 		t.Errorf("a line of %d bytes, where %d are allowed: read %d, end %v", len(long), most, len(line), end)
 	}
 }

@@ -17,7 +17,8 @@ func TestCertificateKeepsWhatWasReleased(t *testing.T) {
 		c := config(t, 300)
 		c.Train.Algorithm, c.Train.Measure, c.Train.Settings = "gd", measure, train.Settings{"steps": 12}
 		var norms []float64
-		f, err := fit(context.Background(), c, options{Software: "test", Step: func(s train.Step) { norms = append(norms, s.GradientNorm) }})
+		f, err := fit(context.Background(), c,
+			options{Software: "test", Step: func(s train.Step) { norms = append(norms, s.GradientNorm) }})
 		if err != nil {
 			t.Fatal(err)
 		}

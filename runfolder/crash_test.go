@@ -46,7 +46,8 @@ type fate struct {
 // fates returns the rules (see fate) for what a crash may do to unsynced writes, and some random
 // ones, which the seed determines.
 func fates(seed uint64, some int) []fate {
-	all := []fate{{"kept", durabletest.Kept{}}, {"lost", durabletest.Lost{}}, {"names", durabletest.Names{}}, {"zeros", durabletest.Names{Zeros: true}}}
+	all := []fate{{"kept", durabletest.Kept{}}, {"lost", durabletest.Lost{}}, {"names", durabletest.Names{}},
+		{"zeros", durabletest.Names{Zeros: true}}}
 	for i := range some {
 		all = append(all, fate{fmt.Sprint("some ", i), durabletest.Some{Coin: rand.New(rand.NewPCG(seed, uint64(i)))}})
 	}
@@ -110,7 +111,8 @@ func survives(t *testing.T, d *durabletest.Disk, earlier int, released bool, pro
 		t.Errorf("recovered, and not settled: %v", err)
 		return
 	}
-	if _, err := recoverIn(context.Background(), d, diskOut, RecoverOptions{Overwrite: true}); err == nil || !strings.Contains(err.Error(), "nothing to recover") {
+	if _, err := recoverIn(context.Background(), d, diskOut, RecoverOptions{Overwrite: true}); err == nil ||
+		!strings.Contains(err.Error(), "nothing to recover") {
 		t.Errorf("recovered twice: %v", err)
 		return
 	}

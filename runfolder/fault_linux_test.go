@@ -67,7 +67,8 @@ func TestFaultedProcess(t *testing.T) {
 func limit(size int64, die bool) error {
 	if die {
 		var byDefault [8]uint64 // a struct sigaction of zeros
-		if _, _, e := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(syscall.SIGXFSZ), uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0); e != 0 {
+		if _, _, e := syscall.RawSyscall6(syscall.SYS_RT_SIGACTION, uintptr(syscall.SIGXFSZ),
+			uintptr(unsafe.Pointer(&byDefault)), 0, 8, 0, 0); e != 0 {
 			return e
 		}
 		if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
@@ -253,7 +254,8 @@ func (s scene) full(t *testing.T, limit int64, die bool) string {
 		t.Errorf("%s failed, error %s", what, end.text)
 	}
 	s.keeps(t, before, end.answers)
-	for name, text := range map[string][]byte{LedgerFile: before.ledger, ModelFile: before.model, CertificateFile: before.certificate} {
+	for name, text := range map[string][]byte{LedgerFile: before.ledger, ModelFile: before.model,
+		CertificateFile: before.certificate} {
 		write(t, s.file(name), string(text))
 	}
 	return what

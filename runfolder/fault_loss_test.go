@@ -169,7 +169,8 @@ func (s scene) suffer(t *testing.T, at int, strike func(context.CancelFunc)) (ev
 	if kinked, ok := l.(loss.Kinked); ok {
 		given = brittle{f, kinked}
 	}
-	session, err := curator.Open(context.Background(), curator.Config{Path: c.DataPath(), Schema: c.Schema, Loss: given, Budget: budget, Workers: 1})
+	session, err := curator.Open(context.Background(),
+		curator.Config{Path: c.DataPath(), Schema: c.Schema, Loss: given, Budget: budget, Workers: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,7 +61,8 @@ func newScene(t *testing.T, algorithm string) scene {
 // ownSettings holds settings that shorten the runs of algorithms that have no setting for the
 // number of steps. The number of steps of adaptive-gd before its landing depends on answers, so
 // that only the landing's number is set.
-var ownSettings = map[string]string{"adaptive-gd": ", norm_charge: 0.06, landing_steps: 2", "kl-spider": ", rounds: 40", "second-order": ", items: 6"}
+var ownSettings = map[string]string{"adaptive-gd": ", norm_charge: 0.06, landing_steps: 2", "kl-spider": ", rounds: 40",
+	"second-order": ", items: 6"}
 
 func (s scene) config() string { return filepath.Join(s.dir, "people.yaml") }
 
@@ -131,7 +132,8 @@ func (s scene) keeps(t *testing.T, before state, answers int) {
 		t.Error("a file was written without a reservation")
 	case n == 1:
 		mu, err := mechanism.GaussianMu(1, 1e-6)
-		if e := whole[len(whole)-1]; err != nil || e.Mu != mu || e.Epsilon != 1 || e.Delta != 1e-6 || e.Relation != account.ReplaceOne {
+		if e := whole[len(whole)-1]; err != nil || e.Mu != mu || e.Epsilon != 1 || e.Delta != 1e-6 ||
+			e.Relation != account.ReplaceOne {
 			t.Errorf("reserved %+v: must be the whole budget, mu = %v", e, mu)
 		}
 	}
@@ -167,10 +169,12 @@ func (s scene) recovers(t *testing.T, answers int) {
 	}
 	after := s.state(t)
 	wholeFiles(t, after)
-	if after.certificate == nil || r.Releases < answers || (after.model == nil) != (r.ModelPath == "") || after.model == nil && answers > 0 {
+	if after.certificate == nil || r.Releases < answers || (after.model == nil) != (r.ModelPath == "") ||
+		after.model == nil && answers > 0 {
 		t.Errorf("recovered %+v of %d answers", r, answers)
 	}
-	if entries, err := ledgerfile.Parse(after.ledger); err != nil || entries[len(entries)-1].Entry == ledgerfile.Reserved || !bytes.HasSuffix(after.ledger, newline) {
+	if entries, err := ledgerfile.Parse(after.ledger); err != nil ||
+		entries[len(entries)-1].Entry == ledgerfile.Reserved || !bytes.HasSuffix(after.ledger, newline) {
 		t.Errorf("recovered, and not settled: %v", err)
 	}
 	s.nothingElse(t)
@@ -183,7 +187,9 @@ func reservations(t *testing.T, text []byte) []Entry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return slices.DeleteFunc(entries, func(e Entry) bool { return e.Entry != "reserved" || filepath.Base(e.Data) != "people.csv" })
+	return slices.DeleteFunc(entries, func(e Entry) bool {
+		return e.Entry != "reserved" || filepath.Base(e.Data) != "people.csv"
+	})
 }
 
 // wholeFiles fails the test unless each file is valid, the certificate verifies, and the model
@@ -334,7 +340,8 @@ func (s scene) struck(t *testing.T, at int, strike func(context.CancelFunc) erro
 			t.Errorf("error %v: must say that the budget is gone", err)
 		}
 		entries, damaged := ledgerfile.Parse(s.state(t).ledger)
-		if charged := (*ChargedError)(nil); damaged != nil || errors.As(err, &charged) && entries[len(entries)-1].Entry == ledgerfile.Settled {
+		if charged := (*ChargedError)(nil); damaged != nil ||
+			errors.As(err, &charged) && entries[len(entries)-1].Entry == ledgerfile.Settled {
 			t.Errorf("a fit that failed is settled as complete: %v", damaged)
 		}
 	case errors.Is(err, context.Canceled):

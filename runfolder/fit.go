@@ -61,7 +61,8 @@ func Fit(ctx context.Context, c *train.Config, to Out, o train.Options) (*Fitted
 	if f == nil {
 		return nil, err
 	}
-	fitted := &Fitted{Fitted: f, Reclaimed: out.reclaimed, Earlier: out.others, Folder: out.path, CertificatePath: out.file(CertificateFile)}
+	fitted := &Fitted{Fitted: f, Reclaimed: out.reclaimed, Earlier: out.others, Folder: out.path,
+		CertificatePath: out.file(CertificateFile)}
 	if f.Model != nil {
 		fitted.ModelPath = out.file(ModelFile)
 	}
@@ -96,12 +97,14 @@ func (f *Fitted) Together(ctx context.Context) string {
 		return fmt.Sprintf("with %s of this table, some under another relation: add the guarantees", fits)
 	}
 	if !ok && slices.ContainsFunc(f.Earlier, func(e Entry) bool { return e.Unit != f.Unit.Column }) {
-		return fmt.Sprintf("with %s of this table, some for another unit of privacy: their guarantees do not add up to one", fits)
+		return fmt.Sprintf("with %s of this table, some for another unit of privacy: their guarantees do not add up to one",
+			fits)
 	}
 	if !ok {
 		return fmt.Sprintf("with %s of this table: no common epsilon could be computed: add the guarantees", fits)
 	}
-	return fmt.Sprintf("with %s of this table: epsilon %.4g at delta %v; every fit costs a budget of its own", fits, RoundUp(epsilon), f.Budget.Delta())
+	return fmt.Sprintf("with %s of this table: epsilon %.4g at delta %v; every fit costs a budget of its own", fits,
+		RoundUp(epsilon), f.Budget.Delta())
 }
 
 // RoundUp returns x with four significant digits, rounded up.

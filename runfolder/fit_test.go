@@ -73,7 +73,8 @@ func TestFittedNumbersAreClamped(t *testing.T) {
 // comparison decides on. With compare: off, and for a table too small for a comparison, nothing is
 // compared, and the plan has the whole budget.
 func TestFitComparesWithAConstant(t *testing.T) {
-	coins := strings.NewReplacer("target: {column: sick", "target: {column: sex", `classes: ["0", "1"]`, "classes: [f, m]", "    sex: {category: [f, m]}\n", "    sick: {number: [0, 1]}\n").Replace(peopleYAML)
+	coins := strings.NewReplacer("target: {column: sick", "target: {column: sex", `classes: ["0", "1"]`, "classes: [f, m]",
+		"    sex: {category: [f, m]}\n", "    sick: {number: [0, 1]}\n").Replace(peopleYAML)
 	for name, test := range map[string]struct {
 		n       int
 		changes []string
@@ -95,7 +96,8 @@ func TestFitComparesWithAConstant(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		warned := slices.ContainsFunc(m.Warnings(), func(w train.Warning) bool { return w.Code == train.WarnNotBetter || w.Code == train.WarnWorse })
+		warned := slices.ContainsFunc(m.Warnings(),
+			func(w train.Warning) bool { return w.Code == train.WarnNotBetter || w.Code == train.WarnWorse })
 		certified := strings.Contains(read(t, f.CertificatePath), `"compared"`)
 		if (test.verdict == "not") != warned || (test.verdict != "") != certified || (f.Compared != nil) != certified {
 			t.Errorf("%s: compared %+v, certified %v, warnings %v", name, f.Compared, certified, m.Warnings())
@@ -121,7 +123,8 @@ func TestFitComparesWithAConstant(t *testing.T) {
 			t.Errorf("%s: %v of the budget charged", name, got)
 		}
 		plain := 1 - test.share
-		if size := f.Records * f.Budget.Mu() * math.Sqrt(plain) / math.Sqrt(float64(f.Dim)); math.Abs(size/f.Summary.Effective-1) > 1e-9 {
+		if size := f.Records * f.Budget.Mu() *
+			math.Sqrt(plain) / math.Sqrt(float64(f.Dim)); math.Abs(size/f.Summary.Effective-1) > 1e-9 {
 			t.Errorf("%s: effective size %v of %v of the budget: must be %v", name, f.Summary.Effective, plain, size)
 		}
 	}
@@ -134,7 +137,8 @@ func TestFit(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := verified(t, f)
-	if !r.Complete || r.Records != 300 || r.Epsilon > 1 || r.Delta != 1e-6 || r.Relation != account.ReplaceOne || r.Events != f.Summary.Steps {
+	if !r.Complete || r.Records != 300 || r.Epsilon > 1 || r.Delta != 1e-6 || r.Relation != account.ReplaceOne ||
+		r.Events != f.Summary.Steps {
 		t.Errorf("report %+v of %d steps", r, f.Summary.Steps)
 	}
 	if !(f.Charged <= f.Budget.Charge()) || f.Charged != r.Charged {
@@ -179,7 +183,8 @@ func TestAlgorithms(t *testing.T) {
 			t.Errorf("%s: %d steps, report %+v", name, f.Result.Steps, r)
 		}
 		auto := name == train.Algorithms()[0]
-		if auto != (len(f.Candidates) > 0) || auto && f.Candidates[0].Summary != f.Summary || !auto && f.Summary.Algorithm != name {
+		if auto != (len(f.Candidates) > 0) || auto && f.Candidates[0].Summary != f.Summary ||
+			!auto && f.Summary.Algorithm != name {
 			t.Errorf("%s: %s of %d candidates", name, f.Summary.Algorithm, len(f.Candidates))
 		}
 	}
@@ -206,7 +211,8 @@ func TestReservedBeforeTheFirstRelease(t *testing.T) {
 				t.Fatalf("ledger %v, %v", entries, err)
 			}
 			mu, _ := mechanism.GaussianMu(1, 1e-6)
-			if e := entries[0]; e.Entry != "reserved" || e.Mu != mu || e.Epsilon != 1 || e.Delta != 1e-6 || e.Relation != account.ReplaceOne || e.Data != c.DataPath() {
+			if e := entries[0]; e.Entry != "reserved" || e.Mu != mu || e.Epsilon != 1 || e.Delta != 1e-6 ||
+				e.Relation != account.ReplaceOne || e.Data != c.DataPath() {
 				t.Errorf("entry %+v", e)
 			}
 			if _, err := os.Stat(filepath.Join("people-fit", ModelFile)); err == nil {
@@ -272,7 +278,8 @@ func TestCancelledBeforeTheReservation(t *testing.T) {
 // TestCancelledOnTheWay: if a fit is cancelled after some steps, their result is written and
 // certified as incomplete, and the reservation stays.
 func TestCancelledOnTheWay(t *testing.T) {
-	for _, test := range [][2]string{{"gd", ""}, {"gd", "last"}, {"gd", "smallest"}, {"gd", "random"}, {"spiderboost", ""}, {"storm", ""}} {
+	for _, test := range [][2]string{{"gd", ""}, {"gd", "last"}, {"gd", "smallest"}, {"gd", "random"}, {"spiderboost", ""},
+		{"storm", ""}} {
 		for _, after := range []int{1, 70} {
 			c := config(t, 300)
 			c.Train = train.Train{Algorithm: test[0], Settings: train.Settings{"steps": 100, "output": test[1]}}
@@ -287,14 +294,16 @@ func TestCancelledOnTheWay(t *testing.T) {
 				t.Fatalf("%s: %v, %v", name, f, err)
 			}
 			r := verified(t, f)
-			if f.Result.Complete || r.Complete || f.Result.Steps != after || r.Events != after || !(r.Charged < f.Budget.Charge()) {
+			if f.Result.Complete || r.Complete || f.Result.Steps != after || r.Events != after ||
+				!(r.Charged < f.Budget.Charge()) {
 				t.Errorf("%s: %d steps of %d, report %+v", name, f.Result.Steps, after, r)
 			}
 			if m, err := model.Read(f.ModelPath); err != nil || m.Complete() {
 				t.Errorf("%s: the model says it is complete, or %v", name, err)
 			}
 			entries, err := readLedger(filepath.Join(f.Folder, LedgerFile))
-			if err != nil || len(entries) != 2 || entries[0].Entry != "reserved" || entries[1].Entry != "interrupted" || entries[1].Charged != r.Charged || entries[0].Mu != f.Budget.Mu() {
+			if err != nil || len(entries) != 2 || entries[0].Entry != "reserved" || entries[1].Entry != "interrupted" ||
+				entries[1].Charged != r.Charged || entries[0].Mu != f.Budget.Mu() {
 				t.Errorf("%s: ledger %+v, %v", name, entries, err)
 			}
 		}
@@ -327,10 +336,12 @@ func TestAddOrRemoveHidesTheNumberOfRows(t *testing.T) {
 		if i == 0 {
 			first, releases = f.Planned, r.Events
 		}
-		if f.Summary != first.Summary || f.Records != first.Records || f.Budget != first.Budget || r.Records != 300 || r.Relation != account.AddOrRemove || r.Events != releases {
+		if f.Summary != first.Summary || f.Records != first.Records || f.Budget != first.Budget || r.Records != 300 ||
+			r.Relation != account.AddOrRemove || r.Events != releases {
 			t.Errorf("%d rows: %+v, certified %+v", n, f.Planned, r)
 		}
-		if text := read(t, f.CertificatePath) + read(t, f.ModelPath); n != 1 && (strings.Contains(text, ": 299,") || strings.Contains(text, ": 301,")) {
+		if text := read(t, f.CertificatePath) + read(t, f.ModelPath); n != 1 &&
+			(strings.Contains(text, ": 299,") || strings.Contains(text, ": 301,")) {
 			t.Errorf("%d rows: the files show it", n)
 		}
 	}

@@ -10,7 +10,8 @@ import (
 )
 
 func reservation(data string) Entry {
-	return Entry{Data: data, Algorithm: "gd", Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Mu: 0.2367043806634357}}
+	return Entry{Data: data, Algorithm: "gd",
+		Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Mu: 0.2367043806634357}}
 }
 
 func reserve(t *testing.T, out, base string) (*folder, []Entry) {
@@ -110,7 +111,8 @@ func TestNumberedFolders(t *testing.T) {
 	// Folders with other names do not count. A missing number does not end the search.
 	write(t, filepath.Join("people-fit-old", LedgerFile), wholeLine+"\n")
 	write(t, filepath.Join("people-fitting", LedgerFile), wholeLine+"\n")
-	write(t, filepath.Join("people-fit-77", LedgerFile), wholeLine+"\n"+strings.NewReplacer("/people.csv", "/other.csv", `"fit":1`, `"fit":2`).Replace(wholeLine)+"\n")
+	write(t, filepath.Join("people-fit-77", LedgerFile),
+		wholeLine+"\n"+strings.NewReplacer("/people.csv", "/other.csv", `"fit":1`, `"fit":2`).Replace(wholeLine)+"\n")
 	os.RemoveAll("people-fit")
 	os.RemoveAll("people-fit-2")
 	f, prior := reserve(t, "", "people")

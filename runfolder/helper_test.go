@@ -68,7 +68,8 @@ func config(t *testing.T, n int, changes ...string) *train.Config {
 	t.Chdir(t.TempDir())
 	in := t.TempDir()
 	write(t, filepath.Join(in, "people.csv"), people(n))
-	c, err := train.ReadConfig(write(t, filepath.Join(in, "people.yaml"), strings.NewReplacer(changes...).Replace(peopleYAML)))
+	c, err := train.ReadConfig(write(t, filepath.Join(in, "people.yaml"),
+		strings.NewReplacer(changes...).Replace(peopleYAML)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,6 +144,7 @@ func beside(t *testing.T, like *train.Config) *train.Config {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.Data, c.Table, c.Train, c.Privacy, c.Model, c.Budget = like.Data, like.Table, like.Train, like.Privacy, like.Model, like.Budget
+	c.Data, c.Table, c.Train, c.Privacy, c.Model, c.Budget = like.Data, like.Table, like.Train, like.Privacy, like.Model,
+		like.Budget
 	return c
 }

@@ -295,7 +295,8 @@ func (o *overtaken) Update(ctx context.Context, dataset string, from int,
 		o.done = true
 		d := durabletest.New()
 		s := newScene(o.by, "gd")
-		write(o.by, s.config(), peopleYAML+"budget: {store: \"sqlite:none.db\", dataset: people}\ntrain: {algorithm: gd, steps: 3}\n")
+		write(o.by, s.config(),
+			peopleYAML+"budget: {store: \"sqlite:none.db\", dataset: people}\ntrain: {algorithm: gd, steps: 3}\n")
 		if _, _, err := storedFit(o.by, s, d, o.chains); err != nil {
 			o.by.Error(err)
 		}

@@ -221,7 +221,8 @@ var errOrder = errors.New("does not follow")
 // records before it.
 func (t *told) take(r record) error {
 	members := 0
-	for _, given := range []bool{r.Head != nil, r.Event != nil, r.Step != nil, r.Measured != nil, r.Compared != nil, r.Ready != nil} {
+	for _, given := range []bool{r.Head != nil, r.Event != nil, r.Step != nil, r.Measured != nil, r.Compared != nil,
+		r.Ready != nil} {
 		if given {
 			members++
 		}
@@ -239,7 +240,8 @@ func (t *told) take(r record) error {
 			return err
 		}
 		if numbered := r.Head.Journal > 1; numbered != t.form.numbered {
-			return fmt.Errorf("journal = %d: its lines must have numbers and checksums from version 2 on, and not before", r.Head.Journal)
+			return fmt.Errorf("journal = %d: its lines must have numbers and checksums from version 2 on, and not before",
+				r.Head.Journal)
 		}
 		t.head, t.parameters = r.Head, n
 	case r.Event != nil:

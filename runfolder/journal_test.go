@@ -46,7 +46,8 @@ func TestJournalHoldsWhatWasReleased(t *testing.T) {
 	for _, algorithm := range train.Algorithms() {
 		d, journal := killed(t, algorithm, "", 1)
 		told, err := readJournal(strings.NewReader(journal), mostLine)
-		if err != nil || told.size != int64(len(strings.TrimRight(journal, "\x00"))) || len(told.events) == 0 || told.step != 1 || told.ready != nil {
+		if err != nil || told.size != int64(len(strings.TrimRight(journal, "\x00"))) || len(told.events) == 0 ||
+			told.step != 1 || told.ready != nil {
 			t.Fatalf("%s: %+v, %v", algorithm, told, err)
 		}
 		for line := range strings.Lines(strings.TrimRight(journal, "\x00")) {
@@ -65,7 +66,8 @@ func TestJournalHoldsWhatWasReleased(t *testing.T) {
 			t.Fatal(err)
 		}
 		report, err := c.Verify(t.Context())
-		if err != nil || report.Complete || report.Events != len(told.events) || report.Charged != r.Charged || r.Step != 1 || r.Complete {
+		if err != nil || report.Complete || report.Events != len(told.events) || report.Charged != r.Charged || r.Step != 1 ||
+			r.Complete {
 			t.Errorf("%s: %+v, %v, recovered %+v", algorithm, report, err, r)
 		}
 		if claim := c.Claim(); claim.Epsilon != 1 || claim.Delta != 1e-6 {
@@ -75,7 +77,8 @@ func TestJournalHoldsWhatWasReleased(t *testing.T) {
 			Recovered struct{ Note string }
 			Norms     []float64 `json:"gradient_norms"`
 		}
-		if err := json.Unmarshal(c.Algorithm().Plan, &plan); err != nil || !strings.Contains(plan.Recovered.Note, "may be missing") || len(plan.Norms) > 1 {
+		if err := json.Unmarshal(c.Algorithm().Plan, &plan); err != nil ||
+			!strings.Contains(plan.Recovered.Note, "may be missing") || len(plan.Norms) > 1 {
 			t.Errorf("%s: plan %+v, %v", algorithm, plan, err)
 		}
 		m, err := model.Parse(s.model)
@@ -171,7 +174,8 @@ func TestCheckpoints(t *testing.T) {
 			if j.checkpoint != last {
 				kept++
 			}
-			if old := step - j.checkpoint; old > 2+step/64 || pace*time.Duration(old-1) > max(syncEvery, now.Sub(j.began)/100)+2*pace {
+			if old := step - j.checkpoint; old > 2+step/64 ||
+				pace*time.Duration(old-1) > max(syncEvery, now.Sub(j.began)/100)+2*pace {
 				t.Fatalf("pace %v: at step %d the last iterate is of step %d", pace, step, j.checkpoint)
 			}
 		}
@@ -257,7 +261,8 @@ func TestRecoverRefuses(t *testing.T) {
 	ctx := context.Background()
 	d, journal := killed(t, "gd", "", 2)
 	for old, replacement := range map[string]string{
-		`"fit":1`: `"fit":2`, `"epsilon":1`: `"epsilon":0.5`, `"delta":0.000001`: `"delta":0.00001`, "replace-one": "add-or-remove",
+		`"fit":1`: `"fit":2`, `"epsilon":1`: `"epsilon":0.5`, `"delta":0.000001`: `"delta":0.00001`,
+		"replace-one": "add-or-remove",
 		`"journal":2`: `"journal":3`,
 	} {
 		other := d.Crash(0, durabletest.Kept{})
@@ -333,6 +338,7 @@ func FuzzJournal(f *testing.F) {
 		if told.weights != nil && (len(told.weights) != told.head.Schema.Dim() || !finite(told.weights)) {
 			t.Fatalf("weights %v", told.weights)
 		}
-		_, _, _ = told.head.Files(train.Released{Weights: told.weights, Events: told.events, Run: runrecord.Run{Plan: told.head.Plan}})
+		_, _, _ = told.head.Files(train.Released{Weights: told.weights, Events: told.events,
+			Run: runrecord.Run{Plan: told.head.Plan}})
 	})
 }

@@ -51,7 +51,8 @@ func TestMeasuredIsCompared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Constant == nil || math.Abs(f.Constant.Least-test.want.Least) > 1e-12 || math.Abs(f.Constant.Most-test.want.Most) > 1e-12 {
+		if f.Constant == nil || math.Abs(f.Constant.Least-test.want.Least) > 1e-12 ||
+			math.Abs(f.Constant.Most-test.want.Most) > 1e-12 {
 			t.Errorf("%+v: want %+v", f.Constant, test.want)
 		}
 	}

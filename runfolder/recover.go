@@ -104,7 +104,8 @@ func recoverIn(ctx context.Context, disk place, dir string, o RecoverOptions) (*
 			return r, f.sweep()
 		}
 	case len(entries) > 0 && !ended:
-		return r, fmt.Errorf("%s: fit %d has left no journal to recover from: its whole budget stays charged in %s", dir, f.fit, f.ledger())
+		return r, fmt.Errorf("%s: fit %d has left no journal to recover from: its whole budget stays charged in %s", dir,
+			f.fit, f.ledger())
 	case len(r.Settlements) == 0:
 		return nil, fmt.Errorf("%s: fit %d has ended: there is nothing to recover", dir, f.fit)
 	}
@@ -290,7 +291,8 @@ func (f *folder) remake(ctx context.Context, t *told) (*ready, error) {
 		return &done, nil // by an earlier recovery
 	}
 	if !f.overwrite && f.holds() {
-		return nil, fmt.Errorf("%s: holds the files of an earlier fit, complete or not: --overwrite replaces them by what the journal of fit %d proves", f.path, f.fit)
+		return nil,
+			fmt.Errorf("%s: holds the files of an earlier fit, complete or not: --overwrite replaces them by what the journal of fit %d proves", f.path, f.fit)
 	}
 	p := &pair{f: f}
 	defer p.close()
@@ -316,7 +318,8 @@ func (t *told) files(ctx context.Context) (model []byte, cert *certificate.Certi
 			"what was released from there on is not known.", t.damaged)
 	}
 	out := train.Released{Weights: t.weights, Events: t.events, Run: runrecord.Run{
-		Plan: h.Plan, GradientNorms: t.norms, Measured: t.measured, Compared: t.compared, Recovered: &runrecord.Rebuilt{Step: t.step, Note: note},
+		Plan: h.Plan, GradientNorms: t.norms, Measured: t.measured, Compared: t.compared,
+		Recovered: &runrecord.Rebuilt{Step: t.step, Note: note},
 	}}
 	if err := ctx.Err(); err != nil {
 		return nil, nil, err

@@ -18,7 +18,8 @@ import (
 func TestReduce(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/people.csv", people(3000))
-	yaml := strings.Replace(peopleYAML, "{loss: logistic}", "{loss: logistic, reduce: jl(3)}", 1) + "train: {algorithm: gd, steps: 4}\n"
+	yaml := strings.Replace(peopleYAML, "{loss: logistic}", "{loss: logistic, reduce: jl(3)}",
+		1) + "train: {algorithm: gd, steps: 4}\n"
 	c, err := train.ReadConfig(write(t, dir+"/people.yaml", yaml))
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +56,8 @@ func TestReduce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := fit(t.Context(), c, options{Out: filepath.Join(dir, "other")}); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := fit(t.Context(), c, options{Out: filepath.Join(dir, "other")}); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}

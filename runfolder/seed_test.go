@@ -58,7 +58,8 @@ func TestPublicSeedIsRecorded(t *testing.T) {
 				t.Fatal(err)
 			}
 			if plan.Summary().Output != kept.Output || f.Result.Output != kept.Output {
-				t.Errorf("the seed leads to %q, the fit to %q and its certificate to %q", plan.Summary().Output, f.Result.Output, kept.Output)
+				t.Errorf("the seed leads to %q, the fit to %q and its certificate to %q", plan.Summary().Output, f.Result.Output,
+					kept.Output)
 			}
 		}
 	}

@@ -46,7 +46,8 @@ func (s Settlement) String() string {
 	case s.Fit == 0:
 		return run + " was reserved and released nothing: the store has all of it back"
 	}
-	return fmt.Sprintf("%s is charged %.6g (units of mu^2), all that it can have released; the store has the rest back", run, s.Charged)
+	return fmt.Sprintf("%s is charged %.6g (units of mu^2), all that it can have released; the store has the rest back",
+		run, s.Charged)
 }
 
 // mostCertificate is the largest size of a certificate that is read, in bytes.

@@ -74,7 +74,8 @@ func TestSecondUser(t *testing.T) {
 				}
 				return nil
 			})
-			if refused := sticky && user == second; refused != (err != nil && strings.Contains(err.Error(), "belongs to another user")) {
+			if refused := sticky && user == second; refused != (err != nil &&
+				strings.Contains(err.Error(), "belongs to another user")) {
 				t.Errorf("user %d, sticky %v: %v", user, sticky, err)
 			}
 		}

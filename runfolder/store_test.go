@@ -73,7 +73,8 @@ func TestFitIsCharged(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := registered(t, address)
-	if len(d.Runs) != 1 || !d.Runs[0].Settled || d.Spent != f.Charged || d.Runs[0].Reserved.Charge != f.Budget.Charge() || d.Runs[0].Label != "people" {
+	if len(d.Runs) != 1 || !d.Runs[0].Settled || d.Spent != f.Charged || d.Runs[0].Reserved.Charge != f.Budget.Charge() ||
+		d.Runs[0].Label != "people" {
 		t.Errorf("a fit charged %v: the store has %+v", f.Charged, d)
 	}
 	cert, err := certificate.Read(f.CertificatePath)
@@ -91,7 +92,8 @@ func TestFitIsCharged(t *testing.T) {
 	}{
 		"over the cap": {stores.Open, func(err error) bool { return errors.As(err, &over) }},
 		"no store":     {nil, func(err error) bool { return strings.Contains(err.Error(), "nothing was charged") }},
-		"unreachable":  {func(context.Context, string) (*budget.Book, error) { return nil, os.ErrDeadlineExceeded }, func(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }},
+		"unreachable": {func(context.Context, string) (*budget.Book, error) { return nil, os.ErrDeadlineExceeded },
+			func(err error) bool { return errors.Is(err, os.ErrDeadlineExceeded) }},
 	} {
 		f, answers, err := fit("two", c.open)
 		if f != nil || answers > 0 || err == nil || !c.is(err) {
@@ -113,7 +115,8 @@ type leaving struct {
 	reserved bool
 }
 
-func (l *leaving) Update(ctx context.Context, name string, from int, next func(budget.Tail) (*budget.Row, error)) error {
+func (l *leaving) Update(ctx context.Context, name string, from int,
+	next func(budget.Tail) (*budget.Row, error)) error {
 	if l.reserved {
 		return os.ErrDeadlineExceeded
 	}
@@ -163,12 +166,14 @@ func TestRecoveryChargesAllThatWasReleased(t *testing.T) {
 		}
 		crashed := d.Crash(mark, durabletest.Lost{})
 		for range 2 { // the second recovery has only the store left to tell
-			if _, err := recoverIn(ctx, crashed, diskOut, RecoverOptions{Overwrite: true, Stores: stores.Open}); err != nil && !strings.Contains(err.Error(), "nothing to recover") {
+			if _, err := recoverIn(ctx, crashed, diskOut, RecoverOptions{Overwrite: true, Stores: stores.Open}); err != nil &&
+				!strings.Contains(err.Error(), "nothing to recover") {
 				t.Fatalf("after step %d: %v", i+1, err)
 			}
 		}
 		least := charged[min(i, len(charged)-1)]
-		if got := registered(t, address); !got.Runs[0].Settled || got.Spent < least || got.Spent > f.Budget.Charge() || i == len(marks) && got.Spent != f.Charged {
+		if got := registered(t, address); !got.Runs[0].Settled || got.Spent < least || got.Spent > f.Budget.Charge() ||
+			i == len(marks) && got.Spent != f.Charged {
 			t.Errorf("after step %d the store has %v: %v was charged", i+1, got.Spent, least)
 		}
 	}

@@ -60,7 +60,8 @@ func Totals(ctx context.Context, folders []string, delta float64) ([]Total, erro
 	}
 	var totals []Total
 	for k, list := range fits {
-		t := Total{Table: k.table, Guarantee: account.Guarantee{Relation: k.relation, Delta: delta, Unit: k.unit}, Fits: len(list)}
+		t := Total{Table: k.table, Guarantee: account.Guarantee{Relation: k.relation, Delta: delta, Unit: k.unit},
+			Fits: len(list)}
 		for _, e := range list {
 			if delta == 0 {
 				t.Delta = max(t.Delta, e.Delta)
@@ -72,7 +73,8 @@ func Totals(ctx context.Context, folders []string, delta float64) ([]Total, erro
 		totals = append(totals, t)
 	}
 	slices.SortFunc(totals, func(a, b Total) int {
-		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Relation.String(), b.Relation.String()), cmp.Compare(a.Unit, b.Unit))
+		return cmp.Or(cmp.Compare(a.Table, b.Table), cmp.Compare(a.Relation.String(), b.Relation.String()),
+			cmp.Compare(a.Unit, b.Unit))
 	})
 	return totals, nil
 }

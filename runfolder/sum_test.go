@@ -30,7 +30,8 @@ func TestNamedTablesAreOne(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(f.Earlier) != step.earlier {
-			t.Errorf("fit %d: %d earlier fits of %q at %s are known, there were %d", i, len(f.Earlier), step.table, step.data, step.earlier)
+			t.Errorf("fit %d: %d earlier fits of %q at %s are known, there were %d", i, len(f.Earlier), step.table, step.data,
+				step.earlier)
 		}
 	}
 }
@@ -83,7 +84,8 @@ func TestTotals(t *testing.T) {
 		t.Errorf("at delta 1e-4: %+v, %v", looser, err)
 	}
 	write(t, filepath.Join("people-fit", LedgerFile), "{\n")
-	for want, folders := range map[string][]string{"line 1: not an entry": {"."}, "must be the output folder of a fit": {t.TempDir()}, "no such file": {"absent"}} {
+	for want, folders := range map[string][]string{"line 1: not an entry": {"."},
+		"must be the output folder of a fit": {t.TempDir()}, "no such file": {"absent"}} {
 		_, err := Totals(t.Context(), folders, 0)
 		wantError(t, err, want)
 	}
@@ -110,8 +112,10 @@ func TestHeldTablesAreSummed(t *testing.T) {
 	}{{"", 0}, {"patients", 0}, {"", 1}, {"patients", 1}} {
 		c.Table = step.table
 		c.Rows = curator.RowsOf(make([]struct{}, 40+i),
-			curator.Number("age", func(struct{}) float64 { return 50 }), curator.Text("sex", func(struct{}) string { return "f" }),
-			curator.Text("note", func(struct{}) string { return "" }), curator.Text("sick", func(struct{}) string { return "1" }))
+			curator.Number("age", func(struct{}) float64 { return 50 }),
+			curator.Text("sex", func(struct{}) string { return "f" }),
+			curator.Text("note", func(struct{}) string { return "" }),
+			curator.Text("sick", func(struct{}) string { return "1" }))
 		f, err := fit(t.Context(), c, options{Software: "test"})
 		if err != nil {
 			t.Fatal(err)

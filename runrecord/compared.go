@@ -83,7 +83,8 @@ const (
 )
 
 func (v Verdict) String() string {
-	return [...]string{"not better than a constant by more than noise", "better than the best constant", "WORSE than a constant"}[v]
+	return [...]string{"not better than a constant by more than noise", "better than the best constant",
+		"WORSE than a constant"}[v]
 }
 
 // Code returns the name of the verdict for programs: better, worse or unclear.

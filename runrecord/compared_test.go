@@ -22,7 +22,8 @@ func TestDecide(t *testing.T) {
 	} {
 		c := runrecord.Compared{Difference: test.difference, Sigma: 1, Shrunk: .25}
 		if c.Decide(test.convex); c.Shrunk != test.shrunk {
-			t.Errorf("difference %v of noise 1, convex %v: shrunk by %v: must be %v", test.difference, test.convex, c.Shrunk, test.shrunk)
+			t.Errorf("difference %v of noise 1, convex %v: shrunk by %v: must be %v", test.difference, test.convex, c.Shrunk,
+				test.shrunk)
 		}
 	}
 }

@@ -73,7 +73,8 @@ func (l Late) Arrival(steps int, effective float64) Arrival {
 
 // Text returns the Arrival in plain words. It returns "" if the noise is not known.
 func (l Late) Text(steps int, effective float64) string {
-	late := fmt.Sprintf("the gradients of the last %d steps are %.2g on average, of which noise makes %.2g", l.Steps, l.Gradient, l.Noise)
+	late := fmt.Sprintf("the gradients of the last %d steps are %.2g on average, of which noise makes %.2g", l.Steps,
+		l.Gradient, l.Noise)
 	switch l.Arrival(steps, effective) {
 	case NoiseOnly:
 		return fmt.Sprintf("noise only: the gradients are no longer than their noise from the first steps on (%.2g, of which noise makes %.2g)", l.FirstGradient, l.FirstNoise)

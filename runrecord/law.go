@@ -150,7 +150,8 @@ const mostLaw = 20_000
 func (l Law) Compact() Law {
 	l.WeightNoise = Short(l.WeightNoise)
 	if l.Steps() > mostLaw {
-		return Law{Chosen: l.Chosen, Move: l.Move, Unstated: l.Unstated, WeightNoise: l.WeightNoise, Scales: shorts(l.Scales), Moment: l.Moment}
+		return Law{Chosen: l.Chosen, Move: l.Move, Unstated: l.Unstated, WeightNoise: l.WeightNoise, Scales: shorts(l.Scales),
+			Moment: l.Moment}
 	}
 	l.Back, l.Keep = constant(l.Back, 1), constant(shorts(l.Keep), 0)
 	l.Noise, l.StepSizes, l.Weights = shorts(l.Noise), single(shorts(l.StepSizes)), shorts(l.Weights)

@@ -45,7 +45,8 @@ var crashing = map[string]func(number uint64, word string){
 
 // signals are the signals that end a Go process with a traceback.
 var signals = []syscall.Signal{
-	syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS,
+	syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP,
+	syscall.SIGSYS,
 }
 
 func init() {

@@ -82,7 +82,8 @@ func crash(t *testing.T, dir, way, traceback string, silent bool) (string, *os.P
 	defer stop()
 	c := exec.CommandContext(ctx, os.Args[0])
 	c.Dir = dir
-	c.Env = append(os.Environ(), wayVariable+"="+way, "GOTRACEBACK="+traceback, "GODEBUG=tracebackancestors=10,inittrace=0")
+	c.Env = append(os.Environ(), wayVariable+"="+way, "GOTRACEBACK="+traceback,
+		"GODEBUG=tracebackancestors=10,inittrace=0")
 	if silent {
 		c.Env = append(c.Env, silentVariable+"=1")
 	}
@@ -99,7 +100,8 @@ func crash(t *testing.T, dir, way, traceback string, silent bool) (string, *os.P
 
 // shows reports whether a text contains the record.
 func shows(text string) bool {
-	for _, secret := range []string{fmt.Sprintf("%x", secretNumber), fmt.Sprint(secretNumber), fmt.Sprint(int64(secretNumber)), secretWord} {
+	for _, secret := range []string{fmt.Sprintf("%x", secretNumber), fmt.Sprint(secretNumber),
+		fmt.Sprint(int64(secretNumber)), secretWord} {
 		if strings.Contains(text, secret) {
 			return true
 		}

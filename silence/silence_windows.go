@@ -14,7 +14,8 @@ func divert(device string) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	null, err := windows.CreateFile(name, windows.GENERIC_WRITE, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil, windows.OPEN_EXISTING, 0, 0)
+	null, err := windows.CreateFile(name, windows.GENERIC_WRITE, windows.FILE_SHARE_READ|windows.FILE_SHARE_WRITE, nil,
+		windows.OPEN_EXISTING, 0, 0)
 	if err != nil {
 		return nil, err
 	}

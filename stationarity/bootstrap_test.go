@@ -18,7 +18,8 @@ func TestSlopeOfAPowerLaw(t *testing.T) {
 		y = append(y, []float64{v, v, v})
 	}
 	got, err := stationarity.Slope(x, y)
-	if err != nil || math.Abs(got.Value+2./3) > 1e-12 || math.Abs(got.Low-got.Value) > 1e-12 || math.Abs(got.High-got.Value) > 1e-12 {
+	if err != nil || math.Abs(got.Value+2./3) > 1e-12 || math.Abs(got.Low-got.Value) > 1e-12 ||
+		math.Abs(got.High-got.Value) > 1e-12 {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -91,7 +92,8 @@ func TestSlopeRefuses(t *testing.T) {
 		y [][]float64
 	}{
 		"lengths": {[]float64{1, 2}, [][]float64{{1}}}, "no runs": {[]float64{1, 2}, [][]float64{{1}, nil}},
-		"one size": {[]float64{2, 2}, [][]float64{{1}, {2}}}, "none": {nil, nil}, "infinite": {[]float64{1, math.Inf(1)}, [][]float64{{1}, {2}}},
+		"one size": {[]float64{2, 2}, [][]float64{{1}, {2}}}, "none": {nil, nil},
+		"infinite": {[]float64{1, math.Inf(1)}, [][]float64{{1}, {2}}},
 	} {
 		if got, err := stationarity.Slope(c.x, c.y); err == nil {
 			t.Errorf("%s: %+v", name, got)

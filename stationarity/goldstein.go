@@ -24,7 +24,8 @@ import (
 //
 // For a generalised linear model with a [loss.Kinked] loss, [SmoothedGradient] is an exact mean of
 // gradients in the ball.
-func Goldstein(l loss.Loss, r loss.Regularizer, s Sample, w []float64, alpha float64, points int, seed uint64) (MinNormPoint, error) {
+func Goldstein(l loss.Loss, r loss.Regularizer, s Sample, w []float64, alpha float64, points int,
+	seed uint64) (MinNormPoint, error) {
 	if !(alpha >= 0) || math.IsInf(alpha, 0) {
 		return MinNormPoint{}, fmt.Errorf("stationarity: Goldstein: radius = %v: must be finite and >= 0", alpha)
 	}

@@ -17,7 +17,8 @@ var hessians = [][2]string{
 }
 
 // drawn returns a random sample and a point where no derivative jumps and no gradient is clipped.
-func drawn(t testing.TB, names [2]string, d int, seed uint64) (loss.Loss, loss.Regularizer, stationarity.Sample, []float64) {
+func drawn(t testing.TB, names [2]string, d int, seed uint64) (loss.Loss, loss.Regularizer, stationarity.Sample,
+	[]float64) {
 	l, reg := parse(t, names[0], names[1])
 	r := rand.New(rand.NewPCG(seed, 7))
 	s := sample(r, 23, d)
@@ -82,7 +83,8 @@ func TestHessianVector(t *testing.T) {
 			}
 		}
 	}
-	if _, err := stationarity.HessianVector(nameless{}, nil, stationarity.Sample{}, []float64{0}, []float64{1}); err == nil {
+	if _, err := stationarity.HessianVector(nameless{}, nil, stationarity.Sample{}, []float64{0},
+		[]float64{1}); err == nil {
 		t.Error("a loss of neither kind has a Hessian")
 	}
 	if _, err := stationarity.HessianVector(loss.Logistic(), nil, stationarity.Sample{}, []float64{0}, nil); err == nil {
@@ -204,7 +206,8 @@ func TestLanczosStops(t *testing.T) {
 			nearest = min(nearest, math.Abs(math.Cos(float64(j))-got.Value))
 		}
 		if products != most+1 || got.Products != products || got.Value < -1 || nearest > got.Residual+1e-12 {
-			t.Errorf("at most %d products: %d taken, value %v, residual %v, the nearest eigenvalue %v away", most, products, got.Value, got.Residual, nearest)
+			t.Errorf("at most %d products: %d taken, value %v, residual %v, the nearest eigenvalue %v away", most, products,
+				got.Value, got.Residual, nearest)
 		}
 	}
 }

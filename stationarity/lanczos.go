@@ -122,7 +122,8 @@ func (k *krylov) least() (float64, []float64, error) {
 	}
 	var e mat.EigenSym
 	if !e.Factorize(t, true) {
-		return 0, nil, fmt.Errorf("stationarity: Lanczos: the %d x %d tridiagonal matrix has no eigenvalues: are products finite?", m, m)
+		return 0, nil,
+			fmt.Errorf("stationarity: Lanczos: the %d x %d tridiagonal matrix has no eigenvalues: are products finite?", m, m)
 	}
 	var vectors mat.Dense
 	e.VectorsTo(&vectors)

@@ -30,7 +30,8 @@ func MinNorm(points [][]float64) (MinNormPoint, error) {
 	for i, p := range points {
 		n := dot(p, p)
 		if len(p) != len(points[0]) || n-n != 0 {
-			return MinNormPoint{}, fmt.Errorf("stationarity: least norm: point %d: must have %d finite coordinates", i, len(points[0]))
+			return MinNormPoint{}, fmt.Errorf("stationarity: least norm: point %d: must have %d finite coordinates", i,
+				len(points[0]))
 		}
 		largest = max(largest, n)
 		if n < dot(points[start], points[start]) {

@@ -185,7 +185,8 @@ func TestGoldsteinInManyDimensions(t *testing.T) {
 	l, _ := parse(t, "huber(1e-06)", "")
 	x, w := make([]float32, 100), make([]float64, 100)
 	x[3], w[3] = 1, .1
-	far, err := stationarity.Goldstein(l, nil, stationarity.Sample{Rows: [][]float32{x}, Targets: []float64{0}}, w, .2, 40, 1)
+	far, err := stationarity.Goldstein(l, nil, stationarity.Sample{Rows: [][]float32{x}, Targets: []float64{0}}, w, .2, 40,
+		1)
 	if err != nil || far.Norm > 1e-9 {
 		t.Errorf("%v, %v: want 0", far.Norm, err)
 	}
@@ -197,7 +198,8 @@ func TestGoldsteinInManyDimensions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := stationarity.SmoothedGradient(loss.Absolute(), by, nil, stationarity.Sample{Rows: [][]float32{x}, Targets: []float64{0}}, w)
+		g := stationarity.SmoothedGradient(loss.Absolute(), by, nil,
+			stationarity.Sample{Rows: [][]float32{x}, Targets: []float64{0}}, w)
 		if math.Abs(g[3]-want) > .005 || math.Abs(stationarity.Norm(g)-math.Abs(g[3])) > 1e-12 {
 			t.Errorf("gradient %v at %v: want %v", g[3], at, want)
 		}

@@ -57,7 +57,8 @@ func Minimise(l loss.Loss, r loss.Regularizer, s Sample) (Optimum, error) {
 		return Optimum{}, err
 	}
 	if !(Norm(g) <= goal) {
-		return Optimum{}, fmt.Errorf("stationarity: minimum of %s: gradient norm %.3g: must come to %.3g", l.Name(), Norm(g), goal)
+		return Optimum{}, fmt.Errorf("stationarity: minimum of %s: gradient norm %.3g: must come to %.3g", l.Name(), Norm(g),
+			goal)
 	}
 	value, err := Objective(l, r, s, w)
 	return Optimum{w, value, Norm(g)}, err
@@ -74,7 +75,10 @@ func polish(l loss.Loss, r loss.Regularizer, s Sample, w []float64, goal float64
 	g, err := Gradient(l, r, s, w)
 	for steps := 0; err == nil && Norm(g) > goal && steps < 50; steps++ {
 		var step []float64
-		if step, err = conjugate(g, func(v []float64) ([]float64, error) { return HessianVector(l, r, s, w, v) }); err != nil {
+		if step, err = conjugate(g, func(v []float64) ([]float64,
+			error) {
+			return HessianVector(l, r, s, w, v)
+		}); err != nil {
 			break
 		}
 		next := make([]float64, len(w))

@@ -16,7 +16,8 @@ import (
 // they are enough, for well- and ill-conditioned objectives. The goal, 1e-10 of the gradient norm at w
 // = 0, cannot be reached with differences of values alone.
 func TestMinimise(t *testing.T) {
-	for _, names := range [][2]string{{"logistic", "l2(0.01)"}, {"huber(0.3)", "l2(0.1)"}, {"logistic", "l2(1e-05)"}, {"squared(1)", ""}, {"huber-mean", ""}} {
+	for _, names := range [][2]string{{"logistic", "l2(0.01)"}, {"huber(0.3)", "l2(0.1)"}, {"logistic", "l2(1e-05)"},
+		{"squared(1)", ""}, {"huber-mean", ""}} {
 		l, reg := parse(t, names[0], names[1])
 		s := sample(rand.New(rand.NewPCG(4, 4)), 60, 6)
 		o, err := stationarity.Minimise(l, reg, s)

@@ -26,7 +26,8 @@ type Rise struct {
 // unless three points remain and their gradient norms span a factor of 2.
 func EstimateRise(excess, gradient []float64) (Rise, error) {
 	if len(excess) != len(gradient) {
-		return Rise{}, fmt.Errorf("stationarity: rise: %d excesses, %d gradient norms: must be as many", len(excess), len(gradient))
+		return Rise{}, fmt.Errorf("stationarity: rise: %d excesses, %d gradient norms: must be as many", len(excess),
+			len(gradient))
 	}
 	var x, y []float64
 	for i, e := range excess {
@@ -46,7 +47,9 @@ func EstimateRise(excess, gradient []float64) (Rise, error) {
 	}
 	r := Rise{Kappa: xy / xx, Points: len(x)}
 	if !(r.Kappa > 0) {
-		return Rise{}, fmt.Errorf("stationarity: rise: kappa = %.3g fits best: must be > 0, as it is where gradients fade with the excess", r.Kappa)
+		return Rise{},
+			fmt.Errorf("stationarity: rise: kappa = %.3g fits best: must be > 0, as it is where gradients fade with the excess",
+				r.Kappa)
 	}
 	for i := range x {
 		r.Gamma = max(r.Gamma, math.Exp(y[i]/r.Kappa-x[i]))

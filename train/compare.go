@@ -51,7 +51,8 @@ func (c *Config) without(p optimize.Problem, charge float64) optimize.Problem {
 // compare releases the comparison of the fitted model with the best constant (the model that
 // predicts the same for every row), and pays for it with the share of the budget reserved for it.
 // It returns the weights to publish (see Head.published).
-func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Head, result optimize.Result) ([]float64, error) {
+func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Head, result optimize.Result) ([]float64,
+	error) {
 	p, _, err := c.Problem(f.Budget, f.Records)
 	if err != nil {
 		return nil, err

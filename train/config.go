@@ -288,10 +288,12 @@ func (c *Config) budget() (account.Budget, error) {
 		return account.Budget{}, fmt.Errorf("privacy: %w", err)
 	}
 	if b.Delta() >= mostDelta {
-		return account.Budget{}, fmt.Errorf("privacy.delta = %v: must be below %v: delta is a chance of no protection at all, and belongs below 1/records", b.Delta(), mostDelta)
+		return account.Budget{},
+			fmt.Errorf("privacy.delta = %v: must be below %v: delta is a chance of no protection at all, and belongs below 1/records", b.Delta(), mostDelta)
 	}
 	if b.Mu() > mostMu {
-		return account.Budget{}, fmt.Errorf("privacy.epsilon = %v: must be smaller: mu = %.3g protects nobody", b.Epsilon(), b.Mu())
+		return account.Budget{}, fmt.Errorf("privacy.epsilon = %v: must be smaller: mu = %.3g protects nobody", b.Epsilon(),
+			b.Mu())
 	}
 	return b, nil
 }
@@ -413,7 +415,9 @@ func (c *Config) Problem(budget account.Budget, records float64) (optimize.Probl
 	}
 	target := c.Schema.Target()
 	if loss.Counts(l) && target.Low != 0 {
-		return optimize.Problem{}, nil, fmt.Errorf("model.loss: loss %s is for counts: schema.target %q has the lower bound %v: must be 0", l.Name(), target.Column, target.Low)
+		return optimize.Problem{}, nil,
+			fmt.Errorf("model.loss: loss %s is for counts: schema.target %q has the lower bound %v: must be 0", l.Name(),
+				target.Column, target.Low)
 	}
 	features, err := c.features(l)
 	if err != nil {

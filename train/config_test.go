@@ -16,9 +16,12 @@ func TestReadConfig(t *testing.T) {
 		{"table", people(5), "must be YAML with the keys"},
 		{"broken", strings.Replace(peopleYAML, "]}", "}", 1), "[4:"},
 		{"list", "- data: x\n", "[1:1]"},
-		{"unknown key", peopleYAML + "privcy: 1\n", "unknown key; the keys here are data, table, csv, schema, model, privacy, budget, train, memory"},
-		{"unknown key below", strings.Replace(peopleYAML, "delta:", "dleta:", 1), "unknown key; the keys here are epsilon, delta, relation, records"},
-		{"unknown schema key", strings.Replace(peopleYAML, "columns:", "colums:", 1), "schema: unknown key; the keys here are columns, target, interactions, curves, where, missing"},
+		{"unknown key", peopleYAML + "privcy: 1\n",
+			"unknown key; the keys here are data, table, csv, schema, model, privacy, budget, train, memory"},
+		{"unknown key below", strings.Replace(peopleYAML, "delta:", "dleta:", 1),
+			"unknown key; the keys here are epsilon, delta, relation, records"},
+		{"unknown schema key", strings.Replace(peopleYAML, "columns:", "colums:", 1),
+			"schema: unknown key; the keys here are columns, target, interactions, curves, where, missing"},
 		{"repeated key", strings.Replace(peopleYAML, "epsilon: 1,", "epsilon: 1, epsilon: 10,", 1), "a key is given twice"},
 		{"two documents", peopleYAML + "---\n" + peopleYAML, "must be one YAML document"},
 		{"text for a number", strings.Replace(peopleYAML, "epsilon: 1,", "epsilon: one,", 1), "[9:"},
@@ -27,11 +30,13 @@ func TestReadConfig(t *testing.T) {
 		{"no data", strings.Replace(peopleYAML, "people.csv", `""`, 1), "data: must name the table"},
 		{"no schema", "data: x\nmodel: {loss: logistic}\n", "schema: must describe"},
 		{"no loss", strings.Replace(peopleYAML, "logistic", `""`, 1), "model.loss: must name a loss"},
-		{"no relation", strings.Replace(peopleYAML, ", relation: replace-one", "", 1), "privacy.relation: must be replace-one or add-or-remove"},
+		{"no relation", strings.Replace(peopleYAML, ", relation: replace-one", "", 1),
+			"privacy.relation: must be replace-one or add-or-remove"},
 		{"records", strings.Replace(peopleYAML, "one}", "one, records: -4}", 1), "privacy.records = -4: must be >= 1"},
 		{"no memory", peopleYAML + "memory: {gigabytes: -1}\n", "memory.gigabytes = -1: must be > 0"},
 		{"memory NaN", peopleYAML + "memory: {gigabytes: .nan}\n", "memory.gigabytes = NaN: must be > 0"},
-		{"memory beyond count", peopleYAML + "memory: {gigabytes: 1e10}\n", "memory.gigabytes = 1e+10: must be > 0 and at most 9e9"},
+		{"memory beyond count", peopleYAML + "memory: {gigabytes: 1e10}\n",
+			"memory.gigabytes = 1e+10: must be > 0 and at most 9e9"},
 		{"folder of nothing", peopleYAML + "memory: {folder: rows}\n", "memory.folder: is for rows beyond memory.gigabytes"},
 	}
 	for _, test := range tests {
@@ -98,12 +103,14 @@ func TestZerosThatAreWritten(t *testing.T) {
 		}
 	}
 	var config Config
-	if err := strictyaml.Decode([]byte("model: {loss: logistic, radius: 2.5}\nmemory: {gigabytes: 1}"), &config); err != nil || config.Model.Radius != 2.5 || config.Memory.Gigabytes != 1 {
+	if err := strictyaml.Decode([]byte("model: {loss: logistic, radius: 2.5}\nmemory: {gigabytes: 1}"),
+		&config); err != nil || config.Model.Radius != 2.5 || config.Memory.Gigabytes != 1 {
 		t.Errorf("%+v, %+v, %v", config.Model, config.Memory, err)
 	}
 	epsilon, delta := 1., .999
 	config.Privacy.Epsilon, config.Privacy.Delta, config.Privacy.Relation = &epsilon, &delta, "replace-one"
-	if _, err := config.budget(); err == nil || !strings.Contains(err.Error(), "privacy.delta = 0.999: must be below 0.5") {
+	if _, err := config.budget(); err == nil ||
+		!strings.Contains(err.Error(), "privacy.delta = 0.999: must be below 0.5") {
 		t.Errorf("delta: %v", err)
 	}
 }

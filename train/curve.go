@@ -91,16 +91,19 @@ func adaptedTo(r dataset.Resolved, records int) (list []Warning) {
 		return more
 	}
 	if len(r.Linear) > 0 {
-		list = append(list, Warning{Code: WarnCurves, Text: fmt.Sprintf("%s %s linear: with %d records at this budget the least curve would be more noise than shape",
-			strings.Join(r.Linear, ", "), many(len(r.Linear), "stays", "stay"), records)})
+		list = append(list, Warning{Code: WarnCurves,
+			Text: fmt.Sprintf("%s %s linear: with %d records at this budget the least curve would be more noise than shape",
+				strings.Join(r.Linear, ", "), many(len(r.Linear), "stays", "stay"), records)})
 	}
 	if len(r.Without) > 0 {
 		var pairs []string
 		for _, p := range r.Without {
 			pairs = append(pairs, p[0]+" and "+p[1])
 		}
-		list = append(list, Warning{Code: WarnPairs, Text: fmt.Sprintf("the %s of %s %s left out: with %d records at this budget %s would be more noise than shape",
-			many(len(pairs), "interaction", "interactions"), strings.Join(pairs, ", of "), many(len(pairs), "is", "are"), records, many(len(pairs), "it", "they"))})
+		list = append(list, Warning{Code: WarnPairs,
+			Text: fmt.Sprintf("the %s of %s %s left out: with %d records at this budget %s would be more noise than shape",
+				many(len(pairs), "interaction", "interactions"), strings.Join(pairs, ", of "), many(len(pairs), "is", "are"),
+				records, many(len(pairs), "it", "they"))})
 	}
 	return list
 }

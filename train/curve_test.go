@@ -73,7 +73,8 @@ func TestCurvesAreLeftOut(t *testing.T) {
 		for _, w := range list {
 			found[w.Code] = w.Text
 		}
-		if !strings.HasPrefix(found[WarnCurves], "age stays linear: with 700 records") || !strings.HasPrefix(found[WarnPairs], "the interaction of age and sex is left out: with 700 records") {
+		if !strings.HasPrefix(found[WarnCurves], "age stays linear: with 700 records") ||
+			!strings.HasPrefix(found[WarnPairs], "the interaction of age and sex is left out: with 700 records") {
 			t.Errorf("warnings %v", list)
 		}
 	}
@@ -82,7 +83,8 @@ func TestCurvesAreLeftOut(t *testing.T) {
 	}
 	// A number of knots that the user states must stay.
 	c = config(t, 700, "[0, 100]}", "[0, 100], curve: 5}")
-	if f, err = c.Fit(context.Background(), Options{Software: "test 1"}); err != nil || knots(f.Model.Schema())["age"] != 5 || len(f.Model.Warnings()) != 0 && f.Model.Warnings()[0].Code == WarnCurves {
+	if f, err = c.Fit(context.Background(), Options{Software: "test 1"}); err != nil ||
+		knots(f.Model.Schema())["age"] != 5 || len(f.Model.Warnings()) != 0 && f.Model.Warnings()[0].Code == WarnCurves {
 		t.Errorf("%v", err)
 	}
 }
@@ -91,7 +93,9 @@ func TestCurvesAreLeftOut(t *testing.T) {
 // refused, with the column's name, if the schema has a curve or an interaction with a number.
 func TestCurvesHaveNoIntervals(t *testing.T) {
 	for _, change := range []string{"  curves: auto\n  columns:", "  interactions: [[age, sex]]\n  columns:"} {
-		c := config(t, 300, "  columns:", change, "model: {loss: logistic}", "model: {loss: logistic}\ninference: {level: 0.9}", "relation: replace-one", "relation: replace-one, records: 100000")
+		c := config(t, 300, "  columns:", change, "model: {loss: logistic}",
+			"model: {loss: logistic}\ninference: {level: 0.9}", "relation: replace-one",
+			"relation: replace-one, records: 100000")
 		_, err := c.Plan(context.Background())
 		wantError(t, err, `inference: column "age": has a curve or an interaction with a number`)
 	}
@@ -102,7 +106,8 @@ func TestCurvesHaveNoIntervals(t *testing.T) {
 func TestCurvesOfAStream(t *testing.T) {
 	c := config(t, 300, "  columns:", "  curves: auto\n  columns:", "data: people.csv", "data: \"-\"\ntable: people")
 	for _, err := range []error{
-		func() error { _, err := c.Plan(context.Background()); return err }(), func() error { _, err := c.Fit(context.Background(), Options{Software: "test 1"}); return err }(),
+		func() error { _, err := c.Plan(context.Background()); return err }(),
+		func() error { _, err := c.Fit(context.Background(), Options{Software: "test 1"}); return err }(),
 	} {
 		wantError(t, err, "privacy.records: must be given: the knots of curves follow from it")
 	}
@@ -146,7 +151,8 @@ func TestRecordsAreCountedOnce(t *testing.T) {
 	if err := os.WriteFile(path, []byte(head+"\n"+rest), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Fit(context.Background(), Options{Software: "test 1"}); err == nil || !strings.Contains(err.Error(), "had 3000 records when they were counted and has 2999 now") {
+	if _, err := c.Fit(context.Background(), Options{Software: "test 1"}); err == nil ||
+		!strings.Contains(err.Error(), "had 3000 records when they were counted and has 2999 now") {
 		t.Errorf("fit: %v", err)
 	}
 	if err := os.Remove(path); err != nil {

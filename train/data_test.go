@@ -45,7 +45,8 @@ func TestDataIsFound(t *testing.T) {
 		for i := range paths {
 			paths[i] = filepath.Base(paths[i])
 		}
-		if c.refused == "" && err != nil || c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) || strings.Join(paths, " ") != c.found {
+		if c.refused == "" && err != nil || c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) ||
+			strings.Join(paths, " ") != c.found {
 			t.Errorf("%q: %q, %v: want %q, %q", c.data, paths, err, c.found, c.refused)
 		}
 	}

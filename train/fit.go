@@ -170,7 +170,8 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 		return nil, fmt.Errorf("privacy.records = %d: must be the number of records, %.0f, or be left out", n, records)
 	}
 	if n := c.counted; n != 0 && float64(n) != records {
-		return nil, fmt.Errorf("%s: had %d records when they were counted and has %.0f now: must not change during a fit", c.DataPath(), n, records)
+		return nil, fmt.Errorf("%s: had %d records when they were counted and has %.0f now: must not change during a fit",
+			c.DataPath(), n, records)
 	}
 	seed, err := session.PublicSeed()
 	if err != nil {
@@ -188,7 +189,8 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	}
 	if schedule := plan.Needs().Schedule; schedule != nil {
 		if c.Train.Measure > 0 {
-			return nil, fmt.Errorf("train.measure: is not possible with %s, whose whole budget is its schedule's", planned.Summary.Algorithm)
+			return nil, fmt.Errorf("train.measure: is not possible with %s, whose whole budget is its schedule's",
+				planned.Summary.Algorithm)
 		}
 		if err := session.Follow(schedule); err != nil {
 			return nil, err
@@ -304,7 +306,8 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if runErr != nil && (!stopped || result.Steps == 0) {
 		// The charge stays. Without a step there is no model; the log keeps the releases.
 		log.Discard()
-		return nil, k.Charged(errors.Join(runErr, oracle.finish(), k.Settle(fitted.Charged, false), store.settle(ctx, k, session)))
+		return nil, k.Charged(errors.Join(runErr, oracle.finish(), k.Settle(fitted.Charged, false),
+			store.settle(ctx, k, session)))
 	}
 	r.Complete, r.Weights, r.Inference = result.Complete, result.W, result.Inference
 	law := result.Law.Compact()
@@ -327,7 +330,8 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	case ctx.Err() != nil:
 		return fitted, ctx.Err()
 	}
-	return fitted, fmt.Errorf("stopped after %d of %d steps, whose model is saved; the whole budget stays charged: %w", result.Steps, planned.Summary.Steps, runErr)
+	return fitted, fmt.Errorf("stopped after %d of %d steps, whose model is saved; the whole budget stays charged: %w",
+		result.Steps, planned.Summary.Steps, runErr)
 }
 
 // publish makes the model and the certificate of a run from its head (what was known before the

@@ -288,7 +288,8 @@ func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 		intervals = inferenceRoom(h.Schema.Dim())
 	}
 	return int64(len(text) + aNumber*parameters*lift + warned + intervals),
-		int64(len(certText)+6*aNorm*min(h.Plan.Steps, MostNorms)+aStep*len(h.Schedule)+aMargin*parameters/max(h.Schema.Dim(), 1)+rest) + runrecord.MomentBytes(h.features()), nil
+		int64(len(certText)+6*aNorm*min(h.Plan.Steps, MostNorms)+aStep*len(h.Schedule)+aMargin*parameters/max(h.Schema.Dim(),
+			1)+rest) + runrecord.MomentBytes(h.features()), nil
 }
 
 // empty makes the model and the certificate of a run without releases, as samples of the files. All

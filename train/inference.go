@@ -40,17 +40,22 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 	}
 	switch {
 	case c.Train.Algorithm != "" && c.Train.Algorithm != algorithms[0].name || len(c.Train.Settings) > 0:
-		return none, errors.New("inference: train.algorithm and its settings: must be left out: intervals have a plan of their own")
+		return none,
+			errors.New("inference: train.algorithm and its settings: must be left out: intervals have a plan of their own")
 	case c.Model.Regularizer != "":
-		return none, errors.New("inference: model.regularizer: must be left out: it moves the coefficients towards 0, and no interval of the coefficients covers that")
+		return none,
+			errors.New("inference: model.regularizer: must be left out: it moves the coefficients towards 0, and no interval of the coefficients covers that")
 	case c.Model.Radius != 0:
-		return none, errors.New("inference: model.radius: must be left out: an estimate on the boundary of a ball has no interval")
+		return none,
+			errors.New("inference: model.radius: must be left out: an estimate on the boundary of a ball has no interval")
 	case c.Model.Reduce != "":
 		return none, errors.New("inference: model.reduce: must be left out: shortened rows have coefficients of their own")
 	case len(c.Model.Weights) > 0 || c.Schema.Target().Weight != "":
-		return none, errors.New("inference: weights of classes or rows: must be left out: intervals with weights are not validated")
+		return none,
+			errors.New("inference: weights of classes or rows: must be left out: intervals with weights are not validated")
 	case c.Schema.Norm() != 0:
-		return none, errors.New("inference: schema.norm: must be left out: it shortens rows, and so changes what a coefficient is")
+		return none,
+			errors.New("inference: schema.norm: must be left out: it shortens rows, and so changes what a coefficient is")
 	}
 	bend, err := bendOf(l)
 	if err != nil {
@@ -60,7 +65,8 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 	if err != nil {
 		return none, err
 	}
-	return onestep.Intervals{Level: level, Columns: columns, Bend: bend, Intercept: 1 / c.Schema.Scale(), Features: c.Schema.Dim()}, nil
+	return onestep.Intervals{Level: level, Columns: columns, Bend: bend, Intercept: 1 / c.Schema.Scale(),
+		Features: c.Schema.Dim()}, nil
 }
 
 // bendOf returns the second derivative of a loss in its score, in the form in which the algorithm
@@ -76,7 +82,8 @@ func bendOf(l loss.Loss) (onestep.Bend, error) {
 	case loss.Counts(row):
 		return onestep.Exponential, nil
 	}
-	return 0, fmt.Errorf("inference: loss %s: has no validated intervals: must be logistic, squared(clip), huber(delta) or poisson(clip)", row.Name())
+	return 0,
+		fmt.Errorf("inference: loss %s: has no validated intervals: must be logistic, squared(clip), huber(delta) or poisson(clip)", row.Name())
 }
 
 // formula returns the columns of the regression formula, taken from the schema's terms: a column for each
@@ -84,11 +91,13 @@ func bendOf(l loss.Loss) (onestep.Bend, error) {
 // always kept. Curves, interactions with numbers and hashed columns are errors.
 func formula(s *dataset.Schema) ([]inference.Column, error) {
 	for _, h := range s.Hats() {
-		return nil, fmt.Errorf("inference: column %q: has a curve or an interaction with a number: intervals of curves are not validated", h.Axes[0].Column)
+		return nil,
+			fmt.Errorf("inference: column %q: has a curve or an interaction with a number: intervals of curves are not validated", h.Axes[0].Column)
 	}
 	for _, c := range s.Columns() {
 		if c.Kind == dataset.Hash {
-			return nil, fmt.Errorf("inference: column %q: is hashed: must have a public list of values, since the coefficient of a bucket is that of no value", c.Name)
+			return nil,
+				fmt.Errorf("inference: column %q: is hashed: must have a public list of values, since the coefficient of a bucket is that of no value", c.Name)
 		}
 	}
 	var list []inference.Column
@@ -201,12 +210,14 @@ func inferenceWarnings(s *dataset.Schema, f *inference.Fit) (list []Warning) {
 		return nil
 	}
 	if f.Method == inference.NotIdentified {
-		list = append(list, Warning{Code: WarnIdentified, Text: "no coefficient is identified at this budget: the released curvature is not told from its noise, and no interval is stated; more records, a larger epsilon or fewer columns help"})
+		list = append(list, Warning{Code: WarnIdentified,
+			Text: "no coefficient is identified at this budget: the released curvature is not told from its noise, and no interval is stated; more records, a larger epsilon or fewer columns help"})
 	}
 	dropped := slices.DeleteFunc(slices.Clone(f.Dropped), s.IsOther)
 	if len(dropped) > 0 {
-		list = append(list, Warning{Code: WarnFormula, Text: fmt.Sprintf("intervals are for a SHORTER formula than was asked for: %d columns that the noise hides are left out, or are levels that count as the reference level (first %.80q); the intervals do not cover the coefficients of the longer formula",
-			len(dropped), s.Features()[dropped[0]])})
+		list = append(list, Warning{Code: WarnFormula,
+			Text: fmt.Sprintf("intervals are for a SHORTER formula than was asked for: %d columns that the noise hides are left out, or are levels that count as the reference level (first %.80q); the intervals do not cover the coefficients of the longer formula",
+				len(dropped), s.Features()[dropped[0]])})
 	}
 	return list
 }

@@ -31,15 +31,18 @@ func TestInferenceRefuses(t *testing.T) {
 			text = ""
 		}
 		cfg := config(t, 200, "model: {loss: logistic}\n", text+c.text)
-		if _, err := cfg.Fit(context.Background(), Options{Software: "test"}); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := cfg.Fit(context.Background(), Options{Software: "test"}); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v: want %q", name, err, c.want)
 		}
 		if _, err := cfg.Plan(context.Background()); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: plan: %v: want %q", name, err, c.want)
 		}
 	}
-	hashed := config(t, 200, "note: ignore", "note: {hash: 8}", "model: {loss: logistic}", "model: {loss: logistic}\ninference: {level: 0.9}")
-	if _, err := hashed.Plan(context.Background()); err == nil || !strings.Contains(err.Error(), `column "note": is hashed`) {
+	hashed := config(t, 200, "note: ignore", "note: {hash: 8}", "model: {loss: logistic}",
+		"model: {loss: logistic}\ninference: {level: 0.9}")
+	if _, err := hashed.Plan(context.Background()); err == nil ||
+		!strings.Contains(err.Error(), `column "note": is hashed`) {
 		t.Errorf("a hashed column: %v", err)
 	}
 }
@@ -101,7 +104,8 @@ func TestFitWithIntervals(t *testing.T) {
 	c.Privacy.Records = int(e.Records)
 	more, err := c.Plan(context.Background())
 	if err != nil || math.Abs(more.Intervals.HalfWidth/e.HalfWidth-.5) > .01 {
-		t.Errorf("%v: %v records have the half-width %v: want half of %v", err, e.Records, more.Intervals.HalfWidth, e.HalfWidth)
+		t.Errorf("%v: %v records have the half-width %v: want half of %v", err, e.Records, more.Intervals.HalfWidth,
+			e.HalfWidth)
 	}
 }
 
@@ -147,7 +151,8 @@ inference: {level: 0.95}
 		t.Fatal(err)
 	}
 	sex := list.List[0]
-	if sex.Odds != nil || sex.Rate == nil || sex.Rate.Low < 1.3 || sex.Rate.High > 3 || list.Unit != "the logarithm of the expected visits per unit of years" {
+	if sex.Odds != nil || sex.Rate == nil || sex.Rate.Low < 1.3 || sex.Rate.High > 3 ||
+		list.Unit != "the logarithm of the expected visits per unit of years" {
 		t.Errorf("%+v in %s: want a rate ratio of about 2", sex, list.Unit)
 	}
 	// The intercept is the logarithm of the rate of women at age 0, which is that of all ages: about 0.
@@ -155,7 +160,8 @@ inference: {level: 0.95}
 		t.Errorf("%+v: want about 0", last)
 	}
 	got, err := f.Model.Contrast("sex=m - sex=f")
-	if err != nil || got.Rate == nil || got.Odds != nil || !strings.HasPrefix(got.Meaning, "the expected visits per unit of years is multiplied by ") {
+	if err != nil || got.Rate == nil || got.Odds != nil ||
+		!strings.HasPrefix(got.Meaning, "the expected visits per unit of years is multiplied by ") {
 		t.Errorf("%v: %+v", err, got)
 	}
 }
@@ -164,7 +170,8 @@ inference: {level: 0.95}
 // with a constant takes a share of the budget. The records and the epsilon that the forecast names
 // must halve the width in a plan of the whole fit, whose comparison takes its share.
 func TestExpectedIsOfTheWholeBudget(t *testing.T) {
-	c := config(t, 3000, "model: {loss: logistic}", "model: {loss: logistic}\ntrain: {compare: 0.3}\ninference: {}", "epsilon: 1,", "epsilon: 0.2,")
+	c := config(t, 3000, "model: {loss: logistic}", "model: {loss: logistic}\ntrain: {compare: 0.3}\ninference: {}",
+		"epsilon: 1,", "epsilon: 0.2,")
 	p, err := c.Plan(context.Background())
 	if err != nil {
 		t.Fatal(err)
@@ -177,8 +184,10 @@ func TestExpectedIsOfTheWholeBudget(t *testing.T) {
 	if p, err = c.Plan(context.Background()); err != nil || math.Abs(p.Intervals.HalfWidth/e.HalfWidth-.5) > .005 {
 		t.Errorf("%v: epsilon %v has the half-width %v: want half of %v", err, e.Epsilon, p.Intervals.HalfWidth, e.HalfWidth)
 	}
-	without := config(t, 3000, "model: {loss: logistic}", "model: {loss: logistic}\ntrain: {compare: off}\ninference: {}", "epsilon: 1,", "epsilon: 0.2,")
+	without := config(t, 3000, "model: {loss: logistic}", "model: {loss: logistic}\ntrain: {compare: off}\ninference: {}",
+		"epsilon: 1,", "epsilon: 0.2,")
 	if p, err = without.Plan(context.Background()); err != nil || p.Intervals.HalfWidth > .95*e.HalfWidth {
-		t.Errorf("%v: half-width %v without a comparison, %v with one of .3 of the budget", err, p.Intervals.HalfWidth, e.HalfWidth)
+		t.Errorf("%v: half-width %v without a comparison, %v with one of .3 of the budget", err, p.Intervals.HalfWidth,
+			e.HalfWidth)
 	}
 }

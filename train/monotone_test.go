@@ -35,8 +35,10 @@ func TestMonotoneFit(t *testing.T) {
 	if !(moved > 0) {
 		t.Error("both directions of the same table fit without a change")
 	}
-	c := config(t, 3000, "age: {number: [0, 100]}", "age: {number: [0, 100], curve: 6, monotone: up}", "logistic", "{network: {hidden: [3], activation: tanh, output: logistic}}")
-	if _, err := c.Plan(context.Background()); err == nil || !strings.Contains(err.Error(), "must have one margin where a column is monotone") {
+	c := config(t, 3000, "age: {number: [0, 100]}", "age: {number: [0, 100], curve: 6, monotone: up}", "logistic",
+		"{network: {hidden: [3], activation: tanh, output: logistic}}")
+	if _, err := c.Plan(context.Background()); err == nil ||
+		!strings.Contains(err.Error(), "must have one margin where a column is monotone") {
 		t.Errorf("a network with a monotone column: %v", err)
 	}
 }

@@ -48,7 +48,8 @@ func TestOutlookIsWhatWasMeasured(t *testing.T) {
 			t.Errorf("from an effective size of %v on %d of %d lost at most %v: want half", m.size, half[i], all[i], m.half)
 		}
 		if m.most < 1 && 10*(most[i]+1) < 9*all[i] {
-			t.Errorf("from an effective size of %v on %d of %d lost at most %v: want nine in ten", m.size, most[i], all[i], m.most)
+			t.Errorf("from an effective size of %v on %d of %d lost at most %v: want nine in ten", m.size, most[i], all[i],
+				m.most)
 		}
 	}
 	if sum < 100 {

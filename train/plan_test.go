@@ -60,7 +60,8 @@ func TestPlanWithoutTable(t *testing.T) {
 }
 
 func TestPlanCountsWhatTheFilterKeeps(t *testing.T) {
-	c := config(t, 300, "classes: [\"0\", \"1\"]}", "classes: [\"0\", \"1\"]}\n  where: sex=f", "sex: {category: [f, m]}", "sex: {public: [f, m]}")
+	c := config(t, 300, "classes: [\"0\", \"1\"]}", "classes: [\"0\", \"1\"]}\n  where: sex=f", "sex: {category: [f, m]}",
+		"sex: {public: [f, m]}")
 	p, err := c.Plan(context.Background())
 	if err != nil || p.Records < 100 || p.Records > 200 {
 		t.Errorf("records %v, %v: must be about half of 300", p.Records, err)
@@ -71,8 +72,9 @@ func TestPlanCountsWhatTheFilterKeeps(t *testing.T) {
 func numbers(t *testing.T, low, high float64) *dataset.Schema {
 	t.Helper()
 	s, err := dataset.New(dataset.Definition{
-		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 0, High: 100}, {Name: "sex", Kind: dataset.Category, Categories: []string{"f", "m"}}, {Name: "note", Kind: dataset.Ignore}},
-		Target:  dataset.Target{Column: "sick", Kind: dataset.Number, Low: low, High: high},
+		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 0, High: 100},
+			{Name: "sex", Kind: dataset.Category, Categories: []string{"f", "m"}}, {Name: "note", Kind: dataset.Ignore}},
+		Target: dataset.Target{Column: "sick", Kind: dataset.Number, Low: low, High: high},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -99,35 +101,50 @@ func TestRefusals(t *testing.T) {
 		{"delta 1", func(c *Config) { c.Privacy.Delta = value(1) }, "delta = 1: must be > 0 and < 1"},
 		{"delta 2", func(c *Config) { c.Privacy.Delta = value(2) }, "delta = 2: must be > 0 and < 1"},
 		{"delta NaN", func(c *Config) { c.Privacy.Delta = value(math.NaN()) }, "delta = NaN: must be > 0 and < 1"},
-		{"extreme budget", func(c *Config) { c.Privacy.Epsilon, c.Privacy.Delta = value(1e-300), value(1e-300) }, "too extreme"},
-		{"relation", func(c *Config) { c.Privacy.Relation = "replace" }, `relation = "replace": must be replace-one or add-or-remove`},
-		{"records unknown", func(c *Config) { c.Privacy.Relation = "add-or-remove" }, "privacy.records: must declare the public number of records under add-or-remove"},
+		{"extreme budget", func(c *Config) { c.Privacy.Epsilon, c.Privacy.Delta = value(1e-300), value(1e-300) },
+			"too extreme"},
+		{"relation", func(c *Config) { c.Privacy.Relation = "replace" },
+			`relation = "replace": must be replace-one or add-or-remove`},
+		{"records unknown", func(c *Config) { c.Privacy.Relation = "add-or-remove" },
+			"privacy.records: must declare the public number of records under add-or-remove"},
 		{"algorithm", func(c *Config) { c.Train.Algorithm = "sgd" }, `train.algorithm = "sgd": must be one of`},
-		{"output", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "gd", Settings{"output": "best"} }, `train.output: optimize: output = "best": must be one of`},
-		{"steps", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "gd", Settings{"steps": -1} }, "steps = -1: must be between"},
-		{"step scale", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "gd", Settings{"step_scale": math.Inf(1)} }, "step scale = +Inf: must be finite and > 0"},
-		{"multiplier", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "gd", Settings{"multiplier": -2} }, "multiplier = -2: must be finite and > 0"},
+		{"output", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "gd", Settings{"output": "best"} },
+			`train.output: optimize: output = "best": must be one of`},
+		{"steps", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "gd", Settings{"steps": -1} },
+			"steps = -1: must be between"},
+		{"step scale", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "gd", Settings{"step_scale": math.Inf(1)} },
+			"step scale = +Inf: must be finite and > 0"},
+		{"multiplier", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "gd", Settings{"multiplier": -2} },
+			"multiplier = -2: must be finite and > 0"},
 		{"loss not proven for phased sgd", func(c *Config) {
 			c.Model.Loss, c.Train.Algorithm, c.Train.Settings = "tanh", "recursive", Settings{"inner": "phased-sgd"}
 		}, "train.inner = phased-sgd: curator: stable sgd: loss = tanh: curvature"},
-		{"loss of a test problem", func(c *Config) { c.Model.Loss = "slow-tail" }, `model.loss: loss: name = "slow-tail": must be one of`},
+		{"loss of a test problem", func(c *Config) { c.Model.Loss = "slow-tail" },
+			`model.loss: loss: name = "slow-tail": must be one of`},
 		{"auto's steps", func(c *Config) { c.Train.Settings = Settings{"steps": 20} }, "train.steps: auto settles it itself"},
-		{"gd's period", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "gd", Settings{"period": 5} }, "train.period"},
-		{"storm's multiplier", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "storm", Settings{"multiplier": 5} }, "train.multiplier"},
+		{"gd's period", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "gd", Settings{"period": 5} },
+			"train.period"},
+		{"storm's multiplier", func(c *Config) { c.Train.Algorithm, c.Train.Settings = "storm", Settings{"multiplier": 5} },
+			"train.multiplier"},
 		{"loss", func(c *Config) { c.Model.Loss = "hing" }, `model.loss: loss: name = "hing": must be one of`},
-		{"loss parameter", func(c *Config) { c.Model.Loss = "huber" }, "model.loss: loss: name = \"huber\": has 0 parameters: must be delta"},
-		{"target kind", func(c *Config) { c.Model.Loss = "huber(0.1)" }, `model.loss: schema.target "sick": loss huber(0.1) is for a number: the target is declared as 2 classes`},
+		{"loss parameter", func(c *Config) { c.Model.Loss = "huber" },
+			"model.loss: loss: name = \"huber\": has 0 parameters: must be delta"},
+		{"target kind", func(c *Config) { c.Model.Loss = "huber(0.1)" },
+			`model.loss: schema.target "sick": loss huber(0.1) is for a number: the target is declared as 2 classes`},
 		{"counts from 1", func(c *Config) {
 			c.Model.Loss, c.Schema = "poisson(1)", numbers(t, 1, 6)
 		}, `model.loss: loss poisson(1) is for counts: schema.target "sick" has the lower bound 1: must be 0`},
 		{"a network's counts from 1", func(c *Config) {
 			c.Model.Loss, c.Schema = "network(3,tanh,poisson(1))", numbers(t, 1, 6)
 		}, `is for counts: schema.target "sick" has the lower bound 1: must be 0`},
-		{"regularizer", func(c *Config) { c.Model.Regularizer = "l1(3)" }, `model.regularizer: loss: regularizer: name = "l1": must be one of`},
+		{"regularizer", func(c *Config) { c.Model.Regularizer = "l1(3)" },
+			`model.regularizer: loss: regularizer: name = "l1": must be one of`},
 		{"lambda", func(c *Config) { c.Model.Regularizer = "l2(-1)" }, "lambda = -1: must be between"},
 		{"radius", func(c *Config) { c.Model.Radius = -3 }, "radius = -3: must be finite and > 0"},
-		{"kl without gamma", func(c *Config) { c.Model.KL.Kappa = 2 }, "model.kl: optimize: kl: gamma = 0: must be finite and > 0, and given with kappa"},
-		{"kl below 1", func(c *Config) { c.Model.KL = optimize.KL{Kappa: .5, Gamma: 1} }, "kappa = 0.5: must be between 1 and 10"},
+		{"kl without gamma", func(c *Config) { c.Model.KL.Kappa = 2 },
+			"model.kl: optimize: kl: gamma = 0: must be finite and > 0, and given with kappa"},
+		{"kl below 1", func(c *Config) { c.Model.KL = optimize.KL{Kappa: .5, Gamma: 1} },
+			"kappa = 0.5: must be between 1 and 10"},
 		{"radius NaN", func(c *Config) { c.Model.Radius = Positive(math.NaN()) }, "radius = NaN: must be finite and > 0"},
 		{"no table", func(c *Config) { c.Data = Files{"absent.csv"} }, "absent.csv: no such file"},
 	}
@@ -155,7 +172,8 @@ func TestStartIsNotSold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := planned.Useless(); err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "times as many records would help") {
+	if err := planned.Useless(); err == nil || !strings.Contains(err.Error(), want) ||
+		!strings.Contains(err.Error(), "times as many records would help") {
 		t.Errorf("plan: %v", err)
 	}
 	if _, err := c.Fit(context.Background(), Options{}); err == nil || !strings.Contains(err.Error(), want) {
@@ -172,8 +190,9 @@ func TestStartIsNotSold(t *testing.T) {
 // padded to eight.
 func TestRowBytes(t *testing.T) {
 	s, err := dataset.New(dataset.Definition{
-		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, High: 1}, {Name: "b", Kind: dataset.Category, Categories: []string{"x", "z"}}},
-		Target:  dataset.Target{Column: "y", Kind: dataset.Number, High: 1},
+		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, High: 1},
+			{Name: "b", Kind: dataset.Category, Categories: []string{"x", "z"}}},
+		Target: dataset.Target{Column: "y", Kind: dataset.Number, High: 1},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -199,14 +218,16 @@ func TestEstimate(t *testing.T) {
 		return c.estimate(pace)
 	}
 	ten := optimize.Summary{Passes: 10, Steps: 10}
-	plain, pairs := of(ten, 0, curator.Pace{}), of(optimize.Summary{Passes: 10, Steps: 10, PairPasses: 2}, 0, curator.Pace{})
+	plain, pairs := of(ten, 0, curator.Pace{}),
+		of(optimize.Summary{Passes: 10, Steps: 10, PairPasses: 2}, 0, curator.Pace{})
 	if s := plain.Time.Seconds(); s < 64 || s > 66 {
 		t.Errorf("1e9 cells of 60 ns and 1e10 products of .5 ns: %v", plain)
 	}
 	if more := (pairs.Time - plain.Time).Seconds(); more < 123 || more > 126 {
 		t.Errorf("1e12 pairs of .12 ns, and 1e9 times 4 ns: %v more", more)
 	}
-	if slow := of(ten, 0, curator.Pace{Gradient: 5000}); (slow.Time-plain.Time).Seconds() < 44 || (slow.Time-plain.Time).Seconds() > 46 {
+	if slow := of(ten, 0, curator.Pace{Gradient: 5000}); (slow.Time-plain.Time).Seconds() < 44 ||
+		(slow.Time-plain.Time).Seconds() > 46 {
 		t.Errorf("passes ten times as slow: %v", slow)
 	}
 	if bounded := of(optimize.Summary{}, 1e8, curator.Pace{}); plain.Memory < 4e9 || bounded.Memory > 1.5e8 {
@@ -229,8 +250,9 @@ func TestMeasured(t *testing.T) {
 		"{network: {hidden: [300], activation: tanh, output: logistic}}": `{columns: {a: {number: [0, 1]}}, target: {column: t, classes: ["0", "1"]}}`,
 	}
 	for loss, schema := range schemas {
-		c, err := ReadConfig(write(t, filepath.Join(t.TempDir(), "c.yaml"), "data: none.csv\nschema: "+schema+"\nmodel: {loss: "+loss+"}\n"+
-			"privacy: {epsilon: 1, delta: 1e-6, relation: replace-one, records: 5000}\n"))
+		c, err := ReadConfig(write(t, filepath.Join(t.TempDir(), "c.yaml"),
+			"data: none.csv\nschema: "+schema+"\nmodel: {loss: "+loss+"}\n"+
+				"privacy: {epsilon: 1, delta: 1e-6, relation: replace-one, records: 5000}\n"))
 		if err != nil {
 			t.Fatal(loss, err)
 		}

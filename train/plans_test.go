@@ -31,7 +31,9 @@ func TestEveryPlanAtEverySize(t *testing.T) {
 	}
 	records = append(records, 1e3, 1e6)
 	for _, name := range Algorithms() {
-		for _, settings := range []Settings{{}, {"theorem": true}, {"theorem": true, "oracle": "multi-pass"}, {"oracle": "multi-pass"}, {"oracle": "single-pass"}, {"theorem": true, "oracle": "single-pass"}, {"inner": "phased-sgd"}} {
+		for _, settings := range []Settings{{}, {"theorem": true}, {"theorem": true, "oracle": "multi-pass"},
+			{"oracle": "multi-pass"}, {"oracle": "single-pass"}, {"theorem": true, "oracle": "single-pass"},
+			{"inner": "phased-sgd"}} {
 			if _, err := (Train{Algorithm: name, Settings: settings}).settle(); err != nil {
 				continue
 			}
@@ -87,16 +89,19 @@ func tryPlan(t *testing.T, c Train, name string, n float64, d int, epsilon float
 	}
 	plan, _, err := c.Plan(context.Background(), p)
 	if err != nil {
-		if m := named.FindStringSubmatch(err.Error()); m != nil && m[1] != "records" && c.Settings[strings.ReplaceAll(m[1], " ", "_")] == nil {
+		if m := named.FindStringSubmatch(err.Error()); m != nil && m[1] != "records" &&
+			c.Settings[strings.ReplaceAll(m[1], " ", "_")] == nil {
 			t.Errorf("%s: %v: nobody gave it", title, err)
 		}
-		if s := err.Error(); strings.Contains(s, "NaN") || strings.Contains(s, "Inf") && !strings.Contains(s, "must be finite for this algorithm") {
+		if s := err.Error(); strings.Contains(s, "NaN") ||
+			strings.Contains(s, "Inf") && !strings.Contains(s, "must be finite for this algorithm") {
 			t.Errorf("%s: %v", title, err)
 		}
 		return
 	}
 	o := plan.Summary()
-	for _, x := range []float64{o.StepSize, o.Clip, o.Effective, o.Floor, o.Passes, o.PairPasses, o.Predicted, o.Population, o.Excess} {
+	for _, x := range []float64{o.StepSize, o.Clip, o.Effective, o.Floor, o.Passes, o.PairPasses, o.Predicted,
+		o.Population, o.Excess} {
 		if math.IsNaN(x) || math.IsInf(x, 0) || x < 0 {
 			t.Errorf("%s: %+v", title, o)
 			break

@@ -48,7 +48,8 @@ func TestFilesHoldWhatTheComparisonDecides(t *testing.T) {
 	fit := []float64{8, -6, 4, -2, 1}
 	constant := make([]float64, len(fit))
 	constant[len(fit)-1] = .25 / (1 / c.Schema.Scale()) // a margin of .25 for every row
-	for shrunk, want := range map[float64][]float64{0: fit, 1: constant, .5: {4, -3, 2, -1, (1 + constant[len(fit)-1]) / 2}} {
+	for shrunk, want := range map[float64][]float64{0: fit, 1: constant,
+		.5: {4, -3, 2, -1, (1 + constant[len(fit)-1]) / 2}} {
 		m, _, err := h.Files(Released{Weights: fit, Run: runrecord.Run{
 			Plan: h.Plan, Compared: &optimize.Compared{Difference: .1, Sigma: .01, Margins: []float64{.25}, Shrunk: shrunk},
 		}})

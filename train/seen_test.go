@@ -12,7 +12,8 @@ import (
 // seenTable returns the second moment of generated rows with two numbers and a category, in the
 // form in which a run with noise of standard deviation sigma would record it. The moment is about 0
 // or, if centred, about the mean. No noise is added.
-func seenTable(t *testing.T, s *dataset.Schema, centred bool, sigma float64, row func(r *rand.Rand) []string) *runrecord.Moment {
+func seenTable(t *testing.T, s *dataset.Schema, centred bool, sigma float64,
+	row func(r *rand.Rand) []string) *runrecord.Moment {
 	t.Helper()
 	const n = 4000
 	bound, err := s.Bind([]string{"age", "income", "sex", "y"})
@@ -65,7 +66,8 @@ func TestSeenWarnings(t *testing.T) {
 		t.Fatal(err)
 	}
 	sound := func(r *rand.Rand) []string {
-		return []string{[]string{"20", "50", "70"}[r.IntN(3)], []string{"10", "500", "900"}[r.IntN(3)], []string{"f", "m"}[r.IntN(2)], []string{"no", "yes"}[r.IntN(2)]}
+		return []string{[]string{"20", "50", "70"}[r.IntN(3)], []string{"10", "500", "900"}[r.IntN(3)],
+			[]string{"f", "m"}[r.IntN(2)], []string{"no", "yes"}[r.IntN(2)]}
 	}
 	with := func(column int, cell string, share float64) func(r *rand.Rand) []string {
 		return func(r *rand.Rand) []string {

@@ -21,12 +21,15 @@ import (
 // themselves.
 var other = map[string]any{
 	"goal": "population", "passes": 7., "steps": 9, "step_scale": .3, "multiplier": .5, "output": "random",
-	"period": 3, "anchor_share": .3, "theorem": true, "failure": .2, "beta": .3, "constant_charges": true, "anchor_batch": .6, "difference_batch": .4, "sampling": .3, "rate": .02,
+	"period": 3, "anchor_share": .3, "theorem": true, "failure": .2, "beta": .3, "constant_charges": true,
+	"anchor_batch": .6, "difference_batch": .4, "sampling": .3, "rate": .02,
 	"moment_share": .2, "clip_share": .05, "clip_scale": 1.3,
 	"front_load": .5, "equal_cohorts": true, "rounds": 2, "depth": 2, "decay": .7, "accuracy": .01,
 	"inner": "phased-sgd", "cohorts": "disjoint", "lambda": .01, "growth": 5., "distance": 3.,
-	"kappa": 2., "gamma": 2., "shrink": 1.3, "descent": .3, "noise_scale": 3., "threshold": 2., "proportion": 2., "norm_charge": .003, "landing": .5, "landing_steps": 11,
-	"radius": .4, "smoothing": "lasry-lions", "space": "plain", "one_pass": true, "oracle": "single-pass", "prefix": "tree", "block": 5,
+	"kappa": 2., "gamma": 2., "shrink": 1.3, "descent": .3, "noise_scale": 3., "threshold": 2., "proportion": 2.,
+	"norm_charge": .003, "landing": .5, "landing_steps": 11,
+	"radius": .4, "smoothing": "lasry-lions", "space": "plain", "one_pass": true, "oracle": "single-pass",
+	"prefix": "tree", "block": 5,
 	"order": "first", "directions": 3,
 	"gap": .3, "items": 9, "without_products": true, "without_selection": true,
 	"held_out": .3, "candidates": 3, "score": "value", "ball_fraction": .5,
@@ -90,7 +93,8 @@ func TestEverySettingCounts(t *testing.T) {
 			base := Train{Algorithm: a.name, Settings: Settings{}}
 			takes := slices.Contains(SettingsOf(a.name), key)
 			if slices.Contains(SelectionSettings(), key) && a.name != "auto" {
-				if _, err := plan(with(base, key)); err == nil || !strings.Contains(err.Error(), "train."+key+": is a setting of output: selected") {
+				if _, err := plan(with(base, key)); err == nil ||
+					!strings.Contains(err.Error(), "train."+key+": is a setting of output: selected") {
 					t.Errorf("%s: train.%s without a selection: %v", a.name, key, err)
 				}
 				if a.name == "dp-sgd" || a.name == "dp-adam" {
@@ -113,7 +117,8 @@ func TestEverySettingCounts(t *testing.T) {
 						base.Settings["oracle"] = "single-pass"
 					}
 				case "directions": // directions are drawn only with these settings
-					base.Settings[map[bool]string{true: "order", false: "smoothing"}[a.name == "o2nc"]] = map[bool]string{true: "first", false: "sampled"}[a.name == "o2nc"]
+					base.Settings[map[bool]string{true: "order",
+						false: "smoothing"}[a.name == "o2nc"]] = map[bool]string{true: "first", false: "sampled"}[a.name == "o2nc"]
 				case "failure", "beta": // belong to the theorem's settings
 					base.Settings["theorem"] = true
 				case "kappa", "gamma": // the two settings are only valid together
@@ -144,7 +149,8 @@ func TestEverySettingCounts(t *testing.T) {
 			}
 			// Plans contain functions, which cannot be compared, so their stated figures are compared. The
 			// goal is left out, since it need not change any figure.
-			if key != "goal" && !(a.name == "auto" && key == "gap") && fmt.Sprintf("%+v", stated(before)) == fmt.Sprintf("%+v", stated(changed)) {
+			if key != "goal" && !(a.name == "auto" && key == "gap") &&
+				fmt.Sprintf("%+v", stated(before)) == fmt.Sprintf("%+v", stated(changed)) {
 				t.Errorf("%s: train.%s = %v changes nothing", a.name, key, other[key])
 			}
 		}
@@ -181,7 +187,8 @@ func TestSettingsAreReadStrictly(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := c.settle()
-	if want := (recursive.Recursive{Lambda: 1e-3, Rounds: 3, Inner: recursive.PhasedSGD, Cohorts: recursive.Disjoint, Theorem: true}); err != nil || got != optimize.Algorithm(want) {
+	if want := (recursive.Recursive{Lambda: 1e-3, Rounds: 3, Inner: recursive.PhasedSGD, Cohorts: recursive.Disjoint,
+		Theorem: true}); err != nil || got != optimize.Algorithm(want) {
 		t.Errorf("%+v, %v: want %+v", got, err, want)
 	}
 }
@@ -195,7 +202,8 @@ func TestGoalReachesAuto(t *testing.T) {
 		"excess-risk": func(o optimize.Summary) float64 { return o.Excess },
 	} {
 		// A measurement leaves dp-sgd out, which takes long to plan.
-		_, list, err := Train{Measure: .01, Settings: Settings{"goal": name, "passes": 4}}.Plan(context.Background(), settingProblem(t, "auto"))
+		_, list, err := Train{Measure: .01, Settings: Settings{"goal": name, "passes": 4}}.Plan(context.Background(),
+			settingProblem(t, "auto"))
 		if err != nil {
 			t.Fatal(err)
 		}

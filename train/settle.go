@@ -103,7 +103,8 @@ func (c *Config) records(ctx context.Context, budget account.Budget) (int, error
 	if c.Shards != nil {
 		return 0, errors.New("privacy.records: must be given where shards hold the table, which a plan does not read")
 	}
-	n, err := curator.Count(ctx, curator.Config{Paths: paths, Rows: c.Rows, Reader: c.Reader, CSV: c.CSV, Schema: c.Schema})
+	n, err := curator.Count(ctx, curator.Config{Paths: paths, Rows: c.Rows, Reader: c.Reader, CSV: c.CSV,
+		Schema: c.Schema})
 	if err == nil && n == 0 {
 		err = fmt.Errorf("%s: no row is left after the public filter", c.DataPath())
 	}
@@ -171,7 +172,8 @@ func (c *Config) costs(p optimize.Problem, o optimize.Summary, features int, l l
 		return costs{}, err
 	}
 	cost := costs{
-		rows: p.Records, weights: float64(p.Dim()), summary: o, features: features, cells: 1, row: rowBytes(c.Schema, reduce), memory: float64(c.Memory.bytes()),
+		rows: p.Records, weights: float64(p.Dim()), summary: o, features: features, cells: 1, row: rowBytes(c.Schema, reduce),
+		memory: float64(c.Memory.bytes()),
 		schema: c.Schema, reduce: reduce, loss: l,
 	}
 	for _, column := range c.Schema.Columns() {
@@ -189,7 +191,8 @@ func (c *Config) costs(p optimize.Problem, o optimize.Summary, features int, l l
 // share of the budget for the comparison with the best constant. If the plan draws Poisson samples,
 // which need the whole budget, the default comparison is dropped and a configured comparison is an
 // error.
-func (c *Config) settle(ctx context.Context, budget account.Budget, records float64, seed uint64) (optimize.Plan, Planned, loss.Loss, error) {
+func (c *Config) settle(ctx context.Context, budget account.Budget, records float64, seed uint64) (optimize.Plan,
+	Planned, loss.Loss, error) {
 	problem, l, err := c.Problem(budget, records)
 	if err != nil {
 		return nil, Planned{}, nil, err
@@ -216,7 +219,8 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	}
 	if compare != nil && plan.Needs().Schedule != nil { // a plan on Poisson samples spends the whole budget
 		if c.Train.Compare > 0 {
-			return nil, Planned{}, nil, fmt.Errorf("train.compare: is not possible with %s, whose whole budget is its schedule's", plan.Summary().Algorithm)
+			return nil, Planned{}, nil,
+				fmt.Errorf("train.compare: is not possible with %s, whose whole budget is its schedule's", plan.Summary().Algorithm)
 		}
 		compare, problem, why = nil, whole, "the whole budget is its schedule's"
 		if plan, candidates, err = c.plan(ctx, problem, l); err != nil {
@@ -225,11 +229,14 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	}
 	o := plan.Summary()
 	if c.Shards != nil && plan.Needs().Stable {
-		return nil, Planned{}, nil, fmt.Errorf("train.algorithm = %s with phased-sgd: is not possible where shards hold the table: each step of a pass depends on the step before it, in another shard", o.Algorithm)
+		return nil, Planned{}, nil,
+			fmt.Errorf("train.algorithm = %s with phased-sgd: is not possible where shards hold the table: each step of a pass depends on the step before it, in another shard", o.Algorithm)
 	}
 	for _, x := range []float64{o.StepSize, o.Effective, o.Floor, o.Predicted} {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
-			return nil, Planned{}, nil, fmt.Errorf("privacy: epsilon = %v, delta = %v: too extreme: the plan's figures leave the range of float64", budget.Epsilon(), budget.Delta())
+			return nil, Planned{}, nil,
+				fmt.Errorf("privacy: epsilon = %v, delta = %v: too extreme: the plan's figures leave the range of float64",
+					budget.Epsilon(), budget.Delta())
 		}
 	}
 	features, err := c.features(l)
@@ -238,7 +245,8 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	}
 	planned := Planned{
 		LowerBound: problem.LowerBound(), Seed: seed,
-		Records: records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates, Plan: plan,
+		Records: records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates,
+		Plan:    plan,
 		Compare: compare, NotCompared: why, Schema: c.Schema, Adapted: c.adapted,
 		Filter: certificate.Filter(c.Schema.Filter()),
 		Unit:   unitOf(c.Schema, l),

@@ -156,7 +156,8 @@ func (r *storedRun) settle(ctx context.Context, k Keeper, s budget.Session) erro
 		if k.Place() == "" {
 			return fmt.Errorf("budget.store: what the fit did not use stays charged: %w", err)
 		}
-		return fmt.Errorf("budget.store: what the fit did not use stays charged: stillpoint recover %s settles it: %w", k.Place(), err)
+		return fmt.Errorf("budget.store: what the fit did not use stays charged: stillpoint recover %s settles it: %w",
+			k.Place(), err)
 	}
 	return k.Forget()
 }

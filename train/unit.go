@@ -15,7 +15,8 @@ import (
 func (c *Config) units(row loss.Loss) (loss.Loss, error) {
 	unit := c.Schema.Unit()
 	if _, twice := row.(loss.Units); twice {
-		return nil, fmt.Errorf("model.loss = %q: must be the loss of one row: schema.unit says whose rows are one record", row.Name())
+		return nil, fmt.Errorf("model.loss = %q: must be the loss of one row: schema.unit says whose rows are one record",
+			row.Name())
 	}
 	switch counting := c.Model.Units; {
 	case counting != "" && counting != string(certificate.Mean) && counting != string(certificate.Sum):

@@ -46,13 +46,17 @@ type Warning = model.Warning
 // effective size, n mu/sqrt(d) for n records and d weights.
 func privacyWarnings(epsilon, delta, records, effective float64) (list []Warning) {
 	if epsilon > 10 {
-		list = append(list, Warning{Code: WarnEpsilon, Text: fmt.Sprintf("epsilon %v promises next to nothing: what is published may be e^%v times as likely with a person's record as without", epsilon, epsilon)})
+		list = append(list, Warning{Code: WarnEpsilon,
+			Text: fmt.Sprintf("epsilon %v promises next to nothing: what is published may be e^%v times as likely with a person's record as without", epsilon, epsilon)})
 	}
 	if delta > 1/records {
-		list = append(list, Warning{Code: WarnDelta, Text: fmt.Sprintf("delta %v is above 1/records: it does not exclude that somebody's record is published as it is", delta)})
+		list = append(list, Warning{Code: WarnDelta,
+			Text: fmt.Sprintf("delta %v is above 1/records: it does not exclude that somebody's record is published as it is",
+				delta)})
 	}
 	if effective < optimize.SmallSize {
-		list = append(list, Warning{Code: WarnSmall, Text: fmt.Sprintf("the effective size N = %.2g is below %d: at this budget the table is too small for a useful model", effective, optimize.SmallSize)})
+		list = append(list, Warning{Code: WarnSmall,
+			Text: fmt.Sprintf("the effective size N = %.2g is below %d: at this budget the table is too small for a useful model", effective, optimize.SmallSize)})
 	}
 	return list
 }
@@ -72,7 +76,9 @@ func comparisonWarnings(c *optimize.Compared) []Warning {
 	case c.Shrunk > 0:
 		what = fmt.Sprintf("the fit is not better than a constant by more than noise, and the model goes %.0f%% of the way from the constant to it", 100*(1-c.Shrunk))
 	}
-	return []Warning{{Code: code, Text: fmt.Sprintf("%s: the fit's mean loss less the constant's is %.3g, with noise of %.2g", what, c.Difference, c.Sigma)}}
+	return []Warning{{Code: code,
+		Text: fmt.Sprintf("%s: the fit's mean loss less the constant's is %.3g, with noise of %.2g", what, c.Difference,
+			c.Sigma)}}
 }
 
 // warnings returns all warnings of a run, the worst first.

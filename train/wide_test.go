@@ -29,7 +29,8 @@ func TestWideTablesTakeTheMetric(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := plan.Summary(); s.Algorithm != "preconditioned" || !strings.Contains(s.Charges, "mean squares of the features") {
+	if s := plan.Summary(); s.Algorithm != "preconditioned" ||
+		!strings.Contains(s.Charges, "mean squares of the features") {
 		t.Errorf("the default is %s, %s", s.Algorithm, s.Charges)
 	}
 	c.Model.Reduce = "jl(2500)"

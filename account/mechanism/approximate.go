@@ -32,7 +32,8 @@ func ApproximateMu(ctx context.Context, steps []SampledSteps, r Relation, delta 
 	low, high := 0.0, 1.0
 	for !p.below(high, delta) {
 		if low, high = high, 2*high; high > approximateMost {
-			return 0, fmt.Errorf("account: steps: no mu <= %v is known to cover them at delta = %v", float64(approximateMost), delta)
+			return 0, fmt.Errorf("account: steps: no mu <= %v is known to cover them at delta = %v", float64(approximateMost),
+				delta)
 		}
 	}
 	for high-low > approximateWidth*high {
@@ -100,13 +101,15 @@ func profileOf(ctx context.Context, steps []SampledSteps, r Relation, delta floa
 		return tabled{}, err
 	}
 	if last.Upper > tradeoffMost {
-		return tabled{}, fmt.Errorf("account: steps: epsilon = %v at delta = %v: must be at most %v", last.Upper, delta, float64(tradeoffMost))
+		return tabled{}, fmt.Errorf("account: steps: epsilon = %v at delta = %v: must be at most %v", last.Upper, delta,
+			float64(tradeoffMost))
 	}
 	var p tabled
 	for j := range approximateCells {
 		epsilon := last.Upper * float64(j) / approximateCells
 		var d Bracket
-		err := e.lend(e.left/float64(approximateCells-j), func(e *effort) (err error) { d, err = c.delta(e, epsilon); return err })
+		err := e.lend(e.left/float64(approximateCells-j),
+			func(e *effort) (err error) { d, err = c.delta(e, epsilon); return err })
 		if err != nil {
 			return tabled{}, err
 		}

@@ -18,7 +18,8 @@ func TestApproximateMu(t *testing.T) {
 		r     Relation
 	}{
 		{[]SampledSteps{{NoiseMultiplier: 2, Sampling: .02, Count: 1000}}, AddOrRemove},
-		{[]SampledSteps{{NoiseMultiplier: 3, Sampling: .05, Count: 200}, {NoiseMultiplier: 4, Sampling: .01, Count: 50}}, ReplaceOne},
+		{[]SampledSteps{{NoiseMultiplier: 3, Sampling: .05, Count: 200}, {NoiseMultiplier: 4, Sampling: .01, Count: 50}},
+			ReplaceOne},
 		{[]SampledSteps{{NoiseMultiplier: 5, Sampling: 1, Count: 4}}, AddOrRemove},
 	} {
 		if testing.Short() && i == 1 {
@@ -78,7 +79,8 @@ func TestApproximateMu(t *testing.T) {
 	if _, err := ApproximateMu(ctx, nil, ReplaceOne, delta); err == nil {
 		t.Error("no steps have a mu")
 	}
-	if _, err := ApproximateMu(ctx, []SampledSteps{{NoiseMultiplier: 2, Sampling: .02, Count: 10}}, ReplaceOne, 0); err == nil {
+	if _, err := ApproximateMu(ctx, []SampledSteps{{NoiseMultiplier: 2, Sampling: .02, Count: 10}}, ReplaceOne,
+		0); err == nil {
 		t.Error("delta = 0 is taken")
 	}
 }

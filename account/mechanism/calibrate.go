@@ -65,11 +65,13 @@ func checkTarget(epsilon, delta float64) error {
 // the work allowed, a few seconds. It is an error if no multiplier up to MultiplierMost is enough.
 // events may scale any number of different mechanisms jointly. The events must not become less
 // private as the multiplier grows.
-func CalibrateMultiplier(ctx context.Context, epsilon, delta float64, events func(multiplier float64) ([]Composed, error)) (float64, error) {
+func CalibrateMultiplier(ctx context.Context, epsilon, delta float64,
+	events func(multiplier float64) ([]Composed, error)) (float64, error) {
 	return calibrateMultiplier(newEffort(ctx, effortSearch), epsilon, delta, events)
 }
 
-func calibrateMultiplier(e *effort, epsilon, delta float64, events func(multiplier float64) ([]Composed, error)) (float64, error) {
+func calibrateMultiplier(e *effort, epsilon, delta float64,
+	events func(multiplier float64) ([]Composed, error)) (float64, error) {
 	if err := checkTarget(epsilon, delta); err != nil {
 		return 0, err
 	}
@@ -84,7 +86,8 @@ func calibrateMultiplier(e *effort, epsilon, delta float64, events func(multipli
 			break
 		}
 		if hi >= MultiplierMost {
-			return 0, fmt.Errorf("account: epsilon = %v, delta = %v: no noise multiplier up to %v is enough", epsilon, delta, float64(MultiplierMost))
+			return 0, fmt.Errorf("account: epsilon = %v, delta = %v: no noise multiplier up to %v is enough", epsilon, delta,
+				float64(MultiplierMost))
 		}
 		lo, hi = hi, min(MultiplierMost, 2*hi)
 	}
@@ -160,7 +163,8 @@ const samplingLeast = 1e-9
 // are (epsilon, delta)-DP. The result is never above the true maximum. It is below the maximum by
 // about 1e-4 of itself, or by more if a search this fine would exceed the work allowed, a few
 // seconds. It is an error if no probability down to samplingLeast is small enough.
-func CalibrateSampling(ctx context.Context, epsilon, delta float64, events func(sampling float64) ([]Composed, error)) (float64, error) {
+func CalibrateSampling(ctx context.Context, epsilon, delta float64,
+	events func(sampling float64) ([]Composed, error)) (float64, error) {
 	if err := checkTarget(epsilon, delta); err != nil {
 		return 0, err
 	}
@@ -175,7 +179,8 @@ func CalibrateSampling(ctx context.Context, epsilon, delta float64, events func(
 			break
 		}
 		if yes < samplingLeast {
-			return 0, fmt.Errorf("account: epsilon = %v, delta = %v: no sampling probability down to %v is small enough", epsilon, delta, samplingLeast)
+			return 0, fmt.Errorf("account: epsilon = %v, delta = %v: no sampling probability down to %v is small enough",
+				epsilon, delta, samplingLeast)
 		}
 		no, yes = yes, yes/4
 	}

@@ -98,10 +98,12 @@ func TestCalibrateExtremes(t *testing.T) {
 	}
 	// An unreachable target is an error.
 	pure, _ := NewPure(1)
-	if z, err := CalibrateMultiplier(t.Context(), .5, 1e-9, func(float64) ([]Composed, error) { return []Composed{{pure, 1}}, nil }); err == nil {
+	if z, err := CalibrateMultiplier(t.Context(), .5, 1e-9,
+		func(float64) ([]Composed, error) { return []Composed{{pure, 1}}, nil }); err == nil {
 		t.Errorf("multiplier %v", z)
 	}
-	if n, err := CalibrateCount(t.Context(), .5, 1e-9, func(n int) ([]Composed, error) { return []Composed{{pure, n}}, nil }); n != 0 || err != nil {
+	if n, err := CalibrateCount(t.Context(), .5, 1e-9,
+		func(n int) ([]Composed, error) { return []Composed{{pure, n}}, nil }); n != 0 || err != nil {
 		t.Errorf("count %d, %v", n, err)
 	}
 	for _, c := range [][2]float64{{0, 1e-5}, {math.NaN(), 1e-5}, {1, 0}, {1, 1}, {math.Inf(1), .1}} {

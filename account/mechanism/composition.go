@@ -100,7 +100,8 @@ func gather(ctx context.Context, events []Composed, width float64) (*Composition
 		key := fmt.Sprintf("%T %v", e.Mechanism, e.Mechanism)
 		if at, ok := index[key]; ok {
 			if c.parts[at].Count += e.Count; c.parts[at].Count > countLimit {
-				return nil, fmt.Errorf("account: event %d: counts of %v sum to %d: must be at most 2^30", i, e.Mechanism, c.parts[at].Count)
+				return nil, fmt.Errorf("account: event %d: counts of %v sum to %d: must be at most 2^30", i, e.Mechanism,
+					c.parts[at].Count)
 			}
 			continue
 		}
@@ -115,7 +116,8 @@ func gather(ctx context.Context, events []Composed, width float64) (*Composition
 		return nil, fmt.Errorf("account: noise multipliers: too small for a finite mu")
 	}
 	if len(c.parts) > 0 && c.mu2 > composedCharge {
-		return nil, fmt.Errorf("account: mu^2 = %v of the Gaussian parts: must be at most %v beside other parts", c.mu2, float64(composedCharge))
+		return nil, fmt.Errorf("account: mu^2 = %v of the Gaussian parts: must be at most %v beside other parts", c.mu2,
+			float64(composedCharge))
 	}
 	return c, nil
 }

@@ -24,7 +24,8 @@ func TestCompositionGoldens(t *testing.T) {
 		isSlack float64
 	}{
 		{"remove q=.8", sampledAdd(1, .8, 1), true, 1, .0816951786585355, .0816951786585355, "dp_accounting", 1e-9},
-		{"replace q=.8", []Composed{{sampled(t, 2, .8, ReplaceOne), 1}}, true, 1, .05808665654484252, .05808665654484252, "dp_accounting", 1e-9},
+		{"replace q=.8", []Composed{{sampled(t, 2, .8, ReplaceOne), 1}}, true, 1, .05808665654484252, .05808665654484252,
+			"dp_accounting", 1e-9},
 		{"q=.2 T=3", sampledAdd(.5, .2, 3), true, 1, .155935, .155945, "dp_accounting", 0},
 		{"q=.01 T=120", sampledAdd(.7, .01, 120), false, 1e-5, 2.46101, 2.46147, "TensorFlow Privacy, recomputed", 0},
 		{"q=.04 T=2250", sampledAdd(1.5, .04, 2250), false, 1e-5, 6.758, 6.7795, "Opacus, recomputed", 0},
@@ -36,7 +37,8 @@ func TestCompositionGoldens(t *testing.T) {
 		{"gaussian", []Composed{{gaussianMechanism{1, 1}, 1}}, true, 1, .126936735, .126936745, "dp_accounting", 0},
 		{"gaussian", []Composed{{gaussianMechanism{1, 1}, 1}}, true, 2, .020923635, .020923645, "dp_accounting", 0},
 		{"gaussian", []Composed{{gaussianMechanism{1, 1}, 1}}, true, 0, .382924915, .382924925, "dp_accounting", 0},
-		{"gaussian", []Composed{{gaussianMechanism{4.530877117, 1}, 1}}, false, 1e-6, .9273923375, .9273923385, "recomputed", 0},
+		{"gaussian", []Composed{{gaussianMechanism{4.530877117, 1}, 1}}, false, 1e-6, .9273923375, .9273923385, "recomputed",
+			0},
 	} {
 		comp := compose(t, 1e-3, c.events...)
 		var b Bracket
@@ -241,10 +243,11 @@ func TestComposeRefuses(t *testing.T) {
 		width  float64
 		want   string
 	}{
-		"width":     {nil, 0, "account: width = 0: must be within [1e-6, 0.1]"},
-		"none":      {[]Composed{{nil, 1}}, .01, "account: event 0: has no mechanism"},
-		"count":     {[]Composed{{add, -1}}, .01, "account: event 0: count = -1: must be within [0, 2^30]"},
-		"relations": {[]Composed{{add, 1}, {replace, 1}}, .01, "account: event 1: relation = replace-one: others are under add-or-remove"},
+		"width": {nil, 0, "account: width = 0: must be within [1e-6, 0.1]"},
+		"none":  {[]Composed{{nil, 1}}, .01, "account: event 0: has no mechanism"},
+		"count": {[]Composed{{add, -1}}, .01, "account: event 0: count = -1: must be within [0, 2^30]"},
+		"relations": {[]Composed{{add, 1}, {replace, 1}}, .01,
+			"account: event 1: relation = replace-one: others are under add-or-remove"},
 	} {
 		if _, err := Compose(t.Context(), c.events, c.width); err == nil || err.Error() != c.want {
 			t.Errorf("%s: %v, want %q", name, err, c.want)

@@ -160,7 +160,8 @@ func (d *direction) epsilon(e *effort, delta, goal, other float64) (Bracket, err
 		return Bracket{}, err
 	}
 	if delta < deltaLeast {
-		return Bracket{}, fmt.Errorf("account: delta = %v: must be at least %v where losses are not bounded", delta, deltaLeast)
+		return Bracket{}, fmt.Errorf("account: delta = %v: must be at least %v where losses are not bounded", delta,
+			deltaLeast)
 	}
 	return Bracket{}, fmt.Errorf("account: delta = %v: no finite epsilon found", delta)
 }
@@ -253,7 +254,8 @@ func (d *direction) delta(e *effort, epsilon, goal float64, rough bool, enough f
 	return best, nil
 }
 
-func (d *direction) narrowDelta(e *effort, epsilon, goal float64, rough bool, enough func(Bracket) bool, best *Bracket) error {
+func (d *direction) narrowDelta(e *effort, epsilon, goal float64, rough bool, enough func(Bracket) bool,
+	best *Bracket) error {
 	if err := d.draw(e, sketchTail); err != nil {
 		return err
 	}

@@ -18,8 +18,10 @@ func TestOneDirectionMeansEqualLaws(t *testing.T) {
 	grouped, err7 := Group(sampled(t, 2, .1, AddOrRemove), 3)
 	for _, m := range []Mechanism{
 		mustMechanism(t, mixture, err), mustMechanism(t, gaussian, err2), mustMechanism(t, laplace, err3),
-		mustMechanism(t, response, err4), mustMechanism(t, pure, err5), mustMechanism(t, bounded, err6), mustMechanism(t, grouped, err7),
-		sampled(t, 2, .1, AddOrRemove), sampled(t, 2, .1, ReplaceOne), sampled(t, 2, 1, AddOrRemove), sampled(t, 2, 1, ReplaceOne),
+		mustMechanism(t, response, err4), mustMechanism(t, pure, err5), mustMechanism(t, bounded, err6),
+		mustMechanism(t, grouped, err7),
+		sampled(t, 2, .1, AddOrRemove), sampled(t, 2, .1, ReplaceOne), sampled(t, 2, 1, AddOrRemove),
+		sampled(t, 2, 1, ReplaceOne),
 	} {
 		laws := m.laws()
 		equal := reflect.DeepEqual(laws[0], laws[1])

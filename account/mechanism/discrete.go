@@ -40,7 +40,8 @@ func NewDiscreteGaussian(sigma float64, sensitivity int) (Mechanism, error) {
 		return nil, fmt.Errorf("account: sigma = %v: must be > 0 and <= %d for a discrete Gaussian", sigma, discreteSigmaMost)
 	}
 	if sensitivity < 1 || sensitivity > discreteSensitivityMost {
-		return nil, fmt.Errorf("account: sensitivity = %d: must be a whole number within [1, %d]", sensitivity, discreteSensitivityMost)
+		return nil, fmt.Errorf("account: sensitivity = %d: must be a whole number within [1, %d]", sensitivity,
+			discreteSensitivityMost)
 	}
 	if err := positive("sigma over sensitivity", sigma/float64(sensitivity)); err != nil {
 		return nil, err

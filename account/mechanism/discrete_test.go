@@ -110,7 +110,8 @@ func TestDiscreteGaussianTwoUses(t *testing.T) {
 				want += max(0, with-math.Exp(c.epsilon)*without)
 			}
 		}
-		b, err := compose(t, 1e-3, Composed{discrete(t, c.s1, c.k1), 1}, Composed{discrete(t, c.s2, c.k2), 1}).Delta(t.Context(), c.epsilon)
+		b, err := compose(t, 1e-3, Composed{discrete(t, c.s1, c.k1), 1},
+			Composed{discrete(t, c.s2, c.k2), 1}).Delta(t.Context(), c.epsilon)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +159,8 @@ func TestDiscreteGaussianLimits(t *testing.T) {
 		k     int
 		want  string
 	}{
-		{0, 1, "sigma = 0: must be"}, {math.NaN(), 1, "sigma = NaN"}, {math.Inf(1), 1, "sigma = +Inf"}, {40000, 1, "sigma = 40000: must be"},
+		{0, 1, "sigma = 0: must be"}, {math.NaN(), 1, "sigma = NaN"}, {math.Inf(1), 1, "sigma = +Inf"},
+		{40000, 1, "sigma = 40000: must be"},
 		{1, 0, "sensitivity = 0: must be a whole number"}, {1, -3, "sensitivity = -3"}, {1, 1 << 21, "sensitivity = 2097152"},
 		{1, 100, "sigma over sensitivity = 0.01"},
 	} {

@@ -91,7 +91,8 @@ func TestManyKindsAreBracketed(t *testing.T) {
 	const kinds = 30
 	var events []Composed
 	for k := range kinds {
-		events = append(events, Composed{sampled(t, 1+float64(k)/kinds, .001+.004*float64(k)/kinds, AddOrRemove), 100000 / kinds})
+		events = append(events, Composed{sampled(t, 1+float64(k)/kinds, .001+.004*float64(k)/kinds, AddOrRemove),
+			100000 / kinds})
 	}
 	c := compose(t, 1e-3, events...)
 	var narrow Bracket
@@ -128,7 +129,8 @@ func TestCountsOfEqualEventsStayInRange(t *testing.T) {
 	for name, m := range map[string]Mechanism{"sampled": sampled(t, 100, .1, ReplaceOne), "laplace": laplace} {
 		for _, counts := range [][]int{
 			{countLimit}, {countLimit - 1, 1}, {1 << 29, 1 << 29}, {countLimit, 0},
-			{countLimit, 1}, {1, countLimit}, {1 << 29, 1 << 29, 1}, {countLimit, countLimit, countLimit}, {countLimit + 1}, {-1}, {math.MaxInt}, {5, -4},
+			{countLimit, 1}, {1, countLimit}, {1 << 29, 1 << 29, 1}, {countLimit, countLimit, countLimit}, {countLimit + 1},
+			{-1}, {math.MaxInt}, {5, -4},
 		} {
 			var events []Composed
 			sum, valid := new(big.Int), true

@@ -162,7 +162,8 @@ func (d *planDecoder) mechanism(kind EventKind, f *planFields) Mechanism {
 		return f.build(func() (Mechanism, error) { return NewDiscreteGaussian(sigma, n) })
 	case Tree, Toeplitz:
 		z := f.number("noise_multiplier")
-		s := PrefixSums{Items: f.whole("items"), Participations: f.wholeOr("participations", 1), Separation: f.wholeOr("separation", 1)}
+		s := PrefixSums{Items: f.whole("items"), Participations: f.wholeOr("participations", 1),
+			Separation: f.wholeOr("separation", 1)}
 		if kind == Tree {
 			return f.build(func() (Mechanism, error) { return NewTree(z, s, d.relation) })
 		}
@@ -203,7 +204,8 @@ func (d *planDecoder) repeated(f *planFields) Mechanism {
 		times.Shape = f.number("shape")
 	default:
 		if f.err == nil {
-			f.err = fmt.Errorf("account: %s: repetitions = %q: must be poisson, geometric, logarithmic or negative-binomial", f.where, name)
+			f.err = fmt.Errorf("account: %s: repetitions = %q: must be poisson, geometric, logarithmic or negative-binomial",
+				f.where, name)
 		}
 	}
 	var raw []json.RawMessage

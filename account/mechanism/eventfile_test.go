@@ -38,12 +38,15 @@ func TestDecodeNewKinds(t *testing.T) {
 	}
 	for i, want := range []string{
 		"fixed-size gaussian(noise multiplier 3, 500 of 50000 records)", "discrete gaussian(sigma 40, sensitivity 2)",
-		"tree of 1024 items, 4 participations 256 apart(noise multiplier 12, replace-one)", "tree of 7 items(noise multiplier 12, replace-one)",
-		"toeplitz sum of 1024 items, 256 bands(noise multiplier 8, replace-one)", "toeplitz sum of 16 items, 16 bands(noise multiplier 8, replace-one)",
+		"tree of 1024 items, 4 participations 256 apart(noise multiplier 12, replace-one)",
+		"tree of 7 items(noise multiplier 12, replace-one)",
+		"toeplitz sum of 1024 items, 256 bands(noise multiplier 8, replace-one)",
+		"toeplitz sum of 16 items, 16 bands(noise multiplier 8, replace-one)",
 		"bounded range(epsilon 0.02)",
 		"best of negative binomial, shape 1, mean 20 runs of 2 x laplace(epsilon 0.02) and 1 x bounded range(epsilon 0.02)",
 		"best of negative binomial, shape 0.5, mean 20 runs of 2 x gaussian(noise multiplier 50)",
-		"best of poisson, mean 2 runs of 1 x pure(epsilon 0.01)", "best of negative binomial, shape 0, mean 2 runs of 1 x pure(epsilon 0.01)",
+		"best of poisson, mean 2 runs of 1 x pure(epsilon 0.01)",
+		"best of negative binomial, shape 0, mean 2 runs of 1 x pure(epsilon 0.01)",
 	} {
 		if got := p.Events[i].Mechanism.String(); got != want {
 			t.Errorf("event %d: %s, want %s", i, got, want)
@@ -60,7 +63,8 @@ func TestDecodeNewKinds(t *testing.T) {
 		t.Errorf("two trees of 7 items: rho %v, %v; want 2 (2 sqrt 3/12)^2/2", rho, err)
 	}
 	said := Assumptions(p.Events)
-	for _, want := range []string{"before the first one", "uniformly random set", "discrete Gaussian on the integers", "at least as far apart", "the number of repetitions"} {
+	for _, want := range []string{"before the first one", "uniformly random set", "discrete Gaussian on the integers",
+		"at least as far apart", "the number of repetitions"} {
 		if !strings.Contains(strings.Join(said, "; "), want) {
 			t.Errorf("assumptions %q: must say %q", said, want)
 		}
@@ -137,8 +141,10 @@ func TestDecodeEventFileRefuses(t *testing.T) {
 		one(`{"kind": "repeat-and-select", "repetitions": "poisson", "mean": 2, "count": 1, "events": []}`):                                                       "must be some",
 		one(`{"kind": "repeat-and-select", "repetitions": "poisson", "mean": 0, "count": 1, "events": [{"kind": "pure", "epsilon": 1, "count": 1}]}`):             "mean = 0: must be",
 		one(`{"kind": "repeat-and-select", "repetitions": "poisson", "mean": 2, "count": 1, "events": [{"kind": "pure", "epsilon": 1}]}`):                         "event 0: event 0: count: missing",
-		one(`{"kind": "repeat-and-select", "repetitions": "poisson", "mean": 2, "count": 1, "events": [{"kind": "repeat-and-select", "repetitions": "poisson", "mean": 2, "count": 1, "events": []}]}`):                        "must not be among",
-		one(`{"kind": "repeat-and-select", "repetitions": "poisson", "mean": 2, "count": 1, "events": [` + strings.Repeat(`{"kind": "pure", "epsilon": 1, "count": 1},`, 64) + `{"kind": "pure", "epsilon": 1, "count": 1}]}`): "65 repeated events: must be at most 64",
+		one(`{"kind": "repeat-and-select", "repetitions": "poisson", "mean": 2, "count": 1, "events": [{"kind": "repeat-and-select", "repetitions": "poisson", "mean": 2, "count": 1, "events": []}]}`): "must not be among",
+		one(`{"kind": "repeat-and-select", "repetitions": "poisson", "mean": 2, "count": 1, "events": [` +
+			strings.Repeat(`{"kind": "pure", "epsilon": 1, "count": 1},`,
+				64) + `{"kind": "pure", "epsilon": 1, "count": 1}]}`): "65 repeated events: must be at most 64",
 		one(`{"kind": "randomized-response", "p": 0.5, "count": 1}`):                                                                                   "p = 0.5",
 		`{"relation": "add-or-remove", "events": [{"kind": "gaussian-mixture", "noise_multiplier": 1, "weights": [0.4], "offsets": [1], "count": 1}]}`: "must sum to 1",
 	} {
@@ -171,7 +177,8 @@ func FuzzDecodeEventFile(f *testing.F) {
 				t.Fatalf("event %d: under %v in a file under %v", i, r, p.Relation)
 			}
 		}
-		if _, err := Compose(t.Context(), p.Events, 1e-2); err != nil && !strings.Contains(err.Error(), "must be at most") && !strings.Contains(err.Error(), "too small") && !strings.Contains(err.Error(), "no dominating pair") {
+		if _, err := Compose(t.Context(), p.Events, 1e-2); err != nil && !strings.Contains(err.Error(), "must be at most") &&
+			!strings.Contains(err.Error(), "too small") && !strings.Contains(err.Error(), "no dominating pair") {
 			t.Fatal(err)
 		}
 	})

@@ -28,7 +28,8 @@ func TestCalibrationsOfAnything(t *testing.T) {
 		e := newEffort(t.Context(), little)
 		z, err := calibrateMultiplier(e, epsilon, delta, events)
 		if e.left < -2*little {
-			t.Errorf("epsilon %v, delta %v, q %v, %d steps: %v of %d units of work", epsilon, delta, q, steps, little-e.left, little)
+			t.Errorf("epsilon %v, delta %v, q %v, %d steps: %v of %d units of work", epsilon, delta, q, steps, little-e.left,
+				little)
 		}
 		if err != nil {
 			continue
@@ -80,7 +81,8 @@ func TestCalibrationKeepsItsLastAnswer(t *testing.T) {
 func TestScheduleCountsWithinRange(t *testing.T) {
 	for _, counts := range [][]int{
 		{}, {0}, {-1}, {countLimit + 1}, {math.MaxInt}, {math.MinInt}, {5, -4},
-		{math.MaxInt, 1}, {math.MaxInt, math.MaxInt, 3}, {math.MaxInt, math.MaxInt, 2}, {countLimit, 1}, {1 << 29, 1 << 29, 1},
+		{math.MaxInt, 1}, {math.MaxInt, math.MaxInt, 3}, {math.MaxInt, math.MaxInt, 2}, {countLimit, 1},
+		{1 << 29, 1 << 29, 1},
 	} {
 		var steps []SampledSteps
 		for i, n := range counts {

@@ -149,7 +149,8 @@ func exchanged(r *rand.Rand, n, k int, plane bool) (before, after []point) {
 
 // checkAbove fails the test unless the upper end of delta is at least the hockey stick of p and q,
 // in either order.
-func checkAbove(t *testing.T, m Mechanism, epsilon float64, hockey func(p, q []outcome, z, u float64) float64, p, q []outcome, z, tolerance float64) {
+func checkAbove(t *testing.T, m Mechanism, epsilon float64, hockey func(p, q []outcome, z, u float64) float64, p,
+	q []outcome, z, tolerance float64) {
 	t.Helper()
 	b, err := compose(t, 1e-3, Composed{m, 1}).Delta(t.Context(), epsilon)
 	if err != nil {
@@ -390,11 +391,13 @@ func TestGroupInAFixedSample(t *testing.T) {
 			p, _ := new(big.Rat).SetFrac(ways, choose(c.n, c.m)).Float64()
 			any += p
 			if got := f.parts[j-1]; math.Abs(got.weight*f.sampling-p) > 1e-9*p || math.Abs(got.mean-2*float64(j)/z) > 1e-12 {
-				t.Errorf("%+v: %d of the group: %v, of a sampling %v: want the probability %v and the distance %v", c, j, got, f.sampling, p, 2*float64(j)/z)
+				t.Errorf("%+v: %d of the group: %v, of a sampling %v: want the probability %v and the distance %v", c, j, got,
+					f.sampling, p, 2*float64(j)/z)
 			}
 		}
 		if math.Abs(f.sampling-any) > 1e-9 || len(f.parts) != c.k {
-			t.Errorf("%+v: any of the group with probability %v, in %d parts: want %v, %d", c, f.sampling, len(f.parts), any, c.k)
+			t.Errorf("%+v: any of the group with probability %v, in %d parts: want %v, %d", c, f.sampling, len(f.parts), any,
+				c.k)
 		}
 	}
 }

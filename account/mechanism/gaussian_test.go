@@ -153,7 +153,8 @@ func TestGaussianDeltaTextbook(t *testing.T) {
 		mu, epsilon := logUniform(r, .1, 10), logUniform(r, 1e-4, 20)
 		first := tail(epsilon/mu - mu/2)
 		want := first - math.Exp(epsilon)*tail(epsilon/mu+mu/2)
-		if got := mustGaussian(t, GaussianDelta, mu, epsilon); math.Abs(got-want) > 1e-13*(1+epsilon/mu*epsilon/mu)*first+1e-300 {
+		if got := mustGaussian(t, GaussianDelta, mu,
+			epsilon); math.Abs(got-want) > 1e-13*(1+epsilon/mu*epsilon/mu)*first+1e-300 {
 			t.Fatalf("GaussianDelta(%v, %v) = %v, textbook %v", mu, epsilon, got, want)
 		}
 	}
@@ -296,7 +297,8 @@ func TestGaussianMuReference(t *testing.T) {
 }
 
 func TestGaussianExtremesAreFinite(t *testing.T) {
-	values := []float64{5e-324, 1e-310, 0x1p-1022, 1e-200, 1e-100, 1e-16, 1, 1e16, 1e100, 1e154, 1e155, 1e200, math.MaxFloat64}
+	values := []float64{5e-324, 1e-310, 0x1p-1022, 1e-200, 1e-100, 1e-16, 1, 1e16, 1e100, 1e154, 1e155, 1e200,
+		math.MaxFloat64}
 	deltas := []float64{5e-324, 1e-300, 1e-16, .5, below(1)}
 	for _, x := range values {
 		for _, d := range deltas {
@@ -335,12 +337,13 @@ func TestGaussianRefuses(t *testing.T) {
 		"epsilon delta 0":        {GaussianEpsilon, 1, 0, "account: delta = 0: must be > 0 and < 1"},
 		"epsilon delta 1":        {GaussianEpsilon, 1, 1, "account: delta = 1: must be > 0 and < 1"},
 		"epsilon delta NaN":      {GaussianEpsilon, 1, nan, "account: delta = NaN: must be > 0 and < 1"},
-		"epsilon overflow":       {GaussianEpsilon, 1e155, .5, "account: mu = 1e+155: must be small enough for a finite epsilon at delta = 0.5"},
-		"mu epsilon 0":           {GaussianMu, 0, .5, "account: epsilon = 0: must be finite and > 0"},
-		"mu epsilon NaN":         {GaussianMu, nan, .5, "account: epsilon = NaN: must be finite and > 0"},
-		"mu epsilon Inf":         {GaussianMu, inf, .5, "account: epsilon = +Inf: must be finite and > 0"},
-		"mu delta 1":             {GaussianMu, 1, 1, "account: delta = 1: must be > 0 and < 1"},
-		"mu delta negative":      {GaussianMu, 1, -.1, "account: delta = -0.1: must be > 0 and < 1"},
+		"epsilon overflow": {GaussianEpsilon, 1e155, .5,
+			"account: mu = 1e+155: must be small enough for a finite epsilon at delta = 0.5"},
+		"mu epsilon 0":      {GaussianMu, 0, .5, "account: epsilon = 0: must be finite and > 0"},
+		"mu epsilon NaN":    {GaussianMu, nan, .5, "account: epsilon = NaN: must be finite and > 0"},
+		"mu epsilon Inf":    {GaussianMu, inf, .5, "account: epsilon = +Inf: must be finite and > 0"},
+		"mu delta 1":        {GaussianMu, 1, 1, "account: delta = 1: must be > 0 and < 1"},
+		"mu delta negative": {GaussianMu, 1, -.1, "account: delta = -0.1: must be > 0 and < 1"},
 	} {
 		got, err := c.f(c.x, c.y)
 		if err == nil || err.Error() != c.want || got != 0 {

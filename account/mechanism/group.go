@@ -146,7 +146,8 @@ func newReplacedMixture(multiplier float64, weights, offsets []float64) (Mechani
 }
 
 func (m replacedMixture) String() string {
-	return fmt.Sprintf("replaced mixture(noise multiplier %v, weights %v, offsets +-%v)", m.multiplier, m.weights, m.offsets)
+	return fmt.Sprintf("replaced mixture(noise multiplier %v, weights %v, offsets +-%v)", m.multiplier, m.weights,
+		m.offsets)
 }
 
 func (m replacedMixture) laws() [2]law {

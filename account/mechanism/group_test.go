@@ -126,7 +126,8 @@ func TestGroupOfLaplace(t *testing.T) {
 	}
 	// The group of a bounded-range or pure mechanism must have the same kind.
 	r, err := NewBoundedRange(.2)
-	if g, err := Group(mustMechanism(t, r, err), 3); err != nil || g.String() != "bounded range(epsilon 0.6000000000000001)" {
+	if g, err := Group(mustMechanism(t, r, err), 3); err != nil ||
+		g.String() != "bounded range(epsilon 0.6000000000000001)" {
 		t.Errorf("%v, %v", g, err)
 	}
 	pure, err := NewPure(.1)

@@ -39,7 +39,8 @@ func refKind(kind EventKind, number map[string]float64, r Relation, group int, e
 			}
 			with, mirror = withWeight(more), withWeight(mirrored)
 		}
-		return max(refHockey(mixtureLaw{with, []bump{{1, 0}}}, epsilon), refHockey(mixtureLaw{[]bump{{1, 0}}, mirror}, epsilon))
+		return max(refHockey(mixtureLaw{with, []bump{{1, 0}}}, epsilon),
+			refHockey(mixtureLaw{[]bump{{1, 0}}, mirror}, epsilon))
 	case Laplace:
 		return refLaplace(k/number["scale"], epsilon)
 	case RandomizedResponse:
@@ -100,7 +101,8 @@ func TestEveryKindHasADefinition(t *testing.T) {
 	for _, m := range kinds {
 		kind := EventKind(m[1])
 		if _, drawn := fieldsOf[kind]; !drawn && definedElsewhere[kind] == nil {
-			t.Errorf("events of kind %s are compared with their definition by no test: add them to fieldsOf or definedElsewhere", kind)
+			t.Errorf("events of kind %s are compared with their definition by no test: add them to fieldsOf or definedElsewhere",
+				kind)
 		}
 	}
 }
@@ -114,7 +116,8 @@ func TestEveryKindByItsDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(53, 1))
 	for range trials(120) {
 		relation := []Relation{ReplaceOne, AddOrRemove}[r.IntN(2)]
-		kinds := []EventKind{Gaussian, SampledGaussian, SampledGaussian, SampledGaussian, Laplace, RandomizedResponse, Pure, BoundedRange}
+		kinds := []EventKind{Gaussian, SampledGaussian, SampledGaussian, SampledGaussian, Laplace, RandomizedResponse, Pure,
+			BoundedRange}
 		kind := kinds[r.IntN(len(kinds))]
 		number := make(map[string]float64)
 		var fields []string
@@ -129,14 +132,16 @@ func TestEveryKindByItsDefinition(t *testing.T) {
 			number[name] = v
 			fields = append(fields, fmt.Sprintf("%q: %v", name, v))
 		}
-		plan, err := DecodeEventFile([]byte(fmt.Sprintf(`{"relation": %q, "events": [{"kind": %q, "count": 1, %s}]}`, relation, kind, strings.Join(fields, ", "))))
+		plan, err := DecodeEventFile([]byte(fmt.Sprintf(`{"relation": %q, "events": [{"kind": %q, "count": 1, %s}]}`,
+			relation, kind, strings.Join(fields, ", "))))
 		if err != nil {
 			t.Fatal(err)
 		}
 		group := 1
 		// The reference covers neither groups of sampled Gaussians under replace-one nor groups of
 		// the Laplace mechanism. See TestReplacedGroupOnCoins and TestGroupOfLaplace.
-		if r.IntN(2) == 0 && (kind != SampledGaussian || relation != ReplaceOne || number["sampling"] == 1) && kind != Laplace {
+		if r.IntN(2) == 0 && (kind != SampledGaussian || relation != ReplaceOne || number["sampling"] == 1) &&
+			kind != Laplace {
 			group = 2 + r.IntN(3)
 		}
 		m, err := Group(plan.Events[0].Mechanism, group)

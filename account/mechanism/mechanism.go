@@ -150,7 +150,8 @@ func NewGaussianMixture(multiplier float64, weights, offsets []float64) (Mechani
 			return nil, fmt.Errorf("account: offsets[%d] = %v: must be finite and >= 0", i, offsets[i])
 		}
 		if mu := offsets[i] / multiplier; mu > offsetMost || mu != 0 && mu < offsetLeast {
-			return nil, fmt.Errorf("account: offsets[%d] = %v: must be 0 or within [%v, %v] times the noise multiplier", i, offsets[i], offsetLeast, float64(offsetMost))
+			return nil, fmt.Errorf("account: offsets[%d] = %v: must be 0 or within [%v, %v] times the noise multiplier", i,
+				offsets[i], offsetLeast, float64(offsetMost))
 		}
 		sum += w
 		largest = max(largest, offsets[i])
@@ -235,9 +236,11 @@ func NewBoundedRange(epsilon float64) (Mechanism, error) {
 // of float64.
 const boundedLeast, boundedMost = 1e-7, 600
 
-func newBounded(name string, epsilon float64, l func(float64) exponentialLaw, r func(float64, float64) float64) (boundedMechanism, error) {
+func newBounded(name string, epsilon float64, l func(float64) exponentialLaw,
+	r func(float64, float64) float64) (boundedMechanism, error) {
 	if !(epsilon >= boundedLeast && epsilon <= boundedMost) {
-		return boundedMechanism{}, fmt.Errorf("account: %s: epsilon = %v: must be within [%v, %v]", name, epsilon, boundedLeast, float64(boundedMost))
+		return boundedMechanism{}, fmt.Errorf("account: %s: epsilon = %v: must be within [%v, %v]", name, epsilon,
+			boundedLeast, float64(boundedMost))
 	}
 	return boundedMechanism{name: name, epsilon: epsilon, law: l, order: r}, nil
 }

@@ -48,7 +48,8 @@ func TestClosedFormsBehave(t *testing.T) {
 		if must(GaussianEpsilon(mu*up, given)) < least || must(GaussianEpsilon(mu, min(given*up, .9))) > least {
 			t.Fatalf("mu %v, delta %v: epsilon is not monotone", mu, given)
 		}
-		if most := must(GaussianMu(epsilon, given)); must(GaussianMu(epsilon*up, given)) < most || must(GaussianDelta(most, epsilon)) > given {
+		if most := must(GaussianMu(epsilon, given)); must(GaussianMu(epsilon*up, given)) < most ||
+			must(GaussianDelta(most, epsilon)) > given {
 			t.Fatalf("epsilon %v, delta %v: mu %v is not monotone or permits too much", epsilon, given, most)
 		}
 	}

@@ -64,7 +64,9 @@ const (
 )
 
 func (p profile) find(enough func(saddle) bool) saddle {
-	return p.at(math.Exp(halve(saddleLow, saddleHigh, saddleSteps, func(x float64) bool { return enough(p.at(math.Exp(x))) })))
+	return p.at(math.Exp(halve(saddleLow, saddleHigh, saddleSteps, func(x float64) bool {
+		return enough(p.at(math.Exp(x)))
+	})))
 }
 
 // forEpsilon returns the saddle point (the tilt, with ln delta) that belongs to the given epsilon. If

@@ -36,11 +36,13 @@ func (s PrefixSums) validate() error {
 	case s.Items < 1 || s.Items > prefixMost:
 		return fmt.Errorf("account: items = %d: must be within [1, 2^20]", s.Items)
 	case s.Participations < 1 || s.Participations > s.Items:
-		return fmt.Errorf("account: participations = %d: must be within [1, items], and there are %d", s.Participations, s.Items)
+		return fmt.Errorf("account: participations = %d: must be within [1, items], and there are %d", s.Participations,
+			s.Items)
 	case s.Separation < 1 || s.Separation > s.Items:
 		return fmt.Errorf("account: separation = %d: must be within [1, items], and there are %d", s.Separation, s.Items)
 	case s.Participations > 1+(s.Items-1)/s.Separation:
-		return fmt.Errorf("account: participations = %d: must be at most %d, as many as fit into %d items %d apart", s.Participations, 1+(s.Items-1)/s.Separation, s.Items, s.Separation)
+		return fmt.Errorf("account: participations = %d: must be at most %d, as many as fit into %d items %d apart",
+			s.Participations, 1+(s.Items-1)/s.Separation, s.Items, s.Separation)
 	}
 	return nil
 }

@@ -65,7 +65,8 @@ func squareOf(set uint, items int) (sum int) {
 // offset. Except by rounding, no mass may be lost or move to a smaller offset.
 func TestMassMovesToTheLargest(t *testing.T) {
 	const tiny, most = weightLeast / 4, .9 * weightLeast
-	for _, weights := range [][]float64{{.5, .5}, {.5, tiny, .5}, {tiny, 1, tiny}, {1, tiny, tiny, tiny}, {tiny, tiny, tiny, tiny, tiny, 1}, {1, tiny}, {1, most, most, most, most, tiny}, {.5, .5, most, most, tiny}} {
+	for _, weights := range [][]float64{{.5, .5}, {.5, tiny, .5}, {tiny, 1, tiny}, {1, tiny, tiny, tiny},
+		{tiny, tiny, tiny, tiny, tiny, 1}, {1, tiny}, {1, most, most, most, most, tiny}, {.5, .5, most, most, tiny}} {
 		offsets := make([]float64, len(weights))
 		for j := range offsets {
 			offsets[j] = float64(j)

@@ -126,7 +126,8 @@ func TestPrefixSumsAreGaussian(t *testing.T) {
 			}
 			g, err := Group(m, 5)
 			g = mustMechanism(t, g, err)
-			if got, want := epsilonOf(t, g, 3, 1e-6).Upper, mustGaussian(t, GaussianEpsilon, 5*factor*math.Sqrt(3*levels)/8, 1e-6); got < want || got > want*(1+1e-9) {
+			if got, want := epsilonOf(t, g, 3, 1e-6).Upper,
+				mustGaussian(t, GaussianEpsilon, 5*factor*math.Sqrt(3*levels)/8, 1e-6); got < want || got > want*(1+1e-9) {
 				t.Errorf("%v: %v, want %v", g, got, want)
 			}
 			if g.relation() != relation {

@@ -104,7 +104,8 @@ func TestBoundedRenyi(t *testing.T) {
 	for range trials(400) {
 		e, order := logUniform(r, .05, 5), 1+logUniform(r, .05, 30)
 		p := 1 / (1 + math.Exp(-e))
-		if got, want := responseRenyi(order, e), sum(order, [2]float64{p, e}, [2]float64{1 - p, -e}); math.Abs(got/want-1) > 1e-8 {
+		if got, want := responseRenyi(order, e),
+			sum(order, [2]float64{p, e}, [2]float64{1 - p, -e}); math.Abs(got/want-1) > 1e-8 {
 			t.Errorf("response(%v, %v) = %v, want %v", order, e, got, want)
 		}
 		want := 0.0
@@ -128,7 +129,8 @@ func TestBoundedRenyi(t *testing.T) {
 	}
 	// The functions must not jump where they change from one formula to another.
 	for _, order := range []float64{1.5, 3, 40} {
-		for name, f := range map[string]func(order, e float64) float64{"response": responseRenyi, "laplace": laplaceRenyi, "bounded range": boundedRangeRenyi} {
+		for name, f := range map[string]func(order,
+			e float64) float64{"response": responseRenyi, "laplace": laplaceRenyi, "bounded range": boundedRangeRenyi} {
 			for _, at := range []float64{1e-2 / order, 300 / (order - 1), 600 / order} {
 				if a, b := f(order, at*(1-1e-9)), f(order, at*(1+1e-9)); math.Abs(a/b-1) > 1e-4 {
 					t.Errorf("%s(%v, %v): %v and %v", name, order, at, a, b)
@@ -201,7 +203,8 @@ func TestRenyiCoversComposition(t *testing.T) {
 func TestRenyiRefuses(t *testing.T) {
 	m, _ := NewGaussianMixture(1, []float64{1}, []float64{1})
 	for _, e := range []Composed{{sampled(t, 1, .1, ReplaceOne), 1}, {m, 1}} {
-		if _, err := ComposeRenyi(t.Context(), []Composed{e}); err == nil || !strings.Contains(err.Error(), "no Renyi bound") {
+		if _, err := ComposeRenyi(t.Context(), []Composed{e}); err == nil ||
+			!strings.Contains(err.Error(), "no Renyi bound") {
 			t.Errorf("%v: %v", e, err)
 		}
 		if _, err := ZCDP(t.Context(), []Composed{e}); err == nil {

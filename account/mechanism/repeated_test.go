@@ -166,7 +166,8 @@ func TestRepeatAndSelectGoldens(t *testing.T) {
 		gaussian, err := NewGaussian(math.Sqrt(.5 / c.rho))
 		m := repeat(t, times, Composed{mustMechanism(t, gaussian, err), 1})
 		for _, order := range []float64{1 + 2*math.Sqrt(math.Log(mean)/c.rho), 50} {
-			want := c.rho*(order-1) + math.Log(mean)/(order-1) + 2*(1+c.shape)*math.Sqrt(-c.rho*math.Log(c.gamma)) - c.shape*c.rho
+			want := c.rho*(order-1) + math.Log(mean)/(order-1) + 2*(1+c.shape)*math.Sqrt(-c.rho*math.Log(c.gamma)) -
+				c.shape*c.rho
 			got, err := m.renyi(order)
 			if err != nil || got < want*(1-1e-9) || got > want*1.01 {
 				t.Errorf("%+v, order %v: %v, %v; want %v", c, order, got, err, want)
@@ -219,7 +220,8 @@ func TestRepeatAndSelectLimits(t *testing.T) {
 		{Repetitions{Mean: 2}, []Composed{{nil, 1}}, "repeated event 0: has no mechanism"},
 		{Repetitions{Mean: 2}, []Composed{{repeat(t, Repetitions{Mean: 2}, one), 1}}, "must not itself be repeated"},
 		{Repetitions{Mean: 2}, []Composed{{sampled(t, 2, .1, ReplaceOne), 1}}, "no Renyi bound"},
-		{Repetitions{Mean: 2}, []Composed{{sampled(t, 2, .1, AddOrRemove), 1}, {sampled(t, 2, .1, ReplaceOne), 1}}, "others are under"},
+		{Repetitions{Mean: 2}, []Composed{{sampled(t, 2, .1, AddOrRemove), 1}, {sampled(t, 2, .1, ReplaceOne), 1}},
+			"others are under"},
 	} {
 		_, err := NewRepeatAndSelect(t.Context(), c.times, c.events)
 		wantError(t, err, c.want)

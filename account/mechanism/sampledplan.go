@@ -129,7 +129,8 @@ func (p SampledPlan) prove(e *effort, epsilon, delta float64) (proven float64, e
 		return 0, err
 	}
 	if !(proven <= epsilon) {
-		return 0, fmt.Errorf("account: schedule: epsilon = %v at delta = %v: must be at most the budget's %v", proven, delta, epsilon)
+		return 0, fmt.Errorf("account: schedule: epsilon = %v at delta = %v: must be at most the budget's %v", proven, delta,
+			epsilon)
 	}
 	return proven, nil
 }
@@ -157,7 +158,8 @@ const planTries = 4
 // plan. It also returns the plan's epsilon at delta, as [SampledPlan.Prove] returns it. The factor
 // is the smallest at which the plan is proven (epsilon, delta)-DP. It exceeds the true minimum by a
 // few parts in a thousand, or by more if a search this precise would take too long.
-func (p SampledPlan) Calibrate(ctx context.Context, epsilon, delta float64) (scaled SampledPlan, proven float64, err error) {
+func (p SampledPlan) Calibrate(ctx context.Context, epsilon, delta float64) (scaled SampledPlan, proven float64,
+	err error) {
 	return p.calibrate(newEffort(ctx, effortSearch+planTries*p.effort()), epsilon, delta)
 }
 

@@ -40,7 +40,8 @@ const selectionLeast, selectionMost = 0x1p-40, 16
 // is never negative. QED
 func SelectionMu(epsilon float64) (float64, error) {
 	if !(epsilon >= selectionLeast && epsilon <= selectionMost) {
-		return 0, fmt.Errorf("account: selection: epsilon = %v: must be between 2^-40 and %v", epsilon, float64(selectionMost))
+		return 0, fmt.Errorf("account: selection: epsilon = %v: must be between 2^-40 and %v", epsilon,
+			float64(selectionMost))
 	}
 	// The condition on mu is 2 Phi(mu/2) - 1 >= 2/(1 + e^(-epsilon/2)) - 1 = (e^y - 1)/(e^y + 1),
 	// where y = epsilon/2. The left side is the exact value of GaussianDelta(mu, 0), and is computed

@@ -67,7 +67,8 @@ func TestZCDPDeltaReference(t *testing.T) {
 		checkZCDP(t, logUniform(r, 5e-9, 1250), logUniform(r, 1e-4, 100))
 	}
 	for _, c := range []struct{ rho, epsilon float64 }{
-		{5e-9, 0}, {5e-9, 1e-4}, {1, 0}, {1, 1}, {10, 10}, {1250, 1250}, {1e-12, 1e-6}, {1e12, 1e12}, {1e12, 1e12 + 1e7}, {.5, 38},
+		{5e-9, 0}, {5e-9, 1e-4}, {1, 0}, {1, 1}, {10, 10}, {1250, 1250}, {1e-12, 1e-6}, {1e12, 1e12}, {1e12, 1e12 + 1e7},
+		{.5, 38},
 	} {
 		checkZCDP(t, c.rho, c.epsilon)
 	}
@@ -223,8 +224,9 @@ func TestZCDPRefuses(t *testing.T) {
 		x, y float64
 		want string
 	}{
-		"rho of mu NaN":      {one(RhoOfMu), nan, 0, "account: mu = NaN: must be finite and >= 0"},
-		"rho of mu overflow": {one(RhoOfMu), 1.9e154, 0, "account: mu = 1.9e+154: must be small enough for a finite rho = mu^2/2"},
+		"rho of mu NaN": {one(RhoOfMu), nan, 0, "account: mu = NaN: must be finite and >= 0"},
+		"rho of mu overflow": {one(RhoOfMu), 1.9e154, 0,
+			"account: mu = 1.9e+154: must be small enough for a finite rho = mu^2/2"},
 		"mu of rho negative": {one(MuOfRho), -1, 0, "account: rho = -1: must be finite and >= 0"},
 		"mu of rho Inf":      {one(MuOfRho), inf, 0, "account: rho = +Inf: must be finite and >= 0"},
 		"delta rho":          {ZCDPDelta, -1, 1, "account: rho = -1: must be finite and >= 0"},

@@ -31,7 +31,8 @@ func execute(binary, pkg, tests, skip string, limit time.Duration) execution {
 	ctx, stop := context.WithTimeout(context.Background(), limit+30*time.Second)
 	defer stop()
 	// -test.v names the tests that had begun, should the process end without naming one.
-	a := []string{binary, "-test.v", "-test.failfast", "-test.paniconexit0", "-test.timeout", limit.String(), "-test.run", tests}
+	a := []string{binary, "-test.v", "-test.failfast", "-test.paniconexit0", "-test.timeout", limit.String(), "-test.run",
+		tests}
 	if skip != "" {
 		a = append(a, "-test.skip", skip)
 	}

@@ -23,17 +23,20 @@ func main() {
 	log.SetFlags(0)
 	log.SetPrefix("mutants: ")
 	pattern := flag.String("run", "", "only mutants whose name matches `REGEXP`")
-	resume := flag.Bool("resume", false, "skip mutants that caught.tsv has as caught, if neither they nor the tests' sources have changed since")
+	resume := flag.Bool("resume", false,
+		"skip mutants that caught.tsv has as caught, if neither they nor the tests' sources have changed since")
 	fresh := flag.Bool("new", false, "skip mutants that caught.tsv has as caught, whatever has changed around them since")
 	check := flag.Bool("check", false, "only check that the table fits the source and that mutants compile")
 	limit := flag.Duration("timeout", 3*time.Minute, "limit for the tests of one mutant")
-	sample := flag.Int("sample", 0, "run only `N` mutants, drawn at random among those that caught.tsv has as caught, and write nothing")
+	sample := flag.Int("sample", 0,
+		"run only `N` mutants, drawn at random among those that caught.tsv has as caught, and write nothing")
 	minutes := flag.Float64("minutes", 0, "start no mutant after `M` minutes; the order is random, and nothing is written")
 	seed := flag.Uint64("seed", 0, "seed of the random order; by default another one each time")
 	workers := flag.Int("p", runtime.NumCPU(), "mutants at a time")
 	flag.Parse()
 	if *sample < 0 || !(*minutes >= 0) || *workers < 1 || flag.NArg() > 0 {
-		log.Fatalf("sample = %d, minutes = %v, p = %d, arguments %q: must be >= 0, >= 0, >= 1 and absent", *sample, *minutes, *workers, flag.Args())
+		log.Fatalf("sample = %d, minutes = %v, p = %d, arguments %q: must be >= 0, >= 0, >= 1 and absent", *sample, *minutes,
+			*workers, flag.Args())
 	}
 	wanted, err := regexp.Compile(*pattern)
 	if err != nil {
@@ -61,7 +64,8 @@ func main() {
 	}
 	partial := *sample > 0 || *minutes > 0
 	chosen := choose(table, func(m mutant) bool {
-		return wanted.MatchString(m.name) && !(*resume && found[m.name].caught(m, sources)) && !(*fresh && found[m.name].claimed(m)) && !(partial && !found[m.name].claimed(m))
+		return wanted.MatchString(m.name) && !(*resume && found[m.name].caught(m, sources)) &&
+			!(*fresh && found[m.name].claimed(m)) && !(partial && !found[m.name].claimed(m))
 	})
 	b := batch{
 		runner: newRunner(scratch, *limit), workers: *workers, check: *check,
@@ -73,7 +77,8 @@ func main() {
 		}
 		chosen = shuffled(chosen, *sample, *seed)
 		b.until = deadline(*minutes)
-		fmt.Printf("at most %d of the %d mutants that are said to be caught (there are %d), -seed %d\n", len(chosen), b.total, len(table), *seed)
+		fmt.Printf("at most %d of the %d mutants that are said to be caught (there are %d), -seed %d\n", len(chosen), b.total,
+			len(table), *seed)
 	}
 	if !partial && !*check {
 		b.keep = func(name string, v verdict) error {

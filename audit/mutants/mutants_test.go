@@ -57,7 +57,8 @@ func module(t *testing.T) {
 }
 
 func defect(name, file, tests, old, new string) mutant {
-	return mutant{name: name, file: file, packages: []string{"./" + filepath.Dir(file)}, tests: tests, breaks: "x", edits: []edit{{old, new}}}
+	return mutant{name: name, file: file, packages: []string{"./" + filepath.Dir(file)}, tests: tests, breaks: "x",
+		edits: []edit{{old, new}}}
 }
 
 func TestVerdicts(t *testing.T) {
@@ -74,7 +75,8 @@ func TestVerdicts(t *testing.T) {
 		{defect("g", "p/p.go", "", "return 2", "return 4"), timedOut, "p", "TestG"},
 		{defect("h", "p/p.go", "", "return 3", "return 4"), flaky, "p", "TestH"},
 		{mutant{name: "all", file: "p/p.go", packages: []string{"./p/..."}, edits: f.edits}, caught, "p", "TestF"},
-		{mutant{name: "below", file: "base/base.go", packages: []string{"./p"}, edits: []edit{{"= 1", "= 2"}}}, caught, "p", "TestF"},
+		{mutant{name: "below", file: "base/base.go", packages: []string{"./p"}, edits: []edit{{"= 1", "= 2"}}}, caught, "p",
+			"TestF"},
 	} {
 		v, err := r.run(c.m)
 		if err != nil || v.outcome != c.want || v.pkg != c.pkg || v.test != c.test {
@@ -96,11 +98,12 @@ func TestVerdicts(t *testing.T) {
 		m    mutant
 		want string
 	}{
-		"does not compile":         {defect("c", "p/p.go", "", "base.One", "\"\""), "does not compile"},
-		"fails without it":         {defect("q", "q/q.go", "", "return 1", "return 2"), "fails without the mutant"},
-		"no such test":             {defect("n", "p/p.go", "TestNone", "base.One", "base.One + 1"), "no test of"},
-		"old text is not there":    {defect("o", "p/p.go", "", "return 9", "7"), "occurs 0 times"},
-		"a package without a test": {mutant{name: "b", file: "base/base.go", packages: []string{"./base"}, edits: []edit{{"= 1", "= 2"}}}, "has no tests"},
+		"does not compile":      {defect("c", "p/p.go", "", "base.One", "\"\""), "does not compile"},
+		"fails without it":      {defect("q", "q/q.go", "", "return 1", "return 2"), "fails without the mutant"},
+		"no such test":          {defect("n", "p/p.go", "TestNone", "base.One", "base.One + 1"), "no test of"},
+		"old text is not there": {defect("o", "p/p.go", "", "return 9", "7"), "occurs 0 times"},
+		"a package without a test": {mutant{name: "b", file: "base/base.go", packages: []string{"./base"},
+			edits: []edit{{"= 1", "= 2"}}}, "has no tests"},
 	} {
 		if v, err := r.run(c.m); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %+v, %v", name, v, err)

@@ -95,7 +95,8 @@ func writePage(path string, table []mutant, found results, s sources) error {
 	for _, m := range table {
 		if m.section != section {
 			section = m.section
-			fmt.Fprintf(&b, "\n## %s\n\n| Defect | Where | What it would have broken | Caught by |\n|---|---|---|---|\n", section)
+			fmt.Fprintf(&b, "\n## %s\n\n| Defect | Where | What it would have broken | Caught by |\n|---|---|---|---|\n",
+				section)
 		}
 		v, ok := found[m.name]
 		var by string

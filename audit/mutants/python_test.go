@@ -89,10 +89,11 @@ func TestPythonVerdicts(t *testing.T) {
 		}
 	}
 	for want, m := range map[string]mutant{
-		"no test is named":    pythonDefect("", "x = 5"),
-		"no test of":          pythonDefect("test_none", "x = 2"),
-		"does not parse":      pythonDefect("", "no Python"),
-		"text occurs 0 times": {name: "d", file: "python/src/a.py", packages: []string{"./python"}, edits: []edit{{"y", "z"}}},
+		"no test is named": pythonDefect("", "x = 5"),
+		"no test of":       pythonDefect("test_none", "x = 2"),
+		"does not parse":   pythonDefect("", "no Python"),
+		"text occurs 0 times": {name: "d", file: "python/src/a.py", packages: []string{"./python"},
+			edits: []edit{{"y", "z"}}},
 	} {
 		if v, err := r.run(m); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %+v, %v", want, v, err)
@@ -124,8 +125,10 @@ func TestWithoutPython(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := results{}
-	b := batch{runner: fresh, workers: 1, sources: s, keep: func(name string, v verdict) error { kept[name] = v; return nil }}
-	if bad := b.run([]mutant{m}); bad != 0 || kept["d"].outcome != needsPython || kept["d"].caught(m, s) || kept["d"].claimed(m) {
+	b := batch{runner: fresh, workers: 1, sources: s,
+		keep: func(name string, v verdict) error { kept[name] = v; return nil }}
+	if bad := b.run([]mutant{m}); bad != 0 || kept["d"].outcome != needsPython || kept["d"].caught(m, s) ||
+		kept["d"].claimed(m) {
 		t.Errorf("%d bad, kept %+v", bad, kept)
 	}
 	if err := writePage("page.md", []mutant{m}, kept, s); err != nil {
@@ -135,7 +138,8 @@ func TestWithoutPython(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"1 defects, 0 caught, 0 not caught, 0 not run", "\n1 left out where Python", "| x | needs Python |"} {
+	for _, want := range []string{"1 defects, 0 caught, 0 not caught, 0 not run", "\n1 left out where Python",
+		"| x | needs Python |"} {
 		if !strings.Contains(string(page), want) {
 			t.Errorf("no %q in\n%s", want, page)
 		}

@@ -113,7 +113,8 @@ func (r *runner) run(m mutant) (verdict, error) {
 func (r *runner) test(m mutant, overlay, pkg string, hint verdict) (verdict, error) {
 	binary := filepath.Join(r.scratch, m.name+strings.ReplaceAll(pkg, "/", "_")+".test")
 	defer os.Remove(binary)
-	if out, err := command("test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay, "-o", binary, "./"+pkg); err != nil {
+	if out, err := command("test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay, "-o", binary,
+		"./"+pkg); err != nil {
 		return verdict{}, fmt.Errorf("does not compile: %w: %s", err, out)
 	}
 	if _, err := os.Stat(binary); err != nil {

@@ -67,7 +67,10 @@ func readSources() (sources, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := command("list", "-test", "-json=ImportPath,Dir,ForTest,Deps,Module,GoFiles,EmbedFiles,TestGoFiles,XTestGoFiles,TestEmbedFiles,XTestEmbedFiles", "./...")
+	out,
+		err := command("list", "-test",
+		"-json=ImportPath,Dir,ForTest,Deps,Module,GoFiles,EmbedFiles,TestGoFiles,XTestGoFiles,TestEmbedFiles,XTestEmbedFiles",
+		"./...")
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w: %s", err, out)
 	}

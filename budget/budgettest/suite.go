@@ -135,7 +135,8 @@ func life(t *testing.T, open func() budget.Store) {
 	check(t, run.Reserve(ctx, half.Ledger())) // repeated, it must reserve nothing more
 	d, err := two.Dataset(ctx, "people")
 	check(t, err)
-	if d.Rows != 2 || d.Spent != half.Ledger().Budget().Charge() || d.Open != d.Spent || len(d.Runs) != 1 || d.Runs[0].Label != "half" {
+	if d.Rows != 2 || d.Spent != half.Ledger().Budget().Charge() || d.Open != d.Spent || len(d.Runs) != 1 ||
+		d.Runs[0].Label != "half" {
 		t.Fatalf("after a reservation the store has %+v", d)
 	}
 	receipt, ok := run.Receipt()
@@ -164,7 +165,8 @@ func life(t *testing.T, open func() budget.Store) {
 	check(t, late.Reserve(ctx, most.Ledger()))
 	d, err = one.Dataset(ctx, "people")
 	check(t, err)
-	if want := half.Ledger().Charged() + most.Ledger().Budget().Charge(); math.Abs(d.Spent/want-1) > 1e-15 || d.Spent < want {
+	if want := half.Ledger().Charged() + most.Ledger().Budget().Charge(); math.Abs(d.Spent/want-1) > 1e-15 ||
+		d.Spent < want {
 		t.Errorf("spent = %v, the two runs used %v", d.Spent, want)
 	}
 	check(t, two.Shut(ctx, "people"))
@@ -270,7 +272,8 @@ func concurrent(t *testing.T, open func() budget.Store) {
 	d, err := book(t, open).Dataset(ctx, "people")
 	check(t, err)
 	if admitted != fit || refused != all-fit || len(d.Runs) != fit {
-		t.Errorf("%d were admitted, %d refused, the store has %d: must be %d, %d, %d", admitted, refused, len(d.Runs), fit, all-fit, fit)
+		t.Errorf("%d were admitted, %d refused, the store has %d: must be %d, %d, %d", admitted, refused, len(d.Runs), fit,
+			all-fit, fit)
 	}
 	if d.Spent > d.Charge || d.Left > share.Ledger().Budget().Charge()/2 {
 		t.Errorf("spent %v of %v", d.Spent, d.Charge)
@@ -293,7 +296,8 @@ type losing struct {
 
 var errLost = errors.New("lost")
 
-func (l *losing) Update(ctx context.Context, dataset string, from int, next func(budget.Tail) (*budget.Row, error)) error {
+func (l *losing) Update(ctx context.Context, dataset string, from int,
+	next func(budget.Tail) (*budget.Row, error)) error {
 	l.calls++
 	if l.calls%3 == 1 {
 		return errLost
@@ -412,7 +416,10 @@ func refused(t *testing.T, open func() budget.Store) {
 		t.Errorf("the end of the chain is %+v", v)
 	}
 	cancel()
-	if s.Update(ctx, "people", 0, func(budget.Tail) (*budget.Row, error) { return &budget.Row{Text: "x", Hash: "y"}, nil }) == nil {
+	if s.Update(ctx, "people", 0, func(budget.Tail) (*budget.Row,
+		error) {
+		return &budget.Row{Text: "x", Hash: "y"}, nil
+	}) == nil {
 		t.Error("a transaction runs after its context has ended")
 	}
 }

@@ -47,7 +47,8 @@ func server(t testing.TB) (address string, crash, start func()) {
 			t.Skipf("PostgreSQL is not tried: chown: %s", out)
 		}
 		as = func(arguments ...string) *exec.Cmd {
-			return exec.Command("setpriv", append([]string{"--reuid=postgres", "--regid=postgres", "--clear-groups"}, arguments...)...)
+			return exec.Command("setpriv", append([]string{"--reuid=postgres", "--regid=postgres", "--clear-groups"},
+				arguments...)...)
 		}
 	}
 	run := func(arguments ...string) {
@@ -64,12 +65,14 @@ func server(t testing.TB) (address string, crash, start func()) {
 	data := filepath.Join(dir, "data")
 	run(filepath.Join(programs, "initdb"), "-D", data, "-U", "stillpoint", "-A", "trust", "--no-sync")
 	start = func() {
-		run(filepath.Join(programs, "pg_ctl"), "-D", data, "-w", "-l", filepath.Join(dir, "log"), "-o", fmt.Sprintf("-k %s -h ''", dir), "start")
+		run(filepath.Join(programs, "pg_ctl"), "-D", data, "-w", "-l", filepath.Join(dir, "log"), "-o",
+			fmt.Sprintf("-k %s -h ''", dir), "start")
 	}
 	crash = func() { run(filepath.Join(programs, "pg_ctl"), "-D", data, "-m", "immediate", "stop") }
 	start()
 	t.Cleanup(crash)
-	address = (&url.URL{Scheme: "postgres", Path: "/postgres", RawQuery: url.Values{"host": {dir}, "user": {"stillpoint"}}.Encode()}).String()
+	address = (&url.URL{Scheme: "postgres", Path: "/postgres",
+		RawQuery: url.Values{"host": {dir}, "user": {"stillpoint"}}.Encode()}).String()
 	return address, crash, start
 }
 
@@ -162,7 +165,8 @@ func TestServerStops(t *testing.T) {
 		t.Errorf("after a crash the store has %+v, %v: must have %d runs", d, err, made+1)
 	}
 	db := connect(t, address)
-	for _, statement := range []string{"DELETE FROM stillpoint_rows", "UPDATE stillpoint_rows SET content = ''", "TRUNCATE stillpoint_rows", "UPDATE stillpoint_chains SET length = 1"} {
+	for _, statement := range []string{"DELETE FROM stillpoint_rows", "UPDATE stillpoint_rows SET content = ''",
+		"TRUNCATE stillpoint_rows", "UPDATE stillpoint_chains SET length = 1"} {
 		if _, err := db.Exec(statement); err == nil {
 			t.Errorf("%s is carried out", statement)
 		}

@@ -176,7 +176,8 @@ func TestKilledBetweenStatements(t *testing.T) {
 		}
 		now := runs(t, path)
 		if now < last+told || now > last+told+1 {
-			t.Fatalf("killed before statement %d: the store has %d more reservations, the process was told of %d", before, now-last, told)
+			t.Fatalf("killed before statement %d: the store has %d more reservations, the process was told of %d", before,
+				now-last, told)
 		}
 		last = now
 		if done = told; done == 2 {
@@ -305,7 +306,8 @@ func TestAltered(t *testing.T) {
 		"DELETE FROM stillpoint_rows WHERE number = 4",
 		"UPDATE stillpoint_chains SET length = 3",
 	} {
-		if _, err := db.Exec(statement); err == nil || !strings.Contains(err.Error(), "rows") && !strings.Contains(err.Error(), "row") {
+		if _, err := db.Exec(statement); err == nil ||
+			!strings.Contains(err.Error(), "rows") && !strings.Contains(err.Error(), "row") {
 			t.Errorf("%s: %v", statement, err)
 		}
 	}

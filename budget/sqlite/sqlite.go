@@ -79,7 +79,8 @@ func address(path string) string {
 		path = "/" + path
 	}
 	query := url.Values{"mode": {"rw"}, "_pragma": {
-		fmt.Sprintf("busy_timeout(%d)", patience), "journal_mode(DELETE)", "synchronous(EXTRA)", "fullfsync(1)", "cell_size_check(1)",
+		fmt.Sprintf("busy_timeout(%d)", patience), "journal_mode(DELETE)", "synchronous(EXTRA)", "fullfsync(1)",
+		"cell_size_check(1)",
 	}}
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + query.Encode()
 }

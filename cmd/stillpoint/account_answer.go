@@ -69,7 +69,8 @@ func (r *accountReport) describe(events []mechanism.Composed) {
 // ask computes the answer of every accountant to every question of the flags, the exact accountant
 // first. If an accountant has no answer, the reason is printed beside it. If none has any answer,
 // ask returns an error. refused is the reason why the exact accountant, c, could not be made.
-func (a *accountCommand) ask(ctx context.Context, c *mechanism.Composition, refused error, events []mechanism.Composed) ([]answer, error) {
+func (a *accountCommand) ask(ctx context.Context, c *mechanism.Composition, refused error,
+	events []mechanism.Composed) ([]answer, error) {
 	rho, noRho := mechanism.ZCDP(ctx, events)
 	orders, noOrders := mechanism.ComposeRenyi(ctx, events)
 	out := []answer{}

@@ -21,7 +21,8 @@ type calibrated struct {
 // calibrate computes the value of the unknown flag, for a composition with the releases in beside, and sets
 // the flag. The value, with the digits that are printed and at the width that is printed, has itself been
 // verified to be private.
-func (a *accountCommand) calibrate(ctx context.Context, relation account.Relation, beside []mechanism.Composed) (*calibrated, error) {
+func (a *accountCommand) calibrate(ctx context.Context, relation account.Relation,
+	beside []mechanism.Composed) (*calibrated, error) {
 	epsilon, delta := a.Epsilon[0], a.Delta[0]
 	a.Width = min(a.Width, 1e-3)
 	var set func(*accountCommand, float64)
@@ -32,7 +33,8 @@ func (a *accountCommand) calibrate(ctx context.Context, relation account.Relatio
 		return append(own, beside...), err
 	}
 	count := func(name string, most int) (float64, error) {
-		n, err := mechanism.CalibrateCount(ctx, epsilon, delta, func(n int) ([]mechanism.Composed, error) { return at(float64(min(n, most))) })
+		n, err := mechanism.CalibrateCount(ctx, epsilon, delta,
+			func(n int) ([]mechanism.Composed, error) { return at(float64(min(n, most))) })
 		if err == nil && n == 0 {
 			err = fmt.Errorf("account: epsilon = %v, delta = %v: %s = 1 already costs more", epsilon, delta, name)
 		}
@@ -75,7 +77,8 @@ func (a *accountCommand) calibrate(ctx context.Context, relation account.Relatio
 // verified moves the computed value by units of its last printed digit towards more privacy until
 // the composition with it is shown to be within the budget. Usually the first value is; only the
 // width of the search can make further steps necessary. After 20 tests it returns an error.
-func (a *accountCommand) verified(ctx context.Context, out *calibrated, digit float64, at func(float64) ([]mechanism.Composed, error)) error {
+func (a *accountCommand) verified(ctx context.Context, out *calibrated, digit float64,
+	at func(float64) ([]mechanism.Composed, error)) error {
 	const tries = 20
 	for range tries {
 		events, err := at(out.Value)

@@ -40,7 +40,8 @@ func TestAlgorithmsAreExplained(t *testing.T) {
 			t.Errorf("%s: takes %v, of which %d are explained", name, keys, len(train.HelpOf(name)))
 		}
 	}
-	if out, code := show("sgd"); code != exitFailed || !strings.Contains(out, `algorithm = "sgd": must be one of [auto gd `) {
+	if out, code := show("sgd"); code != exitFailed ||
+		!strings.Contains(out, `algorithm = "sgd": must be one of [auto gd `) {
 		t.Errorf("exit code %d: %s", code, out)
 	}
 }

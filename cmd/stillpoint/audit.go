@@ -73,7 +73,8 @@ const leastRuns = 20
 func (p *progress) replayed(done, of int) {
 	if p.terminal {
 		if p.bar == nil {
-			p.bar = progressbar.NewOptions(of, progressbar.OptionSetWriter(p.w), progressbar.OptionSetWidth(30), progressbar.OptionSetDescription("replays"),
+			p.bar = progressbar.NewOptions(of, progressbar.OptionSetWriter(p.w), progressbar.OptionSetWidth(30),
+				progressbar.OptionSetDescription("replays"),
 				progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(50*time.Millisecond))
 		}
 		p.bar.ChangeMax(of)

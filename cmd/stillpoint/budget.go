@@ -118,7 +118,10 @@ func (b *budgetCreate) Run(ctx context.Context, c *console) error {
 	}
 	var copies []string
 	if b.Table != "" {
-		copies, err = book.Mark(ctx, b.Name, func(key string) (string, error) { return fingerprint(ctx, b.Table, b.csv(), key) })
+		copies, err = book.Mark(ctx, b.Name, func(key string) (string,
+			error) {
+			return fingerprint(ctx, b.Table, b.csv(), key)
+		})
 		if err != nil {
 			return err
 		}
@@ -135,7 +138,8 @@ func (b *budgetCreate) Run(ctx context.Context, c *console) error {
 	}
 	fmt.Fprintf(c.out, "dataset      %s, with a cap of %v\n", b.Name, d.Cap)
 	for _, other := range copies {
-		fmt.Fprintf(c.out, "WARNING      %s holds the same cells as the dataset %s: what is released of both adds up\n", printable.Text(b.Table), printable.Text(other))
+		fmt.Fprintf(c.out, "WARNING      %s holds the same cells as the dataset %s: what is released of both adds up\n",
+			printable.Text(b.Table), printable.Text(other))
 	}
 	fmt.Fprintf(c.out, "head         %s\n", d.Head)
 	fmt.Fprintf(c.out, "configure    budget: {store: %q, dataset: %q}\n", b.Store, b.Name)
@@ -162,7 +166,8 @@ func (b *budgetList) Run(ctx context.Context, c *console) error {
 			return printJSON(c.out, all)
 		}
 		for _, d := range all {
-			fmt.Fprintf(c.out, "%s  %s  %s of %v, %s%s\n", bar(d, 20), printable.Text(d.Name), spentOf(d), d.Cap, counted(len(d.Runs), "run"), closedWord(d))
+			fmt.Fprintf(c.out, "%s  %s  %s of %v, %s%s\n", bar(d, 20), printable.Text(d.Name), spentOf(d), d.Cap,
+				counted(len(d.Runs), "run"), closedWord(d))
 		}
 		return nil
 	})
@@ -210,7 +215,8 @@ func (b *budgetShow) Run(ctx context.Context, c *console) error {
 			if err != nil {
 				return err
 			}
-			if err := writeFile(b.Certificate, nil, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+			if err := writeFile(b.Certificate, nil,
+				func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
 				return err
 			}
 		}
@@ -226,7 +232,8 @@ func (b *budgetShow) Run(ctx context.Context, c *console) error {
 		}
 		fmt.Fprint(c.out, spent(d), listed(open, b.Store))
 		if b.Certificate != "" {
-			fmt.Fprintf(c.out, "certificate  %s\nrecheck      stillpoint verify %s\n", printable.Text(b.Certificate), printable.Text(b.Certificate))
+			fmt.Fprintf(c.out, "certificate  %s\nrecheck      stillpoint verify %s\n", printable.Text(b.Certificate),
+				printable.Text(b.Certificate))
 		}
 		return nil
 	})
@@ -276,7 +283,8 @@ func spent(d *budget.Dataset) string {
 	line("dataset", "%s%s", printable.Text(d.Name), closedWord(d))
 	line("cap", "%v, for everything ever released together", d.Cap)
 	line("spent", "%s %s", bar(d, 50), spentOf(d))
-	line("charged", "%.6g of %.6g (units of mu^2), of which %.6g by runs that have not ended; %.6g left", d.Spent, d.Charge, d.Open, d.Left)
+	line("charged", "%.6g of %.6g (units of mu^2), of which %.6g by runs that have not ended; %.6g left", d.Spent,
+		d.Charge, d.Open, d.Left)
 	if d.Epsilon > 0 {
 		line("so far", "epsilon %.4g at delta %v", runfolder.RoundUp(d.Epsilon), d.Cap.Delta)
 	}
@@ -292,7 +300,8 @@ func spent(d *budget.Dataset) string {
 		if r.Settled {
 			state = fmt.Sprintf("ended, reserved %.3g", r.Reserved.Charge)
 		}
-		line(name, "%6.2f%%  row %d, %s  %s: epsilon %v, delta %v, charged %.3g (%s)", 100*r.Charged.Charge/d.Charge, r.Row, r.Time, printable.Text(r.Label), r.Law.Epsilon, r.Law.Delta, r.Charged.Charge, state)
+		line(name, "%6.2f%%  row %d, %s  %s: epsilon %v, delta %v, charged %.3g (%s)", 100*r.Charged.Charge/d.Charge, r.Row,
+			r.Time, printable.Text(r.Label), r.Law.Epsilon, r.Law.Delta, r.Charged.Charge, state)
 	}
 	line("rows", "%d, each hashed after the one before", d.Rows)
 	line("head", "%s", d.Head)

@@ -71,7 +71,9 @@ func (s *certificateSign) Run(ctx context.Context, c *console) error {
 	if err := writeFile(out, []string{s.Certificate, s.Key}, writes(signature)); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "signature    %s\nkey          %s\nrecheck      stillpoint certificate verify %s --signers FILE, in which a line is\n             NAME %s\n",
+	_,
+		err = fmt.Fprintf(c.out,
+		"signature    %s\nkey          %s\nrecheck      stillpoint certificate verify %s --signers FILE, in which a line is\n             NAME %s\n",
 		printable.Text(out), key.Fingerprint(), printable.Text(s.Certificate), key.Public())
 	return err
 }

@@ -83,11 +83,13 @@ func checked(path string, r *inspect.Report) string {
 	if r.LeftOut > 0 {
 		fmt.Fprintf(&b, ", %d more left out by the row filter", r.LeftOut)
 	}
-	fmt.Fprintf(&b, "\n%d rows count and contribute nothing, %d of them with more or fewer cells than the header\n\n", r.Silent, r.Malformed)
+	fmt.Fprintf(&b, "\n%d rows count and contribute nothing, %d of them with more or fewer cells than the header\n\n",
+		r.Silent, r.Malformed)
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "column\tkind\tread\tmissing\tunreadable\tbelow\tabove\tother\t")
 	for _, c := range r.Columns {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t\n", printable.Text(c.Name), c.Kind, c.Read, c.Missing, c.Unreadable, c.Below, c.Above, c.Other)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t\n", printable.Text(c.Name), c.Kind, c.Read, c.Missing, c.Unreadable,
+			c.Below, c.Above, c.Other)
 	}
 	w.Flush()
 	for _, p := range r.Table {

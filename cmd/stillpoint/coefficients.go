@@ -107,7 +107,8 @@ func coefficientTable(list *report.Coefficients) string {
 	_ = w.Flush() // of a strings.Builder
 	fmt.Fprintf(&b, "\nCoefficients are in %s.\n", printable.Text(list.Unit))
 	if list.Counted > 0 {
-		fmt.Fprintf(&b, "%d of %d, intercepts left out, differ from 0 by more than two standard deviations of the noise.\n", list.Beyond, list.Counted)
+		fmt.Fprintf(&b, "%d of %d, intercepts left out, differ from 0 by more than two standard deviations of the noise.\n",
+			list.Beyond, list.Counted)
 	}
 	b.WriteString(wrapped(printable.Text(list.Meaning), 100))
 	return b.String()

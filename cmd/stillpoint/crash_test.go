@@ -22,7 +22,8 @@ var plainLines = regexp.MustCompile(`^(reading \S+|[a-z ]+  +.+|step \d+ of \d+:
 // TestSignalsShowNothing: a fit that is ended by a signal, while it reads or trains, must print one line
 // that names the signal and nothing of its rows, whatever the environment sets.
 func TestSignalsShowNothing(t *testing.T) {
-	signals := []syscall.Signal{syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS}
+	signals := []syscall.Signal{syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGSEGV, syscall.SIGBUS, syscall.SIGFPE,
+		syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS}
 	for i, s := range signals {
 		t.Run(s.String(), func(t *testing.T) {
 			t.Parallel()
@@ -77,7 +78,8 @@ func files(t *testing.T, dir string) (paths []string) {
 func signalled(t *testing.T, dir, program, traceback, message string, after time.Duration, s syscall.Signal) outcome {
 	t.Helper()
 	writeFiles(t, dir, map[string]string{
-		"people.csv":  "age,sex,pressure,note,sick\n" + strings.Repeat(secretNumber+","+secretWord+","+secretNumber+","+secretWord+",yes\n", 40_000),
+		"people.csv": "age,sex,pressure,note,sick\n" +
+			strings.Repeat(secretNumber+","+secretWord+","+secretNumber+","+secretWord+",yes\n", 40_000),
 		"people.yaml": peopleYAML + "train: {algorithm: gd, steps: 20000}\n",
 	})
 	var stdout bytes.Buffer

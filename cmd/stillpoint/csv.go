@@ -13,5 +13,6 @@ type csvFlags struct {
 }
 
 func (f csvFlags) csv() dataset.CSV {
-	return dataset.CSV{Delimiter: f.Delimiter, Decimal: f.Decimal, Thousands: f.Thousands, Encoding: f.Encoding, Quote: f.Quote, Header: f.Names}
+	return dataset.CSV{Delimiter: f.Delimiter, Decimal: f.Decimal, Thousands: f.Thousands, Encoding: f.Encoding,
+		Quote: f.Quote, Header: f.Names}
 }

@@ -42,7 +42,8 @@ func dryJSON(ctx context.Context, c *train.Config, d *runfolder.Dry) any {
 		Earlier int     `json:"earlier_fits"`
 		// Together is an epsilon of all fits of the table, at this fit's delta.
 		Together float64 `json:"together,omitempty"`
-	}{DryRun: true, Plan: planJSON(d.Planned, nil), Ledger: d.Ledger, Model: d.ModelPath, Certificate: d.CertificatePath, Earlier: len(d.Earlier)}
+	}{DryRun: true, Plan: planJSON(d.Planned, nil), Ledger: d.Ledger, Model: d.ModelPath, Certificate: d.CertificatePath,
+		Earlier: len(d.Earlier)}
 	if d.Cost != nil {
 		j.Dataset, j.Charge = c.Budget.Dataset, d.Cost.Charge
 	}

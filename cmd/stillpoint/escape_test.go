@@ -107,7 +107,8 @@ func TestControlCharactersStayIn(t *testing.T) {
 			column := strings.NewReplacer("\r", "").Replace(name) // the reader removes the CR of CRLF
 			cell := `"` + column + `"`
 			hostile := strings.NewReplacer("note: ignore", quoted(column)+": ignore", "people.csv", "h.csv").Replace(quick)
-			filter := strings.NewReplacer("note: ignore", quoted(column)+": {public: ["+quoted(name)+"]}", "people.csv", "h.csv", "\nmodel:", "\n  where: "+quoted(column+"="+name)+"\nmodel:").Replace(quick)
+			filter := strings.NewReplacer("note: ignore", quoted(column)+": {public: ["+quoted(name)+"]}", "people.csv", "h.csv",
+				"\nmodel:", "\n  where: "+quoted(column+"="+name)+"\nmodel:").Replace(quick)
 			files := map[string]string{
 				"people.csv":     table,
 				"people.yaml":    quick,
@@ -135,10 +136,14 @@ func TestControlCharactersStayIn(t *testing.T) {
 				"algorithm.yaml": peopleYAML + "train: {algorithm: " + quoted(name) + "}\n",
 				"class.yaml":     strings.Replace(quick, `"yes"`, quoted(name), 1),
 				"where.yaml":     strings.Replace(peopleYAML, "\nmodel:", "\n  where: "+quoted(name)+"\nmodel:", 1),
-				"spec.yaml":      "name: " + quoted(name) + "\nfamilies: [tanh]\ndimensions: [4]\nrows: 20\nrecords: [200]\nepsilons: [1]\nseeds: 1\nalgorithms: [{name: gd, label: " + quoted(name) + ", settings: {steps: 2}}]\n",
-				"family.yaml":    "name: x\nfamilies: [" + quoted(name) + "]\ndimensions: [4]\nrows: 20\nrecords: [200]\nepsilons: [1]\nseeds: 1\nalgorithms: [{name: gd, settings: {" + quoted(name) + ": 2}}]\n",
-				"events.json":    `{"relation": ` + quoted(name) + `, "events": [{"kind": ` + quoted(name) + `}]}`,
-				"kind.json":      `{"relation": "replace-one", "events": [{"kind": ` + quoted(name) + `, ` + quoted(name) + `: 1}]}`,
+				"spec.yaml": "name: " + quoted(name) +
+					"\nfamilies: [tanh]\ndimensions: [4]\nrows: 20\nrecords: [200]\nepsilons: [1]\nseeds: 1\nalgorithms: [{name: gd, label: " + quoted(name) + ", settings: {steps: 2}}]\n",
+				"family.yaml": "name: x\nfamilies: [" + quoted(name) +
+					"]\ndimensions: [4]\nrows: 20\nrecords: [200]\nepsilons: [1]\nseeds: 1\nalgorithms: [{name: gd, settings: {" +
+					quoted(name) + ": 2}}]\n",
+				"events.json": `{"relation": ` + quoted(name) + `, "events": [{"kind": ` + quoted(name) + `}]}`,
+				"kind.json": `{"relation": "replace-one", "events": [{"kind": ` + quoted(name) + `, ` + quoted(name) +
+					`: 1}]}`,
 			}
 			for n := range files {
 				if strings.ContainsRune(n, 0) {
@@ -181,7 +186,8 @@ func TestControlCharactersStayIn(t *testing.T) {
 			must(0, "check", "data.yaml", "--json")
 			must(0, "fit", "people.yaml", "--dry-run")
 			must(0, "fit", "data.yaml", "--dry-run", "--out", file+"-dry", "--json")
-			for _, config := range []string{"key", "raw", "word", "column", "gone", "bare", "loss", "relation", "algorithm", "class", "where"} {
+			for _, config := range []string{"key", "raw", "word", "column", "gone", "bare", "loss", "relation", "algorithm",
+				"class", "where"} {
 				run("plan", config+".yaml")
 				run("audit", config+".yaml", "--runs", "0")
 			}
@@ -214,7 +220,8 @@ func TestControlCharactersStayIn(t *testing.T) {
 			must(1, "budget", "show", name, "--store", "sqlite:b.db")
 			must(0, "budget", "show", "people", "--store", "sqlite:b.db", "--certificate", "spent.json")
 			must(0, "verify", "spent.json")
-			for _, member := range []string{`"dataset": `, `"dataset":`, `"time":`, `"label":`, `"run":`, `"kind":`, `"salt":`, `"head": `} {
+			for _, member := range []string{`"dataset": `, `"dataset":`, `"time":`, `"label":`, `"run":`, `"kind":`, `"salt":`,
+				`"head": `} {
 				text := readFile(t, "spent.json")
 				i := strings.Index(text, member) + len(member)
 				end := i + strings.Index(text[i+1:], `"`) + 2
@@ -237,7 +244,8 @@ func TestControlCharactersStayIn(t *testing.T) {
 				{`"trusted": []`, `"trusted": [` + quoted(name) + `]`},
 				{`"privacy_unit": "row"`, `"privacy_unit": ` + quoted(name)},
 				{`"basis": "gaussian-dp-filter"`, `"basis": ` + quoted(name)},
-				{`"privacy_unit"`, `"filter": {"column": ` + quoted(name) + `, "value": ` + quoted(name) + "},\n  \"privacy_unit\""},
+				{`"privacy_unit"`, `"filter": {"column": ` + quoted(name) + `, "value": ` + quoted(name) +
+					"},\n  \"privacy_unit\""},
 				{`"privacy_unit"`, quoted(name) + `: 1, "privacy_unit"`},
 				{`"privacy_unit"`, quoted(name) + `: 1, ` + quoted(name) + `: 2, "privacy_unit"`},
 				{`"kind": "`, `"kind": ` + quoted(name)[:len(quoted(name))-1]},
@@ -276,7 +284,8 @@ func TestControlCharactersStayIn(t *testing.T) {
 				run("verify", certificate, "--model", model)
 			}
 			must(4, "verify", "h.csv")
-			for _, signed := range []string{"list.txt", "h.csv", "people.yaml"} { // files given as a list of signers, a signature or a key
+			for _, signed := range []string{"list.txt", "h.csv",
+				"people.yaml"} { // files given as a list of signers, a signature or a key
 				run("certificate", "verify", "spent.json", "--signers", signed, "--signature", "list.txt")
 				run("certificate", "verify", "spent.json", "--signers", "list.txt", "--signature", signed)
 				run("certificate", "sign", "spent.json", "--key", signed)
@@ -299,7 +308,8 @@ func TestControlCharactersStayIn(t *testing.T) {
 func TestWhatIsPrintedIsEscapedLast(t *testing.T) {
 	for class, h := range hostiles() {
 		var stdout, stderr bytes.Buffer
-		if code := run(t.Context(), []string{"fit", "--no-such-flag" + h}, &console{out: &stdout, err: &stderr}); code == 0 || stderr.Len() == 0 {
+		if code := run(t.Context(), []string{"fit", "--no-such-flag" + h}, &console{out: &stdout, err: &stderr}); code == 0 ||
+			stderr.Len() == 0 {
 			t.Errorf("%s: exit %d, %q", class, code, &stderr)
 		}
 		if err := printJSON(&stdout, map[string]string{h: h}); err != nil {

@@ -70,7 +70,8 @@ func (e *experimentRunCommand) Run(ctx context.Context, c *console) error {
 	summary, err := s.Run(ctx, out, experiment.Options{Workers: e.Workers, Progress: p.show})
 	p.finish()
 	if errors.Is(err, context.Canceled) {
-		return fmt.Errorf("interrupted: finished runs are in %s, and the same command goes on from there: %w", filepath.Join(out, experiment.RunsFile), err)
+		return fmt.Errorf("interrupted: finished runs are in %s, and the same command goes on from there: %w",
+			filepath.Join(out, experiment.RunsFile), err)
 	}
 	if err != nil {
 		return err
@@ -93,7 +94,8 @@ func (e *experimentReportCommand) Run(c *console) error {
 		return err
 	}
 	if len(runs) == 0 {
-		return fmt.Errorf("%s: has no finished runs (stillpoint experiment run %s makes them)", filepath.Join(out, experiment.RunsFile), e.Spec)
+		return fmt.Errorf("%s: has no finished runs (stillpoint experiment run %s makes them)",
+			filepath.Join(out, experiment.RunsFile), e.Spec)
 	}
 	summary, err := s.Summarize(runs)
 	if err != nil {
@@ -103,7 +105,8 @@ func (e *experimentReportCommand) Run(c *console) error {
 	if err != nil {
 		return err
 	}
-	if err := writeFile(filepath.Join(out, "report.html"), []string{e.Spec, filepath.Join(out, experiment.RunsFile)}, page.Render); err != nil {
+	if err := writeFile(filepath.Join(out, "report.html"), []string{e.Spec, filepath.Join(out, experiment.RunsFile)},
+		page.Render); err != nil {
 		return err
 	}
 	return printSummary(c.out, summary, e.JSON)

@@ -175,7 +175,8 @@ func around(err error) error {
 // dry prints the plan, the charge and the files of a fit without running it.
 func (f *fitCommand) dry(ctx context.Context, c *console, config *train.Config) error {
 	c.note("reading", "reading "+reads(config))
-	d, err := runfolder.DryRun(ctx, config, runfolder.Out{Path: f.Out, Overwrite: f.Overwrite}, train.Options{Strict: !f.Anyway, Software: software(), Stores: stores.Open})
+	d, err := runfolder.DryRun(ctx, config, runfolder.Out{Path: f.Out, Overwrite: f.Overwrite},
+		train.Options{Strict: !f.Anyway, Software: software(), Stores: stores.Open})
 	if err != nil {
 		return around(err)
 	}

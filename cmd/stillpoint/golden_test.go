@@ -47,11 +47,13 @@ func TestGoldenFolders(t *testing.T) {
 		says(t, fit+"/predict.csv", "predict", model, filepath.Join(golden, "new.csv"))
 		var out bytes.Buffer
 		page := filepath.Join(t.TempDir(), "report.html")
-		if code := run(t.Context(), []string{"report", filepath.Join(golden, fit), "--out", page}, &console{out: &out, err: &out, saving: func() {}}); code != 0 {
+		if code := run(t.Context(), []string{"report", filepath.Join(golden, fit), "--out", page},
+			&console{out: &out, err: &out, saving: func() {}}); code != 0 {
 			t.Errorf("report %s: exit code %d: %s", fit, code, out.String())
 		}
 	}
-	says(t, "dataset.txt", "verify", filepath.Join(golden, "dataset.json"), "--run", filepath.Join(golden, "stored", "certificate.json"))
+	says(t, "dataset.txt", "verify", filepath.Join(golden, "dataset.json"), "--run",
+		filepath.Join(golden, "stored", "certificate.json"))
 	says(t, "ledger.json", "ledger", golden, "--json")
 }
 
@@ -126,7 +128,8 @@ func remade(ctx context.Context, c *certificate.Certificate, text []byte) ([]byt
 			return nil, err
 		}
 	}
-	p := certificate.Params{Software: c.Software(), Algorithm: c.Algorithm(), Complete: c.Complete(), ModelSHA256: c.ModelSHA256()}
+	p := certificate.Params{Software: c.Software(), Algorithm: c.Algorithm(), Complete: c.Complete(),
+		ModelSHA256: c.ModelSHA256()}
 	if r, ok := c.Budget(); ok {
 		p.Reservation = &r
 	}

@@ -37,7 +37,8 @@ func TestTableThatChanges(t *testing.T) {
 		}()
 		o := executable(t, dir, strings.Fields(command)...)
 		<-done
-		if o.code != 1 || !strings.HasSuffix(o.stderr, "stillpoint: table: people.csv: changed while it was read: leave it as it is and start again\n") {
+		if o.code != 1 || !strings.HasSuffix(o.stderr,
+			"stillpoint: table: people.csv: changed while it was read: leave it as it is and start again\n") {
 			t.Errorf("%s: %+v", command, o)
 		}
 	}
@@ -83,7 +84,8 @@ func TestInputsThatAreNoFiles(t *testing.T) {
 			limit := time.AfterFunc(patience, func() { c.Process.Kill() })
 			out, _ := c.CombinedOutput()
 			limit.Stop()
-			if code := c.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(string(out), "must be a regular file") && !strings.Contains(string(out), "is a directory, not a file") {
+			if code := c.ProcessState.ExitCode(); code != exitFailed || !strings.Contains(string(out),
+				"must be a regular file") && !strings.Contains(string(out), "is a directory, not a file") {
 				t.Errorf("stillpoint %s (@ = %s): exit code %d: %.500s", args, input, code, out)
 			}
 		}

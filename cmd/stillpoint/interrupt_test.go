@@ -121,7 +121,8 @@ func TestInterrupt(t *testing.T) {
 			if state.ExitCode() != 130 {
 				t.Fatalf("%v: must be exit code 130: %s", state, r.messages())
 			}
-			for _, want := range []string{"stopping; what was reached will be saved", "of 1000000 steps: the model reached is saved; the whole budget stays charged"} {
+			for _, want := range []string{"stopping; what was reached will be saved",
+				"of 1000000 steps: the model reached is saved; the whole budget stays charged"} {
 				if !strings.Contains(r.messages(), want) {
 					t.Errorf("the messages do not say %q:\n%s", want, r.messages())
 				}
@@ -140,8 +141,10 @@ func (r *running) checkSaved(t *testing.T) {
 	if len(entries) != 2 || entries[0].Entry != "reserved" || entries[1].Entry != "interrupted" {
 		t.Fatalf("ledger %+v", entries)
 	}
-	report := decodeJSON(t, succeeds(t, r.dir, "verify", "out/certificate.json", "--model", "out/model.json", "--json").stdout)
-	if report["complete"] != false || report["mu"] != entries[0].Mu || report["charged"] != entries[1].Charged || !(entries[1].Charged > 0) {
+	report := decodeJSON(t, succeeds(t, r.dir, "verify", "out/certificate.json", "--model", "out/model.json",
+		"--json").stdout)
+	if report["complete"] != false || report["mu"] != entries[0].Mu || report["charged"] != entries[1].Charged ||
+		!(entries[1].Charged > 0) {
 		t.Errorf("report %v, ledger %+v", report, entries)
 	}
 	if m := decodeJSON(t, readFile(t, r.out("model.json"))); m["complete"] != false {
@@ -222,7 +225,8 @@ func TestIgnoredSignalsStayIgnored(t *testing.T) {
 		_ = r.cmd.Process.Signal(syscall.SIGTERM)
 		r.finish()
 		if !strings.Contains(r.messages(), test.want) {
-			t.Errorf("%s ignored, %v sent, then SIGTERM: %q: must be ended by %q", test.ignored, test.sent, r.messages(), test.want)
+			t.Errorf("%s ignored, %v sent, then SIGTERM: %q: must be ended by %q", test.ignored, test.sent, r.messages(),
+				test.want)
 		}
 	}
 }
@@ -240,7 +244,8 @@ func TestOneInterruptEndsAnything(t *testing.T) {
 			r.start(t)
 			r.until(t, "start", func() bool { return strings.Contains(r.messages(), "running") })
 			if !saves {
-				if state := r.end(t, syscall.SIGINT); state.ExitCode() != exitInterrupted || !strings.Contains(r.messages(), "stillpoint: interrupted") {
+				if state := r.end(t, syscall.SIGINT); state.ExitCode() != exitInterrupted ||
+					!strings.Contains(r.messages(), "stillpoint: interrupted") {
 					t.Errorf("%v: %s", state, r.messages())
 				}
 				return
@@ -261,7 +266,8 @@ func TestOneInterruptEndsAnything(t *testing.T) {
 func (r *running) checkRecovered(t *testing.T) {
 	t.Helper()
 	o := succeeds(t, r.dir, "recover", "out")
-	if !strings.HasPrefix(o.stdout, "incomplete   fit 1 of out: the model is that of step ") || !strings.Contains(o.stdout, "the whole budget stays reserved") {
+	if !strings.HasPrefix(o.stdout, "incomplete   fit 1 of out: the model is that of step ") ||
+		!strings.Contains(o.stdout, "the whole budget stays reserved") {
 		t.Errorf("recover says\n%s", o.stdout)
 	}
 	r.checkSaved(t)

@@ -58,8 +58,9 @@ func killedFit(t *testing.T, dir, out string) {
 func TestKilledFitIsSettled(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{
-		"people.csv":  people(20_000, 1),
-		"people.yaml": peopleYAML + "budget: {store: \"sqlite:b.db\", dataset: people}\ntrain: {algorithm: gd, steps: 20000}\n",
+		"people.csv": people(20_000, 1),
+		"people.yaml": peopleYAML +
+			"budget: {store: \"sqlite:b.db\", dataset: people}\ntrain: {algorithm: gd, steps: 20000}\n",
 	})
 	run := func(want int, pattern string, args ...string) string {
 		t.Helper()

@@ -38,7 +38,8 @@ func (l *ledgerCommand) Run(ctx context.Context, c *console) error {
 		if t.Fits > 1 {
 			fits = fmt.Sprintf("%d fits", t.Fits)
 		}
-		fmt.Fprintf(c.out, "%s: %s, together epsilon %.4g at delta %v under %v%s\n", printable.Text(t.Table), fits, runfolder.RoundUp(t.Epsilon), t.Delta, t.Relation, unit)
+		fmt.Fprintf(c.out, "%s: %s, together epsilon %.4g at delta %v under %v%s\n", printable.Text(t.Table), fits,
+			runfolder.RoundUp(t.Epsilon), t.Delta, t.Relation, unit)
 	}
 	return nil
 }

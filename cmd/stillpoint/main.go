@@ -175,7 +175,8 @@ func exitCode(err error) int {
 	// These errors come first: a certificate may be refused because its events exceed its budget, which is
 	// also a budget error.
 	case errors.Is(err, certificate.ErrMalformed), errors.Is(err, certificate.ErrAltered),
-		errors.Is(err, certificate.ErrUnsound), errors.Is(err, certificate.ErrModel), errors.Is(err, budget.ErrChain), errors.Is(err, sshsig.ErrRefused):
+		errors.Is(err, certificate.ErrUnsound), errors.Is(err, certificate.ErrModel), errors.Is(err, budget.ErrChain),
+		errors.Is(err, sshsig.ErrRefused):
 		return exitRefused
 	case errors.Is(err, context.Canceled):
 		return exitInterrupted

@@ -31,7 +31,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv("STILLPOINT_ANYWAY") == "" {
 		os.Setenv("STILLPOINT_ANYWAY", "1") // the tests' tables are small
 	}
-	testscript.Main(m, map[string]func(){"stillpoint": main, "loud": loud, "faulty": faulty, "stubborn": stubborn, "obedient": obedient})
+	testscript.Main(m, map[string]func(){"stillpoint": main, "loud": loud, "faulty": faulty, "stubborn": stubborn,
+		"obedient": obedient})
 }
 
 // loud runs the command without calling Silence first: its crashes print tracebacks.
@@ -129,7 +130,8 @@ func TestExitCodes(t *testing.T) {
 			}
 		}
 	}
-	for _, code := range []string{"0 done", "1 input at fault", "2 wrong usage", "3 over budget", "4 certificate or model refused", "5 system at fault", "130 interrupted", "134 a fault"} {
+	for _, code := range []string{"0 done", "1 input at fault", "2 wrong usage", "3 over budget",
+		"4 certificate or model refused", "5 system at fault", "130 interrupted", "134 a fault"} {
 		if !strings.Contains(strings.ReplaceAll(description, "\n", " "), code) {
 			t.Errorf("the help does not say %q", code)
 		}

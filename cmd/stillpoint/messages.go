@@ -106,7 +106,8 @@ func broken(message string) (field, rule string) {
 }
 
 // nameless are the system's errors for a wrong file name, which is a mistake in the input.
-var nameless = []error{fs.ErrNotExist, fs.ErrExist, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG, syscall.ELOOP, syscall.EINVAL}
+var nameless = []error{fs.ErrNotExist, fs.ErrExist, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG,
+	syscall.ELOOP, syscall.EINVAL}
 
 // fromSystem reports whether an error has its cause in the machine and not in the input: for
 // example a full disk or a missing permission.

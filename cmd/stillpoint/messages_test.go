@@ -21,18 +21,21 @@ func TestErrorsAsJSON(t *testing.T) {
 	for want, err := range map[string]error{
 		`"code":"configuration","exit":1,"field":"privacy.epsilon","rule":"must be given (or --epsilon)","message":"privacy.epsilon: must be given (or --epsilon)","charged":false}`:               errors.New("privacy.epsilon: must be given (or --epsilon)"),
 		`"code":"configuration","exit":1,"field":"columns.a.number","rule":"must be finite","message":"configuration x.yaml: dataset: columns.a.number = [0, 1]: must be finite","charged":false}`: errors.New("configuration x.yaml: dataset: columns.a.number = [0, 1]: must be finite"),
-		`"code":"configuration","exit":1,"message":"any","charged":false}`:                                                            errors.New("any"),
-		`"code":"system","exit":5,"message":"write m: no space left on device","charged":false}`:                                      &fs.PathError{Op: "write", Path: "m", Err: syscall.ENOSPC},
-		`"code":"system","exit":5,"message":"write m: no space left on device","charged":true}`:                                       &savedError{&fs.PathError{Op: "write", Path: "m", Err: syscall.ENOSPC}},
-		`"code":"interrupted","exit":130,"message":"context canceled","charged":true}`:                                                &savedError{context.Canceled},
-		`"code":"refused","exit":4,"message":"` + certificate.ErrAltered.Error() + `","charged":false}`:                               certificate.ErrAltered,
-		`"code":"budget","exit":3,"message":"` + (&account.BudgetError{Want: 2, Have: 1}).Error() + `","charged":false}`:              &account.BudgetError{Want: 2, Have: 1},
+		`"code":"configuration","exit":1,"message":"any","charged":false}`:                       errors.New("any"),
+		`"code":"system","exit":5,"message":"write m: no space left on device","charged":false}`: &fs.PathError{Op: "write", Path: "m", Err: syscall.ENOSPC},
+		`"code":"system","exit":5,"message":"write m: no space left on device","charged":true}`:  &savedError{&fs.PathError{Op: "write", Path: "m", Err: syscall.ENOSPC}},
+		`"code":"interrupted","exit":130,"message":"context canceled","charged":true}`:           &savedError{context.Canceled},
+		`"code":"refused","exit":4,"message":"` + certificate.ErrAltered.Error() +
+			`","charged":false}`: certificate.ErrAltered,
+		`"code":"budget","exit":3,"message":"` + (&account.BudgetError{Want: 2, Have: 1}).Error() +
+			`","charged":false}`: &account.BudgetError{Want: 2, Have: 1},
 		`the whole budget stays charged in f/ledger.jsonl; stillpoint recover f saves what the journal there proves","charged":true}`: fmt.Errorf("fit: %w", &train.ChargedError{Ledger: "f/ledger.jsonl", Folder: "f"}),
 	} {
 		var stderr bytes.Buffer
 		c := &console{err: &stderr, json: true}
 		c.complain(err, exitCode(err))
-		if got := stderr.String(); !strings.HasSuffix(got, want+"\n") || !strings.HasPrefix(got, `{"event":"error","code":"`) || strings.Count(got, "\n") != 1 {
+		if got := stderr.String(); !strings.HasSuffix(got, want+"\n") ||
+			!strings.HasPrefix(got, `{"event":"error","code":"`) || strings.Count(got, "\n") != 1 {
 			t.Errorf("%v: got %s, want ...%s", err, got, want)
 		}
 	}

@@ -39,7 +39,8 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 	}
 	rows := stillpoint.File(p.Data).Written(p.csv())
 	predict := func(w io.Writer) error {
-		return stillpoint.Predict(ctx, m, rows, w, stillpoint.PredictOptions{Where: p.Where, Margins: p.Margin, Intervals: p.Intervals})
+		return stillpoint.Predict(ctx, m, rows, w,
+			stillpoint.PredictOptions{Where: p.Where, Margins: p.Margin, Intervals: p.Intervals})
 	}
 	if p.Out == "" {
 		// The names of classes have no control or invisible characters (package dataset). A program that

@@ -30,7 +30,8 @@ func TestEveryAlgorithmsNoiseIsKnown(t *testing.T) {
 		if testing.Short() && i%3 > 0 {
 			continue
 		}
-		for _, more := range []train.Settings{{}, {"output": "smallest"}, {"output": "random"}, {"output": "average"}, {"output": "selected"}, {"inner": "phased-sgd"}, {"theorem": true, "accuracy": 1e-9}} {
+		for _, more := range []train.Settings{{}, {"output": "smallest"}, {"output": "random"}, {"output": "average"},
+			{"output": "selected"}, {"inner": "phased-sgd"}, {"theorem": true, "accuracy": 1e-9}} {
 			if testing.Short() && len(more) > 0 {
 				continue
 			}
@@ -74,7 +75,8 @@ func TestEveryAlgorithmsNoiseIsKnown(t *testing.T) {
 					excused = excused || strings.Contains(list.Meaning, why)
 				}
 			}
-			if s := text.String(); (strings.Contains(s, "is not stated here") || !strings.Contains(s, "Noise (sd)")) && !excused {
+			if s := text.String(); (strings.Contains(s, "is not stated here") || !strings.Contains(s, "Noise (sd)")) &&
+				!excused {
 				t.Errorf("%s %v: the report does not know the noise: %s", name, more, list.Meaning)
 			}
 		}
@@ -129,7 +131,8 @@ func TestStatedNoiseIsTheSpreadOfFits(t *testing.T) {
 				sum[j], squares[j], stated[j] = sum[j]+k.Value, squares[j]+k.Value*k.Value, stated[j]+*k.Deviation**k.Deviation/fits
 			}
 		}
-		if want := map[string]string{"preconditioned": report.NoiseEstimated, "gd": report.NoiseBounded}[algorithm]; last.Noise != want {
+		if want := map[string]string{"preconditioned": report.NoiseEstimated,
+			"gd": report.NoiseBounded}[algorithm]; last.Noise != want {
 			t.Errorf("%s: noise is %s: want %s", algorithm, last.Noise, want)
 		}
 		for j, k := range last.Terms {

@@ -72,7 +72,8 @@ func TestPlanAndFitInNumbers(t *testing.T) {
 	}
 	t.Chdir(dir)
 	for _, relation := range []string{"replace-one", "add-or-remove"} {
-		config := strings.NewReplacer("replace-one", relation, "epsilon: 1\n", fmt.Sprintf("epsilon: %v\n", epsilon), "1e-6", "1e-5").Replace(peopleYAML)
+		config := strings.NewReplacer("replace-one", relation, "epsilon: 1\n", fmt.Sprintf("epsilon: %v\n", epsilon), "1e-6",
+			"1e-5").Replace(peopleYAML)
 		if relation == "add-or-remove" {
 			config = strings.Replace(config, "privacy:\n", fmt.Sprintf("privacy:\n  records: %d\n", n), 1)
 		}
@@ -112,12 +113,15 @@ func TestPlanAndFitInNumbers(t *testing.T) {
 		for i, want := range []float64{epsilon, delta, mu} {
 			nearly(t, "budget", budget[i], want, 1e-4)
 		}
-		expect := printed(t, text, `expect +gradient norm `+num+` \(the population's `+num+`\); floor r `+num+`, effective size N `+num)
-		for i, want := range []float64{inner["predicted_gradient_norm"].(float64), inner["predicted_population_gradient_norm"].(float64), 2 / size, size} {
+		expect := printed(t, text,
+			`expect +gradient norm `+num+` \(the population's `+num+`\); floor r `+num+`, effective size N `+num)
+		for i, want := range []float64{inner["predicted_gradient_norm"].(float64),
+			inner["predicted_population_gradient_norm"].(float64), 2 / size, size} {
 			nearly(t, fmt.Sprintf("%s: expect %d", relation, i), expect[i], want, 6e-3)
 		}
 		if expect[1] <= expect[0] {
-			t.Errorf("%s: the population's gradient norm %v is expected to be below the sample's %v", relation, expect[1], expect[0])
+			t.Errorf("%s: the population's gradient norm %v is expected to be below the sample's %v", relation, expect[1],
+				expect[0])
 		}
 		nearly(t, "lower bound", printed(t, text, `lower bound +a constant times `+num+`, .*`)[0], lower, 6e-3)
 		steps := printed(t, text, `steps +`+num+` of size `+num+`; clip norm `+num)
@@ -143,14 +147,16 @@ func TestPlanAndFitInNumbers(t *testing.T) {
 			for i, want := range []float64{total, mu * mu, float64(len(events))} {
 				nearly(t, fmt.Sprintf("%s: charged %d", relation, i), charged[i], want, 6e-6)
 			}
-			guarantee := printed(t, text, `guarantee +\(`+num+`, `+num+`\)-differentially private, `+relation+`, one row a person`)
+			guarantee := printed(t, text,
+				`guarantee +\(`+num+`, `+num+`\)-differentially private, `+relation+`, one row a person`)
 			nearly(t, "epsilon", guarantee[0], epsilon, 0)
 			nearly(t, "delta", guarantee[1], delta, 0)
 			if k == 0 {
 				continue
 			}
 			sum := bisected(0, 50, func(e float64) bool { return gaussianDelta(math.Sqrt(float64(k+1))*mu, e) > delta })
-			together := printed(t, text, `together +with `+num+` earlier fits? of this table: epsilon `+num+` at delta `+num+`; .*`)
+			together := printed(t, text,
+				`together +with `+num+` earlier fits? of this table: epsilon `+num+` at delta `+num+`; .*`)
 			// The accountant's upper bound exceeds the exact value by up to a thousandth, and four digits
 			// are shown.
 			if together[0] != float64(k) || !(together[1] >= sum && together[1] <= sum*1.003) || together[2] != delta {

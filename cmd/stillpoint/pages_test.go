@@ -117,7 +117,8 @@ func TestPagesRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages := []string{filepath.Join(root, "README.md"), filepath.Join(root, "RELEASING.md"), filepath.Join(root, "python", "README.md")}
+	pages := []string{filepath.Join(root, "README.md"), filepath.Join(root, "RELEASING.md"),
+		filepath.Join(root, "python", "README.md")}
 	err = filepath.WalkDir(filepath.Join(root, "docs"), func(path string, e fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".md") {
 			pages = append(pages, path)
@@ -191,7 +192,8 @@ func tryPage(t *testing.T, root, page, tests string) {
 				tryStep(t, work, b, s)
 			}
 		default:
-			t.Errorf("line %d: a block of %q is neither run nor said to be tried elsewhere (%q)", b.line, b.language, b.directive)
+			t.Errorf("line %d: a block of %q is neither run nor said to be tried elsewhere (%q)", b.line, b.language,
+				b.directive)
 		}
 	}
 }
@@ -249,7 +251,8 @@ func TestPagesAreTried(t *testing.T) {
 	if len(blocks) != 2 || blocks[0] != (block{3, "yaml", "file", "a.yaml", "a: 1\n"}) || blocks[1].directive != "" {
 		t.Fatalf("blocks are %+v", blocks)
 	}
-	if steps := stepsOf(blocks[1].text); len(steps) != 2 || steps[0] != (step{"a \\\n  b\n", "c\n"}) || steps[1].output != "" {
+	if steps := stepsOf(blocks[1].text); len(steps) != 2 || steps[0] != (step{"a \\\n  b\n", "c\n"}) ||
+		steps[1].output != "" {
 		t.Fatalf("steps are %q", steps)
 	}
 }

@@ -60,7 +60,8 @@ func (p *progress) step(s train.Step) {
 			fmt.Fprintf(p.w, "step %d of %d\n", s.Number, s.Of)
 			return
 		}
-		fmt.Fprintf(p.w, "step %d of %d: noisy gradient norm %.2g (noise alone %.2g), charged %.4g\n", s.Number, s.Of, s.GradientNorm, s.Noise, s.Charged)
+		fmt.Fprintf(p.w, "step %d of %d: noisy gradient norm %.2g (noise alone %.2g), charged %.4g\n", s.Number, s.Of,
+			s.GradientNorm, s.Noise, s.Charged)
 	}
 }
 

@@ -172,11 +172,12 @@ var lossUses = map[string]struct{ shown, use string }{
 	"smoothed-hinge": {"smoothed-hinge(0.5)", "two classes; a support-vector classifier with a rounded corner"},
 	"hinge":          {"hinge", "two classes; a support-vector classifier"},
 	"ramp":           {"ramp", "two classes; a hinge that rows far on the wrong side do not move"},
-	"softmax":        {"softmax(3)", "three classes or more; in a configuration softmax alone means as many as are declared"},
-	"huber":          {"huber(0.1)", "numbers; the mean of most rows, of outliers the median"},
-	"squared":        {"squared(0.5)", "numbers; least squares, with residuals clipped"},
-	"absolute":       {"absolute", "numbers; the median"},
-	"pinball":        {"pinball(0.9)", "numbers; a quantile"},
+	"softmax": {"softmax(3)",
+		"three classes or more; in a configuration softmax alone means as many as are declared"},
+	"huber":    {"huber(0.1)", "numbers; the mean of most rows, of outliers the median"},
+	"squared":  {"squared(0.5)", "numbers; least squares, with residuals clipped"},
+	"absolute": {"absolute", "numbers; the median"},
+	"pinball":  {"pinball(0.9)", "numbers; a quantile"},
 
 	"epsilon-insensitive": {"epsilon-insensitive(0.1)", "numbers; support-vector regression"},
 	"capped-absolute":     {"capped-absolute(0.5)", "numbers; the median of the rows that are not far off"},
@@ -208,7 +209,8 @@ func lossPage(t *testing.T) string {
 			if l.Target() != kind {
 				continue
 			}
-			c, target := l.Constants(), map[loss.Target]string{loss.Binary: "two classes", loss.Classes: "classes", loss.Real: "a number"}
+			c, target := l.Constants(), map[loss.Target]string{loss.Binary: "two classes", loss.Classes: "classes",
+				loss.Real: "a number"}
 			_, corners := l.(loss.Kinked)
 			steepest := "none"
 			if !math.IsInf(c.Lipschitz, 0) {

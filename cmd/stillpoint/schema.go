@@ -65,7 +65,8 @@ func (s *schemaCommand) Run(ctx context.Context, c *console) error {
 			return fmt.Errorf("%s: column %d of the first row: must be one line of at most %d characters to be the name of a column", s.Data, i+1, mostName)
 		}
 	case !dataset.LooksLikeNames(header):
-		return errors.New(s.Data + ": the first row looks like a record, not like names of columns, and is not shown: name its columns by csv: {header: [...]} (--no-header drafts that); if it is a header, say --header")
+		return errors.New(s.Data +
+			": the first row looks like a record, not like names of columns, and is not shown: name its columns by csv: {header: [...]} (--no-header drafts that); if it is a header, say --header")
 	}
 	note := ""
 	if !as.IsZero() {
@@ -94,7 +95,8 @@ func (s *schemaCommand) drafted(ctx context.Context, header []string, note *stri
 	if err != nil {
 		return "", err
 	}
-	*note += "# Lines that name " + name + " come from its rows, which whoever drafted this said are\n# public. Look at each of them: what stands here is published with the model.\n"
+	*note += "# Lines that name " + name +
+		" come from its rows, which whoever drafted this said are\n# public. Look at each of them: what stands here is published with the model.\n"
 	return dataset.DraftWith(header, columns, missing), nil
 }
 

@@ -62,7 +62,8 @@ func runs(ts *testscript.TestScript, args []string) int {
 	}
 	stderr := ts.ReadFile("stderr")
 	check(ts, !strings.Contains(stderr, "goroutine "), "a panic")
-	check(ts, (code == 0) == !strings.Contains("\n"+stderr, "\nstillpoint: "), "exit code %d: the message does not fit", code)
+	check(ts, (code == 0) == !strings.Contains("\n"+stderr, "\nstillpoint: "), "exit code %d: the message does not fit",
+		code)
 	return code
 }
 

@@ -96,7 +96,8 @@ type child struct {
 
 func spawn(t *testing.T, dir string, args ...string) *child {
 	t.Helper()
-	c := &child{cmd: exec.Command("stillpoint", args...), err: &watched{more: make(chan struct{}, 1)}, done: make(chan int, 1)}
+	c := &child{cmd: exec.Command("stillpoint", args...), err: &watched{more: make(chan struct{}, 1)},
+		done: make(chan int, 1)}
 	c.cmd.Dir, c.cmd.Stdout, c.cmd.Stderr = dir, c.err, c.err
 	stdin, err := c.cmd.StdinPipe()
 	if err != nil {
@@ -155,7 +156,8 @@ func newShardedOf(t *testing.T, yaml string, shards int, args ...string) *sharde
 	s := &sharded{t: t, dir: t.TempDir()}
 	writeFiles(t, s.dir, map[string]string{"people.yaml": yaml})
 	s.key = succeeds(t, s.dir, "shard", "--new-key").stdout
-	s.fit = spawn(t, s.dir, append([]string{"fit", "people.yaml", "--out", "out", "--shards", fmt.Sprint(shards)}, args...)...)
+	s.fit = spawn(t, s.dir, append([]string{"fit", "people.yaml", "--out", "out", "--shards", fmt.Sprint(shards)},
+		args...)...)
 	io.WriteString(s.fit.stdin, s.key)
 	s.address = s.fit.err.find(t, `listening on (\S+) for|"address":"([^"]*)"`)
 	return s
@@ -225,7 +227,8 @@ func TestOtherRowsAreRefused(t *testing.T) {
 	s.fit.err.find(t, "shard 0 is lost")
 	s.worker(0, strings.Replace(rows, "nurse", "clerk", 1), true)
 	s.fit.ends(t, exitFailed, patience)
-	if text := s.fit.err.String(); !strings.Contains(text, "shard 0: must have the same rows in the same order as before") {
+	if text := s.fit.err.String(); !strings.Contains(text,
+		"shard 0: must have the same rows in the same order as before") {
 		t.Errorf("the fit says %s", text)
 	}
 }
@@ -235,7 +238,8 @@ func TestOtherRowsAreRefused(t *testing.T) {
 // share, and may take its time. Ctrl-C must end a fit that waits for its key.
 func TestUnitIsToldBeforeTheKey(t *testing.T) {
 	for unit, yaml := range map[string]string{
-		"": shardedYAML, "person": strings.Replace(shardedYAML, "  target:", "  unit: {column: person, rows: 2}\n  target:", 1),
+		"": shardedYAML, "person": strings.Replace(shardedYAML, "  target:", "  unit: {column: person, rows: 2}\n  target:",
+			1),
 	} {
 		dir := t.TempDir()
 		writeFiles(t, dir, map[string]string{"people.yaml": yaml})
@@ -276,7 +280,8 @@ func TestUnitsOverProcesses(t *testing.T) {
 			continue
 		}
 		s.fit.ends(t, exitFailed, patience)
-		if text := s.fit.err.String(); !strings.Contains(text, "a unit has rows in two partitions") || strings.Contains(text, "a77") {
+		if text := s.fit.err.String(); !strings.Contains(text, "a unit has rows in two partitions") ||
+			strings.Contains(text, "a77") {
 			t.Errorf("the fit says %s", text)
 		}
 		if _, err := os.Stat(filepath.Join(s.dir, "out", "ledger.jsonl")); !os.IsNotExist(err) {
@@ -355,9 +360,11 @@ func TestInterruptWhileAShardIsStalled(t *testing.T) {
 func TestShardUsage(t *testing.T) {
 	dir := t.TempDir()
 	writeFiles(t, dir, map[string]string{
-		"people.yaml": shardedYAML, "data.yaml": strings.Replace(shardedYAML, "table: people", "table: people\ndata: people.csv", 1),
-		"nameless.yaml": strings.Replace(shardedYAML, "table: people", "", 1), "phased.yaml": shardedYAML + "train: {algorithm: recursive, inner: phased-sgd}\n",
-		"part.csv": shardRows(1, 10),
+		"people.yaml": shardedYAML, "data.yaml": strings.Replace(shardedYAML, "table: people",
+			"table: people\ndata: people.csv", 1),
+		"nameless.yaml": strings.Replace(shardedYAML, "table: people", "", 1),
+		"phased.yaml":   shardedYAML + "train: {algorithm: recursive, inner: phased-sgd}\n",
+		"part.csv":      shardRows(1, 10),
 	})
 	key := succeeds(t, dir, "shard", "--new-key").stdout
 	for _, test := range []struct {
@@ -386,7 +393,8 @@ func TestShardUsage(t *testing.T) {
 		c.stdin.Close()
 		select {
 		case code := <-c.done:
-			if code == 0 || !strings.Contains(c.err.String(), test.want) || strings.Contains(c.err.String(), strings.TrimSpace(key)) {
+			if code == 0 || !strings.Contains(c.err.String(), test.want) ||
+				strings.Contains(c.err.String(), strings.TrimSpace(key)) {
 				t.Errorf("%v: exit code %d: %s: must say %q", test.args, code, c.err, test.want)
 			}
 		case <-time.After(patience):

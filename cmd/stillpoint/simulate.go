@@ -24,7 +24,8 @@ func simulate(ctx context.Context, c *train.Config, p train.Planned, progress io
 		return nil, err
 	}
 	check := experiment.Check{
-		Problem: problem, Loss: l, Features: p.Features, Records: p.Records, Budget: p.Budget, Criterion: p.Criterion, Workers: runtime.GOMAXPROCS(0),
+		Problem: problem, Loss: l, Features: p.Features, Records: p.Records, Budget: p.Budget, Criterion: p.Criterion,
+		Workers: runtime.GOMAXPROCS(0),
 	}
 	return check.Run(ctx, p.Ranked(), func(done int) {
 		fmt.Fprintf(progress, "simulated %d of %d\n", done, len(p.Ranked()))

@@ -65,7 +65,8 @@ func outline(p train.Planned, verbose bool) string {
 		if p.Compare.Keep {
 			replaces = "; with intervals the fit is published whatever it says"
 		}
-		line("compare", "%.2g of the budget tells whether the fit is better than the best constant%s (train.compare: off)", comparing(p), replaces)
+		line("compare", "%.2g of the budget tells whether the fit is better than the best constant%s (train.compare: off)",
+			comparing(p), replaces)
 	case p.NotCompared != "":
 		line("compare", "the model will not be compared with the best constant: %s", p.NotCompared)
 	}
@@ -92,11 +93,13 @@ func details(p train.Planned) string {
 	line("charges", "%s", o.Charges)
 	line("output", "%s", o.Output)
 	if o.Predicted > 0 {
-		line("expect", "gradient norm %.3g (the population's %.3g); floor r %.3g, effective size N %.0f", o.Predicted, o.Population, o.Floor, o.Effective)
+		line("expect", "gradient norm %.3g (the population's %.3g); floor r %.3g, effective size N %.0f", o.Predicted,
+			o.Population, o.Floor, o.Effective)
 		low, high := p.Range()
 		line("range", "%.2g to %.2g, by how far predictions were off where they were measured", low, high)
 	} else {
-		line("expect", "no gradient norm, since predictions for this loss and algorithm were too far off; floor r %.3g, effective size N %.0f", o.Floor, o.Effective)
+		line("expect",
+			"no gradient norm, since predictions for this loss and algorithm were too far off; floor r %.3g, effective size N %.0f", o.Floor, o.Effective)
 	}
 	line("lower bound", "a constant times %.3g, for any private algorithm on the worst such problem (Arora et al. 2023)", p.LowerBound)
 	for i, c := range p.Candidates {
@@ -159,7 +162,9 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		Why   string         `json:"why,omitempty"`
 		// Simulated are the median results of the considered plans on generated rows.
 		Simulated []float64 `json:"simulated,omitempty"`
-	}{p.Records, p.Dim, p.Budget.Guarantee(""), p.Unit.Neighbour(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, curvesOf(p), comparing(p), p.Outlook(), p.Intervals, p.Warnings(), p.LowerBound, considered, p.Measured(context.Background()), p.Why, medians(tried)}
+	}{p.Records, p.Dim, p.Budget.Guarantee(""), p.Unit.Neighbour(p.Filter, p.Budget.Relation()), filter, unit, p.Summary,
+		curvesOf(p), comparing(p), p.Outlook(), p.Intervals, p.Warnings(), p.LowerBound, considered,
+		p.Measured(context.Background()), p.Why, medians(tried)}
 }
 
 // curvesOf returns the number of knots of each column that has a curve, by the column's name.

@@ -177,11 +177,13 @@ func TestVerifyOfWhatIsNoCertificate(t *testing.T) {
 	files := map[string]string{
 		"empty": "", "blank": " \n\t\n", "null": "null", "number": "1", "text": "certificate", "list": "[]", "object": "{}",
 		"bytes": "\x00\x01\x02", "mark": "\ufeff{}", "utf16": "{\x00}\x00", "latin": "{\"caf\xe9\": 1}", "csv": "a,b\n1,2\n",
-		"deep": strings.Repeat("[", 1e6), "deeper": strings.Repeat(`{"a":`, 1e6), "open": `{"format": "stillpoint certificate"`,
+		"deep": strings.Repeat("[", 1e6), "deeper": strings.Repeat(`{"a":`, 1e6),
+		"open":   `{"format": "stillpoint certificate"`,
 		"format": `{"format": "stillpoint certificate"}`, "version": `{"format": "stillpoint certificate", "version": 1e99}`,
 		"model": `{"format": "stillpoint model", "version": 1}`, "long": "{" + strings.Repeat(" ", 1<<20) + "}x",
-		"escapes": `{"\u001b[2J\u0007": 1, "format": "\u001b]0;x\u0007", "version": 1}`, "bidi": `{"format": "` + "\u202e" + `", "version": 1}`,
-		"raw": "{\"\x1b[2J\": 1}", "wide": `{"\u009b2J": 1, "format": "stillpoint certificate", "version": 1}`,
+		"escapes": `{"\u001b[2J\u0007": 1, "format": "\u001b]0;x\u0007", "version": 1}`,
+		"bidi":    `{"format": "` + "\u202e" + `", "version": 1}`,
+		"raw":     "{\"\x1b[2J\": 1}", "wide": `{"\u009b2J": 1, "format": "stillpoint certificate", "version": 1}`,
 	}
 	writeFiles(t, ".", files)
 	for name := range files {

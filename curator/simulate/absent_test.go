@@ -17,7 +17,8 @@ import (
 func TestAbsentRowsHoldNoRecord(t *testing.T) {
 	rows, targets := table(50, 4)
 	for _, repeat := range []int{1, 3} {
-		c := simulate.Config{Rows: rows, Targets: targets, Repeat: repeat, Loss: parse(t, "logistic"), Budget: budget(t, account.AddOrRemove), Declared: 50, Noiseless: true, Absent: []int{0, 17, 49}}
+		c := simulate.Config{Rows: rows, Targets: targets, Repeat: repeat, Loss: parse(t, "logistic"),
+			Budget: budget(t, account.AddOrRemove), Declared: 50, Noiseless: true, Absent: []int{0, 17, 49}}
 		without := c
 		without.Absent = nil
 		without.Rows, without.Targets = nil, nil
@@ -50,7 +51,8 @@ func TestAbsentRowsHoldNoRecord(t *testing.T) {
 		}
 	}
 	for _, i := range []int{-1, 50, math.MaxInt32 + 1} {
-		c := simulate.Config{Rows: rows, Targets: targets, Loss: parse(t, "logistic"), Budget: budget(t, account.ReplaceOne), Absent: []int{i}}
+		c := simulate.Config{Rows: rows, Targets: targets, Loss: parse(t, "logistic"), Budget: budget(t, account.ReplaceOne),
+			Absent: []int{i}}
 		if _, err := simulate.Open(c); err == nil || !strings.Contains(err.Error(), "absent") {
 			t.Errorf("absent row %d: %v", i, err)
 		}

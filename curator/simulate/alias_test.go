@@ -15,9 +15,11 @@ import (
 // bits. For the second, the test writes into the rows it was made of, into every answer and into
 // every exchange. Answers, events and exchanges must be equal to the bit.
 func TestWritingIntoSlicesChangesNothing(t *testing.T) {
-	run := func(spoil func(...[]float64), spoilExchange func([]simulate.Exchange)) (answers [][]float64, events []account.Event, list []simulate.Exchange) {
+	run := func(spoil func(...[]float64), spoilExchange func([]simulate.Exchange)) (answers [][]float64,
+		events []account.Event, list []simulate.Exchange) {
 		rows, targets := table(60, 4)
-		c := simulate.Config{Rows: rows, Targets: targets, Loss: parse(t, "logistic"), Budget: budget(t, account.ReplaceOne), Seed: 5}
+		c := simulate.Config{Rows: rows, Targets: targets, Loss: parse(t, "logistic"), Budget: budget(t, account.ReplaceOne),
+			Seed: 5}
 		s := record(t, c)
 		spoil(targets)
 		for _, x := range rows {
@@ -56,7 +58,8 @@ func TestWritingIntoSlicesChangesNothing(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			pass := query.Pass{Start: make([]float64, 4), Step: 1, Clip: 1, Radius: 1, Lambda: .1, Linear: []float64{1, 0, 0, 0}, Centre: []float64{0, 0, 1, 0}}
+			pass := query.Pass{Start: make([]float64, 4), Step: 1, Clip: 1, Radius: 1, Lambda: .1, Linear: []float64{1, 0, 0, 0},
+				Centre: []float64{0, 0, 1, 0}}
 			q, err := query.NewStable(1e-4, cohort, pass)
 			if err != nil {
 				t.Fatal(err)
@@ -99,7 +102,8 @@ func TestWritingIntoSlicesChangesNothing(t *testing.T) {
 			t.Errorf("answer %d: %v, want %v", i, b[i], a[i])
 		}
 		x, y := seen[i], seenToo[i]
-		if !slices.Equal(x.Exact, y.Exact) || !slices.Equal(x.Scores, y.Scores) || !slices.Equal(x.Noisy, y.Noisy) || !slices.Equal(x.Members, y.Members) ||
+		if !slices.Equal(x.Exact, y.Exact) || !slices.Equal(x.Scores, y.Scores) || !slices.Equal(x.Noisy, y.Noisy) ||
+			!slices.Equal(x.Members, y.Members) ||
 			!slices.Equal(x.Released.(query.Release).Mean, y.Released.(query.Release).Mean) {
 			t.Errorf("exchange %d: %+v, want %+v", i, y, x)
 		}

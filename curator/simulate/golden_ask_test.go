@@ -126,7 +126,8 @@ func (a *asker) everything() {
 	if a.loss.Name() != "logistic" || a.relation != account.ReplaceOne {
 		return
 	}
-	for _, p := range []query.Pass{{Step: .5, Clip: 1}, {Step: 1, Clip: .5, Lambda: .1, Linear: w1, Radius: 2, Centre: w0}} {
+	for _, p := range []query.Pass{{Step: .5, Clip: 1},
+		{Step: 1, Clip: .5, Lambda: .1, Linear: w1, Radius: 2, Centre: w0}} {
 		c, err := a.s.Draw(12)
 		if err != nil {
 			a.t.Fatal(err)

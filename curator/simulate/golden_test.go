@@ -100,9 +100,10 @@ func recorded(t *testing.T, l loss.Loss, r account.Relation) []string {
 	var lines []string
 	for _, x := range s.Exchanges() {
 		e := x.Event
-		lines = append(lines, fmt.Sprintf("%s %v %v %q %d %x %x %x scale %x 2^%d members %d exact %s scores %s noisy %s released %s",
-			l.Name(), r, e.Kind, e.Question, e.Cohort, e.Sensitivity, e.Sigma, e.Charge, x.Scale, x.Bits,
-			len(x.Members), digest(x.Exact), digest(x.Scores), digest(x.Noisy), shown(x.Released)))
+		lines = append(lines,
+			fmt.Sprintf("%s %v %v %q %d %x %x %x scale %x 2^%d members %d exact %s scores %s noisy %s released %s",
+				l.Name(), r, e.Kind, e.Question, e.Cohort, e.Sensitivity, e.Sigma, e.Charge, x.Scale, x.Bits,
+				len(x.Members), digest(x.Exact), digest(x.Scores), digest(x.Noisy), shown(x.Released)))
 	}
 	return append(lines, sampledLines(t, c)...)
 }
@@ -119,7 +120,8 @@ func wide(t *testing.T, r account.Relation) account.Budget {
 // sampledLines makes queries on a schedule of samples.
 func sampledLines(t *testing.T, c simulate.Config) []string {
 	t.Helper()
-	schedule, err := account.CalibrateSchedule(context.Background(), c.Budget, 0, account.SampledSteps{NoiseMultiplier: 1, Sampling: .5, Count: len(forms)})
+	schedule, err := account.CalibrateSchedule(context.Background(), c.Budget, 0,
+		account.SampledSteps{NoiseMultiplier: 1, Sampling: .5, Count: len(forms)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +142,8 @@ func sampledLines(t *testing.T, c simulate.Config) []string {
 	}
 	var lines []string
 	for _, x := range s.Exchanges() {
-		lines = append(lines, fmt.Sprintf("%s %v %v %q %x exact %s noisy %s released %s", c.Loss.Name(), c.Budget.Relation(), x.Event.Kind, x.Event.Question, x.Event.Sigma, digest(x.Exact), digest(x.Noisy), shown(x.Released)))
+		lines = append(lines, fmt.Sprintf("%s %v %v %q %x exact %s noisy %s released %s", c.Loss.Name(), c.Budget.Relation(),
+			x.Event.Kind, x.Event.Question, x.Event.Sigma, digest(x.Exact), digest(x.Noisy), shown(x.Released)))
 	}
 	return lines
 }

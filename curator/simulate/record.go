@@ -68,7 +68,8 @@ func (r *Recording) Exchanges() []Exchange {
 func copies(list []Exchange) []Exchange {
 	own := make([]Exchange, len(list))
 	for i, e := range list {
-		e.Members, e.Exact, e.Scores, e.Noisy = slices.Clone(e.Members), slices.Clone(e.Exact), slices.Clone(e.Scores), slices.Clone(e.Noisy)
+		e.Members, e.Exact, e.Scores, e.Noisy = slices.Clone(e.Members), slices.Clone(e.Exact), slices.Clone(e.Scores),
+			slices.Clone(e.Noisy)
 		e.Released = keep(e.Released)
 		own[i] = e
 	}

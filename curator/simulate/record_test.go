@@ -16,7 +16,8 @@ var _ optimize.Oracle = (*simulate.Recording)(nil)
 
 func recordingConfig(t *testing.T) simulate.Config {
 	rows, targets := table(30, 3)
-	return simulate.Config{Rows: rows, Targets: targets, Loss: parse(t, "tanh"), Budget: budget(t, account.ReplaceOne), Seed: 5, Workers: 1}
+	return simulate.Config{Rows: rows, Targets: targets, Loss: parse(t, "tanh"), Budget: budget(t, account.ReplaceOne),
+		Seed: 5, Workers: 1}
 }
 
 // walk makes queries on a drawn cohort at points that follow from the answers, and returns the last

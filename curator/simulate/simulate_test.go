@@ -87,13 +87,19 @@ func kinds(t testing.TB, d int, l loss.Loss) map[string]func(on query.Cohort) []
 		"difference, short interval": func(on query.Cohort) []query.Term {
 			return []query.Term{query.DifferenceByCurvature(on, w, prev, lo/5, hi/5)}
 		},
-		"difference around zero":          func(on query.Cohort) []query.Term { return []query.Term{query.DifferenceWithin(on, w, prev, 2*l0)} },
-		"difference around zero, clipped": func(on query.Cohort) []query.Term { return []query.Term{query.DifferenceWithin(on, w, prev, l0/9)} },
+		"difference around zero": func(on query.Cohort) []query.Term {
+			return []query.Term{query.DifferenceWithin(on, w, prev, 2*l0)}
+		},
+		"difference around zero, clipped": func(on query.Cohort) []query.Term {
+			return []query.Term{query.DifferenceWithin(on, w, prev, l0/9)}
+		},
 		"mix": func(on query.Cohort) []query.Term {
-			return []query.Term{query.GradientAt(on, w, l0).Weighted(.3), query.DifferenceByCurvature(on, w, prev, lo, hi).Weighted(.7)}
+			return []query.Term{query.GradientAt(on, w, l0).Weighted(.3),
+				query.DifferenceByCurvature(on, w, prev, lo, hi).Weighted(.7)}
 		},
 		"mix of three": func(on query.Cohort) []query.Term {
-			return []query.Term{query.DifferenceByCurvature(on, w, prev, lo, hi), query.GradientAt(on, prev, l0/2).Weighted(2), query.DifferenceWithin(on, prev, w, l0)}
+			return []query.Term{query.DifferenceByCurvature(on, w, prev, lo, hi), query.GradientAt(on, prev, l0/2).Weighted(2),
+				query.DifferenceWithin(on, prev, w, l0)}
 		},
 		"value": func(on query.Cohort) []query.Term {
 			return []query.Term{query.ValueAt(on, w, c.InitialGap, c.InitialGap)}
@@ -178,7 +184,8 @@ func TestAgreesWithPlainArithmetic(t *testing.T) {
 	sane[200] = math.NaN()
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		for _, name := range []string{"logistic", "tanh", "huber(0.2)", "squared(1)", "welsch(0.5)", "slow-tail"} {
-			c := simulate.Config{Rows: rows, Targets: targets, Loss: parse(t, name), Budget: budget(t, relation), Noiseless: true}
+			c := simulate.Config{Rows: rows, Targets: targets, Loss: parse(t, name), Budget: budget(t, relation),
+				Noiseless: true}
 			o := optimizetest.Config{Rows: rows, Targets: sane, Loss: c.Loss, Budget: c.Budget, Noiseless: true}
 			if relation == account.AddOrRemove {
 				c.Declared, o.Declared = 290, 290
@@ -195,7 +202,8 @@ func TestAgreesWithPlainArithmetic(t *testing.T) {
 					}
 				}
 				if math.Abs(got.Sigma/want.Sigma-1) > 1e-5 || got.Charge > charge || got.Charge < charge*(1-1e-9) {
-					t.Errorf("%v, %s, %s: sigma %v, charge %v: want %v, %v", relation, name, kind, got.Sigma, got.Charge, want.Sigma, charge)
+					t.Errorf("%v, %s, %s: sigma %v, charge %v: want %v, %v", relation, name, kind, got.Sigma, got.Charge, want.Sigma,
+						charge)
 				}
 			}
 		}
@@ -235,7 +243,8 @@ func transcript(t *testing.T, c simulate.Config) string {
 func TestReproduces(t *testing.T) {
 	rows, targets := table(500, 13)
 	for _, name := range []string{"logistic", "slow-tail"} {
-		c := simulate.Config{Rows: rows, Targets: targets, Loss: parse(t, name), Budget: budget(t, account.ReplaceOne), Seed: 9, Workers: 1}
+		c := simulate.Config{Rows: rows, Targets: targets, Loss: parse(t, name), Budget: budget(t, account.ReplaceOne),
+			Seed: 9, Workers: 1}
 		want := transcript(t, c)
 		for _, workers := range []int{0, 1, 2, 7} {
 			for _, block := range []int{0, 1, 64, 1000} {
@@ -259,7 +268,8 @@ func TestRepeatEqualsStoring(t *testing.T) {
 	rows, targets := table(60, 9)
 	for _, noiseless := range []bool{true, false} {
 		for _, name := range []string{"tanh", "slow-tail"} {
-			c := simulate.Config{Rows: rows, Targets: targets, Repeat: times, Loss: parse(t, name), Budget: budget(t, account.ReplaceOne), Noiseless: noiseless}
+			c := simulate.Config{Rows: rows, Targets: targets, Repeat: times, Loss: parse(t, name),
+				Budget: budget(t, account.ReplaceOne), Noiseless: noiseless}
 			stored := c
 			stored.Repeat, stored.Rows, stored.Targets = 0, slices.Repeat(rows, times), slices.Repeat(targets, times)
 			a, b := open(t, c), open(t, stored)
@@ -321,7 +331,8 @@ func TestOptimizersRunTheSame(t *testing.T) {
 			continue // its rows may be longer than 1
 		}
 		b := budget(t, account.ReplaceOne)
-		session := open(t, simulate.Config{Rows: p.Rows, Targets: p.Targets, Repeat: 100, Loss: p.Loss, Budget: b, Noiseless: true})
+		session := open(t, simulate.Config{Rows: p.Rows, Targets: p.Targets, Repeat: 100, Loss: p.Loss, Budget: b,
+			Noiseless: true})
 		config := p.Config(b, 100, 0)
 		config.Noiseless = true
 		oracle := optimizetest.New(config)
@@ -348,7 +359,8 @@ func TestOptimizersRunTheSame(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	rows, targets := table(20, 3)
-	good := simulate.Config{Rows: rows, Targets: targets, Loss: parse(t, "logistic"), Budget: budget(t, account.ReplaceOne)}
+	good := simulate.Config{Rows: rows, Targets: targets, Loss: parse(t, "logistic"),
+		Budget: budget(t, account.ReplaceOne)}
 	for want, change := range map[string]func(c *simulate.Config){
 		"19 targets: must be as many as rows, 20": func(c *simulate.Config) { c.Targets = targets[:19] },
 		"dimension = 0":         func(c *simulate.Config) { c.Rows, c.Targets = nil, nil },
@@ -365,7 +377,8 @@ func TestRefusals(t *testing.T) {
 	}
 	s := open(t, good)
 	var over *account.BudgetError
-	if _, err := s.Ask(context.Background(), question(t, 1, []query.Term{query.GradientAt(s.All(), make([]float64, 3), 1)})); !errors.As(err, &over) {
+	if _, err := s.Ask(context.Background(),
+		question(t, 1, []query.Term{query.GradientAt(s.All(), make([]float64, 3), 1)})); !errors.As(err, &over) {
 		t.Errorf("over budget: %v", err)
 	}
 	if len(s.Ledger().Events()) != 0 {

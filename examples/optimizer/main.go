@@ -58,9 +58,10 @@ func (h HeavyBall) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 			Steps: steps, StepSize: (1 - h.Momentum) * p.StepSize(1), Passes: float64(steps),
 		},
 		// The forecast treats the steps as gradient descent's steps of the same length.
-		Law: optimize.Law{Importance: slices.Repeat([]float64{1}, steps), Answer: func(int, float64, float64) (float64, optimize.Variance) {
-			return 1, optimize.Variance{Noise: noise * noise / made.charge}
-		}},
+		Law: optimize.Law{Importance: slices.Repeat([]float64{1}, steps),
+			Answer: func(int, float64, float64) (float64, optimize.Variance) {
+				return 1, optimize.Variance{Noise: noise * noise / made.charge}
+			}},
 		Output: optimize.TailAverage,
 	})
 	if err != nil {
@@ -95,7 +96,8 @@ func compare(ctx context.Context, folder string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	summary, err := s.Run(ctx, folder, experiment.Options{Algorithms: map[string]optimize.Algorithm{"heavy-ball": HeavyBall{}}})
+	summary,
+		err := s.Run(ctx, folder, experiment.Options{Algorithms: map[string]optimize.Algorithm{"heavy-ball": HeavyBall{}}})
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,8 @@ func TestCompares(t *testing.T) {
 	for i, line := range lines {
 		lines[i] = rekeyed(t, line)
 	}
-	if err := os.WriteFile(filepath.Join(dir, experiment.RunsFile), []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, experiment.RunsFile), []byte(strings.Join(lines, "\n")+"\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	if err := compare(t.Context(), dir, &second); err != nil {

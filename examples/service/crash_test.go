@@ -111,7 +111,8 @@ func TestEndlessLossShowsNothing(t *testing.T) {
 		}
 	}
 	// Without Silence, the output must contain the secret: the test can see it.
-	if o, code := endlessly(t, "loud", "all"); code == 0 || !strings.Contains(o, "stack overflow") || !strings.Contains(o, secretBits) {
+	if o, code := endlessly(t, "loud", "all"); code == 0 || !strings.Contains(o, "stack overflow") ||
+		!strings.Contains(o, secretBits) {
 		t.Errorf("without silence: exit code %d, %.2000q", code, o)
 	}
 }

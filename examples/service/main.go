@@ -60,7 +60,8 @@ func run(ctx context.Context, dir string) error {
 	// Another fit of these records costs another budget. Budget.Dataset would limit all fits together to
 	// one cap.
 	result, err := stillpoint.Fit(ctx, stillpoint.Spec{Table: table(patients), Schema: schema, Loss: loss.Logistic(),
-		Budget: stillpoint.Budget{Epsilon: 1, Delta: 1e-6, Relation: stillpoint.ReplaceOne}, Folder: &stillpoint.Folder{Path: dir}})
+		Budget: stillpoint.Budget{Epsilon: 1, Delta: 1e-6, Relation: stillpoint.ReplaceOne},
+		Folder: &stillpoint.Folder{Path: dir}})
 	if err != nil {
 		return err
 	}
@@ -68,7 +69,8 @@ func run(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("verified: (%v, %v)-differentially private under %v, %d records\n", report.Epsilon, report.Delta, report.Relation, report.Records)
+	fmt.Printf("verified: (%v, %v)-differentially private under %v, %d records\n", report.Epsilon, report.Delta,
+		report.Relation, report.Records)
 	for p, err := range stillpoint.Predictions(ctx, result.Model, table([]patient{{age: 81, ward: "heart"}})) {
 		if err != nil {
 			return err

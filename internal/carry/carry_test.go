@@ -49,7 +49,8 @@ func TestWhatIsNotOne(t *testing.T) {
 	for _, c := range []struct {
 		joined float64
 		wide   bool
-	}{{nan, false}, {nan, true}, {inf, false}, {-inf, true}, {-3, false}, {-1, true}, {4*levels + 3, false}, {1 << 13 * (levels + 1), true}, {1e300, false}} {
+	}{{nan, false}, {nan, true}, {inf, false}, {-inf, true}, {-3, false}, {-1, true}, {4*levels + 3, false},
+		{1 << 13 * (levels + 1), true}, {1e300, false}} {
 		if y, share := Split(c.joined, c.wide); y == y || share == share {
 			t.Errorf("%v, wide %v: came apart as %v with %v", c.joined, c.wide, y, share)
 		}

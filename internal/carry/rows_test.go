@@ -25,7 +25,8 @@ func TestRowsComeOutAsTheyWent(t *testing.T) {
 			if i == 0 {
 				rows[i] = []float32{1, 0, 0, 0, 0}
 			}
-			targets[i] = []float64{-1, 1, 0, coin.Float64(), Join(coin.Float64(), coin.Float64(), false), Join(4095, 0, true), -0x1p-50, MostTarget}[i%8]
+			targets[i] = []float64{-1, 1, 0, coin.Float64(), Join(coin.Float64(), coin.Float64(), false), Join(4095, 0, true),
+				-0x1p-50, MostTarget}[i%8]
 			r.Put(record, i, rows[i], targets[i])
 		}
 		var square float64

@@ -24,7 +24,8 @@ func TestAppendOutlastsACrash(t *testing.T) {
 		}
 		before := want
 		want += fmt.Sprintf("line %d\n", i)
-		for _, fate := range []durabletest.Fate{durabletest.Lost{}, durabletest.Kept{}, durabletest.Names{}, durabletest.Names{Zeros: true}} {
+		for _, fate := range []durabletest.Fate{durabletest.Lost{}, durabletest.Kept{}, durabletest.Names{},
+			durabletest.Names{Zeros: true}} {
 			ops := d.Ops()
 			if text, _ := d.Crash(len(ops), fate).Text("ledger"); text != want {
 				t.Errorf("%T: %q is left of %q", fate, text, want)
@@ -85,7 +86,8 @@ func TestMakeFolderOutlastsACrash(t *testing.T) {
 	if err := durable.MakeFolder(d, filepath.Join("a", "b", "c")); err != nil {
 		t.Fatal(err)
 	}
-	if info, err := d.Crash(len(d.Ops()), durabletest.Lost{}).Stat(filepath.Join("a", "b", "c")); err != nil || !info.IsDir() {
+	if info, err := d.Crash(len(d.Ops()), durabletest.Lost{}).Stat(filepath.Join("a", "b", "c")); err != nil ||
+		!info.IsDir() {
 		t.Error(info, err)
 	}
 	if err := durable.MakeFolder(d, filepath.Join("a", "b")); err != nil {
@@ -127,7 +129,8 @@ func TestSystem(t *testing.T) {
 	}
 	link := filepath.Join(dir, "link")
 	if err := os.Symlink("file", link); err == nil {
-		for name, open := range map[string]func(string) (durable.File, error){"open": d.Open, "append": d.Append, "update": d.Update} {
+		for name, open := range map[string]func(string) (durable.File,
+			error){"open": d.Open, "append": d.Append, "update": d.Update} {
 			if _, err := open(link); !errors.Is(err, durable.ErrIrregular) {
 				t.Errorf("%s followed a link: %v", name, err)
 			}

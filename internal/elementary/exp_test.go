@@ -75,7 +75,8 @@ func TestExpAtTheEnds(t *testing.T) {
 			t.Errorf("Exp(%v) = %v, want %v", c.x, got, c.want)
 		}
 	}
-	for _, x := range []float64{math.NaN(), -math.NaN(), math.Float64frombits(0x7ff0000000000001), math.Float64frombits(0xffffffffffffffff)} {
+	for _, x := range []float64{math.NaN(), -math.NaN(), math.Float64frombits(0x7ff0000000000001),
+		math.Float64frombits(0xffffffffffffffff)} {
 		if got := Exp(x); !math.IsNaN(got) {
 			t.Errorf("Exp(NaN) = %v, want NaN", got)
 		}
@@ -159,8 +160,10 @@ func everyKind(t *testing.T, f func(t *testing.T)) {
 func TestExpsAreExp(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	special := []float64{
-		0, math.Copysign(0, -1), 5e-324, -5e-324, 0x1p-1022, 1, -1, 700, 709.78, 709.79, 710, -708, -708.5, -740, -745.1, -745.2, -746,
-		800, -800, 801, -801, 1e300, -1e300, math.Inf(1), math.Inf(-1), math.NaN(), -math.NaN(), math.Float64frombits(0x7ff0000000000001),
+		0, math.Copysign(0, -1), 5e-324, -5e-324, 0x1p-1022, 1, -1, 700, 709.78, 709.79, 710, -708, -708.5, -740, -745.1,
+		-745.2, -746,
+		800, -800, 801, -801, 1e300, -1e300, math.Inf(1), math.Inf(-1), math.NaN(), -math.NaN(),
+		math.Float64frombits(0x7ff0000000000001),
 		math.MaxFloat64, -math.MaxFloat64,
 	}
 	everyKind(t, func(t *testing.T) {

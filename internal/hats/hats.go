@@ -100,5 +100,6 @@ func Curve(level float32, f float64) (left, right float32) {
 func Pair(level float32, f, g float64) (v [4]float32) {
 	s := float64(float64(level) * (Scale * Scale))
 	a, b := float64(s*(1-f)), float64(s*f)
-	return [4]float32{float32(float64(a * (1 - g))), float32(float64(a * g)), float32(float64(b * (1 - g))), float32(float64(b * g))}
+	return [4]float32{float32(float64(a * (1 - g))), float32(float64(a * g)), float32(float64(b * (1 - g))),
+		float32(float64(b * g))}
 }

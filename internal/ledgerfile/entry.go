@@ -101,7 +101,8 @@ func (e *Entry) check() error {
 		return rule("charged", e.Charged, "absent from a reservation")
 	}
 	if stored := e.Run != ""; stored != (e.Store != "") || stored != (e.Dataset != "") {
-		return rule("store, dataset, run", fmt.Sprintf("%q, %q, %q", e.Store, e.Dataset, e.Run), "given together or not at all")
+		return rule("store, dataset, run", fmt.Sprintf("%q, %q, %q", e.Store, e.Dataset, e.Run),
+			"given together or not at all")
 	}
 	if err := e.checkMu(); err != nil {
 		return err
@@ -156,7 +157,8 @@ func (e *Entry) checkSchedule() error {
 // ends returns an error unless entry e may end the fit of reservation r: both must state the same
 // table, algorithm, budget, schedule and store.
 func (e *Entry) ends(r Entry) error {
-	same := e.Data == r.Data && e.Algorithm == r.Algorithm && e.Guarantee == r.Guarantee && slices.Equal(e.Schedule, r.Schedule) &&
+	same := e.Data == r.Data && e.Algorithm == r.Algorithm && e.Guarantee == r.Guarantee &&
+		slices.Equal(e.Schedule, r.Schedule) &&
 		e.Store == r.Store && e.Dataset == r.Dataset && e.Run == r.Run
 	if !same {
 		return fmt.Errorf("entry = %q: must state the table, algorithm and budget that fit %d reserved", e.Entry, e.Fit)

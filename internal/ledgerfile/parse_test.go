@@ -20,7 +20,8 @@ func settled(line string) string {
 func numbered(line, fit string) string { return strings.Replace(line, `"fit":1`, `"fit":`+fit, 1) }
 
 func TestParse(t *testing.T) {
-	lines := []string{reserved, settled(reserved), numbered(sampled, "2"), numbered(reserved, "3"), numbered(strings.Replace(settled(sampled), "settled", "interrupted", 1), "2")}
+	lines := []string{reserved, settled(reserved), numbered(sampled, "2"), numbered(reserved, "3"),
+		numbered(strings.Replace(settled(sampled), "settled", "interrupted", 1), "2")}
 	text := strings.Join(lines, "\n") + "\n"
 	entries, err := Parse([]byte(text))
 	if err != nil || len(entries) != len(lines) {
@@ -166,7 +167,8 @@ func TestLinesThatAreNone(t *testing.T) {
 		"other table":         reserved + "\n" + other("/people", "/others") + "\n",
 		"other algorithm":     reserved + "\n" + other(`"gd"`, `"storm"`) + "\n",
 		"other relation":      reserved + "\n" + other("replace-one", "add-or-remove") + "\n",
-		"other budget":        reserved + "\n" + strings.NewReplacer(`"epsilon":1,`, `"epsilon":1.0000000001,`).Replace(settled(reserved)) + "\n",
+		"other budget": reserved + "\n" + strings.NewReplacer(`"epsilon":1,`,
+			`"epsilon":1.0000000001,`).Replace(settled(reserved)) + "\n",
 	} {
 		if entries, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), "not an entry") {
 			t.Errorf("%s: %d entries, %v: must be an error", name, len(entries), err)

@@ -27,7 +27,8 @@ func TestOnlyRegularFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer socket.Close()
-	for name, target := range map[string]string{"zeros": "/dev/zero", "link to a pipe": at("pipe"), "loop": at("loop"), "link to a file": at("file")} {
+	for name, target := range map[string]string{"zeros": "/dev/zero", "link to a pipe": at("pipe"), "loop": at("loop"),
+		"link to a file": at("file")} {
 		if err := os.Symlink(target, at(name)); err != nil {
 			t.Fatal(err)
 		}
@@ -43,9 +44,11 @@ func TestOnlyRegularFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, rule := range map[string]string{
-		"/dev/zero": "is a device, pipe or socket", "/dev/null": "is a device, pipe or socket", at("zeros"): "is a device, pipe or socket",
-		at("pipe"): "is a device, pipe or socket", at("link to a pipe"): "is a device, pipe or socket", at("socket"): "is a device, pipe or socket",
-		dir: "is a directory", at("loop"): "too many levels of symbolic links", at("sparse"): "is larger than 5 bytes",
+		"/dev/zero": "is a device, pipe or socket", "/dev/null": "is a device, pipe or socket",
+		at("zeros"): "is a device, pipe or socket",
+		at("pipe"):  "is a device, pipe or socket", at("link to a pipe"): "is a device, pipe or socket",
+		at("socket"): "is a device, pipe or socket",
+		dir:          "is a directory", at("loop"): "too many levels of symbolic links", at("sparse"): "is larger than 5 bytes",
 	} {
 		text, err := Read(path, 5)
 		if text != nil || err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), rule) {
@@ -64,7 +67,8 @@ func TestOnlyRegularFiles(t *testing.T) {
 		t.Errorf("error %v: must be %v", err, fs.ErrNotExist)
 	}
 	if runtime.GOOS == "linux" { // where a file may report no size
-		if text, err := Read("/proc/self/status", 5); text != nil || err == nil || !strings.Contains(err.Error(), "is larger than 5 bytes") {
+		if text, err := Read("/proc/self/status", 5); text != nil || err == nil ||
+			!strings.Contains(err.Error(), "is larger than 5 bytes") {
 			t.Errorf("a file that tells no size: %d bytes, error %v", len(text), err)
 		}
 	}

@@ -133,7 +133,8 @@ func TestStrangers(t *testing.T) {
 		"another key":    {Certificates: own.Certificates, InsecureSkipVerify: true},
 		"no certificate": {InsecureSkipVerify: true},
 		"its own role":   {Certificates: mirrored.Certificates, InsecureSkipVerify: true},
-		"an old version": {Certificates: old.Certificates, InsecureSkipVerify: true, MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS12},
+		"an old version": {Certificates: old.Certificates, InsecureSkipVerify: true, MinVersion: tls.VersionTLS12,
+			MaxVersion: tls.VersionTLS12},
 	} {
 		c, err := tls.Dial("tcp", l.Address(), c)
 		if err == nil {

@@ -134,7 +134,8 @@ func Verify(signers []byte, namespace string, file, signature []byte) (Signer, e
 	}
 	p, rest := pem.Decode(signature)
 	if p == nil || p.Type != block || len(bytes.TrimSpace(rest)) > 0 || len(p.Headers) > 0 {
-		return Signer{}, fmt.Errorf("%w: must be one SSH SIGNATURE, as stillpoint or ssh-keygen -Y sign writes it", ErrRefused)
+		return Signer{}, fmt.Errorf("%w: must be one SSH SIGNATURE, as stillpoint or ssh-keygen -Y sign writes it",
+			ErrRefused)
 	}
 	text, ok := bytes.CutPrefix(p.Bytes, []byte(magic))
 	var w wrapped
@@ -142,7 +143,8 @@ func Verify(signers []byte, namespace string, file, signature []byte) (Signer, e
 		return Signer{}, fmt.Errorf("%w: must be of version 1 of the format", ErrRefused)
 	}
 	if w.Namespace != namespace {
-		return Signer{}, fmt.Errorf("%w: namespace = %q: must be %q: it was made for something else", ErrRefused, w.Namespace, namespace)
+		return Signer{}, fmt.Errorf("%w: namespace = %q: must be %q: it was made for something else", ErrRefused, w.Namespace,
+			namespace)
 	}
 	if w.Hash != hash512 && w.Hash != hash256 {
 		return Signer{}, fmt.Errorf("%w: hash = %q: must be sha256 or sha512", ErrRefused, w.Hash)
@@ -166,7 +168,8 @@ func Verify(signers []byte, namespace string, file, signature []byte) (Signer, e
 			return who, nil
 		}
 	}
-	return Signer{}, fmt.Errorf("%w: it was made by key %s, which is not among the allowed signers", ErrRefused, who.Fingerprint)
+	return Signer{}, fmt.Errorf("%w: it was made by key %s, which is not among the allowed signers", ErrRefused,
+		who.Fingerprint)
 }
 
 // allowed is a line of a list of signers: a name, a key, and the namespaces for which the key may

@@ -96,7 +96,8 @@ func TestSignaturesVerify(t *testing.T) {
 		for i := range p.Bytes {
 			changed := bytes.Clone(p.Bytes)
 			changed[i] ^= 1
-			if who, err := Verify(signers, space, file, pem.EncodeToMemory(&pem.Block{Type: block, Bytes: changed})); !errors.Is(err, ErrRefused) {
+			if who, err := Verify(signers, space, file,
+				pem.EncodeToMemory(&pem.Block{Type: block, Bytes: changed})); !errors.Is(err, ErrRefused) {
 				t.Errorf("%s: byte %d changed: %+v, %v", name, i, who, err)
 			}
 		}
@@ -119,7 +120,8 @@ func TestOldAlgorithmsAreRefused(t *testing.T) {
 	}
 	w := wrapped{1, string(plain.PublicKey().Marshal()), space, "", hash512, string(ssh.Marshal(s))}
 	old := pem.EncodeToMemory(&pem.Block{Type: block, Bytes: append([]byte(magic), ssh.Marshal(w)...)})
-	if _, err := Verify([]byte("ada "+parsed(t, text).Public()), space, file, old); !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "SHA-1") {
+	if _, err := Verify([]byte("ada "+parsed(t, text).Public()), space, file, old); !errors.Is(err, ErrRefused) ||
+		!strings.Contains(err.Error(), "SHA-1") {
 		t.Errorf("%v", err)
 	}
 }
@@ -141,8 +143,10 @@ func TestListsOfSigners(t *testing.T) {
 
 // TestKeysAreNotQuoted tests that errors about a key contain nothing of it.
 func TestKeysAreNotQuoted(t *testing.T) {
-	for _, text := range []string{"", "secret", "-----BEGIN OPENSSH PRIVATE KEY-----\nc2VjcmV0\n-----END OPENSSH PRIVATE KEY-----\n"} {
-		if _, err := ParseKey([]byte(text)); err == nil || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "c2Vj") {
+	for _, text := range []string{"", "secret",
+		"-----BEGIN OPENSSH PRIVATE KEY-----\nc2VjcmV0\n-----END OPENSSH PRIVATE KEY-----\n"} {
+		if _, err := ParseKey([]byte(text)); err == nil || strings.Contains(err.Error(), "secret") ||
+			strings.Contains(err.Error(), "c2Vj") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -171,19 +175,22 @@ func TestAgainstSSHKeygen(t *testing.T) {
 		at := func(n string) string { return filepath.Join(dir, n) }
 		k := parsed(t, text)
 		signers := "ada@example.org " + k.Public() + "\n"
-		for n, b := range map[string][]byte{"key": text, "file": file, "file2": file, "signers": []byte(signers), "file.sig": signature(t, k)} {
+		for n, b := range map[string][]byte{"key": text, "file": file, "file2": file, "signers": []byte(signers),
+			"file.sig": signature(t, k)} {
 			if err := os.WriteFile(at(n), b, 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
-		verify := exec.Command(keygen, "-Y", "verify", "-f", at("signers"), "-I", "ada@example.org", "-n", space, "-s", at("file.sig"))
+		verify := exec.Command(keygen, "-Y", "verify", "-f", at("signers"), "-I", "ada@example.org", "-n", space, "-s",
+			at("file.sig"))
 		verify.Stdin = bytes.NewReader(file)
 		if out, err := verify.CombinedOutput(); err != nil {
 			t.Errorf("%s: ssh-keygen -Y verify: %v: %s", name, err, out)
 		}
 		for _, hash := range []string{hash256, hash512} {
 			os.Remove(at("file2.sig"))
-			if out, err := exec.Command(keygen, "-Y", "sign", "-f", at("key"), "-n", space, "-O", "hashalg="+hash, at("file2")).CombinedOutput(); err != nil {
+			if out, err := exec.Command(keygen, "-Y", "sign", "-f", at("key"), "-n", space, "-O", "hashalg="+hash,
+				at("file2")).CombinedOutput(); err != nil {
 				t.Fatalf("%s: ssh-keygen -Y sign: %v: %s", name, err, out)
 			}
 			s, err := os.ReadFile(at("file2.sig"))
@@ -215,7 +222,8 @@ func FuzzVerify(f *testing.F) {
 	}
 	f.Add([]byte("ada "+k.Public()), s)
 	f.Fuzz(func(t *testing.T, signers, s []byte) {
-		if who, err := Verify(signers, space, []byte("another file"), s); err == nil && strings.Contains(string(signers), k.Public()) && who.Fingerprint == k.Fingerprint() {
+		if who, err := Verify(signers, space, []byte("another file"), s); err == nil &&
+			strings.Contains(string(signers), k.Public()) && who.Fingerprint == k.Fingerprint() {
 			t.Errorf("accepted: %+v", who)
 		}
 	})

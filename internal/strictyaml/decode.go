@@ -100,7 +100,8 @@ func Decode(text []byte, into any) error {
 	if err := conform(root, shape); err != nil {
 		return err
 	}
-	if err := yaml.NodeToValue(root, into, yaml.Strict(), yaml.AllowDuplicateMapKey()); err != nil && !errors.Is(err, io.EOF) {
+	if err := yaml.NodeToValue(root, into, yaml.Strict(), yaml.AllowDuplicateMapKey()); err != nil &&
+		!errors.Is(err, io.EOF) {
 		// An error that conform does not find may quote the file. Only its position is kept.
 		var positioned yaml.Error
 		if errors.As(err, &positioned) {

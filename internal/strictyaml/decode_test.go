@@ -41,7 +41,8 @@ func TestDecode(t *testing.T) {
 	if err := Decode([]byte(text), &f); err != nil {
 		t.Fatal(err)
 	}
-	if f.Data != "7" || f.Schema.word != "word" || f.Inner.Count != 3 || f.Inner.Seed != 1<<64-1 || *f.Inner.Share != 1e-6 || !f.Inner.Exact || len(f.Inner.Scales) != 3 || f.List[0].Count != -2 || f.Any["x"] == nil {
+	if f.Data != "7" || f.Schema.word != "word" || f.Inner.Count != 3 || f.Inner.Seed != 1<<64-1 ||
+		*f.Inner.Share != 1e-6 || !f.Inner.Exact || len(f.Inner.Scales) != 3 || f.List[0].Count != -2 || f.Any["x"] == nil {
 		t.Errorf("%+v", f)
 	}
 }
@@ -96,10 +97,14 @@ func TestDecodeRefuses(t *testing.T) {
 // does not appear.
 func FuzzDecode(f *testing.F) {
 	for _, s := range []string{
-		"data: QUOKKAQUOKKA", "QUOKKAQUOKKA: 1\ndata: x", "data: x\nQUOKKAQUOKKA", "inner: {count: QUOKKAQUOKKA}", "any: {x: &QUOKKAQUOKKA y, z: *QUOKKAQUOKKA}",
-		"data,QUOKKAQUOKKA\n1,2\n", "data: \"QUOKKAQUOKKA\nx,y", "schema: [QUOKKAQUOKKA]", "list: [QUOKKAQUOKKA, {count: 1}]", "data: |\n  QUOKKAQUOKKA\n x",
-		"? QUOKKAQUOKKA\n: 1\ndata: x", "any: {? [QUOKKAQUOKKA] : 1}", "%QUOKKAQUOKKA\n---\ndata: x", "data: !!binary QUOKKAQUOKKA", "any: {x: !!int QUOKKAQUOKKA}",
-		"any: {<<: QUOKKAQUOKKA}", "any: !!timestamp QUOKKAQUOKKA", "inner: {exact: QUOKKAQUOKKA}", "data: @QUOKKAQUOKKA", "data: `QUOKKAQUOKKA`",
+		"data: QUOKKAQUOKKA", "QUOKKAQUOKKA: 1\ndata: x", "data: x\nQUOKKAQUOKKA", "inner: {count: QUOKKAQUOKKA}",
+		"any: {x: &QUOKKAQUOKKA y, z: *QUOKKAQUOKKA}",
+		"data,QUOKKAQUOKKA\n1,2\n", "data: \"QUOKKAQUOKKA\nx,y", "schema: [QUOKKAQUOKKA]", "list: [QUOKKAQUOKKA, {count: 1}]",
+		"data: |\n  QUOKKAQUOKKA\n x",
+		"? QUOKKAQUOKKA\n: 1\ndata: x", "any: {? [QUOKKAQUOKKA] : 1}", "%QUOKKAQUOKKA\n---\ndata: x",
+		"data: !!binary QUOKKAQUOKKA", "any: {x: !!int QUOKKAQUOKKA}",
+		"any: {<<: QUOKKAQUOKKA}", "any: !!timestamp QUOKKAQUOKKA", "inner: {exact: QUOKKAQUOKKA}", "data: @QUOKKAQUOKKA",
+		"data: `QUOKKAQUOKKA`",
 	} {
 		f.Add(s)
 	}

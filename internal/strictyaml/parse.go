@@ -18,7 +18,8 @@ const portion = 128
 
 // parse returns the parsed documents of a text.
 func parse(text []byte) (*ast.File, error) {
-	tokens := slices.DeleteFunc(lexer.Tokenize(string(text)), func(t *token.Token) bool { return t.Type == token.CommentType })
+	tokens := slices.DeleteFunc(lexer.Tokenize(string(text)),
+		func(t *token.Token) bool { return t.Type == token.CommentType })
 	return parseTokens(tokens)
 }
 
@@ -73,7 +74,8 @@ func (m mapping) complete(tokens token.Tokens, into *ast.MappingNode) error {
 		for _, d := range file.Docs {
 			more, ok := d.Body.(*ast.MappingNode)
 			if !ok || into == nil {
-				return fault(tokens[m.entries[k]], "is not YAML as it stands here: look at indentation, brackets, quotes and colons")
+				return fault(tokens[m.entries[k]],
+					"is not YAML as it stands here: look at indentation, brackets, quotes and colons")
 			}
 			into.Values = append(into.Values, more.Values...)
 		}

@@ -14,7 +14,8 @@ import (
 // entries are values of every form that a mapping may hold, indented by two spaces.
 var entries = []string{
 	" 1", " word # and a comment", " \"two\n    lines\"", " |\n    a: b\n    c: d", " >-\n    folded\n    text",
-	" {x: 1, y: [1, 2]}", " {x: 1,\n    y: 2}", " [a,\n    b]", "\n    f: 1\n    g: {h: 2}", "\n  - a\n  - b: 1\n    c: 2", "\n    - 1\n    - - 2\n      - 3", "",
+	" {x: 1, y: [1, 2]}", " {x: 1,\n    y: 2}", " [a,\n    b]", "\n    f: 1\n    g: {h: 2}", "\n  - a\n  - b: 1\n    c: 2",
+	"\n    - 1\n    - - 2\n      - 3", "",
 }
 
 // document returns a text with mappings of n entries: at the top, in one of its entries and in an
@@ -79,7 +80,8 @@ func TestSecondDocumentAfterPortions(t *testing.T) {
 		fmt.Fprintf(&b, "  k%d: 1\n", k)
 	}
 	var f file
-	if err := Decode([]byte(b.String()+"  last:\n---\n  k: 2\n"), &f); err == nil || !strings.Contains(err.Error(), "one YAML document") {
+	if err := Decode([]byte(b.String()+"  last:\n---\n  k: 2\n"), &f); err == nil ||
+		!strings.Contains(err.Error(), "one YAML document") {
 		t.Errorf("a second document: %v", err)
 	}
 }

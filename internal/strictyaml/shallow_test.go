@@ -50,11 +50,13 @@ func TestAliases(t *testing.T) {
 	for _, text := range []string{
 		"a: &x 1", "a: &x [1]\nb: *x", "a: *x", "<<: {a: 1}", "- &a [&b [1], *b]",
 	} {
-		if err := shallow([]byte(text)); err == nil || !strings.HasSuffix(err.Error(), "anchors, aliases and tags are not taken") {
+		if err := shallow([]byte(text)); err == nil ||
+			!strings.HasSuffix(err.Error(), "anchors, aliases and tags are not taken") {
 			t.Errorf("%q: error %v", text, err)
 		}
 	}
-	for _, text := range []string{"", "a: 'x & y'", "a: \"*x\"", "a: b&c*d", "# &x\na: 1", "a: |\n  &x *y [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\n"} {
+	for _, text := range []string{"", "a: 'x & y'", "a: \"*x\"", "a: b&c*d", "# &x\na: 1",
+		"a: |\n  &x *y [[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\n"} {
 		if err := shallow([]byte(text)); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -65,7 +67,8 @@ func TestSize(t *testing.T) {
 	if err := shallow(make([]byte, Largest+1)); err == nil || !strings.Contains(err.Error(), "is larger than") {
 		t.Errorf("error %v", err)
 	}
-	if err := shallow([]byte("a: [" + strings.Repeat("1,", mostTokens) + "]")); err == nil || !strings.Contains(err.Error(), "has more than") {
+	if err := shallow([]byte("a: [" + strings.Repeat("1,", mostTokens) + "]")); err == nil ||
+		!strings.Contains(err.Error(), "has more than") {
 		t.Errorf("error %v", err)
 	}
 	columns := "schema:\n  columns:\n" + strings.Repeat("    c: {category: [a, b, c]}\n", 10_000)

@@ -23,7 +23,8 @@ func newCSV(path string, as Dialect, src *bufio.Reader) (*csvFile, error) {
 		src.Discard(len(byteOrderMark))
 	}
 	delimiter, quote := as.Marks()
-	f := &csvFile{split: splitter{dialect: dialect{delimiter, quote}, src: src, size: chunkSize, most: mostRecord}, header: as.Names()}
+	f := &csvFile{split: splitter{dialect: dialect{delimiter, quote}, src: src, size: chunkSize, most: mostRecord},
+		header: as.Names()}
 	if f.header != nil {
 		return f, nil
 	}
@@ -68,7 +69,8 @@ const ruleCR = "lines must end in LF or CRLF: those of the header row end in CR 
 // the records would decide which other rule the header breaks.
 func endsInCR(start []byte) bool {
 	i := bytes.IndexAny(start, "\r\n")
-	return i >= 0 && i+1 < len(start) && start[i] == '\r' && start[i+1] != '\n' && !slices.ContainsFunc(start[:i], foreignByte)
+	return i >= 0 && i+1 < len(start) && start[i] == '\r' && start[i+1] != '\n' &&
+		!slices.ContainsFunc(start[:i], foreignByte)
 }
 
 // headerRule returns the rule that a header row breaks, or "".
@@ -92,7 +94,8 @@ func headerRule(cells []string, v verdict, delimiter byte) string {
 // another common delimiter. It returns "" if it does not.
 func otherDelimiter(cell string, delimiter byte) string {
 	for _, d := range []struct{ mark, name, yaml, flag string }{
-		{";", "semicolons", `";"`, `';'`}, {"\t", "tabs", "tab", "tab"}, {"|", "bars", `"|"`, `'|'`}, {",", "commas", `","`, `','`},
+		{";", "semicolons", `";"`, `';'`}, {"\t", "tabs", "tab", "tab"}, {"|", "bars", `"|"`, `'|'`},
+		{",", "commas", `","`, `','`},
 	} {
 		if strings.Contains(cell, d.mark) && d.mark[0] != delimiter {
 			return fmt.Sprintf("the fields of the header row are separated by %s: add the line csv: {delimiter: %s} to the configuration, or say --delimiter=%s where there is none", d.name, d.yaml, d.flag)
@@ -115,7 +118,8 @@ func (f *csvFile) chunk() (Chunk, error) {
 		return &malformedRow{}, nil
 	}
 	// One cell more than the header has is kept, to show that a row has too many.
-	return &textChunk{records{dialect: f.split.dialect, text: c.text, last: c.last, cells: len(f.header) + 1, quoted: -1}}, nil
+	return &textChunk{records{dialect: f.split.dialect, text: c.text, last: c.last, cells: len(f.header) + 1, quoted: -1}},
+		nil
 }
 
 // textChunk is a text of whole records.

@@ -24,18 +24,24 @@ func TestDialects(t *testing.T) {
 		rows          [][]string
 	}{
 		{"semicolons", "a;b\n1,5;\"x;y\"\n", dataset.CSV{Delimiter: ";"}, []string{"a", "b"}, [][]string{{"1,5", "x;y"}}},
-		{"tabs, of which none is dropped", "a\tb\tc\n\t\t3\n \"q\"\t\t\n", dataset.CSV{Delimiter: "tab"}, []string{"a", "b", "c"}, [][]string{{"", "", "3"}, {"q", "", ""}}},
+		{"tabs, of which none is dropped", "a\tb\tc\n\t\t3\n \"q\"\t\t\n", dataset.CSV{Delimiter: "tab"},
+			[]string{"a", "b", "c"}, [][]string{{"", "", "3"}, {"q", "", ""}}},
 		{"a tab as it is", "a\tb\n1\t2\n", dataset.CSV{Delimiter: "\t"}, []string{"a", "b"}, [][]string{{"1", "2"}}},
 		{"blanks", "a b\n1 2\n", dataset.CSV{Delimiter: " "}, []string{"a", "b"}, [][]string{{"1", "2"}}},
 		{"single quotes", "a,b\n'1,\"2',3\n", dataset.CSV{Quote: "'"}, []string{"a", "b"}, [][]string{{"1,\"2", "3"}}},
-		{"no quotes", "a,b\n\"1,2\n3\",\"\"\n", dataset.CSV{Quote: "none"}, []string{"a", "b"}, [][]string{{"\"1", "2"}, {"3\"", "\"\""}}},
-		{"no header row", "1,2\n3,4\n", dataset.CSV{Header: []string{"a", "b"}}, []string{"a", "b"}, [][]string{{"1", "2"}, {"3", "4"}}},
+		{"no quotes", "a,b\n\"1,2\n3\",\"\"\n", dataset.CSV{Quote: "none"}, []string{"a", "b"},
+			[][]string{{"\"1", "2"}, {"3\"", "\"\""}}},
+		{"no header row", "1,2\n3,4\n", dataset.CSV{Header: []string{"a", "b"}}, []string{"a", "b"},
+			[][]string{{"1", "2"}, {"3", "4"}}},
 		{"no header row, no rows", "", dataset.CSV{Header: []string{"a", "b"}}, []string{"a", "b"}, nil},
 		{"windows-1252", latin, dataset.CSV{Encoding: "windows-1252"}, []string{"näme", "€"}, [][]string{{"ä", "ß"}}},
 		{"latin-1", "a,b\n\xe9,\xff\n", dataset.CSV{Encoding: "latin-1"}, []string{"a", "b"}, [][]string{{"é", "ÿ"}}},
-		{"utf-16 with a mark", string(utf16(t, "utf-16be", "\ufeffa,b\n1,2\n")), dataset.CSV{Encoding: "utf-16"}, []string{"a", "b"}, [][]string{{"1", "2"}}},
-		{"utf-16 without one", string(utf16(t, "utf-16le", "a,b\n1,2\n")), dataset.CSV{Encoding: "utf-16le"}, []string{"a", "b"}, [][]string{{"1", "2"}}},
-		{"utf-16, half a pair", string(utf16(t, "utf-16le", "a,b\n1,2\n")) + "\x00\xd8,\x003\x00\n\x00", dataset.CSV{Encoding: "utf-16le"}, []string{"a", "b"}, [][]string{{"1", "2"}, {"\ufffd", "3"}}},
+		{"utf-16 with a mark", string(utf16(t, "utf-16be", "\ufeffa,b\n1,2\n")), dataset.CSV{Encoding: "utf-16"},
+			[]string{"a", "b"}, [][]string{{"1", "2"}}},
+		{"utf-16 without one", string(utf16(t, "utf-16le", "a,b\n1,2\n")), dataset.CSV{Encoding: "utf-16le"},
+			[]string{"a", "b"}, [][]string{{"1", "2"}}},
+		{"utf-16, half a pair", string(utf16(t, "utf-16le", "a,b\n1,2\n")) + "\x00\xd8,\x003\x00\n\x00",
+			dataset.CSV{Encoding: "utf-16le"}, []string{"a", "b"}, [][]string{{"1", "2"}, {"\ufffd", "3"}}},
 	} {
 		header, rows, err := drainAs(test.as, write(t, "t.csv", []byte(test.content)))
 		if diff := cmp.Diff([][][]string{{test.header}, test.rows}, [][][]string{{header}, rows}); err != nil || diff != "" {
@@ -43,7 +49,8 @@ func TestDialects(t *testing.T) {
 		}
 	}
 	path := write(t, "t.csv", []byte("a,b\n"))
-	if _, err := Open([]string{path}, dataset.CSV{Encoding: "utf-16"}); err == nil || err.Error() != "table: "+path+": has no byte order mark: say utf-16le or utf-16be, whichever it is" {
+	if _, err := Open([]string{path}, dataset.CSV{Encoding: "utf-16"}); err == nil ||
+		err.Error() != "table: "+path+": has no byte order mark: say utf-16le or utf-16be, whichever it is" {
 		t.Error(err)
 	}
 	if _, err := Open([]string{path}, dataset.CSV{Decimal: "x"}); err == nil {
@@ -55,14 +62,16 @@ func TestDialects(t *testing.T) {
 // whatever the first record is, the other rows are the same and there is no error.
 func TestFirstRecordDecidesNothing(t *testing.T) {
 	as := dataset.CSV{Header: []string{"a", "b"}}
-	for _, first := range []string{"1,2", "PAR1\x15,\x00", "\x1f\x8b\x08", "\x28\xb5\x2f\xfd\x04", "\xff\xfe", "\xfe\xffx,", "\xef\xbb\xbf1", "PK\x03\x04", "\x00", "a;b", "\r1", `"` + "\n" + `"x`} {
+	for _, first := range []string{"1,2", "PAR1\x15,\x00", "\x1f\x8b\x08", "\x28\xb5\x2f\xfd\x04", "\xff\xfe",
+		"\xfe\xffx,", "\xef\xbb\xbf1", "PK\x03\x04", "\x00", "a;b", "\r1", `"` + "\n" + `"x`} {
 		_, rows, err := drainAs(as, write(t, "t.csv", []byte(first+"\n3,4\n")))
 		if err != nil || len(rows) != 2 || !cmp.Equal(rows[1], []string{"3", "4"}) {
 			t.Errorf("%q: %q, %v", first, rows, err)
 		}
 	}
 	// The compression is recognised by the name only.
-	for name, content := range map[string][]byte{"t.csv.gz": zipped(t, "1,2\n3,4\n"), "t.csv.zst": zstandard(t, "1,2\n3,4\n")} {
+	for name, content := range map[string][]byte{"t.csv.gz": zipped(t, "1,2\n3,4\n"),
+		"t.csv.zst": zstandard(t, "1,2\n3,4\n")} {
 		_, rows, err := drainAs(as, write(t, name, content))
 		if diff := cmp.Diff([][]string{{"1", "2"}, {"3", "4"}}, rows); err != nil || diff != "" {
 			t.Errorf("%s: error %v (-want +got):\n%s", name, err, diff)
@@ -74,8 +83,9 @@ func TestFirstRecordDecidesNothing(t *testing.T) {
 // row map reads.
 func TestNumbersAreSpelledAlike(t *testing.T) {
 	schema, err := dataset.New(dataset.Definition{
-		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, High: 1}, {Name: "b", Kind: dataset.Category, Categories: []string{"1,5"}}},
-		Target:  dataset.Target{Column: "c", Kind: dataset.Number, High: 1},
+		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, High: 1},
+			{Name: "b", Kind: dataset.Category, Categories: []string{"1,5"}}},
+		Target: dataset.Target{Column: "c", Kind: dataset.Number, High: 1},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -41,9 +41,12 @@ type kinds struct {
 func TestParquetAgreesWithCSV(t *testing.T) {
 	word, empty, number := "a, b", "", -2.5
 	rows := []kinds{
-		{true, -1, math.MinInt64, math.MaxUint32, math.MaxUint64, .1, 1e-7, &word, []byte("x\"y"), -5, 1234, 0, time.Unix(1, 5000).UTC(), deprecated.Int96{0, 0, 2440588}, [16]byte{15: 255, 0: 1}, &number},
-		{false, 7, 42, 0, 0, float32(math.Inf(1)), 123456789, nil, []byte{}, 123456, -1, -1, time.Date(2024, 2, 29, 23, 59, 59, 0, time.UTC), deprecated.Int96{1_000_000_000, 0, 2440589}, [16]byte{}, nil},
-		{false, 0, 42, 1, 1, 0, 1e21, &empty, []byte("é"), 0, 0, 19782, time.Unix(-1, 500_000_000).UTC(), deprecated.Int96{0, 0, 2440587}, [16]byte{}, &number},
+		{true, -1, math.MinInt64, math.MaxUint32, math.MaxUint64, .1, 1e-7, &word, []byte("x\"y"), -5, 1234, 0,
+			time.Unix(1, 5000).UTC(), deprecated.Int96{0, 0, 2440588}, [16]byte{15: 255, 0: 1}, &number},
+		{false, 7, 42, 0, 0, float32(math.Inf(1)), 123456789, nil, []byte{}, 123456, -1, -1,
+			time.Date(2024, 2, 29, 23, 59, 59, 0, time.UTC), deprecated.Int96{1_000_000_000, 0, 2440589}, [16]byte{}, nil},
+		{false, 0, 42, 1, 1, 0, 1e21, &empty, []byte("é"), 0, 0, 19782, time.Unix(-1, 500_000_000).UTC(),
+			deprecated.Int96{0, 0, 2440587}, [16]byte{}, &number},
 	}
 	const text = `yes,small,large,count,whole,half,real,word,bytes,money,coins,day,at,old,id,maybe
 true,-1,-9223372036854775808,4294967295,18446744073709551615,0.1,1e-07,"a, b","x""y",-0.05,1.234,1970-01-01,1970-01-01T00:00:01.000005Z,1970-01-01T00:00:00,01000000-0000-0000-0000-0000000000ff,-2.5
@@ -115,7 +118,8 @@ func TestParquetColumns(t *testing.T) {
 		t.Error(err)
 	}
 	for ignored, named := range map[string]string{"group": "list", "list": "group"} {
-		want := "table: " + path + ": column \"" + named + "\" is nested or repeated: only flat columns can be read (another can be ignored by the schema)"
+		want := "table: " + path + ": column \"" + named +
+			"\" is nested or repeated: only flat columns can be read (another can be ignored by the schema)"
 		if err := bound(ignored); err == nil || err.Error() != want {
 			t.Errorf("%q: %v", ignored, err)
 		}
@@ -140,7 +144,8 @@ func TestDamagedParquet(t *testing.T) {
 		errs++
 		rule := strings.TrimPrefix(err.Error(), "table: "+path+": ")
 		for _, known := range []string{
-			"the file is damaged: it ends early or fails its checksum", "column ", "is not UTF-8 text", "has a column ", "has a page ",
+			"the file is damaged: it ends early or fails its checksum", "column ", "is not UTF-8 text", "has a column ",
+			"has a page ",
 		} {
 			if strings.HasPrefix(rule, known) {
 				return
@@ -165,7 +170,8 @@ func TestDamagedParquet(t *testing.T) {
 
 // TestRareNumbers tests 16-bit floats and decimals of many bytes against a second computation.
 func TestRareNumbers(t *testing.T) {
-	for bits, want := range map[uint16]string{0: "0", 0x8000: "-0", 0x3c00: "1", 0xc000: "-2", 0x7bff: "65504", 1: "0.000000059604645", 0x7c00: "+Inf", 0xfc00: "-Inf", 0x7e00: "NaN"} {
+	for bits, want := range map[uint16]string{0: "0", 0x8000: "-0", 0x3c00: "1", 0xc000: "-2", 0x7bff: "65504",
+		1: "0.000000059604645", 0x7c00: "+Inf", 0xfc00: "-Inf", 0x7e00: "NaN"} {
 		got := string(spellBytes(parquet.Type{})(nil, spellFloat(nil, half(bits), 32)))
 		if bits == 1 {
 			want = "5.9604645e-08" // below a millionth

@@ -45,8 +45,9 @@ func TestReadsWhatIsWritten(t *testing.T) {
 func TestRowsAreLocal(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	schema, err := dataset.New(dataset.Definition{
-		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, High: 1}, {Name: "b", Kind: dataset.Category, Categories: []string{"x", "y"}}},
-		Target:  dataset.Target{Column: "c", Kind: dataset.Number, High: 1},
+		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, High: 1},
+			{Name: "b", Kind: dataset.Category, Categories: []string{"x", "y"}}},
+		Target: dataset.Target{Column: "c", Kind: dataset.Number, High: 1},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +203,8 @@ func BenchmarkReadAndEncode(b *testing.B) {
 // FuzzChunks tests that, for any ends of chunks, the records of a text are the records that package
 // encoding/csv reads.
 func FuzzChunks(f *testing.F) {
-	for _, text := range []string{"a,b\n1,2\n", "\"a\nb\",c\n\"\"\"\n\",x\"y\n", "\r\n\"a\"\r\n\"\r", "a\"\n\"b\nc", " \"a\", \"b\n"} {
+	for _, text := range []string{"a,b\n1,2\n", "\"a\nb\",c\n\"\"\"\n\",x\"y\n", "\r\n\"a\"\r\n\"\r", "a\"\n\"b\nc",
+		" \"a\", \"b\n"} {
 		f.Add(text, uint8(3))
 	}
 	f.Fuzz(func(t *testing.T, text string, size uint8) {

@@ -105,7 +105,8 @@ func (r *Reader) admit(f *file) error {
 		}
 	}
 	if !slices.Equal(f.names(), r.header) {
-		return &Error{f.path, "its columns are not those of " + r.files[0].path + " in the same order, which files of one table must have", nil}
+		return &Error{f.path, "its columns are not those of " + r.files[0].path +
+			" in the same order, which files of one table must have", nil}
 	}
 	r.files = append(r.files, f.watch)
 	return nil

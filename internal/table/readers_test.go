@@ -81,7 +81,8 @@ func TestEveryReader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, m := range regexp.MustCompile(`(?m)^func \(\w+ \*?(\w+)\) chunk\(\) \(Chunk`).FindAllStringSubmatch(string(text), -1) {
+		for _, m := range regexp.MustCompile(`(?m)^func \(\w+ \*?(\w+)\) chunk\(\) \(Chunk`).FindAllStringSubmatch(string(text),
+			-1) {
 			if readers++; !opened[m[1]] {
 				t.Errorf("%s: reader %s has no sample", path, m[1])
 			}

@@ -65,7 +65,8 @@ func reference(t interface{ Fatal(...any) }, text string) (all [][]string) {
 // TestRecordsAreThoseOfEncodingCSV tests records against package encoding/csv, for any text.
 func TestRecordsAreThoseOfEncodingCSV(t *testing.T) {
 	// Quotes at every place of a cell, which random texts seldom contain.
-	for _, text := range []string{"\"a\"\"b\",c\n", "\"\"\"\"\n", "\"\"\"a\",\"a\"\"\"\n", "\"\",\"\"\"\"\"\"\n", "a\"\"b\n", "\"a\"b\"\n"} {
+	for _, text := range []string{"\"a\"\"b\",c\n", "\"\"\"\"\n", "\"\"\"a\",\"a\"\"\"\n", "\"\",\"\"\"\"\"\"\n",
+		"a\"\"b\n", "\"a\"b\"\n"} {
 		if diff := cmp.Diff(reference(t, text), split(text, bufferOf, 1<<20, 1<<20)); diff != "" {
 			t.Errorf("%q (-csv +records):\n%s", text, diff)
 		}
@@ -77,7 +78,8 @@ func TestRecordsAreThoseOfEncodingCSV(t *testing.T) {
 			t.Errorf("%q in chunks of %d (-csv +records):\n%s", text, size, diff)
 		}
 	}
-	piece := rapid.SampledFrom([]string{"a", "bc", "seventeen letters", "\"", "\"\"", ",", "\n", "\r\n", "\r", " ", "\t", "\u00a0", "\xff", "é", "\x00"})
+	piece := rapid.SampledFrom([]string{"a", "bc", "seventeen letters", "\"", "\"\"", ",", "\n", "\r\n", "\r", " ", "\t",
+		"\u00a0", "\xff", "é", "\x00"})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(piece, 0, 40).Draw(t, "text"), "")
 		size := rapid.IntRange(1, 60).Draw(t, "size")
@@ -138,7 +140,8 @@ func TestMemoryIsThatOfOneRecord(t *testing.T) {
 			unit = strings.Repeat(",", 1<<16)
 		}
 		text := io.MultiReader(strings.NewReader(start), &repeated{unit, 1 << 11}, strings.NewReader("\n1,2\n"))
-		f := csvFile{split: splitter{dialect: dialect{',', '"'}, src: text, size: bufferSize, most: most}, header: []string{"a", "b"}}
+		f := csvFile{split: splitter{dialect: dialect{',', '"'}, src: text, size: bufferSize, most: most},
+			header: []string{"a", "b"}}
 		c, err := f.chunk()
 		if err != nil {
 			t.Fatal(err)
@@ -160,7 +163,8 @@ func TestMemoryIsThatOfOneRecord(t *testing.T) {
 
 // TestLongRecordIsAMalformedRow tests that a record which is too long is a malformed row.
 func TestLongRecordIsAMalformedRow(t *testing.T) {
-	for _, long := range []string{strings.Repeat("x", 2*mostRecord) + ",y", `"` + strings.Repeat("x", mostRecord), strings.Repeat("x,", mostRecord/2) + "y"} {
+	for _, long := range []string{strings.Repeat("x", 2*mostRecord) + ",y", `"` + strings.Repeat("x", mostRecord),
+		strings.Repeat("x,", mostRecord/2) + "y"} {
 		_, rows, err := drain(write(t, "t.csv", []byte("a,b\n1,2\n"+long+"\n3,4\n")))
 		if diff := cmp.Diff([][]string{{"1", "2"}, nil, {"3", "4"}}, rows); err != nil || diff != "" {
 			t.Errorf("error %v, rows (-want +got):\n%.1000s", err, diff)
@@ -184,7 +188,8 @@ func TestLongHeader(t *testing.T) {
 			}
 			path := write(t, "t.csv", content)
 			_, err := Open([]string{path}, dataset.CSV{})
-			if want := fmt.Sprintf("table: %s: the header row, up to its newline, is longer than %d bytes", path, mostHeader); err == nil || err.Error() != want {
+			if want := fmt.Sprintf("table: %s: the header row, up to its newline, is longer than %d bytes", path,
+				mostHeader); err == nil || err.Error() != want {
 				t.Errorf("%q: error %.200v", start, err)
 			}
 		}

@@ -38,14 +38,17 @@ func TestSeveralFiles(t *testing.T) {
 	}{
 		{a, "is given twice, also as " + a},
 		{d, "its columns are not those of " + a + " in the same order, which files of one table must have"},
-		{write(t, "order.csv", []byte("q,p\n1,2\n")), "its columns are not those of " + a + " in the same order, which files of one table must have"},
-		{write(t, "more.csv", []byte("p,q,r\n1,2,3\n")), "its columns are not those of " + a + " in the same order, which files of one table must have"},
+		{write(t, "order.csv", []byte("q,p\n1,2\n")),
+			"its columns are not those of " + a + " in the same order, which files of one table must have"},
+		{write(t, "more.csv", []byte("p,q,r\n1,2,3\n")),
+			"its columns are not those of " + a + " in the same order, which files of one table must have"},
 		{Standard, "must be the only file of its table"},
 	} {
 		if test.second == Standard {
 			continue // would be read
 		}
-		if _, err := Open([]string{a, test.second}, dataset.CSV{}); err == nil || err.Error() != "table: "+test.second+": "+test.rule {
+		if _, err := Open([]string{a, test.second}, dataset.CSV{}); err == nil ||
+			err.Error() != "table: "+test.second+": "+test.rule {
 			t.Errorf("%s: %v", test.second, err)
 		}
 	}
@@ -84,7 +87,8 @@ func TestEveryFileIsWatched(t *testing.T) {
 			for ok := true; ok; {
 				_, ok, err = r.Next()
 			}
-			if want := "table: " + paths[changed] + ": changed while it was read: leave it as it is and start again"; err == nil || err.Error() != want {
+			if want := "table: " + paths[changed] +
+				": changed while it was read: leave it as it is and start again"; err == nil || err.Error() != want {
 				t.Errorf("file %d after %d rows: %v", changed, after, err)
 			}
 			r.Close()
@@ -150,7 +154,8 @@ func TestEach(t *testing.T) {
 	}
 	whole := zipped(t, text.String())
 	path = write(t, "cut.csv.gz", whole[:len(whole)-1])
-	if _, err := collect(2, n); err == nil || !strings.HasSuffix(err.Error(), ": the file is damaged: it ends early or fails its checksum") {
+	if _, err := collect(2, n); err == nil ||
+		!strings.HasSuffix(err.Error(), ": the file is damaged: it ends early or fails its checksum") {
 		t.Errorf("a file cut off: %v", err)
 	}
 }

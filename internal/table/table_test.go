@@ -172,7 +172,8 @@ func TestMalformedRows(t *testing.T) {
 func TestFaults(t *testing.T) {
 	const only = ": only CSV, plain or compressed by gzip or zstd, and Parquet can be read (of text that is not UTF-8, csv: {encoding: ...} says what it is)"
 	separated := func(by, yaml, flag string) string {
-		return "the fields of the header row are separated by " + by + ": add the line csv: {delimiter: " + yaml + "} to the configuration, or say --delimiter=" + flag + " where there is none"
+		return "the fields of the header row are separated by " + by + ": add the line csv: {delimiter: " + yaml +
+			"} to the configuration, or say --delimiter=" + flag + " where there is none"
 	}
 	const damaged = "the file is damaged: it ends early or fails its checksum"
 	good := zipped(t, "a,b\n1,2\n")
@@ -227,11 +228,13 @@ func TestFaults(t *testing.T) {
 
 	missing := filepath.Join(t.TempDir(), "missing.csv")
 	_, err := Open([]string{missing}, dataset.CSV{})
-	if want := "table: " + missing + ": no such file or directory"; err == nil || err.Error() != want || !errors.Is(err, fs.ErrNotExist) {
+	if want := "table: " + missing + ": no such file or directory"; err == nil || err.Error() != want ||
+		!errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v\nwant %s", err, want)
 	}
 	dir := t.TempDir()
-	if _, err := Open([]string{dir}, dataset.CSV{}); err == nil || err.Error() != "table: "+dir+": is a directory, not a file" {
+	if _, err := Open([]string{dir}, dataset.CSV{}); err == nil ||
+		err.Error() != "table: "+dir+": is a directory, not a file" {
 		t.Errorf("error %v", err)
 	}
 }
@@ -296,7 +299,8 @@ func reading(t *testing.T, src io.Reader) *Reader {
 
 func TestErrorsStick(t *testing.T) {
 	for _, tail := range []string{"", "3,", "\"3", "3,x\"y"} {
-		source := &failing{parts: []any{"a,b\n1,2\n" + tail, &fs.PathError{Op: "read", Path: "x", Err: errors.New("input/output error")}, "5,6\n"}}
+		source := &failing{parts: []any{"a,b\n1,2\n" + tail,
+			&fs.PathError{Op: "read", Path: "x", Err: errors.New("input/output error")}, "5,6\n"}}
 		r := reading(t, source)
 		var last error
 		for range 6 {

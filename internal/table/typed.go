@@ -124,7 +124,8 @@ func readingsOf(y parquet.Type, c Column) func(dst []float64, v *parquet.Values)
 	case c.Number() && y.Meaning == parquet.Plain && y.Kind == parquet.Float:
 		number := numberOfFloat(c, new(shortest).number, 32)
 		return func(dst []float64, v *parquet.Values) { number(dst, v.Floats) }
-	case c.Number() && integer && (y.Meaning == parquet.Plain || y.Meaning == parquet.Unsigned || y.Meaning == parquet.Decimal),
+	case c.Number() && integer && (y.Meaning == parquet.Plain || y.Meaning == parquet.Unsigned ||
+		y.Meaning == parquet.Decimal),
 		c.Days() && integer && (y.Meaning == parquet.Date || y.Meaning == parquet.Timestamp):
 		if y.Kind == parquet.Int32 {
 			number := numberOfInt[int32](y, c, 32)
@@ -170,7 +171,8 @@ func readingsOfTexts(y parquet.Type, c Column) func(dst []float64, v *parquet.Va
 // readEach returns the function that sets dst to the readings of the first len(dst) values. number
 // returns the number that a value's text means. If its ok is false, the text is written by spell
 // and read by c.Text.
-func readEach[T any](c Column, number func(T) (x float64, ok bool), spell func([]byte, T) []byte) func(dst []float64, values []T) {
+func readEach[T any](c Column, number func(T) (x float64, ok bool), spell func([]byte, T) []byte) func(dst []float64,
+	values []T) {
 	var text []byte
 	var left []int
 	return func(dst []float64, values []T) {
@@ -259,7 +261,8 @@ func numberOfInt[T int32 | int64](y parquet.Type, c Column, bits int) func(dst [
 }
 
 // tens are the powers of ten that are exact floats.
-var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22}
+var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
+	1e18, 1e19, 1e20, 1e21, 1e22}
 
 // firstDay and lastDay are 0001-01-01 and 9999-12-31, in days since 1970-01-01. The text of a day
 // outside of them is not a date.

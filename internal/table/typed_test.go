@@ -56,7 +56,8 @@ func TestReadings(t *testing.T) {
 		case 0:
 			k.Half, k.Real = math.Float32frombits(r.Uint32()), math.Float64frombits(r.Uint64())
 		case 1:
-			special := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1e21, 1e-7, 5e-324, math.MaxFloat64}
+			special := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), math.NaN(), 1e21, 1e-7, 5e-324,
+				math.MaxFloat64}
 			k.Real = special[r.IntN(len(special))]
 			k.Half = float32(k.Real)
 		}
@@ -66,14 +67,16 @@ func TestReadings(t *testing.T) {
 		k.Bytes = []byte([]string{"12.5", "-3", "x", "+Inf"}[r.IntN(4)])
 		k.Money, k.Coins = k.Large, k.Small
 		k.Day = int32(pick(0, -1, -719162, -719163, 2932896, 2932897, math.MinInt32, math.MaxInt32, r.Int64N(40000)))
-		k.At = time.Unix(pick(0, -1, 1, -86400, r.Int64N(4e9)-2e9, -62135596800, -62135596801, 253402300800), pick(0, 0, 1000, 999999000)).UTC()
+		k.At = time.Unix(pick(0, -1, 1, -86400, r.Int64N(4e9)-2e9, -62135596800, -62135596801, 253402300800),
+			pick(0, 0, 1000, 999999000)).UTC()
 		if v := k.Real; r.IntN(3) > 0 {
 			k.Maybe = &v
 		}
 	}
 	var plain string
 	for name, options := range map[string][]writer.WriterOption{
-		"one page": nil, "pages": {writer.PageBufferSize(300)}, "groups": {writer.MaxRowsPerRowGroup(70)}, "older": {writer.DataPageVersion(1), writer.PageBufferSize(2000)},
+		"one page": nil, "pages": {writer.PageBufferSize(300)}, "groups": {writer.MaxRowsPerRowGroup(70)},
+		"older": {writer.DataPageVersion(1), writer.PageBufferSize(2000)},
 	} {
 		path := write(t, "t.parquet", parquetOf(t, rows, options...))
 		if plain == "" {
@@ -115,7 +118,8 @@ func TestReadingsWithinMemory(t *testing.T) {
 		}
 	}
 	path := write(t, "t.parquet", parquetOf(t, rows, writer.PageBufferSize(150_000), writer.Compression(&writer.Snappy)))
-	s := schemaOf(t, []dataset.Column{{Name: "a", Kind: dataset.Number, High: 40_000}, {Name: "b", Kind: dataset.Number, High: 5}, {Name: "c", Kind: dataset.Number, High: 5000}, {Name: "d", Kind: dataset.Number, High: 4000}},
+	s := schemaOf(t, []dataset.Column{{Name: "a", Kind: dataset.Number, High: 40_000}, {Name: "b", Kind: dataset.Number,
+		High: 5}, {Name: "c", Kind: dataset.Number, High: 5000}, {Name: "d", Kind: dataset.Number, High: 4000}},
 		dataset.Target{Column: "y", Kind: dataset.Number, High: 5000}, nil)
 	want, _ := encodedReadings(t, path, s, 0)
 	got, _ := encodedReadings(t, path, s, 1)
@@ -154,7 +158,8 @@ func sameReadings(t *testing.T, path string, expected map[string][]string) (uses
 	for _, name := range header {
 		var texts []string // distinct ones
 		for _, cell := range expected[name] {
-			if cell = strings.TrimSpace(cell); cell != "" && !slices.Contains(texts, cell) && !strings.ContainsAny(cell, "\n\r\t\x00") {
+			if cell = strings.TrimSpace(cell); cell != "" && !slices.Contains(texts, cell) &&
+				!strings.ContainsAny(cell, "\n\r\t\x00") {
 				texts = append(texts, cell)
 			}
 			if len(texts) == 9 {
@@ -200,7 +205,8 @@ func sameReadings(t *testing.T, path string, expected map[string][]string) (uses
 			}
 			for row := range got {
 				if !slices.Equal(got[row], want[row]) {
-					t.Fatalf("%s: column %q as %s: row %d, cell %q: %x, want %x", filepath.Base(path), name, use, row, expected[name][row], got[row], want[row])
+					t.Fatalf("%s: column %q as %s: row %d, cell %q: %x, want %x", filepath.Base(path), name, use, row,
+						expected[name][row], got[row], want[row])
 				}
 			}
 		}
@@ -243,7 +249,8 @@ var useOf = map[string]func(name string, texts []string) (dataset.Column, datase
 		return dataset.Column{Name: name, Kind: dataset.Number, High: 1e6, Transform: dataset.Log1p}, dataset.Target{}
 	},
 	"curve": func(name string, _ []string) (dataset.Column, dataset.Target) {
-		return dataset.Column{Name: name, Kind: dataset.Number, Low: -10, High: 100, Curve: 5, Indicator: true}, dataset.Target{}
+		return dataset.Column{Name: name, Kind: dataset.Number, Low: -10, High: 100, Curve: 5, Indicator: true},
+			dataset.Target{}
 	},
 	"date": func(name string, _ []string) (dataset.Column, dataset.Target) {
 		return dataset.Column{Name: name, Kind: dataset.Date, Low: -719162, High: 2932896, Indicator: true}, dataset.Target{}
@@ -280,7 +287,8 @@ var useOf = map[string]func(name string, texts []string) (dataset.Column, datase
 		return dataset.Column{}, dataset.Target{Column: "another", Kind: dataset.Number, High: 1e5, Weight: name}
 	},
 	"exposure": func(name string, _ []string) (dataset.Column, dataset.Target) {
-		return dataset.Column{}, dataset.Target{Column: "another", Kind: dataset.Number, High: 1e5, Exposure: dataset.Exposure{Column: name, Low: .5, High: 1e3}}
+		return dataset.Column{}, dataset.Target{Column: "another", Kind: dataset.Number, High: 1e5,
+			Exposure: dataset.Exposure{Column: name, Low: .5, High: 1e3}}
 	},
 }
 

@@ -40,7 +40,10 @@ func TestChangedWhileRead(t *testing.T) {
 		{"emptied", true, func(path string) { write(path, "", before) }},
 		{"overwritten in place", true, func(path string) { write(path, strings.Replace(content, "3", "9", 1), time.Now()) }},
 		{"time", true, func(path string) { must(os.Chtimes(path, before, before.Add(time.Nanosecond))) }},
-		{"replaced by a copy", true, func(path string) { write(path+".new", content, before); must(os.Rename(path+".new", path)) }},
+		{"replaced by a copy", true, func(path string) {
+			write(path+".new", content, before)
+			must(os.Rename(path+".new", path))
+		}},
 		{"removed", true, func(path string) { must(os.Remove(path)) }},
 		{"a folder in its place", true, func(path string) { must(os.Remove(path)); must(os.Mkdir(path, 0o700)) }},
 	} {

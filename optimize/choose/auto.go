@@ -161,7 +161,8 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 	}
 	slices.SortStableFunc(list, func(a, b Candidate) int { return cmp.Compare(a.Ranked, b.Ranked) })
 	if firstorder.Diagonal(p) && a.Goal != ExcessRisk && find(list) >= 0 {
-		putFirst(list, "with so many features, classes were told apart better in the released diagonal metric than by any other plan, at every budget that was measured")
+		putFirst(list,
+			"with so many features, classes were told apart better in the released diagonal metric than by any other plan, at every budget that was measured")
 		return list, nil
 	}
 	if p.Effective() < leastEffective {
@@ -170,13 +171,17 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 	list = cheapest(list)
 	switch {
 	case a.Goal != ExcessRisk && byRecord(p, list):
-		putFirst(list, "on tables with such losses it was the best of what was measured, or level; its forecast is too far off to choose by")
+		putFirst(list,
+			"on tables with such losses it was the best of what was measured, or level; its forecast is too far off to choose by")
 	case p.Shape.Margins > 1 && a.Goal != ExcessRisk:
-		putFirst(list, "a gradient as small as other plans are predicted to reach is soon had by stopping short where the rows are thin; in the released metric classes were told apart better at every budget that was measured")
+		putFirst(list,
+			"a gradient as small as other plans are predicted to reach is soon had by stopping short where the rows are thin; in the released metric classes were told apart better at every budget that was measured")
 	case a.Goal == Gradient && p.Convex() && p.Records >= manyRecords:
 		if at := find(list); at > 0 && list[at].Summary.Population <= list[0].Summary.Population*asMany {
-			putFirst(list, fmt.Sprintf("the gradient on the distribution of the records, which the records themselves tell only so well, is predicted the same within %.2g%% as with %s, for %.4g passes instead of %.4g",
-				100*max(0, list[at].Summary.Population/list[0].Summary.Population-1), list[0].Summary.Algorithm, list[at].Summary.Passes, list[0].Summary.Passes))
+			putFirst(list,
+				fmt.Sprintf("the gradient on the distribution of the records, which the records themselves tell only so well, is predicted the same within %.2g%% as with %s, for %.4g passes instead of %.4g",
+					100*max(0, list[at].Summary.Population/list[0].Summary.Population-1), list[0].Summary.Algorithm,
+					list[at].Summary.Passes, list[0].Summary.Passes))
 		}
 	}
 	return list, nil
@@ -300,7 +305,8 @@ func risen(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, erro
 // capped returns a function that plans the algorithm of(steps). The plan has the algorithm's own
 // number of steps (steps 0). If this plan exceeds the limit on passes over the records, the plan has
 // as many steps as the limit allows.
-func capped(of func(steps int) optimize.Algorithm) func(context.Context, optimize.Problem, Auto) (optimize.Plan, error) {
+func capped(of func(steps int) optimize.Algorithm) func(context.Context, optimize.Problem, Auto) (optimize.Plan,
+	error) {
 	return func(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
 		plan, err := of(0).Plan(ctx, p)
 		if err != nil || a.allows(plan.Summary()) {
@@ -388,7 +394,8 @@ func (a Auto) caution(p optimize.Problem, s optimize.Summary, q optimize.Propert
 		return 1.5
 	case s.Steps > optimize.RuleSteps:
 		return .95
-	case a.Goal == Gradient && (a.Passes == 0 || s.Passes < a.Passes) && s.Effective >= leastEffective && s.Algorithm == "nesterov":
+	case a.Goal == Gradient && (a.Passes == 0 || s.Passes < a.Passes) && s.Effective >= leastEffective &&
+		s.Algorithm == "nesterov":
 		return .85
 	case lo < 0, p.Regularizer == nil, risk && (q.Averaged || s.Passes <= 1), !risk && !q.Averaged:
 		return 1

@@ -67,7 +67,8 @@ func TestAuto(t *testing.T) {
 				for i, c := range list {
 					agrees := c.Ranked <= 1.3*lowest.Ranked && c.Summary.Passes <= few
 					if agrees && 1.05*c.Summary.Passes < list[0].Summary.Passes || i == 0 && !agrees && c.Ranked > lowest.Ranked {
-						t.Errorf("%s, N = %v: %s is first, of %v passes: %s is predicted %v, of %v", p.Name, N, list[0].Summary.Algorithm, list[0].Summary.Passes, c.Summary.Algorithm, c.Predicted, c.Summary.Passes)
+						t.Errorf("%s, N = %v: %s is first, of %v passes: %s is predicted %v, of %v", p.Name, N, list[0].Summary.Algorithm,
+							list[0].Summary.Passes, c.Summary.Algorithm, c.Predicted, c.Summary.Passes)
 					}
 					o := c.Summary
 					names[o.Algorithm]++
@@ -110,7 +111,8 @@ func TestAutoAtExtremes(t *testing.T) {
 				if testing.Short() && (i+k+m)%4 > 0 {
 					continue
 				}
-				list, err := choose.Auto{}.Candidates(ctx, with(optimize.Problem{Shape: optimize.Vector(d), RankOne: true, Constants: l.Constants()}, s))
+				list, err := choose.Auto{}.Candidates(ctx,
+					with(optimize.Problem{Shape: optimize.Vector(d), RankOne: true, Constants: l.Constants()}, s))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -133,28 +135,33 @@ func TestAutoAtExtremes(t *testing.T) {
 func TestWhy(t *testing.T) {
 	of := func(predicted ...float64) (list []choose.Candidate) {
 		for i, v := range predicted {
-			list = append(list, choose.Candidate{Summary: optimize.Summary{Algorithm: []string{"storm", "gd", "spiderboost"}[i], Passes: float64(i + 1)}, Predicted: v, Ranked: v})
+			list = append(list, choose.Candidate{Summary: optimize.Summary{Algorithm: []string{"storm", "gd", "spiderboost"}[i],
+				Passes: float64(i + 1)}, Predicted: v, Ranked: v})
 		}
 		return list
 	}
 	if why := (choose.Auto{}).Why(of(1, 2, 3)); why != "the smallest predicted gradient norm" {
 		t.Errorf("smallest: %q", why)
 	}
-	if why := (choose.Auto{}).Why(of(2.2, 2, 3)); why != "its predicted gradient norm is within a factor 1.3 of the smallest, gd's: a difference that predictions cannot resolve, at 1 passes instead of 2" {
+	if why := (choose.Auto{}).Why(of(2.2, 2,
+		3)); why != "its predicted gradient norm is within a factor 1.3 of the smallest, gd's: a difference that predictions cannot resolve, at 1 passes instead of 2" {
 		t.Errorf("second smallest: %q", why)
 	}
 	list := of(2, 1.9, 3)
-	if list[1].Ranked = 2.5; !strings.HasPrefix(choose.Auto{}.Why(list), "the smallest predicted gradient norm after allowances: the prediction for gd ") {
+	if list[1].Ranked = 2.5; !strings.HasPrefix(choose.Auto{}.Why(list),
+		"the smallest predicted gradient norm after allowances: the prediction for gd ") {
 		t.Errorf("allowances: %q", choose.Auto{}.Why(list))
 	}
-	if list[1].Ranked = math.Inf(1); !strings.HasPrefix(choose.Auto{}.Why(list), "the smallest predicted gradient norm; gd, predicted lower, is left aside: its samples") {
+	if list[1].Ranked = math.Inf(1); !strings.HasPrefix(choose.Auto{}.Why(list),
+		"the smallest predicted gradient norm; gd, predicted lower, is left aside: its samples") {
 		t.Errorf("samples: %q", choose.Auto{}.Why(list))
 	}
 	// Three plans agree, and the one with the fewest passes is first. A sampled plan has a lower
 	// forecast and comes last.
 	list = of(2.2, 1, 2)
 	list[1].Ranked = math.Inf(1)
-	if why := (choose.Auto{}).Why(list); !strings.Contains(why, "within a factor 1.3 of the smallest, spiderboost's: a difference that predictions cannot resolve, at 1 passes instead of 3; gd, predicted lower, is left aside") {
+	if why := (choose.Auto{}).Why(list); !strings.Contains(why,
+		"within a factor 1.3 of the smallest, spiderboost's: a difference that predictions cannot resolve, at 1 passes instead of 3; gd, predicted lower, is left aside") {
 		t.Errorf("fewest passes beside samples: %q", why)
 	}
 }
@@ -207,13 +214,15 @@ func TestWorkIsWeighed(t *testing.T) {
 			t.Errorf("N = %v: %s is first: predictions are lower", N, list[0].Summary.Algorithm)
 		}
 		cheaper := func(c choose.Candidate) bool {
-			return c.Ranked <= lowest.Ranked*choose.Agreement && c.Summary.Passes <= lowest.Summary.Passes/2 && 1.05*c.Summary.Passes < list[0].Summary.Passes
+			return c.Ranked <= lowest.Ranked*choose.Agreement && c.Summary.Passes <= lowest.Summary.Passes/2 &&
+				1.05*c.Summary.Passes < list[0].Summary.Passes
 		}
 		if N < 20 && slices.ContainsFunc(list, cheaper) {
 			weighed++
 		}
 		if i := slices.IndexFunc(list, cheaper); N >= 20 && i >= 0 {
-			t.Errorf("N = %v: %s is first with %v passes: %s has %v", N, list[0].Summary.Algorithm, list[0].Summary.Passes, list[i].Summary.Algorithm, list[i].Summary.Passes)
+			t.Errorf("N = %v: %s is first with %v passes: %s has %v", N, list[0].Summary.Algorithm, list[0].Summary.Passes,
+				list[i].Summary.Algorithm, list[i].Summary.Passes)
 		}
 	}
 	if weighed == 0 {
@@ -240,7 +249,8 @@ func TestSeveralMarginsTakeTheMetric(t *testing.T) {
 				}
 				first := list[0].Summary.Algorithm == "preconditioned"
 				moved := strings.Contains(a.Why(list), "the released metric")
-				if wanted := margins > 1 && goal == choose.Gradient && p.Effective() >= 20; wanted && !first || moved && !(wanted && first) {
+				if wanted := margins > 1 && goal == choose.Gradient && p.Effective() >= 20; wanted && !first ||
+					moved && !(wanted && first) {
 					t.Errorf("%d margins, %v records, by %v: %s: %s", margins, records, goal, list[0].Summary.Algorithm, a.Why(list))
 				}
 				overtaken = overtaken || moved
@@ -281,7 +291,8 @@ func TestManyRecordsTakeTheMetric(t *testing.T) {
 			if moved {
 				overtaken++
 			}
-			if moved && (first.Algorithm != "preconditioned" || records < 1e5 || !convex || first.Population > 1.2*least.Summary.Population) {
+			if moved && (first.Algorithm != "preconditioned" || records < 1e5 || !convex ||
+				first.Population > 1.2*least.Summary.Population) {
 				t.Errorf("convex %v, %v records: %s is first: %s", convex, records, first.Algorithm, a.Why(list))
 			}
 			if convex && records == 1e6 && first.Algorithm != "preconditioned" {

@@ -134,5 +134,6 @@ func why(c Candidate, gap float64) string {
 	case q.Escapes:
 		return "the smallest " + reached + ", by products of the Hessian"
 	}
-	return fmt.Sprintf("the smallest %s: its noise alone leaves saddles, r = %.3g being at most %.3g gap^2, in %d steps", reached, c.Summary.Floor, leftByAll, c.Summary.Steps)
+	return fmt.Sprintf("the smallest %s: its noise alone leaves saddles, r = %.3g being at most %.3g gap^2, in %d steps",
+		reached, c.Summary.Floor, leftByAll, c.Summary.Steps)
 }

@@ -47,7 +47,8 @@ func TestGoalLimitsPasses(t *testing.T) {
 			continue
 		}
 		got := names(choose.Auto{Passes: passes}, b)
-		for _, want := range []string{"gd", "spiderboost", "storm", "dp-sgd", "one-pass-sgd", "one-pass-storm", "tree-spider"} {
+		for _, want := range []string{"gd", "spiderboost", "storm", "dp-sgd", "one-pass-sgd", "one-pass-storm",
+			"tree-spider"} {
 			if !slices.Contains(got, want) {
 				t.Errorf("at most %v passes: %s is not among %v", passes, want, got)
 			}
@@ -62,7 +63,8 @@ func TestGoalLimitsPasses(t *testing.T) {
 		t.Errorf("without a limit %v, with one beyond reach %v", free, loose)
 	}
 	for _, passes := range []float64{-1, .5, math.NaN(), math.Inf(1)} {
-		if _, err := (choose.Auto{Passes: passes}).Candidates(ctx, with(p, s)); err == nil || !strings.Contains(err.Error(), "optimize: passes = ") {
+		if _, err := (choose.Auto{Passes: passes}).Candidates(ctx, with(p, s)); err == nil ||
+			!strings.Contains(err.Error(), "optimize: passes = ") {
 			t.Errorf("passes = %v: %v", passes, err)
 		}
 	}
@@ -86,14 +88,17 @@ func TestGoalComparesWhatItNames(t *testing.T) {
 			}
 		}
 		// In a single pass the gradient on the records has the same forecast as the distribution's.
-		if o := list[0].Summary; o.Predicted == o.Population && !list[0].Plan.Properties().OnePass || o.Predicted == o.Excess || o.Population == o.Excess {
+		if o := list[0].Summary; o.Predicted == o.Population && !list[0].Plan.Properties().OnePass ||
+			o.Predicted == o.Excess || o.Population == o.Excess {
 			t.Errorf("%+v: the notions are not told apart", o)
 		}
 	}
-	if _, err := (choose.Auto{Goal: choose.ExcessRisk}).Candidates(ctx, with(bent, s)); err == nil || !strings.Contains(err.Error(), "goal = excess-risk: is for convex losses") {
+	if _, err := (choose.Auto{Goal: choose.ExcessRisk}).Candidates(ctx, with(bent, s)); err == nil ||
+		!strings.Contains(err.Error(), "goal = excess-risk: is for convex losses") {
 		t.Errorf("excess risk of a nonconvex loss: %v", err)
 	}
-	if _, err := (choose.Auto{Goal: 4}).Candidates(ctx, with(p, s)); err == nil || !strings.Contains(err.Error(), "goal = criterion(4)") {
+	if _, err := (choose.Auto{Goal: 4}).Candidates(ctx, with(p, s)); err == nil ||
+		!strings.Contains(err.Error(), "goal = criterion(4)") {
 		t.Errorf("unknown goal: %v", err)
 	}
 }

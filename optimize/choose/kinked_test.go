@@ -42,7 +42,8 @@ func TestLossesThatJump(t *testing.T) {
 			t.Fatalf("%s: %v", c.loss, err)
 		}
 		s := plan.Summary()
-		if c.is != "" && s.Algorithm != c.is || c.is == "" && (s.Algorithm == "smoothed" || s.Algorithm == "subgradient") || !strings.Contains(s.Citation, c.says) {
+		if c.is != "" && s.Algorithm != c.is || c.is == "" && (s.Algorithm == "smoothed" || s.Algorithm == "subgradient") ||
+			!strings.Contains(s.Citation, c.says) {
 			t.Errorf("%s, %v records: %s, %q: want %s", c.loss, c.records, s.Algorithm, s.Citation, c.is)
 		}
 		if !(s.Predicted > 0 && s.Predicted < 100) {

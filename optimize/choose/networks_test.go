@@ -18,7 +18,8 @@ func TestNetworksAreNotRankedByWork(t *testing.T) {
 	for _, name := range []string{"network(4,tanh,logistic)", "network(8-8,tanh,softmax(3))"} {
 		for _, epsilon := range []float64{.1, 1} {
 			for _, records := range []float64{2000, 50_000} {
-				for _, auto := range []choose.Auto{{WithoutSamples: true}, {WithoutSamples: true, Passes: 20}, {WithoutSamples: true, Goal: choose.Population}} {
+				for _, auto := range []choose.Auto{{WithoutSamples: true}, {WithoutSamples: true, Passes: 20},
+					{WithoutSamples: true, Goal: choose.Population}} {
 					at := fmt.Sprintf("%s, epsilon %v, %v records, %v, passes %v", name, epsilon, records, auto.Goal, auto.Passes)
 					l, err := loss.Parse(name)
 					if err != nil {

@@ -84,7 +84,8 @@ func TestForecastsAreStatedWhereTheyHeld(t *testing.T) {
 		if within := median >= .6 && median <= 1.6; within != stated[g] {
 			t.Errorf("%+v: measured over predicted is %v at the median of %d: stated %v", g, median, len(list), stated[g])
 		}
-		t.Logf("%+v: %d settings, median %.2f, %.2f to %.2f, stated %v", g, len(list), median, list[0], list[len(list)-1], stated[g])
+		t.Logf("%+v: %d settings, median %.2f, %.2f to %.2f, stated %v", g, len(list), median, list[0], list[len(list)-1],
+			stated[g])
 	}
 	within := 0
 	for _, v := range all {

@@ -52,7 +52,8 @@ func TestManyFeaturesTakeADiagonalMetric(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := plan.Summary()
-	if want := 4. / 3 / 4 / .25; math.Abs(s.StepSize-want) > 1e-12 || s.PairPasses != 0 || !strings.Contains(s.Charges, "mean squares of the features") {
+	if want := 4. / 3 / 4 / .25; math.Abs(s.StepSize-want) > 1e-12 || s.PairPasses != 0 ||
+		!strings.Contains(s.Charges, "mean squares of the features") {
 		t.Errorf("steps of %v, %v passes over pairs, %s: want %v", s.StepSize, s.PairPasses, s.Charges, want)
 	}
 	o := optimizetest.New(config)
@@ -65,7 +66,8 @@ func TestManyFeaturesTakeADiagonalMetric(t *testing.T) {
 	for _, a := range log {
 		total += a.Question.Charge()
 	}
-	if k := first.Question.Terms()[0].Kind(); k != query.SquaredFeatures || math.Abs(first.Question.Charge()/p.Charge()-.1) > 1e-9 || math.Abs(total/p.Charge()-1) > 1e-9 {
+	if k := first.Question.Terms()[0].Kind(); k != query.SquaredFeatures ||
+		math.Abs(first.Question.Charge()/p.Charge()-.1) > 1e-9 || math.Abs(total/p.Charge()-1) > 1e-9 {
 		t.Fatalf("%v at %v of the budget, of which %v was spent", k, first.Question.Charge()/p.Charge(), total/p.Charge())
 	}
 	metric := log[1].Question.Terms()[0].Metric()
@@ -82,7 +84,8 @@ func TestManyFeaturesTakeADiagonalMetric(t *testing.T) {
 			t.Fatalf("the noise in weight %d is scaled by %v: want %v", j, got, want)
 		}
 	}
-	if m := result.Law.Moment; m == nil || !m.Diagonal || m.Features != d || len(m.Rows) != 0 || math.Abs(m.Ridge/ridge-1) > 1e-3 {
+	if m := result.Law.Moment; m == nil || !m.Diagonal || m.Features != d || len(m.Rows) != 0 ||
+		math.Abs(m.Ridge/ridge-1) > 1e-3 {
 		t.Errorf("the record is %+v", m)
 	}
 	if result.Rows != nil {

@@ -23,7 +23,8 @@ func TestPredictionsKnowTheBall(t *testing.T) {
 			return resolve(t, plan, err).Summary().Predicted
 		}
 		boost := func(fraction float64) float64 {
-			plan, err := firstorder.SpiderBoost{Steps: 300, Period: 40, Ball: optimize.DifferenceBall{Fraction: fraction}}.Plan(ctx, with(p, s))
+			plan, err := firstorder.SpiderBoost{Steps: 300, Period: 40,
+				Ball: optimize.DifferenceBall{Fraction: fraction}}.Plan(ctx, with(p, s))
 			return resolve(t, plan, err).Summary().Predicted
 		}
 		for name, predicted := range map[string]func(float64) float64{"storm": storm, "spiderboost": boost} {

@@ -97,9 +97,10 @@ func (c GD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 			Charges:   words,
 			Passes:    float64(steps),
 		},
-		Law: optimize.Law{Guarded: c.StepScale == 0, Importance: plan.charges, Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
-			return 1, optimize.Variance{Noise: sa * sa / plan.charges[t]}
-		}},
+		Law: optimize.Law{Guarded: c.StepScale == 0, Importance: plan.charges,
+			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
+				return 1, optimize.Variance{Noise: sa * sa / plan.charges[t]}
+			}},
 		Output: c.Output.Or(optimize.TailAverage),
 	})
 	if err != nil {

@@ -39,7 +39,8 @@ func TestGDAsksAsItsPageSays(t *testing.T) {
 				terms := a.Question.Terms()
 				if len(terms) != 1 || terms[0].Kind() != query.Gradient || !same(terms[0].Point(), w) ||
 					terms[0].Ball() != (query.ClipBall{Radius: p.Public.Constants.Lipschitz}) {
-					t.Fatalf("%s: question %d: %s at %v, ball %v: want a gradient at %v", p.Name, k, a.Question.Name(), terms[0].Point(), terms[0].Ball(), w)
+					t.Fatalf("%s: question %d: %s at %v, ball %v: want a gradient at %v", p.Name, k, a.Question.Name(),
+						terms[0].Point(), terms[0].Ball(), w)
 				}
 				onEverybody(t, k, terms[0], 1)
 				if p.Public.Set != nil && !p.Public.Set.Contains(terms[0].Point()) {
@@ -50,7 +51,8 @@ func TestGDAsksAsItsPageSays(t *testing.T) {
 					want = 1
 				}
 				if !close(a.Question.Charge(), want*o.Asked[0].Question.Charge(), 1e-12) {
-					t.Fatalf("%s: charge %d is %v times the first: want %v", p.Name, k, a.Question.Charge()/o.Asked[0].Question.Charge(), want)
+					t.Fatalf("%s: charge %d is %v times the first: want %v", p.Name, k,
+						a.Question.Charge()/o.Asked[0].Question.Charge(), want)
 				}
 				if 2*(k+1) >= T {
 					tail = add(tail, want, w)
@@ -80,7 +82,8 @@ func TestGDSpendsItsBudget(t *testing.T) {
 				continue
 			}
 			for _, constant := range []bool{false, true} {
-				plan, err := firstorder.GD{Steps: T, ConstantCharges: constant}.Plan(ctx, with(p.Public, size{Records: 1000, Mu: mu}))
+				plan, err := firstorder.GD{Steps: T, ConstantCharges: constant}.Plan(ctx,
+					with(p.Public, size{Records: 1000, Mu: mu}))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -190,7 +193,8 @@ func TestGDPredictionIsExact(t *testing.T) {
 		{firstorder.GD{Steps: 12, StepScale: 1}, .02, 100},
 		{firstorder.GD{Steps: 12, Output: optimize.Random}, 0, 1},
 	} {
-		p := optimize.Problem{Shape: optimize.Vector(12), RankOne: true, Constants: optimizetest.Problems()[2].Public.Constants}
+		p := optimize.Problem{Shape: optimize.Vector(12), RankOne: true,
+			Constants: optimizetest.Problems()[2].Public.Constants}
 		p.Constants.InitialGap = c.f0
 		p.Constants.Lipschitz = 20 // so that nothing is clipped
 		if c.lambda > 0 {
@@ -218,7 +222,8 @@ func TestGDPredictionIsExact(t *testing.T) {
 		}
 		want := math.Pow(plan.Summary().Predicted, 2)
 		if tolerance := deviation(float64(runs)); math.Abs(squares/want-1) > tolerance {
-			t.Errorf("%+v, lambda %v: mean square is %.3f of the predicted: want 1 +- %.3f", c.gd, c.lambda, squares/want, tolerance)
+			t.Errorf("%+v, lambda %v: mean square is %.3f of the predicted: want 1 +- %.3f", c.gd, c.lambda, squares/want,
+				tolerance)
 		}
 	}
 }

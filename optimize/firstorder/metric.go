@@ -43,7 +43,8 @@ func (s *spectrum) metric(ridge float64) (query.Metric, error) {
 	}
 	dim := len(s.values)
 	var half, p mat.Dense
-	half.Apply(func(_, k int, v float64) float64 { return v / math.Sqrt(math.Sqrt(max(s.values[k], 0)+ridge)) }, &s.vectors)
+	half.Apply(func(_, k int, v float64) float64 { return v / math.Sqrt(math.Sqrt(max(s.values[k], 0)+ridge)) },
+		&s.vectors)
 	p.Mul(&half, half.T())
 	return query.NewMetric(dim, p.RawMatrix().Data)
 }

@@ -70,7 +70,8 @@ func TestCentringAsksAsItsPageSays(t *testing.T) {
 					a := o.Asked[i]
 					terms = append(terms, a.Question.Terms()[0])
 					if terms[i].Kind() != want.kind || !close(a.Question.Charge(), .2*want.share*budget, 1e-12) {
-						t.Fatalf("%s: question %d is %s of charge %v: want %v of %v", name, i, a.Question.Name(), a.Question.Charge(), want.kind, .2*want.share*budget)
+						t.Fatalf("%s: question %d is %s of charge %v: want %v of %v", name, i, a.Question.Name(), a.Question.Charge(),
+							want.kind, .2*want.share*budget)
 					}
 				}
 				m := add(make([]float64, 3), 1/max(1, length(o.Asked[0].Answer.Mean)), o.Asked[0].Answer.Mean)
@@ -83,7 +84,9 @@ func TestCentringAsksAsItsPageSays(t *testing.T) {
 					t.Fatalf("%s: second moment about %v, of norm %v: want %v, %v", name, terms[2].Point(), ball.Radius, m, R*R)
 				}
 				edge := o.Asked[2].Answer.Sigma * math.Sqrt(2*3)
-				if factor := map[account.Relation]float64{account.ReplaceOne: math.Sqrt2, account.AddOrRemove: 1}[relation]; !close(edge, factor*R*R/public.Records/math.Sqrt(.2*.83*budget)*math.Sqrt(6), 1e-6) {
+				if factor := map[account.Relation]float64{account.ReplaceOne: math.Sqrt2,
+					account.AddOrRemove: 1}[relation]; !close(edge, factor*R*R/public.Records/math.Sqrt(.2*.83*budget)*math.Sqrt(6),
+					1e-6) {
 					t.Fatalf("%s: edge %v", name, edge)
 				}
 				gt, seen := about(t, o.Asked[2].Answer.Mean, m)
@@ -98,7 +101,8 @@ func TestCentringAsksAsItsPageSays(t *testing.T) {
 					}
 				}
 				ridge := lambda + smooth/public.DataSmoothness()
-				if want := .7 * public.Constants.Lipschitz * min(math.Sqrt(max(effective, .5)), 1/math.Sqrt(ridge)); first.Kind() != query.MetricGradient || !close(first.Ball().Radius, want, 2e-3) {
+				if want := .7 * public.Constants.Lipschitz * min(math.Sqrt(max(effective, .5)),
+					1/math.Sqrt(ridge)); first.Kind() != query.MetricGradient || !close(first.Ball().Radius, want, 2e-3) {
 					t.Errorf("%s: first clip %v: want %v", name, first.Ball().Radius, want)
 				}
 			}
@@ -183,7 +187,8 @@ func rootOf(gt [][]float64, ridge float64) (p [][]float64, effective float64) {
 // fixedPoint solves lambda = sqrt(2 E(lambda)/F0)/2, the equation of the function worth, by plain
 // iteration. E(lambda) is the excess risk that noise is forecast to leave with the ridge lambda, for
 // slopes of the usual size, whose root mean square is sqrt(.15 d_eff) L0.
-func fixedPoint(plan optimize.Plan, p optimize.Problem, T, kappa float64, gt [][]float64, seen []float64, edge float64) float64 {
+func fixedPoint(plan optimize.Plan, p optimize.Problem, T, kappa float64, gt [][]float64, seen []float64,
+	edge float64) float64 {
 	law := plan.(interface{ Law() optimize.Law }).Law()
 	each := .8 * .9 * p.Charge() / T
 	lambda, l0 := edge, p.Constants.Lipschitz
@@ -253,8 +258,10 @@ func TestCentredIsStable(t *testing.T) {
 			for i := range targets {
 				targets[i] = 1 - 2*float64(i%2)
 			}
-			o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: targets, Repeat: 600 / len(rows), Loss: problem.Loss, Budget: budget(t), Seed: seed})
-			p := optimize.Problem{Shape: optimize.Vector(3), RankOne: true, Constants: problem.Public.Constants, Start: []float64{2, 1, 0}}
+			o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: targets, Repeat: 600 / len(rows), Loss: problem.Loss,
+				Budget: budget(t), Seed: seed})
+			p := optimize.Problem{Shape: optimize.Vector(3), RankOne: true, Constants: problem.Public.Constants,
+				Start: []float64{2, 1, 0}}
 			p = with(p, o.Size())
 			if N := p.Effective(); N < 50 || N >= 1000 {
 				t.Fatalf("N = %v: the test is not about it", N)

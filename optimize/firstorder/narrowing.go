@@ -133,7 +133,8 @@ func (n *narrowing) fall(p optimize.Problem, T int, from, edge float64) ([]optim
 
 // begin releases the mean squared slopes that determine the first smoothing radius, and sets the step
 // sizes of the run. It returns a function that gives the smoothing of step t.
-func (n *narrowing) begin(run *optimize.Run, metric query.Metric, p optimize.Problem, T int, edge, most float64) (func(t int) query.Smoothing, error) {
+func (n *narrowing) begin(run *optimize.Run, metric query.Metric, p optimize.Problem, T int, edge,
+	most float64) (func(t int) query.Smoothing, error) {
 	from, err := n.start(run, metric, most)
 	if err != nil {
 		return nil, err
@@ -195,7 +196,8 @@ func usual(p optimize.Problem, law optimize.Law, ridge float64) (optimize.Proble
 // for the radius near which most steps are made.
 func (g *preconditionedPlan) expected() (optimize.Forecast, error) {
 	p, law := g.Problem(), g.Law()
-	edge := g.least(g.expectedEdge(p), func(ridge float64) float64 { return g.effective(p, ridge) }, forecast.AssumedExcess)
+	edge := g.least(g.expectedEdge(p), func(ridge float64) float64 { return g.effective(p, ridge) },
+		forecast.AssumedExcess)
 	ridge := ridgeOf(p, edge)
 	g.foresee(&law, p, ridge, g.effective(p, ridge))
 	if g.narrow != nil {

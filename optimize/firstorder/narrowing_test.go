@@ -22,7 +22,8 @@ func skewed(t *testing.T, repeat int, radius float64, regularized bool) (optimiz
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := optimize.Problem{Shape: optimize.Vector(3), RankOne: true, Kinked: l, Constants: l.Constants(), Records: float64(200 * repeat), Mu: .5, Relation: account.ReplaceOne}
+	p := optimize.Problem{Shape: optimize.Vector(3), RankOne: true, Kinked: l, Constants: l.Constants(),
+		Records: float64(200 * repeat), Mu: .5, Relation: account.ReplaceOne}
 	if regularized {
 		p.Regularizer = optimizetest.L2(t, .05)
 	}
@@ -77,8 +78,10 @@ func TestNarrowingAsksAsItsPageSays(t *testing.T) {
 				a := asked[0]
 				asked = asked[1:]
 				term := a.Question.Terms()[0]
-				if term.Kind() != kind || !close(a.Question.Charge(), charge, 1e-12) || !close(term.Smoothing().Radius, radius, 1e-9) && radius > 0 {
-					t.Fatalf("%s: %v of charge %v over %v: want %v, %v, %v", name, term.Kind(), a.Question.Charge(), term.Smoothing().Radius, kind, charge, radius)
+				if term.Kind() != kind || !close(a.Question.Charge(), charge, 1e-12) ||
+					!close(term.Smoothing().Radius, radius, 1e-9) && radius > 0 {
+					t.Fatalf("%s: %v of charge %v over %v: want %v, %v, %v", name, term.Kind(), a.Question.Charge(),
+						term.Smoothing().Radius, kind, charge, radius)
 				}
 				return term, a.Answer
 			}
@@ -132,7 +135,8 @@ func TestNarrowingAsksAsItsPageSays(t *testing.T) {
 				b := bound(t, l, 3, r)
 				eta := ridge / (edge + smooth/b) / b
 				if !close(result.Law.StepSizes[k], eta, 1e-9) || !close(result.Law.Momentum[k], beta, 1e-9) && k > 0 {
-					t.Errorf("%s: step %d of %v, momentum %v: want %v, %v", name, k, result.Law.StepSizes[k], result.Law.Momentum[k], eta, beta)
+					t.Errorf("%s: step %d of %v, momentum %v: want %v, %v", name, k, result.Law.StepSizes[k], result.Law.Momentum[k],
+						eta, beta)
 				}
 				last, w = w, add(y, -eta, times(metric, g))
 			}
@@ -159,7 +163,8 @@ func TestNarrowingAsksAsItsPageSays(t *testing.T) {
 func TestNarrowingArrives(t *testing.T) {
 	for _, repeat := range []int{100, 5_000} {
 		p, l := skewed(t, repeat, 1/float64(repeat), false)
-		o := optimizetest.New(optimizetest.Config{Rows: p.Rows, Targets: p.Targets, Repeat: repeat, Loss: p.Loss, Budget: budget(t), Seed: 3})
+		o := optimizetest.New(optimizetest.Config{Rows: p.Rows, Targets: p.Targets, Repeat: repeat, Loss: p.Loss,
+			Budget: budget(t), Seed: 3})
 		plan, err := firstorder.Preconditioned{}.Plan(ctx, o.Problem(p.Public))
 		if err != nil {
 			t.Fatal(err)

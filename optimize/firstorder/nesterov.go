@@ -82,7 +82,8 @@ func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	plan := &nesterovPlan{charge: p.Charge() / float64(steps)}
 	sa := p.Neighbours() * p.Constants.Lipschitz / p.Records
 	noise := optimize.Variance{Noise: sa * sa / plan.charge}
-	law := optimize.Law{Importance: make([]float64, steps), Momentum: momentum, Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, noise }}
+	law := optimize.Law{Importance: make([]float64, steps), Momentum: momentum,
+		Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, noise }}
 	for t := range law.Importance {
 		law.Importance[t] = plan.charge
 	}
@@ -107,7 +108,8 @@ func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 }
 
 // Run extrapolates to y_t, makes one gradient query there and descends, for each step of the plan.
-func (g *nesterovPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+func (g *nesterovPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
+	error) {
 	l0 := g.Problem().Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)
 	return run.Steps(func(t int) error {

@@ -42,7 +42,8 @@ func TestNesterovAsksAsItsPageSays(t *testing.T) {
 			terms := a.Question.Terms()
 			if len(terms) != 1 || terms[0].Kind() != query.Gradient || !same(terms[0].Point(), y) ||
 				terms[0].Ball() != (query.ClipBall{Radius: p.Public.Constants.Lipschitz}) {
-				t.Fatalf("%s: question %d: %s at %v, ball %v: want a gradient at %v", p.Name, k, a.Question.Name(), terms[0].Point(), terms[0].Ball(), y)
+				t.Fatalf("%s: question %d: %s at %v, ball %v: want a gradient at %v", p.Name, k, a.Question.Name(),
+					terms[0].Point(), terms[0].Ball(), y)
 			}
 			onEverybody(t, k, terms[0], 1)
 			if a.Question.Charge() != o.Asked[0].Question.Charge() {
@@ -113,7 +114,8 @@ func TestNesterovIsAccelerated(t *testing.T) {
 	reached := map[string]float64{}
 	bound := 2 * distance / ((T + 1) * (T + 1))
 	for _, m := range methods(settings{steps: T, scale: 1, output: optimize.Last}) {
-		o := optimizetest.New(optimizetest.Config{Rows: [][]float32{make([]float32, d)}, Targets: []float64{0}, Repeat: 1000, Loss: l, Budget: budget(t), Noiseless: true})
+		o := optimizetest.New(optimizetest.Config{Rows: [][]float32{make([]float32, d)}, Targets: []float64{0}, Repeat: 1000,
+			Loss: l, Budget: budget(t), Noiseless: true})
 		plan, err := m.plan(p, o.Size())
 		if err != nil {
 			t.Fatal(err)
@@ -145,7 +147,8 @@ func TestNesterovPredictionIsExact(t *testing.T) {
 		{firstorder.Nesterov{Steps: 25, Output: optimize.Last}, 0, .7},
 		{firstorder.Nesterov{Steps: 12}, .02, 100},
 	} {
-		p := optimize.Problem{Shape: optimize.Vector(12), RankOne: true, Constants: optimizetest.Problems()[2].Public.Constants}
+		p := optimize.Problem{Shape: optimize.Vector(12), RankOne: true,
+			Constants: optimizetest.Problems()[2].Public.Constants}
 		p.Constants.InitialGap = c.f0
 		p.Constants.Lipschitz = 20 // so that nothing is clipped
 		if c.lambda > 0 {
@@ -168,7 +171,8 @@ func TestNesterovPredictionIsExact(t *testing.T) {
 		}
 		want := math.Pow(plan.Summary().Predicted, 2)
 		if tolerance := deviation(float64(runs)); math.Abs(squares/want-1) > tolerance {
-			t.Errorf("%+v, lambda %v: mean square is %.3f of the predicted: want 1 +- %.3f", c.of, c.lambda, squares/want, tolerance)
+			t.Errorf("%+v, lambda %v: mean square is %.3f of the predicted: want 1 +- %.3f", c.of, c.lambda, squares/want,
+				tolerance)
 		}
 	}
 }
@@ -179,8 +183,10 @@ func TestNesterovPredictionIsExact(t *testing.T) {
 // logistic gradient at (w, 0) is tanh(w/2)/2.
 func TestDefaultStepsOnTheWorstTable(t *testing.T) {
 	const steps = 60
-	p := optimize.Problem{Shape: optimize.Vector(2), RankOne: true, Constants: optimizetest.Problems()[2].Public.Constants, Start: []float64{8, 0}}
-	config := optimizetest.Config{Rows: [][]float32{{1, 0}, {1, 0}}, Targets: []float64{1, -1}, Repeat: 50_000, Loss: optimizetest.Problems()[2].Loss, Budget: budget(t)}
+	p := optimize.Problem{Shape: optimize.Vector(2), RankOne: true, Constants: optimizetest.Problems()[2].Public.Constants,
+		Start: []float64{8, 0}}
+	config := optimizetest.Config{Rows: [][]float32{{1, 0}, {1, 0}}, Targets: []float64{1, -1}, Repeat: 50_000,
+		Loss: optimizetest.Problems()[2].Loss, Budget: budget(t)}
 	for _, m := range methods(settings{steps: steps, output: optimize.Last}) {
 		for seed := range uint64(5) {
 			config.Seed = seed

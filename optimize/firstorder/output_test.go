@@ -62,7 +62,8 @@ func TestOutputRules(t *testing.T) {
 						want = points[best]
 					case optimize.Random:
 						var pick, of int
-						if _, err := fmt.Sscanf(r.Output, "random: iterate %d of %d,", &pick, &of); err != nil || of != T || pick < 1 || pick > T {
+						if _, err := fmt.Sscanf(r.Output, "random: iterate %d of %d,", &pick, &of); err != nil || of != T || pick < 1 ||
+							pick > T {
 							t.Fatalf("%s: output %q", name, r.Output)
 						}
 						want = points[pick-1]
@@ -136,7 +137,8 @@ func TestParseOutput(t *testing.T) {
 			t.Errorf("%v: parsed as %v, %v", rule, got, err)
 		}
 	}
-	if got, err := optimize.ParseOutput(""); got != optimize.RuleOutput || got.Or(optimize.Last) != optimize.Last || got.Or(optimize.Smallest) != optimize.Smallest || err != nil {
+	if got, err := optimize.ParseOutput(""); got != optimize.RuleOutput || got.Or(optimize.Last) != optimize.Last ||
+		got.Or(optimize.Smallest) != optimize.Smallest || err != nil {
 		t.Errorf("empty: %v, %v", got, err)
 	}
 	if _, err := optimize.ParseOutput("best"); err == nil || !strings.Contains(err.Error(), `"best": must be one of`) {

@@ -155,7 +155,8 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 			return nil, err
 		}
 		law.Momentum = func(t int) float64 { return min(momentum(t), mostMomentum) }
-		words, first = fmt.Sprintf(", %.3g to finding the radius to start at", (1-c.MomentShare)*(1-c.ClipShare)*lookShare), law.StepSizes[0]
+		words, first = fmt.Sprintf(", %.3g to finding the radius to start at", (1-c.MomentShare)*(1-c.ClipShare)*lookShare),
+			law.StepSizes[0]
 		asked += looks
 	}
 	// The second moment, and the norms of rows in the metric.
@@ -222,7 +223,8 @@ func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 			*f.value = f.rule
 		}
 		if !(*f.value > 0 && *f.value < f.most) {
-			return c, fmt.Errorf("optimize: preconditioned: %s = %v: must be > 0 and < %v, or 0 for the rule's", f.name, *f.value, f.most)
+			return c, fmt.Errorf("optimize: preconditioned: %s = %v: must be > 0 and < %v, or 0 for the rule's", f.name,
+				*f.value, f.most)
 		}
 	}
 	if c.Steps == 0 && narrows(p) {
@@ -298,7 +300,8 @@ func (g *preconditionedPlan) clip(l0, effective, ridge, square float64) float64 
 
 // Run releases the second moment of the rows, computes the preconditioner from it and makes the steps
 // of the plan in it.
-func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
+	error) {
 	p := g.Problem()
 	l0 := p.Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)

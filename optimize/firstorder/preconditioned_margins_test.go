@@ -116,7 +116,8 @@ func TestPreconditionedClipScale(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			o := &alike{Oracle: optimizetest.New(optimizetest.Problems()[2].Config(budget(t), 500, 1)), margins: c.margins, random: rand.New(rand.NewPCG(7, 7))}
+			o := &alike{Oracle: optimizetest.New(optimizetest.Problems()[2].Config(budget(t), 500, 1)), margins: c.margins,
+				random: rand.New(rand.NewPCG(7, 7))}
 			if _, err = plan.Run(ctx, o, nil); err != nil {
 				t.Fatal(err)
 			}
@@ -142,8 +143,10 @@ func TestPreconditionedForesees(t *testing.T) {
 		rows, targets := [][]float32{{.7, c.short}, {.7, -c.short}, {-.7, c.short}, {.7, c.short}}, []float64{1, -1, 1, -1}
 		var ratios []float64
 		for seed := range uint64(9) {
-			o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: targets, Repeat: 50_000, Loss: problem.Loss, Budget: budget(t), Seed: seed})
-			p := optimize.Problem{Shape: optimize.Vector(2), RankOne: true, Constants: problem.Public.Constants, Start: []float64{0, c.start}}
+			o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: targets, Repeat: 50_000, Loss: problem.Loss,
+				Budget: budget(t), Seed: seed})
+			p := optimize.Problem{Shape: optimize.Vector(2), RankOne: true, Constants: problem.Public.Constants,
+				Start: []float64{0, c.start}}
 			plan, err := firstorder.Preconditioned{Steps: c.steps}.Plan(ctx, with(p, o.Size()))
 			if err != nil {
 				t.Fatal(err)

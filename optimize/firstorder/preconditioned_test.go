@@ -131,7 +131,8 @@ func TestPreconditionedAsksAsItsPageSays(t *testing.T) {
 				a := o.Asked[0]
 				o.Asked = o.Asked[1:]
 				terms := a.Question.Terms()
-				if len(terms) != 1 || terms[0].Kind() != kind || !close(a.Question.Charge(), charge, 1e-12) || !terms[0].Cohort().Everyone() {
+				if len(terms) != 1 || terms[0].Kind() != kind || !close(a.Question.Charge(), charge, 1e-12) ||
+					!terms[0].Cohort().Everyone() {
 					t.Fatalf("%s: %s of charge %v: want %v of %v", name, a.Question.Name(), a.Question.Charge(), kind, charge)
 				}
 				return terms[0], a.Answer
@@ -172,8 +173,10 @@ func TestPreconditionedAsksAsItsPageSays(t *testing.T) {
 				}
 				if k%every == 0 {
 					term, answer := next(query.SquaredSlope, .8*.1*budget/9)
-					if ball := term.Ball(); !near(term.Point(), y) || !close(ball.Radius+ball.Centre, l0*l0*min(2*effective, 1/ridge), 1e-4) {
-						t.Fatalf("%s: mean square %d at %v, up to %v: want %v", name, k, term.Point(), ball.Radius+ball.Centre, l0*l0*min(2*effective, 1/ridge))
+					if ball := term.Ball(); !near(term.Point(), y) ||
+						!close(ball.Radius+ball.Centre, l0*l0*min(2*effective, 1/ridge), 1e-4) {
+						t.Fatalf("%s: mean square %d at %v, up to %v: want %v", name, k, term.Point(), ball.Radius+ball.Centre,
+							l0*l0*min(2*effective, 1/ridge))
 					}
 					sum, weight = .7*sum+answer.Mean[0], .7*weight+1
 					clip = min(kappa*math.Sqrt(max(sum/weight, .02*l0*l0*effective)), l0/math.Sqrt(ridge))
@@ -229,8 +232,10 @@ func TestPreconditionedIsStable(t *testing.T) {
 		"small":    {{.01, 0, 0}, {0, .001, 0}},
 	} {
 		for seed := range uint64(8) {
-			o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: []float64{1, -1}, Repeat: 5000, Loss: problem.Loss, Budget: budget(t), Seed: seed})
-			p := optimize.Problem{Shape: optimize.Vector(3), RankOne: true, Constants: problem.Public.Constants, Start: []float64{2, 1, 0}}
+			o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: []float64{1, -1}, Repeat: 5000, Loss: problem.Loss,
+				Budget: budget(t), Seed: seed})
+			p := optimize.Problem{Shape: optimize.Vector(3), RankOne: true, Constants: problem.Public.Constants,
+				Start: []float64{2, 1, 0}}
 			plan, err := firstorder.Preconditioned{}.Plan(ctx, with(p, o.Size()))
 			if err != nil {
 				t.Fatal(err)
@@ -252,7 +257,8 @@ func TestPreconditionedSeesNothing(t *testing.T) {
 	problem := optimizetest.Problems()[2]
 	unseen := 0
 	for seed := range uint64(8) {
-		o := optimizetest.New(optimizetest.Config{Rows: [][]float32{{0}}, Targets: []float64{1}, Repeat: 5000, Loss: problem.Loss, Budget: budget(t), Seed: seed})
+		o := optimizetest.New(optimizetest.Config{Rows: [][]float32{{0}}, Targets: []float64{1}, Repeat: 5000,
+			Loss: problem.Loss, Budget: budget(t), Seed: seed})
 		p := optimize.Problem{Shape: optimize.Vector(1), RankOne: true, Constants: problem.Public.Constants}
 		plan, err := firstorder.Preconditioned{}.Plan(ctx, with(p, o.Size()))
 		if err != nil {
@@ -264,7 +270,8 @@ func TestPreconditionedSeesNothing(t *testing.T) {
 		}
 		unseen++
 		clip := o.Asked[1].Question.Clip()
-		if ridge := o.Asked[0].Answer.Sigma * math.Sqrt2; !close(clip, .7*p.Constants.Lipschitz*math.Sqrt(min(.5, 1/ridge)), 1e-9) {
+		if ridge := o.Asked[0].Answer.Sigma * math.Sqrt2; !close(clip, .7*p.Constants.Lipschitz*math.Sqrt(min(.5, 1/ridge)),
+			1e-9) {
 			t.Errorf("seed %d: clipped to %v", seed, clip)
 		}
 	}
@@ -285,8 +292,9 @@ func TestPreconditionedRefusals(t *testing.T) {
 		of firstorder.Preconditioned
 		p  optimize.Problem
 	}{
-		"a set of parameters: must be none":                                              {firstorder.Preconditioned{}, set},
-		"loss: must be that of a generalised linear model":                               {firstorder.Preconditioned{}, general},
+		"a set of parameters: must be none": {firstorder.Preconditioned{}, set},
+		"loss: must be that of a generalised linear model": {firstorder.Preconditioned{},
+			general},
 		"2001 features, of which up to 2001 are not zero in a row: must be at most 2000": {firstorder.Preconditioned{}, wide},
 		"moment share = 1: must be > 0 and < 1":                                          {firstorder.Preconditioned{MomentShare: 1}, good},
 		"clip share = -0.1: must be > 0":                                                 {firstorder.Preconditioned{ClipShare: -.1}, good},
@@ -318,7 +326,8 @@ func TestPreconditionedRule(t *testing.T) {
 			if N == 60 {
 				more = 2
 			}
-			if s := plan.Summary(); s.Steps != want || s.Passes != 1+float64(want)+more+math.Ceil(float64(want)/math.Ceil(float64(want)/12)) {
+			if s := plan.Summary(); s.Steps != want ||
+				s.Passes != 1+float64(want)+more+math.Ceil(float64(want)/math.Ceil(float64(want)/12)) {
 				t.Errorf("%v, N = %v: %d steps, %v passes: want %d", relation, N, s.Steps, s.Passes, want)
 			}
 		}

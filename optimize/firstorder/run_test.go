@@ -30,7 +30,8 @@ func TestConvergesWithoutNoise(t *testing.T) {
 				r := run(t, resolve(t, plan, err), o)
 				gap, slope := p.Objective(r.W)-p.Minimum, length(p.Gradient(r.W))
 				if !(math.Abs(gap) <= 1e-9 && slope <= 1e-6) {
-					t.Errorf("%s, %s, %v: gradient %.2g, %.2g above the minimum, at %v: want %v", p.Name, m.name, rule, slope, gap, r.W, p.Minimiser)
+					t.Errorf("%s, %s, %v: gradient %.2g, %.2g above the minimum, at %v: want %v", p.Name, m.name, rule, slope, gap,
+						r.W, p.Minimiser)
 				}
 			}
 		}
@@ -205,21 +206,60 @@ func TestInvalidSettings(t *testing.T) {
 	unknown := optimize.Output(9)
 	nan, inf := math.NaN(), math.Inf(1)
 	for want, plan := range map[string]func() (optimize.Plan, error){
-		"gd: steps = -1: must be":                  func() (optimize.Plan, error) { return gd(firstorder.GD{Steps: -1}) },
-		"gd: steps = 1000001: must be":             func() (optimize.Plan, error) { return gd(firstorder.GD{Steps: 1_000_001}) },
-		"gd: step scale = -1: must be finite":      func() (optimize.Plan, error) { return gd(firstorder.GD{StepScale: -1}) },
-		"gd: step scale = NaN: must be finite":     func() (optimize.Plan, error) { return gd(firstorder.GD{StepScale: nan}) },
-		"gd: multiplier = +Inf: must be finite":    func() (optimize.Plan, error) { return gd(firstorder.GD{Multiplier: inf}) },
-		"gd: multiplier = -2: must be finite":      func() (optimize.Plan, error) { return gd(firstorder.GD{Multiplier: -2}) },
-		"output = output(9): must be one of":       func() (optimize.Plan, error) { return gd(firstorder.GD{Output: unknown}) },
-		"spiderboost: steps = -3: must be":         func() (optimize.Plan, error) { return boost(firstorder.SpiderBoost{Steps: -3}) },
-		"spiderboost: steps = 1000001: must":       func() (optimize.Plan, error) { return boost(firstorder.SpiderBoost{Steps: 1_000_001}) },
-		"spiderboost: period = -1: must be":        func() (optimize.Plan, error) { return boost(firstorder.SpiderBoost{Period: -1}) },
-		"spiderboost: anchor share = 1: must":      func() (optimize.Plan, error) { return boost(firstorder.SpiderBoost{AnchorShare: 1}) },
-		"spiderboost: anchor share = NaN: must":    func() (optimize.Plan, error) { return boost(firstorder.SpiderBoost{AnchorShare: nan}) },
-		"spiderboost: anchor share = -0.1: must":   func() (optimize.Plan, error) { return boost(firstorder.SpiderBoost{AnchorShare: -.1}) },
-		"spiderboost: step scale = +Inf: must":     func() (optimize.Plan, error) { return boost(firstorder.SpiderBoost{StepScale: inf}) },
-		"output = output(9): must be one of [tail": func() (optimize.Plan, error) { return boost(firstorder.SpiderBoost{Output: unknown}) },
+		"gd: steps = -1: must be": func() (optimize.Plan, error) { return gd(firstorder.GD{Steps: -1}) },
+		"gd: steps = 1000001: must be": func() (optimize.Plan,
+			error) {
+			return gd(firstorder.GD{Steps: 1_000_001})
+		},
+		"gd: step scale = -1: must be finite": func() (optimize.Plan, error) { return gd(firstorder.GD{StepScale: -1}) },
+		"gd: step scale = NaN: must be finite": func() (optimize.Plan,
+			error) {
+			return gd(firstorder.GD{StepScale: nan})
+		},
+		"gd: multiplier = +Inf: must be finite": func() (optimize.Plan,
+			error) {
+			return gd(firstorder.GD{Multiplier: inf})
+		},
+		"gd: multiplier = -2: must be finite": func() (optimize.Plan,
+			error) {
+			return gd(firstorder.GD{Multiplier: -2})
+		},
+		"output = output(9): must be one of": func() (optimize.Plan,
+			error) {
+			return gd(firstorder.GD{Output: unknown})
+		},
+		"spiderboost: steps = -3: must be": func() (optimize.Plan,
+			error) {
+			return boost(firstorder.SpiderBoost{Steps: -3})
+		},
+		"spiderboost: steps = 1000001: must": func() (optimize.Plan,
+			error) {
+			return boost(firstorder.SpiderBoost{Steps: 1_000_001})
+		},
+		"spiderboost: period = -1: must be": func() (optimize.Plan,
+			error) {
+			return boost(firstorder.SpiderBoost{Period: -1})
+		},
+		"spiderboost: anchor share = 1: must": func() (optimize.Plan,
+			error) {
+			return boost(firstorder.SpiderBoost{AnchorShare: 1})
+		},
+		"spiderboost: anchor share = NaN: must": func() (optimize.Plan,
+			error) {
+			return boost(firstorder.SpiderBoost{AnchorShare: nan})
+		},
+		"spiderboost: anchor share = -0.1: must": func() (optimize.Plan,
+			error) {
+			return boost(firstorder.SpiderBoost{AnchorShare: -.1})
+		},
+		"spiderboost: step scale = +Inf: must": func() (optimize.Plan,
+			error) {
+			return boost(firstorder.SpiderBoost{StepScale: inf})
+		},
+		"output = output(9): must be one of [tail": func() (optimize.Plan,
+			error) {
+			return boost(firstorder.SpiderBoost{Output: unknown})
+		},
 		"ball fraction = 1.5: must be 0": func() (optimize.Plan, error) {
 			return boost(firstorder.SpiderBoost{Ball: optimize.DifferenceBall{Fraction: 1.5}})
 		},
@@ -229,13 +269,34 @@ func TestInvalidSettings(t *testing.T) {
 		"ball fraction = NaN: must be 0": func() (optimize.Plan, error) {
 			return storm(firstorder.STORM{Ball: optimize.DifferenceBall{Fraction: nan}})
 		},
-		"storm: steps = -1: must be":                func() (optimize.Plan, error) { return storm(firstorder.STORM{Steps: -1}) },
-		"storm: steps = 1000001: must be":           func() (optimize.Plan, error) { return storm(firstorder.STORM{Steps: 1_000_001}) },
-		"storm: step scale = NaN: must be":          func() (optimize.Plan, error) { return storm(firstorder.STORM{StepScale: nan}) },
-		"storm: step scale = -4: must be":           func() (optimize.Plan, error) { return storm(firstorder.STORM{StepScale: -4}) },
-		"storm: front load = 1.01: must be":         func() (optimize.Plan, error) { return storm(firstorder.STORM{FrontLoad: 1.01}) },
-		"storm: front load = NaN: must be":          func() (optimize.Plan, error) { return storm(firstorder.STORM{FrontLoad: nan}) },
-		"output = output(9): must be one of [tail-": func() (optimize.Plan, error) { return storm(firstorder.STORM{Output: unknown}) },
+		"storm: steps = -1: must be": func() (optimize.Plan,
+			error) {
+			return storm(firstorder.STORM{Steps: -1})
+		},
+		"storm: steps = 1000001: must be": func() (optimize.Plan,
+			error) {
+			return storm(firstorder.STORM{Steps: 1_000_001})
+		},
+		"storm: step scale = NaN: must be": func() (optimize.Plan,
+			error) {
+			return storm(firstorder.STORM{StepScale: nan})
+		},
+		"storm: step scale = -4: must be": func() (optimize.Plan,
+			error) {
+			return storm(firstorder.STORM{StepScale: -4})
+		},
+		"storm: front load = 1.01: must be": func() (optimize.Plan,
+			error) {
+			return storm(firstorder.STORM{FrontLoad: 1.01})
+		},
+		"storm: front load = NaN: must be": func() (optimize.Plan,
+			error) {
+			return storm(firstorder.STORM{FrontLoad: nan})
+		},
+		"output = output(9): must be one of [tail-": func() (optimize.Plan,
+			error) {
+			return storm(firstorder.STORM{Output: unknown})
+		},
 	} {
 		p, err := plan()
 		if err == nil || !strings.Contains(err.Error(), "optimize: "+want) {
@@ -251,21 +312,39 @@ func TestInvalidProblems(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	given := size{Records: 1000, Mu: .5}
 	for want, change := range map[string]func(p *optimize.Problem, s *size){
-		"dimension = 0: must be >= 1":                     func(p *optimize.Problem, _ *size) { p.Shape = optimize.Vector(0) },
-		"start has 1 coordinates: must have 3":            func(p *optimize.Problem, _ *size) { p.Start = []float64{1} },
-		"Lipschitz constant = 0: must be finite":          func(p *optimize.Problem, _ *size) { p.Constants.Lipschitz = 0 },
-		"Lipschitz constant = +Inf: must be finite":       func(p *optimize.Problem, _ *size) { p.Constants.Lipschitz = inf },
-		"curvature = [1, 0]: must be a finite interval":   func(p *optimize.Problem, _ *size) { p.Constants.Curvature = loss.CurvatureInterval{Lo: 1} },
-		"curvature = [NaN, 1]: must be a finite interval": func(p *optimize.Problem, _ *size) { p.Constants.Curvature = loss.CurvatureInterval{Lo: nan, Hi: 1} },
-		"curvature = [0, +Inf]: must be a finite":         func(p *optimize.Problem, _ *size) { p.Constants.Curvature.Hi = inf },
-		"curvature = [0, 0]: must hold more than 0":       func(p *optimize.Problem, _ *size) { p.Constants.Curvature = loss.CurvatureInterval{} },
-		"initial gap F0 = NaN: must be finite":            func(p *optimize.Problem, _ *size) { p.Constants.InitialGap = nan },
-		"initial gap F0 = 0: must be finite":              func(p *optimize.Problem, _ *size) { p.Constants.InitialGap = 0 },
-		"records = 0: must be finite":                     func(_ *optimize.Problem, s *size) { s.Records = 0 },
-		"records = +Inf: must be finite":                  func(_ *optimize.Problem, s *size) { s.Records = inf },
-		"mu = -1: must be finite":                         func(_ *optimize.Problem, s *size) { s.Mu = -1 },
-		"mu = NaN: must be finite":                        func(_ *optimize.Problem, s *size) { s.Mu = nan },
-		"relation = relation(3): must be":                 func(_ *optimize.Problem, s *size) { s.Neighbours = 3 },
+		"dimension = 0: must be >= 1": func(p *optimize.Problem,
+			_ *size) {
+			p.Shape = optimize.Vector(0)
+		},
+		"start has 1 coordinates: must have 3":      func(p *optimize.Problem, _ *size) { p.Start = []float64{1} },
+		"Lipschitz constant = 0: must be finite":    func(p *optimize.Problem, _ *size) { p.Constants.Lipschitz = 0 },
+		"Lipschitz constant = +Inf: must be finite": func(p *optimize.Problem, _ *size) { p.Constants.Lipschitz = inf },
+		"curvature = [1, 0]: must be a finite interval": func(p *optimize.Problem,
+			_ *size) {
+			p.Constants.Curvature = loss.CurvatureInterval{Lo: 1}
+		},
+		"curvature = [NaN, 1]: must be a finite interval": func(p *optimize.Problem,
+			_ *size) {
+			p.Constants.Curvature = loss.CurvatureInterval{Lo: nan, Hi: 1}
+		},
+		"curvature = [0, +Inf]: must be a finite": func(p *optimize.Problem,
+			_ *size) {
+			p.Constants.Curvature.Hi = inf
+		},
+		"curvature = [0, 0]: must hold more than 0": func(p *optimize.Problem,
+			_ *size) {
+			p.Constants.Curvature = loss.CurvatureInterval{}
+		},
+		"initial gap F0 = NaN: must be finite": func(p *optimize.Problem,
+			_ *size) {
+			p.Constants.InitialGap = nan
+		},
+		"initial gap F0 = 0: must be finite": func(p *optimize.Problem, _ *size) { p.Constants.InitialGap = 0 },
+		"records = 0: must be finite":        func(_ *optimize.Problem, s *size) { s.Records = 0 },
+		"records = +Inf: must be finite":     func(_ *optimize.Problem, s *size) { s.Records = inf },
+		"mu = -1: must be finite":            func(_ *optimize.Problem, s *size) { s.Mu = -1 },
+		"mu = NaN: must be finite":           func(_ *optimize.Problem, s *size) { s.Mu = nan },
+		"relation = relation(3): must be":    func(_ *optimize.Problem, s *size) { s.Neighbours = 3 },
 	} {
 		p, s := optimizetest.Problems()[2].Public, given
 		change(&p, &s)
@@ -302,7 +381,8 @@ func TestZeroValuesMeanWhatTheySay(t *testing.T) {
 	if a, b := gd(firstorder.GD{}), gd(firstorder.GD{Multiplier: 4, StepScale: 4, Output: optimize.TailAverage}); a != b {
 		t.Errorf("gd: %+v and %+v", a, b)
 	}
-	if a, b := boost(firstorder.SpiderBoost{}), boost(firstorder.SpiderBoost{StepScale: 4, AnchorShare: .8, Output: optimize.TailAverage}); a != b {
+	if a, b := boost(firstorder.SpiderBoost{}),
+		boost(firstorder.SpiderBoost{StepScale: 4, AnchorShare: .8, Output: optimize.TailAverage}); a != b {
 		t.Errorf("spiderboost: %+v and %+v", a, b)
 	}
 	if a, b := storm(firstorder.STORM{}), storm(firstorder.STORM{StepScale: 4, Output: last}); a != b {

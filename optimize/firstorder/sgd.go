@@ -88,11 +88,14 @@ func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s op
 	}
 	switch {
 	case !(c.Sampling > 0 && c.Sampling <= 1):
-		return nil, fmt.Errorf("optimize: %s: sampling = %v: must be > 0 and <= 1, or 0 for the rule's", s.Algorithm, c.Sampling)
+		return nil, fmt.Errorf("optimize: %s: sampling = %v: must be > 0 and <= 1, or 0 for the rule's", s.Algorithm,
+			c.Sampling)
 	case c.Steps < 1 || c.Steps > optimize.MostSteps:
-		return nil, fmt.Errorf("optimize: %s: steps = %d: must be between 0 (the rule's number) and %d", s.Algorithm, c.Steps, optimize.MostSteps)
+		return nil, fmt.Errorf("optimize: %s: steps = %d: must be between 0 (the rule's number) and %d", s.Algorithm, c.Steps,
+			optimize.MostSteps)
 	}
-	schedule, err := account.CalibrateSchedule(ctx, p.Budget, 0, account.SampledSteps{NoiseMultiplier: 1, Sampling: c.Sampling, Count: c.Steps})
+	schedule, err := account.CalibrateSchedule(ctx, p.Budget, 0,
+		account.SampledSteps{NoiseMultiplier: 1, Sampling: c.Sampling, Count: c.Steps})
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +134,10 @@ func (g *sampled) Run(ctx context.Context, o optimize.Oracle, observe func(optim
 	run := g.Begin(ctx, o, observe)
 	if g.adam {
 		moments := newMoments(p.Dim())
-		run.Bounded(g.rate*mostDirection, func(grad []float64) ([]float64, float64) { return moments.direction(grad), g.rate })
+		run.Bounded(g.rate*mostDirection, func(grad []float64) ([]float64,
+			float64) {
+			return moments.direction(grad), g.rate
+		})
 	}
 	return run.Steps(func(int) error {
 		batch, err := run.Sample()

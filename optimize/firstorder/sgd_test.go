@@ -92,7 +92,8 @@ func TestSGDAsksItsSchedule(t *testing.T) {
 		}
 		for i, q := range o.asked {
 			term := q.Terms()[0]
-			if len(q.Terms()) != 1 || term.Kind() != query.Gradient || term.Ball().Radius != 1 || q.Cohort().ID() != uint64(i+1) {
+			if len(q.Terms()) != 1 || term.Kind() != query.Gradient || term.Ball().Radius != 1 ||
+				q.Cohort().ID() != uint64(i+1) {
 				t.Fatalf("question %d: %v on cohort %d", i, q.Name(), q.Cohort().ID())
 			}
 		}
@@ -137,7 +138,8 @@ func TestAdamAgainstItsRecursion(t *testing.T) {
 // samples of b1 records and differences on samples of b2, at the right points.
 func TestBatchedSpiderBoost(t *testing.T) {
 	p, s, b := sampledProblem(t)
-	boost := firstorder.SpiderBoost{Steps: 10, Period: 4, StepScale: .5, AnchorBatch: .5, DifferenceBatch: .1, Output: optimize.Last}
+	boost := firstorder.SpiderBoost{Steps: 10, Period: 4, StepScale: .5, AnchorBatch: .5, DifferenceBatch: .1,
+		Output: optimize.Last}
 	plan, err := boost.Plan(ctx, with(p, s, b))
 	if err != nil {
 		t.Fatal(err)

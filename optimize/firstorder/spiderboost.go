@@ -108,7 +108,8 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 				anchors, c.Period, plan.anchor*float64(anchors)/p.Charge(), differences, c.Ball),
 			Passes: float64(anchors + 2*differences),
 		},
-		Law:    optimize.Law{Guarded: guarded, Importance: make([]float64, c.Steps), Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz, Answer: plan.answer},
+		Law: optimize.Law{Guarded: guarded, Importance: make([]float64, c.Steps), Slope: c.Ball.Slope(p),
+			MostRadius: 2 * p.Constants.Lipschitz, Answer: plan.answer},
 		Output: c.Output,
 	}
 	var err error
@@ -118,7 +119,8 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 		}
 		d.Properties.Sampled = true
 		d.Summary.Algorithm = "spiderboost-batches"
-		d.Summary.Charges += fmt.Sprintf("; Poisson batches of %.3g (anchors) and %.3g (differences) of the records", c.AnchorBatch, c.DifferenceBatch)
+		d.Summary.Charges += fmt.Sprintf("; Poisson batches of %.3g (anchors) and %.3g (differences) of the records",
+			c.AnchorBatch, c.DifferenceBatch)
 		d.Summary.Passes = float64(anchors)*c.AnchorBatch + 2*float64(differences)*c.DifferenceBatch
 	}
 	for t := range c.Steps {
@@ -152,7 +154,8 @@ func (b *spiderBoostPlan) answer(t int, radius, _ float64) (K float64, fresh opt
 }
 
 // Run makes the steps of Private SpiderBoost (Arora et al. 2023, Algorithm 1) with queries to o.
-func (b *spiderBoostPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+func (b *spiderBoostPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
+	error) {
 	p := b.Problem()
 	run := b.Begin(ctx, o, observe)
 	var prev []float64

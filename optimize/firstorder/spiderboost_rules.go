@@ -12,7 +12,8 @@ import (
 func (c SpiderBoost) check() error {
 	switch {
 	case c.Steps < 1 || c.Steps > optimize.MostSteps:
-		return fmt.Errorf("optimize: spiderboost: steps = %d: must be between 0 (the rule's number) and %d", c.Steps, optimize.MostSteps)
+		return fmt.Errorf("optimize: spiderboost: steps = %d: must be between 0 (the rule's number) and %d", c.Steps,
+			optimize.MostSteps)
 	case c.Period < 1:
 		return fmt.Errorf("optimize: spiderboost: period = %d: must be >= 1, or 0 for the rule's", c.Period)
 	case !(c.AnchorShare > 0 && c.AnchorShare < 1):
@@ -76,12 +77,14 @@ func (c SpiderBoost) settle(p optimize.Problem) SpiderBoost {
 // by differences: .1 (G0/L0)^(2/3) N^(4/3)/h, at most 1000. G0 bounds the first gradient norm, N is
 // the effective size and h the step size in units of 1/L1.
 func varianceReducedSteps(p optimize.Problem, h float64) int {
-	return optimize.StepCount(.1 * math.Pow(p.InitialGradient()/p.Constants.Lipschitz, 2./3) * math.Pow(p.Effective(), 4./3) / h)
+	return optimize.StepCount(.1 * math.Pow(p.InitialGradient()/p.Constants.Lipschitz, 2./3) * math.Pow(p.Effective(),
+		4./3) / h)
 }
 
 // schedule calibrates the noise of the releases on Poisson samples to the budget. The plan then
 // states, for each release, the charge that a release on all records with the same noise would have.
-func (c SpiderBoost) schedule(ctx context.Context, p optimize.Problem, plan *spiderBoostPlan) (*account.Schedule, error) {
+func (c SpiderBoost) schedule(ctx context.Context, p optimize.Problem, plan *spiderBoostPlan) (*account.Schedule,
+	error) {
 	// Noise of standard deviation z C/(q n) on the mean is the noise of a release on all records at the
 	// charge (2 q/z)^2.
 	root := func(charge float64) float64 { return math.Sqrt(max(charge, math.SmallestNonzeroFloat64)) }

@@ -51,7 +51,8 @@ func TestSpiderBoostIsAlgorithm1(t *testing.T) {
 					isDifference(t, k, p.Public, c.Ball.Fraction, term, w, prev)
 					estimate = add(estimate, 1, a.Answer.Mean)
 				} else {
-					if k%q != 0 || term.Kind() != query.Gradient || !same(term.Point(), w) || term.Ball() != (query.ClipBall{Radius: p.Public.Constants.Lipschitz}) {
+					if k%q != 0 || term.Kind() != query.Gradient || !same(term.Point(), w) ||
+						term.Ball() != (query.ClipBall{Radius: p.Public.Constants.Lipschitz}) {
 						t.Fatalf("%s: question %d: %s: want an anchor", p.Name, k, a.Question.Name())
 					}
 					estimate = a.Answer.Mean
@@ -155,14 +156,17 @@ func TestSpiderBoostTheorem9(t *testing.T) {
 				t.Fatal(err)
 			}
 			o := plan.Summary()
-			if math.Abs(float64(o.Steps)-T) > 1 || math.Abs(float64(firstorder.Period(plan))-q) > 1 || !close(o.StepSize, 1/(2*L1), 1e-12) {
-				t.Errorf("%s, N = %v: T = %d, q = %d, eta = %v: want %v, %v, %v", p.Name, N, o.Steps, firstorder.Period(plan), o.StepSize, T, q, 1/(2*L1))
+			if math.Abs(float64(o.Steps)-T) > 1 || math.Abs(float64(firstorder.Period(plan))-q) > 1 ||
+				!close(o.StepSize, 1/(2*L1), 1e-12) {
+				t.Errorf("%s, N = %v: T = %d, q = %d, eta = %v: want %v, %v, %v", p.Name, N, o.Steps, firstorder.Period(plan),
+					o.StepSize, T, q, 1/(2*L1))
 			}
 			if o.Output[:6] != "random" {
 				t.Errorf("output %q: want random", o.Output)
 			}
 			anchor, difference := firstorder.SpiderBoostCharges(plan)
-			if n := math.Ceil(float64(o.Steps) / float64(firstorder.Period(plan))); float64(o.Steps) > n && !close(anchor*n, difference*(float64(o.Steps)-n), 1e-9) {
+			if n := math.Ceil(float64(o.Steps) / float64(firstorder.Period(plan))); float64(o.Steps) > n &&
+				!close(anchor*n, difference*(float64(o.Steps)-n), 1e-9) {
 				t.Errorf("%s, N = %v: anchors take %v, differences %v", p.Name, N, anchor*n, difference*(float64(o.Steps)-n))
 			}
 		}
@@ -217,7 +221,8 @@ func TestSpiderBoostVariance(t *testing.T) {
 	var sizes, anchor, difference float64
 	for seed := range uint64(runs) {
 		o := optimizetest.New(p.Config(budget(t), repeat, seed))
-		plan, err := firstorder.SpiderBoost{Steps: T, Period: q, StepScale: .5, AnchorShare: .6}.Plan(ctx, with(p.Public, o.Size()))
+		plan, err := firstorder.SpiderBoost{Steps: T, Period: q, StepScale: .5, AnchorShare: .6}.Plan(ctx,
+			with(p.Public, o.Size()))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,12 +269,15 @@ func TestSpiderBoostPrediction(t *testing.T) {
 	for _, c := range []struct {
 		period int
 		output optimize.Output
-	}{{1, optimize.Last}, {5, optimize.Last}, {40, optimize.Last}, {1, optimize.TailAverage}, {5, optimize.TailAverage}, {40, optimize.TailAverage}} {
-		p := optimize.Problem{Shape: optimize.Vector(12), RankOne: true, Constants: optimizetest.Problems()[2].Public.Constants}
+	}{{1, optimize.Last}, {5, optimize.Last}, {40, optimize.Last}, {1, optimize.TailAverage}, {5, optimize.TailAverage},
+		{40, optimize.TailAverage}} {
+		p := optimize.Problem{Shape: optimize.Vector(12), RankOne: true,
+			Constants: optimizetest.Problems()[2].Public.Constants}
 		p.Constants.Lipschitz = 5
 		family := optimizetest.AssumedQuadratic(p, 0)
 		p.Start = family.Start
-		plan, err := firstorder.SpiderBoost{Steps: 40, Period: c.period, Output: c.output}.Plan(ctx, with(p, optimizetest.New(family.Config(budget(t), 5000, 0)).Size()))
+		plan, err := firstorder.SpiderBoost{Steps: 40, Period: c.period, Output: c.output}.Plan(ctx,
+			with(p, optimizetest.New(family.Config(budget(t), 5000, 0)).Size()))
 		want := math.Pow(resolve(t, plan, err).Summary().Predicted, 2)
 		var squares float64
 		for seed := range uint64(runs) {

@@ -106,7 +106,8 @@ func (c STORM) plan(p optimize.Problem) (*stormPlan, error) {
 	load := 1 / (k * (2 - k))
 	rest := p.Charge() / (load + float64(steps-1))
 	plan := &stormPlan{first: load * rest, rest: rest, ball: c.Ball}
-	law := optimize.Law{Guarded: c.StepScale == 0, Importance: make([]float64, steps), Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz, Answer: plan.answer}
+	law := optimize.Law{Guarded: c.StepScale == 0, Importance: make([]float64, steps), Slope: c.Ball.Slope(p),
+		MostRadius: 2 * p.Constants.Lipschitz, Answer: plan.answer}
 	for t := range law.Importance {
 		law.Importance[t] = plan.charge(t)
 	}
@@ -118,8 +119,9 @@ func (c STORM) plan(p optimize.Problem) (*stormPlan, error) {
 			Citation:  "private STORM with the noise-optimal gain (after Cutkosky and Orabona 2019)",
 			Steps:     steps,
 			StepSize:  p.StepSize(h),
-			Charges:   fmt.Sprintf("the first step %.3g of the budget, the others alike; ball %s", plan.first/(p.Mu*p.Mu), c.Ball),
-			Passes:    float64(2*steps - 1), // each difference evaluates two gradients
+			Charges: fmt.Sprintf("the first step %.3g of the budget, the others alike; ball %s", plan.first/(p.Mu*p.Mu),
+				c.Ball),
+			Passes: float64(2*steps - 1), // each difference evaluates two gradients
 		},
 		Law: law, Output: c.Output.Or(optimize.Last),
 	})

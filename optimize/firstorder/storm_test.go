@@ -29,7 +29,8 @@ func kalmans(n int) []kalman {
 	r := rand.New(rand.NewPCG(11, 12))
 	size := func() float64 { return math.Pow(10, 6*r.Float64()-3) }
 	list := []kalman{
-		{1, 1, 1, 1}, {0, 1, 1, 1}, {0, 1, .5, 1}, {0, 1, 2, 1}, {1, 1, 0, 1}, {0, 1, 0, 1}, {1, .5, 3, .1}, {1e9, 1, .1, 1}, {1e-9, 1, .1, 1},
+		{1, 1, 1, 1}, {0, 1, 1, 1}, {0, 1, .5, 1}, {0, 1, 2, 1}, {1, 1, 0, 1}, {0, 1, 0, 1}, {1, .5, 3, .1}, {1e9, 1, .1, 1},
+		{1e-9, 1, .1, 1},
 	}
 	for range n {
 		c := kalman{size(), size(), size(), size()}
@@ -157,11 +158,13 @@ func TestSTORMAsksAsItsPageSays(t *testing.T) {
 				terms := a.Question.Terms()
 				gradient, difference := K > 0, K < 1 && sd > 0
 				if a.Question.Charge() != m || len(terms) != count(gradient, difference) {
-					t.Fatalf("%s: question %d: %s, charge %v: want gain %v, charge %v", p.Name, k, a.Question.Name(), a.Question.Charge(), K, m)
+					t.Fatalf("%s: question %d: %s, charge %v: want gain %v, charge %v", p.Name, k, a.Question.Name(),
+						a.Question.Charge(), K, m)
 				}
 				if gradient {
 					onEverybody(t, k, terms[0], K)
-					if terms[0].Kind() != query.Gradient || !same(terms[0].Point(), w) || terms[0].Ball() != (query.ClipBall{Radius: l0}) {
+					if terms[0].Kind() != query.Gradient || !same(terms[0].Point(), w) ||
+						terms[0].Ball() != (query.ClipBall{Radius: l0}) {
 						t.Fatalf("%s: question %d: %v: want a gradient at %v", p.Name, k, terms[0], w)
 					}
 				}
@@ -311,7 +314,8 @@ func TestSTORMPrediction(t *testing.T) {
 		f0, l0  float64
 		records int
 	}{{1, 2, 20, 500}, {3, 400, 20, 500}, {40, .7, 20, 500}, {40, .7, 1, 1000}} {
-		p := optimize.Problem{Shape: optimize.Vector(12), RankOne: true, Constants: optimizetest.Problems()[2].Public.Constants}
+		p := optimize.Problem{Shape: optimize.Vector(12), RankOne: true,
+			Constants: optimizetest.Problems()[2].Public.Constants}
 		p.Constants.InitialGap, p.Constants.Lipschitz = c.f0, c.l0
 		family := optimizetest.AssumedQuadratic(p, 0)
 		p.Start = family.Start
@@ -345,7 +349,8 @@ func TestSTORMStepRule(t *testing.T) {
 			if p.Public.RankOne {
 				h = 4
 			}
-			G0 := math.Sqrt(2 * c.InitialGap * h / stepSize(optimize.Problem{Constants: c, Regularizer: p.Public.Regularizer}, h))
+			G0 := math.Sqrt(2 * c.InitialGap * h / stepSize(optimize.Problem{Constants: c, Regularizer: p.Public.Regularizer},
+				h))
 			rule := min(math.Ceil(.1*math.Pow(G0/c.Lipschitz, 2./3)*math.Pow(N, 4./3)/h), 1000)
 			given := size{Records: N * 10 / .5, Mu: .5}
 			predicted := func(steps float64) float64 {

@@ -60,7 +60,8 @@ func over(directions []Direction, p optimize.Problem, l optimize.Law) optimize.F
 
 // follow computes the forecast for a run with the law l on a quadratic with the given directions.
 // Steps are at most longest; if shorter is not nil, it shortens them further.
-func follow(directions []Direction, p optimize.Problem, l optimize.Law, longest float64, shorter *shortened) optimize.Forecast {
+func follow(directions []Direction, p optimize.Problem, l optimize.Law, longest float64,
+	shorter *shortened) optimize.Forecast {
 	directions = slices.Clone(directions)
 	metric := make([]float64, len(directions))
 	for i := range directions {

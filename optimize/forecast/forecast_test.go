@@ -23,7 +23,8 @@ func TestExcessPredictionIsExact(t *testing.T) {
 		{firstorder.GD{Steps: 16}, .7},  // the noise contributes most
 		{firstorder.GD{Steps: 16, Output: optimize.Last}, .7},
 	} {
-		p := optimize.Problem{Shape: optimize.Vector(12), RankOne: true, Constants: optimizetest.Problems()[2].Public.Constants}
+		p := optimize.Problem{Shape: optimize.Vector(12), RankOne: true,
+			Constants: optimizetest.Problems()[2].Public.Constants}
 		p.Constants.InitialGap = c.f0
 		p.Constants.Lipschitz = 20 // so large that nothing is clipped
 		family := optimizetest.AssumedQuadratic(p, 0)
@@ -102,7 +103,8 @@ func TestPopulationIsFartherThanTheRecords(t *testing.T) {
 				want = o.Predicted
 			}
 			if math.Abs(o.Population/want-1) > 1e-12 {
-				t.Errorf("%v records: %s: the population's gradient is predicted to be %v beside %v: want %v", s.Records, o.Algorithm, o.Population, o.Predicted, want)
+				t.Errorf("%v records: %s: the population's gradient is predicted to be %v beside %v: want %v", s.Records,
+					o.Algorithm, o.Population, o.Predicted, want)
 			}
 		}
 	}
@@ -118,7 +120,8 @@ func TestStartGradientIsPossible(t *testing.T) {
 			for _, d := range []int{1, 3, 100} {
 				p.Shape = optimize.Vector(d)
 				if g := forecast.StartGradient(p); !(g <= p.Constants.Lipschitz*(1+1e-12)) {
-					t.Errorf("F0 = %v, d = %d, rank one %v: the start's gradient is %v: L0 is %v", gap, d, rankOne, g, p.Constants.Lipschitz)
+					t.Errorf("F0 = %v, d = %d, rank one %v: the start's gradient is %v: L0 is %v", gap, d, rankOne, g,
+						p.Constants.Lipschitz)
 				}
 			}
 		}

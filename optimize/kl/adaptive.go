@@ -91,7 +91,8 @@ func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	if err != nil {
 		return nil, err
 	}
-	plan := &adaptivePlan{proportion: c.Proportion, norm: c.NormCharge * p.Charge(), part: (1 - c.Landing) * p.Charge(), landing: c.LandingSteps}
+	plan := &adaptivePlan{proportion: c.Proportion, norm: c.NormCharge * p.Charge(), part: (1 - c.Landing) * p.Charge(),
+		landing: c.LandingSteps}
 	// Each step of the adaptive part is charged at least norm (1+leastGradient), which limits the
 	// number of steps.
 	plan.steps = int(min(max(plan.part/(plan.norm*(1+leastGradient)), 1), float64(optimize.MostSteps-c.LandingSteps)))
@@ -155,7 +156,8 @@ func (c Adaptive) settle(p optimize.Problem) (Adaptive, error) {
 		return c, err
 	}
 	if c.LandingSteps < 0 || c.LandingSteps > optimize.MostSteps/2 {
-		return c, fmt.Errorf("optimize: %s: landing steps = %d: must be between 1 and %d, or 0 for gd's number", name, c.LandingSteps, optimize.MostSteps/2)
+		return c, fmt.Errorf("optimize: %s: landing steps = %d: must be between 1 and %d, or 0 for gd's number", name,
+			c.LandingSteps, optimize.MostSteps/2)
 	}
 	if c.Theorem && c.Landing == 0 {
 		if c.LandingSteps != 0 {
@@ -189,7 +191,8 @@ func (a *adaptivePlan) answer(t int, _, _ float64) (K float64, fresh optimize.Va
 
 // Run makes the steps of the adaptive part until its part of the budget is used up, and then the
 // steps of the landing, a final gradient descent with fixed charges.
-func (a *adaptivePlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+func (a *adaptivePlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
+	error) {
 	run := a.Begin(ctx, o, observe)
 	return run.Until(func() error {
 		for range a.steps { // line 2

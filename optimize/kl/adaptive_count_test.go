@@ -48,7 +48,8 @@ func TestAdaptiveStepsAreCounted(t *testing.T) {
 	p := optimizetest.Problems()[1]
 	o := optimizetest.New(p.Config(budget(t), 100000/len(p.Rows), 5))
 	// A tenth of the budget, divided by 10^-7 (1 + 1/8) for each step, pays for 888 889 steps.
-	plan, err := kl.Adaptive{NormCharge: 1e-7, LandingSteps: optimize.MostSteps / 2, StepScale: 1e-9}.Plan(ctx, o.Problem(p.Public))
+	plan, err := kl.Adaptive{NormCharge: 1e-7, LandingSteps: optimize.MostSteps / 2, StepScale: 1e-9}.Plan(ctx,
+		o.Problem(p.Public))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,8 @@ func TestAdaptiveIsAlgorithm3(t *testing.T) {
 				shift := make([]float64, public.Dim())
 				public.AddRegularizer(shift, at)
 				if !same(term.Shift(), shift) || !close(x.Question.Charge(), norm*whole, 1e-9) || landed > 0 {
-					t.Fatalf("%s: a norm of charge %v with shift %v: want %v, %v", p.Name, x.Question.Charge(), term.Shift(), norm*whole, shift)
+					t.Fatalf("%s: a norm of charge %v with shift %v: want %v, %v", p.Name, x.Question.Charge(), term.Shift(),
+						norm*whole, shift)
 				}
 				charged += x.Answer.Charge
 				left := (1-share)*whole - charged
@@ -46,7 +47,8 @@ func TestAdaptiveIsAlgorithm3(t *testing.T) {
 				}
 				i++
 				got := o.Asked[i].Question.Charge()
-				if want = math.Max(want, norm*whole/8); !close(got, want, 1e-6) || o.Asked[i].Question.Terms()[0].Kind() != query.Gradient {
+				if want = math.Max(want, norm*whole/8); !close(got, want, 1e-6) ||
+					o.Asked[i].Question.Terms()[0].Kind() != query.Gradient {
 					t.Fatalf("%s: after norm %v a charge of %v: want %v of the %v left", p.Name, N, got, want, left)
 				}
 			} else {

@@ -92,13 +92,15 @@ func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 			Citation:  "gradient descent with noise that falls with the excess risk (after Menart et al. 2024, Algorithm 1)",
 			Steps:     T,
 			StepSize:  p.StepSize(h),
-			Charges:   fmt.Sprintf("growing from %.3g to %.3g of mu^2; %s", plan.charges[0]/(p.Mu*p.Mu), plan.charges[T-1]/(p.Mu*p.Mu), words(known)),
-			Passes:    float64(T),
+			Charges: fmt.Sprintf("growing from %.3g to %.3g of mu^2; %s", plan.charges[0]/(p.Mu*p.Mu),
+				plan.charges[T-1]/(p.Mu*p.Mu), words(known)),
+			Passes: float64(T),
 		},
-		Law: optimize.Law{Guarded: c.StepScale == 0, Importance: plan.charges, Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
-			sigma := noise(p, plan.charges[t])
-			return 1, optimize.Variance{Noise: sigma * sigma}
-		}},
+		Law: optimize.Law{Guarded: c.StepScale == 0, Importance: plan.charges,
+			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
+				sigma := noise(p, plan.charges[t])
+				return 1, optimize.Variance{Noise: sigma * sigma}
+			}},
 		Output: c.Output.Or(optimize.Average),
 	})
 	if err != nil {
@@ -122,7 +124,8 @@ func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL) ([]
 		return nil, err
 	}
 	if c.Steps > 0 && c.NoiseScale != 0 {
-		return nil, fmt.Errorf("optimize: %s: noise scale = %v: must be 0 beside a number of steps, which settles it", name, c.NoiseScale)
+		return nil, fmt.Errorf("optimize: %s: noise scale = %v: must be 0 beside a number of steps, which settles it", name,
+			c.NoiseScale)
 	}
 	a, err := positiveOr(name, "noise scale", c.NoiseScale, 10)
 	if err != nil {
@@ -140,7 +143,8 @@ func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL) ([]
 	first := chargeFor(p, a*known.Gradient(F0)/math.Sqrt(float64(p.Dim())))
 	var charges []float64
 	var sum float64
-	for Φ := F0; float64(len(charges)) < most && (c.Steps > 0 || float64(len(charges)) < fewest || sum*first < p.Charge()); {
+	for Φ := F0; float64(len(charges)) < most &&
+		(c.Steps > 0 || float64(len(charges)) < fewest || sum*first < p.Charge()); {
 		m := math.Pow(Φ/F0, -2/known.Kappa)
 		charges, sum = append(charges, m), sum+m
 		if t := float64(len(charges)); c.Steps > 0 && t >= fewest && (sum+(most-t)*m)*first >= p.Charge() {
@@ -160,7 +164,8 @@ func words(k optimize.KL) string {
 }
 
 // Run makes one gradient query and one descent step for each step of the plan.
-func (g *geometricPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+func (g *geometricPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
+	error) {
 	l0 := g.Problem().Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)
 	return run.Steps(func(t int) error {

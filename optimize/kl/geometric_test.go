@@ -57,7 +57,8 @@ func TestShortBudget(t *testing.T) {
 // TestFewSteps: with a given small number of steps the charges must sum to mu^2, although the rule's
 // noise would cost less. The test fails if charges are scaled down to the budget but not up to it.
 func TestFewSteps(t *testing.T) {
-	_, o, _, public := asked(t, kl.Geometric{KL: optimize.KL{Kappa: 2, Gamma: 3}, Steps: 3}, optimizetest.Problems()[1], 20000, 0)
+	_, o, _, public := asked(t, kl.Geometric{KL: optimize.KL{Kappa: 2, Gamma: 3}, Steps: 3}, optimizetest.Problems()[1],
+		20000, 0)
 	if len(o.Asked) != 3 {
 		t.Errorf("%d questions: want 3", len(o.Asked))
 	}
@@ -70,12 +71,14 @@ func TestFewSteps(t *testing.T) {
 // first charges would then be too small for a query.
 func TestManySteps(t *testing.T) {
 	const T = 20_000
-	_, o, _, public := asked(t, kl.Geometric{KL: optimize.KL{Kappa: 2, Gamma: 3}, Steps: T}, optimizetest.Problems()[1], 20000, 0)
+	_, o, _, public := asked(t, kl.Geometric{KL: optimize.KL{Kappa: 2, Gamma: 3}, Steps: T}, optimizetest.Problems()[1],
+		20000, 0)
 	_, charged := charges(o.Asked)
 	withinBudget(t, public.Mu, charged)
 	first, last := o.Asked[0], o.Asked[len(o.Asked)-1]
 	if len(o.Asked) != T || !close(o.Asked[T/2].Question.Charge(), last.Question.Charge(), 1e-12) {
-		t.Errorf("%d questions, charges of %v halfway and %v at the end", len(o.Asked), o.Asked[T/2].Question.Charge(), last.Question.Charge())
+		t.Errorf("%d questions, charges of %v halfway and %v at the end", len(o.Asked), o.Asked[T/2].Question.Charge(),
+			last.Question.Charge())
 	}
 	want := 10 * math.Sqrt(public.Constants.InitialGap) / 3
 	if norm := first.Answer.Sigma * math.Sqrt(float64(public.Dim())); !(norm <= want*1.01 && norm >= want/1.01) {

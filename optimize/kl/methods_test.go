@@ -25,7 +25,8 @@ func TestConvergesWithoutNoise(t *testing.T) {
 			plan, err := m.of.Plan(ctx, o.Problem(p.Public))
 			r := run(t, resolve(t, plan, err), o)
 			if gap := p.Objective(r.W) - p.Minimum; !(math.Abs(gap) <= 2e-4) || !r.Complete {
-				t.Errorf("%s, %s: %.2g above the minimum after %d steps, at %v: want %v", p.Name, m.name, gap, r.Steps, r.W, p.Minimiser)
+				t.Errorf("%s, %s: %.2g above the minimum after %d steps, at %v: want %v", p.Name, m.name, gap, r.Steps, r.W,
+					p.Minimiser)
 			}
 		}
 	}
@@ -74,7 +75,8 @@ func TestStopsAndHandsBack(t *testing.T) {
 		plan, err := m.of.Plan(ctx, public)
 		r, err := resolve(t, plan, err).Run(context.Background(), o, nil)
 		var over *account.BudgetError
-		if adapts != (err == nil) || adapts != r.Complete || !adapts && !errors.As(err, &over) || o.Charged() > o.Size().Mu*o.Size().Mu {
+		if adapts != (err == nil) || adapts != r.Complete || !adapts && !errors.As(err, &over) ||
+			o.Charged() > o.Size().Mu*o.Size().Mu {
 			t.Errorf("%s over budget: %+v, %v, charged %v", m.name, r, err, o.Charged())
 		}
 	}

@@ -18,7 +18,8 @@ var smallest = map[string]optimize.Algorithm{
 	"proximal-point":  kl.Proximal{Steps: 9, Rounds: 4, Lambda: .2, Output: optimize.Smallest},
 	"kl-geometric":    kl.Geometric{Steps: 40, Output: optimize.Smallest},
 	"adaptive-gd":     kl.Adaptive{NormCharge: .01, LandingSteps: 9, Landing: .3, Output: optimize.Smallest},
-	"kl-spider":       kl.Spider{KL: optimize.KL{Kappa: 1.25, Gamma: 2}, Rounds: 6, Descent: 2, Threshold: 1e-6, Output: optimize.Smallest},
+	"kl-spider": kl.Spider{KL: optimize.KL{Kappa: 1.25, Gamma: 2}, Rounds: 6, Descent: 2, Threshold: 1e-6,
+		Output: optimize.Smallest},
 }
 
 // TestSmallestOfAnyMethod: the result must be the point with the smallest released gradient norm, the
@@ -52,7 +53,8 @@ func TestSmallestOfAnyMethod(t *testing.T) {
 				norm := length(full)
 				// The landing releases no norms. The last norm before the landing must not count,
 				// because the noise of the gradient after it is not in proportion to it.
-				if adaptive := i+1 < len(o.Asked) && o.Asked[i+1].Question.Terms()[0].Kind() == query.Norm; adaptive && measured > 0 {
+				if adaptive := i+1 < len(o.Asked) && o.Asked[i+1].Question.Terms()[0].Kind() == query.Norm; adaptive &&
+					measured > 0 {
 					norm = measured
 				}
 				measured = 0
@@ -64,7 +66,8 @@ func TestSmallestOfAnyMethod(t *testing.T) {
 			if !same(r.W, best) {
 				t.Errorf("%s, %s: result %v: want %v", p.Name, name, r.W, best)
 			}
-			if r.Law.Chosen < looked || r.Law.Chosen > len(o.Asked) || r.Law.Exact() || !strings.HasPrefix(r.Output, "smallest") {
+			if r.Law.Chosen < looked || r.Law.Chosen > len(o.Asked) || r.Law.Exact() ||
+				!strings.HasPrefix(r.Output, "smallest") {
 				t.Errorf("%s, %s: chosen among %d, %q: want %d or more", p.Name, name, r.Law.Chosen, r.Output, looked)
 			}
 			if plan.Properties().Averaged {
@@ -97,7 +100,8 @@ func TestProximalSmallestNoise(t *testing.T) {
 	if want := 4 * math.Sqrt(squares); !close(average.Law.WeightNoise, want, 1e-9) {
 		t.Errorf("noise of the average %v: want %v", average.Law.WeightNoise, want)
 	}
-	if want := (3*math.Sqrt(squares) + math.Sqrt(last)) * math.Sqrt(2*(math.Log(2*36)+1)); !close(r.Law.WeightNoise, want, 1e-9) {
+	if want := (3*math.Sqrt(squares) + math.Sqrt(last)) * math.Sqrt(2*(math.Log(2*36)+1)); !close(r.Law.WeightNoise, want,
+		1e-9) {
 		t.Errorf("noise of the smallest %v: want %v", r.Law.WeightNoise, want)
 	}
 }
@@ -109,7 +113,8 @@ func TestProximalSmallestNoise(t *testing.T) {
 func TestSelectedOfAnyMethod(t *testing.T) {
 	methods := map[string]optimize.Algorithm{
 		"adaptive-gd, theorem": kl.Adaptive{Theorem: true, NormCharge: .02},
-		"kl-spider, saving":    kl.Spider{KL: optimize.KL{Kappa: 1, Gamma: .3}, Theorem: true, Rounds: 40, Descent: .01, Threshold: .1},
+		"kl-spider, saving": kl.Spider{KL: optimize.KL{Kappa: 1, Gamma: .3}, Theorem: true, Rounds: 40, Descent: .01,
+			Threshold: .1},
 	}
 	for name, a := range smallest {
 		methods[name] = a
@@ -125,7 +130,8 @@ func TestSelectedOfAnyMethod(t *testing.T) {
 		plan, err := optimize.Selected{Of: a, Candidates: 6}.Plan(ctx, public)
 		var w [][]float64
 		remembers := &chooser{Oracle: o}
-		r, err := resolve(t, plan, err).Run(ctx, remembers, func(s optimize.Step) { w = append(w, append([]float64(nil), s.W...)) })
+		r, err := resolve(t, plan, err).Run(ctx, remembers,
+			func(s optimize.Step) { w = append(w, append([]float64(nil), s.W...)) })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -92,7 +92,8 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 		return nil, fmt.Errorf("optimize: %s: kappa = %v: must be at least 2 (kl-spider takes less)", name, known.Kappa)
 	}
 	if c.Rounds < 0 || c.Rounds > optimize.MostSteps {
-		return nil, fmt.Errorf("optimize: %s: rounds = %d: must be between 0 (the rule's number) and %d", name, c.Rounds, optimize.MostSteps)
+		return nil, fmt.Errorf("optimize: %s: rounds = %d: must be between 0 (the rule's number) and %d", name, c.Rounds,
+			optimize.MostSteps)
 	}
 	if err := optimize.CheckSteps(name, c.Steps); err != nil {
 		return nil, err
@@ -103,9 +104,11 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	case optimize.Smallest:
 		plan.smallest, output = true, "smallest, among the points of all rounds"
 	default:
-		return nil, fmt.Errorf("optimize: %s: output = %v: must be %v or %v", name, c.Output, optimize.Average, optimize.Smallest)
+		return nil, fmt.Errorf("optimize: %s: output = %v: must be %v or %v", name, c.Output, optimize.Average,
+			optimize.Smallest)
 	}
-	if plan.lambda, err = positiveOr(name, "lambda", c.Lambda, max(-convexity(p), 1/(4*known.Gamma*known.Gamma))); err != nil {
+	if plan.lambda, err = positiveOr(name, "lambda", c.Lambda,
+		max(-convexity(p), 1/(4*known.Gamma*known.Gamma))); err != nil {
 		return nil, err
 	}
 	if err := c.settle(name, p, known, plan); err != nil {
@@ -147,7 +150,8 @@ func (c Proximal) settle(name string, p optimize.Problem, known optimize.KL, pla
 	plan.step = harmonic{lambda: plan.lambda, most: 1 / plan.lambda}
 	if c.Theorem {
 		if c.StepScale != 0 {
-			return fmt.Errorf("optimize: %s: step scale = %v: must be 0 with the theorem, whose steps have no other length", name, c.StepScale)
+			return fmt.Errorf("optimize: %s: step scale = %v: must be 0 with the theorem, whose steps have no other length",
+				name, c.StepScale)
 		}
 		if plan.rounds == 0 { // line 1
 			F0 := p.Constants.InitialGap
@@ -174,14 +178,16 @@ func (c Proximal) settle(name string, p optimize.Problem, known optimize.KL, pla
 		}
 	}
 	if plan.rounds*plan.steps > optimize.MostSteps {
-		return fmt.Errorf("optimize: %s: %d rounds of %d steps: must be at most %d steps altogether", name, plan.rounds, plan.steps, optimize.MostSteps)
+		return fmt.Errorf("optimize: %s: %d rounds of %d steps: must be at most %d steps altogether", name, plan.rounds,
+			plan.steps, optimize.MostSteps)
 	}
 	return nil
 }
 
 // Run minimises the objective of each round, which is pulled towards the result of the last round,
 // starting from that result.
-func (r *proximalPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+func (r *proximalPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
+	error) {
 	run := r.Begin(ctx, o, observe)
 	w := r.Problem().StartPoint()
 	for range r.rounds { // line 3

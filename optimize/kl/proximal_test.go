@@ -40,7 +40,8 @@ func TestProximalIsAlgorithm2(t *testing.T) {
 					outside++
 				}
 				average = add(average, 2*float64(s)/(K*(K+1)), at)
-				if want := 2 * public.Constants.Lipschitz / public.Records * math.Sqrt(rounds*K) / public.Mu; !close(sigma[i], want, 1e-8) {
+				if want := 2 * public.Constants.Lipschitz / public.Records * math.Sqrt(rounds*K) / public.Mu; !close(sigma[i], want,
+					1e-8) {
 					t.Errorf("%s: noise %v: want %v", p.Name, sigma[i], want)
 				}
 				i++
@@ -69,7 +70,8 @@ func TestTheorem2Settings(t *testing.T) {
 	weak := -(public.Constants.Curvature.Lo + .05)
 	rho, F0 := public.Mu*public.Mu/2, public.Constants.InitialGap
 	T := math.Ceil((1 + 32*math.Cbrt(F0)*known.Gamma*known.Gamma*weak) *
-		(math.Log(F0) + known.Kappa*math.Log(public.Records*math.Sqrt(rho)/(known.Gamma*public.Constants.Lipschitz*math.Sqrt(float64(public.Dim()))))))
+		(math.Log(F0) +
+			known.Kappa*math.Log(public.Records*math.Sqrt(rho)/(known.Gamma*public.Constants.Lipschitz*math.Sqrt(float64(public.Dim()))))))
 	if got.Steps != 2*int(T) || !close(got.StepSize, 1/weak, 1e-12) {
 		t.Errorf("%d steps from %v: want %v rounds of two from %v", got.Steps, got.StepSize, T, 1/weak)
 	}

@@ -34,12 +34,14 @@ var methods = []struct {
 	{"proximal-point", kl.Proximal{Steps: 200, Rounds: 20, StepScale: 1, Lambda: .02}},
 	{"kl-geometric", kl.Geometric{Steps: 600, StepScale: 1, Shrink: 1.05}},
 	{"adaptive-gd", kl.Adaptive{StepScale: 1, LandingSteps: 900, Output: optimize.Last}},
-	{"kl-spider", kl.Spider{KL: optimize.KL{Kappa: 2, Gamma: 4}, Descent: .25, Rounds: 1500, StepScale: .25, Threshold: 1e-9, Output: optimize.Last}},
+	{"kl-spider", kl.Spider{KL: optimize.KL{Kappa: 2, Gamma: 4}, Descent: .25, Rounds: 1500, StepScale: .25,
+		Threshold: 1e-9, Output: optimize.Last}},
 }
 
 // asked plans and runs an algorithm on a shared problem, and returns plan, oracle, result and problem.
 // mu = 0 means the budget's mu.
-func asked(t *testing.T, a optimize.Algorithm, p optimizetest.Problem, records int, mu float64) (optimize.Plan, *optimizetest.Oracle, optimize.Result, optimize.Problem) {
+func asked(t *testing.T, a optimize.Algorithm, p optimizetest.Problem, records int, mu float64) (optimize.Plan,
+	*optimizetest.Oracle, optimize.Result, optimize.Problem) {
 	t.Helper()
 	o := optimizetest.New(p.Config(budget(t), records/len(p.Rows), 5))
 	public := o.Problem(p.Public)

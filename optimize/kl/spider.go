@@ -164,7 +164,8 @@ func (c Spider) settle(name string, p optimize.Problem, known optimize.KL) (Spid
 		return c, err
 	}
 	if c.Rounds < 0 || c.Rounds > optimize.MostSteps {
-		return c, fmt.Errorf("optimize: %s: rounds = %d: must be between 0 (the rule's number) and %d", name, c.Rounds, optimize.MostSteps)
+		return c, fmt.Errorf("optimize: %s: rounds = %d: must be between 0 (the rule's number) and %d", name, c.Rounds,
+			optimize.MostSteps)
 	}
 	descent, threshold, share, scale := .125, .1, .5, 1.
 	if c.Theorem {
@@ -186,7 +187,8 @@ func (c Spider) settle(name string, p optimize.Problem, known optimize.KL) (Spid
 		return c, err
 	}
 	if c.Rounds == 0 && c.Theorem { // line 3
-		log := math.Log(p.Constants.InitialGap) + known.Kappa*math.Log(p.Effective()/(math.Sqrt2*known.Gamma*p.Constants.Lipschitz))
+		log := math.Log(p.Constants.InitialGap) +
+			known.Kappa*math.Log(p.Effective()/(math.Sqrt2*known.Gamma*p.Constants.Lipschitz))
 		c.Rounds = int(min(max(math.Ceil((1+1/rise)*log), 1), optimize.MostSteps))
 	}
 	if c.Theorem && c.Threshold == 0 {

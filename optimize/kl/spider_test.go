@@ -20,7 +20,8 @@ func TestSpiderIsAlgorithm1(t *testing.T) {
 	for _, p := range optimizetest.Problems()[1:] {
 		known := optimize.KL{Kappa: 1.25, Gamma: 2}
 		const c, h, rounds, share = 1.5, .4, 6, .7
-		a := kl.Spider{KL: known, Descent: (c - 1) / math.Pow(p.Public.Constants.InitialGap, .6) * known.Gamma * known.Gamma * p.Public.Smoothness(), StepScale: h, Rounds: rounds, AnchorShare: share, Threshold: 1e-6, Output: optimize.Last}
+		a := kl.Spider{KL: known, Descent: (c - 1) / math.Pow(p.Public.Constants.InitialGap, .6) * known.Gamma * known.Gamma *
+			p.Public.Smoothness(), StepScale: h, Rounds: rounds, AnchorShare: share, Threshold: 1e-6, Output: optimize.Last}
 		_, o, r, public := asked(t, a, p, 60_000, 0)
 		whole, F0 := public.Charge(), public.Constants.InitialGap
 		at := public.StartPoint()
@@ -44,8 +45,10 @@ func TestSpiderIsAlgorithm1(t *testing.T) {
 				if s > 0 {
 					want = part * (1 - share) / float64(T-1)
 				}
-				if (term.Kind() == query.Gradient) != (s == 0) || !same(term.Point(), at) || !close(x.Question.Charge(), want, 1e-6) {
-					t.Fatalf("%s: round %d, step %d: a %v at %v for %v: want one at %v for %v", p.Name, k, s, term.Kind(), term.Point(), x.Question.Charge(), at, want)
+				if (term.Kind() == query.Gradient) != (s == 0) || !same(term.Point(), at) ||
+					!close(x.Question.Charge(), want, 1e-6) {
+					t.Fatalf("%s: round %d, step %d: a %v at %v for %v: want one at %v for %v", p.Name, k, s, term.Kind(),
+						term.Point(), x.Question.Charge(), at, want)
 				}
 				if s == 0 {
 					g = x.Answer.Mean
@@ -88,11 +91,13 @@ func TestTheorem1Settings(t *testing.T) {
 	F0, l1, l0, d := public.Constants.InitialGap, public.Smoothness(), public.Constants.Lipschitz, float64(public.Dim())
 	rho := public.Mu * public.Mu / 2
 	c := 1 + F0/(64*known.Gamma*known.Gamma*l1)
-	K := math.Ceil((1 + 64/F0*known.Gamma*known.Gamma*l1) * (math.Log(F0) + math.Log(public.Records*math.Sqrt(rho)/(known.Gamma*l0*math.Sqrt(d)))))
+	K := math.Ceil((1 + 64/F0*known.Gamma*known.Gamma*l1) *
+		(math.Log(F0) + math.Log(public.Records*math.Sqrt(rho)/(known.Gamma*l0*math.Sqrt(d)))))
 	prime := beta / K * known.Gamma * l0 * math.Sqrt(K*d) / (public.Records * math.Sqrt(rho) * F0)
 	// An anchor is charged 8/17 of the paper's charge, and the least target grows with the anchor's
 	// noise.
-	least := 32 * known.Gamma * l0 * math.Sqrt(K*d*math.Log(1/prime)) / (public.Records * math.Sqrt(rho)) * math.Sqrt(17./8)
+	least := 32 * known.Gamma * l0 * math.Sqrt(K*d*math.Log(1/prime)) / (public.Records * math.Sqrt(rho)) *
+		math.Sqrt(17./8)
 	var charged float64
 	round, phi, steps := 0., F0, 0
 	for i, x := range o.Asked {
@@ -132,7 +137,8 @@ func TestTheorem1Settings(t *testing.T) {
 // before it begins.
 func TestEarlyLeavingSaves(t *testing.T) {
 	p := optimizetest.Problems()[0]
-	a := kl.Spider{KL: optimize.KL{Kappa: 1, Gamma: .05}, Theorem: true, Rounds: 40, Descent: .0005, AnchorShare: .5, Threshold: .1}
+	a := kl.Spider{KL: optimize.KL{Kappa: 1, Gamma: .05}, Theorem: true, Rounds: 40, Descent: .0005, AnchorShare: .5,
+		Threshold: .1}
 	_, o, _, public := asked(t, a, p, 60_000, 0)
 	saved := 1 - o.Charged()/(public.Mu*public.Mu)
 	if saved < .25 {
@@ -155,7 +161,8 @@ func TestSpiderOfOneStepIsUnmoved(t *testing.T) {
 		rounds  int
 		output  optimize.Output
 		unmoved bool
-	}{{1, optimize.RuleOutput, true}, {1, optimize.Smallest, true}, {1, optimize.Last, false}, {2, optimize.RuleOutput, false}} {
+	}{{1, optimize.RuleOutput, true}, {1, optimize.Smallest, true}, {1, optimize.Last, false},
+		{2, optimize.RuleOutput, false}} {
 		plan, err := kl.Spider{Rounds: c.rounds, Output: c.output}.Plan(t.Context(), p)
 		if err != nil {
 			t.Fatal(err)

@@ -121,7 +121,9 @@ func (c StronglyConvex) rules(name string, p optimize.Problem, lambda float64) (
 	step, T := harmonic{lambda: lambda, most: math.Inf(1)}, c.Steps
 	if c.Theorem {
 		if c.StepScale != 0 {
-			return step, 0, fmt.Errorf("optimize: %s: step scale = %v: must be 0 with the theorem, whose steps have no other length", name, c.StepScale)
+			return step, 0,
+				fmt.Errorf("optimize: %s: step scale = %v: must be 0 with the theorem, whose steps have no other length", name,
+					c.StepScale)
 		}
 		step.most = 1 / lambda
 		if T == 0 {
@@ -164,7 +166,8 @@ func minimiserBall(p optimize.Problem) (convex.Set, error) {
 }
 
 // Run makes one gradient query and one descent step for each step of the plan.
-func (s *stronglyConvexPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+func (s *stronglyConvexPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
+	error) {
 	l0 := s.Problem().Constants.Lipschitz
 	run := s.Begin(ctx, o, observe)
 	return run.Steps(func(t int) error {

@@ -122,7 +122,8 @@ func TestWholeBudget(t *testing.T) {
 		}
 		for _, a := range o.Asked {
 			for _, term := range a.Question.Terms() {
-				if on := term.Smoothing().On(); on != (m.name != "subgradient" && m.name != "one pass" && term.Kind().Facts().Smooths) {
+				if on := term.Smoothing().On(); on != (m.name != "subgradient" && m.name != "one pass" &&
+					term.Kind().Facts().Smooths) {
 					t.Fatalf("%s: %v: smoothing is on: %v", m.name, term.Kind(), on)
 				}
 			}
@@ -147,7 +148,8 @@ func TestRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	T := math.Ceil(2 * N)
-	if s := plain.Summary(); float64(s.Steps) != T || math.Abs(s.StepSize-4*smooth.Constants.InitialGap*min(N/T, 2)) > 1e-9 {
+	if s := plain.Summary(); float64(s.Steps) != T ||
+		math.Abs(s.StepSize-4*smooth.Constants.InitialGap*min(N/T, 2)) > 1e-9 {
 		t.Errorf("%d steps of %v, N = %v", s.Steps, s.StepSize, N)
 	}
 	sub := resolve(t, must(nonsmooth.Subgradient{}.Plan(ctx, p)), nil)
@@ -159,7 +161,8 @@ func TestRules(t *testing.T) {
 		t.Errorf("one pass: %+v", s)
 	}
 	// In space metric, the default radius for two classes is at least the radius for N = 400.
-	for space, want := range map[nonsmooth.Space]string{nonsmooth.RuleSpace: "radius 0.125, which is d/400", nonsmooth.Plain: "which is d/N"} {
+	for space, want := range map[nonsmooth.Space]string{nonsmooth.RuleSpace: "radius 0.125, which is d/400",
+		nonsmooth.Plain: "which is d/N"} {
 		many, err := optimize.NewProblem(loss.Hinge(), budget(t), optimize.Stated(50, 1e6))
 		if err != nil {
 			t.Fatal(err)
@@ -173,7 +176,8 @@ func TestRules(t *testing.T) {
 		l       loss.Loss
 		records float64
 		metric  bool
-	}{{loss.Hinge(), 4000, true}, {loss.Ramp(), 4000, true}, {loss.Hinge(), 1e7, true}, {loss.Ramp(), 1e7, false}, {loss.Hinge(), 50, false}} {
+	}{{loss.Hinge(), 4000, true}, {loss.Ramp(), 4000, true}, {loss.Hinge(), 1e7, true}, {loss.Ramp(), 1e7, false},
+		{loss.Hinge(), 50, false}} {
 		p, err := optimize.NewProblem(c.l, budget(t), optimize.Stated(50, c.records))
 		if err != nil {
 			t.Fatal(err)
@@ -226,7 +230,8 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("%+v: %v: want %q", c.of, err, c.want)
 		}
 	}
-	if err := kinked.Validate(); err == nil || !strings.Contains(err.Error(), "smoothed and subgradient serve such losses") {
+	if err := kinked.Validate(); err == nil ||
+		!strings.Contains(err.Error(), "smoothed and subgradient serve such losses") {
 		t.Errorf("unbounded curvature: %v", err)
 	}
 }

@@ -194,7 +194,8 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 		blocks := max(plan.T/plan.M, 1)
 		plan.block = p.PublicCoins(0xb10c, 0).IntN(blocks)
 		needs.PublicCoins = true
-		output = fmt.Sprintf("random: average over block %d of %d, of %d steps, drawn before the first answer", plan.block+1, blocks, plan.M)
+		output = fmt.Sprintf("random: average over block %d of %d, of %d steps, drawn before the first answer", plan.block+1,
+			blocks, plan.M)
 	}
 	passes := float64(plan.T)
 	switch c.Oracle {
@@ -210,11 +211,14 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "o2nc",
-			Citation:  "online-to-nonconvex conversion (Kornowski, Liu and Talwar 2024, Algorithm 2), oracle " + c.Oracle.String() + asked(p.Smoothing),
-			Steps:     plan.T, StepSize: plan.eta, Clip: plan.clip, Output: output, Passes: passes,
-			Charges: fmt.Sprintf("%s; moves of at most %.3g, blocks of %d: a block's mean is judged by gradients within %.3g", words, plan.D, plan.M, c.Radius),
+			Citation: "online-to-nonconvex conversion (Kornowski, Liu and Talwar 2024, Algorithm 2), oracle " +
+				c.Oracle.String() + asked(p.Smoothing),
+			Steps: plan.T, StepSize: plan.eta, Clip: plan.clip, Output: output, Passes: passes,
+			Charges: fmt.Sprintf("%s; moves of at most %.3g, blocks of %d: a block's mean is judged by gradients within %.3g",
+				words, plan.D, plan.M, c.Radius),
 		},
-		Needs: needs, Properties: optimize.Properties{OnePass: c.Oracle == SinglePass, Averaged: !c.Theorem, Unmoved: plan.T == 1},
+		Needs: needs, Properties: optimize.Properties{OnePass: c.Oracle == SinglePass, Averaged: !c.Theorem,
+			Unmoved: plan.T == 1},
 		Law: optimize.Law{Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, optimize.Variance{} }},
 		// Run computes the average itself, so no output rule of optimize applies.
 		Output: optimize.Last,
@@ -238,7 +242,8 @@ func (c O2NC) check() error {
 	case c.Period < 0 || c.Period > optimize.MostSteps:
 		return fmt.Errorf("optimize: o2nc: period = %d: must be between 0 (the rule's) and %d", c.Period, optimize.MostSteps)
 	case c.Period > 0 && c.Oracle == Fresh:
-		return fmt.Errorf("optimize: o2nc: period = %d: must be 0 with oracle fresh, which asks for a gradient each step", c.Period)
+		return fmt.Errorf("optimize: o2nc: period = %d: must be 0 with oracle fresh, which asks for a gradient each step",
+			c.Period)
 	case c.Prefix != 0 && c.Oracle != SinglePass:
 		return fmt.Errorf("optimize: o2nc: prefix = %v: is of oracle single-pass", c.Prefix)
 	case c.Directions < 0:
@@ -328,7 +333,8 @@ func (c O2NC) theorem(g *o2ncPlan, p optimize.Problem) error {
 		T = float64(c.Steps)
 	}
 	if T > optimize.MostSteps {
-		return fmt.Errorf("optimize: o2nc: theorem: steps = %v: must be at most %d: a larger radius needs fewer", T, optimize.MostSteps)
+		return fmt.Errorf("optimize: o2nc: theorem: steps = %v: must be at most %d: a larger radius needs fewer", T,
+			optimize.MostSteps)
 	}
 	g.T = int(T)
 	g.M, g.period = min(orElse(c.Block, g.M), g.T), min(orElse(c.Period, g.period), g.T)

@@ -72,7 +72,8 @@ func TestO2NCByThePage(t *testing.T) {
 // period differences. Both relations and both factorizations are run.
 func TestOraclesByThePage(t *testing.T) {
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
-		for _, c := range []nonsmooth.O2NC{{Oracle: nonsmooth.MultiPass}, {Oracle: nonsmooth.SinglePass}, {Oracle: nonsmooth.SinglePass, Prefix: 1}} {
+		for _, c := range []nonsmooth.O2NC{{Oracle: nonsmooth.MultiPass}, {Oracle: nonsmooth.SinglePass},
+			{Oracle: nonsmooth.SinglePass, Prefix: 1}} {
 			c.Steps, c.Period, c.Radius = 11, 4, .4
 			config := quantile(.5, 1)
 			b, err := account.NewBudget(3, 1e-6, relation)

@@ -43,7 +43,8 @@ func (o *Order) UnmarshalText(text []byte) error {
 func (c O2NC) smooth(g *o2ncPlan, p optimize.Problem) (optimize.Problem, error) {
 	alpha := c.Radius / 2
 	if c.Order == Exact && p.Jumps {
-		return p, errors.New("optimize: o2nc: order = exact: must be first or zero: a network's gradient has no smoothing in closed form")
+		return p,
+			errors.New("optimize: o2nc: order = exact: must be first or zero: a network's gradient has no smoothing in closed form")
 	}
 	if c.Order == FirstOrder || c.Order == ZeroOrder || c.Order == RuleOrder && p.Jumps {
 		s := query.Smoothing{Radius: alpha, By: query.Gradients, Directions: c.Directions, Seed: seed}
@@ -52,7 +53,8 @@ func (c O2NC) smooth(g *o2ncPlan, p optimize.Problem) (optimize.Problem, error) 
 			g.clip *= 2
 		}
 		if most := query.Pool(p.Dim()); s.Directions > most {
-			return p, fmt.Errorf("optimize: o2nc: directions = %d: must be at most %d in %d dimensions", s.Directions, most, p.Dim())
+			return p, fmt.Errorf("optimize: o2nc: directions = %d: must be at most %d in %d dimensions", s.Directions, most,
+				p.Dim())
 		}
 		g.ball.Fraction = 1
 		return p.Smoothed(s)

@@ -35,7 +35,8 @@ func TestSampledOraclesByThePage(t *testing.T) {
 		c.Budget = budget(t)
 		o := optimizetest.New(c)
 		p := problem(t, o, c.Loss)
-		plan, err := nonsmooth.O2NC{Oracle: nonsmooth.MultiPass, Order: order, Radius: 2 * alpha, Steps: 11, Period: period}.Plan(ctx, p)
+		plan, err := nonsmooth.O2NC{Oracle: nonsmooth.MultiPass, Order: order, Radius: 2 * alpha, Steps: 11,
+			Period: period}.Plan(ctx, p)
 		if r := run(t, resolve(t, plan, err), o); !r.Complete || len(o.Asked) != 11 {
 			t.Fatalf("%v: %d questions, %+v", order, len(o.Asked), r)
 		}
@@ -78,7 +79,8 @@ func TestSinglePassByValues(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan, err := nonsmooth.O2NC{Oracle: nonsmooth.SinglePass, Order: order, Steps: 11, Period: 4, Radius: .4}.Plan(ctx, p)
+			plan, err := nonsmooth.O2NC{Oracle: nonsmooth.SinglePass, Order: order, Steps: 11, Period: 4, Radius: .4}.Plan(ctx,
+				p)
 			if r := run(t, resolve(t, plan, err), o); !r.Complete || r.Steps != 11 {
 				t.Fatalf("%v, %v: %+v", relation, order, r)
 			}
@@ -154,10 +156,12 @@ func TestOrderRules(t *testing.T) {
 	}{
 		{nonsmooth.O2NC{Order: nonsmooth.Exact}, net, "order = exact: must be first or zero"},
 		{nonsmooth.O2NC{Directions: 3}, hinge, "directions = 3: must be with order first or zero"},
-		{nonsmooth.O2NC{Directions: 1 << 20, Order: nonsmooth.ZeroOrder}, hinge, "directions = 1048576: must be at most 4096"},
+		{nonsmooth.O2NC{Directions: 1 << 20, Order: nonsmooth.ZeroOrder}, hinge,
+			"directions = 1048576: must be at most 4096"},
 		{nonsmooth.O2NC{Directions: -1, Order: nonsmooth.ZeroOrder}, hinge, "directions = -1"},
 		{nonsmooth.Smoothed{Directions: 3}, hinge, "directions = 3: must be between 1 and 4096 with smoothing sampled"},
-		{nonsmooth.Smoothed{Smoothing: nonsmooth.Smoothing(query.Gradients), Space: nonsmooth.InMetric}, hinge, "space = metric: must be plain"},
+		{nonsmooth.Smoothed{Smoothing: nonsmooth.Smoothing(query.Gradients), Space: nonsmooth.InMetric}, hinge,
+			"space = metric: must be plain"},
 	} {
 		if _, err := c.of.Plan(ctx, c.p); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v: want %q", c.of, err, c.want)

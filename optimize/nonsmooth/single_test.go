@@ -29,7 +29,8 @@ func TestSinglePassRefusesWhatIsAllNoise(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = nonsmooth.O2NC{Radius: .4, Oracle: nonsmooth.SinglePass, Steps: c.steps}.Plan(t.Context(), p)
-		if refused := err != nil && strings.Contains(err.Error(), "is above the gradient expected at the start"); refused != c.refused || err != nil && !refused {
+		if refused := err != nil && strings.Contains(err.Error(),
+			"is above the gradient expected at the start"); refused != c.refused || err != nil && !refused {
 			t.Errorf("%v records, steps %d: %v: refused must be %v", c.records, c.steps, err, c.refused)
 		}
 	}

@@ -191,11 +191,13 @@ func (c Smoothed) smooth(p optimize.Problem) (smooth optimize.Problem, words str
 		c.Smoothing = sampled
 	}
 	if c.Directions < 0 || c.Directions > query.Pool(p.Dim()) || c.Directions > 0 && c.Smoothing != sampled {
-		return p, "", fmt.Errorf("optimize: smoothed: directions = %d: must be between 1 and %d with smoothing sampled, or 0", c.Directions, query.Pool(p.Dim()))
+		return p, "", fmt.Errorf("optimize: smoothed: directions = %d: must be between 1 and %d with smoothing sampled, or 0",
+			c.Directions, query.Pool(p.Dim()))
 	}
 	if p.Kinked == nil && c.Smoothing != sampled {
 		if c.Radius != 0 || c.Smoothing != 0 {
-			return p, "", fmt.Errorf("optimize: smoothed: radius = %v, smoothing = %v: must be left out: the loss is as smooth as it is declared, or has no smoothing in closed form", c.Radius, c.Smoothing)
+			return p, "",
+				fmt.Errorf("optimize: smoothed: radius = %v, smoothing = %v: must be left out: the loss is as smooth as it is declared, or has no smoothing in closed form", c.Radius, c.Smoothing)
 		}
 		return p, "the loss is smooth as it is", p.Validate()
 	}
@@ -217,7 +219,8 @@ func (c Smoothed) smooth(p optimize.Problem) (smooth optimize.Problem, words str
 	smooth, err = p.Smoothed(by)
 	words = fmt.Sprintf("the loss is smoothed over radius %.3g%s: %s", c.Radius, rule, c.Smoothing.promise(c.Radius))
 	if c.Smoothing != Smoothing(query.LasryLions) {
-		words += fmt.Sprintf("; over the records' distribution that norm is larger by about %.2g at most", populationScale(p, c.Radius))
+		words += fmt.Sprintf("; over the records' distribution that norm is larger by about %.2g at most",
+			populationScale(p, c.Radius))
 	}
 	return smooth, words, err
 }
@@ -319,9 +322,10 @@ func (c Smoothed) plain(p optimize.Problem) (*smoothedPlan, error) {
 			Charges:   "step t of T in proportion to 1/4 + t/T; steps grow with the distance from the start",
 			Passes:    float64(T) * each(p.Smoothing),
 		},
-		Law: optimize.Law{StepSizes: sizes, Importance: plan.charges, Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
-			return 1, optimize.Variance{Noise: sa * sa / plan.charges[t]}
-		}},
+		Law: optimize.Law{StepSizes: sizes, Importance: plan.charges,
+			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
+				return 1, optimize.Variance{Noise: sa * sa / plan.charges[t]}
+			}},
 		Output: optimize.Last,
 	})
 	if err != nil {
@@ -342,7 +346,8 @@ func stable(p optimize.Problem, eta float64) float64 {
 }
 
 // Run makes one gradient query and one descent step for each step of the plan.
-func (g *smoothedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+func (g *smoothedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
+	error) {
 	l0 := g.Problem().Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)
 	run.Eta = g.travelled(run)
@@ -370,7 +375,8 @@ func (g *smoothedPlan) travelled(run *optimize.Run) func(estimate []float64, _ f
 		squares += length * length
 		t := run.Taken()
 		eta := g.Law().Eta(t)
-		if grown := g.decay[t] * far / math.Sqrt(squares); grown > eta { // false if both are zero, since the quotient is then NaN
+		if grown := g.decay[t] *
+			far / math.Sqrt(squares); grown > eta { // false if both are zero, since the quotient is then NaN
 			eta = min(grown, g.most)
 		}
 		return eta

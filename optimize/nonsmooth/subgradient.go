@@ -130,7 +130,8 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 
 // Run makes one gradient query and one descent step for each step of the plan; with OnePass each
 // query is on records that no other query uses.
-func (g *subgradientPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+func (g *subgradientPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
+	error) {
 	l0 := g.Problem().Constants.Lipschitz
 	run := g.Begin(ctx, o, observe)
 	cohort := run.All()

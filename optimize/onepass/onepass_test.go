@@ -139,8 +139,10 @@ func TestOnePassSGDAsksAsItsPageSays(t *testing.T) {
 					weight += a.Question.Cohort().Size()
 				}
 			}
-			if len(o.Asked) != T || !same(result.W, add(make([]float64, len(w)), 1/weight, mean)) || !result.Complete || result.Steps != T {
-				t.Errorf("%s: %d questions, %+v: want %d, %v", name, len(o.Asked), result, T, add(make([]float64, len(w)), 1/weight, mean))
+			if len(o.Asked) != T || !same(result.W, add(make([]float64, len(w)), 1/weight, mean)) || !result.Complete ||
+				result.Steps != T {
+				t.Errorf("%s: %d questions, %+v: want %d, %v", name, len(o.Asked), result, T,
+					add(make([]float64, len(w)), 1/weight, mean))
 			}
 			turns += pace.turns
 		}
@@ -160,7 +162,8 @@ func TestOnePassSTORMAsksAsItsPageSays(t *testing.T) {
 	turns := 0
 	everywhere(t, 40, func(name string, p optimizetest.Problem, open func() *optimizetest.Oracle) {
 		for _, c := range []onepass.STORM{
-			{StepScale: .5}, {StepScale: 40}, {StepScale: .05, Ball: optimize.DifferenceBall{Fraction: 1}, EqualCohorts: true}, {StepScale: .5, Ball: optimize.DifferenceBall{Fraction: .3}},
+			{StepScale: .5}, {StepScale: 40}, {StepScale: .05, Ball: optimize.DifferenceBall{Fraction: 1}, EqualCohorts: true},
+			{StepScale: .5, Ball: optimize.DifferenceBall{Fraction: .3}},
 		} {
 			o := open()
 			c.Steps = T
@@ -185,7 +188,8 @@ func TestOnePassSTORMAsksAsItsPageSays(t *testing.T) {
 				if len(terms) != count(K > 0, K < 1 && R > 0) {
 					t.Fatalf("%s: question %d: %s: want gain %v, radius %v", name, k, a.Question.Name(), K, R)
 				}
-				if K > 0 && (terms[0].Kind() != query.Gradient || !close(terms[0].Weight(), K, 1e-6) || !same(terms[0].Point(), w) || terms[0].Ball() != (query.ClipBall{Radius: l0})) {
+				if K > 0 && (terms[0].Kind() != query.Gradient || !close(terms[0].Weight(), K, 1e-6) ||
+					!same(terms[0].Point(), w) || terms[0].Ball() != (query.ClipBall{Radius: l0})) {
 					t.Fatalf("%s: question %d: %v, weight %v: want a gradient, %v", name, k, terms[0].Kind(), terms[0].Weight(), K)
 				}
 				if last := terms[len(terms)-1]; K < 1 && R > 0 {
@@ -288,7 +292,8 @@ func onePassMethods(t testing.TB, steps int, scale float64, output optimize.Outp
 			return onepass.STORM{Steps: steps, StepScale: scale, Output: output}.Plan(ctx, with(p, s))
 		}},
 		{"tree-spider", func(p optimize.Problem, s size) (optimize.Plan, error) {
-			return onepass.TreeSpider{Rounds: steps / 8, Depth: 3, StepScale: scale, Output: output}.Plan(ctx, with(p, s, budget(t)))
+			return onepass.TreeSpider{Rounds: steps / 8, Depth: 3, StepScale: scale, Output: output}.Plan(ctx,
+				with(p, s, budget(t)))
 		}},
 	}
 }
@@ -426,7 +431,8 @@ func TestOnePassPlansArePure(t *testing.T) {
 					t.Errorf("%s: %+v", m.name, s)
 				}
 			})
-			if err != nil || len(seen) != 16 || !reflect.DeepEqual(run(t, plan, optimizetest.New(config)), r) || plan.Summary() != before {
+			if err != nil || len(seen) != 16 || !reflect.DeepEqual(run(t, plan, optimizetest.New(config)), r) ||
+				plan.Summary() != before {
 				t.Errorf("%s, %v: %d steps, %v", m.name, rule, len(seen), err)
 			}
 		}
@@ -441,14 +447,15 @@ func TestOnePassInvalidSettings(t *testing.T) {
 		"one-pass-sgd: steps = -1: must be between":          second(onepass.SGD{Steps: -1}.Plan(ctx, with(p, s))),
 		"one-pass-sgd: steps = 1000001: must be between":     second(onepass.SGD{Steps: 1000001}.Plan(ctx, with(p, s))),
 		"one-pass-sgd: steps = 900: must leave every cohort": second(onepass.SGD{Steps: 900}.Plan(ctx, with(p, s))),
-		"one-pass-sgd: step scale = NaN: must be finite":     second(onepass.SGD{StepScale: math.NaN()}.Plan(ctx, with(p, s))),
-		"output = output(9): must be one of [tail-average":   second(onepass.SGD{Output: unknown}.Plan(ctx, with(p, s))),
-		"one-pass-storm: steps = -1: must be between":        second(onepass.STORM{Steps: -1}.Plan(ctx, with(p, s))),
-		"one-pass-storm: step scale = -4: must be finite":    second(onepass.STORM{StepScale: -4}.Plan(ctx, with(p, s))),
-		"ball fraction = 2: must be 0":                       second(onepass.STORM{Ball: optimize.DifferenceBall{Fraction: 2}}.Plan(ctx, with(p, s))),
-		"output = output(9): must be one of":                 second(onepass.STORM{Output: unknown}.Plan(ctx, with(p, s))),
-		"dimension = 0: must be":                             second(onepass.SGD{}.Plan(ctx, with(optimize.Problem{}, s))),
-		"records = 0: must be":                               second(onepass.STORM{}.Plan(ctx, with(p, size{}))),
+		"one-pass-sgd: step scale = NaN: must be finite": second(onepass.SGD{StepScale: math.NaN()}.Plan(ctx,
+			with(p, s))),
+		"output = output(9): must be one of [tail-average": second(onepass.SGD{Output: unknown}.Plan(ctx, with(p, s))),
+		"one-pass-storm: steps = -1: must be between":      second(onepass.STORM{Steps: -1}.Plan(ctx, with(p, s))),
+		"one-pass-storm: step scale = -4: must be finite":  second(onepass.STORM{StepScale: -4}.Plan(ctx, with(p, s))),
+		"ball fraction = 2: must be 0":                     second(onepass.STORM{Ball: optimize.DifferenceBall{Fraction: 2}}.Plan(ctx, with(p, s))),
+		"output = output(9): must be one of":               second(onepass.STORM{Output: unknown}.Plan(ctx, with(p, s))),
+		"dimension = 0: must be":                           second(onepass.SGD{}.Plan(ctx, with(optimize.Problem{}, s))),
+		"records = 0: must be":                             second(onepass.STORM{}.Plan(ctx, with(p, size{}))),
 	} {
 		if err == nil || !strings.Contains(err.Error(), "optimize: "+want) {
 			t.Errorf("error %v: want %q", err, want)

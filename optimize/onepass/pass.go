@@ -88,7 +88,8 @@ func passSizes(algorithm string, p optimize.Problem, steps, rule int, equal bool
 	if steps > 0 {
 		sizes, ok := cohortSizes(p, steps, equal)
 		if !ok {
-			return nil, fmt.Errorf("optimize: %s: steps = %d: must leave every cohort of %v records one", algorithm, steps, p.Records)
+			return nil, fmt.Errorf("optimize: %s: steps = %d: must leave every cohort of %v records one", algorithm, steps,
+				p.Records)
 		}
 		return sizes, nil
 	}
@@ -103,7 +104,8 @@ func passSizes(algorithm string, p optimize.Problem, steps, rule int, equal bool
 // passWords describes in words, for the plan's summary, what the steps of a pass cost and how large
 // their cohorts are.
 func passWords(sizes []float64) string {
-	return fmt.Sprintf("the whole budget to each of %d disjoint cohorts, of %.6g to %.6g records", len(sizes), slices.Min(sizes), slices.Max(sizes))
+	return fmt.Sprintf("the whole budget to each of %d disjoint cohorts, of %.6g to %.6g records", len(sizes),
+		slices.Min(sizes), slices.Max(sizes))
 }
 
 // paced returns a function that chooses each step's size by pace (see [optimize.Pace]). It tells pace

@@ -80,9 +80,10 @@ func (c SGD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) 
 			Passes:    1,
 		},
 		Needs: optimize.Needs{Cohorts: true}, Properties: optimize.Properties{OnePass: true},
-		Law: optimize.Law{OnePass: true, Importance: sizes, Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
-			return 1, plan.scatter.variance(p.Constants.Lipschitz, sizes[t])
-		}},
+		Law: optimize.Law{OnePass: true, Importance: sizes,
+			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
+				return 1, plan.scatter.variance(p.Constants.Lipschitz, sizes[t])
+			}},
 		Output: c.Output.Or(optimize.TailAverage),
 	})
 	if err != nil {

@@ -159,7 +159,8 @@ func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, 
 		return nil, err
 	}
 	if plan.accuracy > 0 {
-		plan.EndsEarly(fmt.Sprintf("the first leaf whose estimate is at most %.3g, else %s", 2*plan.accuracy, plan.Summary().Output))
+		plan.EndsEarly(fmt.Sprintf("the first leaf whose estimate is at most %.3g, else %s", 2*plan.accuracy,
+			plan.Summary().Output))
 	}
 	plan.Expect(plan.forecast())
 	return plan, nil
@@ -253,7 +254,8 @@ func (t *treePlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 				}
 				g := path[j].g
 				if length := optimize.Norm(run.Regularized(g.Vector())); t.accuracy > 0 && length <= 2*t.accuracy { // 19
-					return run.End(length, fmt.Sprintf("leaf %d, the first whose estimate is at most %.3g", run.Taken()+1, 2*t.accuracy)) // 20
+					return run.End(length, fmt.Sprintf("leaf %d, the first whose estimate is at most %.3g", run.Taken()+1,
+						2*t.accuracy)) // 20
 				}
 				run.Descend(g, optimize.Use{Weight: leafWeight(run.Taken())}) // 22-24
 			}

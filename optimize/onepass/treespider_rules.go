@@ -21,13 +21,16 @@ func (c TreeSpider) validate() error {
 	case !(c.Failure >= 0 && c.Failure < 1):
 		return fmt.Errorf("optimize: tree-spider: failure = %v: must be > 0 and < 1, or 0 for .05", c.Failure)
 	case c.Rounds < 0 || c.Rounds > optimize.MostSteps:
-		return fmt.Errorf("optimize: tree-spider: rounds = %d: must be between 0 (the rule's number) and %d", c.Rounds, optimize.MostSteps)
+		return fmt.Errorf("optimize: tree-spider: rounds = %d: must be between 0 (the rule's number) and %d", c.Rounds,
+			optimize.MostSteps)
 	case c.Depth < 0 || c.Depth > 19: // 2^20 > optimize.MostSteps
 		return fmt.Errorf("optimize: tree-spider: depth = %d: must be between 0 (the rule's) and 19", c.Depth)
 	case c.Rounds<<c.Depth > optimize.MostSteps:
-		return fmt.Errorf("optimize: tree-spider: rounds = %d of depth %d: must be at most %d steps", c.Rounds, c.Depth, optimize.MostSteps)
+		return fmt.Errorf("optimize: tree-spider: rounds = %d of depth %d: must be at most %d steps", c.Rounds, c.Depth,
+			optimize.MostSteps)
 	case c.Theorem && c.StepScale != 0:
-		return fmt.Errorf("optimize: tree-spider: step scale = %v: must be 0 with the theorem, whose steps have one length", c.StepScale)
+		return fmt.Errorf("optimize: tree-spider: step scale = %v: must be 0 with the theorem, whose steps have one length",
+			c.StepScale)
 	case !c.Theorem && (c.Beta != 0 || c.Failure != 0):
 		return fmt.Errorf("optimize: tree-spider: beta = %v, failure = %v: must be 0 without the theorem", c.Beta, c.Failure)
 	}
@@ -58,7 +61,8 @@ func (c TreeSpider) settlePractical(plan *treePlan, p optimize.Problem) (eta flo
 			plan.sizes = []float64{p.Records}
 			return p.StepSize(h), nil
 		default:
-			return 0, fmt.Errorf("optimize: tree-spider: %d rounds of depth %d: must leave every cohort of %v records one", plan.rounds, plan.depth, p.Records)
+			return 0, fmt.Errorf("optimize: tree-spider: %d rounds of depth %d: must leave every cohort of %v records one",
+				plan.rounds, plan.depth, p.Records)
 		}
 	}
 	return p.StepSize(h), nil

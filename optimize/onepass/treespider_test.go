@@ -38,7 +38,8 @@ func (s *spider) take(depth int) (query.Term, []float64) {
 	a := s.asked[0]
 	s.asked = s.asked[1:]
 	terms := a.Question.Terms()
-	if size := a.Question.Cohort().Size(); len(terms) != 1 || terms[0].Weight() != 1 || !close(size, s.sizes[depth], 1e-9) {
+	if size := a.Question.Cohort().Size(); len(terms) != 1 || terms[0].Weight() != 1 ||
+		!close(size, s.sizes[depth], 1e-9) {
 		s.t.Fatalf("%s: %s of %v records at depth %d: want %v", s.name, a.Question.Name(), size, depth, s.sizes[depth])
 	}
 	return terms[0], a.Answer.Mean
@@ -73,7 +74,8 @@ func TestTreeSpiderIsAlgorithm2(t *testing.T) {
 	everywhere(t, 150, func(name string, p optimizetest.Problem, open func() *optimizetest.Oracle) {
 		for depth := 1; depth <= 3; depth++ {
 			for _, c := range []onepass.TreeSpider{
-				{StepScale: .5}, {StepScale: 40, Decay: 1}, {StepScale: .5, Decay: 1.5, Ball: optimize.DifferenceBall{Fraction: .5}},
+				{StepScale: .5}, {StepScale: 40, Decay: 1},
+				{StepScale: .5, Decay: 1.5, Ball: optimize.DifferenceBall{Fraction: .5}},
 				{Theorem: true, Accuracy: 1e-12, Beta: .3},
 			} {
 				o := open()
@@ -90,7 +92,8 @@ func TestTreeSpiderIsAlgorithm2(t *testing.T) {
 				_, _, sizes := onepass.Tree(plan)
 				usesEachRecordOnce(t, name, o, nil)
 				pace := paced{eta: stepSize(p.Public, c.StepScale)}
-				s := &spider{t: t, name: name, p: p.Public, fraction: c.Ball.Fraction, sizes: sizes, asked: o.Asked, w: start(p.Public), step: pace.step}
+				s := &spider{t: t, name: name, p: p.Public, fraction: c.Ball.Fraction, sizes: sizes, asked: o.Asked,
+					w: start(p.Public), step: pace.step}
 				if c.Theorem {
 					s.step = func(g []float64) float64 {
 						return .3 / math.Sqrt(math.Pow(2, float64(depth))) * stepSize(p.Public, 1) / length(g)
@@ -105,12 +108,14 @@ func TestTreeSpiderIsAlgorithm2(t *testing.T) {
 				}
 				for range rounds {
 					term, g := s.take(0)
-					if term.Kind() != query.Gradient || !same(term.Point(), s.w) || term.Ball() != (query.ClipBall{Radius: p.Public.Constants.Lipschitz}) {
+					if term.Kind() != query.Gradient || !same(term.Point(), s.w) ||
+						term.Ball() != (query.ClipBall{Radius: p.Public.Constants.Lipschitz}) {
 						t.Fatalf("%s: %v at %v: want a root at %v", name, term.Kind(), term.Point(), s.w)
 					}
 					s.visit(0, s.w, g)
 				}
-				if len(s.asked) != 0 || len(o.Asked) != rounds<<depth || !same(result.W, s.w) || result.Steps != len(o.Asked) || !result.Complete {
+				if len(s.asked) != 0 || len(o.Asked) != rounds<<depth || !same(result.W, s.w) || result.Steps != len(o.Asked) ||
+					!result.Complete {
 					t.Errorf("%s: %d questions, %d too many, %+v: want %v", name, len(o.Asked), len(s.asked), result, s.w)
 				}
 				// The estimate of the first leaf of a round is the root's, and its noise is independent
@@ -158,7 +163,8 @@ func TestTreeSpiderAverages(t *testing.T) {
 		t.Errorf("%v: want the average %v", r.W, add(make([]float64, len(want)), 1/weight, want))
 	}
 	o = optimizetest.New(p.Config(budget(t), 1, 4))
-	random, err := onepass.TreeSpider{Theorem: true, Accuracy: 1e-12, Rounds: 3, Depth: 2}.Plan(ctx, with(p.Public, o.Size(), budget(t)))
+	random, err := onepass.TreeSpider{Theorem: true, Accuracy: 1e-12, Rounds: 3, Depth: 2}.Plan(ctx,
+		with(p.Public, o.Size(), budget(t)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -169,7 +175,8 @@ func TestTreeSpiderAverages(t *testing.T) {
 		t.Fatal(err)
 	}
 	var pick, of int
-	if _, err := fmt.Sscanf(r.Output, "random: iterate %d of %d,", &pick, &of); err != nil || of != 12 || !same(r.W, points[pick-1]) {
+	if _, err := fmt.Sscanf(r.Output, "random: iterate %d of %d,", &pick, &of); err != nil || of != 12 ||
+		!same(r.W, points[pick-1]) {
 		t.Errorf("%q, %v: %v: want leaf %d, %v", r.Output, err, r.W, pick, points[pick-1])
 	}
 }
@@ -229,7 +236,8 @@ func TestTheorem4(t *testing.T) {
 					8*l1*f0*math.Sqrt(2*float64(D))*(float64(D)/2+1)/(2*l0*l0)
 				length, accuracy := onepass.Steps(plan)
 				if !close(length, beta/math.Pow(2, float64(D)/2)/l1, 1e-12) || !close(accuracy, C*alpha, 1e-12) {
-					t.Errorf("n = %v, d = %d: steps of %v, accuracy %v: want %v, %v", n, d, length, accuracy, beta/math.Pow(2, float64(D)/2)/l1, C*alpha)
+					t.Errorf("n = %v, d = %d: steps of %v, accuracy %v: want %v, %v", n, d, length, accuracy,
+						beta/math.Pow(2, float64(D)/2)/l1, C*alpha)
 				}
 			}
 		}
@@ -254,10 +262,12 @@ func TestTheorem4Predicts(t *testing.T) {
 		if bound {
 			want = 3 * accuracy
 		}
-		if o := plan.Summary(); !close(o.Predicted, want, 1e-12) || !close(o.Population, want, 1e-12) || bound != (3*accuracy < length(gradients)) {
+		if o := plan.Summary(); !close(o.Predicted, want, 1e-12) || !close(o.Population, want, 1e-12) ||
+			bound != (3*accuracy < length(gradients)) {
 			t.Errorf("n = %v: predicted %v: want %v", n, o.Predicted, want)
 		}
-		other, err := onepass.TreeSpider{Theorem: true, Accuracy: accuracy}.Plan(ctx, with(p, size{Records: 1e6, Mu: .2}, budget(t)))
+		other, err := onepass.TreeSpider{Theorem: true, Accuracy: accuracy}.Plan(ctx,
+			with(p, size{Records: 1e6, Mu: .2}, budget(t)))
 		if o := resolve(t, other, err).Summary(); close(o.Predicted, want, 1e-12) {
 			t.Errorf("n = %v: predicted the theorem's %v for another accuracy", n, o.Predicted)
 		}
@@ -294,7 +304,8 @@ func TestTreeSpiderReturnsEarly(t *testing.T) {
 		}
 		o := optimizetest.New(p.Config(budget(t), 1, 4))
 		r := run(t, plan(c), o)
-		if !r.Complete || r.Steps != first || !same(r.W, points[first]) || len(o.Asked) != first+1 || !strings.Contains(r.Output, "the first whose estimate") {
+		if !r.Complete || r.Steps != first || !same(r.W, points[first]) || len(o.Asked) != first+1 ||
+			!strings.Contains(r.Output, "the first whose estimate") {
 			t.Errorf("leaf %d: %+v after %d questions: want leaf %d, %v", i+1, r, len(o.Asked), first+1, points[first])
 		}
 	}
@@ -319,7 +330,8 @@ func TestTreeSpiderStill(t *testing.T) {
 	plan, err := onepass.TreeSpider{Rounds: 3, Depth: 3}.Plan(ctx, with(p.Public, o.Size(), budget(t)))
 	resolve(t, plan, err)
 	var norms []float64
-	if _, err := plan.Run(context.Background(), o, func(s optimize.Step) { norms = append(norms, s.GradientNorm) }); err != nil {
+	if _, err := plan.Run(context.Background(), o,
+		func(s optimize.Step) { norms = append(norms, s.GradientNorm) }); err != nil {
 		t.Fatal(err)
 	}
 	if len(o.Asked) != 3 || len(norms) != 24 {
@@ -397,16 +409,21 @@ func TestTreeSpiderInvalidSettings(t *testing.T) {
 		"records = 1000: must suffice for a roun": {Theorem: true, Depth: 19},
 		"500 rounds of depth 3: must leave every": {Theorem: true, Rounds: 500, Depth: 3},
 	} {
-		if _, err := c.Plan(ctx, with(p, s, budget(t))); err == nil || !strings.Contains(err.Error(), "optimize: tree-spider: "+want) {
+		if _, err := c.Plan(ctx, with(p, s, budget(t))); err == nil ||
+			!strings.Contains(err.Error(), "optimize: tree-spider: "+want) {
 			t.Errorf("error %v: want %q", err, want)
 		}
 	}
 	for want, err := range map[string]error{
-		"optimize: tree-spider: budget":                      second(onepass.TreeSpider{Theorem: true}.Plan(ctx, with(p, s, account.Budget{}))),
-		"optimize: tree-spider: records = 1000: must be >= ": second(onepass.TreeSpider{Theorem: true, Depth: 4}.Plan(ctx, with(optimize.Problem{Shape: optimize.Vector(12500), Constants: p.Constants}, s, budget(t)))),
-		"optimize: output = output(9): must be one of":       second(onepass.TreeSpider{Output: 9}.Plan(ctx, with(p, s, budget(t)))),
-		"optimize: ball fraction = 3: must be 0":             second(onepass.TreeSpider{Ball: optimize.DifferenceBall{Fraction: 3}}.Plan(ctx, with(p, s, budget(t)))),
-		"optimize: mu = 0: must be finite":                   second(onepass.TreeSpider{}.Plan(ctx, with(p, size{Records: 10}, budget(t)))),
+		"optimize: tree-spider: budget": second(onepass.TreeSpider{Theorem: true}.Plan(ctx,
+			with(p, s, account.Budget{}))),
+		"optimize: tree-spider: records = 1000: must be >= ": second(onepass.TreeSpider{Theorem: true, Depth: 4}.Plan(ctx,
+			with(optimize.Problem{Shape: optimize.Vector(12500), Constants: p.Constants}, s, budget(t)))),
+		"optimize: output = output(9): must be one of": second(onepass.TreeSpider{Output: 9}.Plan(ctx,
+			with(p, s, budget(t)))),
+		"optimize: ball fraction = 3: must be 0": second(onepass.TreeSpider{Ball: optimize.DifferenceBall{Fraction: 3}}.Plan(ctx, with(p, s, budget(t)))),
+		"optimize: mu = 0: must be finite": second(onepass.TreeSpider{}.Plan(ctx,
+			with(p, size{Records: 10}, budget(t)))),
 	} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v: want %q", err, want)

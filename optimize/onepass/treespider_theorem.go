@@ -13,7 +13,8 @@ import (
 func (c TreeSpider) settleTheorem(plan *treePlan, p optimize.Problem) (eta float64, err error) {
 	epsilon, delta := p.Budget.Epsilon(), p.Budget.Delta()
 	if !(epsilon > 0) {
-		return 0, fmt.Errorf("optimize: tree-spider: budget = %v: must be given for the theorem, which speaks of its epsilon and delta", p.Budget)
+		return 0,
+			fmt.Errorf("optimize: tree-spider: budget = %v: must be given for the theorem, which speaks of its epsilon and delta", p.Budget)
 	}
 	n, d, l0, l1 := p.Records, float64(p.Dim()), p.Constants.Lipschitz, p.Smoothness()
 	b := max(math.Pow(n, 2./3), math.Sqrt(n)*math.Pow(d, .25)/math.Sqrt(epsilon))
@@ -30,7 +31,8 @@ func (c TreeSpider) settleTheorem(plan *treePlan, p optimize.Problem) (eta float
 	}
 	if plan.rounds = c.Rounds; plan.rounds > 0 {
 		if !plan.divide(p, decay) {
-			return 0, fmt.Errorf("optimize: tree-spider: %d rounds of depth %d: must leave every cohort of %v records one", plan.rounds, plan.depth, n)
+			return 0, fmt.Errorf("optimize: tree-spider: %d rounds of depth %d: must leave every cohort of %v records one",
+				plan.rounds, plan.depth, n)
 		}
 		b = plan.sizes[0]
 	} else {
@@ -39,7 +41,9 @@ func (c TreeSpider) settleTheorem(plan *treePlan, p optimize.Problem) (eta float
 		plan.rounds = 1
 		plan.rounds = int(min(n/plan.records(), optimize.MostSteps/math.Exp2(D)))
 		if !ok || plan.rounds < 1 {
-			return 0, fmt.Errorf("optimize: tree-spider: records = %v: must suffice for a round of depth %d with the theorem's b = %v", n, plan.depth, b)
+			return 0,
+				fmt.Errorf("optimize: tree-spider: records = %v: must suffice for a round of depth %d with the theorem's b = %v", n,
+					plan.depth, b)
 		}
 	}
 	if need := max(math.Sqrt(d)*(D/2+1)*(D/2+1)/epsilon, math.Pow(D/2+1, 3)); n < need {

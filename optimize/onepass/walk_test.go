@@ -44,7 +44,8 @@ func TestDepthFirst(t *testing.T) {
 		}
 	}
 	// In the paper's names: u_0, u_00, u_01, u_1, u_10, u_11, after the root.
-	printed := []branch{{depth: 0}, {depth: 1}, {depth: 2}, {depth: 2, isRight: true}, {depth: 1, isRight: true}, {depth: 2}, {depth: 2, isRight: true}}
+	printed := []branch{{depth: 0}, {depth: 1}, {depth: 2}, {depth: 2, isRight: true}, {depth: 1, isRight: true},
+		{depth: 2}, {depth: 2, isRight: true}}
 	var got []branch
 	for depth, right := range onepass.DepthFirst(2) {
 		got = append(got, branch{depth: depth, isRight: right})

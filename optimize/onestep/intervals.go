@@ -129,7 +129,8 @@ func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	}
 	noise := p.Neighbours() * p.Constants.Lipschitz / (p.Records * p.Mu * math.Sqrt(lastGradient))
 	k := float64(len(c.Columns))
-	g.Expect(optimize.Forecast{Gradient: noise * math.Sqrt(beta*k), Population: noise * math.Sqrt(beta*k), Excess: noise * noise * beta * k / p.DataSmoothness()})
+	g.Expect(optimize.Forecast{Gradient: noise * math.Sqrt(beta*k), Population: noise * math.Sqrt(beta*k),
+		Excess: noise * noise * beta * k / p.DataSmoothness()})
 	return g, nil
 }
 
@@ -189,7 +190,8 @@ func (c Intervals) check(p optimize.Problem) error {
 	case c.Features != p.Dim():
 		return fmt.Errorf("optimize: intervals: %d features: must be as many as the model's weights, %d", c.Features, p.Dim())
 	case c.Features > query.MaxPairs:
-		return fmt.Errorf("optimize: intervals: %d features: must be at most %d, of whose pairs there is a sum each", c.Features, query.MaxPairs)
+		return fmt.Errorf("optimize: intervals: %d features: must be at most %d, of whose pairs there is a sum each",
+			c.Features, query.MaxPairs)
 	case len(c.Columns) == 0 || !(c.Intercept > 0):
 		return errors.New("optimize: intervals: the formula must have a column and an intercept")
 	}
@@ -244,7 +246,8 @@ func (r *state) all() (*inference.Fit, error) {
 	if err != nil {
 		return nil, err
 	}
-	curvature, sigma, err := r.pairs(firstCurvature, query.WeightedCurvatureAt(r.run.All(), r.w, r.bound(), r.shape.Reach, r.metric))
+	curvature, sigma, err := r.pairs(firstCurvature,
+		query.WeightedCurvatureAt(r.run.All(), r.w, r.bound(), r.shape.Reach, r.metric))
 	if err != nil {
 		return nil, err
 	}
@@ -296,7 +299,8 @@ func (r *state) begin() ([]int, error) {
 	}
 	moves := query.WeightedCurvature.Facts().Moves(p.Relation)
 	of := inference.Bounds{
-		MomentSigma: answer.Sigma, Unit: moves / (p.Records * math.Sqrt(r.charge(lastCurvature))), Usual: r.usual(), Beta: betaTrusted,
+		MomentSigma: answer.Sigma, Unit: moves / (p.Records * math.Sqrt(r.charge(lastCurvature))), Usual: r.usual(),
+		Beta: betaTrusted,
 	}
 	moment := mat.NewSymDense(d, r.moment)
 	shape, dropped, err := inference.Shorten(moment, r.Columns, of)
@@ -321,7 +325,8 @@ func (r *state) at(b []float64) { r.w = r.shape.Weights(b, r.Features) }
 // the release with the standard deviation of its noise.
 func (r *state) gradient(b []float64, share float64) ([]float64, float64, error) {
 	r.at(b)
-	answer, err := r.run.Ask(r.charge(share), query.WeightedGradientAt(r.run.All(), r.w, r.slope(), r.shape.Reach, r.metric))
+	answer, err := r.run.Ask(r.charge(share),
+		query.WeightedGradientAt(r.run.All(), r.w, r.slope(), r.shape.Reach, r.metric))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -426,7 +431,8 @@ func (r *state) start() ([]float64, error) {
 // estimate makes the last three releases and computes the estimate. It releases the gradient at the
 // coefficients b, and the curvature and the gradients' second moment halfway between b and the
 // estimate that is expected. ahead returns the expected step for a gradient.
-func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]float64, error)) (*inference.Fit, error) {
+func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]float64, error)) (*inference.Fit,
+	error) {
 	p := r.Problem()
 	of := inference.Released{Records: p.Records, At: b}
 	var err error
@@ -443,10 +449,12 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 	}
 	r.at(half)
 	all := r.run.All()
-	if of.Curvature, of.CurvatureSigma, err = r.pairs(lastCurvature, query.WeightedCurvatureAt(all, r.w, r.bound(), r.shape.Reach, r.metric)); err != nil {
+	if of.Curvature, of.CurvatureSigma, err = r.pairs(lastCurvature,
+		query.WeightedCurvatureAt(all, r.w, r.bound(), r.shape.Reach, r.metric)); err != nil {
 		return nil, err
 	}
-	if of.Middle, of.MiddleSigma, err = r.pairs(middleShare, query.ScoreMomentAt(all, r.w, r.slope(), r.shape.Reach, r.metric)); err != nil {
+	if of.Middle, of.MiddleSigma, err = r.pairs(middleShare,
+		query.ScoreMomentAt(all, r.w, r.slope(), r.shape.Reach, r.metric)); err != nil {
 		return nil, err
 	}
 	e, err := inference.Solve(of, r.Level)

@@ -81,7 +81,8 @@ func TestCoversQuickly(t *testing.T) {
 	hits, made := 0, 0
 	for seed := range uint64(24) {
 		rows, targets := generated(seed, 1200)
-		res, _, err := run(t, optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(), Budget: budget(t, 8, account.ReplaceOne), Seed: seed}, intervals())
+		res, _, err := run(t, optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(),
+			Budget: budget(t, 8, account.ReplaceOne), Seed: seed}, intervals())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +114,8 @@ func TestCoversQuickly(t *testing.T) {
 func TestChargesArePlanned(t *testing.T) {
 	rows, targets := generated(3, 300)
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
-		c := optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(), Budget: budget(t, 4, relation), Seed: 1, Declared: 310}
+		c := optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(), Budget: budget(t, 4, relation), Seed: 1,
+			Declared: 310}
 		_, o, err := run(t, c, intervals())
 		if err != nil {
 			t.Fatal(err)
@@ -125,7 +127,8 @@ func TestChargesArePlanned(t *testing.T) {
 				t.Error("a release that is not about all records")
 			}
 		}
-		for k, want := range map[query.Kind]float64{query.SecondMoment: .10, query.WeightedGradient: .08 + .14 + .36, query.WeightedCurvature: .09 + .17, query.ScoreMoment: .06} {
+		for k, want := range map[query.Kind]float64{query.SecondMoment: .10, query.WeightedGradient: .08 + .14 + .36,
+			query.WeightedCurvature: .09 + .17, query.ScoreMoment: .06} {
 			if math.Abs(total[k]-want) > 1e-6 {
 				t.Errorf("%v: %v: %v of the budget, want %v", relation, k, total[k], want)
 			}
@@ -142,7 +145,8 @@ func TestChargesArePlanned(t *testing.T) {
 // equation.
 func TestSensitivitiesAreBounded(t *testing.T) {
 	rows, targets := generated(4, 300)
-	_, o, err := run(t, optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(), Budget: budget(t, 4, account.ReplaceOne), Seed: 1}, intervals())
+	_, o, err := run(t, optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(),
+		Budget: budget(t, 4, account.ReplaceOne), Seed: 1}, intervals())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +154,8 @@ func TestSensitivitiesAreBounded(t *testing.T) {
 	for _, a := range o.Asked[1:] {
 		term := a.Question.Terms()[0]
 		reaches[term.Reach()] = true
-		want := map[query.Kind]float64{query.WeightedGradient: term.Reach(), query.WeightedCurvature: .25 * term.Reach() * term.Reach(), query.ScoreMoment: term.Reach() * term.Reach()}[term.Kind()]
+		want := map[query.Kind]float64{query.WeightedGradient: term.Reach(), query.WeightedCurvature: .25 * term.Reach() *
+			term.Reach(), query.ScoreMoment: term.Reach() * term.Reach()}[term.Kind()]
 		if term.Ball().Radius != want {
 			t.Errorf("%v: radius %v: want %v", term.Kind(), term.Ball().Radius, want)
 		}
@@ -164,7 +169,8 @@ func TestSensitivitiesAreBounded(t *testing.T) {
 func TestNoiseAloneIdentifiesNothing(t *testing.T) {
 	rows, targets := generated(5, 200)
 	for seed := range uint64(20) {
-		res, _, err := run(t, optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(), Budget: budget(t, .02, account.ReplaceOne), Seed: seed}, intervals())
+		res, _, err := run(t, optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(),
+			Budget: budget(t, .02, account.ReplaceOne), Seed: seed}, intervals())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -181,7 +187,8 @@ func TestNoiseAloneIdentifiesNothing(t *testing.T) {
 // TestRefuses: a problem for which there are no such intervals must be refused before any query.
 func TestRefuses(t *testing.T) {
 	rows, targets := generated(6, 50)
-	o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(), Budget: budget(t, 1, account.ReplaceOne)})
+	o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(),
+		Budget: budget(t, 1, account.ReplaceOne)})
 	good, err := optimize.NewProblem(loss.Logistic(), budget(t, 1, account.ReplaceOne), o)
 	if err != nil {
 		t.Fatal(err)
@@ -194,8 +201,11 @@ func TestRefuses(t *testing.T) {
 		of      func(p *optimize.Problem, a *onestep.Intervals)
 		message string
 	}{
-		"a regularizer":  {func(p *optimize.Problem, _ *onestep.Intervals) { p.Regularizer = l2 }, "regularizer"},
-		"margins":        {func(p *optimize.Problem, _ *onestep.Intervals) { p.Shape = optimize.Shape{Margins: 3, Features: 1} }, "one margin"},
+		"a regularizer": {func(p *optimize.Problem, _ *onestep.Intervals) { p.Regularizer = l2 }, "regularizer"},
+		"margins": {func(p *optimize.Problem,
+			_ *onestep.Intervals) {
+			p.Shape = optimize.Shape{Margins: 3, Features: 1}
+		}, "one margin"},
 		"no formula":     {func(_ *optimize.Problem, a *onestep.Intervals) { a.Columns = nil }, "formula"},
 		"a level of 1":   {func(_ *optimize.Problem, a *onestep.Intervals) { a.Level = 1 }, "level"},
 		"other features": {func(_ *optimize.Problem, a *onestep.Intervals) { a.Features = 4 }, "features"},
@@ -213,12 +223,13 @@ func TestStopsWhereItIs(t *testing.T) {
 	rows, targets := generated(7, 200)
 	stop := errors.New("stop")
 	for _, at := range []int{0, 5, 25, 28} {
-		c := optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(), Budget: budget(t, 4, account.ReplaceOne), Seed: 1, Script: func(k int) error {
-			if k == at {
-				return stop
-			}
-			return nil
-		}}
+		c := optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(),
+			Budget: budget(t, 4, account.ReplaceOne), Seed: 1, Script: func(k int) error {
+				if k == at {
+					return stop
+				}
+				return nil
+			}}
 		res, o, err := run(t, c, intervals())
 		if !errors.Is(err, stop) || res.Complete || res.Inference != nil || len(o.Asked) != at+1 {
 			t.Errorf("stopped at %d: %v, complete %v, %+v", at, err, res.Complete, res.Inference)
@@ -236,7 +247,8 @@ func TestStopsWhereItIs(t *testing.T) {
 func TestTwoNewtonSteps(t *testing.T) {
 	rows, targets := generated(8, 400)
 	for _, epsilon := range []float64{8, .5} {
-		res, o, err := run(t, optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(), Budget: budget(t, epsilon, account.ReplaceOne), Seed: 2}, intervals())
+		res, o, err := run(t, optimizetest.Config{Rows: rows, Targets: targets, Loss: loss.Logistic(),
+			Budget: budget(t, epsilon, account.ReplaceOne), Seed: 2}, intervals())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -287,7 +299,8 @@ func TestCountsBeginAtTheirMean(t *testing.T) {
 	}
 	of := intervals()
 	of.Bend = onestep.Exponential
-	res, o, err := run(t, optimizetest.Config{Rows: rows, Targets: targets, Loss: l, Budget: budget(t, 8, account.ReplaceOne), Seed: 2}, of)
+	res, o, err := run(t, optimizetest.Config{Rows: rows, Targets: targets, Loss: l,
+		Budget: budget(t, 8, account.ReplaceOne), Seed: 2}, of)
 	if err != nil {
 		t.Fatal(err)
 	}

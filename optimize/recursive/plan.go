@@ -55,7 +55,8 @@ func (c Recursive) leastCohort() float64 {
 // plan returns the plan for settings none of which is zero any more.
 func (c Recursive) plan(p optimize.Problem) (*plan, error) {
 	if float64(c.Steps)*float64(c.Rounds) > optimize.MostSteps {
-		return nil, fmt.Errorf("optimize: recursive: steps = %d a round: must be at most %d over %d rounds", c.Steps, optimize.MostSteps, c.Rounds)
+		return nil, fmt.Errorf("optimize: recursive: steps = %d a round: must be at most %d over %d rounds", c.Steps,
+			optimize.MostSteps, c.Rounds)
 	}
 	size := p.Records
 	if c.Cohorts == Disjoint {
@@ -69,7 +70,8 @@ func (c Recursive) plan(p optimize.Problem) (*plan, error) {
 		return nil, fmt.Errorf("optimize: recursive: records = %v: must be at least %v for a round", p.Records, least)
 	}
 	if size < least {
-		return nil, fmt.Errorf("optimize: recursive: rounds = %d: must leave each at least %v of the %v records", c.Rounds, least, p.Records)
+		return nil, fmt.Errorf("optimize: recursive: rounds = %d: must leave each at least %v of the %v records", c.Rounds,
+			least, p.Records)
 	}
 	out := &plan{disjoint: c.Cohorts == Disjoint}
 	steps := 0
@@ -118,21 +120,27 @@ func (c Recursive) check(p optimize.Problem) error {
 	curvature := p.Constants.Curvature
 	switch {
 	case curvature.Lo < 0:
-		return fmt.Errorf("optimize: recursive: the loss's curvature = [%v, %v]: must be >= 0, the loss convex", curvature.Lo, curvature.Hi)
+		return fmt.Errorf("optimize: recursive: the loss's curvature = [%v, %v]: must be >= 0, the loss convex", curvature.Lo,
+			curvature.Hi)
 	case p.Regularizer != nil && p.Regularizer.Convexity() < 0:
-		return fmt.Errorf("optimize: recursive: regularizer %s has curvature %v: must be >= 0, the objective convex", p.Regularizer.Name(), p.Regularizer.Convexity())
+		return fmt.Errorf("optimize: recursive: regularizer %s has curvature %v: must be >= 0, the objective convex",
+			p.Regularizer.Name(), p.Regularizer.Convexity())
 	case int(c.Inner) >= len(innerNames):
 		return fmt.Errorf("optimize: recursive: inner = %v: must be one of %v", c.Inner, innerNames)
 	case int(c.Cohorts) >= len(divisionNames):
 		return fmt.Errorf("optimize: recursive: cohorts = %v: must be one of %v", c.Cohorts, divisionNames[1:])
 	case c.Inner == PhasedSGD && c.Cohorts == AllRecords:
-		return fmt.Errorf("optimize: recursive: cohorts = %v: must be disjoint for phased-sgd, which takes each record once", c.Cohorts)
+		return fmt.Errorf("optimize: recursive: cohorts = %v: must be disjoint for phased-sgd, which takes each record once",
+			c.Cohorts)
 	case c.Inner == PhasedSGD && c.Steps != 0:
-		return fmt.Errorf("optimize: recursive: steps = %d: must be 0 for phased-sgd, whose phases follow from the records", c.Steps)
+		return fmt.Errorf("optimize: recursive: steps = %d: must be 0 for phased-sgd, whose phases follow from the records",
+			c.Steps)
 	case c.Steps < 0 || c.Steps > optimize.MostSteps:
-		return fmt.Errorf("optimize: recursive: steps = %d a round: must be between 0 (the rule's number) and %d", c.Steps, optimize.MostSteps)
+		return fmt.Errorf("optimize: recursive: steps = %d a round: must be between 0 (the rule's number) and %d", c.Steps,
+			optimize.MostSteps)
 	case c.Rounds < 0 || c.Rounds > mostRounds:
-		return fmt.Errorf("optimize: recursive: rounds = %d: must be between 0 (the rule's number) and %d", c.Rounds, mostRounds)
+		return fmt.Errorf("optimize: recursive: rounds = %d: must be between 0 (the rule's number) and %d", c.Rounds,
+			mostRounds)
 	case c.Radius != 0 && !optimize.Positive(c.Radius):
 		return fmt.Errorf("optimize: recursive: radius = %v: must be finite and > 0, or 0 for the rule's", c.Radius)
 	case c.Lambda != 0 && !optimize.Positive(c.Lambda):
@@ -263,14 +271,16 @@ func (c Recursive) phased(p optimize.Problem, size, lambda, pulls float64, set c
 	longest := 2 / (p.Smoothness() + pulls) * (1 - 0x1p-20)
 	out := &phasedSGD{eta: min(eta, 4*longest), charge: p.Charge()}
 	for i, n := range phaseSizes(int(size)) {
-		pass := query.Pass{Start: p.StartPoint(), Step: out.step(i), Clip: p.Constants.Lipschitz, Lambda: pulls + p.Smoothness() - p.DataSmoothness()}
+		pass := query.Pass{Start: p.StartPoint(), Step: out.step(i), Clip: p.Constants.Lipschitz,
+			Lambda: pulls + p.Smoothness() - p.DataSmoothness()}
 		if ball, ok := set.(convex.Ball); ok {
 			pass.Radius, pass.Centre = ball.Radius(), ball.Centre()
 		}
 		if !resolved(pass, n, p.DataSmoothness(), p.Mu) {
 			if i == 0 {
-				return nil, fmt.Errorf("%w: steps of %.3g over %d records in a ball of radius %.3g: must be longer, over fewer records or in a smaller ball",
-					errUnresolved, pass.Step, n, pass.Radius)
+				return nil,
+					fmt.Errorf("%w: steps of %.3g over %d records in a ball of radius %.3g: must be longer, over fewer records or in a smaller ball",
+						errUnresolved, pass.Step, n, pass.Radius)
 			}
 			break
 		}

@@ -115,7 +115,8 @@ func TestPhasedSGDAsksAsItsPageSays(t *testing.T) {
 				}
 				continue
 			}
-			if err != nil || !r.Complete || len(o.asked) != T*len(sizes) || len(steps) != len(o.asked) || plan.Summary().Steps != len(steps) {
+			if err != nil || !r.Complete || len(o.asked) != T*len(sizes) || len(steps) != len(o.asked) ||
+				plan.Summary().Steps != len(steps) {
 				t.Fatalf("%s: %d questions, %d steps, %+v, %v", p.Name, len(o.asked), len(steps), r, err)
 			}
 			origin := make([]float64, 3)
@@ -145,14 +146,18 @@ func TestPhasedSGDAsksAsItsPageSays(t *testing.T) {
 					centre, at = .5, nil
 				}
 				pass := q.Pass()
-				if !same(pass.Start, w) || !close(pass.Step, eta*math.Pow(4, -float64(i+1)), 1e-5) || pass.Step*(.25+pass.Lambda) > 2 ||
+				if !same(pass.Start, w) || !close(pass.Step, eta*math.Pow(4, -float64(i+1)), 1e-5) ||
+					pass.Step*(.25+pass.Lambda) > 2 ||
 					pass.Clip != 1 || !close(pass.Lambda, pull+reg, 1e-12) || !same(pass.Linear, add(linear, -1, lean)) ||
 					!close(pass.Radius, centre, 1e-12) || !(at == nil && pass.Centre == nil || same(pass.Centre, at)) {
-					t.Fatalf("%s: phase %d of round %d: %+v: want start %v, step %v, lambda %v, linear %v, radius %v", p.Name, i+1, round+1,
+					t.Fatalf("%s: phase %d of round %d: %+v: want start %v, step %v, lambda %v, linear %v, radius %v", p.Name, i+1,
+						round+1,
 						pass, w, eta*math.Pow(4, -float64(i+1)), pull+reg, linear, centre)
 				}
-				if mu := o.Size().Mu; seen[q.Cohort().ID()] || q.Cohort().Size() != float64(sizes[i]) || !close(q.Charge(), mu*mu, 1e-8) || q.Charge() > mu*mu {
-					t.Fatalf("%s: phase %d of round %d: charge %v, %v records, seen %v", p.Name, i+1, round+1, q.Charge(), q.Cohort().Size(), seen[q.Cohort().ID()])
+				if mu := o.Size().Mu; seen[q.Cohort().ID()] || q.Cohort().Size() != float64(sizes[i]) ||
+					!close(q.Charge(), mu*mu, 1e-8) || q.Charge() > mu*mu {
+					t.Fatalf("%s: phase %d of round %d: charge %v, %v records, seen %v", p.Name, i+1, round+1, q.Charge(),
+						q.Cohort().Size(), seen[q.Cohort().ID()])
 				}
 				seen[q.Cohort().ID()] = true
 				w = o.pass(pass, o.handed[q.Cohort().ID()])
@@ -191,7 +196,8 @@ func TestPhasedSGDTheorem5(t *testing.T) {
 		if eta/4 > 2/(.25+pull) {
 			eta, stable = 8/(.25+pull), stable+1
 		}
-		if !close(r.Centre, lt/2, 1e-12) || !close(r.StepSizes[0], eta/4, 1e-5) || !close(r.StepSizes[2], eta/64, 1e-5) || r.Sizes[0] != int(n)/2 || r.Sizes[2] != int(n)/8 {
+		if !close(r.Centre, lt/2, 1e-12) || !close(r.StepSizes[0], eta/4, 1e-5) || !close(r.StepSizes[2], eta/64, 1e-5) ||
+			r.Sizes[0] != int(n)/2 || r.Sizes[2] != int(n)/8 {
 			t.Errorf("round %d: %+v: want eta %v", i+1, r, eta)
 		}
 		if r.StepSizes[0]*(.25+pull) > 2 {
@@ -246,7 +252,8 @@ func TestPhasedSGDIsResolved(t *testing.T) {
 				}
 				for j, step := range r.StepSizes {
 					if rounding := float64(p.Dim()) / 2 * 0x1p-53 * ball.Radius() * float64(r.Sizes[j]); rounding > step/64 {
-						t.Errorf("%v records, d = %d, phase %d of round %d: rounding %v in steps of %v", n, p.Dim(), j+1, i+1, rounding, step)
+						t.Errorf("%v records, d = %d, phase %d of round %d: rounding %v in steps of %v", n, p.Dim(), j+1, i+1, rounding,
+							step)
 					}
 				}
 				if r.Sizes[len(r.Sizes)-1] > 3 {
@@ -270,7 +277,8 @@ func TestPhasedSGDConverges(t *testing.T) {
 	// 7, the stride of stableOracle, must not divide the number of rows.
 	p.Rows, p.Targets = append(p.Rows, p.Rows[0]), append(p.Targets, p.Targets[0])
 	o := newStableOracle(p, relations(t, p, 1)[account.ReplaceOne])
-	plan, err := recursive.Recursive{Inner: recursive.PhasedSGD, Lambda: 1e-3, Rounds: 2}.Plan(ctx, with(p.Public, o.Size()))
+	plan, err := recursive.Recursive{Inner: recursive.PhasedSGD, Lambda: 1e-3, Rounds: 2}.Plan(ctx,
+		with(p.Public, o.Size()))
 	r := run(t, resolve(t, plan, err), o)
 	start := make([]float64, 3)
 	copy(start, p.Public.Start)
@@ -339,11 +347,13 @@ func TestPhasedSGDNeedsAStableOracle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := plan.Run(context.Background(), deaf{o}, nil); err == nil || !plan.Needs().Stable || !strings.Contains(err.Error(), "stable SGD") || r.Complete || len(r.W) != 3 {
+	if r, err := plan.Run(context.Background(), deaf{o}, nil); err == nil || !plan.Needs().Stable ||
+		!strings.Contains(err.Error(), "stable SGD") || r.Complete || len(r.W) != 3 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	p.Public.Regularizer = wavy{l2(t, .1)}
-	if _, err := (recursive.Recursive{Inner: recursive.PhasedSGD}).Plan(ctx, with(p.Public, o.Size())); err == nil || !strings.Contains(err.Error(), "must be quadratic") {
+	if _, err := (recursive.Recursive{Inner: recursive.PhasedSGD}).Plan(ctx, with(p.Public, o.Size())); err == nil ||
+		!strings.Contains(err.Error(), "must be quadratic") {
 		t.Errorf("a regularizer that is not quadratic: %v", err)
 	}
 	p.Public.Regularizer, p.Public.Set = nil, convex.Whole{}

@@ -117,7 +117,8 @@ func TestRecursiveAsksAsItsPageSays(t *testing.T) {
 						t.Fatal(err)
 					}
 					r, err := plan.Run(context.Background(), o, nil)
-					if (err != nil) != (stop >= 0) || err != nil && (!errors.Is(err, broken) || !strings.Contains(err.Error(), "recursive")) {
+					if (err != nil) != (stop >= 0) || err != nil &&
+						(!errors.Is(err, broken) || !strings.Contains(err.Error(), "recursive")) {
 						t.Fatalf("%s: error %v", name, err)
 					}
 					want := T * K
@@ -133,7 +134,8 @@ func TestRecursiveAsksAsItsPageSays(t *testing.T) {
 					seen := map[uint64]int{}
 					for k, a := range o.Asked {
 						term := a.Question.Terms()[0]
-						if len(a.Question.Terms()) != 1 || term.Kind() != query.Gradient || term.Ball() != (query.ClipBall{Radius: p.Public.Constants.Lipschitz}) {
+						if len(a.Question.Terms()) != 1 || term.Kind() != query.Gradient ||
+							term.Ball() != (query.ClipBall{Radius: p.Public.Constants.Lipschitz}) {
 							t.Fatalf("%s: question %d: %s, %v", name, k, a.Question.Name(), term.Ball())
 						}
 						if !same(term.Point(), points[k]) {
@@ -151,7 +153,8 @@ func TestRecursiveAsksAsItsPageSays(t *testing.T) {
 							charge, size = charge/T, o.All().Size()
 						}
 						if !close(a.Question.Charge(), charge, 1e-8) || !close(term.Cohort().Size(), size, 1e-12) {
-							t.Fatalf("%s: question %d: charge %v of %v records: want %v of %v", name, k, a.Question.Charge(), term.Cohort().Size(), charge, size)
+							t.Fatalf("%s: question %d: charge %v of %v records: want %v of %v", name, k, a.Question.Charge(),
+								term.Cohort().Size(), charge, size)
 						}
 					}
 					if len(o.Asked) != want && len(o.Asked) != want+1 || r.Steps != want || r.Complete != (stop < 0) {
@@ -177,7 +180,8 @@ func TestRecursiveAsksAsItsPageSays(t *testing.T) {
 func TestTheorem5(t *testing.T) {
 	p := optimizetest.Problems()[2].Public // logistic: L0 = 1, L1 = 1/4
 	const D, l1 = 2., .25
-	for _, s := range []size{{Records: 200, Mu: .1}, {Records: 200, Mu: .03}, {Records: 300, Mu: .5}, {Records: 100, Mu: .4, Neighbours: 1}, {Records: 1e6, Mu: 1}} {
+	for _, s := range []size{{Records: 200, Mu: .1}, {Records: 200, Mu: .03}, {Records: 300, Mu: .5},
+		{Records: 100, Mu: .4, Neighbours: 1}, {Records: 1e6, Mu: 1}} {
 		N := s.Records * s.Mu / math.Sqrt(3)
 		if s.Neighbours == 1 {
 			N *= 2
@@ -205,7 +209,8 @@ func TestTheorem5(t *testing.T) {
 				size = math.Floor(size)
 			}
 			ball, _ := r.Set.(convex.Ball)
-			if float64(r.Steps) != K || !close(r.Centre, lt/2, 1e-12) || !close(r.Eta, eta, 1e-12) || !close(r.Decay, eta*lt, 1e-12) ||
+			if float64(r.Steps) != K || !close(r.Centre, lt/2, 1e-12) || !close(r.Eta, eta, 1e-12) ||
+				!close(r.Decay, eta*lt, 1e-12) ||
 				r.Size != size || !close(r.Charge*K, s.Mu*s.Mu, 1e-8) || !close(ball.Radius(), math.Pow(2, n/2)*D, 1e-12) {
 				t.Errorf("%+v, round %d: %+v: want K %v, eta %v, %v records", s, i+1, r, K, eta, size)
 			}
@@ -246,7 +251,8 @@ func TestRecursiveRules(t *testing.T) {
 			Cohorts: recursive.AllRecords, Radius: c.d * (1 + 1e-15), Lambda: lambda, Growth: 2, StepScale: 4,
 			Rounds: int(math.Floor(math.Log2(c.p.Smoothness() / lambda))),
 		}, c.p)
-		if got := recursive.Rounds(r); !close(got[0].Centre, lambda, 1e-12) || len(got) != len(recursive.Rounds(want)) || got[2].Steps != recursive.Rounds(want)[2].Steps {
+		if got := recursive.Rounds(r); !close(got[0].Centre, lambda, 1e-12) || len(got) != len(recursive.Rounds(want)) ||
+			got[2].Steps != recursive.Rounds(want)[2].Steps {
 			t.Errorf("%s: %+v: want %+v", name, r.Summary(), want.Summary())
 		}
 	}
@@ -282,7 +288,8 @@ func TestRecursiveRules(t *testing.T) {
 	if want := int(math.Ceil(kappa * math.Log(kappa) / 4)); last.Steps != want {
 		t.Errorf("the last round has %d steps: want %d", last.Steps, want)
 	}
-	if a, b := plan(recursive.Recursive{Cohorts: recursive.Disjoint}, p), plan(recursive.Recursive{Cohorts: recursive.Disjoint, Growth: 8}, p); a.Summary() != b.Summary() {
+	if a, b := plan(recursive.Recursive{Cohorts: recursive.Disjoint}, p),
+		plan(recursive.Recursive{Cohorts: recursive.Disjoint, Growth: 8}, p); a.Summary() != b.Summary() {
 		t.Errorf("disjoint: %+v, %+v", a.Summary(), b.Summary())
 	}
 }
@@ -301,7 +308,8 @@ func TestRecursiveConverges(t *testing.T) {
 		c := p.Config(budget(t), 1, 0)
 		c.Noiseless = true
 		o := optimizetest.New(c)
-		plan, err := recursive.Recursive{Lambda: 1e-4, Radius: 4, Steps: 600, StepScale: 1}.Plan(ctx, with(p.Public, o.Size()))
+		plan, err := recursive.Recursive{Lambda: 1e-4, Radius: 4, Steps: 600, StepScale: 1}.Plan(ctx,
+			with(p.Public, o.Size()))
 		r := run(t, resolve(t, plan, err), o)
 		if slope := length(p.Gradient(r.W)); !(slope <= 4e-4) {
 			t.Errorf("%s: gradient %v at %v, minimum at %v", p.Name, slope, r.W, p.Minimiser)
@@ -346,11 +354,13 @@ func (o *linear) Ask(_ context.Context, q query.Question) (query.Release, error)
 func TestRecursivePrediction(t *testing.T) {
 	const n, l0, f0 = 6000, 4., .7
 	for _, c := range []recursive.Recursive{
-		{Rounds: 1, Lambda: .5, Steps: 3}, {Rounds: 3, Lambda: .3, Steps: 4, StepScale: .2}, {Rounds: 4, Lambda: .2, Growth: 3, Steps: 6, StepScale: .1},
+		{Rounds: 1, Lambda: .5, Steps: 3}, {Rounds: 3, Lambda: .3, Steps: 4, StepScale: .2},
+		{Rounds: 4, Lambda: .2, Growth: 3, Steps: 6, StepScale: .1},
 	} {
 		for _, c.Cohorts = range []recursive.Division{recursive.Disjoint, recursive.AllRecords} {
 			c.Radius = 1e6
-			p := optimize.Problem{Shape: optimize.Vector(3), Constants: loss.Constants{Lipschitz: l0, Curvature: loss.CurvatureInterval{Hi: 1}, InitialGap: f0}}
+			p := optimize.Problem{Shape: optimize.Vector(3),
+				Constants: loss.Constants{Lipschitz: l0, Curvature: loss.CurvatureInterval{Hi: 1}, InitialGap: f0}}
 			plan, err := c.Plan(ctx, with(p, size{Records: n, Mu: .4}))
 			if err != nil {
 				t.Fatal(err)
@@ -373,10 +383,13 @@ func TestRecursivePrediction(t *testing.T) {
 				}
 			}
 			o := plan.Summary()
-			if !close(o.Predicted, math.Sqrt(square), 1e-6) || !close(o.Excess, square/2, 1e-6) || !close(o.Population, math.Sqrt(square+l0*l0/n), 1e-6) {
-				t.Errorf("%+v: predicted %v, %v, excess %v: want %v, %v, %v", c, o.Predicted, o.Population, o.Excess, math.Sqrt(square), math.Sqrt(square+l0*l0/n), square/2)
+			if !close(o.Predicted, math.Sqrt(square), 1e-6) || !close(o.Excess, square/2, 1e-6) ||
+				!close(o.Population, math.Sqrt(square+l0*l0/n), 1e-6) {
+				t.Errorf("%+v: predicted %v, %v, excess %v: want %v, %v, %v", c, o.Predicted, o.Population, o.Excess,
+					math.Sqrt(square), math.Sqrt(square+l0*l0/n), square/2)
 			}
-			if want := float64(c.Rounds * c.Steps); c.Cohorts == recursive.AllRecords && o.Passes != want || c.Cohorts == recursive.Disjoint && !close(o.Passes, float64(c.Steps), 1e-12) {
+			if want := float64(c.Rounds * c.Steps); c.Cohorts == recursive.AllRecords && o.Passes != want ||
+				c.Cohorts == recursive.Disjoint && !close(o.Passes, float64(c.Steps), 1e-12) {
 				t.Errorf("%+v: %v passes", c, o.Passes)
 			}
 		}
@@ -456,33 +469,50 @@ func TestRecursiveRefuses(t *testing.T) {
 		c      recursive.Recursive
 		change func(*optimize.Problem, *size)
 	}{
-		"the loss's curvature = [-0.76":                             {change: func(p *optimize.Problem, _ *size) { p.Constants = loss.Tanh().Constants() }},
-		"regularizer nonconvex(0.01) has curvature -0.005: must be": {change: func(p *optimize.Problem, _ *size) { p.Regularizer = nonconvex }},
-		"inner = inner(2): must be one of":                          {c: recursive.Recursive{Inner: 2}},
-		"cohorts = cohorts(3): must be one of":                      {c: recursive.Recursive{Cohorts: 3}},
-		"cohorts = all: must be disjoint for phased-sgd":            {c: recursive.Recursive{Inner: recursive.PhasedSGD, Cohorts: recursive.AllRecords}},
-		"steps = 3: must be 0 for phased-sgd":                       {c: recursive.Recursive{Inner: recursive.PhasedSGD, Steps: 3}},
-		"steps = -1 a round: must be between":                       {c: recursive.Recursive{Steps: -1}},
-		"steps = 600000 a round: must be at most":                   {c: recursive.Recursive{Steps: 600_000, Rounds: 2}},
-		"rounds = -1: must be between":                              {c: recursive.Recursive{Rounds: -1}},
-		"rounds = 101: must be between":                             {c: recursive.Recursive{Rounds: 101}},
-		"rounds = 8: must leave each at least 1 of the 7 records":   {c: recursive.Recursive{Rounds: 8, Cohorts: recursive.Disjoint}, change: func(_ *optimize.Problem, s *size) { s.Records = 7 }},
-		"rounds = 2: must leave each at least 4 of the 7 records":   {c: recursive.Recursive{Rounds: 2, Inner: recursive.PhasedSGD}, change: func(_ *optimize.Problem, s *size) { s.Records = 7 }},
-		"radius = -1: must be finite":                               {c: recursive.Recursive{Radius: -1}},
-		"radius = NaN: must be finite":                              {c: recursive.Recursive{Radius: math.NaN()}},
-		"lambda = +Inf: must be finite":                             {c: recursive.Recursive{Lambda: math.Inf(1)}},
-		"growth = 1.5: must be between 2 and 1024":                  {c: recursive.Recursive{Growth: 1.5}},
-		"step scale = NaN: must be finite":                          {c: recursive.Recursive{StepScale: math.NaN()}},
-		"phased-sgd: must be noisy-gd under add-or-remove":          {c: recursive.Recursive{Inner: recursive.PhasedSGD}, change: func(_ *optimize.Problem, s *size) { s.Neighbours = 1 }},
-		"must be noisy-gd for a loss that is not rank-one":          {c: recursive.Recursive{Inner: recursive.PhasedSGD}, change: func(p *optimize.Problem, _ *size) { p.RankOne = false }},
-		"set odd: must be a ball":                                   {c: recursive.Recursive{Inner: recursive.PhasedSGD}, change: func(p *optimize.Problem, _ *size) { p.Set = odd{} }},
-		"records = 0: must be finite":                               {change: func(_ *optimize.Problem, s *size) { s.Records = 0 }},
+		"the loss's curvature = [-0.76": {change: func(p *optimize.Problem,
+			_ *size) {
+			p.Constants = loss.Tanh().Constants()
+		}},
+		"regularizer nonconvex(0.01) has curvature -0.005: must be": {change: func(p *optimize.Problem,
+			_ *size) {
+			p.Regularizer = nonconvex
+		}},
+		"inner = inner(2): must be one of":     {c: recursive.Recursive{Inner: 2}},
+		"cohorts = cohorts(3): must be one of": {c: recursive.Recursive{Cohorts: 3}},
+		"cohorts = all: must be disjoint for phased-sgd": {c: recursive.Recursive{Inner: recursive.PhasedSGD,
+			Cohorts: recursive.AllRecords}},
+		"steps = 3: must be 0 for phased-sgd": {c: recursive.Recursive{Inner: recursive.PhasedSGD,
+			Steps: 3}},
+		"steps = -1 a round: must be between":     {c: recursive.Recursive{Steps: -1}},
+		"steps = 600000 a round: must be at most": {c: recursive.Recursive{Steps: 600_000, Rounds: 2}},
+		"rounds = -1: must be between":            {c: recursive.Recursive{Rounds: -1}},
+		"rounds = 101: must be between":           {c: recursive.Recursive{Rounds: 101}},
+		"rounds = 8: must leave each at least 1 of the 7 records": {c: recursive.Recursive{Rounds: 8,
+			Cohorts: recursive.Disjoint}, change: func(_ *optimize.Problem, s *size) { s.Records = 7 }},
+		"rounds = 2: must leave each at least 4 of the 7 records": {c: recursive.Recursive{Rounds: 2,
+			Inner: recursive.PhasedSGD}, change: func(_ *optimize.Problem, s *size) { s.Records = 7 }},
+		"radius = -1: must be finite":              {c: recursive.Recursive{Radius: -1}},
+		"radius = NaN: must be finite":             {c: recursive.Recursive{Radius: math.NaN()}},
+		"lambda = +Inf: must be finite":            {c: recursive.Recursive{Lambda: math.Inf(1)}},
+		"growth = 1.5: must be between 2 and 1024": {c: recursive.Recursive{Growth: 1.5}},
+		"step scale = NaN: must be finite":         {c: recursive.Recursive{StepScale: math.NaN()}},
+		"phased-sgd: must be noisy-gd under add-or-remove": {c: recursive.Recursive{Inner: recursive.PhasedSGD},
+			change: func(_ *optimize.Problem, s *size) { s.Neighbours = 1 }},
+		"must be noisy-gd for a loss that is not rank-one": {c: recursive.Recursive{Inner: recursive.PhasedSGD},
+			change: func(p *optimize.Problem, _ *size) { p.RankOne = false }},
+		"set odd: must be a ball": {c: recursive.Recursive{Inner: recursive.PhasedSGD},
+			change: func(p *optimize.Problem, _ *size) { p.Set = odd{} }},
+		"records = 0: must be finite": {change: func(_ *optimize.Problem,
+			s *size) {
+			s.Records = 0
+		}},
 	} {
 		p, s := good, given
 		if c.change != nil {
 			c.change(&p, &s)
 		}
-		if plan, err := c.c.Plan(ctx, with(p, s)); err == nil || plan != nil || !strings.Contains(err.Error(), "optimize: ") || !strings.Contains(err.Error(), want) {
+		if plan, err := c.c.Plan(ctx, with(p, s)); err == nil || plan != nil ||
+			!strings.Contains(err.Error(), "optimize: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("error %v: want %q", err, want)
 		}
 	}
@@ -491,7 +521,8 @@ func TestRecursiveRefuses(t *testing.T) {
 		"cohorts": func(s string) (fmt.Stringer, error) { return recursive.ParseDivision(s) },
 		"score":   func(s string) (fmt.Stringer, error) { return optimize.ParseScore(s) },
 	} {
-		for _, s := range map[string][]string{"inner": {"noisy-gd", "phased-sgd"}, "cohorts": {"", "disjoint", "all"}, "score": {"gradient", "value"}}[name] {
+		for _, s := range map[string][]string{"inner": {"noisy-gd", "phased-sgd"}, "cohorts": {"", "disjoint", "all"},
+			"score": {"gradient", "value"}}[name] {
 			if v, err := parse(s); err != nil || v.String() != s {
 				t.Errorf("%s: %q is read as %v, %v", name, s, v, err)
 			}

@@ -151,17 +151,19 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 }
 
 // Run makes the queries to the oracle o and the steps of the plan. Run calls observe after each step.
-func (s *perturbedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
+func (s *perturbedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
+	error) {
 	p, run := s.Problem(), s.Begin(ctx, o, observe)
 	// The perturbations zeta come from public random bits and do not depend on the records.
 	coins := p.PublicCoins(0x9e27b, uint64(len(run.W)))
 	var (
-		prev         []float64
-		estimate     *optimize.Estimate
-		noise        float64 // standard deviation of the anchor's noise, per coordinate
-		first, drift float64 // noise variances per coordinate: of the last anchor, and of the sum of the differences since then
-		frozen       int     // number of steps until a perturbation is allowed
-		small        bool
+		prev     []float64
+		estimate *optimize.Estimate
+		noise    float64 // standard deviation of the anchor's noise, per coordinate
+		first,
+		drift float64 // noise variances per coordinate: of the last anchor, and of the sum of the differences since then
+		frozen int // number of steps until a perturbation is allowed
+		small  bool
 	)
 	left := min(mostPerturbedAnchors, s.Summary().Steps)
 	return run.Steps(func(t int) error {

@@ -50,7 +50,8 @@ func TestPerturbedReadsAsItsPage(t *testing.T) {
 			}
 			due := k == 0 || drift >= first || small && k-last > gamma
 			if anchors < 8 && due != (r.term.Kind() == query.Gradient) {
-				t.Fatalf("%v, step %d: a %v after differences of variance %v on %v, small %v", relation, k, r.term.Kind(), drift, first, small)
+				t.Fatalf("%v, step %d: a %v after differences of variance %v on %v, small %v", relation, k, r.term.Kind(), drift,
+					first, small)
 			}
 			switch r.term.Kind() {
 			case query.Gradient:

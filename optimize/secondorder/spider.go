@@ -97,7 +97,8 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 	}
 	escapes := !p.Convex() && !c.WithoutProducts
 	if escapes && !p.Products {
-		return nil, fmt.Errorf("optimize: %s: the loss does not tell products of its Hessian (a method HessianVector; of networks, those with tanh have it): without_products must be true", name)
+		return nil,
+			fmt.Errorf("optimize: %s: the loss does not tell products of its Hessian (a method HessianVector; of networks, those with tanh have it): without_products must be true", name)
 	}
 	r, err := c.settle(p, escapes)
 	if err != nil {
@@ -122,12 +123,13 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 		},
 		Needs:      optimize.Needs{Cohorts: true, PrefixSums: true, Selection: r.held > 0, Seed: true},
 		Properties: optimize.Properties{OnePass: true, Averaged: r.held == 0, Escapes: r.walk.tau > 0},
-		Law: optimize.Law{OnePass: true, Importance: importance, Answer: func(t int, _, last float64) (K float64, fresh optimize.Variance) {
-			if t%r.walk.items > 0 {
-				return 0, fresh
-			}
-			return 1, r.variance(p)
-		}},
+		Law: optimize.Law{OnePass: true, Importance: importance,
+			Answer: func(t int, _, last float64) (K float64, fresh optimize.Variance) {
+				if t%r.walk.items > 0 {
+					return 0, fresh
+				}
+				return 1, r.variance(p)
+			}},
 		Output: optimize.TailAverage,
 	})
 	if err != nil {
@@ -194,10 +196,12 @@ func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 		records -= r.held
 	}
 	if !(records > 0) {
-		return r, fmt.Errorf("optimize: %s: records = %v: must be more than the %v held out for the choice", name, p.Records, r.held)
+		return r, fmt.Errorf("optimize: %s: records = %v: must be more than the %v held out for the choice", name, p.Records,
+			r.held)
 	}
 	if c.Theorem {
-		for key, set := range map[string]bool{"gap": c.Gap != 0, "step scale": c.StepScale != 0, "rounds": c.Rounds != 0, "items": c.Items != 0} {
+		for key, set := range map[string]bool{"gap": c.Gap != 0, "step scale": c.StepScale != 0, "rounds": c.Rounds != 0,
+			"items": c.Items != 0} {
 			if set {
 				return r, fmt.Errorf("optimize: %s: %s: must not be set beside theorem, which settles it", name, key)
 			}
@@ -237,14 +241,16 @@ func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 		c.Items = int(min(max(math.Ceil(32/(H*c.Gap)/(float64(c.Rounds)*(1+pathShare))), 64), 128))
 	}
 	if c.Rounds < 1 || c.Rounds > optimize.RuleSteps || c.Items < 1 || c.Items > mostItems {
-		return r, fmt.Errorf("optimize: %s: rounds = %d, items = %d: must be between 1 and %d, and 1 and %d", name, c.Rounds, c.Items, optimize.RuleSteps, mostItems)
+		return r, fmt.Errorf("optimize: %s: rounds = %d, items = %d: must be between 1 and %d, and 1 and %d", name, c.Rounds,
+			c.Items, optimize.RuleSteps, mostItems)
 	}
 	r.root = whole(p, records/(float64(c.Rounds)*(1+pathShare)))
 	if !(r.root <= records) {
 		return r, fmt.Errorf("optimize: %s: rounds = %d: must leave each of them a record of %v", name, c.Rounds, records)
 	}
 	r.rounds = int(records / r.root)
-	r.walk = walk{kappa: pathShare * G, items: c.Items, xi: G / M, gamma: int(min(math.Ceil(8/(r.short*c.Gap)), longestEscape))}
+	r.walk = walk{kappa: pathShare * G, items: c.Items, xi: G / M,
+		gamma: int(min(math.Ceil(8/(r.short*c.Gap)), longestEscape))}
 	r.item = p.Charge()
 	if escapes {
 		r.walk.tau = mostEscapes
@@ -325,7 +331,8 @@ func (r *rules) words(p optimize.Problem) string {
 		s += "; no escapes"
 	}
 	if r.held > 0 {
-		s += fmt.Sprintf("; all of it to a choice on %.6g records held out, half to curvatures and half to gradient norms", r.held)
+		s += fmt.Sprintf("; all of it to a choice on %.6g records held out, half to curvatures and half to gradient norms",
+			r.held)
 	}
 	return s
 }

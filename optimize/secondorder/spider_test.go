@@ -41,7 +41,8 @@ func spikes(t *testing.T, n int, relation account.Relation) (*optimizetest.Oracl
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: make([]float64, n), Loss: problem.Saddle(), Budget: b, Declared: float64(n), Seed: 11})
+	o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: make([]float64, n), Loss: problem.Saddle(), Budget: b,
+		Declared: float64(n), Seed: 11})
 	p, err := optimize.NewProblem(problem.Saddle(), b, o)
 	if err != nil {
 		t.Fatal(err)
@@ -98,7 +99,8 @@ func TestReadsAsItsPage(t *testing.T) {
 	for _, theorem := range []bool{false, true} {
 		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 			oracle, p := spikes(t, 6000, relation)
-			plan, err := secondorder.Spider{Theorem: theorem, Gap: map[bool]float64{false: .5}[theorem], StepScale: map[bool]float64{false: 4}[theorem]}.Plan(context.Background(), p)
+			plan, err := secondorder.Spider{Theorem: theorem, Gap: map[bool]float64{false: .5}[theorem],
+				StepScale: map[bool]float64{false: 4}[theorem]}.Plan(context.Background(), p)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,7 +164,8 @@ func TestReadsAsItsPage(t *testing.T) {
 							t.Fatalf("%s: along %v, want %v", label, r.term.Along(), v)
 						}
 						if !theorem && (r.term.Cohort() != root || !optimizetest.Same(r.term.Point(), anchor)) {
-							t.Fatalf("%s: at %v of cohort %d: want at %v of %d", label, r.term.Point(), r.term.Cohort().ID(), anchor, root.ID())
+							t.Fatalf("%s: at %v of cohort %d: want at %v of %d", label, r.term.Point(), r.term.Cohort().ID(), anchor,
+								root.ID())
 						}
 						products++
 						continue
@@ -175,13 +178,15 @@ func TestReadsAsItsPage(t *testing.T) {
 					g = estimate
 				}
 				at = s.seen
-				if want := optimizetest.Descend(p, w, g, plan.Summary().StepSize); !optimizetest.Same(s.w, want) && !(theorem && products > 0) {
+				if want := optimizetest.Descend(p, w, g, plan.Summary().StepSize); !optimizetest.Same(s.w, want) &&
+					!(theorem && products > 0) {
 					t.Fatalf("theorem %v, %v: step %d leads to %v, want %v", theorem, relation, k, s.w, want)
 				}
 				w = s.w
 			}
 			if fresh < 2 || products == 0 || extended == 0 || !result.Complete {
-				t.Errorf("theorem %v, %v: %d fresh estimates, %d differences, %d products, complete %v: not all were tried", theorem, relation, fresh, extended, products, result.Complete)
+				t.Errorf("theorem %v, %v: %d fresh estimates, %d differences, %d products, complete %v: not all were tried",
+					theorem, relation, fresh, extended, products, result.Complete)
 			}
 		}
 	}
@@ -337,11 +342,12 @@ func TestRefusals(t *testing.T) {
 		of secondorder.Spider
 		p  optimize.Problem
 	}{
-		"gap = -1: must be finite and > 0":               {secondorder.Spider{Gap: -1}, p},
-		"step scale = NaN: must be finite":               {secondorder.Spider{StepScale: math.NaN()}, p},
-		"rounds = -1, items = 64: must be":               {secondorder.Spider{Rounds: -1}, p},
-		"rounds = 6, items = -2: must be":                {secondorder.Spider{Items: -2}, p},
-		"records = 1: must be more than the 1 held out":  {secondorder.Spider{Rounds: 200}, optimizetest.With(p, optimizetest.Size{Records: 1, Mu: 1})},
+		"gap = -1: must be finite and > 0": {secondorder.Spider{Gap: -1}, p},
+		"step scale = NaN: must be finite": {secondorder.Spider{StepScale: math.NaN()}, p},
+		"rounds = -1, items = 64: must be": {secondorder.Spider{Rounds: -1}, p},
+		"rounds = 6, items = -2: must be":  {secondorder.Spider{Items: -2}, p},
+		"records = 1: must be more than the 1 held out": {secondorder.Spider{Rounds: 200},
+			optimizetest.With(p, optimizetest.Size{Records: 1, Mu: 1})},
 		"gap: must not be set beside theorem":            {secondorder.Spider{Gap: .1, Theorem: true}, p},
 		"without_products must be true":                  {secondorder.Spider{}, blind},
 		"Lipschitz constant of the Hessian = +Inf: must": {secondorder.Spider{Theorem: true}, rough},

@@ -27,7 +27,8 @@ type theorem struct {
 // alpha.
 func at(p optimize.Problem, alpha float64) theorem {
 	c := theorem{
-		alpha: alpha, G: p.Constants.Lipschitz, M: p.Smoothness(), rho: p.Constants.HessianLipschitz, B: p.Constants.InitialGap,
+		alpha: alpha, G: p.Constants.Lipschitz, M: p.Smoothness(), rho: p.Constants.HessianLipschitz,
+		B:    p.Constants.InitialGap,
 		root: math.Sqrt(float64(p.Dim())) * p.Neighbours() / p.Mu,
 	}
 	c.xi = math.Sqrt(alpha / c.rho)
@@ -40,7 +41,8 @@ func at(p optimize.Problem, alpha float64) theorem {
 // fresh returns b, the number of records for a fresh gradient estimate (Liu and Talwar 2025, Lemma
 // 3.14).
 func (c theorem) fresh() float64 {
-	return c.G*c.root/c.alpha + c.G*c.G/(c.alpha*c.alpha) + c.M*c.xi*math.Sqrt(c.gamma*c.tau)*c.root/c.alpha + c.M*c.M/(c.rho*c.alpha)
+	return c.G*c.root/c.alpha + c.G*c.G/(c.alpha*c.alpha) + c.M*c.xi*math.Sqrt(c.gamma*c.tau)*c.root/c.alpha +
+		c.M*c.M/(c.rho*c.alpha)
 }
 
 // batch returns b_t, the smallest number of records with which the difference of gradients over a
@@ -69,7 +71,8 @@ const mostItems = 1 << 12
 func (r *rules) byTheorem(p optimize.Problem, records float64, escapes bool) error {
 	const name = "second-order"
 	if !optimize.Positive(p.Constants.HessianLipschitz) {
-		return fmt.Errorf("optimize: %s: Lipschitz constant of the Hessian = %v: must be finite and > 0 for theorem", name, p.Constants.HessianLipschitz)
+		return fmt.Errorf("optimize: %s: Lipschitz constant of the Hessian = %v: must be finite and > 0 for theorem", name,
+			p.Constants.HessianLipschitz)
 	}
 	lo, hi := 1e-12*p.Constants.Lipschitz, 1e6*p.Constants.Lipschitz
 	if at(p, hi).need() > records {

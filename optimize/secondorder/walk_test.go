@@ -96,7 +96,8 @@ func TestEscapesEnd(t *testing.T) {
 			on = w.escaped(c.distances[steps], 2)
 		}
 		if drift := 2 * c.distances[steps-1]; steps != c.steps || w.drift != drift {
-			t.Errorf("distances %v: ended after %d steps with drift %v: want %d, %v", c.distances, steps, w.drift, c.steps, drift)
+			t.Errorf("distances %v: ended after %d steps with drift %v: want %d, %v", c.distances, steps, w.drift, c.steps,
+				drift)
 		}
 	}
 }

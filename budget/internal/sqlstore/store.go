@@ -57,7 +57,9 @@ func Open(ctx context.Context, db *sql.DB, d Dialect, create bool) (*Store, erro
 					return false, err
 				}
 			}
-			_, err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_store (id, version, secret) SELECT 1, ?, "+d.Key+" WHERE NOT EXISTS (SELECT 1 FROM stillpoint_store)"), version)
+			_,
+				err := c.ExecContext(ctx,
+				s.sql("INSERT INTO stillpoint_store (id, version, secret) SELECT 1, ?, "+d.Key+" WHERE NOT EXISTS (SELECT 1 FROM stillpoint_store)"), version)
 			return true, err
 		})
 		if err != nil {
@@ -78,7 +80,8 @@ func Open(ctx context.Context, db *sql.DB, d Dialect, create bool) (*Store, erro
 
 // missing reports whether an error means that the table, or a row in it, does not exist.
 func missing(err error) bool {
-	return errors.Is(err, sql.ErrNoRows) || strings.Contains(err.Error(), "no such table") || strings.Contains(err.Error(), "does not exist")
+	return errors.Is(err, sql.ErrNoRows) || strings.Contains(err.Error(), "no such table") ||
+		strings.Contains(err.Error(), "does not exist")
 }
 
 // sql returns a statement with parameters in the dialect's notation.
@@ -131,11 +134,15 @@ func (s *Store) transact(ctx context.Context, begin []string, f func(*sql.Conn) 
 }
 
 // Update implements budget.Store.
-func (s *Store) Update(ctx context.Context, dataset string, from int, next func(budget.Tail) (*budget.Row, error)) error {
+func (s *Store) Update(ctx context.Context, dataset string, from int,
+	next func(budget.Tail) (*budget.Row, error)) error {
 	return s.transact(ctx, s.dialect.Begin, func(c *sql.Conn) (bool, error) {
 		// The chain's row is inserted before it is locked. If two transactions begin the same chain, one of
 		// them then waits for the other.
-		if _, err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_chains (dataset, length, head) VALUES (?, 0, '') ON CONFLICT DO NOTHING"), dataset); err != nil {
+		if _,
+			err := c.ExecContext(ctx,
+			s.sql("INSERT INTO stillpoint_chains (dataset, length, head) VALUES (?, 0, '') ON CONFLICT DO NOTHING"),
+			dataset); err != nil {
 			return false, err
 		}
 		t, err := s.tail(ctx, c, dataset, from, s.dialect.Lock)
@@ -147,10 +154,13 @@ func (s *Store) Update(ctx context.Context, dataset string, from int, next func(
 			return false, err
 		}
 		number := t.Length + 1
-		if _, err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_rows (dataset, number, content, hash) VALUES (?, ?, ?, ?)"), dataset, number, row.Text, row.Hash); err != nil {
+		if _,
+			err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_rows (dataset, number, content, hash) VALUES (?, ?, ?, ?)"),
+			dataset, number, row.Text, row.Hash); err != nil {
 			return false, err
 		}
-		_, err = c.ExecContext(ctx, s.sql("UPDATE stillpoint_chains SET length = ?, head = ? WHERE dataset = ?"), number, row.Hash, dataset)
+		_, err = c.ExecContext(ctx, s.sql("UPDATE stillpoint_chains SET length = ?, head = ? WHERE dataset = ?"), number,
+			row.Hash, dataset)
 		return err == nil, err
 	})
 }
@@ -166,12 +176,18 @@ func (s *Store) View(ctx context.Context, dataset string, from int) (t budget.Ta
 
 // tail reads the rows of a dataset's chain after row number from, with the chain's length and last
 // hash. lock is appended to the statement that reads the chain's own row.
-func (s *Store) tail(ctx context.Context, c *sql.Conn, dataset string, from int, lock string) (t budget.Tail, err error) {
-	err = c.QueryRowContext(ctx, s.sql("SELECT length, head, "+s.dialect.Now+" FROM stillpoint_chains WHERE dataset = ?"+lock), dataset).Scan(&t.Length, &t.Head, &t.Now)
+func (s *Store) tail(ctx context.Context, c *sql.Conn, dataset string, from int, lock string) (t budget.Tail,
+	err error) {
+	err = c.QueryRowContext(ctx,
+		s.sql("SELECT length, head, "+s.dialect.Now+" FROM stillpoint_chains WHERE dataset = ?"+lock),
+		dataset).Scan(&t.Length, &t.Head, &t.Now)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return t, err
 	}
-	rows, err := c.QueryContext(ctx, s.sql("SELECT number, content, hash FROM stillpoint_rows WHERE dataset = ? AND number >= ? ORDER BY number"), dataset, from)
+	rows,
+		err := c.QueryContext(ctx,
+		s.sql("SELECT number, content, hash FROM stillpoint_rows WHERE dataset = ? AND number >= ? ORDER BY number"), dataset,
+		from)
 	if err != nil {
 		return t, err
 	}
@@ -228,13 +244,17 @@ func (s *Store) Key(ctx context.Context) (text string, err error) {
 // Mark implements budget.Store.
 func (s *Store) Mark(ctx context.Context, dataset, fingerprint string) (others []string, err error) {
 	err = s.transact(ctx, s.dialect.Begin, func(c *sql.Conn) (bool, error) {
-		_, err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_marks (fingerprint, dataset) VALUES (?, ?) ON CONFLICT DO NOTHING"), fingerprint, dataset)
+		_,
+			err := c.ExecContext(ctx,
+			s.sql("INSERT INTO stillpoint_marks (fingerprint, dataset) VALUES (?, ?) ON CONFLICT DO NOTHING"), fingerprint,
+			dataset)
 		return err == nil, err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.texts(ctx, "SELECT dataset FROM stillpoint_marks WHERE fingerprint = ? AND dataset <> ? ORDER BY dataset", fingerprint, dataset)
+	return s.texts(ctx, "SELECT dataset FROM stillpoint_marks WHERE fingerprint = ? AND dataset <> ? ORDER BY dataset",
+		fingerprint, dataset)
 }
 
 // Close implements budget.Store.

@@ -73,7 +73,9 @@ func TestKeys(t *testing.T) {
 	if other.Key() == p.Key() {
 		t.Error("two new keys are equal")
 	}
-	if got, want := PublicFrom(testKey).String(), "4142434445464748494a4b4c4d4e4f505152535455565758595a313233343536"; got != want || PublicFrom(testKey).LogValue().String() != want {
+	if got, want := PublicFrom(testKey).String(),
+		"4142434445464748494a4b4c4d4e4f505152535455565758595a313233343536"; got != want ||
+		PublicFrom(testKey).LogValue().String() != want {
 		t.Errorf("Public prints %s, want %s", got, want)
 	}
 
@@ -249,7 +251,8 @@ func TestBernoulliComparesExactly(t *testing.T) {
 		uniform := new(big.Float).SetPrec(1400).SetInt(u)
 		uniform.SetMantExp(uniform, -1280)
 		near, _ := uniform.Float64()
-		for _, p := range []float64{near, math.Nextafter(near, 0), math.Nextafter(near, 1), near / 2, 0x1p-1074, 0x1p-64, 1 - 0x1p-53} {
+		for _, p := range []float64{near, math.Nextafter(near, 0), math.Nextafter(near, 1), near / 2, 0x1p-1074, 0x1p-64,
+			1 - 0x1p-53} {
 			want := uniform.Cmp(new(big.Float).SetFloat64(p)) < 0
 			if got := Simulated(key).Bernoulli(p); got != want {
 				t.Fatalf("Bernoulli(%v) = %v with U = %v", p, got, near)

@@ -40,7 +40,8 @@ func TestCurvedSums(t *testing.T) {
 		}
 		stored.Append(x, float64(2*(i%2)-1), i%11 != 2)
 	}
-	curved, err := row.NewCurved(stored, l, dim-1, []row.Hanging{{Axes: []row.Axis{{Number: 0, Missing: 1, Knots: hats.Equal(dim - 6)}}, Group: -1}})
+	curved, err := row.NewCurved(stored, l, dim-1,
+		[]row.Hanging{{Axes: []row.Axis{{Number: 0, Missing: 1, Knots: hats.Equal(dim - 6)}}, Group: -1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,9 +73,11 @@ func TestCurvedSums(t *testing.T) {
 		term   query.Term
 		within float64
 	}{
-		{query.RowMeanOf(everyone, dim), 0}, {query.SecondMomentOf(everyone, dim), 0}, {query.CentredMomentOf(everyone, along, .5), 0},
+		{query.RowMeanOf(everyone, dim), 0}, {query.SecondMomentOf(everyone, dim), 0},
+		{query.CentredMomentOf(everyone, along, .5), 0},
 		{query.SquaredFeaturesOf(everyone, dim), 0},
-		{query.GradientAt(everyone, w, 1), 3}, {query.ProductAt(everyone, w, along, 0, .25), 3}, {query.ValueAt(everyone, w, 0, 9), 3 * n},
+		{query.GradientAt(everyone, w, 1), 3}, {query.ProductAt(everyone, w, along, 0, .25), 3},
+		{query.ValueAt(everyone, w, 0, 9), 3 * n},
 	} {
 		q, err := query.New(1, test.term)
 		if err != nil {

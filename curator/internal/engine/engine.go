@@ -93,7 +93,8 @@ func New(t row.Source, l loss.Loss, workers int) (*Portable, error) {
 	if workers < 1 {
 		return nil, fmt.Errorf("engine: workers = %d: must be >= 1", workers)
 	}
-	e := &Portable{table: t, layout: t.Layout(), loss: l, shape: shapeOf(l, parameters, t), workers: workers, kernel: fastest(), measured: make(chan *lengths, 1)}
+	e := &Portable{table: t, layout: t.Layout(), loss: l, shape: shapeOf(l, parameters, t), workers: workers,
+		kernel: fastest(), measured: make(chan *lengths, 1)}
 	e.measured <- nil
 	return e, nil
 }
@@ -131,7 +132,8 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 		return Sum{}, err
 	}
 	if m := q.Terms()[0].Metric(); q.Facts().Weighted && m.Dim() != e.Parameters() {
-		return Sum{}, fmt.Errorf("engine: metric of dimension %d: must have %d, one a feature of a row", m.Dim(), e.Parameters())
+		return Sum{}, fmt.Errorf("engine: metric of dimension %d: must have %d, one a feature of a row", m.Dim(),
+			e.Parameters())
 	}
 	tiles := e.tiles(members)
 	if q.Facts().Metric {
@@ -222,7 +224,8 @@ func Answers(l loss.Loss, q query.Question) error {
 	case f.Suits(0, true, false):
 		return fmt.Errorf("curator: %s: loss %s: must tell products of its Hessian, as losses of margins do and others by a method HessianVector", q.Name(), l.Name())
 	case f.Suits(2, true, false):
-		return fmt.Errorf("curator: %s: loss %s: must be of the form phi(W x, y), which does not write its own gradient", q.Name(), l.Name())
+		return fmt.Errorf("curator: %s: loss %s: must be of the form phi(W x, y), which does not write its own gradient",
+			q.Name(), l.Name())
 	}
 	return fmt.Errorf("curator: %s: loss %s: must be of the form phi(<w,x>, y)", q.Name(), l.Name())
 }

@@ -102,10 +102,16 @@ func awkward(r *rand.Rand) float64 {
 func TestRowsThatDoNotFit(t *testing.T) {
 	for _, k := range kernels()[1:] {
 		for name, f := range map[string]func(){
-			"a row short":                  func() { k.dots(make([]float64, 2), make([]float64, 8), make([]float32, 15), 8, 8) },
-			"a vector short":               func() { k.dots(make([]float64, 4), make([]float64, 15), make([]float32, 16), 8, 8) },
-			"a stride beyond the width":    func() { k.dots(make([]float64, 1), make([]float64, 8), make([]float32, 16), 16, 8) },
-			"a product short":              func() { k.dots(make([]float64, 3), make([]float64, 16), make([]float32, 16), 8, 8) },
+			"a row short": func() { k.dots(make([]float64, 2), make([]float64, 8), make([]float32, 15), 8, 8) },
+			"a vector short": func() {
+				k.dots(make([]float64, 4), make([]float64, 15), make([]float32, 16), 8, 8)
+			},
+			"a stride beyond the width": func() {
+				k.dots(make([]float64, 1), make([]float64, 8), make([]float32, 16), 16, 8)
+			},
+			"a product short": func() {
+				k.dots(make([]float64, 3), make([]float64, 16), make([]float32, 16), 8, 8)
+			},
 			"a stride of no lanes":         func() { k.dots(make([]float64, 1), make([]float64, 9), make([]float32, 9), 9, 9) },
 			"no stride":                    func() { k.dots(make([]float64, 1), make([]float64, 8), make([]float32, 8), 0, 8) },
 			"a sum short":                  func() { k.add(make([]int64, 15), 8, make([]float64, 2), make([]float32, 8), 8) },

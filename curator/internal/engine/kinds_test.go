@@ -14,7 +14,8 @@ func TestEveryKindIsComputed(t *testing.T) {
 	}
 	for _, k := range query.Kinds() {
 		f := k.Facts()
-		if c := computations[k]; (c.rankOne == nil) != f.Weighted || (c.general != nil) != (f.Losses == query.AnyLoss || f.Losses == query.Twice) {
+		if c := computations[k]; (c.rankOne == nil) != f.Weighted ||
+			(c.general != nil) != (f.Losses == query.AnyLoss || f.Losses == query.Twice) {
 			t.Errorf("%v: is not computed for the losses that it is asked of", k)
 		}
 	}

@@ -168,7 +168,8 @@ func exactDot(a, b []float64) float64 {
 
 // measure computes the lengths ||R x|| of the rows x of blocks, for the metric's matrix R, until no
 // block is left or the context ends.
-func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.Int64, reader row.Reader, l *row.Layout) error {
+func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.Int64, reader row.Reader,
+	l *row.Layout) error {
 	f := filled{writer: writer{layout: l}}
 	turns := turnsOf(next, len(blocks), reader)
 	for ctx.Err() == nil {

@@ -94,7 +94,8 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 	p.acc = make([]int64, s.padded())
 	for i, term := range terms {
 		pt := pointedTerm{
-			Term: term, computation: computations[term.Kind()], number: term.Kind().Facts().Number, weight: term.Weight(), ball: term.Ball(),
+			Term: term, computation: computations[term.Kind()], number: term.Kind().Facts().Number, weight: term.Weight(),
+			ball:  term.Ball(),
 			point: s.pad(term.Point()), prev: s.pad(term.Previous()), step: s.pad(term.Step()), along: s.pad(term.Along()),
 		}
 		pt.smoothed, _ = smoothing(term.Smoothing(), p.layout.Dim()) // smoothable has checked it

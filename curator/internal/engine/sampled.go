@@ -89,7 +89,8 @@ type joined struct {
 }
 
 func newJoined(l loss.Loss, count int) *joined {
-	return &joined{Loss: l, of: l.(margins), z: make([]float64, count), slope: make([]float64, count), y: make([]float64, 1)}
+	return &joined{Loss: l, of: l.(margins), z: make([]float64, count), slope: make([]float64, count),
+		y: make([]float64, 1)}
 }
 
 func (l *joined) Value(w []float64, x []float32, y float64) float64 {

@@ -92,7 +92,8 @@ func generated(b *testing.B, l *row.Layout, n int, memory int64) row.Source {
 	}
 	for i := range n {
 		k := i % different
-		if err := f.AppendCoded(x[k*l.Numbers():][:l.Numbers()], .1, in[k*l.Groups():][:l.Groups()], float64(2*(i%2)-1), true); err != nil {
+		if err := f.AppendCoded(x[k*l.Numbers():][:l.Numbers()], .1, in[k*l.Groups():][:l.Groups()], float64(2*(i%2)-1),
+			true); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -88,7 +88,8 @@ func TestSmoothingIsRefused(t *testing.T) {
 		{loss.Ramp(), query.Smoothing{Radius: 3}, ""},
 		{loss.Logistic(), query.Smoothing{}, ""},
 	} {
-		if err := Answers(c.l, ask(c.s)); (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+		if err := Answers(c.l, ask(c.s)); (err == nil) != (c.want == "") ||
+			err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s, %+v: %v: want %q", c.l.Name(), c.s, err, c.want)
 		}
 	}

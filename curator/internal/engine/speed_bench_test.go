@@ -46,7 +46,8 @@ func BenchmarkSpeed(b *testing.B) {
 	for _, c := range []struct {
 		name string
 		n, d int
-	}{{"1e5x100", 100_000, 100}, {"1e6x100", 1_000_000, 100}, {"6e4x784", 60_000, 784}, {"1e6x20", 1_000_000, 20}, {"adult", 32_561, 113}} {
+	}{{"1e5x100", 100_000, 100}, {"1e6x100", 1_000_000, 100}, {"6e4x784", 60_000, 784}, {"1e6x20", 1_000_000, 20},
+		{"adult", 32_561, 113}} {
 		b.Run(c.name, func(b *testing.B) {
 			table := speedTable(b, c.name, c.n, c.d)
 			r, w := rand.New(rand.NewPCG(1, 5)), make([]float64, c.d)

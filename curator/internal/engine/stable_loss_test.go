@@ -113,7 +113,8 @@ func TestProvenSlopes(t *testing.T) {
 			width := k.Lipschitz / k.Curvature.Hi
 			zs := []float64{0, math.MaxFloat64, -math.MaxFloat64, 5e-324, -5e-324, 1, -1, math.Inf(1), math.Inf(-1)}
 			for i := range n {
-				zs = append(zs, 6*width*(2*float64(i)/float64(n)-1), r.NormFloat64(), 1+width*r.NormFloat64(), -1+width*r.NormFloat64(),
+				zs = append(zs, 6*width*(2*float64(i)/float64(n)-1), r.NormFloat64(), 1+width*r.NormFloat64(),
+					-1+width*r.NormFloat64(),
 					math.Ldexp(r.Float64()-.5, r.IntN(2000)-1000), 700*r.NormFloat64())
 			}
 			worst := 0.
@@ -134,7 +135,8 @@ func TestProvenSlopes(t *testing.T) {
 					if i > 0 && lastZ != nil && lastZ.Cmp(exact(z)) != 0 {
 						rate, _ := op().Quo(op().Sub(want, lastExact), op().Sub(exact(z), lastZ)).Float64()
 						if !(rate >= 0 && rate <= k.Curvature.Hi*(1+1e-15)) {
-							t.Fatalf("%s: slope rises by %v between %v and %v, y = %v: must be between 0 and %v", name, rate, lastZ, z, y, k.Curvature.Hi)
+							t.Fatalf("%s: slope rises by %v between %v and %v, y = %v: must be between 0 and %v", name, rate, lastZ, z, y,
+								k.Curvature.Hi)
 						}
 					}
 					lastZ, lastExact = exact(z), want

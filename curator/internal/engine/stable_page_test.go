@@ -112,7 +112,8 @@ func mixedPasses(r *rand.Rand, d int, smoothness float64) map[string]query.Pass 
 		for name, lambda := range map[string]float64{"plain": 0, "shrinking": .4 * smoothness, "mirroring": 9 * smoothness} {
 			for _, linear := range []string{"", ", shifted"} {
 				for _, ball := range []string{"", ", in a ball", ", in a ball elsewhere"} {
-					p := query.Pass{Start: make([]float64, d), Step: 1.8 / (smoothness + lambda), Clip: .1 + r.Float64(), Lambda: lambda}
+					p := query.Pass{Start: make([]float64, d), Step: 1.8 / (smoothness + lambda), Clip: .1 + r.Float64(),
+						Lambda: lambda}
 					if start == "from afar" {
 						p.Start = vector()
 					}
@@ -151,8 +152,10 @@ func TestBoundsAreThePages(t *testing.T) {
 						got  float64
 						want *big.Float
 					}{
-						{"jump", got.Jump, page.jump}, {"point", got.Point, page.point}, {"contraction", got.Contraction, page.contraction},
-						{"powers", got.Powers, page.powers}, {"step", got.Step, page.step}, {"sum", got.Sum, page.sum}, {"last", got.Last, page.last},
+						{"jump", got.Jump, page.jump}, {"point", got.Point, page.point},
+						{"contraction", got.Contraction, page.contraction},
+						{"powers", got.Powers, page.powers}, {"step", got.Step, page.step}, {"sum", got.Sum, page.sum},
+						{"last", got.Last, page.last},
 						{"clean", clean, page.clean}, {"dirt", dirt, page.dirt},
 					} {
 						most := times(c.want, plus(exact(1), power2(-17)))

@@ -213,7 +213,8 @@ func TestWalkAgainstBigFloats(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("of the bounds: a step's errors %.3f, those of adding up %.3f, those after %.3f, a norm %.3f", nearStep, nearSum, nearLast, nearPoint)
+	t.Logf("of the bounds: a step's errors %.3f, those of adding up %.3f, those after %.3f, a norm %.3f", nearStep,
+		nearSum, nearLast, nearPoint)
 	if nearStep < .05 || nearSum < .005 || nearPoint < .5 {
 		t.Error("the bounds are not approached: the test shows nothing")
 	}
@@ -250,7 +251,8 @@ func TestAverageIsOfTheIterates(t *testing.T) {
 		t.Fatal(err)
 	}
 	// Each step takes w to w - (w-1)/4. The iterates are 5, 4 and 3.25.
-	got, err := e.Average(context.Background(), query.Pass{Start: []float64{5}, Step: .25, Clip: 100}, 0x1p40, []int32{0, 2, 1})
+	got, err := e.Average(context.Background(), query.Pass{Start: []float64{5}, Step: .25, Clip: 100}, 0x1p40,
+		[]int32{0, 2, 1})
 	if err != nil {
 		t.Fatal(err)
 	}

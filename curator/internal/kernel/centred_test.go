@@ -54,7 +54,8 @@ func TestCentredMomentsOfAnyPoint(t *testing.T) {
 					}
 					moved := distance(before, residual(t, after, l, q, g)) / g.scale / g.sensitivity
 					if !(moved <= 1) {
-						t.Fatalf("%s, %v, d = %d, point of length %v: replacement %d moves the sum by %v of what is charged", q.Name(), relation, d, euclid(m), i, moved)
+						t.Fatalf("%s, %v, d = %d, point of length %v: replacement %d moves the sum by %v of what is charged", q.Name(),
+							relation, d, euclid(m), i, moved)
 					}
 					if q.Facts().Pairs {
 						closest = max(closest, moved)

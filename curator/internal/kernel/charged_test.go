@@ -19,7 +19,8 @@ func doors(t testing.TB, s *Session) map[string]func(c query.Cohort) (charge flo
 	return doorsUnder(context.Background(), t, s)
 }
 
-func doorsUnder(ctx context.Context, t testing.TB, s *Session) map[string]func(c query.Cohort) (charge float64, err error) {
+func doorsUnder(ctx context.Context, t testing.TB, s *Session) map[string]func(c query.Cohort) (charge float64,
+	err error) {
 	w := make([]float64, s.Dim())
 	const charge, epsilon = .01, .1
 	mu, err := accountant.SelectionMu(epsilon)
@@ -102,7 +103,8 @@ func TestChargedToWhomItIsAbout(t *testing.T) {
 			lowered("the cohort", own, l.Left(c.ID()), charge)
 			lowered("another", other, l.Left(bystander), elsewhere)
 			lowered("a cohort to come", none, l.Left(nobody), elsewhere)
-			if most := l.Charged(); all-l.Left(account.Everyone) < 0 || math.Abs(l.Budget().Charge()-most-l.Left(account.Everyone)) > 1e-9 {
+			if most := l.Charged(); all-l.Left(account.Everyone) < 0 ||
+				math.Abs(l.Budget().Charge()-most-l.Left(account.Everyone)) > 1e-9 {
 				t.Errorf("%s: %v charged, %v left for everyone", name, most, l.Left(account.Everyone))
 			}
 		}
@@ -151,13 +153,16 @@ func TestForgedHandles(t *testing.T) {
 		}
 		for name, ask := range doors(t, s) {
 			for _, forged := range []query.Cohort{
-				query.NewCohort(c.ID(), c.Size()/2), query.NewCohort(c.ID(), 2*c.Size()), query.NewCohort(c.ID(), math.Nextafter(c.Size(), 0)),
+				query.NewCohort(c.ID(), c.Size()/2), query.NewCohort(c.ID(), 2*c.Size()),
+				query.NewCohort(c.ID(), math.Nextafter(c.Size(), 0)),
 				query.NewCohort(c.ID()+1, c.Size()), query.NewCohort(account.Everyone, 39), query.NewCohort(account.Everyone, 41),
 				// These are sizes above the number of records, and identifiers that no session
 				// returns.
-				query.NewCohort(c.ID(), 1e300), query.NewCohort(c.ID(), math.Inf(1)), query.NewCohort(account.Everyone, math.MaxInt32),
+				query.NewCohort(c.ID(), 1e300), query.NewCohort(c.ID(), math.Inf(1)),
+				query.NewCohort(account.Everyone, math.MaxInt32),
 				query.NewCohort(sampleBit, c.Size()), query.NewCohort(sampleBit|c.ID(), c.Size()), query.NewCohort(sampleBit|2, 40),
-				query.NewCohort(1<<32|c.ID(), c.Size()), query.NewCohort(1<<31, c.Size()), query.NewCohort(math.MaxUint64, c.Size()),
+				query.NewCohort(1<<32|c.ID(), c.Size()), query.NewCohort(1<<31, c.Size()),
+				query.NewCohort(math.MaxUint64, c.Size()),
 			} {
 				if _, err := ask(forged); err == nil {
 					t.Errorf("%v, %s: cohort %d of size %v was answered", relation, name, forged.ID(), forged.Size())

@@ -34,7 +34,8 @@ type cohorts struct {
 // which of the other records are drawn.
 func (s *Session) Draw(size int) (query.Cohort, error) {
 	if r := s.ledger.Budget().Relation(); r != account.ReplaceOne {
-		return query.Cohort{}, fmt.Errorf("curator: draw of %d records: not possible under %v, where the number of records is secret", size, r)
+		return query.Cohort{},
+			fmt.Errorf("curator: draw of %d records: not possible under %v, where the number of records is secret", size, r)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -47,7 +48,8 @@ func (s *Session) Draw(size int) (query.Cohort, error) {
 	n := s.records()
 	left := n - s.cohorts.used()
 	if size < 1 || size > left {
-		return query.Cohort{}, fmt.Errorf("curator: draw of %d records: must be between 1 and the %d not yet drawn", size, left)
+		return query.Cohort{}, fmt.Errorf("curator: draw of %d records: must be between 1 and the %d not yet drawn", size,
+			left)
 	}
 	s.cohorts.records, s.cohorts.repeat = n, int(s.repeat)
 	return s.cohorts.draw(size, s.coins), nil
@@ -67,10 +69,12 @@ func (s *Session) DrawEach(p float64) (query.Cohort, error) {
 		return query.Cohort{}, ErrClosed
 	}
 	if len(s.cohorts.ends) > 0 && s.cohorts.declared == nil {
-		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: this session has drawn by number already", p)
+		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: this session has drawn by number already",
+			p)
 	}
 	if len(s.cohorts.ends) >= account.MaxCohort {
-		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: there are %d cohorts already", p, account.MaxCohort)
+		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: there are %d cohorts already", p,
+			account.MaxCohort)
 	}
 	if len(s.cohorts.ends) == 0 {
 		s.cohorts.records, s.cohorts.repeat = s.records(), int(s.repeat)
@@ -78,7 +82,8 @@ func (s *Session) DrawEach(p float64) (query.Cohort, error) {
 	}
 	// A certificate with more cohorts than records would not be credible.
 	if n := len(s.cohorts.ends); float64(n) >= s.declared {
-		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: %d cohorts are drawn: must be at most one for each of %v declared records", p, n, s.declared)
+		return query.Cohort{},
+			fmt.Errorf("curator: draw each with probability %v: %d cohorts are drawn: must be at most one for each of %v declared records", p, n, s.declared)
 	}
 	if !(s.cohorts.unjoined > 0) {
 		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: every record is in a cohort already", p)

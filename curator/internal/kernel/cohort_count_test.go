@@ -32,7 +32,8 @@ func TestCohortsAreAtMostTheRecords(t *testing.T) {
 func TestCohortOfNobody(t *testing.T) {
 	for _, r := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		coins := rand.New(rand.NewPCG(7, 7))
-		s := open(t, randomRecords(coins, 50, 3), parse(t, "logistic"), budget(t, 1, 1e-6, r), func(c *Config) { c.Noiseless = true })
+		s := open(t, randomRecords(coins, 50, 3), parse(t, "logistic"), budget(t, 1, 1e-6, r),
+			func(c *Config) { c.Noiseless = true })
 		for range 3 {
 			c, err := s.DrawEach(1e-12)
 			if err != nil {

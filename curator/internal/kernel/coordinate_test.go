@@ -31,7 +31,8 @@ func TestEveryCoordinateHasItsNoise(t *testing.T) {
 	for name, l := range map[string]loss.Loss{"rank-one": rankOne, "general": spring{rankOne}} {
 		for kind, q := range questionsAt(t, query.NewCohort(account.Everyone, 4), w, prev, l) {
 			q = question(t, 1e-4, q.Terms()...)
-			s, silent := open(t, records, l, budget(t, 8, .01, account.ReplaceOne), nil), open(t, records, l, budget(t, 8, .01, account.ReplaceOne), noiseless)
+			s, silent := open(t, records, l, budget(t, 8, .01, account.ReplaceOne), nil),
+				open(t, records, l, budget(t, 8, .01, account.ReplaceOne), noiseless)
 			exact := answer(t, silent, q)
 			z := make([][]float64, asks)
 			for i := range z {

@@ -57,7 +57,8 @@ func TestFaultyWhateverTheLossSays(t *testing.T) {
 			"norm":                    {query.NormAt(c, w, 1, nil)},
 			"difference":              {query.DifferenceWithin(c, w, prev, .5)},
 			"difference by curvature": {query.DifferenceByCurvature(c, w, prev, 0, .25)},
-			"mix":                     {query.GradientAt(c, w, 1).Weighted(.3), query.DifferenceByCurvature(c, w, prev, 0, .25).Weighted(.7)},
+			"mix": {query.GradientAt(c, w, 1).Weighted(.3),
+				query.DifferenceByCurvature(c, w, prev, 0, .25).Weighted(.7)},
 			"value":                   {query.ValueAt(c, w, .7, 1)},
 			"value beyond its centre": {query.ValueAt(c, w, 5, 1)},
 		}) {
@@ -72,7 +73,8 @@ func TestFaultyWhateverTheLossSays(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !slices.Equal(got.Residual, want.Residual) {
-				t.Errorf("%v, %s: the sum is %v with a loss that answers NaN by a number, %v with one that does not", relation, name, got, want)
+				t.Errorf("%v, %s: the sum is %v with a loss that answers NaN by a number, %v with one that does not", relation,
+					name, got, want)
 			}
 		}
 	}

@@ -68,7 +68,8 @@ func TestNobody(t *testing.T) {
 	some := open(t, randomRecords(r, 1, 3), l, b, nil)
 	empty := open(t, randomRecords(r, 1, 3), l, b, func(c *Config) { c.Engine = engineOver(t, nobody, l) })
 	for _, s := range []*Session{some, empty} {
-		if _, err := s.Ask(context.Background(), question(t, 1e-3, query.GradientAt(s.All(), []float64{1, 2, 3}, 1))); err != nil {
+		if _, err := s.Ask(context.Background(),
+			question(t, 1e-3, query.GradientAt(s.All(), []float64{1, 2, 3}, 1))); err != nil {
 			t.Error(err)
 		}
 	}

@@ -117,7 +117,8 @@ func TestAFailingRecordIsFaulty(t *testing.T) {
 					engines = append(engines, e)
 				}
 				for kind, q := range inOrder(questions) {
-					if q.Facts().Losses == query.NoLoss || q.Terms()[0].Kind() == query.WeightedMoment || engine.Answers(l[0], q) != nil {
+					if q.Facts().Losses == query.NoLoss || q.Terms()[0].Kind() == query.WeightedMoment ||
+						engine.Answers(l[0], q) != nil {
 						continue
 					}
 					g, err := newGrid(q, account.ReplaceOne, n)
@@ -170,7 +171,8 @@ func TestNothingIsHandedOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		if skips := (sparse{spring{logistic}}); engine.Answers(skips, q) == nil {
-			if moved := distance(residual(t, records, skips, q, g), residual(t, loud, skips, q, g)) / g.scale; !(moved <= g.sensitivity) {
+			if moved := distance(residual(t, records, skips, q, g),
+				residual(t, loud, skips, q, g)) / g.scale; !(moved <= g.sensitivity) {
 				t.Errorf("%s: one record moves the sum by %v, charged for %v", kind, moved, g.sensitivity)
 			}
 		}
@@ -219,12 +221,14 @@ func (m messy) Gradient(dst, w []float64, x []float32, y float64) {
 func TestFaultyRecordsContributeZero(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 3))
 	const n, d, healthy = 60, 5, 45
-	for form, l := range inOrder(map[string]loss.Loss{"rank-one": parse(t, "logistic"), "general": spring{parse(t, "logistic")}}) {
+	for form, l := range inOrder(map[string]loss.Loss{"rank-one": parse(t, "logistic"),
+		"general": spring{parse(t, "logistic")}}) {
 		w, prev := point(r, d, 3), point(r, d, 3)
 		some := randomRecords(r, healthy, d)
 		all := slices.Clone(some)
 		for i := range n - healthy {
-			all = append(all, []record{{unit(r, d), math.NaN(), true}, {unit(r, d), math.Inf(1), true}, {unit(r, d), 1, false}}[i%3])
+			all = append(all, []record{{unit(r, d), math.NaN(), true}, {unit(r, d), math.Inf(1), true},
+				{unit(r, d), 1, false}}[i%3])
 		}
 		r.Shuffle(n, func(i, j int) { all[i], all[j] = all[j], all[i] })
 		b := budget(t, 50, .1, account.ReplaceOne)
@@ -245,7 +249,8 @@ func TestFaultyRecordsContributeZero(t *testing.T) {
 			for j, v := range want.Mean {
 				v = v*healthy/n + elsewhere*(n-healthy)/n
 				if math.Abs(got.Mean[j]-v) > 1e-7 {
-					t.Errorf("%s, %s: coordinate %d = %v, want %v: the mean of healthy records times their share", form, kind, j, got.Mean[j], v)
+					t.Errorf("%s, %s: coordinate %d = %v, want %v: the mean of healthy records times their share", form, kind, j,
+						got.Mean[j], v)
 				}
 			}
 		}
@@ -300,7 +305,8 @@ func TestNormRoundingIsCharged(t *testing.T) {
 		w := make([]float64, d)
 		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 			for _, charge := range []float64{1e-8, 1e-3, 2} {
-				for term, extra := range map[*query.Term]float64{ptr(query.NormAt(all, w, .7, nil)): 1, ptr(query.GradientAt(all, w, .7)): 0} {
+				for term, extra := range map[*query.Term]float64{ptr(query.NormAt(all, w, .7, nil)): 1,
+					ptr(query.GradientAt(all, w, .7)): 0} {
 					g, err := newGrid(question(t, charge, *term), relation, 10)
 					if err != nil {
 						t.Fatal(err)
@@ -308,7 +314,8 @@ func TestNormRoundingIsCharged(t *testing.T) {
 					steps := (g.sensitivity - clips(relation)*.7*(1+slack(d))) * g.scale
 					// The subtraction loses up to 2^-50 of the sensitivity.
 					if want := math.Sqrt(float64(d)) + extra; math.Abs(steps-want) > 1e-3+g.sensitivity*g.scale*0x1p-49 {
-						t.Errorf("%v, d=%d, %v, charge %v: rounding is charged %v steps, want %v", term.Kind(), d, relation, charge, steps, want)
+						t.Errorf("%v, d=%d, %v, charge %v: rounding is charged %v steps, want %v", term.Kind(), d, relation, charge,
+							steps, want)
 					}
 				}
 			}

@@ -39,7 +39,8 @@ var guarded = map[string][]string{
 	"Average": {"compute"},
 	"New":     nil, // engine.New: the kernel takes an engine and makes none
 	// These are noise and its random bits.
-	"noises":  {"noises", "through", "release", "add", "normals", "coins", "draw", "question", "item", "release", "stable", "selection"},
+	"noises": {"noises", "through", "release", "add", "normals", "coins", "draw", "question", "item", "release", "stable",
+		"selection"},
 	"Normals": {"normals"},
 	"Fork":    {"coins"},
 	// These receive exact sums.
@@ -50,11 +51,13 @@ var guarded = map[string][]string{
 // parts lists, for each part of a session, the methods that may be called on it, and the functions in
 // which it may be used in any other way, for instance passed on or assigned.
 var parts = map[string]struct{ methods, whole []string }{
-	"engine": {[]string{"Len", "Dim", "Loss", "Parameters", "Sum", "Ordered", "Average", "Close"}, []string{"Session", "New"}},
+	"engine": {[]string{"Len", "Dim", "Loss", "Parameters", "Sum", "Ordered", "Average", "Close"},
+		[]string{"Session", "New"}},
 	"Engine": {[]string{"Len"}, []string{"Config", "Session", "New"}},
 	"ledger": {[]string{"Budget", "Schedule", "Follow", "View", "Reserve", "End"}, []string{"Session", "New"}},
-	"coins":  {[]string{"Bernoulli", "IntN", "Fork"}, []string{"Session", "New", "Draw", "DrawEach", "draw", "join", "coins", "normals"}},
-	"noise":  {[]string{"Normals", "MaxBits"}, nil},
+	"coins": {[]string{"Bernoulli", "IntN", "Fork"},
+		[]string{"Session", "New", "Draw", "DrawEach", "draw", "join", "coins", "normals"}},
+	"noise": {[]string{"Normals", "MaxBits"}, nil},
 }
 
 // TestNothingGoesRoundTheGate reads the kernel's source. It tests that code that charges, sums over
@@ -280,7 +283,8 @@ func TestOnlyTheKernelComputes(t *testing.T) {
 		}
 		f := parsed(t, path)
 		for _, i := range f.Imports {
-			if strings.HasSuffix(i.Path.Value, `/internal/noise"`) || strings.HasSuffix(i.Path.Value, `/internal/engine"`) && !onlyMakes(f) && !(path == "../../pace.go" && readsNothing(f)) {
+			if strings.HasSuffix(i.Path.Value, `/internal/noise"`) || strings.HasSuffix(i.Path.Value, `/internal/engine"`) &&
+				!onlyMakes(f) && !(path == "../../pace.go" && readsNothing(f)) {
 				importers[filepath.Dir(path)] = true
 			}
 		}
@@ -289,7 +293,8 @@ func TestOnlyTheKernelComputes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := slices.Sorted(maps.Keys(importers)); !slices.Equal(got, []string{"../../internal/kernel", "../../internal/wire"}) {
+	if got := slices.Sorted(maps.Keys(importers)); !slices.Equal(got,
+		[]string{"../../internal/kernel", "../../internal/wire"}) {
 		t.Errorf("the engine or its noise is used by %q: want the kernel and what carries its questions", got)
 	}
 }
@@ -299,7 +304,8 @@ func TestOnlyTheKernelComputes(t *testing.T) {
 func readsNothing(f *ast.File) bool {
 	none := true
 	ast.Inspect(f, func(n ast.Node) bool {
-		if i, ok := n.(*ast.Ident); ok && slices.Contains([]string{"read", "open", "Open", "Count", "Session", "Paths", "Reader", "Rows", "gather"}, i.Name) {
+		if i, ok := n.(*ast.Ident); ok && slices.Contains([]string{"read", "open", "Open", "Count", "Session", "Paths",
+			"Reader", "Rows", "gather"}, i.Name) {
 			none = false
 		}
 		return none
@@ -320,7 +326,8 @@ func onlyMakes(f *ast.File) bool {
 		switch {
 		case of != nil && of.Name == "engine":
 			only = only && slices.Contains([]string{"New", "Engine", "Proven"}, s.Sel.Name)
-		case of != nil && slices.Contains([]string{"account", "digest"}, of.Name): // account.Sum is a rule for the rows of a unit
+		case of != nil && slices.Contains([]string{"account", "digest"},
+			of.Name): // account.Sum is a rule for the rows of a unit
 		case s.Sel.Name == "Sum" || s.Sel.Name == "Average":
 			only = false
 		}

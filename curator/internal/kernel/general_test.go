@@ -85,7 +85,8 @@ func TestGeneralContributionsAgainstBigFloats(t *testing.T) {
 // half a grid step, on both sides of zero, as the sensitivity assumes. Ties go to even.
 func TestScalarsAreRoundedToNearest(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 2))
-	for p, want := range map[float64]int64{.5: 0, 1.5: 2, -.5: 0, -1.5: -2, .75: 1, -.75: -1, 0x1p50 + .75: 1<<50 + 1, -0x1p50 - .75: -1<<50 - 1} {
+	for p, want := range map[float64]int64{.5: 0, 1.5: 2, -.5: 0, -1.5: -2, .75: 1, -.75: -1, 0x1p50 + .75: 1<<50 + 1,
+		-0x1p50 - .75: -1<<50 - 1} {
 		if got := engine.Round(p); got != want {
 			t.Errorf("%v is rounded to %d, want %d", p, got, want)
 		}

@@ -80,7 +80,8 @@ func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
 		g.sigma = noise / g.scale * (1 - 0x1p-50)
 		return g, nil
 	}
-	return grid{}, fmt.Errorf("curator: charge = %v: no exact grid for clip norm %v, %d coordinates and %.0f records", charge, q.Clip(), q.Dim(), rows)
+	return grid{}, fmt.Errorf("curator: charge = %v: no exact grid for clip norm %v, %d coordinates and %.0f records",
+		charge, q.Clip(), q.Dim(), rows)
 }
 
 // startBits returns the number of bits from which the search for a grid starts. This is wantBits,

@@ -87,7 +87,8 @@ func question(t testing.TB, charge float64, terms ...query.Term) query.Question 
 // open returns a session with simulated random bits over records.
 func open(t testing.TB, records []record, l loss.Loss, b account.Budget, change func(*Config)) *Session {
 	t.Helper()
-	c := Config{Engine: engineOver(t, tableOf(t, records, 0), l), Budget: b, Workers: 2, Coins: coin.Simulated([32]byte{1})}
+	c := Config{Engine: engineOver(t, tableOf(t, records, 0), l), Budget: b, Workers: 2,
+		Coins: coin.Simulated([32]byte{1})}
 	if b.Relation() == account.AddOrRemove {
 		c.Declared = float64(len(records))
 	}

@@ -30,11 +30,13 @@ func TestMetricsAreOfTheFeatures(t *testing.T) {
 			}
 			w := make([]float64, margins*d)
 			s := open(t, records, parse(t, name), budget(t, 50, .1, account.ReplaceOne), nil)
-			for _, term := range []query.Term{query.GradientInMetric(s.All(), w, 1, 1, m), query.SquaredSlopeAt(s.All(), w, 1, m)} {
+			for _, term := range []query.Term{query.GradientInMetric(s.All(), w, 1, 1, m),
+				query.SquaredSlopeAt(s.All(), w, 1, m)} {
 				before := s.Ledger().Charged()
 				_, err := s.Ask(t.Context(), question(t, .01, term))
 				if charged := s.Ledger().Charged() > before; (err == nil) != (dim == d) || charged != (dim == d) {
-					t.Errorf("%s, %v in a metric of dimension %d for %d features: charged: %v, error %v", name, term.Kind(), dim, d, charged, err)
+					t.Errorf("%s, %v in a metric of dimension %d for %d features: charged: %v, error %v", name, term.Kind(), dim, d,
+						charged, err)
 				}
 			}
 		}

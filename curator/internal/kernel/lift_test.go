@@ -70,7 +70,8 @@ func TestLiftIsExact(t *testing.T) {
 				wrapped++
 			}
 			low := new(big.Int).Sub(want, big.NewInt(got[j]))
-			if low.And(low, new(big.Int).SetUint64(math.MaxUint64)); low.Sign() != 0 || want.IsInt64() && want.Int64() != got[j] {
+			if low.And(low, new(big.Int).SetUint64(math.MaxUint64)); low.Sign() != 0 ||
+				want.IsInt64() && want.Int64() != got[j] {
 				t.Fatalf("coordinate %d is %d, want %v modulo 2^64", j, got[j], want)
 			}
 		}
@@ -122,7 +123,8 @@ func TestLiftedRoundingIsCharged(t *testing.T) {
 					t.Errorf("d = %d, charge %v: moved %v, charged for %v", d, q.Charge(), moved, g.sensitivity)
 				}
 				worst = max(worst, moved/(2*clip))
-				if steps := (g.sensitivity - 2*clip*(1+slack(d))) * g.scale; !(steps >= m.Norm()*math.Sqrt(float64(d)) && steps <= m.Norm()*(math.Sqrt(float64(d))+1)+2*g.sensitivity*g.scale*0x1p-49+1) {
+				if steps := (g.sensitivity - 2*clip*(1+slack(d))) * g.scale; !(steps >= m.Norm()*math.Sqrt(float64(d)) &&
+					steps <= m.Norm()*(math.Sqrt(float64(d))+1)+2*g.sensitivity*g.scale*0x1p-49+1) {
 					t.Errorf("d = %d: rounding is charged %v steps, the metric has norm %v", d, steps, m.Norm())
 				}
 			}
@@ -164,7 +166,8 @@ func TestMetricGridsKeepIntegersInRange(t *testing.T) {
 		d := 1 + r.IntN(6)
 		m := randomMetric(t, r, d, between(-20, 20))
 		clip, slope, weight := between(-20, 20), between(-20, 20), between(-5, 5)
-		q := question(t, between(-60, 60), query.GradientInMetric(query.NewCohort(account.Everyone, rows), make([]float64, d), clip, slope, m).Weighted(weight))
+		q := question(t, between(-60, 60), query.GradientInMetric(query.NewCohort(account.Everyone, rows), make([]float64, d),
+			clip, slope, m).Weighted(weight))
 		g, err := newGrid(q, relation, rows)
 		if err != nil {
 			refused++
@@ -193,7 +196,8 @@ func TestLiftedSumsHaveRoom(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 4))
 	m := randomMetric(t, r, 2, 1)
 	for _, declared := range []float64{40, 1 << 30} {
-		s := open(t, randomRecords(r, 40, 2), parse(t, "logistic"), budget(t, 8, .01, account.AddOrRemove), func(c *Config) { c.Declared = declared })
+		s := open(t, randomRecords(r, 40, 2), parse(t, "logistic"), budget(t, 8, .01, account.AddOrRemove),
+			func(c *Config) { c.Declared = declared })
 		for term, want := range map[*query.Term]float64{
 			ptr(query.GradientInMetric(s.All(), []float64{0, 0}, 1, 1, m)): min(8*declared, math.MaxInt32),
 			ptr(query.GradientAt(s.All(), []float64{0, 0}, 1)):             math.MaxInt32,
@@ -215,9 +219,11 @@ func TestMetricAnswersAreLifted(t *testing.T) {
 	l := parse(t, "logistic")
 	m, w := randomMetric(t, r, d, 2), point(r, d, 1)
 	for _, repeat := range []int{1, times} {
-		s := open(t, records, l, budget(t, 50, .1, account.ReplaceOne), func(c *Config) { c.Noiseless, c.Repeat = true, repeat })
+		s := open(t, records, l, budget(t, 50, .1, account.ReplaceOne),
+			func(c *Config) { c.Noiseless, c.Repeat = true, repeat })
 		q := question(t, .01, query.GradientInMetric(s.All(), w, .5, 1, m))
-		got, want := answer(t, s, q), slowly(l, question(t, .01, query.GradientInMetric(query.NewCohort(account.Everyone, n), w, .5, 1, m)), records)
+		got, want := answer(t, s, q), slowly(l,
+			question(t, .01, query.GradientInMetric(query.NewCohort(account.Everyone, n), w, .5, 1, m)), records)
 		for j := range want {
 			if math.Abs(got.Mean[j]-want[j]) > 1e-6 {
 				t.Errorf("%d times: coordinate %d = %v, want %v", repeat, j, got.Mean[j], want[j])
@@ -239,10 +245,12 @@ func TestMomentsHaveTheStatedNoise(t *testing.T) {
 	const n, d = 50, 40
 	records := randomRecords(r, n, d)
 	b := budget(t, 8, .01, account.ReplaceOne)
-	s, silent := open(t, records, parse(t, "logistic"), b, func(c *Config) { c.Coins = coin.Simulated([32]byte{6}) }), open(t, records, parse(t, "logistic"), b, noiseless)
+	s, silent := open(t, records, parse(t, "logistic"), b, func(c *Config) { c.Coins = coin.Simulated([32]byte{6}) }),
+		open(t, records, parse(t, "logistic"), b, noiseless)
 	var on, off []float64
 	for range 10 {
-		noisy, exact := answer(t, s, question(t, .01, query.SecondMomentOf(s.All(), d))), answer(t, silent, question(t, .01, query.SecondMomentOf(silent.All(), d)))
+		noisy, exact := answer(t, s, question(t, .01, query.SecondMomentOf(s.All(), d))),
+			answer(t, silent, question(t, .01, query.SecondMomentOf(silent.All(), d)))
 		if want := math.Sqrt2 / (n * .1); math.Abs(noisy.Sigma/want-1) > 1e-5 {
 			t.Fatalf("noise of %v, want %v", noisy.Sigma, want)
 		}
@@ -282,8 +290,10 @@ func TestKindsOfAnotherLoss(t *testing.T) {
 	m := randomMetric(t, r, 3, 1)
 	w := make([]float64, 3)
 	for want, terms := range map[string][]query.Term{
-		"must be of the form": {query.CurvatureAt(s.All(), w, 1), query.GradientInMetric(s.All(), w, 1, 1, m), query.SquaredSlopeAt(s.All(), w, 1, m)},
-		"must have 3":         {query.SecondMomentOf(s.All(), 2), query.SecondMomentOf(s.All(), 4), query.CurvatureAt(s.All(), w[:2], 1)},
+		"must be of the form": {query.CurvatureAt(s.All(), w, 1), query.GradientInMetric(s.All(), w, 1, 1, m),
+			query.SquaredSlopeAt(s.All(), w, 1, m)},
+		"must have 3": {query.SecondMomentOf(s.All(), 2), query.SecondMomentOf(s.All(), 4),
+			query.CurvatureAt(s.All(), w[:2], 1)},
 	} {
 		for _, term := range terms {
 			if _, err := s.Ask(t.Context(), question(t, .1, term)); err == nil || !strings.Contains(err.Error(), want) {
@@ -306,9 +316,11 @@ func TestMetricsHaveTheFeaturesDimension(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 8))
 	const d, k = 4, 3
 	for _, dim := range []int{1, 2, 3, d, 6, k * d} {
-		s := open(t, randomRecords(r, 10, d), threefold{parse(t, "softmax(3)").(loss.Margins)}, budget(t, 8, .01, account.ReplaceOne), nil)
+		s := open(t, randomRecords(r, 10, d), threefold{parse(t, "softmax(3)").(loss.Margins)},
+			budget(t, 8, .01, account.ReplaceOne), nil)
 		m := randomMetric(t, r, dim, 1)
-		for _, term := range []query.Term{query.GradientInMetric(s.All(), make([]float64, k*d), 1, 1, m), query.SquaredSlopeAt(s.All(), make([]float64, k*d), 1, m)} {
+		for _, term := range []query.Term{query.GradientInMetric(s.All(), make([]float64, k*d), 1, 1, m),
+			query.SquaredSlopeAt(s.All(), make([]float64, k*d), 1, m)} {
 			before := s.Ledger().Len()
 			_, err := s.Ask(t.Context(), question(t, .1, term))
 			if (err == nil) != (dim == d) || (s.Ledger().Len() > before) != (dim == d) {

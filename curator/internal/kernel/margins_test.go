@@ -202,7 +202,8 @@ func TestReplacingARecordOfSeveralMargins(t *testing.T) {
 								moved = max(moved, distance(o, after)/g.scale)
 							}
 							if !(moved <= g.sensitivity) {
-								t.Errorf("%s d=%d %v %s: replacement %d moves the sum by %v, charged for %v", name, d, relation, kind, i, moved, g.sensitivity)
+								t.Errorf("%s d=%d %v %s: replacement %d moves the sum by %v, charged for %v", name, d, relation, kind, i, moved,
+									g.sensitivity)
 							}
 							if _, several := l.(loss.Margins); several {
 								key := fmt.Sprint(kind, " ", relation)
@@ -297,7 +298,8 @@ func (c capricious) CurvaturesAlong(dst, z, u, y []float64) {
 	k := c.K()
 	for i := range y {
 		own := u[i*k : (i+1)*k]
-		c.each(dst[i*k:(i+1)*k], z[i*k:(i+1)*k], y[i:i+1], k, func(dst, z, y []float64) { c.Margins.CurvaturesAlong(dst, z, own, y) })
+		c.each(dst[i*k:(i+1)*k], z[i*k:(i+1)*k], y[i:i+1], k,
+			func(dst, z, y []float64) { c.Margins.CurvaturesAlong(dst, z, own, y) })
 	}
 }
 
@@ -383,7 +385,8 @@ func TestALaterTermOfSeveralMarginsFails(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := residual(t, records, ending{own}, q, g), residual(t, malformed, own, q, g); !slices.Equal(got, want) || failed < 10 || failed > n-10 {
+	if got, want := residual(t, records, ending{own}, q, g),
+		residual(t, malformed, own, q, g); !slices.Equal(got, want) || failed < 10 || failed > n-10 {
 		t.Errorf("sum %v with %d records that fail, want %v", got, failed, want)
 	}
 }
@@ -398,7 +401,8 @@ func TestPointsHaveTheLossesParameters(t *testing.T) {
 		l    loss.Loss
 		want int
 	}{
-		"logistic": {parse(t, "logistic"), d}, "softmax": {parse(t, "softmax(5)"), 5 * d}, "pair": {pair{parse(t, "logistic")}, 2 * d},
+		"logistic": {parse(t, "logistic"), d}, "softmax": {parse(t, "softmax(5)"), 5 * d},
+		"pair": {pair{parse(t, "logistic")}, 2 * d},
 	}) {
 		for _, have := range []int{1, d - 1, d, d + 1, 2 * d, 5*d - 1, 5 * d, 6 * d} {
 			s := open(t, records, c.l, budget(t, 50, .1, account.ReplaceOne), nil)
@@ -409,7 +413,8 @@ func TestPointsHaveTheLossesParameters(t *testing.T) {
 			}
 		}
 	}
-	for _, l := range []loss.Loss{lever{1}, lever{-3}, lever{1 << 13}, shapeless{pair{parse(t, "logistic")}, 0}, shapeless{pair{parse(t, "logistic")}, -1}, shapeless{pair{parse(t, "logistic")}, 1 << 25}} {
+	for _, l := range []loss.Loss{lever{1}, lever{-3}, lever{1 << 13}, shapeless{pair{parse(t, "logistic")}, 0},
+		shapeless{pair{parse(t, "logistic")}, -1}, shapeless{pair{parse(t, "logistic")}, 1 << 25}} {
 		if e, err := engine.New(tableOf(t, records, 0), l, 1); err == nil {
 			t.Errorf("%+v: has %d parameters", l, e.Parameters())
 		}

@@ -80,13 +80,16 @@ func TestForgedSamples(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, forged := range append(before,
-				query.NewCohort(c.ID(), c.Size()/2), query.NewCohort(c.ID(), 2*c.Size()), query.NewCohort(c.ID(), math.Nextafter(c.Size(), 0)),
+				query.NewCohort(c.ID(), c.Size()/2), query.NewCohort(c.ID(), 2*c.Size()),
+				query.NewCohort(c.ID(), math.Nextafter(c.Size(), 0)),
 				query.NewCohort(c.ID(), s.All().Size()), query.NewCohort(c.ID(), math.Inf(1)),
-				query.NewCohort(c.ID()+1, c.Size()), query.NewCohort(c.ID()&^sampleBit, c.Size()), query.NewCohort(sampleBit, c.Size()),
+				query.NewCohort(c.ID()+1, c.Size()), query.NewCohort(c.ID()&^sampleBit, c.Size()),
+				query.NewCohort(sampleBit, c.Size()),
 			) {
 				events := s.Ledger().Len()
 				if err := ask(forged); err == nil {
-					t.Errorf("%v: sample %x of size %v was answered for %x of %v", relation, forged.ID(), forged.Size(), c.ID(), c.Size())
+					t.Errorf("%v: sample %x of size %v was answered for %x of %v", relation, forged.ID(), forged.Size(), c.ID(),
+						c.Size())
 				}
 				if s.Ledger().Len() != events {
 					t.Errorf("%v: what was refused is an event", relation)

@@ -33,7 +33,8 @@ func shifted(q query.Question, g grid) ([]int64, error) {
 	for j, v := range t.Shift() {
 		steps := float64(v * q.Cohort().Size() * g.scale)
 		if !(math.Abs(steps) <= maxContribution) {
-			return nil, fmt.Errorf("curator: norm: shift: coordinate %d = %v: too large beside the clip norm %v", j, v, t.Ball().Radius)
+			return nil, fmt.Errorf("curator: norm: shift: coordinate %d = %v: too large beside the clip norm %v", j, v,
+				t.Ball().Radius)
 		}
 		shift[j] = engine.Round(steps)
 	}

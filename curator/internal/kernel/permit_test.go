@@ -90,7 +90,8 @@ func TestReservedOnce(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			if _, err := s.Ask(context.Background(), question(t, b.Charge()/32, query.GradientAt(s.All(), []float64{1, 2, 3}, 1))); err != nil {
+			if _, err := s.Ask(context.Background(),
+				question(t, b.Charge()/32, query.GradientAt(s.All(), []float64{1, 2, 3}, 1))); err != nil {
 				t.Error(err)
 			}
 		})

@@ -92,7 +92,8 @@ func (p *Prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, e
 func (p *Prefix) item(q query.Question) (r release[query.Release], err error) {
 	c := q.Cohort()
 	if c.ID() == account.Everyone {
-		return r, errors.New("curator: prefix sum: cohort of all records: an item must have a cohort of its own (Draw or DrawEach)")
+		return r,
+			errors.New("curator: prefix sum: cohort of all records: an item must have a cohort of its own (Draw or DrawEach)")
 	}
 	members, err := p.session.rowsOf(c)
 	if err != nil {
@@ -133,11 +134,14 @@ func (p *Prefix) admit(q query.Question) (scale float64, err error) {
 		return 0, fmt.Errorf("curator: prefix sum: has had all of its %d items", p.spec.Items)
 	}
 	if s := clips(p.session.ledger.Budget().Relation()) * q.Clip() / c.Size(); !(s <= p.spec.Sensitivity) {
-		return 0, fmt.Errorf("curator: prefix sum: item of sensitivity %v (clip norm %v, cohort of %v): must be at most the declared %v", s, q.Clip(), c.Size(), p.spec.Sensitivity)
+		return 0,
+			fmt.Errorf("curator: prefix sum: item of sensitivity %v (clip norm %v, cohort of %v): must be at most the declared %v", s, q.Clip(), c.Size(), p.spec.Sensitivity)
 	}
 	scale = p.grid.scale / c.Size()
 	if steps := float64(reach(q)*scale*(1+slack(p.session.parameters()))) + 1; !(steps <= maxContribution) {
-		return 0, fmt.Errorf("curator: prefix sum: cohort of %v: contributions of norm %v are too large beside their clip norm %v", c.Size(), reach(q), q.Clip())
+		return 0,
+			fmt.Errorf("curator: prefix sum: cohort of %v: contributions of norm %v are too large beside their clip norm %v",
+				c.Size(), reach(q), q.Clip())
 	}
 	return scale, nil
 }

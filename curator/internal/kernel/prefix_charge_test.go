@@ -74,7 +74,8 @@ func TestPrefixMatrix(t *testing.T) {
 		root := new(big.Float).SetPrec(200).SetInt(squares(exact))
 		root.Sqrt(root).SetMantExp(root, -q)
 		norm := columnNorm(q, square)
-		if over, _ := new(big.Float).Quo(big.NewFloat(norm).SetPrec(200), root).Float64(); new(big.Float).SetFloat64(norm).Cmp(root) < 0 || over > 1+1e-14 {
+		if over, _ := new(big.Float).Quo(big.NewFloat(norm).SetPrec(200),
+			root).Float64(); new(big.Float).SetFloat64(norm).Cmp(root) < 0 || over > 1+1e-14 {
 			t.Errorf("square root of %d: column norm %v, want %v rounded up", items, norm, root)
 		}
 	}
@@ -174,7 +175,8 @@ func TestPrefixCharge(t *testing.T) {
 
 // byHand opens a session whose cohorts are consecutive records, of the given sizes. If extra is not
 // nil, the cohort with index at also has the record extra.
-func byHand(t testing.TB, records []record, extra *record, at int, l loss.Loss, b account.Budget, sizes []int) *Session {
+func byHand(t testing.TB, records []record, extra *record, at int, l loss.Loss, b account.Budget,
+	sizes []int) *Session {
 	t.Helper()
 	all := records
 	if extra != nil {
@@ -208,7 +210,8 @@ func byHand(t testing.TB, records []record, extra *record, at int, l loss.Loss, 
 // For the square-root mechanism it is 2^q E x, for the items x and the square root E of the matrix
 // that sums them, rounded to multiples of 2^-q. The items are taken from the exact sums of the
 // answers.
-func state(t testing.TB, s *Session, p *Prefix, items []func(query.Cohort) []query.Term, sizes []int) (vector []int64, sensitivity float64) {
+func state(t testing.TB, s *Session, p *Prefix, items []func(query.Cohort) []query.Term, sizes []int) (vector []int64,
+	sensitivity float64) {
 	t.Helper()
 	var x [][]int64
 	for i, terms := range items {
@@ -295,11 +298,13 @@ func TestReplacingARecordOfAnItem(t *testing.T) {
 					return []query.Term{query.DifferenceByCurvature(c, w, prev, lo, hi).Weighted(c.Size())}
 				},
 				"mix": func(c query.Cohort) []query.Term {
-					return []query.Term{query.GradientAt(c, w, .05).Weighted(c.Size()), query.DifferenceByCurvature(c, w, prev, lo, hi).Weighted(.1 * c.Size())}
+					return []query.Term{query.GradientAt(c, w, .05).Weighted(c.Size()),
+						query.DifferenceByCurvature(c, w, prev, lo, hi).Weighted(.1 * c.Size())}
 				},
 			}
 			for kind, terms := range inOrder(kinds) {
-				clip := map[string]float64{"gradient": .05, "centred": (hi - lo) / 2 * distance1, "mix": .05 + .05*(hi-lo)*distance1}[kind] * (1 + 1e-12)
+				clip := map[string]float64{"gradient": .05, "centred": (hi - lo) / 2 * distance1,
+					"mix": .05 + .05*(hi-lo)*distance1}[kind] * (1 + 1e-12)
 				for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 					for _, m := range mechanisms {
 						spec := query.Prefix{Factorization: m, Items: items, Sensitivity: clip * clips(relation), Charge: .01}
@@ -326,7 +331,8 @@ func TestReplacingARecordOfAnItem(t *testing.T) {
 							vector, charged := state(t, s, openPrefix(t, s, spec), list, sizes)
 							moved := distance(before, vector)
 							if !(moved <= charged) {
-								t.Errorf("%s d=%d %v %v of %d, %s: replacement %d in item %d moves the state by %v, charged for %v", name, d, relation, m, items, kind, i, at+1, moved, charged)
+								t.Errorf("%s d=%d %v %v of %d, %s: replacement %d in item %d moves the state by %v, charged for %v", name, d,
+									relation, m, items, kind, i, at+1, moved, charged)
 							}
 							key := fmt.Sprint(m, " of ", items, ", ", kind, ", ", relation)
 							closest[key] = max(closest[key], moved/charged)

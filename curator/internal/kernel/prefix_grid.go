@@ -43,7 +43,9 @@ func newPrefixGrid(spec query.Prefix, m mechanism, r account.Relation, dim int, 
 		g.sigma = one / g.scale * (1 - 0x1p-50)
 		return g, nil
 	}
-	return grid{}, fmt.Errorf("curator: prefix sum: charge = %v: no exact grid for %d items, %d coordinates and %.0f records", spec.Charge, spec.Items, dim, rows)
+	return grid{},
+		fmt.Errorf("curator: prefix sum: charge = %v: no exact grid for %d items, %d coordinates and %.0f records",
+			spec.Charge, spec.Items, dim, rows)
 }
 
 // columnNorm returns the norm of a column of a prefix sum's matrix, whose entries are integers over

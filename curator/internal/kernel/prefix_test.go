@@ -84,7 +84,8 @@ func TestPrefixSumsItsItems(t *testing.T) {
 						// The contribution of every record may be rounded by half a step of the
 						// grid.
 						if math.Abs(got.Mean[j]-sum[j]) > 300/p.grid.scale+1e-7 {
-							t.Fatalf("%v of %d, %v: after item %d coordinate %d = %v, want %v", m, items, relation, i+1, j, got.Mean[j], sum[j])
+							t.Fatalf("%v of %d, %v: after item %d coordinate %d = %v, want %v", m, items, relation, i+1, j, got.Mean[j],
+								sum[j])
 						}
 					}
 					next := make([]float64, d)

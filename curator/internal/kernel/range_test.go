@@ -41,7 +41,8 @@ func TestGridsKeepIntegersInRange(t *testing.T) {
 		radius, lo, hi := between(-30, 30), -between(-30, 30), between(-30, 30)
 		term := []query.Term{
 			query.GradientAt(all, w, radius), query.DifferenceWithin(all, w, prev, radius),
-			query.DifferenceByCurvature(all, w, prev, lo, hi), query.ValueAt(all, w, between(-30, 30), radius), query.NormAt(all, w, radius, nil),
+			query.DifferenceByCurvature(all, w, prev, lo, hi), query.ValueAt(all, w, between(-30, 30), radius),
+			query.NormAt(all, w, radius, nil),
 		}[r.IntN(5)].Weighted(between(-20, 20))
 		charge := between(-60, 120)
 		q := question(t, charge, term)
@@ -55,13 +56,15 @@ func TestGridsKeepIntegersInRange(t *testing.T) {
 			// On the coarsest grid a number would be too large, or the scale would not be positive.
 			scale := (math.Ldexp(math.Sqrt(charge), minBits) - math.Sqrt(float64(d)) - 1) / (clips(relation) * q.Clip())
 			if scale > 0 && stays(50, size*scale+2) && stays(61, size*scale+2, rows) {
-				t.Fatalf("%v, charge 2^%.0f, %v rows: refused, though contributions have 2^%.1f steps", term.Kind(), math.Log2(charge), rows, math.Log2(size*scale))
+				t.Fatalf("%v, charge 2^%.0f, %v rows: refused, though contributions have 2^%.1f steps", term.Kind(),
+					math.Log2(charge), rows, math.Log2(size*scale))
 			}
 			continue
 		}
 		given++
 		if !stays(50, size, g.scale) || !stays(61, size, g.scale, rows) {
-			t.Fatalf("%v, charge 2^%.0f, %v rows: contributions of 2^%.1f steps", term.Kind(), math.Log2(charge), rows, math.Log2(size*g.scale))
+			t.Fatalf("%v, charge 2^%.0f, %v rows: contributions of 2^%.1f steps", term.Kind(), math.Log2(charge), rows,
+				math.Log2(size*g.scale))
 		}
 		if g.bits < minBits || g.bits > maxBits {
 			t.Fatalf("%d bits", g.bits)
@@ -106,7 +109,8 @@ func TestPassesKeepIntegersInRange(t *testing.T) {
 func TestShiftsKeepIntegersInRange(t *testing.T) {
 	all := query.NewCohort(account.Everyone, 64)
 	for sign := range 2 {
-		for steps, taken := range map[float64]bool{0x1p50: true, 0x1p50 + 1: false, 0x1p50 - 1: true, 0x1p51: false, 0x1p62: false, 0x1p70: false, 3: true} {
+		for steps, taken := range map[float64]bool{0x1p50: true, 0x1p50 + 1: false, 0x1p50 - 1: true, 0x1p51: false,
+			0x1p62: false, 0x1p70: false, 3: true} {
 			v := steps / 64 * float64(1-2*sign)
 			shift, err := shifted(question(t, 1, query.NormAt(all, []float64{0, 0}, 1, []float64{0, v})), grid{scale: 1})
 			if (err == nil) != taken || taken && (float64(shift[1]) != v*64 || shift[0] != 0) {
@@ -120,14 +124,18 @@ func TestShiftsKeepIntegersInRange(t *testing.T) {
 func TestSizesInRange(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 3))
 	records := randomRecords(r, 3, 2)
-	for repeat, taken := range map[int]bool{0: true, 1: true, math.MaxInt32 / 3: true, math.MaxInt32/3 + 1: false, math.MaxInt32: false, math.MaxInt: false} {
-		_, err := New(Config{Engine: engineOver(t, tableOf(t, records, 0), parse(t, "logistic")), Budget: budget(t, 1, 1e-6, account.ReplaceOne), Workers: 1, Coins: coin.Simulated([32]byte{}), Repeat: repeat})
+	for repeat, taken := range map[int]bool{0: true, 1: true, math.MaxInt32 / 3: true, math.MaxInt32/3 + 1: false,
+		math.MaxInt32: false, math.MaxInt: false} {
+		_, err := New(Config{Engine: engineOver(t, tableOf(t, records, 0), parse(t, "logistic")),
+			Budget: budget(t, 1, 1e-6, account.ReplaceOne), Workers: 1, Coins: coin.Simulated([32]byte{}), Repeat: repeat})
 		if (err == nil) != taken || err != nil && !strings.Contains(err.Error(), "2147483647 rows") {
 			t.Errorf("3 rows %d times over: %v", repeat, err)
 		}
 	}
-	for declared, taken := range map[float64]bool{1: true, 2.5: true, math.MaxInt32: true, .999: false, 0: false, -1: false, 1 << 31: false, math.Inf(1): false} {
-		_, err := New(Config{Engine: engineOver(t, tableOf(t, records, 0), parse(t, "logistic")), Budget: budget(t, 1, 1e-6, account.AddOrRemove), Workers: 1, Coins: coin.Simulated([32]byte{}), Declared: declared})
+	for declared, taken := range map[float64]bool{1: true, 2.5: true, math.MaxInt32: true, .999: false, 0: false,
+		-1: false, 1 << 31: false, math.Inf(1): false} {
+		_, err := New(Config{Engine: engineOver(t, tableOf(t, records, 0), parse(t, "logistic")),
+			Budget: budget(t, 1, 1e-6, account.AddOrRemove), Workers: 1, Coins: coin.Simulated([32]byte{}), Declared: declared})
 		if (err == nil) != taken || err != nil && !strings.Contains(err.Error(), "declared records") {
 			t.Errorf("%v records declared: %v", declared, err)
 		}
@@ -136,7 +144,8 @@ func TestSizesInRange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := Config{Engine: engineOver(t, tableOf(t, records, 0), parse(t, "logistic")), Budget: budget(t, 1, 1e-6, account.ReplaceOne), Workers: 1, Coins: secret, Absent: []int{1}}
+	c := Config{Engine: engineOver(t, tableOf(t, records, 0), parse(t, "logistic")),
+		Budget: budget(t, 1, 1e-6, account.ReplaceOne), Workers: 1, Coins: secret, Absent: []int{1}}
 	if _, err := New(c); err == nil || !strings.Contains(err.Error(), "absent") {
 		t.Errorf("records left out under secret coins: %v", err)
 	}

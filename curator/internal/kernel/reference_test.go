@@ -384,10 +384,12 @@ func TestKindsAgainstReferences(t *testing.T) {
 	for name, l := range inOrder(map[string]loss.Loss{
 		"logistic": logistic, "tanh": parse(t, "tanh"), "steep": steep{logistic.(loss.RankOne)},
 		"spring": spring{logistic}, "mild": mild{logistic}, "wild": wild{logistic},
-		"softmax": threefold{parse(t, "softmax(3)").(loss.Margins)}, "lever": lever{2}, "pair": pair{logistic}, "capped-absolute": parse(t, "capped-absolute(0.5)"),
+		"softmax": threefold{parse(t, "softmax(3)").(loss.Margins)}, "lever": lever{2}, "pair": pair{logistic},
+		"capped-absolute": parse(t, "capped-absolute(0.5)"),
 	}) {
 		k := l.Constants()
-		bounds := query.Bounds{Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi, Features: d}
+		bounds := query.Bounds{Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi,
+			Features: d}
 		if math.IsInf(bounds.Hi-bounds.Lo, 0) { // its slope jumps
 			bounds.Lo, bounds.Hi, bounds.Smoothing = -1, 2, query.Smoothing{Radius: .4}
 		}
@@ -431,13 +433,16 @@ func TestKindsAgainstReferences(t *testing.T) {
 				}
 				for j := range want {
 					if !(math.Abs(got.Mean[j]-want[j]) <= steps+1e-11*(1+math.Abs(want[j]))) {
-						t.Errorf("%s, %v: %s: coordinate %d is %v, by its definition %v, up to %v", name, relation, form, j, got.Mean[j], want[j], steps)
+						t.Errorf("%s, %v: %s: coordinate %d is %v, by its definition %v, up to %v", name, relation, form, j, got.Mean[j],
+							want[j], steps)
 					}
 				}
 			}
 			for _, kind := range query.Kinds() {
 				facts := kind.Facts()
-				if ref, ok := references[kind]; !ok || (ref.features != nil) != (facts.Losses == query.NoLoss) || (ref.scalar == nil) != (facts.Losses == query.NoLoss) || (ref.vector == nil) != (facts.Losses == query.NoLoss || !facts.Suits(0, true, false)) {
+				if ref, ok := references[kind]; !ok || (ref.features != nil) != (facts.Losses == query.NoLoss) ||
+					(ref.scalar == nil) != (facts.Losses == query.NoLoss) ||
+					(ref.vector == nil) != (facts.Losses == query.NoLoss || !facts.Suits(0, true, false)) {
 					t.Fatalf("%v: has no slow reference", kind)
 				}
 				for _, form := range kind.Forms() {
@@ -462,13 +467,15 @@ func TestUsesAreTheTables(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 8))
 	l := parse(t, "logistic")
 	b := budget(t, 50, .1, account.ReplaceOne)
-	schedule, err := account.CalibrateSchedule(context.Background(), b, 0, account.SampledSteps{NoiseMultiplier: 1, Sampling: .5, Count: 1})
+	schedule, err := account.CalibrateSchedule(context.Background(), b, 0,
+		account.SampledSteps{NoiseMultiplier: 1, Sampling: .5, Count: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, k := range query.Kinds() {
 		ask := func(c query.Cohort) []query.Term {
-			return k.Forms()[0].Ask(c, []float64{1, 2}, []float64{0, 1}, query.Bounds{Lipschitz: 1, InitialGap: 1, Hi: .25, Features: 2})
+			return k.Forms()[0].Ask(c, []float64{1, 2}, []float64{0, 1},
+				query.Bounds{Lipschitz: 1, InitialGap: 1, Hi: .25, Features: 2})
 		}
 		s := open(t, randomRecords(r, 20, 2), l, b, nil)
 		p := openPrefix(t, s, query.Prefix{Factorization: query.Tree, Items: 2, Sensitivity: 10, Charge: .1})

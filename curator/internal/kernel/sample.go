@@ -43,7 +43,8 @@ func (s *Session) Sample() (query.Cohort, error) {
 		return query.Cohort{}, ErrClosed
 	}
 	if s.sample.drawn >= schedule.Len() {
-		return query.Cohort{}, fmt.Errorf("curator: sample: the schedule has %d: %w", schedule.Len(), &account.BudgetError{Want: 1})
+		return query.Cohort{}, fmt.Errorf("curator: sample: the schedule has %d: %w", schedule.Len(),
+			&account.BudgetError{Want: 1})
 	}
 	_, p := schedule.Step(s.sample.drawn)
 	s.sample.drawn++

@@ -31,7 +31,8 @@ func TestSamplesFollowTheSchedule(t *testing.T) {
 	const n, d, each = 300, 200, 100
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		b := budget(t, 8, 1e-3, relation)
-		steps := []account.SampledSteps{{NoiseMultiplier: 4, Sampling: .25, Count: each}, {NoiseMultiplier: 9, Sampling: .75, Count: each}}
+		steps := []account.SampledSteps{{NoiseMultiplier: 4, Sampling: .25, Count: each},
+			{NoiseMultiplier: 9, Sampling: .75, Count: each}}
 		var sessions [2]*Session
 		for i := range sessions {
 			records := make([]record, n)
@@ -71,7 +72,8 @@ func TestSamplesFollowTheSchedule(t *testing.T) {
 				}
 				events := s.Ledger().Events()
 				e := events[len(events)-1]
-				if e.Kind != account.SampledGaussian || e.Sampling != step.Sampling || e.Sigma/e.Sensitivity < step.NoiseMultiplier {
+				if e.Kind != account.SampledGaussian || e.Sampling != step.Sampling ||
+					e.Sigma/e.Sensitivity < step.NoiseMultiplier {
 					t.Fatalf("event %+v does not cover %+v", e, step)
 				}
 				// The session without noise draws other samples, because it uses no random bits for
@@ -108,7 +110,8 @@ func TestSamplesFollowTheSchedule(t *testing.T) {
 		if _, err := s.Sample(); !errors.As(err, &over) {
 			t.Errorf("a sample beyond the schedule: %v", err)
 		}
-		if _, err := s.Ask(context.Background(), question(t, 1e-6, query.GradientAt(s.All(), make([]float64, d), 1))); !errors.As(err, &over) {
+		if _, err := s.Ask(context.Background(),
+			question(t, 1e-6, query.GradientAt(s.All(), make([]float64, d), 1))); !errors.As(err, &over) {
 			t.Errorf("everyone was asked beside a schedule that keeps nothing for that: %v", err)
 		}
 	}
@@ -179,7 +182,8 @@ func TestFaultsOfSampling(t *testing.T) {
 		t.Errorf("%d events, want 1", n)
 	}
 	late := open(t, records, parse(t, "logistic"), b, nil)
-	if _, err := late.Ask(context.Background(), question(t, 1e-4, query.GradientAt(late.All(), []float64{1, 2, 3}, 1))); err != nil {
+	if _, err := late.Ask(context.Background(),
+		question(t, 1e-4, query.GradientAt(late.All(), []float64{1, 2, 3}, 1))); err != nil {
 		t.Fatal(err)
 	}
 	if late.Follow(schedule(t, b, steps)) == nil {

@@ -22,12 +22,14 @@ func TestEachCandidateHasItsShift(t *testing.T) {
 	for name, c := range map[string]struct {
 		best, other query.Term
 	}{
-		"shift that cancels":       {query.NormAt(s.All(), o, 1, []float64{.5, 0}), query.NormAt(s.All(), o, 1, []float64{0, .5})},
-		"shift beside none":        {query.NormAt(s.All(), o, 1, nil), query.NormAt(s.All(), o, 1, []float64{-.1, 0})},
-		"none beside shift":        {query.NormAt(s.All(), o, 1, []float64{.3, 0}), query.NormAt(s.All(), o, 1, nil)},
-		"point of a short one":     {query.NormAt(s.All(), far, 1, nil), query.NormAt(s.All(), o, 1, nil)},
-		"loss of a point":          {query.ValueAt(s.All(), far, .5, 1), query.ValueAt(s.All(), o, .5, 1)},
-		"point and shift together": {query.NormAt(s.All(), far, 1, []float64{.01, 0}), query.NormAt(s.All(), far, 1, []float64{.5, 0})},
+		"shift that cancels": {query.NormAt(s.All(), o, 1, []float64{.5, 0}),
+			query.NormAt(s.All(), o, 1, []float64{0, .5})},
+		"shift beside none":    {query.NormAt(s.All(), o, 1, nil), query.NormAt(s.All(), o, 1, []float64{-.1, 0})},
+		"none beside shift":    {query.NormAt(s.All(), o, 1, []float64{.3, 0}), query.NormAt(s.All(), o, 1, nil)},
+		"point of a short one": {query.NormAt(s.All(), far, 1, nil), query.NormAt(s.All(), o, 1, nil)},
+		"loss of a point":      {query.ValueAt(s.All(), far, .5, 1), query.ValueAt(s.All(), o, .5, 1)},
+		"point and shift together": {query.NormAt(s.All(), far, 1, []float64{.01, 0}),
+			query.NormAt(s.All(), far, 1, []float64{.5, 0})},
 	} {
 		for place := range 3 {
 			terms := []query.Term{c.other, c.other, c.other}

@@ -113,7 +113,8 @@ func TestSelectionDrawExactly(t *testing.T) {
 		epsilon float64
 		bits    int
 	}{
-		{[]int64{5, 5}, 1, 2}, {[]int64{0, 3}, 1, 2}, {[]int64{3, 0}, .5, 1}, {[]int64{-7, -6, -3}, .75, 2}, {[]int64{2, 0, 9, 1}, .25, 1},
+		{[]int64{5, 5}, 1, 2}, {[]int64{0, 3}, 1, 2}, {[]int64{3, 0}, .5, 1}, {[]int64{-7, -6, -3}, .75, 2},
+		{[]int64{2, 0, 9, 1}, .25, 1},
 	} {
 		mass, undecided := enumerate(depth, func(f *fair) int { return newRates(c.scores, c.epsilon, c.bits).draw(f) })
 		total := 0.0
@@ -196,7 +197,8 @@ func TestSelectionScores(t *testing.T) {
 				records := randomRecords(r, 6, d)
 				w, prev := point(r, d, 3), point(r, d, 3)
 				all := query.NewCohort(account.Everyone, 6)
-				for kind, term := range inOrder(map[string]query.Term{"value": query.ValueAt(all, w, .7, .5), "norm": query.NormAt(all, w, .5, prev)}) {
+				for kind, term := range inOrder(map[string]query.Term{"value": query.ValueAt(all, w, .7, .5),
+					"norm": query.NormAt(all, w, .5, prev)}) {
 					sel, err := query.NewSelection(1, term, term)
 					if err != nil {
 						t.Fatal(err)
@@ -314,7 +316,8 @@ func TestSelect(t *testing.T) {
 	values := func(c query.Cohort) []query.Term {
 		return []query.Term{query.ValueAt(c, bad, 1, 1), query.ValueAt(c, good, 1, 1), query.ValueAt(c, zero, 1, 1)}
 	}
-	norms := []query.Term{query.NormAt(s.All(), zero, 1, nil), query.NormAt(s.All(), bad, 1, nil), query.NormAt(s.All(), good, 1, nil)}
+	norms := []query.Term{query.NormAt(s.All(), zero, 1, nil), query.NormAt(s.All(), bad, 1, nil),
+		query.NormAt(s.All(), good, 1, nil)}
 	// Scores differ by hundreds of sensitivities, so the other indices have probabilities below
 	// exp(-50).
 	for range 3 {
@@ -333,7 +336,8 @@ func TestSelect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e := events[0]; len(events) != 4 || e.Kind != account.Selection || e.Epsilon != .5 || e.Cohort != held.ID() || math.Abs(e.Charge/(mu*mu)-1) > 1e-14 || !e.Simulated {
+	if e := events[0]; len(events) != 4 || e.Kind != account.Selection || e.Epsilon != .5 || e.Cohort != held.ID() ||
+		math.Abs(e.Charge/(mu*mu)-1) > 1e-14 || !e.Simulated {
 		t.Errorf("events: %+v", events)
 	}
 	var over *account.BudgetError
@@ -344,7 +348,8 @@ func TestSelect(t *testing.T) {
 	if _, err := s.Select(context.Background(), query.Selection{}); err == nil {
 		t.Error("the zero selection was answered")
 	}
-	if _, err := choose(s, .1, values(query.NewCohort(7, 10))...); err == nil || !strings.Contains(err.Error(), "not drawn") {
+	if _, err := choose(s, .1, values(query.NewCohort(7, 10))...); err == nil ||
+		!strings.Contains(err.Error(), "not drawn") {
 		t.Errorf("foreign cohort: %v", err)
 	}
 	s.Close()
@@ -362,7 +367,8 @@ func TestSelect(t *testing.T) {
 		"weight":       {norms[0], norms[1].Weighted(.5)},
 		"coordinates":  {norms[0], query.NormAt(s.All(), zero[:2], 1, nil)},
 	} {
-		if _, err := query.NewSelection(1, terms...); err == nil || !strings.Contains(err.Error(), strings.Replace(name, "2 candidates", "1 candidates", 1)) {
+		if _, err := query.NewSelection(1, terms...); err == nil ||
+			!strings.Contains(err.Error(), strings.Replace(name, "2 candidates", "1 candidates", 1)) {
 			t.Errorf("%s: error = %v", name, err)
 		}
 	}

@@ -180,7 +180,8 @@ func TestReplacingARecord(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	logistic, tanh := parse(t, "logistic").(loss.RankOne), parse(t, "tanh").(loss.RankOne)
 	losses := map[string]loss.Loss{
-		"logistic": logistic, "tanh": tanh, "steep": steep{logistic}, "wild": wild{logistic}, "mild": mild{logistic}, "squared": parse(t, "squared(0.5)"),
+		"logistic": logistic, "tanh": tanh, "steep": steep{logistic}, "wild": wild{logistic}, "mild": mild{logistic},
+		"squared": parse(t, "squared(0.5)"),
 	}
 	closest := map[string]float64{}
 	for name, l := range inOrder(losses) {
@@ -196,8 +197,10 @@ func TestReplacingARecord(t *testing.T) {
 			crossed[3].x[d-1] = 1
 			for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 				others := replacements(r, d, w, prev)
-				s, ofRecords, ofCrossed := open(t, records, l, budget(t, 50, .1, relation), nil), engineOf(t, records, l), engineOf(t, crossed, l)
-				nextToRecords, nextToCrossed := neighboursOf(t, records, others, l, relation), neighboursOf(t, crossed, others, l, relation)
+				s, ofRecords, ofCrossed := open(t, records, l, budget(t, 50, .1, relation), nil), engineOf(t, records, l),
+					engineOf(t, crossed, l)
+				nextToRecords, nextToCrossed := neighboursOf(t, records, others, l, relation),
+					neighboursOf(t, crossed, others, l, relation)
 				for kind, q := range inOrder(questionsAt(t, s.All(), w, prev, l)) {
 					g, err := newGrid(q, relation, s.room(q))
 					if err != nil {
@@ -211,7 +214,8 @@ func TestReplacingARecord(t *testing.T) {
 					for i, n := range neighbours {
 						moved := distance(before, integers(t, n, q, g, nil)) / g.scale
 						if !(moved <= g.sensitivity) {
-							t.Errorf("%s d=%d %v %s: replacement %d moves the sum by %v, charged for %v", name, d, relation, kind, i, moved, g.sensitivity)
+							t.Errorf("%s d=%d %v %s: replacement %d moves the sum by %v, charged for %v", name, d, relation, kind, i, moved,
+								g.sensitivity)
 						}
 						key := fmt.Sprint(kind, " ", relation)
 						closest[key] = max(closest[key], moved/g.sensitivity)

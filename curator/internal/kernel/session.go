@@ -88,7 +88,9 @@ func New(c Config) (*Session, error) {
 	case !relation.Valid():
 		return nil, fmt.Errorf("curator: budget: relation = %v: must be replace-one or add-or-remove", relation)
 	case relation == account.ReplaceOne && c.Declared != 0:
-		return nil, fmt.Errorf("curator: declared records = %v: must be 0 under replace-one, where the number of rows is public", c.Declared)
+		return nil,
+			fmt.Errorf("curator: declared records = %v: must be 0 under replace-one, where the number of rows is public",
+				c.Declared)
 	case relation == account.AddOrRemove && !(c.Declared >= 1 && c.Declared <= math.MaxInt32):
 		return nil, fmt.Errorf("curator: declared records = %v: must be between 1 and 2^31 under add-or-remove", c.Declared)
 	}
@@ -163,7 +165,8 @@ func (s *Session) question(q query.Question) (r release[query.Release], err erro
 		return r, err
 	}
 	return release[query.Release]{
-		asked: q, members: members, grid: g, event: event, sums: []query.Question{q}, scale: sumScale(q, g), lift: lifting(q), score: score,
+		asked: q, members: members, grid: g, event: event, sums: []query.Question{q}, scale: sumScale(q, g), lift: lifting(q),
+		score: score,
 		answer: func(exact []int64, n *noises) query.Release {
 			n.add(exact, g.bits)
 			return meanOf(q, g, exact, event.Charge)

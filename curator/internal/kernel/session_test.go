@@ -109,14 +109,17 @@ func TestExactMean(t *testing.T) {
 		q    query.Question
 		want func(j int) float64
 	}{
-		"gradient":   {question(t, 1, query.GradientAt(all, w, 1)), func(j int) float64 { return wantGradient[j] }},
-		"difference": {question(t, 1, query.DifferenceByCurvature(all, w, prev, 0, .25)), func(j int) float64 { return wantDifference[j] }},
-		"norm":       {question(t, 1, query.NormAt(all, w, 1, shift)), func(int) float64 { return length }},
-		"mix": {question(t, 1, query.GradientAt(all, w, 1).Weighted(.3), query.DifferenceByCurvature(all, w, prev, 0, .25).Weighted(.7)),
+		"gradient": {question(t, 1, query.GradientAt(all, w, 1)), func(j int) float64 { return wantGradient[j] }},
+		"difference": {question(t, 1, query.DifferenceByCurvature(all, w, prev, 0, .25)),
+			func(j int) float64 { return wantDifference[j] }},
+		"norm": {question(t, 1, query.NormAt(all, w, 1, shift)), func(int) float64 { return length }},
+		"mix": {question(t, 1, query.GradientAt(all, w, 1).Weighted(.3),
+			query.DifferenceByCurvature(all, w, prev, 0, .25).Weighted(.7)),
 			func(j int) float64 {
 				return .3*wantGradient[j] + .7*wantDifference[j]
 			}},
-		"heavy mix": {question(t, 1, query.GradientAt(all, w, 1).Weighted(3), query.DifferenceByCurvature(all, w, prev, 0, .25).Weighted(5)),
+		"heavy mix": {question(t, 1, query.GradientAt(all, w, 1).Weighted(3),
+			query.DifferenceByCurvature(all, w, prev, 0, .25).Weighted(5)),
 			func(j int) float64 { return 3*wantGradient[j] + 5*wantDifference[j] }},
 	} {
 		got, err := s.Ask(context.Background(), c.q)
@@ -177,8 +180,10 @@ func (panics) Slopes(dst, z, y []float64) { panic(fmt.Sprintf("secret %v", z)) }
 
 func TestPanicStaysChargedAndSilent(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	s := open(t, randomRecords(r, 100, 3), panics{parse(t, "logistic").(loss.RankOne)}, budget(t, 1, 1e-6, account.ReplaceOne), nil)
-	if _, err := s.Ask(context.Background(), question(t, 1e-3, query.GradientAt(s.All(), []float64{1, 2, 3}, 1))); err != nil {
+	s := open(t, randomRecords(r, 100, 3), panics{parse(t, "logistic").(loss.RankOne)},
+		budget(t, 1, 1e-6, account.ReplaceOne), nil)
+	if _, err := s.Ask(context.Background(),
+		question(t, 1e-3, query.GradientAt(s.All(), []float64{1, 2, 3}, 1))); err != nil {
 		t.Errorf("error = %v: a record the loss fails on is faulty, and silent", err)
 	}
 	if s.Ledger().Charged() < .9e-3 {
@@ -197,7 +202,8 @@ func (s stops) Slopes(dst, z, y []float64) { s.cancel(); s.RankOne.Slopes(dst, z
 func TestCancelledStaysCharged(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	ctx, cancel := context.WithCancel(context.Background())
-	s := open(t, randomRecords(r, 5000, 3), stops{parse(t, "logistic").(loss.RankOne), cancel}, budget(t, 1, 1e-6, account.ReplaceOne), nil)
+	s := open(t, randomRecords(r, 5000, 3), stops{parse(t, "logistic").(loss.RankOne), cancel},
+		budget(t, 1, 1e-6, account.ReplaceOne), nil)
 	q := question(t, 1e-3, query.GradientAt(s.All(), []float64{1, 2, 3}, 1))
 	if _, err := s.Ask(ctx, q); !errors.Is(err, context.Canceled) {
 		t.Fatalf("error = %v, want context.Canceled", err)
@@ -259,7 +265,8 @@ func TestCohorts(t *testing.T) {
 				t.Fatal(err)
 			}
 			// Each cohort spends the whole budget: disjoint cohorts compose in parallel.
-			a, err := s.Ask(context.Background(), question(t, s.Ledger().Budget().Charge()*.999, query.GradientAt(c, make([]float64, n), 1)))
+			a, err := s.Ask(context.Background(),
+				question(t, s.Ledger().Budget().Charge()*.999, query.GradientAt(c, make([]float64, n), 1)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -290,7 +297,8 @@ func TestCohorts(t *testing.T) {
 		}
 		// All records are charged in full by now.
 		over := (*account.BudgetError)(nil)
-		if _, err := s.Ask(context.Background(), question(t, .01*s.Ledger().Budget().Charge(), query.GradientAt(s.All(), make([]float64, n), 1))); !errors.As(err, &over) {
+		if _, err := s.Ask(context.Background(), question(t, .01*s.Ledger().Budget().Charge(),
+			query.GradientAt(s.All(), make([]float64, n), 1))); !errors.As(err, &over) {
 			t.Fatalf("asked everyone beyond the budget: %v", err)
 		}
 	}
@@ -329,7 +337,8 @@ func TestCohortsByCoins(t *testing.T) {
 			if math.Abs(c.Size()-want[k]) > 1e-9 {
 				t.Fatalf("cohort %d is declared to have %v records, want %v", k, c.Size(), want[k])
 			}
-			a, err := s.Ask(context.Background(), question(t, s.Ledger().Budget().Charge()*.99, query.GradientAt(c, make([]float64, 4), 1)))
+			a, err := s.Ask(context.Background(),
+				question(t, s.Ledger().Budget().Charge()*.99, query.GradientAt(c, make([]float64, 4), 1)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -388,9 +397,11 @@ func TestFaultsOfUse(t *testing.T) {
 		err  func() error
 		want string
 	}{
-		"no question":    {func() error { _, err := s.Ask(context.Background(), query.Question{}); return err }, "query.New"},
-		"dimension":      {func() error { _, err := s.Ask(context.Background(), at(s.All(), 1, 2)); return err }, "must have 3"},
-		"foreign cohort": {func() error { _, err := s.Ask(context.Background(), at(drawn, 1, 2, 3)); return err }, "not drawn"},
+		"no question": {func() error { _, err := s.Ask(context.Background(), query.Question{}); return err }, "query.New"},
+		"dimension": {func() error { _, err := s.Ask(context.Background(), at(s.All(), 1, 2)); return err },
+			"must have 3"},
+		"foreign cohort": {func() error { _, err := s.Ask(context.Background(), at(drawn, 1, 2, 3)); return err },
+			"not drawn"},
 		"forged size": {func() error {
 			_, err := s.Ask(context.Background(), at(query.NewCohort(account.Everyone, 5), 1, 2, 3))
 			return err
@@ -398,8 +409,11 @@ func TestFaultsOfUse(t *testing.T) {
 		"draw too many":      {func() error { _, err := s.Draw(11); return err }, "between 1 and the 10"},
 		"draw none":          {func() error { _, err := s.Draw(0); return err }, "between 1"},
 		"draw secret number": {func() error { _, err := secretSize.Draw(2); return err }, "add-or-remove"},
-		"closed":             {func() error { _, err := closed.Ask(context.Background(), at(closed.All(), 1, 2, 3)); return err }, "closed"},
-		"closed draw":        {func() error { _, err := closed.Draw(1); return err }, "closed"},
+		"closed": {func() error {
+			_, err := closed.Ask(context.Background(), at(closed.All(), 1, 2, 3))
+			return err
+		}, "closed"},
+		"closed draw": {func() error { _, err := closed.Draw(1); return err }, "closed"},
 	} {
 		if err := c.err(); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: error = %v, want one with %q", name, err, c.want)

@@ -38,7 +38,8 @@ func TestSessionsOverAFile(t *testing.T) {
 	records[17].ok = false
 	run := func(rows row.Source) []any {
 		b := budget(t, 2, 1e-6, account.ReplaceOne)
-		s, err := New(Config{Engine: engineOver(t, rows, parse(t, "logistic")), Budget: b, Workers: 2, Coins: coin.Simulated([32]byte{3})})
+		s, err := New(Config{Engine: engineOver(t, rows, parse(t, "logistic")), Budget: b, Workers: 2,
+			Coins: coin.Simulated([32]byte{3})})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,9 +80,10 @@ func TestSessionsOverAFile(t *testing.T) {
 // TestUnreadRowsAreCharged tests that, if rows cannot be read, the query returns an error that
 // reveals nothing of the rows, and stays charged.
 func TestUnreadRowsAreCharged(t *testing.T) {
-	s := open(t, randomRecords(rand.New(rand.NewPCG(2, 8)), 50, 3), parse(t, "logistic"), budget(t, 1, 1e-6, account.ReplaceOne), func(c *Config) {
-		c.Engine = engineOver(t, fileOf(t, randomRecords(rand.New(rand.NewPCG(2, 8)), 50, 3), 0), parse(t, "logistic"))
-	})
+	s := open(t, randomRecords(rand.New(rand.NewPCG(2, 8)), 50, 3), parse(t, "logistic"),
+		budget(t, 1, 1e-6, account.ReplaceOne), func(c *Config) {
+			c.Engine = engineOver(t, fileOf(t, randomRecords(rand.New(rand.NewPCG(2, 8)), 50, 3), 0), parse(t, "logistic"))
+		})
 	if err := s.engine.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -97,10 +99,11 @@ func TestUnreadRowsAreCharged(t *testing.T) {
 // TestCloseGivesUpTheRows tests that a closed session keeps no file open.
 func TestCloseGivesUpTheRows(t *testing.T) {
 	var rows row.Source
-	s := open(t, randomRecords(rand.New(rand.NewPCG(2, 9)), 50, 3), parse(t, "logistic"), budget(t, 1, 1e-6, account.ReplaceOne), func(c *Config) {
-		rows = fileOf(t, randomRecords(rand.New(rand.NewPCG(2, 9)), 50, 3), 0)
-		c.Engine = engineOver(t, rows, parse(t, "logistic"))
-	})
+	s := open(t, randomRecords(rand.New(rand.NewPCG(2, 9)), 50, 3), parse(t, "logistic"),
+		budget(t, 1, 1e-6, account.ReplaceOne), func(c *Config) {
+			rows = fileOf(t, randomRecords(rand.New(rand.NewPCG(2, 9)), 50, 3), 0)
+			c.Engine = engineOver(t, rows, parse(t, "logistic"))
+		})
 	for range 2 {
 		if err := s.Close(); err != nil {
 			t.Error(err)

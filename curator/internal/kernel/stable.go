@@ -63,9 +63,11 @@ func (s *Session) walkers(q query.Stable) ([]int32, error) {
 	case q.Dim() == 0:
 		return nil, errors.New("curator: stable sgd: must be made by query.NewStable")
 	case !s.engine.Ordered():
-		return nil, errors.New("curator: stable sgd: the rows are in several shards: each step depends on the step before it: ask for sums instead")
+		return nil,
+			errors.New("curator: stable sgd: the rows are in several shards: each step depends on the step before it: ask for sums instead")
 	case r != account.ReplaceOne:
-		return nil, fmt.Errorf("curator: stable sgd: relation = %v: must be replace-one: adding or removing a record would shift the others", r)
+		return nil,
+			fmt.Errorf("curator: stable sgd: relation = %v: must be replace-one: adding or removing a record would shift the others", r)
 	case q.Dim() != s.Dim():
 		return nil, fmt.Errorf("curator: stable sgd: start has %d coordinates: must have %d, one a feature", q.Dim(), s.Dim())
 	}
@@ -75,10 +77,13 @@ func (s *Session) walkers(q query.Stable) ([]int32, error) {
 	}
 	// If records join a cohort by random bits, the cohort's size is secret.
 	if size := q.Cohort().Size(); size != float64(len(members)) || s.byCoins() {
-		return nil, fmt.Errorf("curator: stable sgd: cohort %d: must be drawn by number (Draw), not by coins", q.Cohort().ID())
+		return nil, fmt.Errorf("curator: stable sgd: cohort %d: must be drawn by number (Draw), not by coins",
+			q.Cohort().ID())
 	}
 	if len(members) < 2 {
-		return nil, fmt.Errorf("curator: stable sgd: cohort of %d: must have at least 2 records, for a step to be in the average", len(members))
+		return nil,
+			fmt.Errorf("curator: stable sgd: cohort of %d: must have at least 2 records, for a step to be in the average",
+				len(members))
 	}
 	return members, nil
 }

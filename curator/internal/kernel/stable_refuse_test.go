@@ -27,18 +27,24 @@ func TestPassRefusals(t *testing.T) {
 		pass     query.Pass
 		want     string
 	}{
-		"add-or-remove":  {relation: account.AddOrRemove, pass: plain, want: "relation = add-or-remove"},
-		"drawn by coins": {cohort: func(s *Session) query.Cohort { c, _ := s.DrawEach(1); return c }, pass: plain, want: "by number"},
-		"not drawn":      {cohort: func(s *Session) query.Cohort { return query.NewCohort(3, 10) }, pass: plain, want: "not drawn"},
-		"a sample":       {cohort: func(s *Session) query.Cohort { return query.NewCohort(sampleBit|1, 10) }, pass: plain, want: "not drawn"},
-		"another size":   {cohort: func(s *Session) query.Cohort { s.Draw(10); return query.NewCohort(1, 9) }, pass: plain, want: "not drawn"},
-		"one record":     {cohort: func(s *Session) query.Cohort { c, _ := s.Draw(1); return c }, pass: plain, want: "at least 2"},
-		"nonconvex":      {loss: "tanh", pass: plain, want: "curvature in [-"},
-		"long step":      {pass: with(func(p *query.Pass) { p.Step = 8.0000001 }), want: "step = 8.0000001: must be at most 2/(curvature + lambda) = 2/(0.25 + 0) = 8"},
-		"lambda counts":  {pass: with(func(p *query.Pass) { p.Step, p.Lambda = 8, .01 }), want: "step = 8: must be"},
-		"dimension":      {pass: with(func(p *query.Pass) { p.Start = zero[:2] }), want: "start has 2 coordinates"},
-		"hopeless":       {pass: with(func(p *query.Pass) { p.Start = []float64{1e14, 0, 0} }), want: "rounding errors"},
-		"no room":        {pass: with(func(p *query.Pass) { p.Start = []float64{1e10, 0, 0} }), want: "no exact grid"},
+		"add-or-remove": {relation: account.AddOrRemove, pass: plain, want: "relation = add-or-remove"},
+		"drawn by coins": {cohort: func(s *Session) query.Cohort { c, _ := s.DrawEach(1); return c }, pass: plain,
+			want: "by number"},
+		"not drawn": {cohort: func(s *Session) query.Cohort { return query.NewCohort(3, 10) }, pass: plain,
+			want: "not drawn"},
+		"a sample": {cohort: func(s *Session) query.Cohort { return query.NewCohort(sampleBit|1, 10) }, pass: plain,
+			want: "not drawn"},
+		"another size": {cohort: func(s *Session) query.Cohort { s.Draw(10); return query.NewCohort(1, 9) }, pass: plain,
+			want: "not drawn"},
+		"one record": {cohort: func(s *Session) query.Cohort { c, _ := s.Draw(1); return c }, pass: plain,
+			want: "at least 2"},
+		"nonconvex": {loss: "tanh", pass: plain, want: "curvature in [-"},
+		"long step": {pass: with(func(p *query.Pass) { p.Step = 8.0000001 }),
+			want: "step = 8.0000001: must be at most 2/(curvature + lambda) = 2/(0.25 + 0) = 8"},
+		"lambda counts": {pass: with(func(p *query.Pass) { p.Step, p.Lambda = 8, .01 }), want: "step = 8: must be"},
+		"dimension":     {pass: with(func(p *query.Pass) { p.Start = zero[:2] }), want: "start has 2 coordinates"},
+		"hopeless":      {pass: with(func(p *query.Pass) { p.Start = []float64{1e14, 0, 0} }), want: "rounding errors"},
+		"no room":       {pass: with(func(p *query.Pass) { p.Start = []float64{1e10, 0, 0} }), want: "no exact grid"},
 	} {
 		relation := c.relation
 		if relation == 0 {
@@ -63,7 +69,8 @@ func TestPassRefusals(t *testing.T) {
 		}
 	}
 	s := open(t, randomRecords(r, n, d), parse(t, "logistic"), budget(t, 50, .1, account.ReplaceOne), nil)
-	if _, err := s.Stable(context.Background(), query.Stable{}); err == nil || !strings.Contains(err.Error(), "NewStable") {
+	if _, err := s.Stable(context.Background(), query.Stable{}); err == nil ||
+		!strings.Contains(err.Error(), "NewStable") {
 		t.Errorf("zero question: %v", err)
 	}
 	c, _ := s.Draw(n)
@@ -130,7 +137,8 @@ func TestPassIsChargedFirst(t *testing.T) {
 			// this test.
 			_, err = through(c.ctx, s, func() (release[query.Release], error) { return s.stable(q) })
 			over := new(account.BudgetError)
-			if c.want != nil && !errors.Is(err, c.want) || c.want == nil && c.events == 0 && !errors.As(err, &over) || c.want == nil && c.events == 1 && err != nil {
+			if c.want != nil && !errors.Is(err, c.want) || c.want == nil && c.events == 0 && !errors.As(err, &over) ||
+				c.want == nil && c.events == 1 && err != nil {
 				t.Errorf("%s: %v", c.name, err)
 			}
 		} else if _, err := s.Stable(c.ctx, q); !errors.Is(err, context.Canceled) {

@@ -29,15 +29,17 @@ func passesAt(r *rand.Rand, d int, smoothness float64) map[string]query.Pass {
 	long := make([]float64, d)
 	long[0] = 30
 	return map[string]query.Pass{
-		"plain":       {Start: point(r, d, 2), Step: .1 / smoothness, Clip: 1},
-		"from zero":   {Start: make([]float64, d), Step: .1 / smoothness, Clip: 1},
-		"from afar":   {Start: long, Step: .1 / smoothness, Clip: 1},
-		"tight clip":  {Start: point(r, d, 2), Step: .1 / smoothness, Clip: .01},
-		"longest":     {Start: point(r, d, 2), Step: 2 / smoothness, Clip: 1},
-		"regularized": {Start: point(r, d, 2), Step: .2 / smoothness, Clip: 1, Lambda: .4 * smoothness, Linear: point(r, d, 1)},
-		"overshoot":   {Start: point(r, d, 2), Step: 2 / (1.7 * smoothness), Clip: 1, Lambda: .7 * smoothness},
-		"ball":        {Start: make([]float64, d), Step: .1 / smoothness, Clip: 1, Lambda: .2, Radius: 1.5, Centre: point(r, d, 1)},
-		"small ball":  {Start: make([]float64, d), Step: .02 / smoothness, Clip: 1, Radius: .2},
+		"plain":      {Start: point(r, d, 2), Step: .1 / smoothness, Clip: 1},
+		"from zero":  {Start: make([]float64, d), Step: .1 / smoothness, Clip: 1},
+		"from afar":  {Start: long, Step: .1 / smoothness, Clip: 1},
+		"tight clip": {Start: point(r, d, 2), Step: .1 / smoothness, Clip: .01},
+		"longest":    {Start: point(r, d, 2), Step: 2 / smoothness, Clip: 1},
+		"regularized": {Start: point(r, d, 2), Step: .2 / smoothness, Clip: 1, Lambda: .4 * smoothness,
+			Linear: point(r, d, 1)},
+		"overshoot": {Start: point(r, d, 2), Step: 2 / (1.7 * smoothness), Clip: 1, Lambda: .7 * smoothness},
+		"ball": {Start: make([]float64, d), Step: .1 / smoothness, Clip: 1, Lambda: .2, Radius: 1.5,
+			Centre: point(r, d, 1)},
+		"small ball": {Start: make([]float64, d), Step: .02 / smoothness, Clip: 1, Radius: .2},
 	}
 }
 
@@ -258,7 +260,8 @@ func TestPassByTheBook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := query.Pass{Start: point(r, d, 1), Step: .7, Clip: .6, Lambda: .3, Linear: point(r, d, .3), Radius: .8, Centre: point(r, d, .2)}
+	p := query.Pass{Start: point(r, d, 1), Step: .7, Clip: .6, Lambda: .3, Linear: point(r, d, .3), Radius: .8,
+		Centre: point(r, d, .2)}
 	got, err := s.Stable(context.Background(), stableQuestion(t, 1, cohort, p))
 	if err != nil {
 		t.Fatal(err)
@@ -322,7 +325,8 @@ func TestSamePass(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			a, err := s.Stable(context.Background(), stableQuestion(t, .1, c, query.Pass{Start: make([]float64, d), Step: 1, Clip: 1, Radius: 2}))
+			a, err := s.Stable(context.Background(),
+				stableQuestion(t, .1, c, query.Pass{Start: make([]float64, d), Step: 1, Clip: 1, Radius: 2}))
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -56,7 +56,8 @@ func TestExactOfAPassIsWithoutNoise(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err = s.Stable(context.Background(), stableQuestion(t, 1e-4, c, query.Pass{Start: []float64{1, 2}, Step: 1, Clip: 1}))
+		r, err = s.Stable(context.Background(),
+			stableQuestion(t, 1e-4, c, query.Pass{Start: []float64{1, 2}, Step: 1, Clip: 1}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -21,7 +21,8 @@ func watched(t *testing.T, s *Session) []any {
 		t.Fatal(err)
 	}
 	var list []any
-	for _, term := range []query.Term{query.GradientAt(s.All(), w, 1), query.NormAt(drawn, w, 1, nil), query.ValueAt(s.All(), w, .5, .5)} {
+	for _, term := range []query.Term{query.GradientAt(s.All(), w, 1), query.NormAt(drawn, w, 1, nil),
+		query.ValueAt(s.All(), w, .5, .5)} {
 		r, err := s.Ask(ctx, question(t, 1e-4, term))
 		list = append(list, r, err)
 	}
@@ -77,8 +78,11 @@ func TestWatcherReplaces(t *testing.T) {
 		instead any
 		err     error
 		want    error
-	}{{query.Release{Mean: []float64{7}}, nil, nil}, {3, nil, errUnlike}, {nil, nil, errUnlike}, {query.Release{}, refusal, refusal}} {
-		s := open(t, records, l, b, func(c *Config) { c.Watcher = func(Exchange) (any, error) { return test.instead, test.err } })
+	}{{query.Release{Mean: []float64{7}}, nil, nil}, {3, nil, errUnlike}, {nil, nil, errUnlike},
+		{query.Release{}, refusal, refusal}} {
+		s := open(t, records, l, b, func(c *Config) {
+			c.Watcher = func(Exchange) (any, error) { return test.instead, test.err }
+		})
 		r, err := s.Ask(context.Background(), question(t, 1e-4, query.ValueAt(s.All(), []float64{1, 2, 3}, .5, .5)))
 		if !errors.Is(err, test.want) || err == nil && r.Mean[0] != 7 {
 			t.Errorf("%v, %v: released %v, %v", test.instead, test.err, r, err)
@@ -97,8 +101,9 @@ func TestSecretCoinsAreNotWatched(t *testing.T) {
 	}
 	records := randomRecords(rand.New(rand.NewPCG(1, 2)), 20, 3)
 	c := Config{
-		Engine: engineOver(t, tableOf(t, records, 0), parse(t, "tanh")), Budget: budget(t, 1, 1e-6, account.ReplaceOne), Workers: 1,
-		Coins: coins, Watcher: func(x Exchange) (any, error) { return x.Released, nil },
+		Engine: engineOver(t, tableOf(t, records, 0), parse(t, "tanh")), Budget: budget(t, 1, 1e-6, account.ReplaceOne),
+		Workers: 1,
+		Coins:   coins, Watcher: func(x Exchange) (any, error) { return x.Released, nil },
 	}
 	if _, err := New(c); err == nil {
 		t.Error("a session with secret coins took a watcher")
@@ -108,7 +113,8 @@ func TestSecretCoinsAreNotWatched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s.watch(question(t, 1, query.GradientAt(s.All(), []float64{1, 2, 3}, 1)), query.Prefix{}, nil, account.Event{}, grid{}) != nil {
+	if s.watch(question(t, 1, query.GradientAt(s.All(), []float64{1, 2, 3}, 1)), query.Prefix{}, nil, account.Event{},
+		grid{}) != nil {
 		t.Error("an exchange is written down though nobody watches")
 	}
 }

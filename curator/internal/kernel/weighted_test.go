@@ -96,8 +96,9 @@ func TestWeightedKindsOfUnits(t *testing.T) {
 				}
 			})
 			for form, term := range inOrder(map[string]query.Term{
-				"gradient": query.WeightedGradientAt(s.All(), w, .4, .5, m), "curvature": query.WeightedCurvatureAt(s.All(), w, .2, .5, m),
-				"scores": query.ScoreMomentAt(s.All(), w, .4, .5, m).Weighted(3), "moment": query.WeightedMomentOf(s.All(), .5, m),
+				"gradient":  query.WeightedGradientAt(s.All(), w, .4, .5, m),
+				"curvature": query.WeightedCurvatureAt(s.All(), w, .2, .5, m),
+				"scores":    query.ScoreMomentAt(s.All(), w, .4, .5, m).Weighted(3), "moment": query.WeightedMomentOf(s.All(), .5, m),
 			}) {
 				q := question(t, 1e-3, term)
 				g, _, err := s.law(q)

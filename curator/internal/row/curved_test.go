@@ -15,7 +15,8 @@ import (
 // basis functions) are computed.
 func bent(t testing.TB) (*row.Layout, []row.Hanging) {
 	t.Helper()
-	l, err := row.NewHatted(31, []row.Group{{First: 5, Width: 2}}, []row.Hats{{First: 2, Width: 3, Edges: 1}, {First: 9, Width: 8, Edges: 1}, {First: 17, Width: 12, Edges: 2}})
+	l, err := row.NewHatted(31, []row.Group{{First: 5, Width: 2}},
+		[]row.Hats{{First: 2, Width: 3, Edges: 1}, {First: 9, Width: 8, Edges: 1}, {First: 17, Width: 12, Edges: 2}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +26,8 @@ func bent(t testing.TB) (*row.Layout, []row.Hanging) {
 	}
 	axis := func(at int, k hats.Knots) row.Axis { return row.Axis{Number: at, Missing: at + 1, Knots: k} }
 	return l, []row.Hanging{
-		{Axes: []row.Axis{axis(0, hats.Equal(3))}, Group: -1}, {Axes: []row.Axis{axis(7, uneven)}, Group: 0}, {Axes: []row.Axis{axis(0, hats.Equal(3)), axis(7, uneven)}, Group: -1},
+		{Axes: []row.Axis{axis(0, hats.Equal(3))}, Group: -1}, {Axes: []row.Axis{axis(7, uneven)}, Group: 0},
+		{Axes: []row.Axis{axis(0, hats.Equal(3)), axis(7, uneven)}, Group: -1},
 	}
 }
 
@@ -37,7 +39,8 @@ func bentRecords(l *row.Layout, h []row.Hanging, n int) []rowtest.Record {
 	for i := range records {
 		level := float32(.26 + .02*coin.Float64())
 		// The numbers are features 0, 1, 7, 8, 29 and 30.
-		r := rowtest.Record{Of: l, X: make([]float32, 6), Level: level, In: []uint32{uint32(coin.IntN(2))}, Y: float64(2*coin.IntN(2) - 1), OK: i%9 != 4}
+		r := rowtest.Record{Of: l, X: make([]float32, 6), Level: level, In: []uint32{uint32(coin.IntN(2))},
+			Y: float64(2*coin.IntN(2) - 1), OK: i%9 != 4}
 		r.X[5] = level
 		for k := range 2 {
 			if r.X[2*k] = level * float32(2*coin.Float64()-1); coin.IntN(4) == 0 {
@@ -50,7 +53,8 @@ func bentRecords(l *row.Layout, h []row.Hanging, n int) []rowtest.Record {
 			cells[k], shares[k] = a.Knots.Cell(float64(r.X[2*k]) / float64(level))
 		}
 		known := [2]bool{r.X[1] == 0, r.X[3] == 0}
-		r.At, r.By = []uint32{uint32(cells[0]), 4*r.In[0] + uint32(cells[1]), uint32(4*cells[0] + cells[1]), uint32(4*cells[0] + 4 + cells[1])}, make([]float32, 8)
+		r.At, r.By = []uint32{uint32(cells[0]), 4*r.In[0] + uint32(cells[1]), uint32(4*cells[0] + cells[1]),
+			uint32(4*cells[0] + 4 + cells[1])}, make([]float32, 8)
 		for k := range 2 {
 			if known[k] {
 				r.By[2*k], r.By[2*k+1] = hats.Curve(level, shares[k])
@@ -84,7 +88,8 @@ func curvedOver(source rowtest.Make, h []row.Hanging) rowtest.Make {
 func TestCurved(t *testing.T) {
 	l, h := bent(t)
 	records := func(n int) []rowtest.Record { return bentRecords(l, h, n) }
-	for name, source := range map[string]rowtest.Make{"memory": rowtest.Table, "part of a file": file(2000, t.TempDir()), "file": file(0, t.TempDir()), "gaps": rowtest.Gaps(rowtest.Table)} {
+	for name, source := range map[string]rowtest.Make{"memory": rowtest.Table, "part of a file": file(2000, t.TempDir()),
+		"file": file(0, t.TempDir()), "gaps": rowtest.Gaps(rowtest.Table)} {
 		t.Run(name, func(t *testing.T) { rowtest.RunOf(t, l, records, curvedOver(source, h)) })
 	}
 }
@@ -108,7 +113,8 @@ func curved(t *testing.T, records ...[]float32) *row.Curved {
 	for _, x := range records {
 		table.Append(x, 1, x[2] >= 0)
 	}
-	c, err := row.NewCurved(table, l, 5, []row.Hanging{{Axes: []row.Axis{{Number: 0, Missing: 1, Knots: hats.Equal(3)}}, Group: -1}})
+	c, err := row.NewCurved(table, l, 5, []row.Hanging{{Axes: []row.Axis{{Number: 0, Missing: 1, Knots: hats.Equal(3)}},
+		Group: -1}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +125,8 @@ func curved(t *testing.T, records ...[]float32) *row.Curved {
 // underlying source returns. Hats that would make a row longer, as a damaged disk can cause, are
 // zero. So are the hats of faulty rows, of missing numbers and of rows without a constant.
 func TestCurvedRowsAreShort(t *testing.T) {
-	records := [][]float32{{.25, 0, .5}, {0, .5, .5}, {.25, 0, -1}, {0, 0, 1}, {.9, 0, .4}, {.1, 0, 0}, {-.5, 0, .5}, {-.4, 0, .5}}
+	records := [][]float32{{.25, 0, .5}, {0, .5, .5}, {.25, 0, -1}, {0, 0, 1}, {.9, 0, .4}, {.1, 0, 0}, {-.5, 0, .5},
+		{-.4, 0, .5}}
 	hung := []bool{true, false, false, false, false, false, true, true}
 	s := curved(t, records...)
 	defer s.Close()
@@ -148,7 +155,8 @@ func TestCurvedRowsAreShort(t *testing.T) {
 		}
 	}
 	// The value -.4/.5 is a fifth of the way from the first knot to the second knot, 0.
-	if x := full[7*s.Layout().Full()+2:]; math.Abs(float64(x[0])-.8*math.Sqrt2/2) > 1e-6 || math.Abs(float64(x[1])-.2*math.Sqrt2/2) > 1e-6 || x[2] != 0 {
+	if x := full[7*s.Layout().Full()+2:]; math.Abs(float64(x[0])-.8*math.Sqrt2/2) > 1e-6 ||
+		math.Abs(float64(x[1])-.2*math.Sqrt2/2) > 1e-6 || x[2] != 0 {
 		t.Errorf("hats %v", x[:3])
 	}
 }
@@ -185,12 +193,14 @@ func TestCurvedRefuses(t *testing.T) {
 	if _, err := row.NewCurved(table, l, 5, []row.Hanging{{Axes: []row.Axis{good}, Group: -1}}); err == nil {
 		t.Error("accepted rows of another layout")
 	}
-	for _, bad := range []row.Hats{{First: 2, Width: 1, Edges: 1}, {First: 2, Width: 3, Edges: 2}, {First: 4, Width: 3, Edges: 1}, {First: 2, Width: 3}, {First: 0, Width: 6, Edges: 1}} {
+	for _, bad := range []row.Hats{{First: 2, Width: 1, Edges: 1}, {First: 2, Width: 3, Edges: 2},
+		{First: 4, Width: 3, Edges: 1}, {First: 2, Width: 3}, {First: 0, Width: 6, Edges: 1}} {
 		if _, err := row.NewHatted(6, nil, []row.Hats{bad}); err == nil {
 			t.Errorf("%+v: accepted", bad)
 		}
 	}
-	if _, err := row.NewHatted(9, []row.Group{{First: 1, Width: 3}}, []row.Hats{{First: 3, Width: 3, Edges: 1}}); err == nil {
+	if _, err := row.NewHatted(9, []row.Group{{First: 1, Width: 3}},
+		[]row.Hats{{First: 3, Width: 3, Edges: 1}}); err == nil {
 		t.Error("accepted hats over a group")
 	}
 }

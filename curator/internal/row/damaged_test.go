@@ -74,7 +74,8 @@ func TestDamagedFile(t *testing.T) {
 		check := func(b Block) {
 			t.Helper()
 			x, codes := b.Rows, b.Codes.Narrow
-			if sound := b.Targets[0] == b.Targets[0]; sound != c.sound || !sound && (x[0] != 0 || x[1] != 0 || b.Levels[0] != 0) {
+			if sound := b.Targets[0] == b.Targets[0]; sound != c.sound ||
+				!sound && (x[0] != 0 || x[1] != 0 || b.Levels[0] != 0) {
 				t.Errorf("%s: read as %v", name, b)
 			}
 			if codes[0] > 2 || codes[1] < 3 || codes[1] > 4 {

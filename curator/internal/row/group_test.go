@@ -81,7 +81,8 @@ func alone(source rowtest.Make) rowtest.Make {
 // TestGrouped tests that Grouped passes the conformance suite for sources of rows, wherever their
 // rows are stored.
 func TestGrouped(t *testing.T) {
-	for name, source := range map[string]rowtest.Make{"part of a file": file(300, t.TempDir()), "memory": file(math.MaxInt64, "")} {
+	for name, source := range map[string]rowtest.Make{"part of a file": file(300, t.TempDir()),
+		"memory": file(math.MaxInt64, "")} {
 		t.Run(name, func(t *testing.T) { rowtest.RunWrittenOut(t, alone(source)) })
 	}
 }
@@ -143,7 +144,8 @@ func TestGroupsHoldTheirRows(t *testing.T) {
 			at++
 		}
 		for j := at; j < most; j++ {
-			if format.Take(x, record, j); slices.ContainsFunc(x, func(v float32) bool { return v != 0 }) || format.Target(record, j) != 0 {
+			if format.Take(x, record, j); slices.ContainsFunc(x, func(v float32) bool { return v != 0 }) ||
+				format.Target(record, j) != 0 {
 				t.Fatalf("record %d: what is behind its %d rows is another's", i, at)
 			}
 		}

@@ -52,7 +52,8 @@ func (l *Layout) unpackRows(b *Block, i int, bytes []byte) {
 // checkUnpack panics unless x and bytes have room for the rows. The assembly relies on this check.
 func checkUnpack(x []float32, squares []float64, bytes []byte, stride, size int) {
 	n := len(squares)
-	if n == 0 || stride < Lane || stride%Lane != 0 || size < 4*stride || n*stride > len(x) || (n-1)*size+4*stride > len(bytes) {
+	if n == 0 || stride < Lane || stride%Lane != 0 || size < 4*stride || n*stride > len(x) ||
+		(n-1)*size+4*stride > len(bytes) {
 		panic("row: rows and bytes do not fit each other")
 	}
 }

@@ -359,7 +359,8 @@ func TestNotGathered(t *testing.T) {
 	c.feed(0, c.jobs[0], nil)
 	config := patient(c.loss, features, len(c.jobs))
 	config.Patience = 200 * time.Millisecond
-	if _, err := wire.Gather(context.Background(), config, accepting(c.conns)); err == nil || !strings.Contains(err.Error(), "no worker") {
+	if _, err := wire.Gather(context.Background(), config, accepting(c.conns)); err == nil ||
+		!strings.Contains(err.Error(), "no worker") {
 		t.Error(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
@@ -368,11 +369,13 @@ func TestNotGathered(t *testing.T) {
 		t.Error(err)
 	}
 	c.feed(0, c.jobs[0], nil)
-	if _, err := wire.Gather(context.Background(), patient(c.loss, features+1, 1), accepting(c.conns)); err == nil || !strings.Contains(err.Error(), "number of features") {
+	if _, err := wire.Gather(context.Background(), patient(c.loss, features+1, 1), accepting(c.conns)); err == nil ||
+		!strings.Contains(err.Error(), "number of features") {
 		t.Error(err)
 	}
 	c.feed(0, []byte("no rows"), nil)
-	if _, err := wire.Gather(context.Background(), patient(c.loss, features, 1), accepting(c.conns)); err == nil || !strings.Contains(err.Error(), "shard 0: ") {
+	if _, err := wire.Gather(context.Background(), patient(c.loss, features, 1), accepting(c.conns)); err == nil ||
+		!strings.Contains(err.Error(), "shard 0: ") {
 		t.Error(err)
 	}
 	near, far := net.Pipe()
@@ -398,17 +401,19 @@ func TestFitEndsWorkers(t *testing.T) {
 	done := make(chan error, 1)
 	started := make(chan struct{})
 	go func() {
-		done <- wire.Work(context.Background(), far, wire.Hello{Version: "test"}, func(ctx context.Context, _ []byte, _ [32]byte) (wire.Held, error) {
-			close(started)
-			<-ctx.Done() // rows are being read
-			return wire.Held{}, ctx.Err()
-		})
+		done <- wire.Work(context.Background(), far, wire.Hello{Version: "test"},
+			func(ctx context.Context, _ []byte, _ [32]byte) (wire.Held, error) {
+				close(started)
+				<-ctx.Done() // rows are being read
+				return wire.Held{}, ctx.Err()
+			})
 	}()
 	conns := make(chan io.ReadWriteCloser, 1)
 	conns <- near
 	ctx, stop := context.WithCancel(context.Background())
 	go func() { <-started; stop() }()
-	if _, err := wire.Gather(ctx, patient(enginetest.Named(t, "logistic"), features, 1), accepting(conns)); !errors.Is(err, context.Canceled) {
+	if _, err := wire.Gather(ctx, patient(enginetest.Named(t, "logistic"), features, 1), accepting(conns)); !errors.Is(err,
+		context.Canceled) {
 		t.Error(err)
 	}
 	select {

@@ -56,7 +56,8 @@ func TestALostWorkerIsToldOnce(t *testing.T) {
 		near, far := net.Pipe()
 		far.Close()
 		var told []Event
-		s := &Shards{config: Config{Patience: time.Millisecond, Told: func(e Event) { told = append(told, e) }}, broken: make(chan struct{})}
+		s := &Shards{config: Config{Patience: time.Millisecond, Told: func(e Event) { told = append(told, e) }},
+			broken: make(chan struct{})}
 		l := newLink(newConn(near))
 		p := &part{number: 4, links: []*link{l}, changed: make(chan struct{})}
 		want := 1
@@ -67,7 +68,8 @@ func TestALostWorkerIsToldOnce(t *testing.T) {
 		case "closed":
 			s.closed, want = true, 0
 		}
-		if _, err := s.askOne(context.Background(), p, request{}, 1); err == nil || !strings.Contains(err.Error(), "no worker") {
+		if _, err := s.askOne(context.Background(), p, request{}, 1); err == nil ||
+			!strings.Contains(err.Error(), "no worker") {
 			t.Errorf("%s first: asked: %v", first, err)
 		}
 		l.listen()
@@ -105,7 +107,8 @@ func TestReadyIsToldFirst(t *testing.T) {
 // worker is lost by it.
 func TestTooLong(t *testing.T) {
 	s := &Shards{parts: []*part{{}}}
-	if _, err := s.ask(context.Background(), request{}, nil, mostBytes/8); err == nil || !strings.Contains(err.Error(), "at most") {
+	if _, err := s.ask(context.Background(), request{}, nil, mostBytes/8); err == nil ||
+		!strings.Contains(err.Error(), "at most") {
 		t.Errorf("asked: %v", err)
 	}
 	if fits(mostBody) != nil || fits(mostBody+1) == nil {

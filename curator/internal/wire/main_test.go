@@ -155,7 +155,8 @@ func serve(at string) {
 		go func() {
 			var partition, attempt int
 			if _, err := fmt.Fscanf(c, "%d %d\n", &partition, &attempt); err == nil {
-				wire.Work(context.Background(), c, wire.Hello{Version: "test", Partition: partition, Attempt: attempt}, build(partition))
+				wire.Work(context.Background(), c, wire.Hello{Version: "test", Partition: partition, Attempt: attempt},
+					build(partition))
 			}
 		}()
 	}
@@ -231,5 +232,6 @@ func accepting(c <-chan io.ReadWriteCloser) func(context.Context) (io.ReadWriteC
 // patient returns a configuration of shards for tests in which no worker may be lost by a time
 // limit.
 func patient(l loss.Loss, dim, count int) wire.Config {
-	return wire.Config{Count: count, Loss: l, Dim: dim, Version: "test", Key: [32]byte{1, 2}, Silence: 20 * time.Second, Patience: 20 * time.Second}
+	return wire.Config{Count: count, Loss: l, Dim: dim, Version: "test", Key: [32]byte{1, 2}, Silence: 20 * time.Second,
+		Patience: 20 * time.Second}
 }

@@ -51,7 +51,8 @@ func TestPatienceWhileRowsAreRead(t *testing.T) {
 	again.Close()
 	lost, _ := slow(2, nil)
 	time.AfterFunc(patience, func() { lost.Close() })
-	if _, err := e.Sum(context.Background(), question(t, whole...), 1e6, nil); err == nil || !strings.Contains(err.Error(), "no worker") {
+	if _, err := e.Sum(context.Background(), question(t, whole...), 1e6, nil); err == nil ||
+		!strings.Contains(err.Error(), "no worker") {
 		t.Errorf("asked: %v", err)
 	}
 }

@@ -135,7 +135,8 @@ func TestNoPassOverShards(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Stable(context.Background(), q); err == nil || !strings.Contains(err.Error(), "stable sgd: the rows are in several shards") {
+	if _, err := s.Stable(context.Background(), q); err == nil ||
+		!strings.Contains(err.Error(), "stable sgd: the rows are in several shards") {
 		t.Error(err)
 	}
 	if n := s.Ledger().Len(); n != 0 {

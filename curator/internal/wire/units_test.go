@@ -50,9 +50,10 @@ func compared(t testing.TB, parts [][]Tag, lost map[int]int) error {
 		w := &cutOff{Conn: far}
 		w.left.Store(int64(most))
 		tags := slices.SortedFunc(slices.Values(parts[i]), Tag.Compare)
-		Work(context.Background(), w, Hello{Version: "test", Partition: i}, func(context.Context, []byte, [32]byte) (Held, error) {
-			return Held{Engine: counted{n: len(tags)}, Tags: tags}, nil
-		})
+		Work(context.Background(), w, Hello{Version: "test", Partition: i},
+			func(context.Context, []byte, [32]byte) (Held, error) {
+				return Held{Engine: counted{n: len(tags)}, Tags: tags}, nil
+			})
 	}
 	for i := range parts {
 		go func() {
@@ -62,7 +63,8 @@ func compared(t testing.TB, parts [][]Tag, lost map[int]int) error {
 			serve(i, 1<<40)
 		}()
 	}
-	c := Config{Count: len(parts), Loss: loss.Logistic(), Dim: 2, Version: "test", Units: true, Silence: 20 * time.Second, Patience: 20 * time.Second}
+	c := Config{Count: len(parts), Loss: loss.Logistic(), Dim: 2, Version: "test", Units: true, Silence: 20 * time.Second,
+		Patience: 20 * time.Second}
 	s, err := Gather(context.Background(), c, func(ctx context.Context) (io.ReadWriteCloser, error) {
 		select {
 		case c := <-conns:

@@ -38,7 +38,8 @@ func newTree() *tree {
 func (t *tree) clone() *tree {
 	c := &tree{map[int]*node{}, t.next}
 	for id, n := range t.nodes {
-		c.nodes[id] = &node{maps.Clone(n.names), maps.Clone(n.stableNames), slices.Clone(n.data), slices.Clone(n.stableData), slices.Clone(n.pending)}
+		c.nodes[id] = &node{maps.Clone(n.names), maps.Clone(n.stableNames), slices.Clone(n.data), slices.Clone(n.stableData),
+			slices.Clone(n.pending)}
 	}
 	return c
 }

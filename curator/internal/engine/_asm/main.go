@@ -31,7 +31,8 @@ func main() {
 type arguments struct{ x, stride, rows reg.GPVirtual }
 
 func load() arguments {
-	a := arguments{Load(Param("x"), GP64()).(reg.GPVirtual), Load(Param("stride"), GP64()).(reg.GPVirtual), Load(Param("rows"), GP64()).(reg.GPVirtual)}
+	a := arguments{Load(Param("x"), GP64()).(reg.GPVirtual), Load(Param("stride"), GP64()).(reg.GPVirtual),
+		Load(Param("rows"), GP64()).(reg.GPVirtual)}
 	SHLQ(U8(2), a.stride)
 	return a
 }
@@ -164,7 +165,8 @@ func dots4512() {
 	XORQ(j, j)
 	Label("lanes")
 	var x []reg.VecVirtual
-	for _, m := range []Mem{{Base: low}, {Base: low, Index: a.stride, Scale: 1}, {Base: high}, {Base: high, Index: a.stride, Scale: 1}} {
+	for _, m := range []Mem{{Base: low}, {Base: low, Index: a.stride, Scale: 1}, {Base: high},
+		{Base: high, Index: a.stride, Scale: 1}} {
 		t := ZMM()
 		VCVTPS2PD(m, t)
 		x = append(x, t)
@@ -272,7 +274,8 @@ func add512() {
 }
 
 func add4512() {
-	TEXT("add4AVX512", NOSPLIT, "func(acc *int64, width int, c *float64, step int, x *float32, stride, rows int, bias uint64)")
+	TEXT("add4AVX512", NOSPLIT,
+		"func(acc *int64, width int, c *float64, step int, x *float32, stride, rows int, bias uint64)")
 	Doc("add4AVX512 is addAVX512 with c+k for the sums that are k widths behind acc, for k below 4.")
 	Pragma("noescape")
 	width := doubles("width")

@@ -19,7 +19,8 @@ func pointers(names ...string) (p []reg.GPVirtual) {
 // pairs512 writes the inner loop of sums over pairs of features: the products of four features with
 // all later features.
 func pairs512() {
-	TEXT("pairsAVX512", NOSPLIT, "func(a0, a1, a2, a3 *int64, c *float64, x *float32, stride, rows, columns int, bias uint64)")
+	TEXT("pairsAVX512", NOSPLIT,
+		"func(a0, a1, a2, a3 *int64, c *float64, x *float32, stride, rows, columns int, bias uint64)")
 	Doc("pairsAVX512 adds the bits of c[4*i+k] * row i + magic, over all rows, less bias, to the sums at ak, for",
 		"k below 4. It reads and adds as many columns as it is told.")
 	Pragma("noescape")
@@ -120,7 +121,8 @@ func name(n int, mask reg.Register) string {
 // pairs256 writes the inner loop of sums over pairs of features, as pairs512 does, with vectors of
 // four columns. The loop leaves out columns beyond a multiple of four.
 func pairs256() {
-	TEXT("pairsAVX2", NOSPLIT, "func(a0, a1, a2, a3 *int64, c *float64, x *float32, stride, rows, columns int, bias uint64)")
+	TEXT("pairsAVX2", NOSPLIT,
+		"func(a0, a1, a2, a3 *int64, c *float64, x *float32, stride, rows, columns int, bias uint64)")
 	Doc("pairsAVX2 is pairsAVX512. columns is a multiple of 4.")
 	Pragma("noescape")
 	acc := pointers("a0", "a1", "a2", "a3")

@@ -214,24 +214,28 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 	}
 	all := map[string]query.Question{}
 	for name, terms := range map[string][]query.Term{
-		"gradient":               {query.GradientAt(on, w, size)},
-		"gradient, clipped":      {query.GradientAt(on, w, size/7)},
-		"difference":             {query.DifferenceByCurvature(on, w, prev, lo, hi)},
-		"difference, narrow":     {query.DifferenceByCurvature(on, w, prev, lo/5, hi/5)},
-		"difference around 0":    {query.DifferenceWithin(on, w, prev, 2*size)},
-		"difference, clipped":    {query.DifferenceWithin(on, w, prev, size/9)},
-		"mix":                    {query.GradientAt(on, w, size).Weighted(.3), query.DifferenceByCurvature(on, w, prev, lo, hi).Weighted(.7)},
-		"mix of three":           {query.DifferenceByCurvature(on, w, prev, lo, hi), query.GradientAt(on, prev, size/2).Weighted(2), query.DifferenceWithin(on, prev, w, size)},
-		"mix around 0":           {query.GradientAt(on, w, size/2).Weighted(2), query.DifferenceWithin(on, prev, w, size), query.GradientAt(on, prev, size)},
+		"gradient":            {query.GradientAt(on, w, size)},
+		"gradient, clipped":   {query.GradientAt(on, w, size/7)},
+		"difference":          {query.DifferenceByCurvature(on, w, prev, lo, hi)},
+		"difference, narrow":  {query.DifferenceByCurvature(on, w, prev, lo/5, hi/5)},
+		"difference around 0": {query.DifferenceWithin(on, w, prev, 2*size)},
+		"difference, clipped": {query.DifferenceWithin(on, w, prev, size/9)},
+		"mix": {query.GradientAt(on, w, size).Weighted(.3),
+			query.DifferenceByCurvature(on, w, prev, lo, hi).Weighted(.7)},
+		"mix of three": {query.DifferenceByCurvature(on, w, prev, lo, hi),
+			query.GradientAt(on, prev, size/2).Weighted(2), query.DifferenceWithin(on, prev, w, size)},
+		"mix around 0": {query.GradientAt(on, w, size/2).Weighted(2), query.DifferenceWithin(on, prev, w, size),
+			query.GradientAt(on, prev, size)},
 		"value":                  {query.ValueAt(on, w, k.InitialGap, k.InitialGap)},
 		"value, clipped":         {query.ValueAt(on, w, 100, 99.9)},
 		"two values":             {query.ValueAt(on, w, 1, 1), query.ValueAt(on, prev, 0, .5).Weighted(3)},
 		"norm":                   {query.NormAt(on, w, size, nil)},
 		"norm, shifted, clipped": {query.NormAt(on, w, size/3, prev)},
 
-		"smoothed":                      {query.GradientAt(on, w, size).Smoothed(ball)},
-		"smoothed otherwise, clipped":   {query.GradientAt(on, w, size/7).Smoothed(envelope)},
-		"difference, smoothed":          {query.DifferenceWithin(on, w, prev, size).Smoothed(ball), query.GradientAt(on, w, size).Weighted(.5)},
+		"smoothed":                    {query.GradientAt(on, w, size).Smoothed(ball)},
+		"smoothed otherwise, clipped": {query.GradientAt(on, w, size/7).Smoothed(envelope)},
+		"difference, smoothed": {query.DifferenceWithin(on, w, prev, size).Smoothed(ball),
+			query.GradientAt(on, w, size).Weighted(.5)},
 		"norm, smoothed":                {query.NormAt(on, w, size, nil).Smoothed(ball)},
 		"in a metric, smoothed":         {query.GradientInMetric(on, w, size, 2*size, m).Smoothed(ball)},
 		"squared slope, smoothed":       {query.SquaredSlopeAt(on, w, size*size, other).Smoothed(ball)},
@@ -257,22 +261,25 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 		"weighted moment, shortened":    {query.WeightedMomentOf(on, .4, m)},
 		"in a metric":                   {query.GradientInMetric(on, w, size, 2*size, m)},
 		"in another, clipped":           {query.GradientInMetric(on, prev, size/5, 2*size, other).Weighted(1.5)},
-		"in a diagonal metric":          {query.GradientInMetric(on, w, size/2, 2*size, diagonal(t, places, 9)).Weighted(1.5)},
-		"squared slope, diagonal":       {query.SquaredSlopeAt(on, w, size*size/5, diagonal(t, places, 9))},
-		"in a metric, steep":            {query.GradientInMetric(on, w, 3*size, size/20, m)},
-		"squared slope":                 {query.SquaredSlopeAt(on, w, size*size, other)},
-		"squared slope, clipped":        {query.SquaredSlopeAt(on, prev, size*size/50, m).Weighted(3)},
+		"in a diagonal metric": {query.GradientInMetric(on, w, size/2, 2*size,
+			diagonal(t, places, 9)).Weighted(1.5)},
+		"squared slope, diagonal": {query.SquaredSlopeAt(on, w, size*size/5, diagonal(t, places, 9))},
+		"in a metric, steep":      {query.GradientInMetric(on, w, 3*size, size/20, m)},
+		"squared slope":           {query.SquaredSlopeAt(on, w, size*size, other)},
+		"squared slope, clipped":  {query.SquaredSlopeAt(on, prev, size*size/50, m).Weighted(3)},
 
-		"product":                        {query.ProductAt(on, w, prev, lo, hi)},
-		"product, narrow":                {query.ProductAt(on, prev, w, lo/5, hi/5).Weighted(.3)},
-		"by gradients around":            {query.GradientAt(on, w, size).Smoothed(first)},
-		"by values around, clipped":      {query.GradientAt(on, prev, size/2).Smoothed(zero).Weighted(2)},
-		"difference by gradients around": {query.DifferenceByCurvature(on, w, prev, lo, hi).Smoothed(first), query.GradientAt(on, w, size).Weighted(.5)},
-		"difference by values around":    {query.DifferenceWithin(on, w, prev, size).Smoothed(zero)},
-		"norm by gradients around":       {query.NormAt(on, w, size, nil).Smoothed(first)},
-		"directions and a smoothing":     {query.DifferenceWithin(on, w, prev, size).Smoothed(first), query.GradientAt(on, w, size).Smoothed(ball)},
-		"change of products, narrow":     {query.ProductChangeAt(on, prev, w, w, lo, hi, .01).Weighted(2)},
-		"curvature along, narrow":        {query.CurvatureAlongAt(on, w, prev, lo/7, hi/7).Weighted(3)},
+		"product":                   {query.ProductAt(on, w, prev, lo, hi)},
+		"product, narrow":           {query.ProductAt(on, prev, w, lo/5, hi/5).Weighted(.3)},
+		"by gradients around":       {query.GradientAt(on, w, size).Smoothed(first)},
+		"by values around, clipped": {query.GradientAt(on, prev, size/2).Smoothed(zero).Weighted(2)},
+		"difference by gradients around": {query.DifferenceByCurvature(on, w, prev, lo, hi).Smoothed(first),
+			query.GradientAt(on, w, size).Weighted(.5)},
+		"difference by values around": {query.DifferenceWithin(on, w, prev, size).Smoothed(zero)},
+		"norm by gradients around":    {query.NormAt(on, w, size, nil).Smoothed(first)},
+		"directions and a smoothing": {query.DifferenceWithin(on, w, prev, size).Smoothed(first),
+			query.GradientAt(on, w, size).Smoothed(ball)},
+		"change of products, narrow": {query.ProductChangeAt(on, prev, w, w, lo, hi, .01).Weighted(2)},
+		"curvature along, narrow":    {query.CurvatureAlongAt(on, w, prev, lo/7, hi/7).Weighted(3)},
 	} {
 		if terms[0].Kind().Facts().Weighted && dim != features && !loss.UnitOfMargin(l) {
 			continue
@@ -404,7 +411,8 @@ func lists(n int) map[string][]int32 {
 		shuffled[i] = int32(k)
 	}
 	all := map[string][]int32{"all": nil, "none": {}}
-	for name, list := range map[string][]int32{"upward": upward, "downward": downward, "shuffled": shuffled, "some": some, "repeated": again} {
+	for name, list := range map[string][]int32{"upward": upward, "downward": downward, "shuffled": shuffled, "some": some,
+		"repeated": again} {
 		if len(list) > 0 {
 			all[name] = list
 		}

@@ -85,7 +85,8 @@ func refuses(t *testing.T, build Make, sources map[string]rowtest.Make) {
 
 // over calls f with engines over the same records, one for each of the sources. way selects the division of
 // the rows into blocks and the number of goroutines.
-func over(t *testing.T, build Make, sources map[string]rowtest.Make, l loss.Loss, rows *row.Layout, way int, records []rowtest.Record, f func(engines map[string]engine.Engine)) {
+func over(t *testing.T, build Make, sources map[string]rowtest.Make, l loss.Loss, rows *row.Layout, way int,
+	records []rowtest.Record, f func(engines map[string]engine.Engine)) {
 	t.Helper()
 	engines := map[string]engine.Engine{}
 	for i, name := range slices.Sorted(maps.Keys(sources)) {

@@ -13,7 +13,8 @@ import (
 func aroundZero(q query.Question) bool {
 	for _, t := range q.Terms() {
 		kind := t.Kind()
-		if kind != query.Gradient && kind != query.Norm && kind != query.Difference || t.Ball().Centre != 0 || t.Smoothing().On() {
+		if kind != query.Gradient && kind != query.Norm && kind != query.Difference || t.Ball().Centre != 0 ||
+			t.Smoothing().On() {
 			return false
 		}
 	}

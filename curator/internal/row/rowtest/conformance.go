@@ -160,7 +160,8 @@ func are(l *row.Layout, records []Record, b row.Block) bool {
 	if len(b.Targets) != len(records) || len(b.Rows) != len(records)*l.Stride() {
 		return false
 	}
-	if g := l.Groups(); g > 0 && (len(b.Levels) != len(records) || len(b.Codes.Narrow)+len(b.Codes.Wide) != g*len(records)) {
+	if g := l.Groups(); g > 0 && (len(b.Levels) != len(records) ||
+		len(b.Codes.Narrow)+len(b.Codes.Wide) != g*len(records)) {
 		return false
 	}
 	same := func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
@@ -176,12 +177,14 @@ func are(l *row.Layout, records []Record, b row.Block) bool {
 		y, last := b.Targets[i], 0
 		for g := range l.Groups() {
 			code := codeOf(b, i*l.Groups()+g)
-			if code < last || code >= last+l.Group(g).Width || r.Sound() && code != last+int(r.In[g]) || !r.Sound() && b.Levels[i] != 0 {
+			if code < last || code >= last+l.Group(g).Width || r.Sound() && code != last+int(r.In[g]) ||
+				!r.Sound() && b.Levels[i] != 0 {
 				return false
 			}
 			last += l.Group(g).Width
 		}
-		if !slices.EqualFunc(full[i*l.Full():(i+1)*l.Full()], want, same) || !slices.EqualFunc(b.Rows[i*l.Stride():(i+1)*l.Stride()], numbers, same) {
+		if !slices.EqualFunc(full[i*l.Full():(i+1)*l.Full()], want, same) ||
+			!slices.EqualFunc(b.Rows[i*l.Stride():(i+1)*l.Stride()], numbers, same) {
 			return false
 		}
 		if y != target && (y == y || target == target) {

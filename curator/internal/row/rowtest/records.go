@@ -150,10 +150,12 @@ func Hatted(dim int, groups []row.Group, hats ...row.Hats) *row.Layout {
 // files do not store such rows: see Hung.
 func HatLayouts() map[string]*row.Layout {
 	return map[string]*row.Layout{
-		"hats alone":    Hatted(4, nil, row.Hats{First: 0, Width: 3, Edges: 1}),
-		"hats last":     Hatted(9, []row.Group{{First: 1, Width: 3}}, row.Hats{First: 4, Width: 5, Edges: 1}),
-		"hats adjacent": Hatted(12, []row.Group{{First: 5, Width: 2}}, row.Hats{First: 0, Width: 2, Edges: 1}, row.Hats{First: 2, Width: 3, Edges: 1}, row.Hats{First: 7, Width: 4, Edges: 2}),
-		"hats, pairs":   Hatted(30, []row.Group{{First: 3, Width: 2}}, row.Hats{First: 6, Width: 4, Edges: 1}, row.Hats{First: 11, Width: 9, Edges: 2}, row.Hats{First: 20, Width: 6, Edges: 1}),
+		"hats alone": Hatted(4, nil, row.Hats{First: 0, Width: 3, Edges: 1}),
+		"hats last":  Hatted(9, []row.Group{{First: 1, Width: 3}}, row.Hats{First: 4, Width: 5, Edges: 1}),
+		"hats adjacent": Hatted(12, []row.Group{{First: 5, Width: 2}}, row.Hats{First: 0, Width: 2, Edges: 1},
+			row.Hats{First: 2, Width: 3, Edges: 1}, row.Hats{First: 7, Width: 4, Edges: 2}),
+		"hats, pairs": Hatted(30, []row.Group{{First: 3, Width: 2}}, row.Hats{First: 6, Width: 4, Edges: 1},
+			row.Hats{First: 11, Width: 9, Edges: 2}, row.Hats{First: 20, Width: 6, Edges: 1}),
 	}
 }
 
