@@ -3,11 +3,11 @@ package table
 import (
 	"bufio"
 	"bytes"
-	"compress/gzip"
 	"io"
 	"slices"
 	"strings"
 
+	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
 
