@@ -94,7 +94,7 @@ func (f *Fit) signal(n runNoise) Section {
 		}
 		facts = append(facts, Fact{Name: "Curvature released", Value: Number(c.Curvature), Note: note})
 	}
-	add("Floor r", f.plan.Floor,
+	add("Noise level", f.plan.Floor,
 		"the noise of one gradient released with the whole budget; up to constants no private algorithm gets below it on every problem")
 	add("Longest gradient of a row", f.plan.Clip,
 		"longer ones are clipped to it: the mean gradient is no longer at any point")
@@ -148,7 +148,7 @@ func (f *Fit) noisePlot(n runNoise, root float64) Plot {
 		p.References = append(p.References, Level("expected at the result", f.plan.Predicted))
 	}
 	if drawable(f.plan.Floor, true) {
-		p.References = append(p.References, Level("floor r", f.plan.Floor))
+		p.References = append(p.References, Level("noise level", f.plan.Floor))
 	}
 	return p
 }
