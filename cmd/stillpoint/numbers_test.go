@@ -193,7 +193,7 @@ func TestSmallTablesAreWarnedOf(t *testing.T) {
 		if code != 0 {
 			t.Fatal(message)
 		}
-		if warned := strings.Contains(out, "is below 30: at this budget the table is too small"); warned != (size < 30) {
+		if warned := strings.Contains(out, "too few rows for this budget: a model is almost all noise"); warned != (size < 30) {
 			t.Errorf("N = %v: warned %v\n%s", size, warned, out)
 		}
 	}
