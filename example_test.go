@@ -93,9 +93,11 @@ func ExamplePlan() {
 	}
 	fmt.Println(planned.Summary.Algorithm, "over", planned.Records, "records")
 	fmt.Println(planned.Outlook())
+	fmt.Println("to improve:", planned.Outlook().Double())
 	// Output:
 	// preconditioned over 5000 records
-	// half of the tables measured at such a size lost up to 1% of the possible gain over a constant to noise, nine in ten up to 7%; twice the size: 10000 records, or epsilon 2.1
+	// noise cost half of the benchmarks of this size up to 1% of the possible gain over a constant, nine in ten up to 7%
+	// to improve: 10000 records or epsilon 2.1: twice the size
 }
 
 // ExampleVerify rechecks saved files. Anybody can do this without the records.

@@ -61,3 +61,14 @@ func TestReadmeCallsWhatRExports(t *testing.T) {
 		}
 	}
 }
+
+// TestReadmeInstallsWhatIsPublished: the lines of README.md that install a release must name the packages as a
+// release makes them (RELEASING.md): the Python project's name, and the source package of R.
+func TestReadmeInstallsWhatIsPublished(t *testing.T) {
+	name := found(t, "python/pyproject.toml", `(?m)^name = "(.+)"$`, 1)[0]
+	found(t, "README.md", `(?m)^\$ (pip install `+regexp.QuoteMeta(name)+`) `, 1)
+	found(t, "RELEASING.md", "`("+strings.ReplaceAll(name, "-", "_")+`)-[0-9.]+-\*\.whl`, 1)
+	of := found(t, "r/DESCRIPTION", `(?m)^Package: (.+)$`, 1)[0]
+	found(t, "README.md", `(?m)^\$ (R CMD INSTALL `+of+`_VERSION\.tar\.gz) `, 1)
+	found(t, "RELEASING.md", "`("+of+`)_[0-9.]+\.tar\.gz`, 1)
+}

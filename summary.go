@@ -4,92 +4,61 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"path/filepath"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/runfolder"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Summary returns a text with the released results and the privacy cost, one fact on each line.
+// Summary returns a text with the released results and the privacy cost, one fact on each line: what is
+// protected, the budget, what the model is worth, and where its files are.
 func (r *Result) Summary() string { return r.summary(false) }
 
-// Details is Summary with two of the optimizer's numbers: the charge in units of mu^2, and the expected
-// gradient norm.
+// Details is Summary with the optimizer's numbers as well: the charge in units of mu^2, the bound at which
+// differences of losses were clipped, the last gradients, and the expected gradient norm.
 func (r *Result) Details() string { return r.summary(true) }
+
+// facts is a text of facts, each on a line that begins with the fact's name.
+type facts struct{ strings.Builder }
+
+func (f *facts) add(name, format string, args ...any) {
+	fmt.Fprintf(f, "%-13s%s\n", name, fmt.Sprintf(format, args...))
+}
 
 func (r *Result) summary(details bool) string {
 	f := r.Run
-	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
-	}
+	var b facts
 	for _, w := range f.Warnings {
-		line("WARNING", "%s", w.Text)
+		b.add("WARNING", "%s", w.Text)
 	}
 	if !f.Result.Complete {
-		line("incomplete", "interrupted after %d of %d steps", f.Result.Steps, f.Summary.Steps)
+		b.add("incomplete", "interrupted after %d of %d steps", f.Result.Steps, f.Summary.Steps)
 	}
-	if r.Kept != nil {
-		line("model", "%s", printable.Text(r.Kept.ModelPath))
-		line("certificate", "%s", printable.Text(r.Kept.CertificatePath))
-	}
-	line("guarantee", "(%v, %v)-differentially private, %v, %s", f.Budget.Epsilon(), f.Budget.Delta(), f.Budget.Relation(),
-		f.Unit.Protected())
-	line("neighbour", "%s", f.Unit.Neighbour(f.Filter, f.Budget.Relation()))
+	b.add("protects", "%s", f.Unit.Protects(f.Filter, f.Budget.Relation()))
 	for _, t := range f.Trusted {
-		line("TRUSTED", "%s", printable.Text(t))
+		b.add("TRUSTED", "%s", printable.Text(t))
 	}
-	switch {
-	case f.Charged > 0 && details:
-		line("charged", "%.6g of %.6g (units of mu^2), %d releases", f.Charged, f.Budget.Charge(), f.Releases)
-	case f.Charged > 0:
-		line("charged", "%.4g%% of the budget, for %d releases (noisy answers)", 100*f.Charged/f.Budget.Charge(), f.Releases)
-	default:
-		line("charged", "%d releases on Poisson samples of a schedule within the budget", f.Releases)
-	}
+	b.add("budget", "epsilon %v, delta %v, %v: %s", f.Budget.Epsilon(), f.Budget.Delta(), f.Budget.Relation(),
+		spent(f, details))
 	if r.Kept != nil {
 		for _, s := range r.Kept.Reclaimed {
-			line("settled", "an earlier fit in the folder: %v", s)
+			b.add("settled", "an earlier fit in the folder: %v", s)
 		}
 	}
-	if c := f.Compared; c != nil {
-		line("compare", "%s", besideConstant(c))
-	}
-	of := ""
-	if c := f.Compared; c != nil && c.Shrunk > 0 {
-		of = "of the fit, which is not the published model: "
-	}
-	if late := f.Result.Late.Text(f.Summary.Steps, f.Summary.Effective); late != "" {
-		line("arrived", "%s%s", of, late)
-	}
-	if e := f.Result.Foreseen; e > 0 && details {
-		before := ""
-		if f.Summary.Predicted > 0 {
-			before = fmt.Sprintf("; %.3g before", f.Summary.Predicted)
-		}
-		line("expected", "%sgradient norm %.3g, after what was released of the rows and their gradients%s", of, e, before)
-	}
-	if v := f.Result.Curvature; v != nil {
-		line("curvature",
-			"%sat least %.3g (noise %.2g) along %d public directions of the run, as released: an eigenvalue may be lower along others", of, v.Curvature, v.Sigma, v.Directions)
-	}
-	if m := f.Measured; m != nil {
-		line("measured", "mean loss %.4g (noise %.2g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.2g)",
-			m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)
-	}
-	if f.Constant != nil && f.Compared == nil {
-		line("compare", "%s", compared(f))
-	}
+	b.outcome(f, details)
 	if at := f.Reserved; at != nil {
-		line("dataset", "%s: charged in its store before the first release, row %d", printable.Text(at.Dataset), at.Row)
+		b.add("dataset", "%s: charged in its store before the first release, row %d", printable.Text(at.Dataset), at.Row)
 	}
 	if r.Kept != nil {
-		line("recheck", "stillpoint verify %s", printable.Text(r.Kept.CertificatePath))
+		b.files(r.Kept)
 	}
 	if r.Kept != nil && len(r.Kept.Earlier) > 0 {
-		line("together", "%s", r.Kept.Together(context.Background()))
+		b.add("together", "%s", r.Kept.Together(context.Background()))
 	} else {
-		line("note", "fitting %s again costs a second budget", printable.Text(r.table))
+		b.add("note", "fitting %s again costs a second budget", printable.Text(r.table))
 	}
 	if text := r.Coefficients(); text != "" {
 		b.WriteString("\n" + text)
@@ -97,14 +66,80 @@ func (r *Result) summary(details bool) string {
 	return b.String()
 }
 
-// besideConstant describes in words the released comparison of the model with the best constant.
-func besideConstant(c *train.Compared) string {
+// spent describes in words what a fit has spent of its budget: a percentage or, in detail, units of mu^2.
+func spent(f *train.Fitted, details bool) string {
+	switch {
+	case f.Charged == 0:
+		return fmt.Sprintf("spent on a schedule of Poisson samples, for %d noisy answers (releases)", f.Releases)
+	case details:
+		return fmt.Sprintf("%.6g of %.6g spent (units of mu^2), on %d noisy answers (releases)", f.Charged, f.Budget.Charge(),
+			f.Releases)
+	}
+	return fmt.Sprintf("%.4g%% spent, on %d noisy answers (releases)", 100*f.Charged/f.Budget.Charge(), f.Releases)
+}
+
+// outcome adds what was released about the quality of the model.
+func (b *facts) outcome(f *train.Fitted, details bool) {
+	of := ""
+	switch c := f.Compared; {
+	case c != nil:
+		b.add("quality", "%s", besideConstant(c, details))
+		if c.Shrunk > 0 {
+			of = "of the fit, which is not the published model: "
+		}
+	case f.Constant == nil && f.NotCompared != "":
+		b.add("quality", "the model was not compared with the best constant: %s", f.NotCompared)
+	}
+	arrival := f.Result.Late.Arrival(f.Summary.Steps, f.Summary.Effective)
+	late := f.Result.Late.Text(f.Summary.Steps, f.Summary.Effective)
+	if late != "" && (details || arrival == optimize.NotArrived || arrival == optimize.NoiseOnly) {
+		b.add("stopped", "%s%s", of, late)
+	}
+	if e := f.Result.Foreseen; e > 0 && details {
+		before := ""
+		if f.Summary.Predicted > 0 {
+			before = fmt.Sprintf(" (forecast before the fit: %.3g)", f.Summary.Predicted)
+		}
+		b.add("expected", "%sgradient norm %.3g%s", of, e, before)
+	}
+	if v := f.Result.Curvature; v != nil {
+		b.add("curvature",
+			"%sat least %.3g (noise %.2g) along %d public directions of the run, as released: an eigenvalue may be lower along others",
+			of, v.Curvature, v.Sigma, v.Directions)
+	}
+	if m := f.Measured; m != nil {
+		b.add("measured", "mean loss %.4g (noise %.2g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.2g)",
+			m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)
+	}
+	if f.Constant != nil && f.Compared == nil {
+		b.add("quality", "%s", compared(f))
+	}
+}
+
+// files adds the places of what a fit wrote, and the commands that read it.
+func (b *facts) files(f *runfolder.Fitted) {
+	model := "none: the fit ended before there was one"
+	if f.ModelPath != "" {
+		model = printable.Text(f.ModelPath)
+	}
+	b.add("model", "%s", model)
+	b.add("certificate", "%s (recheck it: stillpoint verify)", printable.Text(f.CertificatePath))
+	b.add("report", "stillpoint report %s writes %s", printable.Text(f.Folder),
+		printable.Text(filepath.Join(f.Folder, "report.html")))
+}
+
+// besideConstant describes in words the released comparison of the model with the best constant; in detail
+// also the bound at which differences of losses were clipped.
+func besideConstant(c *train.Compared, details bool) string {
 	where := "below"
 	if c.Difference > 0 {
 		where = "above"
 	}
-	text := fmt.Sprintf("%v: its mean loss is %.3g %s the constant's, with noise of %.2g (a record's difference is clipped at %.3g)",
-		c.Verdict(), math.Abs(c.Difference), where, c.Sigma, c.Clip)
+	text := fmt.Sprintf("%v: its mean loss is %.3g %s the constant's, with noise of %.2g", c.Verdict(),
+		math.Abs(c.Difference), where, c.Sigma)
+	if details {
+		text += fmt.Sprintf(" (a record's difference is clipped at %.3g)", c.Clip)
+	}
 	switch {
 	case c.Shrunk >= 1:
 		text = "the fit is " + text + "; the model is the constant"

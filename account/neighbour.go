@@ -19,13 +19,21 @@ func (u Unit) Record() string {
 	return "all rows of one " + u.String()
 }
 
-// Protected describes in words which rows of a person are protected: one row, or all rows with the
-// same value in the unit's column together.
-func (u Unit) Protected() string {
-	if u == (Unit{}) {
-		return "one row a person"
+// Protects describes in words, for the people in the table, what the guarantee hides. f is the row filter and r
+// the neighbouring relation: replace-one hides what a record says, add-or-remove whether it is there. u says
+// which rows make up a record.
+func (u Unit) Protects(f Filter, r Relation) string {
+	rows, are, say, person := "any one row", "is", "it says", " (a person is one row)"
+	if u != (Unit{}) {
+		rows, are, say, person = "all rows of any one "+u.String(), "are", "they say", ""
 	}
-	return u.Record() + " together"
+	if f != (Filter{}) {
+		rows += " with " + f.String()
+	}
+	if r == AddOrRemove {
+		return fmt.Sprintf("whether %s %s in the table%s", rows, are, person)
+	}
+	return fmt.Sprintf("%s, whatever %s%s", rows, say, person)
 }
 
 // Neighbour describes in words how a neighbouring table differs from the table. f is the row filter
@@ -86,12 +94,12 @@ func (f Filter) Neighbour(r Relation) string {
 	return "a table with one row replaced by any other, both with " + f.String()
 }
 
-// Note states in words three facts that Neighbour leaves out: the filter's column is public, other
-// rows were not used, and malformed rows count as passing the filter. It is "" without a filter.
+// Note states in words two facts that Neighbour leaves out: the filter's column is public, and rows in which
+// it cannot be read pass the filter. It is "" without a filter.
 func (f Filter) Note() string {
 	if f == (Filter{}) {
 		return ""
 	}
-	return "public for every row; other rows were not used; a malformed row, whose " + printable.Text(f.Column) +
-		" cannot be read, counts as having it"
+	return fmt.Sprintf("public for every row; rows whose %s cannot be read count as %s", printable.Text(f.Column),
+		printable.Text(f.Value))
 }

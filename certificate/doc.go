@@ -7,7 +7,7 @@
 // The claim is based on the privacy filter. The filter's mu is fixed before the first release. The filter
 // admits a release only while the charges to every record sum to at most mu^2, so the run as a whole is
 // mu-GDP (see package account). The claimed (epsilon, delta) follows from mu. The total charged at the end of
-// the run is recorded for information (a privacy odometer's reading). It is not the guarantee.
+// the run is recorded for information (a running total, in the literature a privacy odometer). It is not the guarantee.
 //
 // [Certificate.Verify] recomputes epsilon from mu and delta, and each event's charge from the event's
 // sensitivity and noise. It verifies that mu is the greatest for the claimed epsilon and delta, and that the

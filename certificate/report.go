@@ -86,7 +86,7 @@ func (r *Report) String() string {
 		line("unit", "%s: %s", r.Unit.Record(), r.Unit.Note())
 	}
 	if r.Filter != nil {
-		line("filter", "%v: %s", *r.Filter, r.Filter.Note())
+		line("rows used", "%v: %s", *r.Filter, r.Filter.Note())
 	}
 	if r.Basis == BasisSchedule {
 		line("basis", "%s: all samples were drawn by a schedule fixed before the first release", r.Basis)

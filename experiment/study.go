@@ -104,7 +104,7 @@ func curves(algorithms [][]Cell) report.Plot {
 		Caption: "Medians over seeds of the gradient norm on all rows, with quartiles. The lower bound is that of the worst problem, up to a constant.",
 		X:       report.Axis{Label: "effective size N", Log: true}, Y: report.Axis{Label: "gradient norm", Log: true},
 	}
-	floor, bound := report.Reference{Name: "floor r"}, report.Reference{Name: "lower bound"}
+	floor, bound := report.Reference{Name: "noise level"}, report.Reference{Name: "lower bound"}
 	for i, cells := range algorithms {
 		x := report.Series{Name: cells[0].Label}
 		for _, c := range cells {

@@ -50,6 +50,9 @@ type Metrics struct {
 	// saddle or a maximum, however small the gradient is.
 	LeastEigenvalue    *float64 `json:"least_eigenvalue,omitempty"`
 	EigenvalueResidual *float64 `json:"eigenvalue_residual,omitempty"`
+	// NoEigenvalue says why there is no least eigenvalue, if EvaluateStationarity was asked for it and the loss
+	// has no Hessian.
+	NoEigenvalue string `json:"no_eigenvalue,omitempty"`
 	// Confusion is nil unless there are more than two classes.
 	Confusion *Confusion `json:"confusion,omitempty"`
 	// Calibration is nil if the model predicts no probability.
@@ -73,6 +76,9 @@ func (m Metrics) String() string {
 		if row.value != nil {
 			fmt.Fprintf(&b, "%-*s  %.6g\n", width, row.name, *row.value)
 		}
+	}
+	if m.NoEigenvalue != "" {
+		fmt.Fprintf(&b, "least_eigenvalue  none: %s\n", m.NoEigenvalue)
 	}
 	if m.Confusion != nil {
 		b.WriteString(m.Confusion.String())

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
@@ -16,17 +17,36 @@ const mostProducts = 300
 // mostCells bounds the number of encoded values kept in memory, of 4 bytes each.
 const mostCells = 1 << 30
 
-// EvaluateStationarity is [Model.Evaluate] and also computes the least eigenvalue of the Hessian.
-// It keeps the encoded rows in memory. IT IS NOT PRIVATE. An eigenvalue would not become private by
+// noHessian says why a loss has no Hessian from which a least eigenvalue could be computed. It returns "" for a
+// loss that has one.
+func noHessian(l loss.Loss) string {
+	if c := l.Constants().Curvature; math.IsInf(c.Hi-c.Lo, 0) {
+		return fmt.Sprintf("the slope of %s jumps, so that the loss has no second derivative there", l.Name())
+	}
+	if n, ok := loss.RowLoss(l).(loss.Composed); ok {
+		if _, activation := n.Layers(); activation == "relu" {
+			return "the slope of relu jumps where a unit switches on, so that the network has no second derivative there; " +
+				"elsewhere the second derivative leaves these jumps out"
+		}
+	}
+	return ""
+}
+
+// EvaluateStationarity is [Model.Evaluate] and also computes the least eigenvalue of the Hessian. For a loss
+// without a Hessian it gives the reason instead (Metrics.NoEigenvalue). It keeps the encoded rows in memory. IT IS NOT PRIVATE. An eigenvalue would not become private by
 // adding noise to it, either; but the curvature along a public direction can be released privately
 // (optimize.ChooseCurved).
 func (m *Model) EvaluateStationarity(ctx context.Context, path, where string) (Metrics, error) {
 	if m.schema == nil {
 		return Metrics{}, errZero
 	}
-	if c := m.loss.Constants().Curvature; math.IsInf(c.Hi-c.Lo, 0) {
-		return Metrics{}, fmt.Errorf("model: evaluate: stationarity: loss = %s: must have a Hessian, and its slope jumps",
-			m.loss.Name())
+	if why := noHessian(m.loss); why != "" {
+		out, err := m.Evaluate(ctx, path, where)
+		if err != nil {
+			return Metrics{}, err
+		}
+		out.NoEigenvalue = why
+		return out, nil
 	}
 	var rows stationarity.Sample
 	out, err := m.evaluate(ctx, path, where, func(r record) error {

@@ -79,12 +79,7 @@ func (f *Fit) certainty(e explanation, n runNoise) Part {
 		return Note("How much of each coefficient is noise is not stated here: " + e.why +
 			". Small coefficients may be noise alone.")
 	}
-	text := ""
-	if beyond, all := e.beyond(); all > 0 {
-		text = fmt.Sprintf("%d of %d coefficients, the intercept left out, differ from 0 by more than two standard deviations of the privacy noise; if all were 0, noise alone would show about %s. ",
-			beyond, all, Number(math.Round(10*.0455*float64(all))/10))
-	}
-	return Note(text + f.meaning(e, n))
+	return Note(f.meaning(e, n))
 }
 
 // meaning explains how the standard deviations of the coefficients' noise were computed and what they leave

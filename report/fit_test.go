@@ -156,8 +156,8 @@ func TestScheduledFit(t *testing.T) {
 	text, _ := fitPage(t, dir)
 	has(t, text, "a schedule", "Poisson samples", "Noise multiplier", "whether a given person’s row was in the table",
 		"more or less; the number of rows is secret", "subsampled Gaussian releases", "rows were sampled comes on top")
-	if strings.Contains(text, "odometer") {
-		t.Error("a schedule has no odometer")
+	if strings.Contains(text, "running total") {
+		t.Error("a schedule has no running total")
 	}
 }
 

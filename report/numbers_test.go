@@ -113,10 +113,10 @@ func TestCostInNumbers(t *testing.T) {
 	mu := root(1e-3, 5, func(mu float64) float64 { return profile(mu, 1) - 1e-6 })
 	e := f.events[0]
 	charged := 20 * math.Pow(e.Sensitivity/e.Sigma, 2)
-	shows(t, "mu", factOf(t, s, "Budget (filter)").Value, mu, 5)
-	odometer := factOf(t, s, "Charged (odometer)")
-	shows(t, "charged", odometer.Value, charged, 5)
-	of, _, _ := strings.Cut(strings.TrimPrefix(odometer.Note, "of μ² = "), ",")
+	shows(t, "mu", factOf(t, s, "Budget (privacy filter)").Value, mu, 5)
+	running := factOf(t, s, "Spent (running total)")
+	shows(t, "spent", running.Value, charged, 5)
+	of, _, _ := strings.Cut(strings.TrimPrefix(running.Note, "of μ² = "), ",")
 	shows(t, "mu^2", of, mu*mu, 5)
 	shows(t, "releases", factOf(t, s, "Releases").Value, 20, 3)
 	shows(t, "recomputed", strings.TrimPrefix(factOf(t, s, "Guarantee").Note, "recomputed here from the certificate: "), 1,
@@ -226,7 +226,7 @@ func TestModelInNumbers(t *testing.T) {
 	s := fit.signal(noise)
 	for name, want := range map[string]struct{ value, note float64 }{
 		"Noise in the last gradient estimate": {each * math.Sqrt(features), each},
-		"Gradient norm to expect":             {.0042, 0}, "Floor r": {.0031, 0}, "Longest gradient of a row": {.7, 0},
+		"Gradient norm to expect":             {.0042, 0}, "Noise level": {.0031, 0}, "Longest gradient of a row": {.7, 0},
 		"Effective size N":       {701, 0},
 		"Gradient norm measured": {.0067, .0011}, "Mean loss measured": {.51, .013},
 	} {
@@ -307,11 +307,9 @@ func TestModelInNumbers(t *testing.T) {
 			}
 		}
 	}
-	// Expected number of coefficients beyond two standard deviations if all were 0.
-	false2 := math.Erfc(2/math.Sqrt2) * float64(len(want)-1)
-	for _, text := range []string{fmt.Sprintf("%d of %d coefficients, the intercept left out,", beyond, len(want)-1),
-		"upper bounds", fmt.Sprintf("about %.1f.", false2)} {
-		partOf(t, c, func(n Note) bool { return strings.Contains(string(n), text) })
+	partOf(t, c, func(n Note) bool { return strings.Contains(string(n), "upper bounds") })
+	if list, err := fit.Coefficients(); err != nil || list.Beyond != beyond || list.Counted != len(want)-1 {
+		t.Errorf("%d of %d are beyond the noise, %v: must be %d of %d", list.Beyond, list.Counted, err, beyond, len(want)-1)
 	}
 }
 

@@ -41,6 +41,9 @@ func (f *Fit) public() Section {
 		}
 		facts = append(facts, Fact{Name: "Least eigenvalue", Value: Number(*e), Note: note})
 	}
+	if why := m.NoEigenvalue; why != "" {
+		facts = append(facts, Fact{Name: "Least eigenvalue", Value: "none", Note: why})
+	}
 	s.Parts = append(s.Parts, facts)
 	return s
 }

@@ -53,4 +53,6 @@ func TestPublicTable(t *testing.T) {
 	}
 	fit.Public.LeastEigenvalue = new(.01)
 	has(t, text(), "falls along no direction to second order")
+	fit.Public.LeastEigenvalue, fit.Public.NoEigenvalue = nil, "the slope jumps"
+	has(t, text(), "Least eigenvalue", "none", "the slope jumps")
 }

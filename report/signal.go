@@ -94,14 +94,14 @@ func (f *Fit) signal(n runNoise) Section {
 		}
 		facts = append(facts, Fact{Name: "Curvature released", Value: Number(c.Curvature), Note: note})
 	}
-	add("Floor r", f.plan.Floor,
+	add("Noise level", f.plan.Floor,
 		"the noise of one gradient released with the whole budget; up to constants no private algorithm gets below it on every problem")
 	add("Longest gradient of a row", f.plan.Clip,
 		"longer ones are clipped to it: the mean gradient is no longer at any point")
 	add("Effective size N", f.plan.Effective, "rows × μ / √weights; below 30 the table is too small for this budget")
 	if len(facts) > 0 {
 		s.Parts = append(s.Parts, facts,
-			Text("Lengths are in the encoded space, in which a row has norm 1 at most. How well a model does on people is for data to say that nobody was trained on (stillpoint evaluate, which is not private)."))
+			Text("Lengths are after scaling, by which a row has norm 1 at most. How well a model does on people is for data to say that nobody was trained on (stillpoint evaluate, which is not private)."))
 	}
 	p := f.multiplierPlot()
 	if len(n.estimate) > 0 && root > 0 {
@@ -123,7 +123,7 @@ func (f *Fit) noisePlot(n runNoise, root float64) Plot {
 		Title:   "Length of the noise in the gradient estimate, step by step",
 		Caption: "Root mean square, computed from the certificate. A step whose true gradient is shorter than its noise moves mostly at random; averaging and small steps make up for it.",
 		X:       Axis{Label: "step"},
-		Y:       Axis{Label: "length in the encoded space", Log: true},
+		Y:       Axis{Label: "length after scaling", Log: true},
 	}
 	noise := Series{Name: "noise", Style: Line}
 	for t, v := range n.estimate {
@@ -148,7 +148,7 @@ func (f *Fit) noisePlot(n runNoise, root float64) Plot {
 		p.References = append(p.References, Level("expected at the result", f.plan.Predicted))
 	}
 	if drawable(f.plan.Floor, true) {
-		p.References = append(p.References, Level("floor r", f.plan.Floor))
+		p.References = append(p.References, Level("noise level", f.plan.Floor))
 	}
 	return p
 }

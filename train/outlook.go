@@ -54,12 +54,17 @@ func (o Outlook) String() string {
 	if o.Most >= 1 {
 		most = "one in ten all of it or more"
 	}
-	text := fmt.Sprintf("half of the tables measured at such a size lost up to %.2g%% of the possible gain over a constant to noise, %s; twice the size: %.0f records",
-		100*o.Lost, most, o.Records)
+	return fmt.Sprintf("noise cost half of the benchmarks of this size up to %.2g%% of the possible gain over a constant, %s",
+		100*o.Lost, most)
+}
+
+// Double returns as text what doubles the effective size: Records or Epsilon.
+func (o Outlook) Double() string {
+	text := fmt.Sprintf("%.0f records", o.Records)
 	if o.Epsilon > 0 {
-		text += fmt.Sprintf(", or epsilon %.2g", o.Epsilon)
+		text += fmt.Sprintf(" or epsilon %.2g", o.Epsilon)
 	}
-	return text
+	return text + ": twice the size"
 }
 
 // SmallError is the error for a table that is too small for its budget (see Options.Strict).
@@ -75,7 +80,7 @@ type SmallError struct {
 
 // Error says how many records or which epsilon would be sufficient.
 func (e *SmallError) Error() string {
-	text := fmt.Sprintf("train: the effective size N = %.2g is below %d: the model would be noise: %.0f records would do at this budget",
+	text := fmt.Sprintf("train: too few rows for this budget, the model would be noise (effective size N = %.2g, below %d): %.0f records would do at this budget",
 		e.Size, optimize.SmallSize, e.Records)
 	if e.Epsilon > 0 {
 		text += fmt.Sprintf(", or epsilon %.2g for these", e.Epsilon)

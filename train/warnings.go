@@ -56,7 +56,8 @@ func privacyWarnings(epsilon, delta, records, effective float64) (list []Warning
 	}
 	if effective < optimize.SmallSize {
 		list = append(list, Warning{Code: WarnSmall,
-			Text: fmt.Sprintf("the effective size N = %.2g is below %d: at this budget the table is too small for a useful model", effective, optimize.SmallSize)})
+			Text: fmt.Sprintf("too few rows for this budget: a model is almost all noise, and should not be used (effective size N = %.2g, below %d)",
+				effective, optimize.SmallSize)})
 	}
 	return list
 }

@@ -17,7 +17,7 @@ type algorithmsCommand struct {
 func (algorithmsCommand) Help() string {
 	return `Lists what train.algorithm can be and, for each, what can be set beside it under
 train: in a configuration, with its meaning and rule. What is left out follows the
-rule. Steps are counted, shares lie in (0, 1], and norms are in the encoded space,
+rule. Steps are counted, shares lie in (0, 1], and norms are after scaling,
 where rows have norm at most 1. L0 bounds the norm of a record's gradient, L1 its
 smoothness, F0 the initial gap; N is the effective number of records.`
 }

@@ -189,7 +189,8 @@ func (budgetShow) Help() string {
   ++++  reserved by runs that have not ended, in full
   ....  left
 
-The guarantee is the cap, whatever is spent; "epsilon so far" reads the odometer.
+The guarantee is the cap, whatever is spent; "epsilon so far" is
+a running total.
 
 A run that has not ended is under way, or was killed: then stillpoint recover in its
 output folder, or budget settle, has what it did not release back. --in finds the folder.

@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/runfolder"
@@ -12,19 +10,16 @@ import (
 
 // drySummary describes the charge and the files of a fit that was not run, for the lines below its plan.
 func drySummary(ctx context.Context, c *train.Config, d *runfolder.Dry) string {
-	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
-	}
-	line("would charge", "the whole budget, in %s, before the first release", printable.Text(d.Ledger))
+	var b facts
+	b.add("would charge", "the whole budget, in %s, before the first release", printable.Text(d.Ledger))
 	if d.Cost != nil {
-		line("dataset", "%s: mu^2 of %.6g of its cap in the store", printable.Text(c.Budget.Dataset), d.Cost.Charge)
+		b.add("dataset", "%s: mu^2 of %.6g of its cap in the store", printable.Text(c.Budget.Dataset), d.Cost.Charge)
 	}
-	line("would write", "%s, %s", printable.Text(d.ModelPath), printable.Text(d.CertificatePath))
+	b.add("would write", "%s, %s", printable.Text(d.ModelPath), printable.Text(d.CertificatePath))
 	if len(d.Earlier) > 0 {
-		line("together", "%s", d.Together(ctx))
+		b.add("together", "%s", d.Together(ctx))
 	}
-	line("dry run", "nothing was released, charged or written")
+	b.add("dry run", "nothing was released, charged or written")
 	return b.String()
 }
 

@@ -63,9 +63,10 @@ type fitCommand struct {
 
 // Help is printed below the flags.
 func (fitCommand) Help() string {
-	return `Reads the table behind a wall, reserves the whole budget in DIR/ledger.jsonl on
-stable storage, trains, and writes DIR/model.json and DIR/certificate.json.
-Everything printed is public or was released with noise.
+	return `Reads the table into the curator, which alone sees rows; reserves the whole budget in
+DIR/ledger.jsonl on stable storage; trains; and writes DIR/model.json and
+DIR/certificate.json. What is printed is public or was released with noise. --verbose and
+--json have more of it: the plan, the optimizer's numbers and the algorithms not chosen.
 
 Every fit charges a budget of its own, also on the same table: two fits at
 epsilon 1 are not one fit at epsilon 1. The summary says what the fits in the

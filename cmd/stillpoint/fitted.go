@@ -35,6 +35,7 @@ type fittedJSON struct {
 	Records float64 `json:"records"`
 	account.Guarantee
 	Neighbour string `json:"neighbour"`
+	Protects  string `json:"protects"`
 	// Charged and Budget are in units of mu^2. Charged is zero for a schedule.
 	Charged  float64  `json:"charged"`
 	Budget   float64  `json:"budget"`
@@ -69,6 +70,7 @@ func result(ctx context.Context, c *train.Config, f *runfolder.Fitted) fittedJSO
 		Algorithm: f.Summary.Algorithm, Steps: f.Result.Steps, Of: f.Summary.Steps,
 		Records: f.Records, Guarantee: f.Budget.Guarantee(f.Unit.Column),
 		Neighbour: f.Unit.Neighbour(f.Filter, f.Budget.Relation()),
+		Protects:  f.Unit.Protects(f.Filter, f.Budget.Relation()),
 		Charged:   f.Charged, Budget: f.Budget.Charge(), Releases: f.Releases, Trusted: f.Trusted,
 		Table: c.TableName(), Earlier: len(f.Earlier),
 	}

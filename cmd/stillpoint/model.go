@@ -73,7 +73,8 @@ accounting for them.
 --stationarity says whether the weights are a second-order point on these rows: beside
 gradient_norm, the least eigenvalue of the Hessian by up to 300 products with it, each a
 pass over the rows, and how far from an eigenvalue it may be. Well below zero the
-weights are a saddle or worse. Encoded rows are held in memory, 4 bytes a feature.`
+weights are a saddle or worse. Where the slope of a loss or of relu jumps there is no
+Hessian: the reason is printed instead. Encoded rows are held in memory, 4 bytes a feature.`
 }
 
 func (e *evaluateCommand) Run(ctx context.Context, c *console) error {

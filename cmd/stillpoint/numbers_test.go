@@ -114,7 +114,7 @@ func TestPlanAndFitInNumbers(t *testing.T) {
 			nearly(t, "budget", budget[i], want, 1e-4)
 		}
 		expect := printed(t, text,
-			`expect +gradient norm `+num+` \(the population's `+num+`\); floor r `+num+`, effective size N `+num)
+			`expect +gradient norm `+num+` \(the population's `+num+`\); noise level `+num+`, effective size N `+num)
 		for i, want := range []float64{inner["predicted_gradient_norm"].(float64),
 			inner["predicted_population_gradient_norm"].(float64), 2 / size, size} {
 			nearly(t, fmt.Sprintf("%s: expect %d", relation, i), expect[i], want, 6e-3)
@@ -143,12 +143,12 @@ func TestPlanAndFitInNumbers(t *testing.T) {
 			for _, e := range events {
 				total += math.Pow(e.Sensitivity/e.Sigma, 2)
 			}
-			charged := printed(t, text, `charged +`+num+` of `+num+` \(units of mu\^2\), `+num+` releases`)
+			charged := printed(t, text, `budget +.*: `+num+` of `+num+` spent \(units of mu\^2\), on `+num+` noisy answers \(releases\)`)
 			for i, want := range []float64{total, mu * mu, float64(len(events))} {
 				nearly(t, fmt.Sprintf("%s: charged %d", relation, i), charged[i], want, 6e-6)
 			}
 			guarantee := printed(t, text,
-				`guarantee +\(`+num+`, `+num+`\)-differentially private, `+relation+`, one row a person`)
+				`budget +epsilon `+num+`, delta `+num+`, `+relation+`: .*`)
 			nearly(t, "epsilon", guarantee[0], epsilon, 0)
 			nearly(t, "delta", guarantee[1], delta, 0)
 			if k == 0 {
@@ -193,7 +193,7 @@ func TestSmallTablesAreWarnedOf(t *testing.T) {
 		if code != 0 {
 			t.Fatal(message)
 		}
-		if warned := strings.Contains(out, "is below 30: at this budget the table is too small"); warned != (size < 30) {
+		if warned := strings.Contains(out, "too few rows for this budget: a model is almost all noise"); warned != (size < 30) {
 			t.Errorf("N = %v: warned %v\n%s", size, warned, out)
 		}
 	}

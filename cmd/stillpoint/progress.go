@@ -35,7 +35,11 @@ func (p *progress) planned(planned train.Planned) {
 		printLine(p.c.err, planEvent{"plan", planJSON(planned, nil)})
 		return
 	}
-	fmt.Fprint(p.c.err, outline(planned, p.verbose))
+	text := opening(planned)
+	if p.verbose {
+		text = outline(planned, true)
+	}
+	fmt.Fprint(p.c.err, text)
 }
 
 func (p *progress) step(s train.Step) {

@@ -73,9 +73,8 @@ func describe(w io.Writer, r *runfolder.Recovered) (err error) {
 		line("model", "none: no iterate had been released")
 	}
 	line("certificate", "%s", r.CertificatePath)
-	line("guarantee", "(%v, %v)-differentially private, %v, %s", r.Budget.Epsilon(), r.Budget.Delta(), r.Budget.Relation(),
-		r.Unit.Protected())
-	line("charged", "at least %.6g of %.6g (units of mu^2), %d releases in the journal; the whole budget stays reserved",
+	line("guarantee", "%s", r.Budget.Guarantee(r.Unit.Column).Text())
+	line("charged", "at least %.6g of %.6g (units of mu^2), %d noisy answers (releases) in the journal; the whole budget stays reserved",
 		r.Charged, r.Budget.Charge(), r.Releases)
 	if r.Damaged > 0 {
 		line("WARNING", "line %d of the journal is damaged or cut off: what was released from there on is not known",

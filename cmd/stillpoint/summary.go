@@ -15,109 +15,138 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
+// facts is a text of facts, each on a line that begins with the fact's name.
+type facts struct{ strings.Builder }
+
+func (f *facts) add(name, format string, args ...any) {
+	fmt.Fprintf(f, "%-13s%s\n", name, fmt.Sprintf(format, args...))
+}
+
 // outline describes a plan. It begins with the facts that readers ask for: which rows count, what is
 // protected, what the noise costs in accuracy, how long the fit takes. With verbose it adds the optimizer's
 // numbers: steps, charges, predicted gradient norms, and the plans not chosen.
 func outline(p train.Planned, verbose bool) string {
-	o := p.Summary
-	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
+	var b facts
+	b.rows(p)
+	b.add("protects", "%s", p.Unit.Protects(p.Filter, p.Budget.Relation()))
+	mu := ""
+	if verbose {
+		mu = fmt.Sprintf(" (mu %.5g)", p.Budget.Mu())
 	}
+	b.add("budget", "epsilon %v, delta %v, %v%s", p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Relation(), mu)
+	b.outlook(p)
+	b.add("to improve", "%s", p.Outlook().Double())
+	b.algorithm(p)
+	if p.Why != "" {
+		b.add("chosen", "%s", p.Why)
+	}
+	switch {
+	case p.Compare != nil:
+		then := "a worse fit becomes the constant, an unclear one of a convex loss goes halfway"
+		if p.Compare.Keep {
+			then = "with intervals the fit is published whatever that says"
+		}
+		b.add("compare", "%.2g%% of the budget compares the fit with the best constant: %s (train.compare: off)",
+			100*comparing(p), then)
+	case p.NotCompared != "":
+		b.add("compare", "the model will not be compared with the best constant: %s", p.NotCompared)
+	}
+	if verbose {
+		b.details(p)
+	}
+	b.warnings(p)
+	return b.String()
+}
+
+// opening describes a plan in the first lines of a fit. It leaves out what the fit's summary says.
+func opening(p train.Planned) string {
+	var b facts
+	b.rows(p)
+	b.outlook(p)
+	b.algorithm(p)
+	b.warnings(p)
+	return b.String()
+}
+
+// rows adds which rows count, and the features made of them.
+func (b *facts) rows(p train.Planned) {
 	weights := ""
 	if p.Dim != p.Features {
 		weights = fmt.Sprintf(", %d weights", p.Dim)
 	}
-	line("records", "%.0f (public), %d features%s", p.Records, p.Features, weights)
-	if curves := curvesOf(p); len(curves) > 0 {
+	b.add("records", "%.0f (public), %d features%s", p.Records, p.Features, weights)
+	if note := p.Filter.Note(); note != "" {
+		b.add("rows used", "%v: %s", p.Filter, note)
+	}
+	if len(curvesOf(p)) > 0 {
 		var list []string
 		for _, c := range p.Schema.Columns() {
 			if c.Curve > 0 {
 				list = append(list, fmt.Sprintf("%s %d", printable.Text(c.Name), c.Curve))
 			}
 		}
-		line("curves", "with so many knots: %s", strings.Join(list, ", "))
+		b.add("curves", "with so many knots: %s", strings.Join(list, ", "))
 	}
 	if note := p.Unit.Note(); note != "" {
-		line("unit", "%s: %s", p.Unit.Record(), note)
+		b.add("unit", "%s: %s", p.Unit.Record(), note)
 	}
-	line("neighbour", "%s", p.Unit.Neighbour(p.Filter, p.Budget.Relation()))
-	if note := p.Filter.Note(); note != "" {
-		line("filter", "%v: %s", p.Filter, note)
-	}
-	mu := ""
-	if verbose {
-		mu = fmt.Sprintf(" (mu %.5g)", p.Budget.Mu())
-	}
-	line("budget", "epsilon %v, delta %v, %v%s", p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Relation(), mu)
-	line("outlook", "%v", p.Outlook())
-	if p.Intervals != nil {
-		line("intervals", "%v", p.Intervals)
-	}
-	line("algorithm", "%s: %s", o.Algorithm, o.Citation)
-	if p.Why != "" {
-		line("chosen", "%s", p.Why)
-	}
-	line("takes", "%v", p.Measured(context.Background()))
-	switch {
-	case p.Compare != nil:
-		replaces := "; the constant replaces a worse fit, and of a convex loss the model halfway to it an unclear one"
-		if p.Compare.Keep {
-			replaces = "; with intervals the fit is published whatever it says"
-		}
-		line("compare", "%.2g of the budget tells whether the fit is better than the best constant%s (train.compare: off)",
-			comparing(p), replaces)
-	case p.NotCompared != "":
-		line("compare", "the model will not be compared with the best constant: %s", p.NotCompared)
-	}
-	if verbose {
-		b.WriteString(details(p))
-	}
-	for _, w := range p.Warnings() {
-		line("warning", "%s", w.Text)
-	}
-	if err := p.Useless(); err != nil {
-		line("warning", "fit refuses this: %v", err)
-	}
-	return b.String()
 }
 
-// details describes a plan by the optimizer's numbers: steps, charges, predicted gradient norms.
-func details(p train.Planned) string {
+// outlook adds the forecast of the accuracy, and of the confidence intervals if there will be any.
+func (b *facts) outlook(p train.Planned) {
+	b.add("outlook", "%v", p.Outlook())
+	if p.Intervals != nil {
+		b.add("intervals", "%v", p.Intervals)
+	}
+}
+
+// algorithm adds the algorithm and what it takes.
+func (b *facts) algorithm(p train.Planned) {
+	b.add("takes", "%v", p.Measured(context.Background()))
+	b.add("algorithm", "%s: %s", p.Summary.Algorithm, p.Summary.Citation)
+}
+
+// warnings adds what a user of the model must know before the fit.
+func (b *facts) warnings(p train.Planned) {
+	for _, w := range p.Warnings() {
+		b.add("warning", "%s", w.Text)
+	}
+	if err := p.Useless(); err != nil {
+		b.add("warning", "fit refuses this: %v", err)
+	}
+}
+
+// details adds the optimizer's numbers: steps, charges, predicted gradient norms.
+func (b *facts) details(p train.Planned) {
 	o := p.Summary
-	var b strings.Builder
-	line := func(name, format string, args ...any) {
-		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
-	}
-	line("steps", "%d of size %.4g; clip norm %v", o.Steps, o.StepSize, o.Clip)
-	line("charges", "%s", o.Charges)
-	line("output", "%s", o.Output)
+	b.add("steps", "%d of size %.4g; clip norm %v", o.Steps, o.StepSize, o.Clip)
+	b.add("charges", "%s", o.Charges)
+	b.add("output", "%s", o.Output)
+	size := fmt.Sprintf("noise level %.3g, effective size N %.0f", o.Floor, o.Effective)
 	if o.Predicted > 0 {
-		line("expect", "gradient norm %.3g (the population's %.3g); floor r %.3g, effective size N %.0f", o.Predicted,
-			o.Population, o.Floor, o.Effective)
+		b.add("expect", "gradient norm %.3g (the population's %.3g); %s", o.Predicted, o.Population, size)
 		low, high := p.Range()
-		line("range", "%.2g to %.2g, by how far predictions were off where they were measured", low, high)
+		b.add("range", "likely %.2g to %.2g, from benchmarks", low, high)
 	} else {
-		line("expect",
-			"no gradient norm, since predictions for this loss and algorithm were too far off; floor r %.3g, effective size N %.0f", o.Floor, o.Effective)
+		b.add("expect", "no gradient norm, since predictions for this loss and algorithm were too far off; %s", size)
 	}
-	line("lower bound", "a constant times %.3g, for any private algorithm on the worst such problem (Arora et al. 2023)", p.LowerBound)
+	b.add("lower bound", "a constant times %.3g, for any private algorithm on the worst such problem (Arora et al. 2023)",
+		p.LowerBound)
 	for i, c := range p.Candidates {
 		name := ""
 		if i == 0 {
 			name = "considered"
 		}
-		floors := ""
+		levels := ""
 		if c.Predicted == c.Summary.Predicted {
-			floors = fmt.Sprintf(", %.2f times the floor", c.Predicted/c.Summary.Floor)
+			levels = fmt.Sprintf(", %.2f times the noise level", c.Predicted/c.Summary.Floor)
 		}
 		predicted := "no prediction"
 		if c.Predicted > 0 {
-			predicted = fmt.Sprintf("%s %.3g%s", p.Criterion.Describe(), c.Predicted, floors)
+			predicted = fmt.Sprintf("%s %.3g%s", p.Criterion.Describe(), c.Predicted, levels)
 		}
-		line(name, "%-14s %4d steps, %5.4g passes, %s", c.Summary.Algorithm, c.Summary.Steps, c.Summary.Passes, predicted)
+		b.add(name, "%-14s %4d steps, %5.4g passes, %s", c.Summary.Algorithm, c.Summary.Steps, c.Summary.Passes, predicted)
 	}
-	return b.String()
 }
 
 func planJSON(p train.Planned, tried []experiment.Checked) any {
@@ -137,8 +166,10 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		Records float64 `json:"records"`
 		Dim     int     `json:"dim"`
 		account.Guarantee
-		// Neighbour describes a neighbouring table. Filter is the row filter, absent if all rows are records.
+		// Neighbour describes a neighbouring table, and Protects what the guarantee hides. Filter is the row
+		// filter, absent if all rows are records.
 		Neighbour string              `json:"neighbour"`
+		Protects  string              `json:"protects"`
 		Filter    *certificate.Filter `json:"filter,omitempty"`
 		// Unit is the unit of privacy, absent if each row is one record. It replaces the column name in
 		// Guarantee and states more.
@@ -162,8 +193,8 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		Why   string         `json:"why,omitempty"`
 		// Simulated are the median results of the considered plans on generated rows.
 		Simulated []float64 `json:"simulated,omitempty"`
-	}{p.Records, p.Dim, p.Budget.Guarantee(""), p.Unit.Neighbour(p.Filter, p.Budget.Relation()), filter, unit, p.Summary,
-		curvesOf(p), comparing(p), p.Outlook(), p.Intervals, p.Warnings(), p.LowerBound, considered,
+	}{p.Records, p.Dim, p.Budget.Guarantee(""), p.Unit.Neighbour(p.Filter, p.Budget.Relation()),
+		p.Unit.Protects(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, curvesOf(p), comparing(p), p.Outlook(), p.Intervals, p.Warnings(), p.LowerBound, considered,
 		p.Measured(context.Background()), p.Why, medians(tried)}
 }
 

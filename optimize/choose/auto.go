@@ -175,7 +175,7 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 			"on tables with such losses it was the best of what was measured, or level; its forecast is too far off to choose by")
 	case p.Shape.Margins > 1 && a.Goal != ExcessRisk:
 		putFirst(list,
-			"a gradient as small as other plans are predicted to reach is soon had by stopping short where the rows are thin; in the released metric classes were told apart better at every budget that was measured")
+			"a gradient as small as other plans are predicted to reach is soon had by stopping short where the rows are thin; with a preconditioner learned privately classes were told apart better at every budget that was measured")
 	case a.Goal == Gradient && p.Convex() && p.Records >= manyRecords:
 		if at := find(list); at > 0 && list[at].Summary.Population <= list[0].Summary.Population*asMany {
 			putFirst(list,

@@ -248,7 +248,7 @@ func TestSeveralMarginsTakeTheMetric(t *testing.T) {
 					t.Fatal(err)
 				}
 				first := list[0].Summary.Algorithm == "preconditioned"
-				moved := strings.Contains(a.Why(list), "the released metric")
+				moved := strings.Contains(a.Why(list), "preconditioner learned privately")
 				if wanted := margins > 1 && goal == choose.Gradient && p.Effective() >= 20; wanted && !first ||
 					moved && !(wanted && first) {
 					t.Errorf("%d margins, %v records, by %v: %s: %s", margins, records, goal, list[0].Summary.Algorithm, a.Why(list))

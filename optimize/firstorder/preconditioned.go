@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Preconditioned is accelerated noisy gradient descent in a privately learned preconditioner (metric)
+// Preconditioned is accelerated noisy gradient descent in a preconditioner learned privately (metric)
 // P, for generalised linear models. The method is new here; no paper describes it.
 //
 //	Gt = mean_i x_i x_i' + noise, released once;   P = (Gt_+ + lambda I)^(-1/2)
@@ -168,7 +168,7 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "preconditioned",
-			Citation:  "accelerated noisy gradient descent in a released metric",
+			Citation:  "accelerated noisy gradient descent with a preconditioner learned privately",
 			Steps:     c.Steps,
 			StepSize:  first,
 			Charges: fmt.Sprintf("%.3g of the budget to %s, %.3g to the clip's adaptation%s, the rest to the steps alike",

@@ -183,7 +183,7 @@ func TestRules(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := resolve(t, must(nonsmooth.Smoothed{}.Plan(ctx, p)), nil).Summary()
-		if metric := strings.Contains(s.Citation, "released metric"); metric != c.metric {
+		if metric := strings.Contains(s.Citation, "preconditioner"); metric != c.metric {
 			t.Errorf("%s, %v records, N = %.0f: in the metric: %v", c.l.Name(), c.records, s.Effective, metric)
 		}
 	}

@@ -113,7 +113,7 @@ func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: Name,
-			Citation:  "two Newton steps from a fit in a released metric, with sandwich variance",
+			Citation:  "two Newton steps from a fit with a preconditioner learned privately, with sandwich variance",
 			Steps:     steps + 2,
 			StepSize:  1 / p.DataSmoothness(),
 			Charges: fmt.Sprintf("%.2g of the budget to the second moment of the rows, %.2g to the fit, %.2g and %.2g to gradient and curvature of the first Newton step, %.2g, %.2g and %.2g to gradient, curvature and variance of the second",

@@ -65,7 +65,7 @@ print.summary.dp_fit <- function(x, digits = 3L, ...) {
   r <- f$report
   verdict <- if (is.null(r$verdict)) "not compared with a constant prediction" else VERDICTS[[r$verdict]]
   cat("Call: ", deparse1(f$call, collapse = "\n"), "\n\n", sep = "")
-  cat("Protects:   ", r$neighbour, "\n", sep = "")
+  cat("Protects:   ", r$protects, "\n", sep = "")
   cat(sprintf("Guarantee:  (%g, %g)-differentially private under %s\n", r$epsilon, r$delta, r$relation))
   cat(sprintf("Rows:       %d (public)\n", r$records))
   cat(sprintf("Algorithm:  %s, %d steps, %d noisy answers\n", r$algorithm, r$steps, r$releases))

@@ -158,7 +158,7 @@ def summarize(
     terms = coefficients["terms"]
     facts = [
         ("Outcome", outcome),
-        ("Protects", report["neighbour"]),
+        ("Protects", report["protects"]),
         ("Guarantee", f"({report['epsilon']:g}, {report['delta']:g})-differentially private under {report['relation']}"),
         ("Rows", f"{report['records']} (public)"),
         ("Algorithm", f"{report['algorithm']}: {report['steps']} of {report['of']} steps, {report['releases']} noisy answers"),
