@@ -104,8 +104,8 @@ func (c *chain) recheck(ctx context.Context, r Row, costs map[string]bool) error
 		return c.broken("%v", err)
 	}
 	sampled := false
-	if e.Kind == Reserved && e.Law.samples() {
-		key := fmt.Sprint(e.Law.Relation, e.Law.Mu, e.Law.Schedule, *e.Cost)
+	if e.Kind == Reserved && e.Limit.samples() {
+		key := fmt.Sprint(e.Limit.Relation, e.Limit.Mu, e.Limit.Schedule, *e.Cost)
 		sampled = !costs[key]
 		costs[key] = true
 	}

@@ -227,7 +227,7 @@ func TestTheUnitIsThatOfTheRows(t *testing.T) {
 			if err != nil && s.Ledger().Len() > 0 {
 				t.Error("refused, and charged")
 			}
-			if d := spent(t, book); err == nil && (len(d.Runs) != 1 || d.Runs[0].Law.Unit != rows) {
+			if d := spent(t, book); err == nil && (len(d.Runs) != 1 || d.Runs[0].Limit.Unit != rows) {
 				t.Errorf("the store has %+v", d.Runs)
 			}
 		}

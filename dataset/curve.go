@@ -278,7 +278,7 @@ const (
 func (c Column) KnotCells(k hats.Knots) []float64 {
 	cells := make([]float64, k.Len())
 	for i := range cells {
-		cells[i] = c.cellAt(k.Place(i))
+		cells[i] = c.cellAt(k.Position(i))
 	}
 	return cells
 }

@@ -172,7 +172,7 @@ func (s *Schema) knotTerms(c Column, at int, unit float64) (list []Term) {
 	for i := 1; i < k.Len(); i++ {
 		list = append(list, Term{
 			Name: s.features[first+i], Column: c.Name, Reference: s.features[first],
-			Parts: []Part{{at, unit * (k.Place(i) + 1)}, {first + i, unit * HatScale}, {first, -unit * HatScale}},
+			Parts: []Part{{at, unit * (k.Position(i) + 1)}, {first + i, unit * HatScale}, {first, -unit * HatScale}},
 		})
 	}
 	missing := Term{Name: s.features[at+1], Column: c.Name, Reference: midpoint, Parts: []Part{{at + 1, unit}}}

@@ -41,9 +41,9 @@ type Trial struct {
 	Code string `json:"code,omitempty"`
 }
 
-// place returns the key of the trial without the program's digest: runs of the same trial by
-// different programs have the same place.
-func (c Trial) place() string {
+// trialKey returns the key of the trial without the program's digest: runs of the same trial by
+// different programs have the same key.
+func (c Trial) trialKey() string {
 	c.Code = ""
 	return c.Key()
 }

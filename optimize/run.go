@@ -57,7 +57,7 @@ type Run struct {
 	pace *Pace
 	// variances has, for each step, the noise variance of its estimate per coordinate.
 	variances []float64
-	late      late
+	quarters  quarters
 }
 
 // Begin starts a run of the plan at the problem's starting point.
@@ -270,7 +270,7 @@ func (r *Run) Descend(e *Estimate, u Use) {
 		r.out.visit(r.at, u.Weight, judged)
 	}
 	copy(r.W, r.at)
-	r.late.visit(r, g, keep, total)
+	r.quarters.visit(r, g, keep, total)
 	r.took(keep, back, noise, eta)
 	e.used = r.out.seen
 	r.show(r.out.seen, length)
@@ -388,7 +388,7 @@ func (r *Run) early() Result {
 // Result applies the output rule and returns the result.
 func (r *Run) Result() Result {
 	res := r.out.result(r.at)
-	res.Late = r.late.result()
+	res.Late = r.quarters.result()
 	return r.stated(res, r.out.weightsOf(), nil, r.out.chosen())
 }
 

@@ -16,7 +16,7 @@ import (
 type (
 	// law is the public description of a run's steps and noise, from which the covariance of its
 	// weights can be computed.
-	law runrecord.Law
+	law runrecord.Realised
 	// moment is the released second moment of the rows.
 	moment runrecord.Moment
 )

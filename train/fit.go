@@ -289,7 +289,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		result.Foreseen = 0
 	}
 	if result.W != nil {
-		result.W, r.Run.Monotone = h.monotone(result.W, (*runrecord.Law)(&result.Law))
+		result.W, r.Run.Monotone = h.monotone(result.W, (*runrecord.Realised)(&result.Law))
 	}
 	published := result.W
 	if runErr == nil && planned.Compare != nil {

@@ -134,7 +134,7 @@ func (m fixedSample) String() string {
 	return s + ")"
 }
 
-func (m fixedSample) laws() [2]law {
+func (m fixedSample) laws() [2]lossLaw {
 	var l foldedLaw
 	q := m.sampling
 	for _, p := range m.parts {
@@ -144,7 +144,7 @@ func (m fixedSample) laws() [2]law {
 			down: newMixtureLaw([]bump{{1, 0}}, []bump{{1 - q, 0}, {q, -p.mean}}),
 		})
 	}
-	return [2]law{l, l}
+	return [2]lossLaw{l, l}
 }
 func (fixedSample) oneDirection() bool { return true }
 func (fixedSample) relation() Relation { return ReplaceOne }

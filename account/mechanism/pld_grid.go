@@ -42,7 +42,7 @@ type discretised struct {
 //
 // Together the two bounds add a variance of at most width^2/4 to the loss. Every rounding error is
 // bounded; the bound is added to the upper masses and subtracted from the lower masses.
-func discretise(e *effort, l law, width, below, above float64) (discretised, error) {
+func discretise(e *effort, l lossLaw, width, below, above float64) (discretised, error) {
 	lo, hi := l.span(below, above)
 	on := lattice{width: width}
 	on.offset = l.anchor(width)
