@@ -360,8 +360,8 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// TestGrantsAreUsed: every import that a table of this file grants must be made by a file of the package, by
-// a test file where the table is that of tests. Files for all systems and build tags count.
+// TestGrantsAreUsed: every import that a table of this file grants must be made by a file of the package,
+// by a test file if the table is testLocal or testOthers. Files for all systems and build tags count.
 func TestGrantsAreUsed(t *testing.T) {
 	all := sources(t)
 	var tests []string

@@ -322,7 +322,7 @@ func TestSettledByACertificate(t *testing.T) {
 	}
 }
 
-// simulated marks a journal as that of a run with simulated random bits.
+// simulated marks a journal as the journal of a run with simulated random bits.
 func simulated(j *account.Journal) {
 	j.Records.Simulated = true
 	for i := range j.Events {

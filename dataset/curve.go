@@ -62,8 +62,8 @@ type Axis struct {
 	Knots           hats.Knots
 }
 
-// Hats returns the ranges of features that hold hats (values of basis functions): those of all curves
-// and of all interactions with numbers, in the order of their features.
+// Hats returns the ranges of features that hold hats (values of basis functions), in the order of their
+// features. All curves and all interactions with numbers have such a range.
 func (s *Schema) Hats() []Hats {
 	list := slices.Clone(s.hats)
 	for i := range list {

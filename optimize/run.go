@@ -19,9 +19,9 @@ type Run struct {
 	// W is a copy of the current iterate w_t, or, after a call of Extrapolate, of the extrapolated
 	// point y_t. Loops read it.
 	W []float64
-	// Eta, if not nil, returns the step size for the gradient estimate g, which includes the
-	// regularizer's gradient. noise is the standard deviation of the noise in a coordinate of g. If
-	// Eta is nil, the step size is that of the plan's law.
+	// Eta, if not nil, returns the step size for the gradient estimate g, which includes the regularizer's
+	// gradient. noise is the standard deviation of the noise in a coordinate of g. If Eta is nil, the
+	// plan's law states the step size.
 	Eta func(g []float64, noise float64) float64
 	// StepSizes, if not nil, replaces the step sizes of the plan's law, for runs that compute step
 	// sizes from released numbers.
@@ -441,9 +441,9 @@ func scales(m query.Metric) []float64 {
 	return out
 }
 
-// Bounded replaces the direction and size of steps by those that the function direction returns,
-// which may combine gradient estimates in any way. In each step a coordinate moves by at most move; a
-// longer move is cut to move. The run's law can thus bound the noise of the result.
+// Bounded replaces the direction and the size of steps by what the function direction returns. The function
+// may combine gradient estimates in any way. In each step a coordinate moves by at most move; a longer move
+// is cut to move. The run's law can thus bound the noise of the result.
 func (r *Run) Bounded(move float64, direction func(g []float64) (direction []float64, eta float64)) {
 	r.law.Move, r.direction = move, direction
 }

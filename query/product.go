@@ -13,7 +13,8 @@ import (
 //
 // The loss must be a loss of margins, or a loss that computes such products itself. For a loss of one
 // margin the product is the second derivative of phi times <v,x> x, and no matrix is formed. Its
-// sensitivity is the same as that of a difference of gradients between two points at distance ||v||.
+// sensitivity is the same as the sensitivity of a difference of gradients between two points at distance
+// ||v||.
 func ProductAt(c Cohort, w, v []float64, lo, hi float64) Term {
 	t := Term{kind: Product, cohort: c, weight: 1, w: clone(w), lo: lo, hi: hi, centred: true}
 	t.direct(v, lo, hi)

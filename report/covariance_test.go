@@ -285,12 +285,12 @@ func TestStructureOfRows(t *testing.T) {
 	}
 }
 
-// TestCovarianceOfClasses compares the noise of a model of three classes with that of a model with
-// one margin whose loss has curvature 1. At zero weights, the loss of three classes has curvature
-// 1/3 in every direction of the margins except the one in which all margins change equally. With
-// steps three times as long and a third of the noise, each direction of the three classes therefore
-// behaves like the one margin. If v is a covariance for the one margin, the covariance of terms
-// minus their mean over the classes must be 2v/3 within a class and -v/3 between two classes.
+// TestCovarianceOfClasses compares the noise of a model of three classes with the noise of a model with one
+// margin whose loss has curvature 1. At zero weights, the loss of three classes has curvature 1/3 in every
+// direction of the margins except the one in which all margins change equally. With steps three times as
+// long and a third of the noise, each direction of the three classes therefore behaves like the one margin.
+// If v is a covariance for the one margin, the covariance of terms minus their mean over the classes must
+// be 2v/3 within a class and -v/3 between two classes.
 func TestCovarianceOfClasses(t *testing.T) {
 	w := newBowl(t, 0)
 	_, l := w.fit(rand.New(rand.NewPCG(4, 4)))

@@ -19,7 +19,7 @@ type Compared struct {
 	// Margins are the margins (linear predictors) that the constant model gives every row.
 	Margins []float64 `json:"margins"`
 	// Shrunk is how far the published model is from the fit towards the constant: 0 means the fit, 1 the
-	// constant. Difference is that of the fit, whatever Shrunk is.
+	// constant. Difference is always measured for the fit, whatever Shrunk is.
 	Shrunk float64 `json:"shrunk,omitempty"`
 }
 
@@ -43,7 +43,7 @@ func (c *Compared) Decide(convex bool) {
 }
 
 // Model returns the weights of the published model, between the fit and the constant. w are the weights of
-// the fit, and constant those of the constant model.
+// the fit, and constant are the weights of the constant model.
 func (c *Compared) Model(w, constant []float64) []float64 {
 	out := append([]float64(nil), w...)
 	if c.Shrunk == 0 {

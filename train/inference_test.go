@@ -155,7 +155,8 @@ inference: {level: 0.95}
 		list.Unit != "the logarithm of the expected visits per unit of years" {
 		t.Errorf("%+v in %s: want a rate ratio of about 2", sex, list.Unit)
 	}
-	// The intercept is the logarithm of the rate of women at age 0, which is that of all ages: about 0.
+	// The intercept is the logarithm of the rate of women at age 0. The rate is the same at all ages, and
+	// its logarithm is about 0.
 	if last := list.List[len(list.List)-1]; math.Abs(last.Estimate) > 1 {
 		t.Errorf("%+v: want about 0", last)
 	}

@@ -281,10 +281,11 @@ func minorant(mass, err []float64, width float64) {
 	}
 }
 
-// forgive compensates for a negative mass at the highest losses; debt is its absolute value. It sets
-// the masses at the highest losses to zero until, at every u below the remaining masses, the hockey
-// stick of the dropped masses is at least that of the negative mass's absolute value. Both are linear
-// in u there, so it is enough to compare them at u = 0 and at the next remaining loss.
+// forgive compensates for a negative mass at the highest losses; debt is its absolute value. It sets the
+// masses at the highest losses to zero until, at every u below the remaining masses, the hockey stick of
+// the dropped masses is at least the hockey stick of the negative mass, taken with a positive sign. Both
+// hockey sticks are linear in u there, so it is enough to compare them at u = 0 and at the next remaining
+// loss.
 func forgive(mass []float64, kept *[]int, at int, debt, width float64) {
 	// total is the mass dropped so far. hockey is the hockey stick of the dropped mass at the loss of
 	// grid point last: the sum of mass (1 - e^-(loss - last)). For a grid point whose loss is lower

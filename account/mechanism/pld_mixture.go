@@ -111,7 +111,7 @@ func ratio(bumps []bump, x float64) (r, size, exponent float64) {
 	return r, size, exponent
 }
 
-// logRatio returns the logarithm of the mixture's density divided by that of N(0, 1), and its
+// logRatio returns the logarithm of the mixture's density divided by the density of N(0, 1), and its
 // derivative in x.
 func logRatio(bumps []bump, x float64) (value, slope float64) {
 	if len(bumps) == 1 {

@@ -48,8 +48,9 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestSquares tests that after rounding to float32 the squares of a curve's hats add up to at most
-// 2 level^2, and those of a pair to at most 4 level^2, even if level itself was rounded up before.
+// TestSquares tests that after rounding to float32 the squares of a curve's hats add up to at most 2
+// level^2, and the squares of the hats of a pair to at most 4 level^2, even if level itself was rounded up
+// before.
 func TestSquares(t *testing.T) {
 	for _, level := range []float32{1, .5, .2041241, 1e-3, 1.0000001, 0} {
 		for f := 0.; f <= 1; f += 1. / 256 {
