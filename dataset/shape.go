@@ -38,8 +38,8 @@ type ShapeAxis struct {
 	knots  hats.Knots
 }
 
-// Evenly returns, for each knot, the share, of the range between the column's bounds (after its
-// transform), that is nearer to this knot than to the others.
+// Evenly returns one share for each knot: the part of the column's range, from bound to bound after the
+// column's transform, that is nearer to this knot than to any other knot. The shares sum to 1.
 func (a ShapeAxis) Evenly() []float64 {
 	n := a.knots.Len()
 	shares := make([]float64, n)

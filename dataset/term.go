@@ -41,8 +41,8 @@ func (t Term) Of(w []float64) float64 {
 	return sum
 }
 
-// midpoint is the text in Term.Reference for a missing number with an indicator, whose term is the
-// difference from a number there.
+// midpoint is the text in Term.Reference for the indicator of a missing number. The indicator's term is the
+// difference between the score of a missing number and the score of a number at the midpoint of the bounds.
 const midpoint = "at the midpoint of its bounds"
 
 // Terms returns the terms of a linear score. For cells within their bounds the score is the sum of

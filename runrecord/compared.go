@@ -11,9 +11,9 @@ type Compared struct {
 	Difference float64 `json:"difference"`
 	Sigma      float64 `json:"sigma"`
 	Clip       float64 `json:"clip"`
-	// Constant is the mean loss of the constant model. Each record's loss is clipped to [0, 2 F0], where F0 is
-	// the loss's bound on how far the mean loss at weights 0 is above its infimum. ConstantSigma is the standard
-	// deviation of the noise in Constant.
+	// Constant is the mean loss of the constant model. Each record's loss is clipped to [0, 2 F0]. F0
+	// (loss.Constants.InitialGap) bounds the difference between the mean loss at weights 0 and its infimum.
+	// ConstantSigma is the standard deviation of the noise in Constant.
 	Constant      float64 `json:"constant"`
 	ConstantSigma float64 `json:"constant_sigma"`
 	// Margins are the margins (linear predictors) that the constant model gives every row.

@@ -103,8 +103,8 @@ type Candidate struct {
 
 	// unranked means that the order of the candidates does not follow Ranked.
 	unranked bool
-	// curvature is, for goal second-order, the smallest eigenvalue of the Hessian that the plan is
-	// predicted to reach. why is the text that Why returns; empty for the general text.
+	// curvature is the prediction for the goal second-order: the smallest eigenvalue of the Hessian at the
+	// point that the plan reaches. why is the text that Why returns; empty for the general text.
 	curvature float64
 	why       string
 	// cut means that the limit on passes over the records leaves a plan too few steps to leave
