@@ -39,7 +39,9 @@ type Cell struct {
 	Group
 	Records   int     `json:"records"`
 	Effective float64 `json:"effective_size"`
-	Delta     float64 `json:"delta"`
+	// Delta is the delta of all runs of the cell. It is no part of Group, since a specification may let it
+	// depend on Records. The specification states the relation, for all cells.
+	Delta float64 `json:"delta"`
 	// Settings are the settings of the measured runs.
 	Settings json.RawMessage `json:"settings"`
 	// Grid is the number of combinations that Settings were chosen from.
