@@ -83,7 +83,7 @@ func bendOf(l loss.Loss) (onestep.Bend, error) {
 		return onestep.Exponential, nil
 	}
 	return 0,
-		fmt.Errorf("inference: loss %s: has no validated intervals: must be logistic, squared(clip), huber(delta) or poisson(clip)", row.Name())
+		fmt.Errorf("inference: loss %s: has no validated intervals: must be logistic, squared(clip), huber(delta), poisson(clip) or poisson-rate(clip,least)", row.Name())
 }
 
 // formula returns the columns of the regression formula, taken from the schema's terms: a column for each
