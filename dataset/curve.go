@@ -335,8 +335,8 @@ func (s *Schema) normalise() {
 	}
 }
 
-// axis returns the description, for computing hats, of a number or date whose first feature has the
-// index at. The indicator is the feature after it.
+// axis returns what the computation of hats needs to know of a number or a date. at is the index of the
+// column's first feature; the indicator is the next feature.
 func (c Column) axis(at int, k hats.Knots) Axis { return Axis{c.Name, at, at + 1, k} }
 
 // at returns the index of a column's first feature.
