@@ -54,8 +54,8 @@ func try(l loss.Loss, what string, w []float64, x []float32, y float64) error {
 }
 
 // evaluate evaluates a loss at one row. If what is "gradient", it returns the gradient or, for a loss of
-// margins, the slopes. For any other what it returns the value of the loss. Elements that the loss does not
-// write are NaN.
+// margins, the slopes. Otherwise it returns the value of the loss. Elements that the loss does not write
+// are NaN.
 func evaluate(l loss.Loss, what string, w []float64, x []float32, y float64) []float64 {
 	value := func(f func(dst, z, y []float64), n int) []float64 {
 		dst := unwritten(n)

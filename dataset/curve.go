@@ -201,10 +201,10 @@ func (c Column) places() []float64 {
 	return list
 }
 
-// pairKnots returns the PairKnots knots that the column has in interactions, in [-1, 1]. Without
-// listed knots they are equally spaced. If the schema lists knots for the column, the PairKnots knots
-// are equally spaced in the index of the listed knots: a fractional index stands for the linear
-// interpolation between two of them.
+// pairKnots returns the PairKnots knots that the column has in interactions, in [-1, 1]. Without listed
+// knots they are equally spaced. If the schema lists knots for the column, the PairKnots knots are equally
+// spaced in the index of the listed knots; at a fractional index, a knot is interpolated linearly between
+// two listed knots.
 func (c Column) pairKnots() hats.Knots {
 	if c.Curve <= 0 || c.Knots == nil {
 		return hats.Equal(PairKnots)

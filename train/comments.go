@@ -54,7 +54,7 @@ var comments = map[string]string{
 	"kl.Geometric.Output":                    "Output is the rule that picks the result; zero means Average.",
 	"kl.Geometric.Shrink":                    "Shrink is c > 1. Zero means 1.02.",
 	"kl.Geometric.StepScale":                 "StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, with shorter steps where 4 would overshoot, and 1 for other losses.",
-	"kl.Geometric.Steps":                     "Steps is the number of steps. If it is set, the noise is fitted to it: once the rest of the budget pays for the remaining steps at the current noise, the noise falls no further. Zero means the number that NoiseScale leads to, at most 1000, or 2000 for kappa < 2.",
+	"kl.Geometric.Steps":                     "Steps is the number of steps. If it is set, the noise stops falling as soon as the rest of the budget pays for all remaining steps at the current noise. Zero means the number that NoiseScale leads to, at most 1000, or 2000 for kappa < 2.",
 	"kl.Proximal.Lambda":                     "Lambda is L~. Zero means the larger of the objective's weak convexity and 1/(4 gamma^2).",
 	"kl.Proximal.Output":                     "Output is the rule that picks the result. Zero means Average, taken over the last round. The only other rule is Smallest.",
 	"kl.Proximal.Rounds":                     "Rounds is T. Zero means 4, with Theorem the theorem's number.",

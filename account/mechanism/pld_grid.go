@@ -236,10 +236,10 @@ func chooseTangents(cells []cell, width float64) {
 	}
 }
 
-// minorant makes masses that may be negative non-negative. It moves a negative mass to the
-// neighbouring masses so that the total masses of P and Q stay the same. This turns their
-// hockey-stick curve, which is piecewise linear, into its largest convex minorant. err bounds the
-// error of each mass. With these errors subtracted, the result is below the exact minorant.
+// minorant makes masses that may be negative non-negative. It spreads a negative mass over the neighbouring
+// masses, so that the total masses of P and Q stay the same. The masses define a hockey-stick curve, which
+// is piecewise linear; minorant turns this curve into its largest convex minorant. err bounds the error of
+// each mass. minorant subtracts these errors, so that the computed curve is below the exact minorant.
 func minorant(mass, err []float64, width float64) {
 	n := len(mass)
 	kept := make([]int, 0, n)

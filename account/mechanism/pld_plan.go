@@ -154,10 +154,10 @@ func (p profile) lift(theta, goal, tail float64) []float64 {
 	return out
 }
 
-// lay chooses a lattice and a window, on which delta is bracketed to about the relative width goal. A
-// variance v added to the loss multiplies delta by exp(theta (theta+1) v/2), and each use of a law
-// adds width^2/4 to the variance. The window leaves out at most the fraction e^-windowLeave of the
-// mass tilted by e^(theta loss), by Chernoff bounds.
+// lay chooses the lattice and the window of a computation that brackets delta to about the relative width
+// goal. A variance v added to the loss multiplies delta by exp(theta (theta+1) v/2), and each use of a law
+// adds width^2/4 to the variance. The window leaves out at most the fraction e^-windowLeave of the mass
+// tilted by e^(theta loss), by Chernoff bounds.
 func (p profile) lay(s saddle, goal, tail float64, laws []lossLaw) layout {
 	l := layout{saddle: s, above: tail, below: p.lift(s.theta, goal, tail)}
 	k, _, _ := p.cumulant(s.theta)
