@@ -2,11 +2,13 @@ package stillpoint_test
 
 import (
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
+	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // TestEventsAreEverywhere: each kind of the accountant's events must have an example in the documentation
@@ -187,4 +189,59 @@ func testsBelow(t *testing.T, folder string) string {
 		all.WriteString(read(t, path))
 	}
 	return all.String()
+}
+
+// TestKeysAreEverywhere: each key of a configuration must be in docs/reference/configuration.md, in a
+// configuration that a test or a script tries, and in the code by which the root package makes a configuration
+// from a Spec. The keys of a schema have tests of their own, and the root package passes on Memory and
+// Inference whole.
+func TestKeysAreEverywhere(t *testing.T) {
+	var tried strings.Builder
+	tried.WriteString(testsBelow(t, "train") + testsBelow(t, "runfolder"))
+	scripts, err := filepath.Glob("cmd/stillpoint/testdata/script/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range scripts {
+		tried.WriteString(read(t, path))
+	}
+	var front strings.Builder
+	for _, path := range []string{"stillpoint.go", "budget.go"} {
+		front.WriteString(read(t, path))
+	}
+	page := read(t, "docs/reference/configuration.md")
+	count := 0
+	var walk func(of reflect.Type, parent string)
+	walk = func(of reflect.Type, parent string) {
+		for i := range of.NumField() {
+			field := of.Field(i)
+			key := field.Tag.Get("yaml")
+			if !field.IsExported() || key == "" || key == "-" {
+				continue
+			}
+			count++
+			written := regexp.MustCompile(`(?m)(?:^|[#{,"\x60n ])` + key + `: ?`)
+			if !written.MatchString(page) {
+				t.Errorf("docs/reference/configuration.md: nothing of the key %s%s", parent, key)
+			}
+			if !written.MatchString(tried.String()) {
+				t.Errorf("%s%s: no test of train or runfolder and no script tries this key", parent, key)
+			}
+			if parent != "memory." && parent != "inference." &&
+				!regexp.MustCompile(`(?:\b`+field.Name+`:|\.`+field.Name+` =) `).MatchString(front.String()) {
+				t.Errorf("%s%s: the root package makes no configuration with it", parent, key)
+			}
+			below := field.Type
+			if below.Kind() == reflect.Pointer {
+				below = below.Elem()
+			}
+			if below.Kind() == reflect.Struct && below.PkgPath() == of.PkgPath() {
+				walk(below, parent+key+".")
+			}
+		}
+	}
+	walk(reflect.TypeFor[train.Config](), "")
+	if count < 25 {
+		t.Errorf("%d keys: the search for them is broken", count)
+	}
 }

@@ -25,7 +25,7 @@ var layers = map[string]struct {
 	// them.
 	barred []string
 }{
-	"": {local: []string{"inference", "account", "budget", "certificate", "curator",
+	"": {local: []string{"account", "budget", "certificate", "curator",
 		"dataset", "loss", "model", "optimize", "report", "runfolder", "silence", "train", "internal/printable",
 		"internal/regular"}},
 	"account": {local: []string{"account/internal/round", "account/mechanism",
@@ -52,26 +52,33 @@ var layers = map[string]struct {
 		"internal/vector", "account", "loss", "convex", "query"}},
 	"optimizetest": {local: []string{"optimize", "loss", "query", "account", "optimize/forecast",
 		"convex"}},
-	"curator":                      {local: append([]string{"internal/sealed"}, kernelMay...), barred: randomness},
-	"curator/simulate":             {local: kernelMay, barred: randomness},
-	"curator/internal/row":         {local: kernelMay, others: []string{"golang.org/x/sys/cpu"}, barred: randomness},
+	"curator": {local: []string{"account", "dataset", "loss", "query", "internal/sealed", "internal/table",
+		"curator/internal/coin", "curator/internal/engine", "curator/internal/kernel", "curator/internal/row",
+		"curator/internal/wire"}, barred: randomness},
+	"curator/simulate": {local: []string{"account", "loss", "query", "curator/internal/coin",
+		"curator/internal/engine", "curator/internal/kernel", "curator/internal/row"}, barred: randomness},
+	"curator/internal/row": {local: []string{"internal/carry", "internal/hats"},
+		others: []string{"golang.org/x/sys/cpu"}, barred: randomness},
 	"curator/internal/row/rowtest": {local: []string{"curator/internal/row"}},
-	"curator/internal/engine":      {local: kernelMay, others: []string{"golang.org/x/sys/cpu"}, barred: randomness},
-	"curator/internal/wire":        {local: kernelMay, barred: randomness},
+	"curator/internal/engine": {local: []string{"loss", "query", "internal/carry", "curator/internal/row"},
+		others: []string{"golang.org/x/sys/cpu"}, barred: randomness},
+	"curator/internal/wire": {local: []string{"loss", "query", "curator/internal/engine", "curator/internal/row"},
+		barred: randomness},
 	"curator/internal/engine/enginetest": {local: []string{"internal/carry", "curator/internal/engine",
 		"curator/internal/row", "curator/internal/row/rowtest", "loss", "problem", "query"}},
-	"curator/internal/coin":   {local: kernelMay, barred: []string{"math/rand"}},
-	"curator/internal/noise":  {local: kernelMay, barred: randomness},
-	"curator/internal/kernel": {local: kernelMay, barred: randomness},
-	"internal/carry":          {},
-	"internal/hats":           {},
-	"internal/sealed":         {}, // the only package with crypto/tls (docs/explanation/decisions/0039)
-	"internal/elementary":     {others: []string{"golang.org/x/sys/cpu"}},
-	"internal/order":          {},
-	"internal/vector":         {},
-	"internal/durable":        {},
-	"internal/printable":      {},
-	"internal/strictyaml":     {others: []string{"github.com/goccy/go-yaml"}},
+	"curator/internal/coin":  {barred: []string{"math/rand"}},
+	"curator/internal/noise": {local: []string{"curator/internal/coin"}, barred: randomness},
+	"curator/internal/kernel": {local: []string{"account", "loss", "query", "curator/internal/coin",
+		"curator/internal/engine", "curator/internal/noise"}, barred: randomness},
+	"internal/carry":      {},
+	"internal/hats":       {},
+	"internal/sealed":     {}, // the only package with crypto/tls (docs/explanation/decisions/0039)
+	"internal/elementary": {others: []string{"golang.org/x/sys/cpu"}},
+	"internal/order":      {},
+	"internal/vector":     {},
+	"internal/durable":    {},
+	"internal/printable":  {},
+	"internal/strictyaml": {others: []string{"github.com/goccy/go-yaml"}},
 	"internal/table": {local: []string{"internal/parquet", "internal/regular"},
 		others: []string{"github.com/klauspost/compress", "golang.org/x/text"}},
 	"internal/parquet": {others: []string{"github.com/klauspost/compress",
@@ -79,11 +86,11 @@ var layers = map[string]struct {
 	"stationarity": {local: []string{"internal/vector", "internal/order", "loss"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"experiment": {local: []string{"internal/order", "internal/regular", "account", "loss",
-		"problem", "convex", "query", "dataset", "optimize", "curator/simulate", "stationarity", "train", "report",
+		"problem", "query", "optimize", "curator/simulate", "stationarity", "train", "report",
 		"internal/durable", "internal/strictyaml", "internal/printable", "optimize/choose"},
-		others: []string{"github.com/goccy/go-yaml", "gonum.org/v1/gonum"}},
-	"audit": {local: []string{"account/mechanism", "account", "loss", "problem", "convex",
-		"query", "dataset", "optimize", "curator", "curator/simulate", "stationarity", "train", "report"},
+		others: []string{"gonum.org/v1/gonum"}},
+	"audit": {local: []string{"account/mechanism", "account", "loss", "problem", "query", "dataset", "optimize",
+		"curator/simulate", "train"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"report": {local: []string{"account/mechanism", "inference", "internal/regular", "account",
 		"model", "certificate", "dataset", "runrecord", "internal/ledgerfile"}, others: []string{"gonum.org/v1/gonum"}},
@@ -106,14 +113,12 @@ var layers = map[string]struct {
 	"cmd/stillpoint": {local: []string{"account/mechanism", "", "inference", "internal/regular",
 		"export", "silence", "budget", "budget/stores", "train", "runfolder", "audit", "experiment", "report", "model",
 		"certificate", "dataset", "account", "internal/table", "internal/printable", "internal/sshsig", "inspect"},
-		others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term",
-			"golang.org/x/crypto"}},
+		others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/regular": {},
 	"inspect": {local: []string{"dataset", "internal/table"},
 		others: []string{"golang.org/x/text"}}, // imported by the command only (docs/explanation/decisions/0031)
-	"silence": {others: []string{"golang.org/x/sys"}},
-	"results": {local: []string{"account/mechanism", "account", "budget", "curator",
-		"budget/stores", "dataset", "internal/table", "loss", "report", "runfolder", "train"}},
+	"silence":                      {others: []string{"golang.org/x/sys"}},
+	"results":                      {},
 	"examples/service":             {local: []string{"", "dataset", "loss"}},
 	"examples/optimizer":           {local: []string{"experiment", "optimize", "optimize/forecast", "query"}},
 	"audit/mutants":                {},
@@ -124,24 +129,17 @@ var layers = map[string]struct {
 	"optimize/firstorder": {local: append([]string{"loss"}, familyMay...),
 		others: []string{"gonum.org/v1/gonum"}},
 	"optimize/onepass": {local: familyMay},
-	"optimize/onestep": {local: append([]string{"inference"}, familyMay...),
+	"optimize/onestep": {local: []string{"inference", "optimize", "query"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"optimize/recursive": {local: append([]string{"convex"}, familyMay...)},
-	"optimize/kl":        {local: append([]string{"convex"}, familyMay...)},
+	"optimize/kl":        {local: []string{"convex", "optimize", "optimize/forecast", "query"}},
 	"optimize/choose": {local: []string{"account", "optimize", "optimize/firstorder",
 		"optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth", "optimize/secondorder"}},
 	"optimize/nonsmooth":   {local: append([]string{"optimize/firstorder"}, familyMay...)},
 	"optimize/secondorder": {local: familyMay},
 }
 
-// kernelMay lists the packages that all packages below curator may import.
-var kernelMay = []string{
-	"account", "loss", "query", "convex", "dataset", "internal/table", "internal/carry", "internal/hats",
-	"curator/internal/row", "curator/internal/engine", "curator/internal/coin", "curator/internal/noise",
-	"curator/internal/kernel", "curator/internal/wire",
-}
-
-// familyMay lists the packages that a family of optimizers may import.
+// familyMay lists the packages that a family of optimizers, which states a forecast and is charged, may import.
 var familyMay = []string{"account", "query", "optimize", "optimize/forecast"}
 
 var randomness = []string{"math/rand", "math/rand/v2", "crypto/rand"}
@@ -157,11 +155,11 @@ var testLocal = map[string][]string{
 	"stationarity":         {"problem"},
 	"optimize":             {"optimizetest", "optimize/firstorder", "optimize/recursive"},
 	"optimize/forecast":    {"optimizetest", "account", "loss", "optimize/firstorder", "optimize/choose"},
-	"optimize/firstorder":  {"optimizetest", "optimize/choose", "loss", "convex"},
+	"optimize/firstorder":  {"optimizetest", "optimize/choose", "convex"},
 	"optimize/onepass":     {"optimizetest", "loss", "convex"},
-	"optimize/onestep":     {"optimizetest", "loss"},
+	"optimize/onestep":     {"optimizetest", "account", "loss"},
 	"optimize/recursive":   {"optimizetest", "optimize/firstorder", "loss"},
-	"optimize/kl":          {"optimizetest", "loss"},
+	"optimize/kl":          {"optimizetest", "account", "loss"},
 	"optimize/nonsmooth":   {"optimizetest", "loss"},
 	"optimize/secondorder": {"optimizetest", "loss", "problem"},
 	"optimize/choose":      {"optimizetest", "loss"},
@@ -169,33 +167,37 @@ var testLocal = map[string][]string{
 	"runrecord":            {"optimizetest"},
 	"curator/simulate": {"curator/internal/engine/enginetest", "problem", "optimize", "optimizetest",
 		"optimize/firstorder"},
-	"curator": {"curator/internal/engine/enginetest", "optimize", "optimize/choose", "train"},
+	"curator": {"internal/carry", "curator/internal/engine/enginetest", "optimize", "optimize/choose", "train"},
 	"budget": {"budget/stores", "budget/budgettest", "certificate", "curator", "dataset", "loss",
 		"query"},
-	"budget/sqlite":           {"budget/budgettest", "account"},
-	"budget/postgres":         {"budget/budgettest"},
-	"budget/stores":           {"account"},
-	"curator/internal/row":    {"curator/internal/row/rowtest"},
-	"curator/internal/engine": {"curator/internal/row/rowtest", "curator/internal/engine/enginetest", "problem"},
-	"curator/internal/wire":   {"curator/internal/row/rowtest", "curator/internal/engine/enginetest"},
-	"curator/internal/kernel": {"account/mechanism", "curator/internal/row/rowtest", "curator/internal/engine/enginetest"},
-	"model":                   {},
-	"":                        {"account/mechanism", "budget/stores", "query"},
-	"examples/service":        {"account", "curator", "optimize", "optimize/choose", "silence"},
-	"examples/optimizer":      {"account", "loss", "optimize/firstorder"},
-	"export":                  {"account", "loss"},
+	"budget/sqlite":        {"budget/budgettest", "account"},
+	"budget/postgres":      {"budget/budgettest"},
+	"budget/stores":        {"account"},
+	"curator/internal/row": {"curator/internal/row/rowtest"},
+	"curator/internal/engine": {"account", "internal/hats", "curator/internal/row/rowtest",
+		"curator/internal/engine/enginetest", "problem"},
+	"curator/internal/wire": {"account", "curator/internal/coin", "curator/internal/kernel",
+		"curator/internal/row/rowtest", "curator/internal/engine/enginetest"},
+	"curator/internal/kernel": {"account/mechanism", "internal/carry", "curator/internal/row",
+		"curator/internal/engine/enginetest"},
+	"":                   {"account/mechanism", "budget/stores"},
+	"examples/service":   {"account", "curator", "optimize", "optimize/choose", "silence"},
+	"examples/optimizer": {"account", "loss", "optimize/firstorder"},
+	"export":             {"account"},
 	"runfolder": {"internal/durable/durabletest", "budget/stores", "budget/sqlite", "curator", "dataset",
-		"loss", "model", "optimize", "query", "problem"},
+		"loss", "model", "query"},
 	"internal/durable": {"internal/durable/durabletest"},
 	"audit":            {"audit/testdata/naive", "optimize/firstorder"},
-	"experiment":       {"account/mechanism", "optimize/firstorder"},
-	"results":          {"curator/simulate", "inference", "optimize", "optimize/onestep", "query"},
+	"experiment":       {"account/mechanism", "convex", "optimize/firstorder"},
+	"results": {"account", "account/mechanism", "budget", "budget/stores", "curator", "curator/simulate",
+		"dataset", "inference", "internal/table", "loss", "optimize", "optimize/onestep", "query", "report",
+		"runfolder", "train"},
 }
 
 var testOthers = []string{
 	"pgregory.net/rapid", "github.com/google/go-cmp", "gonum.org/v1/gonum",
 	"github.com/rogpeppe/go-internal", "golang.org/x/tools", "golang.org/x/sys", "github.com/goccy/go-yaml",
-	"modernc.org/sqlite", "github.com/parquet-go/parquet-go", "google.golang.org/protobuf",
+	"modernc.org/sqlite", "github.com/parquet-go/parquet-go", "google.golang.org/protobuf", "golang.org/x/crypto",
 }
 
 // pure lists the standard packages through which code cannot reach a file, the network, a process,
@@ -356,6 +358,79 @@ func TestLayers(t *testing.T) {
 			t.Errorf("the table lists %q, which is no package", name)
 		}
 	}
+}
+
+// TestGrantsAreUsed: every import that a table of this file grants must be made by a file of the package,
+// by a test file if the table is testLocal or testOthers. Files for all systems and build tags count.
+func TestGrantsAreUsed(t *testing.T) {
+	all := sources(t)
+	var tests []string
+	for name, p := range all {
+		tests = append(tests, p.testImports...)
+		for _, complaint := range idle(name, p) {
+			t.Error(complaint)
+		}
+	}
+	for _, grant := range testOthers {
+		if !imports(tests, grant) {
+			t.Errorf("testOthers: no test imports %s", grant)
+		}
+	}
+	for _, table := range []map[string][]string{testLocal, inspectors, signs, assembly} {
+		for name := range table {
+			if all[name] == nil {
+				t.Errorf("a table lists %q, which is no package", name)
+			}
+		}
+	}
+}
+
+// TestIdleGrantsAreFound: idle must complain of each grant of the packages named, if no file imports
+// anything, if only tests import it, and if tests import what the package's own row grants.
+func TestIdleGrantsAreFound(t *testing.T) {
+	for _, name := range []string{"account", "curator", "train", "silence", "internal/sshsig", "curator/internal/row"} {
+		granted := slices.Concat(layers[name].local, testLocal[name], layers[name].others, inspectors[name], signs[name])
+		if found := idle(name, new(source)); len(found) != len(granted) || len(found) == 0 {
+			t.Errorf("%s: %d of %d idle grants are found: %q", name, len(found), len(granted), found)
+		}
+	}
+	byTests := &source{testImports: []string{module + "/account/mechanism", module + "/internal/durable"}}
+	for _, name := range []string{"account", "certificate"} {
+		if found := idle(name, byTests); len(found) < len(layers[name].local) {
+			t.Errorf("%s: a grant that only tests use counts as used: %q", name, found)
+		}
+	}
+}
+
+// idle returns a complaint for each import that the tables of this file grant to a package and that no file
+// of the package makes. A grant of testLocal counts only if a test makes the import and the package's row of
+// layers does not grant it already.
+func idle(name string, p *source) (complaints []string) {
+	row := layers[name]
+	for _, grant := range row.local {
+		if !slices.Contains(p.imports, path(grant)) {
+			complaints = append(complaints, fmt.Sprintf("%s imports no %s: its row grants it", name, grant))
+		}
+	}
+	for _, grant := range testLocal[name] {
+		if !slices.Contains(p.testImports, path(grant)) || slices.Contains(row.local, grant) {
+			complaints = append(complaints, fmt.Sprintf("%s's tests need no grant of %s", name, grant))
+		}
+	}
+	for _, grant := range slices.Concat(row.others, inspectors[name], signs[name], confined[name]) {
+		if !imports(p.imports, grant) {
+			complaints = append(complaints, fmt.Sprintf("%s imports no %s: a table grants it", name, grant))
+		}
+	}
+	return complaints
+}
+
+// path returns the import path of a package of the module.
+func path(name string) string { return strings.TrimSuffix(module+"/"+name, "/") }
+
+// imports reports whether a package, or a package below it, is among the paths of imports.
+func imports(paths []string, name string) bool {
+	return slices.ContainsFunc(paths, func(p string) bool { return below(p, []string{name}) })
 }
 
 // judge returns a complaint for each import or file of a package that the tables of this file

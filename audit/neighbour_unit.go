@@ -33,8 +33,8 @@ func randomUnit(r *rand.Rand, dim int, u loss.Units) candidate {
 	return joined(u, rows, "random rows")
 }
 
-// worstUnits returns units whose rows are all equal. The row is one of those that move the answer
-// to a query with the given terms most. Each such row gives two units: one with the largest number
+// worstUnits returns units whose rows are all equal. The row is one of the rows that worst returns for the
+// given terms: rows that move the answer most. Each such row gives two units: one with the largest number
 // of rows, and one with a single row.
 func worstUnits(r *rand.Rand, u loss.Units, dim int, terms []query.Term) []candidate {
 	var list []candidate

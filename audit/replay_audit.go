@@ -109,8 +109,8 @@ type pair struct {
 	a, b     candidate
 }
 
-// maxIntegers is the largest number of integers, those of exact answers in recorded runs, that the
-// audit keeps in memory at a time.
+// maxIntegers is the largest number of integers that the audit keeps in memory at a time. The integers are
+// the exact answers of recorded runs.
 const maxIntegers = 16 << 20
 
 // Run audits a subject: it records a run and replays it on neighbouring tables, where it returns

@@ -217,8 +217,8 @@ func (s *script) cohorts(ctx context.Context, o Oracle) (any, error) {
 	return k.heard, nil
 }
 
-// prefixes opens a prefix sum for every form of query that allows one, under both noise mechanisms.
-// The sensitivity that it declares is exactly that of the first value added.
+// prefixes opens a prefix sum for every form of query that allows one, under both noise mechanisms. The
+// sensitivity that it declares is exactly the sensitivity of the first value added.
 func (s *script) prefixes(ctx context.Context, o Oracle) (any, error) {
 	k := s.begin()
 	for _, mechanism := range []query.Factorization{query.Tree, query.Toeplitz} {

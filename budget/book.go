@@ -157,15 +157,15 @@ func (b *Book) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// reserve charges the cost of a run to a dataset. law is the limit on the run's releases, and run
+// reserve charges the cost of a run to a dataset. limit bounds the run's releases, and run
 // its id. It returns an error if the cap does not cover the cost or the dataset is closed.
-func (b *Book) reserve(ctx context.Context, dataset, run, label string, law Law) (r account.Reservation, err error) {
+func (b *Book) reserve(ctx context.Context, dataset, run, label string, limit Limit) (r account.Reservation, err error) {
 	// The cost is computed before the transaction, since it may take a second.
-	limit, err := b.capOf(ctx, dataset)
+	most, err := b.capOf(ctx, dataset)
 	if err != nil {
 		return r, err
 	}
-	cost, err := b.cost(ctx, limit, law)
+	cost, err := b.cost(ctx, most, limit)
 	if err != nil {
 		return r, err
 	}
@@ -173,7 +173,7 @@ func (b *Book) reserve(ctx context.Context, dataset, run, label string, law Law)
 		if _, done := g.byID[run]; done { // an earlier attempt reserved the run; its reply was lost
 			return nil, nil
 		}
-		return &Entry{Kind: Reserved, Run: run, Label: label, Law: &law, Cost: &cost}, nil
+		return &Entry{Kind: Reserved, Run: run, Label: label, Limit: &limit, Cost: &cost}, nil
 	})
 	if err != nil {
 		return r, err
@@ -185,9 +185,9 @@ func (b *Book) reserve(ctx context.Context, dataset, run, label string, law Law)
 	return account.Reservation{Dataset: dataset, Run: run, Row: s.Row, Head: s.Head}, nil
 }
 
-// cost returns the cost of a run under a cap. The law l is the limit on the run's releases. The
-// cost of a law with Poisson samples is computed once and then cached.
-func (b *Book) cost(ctx context.Context, c Cap, l Law) (Cost, error) {
+// cost returns the cost of a run under a cap. l is the limit on the run's releases. The
+// cost of a limit with Poisson samples is computed once and then cached.
+func (b *Book) cost(ctx context.Context, c Cap, l Limit) (Cost, error) {
 	key := fmt.Sprint(c, c.SampledRuns, l.Relation, l.Mu, l.Schedule, l.Unit)
 	b.mu.Lock()
 	cost, known := b.costs[key]

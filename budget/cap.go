@@ -21,7 +21,7 @@ type Cap struct {
 	account.Guarantee
 	// SampledRuns is the number of runs with sampling that the dataset permits in its whole life. If it
 	// is not 0, a tenth of Delta is set aside and divided equally among these runs. A run's part covers
-	// the small delta that remains when the run is counted in mu^2 (see [Law]). The number is fixed
+	// the small delta that remains when the run is counted in mu^2 (see [Limit]). The number is fixed
 	// when the dataset is registered, since no privacy filter is known that divides a delta adaptively.
 	SampledRuns int `json:"sampled_runs"`
 }

@@ -95,17 +95,17 @@ func Verify(ctx context.Context, text []byte) (*Dataset, error) {
 	return c.dataset()
 }
 
-// recheck verifies a row of a certificate and appends it to the chain. For a run that releases on
-// Poisson samples it composes the schedule again, but only once for runs with the same schedule and
-// cost. costs holds those that were composed before.
+// recheck verifies a row of a certificate and appends it to the chain. For a run that releases on Poisson
+// samples it composes the schedule again, but only once for runs with the same schedule and cost. costs has
+// a key for each pair of schedule and cost that was composed before.
 func (c *chain) recheck(ctx context.Context, r Row, costs map[string]bool) error {
 	e, err := parse(r.Text)
 	if err != nil {
 		return c.broken("%v", err)
 	}
 	sampled := false
-	if e.Kind == Reserved && e.Law.samples() {
-		key := fmt.Sprint(e.Law.Relation, e.Law.Mu, e.Law.Schedule, *e.Cost)
+	if e.Kind == Reserved && e.Limit.samples() {
+		key := fmt.Sprint(e.Limit.Relation, e.Limit.Mu, e.Limit.Schedule, *e.Cost)
 		sampled = !costs[key]
 		costs[key] = true
 	}

@@ -41,9 +41,9 @@ type RunState struct {
 	// Row is the number of the row that holds the reservation.
 	Row int `json:"row"`
 	// Head is the hash of the row that holds the reservation.
-	Head string `json:"head"`
-	Time string `json:"time"`
-	Law  Law    `json:"law"`
+	Head  string `json:"head"`
+	Time  string `json:"time"`
+	Limit Limit  `json:"law"`
 	// Reserved is the cost at the run's reservation.
 	Reserved Cost `json:"reserved"`
 	// Charged is the cost of the run at present. It differs from Reserved only if Settled is true.
@@ -140,16 +140,16 @@ func (c *chain) admitRun(ctx context.Context, e Entry, sampled bool) error {
 			return err
 		}
 	}
-	if err := e.Law.checkCost(ctx, c.cap, *e.Cost, sampled); err != nil {
+	if err := e.Limit.checkCost(ctx, c.cap, *e.Cost, sampled); err != nil {
 		return err
 	}
-	if e.Law.samples() && c.sampled >= c.cap.SampledRuns {
+	if e.Limit.samples() && c.sampled >= c.cap.SampledRuns {
 		return c.over(e, &account.BudgetError{Want: e.Cost.Charge, Have: 0},
 			fmt.Sprintf("all of its %d runs that may sample have been", c.cap.SampledRuns))
 	}
 	sum := new(big.Float).Add(c.spent, exact(e.Cost.Charge))
 	if sum.Cmp(c.cap.charge()) > 0 {
-		return c.over(e, &account.BudgetError{Want: e.Cost.Charge, Have: c.left()}, c.leftText(*e.Law))
+		return c.over(e, &account.BudgetError{Want: e.Cost.Charge, Have: c.left()}, c.leftText(*e.Limit))
 	}
 	return nil
 }
@@ -160,7 +160,7 @@ func (c *chain) over(e Entry, err error, why string) error {
 
 // leftText states, for an error message, the epsilon that the cap leaves for a run whose releases
 // have the limit l.
-func (c *chain) leftText(l Law) string {
+func (c *chain) leftText(l Limit) string {
 	mu := math.Sqrt(c.left())
 	if f, err := factor(l.Relation, c.cap.Relation); err == nil {
 		mu /= math.Sqrt(f)
@@ -189,18 +189,18 @@ func (c *chain) admitEnd(e Entry) error {
 // reservation is free again. A run that releases on Poisson samples keeps its reserved cost, since
 // no such rule is known for a schedule that stops early.
 func (r RunState) end(c Cap, odometer float64) (Cost, error) {
-	f, err := factor(r.Law.Relation, c.Relation)
+	f, err := factor(r.Limit.Relation, c.Relation)
 	if err != nil {
 		return Cost{}, err
 	}
 	if !(odometer >= 0) || math.IsInf(odometer, 0) {
 		return Cost{}, fmt.Errorf("budget: charged = %v: must be finite and >= 0", odometer)
 	}
-	if exact(odometer).Cmp(r.Law.gaussian(1)) > 0 {
+	if exact(odometer).Cmp(r.Limit.gaussian(1)) > 0 {
 		return Cost{}, fmt.Errorf("budget: charged = %v: must be at most mu^2 = %v, which run %s reserved", odometer,
-			downward(square(r.Law.Mu)), r.Run)
+			downward(square(r.Limit.Mu)), r.Run)
 	}
-	if r.Law.samples() {
+	if r.Limit.samples() {
 		return r.Reserved, nil
 	}
 	charge := exact(odometer)
@@ -216,10 +216,10 @@ func (c *chain) apply(e Entry, hash string) {
 		c.cap, c.began, c.salt = *e.Cap, e.Time, e.Salt
 	case Reserved:
 		c.byID[e.Run] = len(c.runs)
-		c.runs = append(c.runs, RunState{Run: e.Run, Label: e.Label, Row: e.Number, Head: hash, Time: e.Time, Law: *e.Law,
+		c.runs = append(c.runs, RunState{Run: e.Run, Label: e.Label, Row: e.Number, Head: hash, Time: e.Time, Limit: *e.Limit,
 			Reserved: *e.Cost, Charged: *e.Cost})
 		c.spent.Add(c.spent, exact(e.Cost.Charge))
-		if e.Law.samples() {
+		if e.Limit.samples() {
 			c.sampled++
 		}
 	case Settled:

@@ -21,13 +21,13 @@ func newCap(t *testing.T, r account.Relation, sampled int) Cap {
 	return c
 }
 
-func gaussian(mu float64, r account.Relation) Law {
-	return Law{Guarantee: account.Guarantee{Relation: r, Epsilon: 1, Delta: 1e-6, Mu: mu}}
+func gaussian(mu float64, r account.Relation) Limit {
+	return Limit{Guarantee: account.Guarantee{Relation: r, Epsilon: 1, Delta: 1e-6, Mu: mu}}
 }
 
 var sampledSteps = []account.SampledSteps{{NoiseMultiplier: 4, Sampling: .1, Count: 2}}
 
-// TestCosts tests the costs of runs under a cap: each law (the limit on a run's releases) must have
+// TestCosts tests the costs of runs under a cap: each limit on a run's releases must have
 // the cost that was computed by hand.
 func TestCosts(t *testing.T) {
 	ctx := context.Background()
@@ -41,7 +41,7 @@ func TestCosts(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, c := range map[string]struct {
-		law    Law
+		limit  Limit
 		cap    Cap
 		charge float64
 		delta  float64
@@ -56,7 +56,7 @@ func TestCosts(t *testing.T) {
 		"nothing":               {gaussian(0, account.ReplaceOne), replace, 0, 0},
 		"infinite":              {gaussian(math.Inf(1), account.ReplaceOne), replace, 0, 0},
 	} {
-		cost, err := c.law.cost(ctx, c.cap)
+		cost, err := c.limit.cost(ctx, c.cap)
 		if c.charge == 0 {
 			if err == nil {
 				t.Errorf("%s: costs %+v: must be refused", name, cost)
@@ -66,12 +66,12 @@ func TestCosts(t *testing.T) {
 		if err != nil || math.Abs(cost.Charge/c.charge-1) > 1e-12 || math.Abs(cost.Delta-c.delta) > 1e-12*c.delta {
 			t.Errorf("%s: costs %+v, %v: must be %v and %v", name, cost, err, c.charge, c.delta)
 		}
-		if err := c.law.checkCost(ctx, c.cap, cost, true); err != nil {
+		if err := c.limit.checkCost(ctx, c.cap, cost, true); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
 		less := cost
 		less.Charge *= 1 - 1e-4
-		if c.law.checkCost(ctx, c.cap, less, true) == nil {
+		if c.limit.checkCost(ctx, c.cap, less, true) == nil {
 			t.Errorf("%s: a smaller cost passes", name)
 		}
 	}
@@ -101,16 +101,16 @@ func TestCapHolds(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := grown(t, newCap(t, account.ReplaceOne, 0))
-	if _, err := LawOf(account.NewLedger(b).View()); err == nil {
-		t.Error("a ledger of no records has a law")
+	if _, err := LimitOf(account.NewLedger(b).View()); err == nil {
+		t.Error("a ledger of no records has a limit")
 	}
 	ledger, err := account.OpenLedger(b, account.Records{Count: 10})
 	if err != nil {
 		t.Fatal(err)
 	}
-	law, err := LawOf(ledger.View())
+	limit, err := LimitOf(ledger.View())
 	if err == nil {
-		err = c.reserve("a", law)
+		err = c.reserve("a", limit)
 	}
 	if err != nil {
 		t.Error(err)
@@ -140,12 +140,12 @@ func (c *chain) add(e Entry) error {
 	return c.take(row)
 }
 
-func (c *chain) reserve(run string, l Law) error {
+func (c *chain) reserve(run string, l Limit) error {
 	cost, err := l.cost(context.Background(), c.cap)
 	if err != nil {
 		return err
 	}
-	return c.add(Entry{Kind: Reserved, Run: run, Law: &l, Cost: &cost})
+	return c.add(Entry{Kind: Reserved, Run: run, Limit: &l, Cost: &cost})
 }
 
 // TestSampledRunsAreCounted tests that a chain does not admit more runs that release on Poisson
@@ -153,7 +153,7 @@ func (c *chain) reserve(run string, l Law) error {
 // they have ended.
 func TestSampledRunsAreCounted(t *testing.T) {
 	c := grown(t, newCap(t, account.ReplaceOne, 2))
-	l := Law{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6}, Schedule: sampledSteps}
+	l := Limit{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6}, Schedule: sampledSteps}
 	for _, run := range []string{"a", "b"} {
 		if err := c.reserve(run, l); err != nil {
 			t.Fatal(err)
@@ -197,18 +197,18 @@ func TestRowsAreJudged(t *testing.T) {
 	over, negative := charged*1.01, -charged
 	for name, e := range map[string]Entry{
 		"a second first":          {Kind: Created, Salt: "s", Cap: &limit},
-		"a run twice":             {Kind: Reserved, Run: "a", Law: &l, Cost: &cost},
-		"a run without an id":     {Kind: Reserved, Law: &l, Cost: &cost},
-		"at half its cost":        {Kind: Reserved, Run: "b", Law: &l, Cost: &less},
-		"over the cap":            {Kind: Reserved, Run: "b", Law: &whole, Cost: &all},
+		"a run twice":             {Kind: Reserved, Run: "a", Limit: &l, Cost: &cost},
+		"a run without an id":     {Kind: Reserved, Limit: &l, Cost: &cost},
+		"at half its cost":        {Kind: Reserved, Run: "b", Limit: &l, Cost: &less},
+		"over the cap":            {Kind: Reserved, Run: "b", Limit: &whole, Cost: &all},
 		"of another's end":        {Kind: Settled, Run: "b", Charged: &charged},
 		"more than was reserved":  {Kind: Settled, Run: "a", Charged: &over},
 		"less than nothing":       {Kind: Settled, Run: "a", Charged: &negative},
 		"no kind":                 {Kind: "refunded", Run: "a"},
-		"an id that is no name":   {Kind: Reserved, Run: "a\nb", Law: &l, Cost: &cost},
+		"an id that is no name":   {Kind: Reserved, Run: "a\nb", Limit: &l, Cost: &cost},
 		"a cap in a later row":    {Kind: Closed, Cap: &limit},
-		"a law in a settlement":   {Kind: Settled, Run: "a", Charged: &charged, Law: &l, Cost: &cost},
-		"a label that is no name": {Kind: Reserved, Run: "b", Label: "a\x1b[2J", Law: &l, Cost: &cost},
+		"a limit in a settlement": {Kind: Settled, Run: "a", Charged: &charged, Limit: &l, Cost: &cost},
+		"a label that is no name": {Kind: Reserved, Run: "b", Label: "a\x1b[2J", Limit: &l, Cost: &cost},
 	} {
 		if err := base().add(e); !errors.Is(err, ErrChain) {
 			t.Errorf("%s: %v", name, err)
@@ -263,19 +263,19 @@ func TestCertificateIsRechecked(t *testing.T) {
 	}
 	limit := newCap(t, account.ReplaceOne, 4)
 	add(Entry{Kind: Created, Salt: "s", Cap: &limit})
-	sampled := Law{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6},
+	sampled := Limit{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6},
 		Schedule: sampledSteps}
 	cost, err := sampled.cost(ctx, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
-	add(Entry{Kind: Reserved, Run: "a", Law: &sampled, Cost: &cost})
+	add(Entry{Kind: Reserved, Run: "a", Limit: &sampled, Cost: &cost})
 	plain := gaussian(.2, account.ReplaceOne)
 	other, err := plain.cost(ctx, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
-	add(Entry{Kind: Reserved, Run: "b", Law: &plain, Cost: &other})
+	add(Entry{Kind: Reserved, Run: "b", Limit: &plain, Cost: &other})
 	text, err := NewBook(fixed{tail: Tail{Rows: rows, Length: len(rows), Head: c.head}}).Certificate(ctx, "people")
 	if err != nil {
 		t.Fatal(err)
@@ -319,21 +319,21 @@ func TestCertificateIsRechecked(t *testing.T) {
 func TestEveryForgedRunIsRefused(t *testing.T) {
 	ctx := context.Background()
 	limit := newCap(t, account.ReplaceOne, 4)
-	law := func(noise float64) Law {
+	limitOf := func(noise float64) Limit {
 		steps := []account.SampledSteps{{NoiseMultiplier: noise, Sampling: .1, Count: 2}}
-		return Law{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6}, Schedule: steps}
+		return Limit{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6}, Schedule: steps}
 	}
-	same, other := law(4), law(5)
+	same, other := limitOf(4), limitOf(5)
 	costs := map[float64]Cost{}
-	for _, l := range []Law{same, other} {
+	for _, l := range []Limit{same, other} {
 		cost, err := l.cost(ctx, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
 		costs[l.Schedule[0].NoiseMultiplier] = cost
 	}
-	laws := []Law{same, same, other}
-	for forged := 1; forged <= len(laws); forged++ {
+	limits := []Limit{same, same, other}
+	for forged := 1; forged <= len(limits); forged++ {
 		text, c := []Row(nil), newChain("people")
 		add := func(e Entry) {
 			t.Helper()
@@ -348,19 +348,19 @@ func TestEveryForgedRunIsRefused(t *testing.T) {
 			text = append(text, row)
 		}
 		add(Entry{Kind: Created, Salt: "s", Cap: &limit})
-		for i, l := range laws {
+		for i, l := range limits {
 			cost := costs[l.Schedule[0].NoiseMultiplier]
 			if i == forged {
 				cost.Charge *= .9
 			}
-			add(Entry{Kind: Reserved, Run: string(rune('a' + i)), Law: &l, Cost: &cost})
+			add(Entry{Kind: Reserved, Run: string(rune('a' + i)), Limit: &l, Cost: &cost})
 		}
 		file, err := NewBook(fixed{tail: Tail{Rows: text, Length: len(text), Head: c.head}}).Certificate(ctx, "people")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := Verify(ctx, file); (forged < len(laws)) != errors.Is(err, ErrChain) ||
-			forged == len(laws) && err != nil {
+		if _, err := Verify(ctx, file); (forged < len(limits)) != errors.Is(err, ErrChain) ||
+			forged == len(limits) && err != nil {
 			t.Errorf("run %d is charged too little: %v", forged+1, err)
 		}
 	}

@@ -129,12 +129,12 @@ func (d *Dataset) Holds(ctx context.Context, c Certificate) error {
 	if err != nil {
 		return fmt.Errorf("budget: %w", err)
 	}
-	law, err := LawOf(v)
+	limit, err := LimitOf(v)
 	if err != nil {
 		return err
 	}
 	for _, run := range d.Runs {
-		if run.Row == r.Row && run.Run == r.Run && run.Law.serves(law) {
+		if run.Row == r.Row && run.Run == r.Run && run.Limit.serves(limit) {
 			return nil
 		}
 	}

@@ -28,8 +28,8 @@ type Entry struct {
 	Run string `json:"run,omitempty"`
 	// Label describes the purpose of a run in public words.
 	Label string `json:"label,omitempty"`
-	// Law is the limit on the releases of a reserved run.
-	Law *Law `json:"law,omitempty"`
+	// Limit is the limit on the releases of a reserved run.
+	Limit *Limit `json:"law,omitempty"`
 	// Cost is what a reserved run charges to the cap.
 	Cost *Cost `json:"cost,omitempty"`
 	// Charged is set in a settlement only. It is the sum that the run's ledger had charged at its end,
@@ -104,7 +104,7 @@ func (e *Entry) check() error {
 		return errors.New("cap, salt: must be given of the first row alone")
 	case (reserves || settles) != (e.Run != ""):
 		return errors.New("run: must be given of reservations and settlements alone")
-	case reserves != (e.Law != nil), reserves != (e.Cost != nil), !reserves && e.Label != "":
+	case reserves != (e.Limit != nil), reserves != (e.Cost != nil), !reserves && e.Label != "":
 		return errors.New("law, cost: must be given of reservations alone")
 	case settles != (e.Charged != nil):
 		return errors.New("charged: must be given of settlements alone")

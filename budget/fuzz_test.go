@@ -24,7 +24,7 @@ func FuzzVerify(f *testing.F) {
 	var rows []Row
 	for _, e := range []Entry{
 		{Kind: Created, Salt: "s", Cap: &limit},
-		{Kind: Reserved, Run: "a", Law: &l, Cost: &cost},
+		{Kind: Reserved, Run: "a", Limit: &l, Cost: &cost},
 		{Kind: Settled, Run: "a", Charged: &zero},
 		{Kind: Closed},
 	} {

@@ -46,15 +46,15 @@ func (m *memory) Draw(context.Context) (string, error) {
 // runs and after three thousand. A book that copies its runs allocates thirty times as much.
 func TestReservationsDoNotSlowDown(t *testing.T) {
 	book := budget.NewBook(&memory{})
-	limit, err := budget.NewCap(8, 1e-6, account.ReplaceOne, 0)
+	most, err := budget.NewCap(8, 1e-6, account.ReplaceOne, 0)
 	if err == nil {
-		err = book.Create(t.Context(), "people", limit)
+		err = book.Create(t.Context(), "people", most)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	session := budgettest.NewSession(t, 1e-4)
-	law, err := budget.LawOf(session.Ledger())
+	limit, err := budget.LimitOf(session.Ledger())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,7 +62,7 @@ func TestReservationsDoNotSlowDown(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		for range 100 {
-			if _, err := book.Covers(t.Context(), "people", law); err != nil {
+			if _, err := book.Covers(t.Context(), "people", limit); err != nil {
 				t.Fatal(err)
 			}
 			if err := book.Run("people", "").Reserve(t.Context(), session.Ledger()); err != nil {

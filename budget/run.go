@@ -20,7 +20,7 @@ type Run struct {
 	// first call of Reserve.
 	owner   account.View
 	id      string
-	law     Law
+	limit   Limit
 	receipt *account.Reservation
 }
 
@@ -53,7 +53,7 @@ func (r *Run) mayServe(v account.View) error {
 // the run's id at random, so that no other process can release under the run. A session that is
 // started again after a crash is charged again.
 func (r *Run) Reserve(ctx context.Context, v account.View) error {
-	law, err := LawOf(v)
+	limit, err := LimitOf(v)
 	if err != nil {
 		return err
 	}
@@ -63,10 +63,10 @@ func (r *Run) Reserve(ctx context.Context, v account.View) error {
 		return err
 	}
 	if r.owner == (account.View{}) {
-		r.owner, r.law = v, law
+		r.owner, r.limit = v, limit
 	}
-	if !r.law.equal(law) {
-		return errors.New("budget: run: the session's law must be the one that was reserved")
+	if !r.limit.equal(limit) {
+		return errors.New("budget: run: the session's limit must be the one that was reserved")
 	}
 	if r.receipt != nil {
 		return nil
@@ -74,7 +74,7 @@ func (r *Run) Reserve(ctx context.Context, v account.View) error {
 	if _, err := r.draw(ctx); err != nil {
 		return err
 	}
-	receipt, err := r.book.reserve(ctx, r.dataset, r.id, r.label, law)
+	receipt, err := r.book.reserve(ctx, r.dataset, r.id, r.label, limit)
 	if err != nil {
 		return err
 	}

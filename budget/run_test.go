@@ -227,7 +227,7 @@ func TestTheUnitIsThatOfTheRows(t *testing.T) {
 			if err != nil && s.Ledger().Len() > 0 {
 				t.Error("refused, and charged")
 			}
-			if d := spent(t, book); err == nil && (len(d.Runs) != 1 || d.Runs[0].Law.Unit != rows) {
+			if d := spent(t, book); err == nil && (len(d.Runs) != 1 || d.Runs[0].Limit.Unit != rows) {
 				t.Errorf("the store has %+v", d.Runs)
 			}
 		}
@@ -322,7 +322,7 @@ func TestSettledByACertificate(t *testing.T) {
 	}
 }
 
-// simulated marks a journal as that of a run with simulated random bits.
+// simulated marks a journal as the journal of a run with simulated random bits.
 func simulated(j *account.Journal) {
 	j.Records.Simulated = true
 	for i := range j.Events {

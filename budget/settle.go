@@ -66,7 +66,7 @@ func (b *Book) Settle(ctx context.Context, c Certificate) error {
 // settle frees the budget that a run did not use. v is the ledger for which the run was reserved.
 // It must have ended.
 func (b *Book) settle(ctx context.Context, r account.Reservation, v account.View) error {
-	law, err := LawOf(v)
+	limit, err := LimitOf(v)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (b *Book) settle(ctx context.Context, r account.Reservation, v account.View
 		if err != nil {
 			return nil, err
 		}
-		if !run.Law.serves(law) {
+		if !run.Limit.serves(limit) {
 			return nil, otherLaw(r)
 		}
 		if run.Settled && run.odometer == odometer {
@@ -121,7 +121,7 @@ func otherLaw(r account.Reservation) error {
 // serves reports whether a ledger whose limits are m may settle a run that was reserved with the
 // limits l. The two must agree except for mu, because a later version may round mu differently. The
 // chain bounds the charge by the mu of l.
-func (l Law) serves(m Law) bool {
+func (l Limit) serves(m Limit) bool {
 	m.Mu = l.Mu
 	return l.equal(m)
 }

@@ -22,7 +22,7 @@ func TestUnitsAreNotMixed(t *testing.T) {
 			if err := c.check(); err != nil {
 				t.Fatal(err)
 			}
-			l := Law{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Mu: .2, Unit: run}}
+			l := Limit{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6, Mu: .2, Unit: run}}
 			_, charged := l.cost(ctx, c)
 			checked := l.checkCost(ctx, c, Cost{Charge: .05}, true)
 			for _, err := range []error{charged, checked} {
@@ -42,7 +42,7 @@ func TestUnitsAreNotMixed(t *testing.T) {
 	if c.Unit = "person"; !strings.HasSuffix(c.String(), "for all rows of one person") {
 		t.Errorf("%v: must say what is protected", c)
 	}
-	a, b := Law{Guarantee: account.Guarantee{Unit: "person"}}, Law{}
+	a, b := Limit{Guarantee: account.Guarantee{Unit: "person"}}, Limit{}
 	if a.equal(b) {
 		t.Error("laws of people and of rows are taken for one")
 	}

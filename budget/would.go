@@ -10,7 +10,7 @@ import (
 // present state. If Reserve would return an error, Would returns this error. It charges nothing:
 // another run may use the budget before this one does.
 func (r *Run) Would(ctx context.Context, v account.View) (Cost, error) {
-	law, err := LawOf(v)
+	limit, err := LimitOf(v)
 	if err != nil {
 		return Cost{}, err
 	}
@@ -20,24 +20,24 @@ func (r *Run) Would(ctx context.Context, v account.View) (Cost, error) {
 	if err != nil {
 		return Cost{}, err
 	}
-	return b.Covers(ctx, dataset, law)
+	return b.Covers(ctx, dataset, limit)
 }
 
 // Covers returns the cost that the reservation of a run would have in the dataset's present state.
-// law is the limit on the run's releases. If the reservation would return an error, Covers returns
+// limit bounds the run's releases. If the reservation would return an error, Covers returns
 // this error. It charges nothing. Callers use it if they know this limit before they open a
 // session.
-func (b *Book) Covers(ctx context.Context, dataset string, law Law) (Cost, error) {
-	limit, err := b.capOf(ctx, dataset)
+func (b *Book) Covers(ctx context.Context, dataset string, limit Limit) (Cost, error) {
+	most, err := b.capOf(ctx, dataset)
 	if err != nil {
 		return Cost{}, err
 	}
-	cost, err := b.cost(ctx, limit, law)
+	cost, err := b.cost(ctx, most, limit)
 	if err != nil {
 		return Cost{}, err
 	}
 	g := b.chain(dataset)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return cost, g.admitRun(ctx, Entry{Law: &law, Cost: &cost}, false)
+	return cost, g.admitRun(ctx, Entry{Limit: &limit, Cost: &cost}, false)
 }

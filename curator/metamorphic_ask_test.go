@@ -14,10 +14,10 @@ import (
 	"pgregory.net/rapid"
 )
 
-// frame maps the parameters of one world (a random table with its schema) to those of a world derived
-// from it. The parameters consist of runs with one coordinate for each feature. In each run, feature
-// j moves to place[j], run b moves to run[b], and all are multiplied by sign. The zero frame changes
-// nothing.
+// frame maps the parameters of one world (a random table with its schema) to the parameters of a world
+// derived from it. The parameters consist of runs with one coordinate for each feature. In each run,
+// feature j moves to place[j], run b moves to run[b], and all are multiplied by sign. The zero frame
+// changes nothing.
 type frame struct {
 	place, run []int
 	sign       float64

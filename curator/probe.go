@@ -53,8 +53,9 @@ func try(l loss.Loss, what string, w []float64, x []float32, y float64) error {
 	return <-verdict
 }
 
-// evaluate returns a loss's gradient at one row, or for a loss of margins its slopes, if asked for the
-// gradient, and otherwise the loss's value. Elements that the loss does not write are NaN.
+// evaluate evaluates a loss at one row. If what is "gradient", it returns the gradient or, for a loss of
+// margins, the slopes. Otherwise it returns the value of the loss. Elements that the loss does not write
+// are NaN.
 func evaluate(l loss.Loss, what string, w []float64, x []float32, y float64) []float64 {
 	value := func(f func(dst, z, y []float64), n int) []float64 {
 		dst := unwritten(n)

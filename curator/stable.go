@@ -11,12 +11,12 @@ import (
 // Stable answers with the noisy average of the iterates of one pass of projected SGD over a cohort.
 // Charges and errors are as for Ask.
 //
-// Its sensitivity, unlike that of every other answer, is not enforced by clipping: the sensitivity
-// depends on the convexity and the declared smoothness of the loss. Stable therefore accepts only
-// losses of the library for which both are proven. It returns an error for other losses, for steps
-// longer than 2/(L1 + Lambda), with the loss's smoothness L1 and the query's L2 regularization
-// Lambda, and under add-or-remove. The event in the ledger has the basis account.Stability and names
-// the loss, and so does the certificate.
+// Clipping enforces the sensitivity of every other answer, but not of this one. The sensitivity of this
+// answer depends on the convexity and the declared smoothness of the loss. Stable therefore accepts only
+// losses of the library for which both are proven. It returns an error for other losses, for steps longer
+// than 2/(L1 + Lambda), with the loss's smoothness L1 and the query's L2 regularization Lambda, and under
+// add-or-remove. The event in the ledger has the basis account.Stability and names the loss, and so does
+// the certificate.
 func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
 	return s.wall.kernel().Stable(ctx, q)
 }

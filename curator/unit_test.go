@@ -140,9 +140,9 @@ func slowly(t testing.TB, c curator.Config, rows [][]string, key [32]byte) []str
 	return lines
 }
 
-// TestAPersonsRowsAreOneRecord: the records of a session are those that follow from the definition of
-// units (all rows of a person are one record), whatever the order of the rows, the memory limit and
-// the key. Their number is the number of people, as Count returns it for a file.
+// TestAPersonsRowsAreOneRecord: the records of a session must follow from the definition of units (all rows
+// of a person are one record), whatever the order of the rows, the memory limit and the key. Their number
+// is the number of people, as Count returns it for a file.
 func TestAPersonsRowsAreOneRecord(t *testing.T) {
 	coin := rand.New(rand.NewPCG(19, 1))
 	rows := unitRows(coin)

@@ -136,9 +136,9 @@ func (c CSV) decimal() string {
 	return c.Decimal
 }
 
-// plain returns a number, written in the dialect of these files, in the form that
-// [strconv.ParseFloat] reads. A cell that is not a number in these files is returned as it is, or
-// with a prefix if ParseFloat would read it as a number.
+// plain returns a number, written in the dialect of these files, in the form that [strconv.ParseFloat]
+// reads. A cell that is not a number in the dialect is returned unchanged, so that ParseFloat refuses it.
+// If ParseFloat would read the cell as a number, plain puts the prefix unread before it.
 func (c CSV) plain(cell string) string {
 	number, ok := c.number(cell)
 	if ok {
@@ -150,8 +150,8 @@ func (c CSV) plain(cell string) string {
 	return cell
 }
 
-// unread is put before a cell that would be read as a number although it is none in the dialect of
-// these files.
+// unread is the prefix of a cell that is not a number in the dialect of these files, but that
+// [strconv.ParseFloat] would read as one.
 const unread = "no number: "
 
 // number returns a number without separators and with a decimal point. Thousands separators must

@@ -62,8 +62,8 @@ type Axis struct {
 	Knots           hats.Knots
 }
 
-// Hats returns the ranges of features that hold hats (values of basis functions): those of all curves
-// and of all interactions with numbers, in the order of their features.
+// Hats returns the ranges of features that hold hats (values of basis functions), in the order of their
+// features. All curves and all interactions with numbers have such a range.
 func (s *Schema) Hats() []Hats {
 	list := slices.Clone(s.hats)
 	for i := range list {
@@ -201,10 +201,10 @@ func (c Column) places() []float64 {
 	return list
 }
 
-// pairKnots returns the PairKnots knots that the column has in interactions, in [-1, 1]. Without
-// listed knots they are equally spaced. If the schema lists knots for the column, the PairKnots knots
-// are equally spaced in the index of the listed knots: a fractional index stands for the linear
-// interpolation between two of them.
+// pairKnots returns the PairKnots knots that the column has in interactions, in [-1, 1]. Without listed
+// knots they are equally spaced. If the schema lists knots for the column, the PairKnots knots are equally
+// spaced in the index of the listed knots; at a fractional index, a knot is interpolated linearly between
+// two listed knots.
 func (c Column) pairKnots() hats.Knots {
 	if c.Curve <= 0 || c.Knots == nil {
 		return hats.Equal(PairKnots)
@@ -278,7 +278,7 @@ const (
 func (c Column) KnotCells(k hats.Knots) []float64 {
 	cells := make([]float64, k.Len())
 	for i := range cells {
-		cells[i] = c.cellAt(k.Place(i))
+		cells[i] = c.cellAt(k.Position(i))
 	}
 	return cells
 }
@@ -335,8 +335,8 @@ func (s *Schema) normalise() {
 	}
 }
 
-// axis returns the description, for computing hats, of a number or date whose first feature has the
-// index at. The indicator is the feature after it.
+// axis returns what the computation of hats needs to know of a number or a date. at is the index of the
+// column's first feature; the indicator is the next feature.
 func (c Column) axis(at int, k hats.Knots) Axis { return Axis{c.Name, at, at + 1, k} }
 
 // at returns the index of a column's first feature.

@@ -416,7 +416,7 @@ func TestPairsKeepOwnKnots(t *testing.T) {
 				want += part * (at[whole+1] - at[whole])
 			}
 			want = 2*(want-c.Low)/(c.High-c.Low) - 1
-			if got := k.Place(i); math.Abs(got-want) > 1e-12 {
+			if got := k.Position(i); math.Abs(got-want) > 1e-12 {
 				t.Fatalf("knots %v: knot %d in interactions is %v: must be %v", at, i, got, want)
 			}
 		}

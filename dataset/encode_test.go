@@ -258,13 +258,13 @@ func slowHats(u float64, n int) (x []float64) {
 func slowHatsAt(u float64, k hats.Knots) (x []float64) {
 	for i := range k.Len() {
 		v := 0.
-		switch at := k.Place(i); {
+		switch at := k.Position(i); {
 		case u == at:
 			v = 1
 		case u < at && i > 0:
-			v = math.Max(0, (u-k.Place(i-1))/(at-k.Place(i-1)))
+			v = math.Max(0, (u-k.Position(i-1))/(at-k.Position(i-1)))
 		case u > at && i < k.Len()-1:
-			v = math.Max(0, (k.Place(i+1)-u)/(k.Place(i+1)-at))
+			v = math.Max(0, (k.Position(i+1)-u)/(k.Position(i+1)-at))
 		}
 		x = append(x, math.Sqrt2*v)
 	}

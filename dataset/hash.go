@@ -5,9 +5,10 @@ import "strconv"
 // mostBuckets bounds the number of buckets of a hash column.
 const mostBuckets = 1 << 20
 
-// Hashing uses arithmetic that databases have as well (package export): squares modulo two primes in
-// turn, whose products are below 2^63. With a single prime, sums over characters would be
-// polynomials, which collide far more often than random values.
+// These are the constants of the hash function, see [Hashing]. It uses only arithmetic that databases have
+// as well (package export), and no intermediate result reaches 2^63. It squares modulo two primes in turn:
+// with a single prime, sums over characters would be polynomials, which collide far more often than random
+// values.
 const (
 	hashPrime = 1<<31 - 1
 	hashOther = 1<<31 - 19

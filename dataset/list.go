@@ -154,7 +154,8 @@ func (s *Schema) WithLists(read func(name string) ([]byte, error)) (*Schema, err
 	return raw.schema()
 }
 
-// listed parses the values of a file. rule is empty or the rule that the file breaks.
+// listed parses the values of a file. rule names the rule that the file breaks; it is "" if the file breaks
+// none.
 func listed(text []byte, missing []string) (values []string, rule string) {
 	if !utf8.Valid(text) {
 		return nil, "must be text in UTF-8, one value a line"

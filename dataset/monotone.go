@@ -146,7 +146,7 @@ func (s *Schema) monotoneValues(c Column, w []float64) (values []float64, first 
 	}
 	k := c.knots()
 	for i := range k.Len() {
-		values = append(values, w[at]*k.Place(i)+HatScale*w[at+2+i])
+		values = append(values, w[at]*k.Position(i)+HatScale*w[at+2+i])
 	}
 	return values, at + 2
 }

@@ -80,8 +80,9 @@ func (m *Map) bindColumns() {
 // table's header by Bind or BindUnlabelled.
 func (m *Map) Column(i int) *ColumnMap { return &m.columns[i] }
 
-// ByUnit reports whether the map is bound to a privacy unit ([Unit]). The rows that are used of a
-// unit are selected by the texts of all cells, so readings do not suffice.
+// ByUnit reports whether the map is bound to a privacy unit ([Unit]). Such a map needs the texts of a row,
+// since it selects the rows of a unit that are used by the texts of all cells. Readings do not have these
+// texts.
 func (m *Map) ByUnit() bool { return m.unit >= 0 }
 
 // EncodeReadings encodes, as [Map.EncodeCoded] does, row i of a table that is given by columns of

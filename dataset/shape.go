@@ -38,13 +38,13 @@ type ShapeAxis struct {
 	knots  hats.Knots
 }
 
-// Evenly returns, for each knot, the share, of the range between the column's bounds (after its
-// transform), that is nearer to this knot than to the others.
+// Evenly returns one share for each knot: the part of the column's range, from bound to bound after the
+// column's transform, that is nearer to this knot than to any other knot. The shares sum to 1.
 func (a ShapeAxis) Evenly() []float64 {
 	n := a.knots.Len()
 	shares := make([]float64, n)
 	for i := range shares {
-		shares[i] = (a.knots.Place(min(i+1, n-1)) - a.knots.Place(max(i-1, 0))) / 4
+		shares[i] = (a.knots.Position(min(i+1, n-1)) - a.knots.Position(max(i-1, 0))) / 4
 	}
 	return shares
 }
@@ -56,7 +56,7 @@ func (a ShapeAxis) Between(knot int, share float64) float64 {
 	if share <= 0 || knot == len(a.Knots)-1 {
 		return a.Knots[knot]
 	}
-	from, to := a.knots.Place(knot), a.knots.Place(knot+1)
+	from, to := a.knots.Position(knot), a.knots.Position(knot+1)
 	return min(max(a.Column.cellAt(from+share*(to-from)), a.Knots[knot]), a.Knots[knot+1])
 }
 
@@ -82,7 +82,7 @@ func (s *Schema) Shapes(rate bool) (list []Shape) {
 		for i := range h.Width {
 			p := Place{Parts: []Part{{h.First + i, scale}}, Feature: h.First + i}
 			if h.curve {
-				p.Parts = append(p.Parts, Part{h.Axes[0].Number, unit * h.Axes[0].Knots.Place(i)})
+				p.Parts = append(p.Parts, Part{h.Axes[0].Number, unit * h.Axes[0].Knots.Position(i)})
 			}
 			shape.Places = append(shape.Places, p)
 		}

@@ -41,8 +41,8 @@ func (t Term) Of(w []float64) float64 {
 	return sum
 }
 
-// midpoint is the text in Term.Reference for a missing number with an indicator, whose term is the
-// difference from a number there.
+// midpoint is the text in Term.Reference for the indicator of a missing number. The indicator's term is the
+// difference between the score of a missing number and the score of a number at the midpoint of the bounds.
 const midpoint = "at the midpoint of its bounds"
 
 // Terms returns the terms of a linear score. For cells within their bounds the score is the sum of
@@ -172,7 +172,7 @@ func (s *Schema) knotTerms(c Column, at int, unit float64) (list []Term) {
 	for i := 1; i < k.Len(); i++ {
 		list = append(list, Term{
 			Name: s.features[first+i], Column: c.Name, Reference: s.features[first],
-			Parts: []Part{{at, unit * (k.Place(i) + 1)}, {first + i, unit * HatScale}, {first, -unit * HatScale}},
+			Parts: []Part{{at, unit * (k.Position(i) + 1)}, {first + i, unit * HatScale}, {first, -unit * HatScale}},
 		})
 	}
 	missing := Term{Name: s.features[at+1], Column: c.Name, Reference: midpoint, Parts: []Part{{at + 1, unit}}}

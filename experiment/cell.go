@@ -86,7 +86,7 @@ func (c cell) runs(grid []json.RawMessage, first uint64, seeds int) []Trial {
 }
 
 // choose returns the settings with the smallest median excess risk over the tuning seeds or, if the
-// objective's minimum is not known, with the smallest median gradient norm. Of equal ones it returns
+// objective's minimum is not known, with the smallest median gradient norm. Among equal settings it returns
 // the first. ok is false if tuning runs are missing.
 func (c cell) choose(done map[string]Finished, seeds int) (settings json.RawMessage, ok bool) {
 	if len(c.grid) == 1 {

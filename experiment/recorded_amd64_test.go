@@ -90,8 +90,8 @@ func TestRunsAreWhatTheyWere(t *testing.T) {
 	}
 }
 
-// withNew returns the recorded lines unchanged, and adds those of lines whose titles are new. A new
-// line is put after the line that it follows in lines.
+// withNew returns the recorded lines unchanged, and adds the lines whose titles are new. A new line is put
+// after the line that it follows in lines.
 func withNew(then, lines []string) []string {
 	old := byTitle(then)
 	for i, line := range lines {

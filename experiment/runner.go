@@ -57,7 +57,7 @@ func (s *Spec) Run(ctx context.Context, folder string, o Options) (Summary, erro
 	r.bench.own = mine
 	for _, run := range runs {
 		if run.Code == "" || run.Code == mine.code {
-			r.done[run.place()] = run
+			r.done[run.trialKey()] = run
 		}
 	}
 	if err := r.planAll(ctx, cells); err != nil {
@@ -183,7 +183,7 @@ func (r *runner) run(ctx context.Context, list []Trial, count bool) error {
 		}
 		r.mu.Lock()
 		defer r.mu.Unlock()
-		r.done[run.place()] = run
+		r.done[run.trialKey()] = run
 		r.ran++
 		r.took += time.Duration(run.Seconds * float64(time.Second))
 		r.progress.Done++

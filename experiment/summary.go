@@ -39,7 +39,9 @@ type Cell struct {
 	Group
 	Records   int     `json:"records"`
 	Effective float64 `json:"effective_size"`
-	Delta     float64 `json:"delta"`
+	// Delta is the delta of all runs of the cell. It is no part of Group, since a specification may let it
+	// depend on Records. The specification states the relation, for all cells.
+	Delta float64 `json:"delta"`
 	// Settings are the settings of the measured runs.
 	Settings json.RawMessage `json:"settings"`
 	// Grid is the number of combinations that Settings were chosen from.
@@ -107,7 +109,7 @@ func (s *Spec) Summarize(runs []Finished) (Summary, error) {
 	}
 	done := map[string]Finished{}
 	for _, r := range runs { // the latest of several programs is the last
-		done[r.place()] = r
+		done[r.trialKey()] = r
 	}
 	return s.summarize(cells, done)
 }
@@ -241,16 +243,16 @@ func logarithms(v []float64) []float64 {
 
 // compare sets the comparisons of every cell with the algorithm named baseline.
 func (s *Summary) compare(baseline string) error {
-	type place struct {
+	type tableSize struct {
 		Group
 		records int
 	}
-	at := func(c Cell) place {
-		p := place{c.Group, c.Records}
+	at := func(c Cell) tableSize {
+		p := tableSize{c.Group, c.Records}
 		p.Label = ""
 		return p
 	}
-	base, excess := map[place][]float64{}, map[place]*Quartiles{}
+	base, excess := map[tableSize][]float64{}, map[tableSize]*Quartiles{}
 	for _, c := range s.Cells {
 		if c.Label == baseline {
 			base[at(c)], excess[at(c)] = logarithms(c.norms), c.Excess

@@ -22,7 +22,9 @@ type Trial struct {
 	// Rows is the number of distinct rows.
 	Rows int `json:"rows"`
 	// Repeat is the number of records that each distinct row stands for.
-	Repeat   int     `json:"repeat"`
+	Repeat int `json:"repeat"`
+	// Epsilon, Delta and Relation determine the run's budget, whose account.Guarantee has mu as well. They
+	// are members of their own because Key is a digest of this JSON, by which recorded runs are found.
 	Epsilon  float64 `json:"epsilon"`
 	Delta    float64 `json:"delta"`
 	Relation string  `json:"relation"`
@@ -41,9 +43,9 @@ type Trial struct {
 	Code string `json:"code,omitempty"`
 }
 
-// place returns the key of the trial without the program's digest: runs of the same trial by
-// different programs have the same place.
-func (c Trial) place() string {
+// trialKey returns the key of the trial without the program's digest: runs of the same trial by
+// different programs have the same key.
+func (c Trial) trialKey() string {
 	c.Code = ""
 	return c.Key()
 }

@@ -152,7 +152,7 @@ func (f *form) kinds() (numbers, categories []column) {
 	return numbers, categories
 }
 
-// hashed returns those of the columns that are hash columns.
+// hashed returns the hash columns among the columns.
 func hashed(columns []column) (list []column) {
 	for _, c := range columns {
 		if c.Kind == dataset.Hash {
@@ -162,7 +162,7 @@ func hashed(columns []column) (list []column) {
 	return list
 }
 
-// indicated returns those of the columns that have a feature for missing cells (an indicator).
+// indicated returns the columns that have a feature for missing cells (an indicator).
 func indicated(columns []column) (list []column) {
 	for _, c := range columns {
 		if c.Indicator {

@@ -25,8 +25,8 @@ type way struct {
 // distances.
 func (w way) ends() (left, width []float64) {
 	for k := range w.knots.Len() - 1 {
-		left = append(left, w.knots.Place(k))
-		width = append(width, w.knots.Place(k+1)-w.knots.Place(k))
+		left = append(left, w.knots.Position(k))
+		width = append(width, w.knots.Position(k+1)-w.knots.Position(k))
 	}
 	return left, width
 }
@@ -88,7 +88,7 @@ func (s *query) hang() {
 		for k := range n - 2 {
 			next := float64(k + 1)
 			if w.own {
-				next = w.knots.Place(k + 1)
+				next = w.knots.Position(k + 1)
 			}
 			knot += " WHEN " + t + " < " + s.literal(next) + " THEN " + s.literal(float64(k))
 		}

@@ -186,8 +186,8 @@ func queried(t *rapid.T, db *sql.DB, e exported, query string) map[string][]stri
 	return got
 }
 
-// compare compares the predictions of one column with those of Predict: numbers to 12 digits,
-// classes exactly.
+// compare compares the predictions in one column with what Predict returns: numbers to 12 digits, classes
+// exactly.
 func (e exported) compare(t *rapid.T, column string, got, want []string) {
 	t.Helper()
 	if len(got) != len(e.rows) || len(want) != len(e.rows) {

@@ -222,8 +222,8 @@ func (g *graph) numbers(columns []column) (u, missing string) {
 	return g.op("Div", []string{u, g.number(g.scale)}), missing
 }
 
-// nth returns missing marker number i of each column as a row of numbers, with NaN for a column
-// with fewer markers. any is false if no column has such a marker.
+// nth returns the row of the columns' markers of missing numbers with index i. A column without a marker of
+// this index has NaN in the row. any is false if no column has one.
 func nth(columns []column, i int) (row []float64, any bool) {
 	for _, c := range columns {
 		x := math.NaN()

@@ -57,10 +57,10 @@ type Shape struct {
 // its noise (the function Edge).
 const shortest = .5
 
-// least is a limit for the smallest eigenvalue of the released second moment: below so many
-// standard deviations of the noise, a column is dropped. A level without rows has the eigenvalue 0.
-// The smallest released eigenvalue is then at most a normal variable of standard deviation 1, which
-// exceeds 3 with probability .0013.
+// least is a limit, in standard deviations of the noise, for the smallest eigenvalue of the released second
+// moment. If the eigenvalue is smaller, a column is dropped. A level without rows has the eigenvalue 0. The
+// smallest released eigenvalue is then at most a normal variable of standard deviation 1, which exceeds 3
+// with probability .0013.
 const least = 3
 
 // Shorten drops columns until the smallest eigenvalue of the second moment exceeds its noise, and the

@@ -108,7 +108,7 @@ func TestTheMetricIsSafe(t *testing.T) {
 
 // TestWeightsAreTheFormulas tests the methods Full, Reduce and Weights of a Shape with metric P.
 // With M the map from columns to features, Full must be M P M' and Reduce must be M'. Margins
-// computed with the model's weights must be those of the columns: <Weights(b), x> = <b, P M'x>.
+// computed with the model's weights must equal predictions from the columns: <Weights(b), x> = <b, P M'x>.
 func TestWeightsAreTheFormulas(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 3))
 	s, _, err := inference.Shorten(momentOf([]float64{.4, .35, .25, 0, 0}), categoryColumns(5), usualBounds)

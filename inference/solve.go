@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Released holds the quantities that were released at a point b, in the coordinates of the metric P
-// (the preconditioner). The symbols are those of the package documentation.
+// Released holds the quantities that were released at a point b, in the coordinates of the metric P (the
+// preconditioner). The package documentation defines the symbols.
 type Released struct {
 	// Records is n, the number of records. Under add-or-remove it is the declared number.
 	Records float64

@@ -35,7 +35,7 @@ func noiseOf(r *rand.Rand, k int, sigma float64) *mat.SymDense {
 	return m
 }
 
-// solved solves a x = y by elimination. The tests compare the package's results with those of this
+// solved solves a x = y by elimination. The tests compare the package's results with the results of this
 // simple implementation.
 func solved(a [][]float64, y []float64) []float64 {
 	n := len(y)

@@ -20,16 +20,16 @@ type suspects struct {
 	first  string // the first such cell
 	varies bool
 
-	numbers int       // cells that are numbers within or beyond the bounds
-	clamped spellings // cells beyond the bounds
-	rising  bool      // all numbers are whole, and each is above the one before
-	start   float64   // the first number
-	last    float64
-	largest float64
-	pointed int // numbers with a point
-	grouped int // numbers with exactly three digits after the point and one to three before
-	dated   int // cells that are dates
-	late    int // dates whose day of the month is after the twelfth
+	numbers      int       // cells that are numbers within or beyond the bounds
+	clamped      spellings // cells beyond the bounds
+	rising       bool      // all numbers are whole, and each is above the one before
+	start        float64   // the first number
+	last         float64
+	largest      float64
+	pointed      int // numbers with a point
+	grouped      int // numbers with exactly three digits after the point and one to three before
+	dated        int // cells that are dates
+	afterTwelfth int // dates whose day of the month is after the twelfth
 
 }
 
@@ -85,7 +85,7 @@ func (s *suspects) day(c *dataset.Column, cell string, fate dataset.Fate) {
 	}
 	s.dated++
 	if _, also := (dataset.Column{Layout: swapped(c.Layout)}).Days(cell); !also {
-		s.late++
+		s.afterTwelfth++
 	}
 }
 
@@ -147,7 +147,7 @@ func (t *tally) suspicions(k *counted) (list []Problem) {
 			"three digits after every point, and far below the upper bound: thousands that are read as decimals",
 			`if the point marks thousands, say so: csv: {thousands: "."}`)
 	}
-	if s.dated >= enough && s.late == 0 {
+	if s.dated >= enough && s.afterTwelfth == 0 {
 		c := *k.column
 		c.Layout = swapped(c.Layout)
 		add(s.dated, []string{s.first}, true, "no day of the month is after the twelfth: months are read as days",

@@ -86,8 +86,9 @@ func (n *smoothNetwork) HessianVector(dst, w, v []float64, x []float32, y float6
 	}
 }
 
-// moveForward computes derivatives along the direction v of all weights: those of the units' inputs,
-// outputs and slopes, and of the network's outputs. theta holds the weights above the first layer.
+// moveForward computes derivatives along the direction v of all weights. It differentiates the inputs,
+// outputs and slopes of the units, and the network's outputs. theta holds the weights above the first
+// layer.
 func (n *network) moveForward(m *motion, theta, v []float64, x []float32) {
 	for j := range m.moved[0] {
 		sum := 0.0

@@ -86,11 +86,11 @@ func RowFeatures(l Loss, features int) int {
 	if !ok {
 		return features
 	}
-	lie, ok := carry.RowsIn(features, u.Rows())
+	packed, ok := carry.RowsIn(features, u.Rows())
 	if !ok {
 		return 0
 	}
-	return lie.Features
+	return packed.Features
 }
 
 // JoinRows makes the record of a unit's rows and their finite targets, in the form that a Units loss
@@ -101,10 +101,10 @@ func JoinRows(u Units, x [][]float32, y []float64) (record []float32, target flo
 	if len(x) < 1 || len(x) > u.Rows() || len(y) != len(x) {
 		panic(fmt.Sprintf("loss: units: %d rows, %d targets: must be as many, between 1 and %d", len(x), len(y), u.Rows()))
 	}
-	lie := carry.Rows{Features: len(x[0]), Most: u.Rows()}
-	record = make([]float32, lie.Width())
+	packed := carry.Rows{Features: len(x[0]), Most: u.Rows()}
+	record = make([]float32, packed.Width())
 	for i := range x {
-		lie.Put(record, i, x[i], y[i])
+		packed.Put(record, i, x[i], y[i])
 	}
 	return record, float64(len(x))
 }
@@ -175,24 +175,24 @@ func (l units) Constants() Constants {
 // Parameters returns the number of parameters of the row loss, or 0 if no unit record has the given
 // number of features.
 func (l units) Parameters(features int) int {
-	lie, ok := carry.RowsIn(features, l.rows)
+	packed, ok := carry.RowsIn(features, l.rows)
 	if !ok {
 		return 0
 	}
-	return Parameters(l.of, lie.Features)
+	return Parameters(l.of, packed.Features)
 }
 
 // layout returns the layout of a unit's record x, and its number n of rows. It panics unless the
 // lengths of x, dst and w fit. The record's target y is the number of its rows; ok is false if y is
 // not a whole number from 1 to the largest number of rows.
-func (l units) layout(dst, w int, x []float32, y float64) (lie carry.Rows, n int, ok bool) {
-	lie, ok = carry.RowsIn(len(x), l.rows)
+func (l units) layout(dst, w int, x []float32, y float64) (packed carry.Rows, n int, ok bool) {
+	packed, ok = carry.RowsIn(len(x), l.rows)
 	if !ok {
 		panic(fmt.Sprintf("loss: units: %d features: must be those of %d rows and their targets", len(x), l.rows))
 	}
-	checkShape(dst, w, Parameters(l.of, lie.Features))
-	n, ok = lie.Count(y)
-	return lie, n, ok
+	checkShape(dst, w, Parameters(l.of, packed.Features))
+	n, ok = packed.Count(y)
+	return packed, n, ok
 }
 
 // weight returns the factor on the loss of each row of a unit with n rows: 1/n, or for a summed unit
@@ -210,9 +210,9 @@ func fillNaN(dst []float64) {
 	}
 }
 
-// room returns a slice of length n. It uses the memory of v, which it replaces if its capacity is too
+// resized returns a slice of length n. It uses the memory of v, which it replaces if its capacity is too
 // small.
-func room[T any](v *[]T, n int) []T {
+func resized[T any](v *[]T, n int) []T {
 	if cap(*v) < n {
 		*v = make([]T, n)
 	}
@@ -240,21 +240,21 @@ type unitsOfMargins struct {
 
 // at returns the margins at the parameters w of the n rows of a record x, and the rows' targets,
 // which the record holds.
-func (l unitsOfMargins) at(s *unitScratch, lie carry.Rows, n int, w []float64, x []float32) (z, y []float64) {
-	z, y = room(&s.z, n*l.margins.K()), room(&s.y, n)
-	l.products(z, lie, w, x)
+func (l unitsOfMargins) at(s *unitScratch, packed carry.Rows, n int, w []float64, x []float32) (z, y []float64) {
+	z, y = resized(&s.z, n*l.margins.K()), resized(&s.y, n)
+	l.products(z, packed, w, x)
 	for i := range y {
-		y[i] = lie.Target(x, i)
+		y[i] = packed.Target(x, i)
 	}
 	return z, y
 }
 
 // products sets z to the inner products of the rows of w and the rows of a record.
-func (l unitsOfMargins) products(z []float64, lie carry.Rows, w []float64, x []float32) {
-	k, scale := l.margins.K(), lie.Scale()
+func (l unitsOfMargins) products(z []float64, packed carry.Rows, w []float64, x []float32) {
+	k, scale := l.margins.K(), packed.Scale()
 	for i := range z {
-		row := lie.Row(x, i/k)
-		z[i] = float64(scale * innerRow(w[i%k*lie.Features:][:len(row)], row))
+		row := packed.Row(x, i/k)
+		z[i] = float64(scale * innerRow(w[i%k*packed.Features:][:len(row)], row))
 	}
 }
 
@@ -278,13 +278,13 @@ func innerRow(w []float64, x []float32) float64 {
 // spread sets dst to a K x features matrix: the weighted sum, over the n rows, of the outer products
 // of a row's K numbers and the row. The slice each holds the K numbers of the first row, then of the
 // second, and so on.
-func (l unitsOfMargins) spread(dst, each []float64, lie carry.Rows, n int, x []float32) {
-	k, by := l.margins.K(), float64(lie.Scale()*l.weight(n))
+func (l unitsOfMargins) spread(dst, each []float64, packed carry.Rows, n int, x []float32) {
+	k, by := l.margins.K(), float64(packed.Scale()*l.weight(n))
 	clear(dst)
 	for i, s := range each {
 		a := float64(s * by)
-		row := lie.Row(x, i/k)
-		to := dst[i%k*lie.Features:][:len(row)]
+		row := packed.Row(x, i/k)
+		to := dst[i%k*packed.Features:][:len(row)]
 		for j, v := range row {
 			to[j] += float64(a * float64(v))
 		}
@@ -292,14 +292,14 @@ func (l unitsOfMargins) spread(dst, each []float64, lie carry.Rows, n int, x []f
 }
 
 func (l unitsOfMargins) Value(w []float64, x []float32, y float64) float64 {
-	lie, n, ok := l.layout(len(w), len(w), x, y)
+	packed, n, ok := l.layout(len(w), len(w), x, y)
 	if !ok {
 		return math.NaN()
 	}
 	s := l.scratch.Get().(*unitScratch)
 	defer l.scratch.Put(s)
-	z, targets := l.at(s, lie, n, w, x)
-	values := room(&s.slopes, n)
+	z, targets := l.at(s, packed, n, w, x)
+	values := resized(&s.slopes, n)
 	fillNaN(values) // a value that the loss does not write is NaN, not another unit's value
 	l.margins.Values(values, z, targets)
 	sum, by := 0., l.weight(n)
@@ -310,24 +310,24 @@ func (l unitsOfMargins) Value(w []float64, x []float32, y float64) float64 {
 }
 
 func (l unitsOfMargins) Gradient(dst, w []float64, x []float32, y float64) {
-	lie, n, ok := l.layout(len(dst), len(w), x, y)
+	packed, n, ok := l.layout(len(dst), len(w), x, y)
 	if !ok {
 		fillNaN(dst)
 		return
 	}
 	s := l.scratch.Get().(*unitScratch)
 	defer l.scratch.Put(s)
-	z, targets := l.at(s, lie, n, w, x)
-	slopes := room(&s.slopes, len(z))
+	z, targets := l.at(s, packed, n, w, x)
+	slopes := resized(&s.slopes, len(z))
 	fillNaN(slopes)
 	l.margins.Slopes(slopes, z, targets)
-	l.spread(dst, slopes, lie, n, x)
+	l.spread(dst, slopes, packed, n, x)
 }
 
 // HessianVector requires a row loss with a second derivative. Where the second derivative jumps,
 // either of its one-sided values may be used.
 func (l unitsOfMargins) HessianVector(dst, w, v []float64, x []float32, y float64) {
-	lie, n, ok := l.layout(len(dst), len(w), x, y)
+	packed, n, ok := l.layout(len(dst), len(w), x, y)
 	checkShape(len(v), len(w), len(w))
 	if !ok {
 		fillNaN(dst)
@@ -335,12 +335,12 @@ func (l unitsOfMargins) HessianVector(dst, w, v []float64, x []float32, y float6
 	}
 	s := l.scratch.Get().(*unitScratch)
 	defer l.scratch.Put(s)
-	z, targets := l.at(s, lie, n, w, x)
-	move, bends := room(&s.u, len(z)), room(&s.slopes, len(z))
-	l.products(move, lie, v, x)
+	z, targets := l.at(s, packed, n, w, x)
+	move, bends := resized(&s.u, len(z)), resized(&s.slopes, len(z))
+	l.products(move, packed, v, x)
 	fillNaN(bends)
 	l.margins.CurvaturesAlong(bends, z, move, targets)
-	l.spread(dst, bends, lie, n, x)
+	l.spread(dst, bends, packed, n, x)
 }
 
 // unitsOfGeneral are units of rows whose loss is a General loss, which computes its gradient itself.
@@ -350,17 +350,17 @@ type unitsOfGeneral struct {
 }
 
 func (l unitsOfGeneral) Value(w []float64, x []float32, y float64) float64 {
-	lie, n, ok := l.layout(len(w), len(w), x, y)
+	packed, n, ok := l.layout(len(w), len(w), x, y)
 	if !ok {
 		return math.NaN()
 	}
 	s := l.scratch.Get().(*unitScratch)
 	defer l.scratch.Put(s)
-	row := room(&s.x, lie.Features)
+	row := resized(&s.x, packed.Features)
 	sum, by := 0., l.weight(n)
 	for i := range n {
-		lie.Take(row, x, i)
-		sum += float64(l.general.Value(w, row, lie.Target(x, i)) * by)
+		packed.Take(row, x, i)
+		sum += float64(l.general.Value(w, row, packed.Target(x, i)) * by)
 	}
 	return sum
 }
@@ -372,20 +372,20 @@ func (l unitsOfGeneral) Gradient(dst, w []float64, x []float32, y float64) {
 // add sets dst to the weighted sum, over the record's rows, of the vectors that f writes.
 func (l unitsOfGeneral) add(dst, w []float64, x []float32, y float64,
 	f func(dst, w []float64, x []float32, y float64)) {
-	lie, n, ok := l.layout(len(dst), len(w), x, y)
+	packed, n, ok := l.layout(len(dst), len(w), x, y)
 	if !ok {
 		fillNaN(dst)
 		return
 	}
 	s := l.scratch.Get().(*unitScratch)
 	defer l.scratch.Put(s)
-	row, gradient, by := room(&s.x, lie.Features), room(&s.gradient, len(dst)), l.weight(n)
+	row, gradient, by := resized(&s.x, packed.Features), resized(&s.gradient, len(dst)), l.weight(n)
 	clear(dst)
 	for i := range n {
-		lie.Take(row, x, i)
+		packed.Take(row, x, i)
 		// If f leaves an entry unwritten, the entry must be NaN and not the entry of another row.
 		fillNaN(gradient)
-		f(gradient, w, row, lie.Target(x, i))
+		f(gradient, w, row, packed.Target(x, i))
 		for j, v := range gradient {
 			dst[j] += float64(v * by)
 		}

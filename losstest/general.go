@@ -142,8 +142,8 @@ func (s *site) setRow(row []float64) {
 	}
 }
 
-// checkGradientAt compares the gradient with central differences of values. If the loss is clipped,
-// the differences are clipped too. The tolerance of each coordinate is that of checkSlopeAt, scaled
+// checkGradientAt compares the gradient with central differences of values. If the loss is clipped, the
+// differences are clipped too. The tolerance of each coordinate is the tolerance of checkSlopeAt, scaled
 // down by the same factor as the clipped gradient.
 func checkGradientAt(fs *findings, f field, s site) {
 	h := 1e-5 * f.unit * max(1, 1e-3*norm(s.w)/f.unit)

@@ -207,16 +207,17 @@ func (c Compare) bisect(ctx context.Context, o Oracle, of loss.Loss) ([]float64,
 // margin, divided by the distance of the two margins. sigma is the standard deviation of its noise.
 type slope struct{ at, change, sigma float64 }
 
-// nearby is the largest distance from the bisection's last margin, as a share of the searched
-// interval, at which a slope still counts as near in root. unsure is the number of standard
-// deviations of noise within which the sign of a slope is unsure.
+// nearby limits the distance near in the function root: near is at most nearby times the length of the
+// searched interval. The sign of a slope is unsure if the slope is at most unsure standard deviations of
+// its noise away from zero.
 const nearby, unsure = 1. / 16, 3
 
-// root fits a line to the released slopes by weighted least squares and returns the margin at which
-// the line is zero, moved to within near of the margin end at which the bisection stopped. A slope
-// has the weight 1/(1 + (its distance from end)^4/near^4). near is the largest distance from end of a
-// slope whose sign is unsure, limited to [least, most]. Farther away the bisection went the right
-// way, and the slopes need not lie on a line. If the fitted line does not rise, root returns end.
+// root fits a line to the released slopes by weighted least squares and returns the margin at which the
+// line is zero, moved to within near of the margin end at which the bisection stopped. A slope has the
+// weight 1/(1 + (its distance from end)^4/near^4). near is the largest distance from end at which a slope
+// has an unsure sign, limited to [least, most]. Slopes farther away have sure signs, so the bisection took
+// the right half there; they get little weight, because they need not lie on the line. If the fitted line
+// does not rise, root returns end.
 func root(slopes []slope, end, least, most float64) float64 {
 	near := least
 	for _, s := range slopes {

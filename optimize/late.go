@@ -6,9 +6,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// late sums the gradient estimates of the first and of the last quarter of a run's steps. From the
+// quarters sums the gradient estimates of the first and of the last quarter of a run's steps. From the
 // two sums the result states whether the gradients at the end still differ from noise.
-type late struct {
+type quarters struct {
 	first, last quarter
 	// gradient is the norm of the mean estimate of the first k steps, and noise the norm of its noise,
 	// for the k (a power of 2) at which gradient/noise was largest.
@@ -25,7 +25,7 @@ type quarter struct {
 // visit adds the gradient estimate g of the run's last step. g includes the regularizer's gradient,
 // keep is the share of the previous step's estimate in g, and variance is the noise variance of a
 // coordinate of g.
-func (l *late) visit(r *Run, g []float64, keep, variance float64) {
+func (l *quarters) visit(r *Run, g []float64, keep, variance float64) {
 	if 4*(r.out.seen-1) < r.plan.summary.Steps {
 		l.first.add(g, variance, keep)
 		if k := l.first.steps; k&(k-1) == 0 {
@@ -66,7 +66,7 @@ func (q *quarter) mean() (gradient, noise float64) {
 	return runrecord.Short(Norm(q.sum) / k), runrecord.Short(math.Sqrt(q.variance*float64(len(q.sum))) / k)
 }
 
-func (l *late) result() Late {
+func (l *quarters) result() Late {
 	if l.last.steps == 0 {
 		return Late{}
 	}

@@ -4,7 +4,8 @@ import "math"
 
 // Law states how the releases (noisy answers) of a plan become steps and a result. Loops compute
 // their averaging weights K from it, and forecasts simulate it. A run records the law that it
-// actually followed ([Realised]); certificates store this record and reports read it.
+// actually followed as [Realised]; certificates store this record and reports read it. The limit on a
+// run's releases, which a store of budgets keeps under the JSON key law, is budget.Limit.
 //
 // Step t, counted from 0, uses the estimate
 //

@@ -97,9 +97,9 @@ type choice struct {
 	steps int
 	// pick is the iterate that Random returns, counted from 0.
 	pick int
-	// reached means that the average is over the points to which steps lead, and not over the points
-	// at which answers were released. Of the former points only the last differs, and in runs of few
-	// steps it is the best.
+	// reached says which points an average takes. If it is true, these are the points to which the steps
+	// lead; otherwise these are the points at which answers were released. Only the points of the first
+	// kind include the last iterate, which is the best one in runs of few steps.
 	reached bool
 }
 

@@ -27,8 +27,8 @@ type Problem struct {
 	// Grouped means that a record consists of several rows. The loss of the record is then the mean
 	// over its rows, and the gradient of each row has rank one.
 	Grouped bool
-	// Layered means that the loss is that of a neural network. A gradient is then one outer product
-	// for each layer.
+	// Layered means that the loss is computed by a neural network. A gradient is then one outer product for
+	// each layer.
 	Layered bool
 	// Kinked is the loss if it is a generalised linear model whose derivative jumps (such as a
 	// hinge); otherwise nil. The curvature of such a loss is unbounded, but the loss can be smoothed
@@ -217,8 +217,8 @@ func (p Problem) DataSmoothness() float64 {
 	return max(-lo, hi)
 }
 
-// Smoothness returns the smoothness L1 of the objective: that of the loss plus that of the
-// regularizer.
+// Smoothness returns the smoothness L1 of the objective: the smoothness of the loss plus the smoothness of
+// the regularizer.
 func (p Problem) Smoothness() float64 {
 	s := p.DataSmoothness()
 	if p.Regularizer != nil {

@@ -7,8 +7,8 @@ import "github.com/stillpoint-dp/stillpoint/runrecord"
 type (
 	// Summary describes a plan to people and to certificates.
 	Summary = runrecord.Plan
-	// Realised is the law that a run followed (see [Law]).
-	Realised = runrecord.Law
+	// Realised records how the releases of a run became its result. [Law] is the plan for this.
+	Realised = runrecord.Realised
 	// Measured has the released mean loss and gradient norm at a point.
 	Measured = runrecord.Measured
 	// Compared is the released comparison of a model with the best constant.

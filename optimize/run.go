@@ -19,9 +19,9 @@ type Run struct {
 	// W is a copy of the current iterate w_t, or, after a call of Extrapolate, of the extrapolated
 	// point y_t. Loops read it.
 	W []float64
-	// Eta, if not nil, returns the step size for the gradient estimate g, which includes the
-	// regularizer's gradient. noise is the standard deviation of the noise in a coordinate of g. If
-	// Eta is nil, the step size is that of the plan's law.
+	// Eta, if not nil, returns the step size for the gradient estimate g, which includes the regularizer's
+	// gradient. noise is the standard deviation of the noise in a coordinate of g. If Eta is nil, the
+	// plan's law states the step size.
 	Eta func(g []float64, noise float64) float64
 	// StepSizes, if not nil, replaces the step sizes of the plan's law, for runs that compute step
 	// sizes from released numbers.
@@ -57,7 +57,7 @@ type Run struct {
 	pace *Pace
 	// variances has, for each step, the noise variance of its estimate per coordinate.
 	variances []float64
-	late      late
+	quarters  quarters
 }
 
 // Begin starts a run of the plan at the problem's starting point.
@@ -270,7 +270,7 @@ func (r *Run) Descend(e *Estimate, u Use) {
 		r.out.visit(r.at, u.Weight, judged)
 	}
 	copy(r.W, r.at)
-	r.late.visit(r, g, keep, total)
+	r.quarters.visit(r, g, keep, total)
 	r.took(keep, back, noise, eta)
 	e.used = r.out.seen
 	r.show(r.out.seen, length)
@@ -388,7 +388,7 @@ func (r *Run) early() Result {
 // Result applies the output rule and returns the result.
 func (r *Run) Result() Result {
 	res := r.out.result(r.at)
-	res.Late = r.late.result()
+	res.Late = r.quarters.result()
 	return r.stated(res, r.out.weightsOf(), nil, r.out.chosen())
 }
 
@@ -441,9 +441,9 @@ func scales(m query.Metric) []float64 {
 	return out
 }
 
-// Bounded replaces the direction and size of steps by those that the function direction returns,
-// which may combine gradient estimates in any way. In each step a coordinate moves by at most move; a
-// longer move is cut to move. The run's law can thus bound the noise of the result.
+// Bounded replaces the direction and the size of steps by what the function direction returns. The function
+// may combine gradient estimates in any way. In each step a coordinate moves by at most move; a longer move
+// is cut to move. The run's law can thus bound the noise of the result.
 func (r *Run) Bounded(move float64, direction func(g []float64) (direction []float64, eta float64)) {
 	r.law.Move, r.direction = move, direction
 }

@@ -221,8 +221,8 @@ func (s *selectedPlan) Properties() Properties {
 	return p
 }
 
-// Run runs the algorithm on the records that are not held out, and then selects a point on those that
-// are. observe is called after every step of the algorithm.
+// Run runs the algorithm on the records that are not held out, and then selects a point on the records that
+// are held out. observe is called after every step of the algorithm.
 func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (Result, error) {
 	w := s.problem.StartPoint()
 	records := newDealer(o, s.problem)

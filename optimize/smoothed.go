@@ -9,10 +9,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Smoothed returns the problem whose loss is smoothed by s: the constants are those of the smoothed
-// loss, and every answer that a Run releases is about the smoothed loss. Smoothing by random
-// directions is possible for any loss. The other smoothings are in closed form and need a
-// [loss.Kinked]; for other losses Smoothed returns an error.
+// Smoothed returns the problem whose loss is smoothed by s: its constants belong to the smoothed loss, and
+// every answer that a Run releases is about the smoothed loss. Smoothing by random directions is possible
+// for any loss. The other smoothings are in closed form and need a [loss.Kinked]; for other losses Smoothed
+// returns an error.
 func (p Problem) Smoothed(s query.Smoothing) (Problem, error) {
 	if s.Sampled() {
 		return p.sampled(s)

@@ -11,7 +11,7 @@ import (
 // direction.
 type Assumed struct {
 	Loss        Quadratic
-	Eigenvalues []float64 // of the objective; those of the data term are smaller by lambda
+	Eigenvalues []float64 // of the objective; the eigenvalues of the data term are smaller by lambda
 	Start       []float64
 }
 

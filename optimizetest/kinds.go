@@ -50,8 +50,9 @@ func slope(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s
 	return vector(x), one(slopes(l, t, x), t.Point(), x, y), -t.Ball().Radius, t.Ball().Radius
 }
 
-// slopes returns the function for the loss's derivative in the margin that the term t uses: that of
-// the loss itself or, if t has a smoothing, that of the loss smoothed for a row with the norm of x.
+// slopes returns the function that computes the derivative in the margin for the term t. If t has no
+// smoothing, it is the derivative of the loss l. If t has one, it is the derivative of l smoothed for a row
+// with the norm of x.
 func slopes(l loss.RankOne, t query.Term, x []float32) func(dst, z, y []float64) {
 	by := t.Smoothing()
 	if !by.On() {
@@ -217,7 +218,7 @@ func weightedGradient(l loss.RankOne, t query.Term, x []float32, y float64) (v [
 }
 
 // weightedCurvature defines one record's contribution to the weighted Hessian: u times the loss's
-// second derivative in the margin times R x x' R, in svec form (see svec). R and u are those of
+// second derivative in the margin times R x x' R, in svec form (see svec). R and u are as in
 // weightedRow.
 func weightedCurvature(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	z, u := weightedRow(t, x)
@@ -225,7 +226,7 @@ func weightedCurvature(l loss.RankOne, t query.Term, x []float32, y float64) (v 
 }
 
 // scoreMoment defines one record's contribution to the second moment of weighted gradients: u^2
-// phi'^2 R x x' R, in svec form (see svec). R and u are those of weightedRow, phi' is the loss's
+// phi'^2 R x x' R, in svec form (see svec). R and u are as in weightedRow, phi' is the loss's
 // derivative in the margin.
 func scoreMoment(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	z, u := weightedRow(t, x)
@@ -234,7 +235,7 @@ func scoreMoment(l loss.RankOne, t query.Term, x []float32, y float64) (v []floa
 }
 
 // weightedMoment defines one record's contribution to the weighted second moment of the rows: u R x
-// x' R, in svec form (see svec). R and u are those of weightedRow.
+// x' R, in svec form (see svec). R and u are as in weightedRow.
 func weightedMoment(_ loss.RankOne, t query.Term, x []float32, _ float64) (v []float64, s, lo, hi float64) {
 	z, u := weightedRow(t, x)
 	return svec(u, z), 1, 0, 1

@@ -8,7 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// sampleBit is set in the identifiers of Poisson samples and not in those of cohorts.
+// sampleBit is set in the identifiers of Poisson samples and not in the identifiers of cohorts.
 const sampleBit = 1 << 63
 
 // Follow binds the oracle to a schedule of Poisson samples. It must be called before the first query.

@@ -68,9 +68,9 @@ func (m *metric) largest() float64 {
 	return float64(big)
 }
 
-// SquaredFeaturesOf is the per-record vector of squares x_j^2, for dim features x: the diagonal of x
-// x'. It does not depend on the loss. The answer has one coordinate for each feature, and there is no
-// limit to their number.
+// SquaredFeaturesOf returns the term of the per-record vector of squares x_j^2, for dim features x: the
+// diagonal of x x'. It does not depend on the loss. The answer has one coordinate for each feature, and
+// there is no limit to their number.
 //
 // Squares are not negative and add up to ||x||^2 <= 1. The vector therefore has norm at most 1, and
 // two such vectors have an angle of at most a right angle. For n records and a charge in units of

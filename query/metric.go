@@ -249,19 +249,19 @@ func GradientInMetric(c Cohort, w []float64, clip, slope float64, m Metric) Term
 		metric: m}
 }
 
-// SquaredSlopeAt is the per-record (||phi'|| ||R x||)^2 at w, for the slopes phi' of the record's
-// loss, its features x and the metric's matrix R, clipped to [0, limit]. It is the squared norm of
+// SquaredSlopeAt returns the term of the per-record (||phi'|| ||R x||)^2 at w, for the slopes phi' of the
+// record's loss, its features x and the metric's matrix R, clipped to [0, limit]. It is the squared norm of
 // the vector that GradientInMetric clips. For n records and a charge in units of mu^2, its noise has
-// standard deviation Sigma = limit/(n sqrt(charge)) under replace-one and half of this under
-// add-or-remove. A small mean is often below its noise, and the answer may be negative.
+// standard deviation Sigma = limit/(n sqrt(charge)) under replace-one and half of this under add-or-remove.
+// A small mean is often below its noise, and the answer may be negative.
 func SquaredSlopeAt(c Cohort, w []float64, limit float64, m Metric) Term {
 	return Term{kind: SquaredSlope, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: limit / 2, Centre: limit / 2}, metric: m}
 }
 
-// SecondMomentOf is the per-record x x', for dim features x. It does not depend on the loss. The
-// answer is mean x x' as a vector (svec): the entries on and above the diagonal, row after row, with
-// the entries above it times sqrt 2, which preserves norms. [Symmetric] converts it to the matrix.
-// dim must be at most [MaxPairs].
+// SecondMomentOf returns the term of the per-record x x', for dim features x. It does not depend on the
+// loss. The answer is mean x x' as a vector (svec): the entries on and above the diagonal, row after row,
+// with the entries above it times sqrt 2, which preserves norms. [Symmetric] converts it to the matrix. dim
+// must be at most [MaxPairs].
 //
 // The answer has dim (dim+1)/2 coordinates. For n records and a charge in units of mu^2, the noise in
 // each has standard deviation Sigma = sqrt 2/(n sqrt(charge)) under replace-one, since two such
@@ -271,28 +271,28 @@ func SecondMomentOf(c Cohort, dim int) Term {
 	return Term{kind: SecondMoment, cohort: c, weight: 1, w: make([]float64, max(dim, 0)), ball: ClipBall{Radius: 1}}
 }
 
-// RowMeanOf is the per-record x, for dim features x, and does not depend on the loss. The answer is
-// the mean row. Rows have norm at most 1. For n records and a charge in units of mu^2, each
-// coordinate therefore has noise of standard deviation Sigma = 2/(n sqrt(charge)) under replace-one
-// and half of this under add-or-remove.
+// RowMeanOf returns the term of the per-record x, for dim features x, and does not depend on the loss. The
+// answer is the mean row. Rows have norm at most 1. For n records and a charge in units of mu^2, each
+// coordinate therefore has noise of standard deviation Sigma = 2/(n sqrt(charge)) under replace-one and
+// half of this under add-or-remove.
 func RowMeanOf(c Cohort, dim int) Term {
 	return Term{kind: RowMean, cohort: c, weight: 1, w: make([]float64, max(dim, 0)), ball: ClipBall{Radius: 1}}
 }
 
-// SquaredDistanceFrom is the per-record ||x - m||^2, for the features x and a public point m, cut at
-// limit: a number from 0 to limit. It does not depend on the loss. m is, for instance, a released
-// mean row. For n records and a charge in units of mu^2, the noise has standard deviation Sigma =
-// limit/(n sqrt(charge)) under replace-one and half of this under add-or-remove.
+// SquaredDistanceFrom returns the term of the per-record ||x - m||^2, for the features x and a public point
+// m, cut at limit: a number from 0 to limit. It does not depend on the loss. m is, for instance, a released
+// mean row. For n records and a charge in units of mu^2, the noise has standard deviation Sigma = limit/(n
+// sqrt(charge)) under replace-one and half of this under add-or-remove.
 func SquaredDistanceFrom(c Cohort, m []float64, limit float64) Term {
 	return Term{kind: SquaredDistance, cohort: c, weight: 1, w: clone(m),
 		ball: ClipBall{Radius: limit / 2, Centre: limit / 2}}
 }
 
-// CentredMomentOf is the per-record z z'. It does not depend on the loss. z is x - m, for the
-// features x and a public point m, shortened to length radius if it is longer. m is, for instance, a
-// released mean row. The answer has the form of SecondMomentOf's answer, and radius^2 times its
-// noise: if all rows are near m, a small radius gives less noise. radius must be between 2^-20 and
-// 2^20. The engine needs d^2/2 operations for each row of d features, even if most features are zero.
+// CentredMomentOf returns the term of the per-record z z'. It does not depend on the loss. z is x - m, for
+// the features x and a public point m, shortened to length radius if it is longer. m is, for instance, a
+// released mean row. The answer has the form of SecondMomentOf's answer, and radius^2 times its noise: if
+// all rows are near m, a small radius gives less noise. radius must be between 2^-20 and 2^20. The engine
+// needs d^2/2 operations for each row of d features, even if most features are zero.
 func CentredMomentOf(c Cohort, m []float64, radius float64) Term {
 	t := Term{kind: CentredMoment, cohort: c, weight: 1, w: clone(m), ball: ClipBall{Radius: float64(radius * radius)}}
 	if !(radius >= 0x1p-20 && radius <= 0x1p20) {
@@ -301,9 +301,9 @@ func CentredMomentOf(c Cohort, m []float64, radius float64) Term {
 	return t
 }
 
-// CurvatureAt is the per-record c x x' at w, for the features x and phi's second derivative c,
-// clipped to [0, bound]: the Hessian of a loss phi(<w,x>, y). It is the upper triangle of a symmetric
-// matrix as a vector. The answer has the form of [SecondMomentOf]'s answer, and bound times its
+// CurvatureAt returns the term of the per-record c x x' at w, for the features x and phi's second
+// derivative c, clipped to [0, bound]: the Hessian of a loss phi(<w,x>, y). It is the upper triangle of a
+// symmetric matrix as a vector. The answer has the form of [SecondMomentOf]'s answer, and bound times its
 // noise.
 func CurvatureAt(c Cohort, w []float64, bound float64) Term {
 	return Term{kind: Curvature, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: bound}}

@@ -5,15 +5,16 @@ import (
 	"math"
 )
 
-// ProductAt is the per-record H v at w, for the Hessian H of the record's loss and a public vector v.
-// The curvature of the loss lies in [lo, hi], lo <= 0 <= hi. Like a difference of gradients at two
-// points that differ by v, the product lies in the ball around ((lo+hi)/2) v of radius ((hi-lo)/2)
-// ||v||, and is clipped to this ball. The radius is hi ||v|| if lo = -hi, and half of this for a
-// convex loss, whose lo is 0.
+// ProductAt returns the term of the per-record H v at w, for the Hessian H of the record's loss and a
+// public vector v. The curvature of the loss lies in [lo, hi], lo <= 0 <= hi. Like a difference of
+// gradients at two points that differ by v, the product lies in the ball around ((lo+hi)/2) v of radius
+// ((hi-lo)/2) ||v||, and is clipped to this ball. The radius is hi ||v|| if lo = -hi, and half of this for
+// a convex loss, whose lo is 0.
 //
 // The loss must be a loss of margins, or a loss that computes such products itself. For a loss of one
 // margin the product is the second derivative of phi times <v,x> x, and no matrix is formed. Its
-// sensitivity is the same as that of a difference of gradients between two points at distance ||v||.
+// sensitivity is the same as the sensitivity of a difference of gradients between two points at distance
+// ||v||.
 func ProductAt(c Cohort, w, v []float64, lo, hi float64) Term {
 	t := Term{kind: Product, cohort: c, weight: 1, w: clone(w), lo: lo, hi: hi, centred: true}
 	t.direct(v, lo, hi)
@@ -22,10 +23,10 @@ func ProductAt(c Cohort, w, v []float64, lo, hi float64) Term {
 	return t
 }
 
-// ProductChangeAt is the per-record (H(w) - H(prev)) v, for a public vector v and a loss whose
-// Hessian H(w) has eigenvalues in [lo, hi] and changes by at most rho times the distance of two
-// points. It is clipped to norm min(rho ||w - prev||, hi - lo) ||v|| around zero, since two such
-// Hessians may differ in either direction. rho must be > 0 and may be infinite.
+// ProductChangeAt returns the term of the per-record (H(w) - H(prev)) v, for a public vector v and a loss
+// whose Hessian H(w) has eigenvalues in [lo, hi] and changes by at most rho times the distance of two
+// points. It is clipped to norm min(rho ||w - prev||, hi - lo) ||v|| around zero, since two such Hessians
+// may differ in either direction. rho must be > 0 and may be infinite.
 func ProductChangeAt(c Cohort, w, prev, v []float64, lo, hi, rho float64) Term {
 	t := Term{kind: ProductChange, cohort: c, weight: 1, w: clone(w), prev: clone(prev)}
 	t.displace()
@@ -43,10 +44,10 @@ func ProductChangeAt(c Cohort, w, prev, v []float64, lo, hi, rho float64) Term {
 	return t
 }
 
-// CurvatureAlongAt is the per-record v'Hv at w, for the Hessian H of the record's loss and a public
-// unit vector v. It is a number, clipped to [lo, hi], which contains v'Hv if the loss's curvature
-// lies in [lo, hi]. For n records and a charge in units of mu^2, its noise has standard deviation
-// Sigma = (hi-lo)/(n sqrt(charge)) under replace-one and half of this under add-or-remove.
+// CurvatureAlongAt returns the term of the per-record v'Hv at w, for the Hessian H of the record's loss and
+// a public unit vector v. It is a number, clipped to [lo, hi], which contains v'Hv if the loss's curvature
+// lies in [lo, hi]. For n records and a charge in units of mu^2, its noise has standard deviation Sigma =
+// (hi-lo)/(n sqrt(charge)) under replace-one and half of this under add-or-remove.
 func CurvatureAlongAt(c Cohort, w, v []float64, lo, hi float64) Term {
 	t := Term{kind: CurvatureAlong, cohort: c, weight: 1, w: clone(w)}
 	t.direct(v, lo, hi)

@@ -47,15 +47,15 @@ func GradientAt(c Cohort, w []float64, clip float64) Term {
 	return Term{kind: Gradient, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}}
 }
 
-// ValueAt is the per-record loss at w, clipped to [centre-clip, centre+clip] and summed over the
-// cohort c. centre is a public number, for instance the loss at w = 0.
+// ValueAt returns the term of the per-record loss at w, clipped to [centre-clip, centre+clip] and summed
+// over the cohort c. centre is a public number, for instance the loss at w = 0.
 func ValueAt(c Cohort, w []float64, centre, clip float64) Term {
 	return Term{kind: Value, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip, Centre: centre}}
 }
 
-// ValueChangeAt is the per-record loss at w minus the loss at prev, clipped to [-clip, clip]. The
-// loss itself may be arbitrarily large at both points. The mean change can be asked with a smaller
-// clip norm, and therefore with less noise, than the mean losses at the two points.
+// ValueChangeAt returns the term of the per-record loss at w minus the loss at prev, clipped to [-clip,
+// clip]. The loss itself may be arbitrarily large at both points. The mean change can be asked with a
+// smaller clip norm, and therefore with less noise, than the mean losses at the two points.
 func ValueChangeAt(c Cohort, w, prev []float64, clip float64) Term {
 	t := Term{kind: ValueChange, cohort: c, weight: 1, w: clone(w), prev: clone(prev), ball: ClipBall{Radius: clip}}
 	t.displace()
@@ -74,19 +74,18 @@ func NormAt(c Cohort, w []float64, clip float64, shift []float64) Term {
 	return t
 }
 
-// DifferenceWithin is the per-record gradient at w minus the gradient at prev, clipped to norm
-// radius. It needs no bound on the curvature of the loss.
+// DifferenceWithin returns the term of the per-record gradient at w minus the gradient at prev, clipped to
+// norm radius. It needs no bound on the curvature of the loss.
 func DifferenceWithin(c Cohort, w, prev []float64, radius float64) Term {
 	t := Term{kind: Difference, cohort: c, weight: 1, w: clone(w), prev: clone(prev), ball: ClipBall{Radius: radius}}
 	t.displace()
 	return t
 }
 
-// DifferenceByCurvature is the per-record gradient at w minus the gradient at prev, for a loss whose
-// curvature lies in [lo, hi], lo <= 0 <= hi. Such a difference is H (w - prev) for a matrix H with
-// eigenvalues in [lo, hi]. It lies in the ball around ((lo+hi)/2)(w - prev) of radius ((hi-lo)/2) ||w
-// - prev||, and is clipped to this ball. For convex losses lo is 0, and the radius is (hi/2) ||w -
-// prev||.
+// DifferenceByCurvature returns the term of the per-record gradient at w minus the gradient at prev, for a
+// loss whose curvature lies in [lo, hi], lo <= 0 <= hi. Such a difference is H (w - prev) for a matrix H
+// with eigenvalues in [lo, hi]. It lies in the ball around ((lo+hi)/2)(w - prev) of radius ((hi-lo)/2) ||w
+// - prev||, and is clipped to this ball. For convex losses lo is 0, and the radius is (hi/2) ||w - prev||.
 func DifferenceByCurvature(c Cohort, w, prev []float64, lo, hi float64) Term {
 	t := Term{kind: Difference, cohort: c, weight: 1, w: clone(w), prev: clone(prev), lo: lo, hi: hi, centred: true}
 	t.displace()

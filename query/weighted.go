@@ -17,36 +17,36 @@ import "fmt"
 // so that the radius bounds the contribution. The engine shortens the computed R x, and clips slopes
 // and second derivatives.
 
-// WeightedGradientAt is the per-record u phi' R x at w, for the row x, the metric's matrix R, the
-// weight u = min(1, reach^2/||R x||^2) for a public bound reach on lengths, and the slope phi' of the
-// loss, clipped to [-slope, slope]. The clip norm is slope times reach. The answer has one coordinate
+// WeightedGradientAt returns the term of the per-record u phi' R x at w, for the row x, the metric's matrix
+// R, the weight u = min(1, reach^2/||R x||^2) for a public bound reach on lengths, and the slope phi' of
+// the loss, clipped to [-slope, slope]. The clip norm is slope times reach. The answer has one coordinate
 // for each feature.
 func WeightedGradientAt(c Cohort, w []float64, slope, reach float64, m Metric) Term {
 	return weighted(WeightedGradient, c, w, slope, reach, float64(slope*reach), m)
 }
 
-// WeightedCurvatureAt is the per-record u c R x x' R at w, the derivative of the weighted gradient
-// (see WeightedGradientAt), for the row x, the metric's matrix R the weight u = min(1, reach^2/||R
-// x||^2), and the second derivative c of the loss in its margin, clipped to [0, bound]. The clip norm
-// is bound times reach^2. The answer is the upper triangle of a symmetric matrix as a vector, in the
-// form of [SecondMomentOf]'s answer.
+// WeightedCurvatureAt returns the term of the per-record u c R x x' R at w, the derivative of the weighted
+// gradient (see WeightedGradientAt), for the row x, the metric's matrix R the weight u = min(1, reach^2/||R
+// x||^2), and the second derivative c of the loss in its margin, clipped to [0, bound]. The clip norm is
+// bound times reach^2. The answer is the upper triangle of a symmetric matrix as a vector, in the form of
+// [SecondMomentOf]'s answer.
 func WeightedCurvatureAt(c Cohort, w []float64, bound, reach float64, m Metric) Term {
 	return weighted(WeightedCurvature, c, w, bound, reach, float64(bound*float64(reach*reach)), m)
 }
 
-// ScoreMomentAt is the per-record s s' at w for the record's weighted gradient s (see
-// WeightedGradientAt): the middle factor of a sandwich variance. For a unit, s is the mean over the
-// unit's rows. The limits slope and reach are the weighted gradient's, and the clip norm is (slope
-// times reach)^2. The answer is the upper triangle of a symmetric matrix as a vector, in the form of
-// [SecondMomentOf]'s answer.
+// ScoreMomentAt returns the term of the per-record s s' at w for the record's weighted gradient s (see
+// WeightedGradientAt): the middle factor of a sandwich variance. For a unit, s is the mean over the unit's
+// rows. The limits slope and reach are the weighted gradient's, and the clip norm is (slope times reach)^2.
+// The answer is the upper triangle of a symmetric matrix as a vector, in the form of [SecondMomentOf]'s
+// answer.
 func ScoreMomentAt(c Cohort, w []float64, slope, reach float64, m Metric) Term {
 	most := float64(slope * reach)
 	return weighted(ScoreMoment, c, w, slope, reach, float64(most*most), m)
 }
 
-// WeightedMomentOf is the per-record u R x x' R, for the row x, the metric's matrix R, and the weight
-// u = min(1, reach^2/||R x||^2) for a public bound reach on lengths. It does not depend on the loss.
-// For a unit it is the mean over the unit's rows. The clip norm is reach^2. With the identity as the
+// WeightedMomentOf returns the term of the per-record u R x x' R, for the row x, the metric's matrix R, and
+// the weight u = min(1, reach^2/||R x||^2) for a public bound reach on lengths. It does not depend on the
+// loss. For a unit it is the mean over the unit's rows. The clip norm is reach^2. With the identity as the
 // metric's matrix and reach 1 it is x x'. The answer is the upper triangle of a symmetric matrix as a
 // vector, in the form of [SecondMomentOf]'s answer.
 func WeightedMomentOf(c Cohort, reach float64, m Metric) Term {

@@ -20,7 +20,7 @@ type attack struct {
 	// right is an upper bound on the probability of a right guess if both cases are equally likely: (1 +
 	// d)/2, where d is the guarantee's delta at epsilon 0 (a bound on the total variation distance).
 	right float64
-	// gaussian reports that the curve of the attack is that of mu-GDP for every false-alarm
+	// gaussian reports that the curve of the attack is the curve of mu-GDP for every false-alarm
 	// probability. Otherwise the curve is known only at the points in alarms.
 	gaussian bool
 	mu       float64

@@ -13,7 +13,7 @@ type scale struct {
 	from, to float64 // positions of the ends
 }
 
-// newScale returns a scale for the axis a that covers the values from lo to hi with some room at
+// newScale returns a scale for the axis a that covers the values from lo to hi with some margin at
 // both ends, between the positions from and to. If the axis states its ends, the scale covers
 // exactly the stated range.
 func newScale(a Axis, lo, hi, from, to float64) scale {
@@ -23,18 +23,18 @@ func newScale(a Axis, lo, hi, from, to float64) scale {
 		return s
 	}
 	if s.log {
-		room := .06 * (math.Log(hi) - math.Log(lo))
-		if !(room > .02) {
-			room = math.Log(2)
+		margin := .06 * (math.Log(hi) - math.Log(lo))
+		if !(margin > .02) {
+			margin = math.Log(2)
 		}
-		s.lo, s.hi = lo*math.Exp(-room), hi*math.Exp(room)
+		s.lo, s.hi = lo*math.Exp(-margin), hi*math.Exp(margin)
 		return s
 	}
-	room := .05 * (hi - lo)
-	if !(room > 1e-290) { // for a smaller range the digits of a step would be lost
-		room = max(math.Abs(lo)/2, .5)
+	margin := .05 * (hi - lo)
+	if !(margin > 1e-290) { // for a smaller range the digits of a step would be lost
+		margin = max(math.Abs(lo)/2, .5)
 	}
-	s.lo, s.hi = lo-room, hi+room
+	s.lo, s.hi = lo-margin, hi+margin
 	if lo >= 0 && s.lo < .3*hi { // show zero where it is near
 		s.lo = 0
 	}

@@ -16,7 +16,7 @@ import (
 type (
 	// law is the public description of a run's steps and noise, from which the covariance of its
 	// weights can be computed.
-	law runrecord.Law
+	law runrecord.Realised
 	// moment is the released second moment of the rows.
 	moment runrecord.Moment
 )
@@ -168,9 +168,9 @@ func (l *law) covariance(m *model.Model, weights []float64, shared, value float6
 	return c, nil
 }
 
-// about returns two matrices, given C, the released second moment about the mean row m: the second
-// moment about zero, G = C + m m', and the matrix of the metric, C_+ + MeanWeight m m', where C_+
-// is C with negative eigenvalues set to 0.
+// about computes two matrices from c, the released second moment C about the mean row m. g is the second
+// moment about zero, C + m m'. shape is the matrix of the metric, C_+ + MeanWeight m m', where C_+ is C
+// with negative eigenvalues set to 0.
 func (m *moment) about(c *mat.SymDense) (g, shape *mat.SymDense, err error) {
 	var e mat.EigenSym
 	if !e.Factorize(c, true) {

@@ -131,7 +131,7 @@ func (w *bowl) fitted(t *testing.T, weights []float64, l *law) *Fit {
 			t.Fatal(err)
 		}
 	}
-	return &Fit{Model: m, plan: runrecord.Run{Law: (*runrecord.Law)(l)}}
+	return &Fit{Model: m, plan: runrecord.Run{Law: (*runrecord.Realised)(l)}}
 }
 
 // TestCovarianceIsTheSpread compares the stated covariance of coefficients with their spread over
@@ -285,12 +285,12 @@ func TestStructureOfRows(t *testing.T) {
 	}
 }
 
-// TestCovarianceOfClasses compares the noise of a model of three classes with that of a model with
-// one margin whose loss has curvature 1. At zero weights, the loss of three classes has curvature
-// 1/3 in every direction of the margins except the one in which all margins change equally. With
-// steps three times as long and a third of the noise, each direction of the three classes therefore
-// behaves like the one margin. If v is a covariance for the one margin, the covariance of terms
-// minus their mean over the classes must be 2v/3 within a class and -v/3 between two classes.
+// TestCovarianceOfClasses compares the noise of a model of three classes with the noise of a model with one
+// margin whose loss has curvature 1. At zero weights, the loss of three classes has curvature 1/3 in every
+// direction of the margins except the one in which all margins change equally. With steps three times as
+// long and a third of the noise, each direction of the three classes therefore behaves like the one margin.
+// If v is a covariance for the one margin, the covariance of terms minus their mean over the classes must
+// be 2v/3 within a class and -v/3 between two classes.
 func TestCovarianceOfClasses(t *testing.T) {
 	w := newBowl(t, 0)
 	_, l := w.fit(rand.New(rand.NewPCG(4, 4)))
@@ -318,7 +318,7 @@ func TestCovarianceOfClasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	classes := &Fit{Model: m, plan: runrecord.Run{Law: (*runrecord.Law)(&longer)}}
+	classes := &Fit{Model: m, plan: runrecord.Run{Law: (*runrecord.Realised)(&longer)}}
 	e, ok := classes.explained(classes.noise())
 	if !ok || e.how != estimated || len(e.list) != 3*len(single.list) {
 		t.Fatalf("%d coefficients, %s", len(e.list), e.why)

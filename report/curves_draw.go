@@ -107,7 +107,7 @@ func (f *Fit) picture(list []Curve) Plot {
 	if first.Centred == OverBounds {
 		p.References[0].Name = "mean between bounds"
 	}
-	p.X.Min, p.X.Max = first.place(first.Knots[0]), first.place(first.Knots[len(first.Knots)-1])
+	p.X.Min, p.X.Max = first.position(first.Knots[0]), first.position(first.Knots[len(first.Knots)-1])
 	switch {
 	case first.Date:
 		p.X.Label += " (year)"
@@ -125,7 +125,7 @@ func (f *Fit) picture(list []Curve) Plot {
 			s.Name = c.Class
 		}
 		for _, point := range c.Points {
-			s.X, s.Y = append(s.X, c.place(point.X)), append(s.Y, shown(point.Effect))
+			s.X, s.Y = append(s.X, c.position(point.X)), append(s.Y, shown(point.Effect))
 			if point.Low != nil && point.High != nil {
 				s.Low, s.High = append(s.Low, shown(*point.Low)), append(s.High, shown(*point.High))
 			}
@@ -142,9 +142,9 @@ func (f *Fit) picture(list []Curve) Plot {
 	return p
 }
 
-// place converts a value of the curve's column to a position on the plot's axis. A date becomes a
+// position converts a value of the curve's column to a position on the plot's axis. A date becomes a
 // year with a fraction, and a number under log1p becomes 1 + x.
-func (c Curve) place(x float64) float64 {
+func (c Curve) position(x float64) float64 {
 	switch {
 	case c.Date:
 		return 1970 + x/year
@@ -158,7 +158,7 @@ func (c Curve) place(x float64) float64 {
 // thin points, points near which few rows are.
 func thinStretches(c Curve) (list []Interval) {
 	for i, p := range c.Points[1:] {
-		from, to := c.place(c.Points[i].X), c.place(p.X)
+		from, to := c.position(c.Points[i].X), c.position(p.X)
 		switch last := len(list) - 1; {
 		case !c.Points[i].Thin || !p.Thin:
 		case last >= 0 && list[last].High == from:

@@ -33,9 +33,9 @@ type coefficient struct {
 	// units is the number of units between a number's bounds, so that span = units effect. It is 1
 	// for coefficients of columns that are not numbers.
 	units float64
-	// parts define the effect as a linear function of the model's weights: it is the sum of factor
-	// times weight, over the parts, plus a constant. With several classes, the weights of each
-	// class follow those of the class before.
+	// parts define the effect as a linear function of the model's weights: it is the sum of factor times
+	// weight, over the parts, plus a constant. With several classes, the weights of a class follow the
+	// weights of the class before it.
 	parts []dataset.Part
 }
 

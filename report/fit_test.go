@@ -162,7 +162,7 @@ func TestScheduledFit(t *testing.T) {
 }
 
 // TestEarlierFits tests the total privacy loss of the fits in a ledger. The page must compose the
-// reservations of the same table, and leave out those of other tables. Two equal Gaussian budgets
+// reservations of the same table, and leave out reservations of other tables. Two equal Gaussian budgets
 // compose to sqrt 2 times their mu.
 func TestEarlierFits(t *testing.T) {
 	f := people(t, "p", 50)

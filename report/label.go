@@ -111,14 +111,14 @@ func spread(list []label, top, bottom float64) {
 		mean     float64 // mean place of the first label
 	}
 	var blocks []block
-	place := func(b block) float64 {
+	position := func(b block) float64 {
 		return math.Max(top, math.Min(b.mean, bottom-float64(b.n-1)*labelHeight))
 	}
 	for i, l := range list {
 		b := block{i, 1, l.fromY}
 		for len(blocks) > 0 {
 			up := blocks[len(blocks)-1]
-			if place(up)+float64(up.n)*labelHeight <= place(b) {
+			if position(up)+float64(up.n)*labelHeight <= position(b) {
 				break
 			}
 			b = block{up.first, up.n + b.n, (up.mean*float64(up.n) +
@@ -129,7 +129,7 @@ func spread(list []label, top, bottom float64) {
 	}
 	for _, b := range blocks {
 		for k := range b.n {
-			list[b.first+k].y = place(b) + float64(k)*labelHeight
+			list[b.first+k].y = position(b) + float64(k)*labelHeight
 		}
 	}
 }

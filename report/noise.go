@@ -35,7 +35,7 @@ type noise struct {
 
 // derive computes the noise of a run from its law, the public description of its steps and
 // releases.
-func derive(l *runrecord.Law) (noise, error) {
+func derive(l *runrecord.Realised) (noise, error) {
 	if l == nil {
 		return noise{}, errors.New("the certificate does not state how releases became steps")
 	}

@@ -102,7 +102,7 @@ func (x *structure) hang(h dataset.Hats, last int) {
 	mean := sparse{[]int{a.Number}, []float64{-dataset.HatScale}}
 	for j := range h.Width {
 		sum.at, sum.values = append(sum.at, h.First+j), append(sum.values, 1)
-		mean.at, mean.values = append(mean.at, h.First+j), append(mean.values, a.Knots.Place(j%inner))
+		mean.at, mean.values = append(mean.at, h.First+j), append(mean.values, a.Knots.Position(j%inner))
 	}
 	x.flat = append(x.flat, sum, mean)
 }

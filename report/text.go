@@ -59,9 +59,9 @@ func shorten(s string, width float64) string {
 	if wide(s) <= width {
 		return s
 	}
-	room := width - wide("…")
+	left := width - wide("…")
 	for i, r := range s {
-		if room -= wide(string(r)); room < 0 {
+		if left -= wide(string(r)); left < 0 {
 			return s[:i] + "…"
 		}
 	}

@@ -98,8 +98,8 @@ func (d *direct) plain(sum []float64) {
 	}
 }
 
-// measure computes the rows in the coordinates of a query term's metric P, as P x, and shortens
-// those that are longer than the term's limit (reach), unless this has been done before.
+// measure computes the rows in the coordinates of a query term's metric P, as P x, and shortens rows that
+// are longer than the term's limit (reach), unless this has been done before.
 func (d *direct) measure(t query.Term) {
 	if d.metric == t.Metric() {
 		return

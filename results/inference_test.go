@@ -60,7 +60,7 @@ type population struct {
 	missing float64
 	// exposed says that targets carry an exposure, uniform between the least one and 1.
 	exposed bool
-	clips   float64 // that of the loss's slopes, once it was asked for
+	clips   float64 // the clip norm of the loss's slopes, once it was asked for
 }
 
 // clip returns the bound at which the loss's slopes are clipped.

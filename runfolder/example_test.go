@@ -11,8 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Two fits of one table in one folder. The ledger of the folder keeps both charges, although
-// model and certificate are those of the second fit.
+// Two fits of one table in one folder. The ledger of the folder keeps both charges, although model and
+// certificate are from the second fit.
 func ExampleFit() {
 	dir, err := os.MkdirTemp("", "")
 	if err != nil {

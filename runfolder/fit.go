@@ -133,7 +133,7 @@ func (k *keeper) Release() { k.f.release() }
 
 func (k *keeper) Number() int { return k.f.fit }
 
-func (k *keeper) Place() string { return k.f.path }
+func (k *keeper) Folder() string { return k.f.path }
 
 func (k *keeper) Intend(store, dataset, run string) error {
 	return k.f.intend(intent{Store: store, Dataset: dataset, Run: run})

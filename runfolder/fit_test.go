@@ -66,12 +66,11 @@ func TestFittedNumbersAreClamped(t *testing.T) {
 	}
 }
 
-// TestFitComparesWithAConstant tests the comparison of a fit with the best constant. If targets
-// follow from the columns, the model is called better than the constant. If targets are independent
-// of the columns, it is not, and the model has a warning. The certificate has the comparison, and
-// the plan's budget is smaller by the comparison's share. The model's weights are those that the
-// comparison decides on. With compare: off, and for a table too small for a comparison, nothing is
-// compared, and the plan has the whole budget.
+// TestFitComparesWithAConstant tests the comparison of a fit with the best constant. If targets follow from
+// the columns, the model is called better than the constant. If targets are independent of the columns, it
+// is not, and the model has a warning. The certificate has the comparison, and the plan's budget is smaller
+// by the comparison's share. The comparison decides on the model's weights. With compare: off, and for a
+// table too small for a comparison, nothing is compared, and the plan has the whole budget.
 func TestFitComparesWithAConstant(t *testing.T) {
 	coins := strings.NewReplacer("target: {column: sick", "target: {column: sex", `classes: ["0", "1"]`, "classes: [f, m]",
 		"    sex: {category: [f, m]}\n", "    sick: {number: [0, 1]}\n").Replace(peopleYAML)

@@ -102,8 +102,8 @@ func (f *folder) create() error {
 	return fmt.Errorf("%s: %d numbered folders exist already: give --out", f.base, maxNumbered)
 }
 
-// would sets the folder's path to that of the folder that create would make, and creates nothing.
-// It returns an error if existing files may not be replaced.
+// would sets the folder's path to the path of the folder that create would make, and creates nothing. It
+// returns an error if existing files may not be replaced.
 func (f *folder) would() error {
 	if f.base != "" {
 		for i := 1; ; i++ {

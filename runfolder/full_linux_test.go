@@ -40,10 +40,10 @@ func (s scene) enlarge(t *testing.T) {
 	}
 }
 
-// TestFullDisk: on a disk of any size, a fit ends before anything is charged, or with both
-// files. If the journal fills the disk, the files are those of fewer steps than planned: their
-// space was reserved before. If the last line of the ledger could not be written, Recover
-// writes it once there is space.
+// TestFullDisk: on a disk of any size, a fit ends before anything is charged, or with both files. If the
+// journal fills the disk, the fit makes fewer steps than planned and writes both files, whose space was
+// reserved before. If the last line of the ledger could not be written, Recover writes it once there is
+// space.
 func TestFullDisk(t *testing.T) {
 	ends := map[string]int{}
 	for pages := 1; pages < 120; pages += 7 {

@@ -43,8 +43,8 @@ const (
 
 func (f *folder) intentFile(fit int) string { return f.file(fmt.Sprintf("intent-%d.json", fit)) }
 
-// isIntent reports whether a file's name is that of an intent, the note of a reservation in a store
-// of budgets. It also returns the number of the fit.
+// isIntent reports whether a file's name is the name of an intent, the note of a reservation in a store of
+// budgets. It also returns the number of the fit.
 func isIntent(name string) (fit int, ok bool) {
 	number, ok := strings.CutPrefix(name, "intent-")
 	number, also := strings.CutSuffix(number, ".json")

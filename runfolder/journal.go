@@ -80,9 +80,9 @@ type journal struct {
 	every bool
 	form  form
 	// lines is the number of whole lines, and size the number of their bytes. torn is the number of bytes of a
-	// failed line after them. room is the length of the file.
-	lines            int
-	size, torn, room int64
+	// failed line after them. reserved is the length of the file.
+	lines                int
+	size, torn, reserved int64
 
 	events int
 	synced time.Time
@@ -145,11 +145,11 @@ func (j *journal) add(r record) error {
 // reserve makes the journal's file at least size bytes long, filled with zeros. The space is on
 // stable storage before the first line that may be used to settle a fit in a store of budgets.
 func (j *journal) reserve(size int64) error {
-	if size <= j.room {
+	if size <= j.reserved {
 		return nil
 	}
-	room := (size + min(size/8, mostRoom) + roomStep) / roomStep * roomStep
-	if err := j.file.Reserve(room); err != nil {
+	length := (size + min(size/8, mostRoom) + roomStep) / roomStep * roomStep
+	if err := j.file.Reserve(length); err != nil {
 		return err
 	}
 	if j.every {
@@ -157,7 +157,7 @@ func (j *journal) reserve(size int64) error {
 			return err
 		}
 	}
-	j.room = room
+	j.reserved = length
 	return nil
 }
 

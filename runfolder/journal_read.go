@@ -306,7 +306,7 @@ func (j *journal) goOn(t *told) error {
 	if err != nil {
 		return err
 	}
-	j.room = info.Size()
+	j.reserved = info.Size()
 	if t.unended {
 		if _, err := j.file.WriteAt(newline, j.size); err != nil {
 			return err

@@ -214,7 +214,7 @@ func (f *folder) last(entries []Entry) (ended bool) {
 	return ended
 }
 
-// belongs returns an error unless the journal is that of the fit with the reservation e.
+// belongs returns an error unless the journal belongs to the fit with the reservation e.
 func (t *told) belongs(e Entry) error {
 	if h := t.head; h.Fit != e.Fit || h.Relation != e.Relation || h.Epsilon != e.Epsilon || h.Delta != e.Delta || !slices.Equal(h.Schedule, e.Schedule) {
 		return fmt.Errorf("is not the journal of fit %d as %s has it", e.Fit, LedgerFile)

@@ -11,15 +11,15 @@ type Compared struct {
 	Difference float64 `json:"difference"`
 	Sigma      float64 `json:"sigma"`
 	Clip       float64 `json:"clip"`
-	// Constant is the mean loss of the constant model. Each record's loss is clipped to [0, 2 F0], where F0 is
-	// the loss's bound on how far the mean loss at weights 0 is above its infimum. ConstantSigma is the standard
-	// deviation of the noise in Constant.
+	// Constant is the mean loss of the constant model. Each record's loss is clipped to [0, 2 F0]. F0
+	// (loss.Constants.InitialGap) bounds the difference between the mean loss at weights 0 and its infimum.
+	// ConstantSigma is the standard deviation of the noise in Constant.
 	Constant      float64 `json:"constant"`
 	ConstantSigma float64 `json:"constant_sigma"`
 	// Margins are the margins (linear predictors) that the constant model gives every row.
 	Margins []float64 `json:"margins"`
 	// Shrunk is how far the published model is from the fit towards the constant: 0 means the fit, 1 the
-	// constant. Difference is that of the fit, whatever Shrunk is.
+	// constant. Difference is always measured for the fit, whatever Shrunk is.
 	Shrunk float64 `json:"shrunk,omitempty"`
 }
 
@@ -43,7 +43,7 @@ func (c *Compared) Decide(convex bool) {
 }
 
 // Model returns the weights of the published model, between the fit and the constant. w are the weights of
-// the fit, and constant those of the constant model.
+// the fit, and constant are the weights of the constant model.
 func (c *Compared) Model(w, constant []float64) []float64 {
 	out := append([]float64(nil), w...)
 	if c.Shrunk == 0 {

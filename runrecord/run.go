@@ -13,7 +13,7 @@ type Run struct {
 	Compared *Compared `json:"compared,omitempty"`
 	// Law states how the releases became the result. It is nil for a run recovered from its journal,
 	// which does not record it.
-	Law *Law `json:"law,omitempty"`
+	Law *Realised `json:"law,omitempty"`
 	// Monotone lists the columns that were made monotone after the last release, from released numbers alone.
 	Monotone []Monotone `json:"monotone,omitempty"`
 	// Reduce names the public map that shortened rows to fewer features. It is empty if there was none.

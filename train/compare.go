@@ -68,10 +68,10 @@ func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Head, re
 	return h.published(&compared, result.W)
 }
 
-// published returns the weights to publish, given the released comparison c with the best constant
-// and the weights w of the fit. They are w if there was no comparison or the comparison keeps the
-// fit (c.Shrunk is 0). Otherwise they are those of the constant model, or the point halfway between
-// the constant model and w.
+// published returns the weights to publish, given the released comparison c with the best constant and the
+// weights w of the fit. They are w if there was no comparison or the comparison keeps the fit (c.Shrunk is
+// 0). Otherwise they are the weights of the constant model, or the point halfway between these weights and
+// w.
 func (h Head) published(c *Compared, w []float64) ([]float64, error) {
 	if c == nil || c.Shrunk == 0 {
 		return w, nil

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestDataIsFound tests the key data, which names the table's files. A name is that of a file if
-// such a file exists, otherwise it is a pattern for files in the order of their names. Files of a
-// list keep the order of the list. A table that is not one file needs a public name.
+// TestDataIsFound tests the key data, which names the table's files. If a file of this name exists, the
+// name means this file; otherwise it is a pattern for files in the order of their names. Files of a list
+// keep the order of the list. A table that is not one file needs a public name.
 func TestDataIsFound(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"b-10.csv", "b-1.csv", "b-2.csv", "a[1].csv", "a1.csv"} {

@@ -52,8 +52,8 @@ type Fitted struct {
 	Compared *optimize.Compared
 	// Releases is the number of releases.
 	Releases int
-	// Charged is the sum of the charges of all releases, in units of mu^2. The guarantee is that of the
-	// whole budget even if Charged is smaller.
+	// Charged is the sum of the charges of all releases, in units of mu^2. The guarantee is stated for the
+	// whole budget, even if Charged is smaller.
 	Charged float64
 	// Warnings are the facts that a user of the model must know. The model's file lists them too.
 	Warnings []Warning
@@ -289,7 +289,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		result.Foreseen = 0
 	}
 	if result.W != nil {
-		result.W, r.Run.Monotone = h.monotone(result.W, (*runrecord.Law)(&result.Law))
+		result.W, r.Run.Monotone = h.monotone(result.W, (*runrecord.Realised)(&result.Law))
 	}
 	published := result.W
 	if runErr == nil && planned.Compare != nil {

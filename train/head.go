@@ -167,8 +167,8 @@ func (h Head) RecordUnit() certificate.Unit {
 // filter returns the row filter of the schema in the certificate's form.
 func (h Head) filter() certificate.Filter { return certificate.Filter(h.Schema.Filter()) }
 
-// model makes the model of a run from the weights to publish: those of the fit, or of a model
-// closer to the best constant (see published).
+// model makes the model of a run from the weights to publish (see published): the weights of the fit, or
+// weights closer to the best constant.
 func (h Head) model(r Released) (*model.Model, error) {
 	weights, err := h.published(r.Run.Compared, r.Weights)
 	if err != nil {
@@ -234,11 +234,10 @@ func (h Head) reduction() (*dataset.Projection, error) {
 	return dataset.ParseProjection(h.Reduce, h.Schema.Dim())
 }
 
-// Where a random projection shortened the rows, lifted converts the standard deviations of the
-// noise in the trained weights, which belong to shortened rows, to those of the model's weights.
-// With k shortened features, each weight of the model is the sum over all k weights, each
-// multiplied by +-1/sqrt(k). The variances are therefore averaged. Without a projection lifted
-// returns scales unchanged.
+// Where a random projection shortened the rows, lifted converts standard deviations of noise: from the
+// noise in the trained weights, which belong to shortened rows, to the noise in the model's weights. With k
+// shortened features, each weight of the model is the sum over all k weights, each multiplied by
+// +-1/sqrt(k). The variances are therefore averaged. Without a projection lifted returns scales unchanged.
 func (h Head) lifted(scales []float64) []float64 {
 	if h.Reduce == "" || len(scales) == 0 {
 		return scales

@@ -9,10 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestJournalAndSessionSayTheSame tests that the method tells accepts a head (the facts known
-// before the first release) that states the same records and relation as the session's ledger, and
-// refuses every difference. Otherwise files that are recovered from the journal could differ from
-// those of the fit.
+// TestJournalAndSessionSayTheSame tests that the method tells accepts a head (the facts known before the
+// first release) that states the same records and relation as the session's ledger, and refuses every
+// difference. Otherwise files that are recovered from the journal could differ from the files of the fit.
 func TestJournalAndSessionSayTheSame(t *testing.T) {
 	c := config(t, 300)
 	p, err := c.prepare(context.Background(), Options{})

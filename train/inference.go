@@ -83,7 +83,7 @@ func bendOf(l loss.Loss) (onestep.Bend, error) {
 		return onestep.Exponential, nil
 	}
 	return 0,
-		fmt.Errorf("inference: loss %s: has no validated intervals: must be logistic, squared(clip), huber(delta) or poisson(clip)", row.Name())
+		fmt.Errorf("inference: loss %s: has no validated intervals: must be logistic, squared(clip), huber(delta), poisson(clip) or poisson-rate(clip,least)", row.Name())
 }
 
 // formula returns the columns of the regression formula, taken from the schema's terms: a column for each
@@ -140,10 +140,9 @@ type Expected struct {
 	Columns int `json:"columns"`
 }
 
-// expected returns the forecast of the widths of the confidence intervals, for the settings a and
-// the problem p. p has the whole budget, of which the plan gets the given share. The forecast's
-// half-width is the one for this share; its records and its epsilon are those of a fit whose plan
-// gets the same share.
+// expected returns the forecast of the widths of the confidence intervals, for the settings a and the
+// problem p. p has the whole budget, of which the plan gets the given share. The forecast states the
+// half-width for this share. It states the records and the epsilon of a fit whose plan gets the same share.
 func expected(a onestep.Intervals, p optimize.Problem, share float64) *Expected {
 	e := &Expected{Level: a.Level, Columns: len(a.Columns)}
 	foresee := func(n, mu float64) (total, sampling float64) { return a.Foresee(p, n, mu*math.Sqrt(share)) }

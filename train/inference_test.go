@@ -5,11 +5,15 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize/onestep"
 )
 
@@ -155,7 +159,8 @@ inference: {level: 0.95}
 		list.Unit != "the logarithm of the expected visits per unit of years" {
 		t.Errorf("%+v in %s: want a rate ratio of about 2", sex, list.Unit)
 	}
-	// The intercept is the logarithm of the rate of women at age 0, which is that of all ages: about 0.
+	// The intercept is the logarithm of the rate of women at age 0. The rate is the same at all ages, and
+	// its logarithm is about 0.
 	if last := list.List[len(list.List)-1]; math.Abs(last.Estimate) > 1 {
 		t.Errorf("%+v: want about 0", last)
 	}
@@ -190,4 +195,68 @@ func TestExpectedIsOfTheWholeBudget(t *testing.T) {
 		t.Errorf("%v: half-width %v without a comparison, %v with one of .3 of the budget", err, p.Intervals.HalfWidth,
 			e.HalfWidth)
 	}
+}
+
+// TestIntervalsAreEverywhere tests that each loss of package loss that gets confidence intervals has a
+// simulation of its coverage and is named by the documentation and by the error for other losses. Its second
+// derivative must change along the margin as its Bend says.
+func TestIntervalsAreEverywhere(t *testing.T) {
+	designs, page := read(t, "../results/inference_test.go"), read(t, "../docs/reference/configuration.md")
+	_, page, _ = strings.Cut(page, "\n# inference: ")
+	page, _, _ = strings.Cut(page, "\n")
+	_, refused := bendOf(loss.Tanh())
+	count := 0
+	for _, name := range loss.Names() {
+		var l loss.Loss
+		for _, arguments := range []string{"", "(0.9)", "(0.9,0.5)", "(3)"} {
+			if made, err := loss.Parse(name + arguments); err == nil {
+				l = made
+				break
+			}
+		}
+		if l == nil {
+			t.Errorf("%s: none of the test's arguments make this loss", name)
+			continue
+		}
+		bend, err := bendOf(l)
+		if err != nil {
+			continue
+		}
+		count++
+		if !regexp.MustCompile(`loss: +"(?:units\()?` + name + `[(,"]`).MatchString(designs) {
+			t.Errorf("%s: no design of results/inference_test.go has this loss: its coverage is not simulated", name)
+		}
+		named := regexp.MustCompile(`\b` + name + `(?:[^-\w]|$)`)
+		if !named.MatchString(page) {
+			t.Errorf("%s: docs/reference/configuration.md does not name it beside inference", name)
+		}
+		if !named.MatchString(refused.Error()) {
+			t.Errorf("%s: the error for other losses does not name it: %v", name, refused)
+		}
+		const z, h = .1, 1e-5
+		y := []float64{0, 0} // a target whose slope is not clipped
+		if loss.IsLogistic(l) {
+			y = []float64{1, 1}
+		}
+		curvature := make([]float64, 2)
+		l.(loss.RankOne).Curvatures(curvature, []float64{z - h, z + h}, y)
+		change := math.Log(curvature[1]/curvature[0]) / (2 * h)
+		want := map[onestep.Bend]float64{onestep.Flat: 0, onestep.Logistic: -math.Tanh(z / 2), onestep.Exponential: 1}
+		if w, ok := want[bend]; !ok || math.Abs(change-w) > 1e-6 {
+			t.Errorf("%s: ratio %v of third to second derivative: its Bend says %v", name, change, w)
+		}
+	}
+	if count < 5 {
+		t.Errorf("%d losses with intervals: the search for them is broken", count)
+	}
+}
+
+// read returns the text of a file.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.FromSlash(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

@@ -18,13 +18,13 @@ type Keeper interface {
 	// anything.
 	Look() error
 	// Claim locks the place where the fit is stored against other fits until Release is called, and
-	// determines Number and Place. table is the string under which ledgers sum the table's fits.
+	// determines Number and Folder. table is the string under which ledgers sum the table's fits.
 	Claim(ctx context.Context, table string) error
 	Release()
 	// Number returns the fit's number among the fits stored in the same ledger, from 1.
 	Number() int
-	// Place returns the folder from which stillpoint recover can recover the fit; "" if there is none.
-	Place() string
+	// Folder returns the folder from which stillpoint recover can recover the fit; "" if there is none.
+	Folder() string
 	// Intend writes a note of the run before the store of budgets is asked to reserve the run's budget.
 	// Forget removes the note after the store has learned how much of the reservation the run used.
 	Intend(store, dataset, run string) error
@@ -65,7 +65,7 @@ func (unkept) Look() error                                    { return nil }
 func (unkept) Claim(context.Context, string) error            { return nil }
 func (unkept) Release()                                       {}
 func (unkept) Number() int                                    { return 1 }
-func (unkept) Place() string                                  { return "" }
+func (unkept) Folder() string                                 { return "" }
 func (unkept) Intend(_, _, _ string) error                    { return nil }
 func (unkept) Forget() error                                  { return nil }
 func (unkept) Begin(h Head, r Released) (Log, error)          { return unkept{}, h.possible(r) }

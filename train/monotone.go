@@ -6,7 +6,7 @@ import "github.com/stillpoint-dp/stillpoint/runrecord"
 // declares monotone. It returns the new weights and what was changed. It uses released numbers
 // alone. A knot of a curve counts by the released share of the rows near it, or all knots count
 // evenly if none were released. Without monotone columns it returns the weights unchanged.
-func (h Head) monotone(w []float64, law *runrecord.Law) ([]float64, []runrecord.Monotone) {
+func (h Head) monotone(w []float64, law *runrecord.Realised) ([]float64, []runrecord.Monotone) {
 	if !h.Schema.Monotonic() || len(w) != h.Schema.Dim() {
 		return w, nil
 	}

@@ -84,9 +84,8 @@ func (t *Train) UnmarshalYAML(unmarshal func(any) error) error {
 	return t.Set(all)
 }
 
-// Set adds settings, by their YAML keys, to those of the configuration. The keys algorithm, measure
-// and compare set Train's own fields. Set returns an error for an unknown key and for an invalid
-// value.
+// Set adds settings, by their YAML keys, to the settings of the configuration. The keys algorithm, measure
+// and compare set Train's own fields. Set returns an error for an unknown key and for an invalid value.
 func (t *Train) Set(all map[string]any) error {
 	for key, value := range all {
 		switch key {
@@ -130,8 +129,8 @@ func (t *Train) Set(all map[string]any) error {
 	return nil
 }
 
-// tried returns an error if the value cannot be that of the setting in the field f. Settings that
-// are names are accepted here and checked when the algorithm is known.
+// tried returns an error if the setting in the field f cannot have the value. Settings that are names are
+// accepted here and checked when the algorithm is known.
 func tried(f reflect.StructField, key string, value any) error {
 	if _, ok := reflect.New(f.Type).Interface().(encoding.TextUnmarshaler); ok {
 		return nil

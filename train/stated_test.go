@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestPlanStatesNoWrongForecast tests that a plan states a predicted gradient norm, and a range for
-// it, only for losses whose forecasts have proved right. For other losses neither the plan's
-// summary nor that of a compared plan may state one.
+// TestPlanStatesNoWrongForecast tests that a plan states a predicted gradient norm, and a range for it,
+// only for losses whose forecasts have proved right. For other losses neither the plan's summary nor the
+// summary of a compared plan may state a forecast.
 func TestPlanStatesNoWrongForecast(t *testing.T) {
 	for name, want := range map[string]bool{"logistic": true, "hinge": false, `"network(4,tanh,logistic)"`: false} {
 		p, err := config(t, 20_000, "loss: logistic", "loss: "+name).Plan(context.Background())

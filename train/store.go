@@ -113,10 +113,10 @@ func (r *storedRun) withdraw(ctx context.Context, k Keeper, s budget.Session) er
 		return err
 	}
 	if _, err := r.book.Withdraw(context.WithoutCancel(ctx), r.dataset, r.id); err != nil {
-		if k.Place() == "" {
+		if k.Folder() == "" {
 			return fmt.Errorf("budget.store: what may be reserved there stays charged: %w", err)
 		}
-		return fmt.Errorf("budget.store: what may be reserved there stays charged until stillpoint recover %s gives it back: %w", k.Place(), err)
+		return fmt.Errorf("budget.store: what may be reserved there stays charged until stillpoint recover %s gives it back: %w", k.Folder(), err)
 	}
 	return k.Forget()
 }
@@ -128,7 +128,7 @@ func (r *storedRun) covers(ctx context.Context, b account.Budget, unit string, s
 	if r == nil || samples {
 		return nil
 	}
-	_, err := r.book.Covers(ctx, r.dataset, budget.Law{Guarantee: b.Guarantee(unit)})
+	_, err := r.book.Covers(ctx, r.dataset, budget.Limit{Guarantee: b.Guarantee(unit)})
 	return err
 }
 
@@ -153,11 +153,11 @@ func (r *storedRun) settle(ctx context.Context, k Keeper, s budget.Session) erro
 		return nil
 	}
 	if err := r.run.Settle(context.WithoutCancel(ctx), s); err != nil {
-		if k.Place() == "" {
+		if k.Folder() == "" {
 			return fmt.Errorf("budget.store: what the fit did not use stays charged: %w", err)
 		}
 		return fmt.Errorf("budget.store: what the fit did not use stays charged: stillpoint recover %s settles it: %w",
-			k.Place(), err)
+			k.Folder(), err)
 	}
 	return k.Forget()
 }

@@ -27,8 +27,8 @@ type Composition struct {
 	relation     Relation
 }
 
-// composedCharge is the largest sum of squares of the parameters mu of Gaussian mechanisms that may
-// be composed with other mechanisms.
+// composedCharge is the largest sum of mu^2, over all Gaussian mechanisms, that may be composed with
+// mechanisms of other kinds. Compose returns an error for a larger sum.
 const composedCharge = 1e6
 
 // countLimit bounds the number of uses of a mechanism. Counts are then exact in float64, and sums of

@@ -76,7 +76,7 @@ func TestGridAgainstExactGaussian(t *testing.T) {
 	r := rand.New(rand.NewPCG(44, 1))
 	for range trials(16) {
 		mu, n := logUniform(r, .05, 4), float64(logUniformInt(r, 1, 100000))
-		d := direction{laws: []law{gaussianLaw(mu / math.Sqrt(n))}, counts: []float64{n}}
+		d := direction{laws: []lossLaw{gaussianLaw(mu / math.Sqrt(n))}, counts: []float64{n}}
 		if err := d.draw(newEffort(t.Context(), effortMost), sketchTail); err != nil {
 			t.Fatal(err)
 		}

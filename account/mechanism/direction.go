@@ -10,7 +10,7 @@ import (
 // two orders of neighbouring tables. laws[i] is the law of a pair's privacy loss in this order, and
 // counts[i] the number of its uses.
 type direction struct {
-	laws    []law
+	laws    []lossLaw
 	counts  []float64
 	profile profile
 }

@@ -53,9 +53,9 @@ func (m discreteGaussian) String() string {
 	return fmt.Sprintf("discrete gaussian(sigma %v, sensitivity %d)", m.sigma, m.sensitivity)
 }
 
-func (m discreteGaussian) laws() [2]law {
+func (m discreteGaussian) laws() [2]lossLaw {
 	l := newDiscreteLaw(m.sigma, m.sensitivity)
-	return [2]law{l, l}
+	return [2]lossLaw{l, l}
 }
 func (discreteGaussian) oneDirection() bool { return true }
 func (discreteGaussian) relation() Relation { return 0 }

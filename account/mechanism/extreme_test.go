@@ -271,7 +271,7 @@ func TestOneUseOfAnyMixture(t *testing.T) {
 			checkBracket(t, m.String(), b, want, 1e-6)
 		}
 	}
-	if checked < 20 {
+	if checked < trials(80) {
 		t.Errorf("only %d cases", checked)
 	}
 }

@@ -134,7 +134,7 @@ func (m fixedSample) String() string {
 	return s + ")"
 }
 
-func (m fixedSample) laws() [2]law {
+func (m fixedSample) laws() [2]lossLaw {
 	var l foldedLaw
 	q := m.sampling
 	for _, p := range m.parts {
@@ -144,7 +144,7 @@ func (m fixedSample) laws() [2]law {
 			down: newMixtureLaw([]bump{{1, 0}}, []bump{{1 - q, 0}, {q, -p.mean}}),
 		})
 	}
-	return [2]law{l, l}
+	return [2]lossLaw{l, l}
 }
 func (fixedSample) oneDirection() bool { return true }
 func (fixedSample) relation() Relation { return ReplaceOne }
@@ -226,9 +226,9 @@ func (l foldedLaw) labour(slabs, below, above float64) float64 {
 	return work
 }
 
-// sketch returns a rough copy of the law, for planning, with atoms at the losses of midpoints of
-// intervals of x on either side of 0. It scales the masses on each side to their exact sum, because
-// an error of the sum is multiplied by the number of uses of the law.
+// sketch returns a rough copy of the law, for planning. It divides the x on either side of 0 into intervals
+// and puts an atom at the loss of each midpoint. The masses of a side are scaled to their exact sum,
+// because an error of the sum is multiplied by the number of uses of the law.
 func (l foldedLaw) sketch(e *effort, tail float64) ([]sketchAtom, error) {
 	const n = 500
 	if err := e.spend(8 * n * float64(len(l))); err != nil {

@@ -150,14 +150,14 @@ func (m replacedMixture) String() string {
 		m.offsets)
 }
 
-func (m replacedMixture) laws() [2]law {
+func (m replacedMixture) laws() [2]lossLaw {
 	before, after := make([]bump, len(m.weights)), make([]bump, len(m.weights))
 	for i, w := range m.weights {
 		before[i] = bump{w, m.offsets[i] / m.multiplier}
 		after[i] = bump{w, -m.offsets[i] / m.multiplier}
 	}
 	l := newMixtureLaw(before, after)
-	return [2]law{l, l}
+	return [2]lossLaw{l, l}
 }
 func (replacedMixture) oneDirection() bool { return true }
 func (replacedMixture) relation() Relation { return ReplaceOne }

@@ -14,7 +14,7 @@ type Mechanism interface {
 	// of neighbouring tables. Under add-or-remove the first is the removal of a record, where P is the
 	// output with the record. The second is the addition of a record. The two are equal if the
 	// dominating pair is symmetric.
-	laws() [2]law
+	laws() [2]lossLaw
 	// oneDirection reports whether the two laws are equal.
 	oneDirection() bool
 	// relation returns the neighbouring relation for which the mechanism was made. It is the zero
@@ -44,14 +44,14 @@ func (m gaussianMechanism) mu() float64 { return m.sensitivity / m.multiplier }
 func (m gaussianMechanism) String() string {
 	return fmt.Sprintf("gaussian(noise multiplier %v)", m.multiplier/m.sensitivity)
 }
-func (m gaussianMechanism) laws() [2]law {
+func (m gaussianMechanism) laws() [2]lossLaw {
 	l := gaussianLaw(m.mu())
-	return [2]law{l, l}
+	return [2]lossLaw{l, l}
 }
 func (gaussianMechanism) oneDirection() bool { return true }
 func (gaussianMechanism) relation() Relation { return 0 }
 
-func gaussianLaw(mu float64) law {
+func gaussianLaw(mu float64) lossLaw {
 	return newMixtureLaw([]bump{{1, mu}}, []bump{{1, 0}})
 }
 
@@ -105,15 +105,15 @@ func (m sampledGaussian) String() string {
 	return fmt.Sprintf("sampled gaussian(noise multiplier %v, sampling %v, %v)", m.multiplier, m.sampling, m.under)
 }
 
-func (m sampledGaussian) laws() [2]law {
+func (m sampledGaussian) laws() [2]lossLaw {
 	q, mu := m.sampling, 1/m.multiplier
 	without := bump{1 - q, 0}
 	if m.under == ReplaceOne {
 		l := newMixtureLaw([]bump{without, {q, mu}}, []bump{without, {q, -mu}})
-		return [2]law{l, l}
+		return [2]lossLaw{l, l}
 	}
 	alone := []bump{{1, 0}}
-	return [2]law{
+	return [2]lossLaw{
 		newMixtureLaw([]bump{without, {q, mu}}, alone),
 		newMixtureLaw(alone, []bump{without, {q, -mu}}),
 	}
@@ -173,14 +173,14 @@ func (m gaussianMixture) String() string {
 	return fmt.Sprintf("gaussian mixture(noise multiplier %v, weights %v, offsets %v)", m.multiplier, m.weights, m.offsets)
 }
 
-func (m gaussianMixture) laws() [2]law {
+func (m gaussianMixture) laws() [2]lossLaw {
 	with, mirror := make([]bump, len(m.weights)), make([]bump, len(m.weights))
 	for i, w := range m.weights {
 		with[i] = bump{w, m.offsets[i] / m.multiplier}
 		mirror[i] = bump{w, -m.offsets[i] / m.multiplier}
 	}
 	alone := []bump{{1, 0}}
-	return [2]law{newMixtureLaw(with, alone), newMixtureLaw(alone, mirror)}
+	return [2]lossLaw{newMixtureLaw(with, alone), newMixtureLaw(alone, mirror)}
 }
 func (gaussianMixture) oneDirection() bool { return false }
 func (gaussianMixture) relation() Relation { return AddOrRemove }
@@ -253,9 +253,9 @@ func (m boundedMechanism) checked(err error) (Mechanism, error) {
 }
 
 func (m boundedMechanism) String() string { return fmt.Sprintf("%s(epsilon %v)", m.name, m.epsilon) }
-func (m boundedMechanism) laws() [2]law {
+func (m boundedMechanism) laws() [2]lossLaw {
 	l := m.law(m.epsilon)
-	return [2]law{l, l}
+	return [2]lossLaw{l, l}
 }
 func (boundedMechanism) oneDirection() bool { return true }
 func (boundedMechanism) relation() Relation { return 0 }

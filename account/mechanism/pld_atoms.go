@@ -55,8 +55,8 @@ func (l exponentialLaw) slabs(e *effort, dst []slab, on lattice, _, _ float64) e
 		out.shift = 0x1p-50 * (l.edge + math.Abs(a))
 		dst[k] = out
 	}
-	l.place(dst, on, l.edge, l.top)
-	l.place(dst, on, -l.edge, l.bottom)
+	l.addAtom(dst, on, l.edge, l.top)
+	l.addAtom(dst, on, -l.edge, l.bottom)
 	return nil
 }
 
@@ -66,7 +66,7 @@ const exponentialSnap = 0x1p-44
 
 func (exponentialLaw) labour(slabs, _, _ float64) float64 { return 5 * slabs }
 
-func (l exponentialLaw) place(dst []slab, on lattice, loss, mass float64) {
+func (l exponentialLaw) addAtom(dst []slab, on lattice, loss, mass float64) {
 	if mass == 0 {
 		return
 	}

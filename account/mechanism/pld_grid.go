@@ -42,7 +42,7 @@ type discretised struct {
 //
 // Together the two bounds add a variance of at most width^2/4 to the loss. Every rounding error is
 // bounded; the bound is added to the upper masses and subtracted from the lower masses.
-func discretise(e *effort, l law, width, below, above float64) (discretised, error) {
+func discretise(e *effort, l lossLaw, width, below, above float64) (discretised, error) {
 	lo, hi := l.span(below, above)
 	on := lattice{width: width}
 	on.offset = l.anchor(width)
@@ -236,10 +236,10 @@ func chooseTangents(cells []cell, width float64) {
 	}
 }
 
-// minorant makes masses that may be negative non-negative. It moves a negative mass to the
-// neighbouring masses so that the total masses of P and Q stay the same. This turns their
-// hockey-stick curve, which is piecewise linear, into its largest convex minorant. err bounds the
-// error of each mass. With these errors subtracted, the result is below the exact minorant.
+// minorant makes masses that may be negative non-negative. It spreads a negative mass over the neighbouring
+// masses, so that the total masses of P and Q stay the same. The masses define a hockey-stick curve, which
+// is piecewise linear; minorant turns this curve into its largest convex minorant. err bounds the error of
+// each mass. minorant subtracts these errors, so that the computed curve is below the exact minorant.
 func minorant(mass, err []float64, width float64) {
 	n := len(mass)
 	kept := make([]int, 0, n)
@@ -281,10 +281,11 @@ func minorant(mass, err []float64, width float64) {
 	}
 }
 
-// forgive compensates for a negative mass at the highest losses; debt is its absolute value. It sets
-// the masses at the highest losses to zero until, at every u below the remaining masses, the hockey
-// stick of the dropped masses is at least that of the negative mass's absolute value. Both are linear
-// in u there, so it is enough to compare them at u = 0 and at the next remaining loss.
+// forgive compensates for a negative mass at the highest losses; debt is its absolute value. It sets the
+// masses at the highest losses to zero until, at every u below the remaining masses, the hockey stick of
+// the dropped masses is at least the hockey stick of the negative mass, taken with a positive sign. Both
+// hockey sticks are linear in u there, so it is enough to compare them at u = 0 and at the next remaining
+// loss.
 func forgive(mass []float64, kept *[]int, at int, debt, width float64) {
 	// total is the mass dropped so far. hockey is the hockey stick of the dropped mass at the loss of
 	// grid point last: the sum of mass (1 - e^-(loss - last)). For a grid point whose loss is lower

@@ -20,7 +20,7 @@ func hockeyOf(g gridLaw, epsilon, shift, infinite float64) float64 {
 
 type lawCase struct {
 	name  string
-	law   law
+	law   lossLaw
 	truth func(epsilon float64) float64
 	// lo and hi are the smallest and the largest loss to test.
 	lo, hi float64
@@ -240,7 +240,7 @@ func TestNarrowLaw(t *testing.T) {
 // for every use.
 func TestTruncationOfEveryUse(t *testing.T) {
 	const mu, n, epsilon = 2., 400., 12.
-	d := direction{laws: []law{gaussianLaw(mu / math.Sqrt(n))}, counts: []float64{n}}
+	d := direction{laws: []lossLaw{gaussianLaw(mu / math.Sqrt(n))}, counts: []float64{n}}
 	e := newEffort(t.Context(), effortMost)
 	if err := d.draw(e, 1e-40); err != nil {
 		t.Fatal(err)

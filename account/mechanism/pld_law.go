@@ -2,8 +2,8 @@ package mechanism
 
 import "math"
 
-// law is the law of the privacy loss L = ln(dP/dQ) of one dominating pair (P, Q). It is restricted
-// to a finite range of losses, which leaves out at most a stated part of P's mass. For u =
+// lossLaw is the distribution, or law, of the privacy loss L = ln(dP/dQ) of one dominating pair (P, Q). It
+// is restricted to a finite range of losses, which leaves out at most a stated part of P's mass. For u =
 // e^epsilon the hockey stick of the pair,
 //
 //	H(u) = sup_A P(A) - u Q(A) = E_Q (e^L - u)+,
@@ -11,7 +11,7 @@ import "math"
 // is convex in u. One pair dominates another if its H is nowhere smaller (Zhu, Dong & Wang 2022).
 // Domination survives composition, for all finite positive measures P and Q. Therefore mass may be
 // added to the dominating side and dropped from the dominated side.
-type law interface {
+type lossLaw interface {
 	// span returns the range [lo, hi] of the losses that the method slabs divides into intervals.
 	// Under P the loss has the probability below of losses under lo, and at most the probability
 	// above of losses over hi.

@@ -111,7 +111,7 @@ func ratio(bumps []bump, x float64) (r, size, exponent float64) {
 	return r, size, exponent
 }
 
-// logRatio returns the logarithm of the mixture's density divided by that of N(0, 1), and its
+// logRatio returns the logarithm of the mixture's density divided by the density of N(0, 1), and its
 // derivative in x.
 func logRatio(bumps []bump, x float64) (value, slope float64) {
 	if len(bumps) == 1 {
@@ -179,10 +179,10 @@ func (l mixtureLaw) invert(loss, lo, x, hi, slack float64) (at, value, slope flo
 // rounding of the weights.
 const lossDoubt = 0x1p-43
 
-// anchor returns the loss that should be a point of the grid (the lattice) for the law, so that the
-// bulk of the mass stays on one point. For small sampling probabilities most losses are within one
-// grid cell of the loss at x = 0. The anchor is then the loss ln(P/Q) of all x below c together,
-// where the loss at c is half a cell above the loss at 0.
+// anchor returns the loss that should be a point of the lattice, so that most of the mass stays on one
+// point. For small sampling probabilities most losses are within the given width, one cell of the lattice,
+// of the loss at x = 0. The anchor is then ln(P(x < c)/Q(x < c)), where the loss at c is half a cell above
+// the loss at 0.
 func (l mixtureLaw) anchor(width float64) float64 {
 	middle, _ := l.loss(0)
 	lo, hi := l.reach(1e-30, 1e-30)

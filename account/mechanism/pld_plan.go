@@ -154,11 +154,11 @@ func (p profile) lift(theta, goal, tail float64) []float64 {
 	return out
 }
 
-// lay chooses a lattice and a window, on which delta is bracketed to about the relative width goal. A
-// variance v added to the loss multiplies delta by exp(theta (theta+1) v/2), and each use of a law
-// adds width^2/4 to the variance. The window leaves out at most the fraction e^-windowLeave of the
-// mass tilted by e^(theta loss), by Chernoff bounds.
-func (p profile) lay(s saddle, goal, tail float64, laws []law) layout {
+// lay chooses the lattice and the window of a computation that brackets delta to about the relative width
+// goal. A variance v added to the loss multiplies delta by exp(theta (theta+1) v/2), and each use of a law
+// adds width^2/4 to the variance. The window leaves out at most the fraction e^-windowLeave of the mass
+// tilted by e^(theta loss), by Chernoff bounds.
+func (p profile) lay(s saddle, goal, tail float64, laws []lossLaw) layout {
 	l := layout{saddle: s, above: tail, below: p.lift(s.theta, goal, tail)}
 	k, _, _ := p.cumulant(s.theta)
 	deviation := max(s.deviation, 1e-3/s.theta)
@@ -175,8 +175,8 @@ func (p profile) lay(s saddle, goal, tail float64, laws []law) layout {
 		}
 	}
 	top, bottom := max(s.epsilon, highest), min(s.epsilon, lowest)
-	room := .01*(top-bottom) + 1e-300
-	top, bottom = top+room, bottom-room
+	margin := .01*(top-bottom) + 1e-300
+	top, bottom = top+margin, bottom-margin
 	var spanned, periods float64
 	for i, w := range laws {
 		lo, hi := w.span(l.below[i], l.above)
@@ -203,7 +203,7 @@ func (p profile) lay(s saddle, goal, tail float64, laws []law) layout {
 // align returns a lattice width, between about half the given width and the given width, of which
 // the periods of the laws (the distances between their atoms) are multiples as nearly as possible.
 // The remainder of a period is weighted by the number of uses of the law.
-func (p profile) align(width float64, laws []law) float64 {
+func (p profile) align(width float64, laws []lossLaw) float64 {
 	var longest float64
 	for _, w := range laws {
 		longest = max(longest, w.period())

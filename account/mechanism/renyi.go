@@ -12,10 +12,10 @@ import (
 // add in closed form and are looser than the brackets of [Composition]. A Renyi is immutable.
 type Renyi struct{ parts []Composed }
 
-// ComposeRenyi returns the composition of events in Renyi DP. It is also an error if no valid bound
-// is known for one of the mechanisms. This is so for Gaussian mixtures and for the sampled Gaussian
-// under replace-one, because its divergence differs from the one under add-or-remove. It is an error
-// if mechanisms were made for different relations.
+// ComposeRenyi returns the composition of events in Renyi DP. It returns an error if mechanisms were made
+// for different relations, or if no valid bound is known for a mechanism. No bound is known for Gaussian
+// mixtures. No bound is known either for the sampled Gaussian under replace-one, because its divergence
+// differs from its divergence under add-or-remove.
 func ComposeRenyi(ctx context.Context, events []Composed) (*Renyi, error) {
 	if _, err := gather(ctx, events, 1e-3); err != nil { // for its checks
 		return nil, err

@@ -238,9 +238,9 @@ func (m repeated) String() string { return fmt.Sprintf("best of %v runs of %s", 
 
 // laws returns the laws of the mechanism's pure epsilon-DP bound. [Compose] refuses a mechanism
 // without this bound before it calls laws.
-func (m repeated) laws() [2]law {
+func (m repeated) laws() [2]lossLaw {
 	l := responseLaw(m.pure)
-	return [2]law{l, l}
+	return [2]lossLaw{l, l}
 }
 func (repeated) oneDirection() bool   { return true }
 func (m repeated) relation() Relation { return m.under }

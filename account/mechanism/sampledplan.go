@@ -81,13 +81,13 @@ const planWidth = 1e-3
 // composed lists the steps and the Gaussian releases as events. The noise multipliers of the steps
 // are multiplied by factor. Equal steps are one event.
 func (p SampledPlan) composed(factor float64) ([]Composed, error) {
-	place := make(map[stepKind]int)
+	index := make(map[stepKind]int)
 	var kinds []SampledSteps
 	for _, s := range p.Steps {
-		i, known := place[s.kind()]
+		i, known := index[s.kind()]
 		if !known {
 			i = len(kinds)
-			place[s.kind()] = i
+			index[s.kind()] = i
 			kinds = append(kinds, SampledSteps{NoiseMultiplier: s.NoiseMultiplier, Sampling: s.Sampling})
 		}
 		kinds[i].Count += s.Count

@@ -16,11 +16,11 @@ import (
 
 // execution is the result of running a package's test binary.
 type execution struct {
-	passed bool
-	late   bool   // ran into the time limit
-	none   bool   // no test matched
-	test   string // the first test that failed, or the test running when the time was over
-	out    string
+	passed   bool
+	timedOut bool   // ran into the time limit
+	none     bool   // no test matched
+	test     string // the first test that failed, or the test running when the time was over
+	out      string
 }
 
 // execute runs a package's compiled tests in the package's folder, as go test does. tests and skip
@@ -43,8 +43,8 @@ func execute(binary, pkg, tests, skip string, limit time.Duration) execution {
 	x := execution{passed: err == nil, out: string(out)}
 	x.none = strings.Contains(x.out, "testing: warning: no tests to run")
 	if !x.passed {
-		x.test, x.late = catcher(x.out)
-		x.late = x.late || ctx.Err() != nil
+		x.test, x.timedOut = catcher(x.out)
+		x.timedOut = x.timedOut || ctx.Err() != nil
 	}
 	return x
 }
@@ -59,7 +59,7 @@ var (
 
 // catcher returns the first failing test in the output of a test binary, and whether it failed by
 // exceeding the time limit.
-func catcher(out string) (test string, late bool) {
+func catcher(out string) (test string, timedOut bool) {
 	if m := failedTest.FindStringSubmatch(out); m != nil {
 		return m[1], false
 	}

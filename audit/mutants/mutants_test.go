@@ -14,7 +14,7 @@ import (
 func TestCatcher(t *testing.T) {
 	for _, c := range []struct {
 		out, test string
-		late      bool
+		timedOut  bool
 	}{
 		{"--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/b (0.00s)\nFAIL\n", "TestA", false},
 		{"ok\n--- FAIL: ExampleX (0.00s)\n", "ExampleX", false},
@@ -25,8 +25,8 @@ func TestCatcher(t *testing.T) {
 		{"=== RUN   TestA\n--- PASS: TestA (0.00s)\nFAIL\n", "", false},
 		{"FAIL\n", "", false},
 	} {
-		if test, late := catcher(c.out); test != c.test || late != c.late {
-			t.Errorf("%q: %q, %v", c.out, test, late)
+		if test, timedOut := catcher(c.out); test != c.test || timedOut != c.timedOut {
+			t.Errorf("%q: %q, %v", c.out, test, timedOut)
 		}
 	}
 }

@@ -43,8 +43,7 @@ func readCaught(path string) (results, error) {
 	return r, nil
 }
 
-// write writes the verdicts to the file caught.tsv, those of the table's mutants only and in the
-// table's order.
+// write writes the verdicts on the table's mutants to the file caught.tsv, in the table's order.
 func (r results) write(path string, table []mutant) error {
 	var b strings.Builder
 	for _, m := range table {

@@ -88,7 +88,7 @@ func (r *runner) confirmedPython(x execution, interpreter, tree string) (verdict
 		return verdict{outcome: survived, none: true}, nil
 	case x.passed:
 		return verdict{outcome: survived}, nil
-	case x.late:
+	case x.timedOut:
 		v.outcome = timedOut
 		return v, nil
 	case x.test == "":
@@ -98,7 +98,7 @@ func (r *runner) confirmedPython(x execution, interpreter, tree string) (verdict
 	case again.passed:
 		v.outcome = flaky
 		return v, nil
-	case again.late:
+	case again.timedOut:
 		v.outcome = timedOut
 		return v, nil
 	}
@@ -159,7 +159,7 @@ func (r *runner) pytest(interpreter, tree string, selection ...string) execution
 		"PATH="+filepath.Dir(interpreter)+string(os.PathListSeparator)+os.Getenv("PATH"))
 	c.WaitDelay = 5 * time.Second
 	out, err := c.CombinedOutput()
-	x := execution{passed: err == nil, late: ctx.Err() != nil, out: string(out)}
+	x := execution{passed: err == nil, timedOut: ctx.Err() != nil, out: string(out)}
 	const noneCollected = 5 // exit code of pytest
 	x.none = err != nil && c.ProcessState != nil && c.ProcessState.ExitCode() == noneCollected
 	if !x.passed {

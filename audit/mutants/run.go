@@ -159,7 +159,7 @@ func (r *runner) confirmed(x execution, binary, pkg string) (verdict, error) {
 	switch {
 	case x.passed:
 		return verdict{outcome: survived, none: x.none}, nil
-	case x.late:
+	case x.timedOut:
 		v.outcome = timedOut
 		return v, nil
 	case x.test == "":
@@ -169,7 +169,7 @@ func (r *runner) confirmed(x execution, binary, pkg string) (verdict, error) {
 	case again.passed:
 		v.outcome = flaky
 		return v, nil
-	case again.late:
+	case again.timedOut:
 		v.outcome = timedOut
 		return v, nil
 	}

@@ -146,9 +146,9 @@ func life(t *testing.T, open func() budget.Store) {
 	// Half of the cap is reserved. A run that needs two thirds of the cap is refused, whichever process
 	// asks.
 	most := NewSession(t, c.Mu*math.Sqrt(2./3))
-	late := two.Run("people", "")
+	second := two.Run("people", "")
 	over := (*account.BudgetError)(nil)
-	if err := late.Reserve(ctx, most.Ledger()); !errors.As(err, &over) {
+	if err := second.Reserve(ctx, most.Ledger()); !errors.As(err, &over) {
 		t.Fatalf("two thirds beside a half: %v", err)
 	}
 	// The run that reserved half of the cap has used a quarter of its budget.
@@ -162,7 +162,7 @@ func life(t *testing.T, open func() budget.Store) {
 	if one.Settle(ctx, Certificate{receipt, unused(t, half)}) == nil {
 		t.Error("a run settles twice")
 	}
-	check(t, late.Reserve(ctx, most.Ledger()))
+	check(t, second.Reserve(ctx, most.Ledger()))
 	d, err = one.Dataset(ctx, "people")
 	check(t, err)
 	if want := half.Ledger().Charged() + most.Ledger().Budget().Charge(); math.Abs(d.Spent/want-1) > 1e-15 ||
@@ -175,7 +175,7 @@ func life(t *testing.T, open func() budget.Store) {
 	if one.Run("people", "").Reserve(ctx, small.Ledger()) == nil {
 		t.Error("a closed dataset is charged")
 	}
-	check(t, late.Settle(ctx, most))
+	check(t, second.Settle(ctx, most))
 	text, err := one.Certificate(ctx, "people")
 	check(t, err)
 	proven, err := budget.Verify(ctx, text)

@@ -220,7 +220,7 @@ func (a *accountCommand) releases(ctx context.Context) (*accountReport, []mechan
 	return report, events, nil
 }
 
-// own returns the releases that the flags describe, without those of the file.
+// own returns the releases that the flags describe, without the releases of the file.
 func (a *accountCommand) own(relation account.Relation) ([]mechanism.Composed, error) {
 	if a.Steps < 1 {
 		return nil, fmt.Errorf("account: steps = %d: must be >= 1", a.Steps)

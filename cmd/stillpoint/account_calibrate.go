@@ -14,8 +14,10 @@ import (
 type calibrated struct {
 	Parameter string  `json:"parameter"`
 	Value     float64 `json:"value"`
-	Epsilon   float64 `json:"epsilon"`
-	Delta     float64 `json:"delta"`
+	// Epsilon and Delta are the goal that the user stated. They are no account.Guarantee: the releases may be
+	// of any mechanism and need not have a mu.
+	Epsilon float64 `json:"epsilon"`
+	Delta   float64 `json:"delta"`
 }
 
 // calibrate computes the value of the unknown flag, for a composition with the releases in beside, and sets

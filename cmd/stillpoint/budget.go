@@ -302,7 +302,7 @@ func spent(d *budget.Dataset) string {
 			state = fmt.Sprintf("ended, reserved %.3g", r.Reserved.Charge)
 		}
 		line(name, "%6.2f%%  row %d, %s  %s: epsilon %v, delta %v, charged %.3g (%s)", 100*r.Charged.Charge/d.Charge, r.Row,
-			r.Time, printable.Text(r.Label), r.Law.Epsilon, r.Law.Delta, r.Charged.Charge, state)
+			r.Time, printable.Text(r.Label), r.Limit.Epsilon, r.Limit.Delta, r.Charged.Charge, state)
 	}
 	line("rows", "%d, each hashed after the one before", d.Rows)
 	line("head", "%s", d.Head)

@@ -208,7 +208,7 @@ func TestControlCharactersStayIn(t *testing.T) {
 			must(1, "account", "--events", "kind.json", "--delta", "1e-6")
 			must(1, "account", "--events", file, "--delta", "1e-6")
 
-			// Names and labels in a store of budgets: the user's own, and those of another user.
+			// Names and labels in a store of budgets: the user's own, and names and labels of another user.
 			stored := []string{"--store", "sqlite:b.db", "--epsilon", "9", "--delta", "1e-6", "--relation", "replace-one"}
 			must(0, append([]string{"budget", "create", "people"}, stored...)...)
 			must(1, append([]string{"budget", "create", name}, stored...)...)

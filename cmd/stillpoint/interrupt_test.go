@@ -261,7 +261,7 @@ func TestOneInterruptEndsAnything(t *testing.T) {
 	}
 }
 
-// checkRecovered recovers a killed fit. It fails the test unless the files are like those of an
+// checkRecovered recovers a killed fit. It fails the test unless the files are like the files of an
 // interrupted fit, with at least the steps that the fit had printed.
 func (r *running) checkRecovered(t *testing.T) {
 	t.Helper()

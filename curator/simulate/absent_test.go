@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestAbsentRowsHoldNoRecord: answers on all records are those of a table without the absent rows,
-// and cohorts are the same with and without them.
+// TestAbsentRowsHoldNoRecord: answers on all records must equal the answers on a table without the absent
+// rows, and cohorts are the same with and without them.
 func TestAbsentRowsHoldNoRecord(t *testing.T) {
 	rows, targets := table(50, 4)
 	for _, repeat := range []int{1, 3} {

@@ -39,9 +39,9 @@ func Record(c Config) (*Recording, error) {
 	return r, nil
 }
 
-// Replay opens a simulated session that computes and charges like any other, but releases the answers of the
-// given exchanges, in their order. If the seed, the relation and the number of rows are those of the recorded
-// session, cohorts and samples have the same row numbers as in the recorded session. Between two replays on
+// Replay opens a simulated session that computes and charges like any other, but releases the answers of
+// the given exchanges, in their order. If the seed, the relation and the number of rows are the same as in
+// the recorded session, cohorts and samples have the same row numbers as there. Between two replays on
 // tables that differ in one row, the exact answers then differ by that row's contribution to the recorded
 // queries.
 func Replay(c Config, exchanges []Exchange) (*Recording, error) {

@@ -46,8 +46,8 @@ func walk(t *testing.T, s *simulate.Recording, steps int) ([]float64, error) {
 	return w, nil
 }
 
-// TestReplayRepeatsReleases: with the releases of a recording, a run on another table takes the
-// same steps over the same cohorts. The exact answers are those of the other table.
+// TestReplayRepeatsReleases: with the releases of a recording, a run on another table takes the same steps
+// over the same cohorts. The exact answers are computed on the other table.
 func TestReplayRepeatsReleases(t *testing.T) {
 	c := recordingConfig(t)
 	recorded, err := simulate.Record(c)

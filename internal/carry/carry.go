@@ -9,9 +9,9 @@ import "math"
 // divided. It is a power of two.
 const levels = 1 << 16
 
-// room returns the distance between the codes of a target with two adjacent values of the share. It
+// spacing returns the distance between the codes of a target with two adjacent values of the share. It
 // exceeds the range of targets, which are in [-1, 1] or, if wide, class numbers below 2^12.
-func room(wide bool) float64 {
+func spacing(wide bool) float64 {
 	if wide {
 		return 1 << 13
 	}
@@ -26,13 +26,13 @@ func Join(y, share float64, wide bool) float64 {
 	if !(share >= 0 && share <= 1) {
 		return math.NaN()
 	}
-	return y + math.RoundToEven((1-share)*levels)*room(wide)
+	return y + math.RoundToEven((1-share)*levels)*spacing(wide)
 }
 
 // Split returns the target and the share (a weight or an exposure) that Join encoded as one number.
 // Both are NaN for a number that Join cannot return.
 func Split(joined float64, wide bool) (y, share float64) {
-	r := room(wide)
+	r := spacing(wide)
 	steps := math.RoundToEven(joined / r)
 	if wide {
 		steps = math.Floor(joined / r)

@@ -50,8 +50,8 @@ func (k Knots) Equal(other Knots) bool { return k.n == other.n && slices.Equal(k
 // Len returns the number of knots, which is the number of hats.
 func (k Knots) Len() int { return k.n }
 
-// Place returns the value of knot i, in [-1, 1].
-func (k Knots) Place(i int) float64 {
+// Position returns the value of knot i, in [-1, 1].
+func (k Knots) Position(i int) float64 {
 	if k.at != nil {
 		return k.at[i]
 	}

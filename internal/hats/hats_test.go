@@ -16,7 +16,7 @@ func TestCells(t *testing.T) {
 	}
 	for _, k := range []hats.Knots{hats.Equal(2), hats.Equal(3), hats.Equal(7), hats.Equal(256), uneven} {
 		for i := range k.Len() {
-			at, f := k.Cell(k.Place(i))
+			at, f := k.Cell(k.Position(i))
 			if v := float64(at) + f; math.Abs(v-float64(i)) > 1e-13*float64(k.Len()) {
 				t.Errorf("%d knots: knot %d is in cell %d, share %v", k.Len(), i, at, f)
 			}
@@ -26,7 +26,7 @@ func TestCells(t *testing.T) {
 			if i < 0 || i > k.Len()-2 || !(f >= 0 && f <= 1) {
 				t.Fatalf("%d knots: %v is in cell %d, share %v", k.Len(), u, i, f)
 			}
-			if got := k.Place(i)*(1-f) + k.Place(i+1)*f; math.Abs(got-u) > 1e-13 {
+			if got := k.Position(i)*(1-f) + k.Position(i+1)*f; math.Abs(got-u) > 1e-13 {
 				t.Errorf("%d knots: %v is in cell %d, share %v, which is %v", k.Len(), u, i, f, got)
 			}
 		}
@@ -48,8 +48,9 @@ func TestCells(t *testing.T) {
 	}
 }
 
-// TestSquares tests that after rounding to float32 the squares of a curve's hats add up to at most
-// 2 level^2, and those of a pair to at most 4 level^2, even if level itself was rounded up before.
+// TestSquares tests that after rounding to float32 the squares of a curve's hats add up to at most 2
+// level^2, and the squares of the hats of a pair to at most 4 level^2, even if level itself was rounded up
+// before.
 func TestSquares(t *testing.T) {
 	for _, level := range []float32{1, .5, .2041241, 1e-3, 1.0000001, 0} {
 		for f := 0.; f <= 1; f += 1. / 256 {

@@ -4,6 +4,6 @@
 // only a certificate with the public key of the other role. Somebody who learns the key later
 // cannot decrypt what was sent before.
 //
-// It is the only package that imports crypto/tls (layer_test.go). It draws no random bits itself;
-// package crypto/tls draws those of a connection.
+// It is the only package that imports crypto/tls (layer_test.go). It draws no random bits itself; package
+// crypto/tls draws the random bits of a connection.
 package sealed

@@ -106,7 +106,7 @@ func (l *Listener) Address() string { return l.tcp.Addr().String() }
 // accept starts a handshake with each incoming connection, until Close. A connection from somebody
 // without the key is closed.
 func (l *Listener) accept() {
-	room := make(chan struct{}, guests)
+	slots := make(chan struct{}, guests)
 	for {
 		c, err := l.tcp.Accept()
 		if err != nil {
@@ -118,13 +118,13 @@ func (l *Listener) accept() {
 			}
 		}
 		select {
-		case room <- struct{}{}:
+		case slots <- struct{}{}:
 		case <-l.done:
 			c.Close()
 			return
 		}
 		l.all.Go(func() {
-			defer func() { <-room }()
+			defer func() { <-slots }()
 			l.meet(c)
 		})
 	}

@@ -1,7 +1,7 @@
 // Package sshsig makes and verifies SSH signatures of files, in the format of ssh-keygen -Y
-// (PROTOCOL.sshsig of OpenSSH). Signatures of ssh-keygen verify here, those of keys in hardware
-// included, and ssh-keygen verifies signatures made here. A list in OpenSSH's format
-// allowed_signers states whose signatures are accepted.
+// (PROTOCOL.sshsig of OpenSSH). This package verifies signatures of ssh-keygen, also if the key is in
+// hardware, and ssh-keygen verifies signatures made here. A list in OpenSSH's format allowed_signers states
+// whose signatures are accepted.
 package sshsig
 
 import (

@@ -103,8 +103,8 @@ type Candidate struct {
 
 	// unranked means that the order of the candidates does not follow Ranked.
 	unranked bool
-	// curvature is, for goal second-order, the smallest eigenvalue of the Hessian that the plan is
-	// predicted to reach. why is the text that Why returns; empty for the general text.
+	// curvature is the prediction for the goal second-order: the smallest eigenvalue of the Hessian at the
+	// point that the plan reaches. why is the text that Why returns; empty for the general text.
 	curvature float64
 	why       string
 	// cut means that the limit on passes over the records leaves a plan too few steps to leave
@@ -217,10 +217,10 @@ func (a Auto) rank(p optimize.Problem, s optimize.Summary, q optimize.Properties
 	return a.Goal.of(s) * a.caution(p, s, q)
 }
 
-// cheapest moves a plan that makes few passes over the records to the front. The plan's forecast must
-// be within the factor Agreement of the best plan's, and its passes must be at most half the best
-// plan's. Of several such plans, cheapest moves the one with the fewest passes; among plans with
-// equal passes (see asMany), the first in the order.
+// cheapest moves a plan that makes few passes over the records to the front. The plan's forecast must be
+// within the factor Agreement of the best plan's, and its passes must be at most half the best plan's. Of
+// several such plans, cheapest moves the plan with the fewest passes. Among plans with equally many passes
+// (see asMany), it moves the first one of the list.
 func cheapest(list []Candidate) []Candidate {
 	fewest := list[0].Summary.Passes / 2
 	for _, c := range list {

@@ -27,10 +27,10 @@ const leftByAll, leftByPass = .6, .05
 const openings = 16
 
 // manySums is the effective size N above which the algorithm second-order comes first if no plan is
-// predicted to leave saddles and the limit on passes is too tight for methods on all records. At N of
-// 4,000 its gradient norm was within a factor of 3 of the other algorithms' on all of ten problems,
-// and that of one-pass-sgd was not on three. At N of 450 that of one-pass-sgd was on all, and that of
-// second-order was not on one (results/theorems.md).
+// predicted to leave saddles and the limit on passes is too tight for methods on all records. At N of 4,000
+// its gradient norm was within a factor of 3 of the other algorithms' on all of ten problems, and the
+// gradient norm of one-pass-sgd was not on three. At N of 450 one-pass-sgd was within this factor on all,
+// and second-order was not on one (results/theorems.md).
 const manySums = 1000
 
 // curved returns the candidates for second-order stationary points of a nonconvex objective.

@@ -45,9 +45,10 @@ func Unstated(s optimize.Summary) optimize.Summary {
 	return s
 }
 
-// byRecord reports whether the algorithm preconditioned comes first whatever the forecasts. It does
-// if it is among the candidates and its own forecast is not reliable (see Stated). On tables with
-// such losses it lowered the loss more than the other algorithms, or as much (results/outcome.md).
+// byRecord reports whether the algorithm preconditioned comes first whatever the forecasts. It returns true
+// if preconditioned is among the candidates and its own forecast is not reliable (see Stated). On tables
+// with such losses preconditioned lowered the loss more than the other algorithms, or as much
+// (results/outcome.md).
 func byRecord(p optimize.Problem, list []Candidate) bool {
 	at := find(list)
 	return at >= 0 && !Stated(p, list[at].Summary)

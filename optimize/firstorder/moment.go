@@ -65,19 +65,19 @@ const (
 	leastWorth, mostWorth     = 1e-6, 10. // limits of lambda; no second moment of rows exceeds 1
 )
 
-// centres reports whether the second moment of the rows is released about the mean row. It is not for
-// losses whose Lipschitz constant is a clip and for smoothed losses, since errors became larger
-// there; nor for losses of several margins, for which it was not measured.
+// centres reports whether the second moment of the rows is released about the mean row. It returns false
+// for losses whose Lipschitz constant is a clip and for smoothed losses, whose errors became larger by
+// this. It also returns false for losses of several margins, for which nothing was measured.
 func centres(p optimize.Problem) bool {
 	d := float64(p.Shape.Features)
 	return weighs(p) && !Diagonal(p) && p.Effective() >= leastCentred && p.Records*d*d <= mostPairWork
 }
 
-// weighs reports whether the ridge lambda of the preconditioner is raised at least to the value that
-// the function worth returns. It is for an effective size N below 1000, where lambda is large
-// compared with the rows' second moment. It is not for losses whose Lipschitz constant is a clip, for
-// several margins or for smoothed losses, where errors became smaller on some tables and larger on
-// others.
+// weighs reports whether the ridge lambda of the preconditioner is raised at least to the value that the
+// function worth returns. It returns true only for an effective size N below 1000, where lambda is large
+// compared with the rows' second moment. It returns false for losses whose Lipschitz constant is a clip,
+// for losses of several margins and for smoothed losses: there a larger lambda made errors smaller on some
+// tables and larger on others.
 func weighs(p optimize.Problem) bool {
 	return p.Effective() < mostCentred && !p.Constants.Clipped && !p.Smoothing.On() && p.Shape.Margins == 1
 }

@@ -332,7 +332,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 		}
 	}
 	var sum, weight float64
-	late := g.late()
+	half := g.secondHalf()
 	result, err := run.Steps(func(t int) error {
 		run.Extrapolate(t)
 		answer, err := run.Ask(g.gradient, query.GradientInMetric(run.All(), run.W, clip, l0, metric).Smoothed(smoothing(t)))
@@ -348,7 +348,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 			clip = g.clip(l0, effective, ridge, sum/weight)
 			moment.Slope = math.Sqrt(max(sum/weight, 0) / effective)
 		}
-		late.add(t, run.Regularized(answer.Mean), answer.Sigma)
+		half.add(t, run.Regularized(answer.Mean), answer.Sigma)
 		run.Descend(run.Estimate(answer), optimize.Use{Weight: g.gradient})
 		return nil
 	})
@@ -366,22 +366,24 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	}
 	noise := forecast.Released(p, released.seen, released.edge, law)
 	result.Rows = released.rows()
-	result.Foreseen = math.Sqrt(noise*noise + late.seen(released.spectrum, ridge))
+	result.Foreseen = math.Sqrt(noise*noise + half.seen(released.spectrum, ridge))
 	return result, nil
 }
 
-// late sums the released gradients of the second half of a run, whose iterates are averaged, to see
+// secondHalf sums the released gradients of the second half of a run, whose iterates are averaged, to see
 // whether they still differ from noise.
-type late struct {
+type secondHalf struct {
 	from     int
 	sum      []float64
 	variance float64 // noise variance of each coordinate of the sum
 	count    float64
 }
 
-func (g *preconditionedPlan) late() *late { return &late{from: g.Summary().Steps / 2} }
+func (g *preconditionedPlan) secondHalf() *secondHalf {
+	return &secondHalf{from: g.Summary().Steps / 2}
+}
 
-func (l *late) add(t int, g []float64, sigma float64) {
+func (l *secondHalf) add(t int, g []float64, sigma float64) {
 	if t < l.from {
 		return
 	}
@@ -399,7 +401,7 @@ func (l *late) add(t int, g []float64, sigma float64) {
 // preconditioner, exceeds the square that noise alone would have; 0 if it does not. The excess is the
 // gradient along directions that have not converged. Once all directions have converged, the iterates
 // follow the noise, and the mean is shorter than noise alone.
-func (l *late) seen(s *spectrum, ridge float64) float64 {
+func (l *secondHalf) seen(s *spectrum, ridge float64) float64 {
 	square, noise := s.outside(l.sum, ridge)
 	return max(square-noise*l.variance, 0) / (l.count * l.count)
 }

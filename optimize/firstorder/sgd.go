@@ -71,7 +71,7 @@ func (c SGD) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error
 	})
 }
 
-// StepRule returns the default number of steps for the problem, which is that of [GD].
+// StepRule returns the default number of steps for the problem, which is the same as for [GD].
 func (c SGD) StepRule(p optimize.Problem) int {
 	h := c.StepScale
 	if h == 0 {

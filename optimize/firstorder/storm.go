@@ -151,10 +151,10 @@ func (c STORM) planSteps(p optimize.Problem, steps int) (*stormPlan, error) {
 	return plan, err
 }
 
-// frontLoad returns the default of the setting FrontLoad: the ratio of the sensitivities of a
-// gradient difference and a gradient that is expected in the second step. This is the radius of the
-// ball to which differences are clipped, after a step of h/L1 times the assumed initial gradient,
-// divided by L0 and limited to [.02, 1].
+// frontLoad returns the default of the setting FrontLoad: the expected sensitivity of the gradient
+// difference in the second step, divided by the sensitivity of a gradient. The first sensitivity is the
+// radius of the ball to which differences are clipped after a step of h/L1 times the assumed initial
+// gradient; the second is L0. The ratio is limited to [.02, 1].
 func (c STORM) frontLoad(p optimize.Problem, h float64) float64 {
 	return min(max(c.Ball.Slope(p)*p.StepSize(h)*forecast.StartGradient(p)/p.Constants.Lipschitz, .02), 1)
 }

@@ -44,11 +44,11 @@ import (
 //   - N_t is the norm of the gradient of the whole objective, regularizer included, since the step
 //     follows this gradient.
 type Adaptive struct {
-	// Proportion is k in sigma_t = N_t/sqrt(k d), so that the noise has norm N_t/sqrt(k). Zero
-	// means 1, with Theorem log(n sqrt(rho)/failure).
+	// Proportion is k in sigma_t = N_t/sqrt(k d), so that the noise has norm N_t/sqrt(k). Zero means 1;
+	// with the setting Theorem, zero means log(n sqrt(rho)/failure).
 	Proportion float64 `yaml:"proportion"`
-	// NormCharge is the charge of one norm, as a share of the budget. Zero means 5e-4, with Theorem
-	// the charge of noise L0/(sqrt(n) rho^(1/4)).
+	// NormCharge is the charge of one norm, as a share of the budget. Zero means 5e-4; with the setting
+	// Theorem, zero means the charge of a norm with noise L0/(sqrt(n) rho^(1/4)).
 	NormCharge float64 `yaml:"norm_charge"`
 	// Landing is the share of the budget that the landing spends. Zero means .9; with Theorem zero
 	// means no landing.

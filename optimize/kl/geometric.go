@@ -48,9 +48,9 @@ type Geometric struct {
 	// NoiseScale is a, the norm of the noise divided by the smallest gradient norm at excess risk
 	// Phi. Zero means 10. With Steps it must be zero.
 	NoiseScale float64 `yaml:"noise_scale"`
-	// Steps is the number of steps. If it is set, the noise is fitted to it: once the rest of the
-	// budget pays for the remaining steps at the current noise, the noise falls no further. Zero
-	// means the number that NoiseScale leads to, at most 1000, or 2000 for kappa < 2.
+	// Steps is the number of steps. If it is set, the noise stops falling as soon as the rest of the budget
+	// pays for all remaining steps at the current noise. Zero means the number that NoiseScale leads to, at
+	// most 1000, or 2000 for kappa < 2.
 	Steps int `yaml:"steps"`
 	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, with shorter steps where 4
 	// would overshoot, and 1 for other losses.

@@ -71,9 +71,9 @@ func chargeFor(p optimize.Problem, sigma float64) float64 {
 	return s * s
 }
 
-// rootRho returns n sqrt(rho) for n records, where rho = mu^2/2 is the budget in zCDP, under
-// replace-one, which is the paper's relation (Menart et al. 2024). Under add-or-remove it returns
-// twice this number, the value for which replace-one has the same noise.
+// rootRho returns n sqrt(rho) for n records, where rho = mu^2/2 is the budget in zCDP, under replace-one,
+// which is the paper's relation (Menart et al. 2024). Under add-or-remove it returns twice this number:
+// with it, replace-one would have the noise that add-or-remove has.
 func rootRho(p optimize.Problem) float64 {
 	return p.Effective() * math.Sqrt(float64(p.Dim())) / math.Sqrt2
 }

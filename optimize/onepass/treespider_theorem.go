@@ -7,9 +7,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// settleTheorem replaces settings that are zero by those of Theorem 4 of Arora et al. 2023, and
-// returns the step size at the start. The theorem's n is the number of records; its epsilon and delta
-// are the budget's. settleTheorem returns an error if the problem has no budget or too few records.
+// settleTheorem replaces settings that are zero by the values of Theorem 4 of Arora et al. 2023, and
+// returns the step size at the start. The theorem's n is the number of records; its epsilon and delta are
+// the budget's. settleTheorem returns an error if the problem has no budget or too few records.
 func (c TreeSpider) settleTheorem(plan *treePlan, p optimize.Problem) (eta float64, err error) {
 	epsilon, delta := p.Budget.Epsilon(), p.Budget.Delta()
 	if !(epsilon > 0) {

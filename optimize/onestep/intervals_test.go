@@ -277,8 +277,9 @@ func TestTwoNewtonSteps(t *testing.T) {
 	}
 }
 
-// TestCountsBeginAtTheirMean: the fit of counts begins at the mean rate, which its first steps find, and the
-// curvature is clipped near it, far below the bound of the loss. The estimates are those of the population.
+// TestCountsBeginAtTheirMean: the fit of counts begins at the mean rate, which its first steps find, and
+// the curvature is clipped near it, far below the bound of the loss. The estimates are computed on the
+// population.
 func TestCountsBeginAtTheirMean(t *testing.T) {
 	l, err := loss.Poisson(.5)
 	if err != nil {

@@ -87,8 +87,8 @@ func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 	return result, nil
 }
 
-// averaged says which points make the average that a run may return: those of the last 1/averaged of
-// the records.
+// averaged says which points make the average that a run may return: the points at which the last
+// 1/averaged of the records are used.
 const averaged = 3
 
 // descend runs the outer loop of Liu and Talwar 2025, Algorithm 3, until too few records are left.

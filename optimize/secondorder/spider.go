@@ -165,12 +165,12 @@ type rules struct {
 
 const (
 	// pathShare is the number of records that all gradient differences of a prefix sum use together,
-	// relative to those of its fresh estimate. With 2 the paths of all prefix sums together are 12
-	// L0/L1 long. A minimum may be farther from the start where the loss is flatter than its
+	// relative to the number of records of its fresh estimate. With 2 the paths of all prefix sums together
+	// are 12 L0/L1 long. A minimum may be farther from the start where the loss is flatter than its
 	// curvature bound L1.
 	pathShare = 2
-	// longer is the factor by which steps of the descent exceed those of an escape, except on
-	// networks, whose bound on the curvature holds at the start only.
+	// longer is the factor by which steps of the descent exceed steps of an escape, except on networks,
+	// whose bound on the curvature holds at the start only.
 	longer = 4
 	// productShare is the share of the budget for products.
 	productShare = .1

@@ -8,9 +8,9 @@
 //   - [Public] coins choose directions and permutations on which the guarantee does not depend. The
 //     key of a Public may be logged, and a run can be recomputed from it.
 //
-// Both are ChaCha8 with a key of 32 bytes from the operating system. The stream is that of the C2SP
-// specification chacha8rand. This package fixes everything that it derives from the stream, so a
-// public key gives the same coins on every machine and with every Go release. If the words are
-// uniform, every draw has exactly its stated distribution. The only computational assumption is that
-// the output of ChaCha8 cannot be distinguished from uniform words.
+// Both are ChaCha8 with a key of 32 bytes from the operating system. The stream is the one that the C2SP
+// specification chacha8rand defines. This package fixes everything that it derives from the stream, so a
+// public key gives the same coins on every machine and with every Go release. If the words are uniform,
+// every draw has exactly its stated distribution. The only computational assumption is that the output of
+// ChaCha8 cannot be distinguished from uniform words.
 package coin

@@ -132,9 +132,9 @@ func addQuadratics(dst []float64, s float64, first, sums []float64) {
 	}
 }
 
-// productsBy sets dst[j][k-j] to the product <row j, row k> for k >= j, by the kernel's function
-// weigh. The rows are those of a symmetric matrix of integers. Their products and sums are exact, so
-// the order of addition does not matter.
+// productsBy sets dst[j][k-j] to the product <row j, row k> for k >= j, by the kernel's function weigh. The
+// rows form a symmetric matrix of integers. Their products and sums are exact, so the order of addition
+// does not matter.
 func productsBy(k kernel, w *weighed, dst, rows [][]float64) {
 	d := len(rows)
 	for from := 0; from < d; from += panel {

@@ -9,9 +9,9 @@ import (
 // contribution of one record to a term, before it is clipped and weighted. The table has the order
 // of the kinds in package query.
 type computation struct {
-	// rankOne is for losses of margins. It adds weighted and clipped numbers for a tile's rows to
-	// p.coef. These are the numbers by which the term multiplies a row, one for each margin; for a
-	// kind of numbers, it is the number itself. On entry p.margin holds the rows' margins at the
+	// rankOne is for losses of margins. It computes the numbers by which the term multiplies each row of a
+	// tile, one number for each margin, weighted and clipped, and adds them to p.coef. If the answers of
+	// the kind are numbers, it adds the number itself. On entry p.margin holds the rows' margins at the
 	// term's point.
 	rankOne func(p *pass, t *pointedTerm, b row.Block)
 	// general writes to v the term's unclipped contribution of one record. general is nil for kinds

@@ -16,8 +16,8 @@ import (
 type lengths struct {
 	metric query.Metric
 	blocks [][]float32
-	// starts[i] is the number of the first row of block i. Its last entry, after those of the blocks,
-	// is the number of rows.
+	// starts[i] is the number of the first row of block i. It has one more entry than there are blocks; the
+	// last one is the number of rows.
 	starts []int
 }
 

@@ -15,11 +15,11 @@ import (
 // contribution is therefore at most as long as the radius of the term's clip ball, whatever the loss
 // writes (docs/explanation/exactness.md, L5b).
 type weightedPass struct {
-	row   loss.RankOne
-	units loss.Units // nil if a record is a row
-	lie   carry.Rows
-	dim   int
-	term  *pointedTerm
+	row    loss.RankOne
+	units  loss.Units // nil if a record is a row
+	packed carry.Rows
+	dim    int
+	term   *pointedTerm
 	// matrix is the metric's matrix R, row after row. Its entries are exact.
 	matrix []float64
 	w      []float64
@@ -45,7 +45,7 @@ func newWeightedPass(l loss.Loss, t *pointedTerm, features int) *weightedPass {
 	most := 1
 	if u, ok := l.(loss.Units); ok {
 		p.units, p.row = u, u.Row().(loss.RankOne)
-		p.lie, _ = carry.RowsIn(features, u.Rows())
+		p.packed, _ = carry.RowsIn(features, u.Rows())
 		p.x = make([]float32, p.dim)
 		most = u.Rows()
 	} else {
@@ -87,7 +87,7 @@ func (g *weightedPass) contribution(x []float32, y float64) bool {
 	n, share := 1, 1.
 	g.target[0] = y
 	if g.units != nil {
-		count, ok := g.lie.Count(y)
+		count, ok := g.packed.Count(y)
 		if !ok {
 			return false
 		}
@@ -97,8 +97,8 @@ func (g *weightedPass) contribution(x []float32, y float64) bool {
 	}
 	for i := range n {
 		if g.units != nil {
-			g.lie.Take(g.x, x, i)
-			g.target[i] = g.lie.Target(x, i)
+			g.packed.Take(g.x, x, i)
+			g.target[i] = g.packed.Target(x, i)
 			g.measure(i, g.x)
 			continue
 		}

@@ -42,7 +42,7 @@ func TestCentredMomentsOfAnyPoint(t *testing.T) {
 				question(t, 1e-3, query.CentredMomentOf(s.All(), m, .1+r.Float64())),
 				question(t, 1e-3, query.SquaredDistanceFrom(s.All(), m, math.Exp2(-20+40*r.Float64()))),
 			} {
-				g, err := newGrid(q, relation, s.room(q))
+				g, err := newGrid(q, relation, s.mostRecords(q))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -136,9 +136,9 @@ func TestFailureStaysCharged(t *testing.T) {
 	}
 }
 
-// TestForgedHandles tests that a handle is refused, and nothing is charged, unless the identifier and
-// the size are those of a handle that the session returned. The size is the divisor of sums, so that
-// a forged size would change the answer's noise.
+// TestForgedHandles tests that a handle is refused, and nothing is charged, unless its identifier and its
+// size are the identifier and the size of a handle that the session returned. The size is the divisor of
+// sums, so that a forged size would change the answer's noise.
 func TestForgedHandles(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 3))
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {

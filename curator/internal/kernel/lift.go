@@ -47,12 +47,12 @@ func rounding(q query.Question) float64 {
 	return steps + float64(q.Facts().Roundings)
 }
 
-// room returns the number of records for which a query's sums must not overflow. Usually this is an
+// mostRecords returns the number of records for which a query's sums must not overflow. Usually this is an
 // upper bound on the number of records. For a query whose sum is multiplied by a metric's matrix (a
 // lifted query), in a session in which the number of records is secret, it is at most the constant
 // crowd (8) times the declared number. With more than four times as many records, a sum may wrap, as
 // in a prefix sum.
-func (s *Session) room(q query.Question) float64 {
+func (s *Session) mostRecords(q query.Question) float64 {
 	if q.Facts().Lifted {
 		return min(s.mostRows(), crowd*s.declared)
 	}

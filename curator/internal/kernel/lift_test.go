@@ -203,7 +203,7 @@ func TestLiftedSumsHaveRoom(t *testing.T) {
 			ptr(query.GradientAt(s.All(), []float64{0, 0}, 1)):             math.MaxInt32,
 			ptr(query.SecondMomentOf(s.All(), 2)):                          math.MaxInt32,
 		} {
-			if got := s.room(question(t, 1, *term)); got != want {
+			if got := s.mostRecords(question(t, 1, *term)); got != want {
 				t.Errorf("%v, %v declared: room for %v, want %v", term.Kind(), declared, got, want)
 			}
 		}

@@ -184,7 +184,7 @@ func TestReplacingARecordOfSeveralMargins(t *testing.T) {
 					}
 					neighbours := neighboursOf(t, records, some, l, relation)
 					for kind, q := range inOrder(questionsAt(t, s.All(), w, prev, l)) {
-						g, err := newGrid(q, relation, s.room(q))
+						g, err := newGrid(q, relation, s.mostRecords(q))
 						if err != nil {
 							t.Fatal(err)
 						}

@@ -242,7 +242,8 @@ func TestPrefixNoiseHasTheStatedLaw(t *testing.T) {
 }
 
 // TestPrefixVarianceRatio tests that at equal charge the mean variance of the tree mechanism's
-// answers is 4.25 times that of the square-root mechanism's for 64 items, and 5.7 times for 1024.
+// answers is 4.25 times the mean variance of the square-root mechanism's answers for 64 items, and 5.7
+// times for 1024.
 func TestPrefixVarianceRatio(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 1))
 	for items, want := range map[int]float64{64: 4.25, 1024: 5.7} {

@@ -13,7 +13,8 @@ import (
 )
 
 // slow computes a kind of query from its definition, one record at a time, before clip and weight.
-// The variable references has one for each kind.
+// The variable references has one for each kind. It exists besides the reference of enginetest because it
+// tries answers of whole sessions: grid, centre and clip are chosen there, and not by an engine.
 type slow struct {
 	// scalar returns the number by which a rank-one term multiplies the row, or the term itself if
 	// it is a number.

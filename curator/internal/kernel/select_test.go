@@ -240,9 +240,8 @@ func TestSelectionScores(t *testing.T) {
 	}
 }
 
-// TestSelectionLooksAtItsCohort tests that without noise the index is that of the lowest mean over
-// the cohort's own records. This index sometimes differs from that of the lowest mean over all
-// records.
+// TestSelectionLooksAtItsCohort tests that without noise the index is the index of the lowest mean over the
+// cohort's own records. This index sometimes differs from the index of the lowest mean over all records.
 func TestSelectionLooksAtItsCohort(t *testing.T) {
 	r := rand.New(rand.NewPCG(14, 9))
 	s := open(t, randomRecords(r, 300, 3), parse(t, "logistic"), budget(t, 50, 1e-3, account.ReplaceOne), noiseless)

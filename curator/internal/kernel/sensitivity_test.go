@@ -202,7 +202,7 @@ func TestReplacingARecord(t *testing.T) {
 				nextToRecords, nextToCrossed := neighboursOf(t, records, others, l, relation),
 					neighboursOf(t, crossed, others, l, relation)
 				for kind, q := range inOrder(questionsAt(t, s.All(), w, prev, l)) {
-					g, err := newGrid(q, relation, s.room(q))
+					g, err := newGrid(q, relation, s.mostRecords(q))
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -192,14 +192,14 @@ func (s *Session) present(members []int32) []int32 {
 // answer.
 func (s *Session) law(q query.Question) (grid, account.Event, error) {
 	if z, sampling, ok := s.sampleOf(q.Cohort()); ok {
-		g, err := gridFor(q, 1, 1/(z*z), s.room(q))
+		g, err := gridFor(q, 1, 1/(z*z), s.mostRecords(q))
 		if err != nil {
 			return grid{}, account.Event{}, err
 		}
 		e, err := account.SampledEvent(q.Name(), sampling, g.sensitivity, g.sigma)
 		return g, e, err
 	}
-	g, err := newGrid(q, s.ledger.Budget().Relation(), s.room(q))
+	g, err := newGrid(q, s.ledger.Budget().Relation(), s.mostRecords(q))
 	if err != nil {
 		return grid{}, account.Event{}, err
 	}

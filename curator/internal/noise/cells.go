@@ -79,16 +79,16 @@ func (f *flips) cell() uint64 {
 // settle draws further digits of the uniform number U, whose first digit is u, until they decide the
 // cell: the smallest j with U < F(j) for the distribution function F of the cells' numbers.
 func (f *flips) settle(u uint64) uint64 {
-	digits, room := new(big.Int).SetUint64(u), new(big.Int)
+	digits, scratch := new(big.Int).SetUint64(u), new(big.Int)
 	for n := f.width; ; {
 		b := f.cells.bounds(n)
 		j := sort.Search(len(b), func(j int) bool { return b[j].Cmp(digits) > 0 })
-		if j < len(b) && (j == 0 || room.Sub(digits, b[j-1]).Cmp(big.NewInt(slack)) >= 0) {
+		if j < len(b) && (j == 0 || scratch.Sub(digits, b[j-1]).Cmp(big.NewInt(slack)) >= 0) {
 			return uint64(j)
 		}
 		n += f.width
 		digits.Lsh(digits, f.width)
-		digits.Or(digits, room.SetUint64(f.digit()))
+		digits.Or(digits, scratch.SetUint64(f.digit()))
 	}
 }
 

@@ -1,9 +1,9 @@
 // Package noise draws exactly rounded standard normals.
 //
-// [Normals] returns round(2^k N), with N standard normal, rounded to the nearest integer. The
-// probabilities of the results are exactly those of this distribution. Normals uses no floating
-// point and cuts off no tail. Its tables and series have error bounds, which are narrowed until
-// they decide. On the grid of step sigma/2^k a sum S of rounded contributions is an integer. Then
+// [Normals] returns round(2^k N), with N standard normal, rounded to the nearest integer. Every result has
+// exactly the probability that this definition gives it. Normals uses no floating point and cuts off no
+// tail. Its tables and series have error bounds, which are narrowed until they decide. On the grid of step
+// sigma/2^k a sum S of rounded contributions is an integer. Then
 //
 //	S + round(2^k N) = round(S + 2^k N),
 //

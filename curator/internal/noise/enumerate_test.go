@@ -196,9 +196,9 @@ func TestCellsExactly(t *testing.T) {
 	}
 }
 
-// TestBoundsOfCells compares the bounds with the distribution function to more than 200 bits, and
-// to 50 bits for cells as fine as those of Normals. It also tests that the bounds reach as far as
-// the digits can decide.
+// TestBoundsOfCells compares the bounds with the distribution function to more than 200 bits, and to 50
+// bits for cells as fine as the cells of Normals. It also tests that the bounds reach as far as the digits
+// can decide.
 func TestBoundsOfCells(t *testing.T) {
 	for _, s := range []uint{0, 1, 3, fineness} {
 		share, sums, total := shares(s), []*big.Float{}, newBig(0)

@@ -19,9 +19,9 @@ type flips struct {
 	cells *cells
 }
 
-// newFlips returns the flips of a source, with digits as wide as those of the cells c. ask is the
-// number of words to request at a time. ask and the widths of digits and cells affect speed only,
-// not the distribution of any draw. The fast values are batch for ask and fine for c.
+// newFlips returns the flips of a source, with digits as wide as the digits of the cells c. ask is the
+// number of words to request at a time. ask and the widths of digits and cells affect speed only, not the
+// distribution of any draw. The fast values are batch for ask and fine for c.
 func newFlips(src source, c *cells, ask uint) *flips {
 	return &flips{pool: 1, next: batch, ask: ask, width: c.width, src: src, cells: c}
 }

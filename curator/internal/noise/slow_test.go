@@ -6,7 +6,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 )
 
-// This file has two slow samplers of the same distribution, which share no code with the package.
+// This file has two slow samplers of the same distribution, which share no code with the package. They exist
+// as second opinions on the tests' exact masses and on the reading of the paper (TestSlowSamplersAgree).
 
 // inversion compares a uniform number, refined 64 bits at a time, with the exact cumulative
 // probabilities.

@@ -105,8 +105,8 @@ func encoded(l *Layout, y float64, x ...float32) []byte {
 	return l.encode(nil, b)
 }
 
-// TestMemoryCountsEveryRow tests that two amounts of memory together stay within the limit: that of
-// the blocks in memory, and that of engines for every row, rows in the file included.
+// TestMemoryCountsEveryRow tests that the memory of the blocks in memory and the memory that engines need
+// for every row, rows in the file included, together stay within the limit.
 func TestMemoryCountsEveryRow(t *testing.T) {
 	for _, n := range []int{1, 40, 41, 100, 400, 1000} {
 		const bytes = 2000

@@ -144,8 +144,8 @@ func (c *cut) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestLostAnywhere tests that another worker takes the place of a worker whose messages break off,
-// wherever they break off, and that the sums are those of all rows.
+// TestLostAnywhere tests that another worker takes the place of a worker whose messages break off, wherever
+// they break off, and that the sums are still the sums over all rows.
 func TestLostAnywhere(t *testing.T) {
 	for left := 0; left < 260; left += 1 + left/40 {
 		c := newCluster(t)

@@ -320,7 +320,7 @@ func (p *part) drop(l *link) bool {
 // while a worker reads its rows, since that time depends on their number, and otherwise for the
 // time Patience. After that it returns an error.
 func (s *Shards) first(ctx context.Context, p *part) (*link, error) {
-	var late *time.Timer
+	var timer *time.Timer
 	for {
 		p.mu.Lock()
 		links, reading, changed := p.links, p.reading, p.changed
@@ -333,15 +333,15 @@ func (s *Shards) first(ctx context.Context, p *part) (*link, error) {
 		}
 		var over <-chan time.Time
 		switch {
-		case reading == 0 && late == nil:
-			late = time.NewTimer(s.config.Patience)
-			defer late.Stop()
-		case reading > 0 && late != nil:
-			late.Stop()
-			late = nil
+		case reading == 0 && timer == nil:
+			timer = time.NewTimer(s.config.Patience)
+			defer timer.Stop()
+		case reading > 0 && timer != nil:
+			timer.Stop()
+			timer = nil
 		}
-		if late != nil {
-			over = late.C
+		if timer != nil {
+			over = timer.C
 		}
 		select {
 		case <-changed:

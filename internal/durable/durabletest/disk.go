@@ -1,5 +1,6 @@
 // Package durabletest provides a file system in memory that records every operation and can
-// construct the state after a crash at any point.
+// construct the state after a crash at any point. It exists because a test cannot cut the power of a real
+// disk between a write and its sync: packages durable and runfolder are tried at every such point.
 package durabletest
 
 import (

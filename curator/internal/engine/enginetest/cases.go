@@ -25,7 +25,7 @@ func (p panics) Slopes(dst, z, y []float64) {
 	p.RankOne.Slopes(dst, z, y)
 }
 
-// skips is a rank-one loss that leaves some slopes unwritten: those of records of target 1 with a
+// skips is a rank-one loss that leaves some slopes unwritten: the slopes of records of target 1 with a
 // margin between .1 and .2.
 type skips struct{ loss.RankOne }
 

@@ -20,8 +20,8 @@ var widths = []int{1, 1, 2, 3, 2, 4}
 // which are pairs of neighbouring nonzero hats. It is 0 for other columns.
 var edges = []int{4: 1, 5: 2}
 
-// orders holds orders of the columns, beginning with the original order: with categories and hats in
-// the middle, first, last, adjacent, and single between numbers.
+// orders holds orders of the columns. The first is the original order. Among the orders, categories and
+// hats come first, come last, stand next to each other, and stand alone between numbers.
 var orders = [][]int{
 	{0, 1, 2, 3, 4, 5}, {2, 0, 4, 1, 3, 5}, {3, 5, 2, 4, 0, 1}, {4, 0, 5, 1, 3, 2}, {5, 4, 0, 2, 1, 3}, {4, 5, 3, 1, 2, 0},
 }

@@ -29,9 +29,9 @@ var cuts = []struct{ blockRows, workers int }{{0, 1}, {1, 3}, {3, 2}, {64, 5}, {
 // lengths are numbers of rows near multiples of a tile's size.
 var lengths = []int{0, 1, 2, 63, 64, 65, 129}
 
-// layouts returns layouts of rows: of one number, of a number of features that is no multiple of 8 (a
-// lane), of numbers and one-hot groups, of many such groups, of mostly zero features, and of hats,
-// the values of curves' basis functions. Short tests leave out some of these.
+// layouts returns layouts of rows: one number; numbers whose count is no multiple of 8, the width of a
+// lane; numbers and one-hot groups; many one-hot groups; features that are mostly zero; and hats, the
+// values of curves' basis functions. Short tests leave out some of these.
 func layouts() map[string]*row.Layout {
 	all := rowtest.Layouts()
 	maps.Copy(all, rowtest.HatLayouts())

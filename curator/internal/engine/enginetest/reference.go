@@ -1,6 +1,7 @@
 // Package enginetest tests engines. An engine must return the integers of a reference that processes
 // one record after the other. It must return them over every source of rows, in blocks of any size
-// and with any number of goroutines.
+// and with any number of goroutines. The reference is a second implementation and not a list of results,
+// since a new kind of question, source or processor has to be tried on random tables.
 package enginetest
 
 import (

@@ -14,8 +14,8 @@ import (
 func weighted(l loss.Loss, t query.Term, scale float64, r sample) (v []float64, ok bool) {
 	xs, ys, share := [][]float32{r.X}, []float64{r.Y}, 1.
 	if u, is := l.(loss.Units); is {
-		lie, _ := carry.RowsIn(len(r.X), u.Rows())
-		n, ok := lie.Count(r.Y)
+		packed, _ := carry.RowsIn(len(r.X), u.Rows())
+		n, ok := packed.Count(r.Y)
 		if !ok {
 			return nil, false
 		}
@@ -24,9 +24,9 @@ func weighted(l loss.Loss, t query.Term, scale float64, r sample) (v []float64, 
 			share = 1 / float64(u.Rows())
 		}
 		for i := range n {
-			x := make([]float32, lie.Features)
-			lie.Take(x, r.X, i)
-			xs, ys = append(xs, x), append(ys, lie.Target(r.X, i))
+			x := make([]float32, packed.Features)
+			packed.Take(x, r.X, i)
+			xs, ys = append(xs, x), append(ys, packed.Target(r.X, i))
 		}
 		l = u.Row()
 	}

@@ -65,7 +65,7 @@ func (r Record) Hats(each func(feature int, v float32)) {
 	}
 }
 
-// Numbers returns the indices of the features that a layout stores as numbers: those that are in no
+// Numbers returns the indices of the features that a layout stores as numbers: features that are in no
 // one-hot group and are no hats.
 func Numbers(l *row.Layout) (features []int) {
 	other := make([]bool, l.Dim())

@@ -5,10 +5,11 @@ import (
 	"strconv"
 )
 
-// Law states how the releases of a run became its result, so that the noise in the result can be
-// computed (optimize.Law). Each slice is a column: it has one entry for each step, or a single
+// Realised states how the releases of a run became its result, so that the noise in the result can be
+// computed. It is the record of a run; the plan of a run, which rules and forecasts compute with, is
+// optimize.Law. Each slice is a column: it has one entry for each step, or a single
 // entry for all steps. Norms are after scaling.
-type Law struct {
+type Realised struct {
 	// Back and Keep describe the gradient estimate of a step. It was Keep times the estimate used Back
 	// steps earlier, plus a release. If Back is missing, every entry is 1; if Keep is missing, every entry
 	// is 0.
@@ -40,7 +41,7 @@ type Law struct {
 	// Move, if > 0, says that the steps are not linear in the gradient estimates. A step then moves each
 	// coordinate by at most Move.
 	Move float64 `json:"largest_move,omitempty"`
-	// Unstated says that the run mixed released answers in a way that a Law cannot express. No noise is
+	// Unstated says that the run mixed released answers in a way that a Realised cannot express. No noise is
 	// then stated.
 	Unstated bool `json:"unstated,omitempty"`
 	// WeightNoise is the standard deviation of the noise in each weight of the result, as Noises computes
@@ -50,7 +51,7 @@ type Law struct {
 }
 
 // Steps returns the number of steps of the run that the law's columns describe.
-func (l Law) Steps() int { return max(len(l.Noise), len(l.StepSizes), len(l.Keep), len(l.Back)) }
+func (l Realised) Steps() int { return max(len(l.Noise), len(l.StepSizes), len(l.Keep), len(l.Back)) }
 
 // Noises returns two kinds of standard deviation: of the noise in one coordinate of each step's
 // gradient estimate, and of the noise in one coordinate of the result.
@@ -68,7 +69,7 @@ func (l Law) Steps() int { return max(len(l.Noise), len(l.StepSizes), len(l.Keep
 // an affine combination of the results before it, plus the round's own noise. A point chosen among c
 // points, each of standard deviation s, has a mean square of at most 2 s^2 (log(2c) + 1), whatever the
 // choice depends on. This bound follows from the tails of the c points.
-func (l Law) Noises() (estimate []float64, weight float64) {
+func (l Realised) Noises() (estimate []float64, weight float64) {
 	T := l.Steps()
 	variance, reach, after := make([]float64, T), make([]float64, T), l.after(T)
 	for t := range T {
@@ -104,7 +105,7 @@ func (l Law) Noises() (estimate []float64, weight float64) {
 }
 
 // Settle sets WeightNoise from the columns.
-func (l *Law) Settle() {
+func (l *Realised) Settle() {
 	if _, l.WeightNoise = l.Noises(); l.Unstated {
 		l.WeightNoise = 0
 	}
@@ -112,13 +113,13 @@ func (l *Law) Settle() {
 
 // Exact reports whether WeightNoise, the noise that the law states, is exactly the standard
 // deviation of the noise in a weight on a flat loss. If it is not, WeightNoise is an upper bound.
-func (l Law) Exact() bool { return len(l.Rounds) < 2 && l.Chosen < 2 && l.Move == 0 }
+func (l Realised) Exact() bool { return len(l.Rounds) < 2 && l.Chosen < 2 && l.Move == 0 }
 
 // after returns, for each of T steps, by how much the result of the step's round moves if the
 // iterate after the step is moved by 1. Without momentum, it is the sum of the weights of the
 // iterates after the step. With momentum it is larger, because momentum repeats the move and takes
 // it back one step later.
-func (l Law) after(T int) []float64 {
+func (l Realised) after(T int) []float64 {
 	after, sum, back := make([]float64, T), 0.0, 0.0
 	end := len(l.Rounds) - 1
 	for t := T - 1; t >= 0; t-- {
@@ -147,10 +148,10 @@ const mostLaw = 20_000
 // Compact returns the law, the description of a run's steps, in the form that a certificate keeps:
 // numbers have five significant digits, and a column of equal entries has one entry. For runs of
 // more than mostLaw steps it leaves out the columns and keeps the noise of the result.
-func (l Law) Compact() Law {
+func (l Realised) Compact() Realised {
 	l.WeightNoise = Short(l.WeightNoise)
 	if l.Steps() > mostLaw {
-		return Law{Chosen: l.Chosen, Move: l.Move, Unstated: l.Unstated, WeightNoise: l.WeightNoise, Scales: shorts(l.Scales),
+		return Realised{Chosen: l.Chosen, Move: l.Move, Unstated: l.Unstated, WeightNoise: l.WeightNoise, Scales: shorts(l.Scales),
 			Moment: l.Moment}
 	}
 	l.Back, l.Keep = constant(l.Back, 1), constant(shorts(l.Keep), 0)

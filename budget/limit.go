@@ -13,9 +13,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// Law is the limit on a run's releases: a guarantee and possibly a schedule of Poisson samples. It
-// is fixed before the first release and determines the run's cost.
-type Law struct {
+// Limit is the limit on a run's releases: a guarantee and possibly a schedule of Poisson samples. It
+// is fixed before the first release and determines the run's cost. Rows of a chain have it under the
+// key law.
+type Limit struct {
 	// Guarantee is the guarantee of the run alone. Its mu bounds the run's Gaussian releases and
 	// selections together. It is 0 if there are none.
 	account.Guarantee
@@ -24,9 +25,9 @@ type Law struct {
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
 }
 
-// MarshalJSON writes the members of a law, the limit on a run's releases, in the order that the
-// rows of a chain have. A row's hash depends on these bytes.
-func (l Law) MarshalJSON() ([]byte, error) {
+// MarshalJSON writes the members of a limit in the order that the rows of a chain have. A row's hash
+// depends on these bytes.
+func (l Limit) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Relation account.Relation       `json:"relation"`
 		Epsilon  float64                `json:"epsilon"`
@@ -37,30 +38,30 @@ func (l Law) MarshalJSON() ([]byte, error) {
 	}{l.Relation, l.Epsilon, l.Delta, l.Mu, l.Schedule, l.Unit})
 }
 
-// LawOf returns the limit on the releases of a session with this ledger, for the records with which
+// LimitOf returns the limit on the releases of a session with this ledger, for the records with which
 // the session was opened. If the ledger follows a schedule, the limit comes from the schedule.
-// Otherwise it comes from the ledger's budget. LawOf returns an error for a ledger without records.
-func LawOf(v account.View) (Law, error) {
+// Otherwise it comes from the ledger's budget. LimitOf returns an error for a ledger without records.
+func LimitOf(v account.View) (Limit, error) {
 	records, opened := v.Records()
 	if !opened {
-		return Law{}, errors.New("budget: ledger: must be that of a session (curator.Open): " +
+		return Limit{}, errors.New("budget: ledger: must be that of a session (curator.Open): " +
 			"this one does not say which records it charges")
 	}
 	b := v.Budget()
-	l := Law{Guarantee: b.Guarantee(records.Unit.Column)}
+	l := Limit{Guarantee: b.Guarantee(records.Unit.Column)}
 	if s := v.Schedule(); s != nil {
 		l.Mu, l.Schedule = s.Mu(), s.Steps()
 	}
 	return l, nil
 }
 
-func (l Law) equal(m Law) bool {
+func (l Limit) equal(m Limit) bool {
 	return l.Guarantee == m.Guarantee && slices.Equal(l.Schedule, m.Schedule)
 }
 
-func (l Law) samples() bool { return len(l.Schedule) > 0 }
+func (l Limit) samples() bool { return len(l.Schedule) > 0 }
 
-func (l Law) check() error {
+func (l Limit) check() error {
 	switch {
 	case !l.Relation.Valid():
 		return errors.New("budget: law: relation: must be replace-one or add-or-remove")
@@ -115,10 +116,10 @@ type Cost struct {
 	Delta  float64 `json:"delta,omitempty"`
 }
 
-// cost returns the cost, under a cap, of a run whose releases have this limit (law). For a schedule
+// cost returns the cost, under a cap, of a run whose releases have this limit. For a schedule
 // of Poisson samples it composes privacy-loss distributions, which may take a second. It returns an
 // error if the cap does not allow such a run at any cost.
-func (l Law) cost(ctx context.Context, c Cap) (Cost, error) {
+func (l Limit) cost(ctx context.Context, c Cap) (Cost, error) {
 	if err := l.check(); err != nil {
 		return Cost{}, err
 	}
@@ -151,9 +152,9 @@ func (l Law) cost(ctx context.Context, c Cap) (Cost, error) {
 }
 
 // checkCost returns an error unless the stated cost is enough, under the cap, for a run whose
-// releases have this limit (law). If sampled is true, it composes the steps of a schedule again to
+// releases have this limit. If sampled is true, it composes the steps of a schedule again to
 // decide this.
-func (l Law) checkCost(ctx context.Context, c Cap, cost Cost, sampled bool) error {
+func (l Limit) checkCost(ctx context.Context, c Cap, cost Cost, sampled bool) error {
 	if err := l.check(); err != nil {
 		return err
 	}
@@ -192,7 +193,7 @@ func (l Law) checkCost(ctx context.Context, c Cap, cost Cost, sampled bool) erro
 // gaussian returns the charge of the releases without sampling, in units of mu^2. It is f, the
 // factor for the relations (see factor), times the limit of a session's ledger, which is mu^2
 // rounded down.
-func (l Law) gaussian(f float64) *big.Float {
+func (l Limit) gaussian(f float64) *big.Float {
 	c := exact(downward(square(l.Mu)))
 	return c.Mul(c, exact(f))
 }

@@ -14,7 +14,7 @@ import (
 // weighted average of the iterates w_0, ..., w_T, for a run on a flat loss, where an answer
 // consists of its noise alone. It simulates the run once for each release: in that simulation the
 // release's noise is its standard deviation, and every other noise is 0.
-func impulses(l runrecord.Law, weights []float64) (estimate []float64, weight float64) {
+func impulses(l runrecord.Realised, weights []float64) (estimate []float64, weight float64) {
 	T := len(l.Noise)
 	estimate = make([]float64, T)
 	for k := range T {
@@ -52,7 +52,7 @@ func TestNoisesAgainstTheWalk(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 4))
 	for range 200 {
 		T := 1 + r.IntN(12)
-		var l runrecord.Law
+		var l runrecord.Realised
 		weights, sum := make([]float64, T+1), 0.
 		for t := range T {
 			l.Back, l.Keep = append(l.Back, 1+r.IntN(t+1)), append(l.Keep, float64(r.IntN(3))/2)
@@ -89,7 +89,7 @@ func TestNoisesAgainstTheWalk(t *testing.T) {
 // are added, and of a choice among c points, which multiplies the standard deviation by sqrt(2
 // log(2c) + 2). For a law with Move each step must add Move to the bound.
 func TestNoisesOfRoundsAndChoices(t *testing.T) {
-	l := runrecord.Law{Noise: []float64{3, 4, 5}, StepSizes: []float64{1}, Rounds: []int{2, 3}}
+	l := runrecord.Realised{Noise: []float64{3, 4, 5}, StepSizes: []float64{1}, Rounds: []int{2, 3}}
 	if _, w := l.Noises(); !optimizetest.Close(w, 5+5, 1e-12) || l.Exact() {
 		t.Errorf("rounds: %v: want 10, a bound", w)
 	}
@@ -101,7 +101,7 @@ func TestNoisesOfRoundsAndChoices(t *testing.T) {
 	if _, w := l.Noises(); w != 1.5 || l.Exact() {
 		t.Errorf("moves: %v: want 1.5", w)
 	}
-	long := runrecord.Law{Noise: make([]float64, 20_001), StepSizes: []float64{1}, WeightNoise: 1.0000049}
+	long := runrecord.Realised{Noise: make([]float64, 20_001), StepSizes: []float64{1}, WeightNoise: 1.0000049}
 	if c := long.Compact(); len(c.Noise) != 0 || c.WeightNoise != 1 {
 		t.Errorf("a long run keeps %d entries and %v", len(c.Noise), c.WeightNoise)
 	}
