@@ -39,8 +39,9 @@ func TestSinglePassRefusesWhatIsAllNoise(t *testing.T) {
 }
 
 // TestSinglePassOfFewRecords: the rule must choose steps and a period of which every cohort has a
-// record. An error must be about the records, not about a setting that nobody gave. There are plans
-// at 51 records, for which the rule once chose more steps than there are records.
+// record, and steps where the period is given. An error must be about the records, not about a
+// setting that nobody gave. There are plans at 51 records, for which the rule once chose more steps
+// than there are records.
 func TestSinglePassOfFewRecords(t *testing.T) {
 	planned := 0
 	for _, epsilon := range []float64{.01, 1, 8, 50} {
@@ -54,6 +55,10 @@ func TestSinglePassOfFewRecords(t *testing.T) {
 				p, err := optimize.NewProblem(l, b, optimize.Stated(d, float64(n)))
 				if err != nil {
 					t.Fatal(err)
+				}
+				long := nonsmooth.O2NC{Oracle: nonsmooth.SinglePass, Period: min(8, n)}
+				if plan, err := long.Plan(t.Context(), p); err != nil || plan.Summary().Steps > n {
+					t.Errorf("epsilon %v, d = %d, n = %d, period %d: %v", epsilon, d, n, long.Period, err)
 				}
 				plan, err := nonsmooth.O2NC{Oracle: nonsmooth.SinglePass}.Plan(t.Context(), p)
 				if err != nil {
