@@ -44,7 +44,9 @@ for epsilon in $epsilons; do
     gradient=$(median <"$work/value-gradient") predicted=$(of predicted_gradient_norm)
     printf '| %s | %s | %s | %.3g |' "$epsilon" "$name" "$(of steps)" "$(of passes)"
     for m in $metrics; do printf ' %.4f |' "$(median <"$work/value-$m")"; done
-    printf ' %.3g | %.3g | %.2f |\n' "$gradient" "$predicted" "$(awk "BEGIN { print $gradient / $predicted }")"
+    # A prediction of 0 says that there is none.
+    awk -v g="$gradient" -v p="$predicted" 'BEGIN {
+      if (p > 0) printf " %.3g | %.3g | %.2f |\n", g, p, g / p; else printf " %.3g | | |\n", g }'
   done <<'ALGORITHMS'
 auto;
 gd;algorithm: gd

@@ -1,11 +1,15 @@
 package train
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/strictyaml"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 func TestReadConfig(t *testing.T) {
@@ -112,5 +116,41 @@ func TestZerosThatAreWritten(t *testing.T) {
 	if _, err := config.budget(); err == nil ||
 		!strings.Contains(err.Error(), "privacy.delta = 0.999: must be below 0.5") {
 		t.Errorf("delta: %v", err)
+	}
+}
+
+// TestARadiusOfZeroIsTheRules tests that algorithms whose radius has a rule read an explicit 0 as the
+// rule's, as their pages say, and refuse a negative one by its name.
+func TestARadiusOfZeroIsTheRules(t *testing.T) {
+	b, err := account.NewBudget(2, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := optimize.NewProblem(loss.Hinge(), b, optimize.Stated(3, 1e5))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"o2nc", "smoothed"} {
+		said := map[string]string{}
+		for _, radius := range []string{"", ", radius: 0", ", radius: 0.0", ", radius: 0.25"} {
+			var c Config
+			text := "model: {loss: hinge}\ntrain: {algorithm: " + name + radius + "}"
+			if err := strictyaml.Decode([]byte(text), &c); err != nil {
+				t.Fatalf("%s: %v", text, err)
+			}
+			plan, _, err := c.Train.Plan(t.Context(), p)
+			if err != nil {
+				t.Fatalf("%s%s: %v", name, radius, err)
+			}
+			said[radius] = fmt.Sprintf("%+v", plan.Summary())
+		}
+		if rule := said[""]; said[", radius: 0"] != rule || said[", radius: 0.0"] != rule ||
+			said[", radius: 0.25"] == rule {
+			t.Errorf("%s: %q", name, said)
+		}
+		_, _, err := Train{Algorithm: name, Settings: Settings{"radius": -.5}}.Plan(t.Context(), p)
+		if err == nil || !strings.Contains(err.Error(), "radius = -0.5: must be > 0, or 0 for the rule's") {
+			t.Errorf("%s: a negative radius: %v", name, err)
+		}
 	}
 }

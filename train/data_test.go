@@ -1,9 +1,16 @@
 package train
 
 import (
+	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/curator"
+	"github.com/stillpoint-dp/stillpoint/internal/strictyaml"
+	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 // TestDataIsFound tests the key data, which names the table's files. If a file of this name exists, the
@@ -65,5 +72,53 @@ func TestTableNames(t *testing.T) {
 	}
 	if nameRule(long) == "" || nameRule("Krankenhaus Süd, 2024") != "" {
 		t.Error("rules of names")
+	}
+}
+
+// TestFilesOfAPatternAreLinear tests that finding, counting and reading the files of a pattern takes
+// work in proportion to their number, by counting allocations and their bytes.
+func TestFilesOfAPatternAreLinear(t *testing.T) {
+	work := func(n int) (allocations, bytes float64) {
+		dir := t.TempDir()
+		for i := range n {
+			write(t, filepath.Join(dir, fmt.Sprintf("part-%04d.csv", i)), fmt.Sprintf("age,ill\n%d,no\n", i%90))
+		}
+		var config Config
+		if err := strictyaml.Decode([]byte("data: part-*.csv\ntable: people\nmodel: {loss: logistic}\nschema:\n"+
+			"  columns: {age: {number: [0, 90]}}\n  target: {column: ill, classes: [no, yes]}\n"), &config); err != nil {
+			t.Fatal(err)
+		}
+		config.folder = dir
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		if err := config.checkData(); err != nil {
+			t.Fatal(err)
+		}
+		paths, err := config.DataPaths()
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := curator.Config{Paths: paths, Schema: config.Schema, Loss: loss.Logistic(), Workers: 1}
+		if c.Budget, err = account.NewBudget(1, 1e-6, account.ReplaceOne); err != nil {
+			t.Fatal(err)
+		}
+		if rows, err := curator.Count(t.Context(), c); err != nil || rows != n {
+			t.Fatalf("%d rows of %d files: %v", rows, n, err)
+		}
+		s, err := curator.Open(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		runtime.ReadMemStats(&after)
+		return float64(after.Mallocs - before.Mallocs), float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	work(10)
+	few, fewBytes := work(100)
+	many, manyBytes := work(400)
+	// What is the same for any number of files makes the ratio smaller than 4.
+	if many > 4.4*few || manyBytes > 4.4*fewBytes {
+		t.Errorf("4 times the files take %.2f times the allocations and %.2f times their bytes", many/few,
+			manyBytes/fewBytes)
 	}
 }

@@ -53,7 +53,10 @@ func TestEveryPlanAtEverySize(t *testing.T) {
 							if n > 4 && (l == "logistic") == (name == "second-order") {
 								continue // second-order serves convex losses with less code
 							}
-							tryPlan(t, Train{Algorithm: name, Settings: settings}, l, n, d, epsilon)
+							tryPlan(t, Train{Algorithm: name, Settings: settings}, l, n, d, epsilon, account.ReplaceOne)
+							if n < 3 {
+								tryPlan(t, Train{Algorithm: name, Settings: settings}, l, n, d, epsilon, account.AddOrRemove)
+							}
 						}
 					}
 				}
@@ -67,15 +70,16 @@ func samples(name string) bool { return name == "dp-sgd" || name == "dp-adam" }
 
 // tryPlan makes one plan and fails the test if its figures are not finite, or if there is an error
 // that does not say why there is no plan.
-func tryPlan(t *testing.T, c Train, name string, n float64, d int, epsilon float64) {
+func tryPlan(t *testing.T, c Train, name string, n float64, d int, epsilon float64, relation account.Relation) {
 	t.Helper()
-	title := fmt.Sprintf("%s %v, %s, n = %v, d = %d, epsilon = %v", c.Algorithm, c.Settings, name, n, d, epsilon)
+	title := fmt.Sprintf("%s %v, %s, n = %v, d = %d, epsilon = %v, %v", c.Algorithm, c.Settings, name, n, d, epsilon,
+		relation)
 	defer func() {
 		if r := recover(); r != nil {
 			t.Errorf("%s: panic: %v", title, r)
 		}
 	}()
-	b, err := account.NewBudget(epsilon, 1e-6, account.ReplaceOne)
+	b, err := account.NewBudget(epsilon, 1e-6, relation)
 	if err != nil {
 		t.Fatal(err)
 	}

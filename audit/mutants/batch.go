@@ -6,13 +6,25 @@ import (
 	"fmt"
 	"log"
 	"math/rand/v2"
+	"regexp"
 	"sync"
 	"time"
 )
 
-func choose(table []mutant, wanted func(mutant) bool) (list []mutant) {
+// selection is what the flags say of the mutants to run. The zero value selects all. A sample is
+// drawn from what is selected, so that with neither -resume nor -new each mutant can be drawn,
+// whatever its last verdict was and whether it has one.
+type selection struct {
+	names  *regexp.Regexp // names to select; nil for all
+	resume bool           // without mutants whose verdict still holds
+	fresh  bool           // without mutants that are claimed to be caught
+}
+
+func (s selection) of(table []mutant, found results, sources sources) (list []mutant) {
 	for _, m := range table {
-		if wanted(m) {
+		v := found[m.name]
+		if (s.names == nil || s.names.MatchString(m.name)) && !(s.resume && v.caught(m, sources)) &&
+			!(s.fresh && v.claimed(m)) {
 			list = append(list, m)
 		}
 	}

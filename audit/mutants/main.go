@@ -29,7 +29,7 @@ func main() {
 	check := flag.Bool("check", false, "only check that the table fits the source and that mutants compile")
 	limit := flag.Duration("timeout", 3*time.Minute, "limit for the tests of one mutant")
 	sample := flag.Int("sample", 0,
-		"run only `N` mutants, drawn at random among those that caught.tsv has as caught, and write nothing")
+		"run only `N` mutants, drawn at random from all, and write nothing")
 	minutes := flag.Float64("minutes", 0, "start no mutant after `M` minutes; the order is random, and nothing is written")
 	seed := flag.Uint64("seed", 0, "seed of the random order; by default another one each time")
 	workers := flag.Int("p", runtime.NumCPU(), "mutants at a time")
@@ -63,10 +63,7 @@ func main() {
 		log.Fatal(err)
 	}
 	partial := *sample > 0 || *minutes > 0
-	chosen := choose(table, func(m mutant) bool {
-		return wanted.MatchString(m.name) && !(*resume && found[m.name].caught(m, sources)) &&
-			!(*fresh && found[m.name].claimed(m)) && !(partial && !found[m.name].claimed(m))
-	})
+	chosen := selection{names: wanted, resume: *resume, fresh: *fresh}.of(table, found, sources)
 	b := batch{
 		runner: newRunner(scratch, *limit), workers: *workers, check: *check,
 		sources: sources, total: len(chosen),
@@ -77,8 +74,7 @@ func main() {
 		}
 		chosen = shuffled(chosen, *sample, *seed)
 		b.until = deadline(*minutes)
-		fmt.Printf("at most %d of the %d mutants that are said to be caught (there are %d), -seed %d\n", len(chosen), b.total,
-			len(table), *seed)
+		fmt.Printf("at most %d of %d mutants (there are %d), -seed %d\n", len(chosen), b.total, len(table), *seed)
 	}
 	if !partial && !*check {
 		b.keep = func(name string, v verdict) error {

@@ -5,6 +5,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -164,6 +165,50 @@ func TestResume(t *testing.T) {
 	}
 	if good.caught(m, sources{"p": "2"}) || good.caught(defect("f", "p/p.go", "", "a", "c"), s) {
 		t.Error("a change is left out")
+	}
+}
+
+// TestSampleIsOfAll tests that a sample is drawn from every seeded defect, whatever its last verdict
+// was, and that -resume and -new leave out what they say.
+func TestSampleIsOfAll(t *testing.T) {
+	s, found := sources{"p": "1"}, results{}
+	var table []mutant
+	for _, o := range []outcome{caught, survived, timedOut, flaky, needsPython} {
+		m := defect(string(o), "p/p.go", "", "a", "b")
+		table = append(table, m)
+		found[m.name] = verdict{key: m.key(), sources: s.key(m), outcome: o}
+	}
+	table = append(table, defect("new", "p/p.go", "", "a", "b"), defect("changed", "p/p.go", "", "a", "b"),
+		defect("tests changed", "p/p.go", "", "a", "b"))
+	found["changed"] = verdict{key: "old", sources: s.key(table[6]), outcome: caught}
+	found["tests changed"] = verdict{key: table[7].key(), sources: "old", outcome: caught}
+	drawn := map[string]bool{}
+	for seed := range uint64(200) {
+		drawn[shuffled(selection{}.of(table, found, s), 1, seed)[0].name] = true
+	}
+	// A defect is never drawn with probability (7/8)^200 < 1e-11.
+	if len(drawn) != len(table) {
+		t.Errorf("drawn are only %v", drawn)
+	}
+	for name, c := range map[string]struct {
+		selection
+		without []string
+	}{
+		"resume": {selection{resume: true}, []string{"caught"}},
+		"new":    {selection{fresh: true}, []string{"caught", "tests changed"}},
+		"run": {selection{names: regexp.MustCompile("^[cs]")},
+			[]string{"timed out", "flaky", "needs Python", "new", "tests changed"}},
+	} {
+		var without []string
+		list := c.of(table, found, s)
+		for _, m := range table {
+			if !slices.ContainsFunc(list, func(o mutant) bool { return o.name == m.name }) {
+				without = append(without, m.name)
+			}
+		}
+		if !slices.Equal(without, c.without) {
+			t.Errorf("%s leaves out %v: must leave out %v", name, without, c.without)
+		}
 	}
 }
 

@@ -20,8 +20,7 @@ func (v verdict) caught(m mutant, s sources) bool {
 }
 
 // claimed reports whether the mutant was caught when it was last run and has not changed since,
-// even if its tests have. With -sample, the mutants to run are drawn from these. The page
-// docs/mutants.md lists the others.
+// even if its tests have. The page docs/mutants.md lists the others.
 func (v verdict) claimed(m mutant) bool { return v.outcome == caught && v.key == m.key() }
 
 func readCaught(path string) (results, error) {
@@ -80,9 +79,10 @@ Python's in the environment that python/test.sh makes.
 
 -resume runs a defect again when the defect, the tests' own files, or the
 module's code that they depend on has changed; -new only if the defect itself has. Continuous integration runs a
-random sample (the last line above, by another seed each time, which it prints)
-and fails if one of them is not caught; that writes no file. This page is written
-by the program and not edited by hand.
+random sample of all of them (the last line above, by another seed each time,
+which it prints) and fails if one of those is not caught; that writes no file.
+Where Python or its packages cannot be had, the Python defects of a sample are
+named and skipped. This page is written by the program and not edited by hand.
 `
 
 // writePage writes the page docs/mutants.md, which shows readers every defect with the test that

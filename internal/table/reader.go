@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
 // Reader reads a table: one file, or several files that are one table, one after the other. A
@@ -13,6 +15,9 @@ type Reader struct {
 	as     Dialect
 	header []string
 	files  []watch // the table's files, in order
+	// known are the indices of the files by their identity, so that a file that is given twice is
+	// found without a comparison with each of the others.
+	known map[regular.Identity][]int
 
 	open  []*file // the open files; the last is being read
 	next  int     // index of the next file to open
@@ -56,7 +61,7 @@ func Open(paths []string, as Dialect) (*Reader, error) {
 		return nil, err
 	}
 	as = named{as, slices.Clone(as.Names())}
-	r := &Reader{as: as}
+	r := &Reader{as: as, known: map[regular.Identity][]int{}}
 	for i, path := range paths {
 		f, err := openFile(path, as)
 		if err == nil && i == 0 {
@@ -96,13 +101,17 @@ func OpenStream(src io.Reader, as Dialect) (*Reader, error) {
 // admit adds a file to the table. It returns an error if the file is given twice, if its columns
 // differ from the first file's, or if standard input is not the only file.
 func (r *Reader) admit(f *file) error {
-	for _, other := range r.files {
-		switch {
-		case f.path == Standard || other.path == Standard:
-			return &Error{f.name(), "must be the only file of its table", nil}
-		case os.SameFile(f.info, other.info):
-			return &Error{f.path, "is given twice, also as " + other.path, nil}
+	if len(r.files) > 0 && (f.path == Standard || r.files[0].path == Standard) {
+		return &Error{f.name(), "must be the only file of its table", nil}
+	}
+	if f.path != Standard {
+		id := regular.IdentityOf(f.info)
+		for _, i := range r.known[id] {
+			if os.SameFile(f.info, r.files[i].info) {
+				return &Error{f.path, "is given twice, also as " + r.files[i].path, nil}
+			}
 		}
+		r.known[id] = append(r.known[id], len(r.files))
 	}
 	if !slices.Equal(f.names(), r.header) {
 		return &Error{f.path, "its columns are not those of " + r.files[0].path +

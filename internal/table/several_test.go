@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -60,6 +61,57 @@ func TestSeveralFiles(t *testing.T) {
 	}
 	if _, err := Open(nil, dataset.CSV{}); err == nil {
 		t.Error("no file is a table")
+	}
+}
+
+// TestManyFilesAreLinear tests that opening and reading a table takes work in proportion to the number
+// of its files, by counting: allocations, their bytes, and the files with which a file is compared
+// because they may be the same. All files have the same size and time.
+func TestManyFilesAreLinear(t *testing.T) {
+	var paths []string
+	for i := range 400 {
+		paths = append(paths, write(t, fmt.Sprintf("%03d.csv", i), fmt.Appendf(nil, "a\n%03d\n", i)))
+		if err := os.Chtimes(paths[i], time.Unix(1e9, 0), time.Unix(1e9, 0)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	work := func(n int) (allocations, bytes float64) {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r, err := Open(paths[:n], dataset.CSV{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if runtime.GOOS != "windows" { // where files have no numbers that can be read
+			for _, same := range r.known {
+				if len(same) != 1 {
+					t.Fatalf("%d of %d files are compared with each other", len(same), n)
+				}
+			}
+		}
+		rows := 0
+		for {
+			_, ok, err := r.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !ok {
+				break
+			}
+			rows++
+		}
+		if err := r.Close(); err != nil || rows != n {
+			t.Fatalf("%d rows of %d files: %v", rows, n, err)
+		}
+		runtime.ReadMemStats(&after)
+		return float64(after.Mallocs - before.Mallocs), float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	work(10)
+	few, fewBytes := work(100)
+	many, manyBytes := work(400)
+	if many > 4.4*few || manyBytes > 4.4*fewBytes {
+		t.Errorf("4 times the files take %.2f times the allocations and %.2f times their bytes", many/few,
+			manyBytes/fewBytes)
 	}
 }
 

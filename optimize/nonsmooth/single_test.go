@@ -1,6 +1,8 @@
 package nonsmooth_test
 
 import (
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 
@@ -33,6 +35,50 @@ func TestSinglePassRefusesWhatIsAllNoise(t *testing.T) {
 			"is above the gradient expected at the start"); refused != c.refused || err != nil && !refused {
 			t.Errorf("%v records, steps %d: %v: refused must be %v", c.records, c.steps, err, c.refused)
 		}
+	}
+}
+
+// TestSinglePassOfFewRecords: the rule must choose steps and a period of which every cohort has a
+// record, and steps where the period is given. An error must be about the records, not about a
+// setting that nobody gave. There are plans at 51 records, for which the rule once chose more steps
+// than there are records.
+func TestSinglePassOfFewRecords(t *testing.T) {
+	planned := 0
+	for _, epsilon := range []float64{.01, 1, 8, 50} {
+		b, err := account.NewBudget(epsilon, 1e-6, account.ReplaceOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range []int{1, 2, 5, 50} {
+			for n := 1; n <= 60; n++ {
+				l := []loss.Loss{loss.Hinge(), loss.Logistic(), loss.Ramp(), loss.Tanh()}[n%4]
+				p, err := optimize.NewProblem(l, b, optimize.Stated(d, float64(n)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				long := nonsmooth.O2NC{Oracle: nonsmooth.SinglePass, Period: min(8, n)}
+				if plan, err := long.Plan(t.Context(), p); err != nil || plan.Summary().Steps > n {
+					t.Errorf("epsilon %v, d = %d, n = %d, period %d: %v", epsilon, d, n, long.Period, err)
+				}
+				plan, err := nonsmooth.O2NC{Oracle: nonsmooth.SinglePass}.Plan(t.Context(), p)
+				if err != nil {
+					if !strings.Contains(err.Error(), fmt.Sprintf("must not be taken with %d records of", n)) {
+						t.Errorf("epsilon %v, d = %d, n = %d: %v", epsilon, d, n, err)
+					}
+					continue
+				}
+				s := plan.Summary()
+				if s.Steps < 1 || s.Steps > n || !(s.StepSize > 0) || math.IsInf(s.StepSize, 0) || s.Passes > 1 {
+					t.Errorf("epsilon %v, d = %d, n = %d: %+v", epsilon, d, n, s)
+				}
+				if n == 51 {
+					planned++
+				}
+			}
+		}
+	}
+	if planned == 0 {
+		t.Error("there is no plan at 51 records")
 	}
 }
 

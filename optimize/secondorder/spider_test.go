@@ -360,3 +360,38 @@ func TestRefusals(t *testing.T) {
 		t.Errorf("without products: %v", err)
 	}
 }
+
+// TestTheoremOfFewRecords: the theorem's settings for a table of one record, or of a few, must be a
+// plan whose figures are finite, or an error about the records. Nothing may be divided by zero.
+func TestTheoremOfFewRecords(t *testing.T) {
+	_, p := spikes(t, 100, account.ReplaceOne)
+	refused := 0
+	for _, neighbours := range []float64{1, 2} {
+		for n := 1.; n <= 6; n++ {
+			for _, mu := range []float64{.01, 1, 30} {
+				for _, c := range []secondorder.Spider{{Theorem: true}, {Theorem: true, WithoutSelection: true},
+					{Theorem: true, WithoutProducts: true}} {
+					few := optimizetest.With(p, optimizetest.Size{Records: n, Mu: mu, Neighbours: neighbours}, p.Budget)
+					plan, err := c.Plan(context.Background(), few)
+					if err != nil {
+						refused++
+						if s := err.Error(); !strings.Contains(s, "records") || strings.Contains(s, "NaN") {
+							t.Errorf("%+v, n = %v, mu = %v: %v", c, n, mu, err)
+						}
+						continue
+					}
+					s := plan.Summary()
+					for _, x := range []float64{s.StepSize, s.Clip, s.Effective, s.Floor, s.Passes, s.Predicted} {
+						if !(x >= 0) || math.IsInf(x, 0) || s.Steps < 1 || strings.Contains(s.Charges, "NaN") {
+							t.Errorf("%+v, n = %v, mu = %v: %+v", c, n, mu, s)
+							break
+						}
+					}
+				}
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("no table is too small")
+	}
+}

@@ -91,8 +91,9 @@ func (r *rules) byTheorem(p optimize.Problem, records float64, escapes bool) err
 	r.root = whole(p, c.fresh())
 	r.rounds = max(int(records/r.root), 1)
 	// The number of items is limited three times: each item needs a record, the paper's number of steps
-	// is enough, and mostItems limits the plan.
-	items := min(records, math.Ceil(c.B*c.M/(c.alpha*c.alpha)), mostItems)
+	// is enough, and mostItems limits the plan. One item is left where fewer than one record are, as
+	// expected under add-or-remove.
+	items := max(min(records, math.Ceil(c.B*c.M/(c.alpha*c.alpha)), mostItems), 1)
 	r.walk = walk{kappa: c.kappa, items: int(items), xi: c.xi, gamma: int(min(c.gamma, mostItems))}
 	r.item = p.Charge()
 	if escapes {
