@@ -44,7 +44,7 @@ func floats(t *testing.T, list string) (out []float64) {
 // number of passes. DP-SGD is planned as auto plans it under that limit on passes. It prints Markdown, with
 // gradient norms over r.
 func TestBatches(t *testing.T) {
-	const distinct, seeds = 400, 7
+	const distinct = 400
 	fmt.Print("| family | d | n | spiderboost | steps | b1 + b2 | passes | /r | dp-sgd, same passes | ratio | seconds a plan |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
 	ahead, all := 0, 0
 	for _, name := range strings.Split(*batchFamilies, ",") {
@@ -62,7 +62,7 @@ func TestBatches(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				check := experiment.Check{Problem: p, Loss: f.Loss, Features: d, Records: n, Budget: b, Seeds: seeds,
+				check := experiment.Check{Problem: p, Loss: f.Loss, Features: d, Records: n, Budget: b, Seeds: *plannerSeeds,
 					Workers: runtime.GOMAXPROCS(0)}
 				reach := func(a optimize.Algorithm) (optimize.Summary, float64, time.Duration) {
 					start := time.Now()
