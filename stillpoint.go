@@ -41,7 +41,8 @@ type Spec struct {
 	// Radius, if not 0, keeps the weights in the ball of this radius around the starting point.
 	Radius float64
 	// Reduce projects rows to fewer features by a public random linear map before training: jl(500)
-	// projects them to 500 features. Empty means no projection.
+	// projects them to 500 features, jl(auto) to a number that follows from the number of records and the
+	// budget. Empty means no projection.
 	Reduce string
 	// KL is public knowledge of how fast the objective rises from its minimum (optimize.KL).
 	KL optimize.KL

@@ -23,7 +23,7 @@ func variants() []train.Settings {
 		{"theorem": true, "beta": .1},
 		{"moment_share": .3}, {"clip_share": .2}, {"clip_scale": .5},
 		{"ball_fraction": .5}, {"front_load": .5}, {"goal": "population"}, {"goal": "second-order"}, {"passes": 8},
-		{"anchor_batch": .5, "difference_batch": .25},
+		{"anchor_batch": .5, "difference_batch": .25}, {"batches": "auto", "batch_slack": 1},
 		{"equal_cohorts": true}, {"rounds": 2}, {"depth": 1}, {"decay": 1}, {"accuracy": .05},
 		{"inner": "phased-sgd"}, {"cohorts": "disjoint"}, {"lambda": .05}, {"growth": 4}, {"distance": 2},
 		{"kappa": 1.5, "gamma": 2}, {"kappa": 3, "gamma": 2}, {"threshold": 5}, {"shrink": 1.2}, {"descent": .1},

@@ -93,7 +93,8 @@ func outputs(t *testing.T) {
 		name      string
 		algorithm optimize.Algorithm
 	}{
-		{"spiderboost, theorem", firstorder.SpiderBoost{Theorem: true, Output: optimize.Last}},
+		{"spiderboost, theorem", firstorder.SpiderBoost{Theorem: true, Batches: firstorder.AllRecords,
+			Output: optimize.Last}},
 		{"spiderboost", firstorder.SpiderBoost{}},
 		{"gd, constant charges, h = 1", firstorder.GD{ConstantCharges: true, StepScale: 1, Output: optimize.Last}},
 		{"gd", firstorder.GD{}},

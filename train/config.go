@@ -85,6 +85,8 @@ type Model struct {
 	Radius Positive `yaml:"radius"`
 	// Reduce, for example jl(500), projects each row to that number of features by a public random linear
 	// map before training. It requires a generalised linear model and is worthwhile for very many features.
+	// jl(auto) takes the number from the number of records and the budget (Arora et al. 2023, Theorem 6),
+	// and keeps rows as they are if they have no more features than that.
 	Reduce string `yaml:"reduce"`
 	// KL states how fast the objective F rises from its minimum: F(w) - min F <= (gamma ||grad
 	// F(w)||)^kappa. It must be public knowledge that does not come from the table. Empty means that
@@ -379,31 +381,6 @@ func (c *Config) classWeights() ([]float64, error) {
 		}
 	}
 	return weights, nil
-}
-
-// Reduction returns the projection that shortens rows; nil if the configuration has none.
-func (c *Config) Reduction() (*dataset.Projection, error) {
-	if c.Model.Reduce == "" {
-		return nil, nil
-	}
-	p, err := dataset.ParseProjection(c.Model.Reduce, c.Schema.Dim())
-	if err != nil {
-		return nil, fmt.Errorf("model.reduce: %w", err)
-	}
-	return p, nil
-}
-
-// features returns the number of features of a row on which the model is trained: after the projection, if
-// there is one.
-func (c *Config) features(l loss.Loss) (int, error) {
-	reduce, err := c.Reduction()
-	if err != nil || reduce == nil {
-		return c.Schema.Dim(), err
-	}
-	if loss.Count(loss.RowLoss(l)) == 0 {
-		return 0, fmt.Errorf("model.reduce: loss %s: must be of a generalised linear model", l.Name())
-	}
-	return reduce.Size(), nil
 }
 
 // Problem returns the minimisation problem of the fit for a public number of records, and its loss. The

@@ -12,12 +12,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// resolved returns the configuration with a final schema: the setting "curve: auto" of a column is
-// replaced by a number of knots (the curve is linear between knots), and interactions for which the
-// table is too small are left out. Both follow from the number of records and the budget, which are
-// public. If the schema leaves no such choice, resolved returns c.
+// resolved returns the configuration with a final schema and projection: the setting "curve: auto" of a
+// column is replaced by a number of knots (the curve is linear between knots), interactions for which the
+// table is too small are left out, and the setting "reduce: jl(auto)" is replaced by a number of features.
+// All follow from the number of records and the budget, which are public. If the configuration leaves no
+// such choice, resolved returns c.
 func (c *Config) resolved(ctx context.Context) (*Config, error) {
-	if c.settled || !c.Schema.Adapts() {
+	if _, byRule := c.reducesByRule(); c.settled || !c.Schema.Adapts() && !byRule {
 		return c, nil
 	}
 	budget, err := c.budget()
@@ -46,17 +47,17 @@ func (c *Config) countable() error {
 	case c.Privacy.Records != 0:
 		return nil
 	case c.Shards != nil:
-		return errors.New("privacy.records: must be given: the knots of curves follow from it, and the shards that hold the table are not counted")
+		return errors.New("privacy.records: must be given: the knots of curves and jl(auto) follow from it, and the shards that hold the table are not counted")
 	case c.Reader != nil || slices.Contains(c.Data, table.Standard):
-		return errors.New("privacy.records: must be given: the knots of curves follow from it, and a stream is read only once")
+		return errors.New("privacy.records: must be given: the knots of curves and jl(auto) follow from it, and a stream is read only once")
 	}
 	return nil
 }
 
 // For returns the configuration with the schema that a fit of a table with this public number of
 // records uses: the curves have their numbers of knots, and curves and interactions for which the
-// table is too small are left out. Plan and Fit of the returned configuration keep this schema. For
-// does not open the table.
+// table is too small are left out. The setting "reduce: jl(auto)" has its number of features, or is empty
+// if rows keep theirs. Plan and Fit of the returned configuration keep both. For does not open the table.
 func (c *Config) For(records int) (*Config, error) {
 	budget, err := c.budget()
 	if err != nil {
@@ -68,6 +69,11 @@ func (c *Config) For(records int) (*Config, error) {
 	}
 	r := *c
 	r.Schema, r.adapted, r.settled = schema, adaptedTo(choices, records), true
+	reduce, whole, err := r.reduced(budget, float64(records))
+	if err != nil {
+		return nil, err
+	}
+	r.Model.Reduce, r.adapted = reduce, append(r.adapted, whole...)
 	return &r, nil
 }
 

@@ -109,7 +109,7 @@ func TestCurvesOfAStream(t *testing.T) {
 		func() error { _, err := c.Plan(context.Background()); return err }(),
 		func() error { _, err := c.Fit(context.Background(), Options{Software: "test 1"}); return err }(),
 	} {
-		wantError(t, err, "privacy.records: must be given: the knots of curves follow from it")
+		wantError(t, err, "privacy.records: must be given: the knots of curves and jl(auto) follow from it")
 	}
 	empty(t)
 }

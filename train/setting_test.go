@@ -22,7 +22,7 @@ import (
 var other = map[string]any{
 	"goal": "population", "passes": 7., "steps": 9, "step_scale": .3, "multiplier": .5, "output": "random",
 	"period": 3, "anchor_share": .3, "theorem": true, "failure": .2, "beta": .3, "constant_charges": true,
-	"anchor_batch": .6, "difference_batch": .4, "sampling": .3, "rate": .02,
+	"anchor_batch": .6, "difference_batch": .4, "batch_slack": .4, "sampling": .3, "rate": .02,
 	"moment_share": .2, "clip_share": .05, "clip_scale": 1.3,
 	"front_load": .5, "equal_cohorts": true, "rounds": 2, "depth": 2, "decay": .7, "accuracy": .01,
 	"inner": "phased-sgd", "cohorts": "disjoint", "lambda": .01, "growth": 5., "distance": 3.,
@@ -112,6 +112,8 @@ func TestEverySettingCounts(t *testing.T) {
 					base.Settings["steps"] = 5
 				case "anchor_batch", "difference_batch": // the two settings are only valid together
 					base.Settings = Settings{"anchor_batch": .5, "difference_batch": .5, "steps": 6}
+				case "batch_slack": // belongs to batches: auto
+					base.Settings = Settings{"batches": "auto", "steps": 6}
 				case "prefix", "period", "theorem": // exist for one oracle of o2nc only
 					if a.name == "o2nc" {
 						base.Settings["oracle"] = "single-pass"

@@ -34,6 +34,8 @@ const (
 	// WarnPairs: interactions with numbers are left out, since the table is too small for them at this
 	// budget.
 	WarnPairs = "interactions-left-out"
+	// WarnWhole: reduce: jl(auto) keeps all features, since the table has too few for its rule.
+	WarnWhole = "rows-not-reduced"
 	// WarnBounds: by the released second moment, nearly all cells of a column are at one of its bounds or
 	// beyond it.
 	WarnBounds = "bounds-clamped"

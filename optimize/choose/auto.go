@@ -64,7 +64,8 @@ import (
 //   - For the goal population, forecasts of single passes are multiplied by 1.5. Plans with repeated
 //     passes reach half their forecast, single passes four fifths (results/planner.md).
 //   - Without a limit on passes, plans on Poisson samples come last: sampling saves passes, not
-//     privacy.
+//     privacy. Of SpiderBoost only the plan on all records is made: on the batches of its rule dp-sgd was
+//     ahead at equal passes (results/planner.md).
 //
 // For losses whose slope jumps only the algorithms of package nonsmooth are planned. Forecasts assume
 // bounded curvature and do not order these plans: smoothed comes first if it uses a preconditioner or

@@ -35,15 +35,19 @@ import (
 //     inverse variances.
 //   - The regularizer's gradient is added exactly and never estimated.
 //   - Batches smaller than n, the number of records, are Poisson samples, and their noise is calibrated
-//     together by privacy-loss distributions. Samples save computation. Privacy amplification gains
-//     less than the smaller samples lose.
+//     together by privacy-loss distributions, in place of the amplification that Theorem 8 states up to
+//     a constant. Samples save computation. Privacy amplification gains less than the smaller samples
+//     lose.
+//   - In the settings of Theorem 9, a = 2 sqrt(d)/(n mu) takes the place of sqrt(d log(1/delta))/(n
+//     epsilon), in b2 too, and b2 is at most n.
 //
 // The zero SpiderBoost uses practical constants, with which errors were measured to be far smaller
 // than with the theorem's: T = .1 (G0/L0)^(2/3) N^(4/3)/h steps, at most 1000; an anchor every q =
 // .02 N^2/(h^2 T) steps, but at least 8 anchors, with .8 of the budget; the tail average as output.
 // Here N is the effective size, G0 the bound on the first gradient norm and h = eta L1.
 type SpiderBoost struct {
-	// Theorem gives fields that are zero the settings of Theorem 9 and, as output, a random iterate.
+	// Theorem gives fields that are zero the settings of Theorem 9, its batches included, and, as output,
+	// a random iterate.
 	Theorem bool `yaml:"theorem"`
 	// Steps is T.
 	Steps int `yaml:"steps"`
@@ -55,9 +59,18 @@ type SpiderBoost struct {
 	StepScale float64 `yaml:"step_scale"`
 	// Ball is the ball to which differences are clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
+	// Batches is the rule for shares of the records that are zero in AnchorBatch and DifferenceBatch:
+	// all, theorem (all records in anchors, Theorem 9's b2 in differences) or auto (the fewest records
+	// for which BatchSlack holds). Zero means theorem with Theorem, else all.
+	Batches Batches `yaml:"batches" trial:"auto"`
+	// BatchSlack is the stated loss of accuracy of batches: auto. The root mean square error of every
+	// gradient estimate is at most 1 + BatchSlack times that on all records, for the same steps. Zero
+	// means .1.
+	BatchSlack float64 `yaml:"batch_slack"`
 	// AnchorBatch and DifferenceBatch are b1/n and b2/n in (0, 1], the shares of the records in a
-	// Poisson sample. If both are zero, all records are used without sampling. The ratio between the
-	// noise multipliers of anchors and differences is the ratio that AnchorShare gives on all records.
+	// Poisson sample. If both are zero and Batches has no rule for them, all records are used without
+	// sampling. The ratio between the noise multipliers of anchors and differences is the ratio that
+	// AnchorShare gives on all records; with batches: auto it is the ratio that charges them alike.
 	AnchorBatch     float64 `yaml:"anchor_batch"`
 	DifferenceBatch float64 `yaml:"difference_batch"`
 	// Output is the rule that chooses the result; zero means Random with Theorem, else TailAverage.
@@ -71,6 +84,8 @@ type spiderBoostPlan struct {
 	period             int
 	anchor, difference float64 // charges
 	ball               optimize.DifferenceBall
+
+	anchorBatch, differenceBatch float64 // shares of the records; 1 without sampling
 }
 
 // Plan returns the plan of SpiderBoost for the problem p, with the rule's value for each zero setting.
@@ -90,13 +105,14 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 	}
 	anchors := (c.Steps + c.Period - 1) / c.Period
 	differences := c.Steps - anchors
-	plan := &spiderBoostPlan{period: c.Period, ball: c.Ball}
+	plan := &spiderBoostPlan{period: c.Period, ball: c.Ball, anchorBatch: 1, differenceBatch: 1}
 	if differences == 0 {
 		plan.anchor = p.Charge() / float64(anchors)
 	} else {
 		plan.anchor = p.Charge() * c.AnchorShare / float64(anchors)
 		plan.difference = p.Charge() * (1 - c.AnchorShare) / float64(differences)
 	}
+	c = c.withBatches(p, plan.anchor, plan.difference)
 	d := optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
@@ -122,6 +138,7 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 		d.Summary.Charges += fmt.Sprintf("; Poisson batches of %.3g (anchors) and %.3g (differences) of the records",
 			c.AnchorBatch, c.DifferenceBatch)
 		d.Summary.Passes = float64(anchors)*c.AnchorBatch + 2*float64(differences)*c.DifferenceBatch
+		plan.anchorBatch, plan.differenceBatch = c.AnchorBatch, c.DifferenceBatch
 	}
 	for t := range c.Steps {
 		d.Law.Importance[t] = plan.charge(t)
@@ -143,14 +160,19 @@ func (b *spiderBoostPlan) charge(t int) float64 {
 }
 
 // answer implements [optimize.Law].Answer: the weight K of the new gradient is 1 for an anchor (a
-// gradient) and 0 for a difference.
+// gradient) and 0 for a difference. A record's clipped part is assumed to be as long as the clip norm
+// (root mean square) when samples are counted.
 func (b *spiderBoostPlan) answer(t int, radius, _ float64) (K float64, fresh optimize.Variance) {
 	p := b.Problem()
+	batch := b.differenceBatch
 	if t%b.period == 0 {
-		K, radius = 1, p.Constants.Lipschitz
+		K, radius, batch = 1, p.Constants.Lipschitz, b.anchorBatch
 	}
 	s := p.Neighbours() * radius / p.Records
-	return K, optimize.Variance{Noise: s * s / b.charge(t)}
+	return K, optimize.Variance{
+		Noise:    s * s / b.charge(t),
+		Sampling: (1/batch - 1) * radius * radius / (p.Records * float64(p.Dim())),
+	}
 }
 
 // Run makes the steps of Private SpiderBoost (Arora et al. 2023, Algorithm 1) with queries to o.

@@ -21,15 +21,7 @@ func (c SpiderBoost) check() error {
 	case !optimize.Positive(c.StepScale):
 		return fmt.Errorf("optimize: spiderboost: step scale = %v: must be finite and > 0", c.StepScale)
 	}
-	for _, x := range []struct {
-		name  string
-		share float64
-	}{{"anchor", c.AnchorBatch}, {"difference", c.DifferenceBatch}} {
-		if c.sampled() && !(x.share > 0 && x.share <= 1) {
-			return fmt.Errorf("optimize: spiderboost: %s batch = %v of the records: must be > 0 and <= 1", x.name, x.share)
-		}
-	}
-	return nil
+	return c.checkBatches()
 }
 
 func (c SpiderBoost) sampled() bool { return c.AnchorBatch != 0 || c.DifferenceBatch != 0 }
@@ -52,6 +44,9 @@ func (c SpiderBoost) settle(p optimize.Problem) SpiderBoost {
 		}
 		if c.AnchorShare == 0 {
 			c.AnchorShare = .5
+		}
+		if c.Batches == ruleBatches {
+			c.Batches = TheoremBatches
 		}
 		c.Output = c.Output.Or(optimize.Random)
 		return c
@@ -88,13 +83,17 @@ func (c SpiderBoost) schedule(ctx context.Context, p optimize.Problem, plan *spi
 	// Noise of standard deviation z C/(q n) on the mean is the noise of a release on all records at the
 	// charge (2 q/z)^2.
 	root := func(charge float64) float64 { return math.Sqrt(max(charge, math.SmallestNonzeroFloat64)) }
-	anchor := account.SampledSteps{NoiseMultiplier: c.AnchorBatch / root(plan.anchor), Sampling: c.AnchorBatch, Count: 1}
+	multiplier := func(batch, charge float64) float64 { return batch / root(charge) }
+	if c.Batches == AutoBatches {
+		multiplier = func(batch, charge float64) float64 { return sampledMultiplier(p.Neighbours(), batch, charge) }
+	}
+	anchor := account.SampledSteps{NoiseMultiplier: multiplier(c.AnchorBatch, plan.anchor), Sampling: c.AnchorBatch, Count: 1}
 	var steps []account.SampledSteps
 	for t := 0; t < c.Steps; t += c.Period {
 		steps = append(steps, anchor)
 		if n := min(c.Period, c.Steps-t) - 1; n > 0 {
 			steps = append(steps, account.SampledSteps{
-				NoiseMultiplier: c.DifferenceBatch / root(plan.difference), Sampling: c.DifferenceBatch, Count: n,
+				NoiseMultiplier: multiplier(c.DifferenceBatch, plan.difference), Sampling: c.DifferenceBatch, Count: n,
 			})
 		}
 	}

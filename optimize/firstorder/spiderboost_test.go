@@ -149,7 +149,7 @@ func TestSpiderBoostTheorem9(t *testing.T) {
 			a := 2 / N
 			T := math.Floor(max(math.Pow(math.Pow(c.InitialGap*L1, .25)/(math.Sqrt(c.Lipschitz)*a), 4./3), 1/a))
 			q := max(math.Floor(1/(T*a*a)), 1)
-			plan, err := firstorder.SpiderBoost{Theorem: true}.Plan(ctx, with(p.Public, size{
+			plan, err := firstorder.SpiderBoost{Theorem: true, Batches: firstorder.AllRecords}.Plan(ctx, with(p.Public, size{
 				Records: 4 * N * math.Sqrt(float64(p.Public.Dim())), Mu: .25,
 			}))
 			if err != nil {
@@ -191,7 +191,7 @@ func TestSpiderBoostRate(t *testing.T) {
 				b := budget(t)
 				repeat := math.Ceil(N * math.Sqrt(float64(p.Public.Dim())) / b.Mu() / float64(len(p.Rows)))
 				o := optimizetest.New(p.Config(b, int(repeat), seed))
-				plan, err := firstorder.SpiderBoost{Theorem: true}.Plan(ctx, with(p.Public, o.Size()))
+				plan, err := firstorder.SpiderBoost{Theorem: true, Batches: firstorder.AllRecords}.Plan(ctx, with(p.Public, o.Size()))
 				run(t, resolve(t, plan, err), o)
 				for _, a := range o.Asked {
 					mean += length(p.Gradient(a.Question.Terms()[0].Point())) / runs / float64(len(o.Asked))

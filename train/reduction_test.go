@@ -1,0 +1,115 @@
+package train
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// TestReducedFeatures finds the k of Theorem 6 (Arora et al. 2023) by trying every number of features, with the
+// gradient norm of Theorem 5 for convex losses and of Theorem 1 for others, from the budget's mu. The test fails
+// if the map's cost or the number of margins is left out, or if the rank's bound is.
+func TestReducedFeatures(t *testing.T) {
+	for _, c := range []struct {
+		loss     loss.Loss
+		features int
+		records  float64
+		epsilon  float64
+	}{
+		{loss.Logistic(), 20_000, 1000, 1}, {loss.Logistic(), 20_000, 30_000, .1}, {loss.Tanh(), 20_000, 1000, 1},
+		{loss.Tanh(), 20_000, 5000, 4}, {must(loss.Softmax(5))(t), 4_000, 1000, 1}, {loss.Logistic(), 2, 40, 8},
+		{loss.Logistic(), 5, 3, 100},
+	} {
+		b, err := account.NewBudget(c.epsilon, 1e-6, account.ReplaceOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		features := loss.RecordFeatures(c.loss, c.features)
+		p, err := optimize.NewProblem(c.loss, b, optimize.Stated(features, c.records))
+		if err != nil {
+			t.Fatal(err)
+		}
+		margins, k := float64(p.Dim())/float64(features), p.Constants
+		best, want := math.Inf(1), 0.
+		for j := 1.; j <= 200_000; j++ {
+			a := 2 * math.Sqrt(j*margins) / (c.records * b.Mu())
+			sum := k.Lipschitz*a + k.Lipschitz*math.Log(c.records)/math.Sqrt(j)
+			if k.Curvature.Lo < 0 {
+				L1 := max(-k.Curvature.Lo, k.Curvature.Hi)
+				sum += math.Cbrt(k.InitialGap * L1 * k.Lipschitz * a * a)
+			}
+			if sum < best {
+				best, want = sum, j
+			}
+		}
+		want = math.Ceil(min(want, min(float64(features), c.records)*math.Log(2*c.records/1e-6)))
+		if got := reducedFeatures(p, 1e-6); math.Abs(float64(got)-want) > 1e-3*want {
+			t.Errorf("%s, %d features, %v records: %d: want %v", c.loss.Name(), c.features, c.records, got, want)
+		}
+	}
+}
+
+func must(l loss.Loss, err error) func(*testing.T) loss.Loss {
+	return func(t *testing.T) loss.Loss {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+}
+
+// TestReducedByRule: plan and fit must have the number of features of the rule, log(n) n mu/2 for a convex loss of
+// one margin, worked out by hand for 300 records at mu .2367 (epsilon 1, delta 1e-6): 202.5, and the head, which the certificate is made
+// of, must name that number. On 3000 records rows of four features keep them, with a warning.
+func TestReducedByRule(t *testing.T) {
+	for setting, want := range map[string]string{"jl(auto)": "jl(203)", "jl( auto , 7 )": "jl(203,7)"} {
+		c := config(t, 300, "note: ignore", "note: {hash: 3000}", "{loss: logistic}", "{loss: logistic, reduce: \""+setting+"\"}")
+		p, err := c.Plan(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.Features != 203 || p.Dim != 203 || c.Model.Reduce != setting {
+			t.Errorf("%s: planned for %d features; the configuration has %s now", setting, p.Features, c.Model.Reduce)
+		}
+		f, err := c.Fit(context.Background(), Options{Software: "test 1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if text, err := f.Certificate.Bytes(); err != nil || !strings.Contains(string(text), `"reduce": "`+want+`"`) ||
+			len(f.Result.W) != 203 {
+			t.Errorf("%s: the certificate does not name %s (%d weights): %v", setting, want, len(f.Result.W), err)
+		}
+	}
+	c := config(t, 3000, "{loss: logistic}", "{loss: logistic, reduce: jl(auto)}")
+	f, err := c.Fit(context.Background(), Options{Software: "test 1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Result.W) != c.Schema.Dim() || !strings.Contains(f.Warnings[0].Text, "rows keep their") {
+		t.Errorf("%d weights, warnings %v", len(f.Result.W), f.Warnings)
+	}
+}
+
+// TestReductionByRuleIsRefused has configurations in which jl(auto) cannot stand.
+func TestReductionByRuleIsRefused(t *testing.T) {
+	for model, want := range map[string]string{
+		"{loss: {network: {hidden: [2], output: logistic}}, reduce: jl(auto)}": "must be of a generalised linear model",
+		"{loss: logistic, reduce: \"jl(auto,x)\"}":                             "model.reduce: dataset: projection",
+		"{loss: logistic, reduce: \"jl(auto7)\"}":                              "model.reduce: dataset: projection",
+		"{loss: logistic, reduce: jl(auto)}\ninference: {level: 0.9}":          "inference: model.reduce: must be left out",
+	} {
+		c := config(t, 300, "{loss: logistic}", model)
+		_, err := c.Plan(context.Background())
+		wantError(t, err, want)
+	}
+	c := config(t, 300, "{loss: logistic}", "{loss: logistic, reduce: jl(auto)}", "data: people.csv",
+		"data: \"-\"\ntable: people")
+	_, err := c.Plan(context.Background())
+	wantError(t, err, "privacy.records: must be given: the knots of curves and jl(auto) follow from it")
+}
