@@ -31,7 +31,7 @@ func TestCurvatureAsReleased(t *testing.T) {
 // it is, its noise, and among how many points the result was chosen.
 func TestLookedAsReleased(t *testing.T) {
 	for radius, want := range map[string]string{`,"radius":0.2`: "of the loss smoothed over radius 0.2, ",
-		"": "of the loss, at the result, which was chosen by it among 8 points; released with noise of 0.0031"} {
+		"": "of the loss, at the result, chosen by it among 8 points; released with noise of 0.0031"} {
 		f := people(t, "p", 3)
 		f.algorithm.Plan = bytes.Replace(f.algorithm.Plan, []byte("{"),
 			[]byte(`{"looked":{"gradient_norm":0.0213,"sigma":0.0031,"among":8`+radius+`},`), 1)

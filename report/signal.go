@@ -99,7 +99,7 @@ func (f *Fit) signal(n runNoise) Section {
 		if l.Radius > 0 {
 			of = fmt.Sprintf("of the loss smoothed over radius %s", Number(l.Radius))
 		}
-		note := fmt.Sprintf("%s, at the result, which was chosen by it among %s; released with noise of %s", of,
+		note := fmt.Sprintf("%s, %s, chosen by it among %s; released with noise of %s", of, at,
 			count(l.Among, "point", "points"), Number(l.Sigma))
 		add("Gradient norm looked at", l.GradientNorm, note)
 	}
