@@ -107,6 +107,14 @@ func (b *facts) outcome(f *train.Fitted, details bool) {
 			"%sat least %.3g (noise %.2g) along %d public directions of the run, as released: an eigenvalue may be lower along others",
 			of, v.Curvature, v.Sigma, v.Directions)
 	}
+	if l := f.Result.Looked; l != nil {
+		smoothed := ""
+		if l.Radius > 0 {
+			smoothed = fmt.Sprintf(" smoothed over radius %.3g", l.Radius)
+		}
+		b.add("looked", "%sgradient norm %.3g (noise %.2g) of the loss%s, chosen by it among %d averages", of,
+			l.GradientNorm, l.Sigma, smoothed, l.Among)
+	}
 	if m := f.Measured; m != nil {
 		b.add("measured", "mean loss %.4g (noise %.2g; a record's loss is clipped at %.3g), gradient norm %.3g (noise %.2g)",
 			m.Loss, m.LossSigma, m.LossClip, m.GradientNorm, m.GradientSigma)

@@ -84,6 +84,9 @@ type Result struct {
 	Foreseen float64
 	// Curvature is the curvature at W that the run released; nil if the run released none.
 	Curvature *Curved
+	// Looked is the gradient norm at W that the run released, having chosen W by such norms; nil if it
+	// did not.
+	Looked *Looked
 	// Inference has the confidence intervals of the coefficients; nil for plans without intervals.
 	Inference *inference.Fit
 	// Rows has the variation of the rows, computed from releases; nil if the run released no second

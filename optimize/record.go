@@ -21,6 +21,8 @@ type (
 	Arrival = runrecord.Arrival
 	// Moment is the released second moment of the rows.
 	Moment = runrecord.Moment
+	// Looked is the gradient norm that a Look released at its choice.
+	Looked = runrecord.Looked
 	// Curved is the curvature that ChooseCurved released at a candidate.
 	Curved = runrecord.Curved
 )

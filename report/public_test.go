@@ -27,6 +27,23 @@ func TestCurvatureAsReleased(t *testing.T) {
 	}
 }
 
+// TestLookedAsReleased tests that the page states the gradient norm that a look released, of which loss
+// it is, its noise, and among how many points the result was chosen.
+func TestLookedAsReleased(t *testing.T) {
+	for radius, want := range map[string]string{`,"radius":0.2`: "of the loss smoothed over radius 0.2, ",
+		"": "of the loss, at the result, chosen by it among 8 points; released with noise of 0.0031"} {
+		f := people(t, "p", 3)
+		f.algorithm.Plan = bytes.Replace(f.algorithm.Plan, []byte("{"),
+			[]byte(`{"looked":{"gradient_norm":0.0213,"sigma":0.0031,"among":8`+radius+`},`), 1)
+		fit := read(t, f)
+		fact := factOf(t, fit.signal(fit.noise()), "Gradient norm looked at")
+		if fact.Value != "0.0213" || !strings.Contains(fact.Note, want) || !strings.Contains(fact.Note, "8 points") ||
+			!strings.Contains(fact.Note, "0.0031") {
+			t.Errorf("%q, %q: want %q", fact.Value, fact.Note, want)
+		}
+	}
+}
+
 // TestPublicTable tests that the model's quality on a public table is in a section that says that
 // it is not private. The page must then not claim that nothing on it was computed from the table.
 func TestPublicTable(t *testing.T) {

@@ -94,6 +94,15 @@ func (f *Fit) signal(n runNoise) Section {
 		}
 		facts = append(facts, Fact{Name: "Curvature released", Value: Number(c.Curvature), Note: note})
 	}
+	if l := f.plan.Looked; l != nil {
+		of := "of the loss"
+		if l.Radius > 0 {
+			of = fmt.Sprintf("of the loss smoothed over radius %s", Number(l.Radius))
+		}
+		note := fmt.Sprintf("%s, %s, chosen by it among %s; released with noise of %s", of, at,
+			count(l.Among, "point", "points"), Number(l.Sigma))
+		add("Gradient norm looked at", l.GradientNorm, note)
+	}
 	add("Noise level", f.plan.Floor,
 		"the noise of one gradient released with the whole budget; up to constants no private algorithm gets below it on every problem")
 	add("Longest gradient of a row", f.plan.Clip,

@@ -42,6 +42,10 @@ SAMPLES = [
      {"algorithm": "subgradient", "one_pass": True}, 3, "g", 0.014, 0.021),
     ("theorems.md", "| 4.1, multi-pass | 1e3 | .121 (.045-.204)", "capped(0.4)", 20, 1000, 1000,
      {"algorithm": "o2nc", "radius": 0.4, "oracle": "multi-pass", "theorem": True}, 9, "g", 0.045, 0.205),
+    ("theorems.md", "| 4.1, ramp | 1e4 | .02 (.013-.21) | .015 (.012-.02) |", "ramp(0.4)", 20, 400, 10_000,
+     {"algorithm": "o2nc", "radius": 0.4, "oracle": "multi-pass", "theorem": True, "look": 8}, 3, "g", 0.011, 0.022),
+    ("theorems.md", "| zero | .0056 (.0048-.0057) | .039 (.033-.042) |", "capped(0.4)", 20, 400, 50_000,
+     {"algorithm": "o2nc", "radius": 0.4, "oracle": "multi-pass", "order": "zero", "steps": 600}, 1, "g", 0.03, 0.045),
 ]
 
 

@@ -47,3 +47,32 @@ func TestCertificateKeepsWhatWasReleased(t *testing.T) {
 		}
 	}
 }
+
+// TestCertificateKeepsTheLook tests that a certificate states the gradient norm that a look released,
+// and that the look's two releases are charged within the budget.
+func TestCertificateKeepsTheLook(t *testing.T) {
+	c := config(t, 300)
+	c.Train.Algorithm, c.Train.Settings = "o2nc", train.Settings{"steps": 12, "look": 2}
+	f, err := fit(context.Background(), c, options{Software: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, err := certificate.Read(f.CertificatePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept struct {
+		Looked *optimize.Looked `json:"looked"`
+	}
+	if err := json.Unmarshal(cert.Algorithm().Plan, &kept); err != nil {
+		t.Fatal(err)
+	}
+	if kept.Looked == nil || f.Result.Looked == nil || *kept.Looked != *f.Result.Looked || kept.Looked.Among != 2 ||
+		!(kept.Looked.Sigma > 0) {
+		t.Errorf("looked %+v, kept %+v", f.Result.Looked, kept.Looked)
+	}
+	if got := f.Charged / f.Budget.Charge(); f.Releases != 14 || !(got <= 1) || got < 1-1e-6 {
+		t.Errorf("%d releases, %v of the budget charged: want 14 and all of it", f.Releases, got)
+	}
+	verified(t, f)
+}

@@ -25,6 +25,19 @@ type Curved struct {
 	Directions int     `json:"directions"`
 }
 
+// Looked is the gradient norm that a run released at its result, which it had chosen for a short
+// gradient among several released points (optimize.Look).
+type Looked struct {
+	// GradientNorm is the norm of the mean clipped gradient plus the regularizer's gradient. It is at
+	// least 0. Sigma is the standard deviation of the noise in it.
+	GradientNorm float64 `json:"gradient_norm"`
+	Sigma        float64 `json:"sigma"`
+	// Radius is the radius over which the loss is smoothed; 0 for the loss itself.
+	Radius float64 `json:"radius,omitempty"`
+	// Among is the number of points among which the result was chosen.
+	Among int `json:"among"`
+}
+
 // OrNil returns nil if no curvature was released.
 func (c Curved) OrNil() *Curved {
 	if c.Directions == 0 {

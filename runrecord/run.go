@@ -30,6 +30,8 @@ type Run struct {
 	Foreseen float64 `json:"foreseen_gradient_norm,omitempty"`
 	// Curvature is the released curvature at the result.
 	Curvature *Curved `json:"curvature,omitempty"`
+	// Looked is the released gradient norm at the result, which was chosen by such norms.
+	Looked *Looked `json:"looked,omitempty"`
 
 	Recovered *Rebuilt `json:"recovered,omitempty"`
 }

@@ -315,7 +315,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if result.Late.Steps > 0 {
 		r.Run.Late, r.Run.Arrived = &result.Late, result.Late.Text(planned.Summary.Steps, planned.Summary.Effective)
 	}
-	r.Run.Foreseen, r.Run.Curvature = result.Foreseen, result.Curvature
+	r.Run.Foreseen, r.Run.Curvature, r.Run.Looked = result.Foreseen, result.Curvature, result.Looked
 	r.Run.GradientNorms, r.Run.Measured, r.Run.Compared, r.Run.Law = fitted.norms, fitted.Measured, fitted.Compared, &law
 	fitted.Warnings = h.warnings(r)
 	if err := fitted.publish(log, h, r); err != nil {

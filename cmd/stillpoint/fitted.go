@@ -55,6 +55,8 @@ type fittedJSON struct {
 	Constant any `json:"constant,omitempty"`
 	// Curvature is the released curvature at the result, as in a certificate.
 	Curvature any `json:"curvature,omitempty"`
+	// Looked is the released gradient norm at the result, as in a certificate.
+	Looked any `json:"looked,omitempty"`
 	// Stored is the row of a store of budgets by which the fit was charged.
 	Stored any `json:"stored,omitempty"`
 	// Table is the name by which fits of the table are summed. Earlier is the number of its fits before this
@@ -92,6 +94,9 @@ func result(ctx context.Context, c *train.Config, f *runfolder.Fitted) fittedJSO
 	}
 	if f.Result.Curvature != nil {
 		j.Curvature = f.Result.Curvature
+	}
+	if f.Result.Looked != nil {
+		j.Looked = f.Result.Looked
 	}
 	if epsilon, ok := f.Sum(ctx); ok {
 		j.Together = &epsilon

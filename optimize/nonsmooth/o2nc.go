@@ -58,6 +58,10 @@ import (
 //   - Theorem 4.1's D is set to alpha (b/L0)^2, so that D is a length.
 //   - The numbers s come from public random bits.
 //   - If parameters are restricted to a set, x and z are projected on it.
+//   - With Look, several blocks are drawn and one is chosen by the norm of the smoothed loss's gradient there,
+//     which [optimize.Look] releases. Of K blocks drawn from a run, one has at most twice the mean of that
+//     run's blocks with probability 1 - 2^-K at least. The norm of the smoothed loss's gradient at a point is
+//     a stricter measure than a block's: its radius is alpha, not 2 alpha.
 //
 // The plan's forecast is the forecast of the starting point ([forecast.AtStart]); there is none for the method
 // itself. If the noise in the mean of all gradient estimates is at least that long, a single pass cannot leave the
@@ -90,6 +94,12 @@ type O2NC struct {
 	// zero. For order first it means 4 alpha/(sqrt(d) D), the fewest that estimate a difference
 	// well, or 1 with oracle fresh.
 	Directions int `yaml:"directions"`
+	// Look is the number of averages that may become the result. The run chooses among them by the norm
+	// of the smoothed loss's gradient, and releases that norm at its choice. A tenth of the budget pays
+	// for it; with oracle single-pass, a tenth of the records are held out for it. With Theorem the
+	// averages are over blocks drawn without replacement, else over the last 1/2, 1/4, 1/8, ... of the
+	// points. Zero means one average and no look; 1 means that the norm is released there.
+	Look int `yaml:"look"`
 }
 
 // Oracle selects how gradient estimates are released: each as a new gradient of all records; mostly
@@ -152,7 +162,9 @@ type o2ncPlan struct {
 	anchor, rest float64 // charges of a gradient and of a difference; with single-pass, the sizes of their cohorts
 	clip         float64 // C, the clip norm of a gradient
 	ball         optimize.DifferenceBall
-	block        int // the block that is averaged, drawn before the run; -1 for the tail average
+	candidates   []stretch // the averages that may become the result
+	look         optimize.Look
+	held         float64 // number of records held out for the look; 0 means that the look is at all records
 }
 
 // Plan returns the plan of O2NC for the problem p, with the default rule's value for each setting
@@ -168,15 +180,19 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 	if c.Radius == 0 {
 		c.Radius = DefaultRadius(p)
 	}
-	plan := &o2ncPlan{oracle: c.Oracle, block: -1, clip: p.Constants.Lipschitz}
+	plan := &o2ncPlan{oracle: c.Oracle, clip: p.Constants.Lipschitz}
 	p, err := c.smooth(plan, p)
 	if err != nil {
 		return nil, err
 	}
+	rest, err := plan.reserve(c, p)
+	if err != nil {
+		return nil, err
+	}
 	if c.Theorem {
-		err = c.theorem(plan, p)
+		err = c.theorem(plan, rest)
 	} else {
-		c.practical(plan, p)
+		c.practical(plan, rest)
 	}
 	if err != nil {
 		return nil, err
@@ -184,29 +200,24 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 	if s := &p.Smoothing; s.Sampled() && s.Directions == 0 {
 		s.Directions = plan.directions(s.By, s.Radius, p.Dim())
 	}
-	words, err := plan.divide(c, p)
+	words, err := plan.divide(c, rest)
 	if err != nil {
 		return nil, err
 	}
-	output := "average of the second half of the points asked about"
-	needs := optimize.Needs{Seed: true, Cohorts: c.Oracle == SinglePass, PrefixSums: c.Oracle == SinglePass}
-	if c.Theorem {
-		blocks := max(plan.T/plan.M, 1)
-		plan.block = p.PublicCoins(0xb10c, 0).IntN(blocks)
-		needs.PublicCoins = true
-		output = fmt.Sprintf("random: average over block %d of %d, of %d steps, drawn before the first answer", plan.block+1,
-			blocks, plan.M)
-	}
+	output := plan.outputs(c, p)
+	needs := optimize.Needs{Seed: true, PublicCoins: c.Theorem, Cohorts: c.Oracle == SinglePass,
+		PrefixSums: c.Oracle == SinglePass, Selection: len(plan.candidates) > 1}
 	passes := float64(plan.T)
 	switch c.Oracle {
 	case MultiPass:
 		passes = 2*passes - math.Ceil(passes/float64(plan.period))
 	case SinglePass:
-		passes = 1
+		passes = rest.Records / p.Records
 	}
 	if c.Oracle != SinglePass {
 		passes *= each(p.Smoothing)
 	}
+	passes += plan.looks(p)
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
@@ -214,10 +225,10 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 			Citation: "online-to-nonconvex conversion (Kornowski, Liu and Talwar 2024, Algorithm 2), oracle " +
 				c.Oracle.String() + asked(p.Smoothing),
 			Steps: plan.T, StepSize: plan.eta, Clip: plan.clip, Output: output, Passes: passes,
-			Charges: fmt.Sprintf("%s; moves of at most %.3g, blocks of %d: a block's mean is judged by gradients within %.3g",
-				words, plan.D, plan.M, c.Radius),
+			Charges: fmt.Sprintf("%s; moves of at most %.3g, blocks of %d: a block's mean is judged by gradients within %.3g%s",
+				words, plan.D, plan.M, c.Radius, plan.price(p)),
 		},
-		Needs: needs, Properties: optimize.Properties{OnePass: c.Oracle == SinglePass, Averaged: !c.Theorem,
+		Needs: needs, Properties: optimize.Properties{OnePass: c.Oracle == SinglePass, Averaged: !c.Theorem && c.Look == 0,
 			Unmoved: plan.T == 1},
 		Law: optimize.Law{Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, optimize.Variance{} }},
 		// Run computes the average itself, so no output rule of optimize applies.
@@ -246,6 +257,8 @@ func (c O2NC) check() error {
 			c.Period)
 	case c.Prefix != 0 && c.Oracle != SinglePass:
 		return fmt.Errorf("optimize: o2nc: prefix = %v: is of oracle single-pass", c.Prefix)
+	case c.Look < 0 || c.Look > mostLooks:
+		return fmt.Errorf("optimize: o2nc: look = %d: must be between 0 (none) and %d", c.Look, mostLooks)
 	case c.Directions < 0:
 		return fmt.Errorf("optimize: o2nc: directions = %d: must be >= 1, or 0 for the rule's", c.Directions)
 	case c.Directions > 0 && c.Order != FirstOrder && c.Order != ZeroOrder:
@@ -401,7 +414,14 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 	x, delta := append([]float64(nil), run.W...), make([]float64, d)
 	ask := g.estimates(run)
 	coins := p.PublicCoins(2, 24)
-	kept := average{sum: make([]float64, d)}
+	kept := newAverages(g.candidates, d)
+	var held query.Cohort
+	if g.held > 0 {
+		var err error
+		if held, err = run.Draw(g.held); err != nil {
+			return run.ResultAt(run.W, false), run.Failed(err)
+		}
+	}
 	for t := range g.T {
 		s := coins.Float64()
 		z := make([]float64, d)
@@ -415,11 +435,9 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 		copy(run.W, z)
 		estimate, sigma, err := ask(t, z)
 		if err != nil {
-			return run.ResultAt(kept.or(z), false), run.Failed(err)
+			return run.ResultAt(kept[0].or(z), false), run.Failed(err)
 		}
-		if g.keeps(t) {
-			kept.add(z)
-		}
+		kept.add(t, z)
 		gradient := run.Regularized(estimate)
 		for j, v := range gradient {
 			delta[j] -= g.eta * v
@@ -431,41 +449,10 @@ func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 		}
 		run.Reach(z, optimize.Norm(gradient), sigma, g.eta)
 	}
-	return run.ResultAt(kept.or(x), true), nil
-}
-
-// keeps reports whether the point z at which step t releases a gradient estimate is part of the
-// average that is the result.
-func (g *o2ncPlan) keeps(t int) bool {
-	if g.block < 0 {
-		return 2*(t+1) >= g.T
+	if g.look == (optimize.Look{}) {
+		return run.ResultAt(kept[0].or(x), true), nil
 	}
-	return t/g.M == g.block
-}
-
-// average accumulates the sum and the number of points for a mean.
-type average struct {
-	sum   []float64
-	count float64
-}
-
-func (a *average) add(z []float64) {
-	a.count++
-	for j, v := range z {
-		a.sum[j] += v
-	}
-}
-
-// or returns the mean of the points added so far, or z if no point was added.
-func (a *average) or(z []float64) []float64 {
-	if a.count == 0 {
-		return z
-	}
-	mean := append([]float64(nil), a.sum...)
-	for j := range mean {
-		mean[j] /= a.count
-	}
-	return mean
+	return g.choose(run, held, kept)
 }
 
 // estimates returns a function that releases the gradient estimate at z in step t, in the way that

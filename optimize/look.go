@@ -1,0 +1,64 @@
+package optimize
+
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+// Look chooses one of several released points by the norm of the mean gradient there, and releases
+// this norm at the point chosen. If the problem has a smoothing, the gradient is that of the smoothed
+// loss, whose norm b at a point says that the point is (r, b)-stationary in Goldstein's sense, r being
+// the smoothing radius.
+//
+// Half of the charge pays for a draw by the exponential mechanism, which prefers short gradients, and
+// half for the norm at the point drawn. A choice between fewer than two points is not drawn, and the norm
+// gets all of the charge. The exponential mechanism's noise does not grow with the number of points,
+// that of a released norm for each of them would.
+type Look struct {
+	mu, epsilon float64
+}
+
+// NewLook returns a Look whose two releases together are charged at most mu^2 to a record. It returns
+// an error if mu does not allow a selection.
+func NewLook(mu float64) (Look, error) {
+	epsilon, err := selectionEpsilon(mu / math.Sqrt2)
+	return Look{mu, epsilon}, err
+}
+
+// Epsilon returns the parameter of the exponential mechanism.
+func (l Look) Epsilon() float64 { return l.epsilon }
+
+// Charge returns the most that a record is charged for a Look, as a part of the budget mu^2.
+func (l Look) Charge() float64 { return l.mu * l.mu }
+
+// Choose releases the index k of one of the points and the norm of the mean gradient there, over the
+// records of the cohort c. Each record's gradient is clipped at the norm clip.
+func (l Look) Choose(r *Run, c query.Cohort, clip float64, points [][]float64) (k int, found *Looked, err error) {
+	p := r.plan.problem
+	terms := make([]query.Term, len(points))
+	for i, w := range points {
+		shift := make([]float64, len(w))
+		p.AddRegularizer(shift, w)
+		terms[i] = query.NormAt(c, w, clip, shift)
+	}
+	terms = r.smoothed(terms)
+	charge := l.Charge() * usable
+	if len(points) > 1 {
+		if k, err = drawn(r.ctx, r.oracle, l.epsilon, terms); err != nil {
+			return 0, nil, err
+		}
+		mu, err := mechanism.SelectionMu(l.epsilon)
+		if err != nil {
+			return 0, nil, err
+		}
+		r.charge(c, mu*mu)
+		charge /= 2
+	}
+	a, err := r.Ask(charge, terms[k])
+	if err != nil {
+		return 0, nil, err
+	}
+	return k, &Looked{GradientNorm: max(a.Mean[0], 0), Sigma: a.Sigma, Radius: p.Smoothing.Radius, Among: len(points)}, nil
+}

@@ -1,0 +1,178 @@
+package nonsmooth
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
+)
+
+const (
+	// lookShare is the share of the budget for a look at the result; with the oracle single-pass, the share
+	// of the records.
+	lookShare = .1
+	// mostLooks is the largest number of averages that a look is at. It bounds the time and the memory:
+	// each costs a pass over the records and d numbers.
+	mostLooks = 1000
+)
+
+// reserve sets the price of the look in the plan g, and returns the problem with the budget or the
+// records that are left to the run's steps.
+func (g *o2ncPlan) reserve(c O2NC, p optimize.Problem) (rest optimize.Problem, err error) {
+	if rest = p; c.Look == 0 {
+		return rest, nil
+	}
+	mu := p.Mu
+	if c.Oracle == SinglePass {
+		g.held = lookShare * p.Records
+		if p.Relation == account.ReplaceOne {
+			g.held = max(math.Round(g.held), 1)
+		}
+		if rest.Records -= g.held; !(rest.Records > 0) {
+			return rest, fmt.Errorf("optimize: o2nc: look = %d: must leave some of the %v records", c.Look, p.Records)
+		}
+	} else {
+		mu, rest.Mu = mu*math.Sqrt(lookShare), mu*math.Sqrt(1-lookShare)
+	}
+	g.look, err = optimize.NewLook(mu)
+	return rest, err
+}
+
+// stretch is a range of steps, without its end, whose points z are averaged.
+type stretch struct{ from, end int }
+
+// outputs sets the averages that may become the result, and describes them for the plan's summary. A
+// random block is drawn before the run, so that it does not depend on records.
+func (g *o2ncPlan) outputs(c O2NC, p optimize.Problem) string {
+	most := max(c.Look, 1)
+	if !c.Theorem {
+		g.candidates = g.halves(most)
+		if c.Look == 0 {
+			return "average of the second half of the points asked about"
+		}
+		return fmt.Sprintf("looked at: average of the last 1/2 to 1/%d of the points asked about, chosen by its smoothed gradient",
+			1<<len(g.candidates))
+	}
+	blocks := max(g.T/g.M, 1)
+	coins := p.PublicCoins(0xb10c, 0)
+	for len(g.candidates) < min(most, blocks) {
+		first := coins.IntN(blocks) * g.M
+		if s := (stretch{first, first + g.M}); !slices.Contains(g.candidates, s) {
+			g.candidates = append(g.candidates, s)
+		}
+	}
+	if c.Look == 0 {
+		return fmt.Sprintf("random: average over block %d of %d, of %d steps, drawn before the first answer",
+			g.candidates[0].from/g.M+1, blocks, g.M)
+	}
+	return fmt.Sprintf("looked at: average over a block of %d steps, chosen by its smoothed gradient among %d of %d blocks, drawn before the first answer",
+		g.M, len(g.candidates), blocks)
+}
+
+// halves returns the last 1/2, 1/4, 1/8, ... of the steps, at most the given number of them, as far as
+// they have a block's steps.
+func (g *o2ncPlan) halves(most int) (list []stretch) {
+	for size := g.T - ((g.T+1)/2 - 1); len(list) < most && (len(list) == 0 || size >= g.M); size /= 2 {
+		list = append(list, stretch{g.T - size, g.T})
+	}
+	return list
+}
+
+// looks returns the number of passes over all records that the look takes.
+func (g *o2ncPlan) looks(p optimize.Problem) float64 {
+	if g.look == (optimize.Look{}) {
+		return 0
+	}
+	passes := each(p.Smoothing)
+	if k := len(g.candidates); k > 1 {
+		passes *= float64(k + 1)
+	}
+	if g.held > 0 {
+		passes *= g.held / p.Records
+	}
+	return passes
+}
+
+// price states the price of the look for the plan's summary.
+func (g *o2ncPlan) price(p optimize.Problem) string {
+	if g.look == (optimize.Look{}) {
+		return ""
+	}
+	where := "all records"
+	if g.held > 0 {
+		where = fmt.Sprintf("%.6g records held out", g.held)
+	}
+	price := fmt.Sprintf("; %.3g of mu^2 to a look on %s", g.look.Charge()/(p.Mu*p.Mu), where)
+	if k := len(g.candidates); k > 1 {
+		return price + fmt.Sprintf(": half to a draw among %d averages, epsilon %.3g, half to the norm at the one drawn", k,
+			g.look.Epsilon())
+	}
+	return price
+}
+
+// averages has the sums of the points of several stretches of steps.
+type averages []average
+
+// average accumulates the sum and the number of the points of a stretch of steps, for a mean.
+type average struct {
+	stretch
+	sum   []float64
+	count float64
+}
+
+func newAverages(list []stretch, d int) averages {
+	all := make(averages, len(list))
+	for i, s := range list {
+		all[i] = average{stretch: s, sum: make([]float64, d)}
+	}
+	return all
+}
+
+// add adds the point z of step t to the stretches with this step.
+func (a averages) add(t int, z []float64) {
+	for i := range a {
+		if s := &a[i]; s.from <= t && t < s.end {
+			s.count++
+			for j, v := range z {
+				s.sum[j] += v
+			}
+		}
+	}
+}
+
+// or returns the mean of the points added so far, or z if no point was added.
+func (a *average) or(z []float64) []float64 {
+	if a.count == 0 {
+		return z
+	}
+	mean := append([]float64(nil), a.sum...)
+	for j := range mean {
+		mean[j] /= a.count
+	}
+	return mean
+}
+
+// choose looks at the averages of a finished run and returns the one chosen. held has the records held
+// out, if any are.
+func (g *o2ncPlan) choose(run *optimize.Run, held query.Cohort, kept averages) (optimize.Result, error) {
+	if g.held == 0 {
+		held = run.All()
+	}
+	points := make([][]float64, len(kept))
+	for i := range kept {
+		points[i] = kept[i].or(run.W)
+	}
+	k, found, err := g.look.Choose(run, held, g.clip, points)
+	if err != nil {
+		return run.ResultAt(points[0], false), run.Failed(err)
+	}
+	r := run.ResultAt(points[k], true)
+	r.Looked, r.Law.Chosen = found, len(points)
+	r.Law.Settle()
+	r.Output = fmt.Sprintf("looked at: average over steps %d to %d, chosen by its smoothed gradient among %d averages",
+		kept[k].from+1, kept[k].end, len(points))
+	return r, nil
+}
