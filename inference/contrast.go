@@ -21,6 +21,8 @@ const (
 	// Absent: no feature of the contrast is in the formula. The formula gives such features the
 	// weight 0, so the contrast equals its constant.
 	Absent State = "not in the formula"
+	// Dependent, of a joint region: one of the contrasts follows from the others.
+	Dependent State = "dependent"
 )
 
 // Interval is the estimate and the interval of a linear combination of the model's weights (a contrast).
@@ -152,13 +154,10 @@ func (f *Fit) Joint(contrasts [][]float64, constants []float64) (Joint, error) {
 	whole.Mul(&left, c.T())
 	v := symmetric(&whole)
 	var chol mat.Cholesky
-	if !chol.Factorize(v) {
-		return Joint{}, errors.New("inference: joint region: the contrasts must be independent in the formula")
-	}
 	at := mat.NewVecDense(q, append([]float64(nil), out.Estimate...))
 	solved := mat.NewVecDense(q, nil)
-	if err := chol.SolveVecTo(solved, at); err != nil {
-		return Joint{}, errors.New("inference: joint region: the contrasts must be independent in the formula")
+	if !chol.Factorize(v) || chol.SolveVecTo(solved, at) != nil {
+		return Joint{State: Dependent}, nil
 	}
 	zero := mat.Dot(at, solved) <= out.Limit
 	out.Zero = &zero

@@ -78,14 +78,17 @@ func (m *Model) Joint(texts []string) (inference.Joint, error) {
 	}
 	out, err := m.inference.Joint(all, make([]float64, len(all)))
 	if err == nil && out.State != inference.Reported {
-		out.Reason = m.unjoined(texts, all)
+		out.Reason = m.unjoined(out.State, texts, all)
 	}
 	return out, err
 }
 
 // unjoined says why several contrasts have no joint region: the reason of the first that has no interval,
-// or else that of the method.
-func (m *Model) unjoined(texts []string, contrasts [][]float64) string {
+// or else that of the method. state is that of the joint region.
+func (m *Model) unjoined(state inference.State, texts []string, contrasts [][]float64) string {
+	if state == inference.Dependent {
+		return "one of the contrasts follows from the others in the formula"
+	}
 	for i, weights := range contrasts {
 		if v := m.inference.Contrast(weights, 0); v.State != inference.Reported {
 			return texts[i] + ": " + m.reason(v)
@@ -95,7 +98,8 @@ func (m *Model) unjoined(texts []string, contrasts [][]float64) string {
 }
 
 // contrast parses a combination of terms, such as "region=north - region=south". It returns the
-// factor of each of the model's weights in it.
+// factor of each of the model's weights in it. A term ends at the first sign after which what is before it
+// is a term, so that the name of a level may have a sign in it.
 func (m *Model) contrast(text string) ([]float64, error) {
 	terms := m.terms()
 	weights := make([]float64, m.schema.Dim())
@@ -104,23 +108,42 @@ func (m *Model) contrast(text string) ([]float64, error) {
 		rest, sign = after, -1
 	}
 	for {
-		at, next := len(rest), 0.
-		for _, s := range []struct {
-			text string
-			sign float64
-		}{{" + ", 1}, {" - ", -1}} {
-			if i := strings.Index(rest, s.text); i >= 0 && i < at {
-				at, next = i, s.sign
+		var err error
+		end, next := 0, 0.
+		for {
+			var at int
+			at, next = nextSign(rest, end)
+			if fault := m.part(weights, terms, strings.TrimSpace(rest[:at]), sign); fault == nil {
+				end = at
+				break
+			} else if err == nil {
+				err = fault // of the shortest text, which is what was meant
 			}
-		}
-		if err := m.part(weights, terms, strings.TrimSpace(rest[:at]), sign); err != nil {
-			return nil, err
+			if next == 0 {
+				return nil, err
+			}
+			end = at + 1
 		}
 		if next == 0 {
 			return weights, nil
 		}
-		rest, sign = rest[at+3:], next
+		rest, sign = rest[end+3:], next
 	}
+}
+
+// nextSign returns the place of the first " + " or " - " in a text from a place on, and its sign: 1 or -1.
+// If there is none it returns the text's end and 0.
+func nextSign(text string, from int) (at int, sign float64) {
+	at = len(text)
+	for _, s := range []struct {
+		text string
+		sign float64
+	}{{" + ", 1}, {" - ", -1}} {
+		if i := strings.Index(text[from:], s.text); i >= 0 && from+i < at {
+			at, sign = from+i, s.sign
+		}
+	}
+	return at, sign
 }
 
 // part parses one term of a contrast, with an optional number before it, and adds sign times its

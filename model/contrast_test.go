@@ -17,7 +17,7 @@ func withIntervals(t testing.TB, change func(*inference.Fit)) *Model {
 	schema, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{
 			{Name: "age", Kind: dataset.Number, Low: 0, High: 10},
-			{Name: "region", Kind: dataset.Category, Categories: []string{"north", "south", "east", "west"}},
+			{Name: "region", Kind: dataset.Category, Categories: []string{"north", "south", "east", "west - or not"}},
 		},
 		Target: dataset.Target{Column: "ill", Kind: dataset.Category, Classes: []string{"no", "yes"}},
 	})
@@ -72,7 +72,8 @@ func TestContrastsOfTerms(t *testing.T) {
 		{"region=south - region=north", -2 * s},
 		{"region=north - region=south", 2 * s},
 		{"region=south - region=east", -2.5 * s},
-		{"region=south - region=west", -2 * s},
+		{"region=south - region=west - or not", -2 * s},
+		{"region=west - or not + region=south", -2 * s},
 		{"0.5 region=south + 0.5 region=east - 2.5 age", (-1 + .25 - .5) * s},
 	} {
 		v, err := m.Contrast(c.text)
@@ -90,7 +91,7 @@ func TestContrastsOfTerms(t *testing.T) {
 	if want := s * math.Sqrt(.09+.05-2*.02); err != nil || math.Abs(v.Error-want) > 1e-12 {
 		t.Errorf("%v: standard error %v: want %v", err, v.Error, want)
 	}
-	for _, text := range []string{"", "height", "age sex", "age +", "2 3 age", "intercept", "NaN age", "region"} {
+	for _, text := range []string{"", "height", "age sex", "age +", "age - ", "age + 3", "2 3 age", "intercept", "NaN age", "region"} {
 		if _, err := m.Contrast(text); err == nil {
 			t.Errorf("%q: is a contrast", text)
 		}
@@ -111,9 +112,13 @@ func TestJointOfTerms(t *testing.T) {
 			t.Errorf("%s: %v: %+v of %+v", text, err, v, joint)
 		}
 	}
-	joint, err = m.Joint([]string{"age", "region=west"})
-	if err != nil || joint.State != inference.Absent || !strings.HasPrefix(joint.Reason, "region=west: no column of it") {
-		t.Errorf("%v: %+v: want the reason of region=west", err, joint)
+	joint, err = m.Joint([]string{"age", "region=west - or not"})
+	if err != nil || joint.State != inference.Absent || !strings.HasPrefix(joint.Reason, "region=west - or not: no column of it") {
+		t.Errorf("%v: %+v: want the reason of the last level", err, joint)
+	}
+	joint, err = m.Joint([]string{"age", "region=south", "region=south - region=west - or not"})
+	if err != nil || joint.State != inference.Dependent || !strings.Contains(joint.Reason, "follows from the others") {
+		t.Errorf("%v: %+v: want dependent", err, joint)
 	}
 	shadows := withIntervals(t, func(f *inference.Fit) { f.Method = inference.Region })
 	if joint, err = shadows.Joint([]string{"age"}); err != nil || !strings.Contains(joint.Reason, "Fieller") {

@@ -388,24 +388,30 @@ func (p *population) run(t *testing.T, fits int, seed uint64) *judged {
 				t.Fatal(err)
 			}
 		}
-		problem, err := optimize.NewProblem(l, b, s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		plan, err := onestep.Intervals{Level: .95, Columns: p.columns(), Bend: p.bend, Intercept: p.scale(),
-			Features: p.features()}.Plan(context.Background(), problem)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := plan.Run(context.Background(), s, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := out.add(res.Inference); err != nil {
+		if err := out.add(p.fitted(t, l, b, s)); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return out
+}
+
+// fitted makes a fit with intervals from the session s.
+func (p *population) fitted(t *testing.T, l loss.Loss, b account.Budget, s session) *inference.Fit {
+	t.Helper()
+	problem, err := optimize.NewProblem(l, b, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := onestep.Intervals{Level: .95, Columns: p.columns(), Bend: p.bend, Intercept: p.scale(),
+		Features: p.features()}.Plan(context.Background(), problem)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := plan.Run(context.Background(), s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Inference
 }
 
 // records draws the records of a fit. The rows of a unit follow each other, or are joined to one record
