@@ -111,7 +111,7 @@ print_intervals <- function(x, digits) {
 # "10 age". All numbers are those of stillpoint contrast --json.
 dp_contrast <- function(object, contrasts) {
   if (!inherits(object, "dp_fit")) refuse("object: must be a fit of dp_fit", field = "object")
-  if (is.null(object$effects)) refuse("object: must have intervals: inference = 0.95 asks for them", "no_interval")
+  if (is.null(object$effects)) refuse("object: must have intervals: inference = 0.95 asks for them", field = "object")
   if (!is.character(contrasts) || !length(contrasts) || anyNA(contrasts)) refuse("contrasts: must be texts, such as \"10 age\"", field = "contrasts")
   # The space keeps a minus from being that of a flag.
   said <- jsonlite::fromJSON(paste(run(c("contrast", object$folder, paste0(" ", contrasts), "--json")), collapse = "\n"))$contrasts

@@ -269,7 +269,7 @@ def tidy(coefficients: Mapping[str, Any], effects: Mapping[str, Any] | None) -> 
         keys = {"term": "term", "class": "class", "reference": "reference", "value": "estimate", "noise_sd": "noise_sd", "per": "per"}
         return {name: [t.get(key) for t in coefficients["terms"]] for key, name in keys.items()}
     terms = effects["coefficients"]
-    out = {name: [t.get(key) for t in terms] for key, name in TIDY.items()}
+    out = {name: [t.get(key, "" if key == "reason" else None) for t in terms] for key, name in TIDY.items()}
     for name in ("odds_ratio", "rate_ratio"):
         if any(t.get(name) for t in terms):
             for key, end in (("estimate", ""), ("low", "_low"), ("high", "_high")):
