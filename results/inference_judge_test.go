@@ -290,9 +290,10 @@ const (
 //
 // All comparisons of a run together fail by chance with probability 1e-6 at most if each coverage is at its
 // bound, and with a far smaller one if each is .95: the comparisons share 1e-6 among themselves. A
-// coefficient's hits are binomial over fits; the intervals of a design are counted as the number of
-// independent ones that their variance over fits leaves (tally.chance); the mean over designs is normal.
-// With 400 fits of 45 designs that is 2e-9 for each of about 420 comparisons: a design of 6 coefficients
+// coefficient's hits are binomial over fits. That is exact; two things are approximations: the intervals of
+// a design count as the number of independent ones that their variance over fits leaves (tally.chance), and
+// the mean over designs as normal.
+// With 400 fits of 38 designs that is 2.5e-9 for each of about 400 comparisons: a design of 6 coefficients
 // thereby fails at a coverage of .885 or less, a coefficient at .77 or less, and the mean outside its
 // bounds by about .006. The log names each coverage that is below its bound at all.
 func TestCoverage(t *testing.T) {
