@@ -335,8 +335,9 @@ func TestIntervalRivals(t *testing.T) {
 			}
 			for _, lambda := range ridges {
 				known, bootstrap := tab.outputs(lambda)
-				of(fmt.Sprintf("output perturbation, ridge %g, known noise", lambda)).judge(known, true, plain, p.columns())
-				of(fmt.Sprintf("output perturbation, ridge %g, parametric bootstrap", lambda)).judge(bootstrap, true, plain, p.columns())
+				name := fmt.Sprintf("output perturbation, ridge %g, ", lambda)
+				of(name+"known noise").judge(known, true, plain, p.columns())
+				of(name+"parametric bootstrap").judge(bootstrap, true, plain, p.columns())
 			}
 		}
 		fmt.Printf("| %s | %d | %g | stillpoint | %.3f | %.2f | %.2f |\n", p.name, p.n, p.eps, own.coefficients.coverage(),
