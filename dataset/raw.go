@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -20,6 +21,10 @@ type rawColumn struct {
 	Missing   string    `json:"missing,omitempty"`
 	Curve     *rawCurve `json:"curve,omitempty"`
 	Monotone  string    `json:"monotone,omitempty"`
+
+	// Reference is the value of the category that differences are relative to. It comes first among the
+	// values of a schema, so that nothing else says it.
+	Reference string `json:"-"`
 
 	File     string `json:"-"` // name of the file with the category's values; see WithLists
 	straight bool   // curve: none
@@ -111,7 +116,11 @@ func (r rawColumn) column() (Column, error) {
 			return Column{}, err
 		}
 	case r.Category != nil:
-		c.Kind, c.Categories = Category, r.Category
+		var err error
+		c.Kind = Category
+		if c.Categories, err = referenceFirst(field+".reference", r.Category, r.Reference); err != nil {
+			return Column{}, err
+		}
 	case r.Public != nil:
 		c.Kind, c.Values = Public, r.Public
 	case r.Hash != nil:
@@ -121,6 +130,8 @@ func (r rawColumn) column() (Column, error) {
 	case r.Missing != "" && r.Missing != indicator:
 		return Column{}, &fieldError{field + ".missing", strconv.Quote(r.Missing),
 			"must be indicator or absent; cells that mean missing are listed in schema.missing"}
+	case r.Reference != "" && c.Kind != Category:
+		return Column{}, &fieldError{field + ".reference", strconv.Quote(r.Reference), "only a category has a reference"}
 	case r.Layout != "" && c.Kind != Date:
 		return Column{}, &fieldError{field + ".layout", strconv.Quote(r.Layout), "only a date has a layout"}
 	}
@@ -142,6 +153,20 @@ func (r rawColumn) column() (Column, error) {
 		c.Transform = Log1p
 	}
 	return c, nil
+}
+
+// referenceFirst returns the values of a category with the reference level first. reference is empty if
+// it is the first one listed.
+func referenceFirst(field string, values []string, reference string) ([]string, error) {
+	if reference == "" {
+		return values, nil
+	}
+	at := slices.Index(values, reference)
+	if at < 0 {
+		return nil, &fieldError{field, strconv.Quote(reference), "must be one of the category's values"}
+	}
+	first := []string{reference}
+	return append(append(first, values[:at]...), values[at+1:]...), nil
 }
 
 // days makes c a date column: it sets its kind, its layout and its bounds in days since 1970-01-01.

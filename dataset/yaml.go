@@ -166,13 +166,15 @@ func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, erro
 			raw.Monotone, err = d.text(field, value, "write up or down or leave it out")
 		case "category":
 			err = d.category(&raw, field, value)
+		case "reference":
+			raw.Reference, err = d.text(field, value, "write the value with which the others are compared, or leave it out")
 		case "public":
 			raw.Public, err = d.values(field, value,
 				"write all values of "+printable.Text(name)+", which is known of every row to everybody")
 		case "hash":
 			raw.Hash, err = d.count(field, value, "write into how many buckets the values of "+printable.Text(name)+" fall")
 		default:
-			err = unknownKey(key, field, "number, date, layout, transform, missing, curve, monotone, category, hash, public")
+			err = unknownKey(key, field, "number, date, layout, transform, missing, curve, monotone, category, reference, hash, public")
 		}
 		return err
 	})

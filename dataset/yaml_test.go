@@ -69,6 +69,22 @@ schema:
 	}
 }
 
+// TestYAMLReference tests that a category's reference level comes first, and that the schema is then the one
+// that lists it first: its features, its terms and its written form.
+func TestYAMLReference(t *testing.T) {
+	const rest = "\n  target: {column: y, classes: [a, b]}\n"
+	s := mustLoad(t, "schema:\n  columns:\n    c: {category: 1..4, reference: 3}"+rest)
+	want := mustLoad(t, "schema:\n  columns:\n    c: {category: [3, 1, 2, 4]}"+rest)
+	if diff := cmp.Diff(want, s, cmp.AllowUnexported(Schema{}, Hats{})); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, term := range s.Terms(false)[:3] {
+		if term.Reference != "c=3" {
+			t.Errorf("%+v: want the reference c=3", term)
+		}
+	}
+}
+
 func TestYAMLComments(t *testing.T) {
 	var config struct{ Schema *Schema }
 	doc := "schema:\n  # above\n  columns:\n    # above\n    x: {number: [0, 1]} # beside\n  target: # here\n    column: y # there\n    number: [0, 1]\n"
@@ -84,7 +100,7 @@ func TestYAMLErrors(t *testing.T) {
 		{"  columns:\n    x: {number: [0, 1]}\n  extra: 1",
 			"[4:3] dataset: schema: unknown key; the keys here are columns, target, interactions, curves, where, missing"},
 		{"  columns:\n    x: {number: [0, 1], unit: kg}",
-			"[3:25] dataset: columns: unknown key; the keys here are number, date, layout, transform, missing, curve, monotone, category, hash, public"},
+			"[3:25] dataset: columns: unknown key; the keys here are number, date, layout, transform, missing, curve, monotone, category, reference, hash, public"},
 		{"  columns: {x: {number: [0, 1]}}\n  target: {column: y, class: [a, b]}",
 			"[3:23] dataset: target: unknown key; the keys here are column, classes, number"},
 		{"  columns:\n    x: {number: [0, 1]}\n    x: ignore", "[4:5] mapping key \"x\" already defined at [3:5]"},
@@ -109,6 +125,10 @@ func TestYAMLErrors(t *testing.T) {
 		{"  columns:\n    x: {category: []}" + target, `[3:9] dataset: columns.x.category = []: must list`},
 		{"  columns:\n    x:\n      category:\n      - a\n      - b\n      - a" + target,
 			`[7:9] dataset: columns.x.category[2] = "a": is listed twice`},
+		{"  columns:\n    x: {category: [a, b], reference: c}" + target,
+			`[3:27] dataset: columns.x.reference = "c": must be one of the category's values`},
+		{"  columns:\n    x: {number: [0, 1], reference: c}" + target,
+			`[3:25] dataset: columns.x.reference = "c": only a category has a reference`},
 		{"  columns:\n    x: {category: [a, {b: c}]}" + target,
 			`[3:23] dataset: columns: must be a text or a number, not a mapping`},
 		{"  columns:\n    x: {category: [a, ~]}" + target,

@@ -44,8 +44,8 @@ const (
 )
 
 // leastEdges is the smallest eigenvalue of the curvature for which Wald intervals are used, in
-// multiples of the largest eigenvalue to expect of its noise (the function Edge). It was chosen on
-// the tuning designs of results/inference.md.
+// multiples of the largest eigenvalue to expect of its noise (the function Edge). It was set by a
+// prototype, before there were designs to judge it by (results/inference.md, "Coverage").
 const leastEdges = 2
 
 // Estimate is an estimate of the coefficients b, with its covariance, in the coordinates of the

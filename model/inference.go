@@ -45,6 +45,8 @@ type Coefficient struct {
 	Per       string `json:"per,omitempty"`
 	inference.Interval
 	Multiplied
+	// Reason says why no interval is stated; it is empty if one is.
+	Reason string `json:"reason,omitempty"`
 	// Span is the range from the lower to the upper public bound of a number, in its units; 1 for
 	// other terms.
 	Span float64 `json:"span"`
@@ -88,6 +90,8 @@ type Coefficients struct {
 	// Unit is the unit of estimates and intervals.
 	Unit string        `json:"unit"`
 	List []Coefficient `json:"coefficients"`
+	// Reasons say why coefficients have no interval, one for each state.
+	Reasons []Reason `json:"reasons,omitempty"`
 	// Meaning explains in words what the intervals cover.
 	Meaning string `json:"meaning"`
 	// Allowance is the amount by which intervals are widened for the remainder of the Newton step,
@@ -134,9 +138,10 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 			}
 			c.Multiplied = m.multiplied(c.Interval)
 		}
+		c.Reason = m.reason(c.Interval)
 		out.List = append(out.List, c)
 	}
-	out.Meaning = m.meaning()
+	out.Meaning, out.Reasons = m.meaning(), m.reasons(out.List)
 	return out, nil
 }
 
@@ -274,123 +279,4 @@ func (m *Model) meaning() string {
 	}
 	return fmt.Sprintf("Over tables and coins %g%% of such intervals hold the population's coefficient of %s, sampling and privacy noise together, by simulation. If the model is wrong the coefficient is that of the best fit to the population in which rows far from the others weigh less, by a weight that depends on their features alone.%s Coefficients are associations in the table's population, not causes. Intervals are one by one: with many, some miss.",
 		100*f.Level, of, clip)
-}
-
-// ContrastOf is the estimate and the interval of a contrast that was given as a text.
-type ContrastOf struct {
-	Text    string `json:"contrast"`
-	Formula string `json:"formula"`
-	Short   bool   `json:"short"`
-	Unit    string `json:"unit"`
-	inference.Interval
-	Multiplied
-	Level float64 `json:"level"`
-	// Meaning is the estimate and its interval in words: by what the odds or the rate are multiplied, or
-	// how much higher the prediction is.
-	Meaning string `json:"meaning"`
-}
-
-// Contrast returns the estimate and the interval of a combination of terms, such as "region=north -
-// region=south" or "10 age + sex=m - sex=f". A level of a category stands for its difference from
-// the reference level; a number stands for the change for one unit. Signs between terms need spaces
-// on both sides.
-func (m *Model) Contrast(text string) (*ContrastOf, error) {
-	f := m.inference
-	if f == nil {
-		return nil, errNoIntervals
-	}
-	weights, err := m.contrast(text)
-	if err != nil {
-		return nil, err
-	}
-	out := &ContrastOf{Text: text, Formula: m.formula(f), Short: m.short(), Level: f.Level,
-		Interval: f.Contrast(weights, 0)}
-	out.Unit, out.Multiplied = m.unit(), m.multiplied(out.Interval)
-	out.Meaning = m.words(out)
-	return out, nil
-}
-
-// words describes the estimate of a contrast and its interval in words.
-func (m *Model) words(c *ContrastOf) string {
-	if c.State != inference.Reported {
-		return fmt.Sprintf("no interval is stated: %s", c.State)
-	}
-	with := fmt.Sprintf("(%g%% interval", 100*c.Level)
-	if r, _ := c.Ratio(); r != nil {
-		verb := "are"
-		if c.Rate != nil {
-			verb = "is"
-		}
-		return fmt.Sprintf("%s %s multiplied by %.4g %s %.4g to %.4g)", m.quantity(), verb, r.Estimate, with, r.Low, r.High)
-	}
-	return fmt.Sprintf("%s is expected to be %.4g higher %s %.4g to %.4g)", m.quantity(), c.Estimate, with, c.Low, c.High)
-}
-
-// Joint returns the joint confidence region of several contrasts (combinations of terms), given as
-// texts.
-func (m *Model) Joint(texts []string) (inference.Joint, error) {
-	if m.inference == nil {
-		return inference.Joint{}, errNoIntervals
-	}
-	var all [][]float64
-	for _, text := range texts {
-		weights, err := m.contrast(text)
-		if err != nil {
-			return inference.Joint{}, err
-		}
-		all = append(all, weights)
-	}
-	return m.inference.Joint(all, make([]float64, len(all)))
-}
-
-// contrast parses a combination of terms, such as "region=north - region=south". It returns the
-// factor of each of the model's weights in it.
-func (m *Model) contrast(text string) ([]float64, error) {
-	terms := m.terms()
-	weights := make([]float64, m.schema.Dim())
-	rest, sign := strings.TrimSpace(text), 1.
-	if after, minus := strings.CutPrefix(rest, "- "); minus {
-		rest, sign = after, -1
-	}
-	for {
-		at, next := len(rest), 0.
-		for _, s := range []struct {
-			text string
-			sign float64
-		}{{" + ", 1}, {" - ", -1}} {
-			if i := strings.Index(rest, s.text); i >= 0 && i < at {
-				at, next = i, s.sign
-			}
-		}
-		if err := m.part(weights, terms, strings.TrimSpace(rest[:at]), sign); err != nil {
-			return nil, err
-		}
-		if next == 0 {
-			return weights, nil
-		}
-		rest, sign = rest[at+3:], next
-	}
-}
-
-// part parses one term of a contrast, with an optional number before it, and adds sign times its
-// factors to weights.
-func (m *Model) part(weights []float64, terms []dataset.Term, text string, sign float64) error {
-	factor := sign
-	if number, name, found := strings.Cut(text, " "); found {
-		if v, err := strconv.ParseFloat(number, 64); err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) {
-			factor, text = sign*v, strings.TrimSpace(name)
-		}
-	}
-	for _, t := range terms[:len(terms)-1] {
-		if t.Name == text {
-			for _, p := range t.Parts {
-				weights[p.Feature] += factor * p.Factor
-			}
-			return nil
-		}
-		if text != "" && t.Reference == text { // the reference level differs from itself by 0
-			return nil
-		}
-	}
-	return fmt.Errorf("contrast: %q: must be a number's column or a level such as column=value, joined by \" + \" or \" - \"", text)
 }

@@ -53,18 +53,13 @@ func CoefficientText(c *model.Coefficients) string {
 
 // states explains why some coefficients in the list have no interval.
 func states(c *model.Coefficients) (text string) {
-	for _, s := range []struct {
-		state inference.State
-		text  string
-	}{
-		{inference.Withheld,
-			" Withheld: the last step of the estimate was so long that what it leaves out may be large beside the interval; more records, a larger epsilon or fewer columns help."},
-		{inference.Unidentified, " Not identified: the noise hides how much the rows tell."},
-		{inference.Absent, " Not in the formula: the noise hides the column, or the level counts as the reference level."},
-	} {
-		if slices.ContainsFunc(c.List, func(t model.Coefficient) bool { return t.State == s.state }) {
-			text += s.text
+	const most = 4
+	for _, r := range c.Reasons {
+		terms := r.Terms
+		if len(terms) > most {
+			terms = append(slices.Clone(terms[:most]), fmt.Sprintf("%d others", len(terms)-most))
 		}
+		text += fmt.Sprintf(" %s%s (%s): %s.", strings.ToUpper(string(r.State[:1])), r.State[1:], strings.Join(terms, ", "), r.Text)
 	}
 	return text
 }

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strings"
 	"testing"
 
 	"gonum.org/v1/gonum/mat"
@@ -22,7 +21,7 @@ import (
 )
 
 var inferenceData = flag.String("inference.data", "../examples/adult",
-	"the folder of adult.csv.gz, diamonds.csv.gz and cps1988.csv.gz for TestIntervalTables")
+	"the folder of adult.csv.gz, diamonds.csv.gz, cps1988.csv.gz and pnwflights.csv.gz for TestIntervalTables")
 
 // TestIntervalTables prints the coefficients of real public tables with private intervals, beside the
 // estimates and sandwich intervals of the same formula without privacy.
@@ -32,8 +31,9 @@ func TestIntervalTables(t *testing.T) {
 		{"Adult, numbers and sex", "tables/adult-numbers.yaml", "logistic"},
 		{"diamonds", "tables/diamonds.yaml", "squared(0.5)"},
 		{"CPS 1988", "tables/cps1988.yaml", "squared(0.5)"},
+		{"flights", "tables/flights.yaml", "logistic"},
 	} {
-		if !strings.Contains(c.name, *inferenceNamed) {
+		if !regexp.MustCompile(*inferenceNamed).MatchString(c.name) {
 			continue
 		}
 		text, err := os.ReadFile(c.config)

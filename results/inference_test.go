@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -23,9 +22,8 @@ import (
 )
 
 var (
-	inferenceFits  = flag.Int("inference.fits", 200, "how often TestCoverage fits each design")
-	inferenceNamed = flag.String("inference.design", "", "what the names of TestCoverage's designs contain")
-	inferenceFrom  = flag.Int("inference.from", 0, "the number of TestCoverage's first design")
+	inferenceFits  = flag.Int("inference.fits", 400, "how often TestCoverage fits each design")
+	inferenceNamed = flag.String("inference.design", "", "a regular expression of the names of designs or tables")
 	inferenceReal  = flag.Bool("inference.session", false,
 		"TestCoverage asks simulated sessions in place of computing answers directly, at ten times the time")
 	inferenceSeed = flag.Uint64("inference.seed", 1, "the seed of TestCoverage")
@@ -47,6 +45,9 @@ type population struct {
 	// the categories; the first level of each is the reference.
 	numbers int
 	levels  []int
+	// crossed says that the last category has a level for each pair of levels of the first two, that of
+	// (i, j) being i times the levels of the second plus j. The formula has the pairs without a reference level.
+	crossed bool
 	// rows is the number of rows of a unit; 0 if each row is a record.
 	rows int
 	// draw draws one row: it sets the numbers x and the levels (in). person is a random number that
@@ -93,8 +94,11 @@ func (p *population) columns() []inference.Column {
 		list = append(list, inference.Column{Feature: j})
 	}
 	at := p.numbers
-	for _, l := range p.levels {
+	for g, l := range p.levels {
 		for i := 1; i < l; i++ {
+			if pairs := p.crossed && g == 2; pairs && (i < p.levels[1] || i%p.levels[1] == 0) {
+				continue
+			}
 			list = append(list, inference.Column{Feature: at + i})
 		}
 		at += l
@@ -102,12 +106,16 @@ func (p *population) columns() []inference.Column {
 	return append(list, inference.Column{Feature: at, Kept: true})
 }
 
-// row encodes the numbers x and the levels (in) of a row as features.
+// row encodes the numbers x and the levels (in) of a row as features. Of crossed categories it sets the
+// level of the pair.
 func (p *population) row(x []float64, in []int) []float32 {
 	out := make([]float32, p.features())
 	s := p.scale()
 	for j, v := range x {
 		out[j] = float32(s * min(max(v, -1), 1))
+	}
+	if p.crossed {
+		in[2] = in[0]*p.levels[1] + in[1]
 	}
 	at := p.numbers
 	for g, l := range p.levels {
@@ -354,22 +362,10 @@ func (p *population) slope(z, y float64) (slope, bend float64) {
 	return slope, bend
 }
 
-// judged collects the outcomes of a design's fits: whether intervals cover the true coefficients,
-// and how wide they are.
-type judged struct {
-	hits, made map[int]int // by the first feature of the column
-	asked      int
-	width      []float64
-	unknown    int
-	short      int
-	share      []float64
-	region     int
-}
-
 // run fits the records of a design repeatedly, with fresh records and fresh noise.
-func (p *population) run(t *testing.T, fits int, seed uint64) judged {
+func (p *population) run(t *testing.T, fits int, seed uint64) *judged {
 	t.Helper()
-	out := judged{hits: map[int]int{}, made: map[int]int{}}
+	out := newJudged(p)
 	relation, declared := account.ReplaceOne, 0.
 	if p.addOr {
 		relation, declared = account.AddOrRemove, float64(p.n)
@@ -382,36 +378,8 @@ func (p *population) run(t *testing.T, fits int, seed uint64) judged {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref := p.sample(99, 60_000)
-	type truth struct{ w, sd []float64 }
-	seen := map[string]truth{}
 	for fit := range fits {
-		r := rand.New(rand.NewPCG(seed, uint64(fit)))
-		var rows [][]float32
-		var targets []float64
-		for range p.n {
-			if p.rows == 0 {
-				x, _, y := p.one(r, r.NormFloat64())
-				if p.missing > 0 && r.Float64() < p.missing {
-					y = math.NaN()
-				}
-				rows, targets = append(rows, x), append(targets, y)
-				continue
-			}
-			person := r.NormFloat64()
-			var xs [][]float32
-			var ys []float64
-			for range p.rows {
-				x, _, y := p.one(r, person)
-				xs, ys = append(xs, x), append(ys, y)
-			}
-			if !*inferenceReal {
-				rows, targets = append(rows, xs...), append(targets, ys...)
-				continue
-			}
-			x, y := loss.JoinRows(l.(loss.Units), xs, ys)
-			rows, targets = append(rows, x), append(targets, y)
-		}
+		rows, targets := p.records(rand.New(rand.NewPCG(seed, uint64(fit))), l)
 		var s session = &direct{p: p, rows: rows, targets: targets, relation: relation,
 			noise: rand.New(rand.NewPCG(seed, 1<<40+uint64(fit)))}
 		if *inferenceReal {
@@ -420,98 +388,59 @@ func (p *population) run(t *testing.T, fits int, seed uint64) judged {
 				t.Fatal(err)
 			}
 		}
-		problem, err := optimize.NewProblem(l, b, s)
-		if err != nil {
+		if err := out.add(p.fitted(t, l, b, s)); err != nil {
 			t.Fatal(err)
-		}
-		plan, err := onestep.Intervals{Level: .95, Columns: p.columns(), Bend: p.bend, Intercept: p.scale(),
-			Features: p.features()}.Plan(context.Background(), problem)
-		if err != nil {
-			t.Fatal(err)
-		}
-		res, err := plan.Run(context.Background(), s, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f := res.Inference
-		out.asked += len(p.columns()) - 1
-		if len(f.Dropped) > 0 {
-			out.short++
-		}
-		if f.Method == inference.Region {
-			out.region++
-		}
-		if f.Method == inference.NotIdentified {
-			out.unknown++
-			continue
-		}
-		// The row weights depend on the fit's preconditioner (metric), which differs little between
-		// fits with the same formula. The true coefficients are therefore computed once for each
-		// formula, with the metric of its first fit.
-		key := fmt.Sprint(f.Columns)
-		at, ok := seen[key]
-		if !ok {
-			at.w, at.sd = p.project(ref, f, true)
-			seen[key] = at
-		}
-		for i, c := range f.Columns {
-			if c.Kept {
-				continue
-			}
-			weights := make([]float64, p.features())
-			weights[c.Feature] = 1
-			v := f.Contrast(weights, 0)
-			if v.State != inference.Reported {
-				continue
-			}
-			out.made[c.Feature]++
-			if v.Contains(at.w[c.Feature]) {
-				out.hits[c.Feature]++
-			}
-			out.width = append(out.width, (v.High-v.Low)/(2*inference.Quantile(.95)*at.sd[i]))
-			out.share = append(out.share, v.Privacy)
 		}
 	}
 	return out
 }
 
-// row returns the figures of a row of the results table: mean coverage, the worst coefficient's coverage,
-// median relative width, and share of coefficients reported.
-func (j judged) row() (coverage, worst, width, reported float64) {
-	hits, made := 0, 0
-	worst = 1
-	for c, n := range j.made {
-		hits, made = hits+j.hits[c], made+n
-		if n >= 50 {
-			worst = min(worst, float64(j.hits[c])/float64(n))
-		}
+// fitted makes a fit with intervals from the session s.
+func (p *population) fitted(t *testing.T, l loss.Loss, b account.Budget, s session) *inference.Fit {
+	t.Helper()
+	problem, err := optimize.NewProblem(l, b, s)
+	if err != nil {
+		t.Fatal(err)
 	}
-	if made == 0 {
-		return math.NaN(), math.NaN(), math.NaN(), 0
+	plan, err := onestep.Intervals{Level: .95, Columns: p.columns(), Bend: p.bend, Intercept: p.scale(),
+		Features: p.features()}.Plan(context.Background(), problem)
+	if err != nil {
+		t.Fatal(err)
 	}
-	slices.Sort(j.width)
-	return float64(hits) / float64(made), worst, j.width[len(j.width)/2], float64(made) / float64(j.asked)
+	res, err := plan.Run(context.Background(), s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.Inference
 }
 
-// TestCoverage fits each design of results/inference.md many times. It prints the coverage of nominal .95
-// intervals, the coverage of the worst coefficient, the median ratio of the width to the sandwich
-// interval's width without privacy, and the share of coefficients that are reported.
-func TestCoverage(t *testing.T) {
-	for i, p := range designs() {
-		if !strings.Contains(p.name, *inferenceNamed) || i < *inferenceFrom {
+// records draws the records of a fit. The rows of a unit follow each other, or are joined to one record
+// of the loss l if a session is asked.
+func (p *population) records(r *rand.Rand, l loss.Loss) (rows [][]float32, targets []float64) {
+	for range p.n {
+		person := r.NormFloat64()
+		if p.rows == 0 {
+			x, _, y := p.one(r, person)
+			if p.missing > 0 && r.Float64() < p.missing {
+				y = math.NaN()
+			}
+			rows, targets = append(rows, x), append(targets, y)
 			continue
 		}
-		j := p.run(t, *inferenceFits, *inferenceSeed)
-		c, worst, width, reported := j.row()
-		judge := "judges"
-		if p.tuning {
-			judge = "tuning"
+		var xs [][]float32
+		var ys []float64
+		for range p.rows {
+			x, _, y := p.one(r, person)
+			xs, ys = append(xs, x), append(ys, y)
 		}
-		fmt.Printf("| %s | %s | %d | %g | %.3f | %.2f | %.2f | %.2f | %.2f | %.2f | %.2f |\n", p.name, judge, p.n, p.eps, c,
-			worst, width, reported,
-			float64(j.short)/float64(*inferenceFits), float64(j.region)/float64(*inferenceFits),
-			float64(j.unknown)/float64(*inferenceFits))
+		if !*inferenceReal {
+			rows, targets = append(rows, xs...), append(targets, ys...)
+			continue
+		}
+		x, y := loss.JoinRows(l.(loss.Units), xs, ys)
+		rows, targets = append(rows, x), append(targets, y)
 	}
+	return rows, targets
 }
 
 // TestReported prints which share of the coefficients has an interval, as a function of n mu / p^1.5 for p
@@ -529,10 +458,9 @@ func TestReported(t *testing.T) {
 		columns := float64(len(p.columns()))
 		for _, p.n = range []int{1000, 2000, 4000, 8000, 16000} {
 			j := p.run(t, *inferenceFits, *inferenceSeed)
-			c, _, width, reported := j.row()
 			fmt.Printf("| %g | %d | %.0f | %.2f | %.2f | %.2f | %.2f |\n", columns, p.n,
-				float64(p.n)*math.Sqrt(b.Charge())/math.Pow(columns, 1.5), reported, width, c,
-				float64(j.short)/float64(*inferenceFits))
+				float64(p.n)*math.Sqrt(b.Charge())/math.Pow(columns, 1.5), j.reported(), j.medianWidth(),
+				j.coefficients.coverage(), j.share(j.short))
 		}
 	}
 }
@@ -667,6 +595,20 @@ func designs() []*population {
 		{name: "20 levels, n 50,000", loss: log, bend: L, n: 50000, eps: 1, numbers: 3, levels: []int{20},
 			draw: of(flat, func(r *rand.Rand) int { return min(int(r.ExpFloat64()*4), 19) }),
 			mean: func(x []float64, in []int) float64 { return odds(linear(x, .6, -.4) + math.Sin(float64(in[0]))/2) }},
+		{name: "n 300,000", loss: log, bend: L, n: 300000, eps: 1, numbers: 5, levels: []int{3, 3}, draw: of(flat, three),
+			mean: logit(1)},
+		{name: "crossed categories", loss: log, bend: L, n: 20000, eps: 2, numbers: 2, levels: []int{3, 2, 6},
+			crossed: true, draw: of(flat, three, two, func(*rand.Rand) int { return 0 }),
+			mean: func(x []float64, in []int) float64 {
+				return odds(.1 + linear(x, .6, -.4) + []float64{0, .5, -.3}[in[0]] + []float64{0, .4}[in[1]] +
+					[]float64{0, 0, 0, -.6, 0, .8}[in[0]*2+in[1]])
+			}},
+		{name: "linear, crossed categories", loss: "squared(1)", n: 20000, eps: 1, numbers: 2, levels: []int{2, 2, 4},
+			crossed: true, draw: of(flat, two, two, func(*rand.Rand) int { return 0 }),
+			mean: func(x []float64, in []int) float64 {
+				return -.1 + linear(x, .3, -.2) + .2*float64(in[0]) - .1*float64(in[1]) + .15*float64(in[0]*in[1])
+			},
+			noise: func(r *rand.Rand, x []float64, mean, _ float64) float64 { return mean + .12*r.NormFloat64() }},
 		{name: "skewed, heavy tails, wrong link", loss: log, bend: L, n: 20000, eps: 1, numbers: 6, draw: of(skewed),
 			mean: func(x []float64, in []int) float64 { return 1 - 2*math.Exp(-math.Exp(.3+linear(x, 1, .8, -.6))) }},
 		{name: "cloglog, an interaction left out", loss: log, bend: L, n: 20000, eps: 1, numbers: 4, levels: []int{2},

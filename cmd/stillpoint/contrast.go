@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/inference"
@@ -12,7 +13,7 @@ import (
 )
 
 type contrastCommand struct {
-	Dir      string   `arg:"" help:"Output folder of a fit with inference: {level: 0.95}." placeholder:"DIR"`
+	Dir      string   `arg:"" help:"Output folder of a fit with inference: {level: 0.95}, or its model.json." placeholder:"DIR"`
 	Contrast []string `arg:"" help:"Combinations of terms, such as \"region=north - region=south\" or \"10 age\"." placeholder:"CONTRAST"`
 	JSON     bool     `help:"Print JSON." name:"json"`
 }
@@ -27,21 +28,34 @@ a factor: "10 age", "region=north - region=south", "0.5 a=x + 0.5 a=y".
 Several contrasts are said one by one, and with their joint region.
 
 Everything follows from the released covariance: the table is not opened, and the answer
-costs no privacy. Intervals belong to the formula that is printed with them, which may be
+costs no privacy. Of a folder the certificate is verified first; of a model file there is
+none to verify. Intervals belong to the formula that is printed with them, which may be
 shorter than the one that was asked for.`
 }
 
-func (k *contrastCommand) Run(ctx context.Context, c *console) error {
+// model reads the model of a fit's folder, which is verified, or a model file.
+func (k *contrastCommand) model(ctx context.Context) (*model.Model, error) {
+	if info, err := os.Stat(k.Dir); err == nil && !info.IsDir() {
+		return model.Read(k.Dir)
+	}
 	fit, err := report.ReadFit(ctx, k.Dir)
+	if err != nil {
+		return nil, err
+	}
+	if fit.Model == nil {
+		return nil, fmt.Errorf("%s: has no model", k.Dir)
+	}
+	return fit.Model, nil
+}
+
+func (k *contrastCommand) Run(ctx context.Context, c *console) error {
+	m, err := k.model(ctx)
 	if err != nil {
 		return err
 	}
-	if fit.Model == nil {
-		return fmt.Errorf("%s: has no model", k.Dir)
-	}
 	var list []*model.ContrastOf
 	for _, text := range k.Contrast {
-		one, err := fit.Model.Contrast(text)
+		one, err := m.Contrast(text)
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.Dir, err)
 		}
@@ -49,7 +63,7 @@ func (k *contrastCommand) Run(ctx context.Context, c *console) error {
 	}
 	var joint *inference.Joint
 	if len(list) > 1 {
-		region, err := fit.Model.Joint(k.Contrast)
+		region, err := m.Joint(k.Contrast)
 		if err != nil {
 			return fmt.Errorf("%s: %w", k.Dir, err)
 		}
@@ -79,10 +93,8 @@ func contrastText(list []*model.ContrastOf, joint *inference.Joint) string {
 			if r, name := v.Ratio(); r != nil {
 				fmt.Fprintf(&b, "  %s %.4g, %g%% interval %.4g to %.4g\n", name, r.Estimate, 100*v.Level, r.Low, r.High)
 			}
-		case inference.Absent:
-			b.WriteString("  not in the formula: the terms share one coefficient, or are left out\n")
 		default:
-			fmt.Fprintf(&b, "  %s: no interval is stated\n", v.State)
+			b.WriteString(indented(fmt.Sprintf("%s, no interval is stated: %s", v.State, printable.Text(v.Reason))))
 		}
 	}
 	name := "formula"
@@ -96,10 +108,16 @@ func contrastText(list []*model.ContrastOf, joint *inference.Joint) string {
 	switch {
 	case joint.State != inference.Reported:
 		fmt.Fprintf(&b, "joint region: %s\n", joint.State)
+		b.WriteString(indented(printable.Text(joint.Reason)))
 	case *joint.Zero:
 		fmt.Fprintf(&b, "joint region (limit %.4g of the squared distance): holds 0 for all of them\n", joint.Limit)
 	default:
 		fmt.Fprintf(&b, "joint region (limit %.4g of the squared distance): does not hold 0 for all of them\n", joint.Limit)
 	}
 	return b.String()
+}
+
+// indented breaks a text into lines, each of which begins with two spaces.
+func indented(text string) string {
+	return "  " + strings.ReplaceAll(strings.TrimSuffix(wrapped(text, 98), "\n"), "\n", "\n  ") + "\n"
 }

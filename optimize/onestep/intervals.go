@@ -462,7 +462,12 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 		return nil, err
 	}
 	r.at(e.B)
-	return inference.NewFit(r.shape, dropped, e, of, e.Allowance(r.shape.Seen, r.bend(), next))
+	fit, err := inference.NewFit(r.shape, dropped, e, of, e.Allowance(r.shape.Seen, r.bend(), next))
+	if err != nil {
+		return nil, err
+	}
+	fit.Halfway = next != nil
+	return fit, nil
 }
 
 // bend returns how fast the second derivative of the loss changes along the margin, relative to

@@ -285,6 +285,21 @@ def test_a_summary_has_the_intervals_that_were_asked_for(tmp_path):
     for words in ("[0.05", "0.95]", "privacy", "odds ratio", "against region=north", f"Formula:   {model.effects_['formula']}"):
         assert words in said, words
     assert all(change in " ".join(said.split()) for change in model.effects_["changes"])
+    # Contrasts have intervals, too, those of single terms the summary's.
+    ten = model.contrast({"age": 10})
+    assert ten.value == pytest.approx(10 * effect["estimate"]) and ten.level == 0.9 and ten.formula == model.effects_["formula"]
+    assert (ten.low, ten.high) == (pytest.approx(10 * effect["low"]), pytest.approx(10 * effect["high"])) and ten.state == "reported"
+    by = model.contrasts("region", reference="south")
+    (south,) = [t for t in model.effects_["coefficients"] if t["term"] == "region=south"]
+    if south["state"] == "reported":
+        assert by["region=north"].value == pytest.approx(-south["estimate"]) and by["region=north"].low == pytest.approx(-south["high"])
+    with pytest.raises(ValueError, match="term 'region=west': must be one of"):
+        model.contrast({"region=west": 1})
+    frame = model.tidy()
+    assert list(frame.columns[:6]) == ["term", "reference", "estimate", "std_error", "conf_low", "conf_high"]
+    assert frame.set_index("term").conf_low["age"] == effect["low"] and frame.attrs["formula"] == model.effects_["formula"]
+    assert frame.set_index("term").odds_ratio_high["age"] == effect["odds_ratio"]["high"]
+    assert all((state == "reported") == (not reason) for state, reason in zip(frame.state, frame.reason))
     band, p = model.predict_interval(PEOPLE[["age", "region"]]), model.predict_proba(PEOPLE[["age", "region"]])[:, 1]
     stated = ~np.isnan(band[:, 0])
     assert band.shape == (len(p), 2)

@@ -99,9 +99,29 @@ print_intervals <- function(x, digits) {
   cat("Formula:    ", e$formula, "\n\n", sep = "")
   print(shown, right = TRUE)
   for (change in e$changes) cat("Changed: ", change, "\n", sep = "")
+  for (i in seq_len(NROW(e$reasons))) {
+    cat(strwrap(sprintf("%s (%s): %s.", e$reasons$state[i], paste(e$reasons$terms[[i]], collapse = ", "), e$reasons$text[i]), 80), sep = "\n")
+  }
   cat(sprintf("\n%g%% intervals; Privacy is the share of an interval's width that the noise makes. Estimates are in %s.\n", 100 * e$level, e$unit))
   cat(strwrap(e$meaning, 80), sep = "\n")
   x
+}
+
+# Contrasts with intervals: a data frame with a row for each text, such as "region=north - region=south" or
+# "10 age". All numbers are those of stillpoint contrast --json.
+dp_contrast <- function(object, contrasts) {
+  if (!inherits(object, "dp_fit")) refuse("object: must be a fit of dp_fit", field = "object")
+  if (is.null(object$effects)) refuse("object: must have intervals: inference = 0.95 asks for them", field = "object")
+  if (!is.character(contrasts) || !length(contrasts) || anyNA(contrasts)) refuse("contrasts: must be texts, such as \"10 age\"", field = "contrasts")
+  # The space keeps a minus from being that of a flag.
+  said <- jsonlite::fromJSON(paste(run(c("contrast", object$folder, paste0(" ", contrasts), "--json")), collapse = "\n"))$contrasts
+  number <- function(name) optional(said[[name]], nrow(said))
+  out <- data.frame(contrast = contrasts, estimate = said$estimate, std.error = number("standard_error"), conf.low = number("low"),
+    conf.high = number("high"), privacy.share = number("privacy_share"), state = said$state,
+    reason = if (is.null(said$reason)) "" else ifelse(is.na(said$reason), "", said$reason), meaning = said$meaning)
+  attr(out, "formula") <- said$formula[1L]
+  attr(out, "level") <- said$level[1L]
+  out
 }
 
 as.data.frame.dp_fit <- function(x, row.names = NULL, optional = FALSE, ...) terms_of(x)

@@ -277,7 +277,10 @@ class _Estimator(BaseEstimator):
         return _summary.summarize(name, self._outcome(), self.report_, self.coefficients_, self.spent_, self.effects_)
 
     def contrast(self, weights: Mapping[str, float], *, class_: Any = None) -> _summary.Contrast:
-        """A weighted sum of coefficients, and the privacy noise in it.
+        """A weighted sum of coefficients, with its confidence interval or the privacy noise in it.
+
+        Of a fit with ``inference`` it has the interval of the sum, from the released covariance of the
+        coefficients; of another fit the standard deviation of the privacy noise alone.
 
         Args:
             weights: by term, as ``coefficients_["terms"]`` names them: ``{"region=north": 1,
@@ -285,13 +288,44 @@ class _Estimator(BaseEstimator):
             class_: which class's coefficients, where each class has its own.
         """
         check_is_fitted(self)
-        return _summary.contrast(self.coefficients_, weights, None if class_ is None else text(class_))
+        one = _summary.contrast(self.coefficients_, weights, None if class_ is None else text(class_))
+        return self._with_intervals([one], [weights])[0]
 
     def contrasts(self, column: str, *, reference: Any = None, class_: Any = None) -> dict[str, _summary.Contrast]:
         """How every level of a category differs from one of them, by default the first one listed."""
         check_is_fitted(self)
         base = "" if reference is None else text(reference)
-        return _summary.levels(self.coefficients_, column, base, None if class_ is None else text(class_))
+        found = _summary.levels(self.coefficients_, column, base, None if class_ is None else text(class_))
+        weights = _summary.pairs(self.coefficients_, column, base)
+        return dict(zip(found, self._with_intervals(list(found.values()), list(weights.values()))))
+
+    def tidy(self) -> Any:
+        """The terms as a pandas data frame, one a row.
+
+        Of a fit with ``inference``: term, reference, estimate, std_error, conf_low, conf_high,
+        privacy_share, state and reason (why a term has no interval), and odds_ratio or rate_ratio with its
+        interval. Of another fit: term, class, reference, estimate, noise_sd and per. Its ``attrs`` have the
+        ``formula`` to which the intervals belong, the ``level`` and the ``unit``.
+        """
+        check_is_fitted(self)
+        import pandas
+
+        frame = pandas.DataFrame(_summary.tidy(self.coefficients_, self.effects_))
+        facts = self.coefficients_ if self.effects_ is None else self.effects_
+        frame.attrs = {k: facts[k] for k in ("formula", "level", "unit") if k in facts}
+        return frame
+
+    def _with_intervals(
+        self, found: list[_summary.Contrast], weights: list[Mapping[str, float]]
+    ) -> list[_summary.Contrast]:
+        """Contrasts with their confidence intervals, of a fit that has them."""
+        if self.effects_ is None:
+            return found
+        with tempfile.TemporaryDirectory() as folder:
+            model = Path(folder) / "model.json"
+            model.write_bytes(self._model)
+            said = json.loads(run(["contrast", "--json", model, *map(_summary.contrast_text, weights)]))
+        return [_summary.with_interval(c, one) for c, one in zip(found, said["contrasts"])]
 
     def _classes(self) -> Sequence[Any] | None:
         """The classes; None of a regressor."""

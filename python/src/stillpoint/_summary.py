@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from typing import Any
 
@@ -20,12 +20,36 @@ class Contrast:
     covariance of the terms, ``bounded`` (an upper bound: the sum of the terms' bounds), or
     ``not stated``, and then ``noise_sd`` is None. ``meaning`` is the value in words: the factor on the
     odds or on the rate, or how much higher the prediction is, in the target's units.
+
+    Of a fit with ``inference`` it has its confidence interval: ``low``, ``high``, ``standard_error`` and
+    ``privacy_share``, None where none is stated; ``state`` then says so and ``reason`` why. ``formula`` is
+    the formula to which the interval belongs.
     """
 
     value: float
     noise_sd: float | None
     noise: str
     meaning: str = ""
+    low: float | None = None
+    high: float | None = None
+    level: float | None = None
+    standard_error: float | None = None
+    privacy_share: float | None = None
+    state: str = ""
+    reason: str = ""
+    formula: str = ""
+
+
+def contrast_text(weights: Mapping[str, float]) -> str:
+    """A weighted sum of terms as the command reads it; the space keeps a minus from being that of a flag."""
+    return " " + " + ".join(f"{float(weight)!r} {name}" for name, weight in weights.items())
+
+
+def with_interval(c: Contrast, said: Mapping[str, Any]) -> Contrast:
+    """A contrast with the interval that the command says of it."""
+    kept = {k: said.get(k) for k in ("low", "high", "standard_error", "privacy_share") if said["state"] == "reported"}
+    words = {k: said.get(k, "") for k in ("state", "reason", "formula")}
+    return replace(c, value=said["estimate"], meaning=said["meaning"], level=said["level"], **kept, **words)
 
 
 def words(value: float, unit: str) -> str:
@@ -67,8 +91,8 @@ def contrast(coefficients: Mapping[str, Any], weights: Mapping[str, float], of: 
     return Contrast(value, sum(bounds) if known else None, coefficients["noise"], meaning)
 
 
-def levels(coefficients: Mapping[str, Any], column: str, reference: str, of: str | None) -> dict[str, Contrast]:
-    """The difference of every level of a category from one of them."""
+def pairs(coefficients: Mapping[str, Any], column: str, reference: str) -> dict[str, dict[str, float]]:
+    """The weights of the difference of every level of a category from one of them, by the level's term."""
     own = [t for t in coefficients["terms"] if t["column"] == column and t.get("reference")]
     if not own:
         raise ValueError(f"column {column!r}: must be one of categories with levels: {sorted(coefficients['references'])}")
@@ -77,7 +101,12 @@ def levels(coefficients: Mapping[str, Any], column: str, reference: str, of: str
     against = f"{column}={reference}" if reference else base
     if against not in names:
         raise ValueError(f"reference = {reference!r}: must be a level of {column!r}: {[n[len(column) + 1 :] for n in names]}")
-    return {n: contrast(coefficients, {n: 1, against: -1}, of) for n in names if n != against}
+    return {n: {n: 1, against: -1} for n in names if n != against}
+
+
+def levels(coefficients: Mapping[str, Any], column: str, reference: str, of: str | None) -> dict[str, Contrast]:
+    """The difference of every level of a category from one of them."""
+    return {n: contrast(coefficients, weights, of) for n, weights in pairs(coefficients, column, reference).items()}
 
 
 @dataclass(frozen=True)
@@ -212,6 +241,7 @@ def _with_intervals(kind: str, facts: list[tuple[str, str]], effects: Mapping[st
     columns.append(Column("per", lambda t: _against(t)))
     facts = [*facts, ("Formula", effects["formula"])]
     notes = [f"coef: {effects['unit']}. privacy: the share of an interval's width that the noise makes.", effects["meaning"]]
+    notes += [f"{r['state'].capitalize()} ({', '.join(r['terms'])}): {r['text']}." for r in effects.get("reasons") or []]
     if effects["changes"]:
         notes.append("Changed from what was asked for: " + "; ".join(effects["changes"]) + ".")
     return Summary(kind, facts, [c.title for c in columns], [[c.text(t) for c in columns] for t in terms], notes)
@@ -227,3 +257,21 @@ def _against(t: Mapping[str, Any]) -> str:
 
 def _deviation(sd: float | None) -> str:
     return "-" if sd is None else f"{sd:.2g}"
+
+
+TIDY = {"term": "term", "reference": "reference", "estimate": "estimate", "standard_error": "std_error", "low": "conf_low",
+    "high": "conf_high", "privacy_share": "privacy_share", "state": "state", "reason": "reason"}
+
+
+def tidy(coefficients: Mapping[str, Any], effects: Mapping[str, Any] | None) -> dict[str, list[Any]]:
+    """The terms as columns of a data frame: with their intervals if there are effects, else with their noise."""
+    if effects is None:
+        keys = {"term": "term", "class": "class", "reference": "reference", "value": "estimate", "noise_sd": "noise_sd", "per": "per"}
+        return {name: [t.get(key) for t in coefficients["terms"]] for key, name in keys.items()}
+    terms = effects["coefficients"]
+    out = {name: [t.get(key, "" if key == "reason" else None) for t in terms] for key, name in TIDY.items()}
+    for name in ("odds_ratio", "rate_ratio"):
+        if any(t.get(name) for t in terms):
+            for key, end in (("estimate", ""), ("low", "_low"), ("high", "_high")):
+                out[name + end] = [(t.get(name) or {}).get(key) for t in terms]
+    return out

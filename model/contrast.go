@@ -1,0 +1,170 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/inference"
+)
+
+// ContrastOf is the estimate and the interval of a contrast that was given as a text.
+type ContrastOf struct {
+	Text    string `json:"contrast"`
+	Formula string `json:"formula"`
+	Short   bool   `json:"short"`
+	Unit    string `json:"unit"`
+	inference.Interval
+	Multiplied
+	// Reason says why no interval is stated; it is empty if one is.
+	Reason string  `json:"reason,omitempty"`
+	Level  float64 `json:"level"`
+	// Meaning is the estimate and its interval in words: by what the odds or the rate are multiplied, or
+	// how much higher the prediction is.
+	Meaning string `json:"meaning"`
+}
+
+// Contrast returns the estimate and the interval of a combination of terms, such as "region=north -
+// region=south" or "10 age + sex=m - sex=f". A level of a category stands for its difference from
+// the reference level; a number stands for the change for one unit. Signs between terms need spaces
+// on both sides.
+func (m *Model) Contrast(text string) (*ContrastOf, error) {
+	f := m.inference
+	if f == nil {
+		return nil, errNoIntervals
+	}
+	weights, err := m.contrast(text)
+	if err != nil {
+		return nil, err
+	}
+	out := &ContrastOf{Text: text, Formula: m.formula(f), Short: m.short(), Level: f.Level,
+		Interval: f.Contrast(weights, 0)}
+	out.Unit, out.Multiplied, out.Reason = m.unit(), m.multiplied(out.Interval), m.reason(out.Interval)
+	out.Meaning = m.words(out)
+	return out, nil
+}
+
+// words describes the estimate of a contrast and its interval in words.
+func (m *Model) words(c *ContrastOf) string {
+	if c.State != inference.Reported {
+		return fmt.Sprintf("no interval is stated: %s: %s", c.State, c.Reason)
+	}
+	with := fmt.Sprintf("(%g%% interval", 100*c.Level)
+	if r, _ := c.Ratio(); r != nil {
+		verb := "are"
+		if c.Rate != nil {
+			verb = "is"
+		}
+		return fmt.Sprintf("%s %s multiplied by %.4g %s %.4g to %.4g)", m.quantity(), verb, r.Estimate, with, r.Low, r.High)
+	}
+	return fmt.Sprintf("%s is expected to be %.4g higher %s %.4g to %.4g)", m.quantity(), c.Estimate, with, c.Low, c.High)
+}
+
+// Joint returns the joint confidence region of several contrasts (combinations of terms), given as
+// texts.
+func (m *Model) Joint(texts []string) (inference.Joint, error) {
+	if m.inference == nil {
+		return inference.Joint{}, errNoIntervals
+	}
+	var all [][]float64
+	for _, text := range texts {
+		weights, err := m.contrast(text)
+		if err != nil {
+			return inference.Joint{}, err
+		}
+		all = append(all, weights)
+	}
+	out, err := m.inference.Joint(all, make([]float64, len(all)))
+	if err == nil && out.State != inference.Reported {
+		out.Reason = m.unjoined(out.State, texts, all)
+	}
+	return out, err
+}
+
+// unjoined says why several contrasts have no joint region: the reason of the first that has no interval,
+// or else that of the method. state is that of the joint region.
+func (m *Model) unjoined(state inference.State, texts []string, contrasts [][]float64) string {
+	if state == inference.Dependent {
+		return "one of the contrasts follows from the others in the formula"
+	}
+	for i, weights := range contrasts {
+		if v := m.inference.Contrast(weights, 0); v.State != inference.Reported {
+			return texts[i] + ": " + m.reason(v)
+		}
+	}
+	return m.unidentified()
+}
+
+// contrast parses a combination of terms, such as "region=north - region=south". It returns the
+// factor of each of the model's weights in it. A term ends at the first sign after which what is before it
+// is a term, so that the name of a level may have a sign in it.
+func (m *Model) contrast(text string) ([]float64, error) {
+	terms := m.terms()
+	weights := make([]float64, m.schema.Dim())
+	rest, sign := strings.TrimSpace(text), 1.
+	if after, minus := strings.CutPrefix(rest, "- "); minus {
+		rest, sign = after, -1
+	}
+	for {
+		var err error
+		end, next := 0, 0.
+		for {
+			var at int
+			at, next = nextSign(rest, end)
+			if fault := m.part(weights, terms, strings.TrimSpace(rest[:at]), sign); fault == nil {
+				end = at
+				break
+			} else if err == nil {
+				err = fault // of the shortest text, which is what was meant
+			}
+			if next == 0 {
+				return nil, err
+			}
+			end = at + 1
+		}
+		if next == 0 {
+			return weights, nil
+		}
+		rest, sign = rest[end+3:], next
+	}
+}
+
+// nextSign returns the place of the first " + " or " - " in a text from a place on, and its sign: 1 or -1.
+// If there is none it returns the text's end and 0.
+func nextSign(text string, from int) (at int, sign float64) {
+	at = len(text)
+	for _, s := range []struct {
+		text string
+		sign float64
+	}{{" + ", 1}, {" - ", -1}} {
+		if i := strings.Index(text[from:], s.text); i >= 0 && from+i < at {
+			at, sign = from+i, s.sign
+		}
+	}
+	return at, sign
+}
+
+// part parses one term of a contrast, with an optional number before it, and adds sign times its
+// factors to weights.
+func (m *Model) part(weights []float64, terms []dataset.Term, text string, sign float64) error {
+	factor := sign
+	if number, name, found := strings.Cut(text, " "); found {
+		if v, err := strconv.ParseFloat(number, 64); err == nil && !math.IsInf(v, 0) && !math.IsNaN(v) {
+			factor, text = sign*v, strings.TrimSpace(name)
+		}
+	}
+	for _, t := range terms[:len(terms)-1] {
+		if t.Name == text {
+			for _, p := range t.Parts {
+				weights[p.Feature] += factor * p.Factor
+			}
+			return nil
+		}
+		if text != "" && t.Reference == text { // the reference level differs from itself by 0
+			return nil
+		}
+	}
+	return fmt.Errorf("contrast: %q: must be a number's column or a level such as column=value, joined by \" + \" or \" - \"", text)
+}

@@ -1,0 +1,176 @@
+package model
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/loss"
+)
+
+// withIntervals returns a model of a number from 0 to 10, a category of four levels, of which the last
+// counts as the reference level, and an intercept, with intervals.
+func withIntervals(t testing.TB, change func(*inference.Fit)) *Model {
+	t.Helper()
+	schema, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{
+			{Name: "age", Kind: dataset.Number, Low: 0, High: 10},
+			{Name: "region", Kind: dataset.Category, Categories: []string{"north", "south", "east", "west - or not"}},
+		},
+		Target: dataset.Target{Column: "ill", Kind: dataset.Category, Classes: []string{"no", "yes"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := schema.Dim()
+	fit := &inference.Fit{
+		Level: .9, Method: inference.Wald, Records: 1000, Reach: 2, LeastCurvature: 5,
+		Columns: []inference.Column{{Feature: 0}, {Feature: 2}, {Feature: 3}, {Feature: d - 1, Kept: true}},
+		Dropped: []int{4},
+		Beta:    []float64{1, -2, .5, .25},
+		Covariance: []float64{
+			.04, .03, -.01, 0,
+			.09, .02, .01,
+			.05, 0,
+			.03},
+		Sampling:       []float64{.02, .01, 0, 0, .03, .01, 0, .04, 0, .02},
+		Metric:         []float64{1, 0, 0, 0, 1, 0, 0, 1, 0, 1},
+		LeastDirection: []float64{.2, -1, .6, .9},
+	}
+	if change != nil {
+		change(fit)
+	}
+	w := make([]float64, d)
+	for i, c := range fit.Columns {
+		w[c.Feature] = fit.Beta[i]
+	}
+	p := params(t, schema.Target(), "logistic", "none", w...)
+	p.Schema, p.Inference, p.Loss = schema, fit, loss.Logistic()
+	m, err := New(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestContrastsOfTerms tests what a text says of the model's weights: factors, signs, levels of reference,
+// and levels that count as one. A number's coefficient is divided by half of its range and multiplied by
+// what rows are divided by.
+func TestContrastsOfTerms(t *testing.T) {
+	m := withIntervals(t, nil)
+	s := 1 / m.schema.Scale()
+	for _, c := range []struct {
+		text     string
+		estimate float64
+	}{
+		{"age", s / 5},
+		{"10 age", 2 * s},
+		{"- 10 age", -2 * s},
+		{"region=south", -2 * s},
+		{"region=south - region=north", -2 * s},
+		{"region=north - region=south", 2 * s},
+		{"region=south - region=east", -2.5 * s},
+		{"region=south - region=west - or not", -2 * s},
+		{"region=west - or not + region=south", -2 * s},
+		{"0.5 region=south + 0.5 region=east - 2.5 age", (-1 + .25 - .5) * s},
+	} {
+		v, err := m.Contrast(c.text)
+		if err != nil || v.State != inference.Reported || math.Abs(v.Estimate-c.estimate) > 1e-12 {
+			t.Errorf("%s: %v: %+v: want %v", c.text, err, v, c.estimate)
+			continue
+		}
+		if v.Odds == nil || math.Abs(v.Odds.High-math.Exp(v.High)) > 1e-12 || v.Reason != "" || v.Level != .9 ||
+			!strings.HasPrefix(v.Meaning, `the odds of "yes" are multiplied by `) {
+			t.Errorf("%s: %+v: want an odds ratio", c.text, v)
+		}
+	}
+	// The variance of a difference takes the covariance off twice.
+	v, err := m.Contrast("region=south - region=east")
+	if want := s * math.Sqrt(.09+.05-2*.02); err != nil || math.Abs(v.Error-want) > 1e-12 {
+		t.Errorf("%v: standard error %v: want %v", err, v.Error, want)
+	}
+	for _, text := range []string{"", "height", "age sex", "age +", "age - ", "age + 3", "2 3 age", "intercept", "NaN age", "region"} {
+		if _, err := m.Contrast(text); err == nil {
+			t.Errorf("%q: is a contrast", text)
+		}
+	}
+}
+
+// TestJointOfTerms tests the joint region of two texts: its estimates are those of the contrasts, and a
+// text without an interval is the reason why there is none.
+func TestJointOfTerms(t *testing.T) {
+	m := withIntervals(t, nil)
+	joint, err := m.Joint([]string{"age", "region=south - region=east"})
+	if err != nil || joint.State != inference.Reported || joint.Reason != "" {
+		t.Fatal(err, joint)
+	}
+	for i, text := range []string{"age", "region=south - region=east"} {
+		v, err := m.Contrast(text)
+		if err != nil || joint.Estimate[i] != v.Estimate || math.Abs(joint.Covariance[i][i]-v.Error*v.Error) > 1e-12 {
+			t.Errorf("%s: %v: %+v of %+v", text, err, v, joint)
+		}
+	}
+	joint, err = m.Joint([]string{"age", "region=west - or not"})
+	if err != nil || joint.State != inference.Absent || !strings.HasPrefix(joint.Reason, "region=west - or not: no column of it") {
+		t.Errorf("%v: %+v: want the reason of the last level", err, joint)
+	}
+	joint, err = m.Joint([]string{"age", "region=south", "region=south - region=west - or not"})
+	if err != nil || joint.State != inference.Dependent || !strings.Contains(joint.Reason, "follows from the others") {
+		t.Errorf("%v: %+v: want dependent", err, joint)
+	}
+	shadows := withIntervals(t, func(f *inference.Fit) { f.Method = inference.Region })
+	if joint, err = shadows.Joint([]string{"age"}); err != nil || !strings.Contains(joint.Reason, "Fieller") {
+		t.Errorf("%v: %+v: want the reason of the method", err, joint)
+	}
+}
+
+// TestReasons tests that every state without an interval comes with its reason: which noise, of which
+// curvature, along which columns, and how much. With an allowance of 1 and a metric of 1 the remainder is
+// the length of the contrast over its half-width: at least 1/(1.645 sqrt .09), of region=south, and at most
+// sqrt 2/(1.645 sqrt(.04 + .03)), of the intercept, which is that of age 0.
+func TestReasons(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*inference.Fit)
+		state  inference.State
+		want   []string
+	}{
+		"withheld": {func(f *inference.Fit) { f.Allowance, f.Halfway = 1, true }, inference.Withheld,
+			[]string{"of which 25% is allowed", "released halfway"}},
+		"withheld, no step ahead": {func(f *inference.Fit) { f.Allowance = 1 }, inference.Withheld,
+			[]string{"released where that step begins", "203% to 325% of the half-widths"}},
+		"negative": {func(f *inference.Fit) { f.Method, f.LeastCurvature = inference.NotIdentified, -.5 },
+			inference.Unidentified, []string{"the noise of the last curvature", "about region=south, region=east", "is negative"}},
+		"no end": {func(f *inference.Fit) { f.Method, f.LeastCurvature = inference.NotIdentified, .75 },
+			inference.Unidentified, []string{"is 0.75 times the largest to expect of its noise", "has no end"}},
+		"no direction": {func(f *inference.Fit) {
+			f.Method, f.LeastCurvature, f.LeastDirection = inference.NotIdentified, .75, nil
+		}, inference.Unidentified, []string{"how much the rows tell: its"}},
+	} {
+		list, err := withIntervals(t, c.change).Coefficients()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var of []Reason
+		for _, r := range list.Reasons {
+			if r.State == c.state {
+				of = append(of, r)
+			}
+		}
+		if len(of) != 1 || len(of[0].Terms) < 3 {
+			t.Errorf("%s: reasons %+v", name, list.Reasons)
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(of[0].Text, want) {
+				t.Errorf("%s: %s: want %q", name, of[0].Text, want)
+			}
+		}
+		for _, v := range list.List {
+			if (v.State == inference.Reported) != (v.Reason == "") {
+				t.Errorf("%s: %+v: reason", name, v)
+			}
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package model
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/inference"
+)
+
+// Reason says why some coefficients have no interval. Terms are their names.
+type Reason struct {
+	State inference.State `json:"state"`
+	Terms []string        `json:"terms"`
+	Text  string          `json:"text"`
+}
+
+// reason says why an interval is not stated; "" if it is.
+func (m *Model) reason(i inference.Interval) string {
+	switch i.State {
+	case inference.Withheld:
+		return m.withheld(percent(i.Remainder) + " of the half-width")
+	case inference.Unidentified:
+		return m.unidentified()
+	case inference.Absent:
+		return "no column of it is in the formula: the noise of the second moment or of the curvature hides the column's rows, so that it is left out before the fit or counts as the reference level"
+	}
+	return ""
+}
+
+// withheld says why an interval is withheld whose remainder is as much of it as the text says.
+func (m *Model) withheld(much string) string {
+	where := "where that step begins, since the first curvature was too close to its noise to tell where the step ends"
+	if m.inference.Halfway {
+		where = "halfway along that step as the first curvature foretold it, and the noise led the step elsewhere"
+	}
+	return fmt.Sprintf("what the last Newton step leaves out may be %s, of which %s is allowed: the last curvature was released %s; more records, a larger epsilon or fewer columns help",
+		much, percent(inference.WithheldAt), where)
+}
+
+// unidentified says which noise hides the coefficients of a fit without intervals, or a joint region.
+func (m *Model) unidentified() string {
+	f := m.inference
+	if f.Method != inference.NotIdentified {
+		return "the noise of the curvature is too large for a joint region: its intervals are projections of a Fieller region, of one contrast each"
+	}
+	what := "is negative"
+	if f.LeastCurvature > 0 {
+		what = fmt.Sprintf("is %.2g times the largest to expect of its noise, so that the region of the coefficients has no end",
+			f.LeastCurvature)
+	}
+	return fmt.Sprintf("the noise of the last curvature hides how much the rows tell%s: its smallest eigenvalue %s; more records, a larger epsilon or fewer columns help",
+		m.along(), what)
+}
+
+// along names the columns that change most along the direction of least curvature; "" if it is not known.
+func (m *Model) along() string {
+	const most, share = 3, .5
+	f, names := m.inference, m.schema.Features()
+	var at []int
+	for i, v := range f.LeastDirection {
+		if math.Abs(v) >= share && !f.Columns[i].Kept {
+			at = append(at, i)
+		}
+	}
+	slices.SortStableFunc(at, func(a, b int) int {
+		return int(math.Copysign(1, math.Abs(f.LeastDirection[b])-math.Abs(f.LeastDirection[a])))
+	})
+	var list []string
+	for _, i := range at[:min(most, len(at))] {
+		list = append(list, names[f.Columns[i].Feature])
+	}
+	if len(list) == 0 {
+		return ""
+	}
+	return " about " + strings.Join(list, ", ")
+}
+
+// reasons says for each state without an interval which coefficients are in it, and why.
+func (m *Model) reasons(list []Coefficient) (out []Reason) {
+	for _, state := range []inference.State{inference.Withheld, inference.Unidentified, inference.Absent} {
+		r := Reason{State: state}
+		low, high := math.Inf(1), 0.
+		for _, c := range list {
+			if c.State == state {
+				r.Terms, r.Text = append(r.Terms, c.Term), c.Reason
+				low, high = min(low, c.Remainder), max(high, c.Remainder)
+			}
+		}
+		if state == inference.Withheld && len(r.Terms) > 1 {
+			r.Text = m.withheld(percent(low) + " to " + percent(high) + " of the half-widths")
+		}
+		if len(r.Terms) > 0 {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// percent returns a share as a text.
+func percent(v float64) string { return fmt.Sprintf("%.0f%%", 100*v) }
