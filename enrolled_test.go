@@ -105,7 +105,7 @@ func TestSectionsAreEverywhere(t *testing.T) {
 // TestDialectsAreEverywhere: the command must offer each SQL dialect, and a test must run queries of each
 // dialect.
 func TestDialectsAreEverywhere(t *testing.T) {
-	for _, name := range found(t, "export/dialect.go", `(?m)^\t"(\w+)": \{$`, 4) {
+	for _, name := range found(t, "export/dialect.go", `(?m)^\t"(\w+)": \{`, 4) {
 		contains(t, "cmd/stillpoint/export.go", name)
 		contains(t, "export/export_test.go", `"`+name+`": `)
 	}
