@@ -106,18 +106,21 @@ func rowsOfUnit(t *testing.T, n int) {
 	closeTo(t, fmt.Sprint(n, " rows of a unit"), mean(t, s, query.GradientAt(s.All(), w, 3)), want)
 }
 
-// stored is a row of a Parquet file: numbers, some of them missing, and texts of a dictionary.
+// stored is a row of a Parquet file: numbers, some of them missing, the same text with and without a
+// dictionary, and classes of a dictionary.
 type stored struct {
 	N0 *float64 `parquet:"n0,optional"`
 	N1 float64  `parquet:"n1"`
 	H  string   `parquet:"h,dict"`
+	G  string   `parquet:"g"`
 	Y  *string  `parquet:"y,optional,dict"`
 }
 
 // asParquet compares a session over a Parquet file of n rows, all in one group and each column in one
 // page, with plain arithmetic. Every row has an entry of its own in a dictionary.
 func asParquet(t *testing.T, n int, memory int64) {
-	columns := append(numberColumns(2), dataset.Column{Name: "h", Kind: dataset.Hash, Buckets: 7})
+	columns := append(numberColumns(2), dataset.Column{Name: "h", Kind: dataset.Hash, Buckets: 7},
+		dataset.Column{Name: "g", Kind: dataset.Hash, Buckets: 5})
 	cells := randomCells(rand.New(rand.NewPCG(33, uint64(n))), n, columns)
 	rows := make([]stored, n)
 	for i, row := range cells {
@@ -127,8 +130,10 @@ func asParquet(t *testing.T, n int, memory int64) {
 			x := must[float64](t)(strconv.ParseFloat(row[0], 64))
 			rows[i].N0 = &x
 		}
-		row[2] = "h" + strconv.Itoa(i)
-		rows[i].N1, rows[i].H, rows[i].Y = must[float64](t)(strconv.ParseFloat(row[1], 64)), row[2], &row[3]
+		row[2] = fmt.Sprintf("%060d", i)
+		row[3] = row[2]
+		rows[i].N1 = must[float64](t)(strconv.ParseFloat(row[1], 64))
+		rows[i].H, rows[i].G, rows[i].Y = row[2], row[3], &row[4]
 	}
 	var b bytes.Buffer
 	w := writer.NewGenericWriter[stored](&b, writer.PageBufferSize(64<<20))
@@ -142,10 +147,14 @@ func asParquet(t *testing.T, n int, memory int64) {
 	d.asLogistic(t, fmt.Sprint(n, " rows of Parquet"))
 }
 
-func rowsOfGroup(t *testing.T, n int) { asParquet(t, n, 0) }
+func rowsOfGroup(t *testing.T, n int) {
+	asParquet(t, n, 0)
+	asParquet(t, n, 1) // so little that pages are read again for each batch
+}
 
-// rowsOfLargeGroup has so little memory that pages are read again for each batch.
-func rowsOfLargeGroup(t *testing.T, n int) { asParquet(t, n, 1) }
+// rowsOfLargeGroup has so little memory that pages are read again for each batch, and so much that a
+// batch has largeRows.
+func rowsOfLargeGroup(t *testing.T, n int) { asParquet(t, n, 9e6) }
 
 // tenths tests decimals with one digit after the point, around the integer up to which all integers
 // are floats.

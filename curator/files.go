@@ -123,8 +123,12 @@ type batch struct {
 }
 
 // batchBytes is the approximate size of a batch: small compared with the rows of a session, and large
-// enough that passing it between goroutines costs little.
-const batchBytes = 1 << 20
+// enough that passing it between goroutines costs little. Of Config.Memory a batch takes at most one
+// part in batchShare, in addition to Config.Memory.
+const (
+	batchBytes = 1 << 20
+	batchShare = 128
+)
 
 func (b *batch) add(r encoded, most int) {
 	if b.kept == nil {
@@ -144,7 +148,11 @@ func (b *batch) reset() { *b = batch{kept: b.kept[:0], x: b.x[:0], codes: b.code
 // goroutines encode rows; one goroutine calls f on them, in the order of the rows.
 func (c Config) eachOfFiles(ctx context.Context, l *row.Layout, g *grouping, f func(encoded) error) error {
 	numbers, groups := l.Numbers(), l.Groups()
-	most := min(max(1, batchBytes/(4*(numbers+groups))), contextRows)
+	size := int64(batchBytes)
+	if c.Memory > 0 {
+		size = min(size, c.Memory/batchShare)
+	}
+	most := min(max(1, int(size)/(4*(numbers+groups))), contextRows)
 	spare := sync.Pool{New: func() any { return new(batch) }}
 	work := func(m *dataset.Map, rows table.Chunk, yield func(*batch) bool) error {
 		e, b := c.encoder(m, l, g), spare.Get().(*batch)

@@ -169,6 +169,15 @@ type Group struct {
 	info       groupInfo
 	compressed []byte // buffer for the page that is being decompressed
 	entries    []byte // buffer for the dictionary that is being read
+	columns    int64  // columns that are read
+}
+
+// large returns the number of rows of a batch for which the page must be decompressed again. Callers
+// keep a batch of every column. All batches together, of 8 bytes a row, take the file's limit once
+// more, unless one of them has more than largeRows or fewer rows than a usual batch.
+func (g *Group) large() int {
+	most := g.file.Limit / (8 * max(g.columns, 1))
+	return int(min(max(most, int64(g.file.rows)), int64(g.file.largeRows)))
 }
 
 // Group returns a row group.
@@ -196,5 +205,6 @@ func (g *Group) Column(c *Column) (*Reader, error) {
 	case !known:
 		return refuse("is compressed by an unknown codec")
 	}
+	g.columns++
 	return &Reader{group: g, column: c, codec: decompress, offset: info.start(), left: info.values}, nil
 }

@@ -2,8 +2,8 @@ package parquet
 
 import "fmt"
 
-// The numbers of rows of a batch. A batch has largeRows if the page must be decompressed again for
-// each batch.
+// The numbers of rows of a batch. A batch has up to largeRows if the page must be decompressed again
+// for each batch: see Group.large.
 const (
 	batchRows = 1 << 10
 	largeRows = 1 << 14
@@ -64,7 +64,7 @@ func (r *Reader) Next(b *Batch) error {
 	}
 	rows := r.group.file.rows
 	if r.group.file.over() {
-		rows = r.group.file.largeRows
+		rows = r.group.large()
 	}
 	return r.decode(b, rows)
 }
@@ -114,7 +114,7 @@ func (r *Reader) again(b *Batch) error {
 		return err
 	}
 	for r.done < done {
-		if err := r.decode(b, min(r.group.file.largeRows, done-r.done)); err != nil {
+		if err := r.decode(b, min(r.group.large(), done-r.done)); err != nil {
 			return err
 		}
 	}
