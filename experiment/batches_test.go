@@ -25,6 +25,7 @@ var (
 	batchRecords  = flag.String("records", "100000,1000000", "the numbers of records of TestBatches")
 	batchSteps    = flag.String("batch-steps", "0", "the steps of TestBatches' spiderboost; 0 is the rule's")
 	batchSlacks   = flag.String("slacks", "0.1,1", "the values of batch_slack of TestBatches")
+	batchEpsilon  = flag.Float64("eps", 1, "the epsilon of TestBatches")
 	batchOutputs  = flag.String("outputs", "tail-average", "the output rules of TestBatches' spiderboost")
 )
 
@@ -54,7 +55,7 @@ func TestBatches(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, n := range floats(t, *batchRecords) {
-				b, err := account.NewBudget(1, 1e-7, account.ReplaceOne)
+				b, err := account.NewBudget(*batchEpsilon, 1e-7, account.ReplaceOne)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -65,7 +65,7 @@ import (
 //     passes reach half their forecast, single passes four fifths (results/planner.md).
 //   - Without a limit on passes, plans on Poisson samples come last: sampling saves passes, not
 //     privacy. Of SpiderBoost only the plan on all records is made: on the batches of its rule dp-sgd was
-//     ahead at equal passes (results/planner.md).
+//     ahead or level at equal passes, but for one budget of one table (results/planner.md).
 //
 // For losses whose slope jumps only the algorithms of package nonsmooth are planned. Forecasts assume
 // bounded curvature and do not order these plans: smoothed comes first if it uses a preconditioner or
