@@ -291,7 +291,7 @@ func TestSpecsAreChecked(t *testing.T) {
 		"go.mod: is no Parquet file: must be given as CSV or File": func(s *stillpoint.Spec) { s.Table = stillpoint.Parquet("go.mod") },
 		"must give the table a public name":                        func(s *stillpoint.Spec) { s.Table = stillpoint.CSV("a.csv", "b.csv") },
 		"no such file":                                             func(s *stillpoint.Spec) { s.Table = stillpoint.CSV("absent.csv") },
-		"below 30: the model would be noise":                       func(s *stillpoint.Spec) { s.Budget.Epsilon = .01 },
+		"too few rows for this budget, the model would be noise":   func(s *stillpoint.Spec) { s.Budget.Epsilon = .01 },
 	} {
 		s := short()
 		change(&s)
