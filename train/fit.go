@@ -158,6 +158,9 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 		if ctx.Err() != nil {
 			return nil, fmt.Errorf("interrupted while reading %s: nothing was charged: %w", c.DataPath(), err)
 		}
+		if c.Shards != nil {
+			return nil, fmt.Errorf("%w: nothing was charged", err)
+		}
 		return nil, err
 	}
 	defer func() {
