@@ -35,7 +35,7 @@ def places() -> dict[str, str]:
         found[f"results/{path.name}"] = f"measured/{'index.md' if path.name == 'README.md' else path.name}"
     for path in (ROOT / "docs").rglob("*"):
         name = path.relative_to(ROOT).as_posix()
-        if path.suffix in (".md", ".svg", ".png"):
+        if path.suffix in (".md", ".svg", ".png", ".css"):
             found[name] = name.removeprefix("docs/")
     return found
 
