@@ -23,6 +23,7 @@ var withoutExample = map[string]string{
 	// Programs. Their own tests run them.
 	"examples/service":   "a program",
 	"examples/optimizer": "a program",
+	"examples/loss":      "a program",
 }
 
 // TestEveryPackageHasAnExample: each package that users import must have an example whose output is

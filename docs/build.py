@@ -23,8 +23,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 HOST = "https://github.com/stillpoint-dp/stillpoint"
-# Written by a program, of a thousand rows, for who works on the tests.
-LEFT_OUT = {"docs/mutants.md"}
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 
 
@@ -37,7 +35,7 @@ def places() -> dict[str, str]:
         found[f"results/{path.name}"] = f"measured/{'index.md' if path.name == 'README.md' else path.name}"
     for path in (ROOT / "docs").rglob("*"):
         name = path.relative_to(ROOT).as_posix()
-        if path.suffix in (".md", ".svg", ".png") and name not in LEFT_OUT:
+        if path.suffix in (".md", ".svg", ".png", ".css"):
             found[name] = name.removeprefix("docs/")
     return found
 

@@ -3,7 +3,7 @@
 // Mutants seeds defects into the source, one at a time, runs the tests that should catch each
 // defect, and records which test did.
 //
-//	go run -tags mutants ./audit/mutants [-run REGEXP] [-resume] [-check]
+//	go run -tags mutants ./audit/mutants [-run REGEXP] [-resume] [-check] [-page]
 //	go run -tags mutants ./audit/mutants -sample N [-minutes M] [-seed S]
 //
 // It is run in the module's root. mutants.txt lists the defects and explains how to add one.

@@ -26,6 +26,7 @@ func main() {
 	resume := flag.Bool("resume", false,
 		"skip mutants that caught.tsv has as caught, if neither they nor the tests' sources have changed since")
 	fresh := flag.Bool("new", false, "skip mutants that caught.tsv has as caught, whatever has changed around them since")
+	page := flag.Bool("page", false, "run no mutant: only write "+pagePath+" from what caught.tsv has")
 	check := flag.Bool("check", false, "only check that the table fits the source and that mutants compile")
 	limit := flag.Duration("timeout", 3*time.Minute, "limit for the tests of one mutant")
 	sample := flag.Int("sample", 0,
@@ -57,6 +58,12 @@ func main() {
 	sources, err := readSources()
 	if err != nil {
 		log.Fatal(err)
+	}
+	if *page {
+		if err := writePage(pagePath, table, found, sources); err != nil {
+			log.Fatal(err)
+		}
+		return
 	}
 	scratch, err := os.MkdirTemp("", "mutants-")
 	if err != nil {

@@ -234,8 +234,8 @@ func TestShuffled(t *testing.T) {
 	}
 }
 
-// TestPageHidesNothing tests that the page docs/mutants.md lists every outcome of a seeded defect
-// by its name.
+// TestPageHidesNothing tests that the page docs/mutants.md counts every outcome of a seeded defect,
+// lists by name each that no test is recorded to catch, and does not list the others.
 func TestPageHidesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := sources{"p": "1"}
@@ -250,6 +250,8 @@ func TestPageHidesNothing(t *testing.T) {
 		}
 		found[m.name] = v
 	}
+	table = append(table, defect("python", "python/p.py", "", "a", "b"))
+	found["python"] = verdict{key: table[4].key(), sources: s.key(table[4]), outcome: needsPython}
 	table = append(table, defect("new", "p/p.go", "", "a", "b"), defect("changed", "p/p.go", "", "a", "b"))
 	found["changed"] = verdict{key: "old", outcome: caught}
 	path := filepath.Join(dir, "caught.tsv")
@@ -269,13 +271,23 @@ func TestPageHidesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"6 defects, 1 caught, 3 not caught, 2 not run", "4 of those run",
-		"| caught | p/p.go | x | TestF |", "| survived | p/p.go | x | **nothing: survived** |",
-		"| timed out | p/p.go | x | **nothing: timed out** TestF |", "| flaky | p/p.go | x | **nothing: flaky** TestF |",
-		"| new | p/p.go | x | not run |", "| changed | p/p.go | x | not run |",
+		"| in the table | 7 |", "| caught by a test | 1 |", "| not caught | 3 |", "| not run since they were last changed | 2 |",
+		"could not be had | 1 |", "\n## Not caught\n\n- survived, in p/p.go: x (survived)\n",
+		"\n- timed out, in p/p.go: x (timed out TestF)\n- flaky, in p/p.go: x (flaky TestF)\n",
+		"\n## Not run since they were last changed\n\n- new, in p/p.go: x\n- changed, in p/p.go: x\n",
+		"could not be had\n\n- python, in python/p.py: x\n", "\n4 of those run",
 	} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
+	}
+	if strings.Contains(string(text), "- caught") {
+		t.Errorf("what is caught is listed in\n%s", text)
+	}
+	if err := writePage(page, table[:1], again, s); err != nil {
+		t.Fatal(err)
+	}
+	if text, err = os.ReadFile(page); err != nil || strings.Contains(string(text), "\n## ") {
+		t.Errorf("nothing is missed: %v\n%s", err, text)
 	}
 }

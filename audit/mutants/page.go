@@ -55,27 +55,36 @@ func (r results) write(path string, table []mutant) error {
 
 const preface = `# Seeded defects
 
-A test that cannot fail proves nothing. Each row below is a defect that was put
-into the source on purpose, alone, and a test that failed because of it.
-%d defects, %d caught, %d not caught, %d not run since they were last changed,
-%d left out where Python or its packages could not be had.
+A test that cannot fail proves nothing. A seeded defect is put into the source on purpose, alone, and a
+test must fail because of it.
+
+| | defects |
+|---|---|
+| in the table | %d |
+| caught by a test | %d |
+| not caught | %d |
+| not run since they were last changed | %d |
+| left out where Python or its packages could not be had | %d |
+
 %d of those run were run on an earlier state of the source than this page's.
+
+The defects, and what each would have broken, are in [audit/mutants/mutants.txt](../audit/mutants/mutants.txt),
+whose head says how one is added. The test that caught each is in [audit/mutants/caught.tsv](../audit/mutants/caught.tsv),
+a line for each defect: its name, two keys of its text and of the source, the outcome, the test's package and the test.
 
     go run -tags mutants ./audit/mutants              # all of them, and this page
     go run -tags mutants ./audit/mutants -run clip    # those whose name matches
     go run -tags mutants ./audit/mutants -resume      # those not caught yet, new, or touched by a change
     go run -tags mutants ./audit/mutants -new         # those never caught as they stand in the table
     go run -tags mutants ./audit/mutants -check       # only: do they fit and compile?
+    go run -tags mutants ./audit/mutants -page        # none: only this page, from what is recorded
     go run -tags mutants ./audit/mutants -sample 40 -minutes 4 -seed 7
 
-The defects are in [audit/mutants/mutants.txt](../audit/mutants/mutants.txt),
-whose head says how one is added. A defect is caught if a test fails with it,
-fails with it again when it is run alone, and passes without it. A test that
-fails once and then passes (flaky), or a run that only exceeds its time limit, is
-no catch and is listed here as what it is. A defect that does not compile, whose
-text is not found exactly once, or whose tests fail without it is an error. Tests
-are run in their default mode, and of a package only those that the table names;
-Python's in the environment that python/test.sh makes.
+A defect is caught if a test fails with it, fails with it again when it is run alone, and passes without
+it. A test that fails once and then passes (flaky), or a run that only exceeds its time limit, is no catch
+and is listed below as what it is. A defect that does not compile, whose text is not found exactly once, or
+whose tests fail without it is an error. Tests are run in their default mode, and of a package only those
+that the table names; Python's in the environment that python/test.sh makes.
 
 -resume runs a defect again when the defect, the tests' own files, or the
 module's code that they depend on has changed; -new only if the defect itself has. Continuous integration runs a
@@ -85,41 +94,49 @@ Where Python or its packages cannot be had, the Python defects of a sample are
 named and skipped. This page is written by the program and not edited by hand.
 `
 
-// writePage writes the page docs/mutants.md, which shows readers every defect with the test that
-// caught it.
+// writePage writes the page docs/mutants.md: how many defects there are with each outcome, and the
+// names of those that no test is recorded to catch. The file caught.tsv has the tests that caught the
+// others.
 func writePage(path string, table []mutant, found results, s sources) error {
-	var count, missed, pending, lacking, stale int
-	var b strings.Builder
-	section := ""
+	var count, stale int
+	var missed, pending, lacking []string
 	for _, m := range table {
-		if m.section != section {
-			section = m.section
-			fmt.Fprintf(&b, "\n## %s\n\n| Defect | Where | What it would have broken | Caught by |\n|---|---|---|---|\n",
-				section)
-		}
 		v, ok := found[m.name]
-		var by string
+		run := ok && v.key == m.key()
 		switch {
-		case !ok || v.key != m.key():
-			pending++
-			by = "not run"
+		case !run:
+			pending = append(pending, m.line(""))
 		case v.outcome == caught:
 			count++
-			by = v.where(m)
 		case v.outcome == needsPython:
-			lacking++
-			by = "needs Python"
+			lacking = append(lacking, m.line(""))
 		default:
-			missed++
-			by = strings.TrimSpace("**nothing: " + string(v.outcome) + "** " + v.where(m))
+			missed = append(missed, m.line(strings.TrimSpace(string(v.outcome)+" "+v.where(m))))
 		}
-		if by != "not run" && v.sources != s.key(m) {
+		if run && v.sources != s.key(m) {
 			stale++
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", m.name, m.file, m.breaks, by)
 	}
-	text := fmt.Sprintf(preface, len(table), count, missed, pending, lacking, stale) + b.String()
+	text := fmt.Sprintf(preface, len(table), count, len(missed), len(pending), len(lacking), stale) +
+		sectionOf("Not caught", missed) + sectionOf("Not run since they were last changed", pending) +
+		sectionOf("Left out where Python or its packages could not be had", lacking)
 	return os.WriteFile(path, []byte(text), 0o666)
+}
+
+// sectionOf returns a section of the page with a line for each defect; or nothing if there are none.
+func sectionOf(heading string, lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return "\n## " + heading + "\n\n" + strings.Join(lines, "")
+}
+
+// line returns the defect's line on the page, with what became of it if the section does not say it.
+func (m mutant) line(became string) string {
+	if became != "" {
+		became = " (" + became + ")"
+	}
+	return fmt.Sprintf("- %s, in %s: %s%s\n", m.name, m.file, m.breaks, became)
 }
 
 // where returns the name of the test that caught the defect, with its package if that is not the

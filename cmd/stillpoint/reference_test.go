@@ -35,7 +35,7 @@ const (
 func TestReferenceIsFresh(t *testing.T) {
 	for name, write := range map[string]func(*testing.T) string{
 		"commands.md": commandPage, "keys.md": keyPage, "losses.md": lossPage, "algorithms.md": algorithmPage,
-		"exit-codes.md": exitPage,
+		"exit-codes.md": exitPage, "python-names.md": pythonPage, "r.md": rPage,
 	} {
 		path, want := filepath.Join(referenceFolder, name), write(t)
 		if *rewriteReference {

@@ -116,6 +116,18 @@ def test_units_are_brought_together(client, tmp_path):
         stillpoint.dask.fit(parts.drop(columns="person"), config, client=client, progress=False)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+def test_estimators_bring_units_together(client, tmp_path):
+    """The person and the targets are columns of the frame; what stands beside it could not be moved with it."""
+    parts = dd.from_pandas(people(6000).assign(person=[i % 1500 for i in range(6000)]), npartitions=4)
+    unit = {"column": "person", "rows": 4}
+    model = _classifier(tmp_path, outcome="ill", unit=unit).fit(parts)
+    assert model.report_["records"] == 1500 and model.report_["complete"] and model.certificate_["unit"]["column"] == "person"
+    for given in ({"y": parts["ill"]}, {"unit": parts["person"]}):
+        with pytest.raises(TypeError, match="unit and outcome must be columns of X"):
+            _classifier(tmp_path, outcome="ill", unit=unit).fit(parts, **given)
+
+
 def test_the_order_of_a_shuffle_is_that_of_the_rows():
     frame = stillpoint.dask._placed(people(500).assign(person=[i % 40 for i in range(500)]), "person")
     mixed = frame.sample(frac=1, random_state=1)

@@ -1,8 +1,9 @@
 stillpoint_command <- function() {
-  path <- getOption("stillpoint.command", unname(Sys.which("stillpoint")))
+  found <- unname(Sys.which("stillpoint"))
+  path <- getOption("stillpoint.command", if (nzchar(found)) found else installed_command())
   if (!nzchar(path) || !file.exists(path)) {
     refuse(paste(
-      "the command stillpoint is not on the PATH: install it, or set",
+      "the command stillpoint is not on the PATH: install_stillpoint() asks and installs it, or set",
       "options(stillpoint.command = \"/path/to/stillpoint\")"
     ), "system")
   }

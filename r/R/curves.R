@@ -1,4 +1,4 @@
-# Pictures of the curves of a fit. All numbers are those of stillpoint coefficients --json.
+# Pictures of the curves of a fit and of its interactions. All numbers are those of stillpoint coefficients --json.
 
 # The curves, one data frame each: x, effect, low, high, mass and thin.
 curves_of <- function(x) {
@@ -19,24 +19,75 @@ curves_of <- function(x) {
 
 optional <- function(v, n) if (is.null(v)) rep(NA_real_, n) else as.numeric(v)
 
+# The interactions of two columns, one of them a number: column is "one:other", effect a matrix with
+# the knots or levels of one in its rows.
+surfaces_of <- function(x) {
+  lapply(x$coefficients$surfaces, function(s) {
+    names <- lapply(s$axes, axis_names)
+    list(
+      column = paste(s$axes[[1L]]$column, s$axes[[2L]]$column, sep = ":"), class = if (is.null(s$class)) NA_character_ else s$class,
+      effect = matrix(s$effect, length(names[[1L]]), dimnames = names),
+      thin = matrix(if (is.null(s$thin)) FALSE else s$thin, length(names[[1L]]), length(names[[2L]]), dimnames = names)
+    )
+  })
+}
+
+axis_names <- function(axis) {
+  if (length(axis$levels)) {
+    start <- paste0(axis$column, "=")
+    return(ifelse(startsWith(axis$levels, start), substring(axis$levels, nchar(start) + 1L), axis$levels))
+  }
+  if (isTRUE(axis$date)) return(format(as.Date("1970-01-01") + floor(axis$knots)))
+  trimws(formatC(as.numeric(axis$knots), digits = 3, format = "g"))
+}
+
 plot_curves <- function(x, columns = NULL, ...) {
   if (!inherits(x, "dp_fit")) refuse("x: must be a fit of dp_fit", field = "x")
   curves <- curves_of(x)
-  known <- unique(vapply(curves, `[[`, "", "column"))
+  surfaces <- surfaces_of(x)
+  column_of <- function(drawn) vapply(drawn, `[[`, "", "column")
+  known <- unique(c(column_of(curves), column_of(surfaces)))
   if (!length(known)) refuse("x: must have curves: none of its columns has one", field = "x")
   if (is.null(columns)) columns <- known
   absent <- setdiff(columns, known)
   if (length(absent)) refuse(sprintf("columns: %s must be one of the columns with curves: %s", absent[1L], paste(known, collapse = ", ")), field = "columns")
-  across <- min(3L, length(columns))
-  old <- par(mfrow = c(ceiling(length(columns) / across), across), mar = c(4.2, 4.2, 2, 1))
+  curves <- curves[column_of(curves) %in% columns]
+  surfaces <- surfaces[column_of(surfaces) %in% columns]
+  count <- length(unique(column_of(curves))) + length(surfaces)
+  across <- min(3L, count)
+  old <- par(mfrow = c(ceiling(count / across), across), mar = c(4.2, 4.2, 2, 1))
   on.exit(par(old))
-  for (name in columns) draw_curve(x, Filter(function(curve) curve$column == name, curves), ...)
-  invisible(curves[vapply(curves, function(curve) curve$column %in% columns, TRUE)])
+  for (name in unique(column_of(curves))) draw_curve(x, Filter(function(curve) curve$column == name, curves), ...)
+  for (surface in surfaces) draw_surface(x, surface)
+  invisible(c(curves, surfaces))
+}
+
+# A table of coloured cells: what an interaction adds at each pair of knots or levels.
+draw_surface <- function(x, surface) {
+  effect <- surface$effect
+  most <- max(abs(effect), 1e-300)
+  down <- nrow(effect)
+  graphics::image(seq_len(ncol(effect)), seq_len(down), t(effect[rev(seq_len(down)), , drop = FALSE]), zlim = c(-most, most),
+    col = grDevices::hcl.colors(41L, "Purple-Green", alpha = 0.6), axes = FALSE, xlab = sub("^[^:]*:", "", surface$column),
+    ylab = sub(":.*", "", surface$column))
+  axis(1, seq_len(ncol(effect)), colnames(effect), tick = FALSE, cex.axis = 0.8)
+  axis(2, rev(seq_len(down)), rownames(effect), tick = FALSE, cex.axis = 0.8)
+  shown <- if (multiplies(x)) exp else identity
+  cells <- ifelse(surface$thin, "-", formatC(shown(effect), digits = 2, format = "g"))
+  graphics::text(col(effect), down + 1L - row(effect), cells, cex = 0.7)
+  said <- c(sprintf("interaction (%s)", scale_of(x)), if (!is.na(surface$class)) surface$class)
+  graphics::mtext(paste(said, collapse = ", "), 3, cex = 0.7)
+}
+
+# Whether effects multiply odds or a rate, and the words beside an axis of effects.
+multiplies <- function(x) !is.null(x$coefficients$ratio) && nzchar(x$coefficients$ratio)
+
+scale_of <- function(x) {
+  if (multiplies(x)) paste0(x$coefficients$ratio, ", times") else gsub("[\u201c\u201d]", "\"", x$coefficients$unit)
 }
 
 draw_curve <- function(x, curves, ...) {
-  ratio <- x$coefficients$ratio
-  multiplies <- !is.null(ratio) && nzchar(ratio)
+  multiplies <- multiplies(x)
   shown <- if (multiplies) exp else identity
   first <- curves[[1L]]
   place <- function(curve) if (curve$date) as.Date("1970-01-01") + curve$points$x else curve$points$x + curve$log
@@ -44,7 +95,7 @@ draw_curve <- function(x, curves, ...) {
   plot(place(first), shown(first$points$effect), type = "n",
     ylim = shown(range(0, values, na.rm = TRUE)), log = paste0(if (first$log) "x" else "", if (multiplies) "y" else ""),
     xlab = if (first$log) paste("1 +", first$column) else first$column,
-    ylab = if (multiplies) paste0(ratio, ", times") else gsub("[\u201c\u201d]", "\"", x$coefficients$unit), ...)
+    ylab = scale_of(x), ...)
   at <- place(first)
   thin <- first$points$thin
   box <- par("usr")

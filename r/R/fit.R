@@ -1,6 +1,7 @@
 dp_fit <- function(formula, data, classes = NULL, bounds = list(), levels = list(), dates = list(),
                    epsilon, delta, relation, folder, table, records = NULL, indicators = character(), curves = NULL,
-                   loss = NULL, regularizer = NULL, train = NULL, unit = NULL, budget = NULL, inference = NULL) {
+                   loss = NULL, regularizer = NULL, train = NULL, unit = NULL, budget = NULL, inference = NULL,
+                   weight = NULL) {
   call <- match.call()
   # A fit may be saved and published: neither its call nor its formula's environment may hold rows.
   if (inherits(formula, "formula")) environment(formula) <- globalenv()
@@ -31,19 +32,25 @@ dp_fit <- function(formula, data, classes = NULL, bounds = list(), levels = list
   for (pair in said$pairs) {
     if (!all(pair %in% known)) refuse(sprintf("formula: %s: must be an interaction of two columns that are described", paste(pair, collapse = ":")), field = "formula")
   }
-  if (!is.null(unit)) unit <- list(column = unit$column, rows = unit$rows)
-  used <- c(said$columns, unit$column, said$outcome)
+  unit <- read_unit(unit)
+  for (name in c(unit$column, weight)) {
+    if (name %in% c(said$columns, said$outcome) || identical(unit$column, weight)) {
+      refuse(sprintf("unit, weight: %s: must be neither in the formula nor both", name), field = "unit")
+    }
+  }
+  if (!is.null(weight)) target$weight <- weight
+  used <- c(said$columns, unit$column, weight, said$outcome)
   check_columns(data, used, target)
-  # Under replace-one a pipe that ends early is found out by the number of rows.
-  if (relation == "replace-one") records <- nrow(data)
-  if (is.null(records)) refuse("records: must be given under add-or-remove: the public number of records", field = "records")
+  # Under replace-one a pipe that ends early is found out by the number of rows. That of persons is not counted here.
+  if (relation == "replace-one" && is.null(unit)) records <- nrow(data)
+  if (is.null(records) && relation != "replace-one") refuse("records: must be given under add-or-remove: the public number of records", field = "records")
   if (is.null(loss)) loss <- if (is.null(classes)) "huber(0.1)" else if (length(classes) == 2L) "logistic" else "softmax"
   schema <- list(columns = columns, target = target)
   if (length(said$pairs)) schema$interactions <- lapply(said$pairs, I)
   if (!is.null(unit)) schema$unit <- unit
   config <- list(
     data = "-", table = table, schema = schema, model = c(list(loss = loss), if (!is.null(regularizer)) list(regularizer = regularizer)),
-    privacy = list(epsilon = epsilon, delta = delta, relation = relation, records = records)
+    privacy = c(list(epsilon = epsilon, delta = delta, relation = relation), if (!is.null(records)) list(records = records))
   )
   if (length(train)) config$train <- as.list(train)
   if (!is.null(inference)) config$inference <- list(level = inference)
@@ -57,10 +64,14 @@ dp_fit <- function(formula, data, classes = NULL, bounds = list(), levels = list
   report <- jsonlite::fromJSON(paste(run(c("fit", file, "--out", out, "--json", "--anyway"), write), collapse = "\n"))
   fit <- list(call = call, formula = formula, columns = said$columns, levels = names(levels), folder = normalizePath(out),
     table = table, report = report, classes = classes, loss = loss)
-  fit$coefficients <- jsonlite::fromJSON(paste(run(c("coefficients", out, "--json")), collapse = "\n"))
+  said <- paste(run(c("coefficients", out, "--json")), collapse = "\n")
+  fit$coefficients <- jsonlite::fromJSON(said)
+  fit$coefficients$surfaces <- jsonlite::fromJSON(said, simplifyDataFrame = FALSE)$surfaces
   fit$effects <- report$coefficients
   spent <- dp_spent(folder)
-  fit$spent <- spent[spent$table == paste("table", table) & spent$relation == relation, ]
+  of <- if (is.null(spent$unit)) "" else ifelse(is.na(spent$unit), "", spent$unit)
+  same <- spent$table == paste("table", table) & spent$relation == relation & of == if (is.null(unit)) "" else unit$column
+  fit$spent <- spent[same, ]
   for (i in seq_len(NROW(report$warnings))) caution(report$warnings$text[i], report$warnings$code[i])
   if (fit$spent$fits > 1L) {
     caution(sprintf("%d fits of %s in %s cost together epsilon %.4g at delta %g", fit$spent$fits, table, folder,
@@ -75,6 +86,16 @@ read_target <- function(outcome, classes, bounds) {
     refuse(sprintf("%s: must have classes = c(no, yes), or public bounds, since it is predicted", outcome), field = "classes")
   }
   list(column = outcome, number = I(two(bounds[[outcome]], outcome)))
+}
+
+# The unit: a column and how many rows of one value in it are used at most.
+read_unit <- function(unit) {
+  if (is.null(unit)) return(NULL)
+  named <- is.list(unit) && setequal(names(unit), c("column", "rows")) && is.character(unit$column) && length(unit$column) == 1L
+  if (!named || !is.numeric(unit$rows) || length(unit$rows) != 1L || is.na(unit$rows) || unit$rows < 1 || unit$rows != round(unit$rows)) {
+    refuse("unit: must be list(column = a name, rows = how many rows of a unit are used at most)", field = "unit")
+  }
+  list(column = unit$column, rows = unit$rows)
 }
 
 # The curves by column: "auto", or a number of knots.

@@ -70,6 +70,29 @@ refused(dp_fit(ill ~ age, people, classes = c("no", "yes"), bounds = codebook, d
   "epsilon: must be given")
 stopifnot(!dir.exists(folder))
 
+for (bad in list(8, list(column = "id"), list(column = "id", rows = 0), list(column = "id", rows = 1.5), list(column = "id", rows = 2, sum = 1))) {
+  refused(go(unit = bad), "unit: must be list(column = a name")
+}
+refused(go(unit = list(column = "age", rows = 2)), "age: must be neither in the formula nor both")
+refused(go(unit = list(column = "id", rows = 2), weight = "id"), "id: must be neither in the formula nor both")
+refused(go(weight = "ill"), "ill: must be neither in the formula nor both")
+refused(go(weight = "w"), "must have the column w")
+stopifnot(!dir.exists(folder))
+
+# The command comes by consent alone, and only as a release's checksums list it.
+refused(install_stillpoint(), "version: must be given")
+refused(install_stillpoint(version = "1"), "must be the version of a release")
+refused(install_stillpoint(version = "1.2.0"), "Nothing was done", "stillpoint_consent")
+refused(install_stillpoint(version = "1.2.0", consent = FALSE), "Nothing was done", "stillpoint_consent")
+refused(install_stillpoint(tempfile()), "from: must be")
+refused(install_stillpoint(tempdir()), "it has no cmd/stillpoint/main.go")
+this_system <- get("this_system", asNamespace("stillpoint"))
+stopifnot(identical(this_system(c(sysname = "Darwin", machine = "arm64")), "darwin_arm64"))
+refused(this_system(c(sysname = "SunOS", machine = "sparc")), "no archive for SunOS", "stillpoint_system")
+abc <- tempfile()
+writeBin(charToRaw("abc"), abc) # the first example of FIPS 180-2
+stopifnot(identical(get("sha256", asNamespace("stillpoint"))(abc), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"))
+
 old <- options(stillpoint.command = "")
 refused(suppressWarnings(go()), "not on the PATH", "stillpoint_system")
 stopifnot(!dir.exists(folder))
@@ -79,6 +102,54 @@ if (!nzchar(getOption("stillpoint.command", Sys.which("stillpoint")))) {
   cat("the command stillpoint is not on the PATH: the rest is skipped\n")
   quit("no")
 }
+
+# A release in a folder of its own: what is found there is what is put in place, or nothing is.
+local({
+  place <- tempfile("releases")
+  release <- file.path(place, "v1.2.0")
+  to <- tempfile("data")
+  dir.create(release, recursive = TRUE)
+  work <- tempfile("work")
+  dir.create(work)
+  file.copy(stillpoint_command(), file.path(work, "stillpoint"))
+  name <- sprintf("stillpoint_1.2.0_%s.tar.gz", this_system())
+  here <- setwd(work)
+  utils::tar(file.path(release, name), "stillpoint", compression = "gzip", tar = "internal")
+  setwd(here)
+  sha256 <- get("sha256", asNamespace("stillpoint"))
+  list <- file.path(release, "checksums.txt")
+  old <- options(stillpoint.releases = paste0("file://", place))
+  on.exit(options(old))
+  go_on <- function(...) install_stillpoint(version = "1.2.0", to = to, consent = TRUE, ...)
+  refused(go_on(), "could not be downloaded", "stillpoint_system")
+  refused(go_on(from = file.path(release, name)), "must have checksums.txt")
+  writeLines(paste0(sha256(file.path(release, name)), "  another.tar.gz"), list)
+  refused(go_on(), "does not list", "stillpoint_refused")
+  writeLines(paste0(strrep("0", 64), "  ", name), list)
+  refused(go_on(), "its SHA-256 is not the one", "stillpoint_refused")
+  writeLines(paste0(sha256(file.path(release, name)), "  ", name), list)
+  refused(install_stillpoint(version = "1.2.0", to = to), "Nothing was done", "stillpoint_consent")
+  stopifnot(!dir.exists(to))
+  path <- go_on()
+  stopifnot(identical(path, normalizePath(file.path(to, "stillpoint"))), identical(list.files(to), "stillpoint"))
+  stopifnot(file.access(path, 1L) == 0L, identical(sha256(path), sha256(stillpoint_command())))
+  unlink(to, recursive = TRUE)
+  stopifnot(identical(go_on(from = file.path(release, name)), path))
+  refused(install_stillpoint(version = "1.3.0", to = to, consent = TRUE), "could not be downloaded", "stillpoint_system")
+})
+# Without one on the PATH the command that was installed is found.
+local({
+  to <- tempfile("user")
+  keep <- Sys.getenv(c("R_USER_DATA_DIR", "PATH"))
+  on.exit(do.call(Sys.setenv, as.list(keep)))
+  Sys.setenv(R_USER_DATA_DIR = to)
+  dir.create(file.path(to, "R", "stillpoint"), recursive = TRUE)
+  own <- file.path(to, "R", "stillpoint", "stillpoint")
+  file.copy(stillpoint_command(), own)
+  stopifnot(!identical(stillpoint_command(), normalizePath(own)))
+  Sys.setenv(PATH = tempdir())
+  stopifnot(identical(stillpoint_command(), normalizePath(own)))
+})
 
 # A first fit is told to be new, a second one what both cost.
 told <- character()
@@ -111,6 +182,19 @@ for (words in c("(2, 1e-06)-differentially private", "6000 (public)", "each doub
 }
 stopifnot(any(grepl("region=south", capture.output(print(fit)), fixed = TRUE)))
 refused(confint(fit), "says nothing of sampling", "stillpoint_no_interval")
+
+# All rows of a person are one record, and are summed apart from fits of rows. Rows of weight 0 teach nothing.
+visits <- people
+visits$person <- seq_len(n) %% 2000
+by_person <- quietly(go(data = visits, unit = list(column = "person", rows = 2)))
+stopifnot(nobs(by_person) == 2000, by_person$spent$fits == 1L, identical(by_person$spent$unit, "person"))
+stopifnot(grepl("one person", by_person$report$neighbour, fixed = TRUE))
+again <- quietly(go(data = visits, unit = list(column = "person", rows = 2), relation = "add-or-remove", records = 2000))
+stopifnot(nobs(again) == 2000, again$spent$fits == 1L)
+lies <- seq_len(n) %% 2 == 0
+visits$w <- as.numeric(!lies)
+visits$ill[lies] <- ifelse(people$age[lies] > 50, "no", "yes")
+stopifnot(coef(quietly(go(data = visits, weight = "w")))[["age"]] > 0.03)
 
 # Predictions: those of the coefficients, of every row in its place, in more rows than a part and a pipe hold.
 many <- people[rep(seq_len(n), 25), ]
@@ -153,7 +237,7 @@ mark$age <- 45.678912345678
 marked <- quietly(go(data = mark))
 invisible(predict(marked, mark))
 files <- c(list.files(folder, recursive = TRUE, full.names = TRUE), list.files(tempdir(), recursive = TRUE, full.names = TRUE))
-stopifnot(length(files) > 5L, !any(vapply(files, function(f) any(grepl("45.6789", readLines(f, warn = FALSE), fixed = TRUE)), NA)))
+stopifnot(length(files) > 5L, !any(vapply(files, function(f) any(grepl("45.6789", readLines(f, warn = FALSE), fixed = TRUE, useBytes = TRUE)), NA)))
 
 # A fit that is saved has no rows: not in its call, and not in the environment of its formula.
 local({
@@ -207,6 +291,17 @@ curves <- plot_curves(bent)
 stopifnot(identical(vapply(curves, `[[`, "", "column"), c("pay", "age")), curves[[1L]]$log, nrow(curves[[1L]]$points) == 17L)
 stopifnot(with(curves[[2L]]$points, all(low < effect & effect < high) && abs(sum(mass[seq(1, length(mass), 4)]) - 1) < 1e-9))
 stopifnot(length(plot_curves(bent, "age")) == 1L)
+pairs <- quietly(go(ill ~ age * region + pay, curves = list(age = 3)))
+stopifnot(identical(vapply(plot_curves(pairs), `[[`, "", "column"), c("age", "region:age")))
+heat <- plot_curves(pairs, "region:age")[[1L]]
+said <- pairs$coefficients$surfaces[[1L]]
+stopifnot(identical(dimnames(heat$effect), list(c(places$region, "other"), c("18", "36", "54", "72", "90"))))
+stopifnot(heat$effect["south", "54"] == said$effect[2L, 3L], identical(dim(heat$thin), dim(heat$effect)))
+refused(plot_curves(pairs, "age:region"), "age, region:age")
+only <- quietly(go(cost ~ age * pay + sex, classes = NULL)) # a surface and no curve
+stopifnot(length(plot_curves(only)) == 1L, identical(plot_curves(only)[[1L]]$column, "age:pay"))
+many <- quietly(go(region ~ age * pay, classes = places$region, levels = places["sex"], curves = list(age = "auto")))
+stopifnot(identical(unique(vapply(plot_curves(many, "age:pay"), `[[`, "", "class")), places$region))
 all_bent <- quietly(go(cost ~ age + seen + region, classes = NULL, curves = "auto", dates = list(seen = c("2020-01-01", "2020-12-31"))))
 stopifnot(length(plot_curves(all_bent)) == 2L)
 invisible(grDevices::dev.off())

@@ -25,7 +25,7 @@ REFUSED = {
     " weights in a configuration (model.weights) to stillpoint.fit",
     "max_iter": "how many steps a budget pays for is planned; train={'steps': 20} states them",
     "sample_weight": "a row's weight decides how much the row may move the model, so the weights need a public"
-    " bound: name a column of weights in [0, 1] in a configuration (target: {weight: w}) to stillpoint.fit",
+    " bound: weight='w' names a column of X with weights in [0, 1]",
 }
 
 

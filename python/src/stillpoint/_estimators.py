@@ -10,6 +10,7 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,27 @@ class SpentWarning(UserWarning):
 
 class NewTableWarning(UserWarning):
     """No fit under this name of a table is in the folder yet: a misspelt name would not be summed."""
+
+
+@dataclass(frozen=True)
+class _Unit:
+    """What rows belong together: a column of X, or an array beside it; without a column each row is a record."""
+
+    column: str
+    rows: int
+    persons: Any = None
+
+    def named(self) -> tuple[str, Any] | None:
+        """The array with its column's name; None if the column is one of X."""
+        return None if self.persons is None else (self.column, self.persons)
+
+
+EVERY_ROW = _Unit("", 0)
+
+
+def _count(value: Any) -> bool:
+    """Whether a value is a whole number from 1."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1
 
 
 class _Estimator(BaseEstimator):
@@ -66,6 +88,8 @@ class _Estimator(BaseEstimator):
         progress: Shown = "auto",
         ignore: str | Sequence[str] = (),
         outcome: str | None = None,
+        unit: Mapping[str, Any] | None = None,
+        weight: str | None = None,
     ):
         self.epsilon = epsilon
         self.delta = delta
@@ -89,6 +113,8 @@ class _Estimator(BaseEstimator):
         self.progress = progress
         self.ignore = ignore
         self.outcome = outcome
+        self.unit = unit
+        self.weight = weight
 
     def __init_subclass__(cls, **more: Any):
         super().__init_subclass__(**more)
@@ -150,7 +176,7 @@ class _Estimator(BaseEstimator):
         interactions = [*map(list, arguments.get("interactions", ())), *map(list, parsed.interactions)]
         return cls(**{**arguments, "interactions": interactions, "ignore": "others", "outcome": parsed.outcome})
 
-    def fit(self, X: Any, y: Any = None, **refused: Any):
+    def fit(self, X: Any, y: Any = None, unit: Any = None, **refused: Any):
         """Fits the model: charges the budget.
 
         Rows go to the command over a pipe and are on no disk. A cell that is no number
@@ -162,6 +188,8 @@ class _Estimator(BaseEstimator):
                 stay with Dask's workers (:mod:`stillpoint.dask`).
             y: the targets, one for each row; with ``outcome``, X may hold them. Of a Dask
                 DataFrame they are a Dask Series with the same rows in each partition.
+            unit: whose each row is, an array with an entry for each row, where no column of X
+                says it. The argument ``unit`` of the estimator says how many rows are used.
         """
         _checks.refuse_arguments(f"{type(self).__name__}.fit", refused)
         if y is None and self.outcome is None:
@@ -177,25 +205,28 @@ class _Estimator(BaseEstimator):
         target = self.outcome or "y"
         while target in columns and target != self.outcome:
             target += "_"
-        config = self._configuration(None if spread else X.shape[0], columns, target)
+        beside = self._beside(X, unit, [*columns, target], spread, y is None)
+        config = self._configuration(None if spread else X.shape[0], columns, target, beside)
         used = list(config["schema"]["columns"])
         self._known()
         out = _fresh(Path(self.folder))
         file = out / "configuration.yaml"
         words = json.dumps(config, ensure_ascii=False, indent=2, default=_plain)
         file.write_text(words, encoding="utf-8")
-        places = [columns.index(c) for c in used]
+        written = [*used, *(c for c in (beside.column, self.weight) if c in columns)]
+        places = [columns.index(c) for c in written]
+        listed = frozenset([*(self.categories or {}), *([beside.column] if beside.column else ())])
         if spread:
-            self._keep(self._over(X, y, places, used, target, file, out))
+            self._keep(self._over(X, y, places, written, listed, target, file, out))
         else:
-            feed = _table.writer(X, places, used, self.categories or {}, target, targets, self._of())
+            feed = _table.writer(X, places, written, listed, target, targets, self._of(), beside.named())
             self._keep(_fit(file, out=out, progress=self.progress, feed=feed))
         self.n_features_in_ = len(columns)
         self.__dict__.pop("feature_names_in_", None)
         if names:
             self.feature_names_in_ = np.asarray(names, dtype=object)
         self._fitted_columns, self._used = columns, used
-        self._sum()
+        self._sum(beside.column)
         return self
 
     def _targets(self, X: Any, y: Any, columns: list[str], spread: bool) -> Any:
@@ -215,23 +246,55 @@ class _Estimator(BaseEstimator):
             raise ValueError(f"Found input variables with inconsistent numbers of samples: {[X.shape[0], len(targets)]}")
         return targets
 
-    def _over(self, X: Any, y: Any, places: list[int], used: list[str], target: str, file: Path, out: Path) -> Fit:
+    def _beside(self, X: Any, persons: Any, taken: list[str], spread: bool, inside: bool) -> _Unit:
+        """The unit, checked by the names of columns and shapes alone; taken are the names there are."""
+        columns = taken[:-1]
+        if self.weight is not None and self.weight not in columns:
+            raise ValueError(f"weight = {self.weight!r}: must be a column of X")
+        if self.unit is None:
+            if persons is not None:
+                raise ValueError("unit: was given to fit alone: must be given to the estimator, too: unit={'rows': 8}")
+            return EVERY_ROW
+        given = dict(self.unit) if isinstance(self.unit, Mapping) else {}
+        column, rows = given.get("column"), given.get("rows")
+        if not given or given.keys() - {"column", "rows"} or not _count(rows):
+            raise ValueError(f"unit = {self.unit!r}: must be {{'column': a name, 'rows': how many rows of a unit are used at most}}")
+        if spread and (persons is not None or not inside):
+            raise TypeError("unit: of a Dask DataFrame unit and outcome must be columns of X, since rows are moved between partitions")
+        if persons is None:
+            if column not in columns:
+                raise ValueError(f"unit.column = {column!r}: must be a column of X, or unit be given to fit")
+            return _Unit(column, int(rows))
+        if column is None:
+            column = "unit"
+            while column in taken:
+                column += "_"
+        if column in taken:
+            raise ValueError(f"unit.column = {column!r}: must not be a column of X if unit is given to fit")
+        persons = _table.column(persons)
+        if len(persons) != X.shape[0]:
+            raise ValueError(f"unit: has {len(persons)} entries: must have one for each of the {X.shape[0]} rows")
+        return _Unit(column, int(rows), persons)
+
+    def _over(
+        self, X: Any, y: Any, places: list[int], used: list[str], listed: frozenset[str], target: str, file: Path, out: Path
+    ) -> Fit:
         """Fits a Dask DataFrame, with Dask's current client."""
         from stillpoint import dask
 
-        listed = frozenset(self.categories or {})
         outcome = list(X.columns).index(self.outcome) if y is None else None
         make = dask._Chosen(places, used, listed, target, outcome, self._of())
         parts = X.to_delayed()
         pairs = list(zip(parts, [None] * len(parts) if y is None else y.to_delayed()))
-        return dask._over(pairs, make, file, out=out, progress=self.progress)
+        return dask._over(pairs, make, file, by_unit=dask._moved(X), out=out, progress=self.progress)
 
-    def _configuration(self, rows: int | None, columns: list[str], target: str) -> dict[str, Any]:
+    def _configuration(self, rows: int | None, columns: list[str], target: str, beside: _Unit = EVERY_ROW) -> dict[str, Any]:
         """The configuration, as its file has it. A table in partitions has no number of rows here."""
         if self.relation not in ("replace-one", "add-or-remove"):
             raise ValueError(f"relation = {self.relation!r}: must be replace-one or add-or-remove")
-        # Under replace-one a pipe that ends early is found out by the number of rows.
-        records = rows if self.relation == "replace-one" and rows is not None else self.records
+        # Under replace-one a pipe that ends early is found out by the number of rows. That of persons is not counted here.
+        counted = self.relation == "replace-one" and rows is not None and not beside.column
+        records = rows if counted else self.records
         if records is None and self.relation != "replace-one":
             raise ValueError("records: must be given under add-or-remove: the public number of records")
         model: dict[str, Any] = {"loss": self._loss()}
@@ -244,7 +307,7 @@ class _Estimator(BaseEstimator):
         return {
             **({} if rows is None else {"data": "-"}),
             "table": self.table,
-            "schema": self._schema(columns, target),
+            "schema": self._schema(columns, target, beside),
             "model": model,
             "privacy": privacy,
             **({"train": dict(self.train)} if self.train else {}),
@@ -335,19 +398,24 @@ class _Estimator(BaseEstimator):
         """What is predicted, in words."""
         return self.coefficients_["target"]
 
-    def _schema(self, columns: list[str], target: str) -> dict[str, Any]:
+    def _schema(self, columns: list[str], target: str, beside: _Unit) -> dict[str, Any]:
         """The schema."""
-        schema = {"columns": self._columns(columns), "target": {"column": target, **self._target()}}
+        schema = {"columns": self._columns(columns, beside.column), "target": {"column": target, **self._target()}}
+        if self.weight is not None:
+            schema["target"]["weight"] = self.weight
+        if beside.column:
+            schema["unit"] = {"column": beside.column, "rows": beside.rows}
         if isinstance(self.curves, str):
             schema["curves"] = self.curves
         if len(self.interactions) > 0:
             schema["interactions"] = [[str(c) for c in pair] for pair in self.interactions]
         return schema
 
-    def _sum(self) -> None:
+    def _sum(self, unit: str) -> None:
         """Says what the fits of the table cost together."""
         sums = spent(self.folder)
-        self.spent_ = next(t for t in sums if t["table"] == f"table {self.table}" and t["relation"] == self.relation)
+        key = (f"table {self.table}", self.relation, unit)
+        self.spent_ = next(t for t in sums if (t["table"], t["relation"], t.get("unit", "")) == key)
         if self.spent_["fits"] > 1:
             warnings.warn(
                 f"{self.spent_['fits']} fits of {self.table} in {self.folder} cost together epsilon"
@@ -356,10 +424,11 @@ class _Estimator(BaseEstimator):
                 stacklevel=3,
             )
 
-    def _columns(self, columns: list[str]) -> dict[str, Any]:
+    def _columns(self, columns: list[str], unit: str = "") -> dict[str, Any]:
         """The schema's columns. A column of X that is neither described nor ignored is an error."""
         categories, dates = dict(self.categories or {}), dict(self.dates or {})
-        left = {self.outcome, *(() if self._ignores_others() else self.ignore)}
+        stated = {"outcome": self.outcome, "unit": unit or None, "weight": self.weight}
+        left = {*stated.values(), *(() if self._ignores_others() else self.ignore)}
         numbers = [c for c in columns if c not in categories and c not in dates and c not in left]
         bounds = self.bounds
         if bounds is None:
@@ -390,12 +459,13 @@ class _Estimator(BaseEstimator):
         described = {*bounds, *categories, *dates}
         if not described:
             raise ValueError("bounds, categories, dates: must describe at least one column of X by public facts")
-        ignored = set(columns) - described if self._ignores_others() else {*self.ignore, self.outcome or ""}
+        ignored = set(columns) - described if self._ignores_others() else left
         for name in [] if self._ignores_others() else self.ignore:
             if name in described:
                 raise ValueError(f"ignore: column {name!r}: must not be in bounds, categories or dates, too")
-        if self.outcome in described:
-            raise ValueError(f"outcome = {self.outcome!r}: must not be in bounds, categories or dates: it is predicted")
+        for i, (use, name) in enumerate(stated.items()):
+            if name is not None and (name in described or name in list(stated.values())[:i]):
+                raise ValueError(f"{use} = {name!r}: must not be in bounds, categories or dates, nor be another of outcome, unit and weight")
         _checks.refuse_columns(columns, described, ignored)
         schema: dict[str, Any] = {}
         for name in columns:
@@ -560,6 +630,13 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         ignore: columns of X to leave out, or "others" for all that are neither in bounds, nor
             categories, nor dates. Any other such column is an error.
         outcome: the column of X that holds the targets, where ``fit`` gets no y.
+        unit: ``{"column": "person", "rows": 8}`` protects all rows of a person together, of which at
+            most 8 are used: one record are all rows with one value in this column of X, or in
+            the array that ``fit(X, y, unit=persons)`` gets; of the latter, ``{"rows": 8}`` is enough.
+            Each person counts alike. The number of records is then that of persons, and
+            under ``replace-one`` it may be left out.
+        weight: a column of X with weights in [0, 1], which multiply the losses of rows. Beyond them
+            counts as the bound, and a row whose weight cannot be read contributes nothing.
 
     Attributes:
         classes_: the classes.
@@ -608,6 +685,8 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         progress="auto",
         ignore=(),
         outcome=None,
+        unit=None,
+        weight=None,
         **refused,
     ):
         _checks.refuse_arguments(type(self).__name__, refused)
@@ -617,7 +696,7 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             categories=categories, log1p=log1p, dates=dates, indicators=indicators,
             curves=curves, interactions=interactions, loss=loss, regularizer=regularizer,
             radius=radius, train=train, inference=inference, records=records, public_steps=public_steps, progress=progress,
-            ignore=ignore, outcome=outcome,
+            ignore=ignore, outcome=outcome, unit=unit, weight=weight,
         )  # fmt: skip
 
     def _loss(self) -> str:
@@ -709,6 +788,8 @@ class StillpointRegressor(RegressorMixin, _Estimator):
         progress="auto",
         ignore=(),
         outcome=None,
+        unit=None,
+        weight=None,
         **refused,
     ):
         _checks.refuse_arguments(type(self).__name__, refused)
@@ -718,7 +799,7 @@ class StillpointRegressor(RegressorMixin, _Estimator):
             categories=categories, log1p=log1p, dates=dates, indicators=indicators,
             curves=curves, interactions=interactions, loss=loss, regularizer=regularizer,
             radius=radius, train=train, inference=inference, records=records, public_steps=public_steps, progress=progress,
-            ignore=ignore, outcome=outcome,
+            ignore=ignore, outcome=outcome, unit=unit, weight=weight,
         )  # fmt: skip
 
     def _loss(self) -> str:

@@ -105,23 +105,27 @@ def writer(
     last: str,
     targets: Any,
     of: Callable[[Any], str] = text,
+    beside: tuple[str, Any] | None = None,
 ) -> Callable[[IO[bytes]], None]:
     """A function that writes columns of a table, and a last one of targets, as CSV.
 
     The columns stand at these places of the table and get these names. Of the columns
     that are listed, the text of each cell is that of the same value in a list of
     categories; in all others True is 1 and False is 0. of makes the text of a target.
+    beside is the name of one more column, which stands before the targets, and its cells.
     """
     write = {"polars": _polars, "pyarrow": _arrow}.get(_make(table), _lines)
-    longest = max(RECORD // (len(columns) + 2), 64)
+    more = [] if beside is None else [beside]
+    longest = max(RECORD // (len(columns) + len(more) + 2), 64)
 
     def feed(pipe: IO[bytes]) -> None:
         for start in range(0, table.shape[0], ROWS):
             part = [_part(_place(table, j), start) for j in places]
             exact = [name in listed for name in columns]
             if start == 0:
-                pipe.write(_csv([[*columns, last]]))
-            pipe.write(write(part, exact, longest, cells(_part(targets, start), longest, of)))
+                pipe.write(_csv([[*columns, *(name for name, _ in more), last]]))
+            texts = [cells(_part(values, start), longest) for _, values in more]
+            pipe.write(write(part, exact, longest, [*texts, cells(_part(targets, start), longest, of)]))
 
     return feed
 
@@ -152,7 +156,7 @@ def _part(column: Any, start: int) -> Any:
     return column[start : start + ROWS] if make == "array" else column.slice(start, ROWS)
 
 
-def _polars(part, exact, longest, targets) -> bytes:
+def _polars(part, exact, longest, texts) -> bytes:
     import polars
 
     def plain(column, listed) -> bool:
@@ -167,13 +171,13 @@ def _polars(part, exact, longest, targets) -> bytes:
         return column if plain(column, listed) else polars.Series(_texts(column, listed, longest), dtype=polars.String)
 
     made = [written(*c) for c in zip(part, exact)]
-    made.append(polars.Series(targets, dtype=polars.String))
+    made += [polars.Series(column, dtype=polars.String) for column in texts]
     sink = io.BytesIO()
     polars.DataFrame([c.alias(str(i)) for i, c in enumerate(made)]).write_csv(sink, include_header=False)
     return sink.getvalue()
 
 
-def _arrow(part, exact, longest, targets) -> bytes:
+def _arrow(part, exact, longest, texts) -> bytes:
     import pyarrow
     from pyarrow import compute
     from pyarrow import csv as arrow_csv
@@ -196,20 +200,20 @@ def _arrow(part, exact, longest, targets) -> bytes:
         return column if plain(column, listed) else pyarrow.array(_texts(column, listed, longest), pyarrow.string())
 
     made = [written(*c) for c in zip(part, exact)]
-    made.append(pyarrow.array(targets, pyarrow.string()))
+    made += [pyarrow.array(column, pyarrow.string()) for column in texts]
     table = pyarrow.Table.from_arrays(made, names=[str(i) for i in range(len(made))])
     sink = pyarrow.BufferOutputStream()
     arrow_csv.write_csv(table, sink, arrow_csv.WriteOptions(include_header=False))
     return sink.getvalue().to_pybytes()
 
 
-def _lines(part, exact, longest, targets) -> bytes:
+def _lines(part, exact, longest, texts) -> bytes:
     """The same of pandas and of arrays."""
     made = []
     for column, listed in zip(part, exact):
         plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iuf" and not listed
         made.append(column.tolist() if plain else _texts(column, listed, longest))
-    return _csv(zip(*made, targets))
+    return _csv(zip(*made, *texts))
 
 
 def _texts(column: Any, listed: bool, longest: int) -> list[str]:

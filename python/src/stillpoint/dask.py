@@ -73,7 +73,12 @@ def fit(
     parts = [(part, None) for part in frame.to_delayed()]
     client = client or distributed.get_client()
     settings = {"out": out, "overwrite": overwrite, "epsilon": epsilon, "delta": delta, "progress": progress}
-    return _over(parts, _whole, config, client, listen, lambda unit: _by_unit(client, frame, unit), **settings)
+    return _over(parts, _whole, config, client, listen, _moved(frame), **settings)
+
+
+def _moved(frame: Any) -> Callable[[distributed.Client, str], list[tuple[Any, Any]]]:
+    """What brings the rows of a unit into one partition, where a fit has a unit."""
+    return lambda client, unit: _by_unit(client, frame, unit)
 
 
 def _by_unit(client: distributed.Client, frame: Any, unit: str) -> list[tuple[Any, Any]]:
@@ -236,7 +241,7 @@ class _Running:
         if event["event"] == "key":
             try:
                 if event["unit"] and self._by_unit is not None:
-                    self._parts = self._by_unit(event["unit"])
+                    self._parts = self._by_unit(self._client, event["unit"])
                 self.key.give()
             except BaseException as error:  # what it says may quote a cell
                 self._fail(f"Dask could not partition the table by its unit: {type(error).__name__}")
