@@ -27,6 +27,18 @@ func TestCurvatureAsReleased(t *testing.T) {
 	}
 }
 
+// TestNoiseMayMakeANormZero tests that the page states a gradient norm that was released as 0, which noise
+// may make of a short gradient.
+func TestNoiseMayMakeANormZero(t *testing.T) {
+	f := people(t, "p", 3)
+	f.algorithm.Plan = bytes.Replace(f.algorithm.Plan, []byte("{"),
+		[]byte(`{"looked":{"gradient_norm":0,"sigma":0.2,"among":3},`), 1)
+	fit := read(t, f)
+	if fact := factOf(t, fit.signal(fit.noise()), "Gradient norm looked at"); fact.Value != "0" {
+		t.Errorf("value %q: want 0", fact.Value)
+	}
+}
+
 // TestLookedAsReleased tests that the page states the gradient norm that a look released, of which loss
 // it is, its noise, and among how many points the result was chosen.
 func TestLookedAsReleased(t *testing.T) {

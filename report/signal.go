@@ -37,6 +37,12 @@ func (f *Fit) signal(n runNoise) Section {
 			facts = append(facts, Fact{Name: name, Value: Number(x), Note: note})
 		}
 	}
+	// released adds a number released with noise, which may make a norm or a loss zero or negative.
+	released := func(name string, x float64, note string) {
+		if drawable(x, false) {
+			facts = append(facts, Fact{Name: name, Value: Number(x), Note: note})
+		}
+	}
 	root := 0.0
 	if f.Model != nil {
 		root = math.Sqrt(float64(f.Model.Dim()))
@@ -77,12 +83,14 @@ func (f *Fit) signal(n runNoise) Section {
 			note += fmt.Sprintf(", and the model goes %s%% of the way from the constant to it", Number(100*(1-c.Shrunk)))
 		}
 		facts = append(facts, Fact{Name: "Against a constant", Value: Number(c.Difference), Note: note})
-		add("Loss of the constant", c.Constant, fmt.Sprintf("released with noise of %s", Number(c.ConstantSigma)))
+		if c.ConstantSigma > 0 {
+			released("Loss of the constant", c.Constant, fmt.Sprintf("released with noise of %s", Number(c.ConstantSigma)))
+		}
 	}
 	if m := f.plan.Measured; m != nil {
-		add("Gradient norm measured", m.GradientNorm,
+		released("Gradient norm measured", m.GradientNorm,
 			fmt.Sprintf("at the result, released with noise of %s", Number(m.GradientSigma)))
-		add("Mean loss measured", m.Loss, fmt.Sprintf("at the result, released with noise of %s", Number(m.LossSigma)))
+		released("Mean loss measured", m.Loss, fmt.Sprintf("at the result, released with noise of %s", Number(m.LossSigma)))
 	}
 	if c := f.plan.Curvature; c != nil && drawable(math.Abs(c.Curvature), true) && drawable(c.Sigma, true) {
 		note := fmt.Sprintf("%s, the least of %s, each released with noise of %s: ", at,
@@ -101,7 +109,7 @@ func (f *Fit) signal(n runNoise) Section {
 		}
 		note := fmt.Sprintf("%s, %s, chosen by it among %s; released with noise of %s", of, at,
 			count(l.Among, "point", "points"), Number(l.Sigma))
-		add("Gradient norm looked at", l.GradientNorm, note)
+		released("Gradient norm looked at", l.GradientNorm, note)
 	}
 	add("Noise level", f.plan.Floor,
 		"the noise of one gradient released with the whole budget; up to constants no private algorithm gets below it on every problem")
