@@ -64,6 +64,8 @@ def test_all_that_is_given_is_configured(tmp_path):
         "progress": False,
         "outcome": None,  # see test_contact
         "inference": None,  # see below
+        "unit": None,  # see test_unit
+        "weight": None,
     }
     columns = {
         "a": {"number": [-0.5, 3.0], "transform": "log1p"},
