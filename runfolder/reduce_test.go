@@ -19,7 +19,7 @@ func TestReduce(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/people.csv", people(3000))
 	yaml := strings.Replace(peopleYAML, "{loss: logistic}", "{loss: logistic, reduce: jl(3)}",
-		1) + "train: {algorithm: gd, steps: 4}\n"
+		1) + "train: {algorithm: gd, steps: 4, compare: off}\n"
 	c, err := train.ReadConfig(write(t, dir+"/people.yaml", yaml))
 	if err != nil {
 		t.Fatal(err)
