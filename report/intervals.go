@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -47,7 +48,7 @@ func CoefficientText(c *model.Coefficients) string {
 	_ = w.Flush() // of a strings.Builder
 	fmt.Fprintf(&b, "\n%d of %d coefficients have an interval.", c.Reported, c.Counted)
 	b.WriteString(" The column privacy is the share of an interval's width that the noise makes.\n")
-	b.WriteString(wrap(c.Meaning+states(c), 100))
+	b.WriteString(printable.Lines(oneLine(c.Meaning+states(c)), "", 100))
 	return b.String()
 }
 
@@ -107,27 +108,6 @@ func rounded(v, step float64) string {
 		text = strings.TrimPrefix(text, "-")
 	}
 	return text
-}
-
-// wrap breaks a text into lines of at most width bytes.
-func wrap(text string, width int) string {
-	var b strings.Builder
-	at := 0
-	for _, word := range strings.Fields(oneLine(text)) {
-		switch {
-		case at == 0:
-		case at+1+len(word) > width:
-			b.WriteByte('\n')
-			at = 0
-		default:
-			b.WriteByte(' ')
-			at++
-		}
-		b.WriteString(word)
-		at += len(word)
-	}
-	b.WriteByte('\n')
-	return b.String()
 }
 
 // intervals makes the section of the page about the coefficients with confidence intervals. ok is

@@ -2,10 +2,9 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"slices"
-	"strings"
 
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -41,21 +40,8 @@ func (a *algorithmsCommand) Run(c *console) error {
 		fmt.Fprintln(c.out, title)
 		for _, s := range train.HelpOf(name) {
 			fmt.Fprintf(c.out, "  %s: %s\n", s.Key, s.Type)
-			wrap(c.out, "      ", s.Doc)
+			fmt.Fprint(c.out, printable.Lines(s.Doc, "      ", 80))
 		}
 	}
 	return nil
-}
-
-// wrap prints a text in lines of at most 80 characters.
-func wrap(w io.Writer, indent, text string) {
-	line := indent
-	for _, word := range strings.Fields(text) {
-		if len(line)+len(word) > 80 && line != indent {
-			fmt.Fprintln(w, strings.TrimRight(line, " "))
-			line = indent
-		}
-		line += word + " "
-	}
-	fmt.Fprintln(w, strings.TrimRight(line, " "))
 }

@@ -110,27 +110,6 @@ func coefficientTable(list *report.Coefficients) string {
 		fmt.Fprintf(&b, "%d of %d, intercepts left out, differ from 0 by more than two standard deviations of the noise.\n",
 			list.Beyond, list.Counted)
 	}
-	b.WriteString(wrapped(printable.Text(list.Meaning), 100))
-	return b.String()
-}
-
-// wrapped breaks a text into lines of at most width bytes. A longer word has a line of its own.
-func wrapped(text string, width int) string {
-	var b strings.Builder
-	at := 0
-	for _, word := range strings.Fields(text) {
-		switch {
-		case at == 0:
-		case at+1+len(word) > width:
-			b.WriteByte('\n')
-			at = 0
-		default:
-			b.WriteByte(' ')
-			at++
-		}
-		b.WriteString(word)
-		at += len(word)
-	}
-	b.WriteByte('\n')
+	b.WriteString(printable.Lines(printable.Text(list.Meaning), "", 100))
 	return b.String()
 }

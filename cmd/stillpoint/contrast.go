@@ -94,7 +94,8 @@ func contrastText(list []*model.ContrastOf, joint *inference.Joint) string {
 				fmt.Fprintf(&b, "  %s %.4g, %g%% interval %.4g to %.4g\n", name, r.Estimate, 100*v.Level, r.Low, r.High)
 			}
 		default:
-			b.WriteString(indented(fmt.Sprintf("%s, no interval is stated: %s", v.State, printable.Text(v.Reason))))
+			why := fmt.Sprintf("%s, no interval is stated: %s", v.State, printable.Text(v.Reason))
+			b.WriteString(printable.Lines(why, "  ", 100))
 		}
 	}
 	name := "formula"
@@ -108,16 +109,11 @@ func contrastText(list []*model.ContrastOf, joint *inference.Joint) string {
 	switch {
 	case joint.State != inference.Reported:
 		fmt.Fprintf(&b, "joint region: %s\n", joint.State)
-		b.WriteString(indented(printable.Text(joint.Reason)))
+		b.WriteString(printable.Lines(printable.Text(joint.Reason), "  ", 100))
 	case *joint.Zero:
 		fmt.Fprintf(&b, "joint region (limit %.4g of the squared distance): holds 0 for all of them\n", joint.Limit)
 	default:
 		fmt.Fprintf(&b, "joint region (limit %.4g of the squared distance): does not hold 0 for all of them\n", joint.Limit)
 	}
 	return b.String()
-}
-
-// indented breaks a text into lines, each of which begins with two spaces.
-func indented(text string) string {
-	return "  " + strings.ReplaceAll(strings.TrimSuffix(wrapped(text, 98), "\n"), "\n", "\n  ") + "\n"
 }

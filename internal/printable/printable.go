@@ -120,3 +120,28 @@ func (w *Writer) Flush() error {
 	_, err := w.w.Write(appendText(nil, s, true))
 	return err
 }
+
+// Lines breaks a text at its spaces into lines that begin with indent and have at most width bytes,
+// each ended by a line feed. A word that is too long for a line has a line of its own. A text without
+// a word is one line without indent.
+func Lines(text, indent string, width int) string {
+	var b strings.Builder
+	length := 0
+	for _, word := range strings.Fields(text) {
+		switch {
+		case length == 0:
+			b.WriteString(indent)
+			length = len(indent)
+		case length+1+len(word) > width:
+			b.WriteString("\n" + indent)
+			length = len(indent)
+		default:
+			b.WriteByte(' ')
+			length++
+		}
+		b.WriteString(word)
+		length += len(word)
+	}
+	b.WriteByte('\n')
+	return b.String()
+}

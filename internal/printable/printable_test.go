@@ -118,3 +118,19 @@ func TestWriterCutsNoCharacter(t *testing.T) {
 		}
 	}
 }
+
+// TestLines: a line is filled to its width exactly, a longer word stands alone, and every line has the
+// indent.
+func TestLines(t *testing.T) {
+	for _, c := range []struct{ text, indent, want string }{
+		{"", "  ", "\n"},
+		{" one  two\nsix ", "", "one two\nsix\n"},
+		{"one twos six", "", "one twos\nsix\n"},
+		{"one two six", " ", " one two\n six\n"},
+		{"a longer-than-all b", "  ", "  a\n  longer-than-all\n  b\n"},
+	} {
+		if got := Lines(c.text, c.indent, 8); got != c.want {
+			t.Errorf("%q: %q, want %q", c.text, got, c.want)
+		}
+	}
+}
