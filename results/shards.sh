@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Fits a generated table in one process, over Dask and over Spark, in one run, and kills a process of Dask in
-# the middle of a fit: results/speed.md. Then compares weights to the bit. Installs Dask and Spark into an environment of its own.
+# the middle of a fit: results/speed.md. Then compares weights to the bit. Installs Dask and Spark into an
+# environment of its own.
 #
 #   results/shards.sh [ROWS]
 set -euo pipefail

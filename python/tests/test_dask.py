@@ -196,7 +196,10 @@ def test_slots(client, tmp_path, monkeypatch):
         while stillpoint.dask._holding(client) < 3:
             time.sleep(0.05)
         with distributed.Client(client.scheduler.address, set_as_default=False) as other:
-            with pytest.raises(ConfigurationError, match="2 partitions: must be at most the 4 threads of Dask's workers, of which other fits hold 3,"):
+            said = "2 partitions: must be at most the 4 threads of Dask's workers, of which other fits hold 3,"
+            with pytest.raises(ConfigurationError, match=said):
+                stillpoint.dask._count(other, 2)
+            with pytest.raises(ConfigurationError, match=said):
                 stillpoint.dask.fit(dd.from_pandas(people(90), npartitions=2), write(tmp_path), client=other, out=tmp_path / "fit")
         assert not (tmp_path / "fit").exists()
         stillpoint.dask._count(client, 1)
