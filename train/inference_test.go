@@ -43,6 +43,13 @@ func TestInferenceRefuses(t *testing.T) {
 			t.Errorf("%s: plan: %v: want %q", name, err, c.want)
 		}
 	}
+	softmax, err := loss.Softmax(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bendOf(softmax); err == nil || !strings.Contains(err.Error(), "fit logistic to each class and a reference class") {
+		t.Errorf("several classes: %v", err)
+	}
 	hashed := config(t, 200, "note: ignore", "note: {hash: 8}", "model: {loss: logistic}",
 		"model: {loss: logistic}\ninference: {level: 0.9}")
 	if _, err := hashed.Plan(context.Background()); err == nil ||
