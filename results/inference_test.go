@@ -99,7 +99,7 @@ func (p *population) columns() []inference.Column {
 			if pairs := p.crossed && g == 2; pairs && (i < p.levels[1] || i%p.levels[1] == 0) {
 				continue
 			}
-			list = append(list, inference.Column{Feature: at + i})
+			list = append(list, inference.Column{Feature: at + i, Level: true})
 		}
 		at += l
 	}

@@ -107,7 +107,7 @@ func formula(s *dataset.Schema) ([]inference.Column, error) {
 	var list []inference.Column
 	terms := s.Terms(false)
 	for _, t := range terms[:len(terms)-1] {
-		list = append(list, inference.Column{Feature: t.Parts[0].Feature})
+		list = append(list, inference.Column{Feature: t.Parts[0].Feature, Level: t.Reference != ""})
 	}
 	return append(list, inference.Column{Feature: s.Dim() - 1, Kept: true}), nil
 }

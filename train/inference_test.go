@@ -66,7 +66,7 @@ func TestFormula(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []inference.Column{{Feature: 0}, {Feature: 2}, {Feature: 3}, {Feature: 4, Kept: true}}
+	want := []inference.Column{{Feature: 0}, {Feature: 2, Level: true}, {Feature: 3, Level: true}, {Feature: 4, Kept: true}}
 	if !slices.Equal(columns, want) {
 		t.Errorf("%+v: want %+v", columns, want)
 	}
