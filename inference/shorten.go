@@ -13,6 +13,9 @@ type Column struct {
 	Feature int `json:"feature"`
 	// Kept reports that Shorten never drops the column. Only the intercept is kept in this way.
 	Kept bool `json:"kept,omitempty"`
+	// Level reports that the feature is an indicator, of a level of a category or of a missing number. No row
+	// may have it.
+	Level bool `json:"-"`
 }
 
 // Bounds are the public numbers that determine which columns are dropped and how rows are weighted.
@@ -57,11 +60,15 @@ type Shape struct {
 // its noise (the function Edge).
 const shortest = .5
 
-// least is a limit, in standard deviations of the noise, for the smallest eigenvalue of the released second
-// moment. If the eigenvalue is smaller, a column is dropped. A level without rows has the eigenvalue 0. The
-// smallest released eigenvalue is then at most a normal variable of standard deviation 1, which exceeds 3
-// with probability .0013.
-const least = 3
+// least and leastOfLevel are limits, in standard deviations of the noise, for the smallest eigenvalue of the
+// released second moment. If the eigenvalue is smaller, a column is dropped: a level up to leastOfLevel, any
+// other column up to least. A level without rows has the eigenvalue 0, so that the smallest released eigenvalue
+// is at most a normal variable of standard deviation 1, which exceeds leastOfLevel with probability .00003. The
+// curvature of a formula that keeps such a level identifies no coefficient.
+const (
+	least        = 3
+	leastOfLevel = 4
+)
 
 // Shorten drops columns until the smallest eigenvalue of the second moment exceeds its noise, and the
 // smallest eigenvalue of the curvature is expected to exceed its own. Each time it drops the column with
@@ -80,21 +87,30 @@ func Shorten(moment mat.Symmetric, columns []Column, b Bounds) (*Shape, []int, e
 		if err != nil {
 			return nil, nil, err
 		}
-		k := len(columns)
-		seen := e.values[0] / (e.values[0] + s.Ridge)
-		hidden := e.values[0] <= least*b.MomentSigma || b.Usual*seen < shortest*b.Unit*math.Sqrt(2*float64(k))*s.Reach*s.Reach
 		worst, load := -1, 0.
 		for j, c := range columns {
 			if v := math.Abs(e.vectors.At(j, 0)); !c.Kept && v > load {
 				worst, load = j, v
 			}
 		}
-		if !hidden || worst < 0 {
+		if worst < 0 || !hidden(e.values[0], s, columns[worst], b) {
 			return s, dropped, nil
 		}
 		dropped = append(dropped, columns[worst].Feature)
 		columns = append(append([]Column(nil), columns[:worst]...), columns[worst+1:]...)
 	}
+}
+
+// hidden reports whether the noise hides the direction of the released second moment's smallest eigenvalue v, in
+// which worst is the column with the largest entry.
+func hidden(v float64, s *Shape, worst Column, b Bounds) bool {
+	limit := float64(least)
+	if worst.Level {
+		limit = leastOfLevel
+	}
+	seen := v / (v + s.Ridge)
+	return v <= limit*b.MomentSigma ||
+		b.Usual*seen < shortest*b.Unit*math.Sqrt(2*float64(len(s.Columns)))*s.Reach*s.Reach
 }
 
 // shapeOf returns the shape of a formula, and the eigenvalues and eigenvectors of its second moment.

@@ -35,7 +35,7 @@ func momentOf(shares []float64) *mat.SymDense {
 func categoryColumns(levels int) []inference.Column {
 	list := []inference.Column{{Feature: 0}, {Feature: 1}}
 	for i := 1; i < levels; i++ {
-		list = append(list, inference.Column{Feature: 2 + i})
+		list = append(list, inference.Column{Feature: 2 + i, Level: true})
 	}
 	return append(list, inference.Column{Feature: 2 + levels, Kept: true})
 }
@@ -296,14 +296,14 @@ func TestAllowance(t *testing.T) {
 
 // TestEmptyLevelsAreDropped tests that Shorten drops a level without rows however small the noise
 // of the curvature is, even if the noise of the second moment makes the level's share positive. In
-// each of 2000 draws the level is kept with probability below .0013, so more than 20 draws keep it
-// with probability below 1e-9.
+// each of 20,000 draws the level is kept with probability below .00003, so more than 7 draws keep it
+// with probability below 1e-5.
 func TestEmptyLevelsAreDropped(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 5))
 	of := usualBounds
 	of.Unit = 1e-9
 	kept := 0
-	for range 2000 {
+	for range 20_000 {
 		m := momentOf([]float64{.4, .35, .25, 0})
 		m.AddSym(m, noiseOf(r, 7, of.MomentSigma))
 		s, _, err := inference.Shorten(m, categoryColumns(4), of)
@@ -314,7 +314,26 @@ func TestEmptyLevelsAreDropped(t *testing.T) {
 			kept++
 		}
 	}
-	if kept > 20 {
-		t.Errorf("%d of 2000 formulas keep a level without rows", kept)
+	if kept > 7 {
+		t.Errorf("%d of 20,000 formulas keep a level without rows", kept)
+	}
+}
+
+// TestLevelsNeedMoreThanNumbers: a direction of 3.5 standard deviations of the noise is dropped if it is that
+// of a level, which may have no rows, and stays if it is that of a number. With 4.5 both stay.
+func TestLevelsNeedMoreThanNumbers(t *testing.T) {
+	of := usualBounds
+	of.Unit = 1e-9
+	for _, c := range []struct {
+		deviations float64
+		level      bool
+		dropped    int
+	}{{2.5, false, 1}, {2.5, true, 1}, {3.5, false, 0}, {3.5, true, 1}, {4.5, true, 0}} {
+		m := mat.NewSymDense(3, []float64{.3, 0, 0, 0, c.deviations * of.MomentSigma, 0, 0, 0, .25})
+		columns := []inference.Column{{Feature: 0}, {Feature: 1, Level: c.level}, {Feature: 2, Kept: true}}
+		_, dropped, err := inference.Shorten(m, columns, of)
+		if err != nil || len(dropped) != c.dropped {
+			t.Errorf("%v deviations, level %v: %v dropped, %v: want %d", c.deviations, c.level, dropped, err, c.dropped)
+		}
 	}
 }

@@ -57,8 +57,8 @@ type population struct {
 	mean func(x []float64, in []int) float64
 	// noise draws the target y of a row given its mean. nil means that y is -1 or 1.
 	noise func(r *rand.Rand, x []float64, mean, person float64) float64
-	// missing is the share of rows without a target.
-	missing float64
+	// missing returns the probability that a row has no target. nil means that all rows have one.
+	missing func(x []float64, in []int) float64
 	// exposed says that targets carry an exposure, uniform between the least one and 1.
 	exposed bool
 	clips   float64 // the clip norm of the loss's slopes, once it was asked for
@@ -99,7 +99,7 @@ func (p *population) columns() []inference.Column {
 			if pairs := p.crossed && g == 2; pairs && (i < p.levels[1] || i%p.levels[1] == 0) {
 				continue
 			}
-			list = append(list, inference.Column{Feature: at + i})
+			list = append(list, inference.Column{Feature: at + i, Level: true})
 		}
 		at += l
 	}
@@ -166,10 +166,12 @@ func (p *population) curved() bool {
 	return p.bend == onestep.Exponential || strings.Contains(p.loss, "huber")
 }
 
-// crowd is a large sample of a population: rows, and the means and draws of their targets. draws
-// are several targets of each row, for losses whose slope is not linear in the target.
+// crowd is a large sample of a population: rows, the probabilities that they have a target, and the
+// means and draws of their targets. draws are several targets of each row, for losses whose slope is not
+// linear in the target.
 type crowd struct {
 	rows  [][]float32
+	kept  []float64
 	mean  []float64
 	y     []float64
 	draws [][]float64
@@ -215,7 +217,12 @@ func (p *population) sample(seed uint64, n int) *crowd {
 			}
 			m = sum / draws
 		}
-		out.rows, out.mean, out.y = append(out.rows, x), append(out.mean, m), append(out.y, y)
+		kept := 1.
+		if p.missing != nil {
+			kept -= p.missing(v, in)
+		}
+		out.rows, out.kept = append(out.rows, x), append(out.kept, kept)
+		out.mean, out.y = append(out.mean, m), append(out.y, y)
 	}
 	return out
 }
@@ -245,9 +252,9 @@ func (p *population) project(of *crowd, f *inference.Fit, weighted bool) (w, sd 
 			}
 			square += long[a] * long[a]
 		}
-		z[i], u[i] = long, 1
+		z[i], u[i] = long, of.kept[i]
 		if weighted {
-			u[i] = min(1, f.Reach*f.Reach/square)
+			u[i] *= min(1, f.Reach*f.Reach/square)
 		}
 	}
 	// Newton's method begins at the fit: a clipped loss may have no curvature at 0.
@@ -305,8 +312,8 @@ func (p *population) project(of *crowd, f *inference.Fit, weighted bool) (w, sd 
 		}
 		slope, _ := p.slope(margin, of.y[i])
 		_, bend := of.slope(p, i, margin)
-		h.SymRankOne(h, bend/float64(unit), mat.NewVecDense(k, v))
-		score.AddScaledVec(score, slope/float64(unit), mat.NewVecDense(k, v))
+		h.SymRankOne(h, of.kept[i]*bend/float64(unit), mat.NewVecDense(k, v))
+		score.AddScaledVec(score, math.Sqrt(of.kept[i])*slope/float64(unit), mat.NewVecDense(k, v))
 		if (i+1)%unit == 0 {
 			s.SymRankOne(s, 1, score)
 			score.Zero()
@@ -324,7 +331,7 @@ func (p *population) project(of *crowd, f *inference.Fit, weighted bool) (w, sd 
 	pw.Mul(p2, &whole)
 	pwp.Mul(&pw, p2)
 	for i := range f.Columns {
-		sd[i] = math.Sqrt(pwp.At(i, i) * float64(len(of.rows)/unit) / (float64(p.n) * (1 - p.missing)))
+		sd[i] = math.Sqrt(pwp.At(i, i) * float64(len(of.rows)/unit) / float64(p.n))
 	}
 	return w, sd
 }
@@ -420,8 +427,9 @@ func (p *population) records(r *rand.Rand, l loss.Loss) (rows [][]float32, targe
 	for range p.n {
 		person := r.NormFloat64()
 		if p.rows == 0 {
-			x, _, y := p.one(r, person)
-			if p.missing > 0 && r.Float64() < p.missing {
+			v, in := make([]float64, p.numbers), make([]int, len(p.levels))
+			x, _, y := p.drawn(r, v, in, person)
+			if p.missing != nil && r.Float64() < p.missing(v, in) {
 				y = math.NaN()
 			}
 			rows, targets = append(rows, x), append(targets, y)
@@ -486,6 +494,9 @@ func countsOf(most, variance float64) func(r *rand.Rand, x []float64, mean, _ fl
 
 // odds returns the mean 2 p - 1 of a target in {-1, 1} whose second value has the log odds z.
 func odds(z float64) float64 { return 2*sigmoid(z) - 1 }
+
+// logOdds is the inverse of odds.
+func logOdds(mean float64) float64 { return math.Log((1 + mean) / (1 - mean)) }
 
 func uniform(r *rand.Rand) float64 { return 2*r.Float64() - 1 }
 
@@ -625,7 +636,13 @@ func designs() []*population {
 		{name: "2% outcome, epsilon 8", loss: log, bend: L, n: 10000, eps: 8, numbers: 3, draw: of(flat),
 			mean: func(x []float64, in []int) float64 { return odds(-4.1 + linear(x, .8, -.5)) }},
 		{name: "a third without target", loss: log, bend: L, n: 20000, eps: 1, numbers: 4, levels: []int{3},
-			draw: of(flat, three), mean: logit(1), missing: 1. / 3},
+			draw: of(flat, three), mean: logit(1), missing: func([]float64, []int) float64 { return 1. / 3 }},
+		// The second of three classes against the first, of a multinomial model. A row of the third has no target.
+		{name: "two of three classes", loss: log, bend: L, n: 20000, eps: 1, numbers: 4, levels: []int{3},
+			draw: of(flat, three), mean: logit(1), missing: func(x []float64, in []int) float64 {
+				third := math.Exp(-.5 + linear(x, -.8, .5, 0, .3) + .4*float64(in[0]))
+				return third / (1 + math.Exp(logOdds(logit(1)(x, in))) + third)
+			}},
 		{name: "strong effects", loss: log, bend: L, n: 20000, eps: 1, numbers: 4, draw: of(flat),
 			mean: func(x []float64, in []int) float64 { return odds(linear(x, 3, -2, 1, 0)) }},
 		{name: "add-or-remove", loss: log, bend: L, addOr: true, n: 10000, eps: 1, numbers: 4, levels: []int{3},

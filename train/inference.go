@@ -82,8 +82,12 @@ func bendOf(l loss.Loss) (onestep.Bend, error) {
 	case loss.Counts(row):
 		return onestep.Exponential, nil
 	}
-	return 0,
-		fmt.Errorf("inference: loss %s: has no validated intervals: must be logistic, squared(clip), huber(delta), poisson(clip) or poisson-rate(clip,least)", row.Name())
+	const losses = "must be logistic, squared(clip), huber(delta), poisson(clip) or poisson-rate(clip,least)"
+	if row.Target() == loss.Classes {
+		return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s; for several classes, fit logistic to each class "+
+			"and a reference class (docs/how-to/classes.md)", row.Name(), losses)
+	}
+	return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s", row.Name(), losses)
 }
 
 // formula returns the columns of the regression formula, taken from the schema's terms: a column for each
@@ -103,7 +107,7 @@ func formula(s *dataset.Schema) ([]inference.Column, error) {
 	var list []inference.Column
 	terms := s.Terms(false)
 	for _, t := range terms[:len(terms)-1] {
-		list = append(list, inference.Column{Feature: t.Parts[0].Feature})
+		list = append(list, inference.Column{Feature: t.Parts[0].Feature, Level: t.Reference != ""})
 	}
 	return append(list, inference.Column{Feature: s.Dim() - 1, Kept: true}), nil
 }

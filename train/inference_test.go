@@ -43,6 +43,13 @@ func TestInferenceRefuses(t *testing.T) {
 			t.Errorf("%s: plan: %v: want %q", name, err, c.want)
 		}
 	}
+	softmax, err := loss.Softmax(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bendOf(softmax); err == nil || !strings.Contains(err.Error(), "fit logistic to each class and a reference class") {
+		t.Errorf("several classes: %v", err)
+	}
 	hashed := config(t, 200, "note: ignore", "note: {hash: 8}", "model: {loss: logistic}",
 		"model: {loss: logistic}\ninference: {level: 0.9}")
 	if _, err := hashed.Plan(context.Background()); err == nil ||
@@ -59,7 +66,7 @@ func TestFormula(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []inference.Column{{Feature: 0}, {Feature: 2}, {Feature: 3}, {Feature: 4, Kept: true}}
+	want := []inference.Column{{Feature: 0}, {Feature: 2, Level: true}, {Feature: 3, Level: true}, {Feature: 4, Kept: true}}
 	if !slices.Equal(columns, want) {
 		t.Errorf("%+v: want %+v", columns, want)
 	}
