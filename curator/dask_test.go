@@ -72,7 +72,7 @@ func startDask(t *testing.T) (cluster, func() error) {
 // middle of the fit, reaches the weights of a fit of one file to the bit, by the same charges. results/shards.sh
 // runs it. PYTHON names a Python with Dask and the package.
 func TestDaskToTheBit(t *testing.T) {
-	const rows, seed, at = 400_000, 9, 300
+	const rows, seed, at = 400_000, 9, 100
 	p := partedRows(t, rows)
 	plan, c := planFor(t, "gd", p.whole, rows, account.ReplaceOne)
 	run := func(s *curator.Session, observe func(optimize.Step)) string {
@@ -88,7 +88,7 @@ func TestDaskToTheBit(t *testing.T) {
 	dask, ended := startDask(t)
 	key := must[curator.ShardKey](t)(curator.NewShardKey())
 	lost := make(chan bool, 10)
-	c.Path, c.Shards = "", &curator.Shards{Count: 2, Key: key, Version: version, Patience: time.Minute,
+	c.Path, c.Shards = "", &curator.Shards{Count: 2, Key: key, Version: version, Patience: 3 * time.Minute,
 		Told: func(e curator.ShardEvent) {
 			if !e.Ready {
 				lost <- true

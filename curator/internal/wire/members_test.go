@@ -103,7 +103,7 @@ func sampled(r *rand.Rand, n int, q float64) (members []int32) {
 	}
 }
 
-// TestBytesOfSamples tests the size of a sample that docs/explanation/decisions/0047 derives: a member takes
+// TestBytesOfSamples tests the size of a sample that docs/explanation/decisions/0048 derives: a member takes
 // 1 + (1-q)^127 bytes on average, or a row takes a bit, whichever is less. The bytes of 1e6 rows are within 2% of that.
 func TestBytesOfSamples(t *testing.T) {
 	const n = 1_000_000
