@@ -84,8 +84,8 @@ type part struct {
 	changed chan struct{}
 }
 
-// mostWorkers is the largest number of workers of a partition: the one that is asked, and one that
-// takes its place if it is lost.
+// mostWorkers is the largest number of workers that may hold the same partition: one answers, and the other takes
+// its place if it is lost.
 const mostWorkers = 2
 
 // Gather returns the engine once every partition has a ready worker. accept must return the next
