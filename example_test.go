@@ -93,11 +93,9 @@ func ExamplePlan() {
 	}
 	fmt.Println(planned.Summary.Algorithm, "over", planned.Records, "records")
 	fmt.Println(planned.Outlook())
-	fmt.Println("to improve:", planned.Outlook().Double())
 	// Output:
 	// preconditioned over 5000 records
-	// noise cost half of the benchmarks of this size up to 1% of the possible gain over a constant, nine in ten up to 7%
-	// to improve: 10000 records or epsilon 2.1: twice the size
+	// will beat a constant, if the columns tell of the target: noise cost half of such benchmarks up to 1% of the gain, nine in ten up to 7%
 }
 
 // ExampleVerify rechecks saved files. Anybody can do this without the records.

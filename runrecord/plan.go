@@ -26,8 +26,8 @@ type Plan struct {
 	PairPasses float64 `json:"pair_passes,omitempty"`
 	// Predicted is the expected norm of the gradient at the output, for the mean loss over the table.
 	// Population is the expected norm for the population that the table was drawn from. Excess is the
-	// expected excess risk (optimize.Forecast). They are 0 for algorithms whose forecasts were measured
-	// to be too far off (choose.Stated).
+	// expected excess risk (optimize.Forecast). Numbers that were measured to be too far off are 0
+	// (choose.Shown); in records of present plans Population always is.
 	Predicted  float64 `json:"predicted_gradient_norm"`
 	Population float64 `json:"predicted_population_gradient_norm"`
 	Excess     float64 `json:"predicted_excess_risk"`

@@ -23,6 +23,11 @@ type Outlook struct {
 	// number of records at the same delta. Epsilon is 0 if no epsilon doubles the size.
 	Records float64 `json:"records_to_double"`
 	Epsilon float64 `json:"epsilon_to_double,omitempty"`
+	// Either of HalveRecords and HalveEpsilon halves Lost, as Records and Epsilon double the size. They are
+	// 0 where the benchmarks tell no smaller loss: Lost is their smallest already. HalveEpsilon is also 0 if no
+	// epsilon is sufficient.
+	HalveRecords float64 `json:"records_to_halve,omitempty"`
+	HalveEpsilon float64 `json:"epsilon_to_halve,omitempty"`
 }
 
 // measuredLost lists what fits lost to noise in benchmarks, as shares of the gain that a fit
@@ -36,16 +41,51 @@ var measuredLost = []struct{ size, half, most float64 }{
 // Outlook returns the forecast of the plan's accuracy, which follows from the plan's effective
 // size, n mu/sqrt(d) for n records and d weights.
 func (p Planned) Outlook() Outlook {
-	o := Outlook{Records: math.Ceil(2 * p.Records)}
+	var o Outlook
 	for _, m := range measuredLost {
 		if o.Lost, o.Most = m.half, m.most; p.Summary.Effective >= m.size {
 			break
 		}
 	}
-	if epsilon, err := mechanism.GaussianEpsilon(2*p.Budget.Mu(), p.Budget.Delta()); err == nil {
-		o.Epsilon = epsilon
+	o.Records, o.Epsilon = p.grown(2)
+	if size := sizeOfHalf(o.Lost); size > p.Summary.Effective {
+		o.HalveRecords, o.HalveEpsilon = p.grown(size / p.Summary.Effective)
 	}
 	return o
+}
+
+// sizeOfHalf returns the smallest effective size at which half of the benchmarks lost at most half of the
+// share lost. It returns 0 if there is none.
+func sizeOfHalf(lost float64) float64 {
+	size := 0.
+	for _, m := range measuredLost { // from the largest size down
+		if m.half <= lost/2 {
+			size = m.size
+		}
+	}
+	return size
+}
+
+// grown returns the number of records, and the epsilon at the present number of records, at which the
+// effective size is the present one times factor. epsilon is 0 if there is none.
+func (p Planned) grown(factor float64) (records, epsilon float64) {
+	epsilon, err := mechanism.GaussianEpsilon(factor*p.Budget.Mu(), p.Budget.Delta())
+	if err != nil {
+		epsilon = 0
+	}
+	return math.Ceil(factor * p.Records), epsilon
+}
+
+// Verdict says whether a fit is to be expected to beat the best constant, from the share of the benchmarks
+// of its size that did: nine in ten with half of the possible gain to spare, nine in ten at all, half of them.
+func (o Outlook) Verdict() string {
+	switch {
+	case o.Most <= .5:
+		return "will beat a constant, if the columns tell of the target"
+	case o.Lost <= .5:
+		return "will probably beat a constant, if the columns tell of the target"
+	}
+	return "may be no better than a constant"
 }
 
 // String returns the forecast of the accuracy as text, without a final full stop.
@@ -54,17 +94,21 @@ func (o Outlook) String() string {
 	if o.Most >= 1 {
 		most = "one in ten all of it or more"
 	}
-	return fmt.Sprintf("noise cost half of the benchmarks of this size up to %.2g%% of the possible gain over a constant, %s",
-		100*o.Lost, most)
+	return fmt.Sprintf("%s: noise cost half of such benchmarks up to %.2g%% of the gain, %s",
+		o.Verdict(), 100*o.Lost, most)
 }
 
-// Double returns as text what doubles the effective size: Records or Epsilon.
-func (o Outlook) Double() string {
-	text := fmt.Sprintf("%.0f records", o.Records)
-	if o.Epsilon > 0 {
-		text += fmt.Sprintf(" or epsilon %.2g", o.Epsilon)
+// Halve returns as text what halves the share of the gain that noise costs: HalveRecords or HalveEpsilon. It
+// returns "" if the benchmarks tell no smaller share.
+func (o Outlook) Halve() string {
+	if o.HalveRecords == 0 {
+		return ""
 	}
-	return text + ": twice the size"
+	text := fmt.Sprintf("%.0f records", o.HalveRecords)
+	if o.HalveEpsilon > 0 {
+		text += fmt.Sprintf(" or epsilon %.2g", o.HalveEpsilon)
+	}
+	return text + ": noise costs half as much"
 }
 
 // SmallError is the error for a table that is too small for its budget (see Options.Strict).
@@ -95,10 +139,7 @@ func (p Planned) Small() error {
 	if size >= optimize.SmallSize {
 		return nil
 	}
-	more := optimize.SmallSize / size
-	e := &SmallError{Size: size, Records: math.Ceil(more * p.Records)}
-	if epsilon, err := mechanism.GaussianEpsilon(more*p.Budget.Mu(), p.Budget.Delta()); err == nil {
-		e.Epsilon = epsilon
-	}
+	e := &SmallError{Size: size}
+	e.Records, e.Epsilon = p.grown(optimize.SmallSize / size)
 	return e
 }

@@ -1,10 +1,13 @@
 package train
 
 import (
+	"math"
 	"os"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
 )
 
 // TestOutlookIsWhatWasMeasured tests the forecast of accuracy against the benchmarks of
@@ -54,5 +57,51 @@ func TestOutlookIsWhatWasMeasured(t *testing.T) {
 	}
 	if sum < 100 {
 		t.Errorf("%d settings: the test shows nothing", sum)
+	}
+}
+
+// TestOutlookHalves: a plan of the size, or the epsilon, that the outlook names loses at most half of the share
+// that it lost, and one of a little less does not. At the largest size of the benchmarks nothing is named. The
+// verdict follows the shares.
+func TestOutlookHalves(t *testing.T) {
+	budget, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const beat = " beat a constant, if the columns tell of the target"
+	of := func(size, records float64) Planned {
+		p := Planned{Budget: budget, Records: records}
+		p.Summary.Effective = size
+		return p
+	}
+	for _, c := range []struct {
+		size    float64
+		verdict string
+		halves  float64 // the effective size at which half of the loss is left
+	}{
+		{40, "may be no better than a constant", 60}, {70, "will probably" + beat, 100}, {150, "will probably" + beat, 200},
+		{300, "will probably" + beat, 400}, {500, "will" + beat, 0}, {5000, "will" + beat, 0},
+	} {
+		o := of(c.size, 1000).Outlook()
+		if o.Verdict() != c.verdict || !strings.HasPrefix(o.String(), c.verdict) {
+			t.Errorf("size %v: %v: want %q", c.size, o, c.verdict)
+		}
+		if want := math.Ceil(1000 * c.halves / c.size); o.HalveRecords != want || (o.Halve() == "") != (want == 0) {
+			t.Errorf("size %v: %v records halve the loss (%q): want %v", c.size, o.HalveRecords, o.Halve(), want)
+		}
+		if c.halves == 0 {
+			continue
+		}
+		if more := of(c.halves, 1000).Outlook(); 2*more.Lost > o.Lost {
+			t.Errorf("size %v loses %v, size %v %v", c.size, o.Lost, c.halves, more.Lost)
+		}
+		if less := of(c.halves-1e-6, 1000).Outlook(); 2*less.Lost <= o.Lost {
+			t.Errorf("size %v loses %v, and less than size %v is enough for half", c.size, o.Lost, c.halves)
+		}
+		larger, err := account.NewBudget(o.HalveEpsilon, 1e-6, account.ReplaceOne)
+		if err != nil || math.Abs(larger.Mu()/budget.Mu()*c.size/c.halves-1) > 1e-6 {
+			t.Errorf("size %v: epsilon %v halves the loss, whose mu is %v times the present: %v", c.size, o.HalveEpsilon,
+				larger.Mu()/budget.Mu(), err)
+		}
 	}
 }

@@ -149,18 +149,20 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 		return planned, err
 	}
 	planned.Why = auto.Why(planned.Candidates)
-	planned.Candidates = statedOnly(problem, planned.Candidates)
+	planned.Candidates = shown(problem, planned.Criterion, planned.Candidates)
 	return planned, nil
 }
 
-// statedOnly returns a copy of a list of compared plans. In the copy a forecast is 0 if it is not
-// reliable enough to be stated (choose.Stated).
-func statedOnly(p optimize.Problem, list []choose.Candidate) []choose.Candidate {
+// shown returns a copy of a list of compared plans, in which a forecast is 0 if it is not reliable enough to
+// be stated (choose.Shown). Predicted is the forecast for the goal that the plans were compared by.
+func shown(p optimize.Problem, goal choose.Criterion, list []choose.Candidate) []choose.Candidate {
 	list = slices.Clone(list) // nil stays nil
 	for i := range list {
-		if c := &list[i]; !choose.Stated(p, c.Summary) {
-			c.Summary, c.Predicted = choose.Unstated(c.Summary), 0
+		c := &list[i]
+		if !choose.Stated(p, c.Summary) || goal == choose.Population {
+			c.Predicted = 0
 		}
+		c.Summary = choose.Shown(p, c.Summary)
 	}
 	return list
 }
@@ -271,10 +273,8 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		auto := a.(choose.Auto)
 		planned.Criterion, planned.Why = auto.Goal, auto.Why(candidates)
 	}
-	planned.Candidates = statedOnly(problem, candidates)
-	if !choose.Stated(problem, o) {
-		planned.Summary = choose.Unstated(o)
-	}
+	planned.Candidates = shown(problem, planned.Criterion, candidates)
+	planned.Summary = choose.Shown(problem, o)
 	planned.foresees = choose.Foreseen(problem)
 	return plan, planned, l, nil
 }

@@ -16,7 +16,7 @@ func TestPlanStatesNoWrongForecast(t *testing.T) {
 		}
 		s := p.Summary
 		low, high := p.Range()
-		if (s.Predicted > 0) != want || (s.Population > 0) != want || (s.Excess > 0) != want || (low > 0) != want ||
+		if (s.Predicted > 0) != want || s.Population != 0 || (s.Excess > 0) != want || (low > 0) != want ||
 			(high > 0) != want {
 			t.Errorf("%s: %+v, range %v to %v: forecasts stated must be %v", name, s, low, high, want)
 		}

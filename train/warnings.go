@@ -2,7 +2,10 @@ package train
 
 import (
 	"fmt"
+	"math"
+	"strings"
 
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
@@ -26,6 +29,12 @@ const (
 	// WarnRows: by the released second moment, many rows are counted but not learned from, since they are
 	// malformed.
 	WarnRows = "rows-lost"
+	// WarnTarget: the released loss of the best constant is 0 within noise. No row has a target that can be
+	// read, or nearly all have the same.
+	WarnTarget = "target-unusable"
+	// WarnClamped: the released best constant is at a bound of a real target, so that half of the targets or
+	// more are at this bound or beyond it.
+	WarnClamped = "target-clamped"
 	// WarnConstant: by the released second moment, a column hardly varies.
 	WarnConstant = "column-constant"
 	// WarnCurves: columns with curve: auto stay linear, since the table is too small for a curve at this
@@ -84,9 +93,45 @@ func comparisonWarnings(c *optimize.Compared) []Warning {
 			c.Sigma)}}
 }
 
+// preciselyKnown is the largest noise in the released loss of the best constant, in units of F0, at which that
+// loss tells anything of the targets. (F0 is loss.Constants.InitialGap.) atBound is the smallest distance of the
+// best constant from the middle of a real target's bounds, in half widths of the bounds, at which the target
+// counts as clamped.
+const (
+	preciselyKnown = 1. / 30
+	atBound        = .97
+)
+
+// targetWarnings returns the warnings about the target that follow from the released best constant of a fit
+// with the given loss, whatever the algorithm; nil if nothing was compared. It makes no query.
+func targetWarnings(name string, c *optimize.Compared) []Warning {
+	l, err := loss.Parse(name)
+	if c == nil || err != nil || c.ConstantSigma > preciselyKnown*l.Constants().InitialGap {
+		return nil
+	}
+	row := loss.RowLoss(l)
+	switch {
+	case math.Abs(c.Constant) <= clearly*c.ConstantSigma:
+		return []Warning{{Code: WarnTarget,
+			Text: fmt.Sprintf("the mean loss of the best constant is 0 within noise (%.2g, noise %.2g): no row has a target that can be read, or nearly all have the same; stillpoint check shows which, on rows that may be looked at",
+				c.Constant, c.ConstantSigma)}}
+	case row.Target() == loss.Real && !loss.Counts(row) && !strings.HasPrefix(row.Name(), "pinball") &&
+		len(c.Margins) == 1 && math.Abs(c.Margins[0]) >= atBound:
+		bound := "upper"
+		if c.Margins[0] < 0 {
+			bound = "lower"
+		}
+		return []Warning{{Code: WarnClamped,
+			Text: fmt.Sprintf("the best constant is the target's %s bound: half of the targets or more are at this bound or beyond it, where they count as the bound",
+				bound)}}
+	}
+	return nil
+}
+
 // warnings returns all warnings of a run, the worst first.
 func (h Head) warnings(r Released) []Warning {
-	list := append(comparisonWarnings(r.Run.Compared), inferenceWarnings(h.Schema, r.Inference)...)
+	list := append(comparisonWarnings(r.Run.Compared), targetWarnings(h.Loss, r.Run.Compared)...)
+	list = append(list, inferenceWarnings(h.Schema, r.Inference)...)
 	if law := r.Run.Law; law != nil {
 		list = append(list, seenWarnings(h.Schema, law.Moment)...)
 	}

@@ -35,7 +35,9 @@ func outline(p train.Planned, verbose bool) string {
 	}
 	b.add("budget", "epsilon %v, delta %v, %v%s", p.Budget.Epsilon(), p.Budget.Delta(), p.Budget.Relation(), mu)
 	b.outlook(p)
-	b.add("to improve", "%s", p.Outlook().Double())
+	if more := p.Outlook().Halve(); more != "" {
+		b.add("to improve", "%s", more)
+	}
 	b.algorithm(p)
 	if p.Why != "" {
 		b.add("chosen", "%s", p.Why)
@@ -124,7 +126,7 @@ func (b *facts) details(p train.Planned) {
 	b.add("output", "%s", o.Output)
 	size := fmt.Sprintf("noise level %.3g, effective size N %.0f", o.Floor, o.Effective)
 	if o.Predicted > 0 {
-		b.add("expect", "gradient norm %.3g (the population's %.3g); %s", o.Predicted, o.Population, size)
+		b.add("expect", "gradient norm %.3g; %s", o.Predicted, size)
 		low, high := p.Range()
 		b.add("range", "likely %.2g to %.2g, from benchmarks", low, high)
 	} else {

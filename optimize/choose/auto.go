@@ -34,8 +34,8 @@ import (
 //     preconditioner is above .3).
 //   - For more than 2000 features preconditioned has a diagonal metric (preconditioner). It is
 //     planned from n mu = 450 on, for n records, and comes first, unless the goal is the excess risk.
-//   - If the forecast of preconditioned is too unreliable to show to users (see Stated),
-//     preconditioned comes first, unless the goal is the excess risk.
+//   - For losses and targets of which the forecast of preconditioned assumes a curvature that tables do
+//     not have (see byRecord), preconditioned comes first, unless the goal is the excess risk.
 //   - With several margins preconditioned comes first, unless the goal is the excess risk. Plans that
 //     stop early reach small gradients in directions in which few rows lie, but they separated the
 //     classes worse at every budget (results/accuracy.md).

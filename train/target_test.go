@@ -1,0 +1,74 @@
+package train
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// TestTargetWarnings: what the released best constant says of the target. Nothing is said where its noise hides
+// it, or of a quantile or a rate, whose best constant may be at a bound of a sound target.
+func TestTargetWarnings(t *testing.T) {
+	at := func(loss, sigma, margin float64) *optimize.Compared {
+		return &optimize.Compared{Constant: loss, ConstantSigma: sigma, Margins: []float64{margin}}
+	}
+	for name, c := range map[string]struct {
+		loss     string
+		compared *optimize.Compared
+		code     string
+	}{
+		"nothing compared":          {"logistic", nil, ""},
+		"a sound target":            {"logistic", at(.5, .01, .1), ""},
+		"a rare class":              {"logistic", at(.056, .01, -4), ""},
+		"no target":                 {"logistic", at(.02, .01, 0), WarnTarget},
+		"no target, less than none": {"logistic", at(-.02, .01, 0), WarnTarget},
+		"no target in much noise":   {"logistic", at(.02, .1, 0), ""},
+		"no number":                 {"huber(0.1)", at(.0001, .0002, 0), WarnTarget},
+		"numbers at the upper end":  {"huber(0.1)", at(.01, .0002, .99), WarnClamped},
+		"numbers at the lower end":  {"absolute", at(.01, .002, -1), WarnClamped},
+		"numbers in the middle":     {"absolute", at(.01, .002, .9), ""},
+		"people, lower end":         {"units(huber(0.1),4)", at(.01, .0002, -.99), WarnClamped},
+		"a quantile":                {"pinball(0.9)", at(.01, .001, 1), ""},
+		"a rate":                    {"poisson(0.5)", at(.1, .001, -3), ""},
+		"a class":                   {"logistic", at(.1, .01, -3), ""},
+	} {
+		var codes []string
+		for _, w := range targetWarnings(c.loss, c.compared) {
+			codes = append(codes, w.Code)
+		}
+		if strings.Join(codes, " ") != c.code {
+			t.Errorf("%s: %q, want %q", name, codes, c.code)
+		}
+	}
+}
+
+// TestUnreadTargetsAreTold fits a table whose targets match no class by an algorithm that releases no second
+// moment. The fit must end with the warning about the target, which the table with sound targets must not have.
+// The released loss of the constant is far from its noise there and 0 here; noise of three deviations
+// or more hides the warning with probability .003, so that one of four fits must have it.
+func TestUnreadTargetsAreTold(t *testing.T) {
+	told := func(classes string) int {
+		n := 0
+		for range 4 {
+			c := config(t, 3000, `classes: ["0", "1"]`, classes, "epsilon: 1,", "epsilon: 8,")
+			c.Train.Algorithm = "gd"
+			f, err := c.Fit(context.Background(), Options{Software: "test"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if slices.ContainsFunc(f.Warnings, func(w Warning) bool { return w.Code == WarnTarget }) {
+				n++
+			}
+		}
+		return n
+	}
+	if n := told("classes: [sound, ill]"); n == 0 {
+		t.Error("no fit says that no target was read")
+	}
+	if n := told(`classes: ["0", "1"]`); n > 0 {
+		t.Errorf("%d of 4 fits say that no target was read of a sound table", n)
+	}
+}
