@@ -120,7 +120,7 @@ def wheel(dist: Path, work: Path) -> str:
         raise Skipped(f"Python packages cannot be had here: {str(failed)[-200:]}") from None
     people(work / "people.csv")
     code = 'import pandas\npeople = pandas.read_csv("people.csv")\nnew = people.head(5)\n' + block("python")
-    (work / "readme.py").write_text(code + "print(model.tidy())\n", encoding="utf-8")
+    (work / "readme.py").write_text(code + "print(*model.tidy().columns)\n", encoding="utf-8")
     told(run([python, "readme.py"], work), "region=south", "better than the best constant", "'epsilon': ", "conf_low")
     return packed.name
 
