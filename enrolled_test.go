@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -243,5 +244,51 @@ func TestKeysAreEverywhere(t *testing.T) {
 	walk(reflect.TypeFor[train.Config](), "")
 	if count < 25 {
 		t.Errorf("%d keys: the search for them is broken", count)
+	}
+}
+
+// withoutColumn holds, for files in the row "a kind of column" of the table of places, the kinds of column
+// that the file treats as it treats others, and therefore does not name.
+var withoutColumn = map[string]string{
+	"dataset/schema.go":      "ignore, public",
+	"dataset/shape.go":       "ignore, public, date",
+	"dataset/encode.go":      "ignore, public, category, hash",
+	"dataset/fate.go":        "ignore, number, hash, date",
+	"dataset/curve.go":       "ignore, public, category, hash",
+	"dataset/interaction.go": "ignore, public",
+	"dataset/term.go":        "ignore, public, hash",
+	"dataset/explain.go":     "ignore, public",
+	"curator/pace.go":        "ignore, public, date",
+	"train/inference.go":     "ignore, category, date",
+	"train/seen.go":          "ignore, public, hash",
+	"report/fit.go":          "ignore",
+	"report/explain.go":      "ignore, public, number, category",
+	"report/structure.go":    "ignore, public",
+	"export/form.go":         "ignore, public",
+	"export/sql.go":          "ignore, public, category",
+	"export/export_test.go":  "public",
+	"inspect/draft.go":       "public",
+	"inspect/check.go":       "number, hash, date",
+}
+
+// TestKindsOfColumnAreEverywhere tests that each file in the row "a kind of column" of CONTRIBUTING.md's
+// table of places names every kind of column, apart from the kinds in withoutColumn. A new kind fails in each
+// file that does not name it, until the file has a case for the kind or withoutColumn says that it needs none.
+func TestKindsOfColumnAreEverywhere(t *testing.T) {
+	_, row, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "\n| a kind of column | ")
+	row, _, _ = strings.Cut(row, " |")
+	paths := regexp.MustCompile("`([a-z_/]+\\.(?:go|md))`").FindAllStringSubmatch(row, -1)
+	if len(paths) < 25 {
+		t.Fatalf("%d places of a kind of column: the search for them is broken: %s", len(paths), row)
+	}
+	comment := regexp.MustCompile(`(?m)(^|\s)//.*$`)
+	for _, m := range paths {
+		code, without := comment.ReplaceAllString(read(t, m[1]), ""), withoutColumn[m[1]]
+		for k := dataset.Number; !strings.HasPrefix(k.String(), "Kind("); k++ {
+			named := regexp.MustCompile(`(?i)\b` + k.String() + `s?\b`)
+			if !strings.Contains(without, k.String()) && !named.MatchString(code) {
+				t.Errorf("%s: does not name the kind of column %v", m[1], k)
+			}
+		}
 	}
 }

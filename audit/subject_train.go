@@ -142,8 +142,8 @@ func short(t train.Train) train.Train {
 	return t
 }
 
-// fewSteps holds, by algorithm, the settings that shorten those algorithms whose number of steps
-// does not follow from the setting "steps" alone.
+// fewSteps has the settings by which the audit shortens an algorithm, by the algorithm's name. It has an entry for
+// each algorithm whose number of steps is not simply its setting "steps".
 var fewSteps = map[string]train.Settings{
 	"kl-spider":      {"rounds": 4, "descent": 2, "kappa": 1, "gamma": 2},
 	"proximal-point": {"rounds": 2, "steps": 5},

@@ -55,4 +55,6 @@
 // The number of records is public under replace-one. A row that the filter on a public column rejects is no
 // record. A malformed row passes every filter and is a faulty record (dataset.Filter). Otherwise a cell that
 // is not public could decide whether a row counts. A table may have at most 2^31 - 1 rows.
+// Partitions (Shards) have at most 2^31 - 1 each and, under replace-one, 2^40 together; of more than
+// 2^31 - 1 rows no cohort or sample is drawn.
 package curator

@@ -159,9 +159,9 @@ func (c Config) each(ctx context.Context, l *row.Layout, g *grouping, f func(enc
 // contextRows is the number of rows between two tests of the context.
 const contextRows = 4096
 
-// each calls f for every row of a table that the caller's function yields. While it runs, the
-// caller's code may panic, continue after yield returned false, or keep yield and call it when the
-// session is open. None of this adds a row to those on which f is called before each returns.
+// each calls f for every row that the caller's function r.Cells yields, up to the first error. The caller's
+// function may misbehave: it may panic, go on after yield returned false, or keep yield and call it later, when
+// the session is open. In none of these cases does f get a row after each has returned.
 func (r *Rows) each(ctx context.Context, s *dataset.Schema, f func(*dataset.Map, []string) error) error {
 	m, err := s.Bind(r.Header)
 	if err != nil {

@@ -82,13 +82,33 @@ func workers(t testing.TB) func(curator.Worker) {
 }
 
 // TestModelsOverShards: every algorithm reaches the same weights over three shards as over one file,
-// to the bit, by the same charges. Algorithms that depend on the order of rows are refused by name.
+// to the bit, by the same charges, under both relations. Under add-or-remove another number of records is
+// declared than there are. Algorithms that depend on the order of rows are refused by name.
 func TestModelsOverShards(t *testing.T) {
-	const rows, seed = 240, 9
-	p := newParted(t, rows)
-	ran, refused := 0, []string(nil)
-	for _, name := range append(train.Algorithms(), "recursive, phased-sgd") {
-		plan, c := planFor(t, name, p.whole, rows)
+	phased := "recursive, phased-sgd"
+	t.Run("replace-one", func(t *testing.T) {
+		ran, refused := modelsOverShards(t, account.ReplaceOne, 240, append(train.Algorithms(), phased))
+		if ran != len(train.Algorithms()) || !slices.Equal(refused, []string{phased}) {
+			t.Errorf("%d algorithms ran, %v were refused: must be %s", ran, refused, phased)
+		}
+	})
+	t.Run("add-or-remove", func(t *testing.T) {
+		ran, refused := modelsOverShards(t, account.AddOrRemove, 216, train.Algorithms())
+		if ran != len(train.Algorithms()) || len(refused) > 0 {
+			t.Errorf("%d algorithms ran, %v were refused: must be none", ran, refused)
+		}
+	})
+}
+
+// modelsOverShards compares algorithms over three shards with the same over one file of 240 rows, of which
+// public many are declared. It returns how many reached the same weights, and the names of those that were
+// refused since rows are in several shards.
+func modelsOverShards(t *testing.T, relation account.Relation, public float64, algorithms []string) (ran int,
+	refused []string) {
+	const seed = 9
+	p := newParted(t, 240)
+	for _, name := range algorithms {
+		plan, c := planFor(t, name, p.whole, public, relation)
 		run := func(s *curator.Session) (string, error) {
 			defer s.Close()
 			if needs := plan.Needs().Schedule; needs != nil {
@@ -114,16 +134,15 @@ func TestModelsOverShards(t *testing.T) {
 			ran++
 		}
 	}
-	if want := []string{"recursive, phased-sgd"}; ran != len(train.Algorithms()) || !slices.Equal(refused, want) {
-		t.Errorf("%d algorithms ran, %v were refused: must be %v", ran, refused, want)
-	}
+	return ran, refused
 }
 
-// planFor returns an algorithm's plan for a table, with the first loss that it takes.
-func planFor(t *testing.T, name, path string, rows float64) (optimize.Plan, curator.Config) {
+// planFor returns an algorithm's plan for a table, with the first loss that it takes. rows is the public
+// number of records.
+func planFor(t *testing.T, name, path string, rows float64, relation account.Relation) (optimize.Plan, curator.Config) {
 	t.Helper()
 	epsilon, delta := 4., 1e-6
-	b, err := account.NewBudget(epsilon, delta, account.ReplaceOne)
+	b, err := account.NewBudget(epsilon, delta, relation)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +158,7 @@ func planFor(t *testing.T, name, path string, rows float64) (optimize.Plan, cura
 		}
 		config := train.Config{
 			Data: train.Files{path}, Schema: schema(t, peopleSchema), Model: train.Model{Loss: l, Regularizer: "l2(0.01)"},
-			Privacy: train.Privacy{Epsilon: &epsilon, Delta: &delta, Relation: "replace-one"},
+			Privacy: train.Privacy{Epsilon: &epsilon, Delta: &delta, Relation: relation.String()},
 			Train:   train.Train{Algorithm: name, Settings: settings},
 		}
 		problem, made, err := config.Problem(b, rows)
@@ -148,7 +167,11 @@ func planFor(t *testing.T, name, path string, rows float64) (optimize.Plan, cura
 		}
 		plan, _, err := config.Train.Plan(context.Background(), problem)
 		if err == nil {
-			return plan, curator.Config{Path: path, Schema: config.Schema, Loss: made, Budget: b}
+			c := curator.Config{Path: path, Schema: config.Schema, Loss: made, Budget: b}
+			if relation == account.AddOrRemove {
+				c.Declared = rows
+			}
+			return plan, c
 		}
 		failed = err
 	}

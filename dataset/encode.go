@@ -102,8 +102,9 @@ func (e *features) hats(of int) {
 	}
 }
 
-// row is a row of a table. Its cells are texts or, if texts is nil, the numbers to which its cells
-// were mapped ([ColumnMap]), in row number at of columns of such readings.
+// row is one row of a table whose cells are given in one of two forms. If texts is not nil, it has the texts of
+// the cells. Otherwise readings has one slice for each column, each with the numbers to which the column's cells
+// were mapped ([ColumnMap]), and the row's numbers are those at the index at.
 type row struct {
 	texts    []string
 	readings [][]float64

@@ -136,9 +136,9 @@ func (s *Schema) CheckMonotone(w []float64) error {
 // and accepts.
 const monotoneSlack = 1e-9
 
-// monotoneValues returns what the column adds to Scale times the margin at its knots, or at its
-// bounds if it has no curve, and the index of its first hat (the value of a basis function of its
-// curve), or -1 if it has no curve.
+// monotoneValues returns the values that the column contributes to the margin, times Scale: one value at each knot
+// of its curve or, without a curve, the values at the lower and the upper bound. first is the index of the curve's
+// first hat (the value of a basis function) among the features, or -1 without a curve.
 func (s *Schema) monotoneValues(c Column, w []float64) (values []float64, first int) {
 	at := s.at(c.Name)
 	if c.Curve <= 0 {

@@ -155,8 +155,9 @@ func (r rawColumn) column() (Column, error) {
 	return c, nil
 }
 
-// referenceFirst returns the values of a category with the reference level first. reference is empty if
-// it is the first one listed.
+// referenceFirst returns the values of a category with the reference level moved to the front. An empty reference
+// leaves the order as it is: the first value is then the reference level. It is an error if reference is not among
+// the values.
 func referenceFirst(field string, values []string, reference string) ([]string, error) {
 	if reference == "" {
 		return values, nil

@@ -208,9 +208,10 @@ func (s *Schema) crossings(start map[string]int, next int) (list []crossing) {
 // its second.
 func (x crossing) place(i, j int) int { return x.at + i*x.width[1] + j }
 
-// difference returns what the interaction adds to the difference between level i of a column and
-// its reference level, when the other column is at its reference level. It is nil if an interacting
-// column is a number, or if the column is not part of the interaction.
+// difference returns the features of the interaction, with factors, that are part of a level's effect: the effect
+// of changing the given column from its reference level to level i, while the other column of the interaction is
+// at its reference level. It returns nil if one of the interaction's columns is a number or if column is not in
+// the interaction. unit is the factor of a feature that counts fully.
 func (x crossing) difference(column string, i int, unit float64) []Part {
 	if x.scale != 1 {
 		return nil

@@ -73,8 +73,9 @@ func NewFit(s *Shape, dropped []int, e *Estimate, r Released, allowance float64)
 	return f, nil
 }
 
-// direction returns the change of the coefficients that belongs to the first eigenvector of a matrix in
-// the coordinates of the metric, divided by its largest entry.
+// direction returns the change of the coefficients along the eigenvector of the smallest eigenvalue in h, scaled
+// so that its largest entry has absolute value 1. h has its eigenvectors in the coordinates of the metric; the
+// result is in the coordinates of the coefficients.
 func direction(metric *mat.SymDense, h *spectrum) []float64 {
 	out := mat.NewVecDense(metric.SymmetricDim(), nil)
 	out.MulVec(metric, h.vectors.ColView(0))

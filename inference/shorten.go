@@ -101,8 +101,10 @@ func Shorten(moment mat.Symmetric, columns []Column, b Bounds) (*Shape, []int, e
 	}
 }
 
-// hidden reports whether the noise hides the direction of the released second moment's smallest eigenvalue v, in
-// which worst is the column with the largest entry.
+// hidden reports whether the column worst has to be dropped. v is the smallest eigenvalue of the released second
+// moment, and worst the column with the largest entry in its eigenvector. hidden returns true if v is too close to
+// the noise of the second moment, or if the curvature expected along the eigenvector is too close to the noise of
+// the curvature.
 func hidden(v float64, s *Shape, worst Column, b Bounds) bool {
 	limit := float64(least)
 	if worst.Level {

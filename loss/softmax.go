@@ -93,8 +93,9 @@ func (s softmax) Values(dst, z, y []float64) {
 	}
 }
 
-// Slopes computes the probability p_j of class j for j != y. For the true class it computes minus the
-// sum of the others, which does not cancel as p_y - 1 would.
+// Slopes computes the derivatives of the loss in the margins z. For a class j other than the true class y it is
+// the probability p_j. For y it is p_y - 1, computed as minus the sum of the other probabilities: the subtraction
+// would lose all digits for p_y near 1.
 func (s softmax) Slopes(dst, z, y []float64) {
 	sameRecords(len(dst), s.k, z, y, s.k)
 	for i := range y {

@@ -64,9 +64,9 @@ func (f field) third(s site) float64 {
 	return (f.along(s, h) - 2*f.along(s, 0) + f.along(s, -h)) / (h * h)
 }
 
-// fall returns, for the record, the loss at 0 minus the loss at w. If InitialGap holds only for
-// tables whose rows sum to zero, fall is the average over the record and the record with the
-// opposite row.
+// fall returns the loss of the record at the parameters 0 minus its loss at w. If the loss states InitialGap only
+// for tables whose rows sum to zero, fall returns the mean of this difference over two records: the record, and
+// the record with the row -x and the same target.
 func (f field) fall(s site) float64 {
 	zero := make([]float64, len(s.w))
 	fall := f.l.Value(zero, s.x, s.y) - f.l.Value(s.w, s.x, s.y)

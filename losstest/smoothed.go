@@ -7,8 +7,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// smoothings returns smoothings of both kinds for the checks; those by a mean over a ball are in
-// low and high, even and odd dimensions.
+// smoothings returns the smoothings that the suite tries: the mean over a ball in seven dimensions, low and high,
+// even and odd, and the Lasry-Lions envelope.
 func smoothings() []loss.Smoothing {
 	var list []loss.Smoothing
 	for _, dim := range []int{1, 2, 3, 4, 11, 100, 100_000} {

@@ -83,8 +83,9 @@ func (m *Model) Joint(texts []string) (inference.Joint, error) {
 	return out, err
 }
 
-// unjoined says why several contrasts have no joint region: the reason of the first that has no interval,
-// or else that of the method. state is that of the joint region.
+// unjoined says why several contrasts have no joint confidence region. state is the state of the joint region. If
+// a single contrast has no interval, the text is the reason of the first such contrast. Otherwise it is the reason
+// for which the method states no region.
 func (m *Model) unjoined(state inference.State, texts []string, contrasts [][]float64) string {
 	if state == inference.Dependent {
 		return "one of the contrasts follows from the others in the formula"
@@ -97,9 +98,10 @@ func (m *Model) unjoined(state inference.State, texts []string, contrasts [][]fl
 	return m.unidentified()
 }
 
-// contrast parses a combination of terms, such as "region=north - region=south". It returns the
-// factor of each of the model's weights in it. A term ends at the first sign after which what is before it
-// is a term, so that the name of a level may have a sign in it.
+// contrast parses a combination of terms, such as "region=north - region=south". It returns a factor for each of
+// the model's weights. Signs between terms are " + " and " - ". The name of a level may contain such a sign: a
+// term is the shortest text before a sign, or before the end, that is a term of the model. If the text cannot be
+// parsed, the error is about the shortest candidate for the first term that is none.
 func (m *Model) contrast(text string) ([]float64, error) {
 	terms := m.terms()
 	weights := make([]float64, m.schema.Dim())

@@ -29,7 +29,8 @@ func (m *Model) reason(i inference.Interval) string {
 	return ""
 }
 
-// withheld says why an interval is withheld whose remainder is as much of it as the text says.
+// withheld explains why the model withholds an interval: the remainder of the last Newton step is too large a part
+// of the interval. much is that part as a text, such as "30% of the half-width".
 func (m *Model) withheld(much string) string {
 	where := "where that step begins, since the first curvature was too close to its noise to tell where the step ends"
 	if m.inference.Halfway {

@@ -7,15 +7,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Look chooses one of several released points by the norm of the mean gradient there, and releases
-// this norm at the point chosen. If the problem has a smoothing, the gradient is that of the smoothed
-// loss, whose norm b at a point says that the point is (r, b)-stationary in Goldstein's sense, r being
-// the smoothing radius.
+// Look chooses one of several released points and releases the norm of the mean gradient at the chosen point. It
+// prefers points where this norm is small. If the problem has a smoothing of radius r, the gradient is the
+// gradient of the smoothed loss. If its norm at a point is b, the point is (r, b)-stationary in Goldstein's sense.
 //
-// Half of the charge pays for a draw by the exponential mechanism, which prefers short gradients, and
-// half for the norm at the point drawn. A choice between fewer than two points is not drawn, and the norm
-// gets all of the charge. The exponential mechanism's noise does not grow with the number of points,
-// that of a released norm for each of them would.
+// The point is drawn by the exponential mechanism, which takes half of the charge. The norm takes the other half.
+// With fewer than two points nothing is drawn, and the norm takes the whole charge. Only one norm is released,
+// because the noise of the exponential mechanism does not grow with the number of points. If the norms at all
+// points were released, the noise would grow with their number.
 type Look struct {
 	mu, epsilon float64
 }

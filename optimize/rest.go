@@ -18,8 +18,9 @@ type rest struct {
 	draws bool
 }
 
-// newRest returns an oracle for the records that the dealer has not drawn. n is what the algorithm
-// needs: if it draws no cohorts of its own, newRest draws all these records as one cohort.
+// newRest returns an oracle for the records that the dealer has not drawn yet. n lists the oracle methods that the
+// algorithm calls. If n includes neither cohorts nor prefix sums, newRest draws all these records as one cohort,
+// and queries are about this cohort.
 func newRest(o Oracle, records *dealer, n Needs) (*rest, error) {
 	if n.Cohorts || n.PrefixSums {
 		// This cohort only states the number of records. Ask rejects queries on it.

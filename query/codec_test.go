@@ -70,21 +70,60 @@ func TestEveryKindTravels(t *testing.T) {
 	}
 }
 
-// bitsOf replaces the numbers of a query by their bits, so that zeros of different sign differ.
+// bitsOf returns all fields of a query, unexported ones included, one after the other. Floats are replaced by
+// their bits, so that zeros of different sign differ. A field added to Question or Term is compared, too.
 func bitsOf(q Question) (out []any) {
-	out = append(out, math.Float64bits(q.charge))
-	for _, t := range q.terms {
-		for _, v := range [][]float64{t.w, t.prev, t.step, t.shift, t.along,
-			{t.weight, t.ball.Radius, t.ball.Centre, t.lo, t.hi, t.slope, t.reach, t.smoothing.Radius}} {
-			var b []uint64
-			for _, x := range v {
-				b = append(b, math.Float64bits(x))
+	var walk func(v reflect.Value)
+	walk = func(v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Struct:
+			for i := range v.NumField() {
+				walk(v.Field(i))
 			}
-			out = append(out, b)
+		case reflect.Slice, reflect.Array:
+			out = append(out, v.Len())
+			for i := range v.Len() {
+				walk(v.Index(i))
+			}
+		case reflect.Pointer, reflect.Interface:
+			if out = append(out, v.IsNil()); !v.IsNil() {
+				walk(v.Elem())
+			}
+		case reflect.Float64, reflect.Float32:
+			out = append(out, math.Float64bits(v.Float()))
+		case reflect.String:
+			out = append(out, v.String())
+		case reflect.Bool:
+			out = append(out, v.Bool())
+		default:
+			if v.CanUint() {
+				out = append(out, v.Uint())
+			} else {
+				out = append(out, v.Int()) // panics for a field of another type, which needs a case here
+			}
 		}
-		out = append(out, t.kind, t.cohort, t.centred, t.metric, t.err, t.smoothing)
 	}
+	walk(reflect.ValueOf(q))
 	return out
+}
+
+// TestEveryFieldOfATermTravels: for every field of Term but err, at least one query that TestEveryKindTravels
+// encodes must have a value other than zero.
+func TestEveryFieldOfATermTravels(t *testing.T) {
+	set := map[string]bool{"err": true}
+	for _, q := range travels(t) {
+		for _, term := range q.terms {
+			v := reflect.ValueOf(term)
+			for i := range v.NumField() {
+				set[v.Type().Field(i).Name] = set[v.Type().Field(i).Name] || !v.Field(i).IsZero()
+			}
+		}
+	}
+	for name, is := range set {
+		if !is {
+			t.Errorf("field %s: zero in every query that is encoded", name)
+		}
+	}
 }
 
 // TestVectorsAreSentOnce: the encoding of terms that share their points holds one copy of each point.

@@ -111,9 +111,9 @@ var rowMeanForms = []Form{
 	one("mean row", func(c Cohort, _, _ []float64, b Bounds) Term { return RowMeanOf(c, b.Features) }),
 }
 
-// The public points of these forms are the first features of prev, as they are or scaled by 1/100.
-// Seen from the unscaled point, which may be far from the rows, all rows lie in about the same
-// direction.
+// A form takes its public point m from the first features of prev. The forms with a large limit scale m by 1/100,
+// so that m is near the rows. The forms with a small limit use m as it is. m may then be far from all rows, and
+// seen from m all rows lie in about the same direction.
 var distanceForms = []Form{
 	one("squared distance", func(c Cohort, _, prev []float64, b Bounds) Term {
 		return SquaredDistanceFrom(c, scaled(prev[:b.Features], .01), 1)
@@ -167,7 +167,7 @@ var slopeForms = []Form{
 	}),
 }
 
-// The Hessian products of these forms are with the vector prev, as it is or scaled to length 1.
+// These forms ask for the Hessian times a vector. The vector is prev, or prev scaled to length 1.
 var productForms = []Form{
 	one("Hessian product", func(c Cohort, w, prev []float64, b Bounds) Term {
 		lo, hi := b.ball()

@@ -297,10 +297,11 @@ func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []
 		p.slope = l.slope(p.curvature)
 		paths[i] = p
 	}
-	// A weight along a direction in which rows hardly vary has two causes: the pull of the data,
-	// and noise that came from directions in which rows vary much. The first round ignores the pull
-	// along directions in which rows hardly vary; the second round subtracts the noise that the
-	// first round has found.
+	// The weight along an eigenvector has two causes: the pull of the data, and noise from other directions that
+	// the metric's noise turned into this direction. The second cause matters in directions in which rows hardly
+	// vary. Round one ignores the pull of the data in these directions (curvature below .3 of the largest) and
+	// computes the displacement by noise. Round two counts this displacement as noise and estimates the pull in
+	// all directions.
 	most := 0.
 	for _, p := range paths {
 		most = max(most, p.curvature)

@@ -55,9 +55,9 @@ func entry(column []float64, t int) float64 {
 	return column[t]
 }
 
-// respond returns what a preconditioned run does along an eigenvector in which the preconditioned
-// loss has the curvature a: the standard deviation of the noise in the result, and the share f of
-// the way from the start to the minimum that the result has covered.
+// respond returns two numbers about the result of a preconditioned run along an eigenvector of the preconditioned
+// loss with curvature a: the standard deviation of the noise, and the share of the way from the start to the
+// minimum that the run covered (0 is the start, 1 the minimum).
 func (l *law) respond(a float64) (noise, share float64) {
 	for t, move := range l.adjoint(a) {
 		eta := entry(l.StepSizes, t)

@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// coefficient is one term of the sum that the model predicts by, in the table's units.
+// coefficient is one term of the sum from which the model computes its prediction, in the table's units.
 type coefficient struct {
 	name   string
 	column string

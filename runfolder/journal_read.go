@@ -269,8 +269,9 @@ func (t *told) take(r record) error {
 	return nil
 }
 
-// check tests those members of a journal's head (the facts known before the first release) that are
-// not tested when files are made from it.
+// check tests three members of a journal's head, the facts that are known before the first release: its version,
+// the number of its fit and its schema. The other members are tested when the model and the certificate are made
+// from the head.
 func check(h *train.Head) error {
 	switch {
 	case h.Journal != 1 && h.Journal != train.JournalVersion:

@@ -120,8 +120,8 @@ func (f *folder) earlier(data string) ([]Entry, error) {
 	return prior, nil
 }
 
-// siblings returns the existing folders that are numbered with this one: those with the name base
-// or base-NUMBER.
+// siblings returns the existing folders of the same series as this folder: the folder base, and the folders
+// base-1, base-2 and so on, with any decimal number.
 func (f *folder) siblings() ([]string, error) {
 	entries, err := f.disk.ReadDir(filepath.Dir(f.base))
 	if err != nil {

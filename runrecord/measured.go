@@ -25,8 +25,8 @@ type Curved struct {
 	Directions int     `json:"directions"`
 }
 
-// Looked is the gradient norm that a run released at its result, which it had chosen for a short
-// gradient among several released points (optimize.Look).
+// Looked is the gradient norm that a run released at its result. The result is one of several released points,
+// chosen privately because its gradient is short (optimize.Look).
 type Looked struct {
 	// GradientNorm is the norm of the mean clipped gradient plus the regularizer's gradient. It is at
 	// least 0. Sigma is the standard deviation of the noise in it.

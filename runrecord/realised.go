@@ -115,10 +115,10 @@ func (l *Realised) Settle() {
 // deviation of the noise in a weight on a flat loss. If it is not, WeightNoise is an upper bound.
 func (l Realised) Exact() bool { return len(l.Rounds) < 2 && l.Chosen < 2 && l.Move == 0 }
 
-// after returns, for each of T steps, by how much the result of the step's round moves if the
-// iterate after the step is moved by 1. Without momentum, it is the sum of the weights of the
-// iterates after the step. With momentum it is larger, because momentum repeats the move and takes
-// it back one step later.
+// after returns a number for each of the run's T steps: how far the result of the step's round moves if the
+// iterate after the step is moved by 1. Without momentum, the number is the sum of the weights of all later
+// iterates of the round in the round's average. Momentum adds to it, because the next step repeats a part of the
+// move, and one step later this part is taken back.
 func (l Realised) after(T int) []float64 {
 	after, sum, back := make([]float64, T), 0.0, 0.0
 	end := len(l.Rounds) - 1

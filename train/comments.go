@@ -64,7 +64,7 @@ var comments = map[string]string{
 	"kl.Proximal.Steps":                      "Steps is the number of steps in each round. Zero means GD's number divided by Rounds, with Theorem the theorem's number.",
 	"kl.Proximal.Theorem":                    "Theorem uses the settings of Theorem 2 of Menart et al. (2024) for the fields that are zero.",
 	"kl.Spider.AnchorShare":                  "AnchorShare is the share of a round's budget that pays for the anchor, in rounds that release differences. Zero means .5, with Theorem 16/17.",
-	"kl.Spider.Descent":                      "Descent is b in c = 1 + b F0^((2-kappa)/kappa)/(gamma^2 L1), the factor by which the target falls in a round. The target falls by b times the amount by which the steps of a round would lower the objective without noise. Zero means 1/8, with Theorem 1/64.",
+	"kl.Spider.Descent":                      "Descent is the number b in the factor c = 1 + b F0^((2-kappa)/kappa)/(gamma^2 L1). Each round divides the target excess risk by c. b is the decrease that a round asks for, as a multiple of the amount by which the round's steps would lower the objective without noise. Zero means 1/8 or, with Theorem, 1/64.",
 	"kl.Spider.Failure":                      "Failure is beta, the probability with which the theorem may fail. Zero means .05. Without Theorem it must be zero.",
 	"kl.Spider.Output":                       "Output is the rule that picks the result. Zero means Average with weights Phi_k^(-2/kappa), or with Theorem Last.",
 	"kl.Spider.Rounds":                       "Rounds is K. Zero means as many rounds as bring the target from F0 to its least value, or with Theorem the theorem's number.",

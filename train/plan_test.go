@@ -269,3 +269,30 @@ func TestMeasured(t *testing.T) {
 		}
 	}
 }
+
+// TestPlanOfMoreRecordsThanNumbers tests that algorithms that ask about all records are planned for more than
+// 2^31 - 1 records, and that those that draw among them are refused by name. auto names an algorithm, too.
+func TestPlanOfMoreRecordsThanNumbers(t *testing.T) {
+	planned := map[string]bool{}
+	for _, name := range append(Algorithms(), "auto") {
+		for _, records := range []string{"2147483647", "3000000000"} {
+			c := config(t, 1, "delta: 1e-6, relation: replace-one}",
+				"delta: 1e-12, relation: replace-one, records: "+records+"}\ntrain: {algorithm: "+name+"}")
+			p, err := c.Plan(context.Background())
+			switch {
+			case records == "2147483647" && err != nil && strings.Contains(err.Error(), "draws among"):
+				t.Errorf("%s, %s records: %v", name, records, err)
+			case records == "2147483647":
+			case err == nil && (p.Plan.Needs().Cohorts || p.Plan.Needs().Schedule != nil):
+				t.Errorf("%s: draws: must be refused", name)
+			case err == nil:
+				planned[name] = p.Records == 3e9
+			case strings.Contains(err.Error(), "draws among the records"):
+				planned[name] = false
+			}
+		}
+	}
+	if !planned["gd"] || !planned["auto"] || planned["dp-sgd"] || planned["one-pass-sgd"] || len(planned) < 5 {
+		t.Errorf("%v: must plan gd and auto, and neither dp-sgd nor one-pass-sgd", planned)
+	}
+}

@@ -234,6 +234,10 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		return nil, Planned{}, nil,
 			fmt.Errorf("train.algorithm = %s with phased-sgd: is not possible where shards hold the table: each step of a pass depends on the step before it, in another shard", o.Algorithm)
 	}
+	if n := plan.Needs(); records > math.MaxInt32 && (n.Cohorts || n.Schedule != nil) {
+		return nil, Planned{}, nil,
+			fmt.Errorf("train.algorithm = %s: draws among the records: must be one that asks about all of them, such as gd, where a table has more than %d", o.Algorithm, math.MaxInt32)
+	}
 	for _, x := range []float64{o.StepSize, o.Effective, o.Floor, o.Predicted} {
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return nil, Planned{}, nil,

@@ -69,9 +69,8 @@ func (p profile) find(enough func(saddle) bool) saddle {
 	})))
 }
 
-// forEpsilon returns the saddle point (the tilt, with ln delta) that belongs to the given epsilon. If
-// ln delta falls below -670 at a smaller epsilon, it returns the saddle point that belongs to that
-// epsilon.
+// forEpsilon returns the first saddle point (the tilt, with ln delta) whose epsilon is at least the given one or
+// whose ln delta is below -670, whichever comes first. The epsilon of the result is at most the given epsilon.
 func (p profile) forEpsilon(epsilon float64) saddle {
 	s := p.find(func(s saddle) bool { return s.epsilon >= epsilon || s.logDelta < -670 })
 	s.epsilon = min(s.epsilon, epsilon)

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// selection is what the flags say of the mutants to run. The zero value selects all. A sample is
-// drawn from what is selected, so that with neither -resume nor -new each mutant can be drawn,
-// whatever its last verdict was and whether it has one.
+// selection says which mutants the flags select. The zero value selects all mutants. A random sample is drawn from
+// the selected mutants. Without -resume and -new every mutant can be drawn, even if the file of verdicts has a
+// verdict for it.
 type selection struct {
 	names  *regexp.Regexp // names to select; nil for all
 	resume bool           // without mutants whose verdict still holds

@@ -131,7 +131,8 @@ func sectionOf(heading string, lines []string) string {
 	return "\n## " + heading + "\n\n" + strings.Join(lines, "")
 }
 
-// line returns the defect's line on the page, with what became of it if the section does not say it.
+// line returns the line about the seeded defect on the page. became is the outcome of its run, to be added in
+// parentheses; it is "" if the section's heading already states the outcome.
 func (m mutant) line(became string) string {
 	if became != "" {
 		became = " (" + became + ")"

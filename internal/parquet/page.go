@@ -74,9 +74,9 @@ func (h *header) is(kind int32) bool {
 	return h.kind == kind
 }
 
-// numbers reads a struct whose first fields are integers. If use is true, it stores the integers in
-// dst and reports whether the struct has a field 7 that is false; otherwise it skips all fields and
-// returns false.
+// numbers reads a thrift struct whose fields 1, 2, ... are int32. If use is true, it stores field i in dst[i-1];
+// it skips the field if dst[i-1] is nil. It returns true if the struct has a field 7 that is false. If use is
+// false, it skips all fields and returns false.
 func (t *thrift) numbers(use bool, dst ...*int32) (no bool) {
 	t.fields(func(id int16, kind byte) bool {
 		if id == 7 && kind == thriftFalse {

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// Values are values of one kind, in one of the slices. Bytes holds byte arrays of either kind and
-// Int96 timestamps; its elements share memory with a page.
+// Values holds values that all have the same kind: only the slice for that kind is used. Bytes holds byte arrays,
+// of fixed or variable length, and Int96 timestamps; its elements share memory with a page.
 type Values struct {
 	Bools   []bool
 	Int32s  []int32

@@ -65,9 +65,11 @@ const (
 	leastWorth, mostWorth     = 1e-6, 10. // limits of lambda; no second moment of rows exceeds 1
 )
 
-// centres reports whether the second moment of the rows is released about the mean row. It returns false
-// for losses whose Lipschitz constant is a clip and for smoothed losses, whose errors became larger by
-// this. It also returns false for losses of several margins, for which nothing was measured.
+// centres reports whether the second moment of the rows is released about the released mean row instead of about
+// 0. It returns false if the loss clips its own slope (Constants.Clipped) or is smoothed, because centring made
+// the measured errors of such fits larger. It returns false for losses of several margins, for which nothing was
+// measured. It also returns false for a diagonal preconditioner, and beyond the limits on effective size and work
+// that the constants above state.
 func centres(p optimize.Problem) bool {
 	d := float64(p.Shape.Features)
 	return weighs(p) && !Diagonal(p) && p.Effective() >= leastCentred && p.Records*d*d <= mostPairWork

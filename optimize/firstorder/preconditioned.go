@@ -370,8 +370,9 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	return result, nil
 }
 
-// secondHalf sums the released gradients of the second half of a run, whose iterates are averaged, to see
-// whether they still differ from noise.
+// secondHalf sums the released gradients of the second half of a run. The result of the run is the average of the
+// iterates of this half. The method seen tells from the sum whether the mean gradient is longer than noise alone
+// would be, which shows that the run has not converged.
 type secondHalf struct {
 	from     int
 	sum      []float64

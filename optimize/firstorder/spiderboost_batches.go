@@ -94,14 +94,15 @@ func (c SpiderBoost) withBatches(p optimize.Problem, anchor, difference float64)
 	return c
 }
 
-// theoremBatch returns b2/n of Theorem 9 (Arora et al. 2023), where a = 2/N takes the place of sqrt(d
-// log(1/delta))/(n epsilon):
+// theoremBatch returns b2/n, the share of the n records in the batch of a gradient difference, by Theorem 9 of
+// Arora et al. 2023. The theorem's sqrt(d log(1/delta))/(n epsilon) is replaced by a = 2/N for the effective size
+// N:
 //
 //	b2 = floor(max((L0/(sqrt(F0 L1) a))^(2/3), n (L0 a^2/sqrt(F0 L1))^(1/3))), from 1 to n
 //
-// The first term keeps the error of the samples below that of the noise. The second is what n/sqrt(T)
-// comes to with the theorem's T: in smaller samples, amplification does not make up for the noise that
-// one release needs.
+// With at least the first number of records, the sampling error is at most the privacy noise. The second number is
+// n/sqrt(T) for the theorem's number of steps T. In smaller samples, one release needs more noise than
+// amplification by sampling saves.
 func theoremBatch(p optimize.Problem) float64 {
 	a, f := 2/p.Effective(), math.Sqrt(p.Constants.InitialGap*p.Smoothness())
 	samples := math.Pow(p.Constants.Lipschitz/(f*a), 2./3)

@@ -8,10 +8,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// condition returns the KL condition that a plan assumes: the algorithm's own setting given, if it is
-// set, and otherwise the problem's. If neither is set, condition returns the KL condition that strong
-// convexity implies (kappa = 2). Its modulus is the objective's if this is known to be positive, and
-// otherwise the smallest curvature that forecasts assume.
+// condition returns the KL condition that a plan assumes. It is the algorithm's own setting given, if that is set,
+// and otherwise the condition of the problem, if that is set. Without either, it is the condition that strong
+// convexity implies (kappa = 2), with the modulus of the objective if the modulus is known to be positive, and
+// otherwise with the smallest curvature that forecasts assume.
 func condition(given optimize.KL, p optimize.Problem) (optimize.KL, error) {
 	if err := given.Validate(); err != nil {
 		return given, err

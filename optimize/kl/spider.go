@@ -57,9 +57,9 @@ type Spider struct {
 	// Rounds is K. Zero means as many rounds as bring the target from F0 to its least value, or
 	// with Theorem the theorem's number.
 	Rounds int `yaml:"rounds"`
-	// Descent is b in c = 1 + b F0^((2-kappa)/kappa)/(gamma^2 L1), the factor by which the target
-	// falls in a round. The target falls by b times the amount by which the steps of a round
-	// would lower the objective without noise. Zero means 1/8, with Theorem 1/64.
+	// Descent is the number b in the factor c = 1 + b F0^((2-kappa)/kappa)/(gamma^2 L1). Each round divides the
+	// target excess risk by c. b is the decrease that a round asks for, as a multiple of the amount by which the
+	// round's steps would lower the objective without noise. Zero means 1/8 or, with Theorem, 1/64.
 	Descent float64 `yaml:"descent"`
 	// Threshold sets the least target: the target at which the KL condition bounds the gradient
 	// norm from below by Threshold times the norm of an anchor's noise. Zero means .1, with Theorem
@@ -217,7 +217,7 @@ func (c Spider) roundRule(p optimize.Problem, known optimize.KL) int {
 	})
 }
 
-// rise returns c - 1, where c is the factor by which the target falls in a round (Menart et al. 2024,
+// rise returns c - 1 for the factor c by which each round divides the target excess risk (Menart et al. 2024,
 // Algorithm 1, line 2).
 func (c Spider) rise(p optimize.Problem, known optimize.KL) float64 {
 	return c.Descent * math.Pow(p.Constants.InitialGap, 2/known.Kappa-1) / (known.Gamma * known.Gamma * p.Smoothness())

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, OrdinalEncoder, StandardScaler
 
 from stillpoint import ConfigurationError, NewTableWarning, SpentWarning, StillpointClassifier, StillpointRegressor
-from stillpoint._summary import contrast, levels
+from stillpoint._summary import contrast, levels, summarize
 
 coin = np.random.default_rng(3)
 ROWS = 4000
@@ -116,6 +116,63 @@ def test_a_type_that_holds_anything_is_never_refused(tmp_path):
     for y in ([0, 1, 2], ["no", 1, None], np.array([0, 1, 2], dtype=object), pandas.Series([0, 1, 2], dtype=object)):
         for classes in (NUMBERS, TEXTS):
             assert len(rows(written(classifier(tmp_path, bounds=(0, 9)).set_params(classes=classes), X, y))) == 4
+
+
+def test_categories_of_a_library_have_the_type_of_their_values(tmp_path):
+    """A column of pandas' Categorical, polars' Enum or Categorical, or of pyarrow's dictionaries is one of its values' type."""
+    polars, pyarrow = pytest.importorskip("polars"), pytest.importorskip("pyarrow")
+    X, texts = np.arange(3.0).reshape(-1, 1), ["no", "yes", "no"]
+    coded = pyarrow.array(texts).dictionary_encode()
+    of_texts = [
+        pandas.Series(texts, dtype="string").astype("category"),
+        pandas.Series(pandas.arrays.ArrowExtensionArray(coded)),
+        polars.Series(texts, dtype=polars.Categorical),
+        polars.Series(texts, dtype=polars.Enum(TEXTS)),
+        coded,
+    ]
+    of_numbers = [pandas.Series([0, 1, 0], dtype="category"), pyarrow.array([0, 1, 0]).dictionary_encode()]
+    for targets, fits, other in ((of_texts, TEXTS, NUMBERS), (of_numbers, NUMBERS, TEXTS)):
+        for y in targets:
+            with pytest.raises(ConfigurationError, match="must be of the same type as classes"):
+                classifier(tmp_path, bounds=(0, 9)).set_params(classes=other).fit(X, y)
+            body = rows(written(classifier(tmp_path, bounds=(0, 9)).set_params(classes=fits), X, y))[1:]
+            assert [row[-1] for row in body] == [str(fits[0]), str(fits[1]), str(fits[0])]
+
+
+def test_a_column_that_cannot_hold_what_is_stated_of_it(tmp_path):
+    """All of its cells would be missing or other: the types of columns are public, and are compared before the charge."""
+    day = np.datetime64("2020-01-01")
+    for cells, stated, why in [
+        ([True, False, True], {"categories": {"c": TEXTS}}, "of truths: must have the categories True and False"),
+        ([True, False, True], {"categories": {"c": NUMBERS}}, "of truths: must have the categories True and False"),
+        ([1, 2, 1], {"categories": {"c": PLACES}}, "of numbers: must have categories that are numbers"),
+        ([1, 2, 1], {"categories": {"c": ["01", "02"]}}, "of numbers: must have categories that are numbers"),
+        ([1, 2, 1], {"categories": {"c": [True, False]}}, "of numbers: must have categories that are numbers"),
+        ([1.5, 2, 1], {"dates": {"c": ("2020-01-01", "2021-01-01")}}, "of numbers: must be of times or of ISO texts"),
+        ([True, False, True], {"dates": {"c": ("2020-01-01", "2021-01-01")}}, "of truths: must be of times or of ISO texts"),
+        ([day, day, day], {"bounds": {"c": (0, 1)}}, "of times: must be in dates"),
+    ]:
+        X = pandas.DataFrame({"age": [20.0, 30, 40], "c": cells})
+        stated = {**stated, "bounds": {"age": (18, 90), **stated.get("bounds", {})}}
+        with pytest.raises(ConfigurationError, match=f"column at place 1 .from 0. is of a type {why}"):
+            classifier(tmp_path, **stated).fit(X, ["no", "yes", "no"])
+    assert not list(tmp_path.iterdir())
+    for cells, levels in [([True, False], [True, False]), ([True, False], ["true"]), ([1, 2], ["1", "north"]), ([0.5, 1], [0.5]), (["1", "2"], [1, 2])]:
+        X = pandas.DataFrame({"c": cells})
+        assert len(rows(written(classifier(tmp_path, categories={"c": levels}), X, TEXTS))) == 3
+
+
+def test_values_that_are_no_list(tmp_path):
+    """A text is no list of its letters, and a set has no order: which class counts as positive would differ by process."""
+    X = pandas.DataFrame({"age": [20.0, 30], "c": ["n", "o"]})
+    for wrong, kind in (("no", "str"), ({"no", "yes"}, "set"), (frozenset(TEXTS), "frozenset"), (None, "NoneType"), (2, "int")):
+        with pytest.raises(ConfigurationError, match=f"classes is of type {kind}: must be a list of all public values in a fixed order"):
+            classifier(tmp_path, bounds=(18, 90)).set_params(classes=wrong).fit(X[["age"]], TEXTS)
+        with pytest.raises(ConfigurationError, match=f"categories.'c'. is of type {kind}: must be a list"):
+            classifier(tmp_path, bounds={"age": (18, 90)}, categories={"c": wrong}).fit(X, TEXTS)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(ValueError, match="column 'age': must be in X, whose columns are called x0"):
+        classifier(tmp_path, bounds={"age": (18, 90)}).fit(pandas.DataFrame({"age": AGE, 3: AGE}), ILL)
 
 
 def test_arguments_of_others_are_refused_with_the_reason(tmp_path):
@@ -304,6 +361,19 @@ def test_a_summary_has_the_intervals_that_were_asked_for(tmp_path):
     stated = ~np.isnan(band[:, 0])
     assert band.shape == (len(p), 2)
     assert np.all((band[stated, 0] < p[stated]) & (p[stated] < band[stated, 1]))
+
+
+def test_a_summary_without_changes_of_the_formula():
+    """The command leaves out what is empty: no changes where the formula is the one asked for."""
+    term = {"term": "age", "estimate": 0.5, "standard_error": 0.1, "low": 0.3, "high": 0.7, "state": "reported"}
+    effects = {"level": 0.95, "formula": "intercept + age", "unit": "log-odds", "meaning": "robust", "coefficients": [term]}
+    report = {"protects": "a row", "epsilon": 1, "delta": 1e-6, "relation": "replace-one", "records": 9, "algorithm": "onestep"}
+    report |= {"steps": 1, "of": 1, "releases": 3, "table": "people"}
+    said = lambda: str(summarize("fit", "ill", report, {"terms": []}, {"epsilon": 1, "delta": 1e-6, "fits": 1}, effects))
+    same = said()
+    assert "intercept + age" in same and "0.3" in same and "Changed" not in same
+    effects["changes"] = ["region=east is in other"]
+    assert "Changed from what was asked for: region=east is in other." in said()
 
 
 def test_contrasts_by_hand():

@@ -184,6 +184,37 @@ def test_refusals(client, tmp_path):
         assert stillpoint.dask._guarded(address)
 
 
+def test_slots(client, tmp_path, monkeypatch):
+    """Threads that other fits hold, of this client or of another, are no slots for this one."""
+    monkeypatch.setattr(stillpoint.dask, "ENDING", 0.5)
+    lock = distributed.Lock("held")
+    assert lock.acquire(timeout=10)
+    try:
+        for i in range(3):
+            held = client.submit(_waits, key=stillpoint.dask.HOLDS + str(i))
+            distributed.fire_and_forget(held)
+        while stillpoint.dask._holding(client) < 3:
+            time.sleep(0.05)
+        with distributed.Client(client.scheduler.address, set_as_default=False) as other:
+            said = "2 partitions: must be at most the 4 threads of Dask's workers, of which other fits hold 3,"
+            with pytest.raises(ConfigurationError, match=said):
+                stillpoint.dask._count(other, 2)
+            with pytest.raises(ConfigurationError, match=said):
+                stillpoint.dask.fit(dd.from_pandas(people(90), npartitions=2), write(tmp_path), client=other, out=tmp_path / "fit")
+        assert not (tmp_path / "fit").exists()
+        stillpoint.dask._count(client, 1)
+    finally:
+        lock.release()
+    monkeypatch.setattr(stillpoint.dask, "ENDING", 30)
+    stillpoint.dask._count(client, 4)  # it waits until the tasks are gone
+    assert stillpoint.dask._holding(client) == 0
+
+
+def _waits():
+    with distributed.Lock("held"):
+        return
+
+
 def test_a_partition_that_cannot_be_computed_ends_the_fit(client, tmp_path):
     """What Dask says of it could quote a cell, and is not shown."""
 

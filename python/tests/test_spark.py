@@ -66,7 +66,9 @@ def test_page(spark, tmp_path):
     people(spark, 4000).write.parquet((tmp_path / "people.parquet").as_uri())
     # In a process of its own, since Spark finds relative paths from where its process began.
     (tmp_path / "page.py").write_text(blocks["python"], encoding="utf-8")
-    ran = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    # The process finds this package and Spark where this process does, also if they are not installed.
+    paths = os.pathsep.join(os.path.abspath(p) for p in sys.path if p)
+    ran = subprocess.run([sys.executable, "page.py"], cwd=tmp_path, env={**os.environ, "PYTHONPATH": paths}, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr
     verdict, term = ran.stdout.splitlines()
     assert verdict == "better 1" and term.startswith("{"), ran.stdout
@@ -121,9 +123,56 @@ def test_units_are_brought_together(spark, tmp_path):
     assert fit.report["records"] == 1500 and fit.report["complete"] and fit.verify()["epsilon"] == 1
 
 
+def test_slots(spark, tmp_path):
+    """Tasks that other fits hold are no slots for this one, and are free once they have ended."""
+    context = spark.sparkContext
+    settings = context.getConf()
+    assert stillpoint.spark._slots(context, settings) == 3
+    with stillpoint.spark._taken(context, settings, 2):
+        with pytest.raises(ConfigurationError, match="2 partitions: must be at most the 3 tasks that run at a time, of which other fits hold 2,"):
+            stillpoint.spark.fit(people(spark, 90, 2), write(tmp_path), out=tmp_path / "fit", progress=False)
+        with stillpoint.spark._taken(context, settings, 1):
+            pass
+    with stillpoint.spark._taken(context, settings, 3):
+        pass
+    assert not (tmp_path / "fit").exists()
+    # Executors that come as they are needed: as many as the settings allow, or without a limit.
+    more = settings.set("spark.dynamicAllocation.enabled", "true")
+    assert stillpoint.spark._slots(context, more) is None
+    more = more.set("spark.dynamicAllocation.maxExecutors", "5").set("spark.executor.cores", "5").set("spark.task.cpus", "2")
+    assert stillpoint.spark._slots(context, more) == 10
+
+
+def test_standalone(tmp_path):
+    """Two executors of a standalone Spark, all of whose connections are encrypted. One of them is killed."""
+    ran = subprocess.run([sys.executable, str(Path(__file__).parent / "standalone.py"), str(tmp_path)], capture_output=True, text=True, timeout=500)
+    assert ran.returncode == 0, ran.stdout + ran.stderr[-4000:]
+    assert ran.stdout.splitlines() == [
+        "frame: 3 partitions: must be at most the 2 tasks that run at a time, each of which holds one during the fit (coalesce the frame, or add cores)",
+        "an executor was killed",
+        "400 steps 1",
+    ]
+
+
 def test_refusals(spark, tmp_path):
     with pytest.raises(ConfigurationError, match="5 partitions: must be at most the 3 tasks"):
         stillpoint.spark.fit(people(spark, 90).repartition(5), write(tmp_path))
     with pytest.raises(StillpointError, match='shard 0: .*"floor"') as caught:
         stillpoint.spark.fit(people(spark, 90, 1).drop("floor"), write(tmp_path), progress=False)
     assert not caught.value.charged
+
+    class Cluster:  # a session of one, with settings that leave its files in the clear
+        master, sparkContext, Settings = "spark://cluster.example:7077", None, {s: "true" for s in stillpoint.spark.GUARDS[:2]}
+
+        def getConf(self):
+            return self.Settings
+
+    class Frame:
+        sparkSession = Cluster()
+
+    Frame.sparkSession.sparkContext = Frame.sparkSession
+    with pytest.raises(ConfigurationError, match="frame: spark.io.encryption.enabled: must be true"):
+        stillpoint.spark.fit(Frame(), write(tmp_path))
+    Frame.sparkSession = object()
+    with pytest.raises(ConfigurationError, match="frame: is of Spark Connect"):
+        stillpoint.spark.fit(Frame(), write(tmp_path))

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
@@ -45,6 +46,9 @@ func (s *Session) Draw(size int) (query.Cohort, error) {
 	if s.cohorts.declared != nil {
 		return query.Cohort{}, fmt.Errorf("curator: draw of %d records: this session has drawn by coins already", size)
 	}
+	if err := s.numbered(); err != nil {
+		return query.Cohort{}, err
+	}
 	n := s.records()
 	left := n - s.cohorts.used()
 	if size < 1 || size > left {
@@ -67,6 +71,9 @@ func (s *Session) DrawEach(p float64) (query.Cohort, error) {
 	defer s.mu.Unlock()
 	if s.closed {
 		return query.Cohort{}, ErrClosed
+	}
+	if err := s.numbered(); err != nil {
+		return query.Cohort{}, err
 	}
 	if len(s.cohorts.ends) > 0 && s.cohorts.declared == nil {
 		return query.Cohort{}, fmt.Errorf("curator: draw each with probability %v: this session has drawn by number already",
@@ -150,3 +157,12 @@ func (c *cohorts) members(h query.Cohort) ([]int32, error) {
 // records returns the number of records: the number of stored rows times the number of records for
 // which each row stands (repeat).
 func (s *Session) records() int { return s.engine.Len() * int(s.repeat) }
+
+// numbered returns an error if the table has more rows than members of cohorts and samples have numbers
+// for. Such a table's number of rows is public.
+func (s *Session) numbered() error {
+	if s.engine.Len() > math.MaxInt32 {
+		return fmt.Errorf("curator: draw: the table has more than %d rows: queries must be about all of them", math.MaxInt32)
+	}
+	return nil
+}

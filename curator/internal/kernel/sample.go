@@ -46,6 +46,9 @@ func (s *Session) Sample() (query.Cohort, error) {
 		return query.Cohort{}, fmt.Errorf("curator: sample: the schedule has %d: %w", schedule.Len(),
 			&account.BudgetError{Want: 1})
 	}
+	if err := s.numbered(); err != nil {
+		return query.Cohort{}, err
+	}
 	_, p := schedule.Step(s.sample.drawn)
 	s.sample.drawn++
 	s.sample.members = make([]int32, 0, int(p*float64(s.records())))

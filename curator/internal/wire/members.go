@@ -31,15 +31,11 @@ func appendMembers(b []byte, members []int32, n int, ordered bool) []byte {
 		}
 		return b
 	}
-	rows := make([]byte, (n+7)/8)
-	repeated := false
-	for _, m := range members {
-		bit := byte(1) << (m % 8)
-		repeated = repeated || rows[m/8]&bit != 0
-		rows[m/8] |= bit
-	}
-	if !repeated && len(members) >= len(rows) {
-		return append(append(b, bitmap), rows...)
+	most := (n + 7) / 8
+	if len(members) >= most {
+		if rows, ok := marked(members, most); ok {
+			return append(append(b, bitmap), rows...)
+		}
 	}
 	start := len(b)
 	members = slices.Clone(members)
@@ -50,10 +46,25 @@ func appendMembers(b []byte, members []int32, n int, ordered bool) []byte {
 		b = binary.AppendUvarint(b, uint64(m-last))
 		last = m
 	}
-	if !repeated && len(b)-start > len(rows) {
-		return append(append(b[:start], bitmap), rows...)
+	if len(b)-start > most {
+		if rows, ok := marked(members, most); ok {
+			return append(append(b[:start], bitmap), rows...)
+		}
 	}
 	return b
+}
+
+// marked returns size bytes with a bit for each member. ok is false if a member is repeated.
+func marked(members []int32, size int) (rows []byte, ok bool) {
+	rows = make([]byte, size)
+	for _, m := range members {
+		bit := byte(1) << (m % 8)
+		if rows[m/8]&bit != 0 {
+			return nil, false
+		}
+		rows[m/8] |= bit
+	}
+	return rows, true
 }
 
 // readMembers reads members of a query, which are numbers of n rows, from the start of b, and returns

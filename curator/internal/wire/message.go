@@ -152,7 +152,8 @@ func readRequest(b []byte, rows int) (q request, err error) {
 	return q, err
 }
 
-// answered computes the answer to a request by what a worker holds.
+// answered computes the worker's answer to a request: tags of units, the sums of a pass, or the sums of a query. h
+// has the rows and tags that the worker holds.
 func (q request) answered(ctx context.Context, h Held) ([]int64, error) {
 	e := h.Engine
 	switch q.what {

@@ -51,7 +51,8 @@ type Event struct {
 var ErrOther = errors.New("must have the same rows in the same order as before: the fit cannot go on")
 
 // Shards is the engine of a table whose partitions are held by workers. Rows are numbered partition by
-// partition, in the order of the partitions.
+// partition, in the order of the partitions. Each partition has at most 2^31 - 1 rows. All of them together
+// may have more. Members then are among the first 2^31.
 type Shards struct {
 	config     Config
 	parameters int
@@ -83,8 +84,8 @@ type part struct {
 	changed chan struct{}
 }
 
-// mostWorkers is the largest number of workers of a partition: the one that is asked, and one that
-// takes its place if it is lost.
+// mostWorkers is the largest number of workers that may hold the same partition: one answers, and the other takes
+// its place if it is lost.
 const mostWorkers = 2
 
 // Gather returns the engine once every partition has a ready worker. accept must return the next
@@ -124,10 +125,11 @@ func Gather(ctx context.Context, c Config, accept func(context.Context) (io.Read
 	total := 0
 	for _, p := range s.parts {
 		p.start = total
-		if total += p.holds.rows; total > math.MaxInt32 {
+		if p.holds.rows > math.MaxInt-total {
 			s.Close()
-			return nil, fmt.Errorf("curator: the table has more than %d rows", math.MaxInt32)
+			return nil, errors.New("curator: the table has more rows than this machine has numbers for")
 		}
+		total += p.holds.rows
 	}
 	s.length = total
 	if c.Units {

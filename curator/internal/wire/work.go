@@ -118,9 +118,10 @@ func (w *worker) run(ctx context.Context, s setup, build Build) error {
 	return ended
 }
 
-// listen receives messages until the session ends its work. When the first query comes, listen takes
-// the error of build from the channel built, waiting for it if needed, and puts it back for the next
-// query.
+// listen receives messages and starts the answers to queries until the session ends the work. It returns nil at
+// the message end, ErrLost if the connection breaks, and an error for a message of another kind. Another goroutine
+// builds the engine and sends the error of build, or nil, to the channel built. listen waits for it at the first
+// query, and puts it back into the channel for later queries.
 func (w *worker) listen(ctx context.Context, built chan error) error {
 	for {
 		k, body, err := w.conn.receive()

@@ -16,6 +16,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
 from sklearn.utils import get_tags
 
+from stillpoint._cells import text
 from stillpoint._command import ConfigurationError
 
 # Arguments of other estimators, and why there is none here.
@@ -75,7 +76,12 @@ def type_of(column: Any) -> str:
         return {"b": "truth", "i": "number", "u": "number", "f": "number", "U": "text", "S": "text", "M": "time", "m": "time"}.get(
             kind.kind, ""
         )
-    name = str(kind).lower()
+    categories = getattr(kind, "categories", None)
+    if type(kind).__name__ == "CategoricalDtype" and categories is not None:  # pandas
+        return type_of(categories)
+    name = str(kind).lower().removeprefix("dictionary<values=").partition(",")[0]  # pyarrow's categories
+    if name.startswith(("categorical", "enum")):  # polars
+        return "text"
     if name in ("str", "string", "large_string", "utf8") or name.startswith(("string[", "string_view")):
         return "text"
     if name in ("bool", "boolean"):
@@ -106,6 +112,44 @@ def refuse_targets(y: Any, classes: Sequence[Any] | None) -> None:
     if numbers and kind in ("text", "time"):
         rule = "must be of the same type as classes: no target of this type is one of them"
         raise _configuration(f"classes are numbers and y is of a type of {kind}s", "classes", rule)
+
+
+def refuse_lists(lists: dict[str, Any]) -> None:
+    """Refuses values of classes and categories that are no list: a text would be one of letters, and a set has
+    another order in each process."""
+    for field, values in lists.items():
+        if isinstance(values, (str, bytes, set, frozenset)) or not hasattr(values, "__iter__"):
+            of = "a list of all public values in a fixed order"
+            raise _configuration(f"{field} is of type {type(values).__name__}", field, f"must be {of}, as [\"no\", \"yes\"]")
+
+
+def refuse_cells(kinds: dict[str, str], schema: dict[str, Any]) -> None:
+    """Refuses columns of a type of which no cell can be read as what is stated of the column.
+
+    Every cell would be missing or other, and the fit would be charged. kinds are types by column, as type_of
+    says them, and schema what the configuration states.
+    """
+    for place, (name, facts) in enumerate(schema.items()):
+        kind, levels = kinds[name], facts.get("category")
+        rule = ""
+        if "number" in facts and kind == "time":
+            rule = "must be in dates with its first and last date, not in bounds"
+        elif "date" in facts and kind in ("number", "truth"):
+            rule = "must be of times or of ISO texts to be in dates"
+        elif levels is not None and kind == "truth" and not {"true", "false"} & set(levels):
+            rule = "must have the categories True and False, or be made texts"
+        elif levels is not None and kind == "number" and not any(map(_of_a_number, levels)):
+            rule = "must have categories that are numbers, or be made texts"
+        if rule:
+            raise _configuration(f"the described column at place {place} (from 0) is of a type of {kind}s", "X", rule)
+
+
+def _of_a_number(level: str) -> bool:
+    """Whether a level is the text of some number in a column of numbers: "1" is, and "01" is none."""
+    try:
+        return text(float(level)) == level or text(int(level)) == level
+    except ValueError:
+        return False
 
 
 def refuse_what_was_fitted(public: Sequence[str]) -> None:

@@ -192,6 +192,7 @@ class _Estimator(BaseEstimator):
                 says it. The argument ``unit`` of the estimator says how many rows are used.
         """
         _checks.refuse_arguments(f"{type(self).__name__}.fit", refused)
+        _checks.refuse_lists(self._lists())
         if y is None and self.outcome is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         _checks.refuse_what_was_fitted(self.public_steps)
@@ -207,7 +208,10 @@ class _Estimator(BaseEstimator):
             target += "_"
         beside = self._beside(X, unit, [*columns, target], spread, y is None)
         config = self._configuration(None if spread else X.shape[0], columns, target, beside)
-        used = list(config["schema"]["columns"])
+        described = config["schema"]["columns"]
+        used = list(described)
+        kinds = {c: _checks.type_of(X[c] if spread else _table._place(X, columns.index(c))) for c in used}
+        _checks.refuse_cells(kinds, described)
         self._known()
         out = _fresh(Path(self.folder))
         file = out / "configuration.yaml"
@@ -394,6 +398,11 @@ class _Estimator(BaseEstimator):
         """The classes; None of a regressor."""
         return None
 
+    def _lists(self) -> dict[str, Any]:
+        """The arguments that list public values, by the name that errors give them."""
+        classes = {"classes": self.classes} if isinstance(self, ClassifierMixin) else {}
+        return {**classes, **{f"categories[{c!r}]": v for c, v in (self.categories or {}).items()}}
+
     def _outcome(self) -> str:
         """What is predicted, in words."""
         return self.coefficients_["target"]
@@ -444,7 +453,8 @@ class _Estimator(BaseEstimator):
         for name in [*bounds, *categories, *dates, *self.log1p, *self.indicators, *curves, *chain(*self.interactions)]:
             if name not in columns:
                 # Without the names of X: read from a file that has no header, they are a record.
-                raise ValueError(f"column {name!r}: must be in X")
+                called = ", whose columns are called x0, x1, ... since their names are not all texts" if columns[0] == "x0" else ""
+                raise ValueError(f"column {name!r}: must be in X{called}")
             if (name in bounds) + (name in categories) + (name in dates) > 1:
                 raise ValueError(f"column {name!r}: must be in one of bounds, categories and dates")
         for name in self.log1p:
@@ -621,7 +631,7 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         regularizer, radius, train: as in a configuration; ``train={"algorithm": "gd"}``.
         inference: the level of confidence intervals, such as .95; None for none. The fit has
             then a plan of its own, so that ``train``, ``regularizer`` and ``radius`` are
-            left out. Losses: logistic and squared(clip).
+            left out. Losses: logistic, squared(clip), huber(delta) and poisson(clip).
         public_steps: names of steps before this one in a Pipeline that were fitted on
             public data only, or learn nothing from rows; ``transformer`` is that of a
             TransformedTargetRegressor. A ColumnTransformer of encoders whose categories are

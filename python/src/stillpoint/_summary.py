@@ -242,7 +242,7 @@ def _with_intervals(kind: str, facts: list[tuple[str, str]], effects: Mapping[st
     facts = [*facts, ("Formula", effects["formula"])]
     notes = [f"coef: {effects['unit']}. privacy: the share of an interval's width that the noise makes.", effects["meaning"]]
     notes += [f"{r['state'].capitalize()} ({', '.join(r['terms'])}): {r['text']}." for r in effects.get("reasons") or []]
-    if effects["changes"]:
+    if effects.get("changes"):
         notes.append("Changed from what was asked for: " + "; ".join(effects["changes"]) + ".")
     return Summary(kind, facts, [c.title for c in columns], [[c.text(t) for c in columns] for t in terms], notes)
 

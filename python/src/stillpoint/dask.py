@@ -9,6 +9,8 @@ from __future__ import annotations
 import ipaddress
 import os
 import threading
+import time
+import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO, Any, Union
@@ -29,6 +31,8 @@ except ModuleNotFoundError as error:
 __all__ = ["fit"]
 
 ATTEMPTS = 5  # of a partition
+ENDING = 10  # seconds in which the tasks of a fit that has ended are gone
+HOLDS = "stillpoint-hold-"  # how the key of a task begins that holds a partition
 PLACE = "stillpoint: place of the unit"  # a column, while rows are moved
 
 # Writes a partition as text, and makes such a function of a partition and its targets, or says why it cannot.
@@ -135,14 +139,8 @@ def _over(
             " (distributed.Security)",
             "configuration",
         )
+    _count(client, len(parts))
     running = _Running(client, parts, make, by_unit)
-    free = sum(client.nthreads().values())
-    if free < len(parts):
-        raise ConfigurationError(
-            f"frame: {len(parts)} partitions: must be at most the {free} threads of Dask's workers, each of which holds one"
-            " during the fit (repartition the frame, or add workers)",
-            "configuration",
-        )
     arguments = [f"--shards={len(parts)}", f"--listen={listen or _listen(address)}", "--attended"]
     try:
         return _fit(config, **settings, feed=running.key.open, more=arguments, on=running.on, stop=running.failed)
@@ -152,6 +150,28 @@ def _over(
         raise
     finally:
         running.end()
+
+
+def _count(client: distributed.Client, parts: int) -> None:
+    """Raises an error if Dask's workers have fewer threads than there are partitions to hold."""
+    deadline = time.monotonic() + ENDING
+    while True:
+        threads, held = sum(client.nthreads().values()), _holding(client)
+        if parts <= threads - held:
+            return
+        if parts > threads or time.monotonic() > deadline:  # otherwise a fit may be ending
+            others = f", of which other fits hold {held}," if held else ","
+            raise ConfigurationError(
+                f"frame: {parts} partitions: must be at most the {threads} threads of Dask's workers{others} each of which holds one"
+                " during the fit (repartition the frame, or add workers)",
+                "configuration",
+            )
+        time.sleep(0.2)
+
+
+def _holding(client: distributed.Client) -> int:
+    """The number of threads that hold partitions of fits, of all clients of the scheduler."""
+    return sum(str(key).startswith(HOLDS) for keys in client.processing().values() for key in keys)
 
 
 def _guarded(address: str) -> bool:
@@ -260,7 +280,8 @@ class _Running:
     def _start(self, partition: int, attempt: int) -> None:
         import dask
 
-        task = dask.delayed(_hold, pure=False)(*self._parts[partition], self._make, self._address, self.key.text, partition, attempt)
+        held = (*self._parts[partition], self._make, self._address, self.key.text, partition, attempt)
+        task = dask.delayed(_hold, pure=False)(*held, dask_key_name=HOLDS + str(uuid.uuid4()))
         with self._lock:
             if self._over:
                 return

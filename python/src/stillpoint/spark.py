@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import IO, Any
 
 from stillpoint._command import ConfigurationError, Event, StillpointError
@@ -30,6 +32,9 @@ ADAPTIVE = "spark.sql.adaptive.enabled"
 
 # Settings without which rows or the key of a fit are on a network or a disk in the clear.
 GUARDS = ("spark.authenticate", "spark.network.crypto.enabled", "spark.io.encryption.enabled")
+
+# Seconds in which the executors of a new session come.
+STARTING = 30
 
 
 def fit(
@@ -63,7 +68,10 @@ def fit(
         listen: where workers find the fit, HOST:PORT; without it any port of the driver's host.
         out, overwrite, epsilon, delta, progress: as of :func:`stillpoint.fit`.
     """
-    context = frame.sparkSession.sparkContext
+    try:
+        context = frame.sparkSession.sparkContext
+    except AttributeError:
+        raise ConfigurationError("frame: is of Spark Connect: must be of a session whose driver is this process", "configuration") from None
     settings = context.getConf()
     local = context.master.startswith("local")
     if not local:
@@ -87,25 +95,63 @@ def fit(
 
 def _over(frame, columns, context, settings, config, local, listen, out, overwrite, epsilon, delta, progress) -> Fit:
     shards = frame.mapInArrow(_nothing, "ended string").rdd.getNumPartitions()
-    if shards > context.defaultParallelism:
-        raise ConfigurationError(
-            f"frame: {shards} partitions: must be at most the {context.defaultParallelism} tasks that run at a time, each of which"
-            " holds one during the fit (coalesce the frame, or add cores)",
-            "configuration",
-        )
     host = "127.0.0.1" if local else settings.get("spark.driver.host", "")
-    running = _Running(frame, columns, shards)
+    with _taken(context, settings, shards):
+        running = _Running(frame, columns, shards)
+        try:
+            return _fit(
+                config, out=out, overwrite=overwrite, epsilon=epsilon, delta=delta, progress=progress,
+                feed=running.key.open, more=[f"--shards={shards}", f"--listen={listen or host + ':0'}", "--attended"], on=running.on, stop=running.failed,
+            )  # fmt: skip
+        except StillpointError as error:
+            if running.why and error.code == "interrupted":
+                raise StillpointError(f"{running.why}; {error}", "system", charged=error.charged) from None
+            raise
+        finally:
+            running.end()
+
+
+_lock = threading.Lock()
+_held: dict[str, int] = {}  # by the application's id: the slots that fits of this process hold
+
+
+@contextmanager
+def _taken(context: Any, settings: Any, shards: int) -> Iterator[None]:
+    """Takes a slot for each partition, or says that there are too few."""
+    application = context.applicationId
+    slots = _slots(context, settings)
+    fixed = context.master.partition("[")[0] == "local"
+    deadline = time.monotonic() + (0 if fixed else STARTING)
+    while slots is not None and slots < shards and time.monotonic() < deadline:
+        time.sleep(0.5)
+        slots = _slots(context, settings)
+    with _lock:
+        held = _held.get(application, 0)
+        if slots is not None and shards > slots - held:
+            others = f", of which other fits hold {held}," if held else ","
+            raise ConfigurationError(
+                f"frame: {shards} partitions: must be at most the {slots} tasks that run at a time{others} each of which"
+                " holds one during the fit (coalesce the frame, or add cores)",
+                "configuration",
+            )
+        _held[application] = held + shards
     try:
-        return _fit(
-            config, out=out, overwrite=overwrite, epsilon=epsilon, delta=delta, progress=progress,
-            feed=running.key.open, more=[f"--shards={shards}", f"--listen={listen or host + ':0'}", "--attended"], on=running.on, stop=running.failed,
-        )  # fmt: skip
-    except StillpointError as error:
-        if running.why and error.code == "interrupted":
-            raise StillpointError(f"{running.why}; {error}", "system", charged=error.charged) from None
-        raise
+        yield
     finally:
-        running.end()
+        with _lock:
+            _held[application] -= shards
+
+
+def _slots(context: Any, settings: Any) -> int | None:
+    """The number of tasks that run at a time, None where executors come as they are needed, without a limit."""
+    scala = context._jsc.sc()
+    now = int(scala.maxNumConcurrentTasks(scala.resourceProfileManager().defaultResourceProfile()))
+    if settings.get("spark.dynamicAllocation.enabled", "false").lower() != "true":
+        return now
+    most, cores = settings.get("spark.dynamicAllocation.maxExecutors"), settings.get("spark.executor.cores")
+    if most is None or cores is None:
+        return None
+    return max(now, int(most) * (int(cores) // int(settings.get("spark.task.cpus", "1"))))
 
 
 def _by_unit(frame: Any, unit: str, shards: int) -> Any:
