@@ -42,6 +42,20 @@ func (c *Config) comparison(p optimize.Problem, l loss.Loss) (*optimize.Compare,
 	return &compare, c.without(p, compare.Charge), nil
 }
 
+// Decides says in words what the planned comparison with the best constant decides about the published
+// model (see runrecord.Compared.Decide). It returns "" if there is no comparison.
+func (p Planned) Decides() string {
+	switch {
+	case p.Compare == nil:
+		return ""
+	case p.Compare.Keep:
+		return "with intervals the fit is published whatever that says"
+	case p.convex:
+		return "a worse fit becomes the constant, an unclear one goes halfway"
+	}
+	return "a worse fit becomes the constant, an unclear one is published, since the objective is not convex"
+}
+
 // without returns the problem p with its budget, p.Mu^2, reduced by a charge.
 func (c *Config) without(p optimize.Problem, charge float64) optimize.Problem {
 	p.Mu *= math.Sqrt(1 - charge/(p.Mu*p.Mu))

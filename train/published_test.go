@@ -3,6 +3,7 @@ package train
 import (
 	"context"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -27,6 +28,43 @@ func TestIntervalsKeepTheFit(t *testing.T) {
 			t.Errorf("intervals %v: comparison %+v", asked, k)
 		}
 		p.close()
+	}
+}
+
+// TestPlansSayWhatTheComparisonDecides tests that a plan announces the publication rule that applies to its
+// fit. A fit goes halfway to the constant only if Compared.Decide does so for the plan's objective.
+func TestPlansSayWhatTheComparisonDecides(t *testing.T) {
+	for name, c := range map[string]struct {
+		changes []string
+		convex  bool
+	}{
+		"logistic": {nil, true},
+		"tanh":     {[]string{"loss: logistic", "loss: tanh"}, false},
+		"penalty":  {[]string{"loss: logistic", "loss: logistic, regularizer: nonconvex(0.1)"}, false},
+	} {
+		conf := config(t, 20_000, c.changes...)
+		p, err := conf.Plan(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		problem, _, err := conf.Problem(p.Budget, p.Records)
+		if err != nil {
+			t.Fatal(err)
+		}
+		unclear := optimize.Compared{Difference: 0, Sigma: .01}
+		unclear.Decide(problem.Convex())
+		says := strings.Contains(p.Decides(), "goes halfway")
+		if problem.Convex() != c.convex || says != (unclear.Shrunk > 0) || p.Decides() == "" {
+			t.Errorf("%s: convex %t, an unclear fit is shrunk by %v, the plan says %q", name, problem.Convex(),
+				unclear.Shrunk, p.Decides())
+		}
+		kept := optimize.Compare{Keep: true}
+		if p.Compare = &kept; !strings.Contains(p.Decides(), "with intervals") {
+			t.Errorf("%s, with intervals: %q", name, p.Decides())
+		}
+		if p.Compare = nil; p.Decides() != "" {
+			t.Errorf("%s, without a comparison: %q", name, p.Decides())
+		}
 	}
 }
 

@@ -63,8 +63,9 @@ type Planned struct {
 	// chosen reports that the configuration states the number of steps. foresees reports that the
 	// fit may state optimize.Result.Foreseen, the gradient norm that its releases lead one to
 	// expect (choose.Foreseen).
-	chosen, foresees bool
-	costs            costs
+	// convex reports that the objective is convex (optimize.Problem.Convex).
+	chosen, foresees, convex bool
+	costs                    costs
 }
 
 // Useless returns an error if the plan is certain to return its starting point, whatever is released. If
@@ -279,6 +280,6 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	}
 	planned.Candidates = shown(problem, planned.Criterion, candidates)
 	planned.Summary = choose.Shown(problem, o)
-	planned.foresees = choose.Foreseen(problem)
+	planned.foresees, planned.convex = choose.Foreseen(problem), problem.Convex()
 	return plan, planned, l, nil
 }

@@ -44,12 +44,8 @@ func outline(p train.Planned, verbose bool) string {
 	}
 	switch {
 	case p.Compare != nil:
-		then := "a worse fit becomes the constant, an unclear one of a convex loss goes halfway"
-		if p.Compare.Keep {
-			then = "with intervals the fit is published whatever that says"
-		}
 		b.add("compare", "%.2g%% of the budget compares the fit with the best constant: %s (train.compare: off)",
-			100*comparing(p), then)
+			100*comparing(p), p.Decides())
 	case p.NotCompared != "":
 		b.add("compare", "the model will not be compared with the best constant: %s", p.NotCompared)
 	}

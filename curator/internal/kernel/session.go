@@ -78,13 +78,14 @@ type Session struct {
 // mostTable is the largest number of rows where it is public.
 const mostTable = 1 << 40
 
-// mostRows returns the largest number of rows. Where the number of rows is secret, grids have room for the
-// sums of 2^31 - 1 records. Simulated records that share a row have numbers of 31 bits.
+// mostRows returns the largest number of rows, of which each counts Repeat times. Where the number of rows is
+// secret, grids have room for the sums of 2^31 - 1 records. Simulated records that share a row have numbers of
+// 31 bits.
 func (c Config) mostRows() int64 {
 	if c.Budget.Relation() == account.ReplaceOne && c.Repeat <= 1 {
 		return mostTable
 	}
-	return int64(math.MaxInt32 / max(c.Repeat, 1))
+	return math.MaxInt32
 }
 
 // New returns a session, or an error that names the invalid field of c.
@@ -93,7 +94,7 @@ func New(c Config) (*Session, error) {
 	switch {
 	case c.Engine == nil || c.Engine.Len() == 0 && relation != account.AddOrRemove:
 		return nil, errors.New("curator: the table has no rows")
-	case int64(c.Engine.Len()) > c.mostRows():
+	case int64(c.Engine.Len()) > c.mostRows()/int64(max(c.Repeat, 1)):
 		return nil, fmt.Errorf("curator: the table has more than %d rows", c.mostRows())
 	case c.Workers < 1:
 		return nil, fmt.Errorf("curator: workers = %d: must be >= 1", c.Workers)
