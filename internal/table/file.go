@@ -33,8 +33,7 @@ type content interface {
 
 func openFile(path string, as Dialect) (*file, error) {
 	if path == Standard {
-		f := &file{watch: watch{path: path}, text: true, closer: io.NopCloser(os.Stdin)}
-		return f, f.read(os.Stdin, as)
+		return openStandard(os.Stdin, as)
 	}
 	disk, err := regular.Open(path)
 	if err != nil {
@@ -46,10 +45,27 @@ func openFile(path string, as Dialect) (*file, error) {
 	}
 	if isParquet(disk, as) {
 		f.text = false
-		f.content, err = newParquet(f, disk)
+		f.content, err = newParquet(f, disk, f.info.Size())
 		return f, err
 	}
 	return f, f.read(disk, as)
+}
+
+// openStandard opens standard input. It may be a Parquet file only if it is a regular file at its
+// start (or one in memory, as Linux has them), since Parquet is read from its end. Whether such a
+// file changes while it is read is not watched: the path at which it was opened is not known.
+func openStandard(src *os.File, as Dialect) (*file, error) {
+	f := &file{watch: watch{path: Standard}, text: true, closer: io.NopCloser(src)}
+	info, err := src.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return f, f.read(src, as)
+	}
+	if at, err := src.Seek(0, io.SeekCurrent); err != nil || at != 0 || !isParquet(src, as) {
+		return f, f.read(src, as)
+	}
+	f.text = false
+	f.content, err = newParquet(f, src, info.Size())
+	return f, err
 }
 
 // read starts reading the file's content as text.

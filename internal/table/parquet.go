@@ -19,8 +19,8 @@ type parquetFile struct {
 	group  int     // index of the next group
 }
 
-func newParquet(f *file, disk *os.File) (*parquetFile, error) {
-	source, err := parquet.Open(disk, f.info.Size())
+func newParquet(f *file, disk *os.File, size int64) (*parquetFile, error) {
+	source, err := parquet.Open(disk, size)
 	if err != nil {
 		return nil, f.parquetFault(err)
 	}
@@ -31,7 +31,7 @@ func newParquet(f *file, disk *os.File) (*parquetFile, error) {
 func (f *file) parquetFault(err error) error {
 	var rule parquet.Unsupported
 	if errors.As(err, &rule) {
-		err = &Error{f.path, string(rule), nil}
+		err = &Error{f.name(), string(rule), nil}
 	}
 	return f.fault(err)
 }
@@ -53,11 +53,11 @@ func (p *parquetFile) use(cells []bool, rows columns) error {
 			continue
 		}
 		if !c.Flat {
-			return &Error{p.file.path, fmt.Sprintf("column %q is nested or repeated: only flat columns can be read "+
+			return &Error{p.file.name(), fmt.Sprintf("column %q is nested or repeated: only flat columns can be read "+
 				"(another can be ignored by the schema)", c.Name), nil}
 		}
 		if spellerOf(c.Type) == nil {
-			return &Error{p.file.path, fmt.Sprintf("column %q is of a type that cannot be read "+
+			return &Error{p.file.name(), fmt.Sprintf("column %q is of a type that cannot be read "+
 				"(the schema can ignore it)", c.Name), nil}
 		}
 	}

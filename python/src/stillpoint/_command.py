@@ -15,8 +15,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
+from stillpoint._typed import Typed
+
 Event = dict[str, Any]
 Feed = Callable[[IO[bytes]], None]
+
+UNWRITTEN = "the table could not be written to the command to its end"
 
 
 class StillpointError(RuntimeError):
@@ -67,12 +71,55 @@ def run(
 ) -> str:
     """Runs the command and returns what it prints.
 
-    ``feed`` writes its standard input; ``on`` gets the events it reports meanwhile. Once
+    ``feed`` writes its standard input, to a pipe or, if it can, to a file in memory, before
+    the command starts; ``on`` gets the events it reports meanwhile. Once
     ``stop`` is set the command is interrupted, and saves what it reached.
     """
+    file = feed.file() if isinstance(feed, Typed) else None
+    if file is None:
+        return _run(arguments, subprocess.DEVNULL if feed is None else subprocess.PIPE, feed, on, stop)
+    try:
+        assert isinstance(feed, Typed)
+        _fill(feed, file)
+        return _run(arguments, file, None, on, stop)
+    finally:
+        os.close(file)
+
+
+def _fill(feed: Typed, file: int) -> None:
+    """Fills the file, in a thread of its own: interrupts reach the main thread alone, where no cell is read."""
+    filled, ended = threading.Event(), threading.Event()
+
+    def fill() -> None:
+        try:
+            feed.fill(file)
+            filled.set()
+        except BaseException:  # not kept: it may quote a cell
+            pass
+        finally:
+            ended.set()
+
+    thread = threading.Thread(target=fill, daemon=True)
+    thread.start()
+    try:
+        _wait(ended)
+    finally:
+        thread.join()
+    if not filled.is_set():
+        raise StillpointError(UNWRITTEN, code="system")
+
+
+def _run(
+    arguments: Iterable[str | os.PathLike],
+    stdin: int,
+    feed: Feed | None,
+    on: Callable[[Event], None] | None,
+    stop: threading.Event | None,
+) -> str:
+    """Runs the command with this standard input, a pipe if feed writes it."""
     process = subprocess.Popen(
         [command(), *map(os.fspath, arguments), "--progress=json"],
-        stdin=subprocess.DEVNULL if feed is None else subprocess.PIPE,
+        stdin=stdin,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         # Interrupts come from here alone: at a second one the command would end at once.
@@ -155,7 +202,7 @@ def run(
         if process.stdin is not None:  # still open if its thread could not begin
             process.stdin.close()
     if failed.is_set():
-        raise StillpointError("the table could not be written to the command to its end", code="system")
+        raise StillpointError(UNWRITTEN, code="system")
     if process.returncode != 0:
         raise _error(said, process.returncode)
     return b"".join(printed).decode()

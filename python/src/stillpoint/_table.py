@@ -17,6 +17,7 @@ from typing import IO, Any
 import numpy as np
 
 from stillpoint._cells import amount, cells, text
+from stillpoint._typed import typed
 
 ROWS = 50_000  # written at a time
 
@@ -127,7 +128,11 @@ def writer(
             texts = [cells(_part(values, start), longest) for _, values in more]
             pipe.write(write(part, exact, longest, [*texts, cells(_part(targets, start), longest, of)]))
 
-    return feed
+    if more:
+        return feed
+    exact = [name in listed for name in columns]
+    held = [_place(table, j) for j in places]
+    return typed(feed, held, [*columns, last], exact, targets, of, longest, table.shape[0], _part)
 
 
 def _make(table: Any) -> str:
