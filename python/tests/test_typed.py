@@ -61,9 +61,8 @@ def feed(columns, listed=(), targets=None, of=None):
     frame = pytest.importorskip("polars").DataFrame(columns)
     rows = frame.shape[0]
     more = {} if of is None else {"of": of}
-    return _table.writer(
-        frame, range(frame.shape[1]), frame.columns, listed, "y", np.full(rows, "x") if targets is None else targets, **more
-    )
+    targets = np.full(rows, "x") if targets is None else targets
+    return _table.writer(frame, range(frame.shape[1]), frame.columns, listed, "y", targets, **more)
 
 
 @pytest.mark.parametrize("count", [1, 49_999, 50_000, 50_001, 100_003])

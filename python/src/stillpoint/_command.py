@@ -1,4 +1,4 @@
-"""Runs the command. Tables go to it over a pipe; what it says is public or released."""
+"""Runs the command. Tables go to it over a pipe or in memory; what it says is public or released."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ class _Estimator(BaseEstimator):
     def fit(self, X: Any, y: Any = None, unit: Any = None, **refused: Any):
         """Fits the model: charges the budget.
 
-        Rows go to the command over a pipe and are on no disk. A cell that is no number
+        Rows go to the command over a pipe, or in memory, and are on no disk. A cell that is no number
         or no listed category is missing or other; a row whose target is neither a class
         nor a number is silent: it counts, and contributes nothing.
 

@@ -75,9 +75,8 @@ def typed(
             table = pyarrow.Table.from_arrays(made, names=list(names))
             if writer is None:
                 # Pages of numbers have sizes that rows alone decide.
-                writer = parquet.ParquetWriter(
-                    sink, table.schema, compression="none", use_dictionary=False, write_statistics=False, store_schema=False
-                )
+                options = {"use_dictionary": False, "write_statistics": False, "store_schema": False}
+                writer = parquet.ParquetWriter(sink, table.schema, compression="none", **options)
             writer.write_table(table)
         if writer is not None:
             writer.close()
