@@ -51,15 +51,15 @@ func (f *form) ways() (list []way, of [][]int) {
 	return list, of
 }
 
-// hang adds to the query the steps that compute the values of hats, the basis functions of curves.
-// k is the knot at or before a number. v are the values of the two hats around the number or, for
-// two numbers, the four products of the hats around them.
+// hang adds to the query the steps that compute the values of hats, the basis functions of curves. A
+// number between two knots has two hats that are not zero; a pair of numbers has four products of such
+// hats. Each step is a table of the query with the columns of the tables before it:
 //
-//	ratio  u, computed again from the float32 of the number and of the constant
-//	way    the number's place on the knots
-//	knot   the knot at or before the place
-//	hat    the values
-//	hung   the values rounded to float32
+//	ratio  the quotient u of the number and the constant, both rounded to float32
+//	way    the number's position, counted in knots
+//	knot   the index k of the last knot at or before the position
+//	hat    the values v of the two hats, or of the four products
+//	hung   the values v rounded to float32
 func (s *query) hang() {
 	if len(s.hats) == 0 {
 		return

@@ -100,9 +100,9 @@ type choice struct {
 	steps int
 	// pick is the iterate that Random returns, counted from 0.
 	pick int
-	// reached says which points an average takes. If it is true, these are the points to which the steps
-	// lead; otherwise these are the points at which answers were released. Only the points of the first
-	// kind include the last iterate, which is the best one in runs of few steps.
+	// reached says which points are averaged: if true, the points after each step, which include the last
+	// iterate; if false, the points before each step, at which gradients were released. In runs of few steps
+	// the last iterate is the best.
 	reached bool
 }
 

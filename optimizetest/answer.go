@@ -8,9 +8,10 @@ import (
 )
 
 // mean returns the query's answer without noise, and the number of rows that a clip changed. A record's
-// contribution is the weighted sum of its clipped terms. The contribution of a faulty record (one whose
-// target or contribution is not finite) is zero, clipped like any other contribution. The centre of the
-// clip balls is added for the declared number of records, not for the number present.
+// contribution is the weighted sum of its clipped terms. A record whose target or contribution is not
+// finite contributes zero, and this zero is clipped as well. Contributions are summed as differences
+// from the centres of the clip balls. The centres are added back for the declared number of records,
+// even if fewer or more are present.
 func (o *Oracle) mean(q query.Question, rows []int) (mean []float64, clipped int) {
 	terms := q.Terms()
 	dim := q.SumDim()

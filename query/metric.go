@@ -172,10 +172,11 @@ func (m Metric) TimesIntegers(v []int64) []int64 {
 	return out
 }
 
-// times adds the metric's matrix, as integer multiples of its rounding unit (Step), times v to out,
-// which must be zero. Each sum is in the order of the columns, and each product and sum is rounded.
-// An entry above the diagonal is read once and used for its row and its column. Four rows are
-// processed at a time, after all rows before them, so that each column's sum is in order.
+// times multiplies v by the metric's matrix, whose entries are integer multiples of the metric's
+// rounding unit (Step), and adds the product to out. out must be zero. For float64 each product and each
+// sum is rounded, and the terms of every sum are added in the order of the columns. The symmetric matrix
+// is stored as its upper triangle: an entry above the diagonal is read once and used for its row and for
+// its column. Rows are processed four at a time, from the first to the last.
 func times[T float64 | int64](m *metric, out, v []T) {
 	if m.diagonal {
 		for j, entry := range m.upper {

@@ -8,17 +8,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// noise is the noise of a fit that follows from its certificate. Every number is a standard
-// deviation in one coordinate, after scaling of the features.
+// noise says how much noise a fit has, as far as its certificate tells. Every number is a standard
+// deviation in one coordinate of the scaled features. The effects of clipping and of the finite table
+// are not included.
 //
-// The gradient estimate of step t is e_t = keep e_{t-back} plus a release whose noise has standard
-// deviation s_t: the factor keep reuses the estimate of an earlier step, back steps before. Steps
-// w_{t+1} = w_t - eta e_t of size eta carry the noise to the weights. If the loss is flat and there
-// is no preconditioner (metric), the noise of different weights is independent and has the run's
-// own standard deviation. If the loss is convex and its steps do not overshoot, the noise is
-// multiplied by matrices of norm at most 1, so no combination of weights of length 1 has more
-// noise. Projections and convex regularizers also do not increase it. Noise here does not include
-// the effects of clipping and of the finite table.
+// The gradient estimate of step t is e_t = keep e_{t-back} + r_t. It reuses a share keep of the
+// estimate made back steps earlier, and r_t is a release with noise of standard deviation s_t. Each
+// step w_{t+1} = w_t - eta e_t of size eta adds the noise of e_t to the weights.
+//
+// For a flat loss and no preconditioner (metric), the noises of different weights are independent and
+// have the standard deviation that these sums give. For a convex loss whose steps do not overshoot,
+// each step multiplies the noise by a matrix of norm at most 1, so the standard deviation of every
+// combination of weights of length 1 is at most that of the flat loss. Projections and convex
+// regularizers do not increase the noise either.
 type noise struct {
 	// estimate is the noise of the gradient estimate at each step. It is empty for runs of very many steps.
 	estimate []float64

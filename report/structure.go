@@ -166,11 +166,11 @@ func (x structure) shrink(g *mat.SymDense, sigma float64) {
 	}
 }
 
-// In the estimated second moment g, shrinkHats moves the products of hats (a curve's basis
-// functions) with each other and with other features towards the values that they would have for
-// rows spread evenly between knots and independent of other columns. The products have more noise
-// relative to their size than the means of hats, which are products with the intercept and are
-// kept.
+// shrinkHats changes entries of g, an estimate of the second moment of the features: the products of two
+// hats (basis functions of a curve) and the products of a hat and another feature. It moves each towards
+// the value that it would have if rows lay evenly between knots and the column were independent of the
+// others. These products are small beside their noise. The products with the intercept, which are the
+// means of hats, are larger and stay as they are.
 func (x structure) shrinkHats(g *mat.SymDense, sigma float64) {
 	last := g.SymmetricDim() - 1
 	square := x.shared * x.shared

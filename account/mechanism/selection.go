@@ -4,9 +4,9 @@ import (
 	"fmt"
 )
 
-// selectionLeast and selectionMost bound the Epsilon of a selection. SelectionMu compares two tail
-// probabilities. Within these limits the tails are far from both ends of the float64 range and differ
-// clearly.
+// selectionLeast and selectionMost are the least and the greatest Epsilon of a selection. SelectionMu
+// compares two probabilities of tails. Between these limits neither probability is near an end of the
+// range of float64, and the difference between the two is far larger than their rounding errors.
 const selectionLeast, selectionMost = 0x1p-40, 16
 
 // SelectionMu returns the least mu for which every mechanism of epsilon-bounded range is mu-GDP,

@@ -9,8 +9,9 @@ import "math"
 // divided. It is a power of two.
 const levels = 1 << 16
 
-// spacing returns the distance between the codes of a target with two adjacent values of the share. It
-// exceeds the range of targets, which are in [-1, 1] or, if wide, class numbers below 2^12.
+// spacing returns by how much the encoded number grows if the share falls by one level. It exceeds the
+// range of targets, so that target and share can be told apart: targets are in [-1, 1] or, if wide, class
+// numbers below 2^12.
 func spacing(wide bool) float64 {
 	if wide {
 		return 1 << 13

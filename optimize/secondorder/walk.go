@@ -37,8 +37,8 @@ func (w *walk) fresh() {
 	w.drift, w.escapes, w.taken, w.begun, w.stop = 0, 0, 1, true, false
 }
 
-// extended counts a gradient difference that was added to the prefix sum (Liu and Talwar 2025,
-// Algorithm 3, line 9).
+// extended counts one more item of the current prefix sum. The caller has just added a gradient
+// difference to the sum (Liu and Talwar 2025, Algorithm 3, line 9).
 func (w *walk) extended() { w.taken++ }
 
 // saddle reports whether an escape from a saddle begins at a gradient estimate with the given norm

@@ -70,10 +70,11 @@ func (m *toeplitz) add(item []int64, normals func() []int64) (prefix []float64, 
 	return prefix, math.Sqrt(m.variance)
 }
 
-// extend appends the next entry of the first column b of A E^-1, with A the matrix of prefix sums
-// and E its rounded square root, which has E_i on diagonal i. Since b E is the column of ones, b_k
-// = 1 - sum_{i=1..k} E_i b_{k-i}. An error in one entry affects the later entries through E^-1. The
-// absolute values of the coefficients of E^-1 have a sum below 2.
+// extend computes the next entry of b and adds its square to the variance. b is the first column of the
+// matrix A E^-1, where A is the matrix of prefix sums and E is its rounded square root, with the entry
+// E_i on the whole i-th diagonal. The product of b and E is a column of ones, which gives the recursion
+// b_k = 1 - sum_{i=1..k} E_i b_{k-i}. A rounding error in one entry of b reaches the later entries
+// multiplied by coefficients of E^-1, whose absolute values have a sum below 2.
 func (m *toeplitz) extend() {
 	b := 1.0
 	for i := len(m.back); i > 0; i-- {
