@@ -128,6 +128,50 @@ doctor = {"health": category("excellent", "fair", "good", "poor"), "lc": number(
 table("doctor", "Ecdat/DoctorContacts", [*doctor, "mdu"])
 config("doctor-visits", "doctor", doctor, "column: mdu, number: [0, 40]", "poisson(0.3)")
 
+# Tables that no rule was chosen on, before or after they were measured: they only confirm.
+words = {"year": number(1970, 2010), "sex": category("Female", "Male"), "education": number(0, 25)}
+table("words", "car/Vocab", [*words, "vocabulary"])
+config("words", "words", words, "column: vocabulary, number: [0, 10]", "huber(0.1)")
+
+computers = {"speed": number(10, 200), "hd": number(50, 5000, "log1p"), "ram": number(1, 64, "log1p"), "screen": number(12, 21),
+             "cd": yes, "multi": yes, "premium": yes, "ads": number(0, 500), "trend": number(1, 36)}
+table("computers", "Ecdat/Computers", [*computers, "price"])
+config("computers", "computers", computers, "column: price, number: [0, 10000]", "huber(0.1)")
+config("computers-quantile", "computers", computers, "column: price, number: [0, 10000]", "pinball(0.9)")
+
+motorway = {"julday": number(366, 732), "LNOxEm": number(0, 10), "sqrtWS": number(0, 5)}
+table("motorway", "robustbase/NOxEmissions", [*motorway, "LNOx"])
+config("motorway", "motorway", motorway, "column: LNOx, number: [-2, 8]", "huber(0.1)")
+
+claims = {"stateur": number(0, 25), "statemb": number(50, 400), "age": number(16, 70), "tenure": number(0, 50), "nwhite": yes,
+          "joblost": category("position_abolished", "seasonal_job_ended", "slack_work"), "school12": yes,
+          "sex": category("female", "male"), "smsa": yes, "married": yes, "dkids": yes, "dykids": yes, "yrdispl": number(1, 10),
+          "rr": number(0, 1), "head": yes}
+table("claims", "Ecdat/Benefits", [*claims, "ui"])
+config("claims", "claims", claims, 'column: ui, classes: ["no", "yes"]', "logistic")
+
+quarrels = {"Anger": number(10, 40), "Gender": category("F", "M"), "btype": category("curse", "scold", "shout"),
+            "situ": category("self"), "mode": category("do", "want")}
+table("quarrels", "lme4/VerbAgg", [*quarrels, "r2"])
+config("quarrels", "quarrels", quarrels, 'column: r2, classes: ["N", "Y"]', "logistic")
+
+patients = {"sex": bit, "age": number(0, 1), "income": number(0, 2), "insurance": category("freepor", "freerepa", "levyplus", "medlevy"),
+            "illness": number(0, 5), "actdays": number(0, 14), "hscore": number(0, 12), "chcond": category("la", "nla", "np")}
+table("patients", "Ecdat/DoctorAUS", [*patients, "doctorco", "prescrib"])
+config("patients-visits", "patients", {**patients, "prescrib": "ignore"}, "column: doctorco, number: [0, 15]", "poisson(0.3)")
+config("patients-medicines", "patients", {**patients, "doctorco": "ignore"}, "column: prescrib, number: [0, 15]", "poisson(0.3)")
+
+elderly = {"hosp": number(0, 10, "log1p"), "numchron": number(0, 10), "adldiff": bit, "age": number(6.5, 11), "black": yes,
+           "sex": category("female", "male"), "maried": yes, "school": number(0, 20), "employed": yes, "privins": yes, "medicaid": yes,
+           "region": category("midwest", "noreast", "west"), "hlth": category("excellent", "poor")}
+table("elderly", "Ecdat/OFP", [*elderly, "ofp"])
+config("elderly-visits", "elderly", elderly, "column: ofp, number: [0, 100]", "poisson(0.3)")
+
+pupils = {"classk": category("regular", "regular.with.aide", "small.class"), "totexpk": number(0, 40), "sex": category("boy", "girl"),
+          "freelunk": yes, "race": category("black", "white"), "schidkn": category(*range(1, 81))}
+table("pupils", "Ecdat/Star", [*pupils, "tmathssk"])
+config("pupils", "pupils", pupils, "column: tmathssk, number: [200, 800]", "absolute")
+
 stones = {"carat": number(0, 6), "cut": category("Fair", "Good", "Very Good", "Premium", "Ideal"), "color": category(*"DEFGHIJ"),
           "clarity": category("I1", "SI2", "SI1", "VS2", "VS1", "VVS2", "VVS1", "IF"), "depth": number(43, 79), "table": number(43, 95),
           "x": number(0, 10.74), "y": number(0, 58.9), "z": number(0, 31.8)}

@@ -86,9 +86,15 @@ func TestFitComparesWithAConstant(t *testing.T) {
 		"own share": {8000, []string{"replace-one}", "replace-one}\ntrain: {compare: 0.3}"}, "better", .3},
 		"too small": {200, nil, "", 0},
 	} {
-		f, err := fit(t.Context(), config(t, test.n, test.changes...), options{Software: "test"})
-		if err != nil {
-			t.Fatal(err)
+		var f *Fitted
+		for range 6 { // a verdict on noise alone, which is better once in 50 fits
+			var err error
+			if f, err = fit(t.Context(), config(t, test.n, test.changes...), options{Software: "test"}); err != nil {
+				t.Fatal(err)
+			}
+			if test.verdict != "not" || f.Compared.Verdict() != optimize.Better {
+				break
+			}
 		}
 		verified(t, f)
 		m, err := model.Read(f.ModelPath)
