@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -96,6 +97,21 @@ const LeastPreconditioned = 8
 // if the effective size N is at least manyClipped. For smaller N this number is multiplied by
 // sqrt(N/manyClipped) (results/outcome.md).
 const leastClipped, manyClipped = 48, 500
+
+// scarcity returns the factor by which the default number of steps is smaller at small effective sizes
+// N, where more steps fit the noise: sqrt(N/many), at most 1. many is 50 for classes, 100 for numbers
+// and counts, and 150 for numbers whose loss has a kink (results/outcome.md). A fit of numbers has more
+// steps than one of classes, so the noise of its later steps costs more.
+func scarcity(p optimize.Problem) float64 {
+	many := 50.
+	switch {
+	case p.Kinked != nil && p.Kinked.Target() == loss.Real:
+		many = 150
+	case p.Real:
+		many = 100
+	}
+	return min(1, math.Sqrt(p.Effective()/many))
+}
 
 // Constants of the rules that choose settings. On no table did the result depend much on them.
 const (
@@ -236,7 +252,7 @@ func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 		if p.Constants.Clipped {
 			least = max(least, math.Ceil(leastClipped*min(1, math.Sqrt(N/manyClipped))))
 		}
-		c.Steps = int(min(max(math.Ceil(4.2*min(1, math.Sqrt(N/50))*math.Sqrt(condition)*moreSteps(p)), least), 80))
+		c.Steps = int(min(max(math.Ceil(4.2*scarcity(p)*math.Sqrt(condition)*moreSteps(p)), least), 80))
 	}
 	return c, nil
 }
