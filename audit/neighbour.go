@@ -62,9 +62,10 @@ func faulty(dim int, l loss.Loss) []candidate {
 	}
 }
 
-// targets returns some targets that a loss accepts, in order. For a loss whose target encodes a
-// class or a count together with a weight or an exposure, the list also has targets with some
-// weights or exposures.
+// targets returns targets that a loss accepts, which an audit tries: both signs, all classes, or numbers
+// from -1 to 1, in ascending order. If the target of the loss also encodes a weight or an exposure, the
+// same targets follow with two other weights or exposures: the least that the loss allows, and 1/2. For
+// a loss of units the targets are the least and the greatest number of rows.
 func targets(l loss.Loss) (list []float64) {
 	if u, ok := l.(loss.Units); ok { // the target of a unit is its number of rows
 		return []float64{1, float64(u.Rows())}

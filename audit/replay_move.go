@@ -60,8 +60,10 @@ func span(a, b []int64) float64 {
 	return most
 }
 
-// kindOf names the kind of query of an exchange (a query with its answers), for the findings. The
-// name includes the clip norm's ball and the noise mechanism.
+// kindOf names the kind of query of an exchange (a query with its answers), for the findings. The name of
+// a sum of several terms has each kind once. A kind whose centre lies along the step, such as a gradient
+// difference, is named with the centre of the ball to which it is clipped. The name of an item of a
+// prefix sum begins with the factorization, and the name of a query on a Poisson sample with "sample".
 func kindOf(x simulate.Exchange) string {
 	prefix := ""
 	if x.Prefix != (query.Prefix{}) {

@@ -104,8 +104,10 @@ func (h *hunt) search(ctx context.Context, steps int) error {
 // it is a unit.
 func (h *hunt) features() int { return loss.RecordFeatures(h.loss, searchDim) }
 
-// start returns a random vector from which to search. It holds the query's point, the step to its
-// second point, the logarithm of the step's length, and two records.
+// start returns a random vector from which to search. It holds, in this order: the query's point w, a
+// direction, a number from which ratio computes the length of a step on a logarithmic scale, and two
+// records, each as its features and its target. The query's second point is w less the step of this
+// length in this direction.
 func (h *hunt) start() []float64 {
 	n := loss.Parameters(h.loss, h.features())
 	v := make([]float64, 2*n+1+2*(h.features()+1))

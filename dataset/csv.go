@@ -205,8 +205,9 @@ func (c CSV) Respelled() func(cell string) string {
 	return c.plain
 }
 
-// Respell returns a function that rewrites the numbers of a row, in place, by plain, which
-// [CSV.Respelled] returns; nil if there is nothing to rewrite. Missing markers stay unchanged.
+// Respell returns a function that rewrites the number cells of a row in place. The function applies plain,
+// which is what [CSV.Respelled] returned, to each of these cells. Missing markers, and rows with a wrong
+// number of cells, stay unchanged. Respell returns nil if plain is nil or no column is a number.
 func (m *Map) Respell(plain func(cell string) string) func(cells []string) {
 	if plain == nil || len(m.numbers) == 0 {
 		return nil

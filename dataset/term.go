@@ -45,23 +45,25 @@ func (t Term) Of(w []float64) float64 {
 // difference between the score of a missing number and the score of a number at the midpoint of the bounds.
 const midpoint = "at the midpoint of its bounds"
 
-// Terms returns the terms of a linear score. For cells within their bounds the score is the sum of
+// Terms returns the terms of a linear score, the intercept last. For cells within their bounds the score
+// is the sum of
 //
-//   - the intercept: the score with numbers at 0, dates at their first day, numbers with curves at
-//     their first knot, and categories at their reference level;
-//   - for each number and date without a curve: slope times the number, its log1p if it has that
+//   - the intercept: the score, without interactions with numbers, of a row with numbers at 0, dates at
+//     their first day, numbers and dates with curves at their first knot, and categories at their
+//     reference level;
+//   - for each number or date without a curve: the slope times the number, its log1p if it has that
 //     transform, or the days since the first date;
-//   - for each category: the difference between its level and the reference level;
-//   - for each missing number with an indicator: the difference from a number at the midpoint of
-//     its bounds;
-//   - for each number with a curve: the difference between its knots and the first knot,
-//     interpolated linearly (on the scale of log1p if it has that transform). A number with a curve
-//     has no slope;
-//   - for each interaction with a number: the term of each feature, interpolated linearly in each
-//     number;
-//   - for each interaction of categories: a term for each pair of levels other than the references.
-//     It is the difference of the pair beyond the two differences of its levels, which hold at the
-//     other column's reference level.
+//   - for each number or date with a curve: the difference between the curve's value and its value at
+//     the first knot. There is one term for each other knot, and between knots the curve is linear (on
+//     the scale of log1p if the number has that transform). There is no slope;
+//   - for each missing number with an indicator: the difference from a number at the midpoint of its
+//     transformed bounds. The two items above count a missing number as this midpoint;
+//   - for each category: the difference between its level and the reference level. If the category
+//     interacts with another category, it is the difference at the other's reference level;
+//   - for each interaction of two categories: one term for each pair of levels, neither of which is the
+//     reference. It is what the score of the pair has beyond the two differences of the item above;
+//   - for each interaction with a number: one term for each feature. Between the knots of a number the
+//     terms are interpolated linearly.
 //
 // The buckets of a hash column have no terms, because the values in a bucket are unknown; the sum
 // leaves out what they add. With a numeric target, values are in the target's units and the sum is

@@ -104,16 +104,18 @@ func (p Pass) Sensitivity(n int, smoothness float64) float64 {
 	return 2 * p.Step * p.Clip * steps / float64(n)
 }
 
-// Stable asks for the average of the iterates w_1, ..., w_n of one [Pass]: a phase of phased SGD
-// (Feldman, Koren and Talwar 2020). The answer is a vector with one coordinate for each feature. It
-// is immutable. The zero Stable is invalid.
+// Stable asks for the average of the iterates w_1, ..., w_n of one [Pass] over a cohort of n records.
+// This is a phase of phased SGD (Feldman, Koren and Talwar 2020). The answer has one coordinate for each
+// feature. A Stable is immutable, and the zero Stable is invalid.
 //
-// It is the only query whose sensitivity is not enforced by clipping alone. For a convex loss of curvature at
-// most L1 and a regularizer of curvature Lambda, a step of at most 2/(L1 + Lambda) does not increase the
-// distance of two points. Runs that differ in one record therefore differ by at most 2 Step Clip at any time
-// (Hardt, Recht and Singer 2016). The loss declares that it is convex and has the curvature L1, and this
-// declaration is trusted. Sessions accept only losses for which the declaration is proven, and only under
-// replace-one. The event names the loss.
+// Stable is the only query whose sensitivity is not bounded by clipping alone. Let the loss be convex with
+// curvature at most L1, and let the regularizer have curvature Lambda. If two iterates make a step of at
+// most 2/(L1 + Lambda) on the same record, the distance between them does not increase. The iterates of
+// two runs whose tables differ in one record are therefore never more than 2 Step Clip apart (Hardt, Recht
+// and Singer 2016).
+//
+// The bound holds if the loss is convex and has curvature L1, as it declares. Sessions accept only losses
+// for which this is proven, and only under replace-one. The event names the loss.
 type Stable struct {
 	pass   Pass
 	cohort Cohort

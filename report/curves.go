@@ -315,8 +315,8 @@ func inRows[T any](list []T, width int) (rows [][]T) {
 	return rows
 }
 
-// ratioOf returns the quantity that the exponential of a curve's effect multiplies: "odds", "rate",
-// or "" if effects are added to the prediction.
+// ratioOf returns the quantity that the exponential of a curve's effect multiplies: "odds" or "rate". It
+// returns "" if effects are added, to the prediction or to the score.
 func (f *Fit) ratioOf() string {
 	unit, odds := f.score()
 	switch {

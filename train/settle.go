@@ -88,8 +88,10 @@ func (p Planned) Ranked() []choose.Candidate {
 	return []choose.Candidate{{Plan: p.Plan, Summary: p.Summary, Predicted: p.Summary.Predicted}}
 }
 
-// records returns the number of records. It is the number that the configuration states or that was
-// counted before; otherwise records reads the table and counts them.
+// records returns the number of records: the number that the configuration states, or that was counted
+// before. If there is neither, records reads the table and counts them. Under add-or-remove, and if
+// shards hold the table, it does not read the table but returns an error: the configuration must then
+// state the number. It also returns an error if it counts no records.
 func (c *Config) records(ctx context.Context, budget account.Budget) (int, error) {
 	if n := max(c.Privacy.Records, c.counted); n != 0 {
 		return n, nil

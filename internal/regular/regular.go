@@ -1,7 +1,8 @@
 // Package regular opens regular files and reads small files whole.
 //
-// A path may lead to a folder, to a device that never ends or to a pipe without a writer, and a
-// file may be larger than memory. These cases are errors, returned before anything is read.
+// A path may lead to a folder, to a device that never ends or to a pipe without a writer. Opening these is
+// an error, and nothing is read. A file may also be larger than memory. Read returns an error if a file is
+// larger than a limit, and reads at most one byte more than the limit.
 package regular
 
 import (

@@ -35,7 +35,8 @@ type GD struct {
 	// Multiplier multiplies the default T. Zero means 4, which suits tables. 1 is enough on
 	// well-conditioned synthetic problems.
 	Multiplier float64 `yaml:"multiplier"`
-	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, else 1.
+	// StepScale is h in eta = h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of
+	// several rows, and 1 for other losses.
 	StepScale float64 `yaml:"step_scale"`
 	// ConstantCharges gives every step the same charge instead of a charge proportional to t.
 	ConstantCharges bool `yaml:"constant_charges"`

@@ -32,7 +32,8 @@ type SGD struct {
 	Sampling float64 `yaml:"sampling"`
 	// Steps is T. Zero means as many as GD's rule.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, else 1.
+	// StepScale is h in eta = h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of
+	// several rows, and 1 for other losses.
 	StepScale float64 `yaml:"step_scale"`
 	// Output is the rule that chooses the result; zero means TailAverage.
 	Output optimize.Output `yaml:"output"`

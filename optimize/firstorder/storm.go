@@ -48,7 +48,8 @@ import (
 type STORM struct {
 	// Steps is T; zero means the rule's number.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, else 1.
+	// StepScale is h in eta = h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of
+	// several rows, and 1 for other losses.
 	StepScale float64 `yaml:"step_scale"`
 	// Ball is the ball to which differences are clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`

@@ -189,8 +189,9 @@ func newShortened(p optimize.Problem, l optimize.Law) *shortened {
 	return &shortened{factor: 1, least: min(l.Eta(0), 1/p.Smoothness())}
 }
 
-// next returns the shortened size of a step whose unshortened size is eta. square is the mean square
-// of the gradient estimate, and product is its mean product with the previous estimate.
+// next returns the size of a step whose size without shortening is eta. square is the mean square of the
+// gradient estimate, and product is its mean product with the previous estimate. If product is strongly
+// negative, this step and all later ones are shortened. The size is at least the field least.
 func (s *shortened) next(eta, square, product float64) float64 {
 	if product < -math.Sqrt(s.square*square)/2 {
 		s.factor /= 1 - product/s.square

@@ -56,8 +56,9 @@ type Adaptive struct {
 	// LandingSteps is the number of steps of the landing. Zero means gd's rule, with at most 2000
 	// steps.
 	LandingSteps int `yaml:"landing_steps"`
-	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, with shorter steps where 4
-	// would overshoot, and 1 for other losses. With Theorem zero means 1/2.
+	// StepScale is h in eta = h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of
+	// several rows, and 1 for other losses. With zero, steps that overshoot are shortened, to 1/L1 at the
+	// least. With Theorem zero means 1/2.
 	StepScale float64 `yaml:"step_scale"`
 	// Theorem uses the settings of Theorem 4 of Menart et al. (2024) for the fields that are zero.
 	Theorem bool `yaml:"theorem"`

@@ -52,8 +52,9 @@ type Geometric struct {
 	// pays for all remaining steps at the current noise. Zero means the number that NoiseScale leads to, at
 	// most 1000, or 2000 for kappa < 2.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, with shorter steps where 4
-	// would overshoot, and 1 for other losses.
+	// StepScale is h in eta = h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of
+	// several rows, and 1 for other losses. With zero, steps that overshoot are shortened, to 1/L1 at the
+	// least.
 	StepScale float64 `yaml:"step_scale"`
 	// Output is the rule that picks the result; zero means Average.
 	Output optimize.Output `yaml:"output"`

@@ -53,8 +53,8 @@ type Proximal struct {
 	// Steps is the number of steps in each round. Zero means GD's number divided by Rounds, with
 	// Theorem the theorem's number.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta <= h/(L1 + 2 L~). Zero means 4 for rank-one losses, else 1. With
-	// Theorem it must be zero.
+	// StepScale is h in eta <= h/(L1 + 2 L~). Zero means 16 for networks, 4 for rank-one losses
+	// and for records of several rows, and 1 for other losses. With Theorem it must be zero.
 	StepScale float64 `yaml:"step_scale"`
 	// Theorem uses the settings of Theorem 2 of Menart et al. (2024) for the fields that are zero.
 	Theorem bool `yaml:"theorem"`

@@ -42,8 +42,8 @@ type StronglyConvex struct {
 	Lambda float64 `yaml:"lambda"`
 	// Steps is T. Zero means GD's rule, with Theorem N^2 log^2(2/.05)/2 but at most 10^6.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta_t <= h/L1. Zero means 4 for rank-one losses, else 1. With Theorem it
-	// must be zero.
+	// StepScale is h in eta_t <= h/L1. Zero means 16 for networks, 4 for rank-one losses and for records
+	// of several rows, and 1 for other losses. With Theorem it must be zero.
 	StepScale float64 `yaml:"step_scale"`
 	// Theorem uses the settings of Theorem 9 of Menart et al. (2024) for the fields that are zero.
 	Theorem bool `yaml:"theorem"`

@@ -102,8 +102,10 @@ type O2NC struct {
 	Look int `yaml:"look"`
 }
 
-// Oracle selects how gradient estimates are released: each as a new gradient of all records; mostly
-// as differences of gradients over all records; or on records not used before, in prefix sums.
+// Oracle selects how gradient estimates are released. Fresh releases a new gradient of all records at
+// every step. MultiPass releases a gradient of all records once in a period of steps, and differences of
+// gradients of all records in the other steps. SinglePass releases gradients and differences as items of
+// prefix sums, and no record is in two items.
 type Oracle uint8
 
 const (

@@ -36,7 +36,8 @@ import (
 type SGD struct {
 	// Steps is T. Zero means 4 sqrt(N)/h rounded up, at most 1000.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, else 1.
+	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, networks and
+	// records of several rows, and 1 for other losses.
 	StepScale float64 `yaml:"step_scale"`
 	// EqualCohorts gives each step the same number of records.
 	EqualCohorts bool `yaml:"equal_cohorts"`

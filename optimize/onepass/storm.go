@@ -39,7 +39,8 @@ import (
 type STORM struct {
 	// Steps is T. Zero means 4 sqrt(N)/h rounded up, at most 1000.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, else 1.
+	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, networks and
+	// records of several rows, and 1 for other losses.
 	StepScale float64 `yaml:"step_scale"`
 	// Ball is the ball to which gradient differences are clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`

@@ -74,8 +74,8 @@ type TreeSpider struct {
 	// Decay is k: a right child at depth j has b/2^(k j) records. Zero means 1 with Theorem;
 	// without it, 3/2 if the sampling error of a cohort of b exceeds its noise, else 1.
 	Decay float64 `yaml:"decay"`
-	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, else 1.
-	// With Theorem it must be zero.
+	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, networks and
+	// records of several rows, and 1 for other losses. With Theorem it must be zero.
 	StepScale float64 `yaml:"step_scale"`
 	// Accuracy is alpha~. The run ends at the first leaf at which the estimate of the gradient
 	// has a norm of at most 2 alpha~. Zero means the theorem's value with Theorem, else no early

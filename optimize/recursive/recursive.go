@@ -73,7 +73,8 @@ type Recursive struct {
 	// run of GD. With Theorem it means the theorem's number. With PhasedSGD it must be zero.
 	Steps int `yaml:"steps"`
 	// StepScale is h in the step size; for PhasedSGD it multiplies the step of Theorem 5. Zero
-	// means 1 with Theorem, 3 for PhasedSGD, else 4 for rank-one losses and 1 for others.
+	// means 1 with Theorem, 3 for PhasedSGD, else 4 for rank-one losses and for records of
+	// several rows, and 1 for other losses.
 	StepScale float64 `yaml:"step_scale"`
 }
 

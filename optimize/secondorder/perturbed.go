@@ -52,8 +52,9 @@ type Perturbed struct {
 	Gap float64 `yaml:"gap"`
 	// Steps is T. Zero means the larger of gd's rule and 16/(eta gap), at most 1000.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta = h/L1. Zero means 4 for rank-one losses, with shorter steps where 4
-	// would overshoot, and 1 for other losses.
+	// StepScale is h in eta = h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of
+	// several rows, and 1 for other losses. With zero, steps that overshoot are shortened, to 1/L1 at the
+	// least.
 	StepScale float64 `yaml:"step_scale"`
 	// Ball is the ball to which gradient differences are clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`

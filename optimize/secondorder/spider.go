@@ -56,9 +56,10 @@ type Spider struct {
 	// Gap sets which eigenvalues of the Hessian make a point a saddle: those below -Gap. Zero means
 	// a tenth of the smoothness L1. With Theorem it must be zero: the theorem sets it.
 	Gap float64 `yaml:"gap"`
-	// StepScale is h in eta = h/L1. Zero means 16 for rank-one losses and networks, else 4, and that
-	// steps which overshoot are shortened, down to 1/L1; the steps of an escape then are a quarter of
-	// it, for networks all of it. With Theorem it must be zero and h is 1.
+	// StepScale is h in eta = h/L1. Zero means 16 for rank-one losses, networks and records of several
+	// rows, and 4 for other losses. With zero, steps that overshoot are shortened, to 1/L1 at the least,
+	// and the steps of an escape are a quarter as long as the others, for networks just as long. With
+	// Theorem it must be zero and h is 1.
 	StepScale float64 `yaml:"step_scale"`
 	// Rounds is K: the cohort of a fresh estimate has n/(3 K) records. Zero means 6. With Theorem it
 	// must be zero.

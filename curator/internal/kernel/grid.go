@@ -8,15 +8,21 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// grid makes one answer exact. Contributions are rounded to multiples of 1/scale, the grid steps.
-// The noise is 2^bits times a standard normal, rounded to an integer number of grid steps.
+// grid holds the numbers by which one answer is computed exactly. Contributions are rounded to multiples
+// of a grid step, which is 1/scale, and added as integers. The noise is a normal with standard deviation
+// 2^bits steps, rounded to whole steps. sensitivity and sigma are in the query's units, not in steps.
 //
 // docs/explanation/exactness.md derives the following. Let C be the clip norm, d the number of
-// coordinates, and slack the relative error of the arithmetic that computes a contribution. In grid
-// steps a record's residual has norm at most C(1+slack) scale + sqrt(d). The term sqrt(d) is half a
-// step of rounding in each coordinate, for the contribution and for its centre. The centre cancels
-// between two records, so replacing one record moves the sum by at most 2C(1+slack) scale +
-// sqrt(d). The noise has standard deviation 2^bits steps.
+// coordinates, and slack the largest relative excess of a computed contribution over C. A record's
+// residual is its contribution less a public centre. Rounding moves the contribution by at most half a
+// step in each coordinate, which is a vector of norm sqrt(d)/2, and it moves the centre by as much. The
+// residual therefore has norm at most C(1+slack) scale + sqrt(d) steps. This bounds how much the sum
+// changes if a record is added or removed. If a record is replaced, the centre cancels, and the sum
+// changes by at most 2C(1+slack) scale + sqrt(d) steps.
+//
+// Two things change these bounds. A query whose sum is multiplied by a metric's matrix rounds
+// contributions on a coarser grid (see sumScale), and a kind of query may round more often. The method
+// rounding returns the term that then stands in place of sqrt(d).
 type grid struct {
 	bits        int
 	scale       float64

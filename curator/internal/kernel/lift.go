@@ -29,8 +29,9 @@ func lifting(q query.Question) func(sum []int64) []int64 {
 	return func(sum []int64) []int64 { return lift(q.Terms()[0].Metric(), sum) }
 }
 
-// lift returns the metric's integer matrix times the sum, margin by margin. Products and partial
-// sums may wrap modulo 2^64. The result is correct, because it is small enough for int64.
+// lift multiplies the sum by the metric's integer matrix. The sum holds one vector for each margin, and
+// each of them is multiplied. Products and partial sums may wrap modulo 2^64. This does no harm if the
+// true result fits an int64, and the grid is chosen so that it does for up to mostRecords records.
 func lift(m query.Metric, sum []int64) []int64 { return m.TimesIntegers(sum) }
 
 // rounding returns the number of steps, on the answer's grid, by which rounding errors increase the
