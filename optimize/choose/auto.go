@@ -194,11 +194,11 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 // manyRecords is the number of records above which a pass over them takes seconds.
 const manyRecords = 1e5
 
-// scarce puts a plan first for convex losses with one margin at effective sizes below leastEffective.
+// scarce puts a plan first for generalised linear models with convex losses and one margin, at effective sizes below leastEffective.
 // There the forecasts of all plans are level and as long as the gradient at the start, and the plan with
 // the least forecast was far behind on tables (results/outcome.md).
 func scarce(p optimize.Problem, list []Candidate) {
-	if !p.Convex() || p.Shape.Margins > 1 {
+	if !p.Convex() || !p.RankOne || p.Shape.Margins > 1 {
 		return
 	}
 	algorithm := "preconditioned"
