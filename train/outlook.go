@@ -13,8 +13,9 @@ type Outlook struct {
 	// Lost and Most are shares of the gain that a fit without privacy has over the best constant.
 	// In benchmarks at such an effective size (n mu/sqrt(d) for n records and d weights), half of
 	// the fits lost at most the share Lost of this gain to noise, and nine in ten lost at most
-	// Most; Most 1 means that one in ten lost the whole gain or more. The figures are from
-	// results/outcome.md: 102 settings of 17 tasks. They are no guarantee, since other tables may
+	// Most; Most 1 means that one in ten lost the whole gain or more, and Lost above 1 that half of the
+	// fits were no better than the constant. The figures are from results/outcome.md: 162 settings of
+	// 27 tasks. They are no guarantee, since other tables may
 	// differ.
 	Lost float64 `json:"lost_share"`
 	Most float64 `json:"lost_share_most"`
@@ -35,7 +36,7 @@ type Outlook struct {
 // records and d weights) of at least size and below the size of the entry before it: half is the
 // median share, and nine in ten fits lost at most the share most.
 var measuredLost = []struct{ size, half, most float64 }{
-	{800, .01, .07}, {400, .01, .26}, {200, .03, .83}, {100, .15, 1}, {60, .33, 1}, {0, .75, 1},
+	{800, .01, .07}, {400, .01, .26}, {200, .02, .65}, {100, .25, 1}, {60, .38, 1}, {30, .56, 1}, {0, 1.1, 1},
 }
 
 // Outlook returns the forecast of the plan's accuracy, which follows from the plan's effective
@@ -77,15 +78,18 @@ func (p Planned) grown(factor float64) (records, epsilon float64) {
 }
 
 // Verdict says whether a fit is to be expected to beat the best constant, from the share of the benchmarks
-// of its size that did: nine in ten with half of the possible gain to spare, nine in ten at all, half of them.
+// of its size that did: nine in ten with half of the possible gain to spare, nearly all of them, half of them,
+// less than half.
 func (o Outlook) Verdict() string {
 	switch {
 	case o.Most <= .5:
 		return "will beat a constant, if the columns tell of the target"
 	case o.Lost <= .5:
 		return "will probably beat a constant, if the columns tell of the target"
+	case o.Lost <= 1:
+		return "may be no better than a constant"
 	}
-	return "may be no better than a constant"
+	return "will probably be no better than a constant"
 }
 
 // String returns the forecast of the accuracy as text, without a final full stop.
@@ -94,7 +98,7 @@ func (o Outlook) String() string {
 	if o.Most >= 1 {
 		most = "one in ten all of it or more"
 	}
-	return fmt.Sprintf("%s: noise cost half of such benchmarks up to %.2g%% of the gain, %s",
+	return fmt.Sprintf("%s: noise cost half of such benchmarks up to %.3g%% of the gain, %s",
 		o.Verdict(), 100*o.Lost, most)
 }
 

@@ -79,7 +79,8 @@ func TestOutlookHalves(t *testing.T) {
 		verdict string
 		halves  float64 // the effective size at which half of the loss is left
 	}{
-		{40, "may be no better than a constant", 60}, {70, "will probably" + beat, 100}, {150, "will probably" + beat, 200},
+		{20, "will probably be no better than a constant", 60}, {40, "may be no better than a constant", 100},
+		{70, "will probably" + beat, 200}, {150, "will probably" + beat, 200},
 		{300, "will probably" + beat, 400}, {500, "will" + beat, 0}, {5000, "will" + beat, 0},
 	} {
 		o := of(c.size, 1000).Outlook()

@@ -161,25 +161,28 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 		return networks(list), nil
 	}
 	slices.SortStableFunc(list, func(a, b Candidate) int { return cmp.Compare(a.Ranked, b.Ranked) })
-	if firstorder.Diagonal(p) && a.Goal != ExcessRisk && find(list) >= 0 {
-		putFirst(list,
+	if firstorder.Diagonal(p) && a.Goal != ExcessRisk && find(list, "preconditioned") >= 0 {
+		putFirst(list, "preconditioned",
 			"with so many features, classes were told apart better in the released diagonal metric than by any other plan, at every budget that was measured")
 		return list, nil
 	}
 	if p.Effective() < leastEffective {
+		if a.Goal != ExcessRisk {
+			scarce(p, list)
+		}
 		return list, nil
 	}
 	list = cheapest(list)
 	switch {
 	case a.Goal != ExcessRisk && byRecord(p, list):
-		putFirst(list,
+		putFirst(list, "preconditioned",
 			"on tables with such losses it was the best of what was measured, or level; its forecast is too far off to choose by")
 	case p.Shape.Margins > 1 && a.Goal != ExcessRisk:
-		putFirst(list,
+		putFirst(list, "preconditioned",
 			"a gradient as small as other plans are predicted to reach is soon had by stopping short where the rows are thin; with a preconditioner learned privately classes were told apart better at every budget that was measured")
 	case a.Goal == Gradient && p.Convex() && p.Records >= manyRecords:
-		if at := find(list); at > 0 && list[at].Summary.Population <= list[0].Summary.Population*asMany {
-			putFirst(list,
+		if at := find(list, "preconditioned"); at > 0 && list[at].Summary.Population <= list[0].Summary.Population*asMany {
+			putFirst(list, "preconditioned",
 				fmt.Sprintf("the gradient on the distribution of the records, which the records themselves tell only so well, is predicted the same within %.2g%% as with %s, for %.4g passes instead of %.4g",
 					100*max(0, list[at].Summary.Population/list[0].Summary.Population-1), list[0].Summary.Algorithm,
 					list[at].Summary.Passes, list[0].Summary.Passes))
@@ -191,15 +194,30 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 // manyRecords is the number of records above which a pass over them takes seconds.
 const manyRecords = 1e5
 
-// find returns the index of the plan of the algorithm preconditioned in the list, or -1.
-func find(list []Candidate) int {
-	return slices.IndexFunc(list, func(c Candidate) bool { return c.Summary.Algorithm == "preconditioned" })
+// scarce puts a plan first for generalised linear models with convex losses and one margin, at effective sizes below leastEffective.
+// There the forecasts of all plans are level and as long as the gradient at the start, and the plan with
+// the least forecast was far behind on tables (results/outcome.md).
+func scarce(p optimize.Problem, list []Candidate) {
+	if !p.Convex() || !p.RankOne || p.Shape.Margins > 1 {
+		return
+	}
+	algorithm := "preconditioned"
+	if p.Real || p.Constants.Clipped {
+		algorithm = "nesterov"
+	}
+	putFirst(list, algorithm,
+		"with so few records for the budget forecasts do not order the plans; it was the best of what was measured on such tables, or level")
 }
 
-// putFirst moves the plan of the algorithm preconditioned to the front of the list and stores why as
-// the reason. It does nothing if this plan is not in the list or already first.
-func putFirst(list []Candidate, why string) {
-	at := find(list)
+// find returns the index of the algorithm's plan in the list, or -1.
+func find(list []Candidate, algorithm string) int {
+	return slices.IndexFunc(list, func(c Candidate) bool { return c.Summary.Algorithm == algorithm })
+}
+
+// putFirst moves the algorithm's plan to the front of the list and stores why as the reason. It does
+// nothing if this plan is not in the list or already first.
+func putFirst(list []Candidate, algorithm, why string) {
+	at := find(list, algorithm)
 	if at < 1 {
 		return
 	}
@@ -325,6 +343,9 @@ func capped(of func(steps int) optimize.Algorithm) func(context.Context, optimiz
 // the rows improves a fit by more than its part of the budget is worth.
 const leastEffective = 20
 
+// leastClasses is the same for two classes and a convex loss.
+const leastClasses = 5
+
 // leastWide is the smallest product n mu of the number of records and the budget at which the
 // released mean squares of the features improve a fit by more than their part of the budget is worth
 // (results/outcome.md).
@@ -335,8 +356,11 @@ const leastWide = 450
 // depend on the number of features, so for such metrics the limit is a number n mu and is divided by
 // the square root here.
 func leastFor(p optimize.Problem) float64 {
-	if firstorder.Diagonal(p) {
+	switch {
+	case firstorder.Diagonal(p):
 		return leastWide / math.Sqrt(float64(p.Dim()))
+	case p.Convex() && p.Shape.Margins == 1 && !p.Real && !p.Constants.Clipped:
+		return leastClasses
 	}
 	return leastEffective
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
@@ -328,6 +329,53 @@ func TestManyFeaturesTakeTheDiagonalMetric(t *testing.T) {
 					t.Errorf("%d features: the forecast is stated: %v", d, d > 2000)
 				}
 			}
+		}
+	}
+}
+
+// TestFewRecords: below N = 20 the plan for a convex generalised linear model must not follow the
+// forecasts: classes must have preconditioned from N = 5 on, numbers and counts must have nesterov, and
+// the reason must say so. From N = 20 on preconditioned is planned for all of them.
+func TestFewRecords(t *testing.T) {
+	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		loss  string
+		N     float64
+		first string
+		few   bool
+	}{
+		{"logistic", 19, "preconditioned", true}, {"logistic", 5.1, "preconditioned", true}, {"logistic", 4.9, "", false},
+		{"huber(0.1)", 19, "nesterov", true}, {"huber(0.1)", 2, "nesterov", true},
+		{"poisson(0.3)", 19, "nesterov", true}, {"poisson(0.3)", 21, "preconditioned", false},
+		{"huber(0.1)", 21, "preconditioned", false},
+	} {
+		l, err := loss.Parse(c.loss)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := optimize.NewProblem(l, b, optimize.Stated(20, c.N*math.Sqrt(20)/b.Mu()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := choose.Auto{}.Candidates(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := list[0].Summary; c.first != "" && got.Algorithm != c.first || c.first == "" && got.Algorithm == "preconditioned" {
+			t.Errorf("%s, N = %.3g: %s is first: want %s", c.loss, got.Effective, got.Algorithm, c.first)
+		}
+		if why := (choose.Auto{}).Why(list); c.few && c.first != "preconditioned" && !strings.Contains(why, "so few records") {
+			t.Errorf("%s, N = %v: %q: must say why forecasts do not decide", c.loss, c.N, why)
+		}
+		risk, err := choose.Auto{Goal: choose.ExcessRisk}.Candidates(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.Contains(choose.Auto{Goal: choose.ExcessRisk}.Why(risk), "so few records") {
+			t.Errorf("%s, N = %v: the excess risk is not what was measured", c.loss, c.N)
 		}
 	}
 }

@@ -24,7 +24,9 @@ func TestLossesThatJump(t *testing.T) {
 		is, says string
 	}{
 		{"hinge", 1e6, "smoothed", "smoothed loss"},
-		{"hinge", 300, "subgradient", "subgradient descent"},
+		{"hinge", 300, "smoothed", "smoothed loss"},
+		{"hinge", 60, "subgradient", "subgradient descent"},
+		{"ramp", 300, "subgradient", "subgradient descent"},
 		{"network(4,tanh,hinge)", 300, "smoothed", "by gradients at 1 points around each"},
 		{"network(4,relu,absolute)", 1e6, "smoothed", "by gradients at 1 points around each"},
 		{"network(4,tanh,logistic)", 1e6, "", "radient"},

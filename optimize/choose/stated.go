@@ -62,5 +62,5 @@ func Shown(p optimize.Problem, s optimize.Summary) optimize.Summary {
 // tables with such losses preconditioned lowered the loss more than the other algorithms, or as much
 // (results/outcome.md).
 func byRecord(p optimize.Problem, list []Candidate) bool {
-	return find(list) >= 0 && !curvedAsForeseen(p)
+	return find(list, "preconditioned") >= 0 && !curvedAsForeseen(p)
 }

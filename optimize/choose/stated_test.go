@@ -20,6 +20,9 @@ var measuredLosses = map[string]string{
 	"films": "huber(0.1)", "food": "huber(0.1)", "food-quantile": "pinball(0.9)", "germans-income": "absolute",
 	"germans-outwork": "logistic", "germans-visits": "poisson(0.3)", "ratings": "huber(0.5)", "wives-hours": "huber(0.1)",
 	"wives-insured": "logistic",
+	"words":         "huber(0.1)", "computers": "huber(0.1)", "computers-quantile": "pinball(0.9)", "motorway": "huber(0.1)",
+	"claims": "logistic", "quarrels": "logistic", "patients-visits": "poisson(0.3)", "patients-medicines": "poisson(0.3)",
+	"elderly-visits": "poisson(0.3)", "pupils": "absolute",
 }
 
 // TestForecastsAreStatedWhereTheyHeld reads the fits in results/outcome.md. For each kind of loss and

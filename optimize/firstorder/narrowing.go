@@ -82,7 +82,7 @@ func radiusOf(p optimize.Problem, deviation float64) float64 {
 // smooth loss, plus a fixed number of steps for each factor e (2.718) by which the radius falls.
 // share is the second moment's share of the budget.
 func narrowingSteps(p optimize.Problem, share float64) int {
-	base := min(1, math.Sqrt(p.Effective()/50)) * math.Sqrt(.8*math.Sqrt(float64(p.Shape.Features)/share))
+	base := scarcity(p) * math.Sqrt(.8*math.Sqrt(float64(p.Shape.Features)/share))
 	folds := math.Log(widest(p) / p.Smoothing.Radius)
 	return int(min(max(math.Ceil(base*(smoothSteps+foldSteps*folds)*moreSteps(p)), LeastPreconditioned), mostNarrowing))
 }

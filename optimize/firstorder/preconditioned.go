@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -62,12 +63,12 @@ import (
 // The zero Preconditioned selects every setting by the rule in the field's comment. A field that is
 // set overrides its rule.
 type Preconditioned struct {
-	// Steps is T. Zero means 4.2 min(1, sqrt(N/50)) sqrt(2 sqrt(d/s) b/L0) rounded up, with s =
-	// MomentShare, between 8 and 80. Momentum needs the square root of the condition number in the
+	// Steps is T. Zero means 4.2 min(1, sqrt(N/N0)) sqrt(2 sqrt(d/s) b/L0) rounded up, with s =
+	// MomentShare, between 8 and 80. N0 is 50 for classes and counts, and 100 for numbers. Momentum needs the square root of the condition number in the
 	// metric, and with few records further steps mostly add noise. If the Lipschitz constant of the loss is
 	// a clip, T is at least 48 min(1, sqrt(N/500)): b is then the curvature of the clip, which is far
 	// above the curvature of most records. If smoothing radii fall from r_0 = sqrt(d+2) to r, zero
-	// means min(1, sqrt(N/50)) sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200. For
+	// means min(1, sqrt(N/150)) sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200. For
 	// more than 2000 features T is larger by the square root of 1/h, for h by the rule of StepScale, within
 	// these limits.
 	Steps int `yaml:"steps"`
@@ -96,6 +97,20 @@ const LeastPreconditioned = 8
 // if the effective size N is at least manyClipped. For smaller N this number is multiplied by
 // sqrt(N/manyClipped) (results/outcome.md).
 const leastClipped, manyClipped = 48, 500
+
+// scarcity returns the factor by which the default number of steps is smaller at small effective sizes
+// N, where more steps add more noise than they take away error: sqrt(N/many), at most 1. many is 50 for
+// classes and counts, 100 for numbers, and 150 for numbers whose loss has a kink (results/outcome.md).
+func scarcity(p optimize.Problem) float64 {
+	many := 50.
+	switch {
+	case p.Kinked != nil && p.Kinked.Target() == loss.Real:
+		many = 150
+	case p.Real:
+		many = 100
+	}
+	return min(1, math.Sqrt(p.Effective()/many))
+}
 
 // Constants of the rules that choose settings. On no table did the result depend much on them.
 const (
@@ -236,7 +251,7 @@ func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 		if p.Constants.Clipped {
 			least = max(least, math.Ceil(leastClipped*min(1, math.Sqrt(N/manyClipped))))
 		}
-		c.Steps = int(min(max(math.Ceil(4.2*min(1, math.Sqrt(N/50))*math.Sqrt(condition)*moreSteps(p)), least), 80))
+		c.Steps = int(min(max(math.Ceil(4.2*scarcity(p)*math.Sqrt(condition)*moreSteps(p)), least), 80))
 	}
 	return c, nil
 }

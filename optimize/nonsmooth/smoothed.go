@@ -60,7 +60,7 @@ type Smoothed struct {
 	// jump.
 	Smoothing Smoothing `yaml:"smoothing"`
 	// Space is metric, for steps with a released preconditioner, or plain. Empty means metric if the
-	// problem allows it, N is at least 20 and, for nonconvex losses, N is below 2000; otherwise it
+	// problem allows it and N is at least 5 or, for nonconvex losses, from 20 to 2000; otherwise it
 	// means plain. For nonconvex losses and larger N, the metric's few steps and its clipping end far
 	// from a stationary point.
 	Space Space `yaml:"space"`
@@ -115,23 +115,32 @@ func (s *Space) UnmarshalText(text []byte) error {
 }
 
 // leastEffective is the smallest effective size N at which a released second moment of the rows
-// improves a fit by more than its part of the budget is worth. From N = manyEffective on, plain steps
-// are better than steps with a preconditioner for losses that are not convex.
-const leastEffective, manyEffective = 20, 2000
+// improves a fit by more than its part of the budget is worth, and leastConvex is the same for convex
+// losses (results/outcome.md). From N = manyEffective on, plain steps are better than steps with a
+// preconditioner for losses that are not convex.
+const leastEffective, leastConvex, manyEffective = 20, 5, 2000
+
+// leastOf returns the smallest effective size N at which steps are made with a preconditioner.
+func leastOf(p optimize.Problem) float64 {
+	if p.Convex() {
+		return leastConvex
+	}
+	return leastEffective
+}
 
 // metricServes reports whether the default rule makes steps with a preconditioner for a problem that
 // allows one.
 func metricServes(p optimize.Problem) bool {
 	N := p.Effective()
-	return N >= leastEffective && (N < manyEffective || p.Convex())
+	return N >= leastOf(p) && (N < manyEffective || p.Convex())
 }
 
 // Suits reports whether Smoothed was measured to be better than Subgradient on problems like p. It
 // was on networks, for effective sizes N of at least manyEffective, and for N of at least
-// leastEffective on problems that allow a preconditioner.
+// leastOf(p) on problems that allow a preconditioner.
 func Suits(p optimize.Problem) bool {
 	N := p.Effective()
-	return p.Layered || N >= manyEffective || N >= leastEffective && firstorder.Preconditioned{}.Serves(p) == nil
+	return p.Layered || N >= manyEffective || N >= leastOf(p) && firstorder.Preconditioned{}.Serves(p) == nil
 }
 
 // smoothedPlan is the plan of a [Smoothed] without a preconditioner (space plain) for one problem.
@@ -273,7 +282,7 @@ const mostNarrow = 400
 // have a preconditioner it is d/mostNarrow, but at most 1; otherwise it is 0.
 func (c Smoothed) leastRadius(p optimize.Problem) float64 {
 	if p.Kinked == nil || p.Real || !p.RankOne || !p.Convex() || c.Space == Plain ||
-		c.Smoothing != 0 || p.Effective() < leastEffective || p.Set != nil {
+		c.Smoothing != 0 || p.Effective() < leastConvex || p.Set != nil {
 		return 0
 	}
 	return min(float64(p.Dim())/mostNarrow, 1)
