@@ -104,7 +104,8 @@ func (b *facts) outcome(f *train.Fitted, details bool) {
 	}
 	if v := f.Result.Curvature; v != nil {
 		b.add("curvature",
-			"%sat least %.3g (noise %.2g) along %d public directions of the run, as released: an eigenvalue may be lower along others",
+			"%sat least %.3g (noise %.2g) along %d public directions of the run, as released: an eigenvalue may be lower "+
+				"along others",
 			of, v.Curvature, v.Sigma, v.Directions)
 	}
 	if l := f.Result.Looked; l != nil {
@@ -165,9 +166,11 @@ func besideConstant(c *train.Compared, details bool) string {
 func compared(f *train.Fitted) string {
 	m, k := f.Measured, f.Constant
 	const constant = "the model that gives every record the score 0"
-	text := fmt.Sprintf("mean loss %.4g of "+constant+", which is public; one that knows how frequent the classes are may have less", k.Least)
+	text := fmt.Sprintf("mean loss %.4g of "+constant+", which is public; one that knows how frequent the classes are "+
+		"may have less", k.Least)
 	if k.Least < k.Most {
-		text = fmt.Sprintf("mean loss between %.4g and %.4g of "+constant+", by the targets there may be: which, nothing that was released says", k.Least, k.Most)
+		text = fmt.Sprintf("mean loss between %.4g and %.4g of "+constant+", by the targets there may be: which, nothing "+
+			"that was released says", k.Least, k.Most)
 	}
 	if k.Regularizer > 0 {
 		text += fmt.Sprintf(" (%.2g of the measured is the regularizer)", k.Regularizer)

@@ -28,7 +28,9 @@ func (a Attacked) String() string {
 	if a.Why != "" {
 		return "none: " + a.Why
 	}
-	return fmt.Sprintf("%d runs on each of the two worst tables, told apart by likelihood: at 95%% confidence mu is at least %.3g of the %.3g claimed, epsilon at least %.3g of %v (more runs find more)", a.Runs, a.Mu, a.Claimed, a.Epsilon, a.budget.Epsilon())
+	return fmt.Sprintf("%d runs on each of the two worst tables, told apart by likelihood: at 95%% confidence mu is at "+
+		"least %.3g of the %.3g claimed, epsilon at least %.3g of %v (more runs find "+
+		"more)", a.Runs, a.Mu, a.Claimed, a.Epsilon, a.budget.Epsilon())
 }
 
 // noneForAll is the reason given in Attacked.Why if every answer of the run is over a cohort or a

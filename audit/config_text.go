@@ -43,14 +43,16 @@ func (r Result) String() string {
 			r.Dim)
 	default:
 		line("table",
-			"generated: %d records (of the %d configured, for speed), %d features of the schema; the configuration's own was not opened", r.Records, r.Configured, r.Dim)
+			"generated: %d records (of the %d configured, for speed), %d features of the schema; the configuration's own was "+
+				"not opened", r.Records, r.Configured, r.Dim)
 	}
 	unit := ""
 	if r.Unit != "" {
 		unit = ", " + r.Unit
 	}
 	line("tried",
-		"%d replays with every released value frozen, %d pairs of tables that differ in one record%s (%v): random, built to be worst, faulty, and climbed to", r.Replays, r.Pairs, unit, r.Relation)
+		"%d replays with every released value frozen, %d pairs of tables that differ in one record%s (%v): random, built "+
+			"to be worst, faulty, and climbed to", r.Replays, r.Pairs, unit, r.Relation)
 	line("repeated", "%s", repeated(r))
 	width := 0
 	for _, f := range slices.Concat(r.Findings, r.Searched) {

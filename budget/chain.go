@@ -155,7 +155,8 @@ func (c *chain) admitRun(ctx context.Context, e Entry, sampled bool) error {
 }
 
 func (c *chain) over(e Entry, err error, why string) error {
-	return fmt.Errorf("budget: dataset %q: the cap of epsilon %v at delta %v for everything together does not cover this run: %s: %w", c.name, c.cap.Epsilon, c.cap.Delta, why, err)
+	return fmt.Errorf("budget: dataset %q: the cap of epsilon %v at delta %v for everything together does not cover "+
+		"this run: %s: %w", c.name, c.cap.Epsilon, c.cap.Delta, why, err)
 }
 
 // leftText states, for an error message, the epsilon that the cap leaves for a run whose releases

@@ -89,7 +89,8 @@ func factor(run, dataset account.Relation) (float64, error) {
 		return 4, nil
 	}
 	return 0,
-		fmt.Errorf("budget: relation = %v: must be the dataset's %v: the size of the table is secret there, and not in this run", run, dataset)
+		fmt.Errorf("budget: relation = %v: must be the dataset's %v: the size of the table is secret there, and not in "+
+			"this run", run, dataset)
 }
 
 // sameUnit returns an error if a run's privacy unit is not the dataset's. A guarantee for people
@@ -135,7 +136,8 @@ func (l Limit) cost(ctx context.Context, c Cap) (Cost, error) {
 	if l.samples() {
 		if c.SampledRuns == 0 {
 			return Cost{},
-				errors.New("budget: schedule: the dataset is registered without runs that sample (sampled runs = 0), for which a part of delta must be set aside beforehand")
+				errors.New("budget: schedule: the dataset is registered without runs that sample (sampled runs = 0), for which " +
+					"a part of delta must be set aside beforehand")
 		}
 		cost.Delta = c.sampledDelta()
 		// The steps are composed under the cap's relation, even if the run's relation is another. This is

@@ -108,7 +108,8 @@ func (c *chain) reserved(r account.Reservation) (RunState, error) {
 
 // otherRow returns the error for a chain that does not have the reservation in the stated row.
 func otherRow(r account.Reservation) error {
-	return fmt.Errorf("%w: dataset %q: row %d is not that of run %s: an earlier state of the store was put back, or another store",
+	return fmt.Errorf("%w: dataset %q: row %d is not that of run %s: an earlier state of the store was put back, or "+
+		"another store",
 		ErrChain, r.Dataset, r.Row, r.Run)
 }
 

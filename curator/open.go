@@ -201,7 +201,8 @@ func matches(l loss.Loss, s *dataset.Schema) error {
 		rows = u.Rows()
 	}
 	if unit := s.Unit(); unit.Rows != rows {
-		return fmt.Errorf("curator: loss %s: is of units of %d rows at most (0: each row is a record): the schema has %d: must be alike (loss.NewUnits)", l.Name(), rows, unit.Rows)
+		return fmt.Errorf("curator: loss %s: is of units of %d rows at most (0: each row is a record): the schema has %d: "+
+			"must be alike (loss.NewUnits)", l.Name(), rows, unit.Rows)
 	}
 	t := s.Target()
 	if err := loss.Suits(l, loss.Targets{Classes: len(t.Classes), Weighted: t.Weight != "",

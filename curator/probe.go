@@ -28,7 +28,8 @@ func probe(l loss.Loss, dim int) error {
 			for _, y := range targets {
 				for _, what := range []string{"value", "gradient"} {
 					if err := try(l, what, slices.Clone(w), slices.Clone(x), y); err != nil {
-						return fmt.Errorf("curator: loss %s: its %s on a made-up row of norm %v, at a point of norm %v, for target %v: %w: records would be faulty without a word", l.Name(), what, x[0], w[0], y, err)
+						return fmt.Errorf("curator: loss %s: its %s on a made-up row of norm %v, at a point of norm %v, for target "+
+							"%v: %w: records would be faulty without a word", l.Name(), what, x[0], w[0], y, err)
 					}
 				}
 			}

@@ -71,7 +71,8 @@ func parseLayout(s string) (layout dateLayout, rule string) {
 	return layout, ""
 }
 
-const layoutRule = "must be made of %Y (four digits), %m, %d, %H, %M, %S and what stands between them: two digits of a year, names of months and zones are read differently by different programs"
+const layoutRule = "must be made of %Y (four digits), %m, %d, %H, %M, %S and what stands between them: two digits " +
+	"of a year, names of months and zones are read differently by different programs"
 
 // days parses a trimmed cell as days since 1970-01-01, 00:00 UTC, in the proleptic Gregorian
 // calendar.

@@ -89,11 +89,14 @@ func (s *Schema) parseFilter(filter string) (Filter, error) {
 	write := fmt.Sprintf("%s: {public: [%s, ...]}", yamlText(name), yamlText(value))
 	switch c, listed := s.column(name); {
 	case name == s.target.Column:
-		return fail("is on the target: how many rows pass would be published; only a column that is known of every row to everybody can filter, declared as NAME: {public: [all its values]}")
+		return fail("is on the target: how many rows pass would be published; only a column that is known of every row to " +
+			"everybody can filter, declared as NAME: {public: [all its values]}")
 	case !listed:
-		return fail("the column is not listed under columns; if it is known of every row to everybody, list it there with all its values, as %s", write)
+		return fail("the column is not listed under columns; if it is known of every row to everybody, list it there with "+
+			"all its values, as %s", write)
 	case c.Kind != Public:
-		return fail("is on a column declared %v, and how many rows pass would be published; only if it is known of every row to everybody, declare it %s with all its values (it is then no feature)", c.Kind, write)
+		return fail("is on a column declared %v, and how many rows pass would be published; only if it is known of every "+
+			"row to everybody, declare it %s with all its values (it is then no feature)", c.Kind, write)
 	default:
 		return fail("the value is not among the column's public values %s", yamlTexts(c.Values))
 	}

@@ -193,4 +193,5 @@ func listed(text []byte, missing []string) (values []string, rule string) {
 	return values, ""
 }
 
-var errUnread = errors.New("dataset: the schema lists values in files, which nobody has read: a configuration's are read with it (WithLists)")
+var errUnread = errors.New("dataset: the schema lists values in files, which nobody has read: a configuration's are " +
+	"read with it (WithLists)")

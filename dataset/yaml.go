@@ -174,7 +174,8 @@ func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, erro
 		case "hash":
 			raw.Hash, err = d.count(field, value, "write into how many buckets the values of "+printable.Text(name)+" fall")
 		default:
-			err = unknownKey(key, field, "number, date, layout, transform, missing, curve, monotone, category, reference, hash, public")
+			err = unknownKey(key, field, "number, date, layout, transform, missing, curve, monotone, category, reference, "+
+				"hash, public")
 		}
 		return err
 	})
@@ -226,7 +227,8 @@ func (d *yamlDecoder) curve(raw *rawColumn, field string, node ast.Node) error {
 	return nil
 }
 
-const kindsOfColumns = "{number: [low, high]}, {date: [first, last]}, {category: [values]}, {hash: buckets}, {public: [values]} or ignore"
+const kindsOfColumns = "{number: [low, high]}, {date: [first, last]}, {category: [values]}, {hash: buckets}, " +
+	"{public: [values]} or ignore"
 
 func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 	err = d.mapping("target", "target.", node, func(name, field string, key, value ast.Node) (err error) {

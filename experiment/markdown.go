@@ -24,7 +24,8 @@ func (s Summary) WriteMarkdown(w io.Writer) error {
 	slopes(&b, "Slopes of the excess risk", "excess risk", s.Risks)
 	if len(s.Comparisons) > 0 {
 		fmt.Fprintf(&b,
-			"\n## Against %s at equal budget\n\nRatios of median gradient norms, below 1 where the algorithm is better, with 95%% bootstrap intervals over seeds.\n\n", printable.Text(s.Comparisons[0].Baseline))
+			"\n## Against %s at equal budget\n\nRatios of median gradient norms, below 1 where the algorithm is better, with "+
+				"95%% bootstrap intervals over seeds.\n\n", printable.Text(s.Comparisons[0].Baseline))
 		head := []string{"family", "d", "epsilon", "n", "N", "algorithm", "ratio", "interval"}
 		risks := slices.ContainsFunc(s.Comparisons, func(x Comparison) bool { return x.Excess > 0 })
 		if risks {

@@ -105,7 +105,8 @@ func ParseSpec(text []byte) (*Spec, error) {
 		return nil, err
 	}
 	if s.Question == "" {
-		s.Question = "Which algorithm reaches the smallest gradient norm at the same budget, and how does it fall with the size?"
+		s.Question = "Which algorithm reaches the smallest gradient norm at the same budget, and how does it fall with " +
+			"the size?"
 	}
 	if s.Delta == (Delta{}) {
 		s.Delta.Power = -1.5

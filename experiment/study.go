@@ -100,9 +100,10 @@ func onLog(x float64) float64 { return min(max(x, 1e-290), 1e290) }
 
 func curves(algorithms [][]Cell) report.Plot {
 	p := report.Plot{
-		Title:   algorithms[0][0].problem(),
-		Caption: "Medians over seeds of the gradient norm on all rows, with quartiles. The lower bound is that of the worst problem, up to a constant.",
-		X:       report.Axis{Label: "effective size N", Log: true}, Y: report.Axis{Label: "gradient norm", Log: true},
+		Title: algorithms[0][0].problem(),
+		Caption: "Medians over seeds of the gradient norm on all rows, with quartiles. The lower bound is that of the " +
+			"worst problem, up to a constant.",
+		X: report.Axis{Label: "effective size N", Log: true}, Y: report.Axis{Label: "gradient norm", Log: true},
 	}
 	floor, bound := report.Reference{Name: "noise level"}, report.Reference{Name: "lower bound"}
 	for i, cells := range algorithms {

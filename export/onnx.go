@@ -37,7 +37,8 @@ func ONNX(m *model.Model) ([]byte, error) {
 	}
 	if list := hashed(f.columns); len(list) > 0 {
 		return nil,
-			fmt.Errorf("export: column %q is hashed: ONNX has no operator that tells a text's characters: export SQL, or score by predict", list[0].Name)
+			fmt.Errorf("export: column %q is hashed: ONNX has no operator that tells a text's characters: export SQL, or "+
+				"score by predict", list[0].Name)
 	}
 	g := &graph{form: f, own: "_"}
 	for slices.ContainsFunc(f.columns, func(c column) bool { return strings.HasPrefix(c.Name, g.own) }) {

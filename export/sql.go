@@ -90,7 +90,8 @@ func (s *query) check(keep []string) error {
 	s.numbers, s.categories = s.kinds()
 	for _, c := range s.numbers {
 		if c.Layout != "" {
-			return fmt.Errorf("export: column %q: its dates are laid out %s, which databases read each in their own way: only dates of ISO 8601 can be scored in a query: score by predict, or export to ONNX", c.Name, c.Layout)
+			return fmt.Errorf("export: column %q: its dates are laid out %s, which databases read each in their own way: "+
+				"only dates of ISO 8601 can be scored in a query: score by predict, or export to ONNX", c.Name, c.Layout)
 		}
 	}
 	names := slices.Clone(keep)
@@ -289,7 +290,8 @@ func (s *query) unit(c column, n string) string {
 		t = fmt.Sprintf("%s(%s(LN(%s) + (%s - (%s - %s)) / %s, %s), %s)", s.least, s.greatest, v, n, v, s.literal(1), v,
 			s.literal(from), s.literal(to))
 	}
-	return fmt.Sprintf("CASE WHEN %s THEN %s WHEN %s <= %s THEN %s WHEN %s >= %s THEN %s ELSE %s * ((%s - %s) / %s) - %s END",
+	return fmt.Sprintf("CASE WHEN %s THEN %s WHEN %s <= %s THEN %s WHEN %s >= %s THEN %s ELSE %s * ((%s - %s) / %s) - "+
+		"%s END",
 		s.missing(c, n), s.literal(0), n, s.literal(c.Low), s.literal(-1), n, s.literal(c.High), s.literal(1),
 		s.literal(2), t, s.literal(from), s.literal(to-from), s.literal(1))
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // Warning says that a report is not private.
-const Warning = "NOT private: computed from the rows, whose cells it quotes. For whoever may look at them; do not publish any of it."
+const Warning = "NOT private: computed from the rows, whose cells it quotes. For whoever may look at them; do not " +
+	"publish any of it."
 
 // Report describes how a schema reads a table: how many rows and cells are lost, and why.
 type Report struct {

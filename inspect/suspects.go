@@ -195,7 +195,8 @@ func serial(name string) string {
 }
 
 // trailing is the advice for rows that end in a delimiter which the header does not have.
-const trailing = "end every line alike: delete the delimiter at the end of those rows, or give the column that it begins a name in the header"
+const trailing = "end every line alike: delete the delimiter at the end of those rows, or give the column that it " +
+	"begins a name in the header"
 
 // whole returns the problems of the table as a whole.
 func (t *tally) whole() (list []Problem) {

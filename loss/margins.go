@@ -140,7 +140,8 @@ func Suits(l Loss, t Targets) error {
 		return fmt.Errorf("loss %s: takes weights by row: %v: the target is declared with weights: %v: must be alike",
 			l.Name(), RowWeighted(l), t.Weighted)
 	case LeastExposure(l) != t.Least:
-		return fmt.Errorf("loss %s: takes exposures from %v (0: none) of the largest: the target is declared with %v: must be alike", l.Name(), LeastExposure(l), t.Least)
+		return fmt.Errorf("loss %s: takes exposures from %v (0: none) of the largest: the target is declared with %v: "+
+			"must be alike", l.Name(), LeastExposure(l), t.Least)
 	}
 	return nil
 }

@@ -108,7 +108,8 @@ func checkLoss(l loss.Loss) findings {
 	} {
 		if !v.ok {
 			fs.add(ruleConstants,
-				"%s = %v: Lipschitz and InitialGap must be finite and > 0, Curvature with Lo <= Hi and finite (but of a loss.RankOne whose slope jumps), HessianLipschitz >= 0", v.name, v.value)
+				"%s = %v: Lipschitz and InitialGap must be finite and > 0, Curvature with Lo <= Hi and finite (but of a "+
+					"loss.RankOne whose slope jumps), HessianLipschitz >= 0", v.name, v.value)
 		}
 	}
 	if t := l.Target(); t != loss.Binary && t != loss.Real && t != loss.Classes {

@@ -168,5 +168,6 @@ func (m *Model) part(weights []float64, terms []dataset.Term, text string, sign 
 			return nil
 		}
 	}
-	return fmt.Errorf("contrast: %q: must be a number's column or a level such as column=value, joined by \" + \" or \" - \"", text)
+	return fmt.Errorf("contrast: %q: must be a number's column or a level such as column=value, joined by \" + \" or "+
+		"\" - \"", text)
 }

@@ -177,7 +177,8 @@ func truth(schema *dataset.Schema, r record) float64 {
 func (t *tally) metrics() (Metrics, error) {
 	if t.n == 0 {
 		return Metrics{},
-			errors.New("model: evaluate: no row of the table can be scored: each is malformed, without a valid target or not kept by the filter")
+			errors.New("model: evaluate: no row of the table can be scored: each is malformed, without a valid target or not " +
+				"kept by the filter")
 	}
 	n := float64(t.n)
 	m := Metrics{N: t.n, Skipped: t.skipped}

@@ -26,7 +26,8 @@ func (m *Model) checkInference() error {
 		return fmt.Errorf("model: %w", err)
 	}
 	if !m.inference.Belongs(m.weights) {
-		return errors.New("model: inference: the coefficients must be the model's weights, and weights of no column must be 0: intervals of other weights say nothing of this model")
+		return errors.New("model: inference: the coefficients must be the model's weights, and weights of no column must " +
+			"be 0: intervals of other weights say nothing of this model")
 	}
 	return nil
 }
@@ -103,7 +104,8 @@ type Coefficients struct {
 	Counted  int `json:"counted"`
 }
 
-var errNoIntervals = errors.New("the model has no confidence intervals: the configuration's inference: {level: 0.95} asks for them")
+var errNoIntervals = errors.New("the model has no confidence intervals: the configuration's inference: {level: " +
+	"0.95} asks for them")
 
 // Coefficients returns the coefficients with their intervals, or an error if the model has none.
 func (m *Model) Coefficients() (*Coefficients, error) {
@@ -272,11 +274,16 @@ func (m *Model) meaning() string {
 	switch row := loss.RowLoss(m.loss); {
 	case loss.IsSquared(row), loss.IsHuber(row):
 		clip = " Residuals beyond the clip of " + row.Name() +
-			" count as the clip, in the target's range of [-1, 1]: the coefficient is that of the mean where residuals beyond it are rare or as many on both sides."
+			" count as the clip, in the target's range of [-1, 1]: the coefficient is that of the mean where residuals " +
+			"beyond it are rare or as many on both sides."
 	case m.counts():
 		clip = " Residuals beyond the clip of " + row.Name() +
 			", in units of the largest count, count as the clip: of counts with a long tail the rate is that without it."
 	}
-	return fmt.Sprintf("Over tables and coins %g%% of such intervals hold the population's coefficient of %s, sampling and privacy noise together, by simulation. If the model is wrong the coefficient is that of the best fit to the population in which rows far from the others weigh less, by a weight that depends on their features alone.%s Coefficients are associations in the table's population, not causes. Intervals are one by one: with many, some miss.",
+	return fmt.Sprintf("Over tables and coins %g%% of such intervals hold the population's coefficient of %s, sampling "+
+		"and privacy noise together, by simulation. If the model is wrong the coefficient is that of the best fit to the "+
+		"population in which rows far from the others weigh less, by a weight that depends on their features alone.%s "+
+		"Coefficients are associations in the table's population, not causes. Intervals are one by one: with many, some "+
+		"miss.",
 		100*f.Level, of, clip)
 }

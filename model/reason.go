@@ -24,7 +24,8 @@ func (m *Model) reason(i inference.Interval) string {
 	case inference.Unidentified:
 		return m.unidentified()
 	case inference.Absent:
-		return "no column of it is in the formula: the noise of the second moment or of the curvature hides the column's rows, so that it is left out before the fit or counts as the reference level"
+		return "no column of it is in the formula: the noise of the second moment or of the curvature hides the column's " +
+			"rows, so that it is left out before the fit or counts as the reference level"
 	}
 	return ""
 }
@@ -36,7 +37,8 @@ func (m *Model) withheld(much string) string {
 	if m.inference.Halfway {
 		where = "halfway along that step as the first curvature foretold it, and the noise led the step elsewhere"
 	}
-	return fmt.Sprintf("what the last Newton step leaves out may be %s, of which %s is allowed: the last curvature was released %s; more records, a larger epsilon or fewer columns help",
+	return fmt.Sprintf("what the last Newton step leaves out may be %s, of which %s is allowed: the last curvature was "+
+		"released %s; more records, a larger epsilon or fewer columns help",
 		much, percent(inference.WithheldAt), where)
 }
 
@@ -44,14 +46,17 @@ func (m *Model) withheld(much string) string {
 func (m *Model) unidentified() string {
 	f := m.inference
 	if f.Method != inference.NotIdentified {
-		return "the noise of the curvature is too large for a joint region: its intervals are projections of a Fieller region, of one contrast each"
+		return "the noise of the curvature is too large for a joint region: its intervals are projections of a Fieller " +
+			"region, of one contrast each"
 	}
 	what := "is negative"
 	if f.LeastCurvature > 0 {
-		what = fmt.Sprintf("is %.2g times the largest to expect of its noise, so that the region of the coefficients has no end",
+		what = fmt.Sprintf("is %.2g times the largest to expect of its noise, so that the region of the coefficients has "+
+			"no end",
 			f.LeastCurvature)
 	}
-	return fmt.Sprintf("the noise of the last curvature hides how much the rows tell%s: its smallest eigenvalue %s; more records, a larger epsilon or fewer columns help",
+	return fmt.Sprintf("the noise of the last curvature hides how much the rows tell%s: its smallest eigenvalue %s; "+
+		"more records, a larger epsilon or fewer columns help",
 		m.along(), what)
 }
 

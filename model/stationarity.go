@@ -51,7 +51,8 @@ func (m *Model) EvaluateStationarity(ctx context.Context, path, where string) (M
 	var rows stationarity.Sample
 	out, err := m.evaluate(ctx, path, where, func(r record) error {
 		if (len(rows.Rows)+1)*len(r.x) > mostCells {
-			return fmt.Errorf("stationarity: more than %d rows of %d features: must be at most %d cells together, of 4 bytes: where chooses some of the rows", len(rows.Rows), len(r.x), mostCells)
+			return fmt.Errorf("stationarity: more than %d rows of %d features: must be at most %d cells together, of 4 "+
+				"bytes: where chooses some of the rows", len(rows.Rows), len(r.x), mostCells)
 		}
 		rows.Rows, rows.Targets = append(rows.Rows, slices.Clone(r.x)), append(rows.Targets, r.joined)
 		return nil

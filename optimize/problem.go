@@ -145,7 +145,8 @@ func (p Problem) Validate() error {
 		return err
 	}
 	if c := p.Constants.Curvature; math.IsInf(c.Hi-c.Lo, 0) {
-		return fmt.Errorf("optimize: curvature = [%v, %v]: must be finite for this algorithm, and has no bound where a loss's slope jumps: smoothed and subgradient serve such losses", c.Lo, c.Hi)
+		return fmt.Errorf("optimize: curvature = [%v, %v]: must be finite for this algorithm, and has no bound where a "+
+			"loss's slope jumps: smoothed and subgradient serve such losses", c.Lo, c.Hi)
 	}
 	return nil
 }

@@ -125,10 +125,12 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 		return nil, fmt.Errorf("optimize: selected: by = %v: must be one of %v", c.By, scoreNames)
 	case c.By == BySecondOrder && math.IsInf(p.Constants.Curvature.Hi-p.Constants.Curvature.Lo, 0):
 		return nil,
-			errors.New("optimize: selected: by = second-order: the curvature must have a bound, and has none where a loss's slope jumps")
+			errors.New("optimize: selected: by = second-order: the curvature must have a bound, and has none where a loss's " +
+				"slope jumps")
 	case c.By == BySecondOrder && !p.Products:
 		return nil,
-			errors.New("optimize: selected: by = second-order: the loss must tell products of its Hessian (a method HessianVector; of networks, those with tanh have it)")
+			errors.New("optimize: selected: by = second-order: the loss must tell products of its Hessian (a method " +
+				"HessianVector; of networks, those with tanh have it)")
 	case c.By == ByValue && p.Regularizer != nil && p.Regularizer.Smoothness() > 0:
 		return nil,
 			fmt.Errorf("optimize: selected: by = value: regularizer %s: must be none, since it cannot be added to the scores",
@@ -153,7 +155,8 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 	}
 	if plan.Needs().Schedule != nil {
 		return nil,
-			fmt.Errorf("optimize: selected: %s samples everybody, the held-out records too: must be an algorithm that asks about given records", plan.Summary().Algorithm)
+			fmt.Errorf("optimize: selected: %s samples everybody, the held-out records too: must be an algorithm that asks "+
+				"about given records", plan.Summary().Algorithm)
 	}
 	out := &selectedPlan{
 		problem: p, summary: plan.Summary(), inner: plan, held: held, candidates: c.Candidates, by: c.By, epsilon: epsilon,
@@ -171,7 +174,8 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 	}
 	// The exponential mechanism adds Gumbel noise of this scale to each score.
 	scale := 2 * p.Neighbours() * clip / held / epsilon
-	out.summary.Charges += fmt.Sprintf("; selection among up to %d points on %.6g records held out, epsilon %.3g: %s that differ by less than %.2g are hardly told apart",
+	out.summary.Charges += fmt.Sprintf("; selection among up to %d points on %.6g records held out, epsilon %.3g: %s "+
+		"that differ by less than %.2g are hardly told apart",
 		c.Candidates+1, held, epsilon, what, scale)
 	out.summary.Output = fmt.Sprintf("selected by %s; of the run itself: %s", c.By, out.summary.Output)
 	out.summary.Effective, out.summary.Floor = p.Effective(), p.Floor()

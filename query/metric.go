@@ -340,7 +340,8 @@ func (t Term) shaped(f Facts) error {
 		return fmt.Errorf("query: %v: %d features: must be at most %d, since there is a sum for each pair of them", t.kind,
 			len(t.w), MaxPairs)
 	case f.Metric && (t.metric.Dim() == 0 || len(t.w)%t.metric.Dim() != 0):
-		return fmt.Errorf("query: %v: metric of dimension %d: must be the number of features, of which the point's %d coordinates are a multiple", t.kind, t.metric.Dim(), len(t.w))
+		return fmt.Errorf("query: %v: metric of dimension %d: must be the number of features, of which the point's %d "+
+			"coordinates are a multiple", t.kind, t.metric.Dim(), len(t.w))
 	case f.Weighted:
 		return t.weightedShape()
 	case t.kind == MetricGradient && !(t.slope >= least && t.slope <= most):

@@ -77,7 +77,8 @@ func (t Term) validateSmoothing(f Facts) error {
 	case s.By > Values:
 		return fmt.Errorf("query: %v: smoothing = %d: must be one of Ball, LasryLions, Gradients and Values", t.kind, s.By)
 	case s.Sampled() && f.Metric:
-		return fmt.Errorf("query: %v: smoothing = %d: must be Ball or LasryLions: what is measured in a metric is a multiple of the row", t.kind, s.By)
+		return fmt.Errorf("query: %v: smoothing = %d: must be Ball or LasryLions: what is measured in a metric is a "+
+			"multiple of the row", t.kind, s.By)
 	case s.Sampled() && !(s.Directions >= 1 && s.Directions <= Pool(len(t.w))):
 		return fmt.Errorf("query: %v: smoothing: directions = %d: must be between 1 and %d", t.kind, s.Directions,
 			Pool(len(t.w)))

@@ -130,7 +130,8 @@ func (t Term) weightedShape() error {
 		return fmt.Errorf("query: %v: metric: must not be diagonal", t.kind)
 	}
 	if t.metric.Dim() == 0 || len(t.w) != t.metric.Dim() {
-		return fmt.Errorf("query: %v: metric of dimension %d: must be the number of features, as the point's %d coordinates are", t.kind, t.metric.Dim(), len(t.w))
+		return fmt.Errorf("query: %v: metric of dimension %d: must be the number of features, as the point's %d "+
+			"coordinates are", t.kind, t.metric.Dim(), len(t.w))
 	}
 	return nil
 }

@@ -103,9 +103,12 @@ func (f *Fit) attack(ctx context.Context) (attack, error) {
 func (a attack) guess() string {
 	right := percent(a.right, true)
 	if a.relation == account.AddOrRemove {
-		return fmt.Sprintf("Somebody who knows every other row and sees everything that was released guesses whether a given person’s row was in the table at most %s of the time; a coin guesses right 50 %% of the time.", right)
+		return fmt.Sprintf("Somebody who knows every other row and sees everything that was released guesses whether a "+
+			"given person’s row was in the table at most %s of the time; a coin guesses right 50 %% of the time.", right)
 	}
-	return fmt.Sprintf("Somebody who knows all rows but one, knows that this one belongs to one of two people, and sees everything that was released guesses which of the two at most %s of the time; a coin guesses right 50 %% of the time.", right)
+	return fmt.Sprintf("Somebody who knows all rows but one, knows that this one belongs to one of two people, and "+
+		"sees everything that was released guesses which of the two at most %s of the time; a coin guesses right 50 %% of "+
+		"the time.", right)
 }
 
 // at returns an upper bound on the height of the attack's curve at any false-alarm probability.
@@ -131,10 +134,12 @@ func (a attack) plot(epsilon, delta float64) Plot {
 		pair[i] = pairPower(epsilon, delta, x)
 	}
 	return Plot{
-		Title:   "What the best attack on one person's row can achieve",
-		Caption: "How often an attack recognises a row that was in the table, against how often it raises a false alarm for one that was not. No attack on these releases lies above the solid curve, whatever it knows besides. The nearer to the diagonal, the less there is to learn about anybody.",
-		X:       Axis{Label: "false alarms (share of rows that were not in the table)", Min: 0, Max: 1},
-		Y:       Axis{Label: "recognised (share of rows that were)", Min: 0, Max: 1},
+		Title: "What the best attack on one person's row can achieve",
+		Caption: "How often an attack recognises a row that was in the table, against how often it raises a false alarm " +
+			"for one that was not. No attack on these releases lies above the solid curve, whatever it knows besides. The " +
+			"nearer to the diagonal, the less there is to learn about anybody.",
+		X: Axis{Label: "false alarms (share of rows that were not in the table)", Min: 0, Max: 1},
+		Y: Axis{Label: "recognised (share of rows that were)", Min: 0, Max: 1},
 		Series: []Series{
 			{Name: "this guarantee", X: a.alarms, Y: a.detected, Style: Line},
 			{Name: "(ε, δ) alone", X: a.alarms, Y: pair, Style: Line},

@@ -26,7 +26,8 @@ func (f *Fit) cite() Section {
 			{Name: "Coins", Value: string(f.Certificate.Coins()), Note: "where the noise came from"},
 			{Name: "Software", Value: f.Certificate.Software()},
 		},
-		Text("The certificate was verified when this page was made. Its checksum finds accidents and careless edits; it is not a signature. Publish the digests where they cannot be altered, or sign the files."),
+		Text("The certificate was verified when this page was made. Its checksum finds accidents and careless edits; it "+
+			"is not a signature. Publish the digests where they cannot be altered, or sign the files."),
 	)}
 }
 
@@ -63,11 +64,13 @@ func (f *Fit) paragraph() string {
 		with += fmt.Sprintf(" Rows are those with %v, which is public for every row; a malformed row counts as one of them.",
 			filter)
 	}
-	basis := fmt.Sprintf("All its releases together satisfy %s-Gaussian differential privacy, enforced by a fully adaptive filter fixed before the first release; (epsilon, delta) follows exactly.", Above(c.Mu, 5))
+	basis := fmt.Sprintf("All its releases together satisfy %s-Gaussian differential privacy, enforced by a fully "+
+		"adaptive filter fixed before the first release; (epsilon, delta) follows exactly.", Above(c.Mu, 5))
 	kind := "Gaussian"
 	if f.Certificate.Basis() == certificate.BasisSchedule {
 		kind = "subsampled Gaussian"
-		basis = "Its releases follow a schedule of Poisson samples fixed before the first one, composed by privacy-loss distributions."
+		basis = "Its releases follow a schedule of Poisson samples fixed before the first one, composed by privacy-loss " +
+			"distributions."
 	}
 	if trusted := f.verified.Trusted; len(trusted) > 0 {
 		basis += " The program does not enforce, and this guarantee trusts, that " + strings.Join(trusted, "; that ") + "."
@@ -76,7 +79,9 @@ func (f *Fit) paragraph() string {
 	if f.plan.Citation != "" {
 		algorithm += " (" + f.plan.Citation + ")"
 	}
-	return fmt.Sprintf("%s was trained with (epsilon = %v, delta = %v)-differential privacy for %s.%s %s It was trained by %s in %s %s, with noise from secret coins, by %s. The privacy unit is %s. The certificate (SHA-256 %s) can be rechecked without the data.",
+	return fmt.Sprintf("%s was trained with (epsilon = %v, delta = %v)-differential privacy for %s.%s %s It was "+
+		"trained by %s in %s %s, with noise from secret coins, by %s. The privacy unit is %s. The certificate (SHA-256 "+
+		"%s) can be rechecked without the data.",
 		what, c.Epsilon, c.Delta, fmt.Sprintf(neighbours, Number(float64(f.Certificate.Records()))), with, basis,
 		algorithm, Number(float64(f.verified.Events)), kind+" releases", f.Certificate.Software(), unit.Record(), f.digest)
 }
@@ -91,7 +96,8 @@ func (f *Fit) bibtex() string {
 	if trusted := f.verified.Trusted; len(trusted) > 0 {
 		trusting = ", trusting that " + bibText(strings.Join(trusted, "; that "))
 	}
-	return fmt.Sprintf("@misc{stillpoint-%s,\n  title = {%s},\n%s  note  = {(%v, %v)-differentially private under %v%s; certificate SHA-256 %s; %s}\n}",
+	return fmt.Sprintf("@misc{stillpoint-%s,\n  title = {%s},\n%s  note  = {(%v, %v)-differentially private under "+
+		"%v%s; certificate SHA-256 %s; %s}\n}",
 		f.digest[:8], bibText(f.title()), year, c.Epsilon, c.Delta, c.Relation, trusting, f.digest,
 		bibText(f.Certificate.Software()))
 }

@@ -35,7 +35,8 @@ func (f *Fit) coefficients(n runNoise) Section {
 	e, ok := f.explained(n)
 	if !ok {
 		s.Parts = append(s.Parts,
-			Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: what they mean is said by its loss, %s.", Number(float64(f.Model.Dim())), f.Model.Loss().Name())))
+			Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: what they mean is said by "+
+				"its loss, %s.", Number(float64(f.Model.Dim())), f.Model.Loss().Name())))
 		return s
 	}
 	unit, odds := f.score()
@@ -49,7 +50,10 @@ func (f *Fit) coefficients(n runNoise) Section {
 			160) + ") stand for nobody knows which values: they are part of the sum and have no coefficient that could be read."
 	}
 	s.Parts = append(s.Parts,
-		Text(what+": the intercept, one term for each number or date, and for each category the difference between its level and its level of reference, the first one declared, in "+unit+". The intercept is for numbers of 0, dates at their first day and categories at their reference. Coefficients describe the model and its table, not causes."+hashed),
+		Text(what+": the intercept, one term for each number or date, and for each category the difference between its "+
+			"level and its level of reference, the first one declared, in "+unit+". The intercept is for numbers of 0, dates "+
+			"at their first day and categories at their reference. Coefficients describe the model and its table, not "+
+			"causes."+hashed),
 		f.certainty(e, n))
 	if b := f.bars(e, unit); b.check() == nil { // a weight near the end of the float64 range cannot be drawn
 		s.Parts = append(s.Parts, b)
@@ -85,24 +89,31 @@ func (f *Fit) certainty(e explanation, n runNoise) Part {
 // meaning explains how the standard deviations of the coefficients' noise were computed and what they leave
 // out.
 func (f *Fit) meaning(e explanation, n runNoise) string {
-	how := "Deviations follow, to first order, from the noise of the certificate’s releases, carried through the steps, and from the second moment of the rows, which was released: data pull weights back along directions that rows see. In simulated fits most were between .7 and 1.4 of the spread; of levels and columns that say nearly the same the noise may be two and a half times as large."
+	how := "Deviations follow, to first order, from the noise of the certificate’s releases, carried through the " +
+		"steps, and from the second moment of the rows, which was released: data pull weights back along directions that " +
+		"rows see. In simulated fits most were between .7 and 1.4 of the spread; of levels and columns that say nearly " +
+		"the same the noise may be two and a half times as large."
 	if e.how == bounded {
-		how = "Deviations are upper bounds: the noise of the certificate’s releases carried through the steps, to first order and as if no row pulled the weights back."
+		how = "Deviations are upper bounds: the noise of the certificate’s releases carried through the steps, to first " +
+			"order and as if no row pulled the weights back."
 		if e.why != "" {
 			how += " They are loose: " + e.why + "."
 		}
 		if f.overshoots(n) {
-			how += " They hold as long as no step goes past the minimum by more than it came from, which the steps’ sizes alone do not ensure."
+			how += " They hold as long as no step goes past the minimum by more than it came from, which the steps’ sizes " +
+				"alone do not ensure."
 		}
 	}
 	if f.Certificate.Algorithm().Name == "dp-sgd" {
 		how += " The randomness of which rows were sampled comes on top."
 	}
 	if c := f.plan.Compared; c != nil && c.Shrunk > 0 {
-		how += " The model lies between its fit and a constant, and has that share of the fit’s noise; the noise in the constant, which is part of the intercept alone, is not counted."
+		how += " The model lies between its fit and a constant, and has that share of the fit’s noise; the noise in the " +
+			"constant, which is part of the intercept alone, is not counted."
 	}
 	return how +
-		" They are of privacy noise alone: that a table holds only some of the people there are comes on top, so that they make no confidence interval."
+		" They are of privacy noise alone: that a table holds only some of the people there are comes on top, so that " +
+		"they make no confidence interval."
 }
 
 // overshoots reports whether some step size is larger than 2/L or, with momentum, than 1/L, where L is the
@@ -139,13 +150,15 @@ const mostCoefficients = 20
 
 func (f *Fit) bars(e explanation, unit string) Bars {
 	b := Bars{
-		Title:   "The largest coefficients",
-		Caption: "For a number or date, the difference between its upper and its lower bound; for a level of a category, the difference from the level of reference.",
-		X:       Axis{Label: "effect (" + unit + ")"},
+		Title: "The largest coefficients",
+		Caption: "For a number or date, the difference between its upper and its lower bound; for a level of a category, " +
+			"the difference from the level of reference.",
+		X: Axis{Label: "effect (" + unit + ")"},
 	}
 	switch e.how {
 	case bounded:
-		b.Caption += " Lines with ends are two standard deviations of the noise either way, at most; hollow bars are within it."
+		b.Caption += " Lines with ends are two standard deviations of the noise either way, at most; hollow bars are " +
+			"within it."
 	case estimated:
 		b.Caption += " Lines with ends are two standard deviations of the noise either way; hollow bars are within it."
 	}

@@ -41,7 +41,8 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 	} else {
 		facts = append(facts,
 			Fact{Name: "Budget (privacy filter)", Value: "μ = " + Above(c.Mu, 5),
-				Note: "in Gaussian differential privacy: telling a person’s row is as hard as telling N(0, 1) from N(μ, 1). Fixed before the first release: this is the guarantee"},
+				Note: "in Gaussian differential privacy: telling a person’s row is as hard as telling N(0, 1) from N(μ, 1). " +
+					"Fixed before the first release: this is the guarantee"},
 			Fact{Name: "Spent (running total)", Value: Above(v.Charged, 5),
 				Note: fmt.Sprintf("of μ² = %s, the largest total of a row; for information", digits(c.Mu*c.Mu, 5))})
 	}
@@ -50,7 +51,8 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 		s.Parts = append(s.Parts, Note("Trusted, not enforced by the program: "+t))
 	}
 	s.Parts = append(s.Parts,
-		Text("What that means for one person: the curve bounds every attack on the releases, also those that may raise only few false alarms. Where an attack cannot tell, it does as well as a coin."),
+		Text("What that means for one person: the curve bounds every attack on the releases, also those that may raise "+
+			"only few false alarms. Where an attack cannot tell, it does as well as a coin."),
 		a.plot(c.Epsilon, c.Delta), a.table())
 	if sampled {
 		s.Parts = append(s.Parts, f.scheduleTable())
@@ -101,7 +103,8 @@ func (f *Fit) scheduleTable() Table {
 	t := Table{
 		Title:   "The schedule",
 		Columns: []Column{{"Releases", true}, {"Noise multiplier", true}, {"Share of rows sampled", true}},
-		Caption: "Each release is a sum over a fresh Poisson sample of the rows, plus Gaussian noise of the multiplier times the clip norm.",
+		Caption: "Each release is a sum over a fresh Poisson sample of the rows, plus Gaussian noise of the multiplier " +
+			"times the clip norm.",
 	}
 	for _, r := range f.schedule[:min(len(f.schedule), mostRows)] {
 		t.Rows = append(t.Rows, Row{Cells: []string{Number(float64(r.Count)), digits(r.NoiseMultiplier, 5),
@@ -114,7 +117,8 @@ func (f *Fit) scheduleTable() Table {
 func (f *Fit) ledger(ctx context.Context) []Part {
 	own, ok := f.own()
 	if !ok {
-		return []Part{Note("The folder’s ledger does not hold this fit’s reservation: what other fits of the same table cost is not known here. Every fit costs a budget of its own.")}
+		return []Part{Note("The folder’s ledger does not hold this fit’s reservation: what other fits of the same table " +
+			"cost is not known here. Every fit costs a budget of its own.")}
 	}
 	var same []Reservation
 	others := 0
@@ -129,7 +133,8 @@ func (f *Fit) ledger(ctx context.Context) []Part {
 		Title: "Budgets reserved on this table",
 		Columns: []Column{{"Reserved (UTC)", false}, {"Algorithm", false}, {"Relation", false}, {"ε", true}, {"δ", true},
 			{"Outcome", false}},
-		Caption: "From this folder’s ledger; fits in other folders are not in it. A reservation counts in full whatever became of its run.",
+		Caption: "From this folder’s ledger; fits in other folders are not in it. A reservation counts in full whatever " +
+			"became of its run.",
 	}
 	for _, r := range same[max(0, len(same)-mostRows):] {
 		outcome := r.Outcome
@@ -150,7 +155,8 @@ func (f *Fit) ledger(ctx context.Context) []Part {
 		c := f.Certificate.Claim()
 		if epsilon, ok := together(ctx, same, c.Delta); ok {
 			parts = append(parts,
-				Note(fmt.Sprintf("All %d fits of this table together cost ε = %s at δ = %s: that is what a person in it has been charged.", len(same), Above(epsilon, 4), exact(c.Delta))))
+				Note(fmt.Sprintf("All %d fits of this table together cost ε = %s at δ = %s: that is what a person in it has "+
+					"been charged.", len(same), Above(epsilon, 4), exact(c.Delta))))
 		} else {
 			parts = append(parts,
 				Note(fmt.Sprintf("This table has been fitted %d times, under relations that do not compose: the guarantees add up.",

@@ -50,9 +50,11 @@ func (f *Fit) curves(n runNoise) (s Section, ok bool) {
 
 // aboutCurves explains to readers how to read the plots of curves.
 func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
-	text := "Each curve is the part of the prediction that depends on one column alone, less its mean over the rows, as far as the released means of the columns tell. "
+	text := "Each curve is the part of the prediction that depends on one column alone, less its mean over the rows, " +
+		"as far as the released means of the columns tell. "
 	if overBounds {
-		text = "Each curve is the part of the prediction that depends on one column alone, less its mean between the bounds: no means over the rows were released. "
+		text = "Each curve is the part of the prediction that depends on one column alone, less its mean between the " +
+			"bounds: no means over the rows were released. "
 	} else {
 		text += "Grey stretches hold few rows, or so few that noise hides how many. "
 	}
@@ -70,10 +72,12 @@ func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 	case bounded:
 		text += "Bands are privacy noise only, at most: two standard deviations either way."
 	case estimated:
-		text += "Bands are privacy noise only: two standard deviations either way. Where most rows are in a few steps of a curve they may be many times too wide."
+		text += "Bands are privacy noise only: two standard deviations either way. Where most rows are in a few steps of " +
+			"a curve they may be many times too wide."
 	}
 	return text +
-		" They do not say how far a curve is from that of all people there are, nor how much of the shape more steps or knots would show: they are no confidence bands. Curves describe the model, not causes."
+		" They do not say how far a curve is from that of all people there are, nor how much of the shape more steps or " +
+		"knots would show: they are no confidence bands. Curves describe the model, not causes."
 }
 
 // axisOf returns what the plots of curves need for their vertical axis: its label, the function

@@ -402,7 +402,8 @@ func (f *Fit) covariance(lift lifted) (*covariance, error) {
 	l, s := f.plan.Law, f.Model.Schema()
 	if l.Moment == nil {
 		return nil,
-			errors.New("the certificate is of an earlier version and does not hold the second moment of the metric that steps were taken in")
+			errors.New("the certificate is of an earlier version and does not hold the second moment of the metric that " +
+				"steps were taken in")
 	}
 	weights, err := lift.weights(f.Model.Weights())
 	if err != nil {

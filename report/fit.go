@@ -167,7 +167,8 @@ func (f *Fit) Page(ctx context.Context) (Page, error) {
 		Lead: fmt.Sprintf("Trained on %s rows with (ε = %s, δ = %s)-differential privacy. %s",
 			Number(float64(f.Certificate.Records())), exact(claim.Epsilon), exact(claim.Delta), attack.guess()),
 		Sections: []Section{f.asked(), f.cost(ctx, attack)},
-		Foot: fmt.Sprintf("Written by %s from the certificate, the model and the ledger of a fit. Nothing on this page was computed from the table: making or reading it costs no privacy.",
+		Foot: fmt.Sprintf("Written by %s from the certificate, the model and the ledger of a fit. Nothing on this page "+
+			"was computed from the table: making or reading it costs no privacy.",
 			f.Certificate.Software()),
 	}
 	page.Sections = append(page.Sections, f.signal(n))
@@ -183,7 +184,8 @@ func (f *Fit) Page(ctx context.Context) (Page, error) {
 	}
 	if f.Public != nil {
 		page.Sections = append(page.Sections, f.public())
-		page.Foot = fmt.Sprintf("Written by %s from the certificate, the model and the ledger of a fit, and from a table for the section “%s” alone.", f.Certificate.Software(), publicTitle)
+		page.Foot = fmt.Sprintf("Written by %s from the certificate, the model and the ledger of a fit, and from a table "+
+			"for the section “%s” alone.", f.Certificate.Software(), publicTitle)
 	}
 	page.Sections = append(page.Sections, f.cite())
 	return page, nil
@@ -278,7 +280,8 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 	t := Table{
 		Title:   "What was publicly known of each column",
 		Columns: []Column{{Name: "Column"}, {Name: "Read as"}, {Name: "Bounds or values"}},
-		Caption: "Bounds, values and scaling were stated beforehand, not read from the table. A number beyond a bound counts as the bound; a value that is not listed counts as “other”.",
+		Caption: "Bounds, values and scaling were stated beforehand, not read from the table. A number beyond a bound " +
+			"counts as the bound; a value that is not listed counts as “other”.",
 	}
 	ignored := 0
 	for _, c := range schema.Columns() {

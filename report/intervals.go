@@ -169,8 +169,10 @@ func forest(c *model.Coefficients) Bars {
 	}
 	b := Bars{
 		Title: title, Dots: true, X: Axis{Label: "effect (" + c.Unit + ")"},
-		Caption: fmt.Sprintf("Lines with ends are %g%% private confidence intervals, sampling and privacy noise together. Hollow: the interval holds 0. For a number, the change from its lower to its upper bound; for a level, the difference from the level it is compared with.", 100*c.Level),
-		Marks:   []Mark{{Name: "no effect", Value: 0}},
+		Caption: fmt.Sprintf("Lines with ends are %g%% private confidence intervals, sampling and privacy noise together. "+
+			"Hollow: the interval holds 0. For a number, the change from its lower to its upper bound; for a level, the "+
+			"difference from the level it is compared with.", 100*c.Level),
+		Marks: []Mark{{Name: "no effect", Value: 0}},
 	}
 	for _, t := range c.List {
 		if t.Intercept || t.State != inference.Reported || len(b.Items) == mostCoefficients {

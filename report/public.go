@@ -9,7 +9,8 @@ const publicTitle = "Measured on a public table"
 func (f *Fit) public() Section {
 	m := f.Public
 	s := Section{Title: publicTitle, Parts: []Part{
-		Note("NOT private: these figures are exact facts about the rows of a table. Publish them only if its rows are public, or accounted for."),
+		Note("NOT private: these figures are exact facts about the rows of a table. Publish them only if its rows are " +
+			"public, or accounted for."),
 	}}
 	facts := Facts{{Name: "Rows", Value: Number(float64(m.N)),
 		Note: count(int(m.Skipped), "row was", "rows were") + " not scored"}}

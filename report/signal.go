@@ -67,7 +67,8 @@ func (f *Fit) signal(n runNoise) Section {
 		add("Gradient at the end", l.Gradient, note)
 	}
 	if c := f.plan.Compared; c != nil && drawable(math.Abs(c.Difference), true) && drawable(c.Sigma, true) {
-		note := fmt.Sprintf("the fit's mean loss less the best constant's, released with noise of %s, a record's difference clipped at %s: ", Number(c.Sigma), Number(c.Clip))
+		note := fmt.Sprintf("the fit's mean loss less the best constant's, released with noise of %s, a record's "+
+			"difference clipped at %s: ", Number(c.Sigma), Number(c.Clip))
 		switch c.Verdict() {
 		case runrecord.Better:
 			note += "the model is better"
@@ -112,13 +113,15 @@ func (f *Fit) signal(n runNoise) Section {
 		released("Gradient norm looked at", l.GradientNorm, note)
 	}
 	add("Noise level", f.plan.Floor,
-		"the noise of one gradient released with the whole budget; up to constants no private algorithm gets below it on every problem")
+		"the noise of one gradient released with the whole budget; up to constants no private algorithm gets below it on "+
+			"every problem")
 	add("Longest gradient of a row", f.plan.Clip,
 		"longer ones are clipped to it: the mean gradient is no longer at any point")
 	add("Effective size N", f.plan.Effective, "rows × μ / √weights; below 30 the table is too small for this budget")
 	if len(facts) > 0 {
 		s.Parts = append(s.Parts, facts,
-			Text("Lengths are after scaling, by which a row has norm 1 at most. How well a model does on people is for data to say that nobody was trained on (stillpoint evaluate, which is not private)."))
+			Text("Lengths are after scaling, by which a row has norm 1 at most. How well a model does on people is for data "+
+				"to say that nobody was trained on (stillpoint evaluate, which is not private)."))
 	}
 	p := f.multiplierPlot()
 	if len(n.estimate) > 0 && root > 0 {
@@ -137,10 +140,11 @@ func (f *Fit) signal(n runNoise) Section {
 // root is the square root of the number of weights.
 func (f *Fit) noisePlot(n runNoise, root float64) Plot {
 	p := Plot{
-		Title:   "Length of the noise in the gradient estimate, step by step",
-		Caption: "Root mean square, computed from the certificate. A step whose true gradient is shorter than its noise moves mostly at random; averaging and small steps make up for it.",
-		X:       Axis{Label: "step"},
-		Y:       Axis{Label: "length after scaling", Log: true},
+		Title: "Length of the noise in the gradient estimate, step by step",
+		Caption: "Root mean square, computed from the certificate. A step whose true gradient is shorter than its noise " +
+			"moves mostly at random; averaging and small steps make up for it.",
+		X: Axis{Label: "step"},
+		Y: Axis{Label: "length after scaling", Log: true},
 	}
 	noise := Series{Name: "noise", Style: Line}
 	for t, v := range n.estimate {

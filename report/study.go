@@ -97,7 +97,8 @@ func (s Study) Page() (Page, error) {
 		again = append(again, facts("What they were run with", s.Reproduce.Facts))
 	}
 	section("How to reproduce this", again...)
-	p.Foot = "Runs of experiments are on generated or declared-public rows with simulated coins: they protect nobody, and nobody is in them."
+	p.Foot = "Runs of experiments are on generated or declared-public rows with simulated coins: they protect nobody, " +
+		"and nobody is in them."
 	return p, nil
 }
 

@@ -35,7 +35,9 @@ LOSSES = {
     "adult": "logistic", "chain-death": "logistic", "germans-outwork": "logistic", "wives-insured": "logistic",
     "adult-hinge": "hinge", "germans-income": "pinball 0.5", "food-quantile": "pinball 0.9", "cps1988-quantile": "pinball 0.9",
     "communes-illness": "huber 0.2", "cps1988": "huber 0.1", "diamonds": "huber 0.1", "films": "huber 0.1",
-    "food": "huber 0.1", "ratings": "huber 0.5", "wives-hours": "huber 0.1",
+    "food": "huber 0.1", "ratings": "huber 0.5", "wives-hours": "huber 0.1", "words": "huber 0.1",
+    "claims": "logistic", "quarrels": "logistic", "computers": "huber 0.1", "motorway": "huber 0.1",
+    "computers-quantile": "pinball 0.9", "pupils": "pinball 0.5",
 }  # fmt: skip
 
 

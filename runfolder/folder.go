@@ -70,7 +70,8 @@ func (f *folder) free() error {
 	}
 	for _, file := range []string{ModelFile, CertificateFile, LedgerFile} {
 		if _, err := f.disk.Lstat(f.file(file)); err == nil {
-			return fmt.Errorf("output %s: holds an earlier fit (%s): choose another --out, or --overwrite to replace its model; its charge stays in %s", f.path, file, LedgerFile)
+			return fmt.Errorf("output %s: holds an earlier fit (%s): choose another --out, or --overwrite to replace its "+
+				"model; its charge stays in %s", f.path, file, LedgerFile)
 		}
 	}
 	return nil

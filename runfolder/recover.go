@@ -47,7 +47,8 @@ type Recovered struct {
 	unproven bool
 }
 
-const recoveredNote = "made from the journal of a run that was stopped: the model is the last iterate that the journal holds, " +
+const recoveredNote = "made from the journal of a run that was stopped: the model is the last iterate that the " +
+	"journal holds, " +
 	"not the planned output; the events are those that the journal proves, and some that came last may be missing. " +
 	"The claim covers those too: the whole budget was reserved before the first."
 
@@ -292,7 +293,8 @@ func (f *folder) remake(ctx context.Context, t *told) (*ready, error) {
 	}
 	if !f.overwrite && f.holds() {
 		return nil,
-			fmt.Errorf("%s: holds the files of an earlier fit, complete or not: --overwrite replaces them by what the journal of fit %d proves", f.path, f.fit)
+			fmt.Errorf("%s: holds the files of an earlier fit, complete or not: --overwrite replaces them by what the "+
+				"journal of fit %d proves", f.path, f.fit)
 	}
 	p := &pair{f: f}
 	defer p.close()

@@ -291,7 +291,8 @@ func (c *Config) budget() (account.Budget, error) {
 	}
 	if b.Delta() >= mostDelta {
 		return account.Budget{},
-			fmt.Errorf("privacy.delta = %v: must be below %v: delta is a chance of no protection at all, and belongs below 1/records", b.Delta(), mostDelta)
+			fmt.Errorf("privacy.delta = %v: must be below %v: delta is a chance of no protection at all, and belongs below "+
+				"1/records", b.Delta(), mostDelta)
 	}
 	if b.Mu() > mostMu {
 		return account.Budget{}, fmt.Errorf("privacy.epsilon = %v: must be smaller: mu = %.3g protects nobody", b.Epsilon(),
@@ -353,11 +354,13 @@ func (c *Config) checkMonotone(l loss.Loss) error {
 	case !c.Schema.Monotonic():
 		return nil
 	case loss.Count(loss.RowLoss(l)) != 1:
-		return fmt.Errorf("model.loss: %s: must have one margin where a column is monotone: a linear model of a number, a count or two classes", l.Name())
+		return fmt.Errorf("model.loss: %s: must have one margin where a column is monotone: a linear model of a number, a "+
+			"count or two classes", l.Name())
 	case c.Model.Reduce != "":
 		return errors.New("model.reduce: must be left out where a column is monotone")
 	case c.Inference != nil:
-		return errors.New("inference: must be left out where a column is monotone: intervals are of the weights before they are made so")
+		return errors.New("inference: must be left out where a column is monotone: intervals are of the weights before " +
+			"they are made so")
 	}
 	return nil
 }

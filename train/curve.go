@@ -47,9 +47,11 @@ func (c *Config) countable() error {
 	case c.Privacy.Records != 0:
 		return nil
 	case c.Shards != nil:
-		return errors.New("privacy.records: must be given: the knots of curves and jl(auto) follow from it, and the shards that hold the table are not counted")
+		return errors.New("privacy.records: must be given: the knots of curves and jl(auto) follow from it, and the " +
+			"shards that hold the table are not counted")
 	case c.Reader != nil || slices.Contains(c.Data, table.Standard):
-		return errors.New("privacy.records: must be given: the knots of curves and jl(auto) follow from it, and a stream is read only once")
+		return errors.New("privacy.records: must be given: the knots of curves and jl(auto) follow from it, and a stream " +
+			"is read only once")
 	}
 	return nil
 }

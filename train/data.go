@@ -57,7 +57,8 @@ func (c *Config) checkData() error {
 		case name == table.Standard && several:
 			return errors.New("data: - is standard input: must be the only file of its table")
 		case name == table.Standard && c.Table == "":
-			return errors.New("table: must give the table a public name, by which its fits are summed, since data = -: is no file")
+			return errors.New("table: must give the table a public name, by which its fits are summed, since data = -: is no " +
+				"file")
 		}
 		several = several || isPattern(c.resolve(name))
 	}
@@ -65,7 +66,8 @@ func (c *Config) checkData() error {
 	case len(c.Data) == 0:
 		return errors.New("data: must name the table")
 	case several && c.Table == "":
-		return errors.New("table: must give the table a public name, by which its fits are summed, since data: is not one file")
+		return errors.New("table: must give the table a public name, by which its fits are summed, since data: is not one " +
+			"file")
 	case nameRule(c.Table) != "":
 		return fmt.Errorf("table = %q: must %s", c.Table, nameRule(c.Table))
 	}
@@ -86,7 +88,8 @@ func (c *Config) checkHeld() error {
 	case c.Shards != nil && c.Table == "":
 		return errors.New("table: must give the table a public name, by which its fits are summed, since shards hold it")
 	case c.Shards != nil && c.Memory != (Memory{}):
-		return errors.New("memory: must be left out where shards hold the table: each worker has its own (stillpoint shard --memory)")
+		return errors.New("memory: must be left out where shards hold the table: each worker has its own (stillpoint " +
+			"shard --memory)")
 	case len(c.Data) > 0:
 		return errors.New("data: must be left out where the program holds the table")
 	case c.Rows != nil && c.Reader != nil:

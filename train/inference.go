@@ -44,7 +44,8 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 			errors.New("inference: train.algorithm and its settings: must be left out: intervals have a plan of their own")
 	case c.Model.Regularizer != "":
 		return none,
-			errors.New("inference: model.regularizer: must be left out: it moves the coefficients towards 0, and no interval of the coefficients covers that")
+			errors.New("inference: model.regularizer: must be left out: it moves the coefficients towards 0, and no interval " +
+				"of the coefficients covers that")
 	case c.Model.Radius != 0:
 		return none,
 			errors.New("inference: model.radius: must be left out: an estimate on the boundary of a ball has no interval")
@@ -84,7 +85,8 @@ func bendOf(l loss.Loss) (onestep.Bend, error) {
 	}
 	const losses = "must be logistic, squared(clip), huber(delta), poisson(clip) or poisson-rate(clip,least)"
 	if row.Target() == loss.Classes {
-		return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s; for several classes, fit logistic to each class "+
+		return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s; for several classes, fit logistic to "+
+			"each class "+
 			"and a reference class (docs/how-to/classes.md)", row.Name(), losses)
 	}
 	return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s", row.Name(), losses)
@@ -96,12 +98,14 @@ func bendOf(l loss.Loss) (onestep.Bend, error) {
 func formula(s *dataset.Schema) ([]inference.Column, error) {
 	for _, h := range s.Hats() {
 		return nil,
-			fmt.Errorf("inference: column %q: has a curve or an interaction with a number: intervals of curves are not validated", h.Axes[0].Column)
+			fmt.Errorf("inference: column %q: has a curve or an interaction with a number: intervals of curves are not "+
+				"validated", h.Axes[0].Column)
 	}
 	for _, c := range s.Columns() {
 		if c.Kind == dataset.Hash {
 			return nil,
-				fmt.Errorf("inference: column %q: is hashed: must have a public list of values, since the coefficient of a bucket is that of no value", c.Name)
+				fmt.Errorf("inference: column %q: is hashed: must have a public list of values, since the coefficient of a "+
+					"bucket is that of no value", c.Name)
 		}
 	}
 	var list []inference.Column
@@ -184,7 +188,9 @@ func least(enough func(f float64) bool) float64 {
 
 // String describes the expected widths of the intervals in one sentence.
 func (e *Expected) String() string {
-	text := fmt.Sprintf("%g%% confidence intervals of up to %d coefficients: of a typical column about +-%.2g per standard deviation of the column (given the others), %.2g times as wide as without privacy; half of that: %.0f records",
+	text := fmt.Sprintf("%g%% confidence intervals of up to %d coefficients: of a typical column about +-%.2g per "+
+		"standard deviation of the column (given the others), %.2g times as wide as without privacy; half of that: %.0f "+
+		"records",
 		100*e.Level, e.Columns-1, e.HalfWidth, e.Ratio, e.Records)
 	if e.Epsilon > 0 {
 		return text + fmt.Sprintf(", or epsilon %.2g", e.Epsilon)
@@ -214,12 +220,15 @@ func inferenceWarnings(s *dataset.Schema, f *inference.Fit) (list []Warning) {
 	}
 	if f.Method == inference.NotIdentified {
 		list = append(list, Warning{Code: WarnIdentified,
-			Text: "no coefficient is identified at this budget: the released curvature is not told from its noise, and no interval is stated; more records, a larger epsilon or fewer columns help"})
+			Text: "no coefficient is identified at this budget: the released curvature is not told from its noise, and no " +
+				"interval is stated; more records, a larger epsilon or fewer columns help"})
 	}
 	dropped := slices.DeleteFunc(slices.Clone(f.Dropped), s.IsOther)
 	if len(dropped) > 0 {
 		list = append(list, Warning{Code: WarnFormula,
-			Text: fmt.Sprintf("intervals are for a SHORTER formula than was asked for: %d columns that the noise hides are left out, or are levels that count as the reference level (first %.80q); the intervals do not cover the coefficients of the longer formula",
+			Text: fmt.Sprintf("intervals are for a SHORTER formula than was asked for: %d columns that the noise hides are "+
+				"left out, or are levels that count as the reference level (first %.80q); the intervals do not cover the "+
+				"coefficients of the longer formula",
 				len(dropped), s.Features()[dropped[0]])})
 	}
 	return list

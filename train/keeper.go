@@ -99,7 +99,8 @@ func (e *ChargedError) Error() string {
 	if e.Folder == "" {
 		return fmt.Sprintf("%v\nthe whole budget stays charged: what was released before that cannot be taken back", e.Err)
 	}
-	return fmt.Sprintf("%v\nthe whole budget stays charged in %s; stillpoint recover %s saves what the journal there proves", e.Err, e.Ledger, e.Folder)
+	return fmt.Sprintf("%v\nthe whole budget stays charged in %s; stillpoint recover %s saves what the journal there "+
+		"proves", e.Err, e.Ledger, e.Folder)
 }
 
 // Unwrap returns the error that ended the fit.

@@ -128,7 +128,8 @@ type SmallError struct {
 
 // Error says how many records or which epsilon would be sufficient.
 func (e *SmallError) Error() string {
-	text := fmt.Sprintf("train: too few rows for this budget, the model would be noise (effective size N = %.2g, below %d): %.0f records would do at this budget",
+	text := fmt.Sprintf("train: too few rows for this budget, the model would be noise (effective size N = %.2g, below "+
+		"%d): %.0f records would do at this budget",
 		e.Size, optimize.SmallSize, e.Records)
 	if e.Epsilon > 0 {
 		text += fmt.Sprintf(", or epsilon %.2g for these", e.Epsilon)

@@ -90,7 +90,8 @@ func (c *Config) reduced(budget account.Budget, records float64) (string, []Warn
 	k := reducedFeatures(p, budget.Delta())
 	if k >= d {
 		return "", []Warning{{Code: WarnWhole,
-			Text: fmt.Sprintf("model.reduce: jl(auto): rows keep their %d features: with %.0f records at this budget the rule reduces to %d", d, records, k)}}, nil
+			Text: fmt.Sprintf("model.reduce: jl(auto): rows keep their %d features: with %.0f records at this budget the "+
+				"rule reduces to %d", d, records, k)}}, nil
 	}
 	return fmt.Sprintf("jl(%d%s)", k, rest), nil, nil
 }

@@ -96,7 +96,8 @@ func seenWarnings(s *dataset.Schema, m *runrecord.Moment) (list []Warning) {
 	share, noise := g.at(g.dim-1, g.dim-1)
 	if share+clearly*noise < manyRows {
 		list = append(list, Warning{Code: WarnRows,
-			Text: fmt.Sprintf("about %.2g%% of the rows count (noise %.2g%%): the others are malformed, or their target cannot be read; stillpoint check shows which, on rows that may be looked at",
+			Text: fmt.Sprintf("about %.2g%% of the rows count (noise %.2g%%): the others are malformed, or their target "+
+				"cannot be read; stillpoint check shows which, on rows that may be looked at",
 				100*max(share, 0), 100*noise)})
 	}
 	if share-clearly*noise < someRows {
@@ -139,7 +140,8 @@ func (g seen) number(column string, j int, share, noise float64) []Warning {
 	most := max(variance, 0) + clearly*math.Hypot(squareNoise, 2*mean*firstNoise)
 	if most < hardlyAny*hardlyAny {
 		return []Warning{{Code: WarnConstant,
-			Text: fmt.Sprintf("column %.80q hardly varies: its standard deviation is at most %.2g%% of the width of its bounds, which may be far too wide", column, 50*math.Sqrt(most))}}
+			Text: fmt.Sprintf("column %.80q hardly varies: its standard deviation is at most %.2g%% of the width of its "+
+				"bounds, which may be far too wide", column, 50*math.Sqrt(most))}}
 	}
 	return nil
 }
@@ -156,7 +158,8 @@ func (g seen) category(s *dataset.Schema, names []string, column string, share, 
 			v, sigma := g.at(j, j)
 			if v/share-clearly*math.Hypot(sigma, noise*v/share)/share > oneLevel {
 				return []Warning{{Code: WarnConstant,
-					Text: fmt.Sprintf("column %.80q: nearly all rows have the level %.80q; if it is \"other\", the categories may be written otherwise than in the table", column, level)}}
+					Text: fmt.Sprintf("column %.80q: nearly all rows have the level %.80q; if it is \"other\", the categories may "+
+						"be written otherwise than in the table", column, level)}}
 			}
 		}
 	}

@@ -75,7 +75,9 @@ func (p Planned) Useless() error {
 	if p.chosen || !p.Plan.Properties().Unmoved {
 		return nil
 	}
-	return fmt.Errorf("train: %s would return its start, since no step is worth its noise with %.0f records, epsilon %v and %d weights: about %.0f times as many records would help, or a larger epsilon, or fewer columns; an algorithm with a number of steps, such as {algorithm: gd, steps: 8}, runs all the same",
+	return fmt.Errorf("train: %s would return its start, since no step is worth its noise with %.0f records, epsilon "+
+		"%v and %d weights: about %.0f times as many records would help, or a larger epsilon, or fewer columns; an "+
+		"algorithm with a number of steps, such as {algorithm: gd, steps: 8}, runs all the same",
 		p.Summary.Algorithm, p.Records, p.Budget.Epsilon(), p.Dim, math.Ceil(optimize.SmallSize/p.Summary.Effective))
 }
 
@@ -235,11 +237,13 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	o := plan.Summary()
 	if c.Shards != nil && plan.Needs().Stable {
 		return nil, Planned{}, nil,
-			fmt.Errorf("train.algorithm = %s with phased-sgd: is not possible where shards hold the table: each step of a pass depends on the step before it, in another shard", o.Algorithm)
+			fmt.Errorf("train.algorithm = %s with phased-sgd: is not possible where shards hold the table: each step of a "+
+				"pass depends on the step before it, in another shard", o.Algorithm)
 	}
 	if n := plan.Needs(); records > math.MaxInt32 && (n.Cohorts || n.Schedule != nil) {
 		return nil, Planned{}, nil,
-			fmt.Errorf("train.algorithm = %s: draws among the records: must be one that asks about all of them, such as gd, where a table has more than %d", o.Algorithm, math.MaxInt32)
+			fmt.Errorf("train.algorithm = %s: draws among the records: must be one that asks about all of them, such as gd, "+
+				"where a table has more than %d", o.Algorithm, math.MaxInt32)
 	}
 	for _, x := range []float64{o.StepSize, o.Effective, o.Floor, o.Predicted} {
 		if math.IsNaN(x) || math.IsInf(x, 0) {

@@ -116,7 +116,8 @@ func (r *storedRun) withdraw(ctx context.Context, k Keeper, s budget.Session) er
 		if k.Folder() == "" {
 			return fmt.Errorf("budget.store: what may be reserved there stays charged: %w", err)
 		}
-		return fmt.Errorf("budget.store: what may be reserved there stays charged until stillpoint recover %s gives it back: %w", k.Folder(), err)
+		return fmt.Errorf("budget.store: what may be reserved there stays charged until stillpoint recover %s gives it "+
+			"back: %w", k.Folder(), err)
 	}
 	return k.Forget()
 }

@@ -58,7 +58,8 @@ type Warning = model.Warning
 func privacyWarnings(epsilon, delta, records, effective float64) (list []Warning) {
 	if epsilon > 10 {
 		list = append(list, Warning{Code: WarnEpsilon,
-			Text: fmt.Sprintf("epsilon %v promises next to nothing: what is published may be e^%v times as likely with a person's record as without", epsilon, epsilon)})
+			Text: fmt.Sprintf("epsilon %v promises next to nothing: what is published may be e^%v times as likely with a "+
+				"person's record as without", epsilon, epsilon)})
 	}
 	if delta > 1/records {
 		list = append(list, Warning{Code: WarnDelta,
@@ -67,7 +68,8 @@ func privacyWarnings(epsilon, delta, records, effective float64) (list []Warning
 	}
 	if effective < optimize.SmallSize {
 		list = append(list, Warning{Code: WarnSmall,
-			Text: fmt.Sprintf("too few rows for this budget: a model is almost all noise, and should not be used (effective size N = %.2g, below %d)",
+			Text: fmt.Sprintf("too few rows for this budget: a model is almost all noise, and should not be used (effective "+
+				"size N = %.2g, below %d)",
 				effective, optimize.SmallSize)})
 	}
 	return list
@@ -86,7 +88,8 @@ func comparisonWarnings(c *optimize.Compared) []Warning {
 	case c.Verdict() == optimize.Worse:
 		code, what = WarnWorse, "the model is WORSE than a constant"
 	case c.Shrunk > 0:
-		what = fmt.Sprintf("the fit is not better than a constant by more than noise, and the model goes %.0f%% of the way from the constant to it", 100*(1-c.Shrunk))
+		what = fmt.Sprintf("the fit is not better than a constant by more than noise, and the model goes %.0f%% of the "+
+			"way from the constant to it", 100*(1-c.Shrunk))
 	}
 	return []Warning{{Code: code,
 		Text: fmt.Sprintf("%s: the fit's mean loss less the constant's is %.3g, with noise of %.2g", what, c.Difference,
@@ -113,7 +116,8 @@ func targetWarnings(name string, c *optimize.Compared) []Warning {
 	switch {
 	case math.Abs(c.Constant) <= clearly*c.ConstantSigma:
 		return []Warning{{Code: WarnTarget,
-			Text: fmt.Sprintf("the mean loss of the best constant is 0 within noise (%.2g, noise %.2g): no row has a target that can be read, or nearly all have the same; stillpoint check shows which, on rows that may be looked at",
+			Text: fmt.Sprintf("the mean loss of the best constant is 0 within noise (%.2g, noise %.2g): no row has a target "+
+				"that can be read, or nearly all have the same; stillpoint check shows which, on rows that may be looked at",
 				c.Constant, c.ConstantSigma)}}
 	case row.Target() == loss.Real && !loss.Counts(row) && !strings.HasPrefix(row.Name(), "pinball") &&
 		len(c.Margins) == 1 && math.Abs(c.Margins[0]) >= atBound:
@@ -122,7 +126,8 @@ func targetWarnings(name string, c *optimize.Compared) []Warning {
 			bound = "lower"
 		}
 		return []Warning{{Code: WarnClamped,
-			Text: fmt.Sprintf("the best constant is the target's %s bound: half of the targets or more are at this bound or beyond it, where they count as the bound",
+			Text: fmt.Sprintf("the best constant is the target's %s bound: half of the targets or more are at this bound or "+
+				"beyond it, where they count as the bound",
 				bound)}}
 	}
 	return nil

@@ -30,7 +30,8 @@ func (sampledGaussian) assumes() string { return byCoins }
 func (replacedMixture) assumes() string { return byCoins }
 func (gaussianMixture) assumes() string { return "which of the offsets a record has is not released" }
 func (fixedSample) assumes() string {
-	return "each sample is a uniformly random set of its size, drawn anew and not released; the number of records is public"
+	return "each sample is a uniformly random set of its size, drawn anew and not released; the number of records is " +
+		"public"
 }
 func (discreteGaussian) assumes() string {
 	return "the noise is drawn exactly from the discrete Gaussian on the integers, one whole number a release"
@@ -39,5 +40,6 @@ func (prefixGaussian) assumes() string {
 	return "a record is in no more items of a prefix sum than stated, and at least as far apart"
 }
 func (repeated) assumes() string {
-	return "the number of repetitions is drawn anew from its law and not released; of all runs only the best output is, chosen by outputs alone"
+	return "the number of repetitions is drawn anew from its law and not released; of all runs only the best output " +
+		"is, chosen by outputs alone"
 }

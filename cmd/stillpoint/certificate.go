@@ -73,7 +73,8 @@ func (s *certificateSign) Run(ctx context.Context, c *console) error {
 	}
 	_,
 		err = fmt.Fprintf(c.out,
-		"signature    %s\nkey          %s\nrecheck      stillpoint certificate verify %s --signers FILE, in which a line is\n             NAME %s\n",
+		"signature    %s\nkey          %s\nrecheck      stillpoint certificate verify %s --signers FILE, in which a line "+
+			"is\n             NAME %s\n",
 		printable.Text(out), key.Fingerprint(), printable.Text(s.Certificate), key.Public())
 	return err
 }

@@ -74,7 +74,8 @@ func describe(w io.Writer, r *runfolder.Recovered) (err error) {
 	}
 	line("certificate", "%s", r.CertificatePath)
 	line("guarantee", "%s", r.Budget.Guarantee(r.Unit.Column).Text())
-	line("charged", "at least %.6g of %.6g (units of mu^2), %d noisy answers (releases) in the journal; the whole budget stays reserved",
+	line("charged", "at least %.6g of %.6g (units of mu^2), %d noisy answers (releases) in the journal; the whole "+
+		"budget stays reserved",
 		r.Charged, r.Budget.Charge(), r.Releases)
 	if r.Damaged > 0 {
 		line("WARNING", "line %d of the journal is damaged or cut off: what was released from there on is not known",

@@ -62,11 +62,13 @@ func (s *schemaCommand) Run(ctx context.Context, c *console) error {
 		as.Header = header
 	case s.Header:
 		if i := tooMuch(header); i >= 0 {
-			return fmt.Errorf("%s: column %d of the first row: must be one line of at most %d characters to be the name of a column", s.Data, i+1, mostName)
+			return fmt.Errorf("%s: column %d of the first row: must be one line of at most %d characters to be the name of a "+
+				"column", s.Data, i+1, mostName)
 		}
 	case !dataset.LooksLikeNames(header):
 		return errors.New(s.Data +
-			": the first row looks like a record, not like names of columns, and is not shown: name its columns by csv: {header: [...]} (--no-header drafts that); if it is a header, say --header")
+			": the first row looks like a record, not like names of columns, and is not shown: name its columns by csv: " +
+			"{header: [...]} (--no-header drafts that); if it is a header, say --header")
 	}
 	note := ""
 	if !as.IsZero() {
@@ -96,7 +98,8 @@ func (s *schemaCommand) drafted(ctx context.Context, header []string, note *stri
 		return "", err
 	}
 	*note += "# Lines that name " + name +
-		" come from its rows, which whoever drafted this said are\n# public. Look at each of them: what stands here is published with the model.\n"
+		" come from its rows, which whoever drafted this said are\n# public. Look at each of them: what stands here is " +
+		"published with the model.\n"
 	return dataset.DraftWith(header, columns, missing), nil
 }
 
@@ -111,7 +114,8 @@ func (s *schemaCommand) another() error {
 		data, err = os.Stdin.Stat()
 	}
 	if err == nil && os.SameFile(data, public) {
-		return fmt.Errorf("--from-public %s: is the table itself: bounds and values from it are facts about its people, published without a charge", s.FromPublic)
+		return fmt.Errorf("--from-public %s: is the table itself: bounds and values from it are facts about its people, "+
+			"published without a charge", s.FromPublic)
 	}
 	return nil
 }

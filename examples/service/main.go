@@ -1,5 +1,4 @@
-// Command service shows how a Go service trains on records in its memory, saves and verifies the results,
-// and predicts. The records here are generated.
+// Command service shows how a Go service trains on records in memory, verifies what it saved, and predicts.
 //
 //	go run ./examples/service DIR
 package main
@@ -57,8 +56,7 @@ func run(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	// Another fit of these records costs another budget. Budget.Dataset would limit all fits together to
-	// one cap.
+	// Another fit of these records costs another budget. Budget.Dataset would limit all fits to one cap.
 	result, err := stillpoint.Fit(ctx, stillpoint.Spec{Table: table(patients), Schema: schema, Loss: loss.Logistic(),
 		Budget: stillpoint.Budget{Epsilon: 1, Delta: 1e-6, Relation: stillpoint.ReplaceOne},
 		Folder: &stillpoint.Folder{Path: dir}})

@@ -34,7 +34,8 @@ func (r Rows) Check() error {
 		return fmt.Errorf("rows of a unit = %d: must be between 1 and %d", r.Most, MostRows)
 	}
 	if r.Features < 1 || r.Width() > 1<<24 {
-		return fmt.Errorf("rows of a unit = %d of %d features: must be of at least one, and at most 2^24 together, targets included", r.Most, r.Features)
+		return fmt.Errorf("rows of a unit = %d of %d features: must be of at least one, and at most 2^24 together, "+
+			"targets included", r.Most, r.Features)
 	}
 	return nil
 }

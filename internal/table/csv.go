@@ -98,7 +98,8 @@ func otherDelimiter(cell string, delimiter byte) string {
 		{",", "commas", `","`, `','`},
 	} {
 		if strings.Contains(cell, d.mark) && d.mark[0] != delimiter {
-			return fmt.Sprintf("the fields of the header row are separated by %s: add the line csv: {delimiter: %s} to the configuration, or say --delimiter=%s where there is none", d.name, d.yaml, d.flag)
+			return fmt.Sprintf("the fields of the header row are separated by %s: add the line csv: {delimiter: %s} to the "+
+				"configuration, or say --delimiter=%s where there is none", d.name, d.yaml, d.flag)
 		}
 	}
 	return ""

@@ -91,7 +91,8 @@ func refused(src *bufio.Reader, as Dialect) string {
 	return "is not UTF-8 text: " + supported
 }
 
-const supported = "only CSV, plain or compressed by gzip or zstd, and Parquet can be read (of text that is not UTF-8, csv: {encoding: ...} says what it is)"
+const supported = "only CSV, plain or compressed by gzip or zstd, and Parquet can be read (of text that is not " +
+	"UTF-8, csv: {encoding: ...} says what it is)"
 
 // startSize is the number of bytes used to recognise the format of a file.
 const startSize = 512

@@ -163,7 +163,8 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 	slices.SortStableFunc(list, func(a, b Candidate) int { return cmp.Compare(a.Ranked, b.Ranked) })
 	if firstorder.Diagonal(p) && a.Goal != ExcessRisk && find(list, "preconditioned") >= 0 {
 		putFirst(list, "preconditioned",
-			"with so many features, classes were told apart better in the released diagonal metric than by any other plan, at every budget that was measured")
+			"with so many features, classes were told apart better in the released diagonal metric than by any other plan, "+
+				"at every budget that was measured")
 		return list, nil
 	}
 	if p.Effective() < leastEffective {
@@ -176,14 +177,17 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 	switch {
 	case a.Goal != ExcessRisk && byRecord(p, list):
 		putFirst(list, "preconditioned",
-			"on tables with such losses it was the best of what was measured, or level; its forecast is too far off to choose by")
+			"on tables with such losses it was the best of what was measured, or level; its forecast is too far off to "+
+				"choose by")
 	case p.Shape.Margins > 1 && a.Goal != ExcessRisk:
 		putFirst(list, "preconditioned",
-			"a gradient as small as other plans are predicted to reach is soon had by stopping short where the rows are thin; with a preconditioner learned privately classes were told apart better at every budget that was measured")
+			"a gradient as small as other plans are predicted to reach is soon had by stopping short where the rows are "+
+				"thin; with a preconditioner learned privately classes were told apart better at every budget that was measured")
 	case a.Goal == Gradient && p.Convex() && p.Records >= manyRecords:
 		if at := find(list, "preconditioned"); at > 0 && list[at].Summary.Population <= list[0].Summary.Population*asMany {
 			putFirst(list, "preconditioned",
-				fmt.Sprintf("the gradient on the distribution of the records, which the records themselves tell only so well, is predicted the same within %.2g%% as with %s, for %.4g passes instead of %.4g",
+				fmt.Sprintf("the gradient on the distribution of the records, which the records themselves tell only so well, "+
+					"is predicted the same within %.2g%% as with %s, for %.4g passes instead of %.4g",
 					100*max(0, list[at].Summary.Population/list[0].Summary.Population-1), list[0].Summary.Algorithm,
 					list[at].Summary.Passes, list[0].Summary.Passes))
 		}
@@ -194,9 +198,9 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 // manyRecords is the number of records above which a pass over them takes seconds.
 const manyRecords = 1e5
 
-// scarce puts a plan first for generalised linear models with convex losses and one margin, at effective sizes below leastEffective.
-// There the forecasts of all plans are level and as long as the gradient at the start, and the plan with
-// the least forecast was far behind on tables (results/outcome.md).
+// scarce puts a plan first for generalised linear models with convex losses and one margin, at effective
+// sizes below leastEffective. There the forecasts of all plans are level and as long as the gradient at
+// the start, and the plan with the least forecast was far behind on tables (results/outcome.md).
 func scarce(p optimize.Problem, list []Candidate) {
 	if !p.Convex() || !p.RankOne || p.Shape.Margins > 1 {
 		return
@@ -206,7 +210,8 @@ func scarce(p optimize.Problem, list []Candidate) {
 		algorithm = "nesterov"
 	}
 	putFirst(list, algorithm,
-		"with so few records for the budget forecasts do not order the plans; it was the best of what was measured on such tables, or level")
+		"with so few records for the budget forecasts do not order the plans; it was the best of what was measured on "+
+			"such tables, or level")
 }
 
 // find returns the index of the algorithm's plan in the list, or -1.
@@ -443,14 +448,16 @@ func (a Auto) Why(list []Candidate) string {
 		return "every stationary point of a convex objective is one of second order; " + a.Why(list)
 	}
 	if first.unranked {
-		return "the loss has slopes that jump, and of the algorithms for such it was measured to be the better at this number of records"
+		return "the loss has slopes that jump, and of the algorithms for such it was measured to be the better at this " +
+			"number of records"
 	}
 	lowest, ranked := first, first
 	aside := ""
 	for _, c := range list[1:] {
 		if math.IsInf(c.Ranked, 1) {
 			if c.Predicted < first.Predicted {
-				aside = fmt.Sprintf("; %s, predicted lower, is left aside: its samples save passes, which are not limited, and no privacy", c.Summary.Algorithm)
+				aside = fmt.Sprintf("; %s, predicted lower, is left aside: its samples save passes, which are not limited, and "+
+					"no privacy", c.Summary.Algorithm)
 			}
 			continue
 		}
@@ -463,10 +470,12 @@ func (a Auto) Why(list []Candidate) string {
 	}
 	switch {
 	case ranked.Ranked < first.Ranked:
-		return fmt.Sprintf("its predicted %s is within a factor %v of the smallest, %s's: a difference that predictions cannot resolve, at %.4g passes instead of %.4g%s",
+		return fmt.Sprintf("its predicted %s is within a factor %v of the smallest, %s's: a difference that predictions "+
+			"cannot resolve, at %.4g passes instead of %.4g%s",
 			what, Agreement, ranked.Summary.Algorithm, first.Summary.Passes, ranked.Summary.Passes, aside)
 	case lowest.Predicted < first.Predicted:
-		return fmt.Sprintf("the smallest predicted %s after allowances: the prediction for %s is lower, by less than such predictions were measured to miss%s", what, lowest.Summary.Algorithm, aside)
+		return fmt.Sprintf("the smallest predicted %s after allowances: the prediction for %s is lower, by less than such "+
+			"predictions were measured to miss%s", what, lowest.Summary.Algorithm, aside)
 	}
 	return "the smallest predicted " + what + aside
 }

@@ -103,7 +103,8 @@ func passed(p optimize.Problem, list []Candidate) []Candidate {
 	for i := range list {
 		list[i].unranked, list[i].Ranked = true, math.Inf(1)
 	}
-	list[0].why = fmt.Sprintf("so few passes are too few steps for methods on all records to leave a saddle; of the methods of one pass it had the best measured record at N of %.3g", p.Effective())
+	list[0].why = fmt.Sprintf("so few passes are too few steps for methods on all records to leave a saddle; of the "+
+		"methods of one pass it had the best measured record at N of %.3g", p.Effective())
 	return list
 }
 
@@ -130,10 +131,12 @@ func why(c Candidate, gap float64) string {
 	reached := fmt.Sprintf("predicted gradient norm %.3g and least eigenvalue %.3g", c.Predicted, c.curvature)
 	switch q := c.Plan.Properties(); {
 	case math.IsInf(c.Ranked, 1):
-		return fmt.Sprintf("no plan is predicted to leave eigenvalues of %.3g behind at this number of records (the noise level %.3g is above %.3g gap^2); this one has the smallest %s", -gap, c.Summary.Floor, leftByAll, reached)
+		return fmt.Sprintf("no plan is predicted to leave eigenvalues of %.3g behind at this number of records (the noise "+
+			"level %.3g is above %.3g gap^2); this one has the smallest %s", -gap, c.Summary.Floor, leftByAll, reached)
 	case q.Escapes:
 		return "the smallest " + reached + ", by products of the Hessian"
 	}
-	return fmt.Sprintf("the smallest %s: its noise alone leaves saddles, the noise level %.3g being at most %.3g gap^2, in %d steps",
+	return fmt.Sprintf("the smallest %s: its noise alone leaves saddles, the noise level %.3g being at most %.3g "+
+		"gap^2, in %d steps",
 		reached, c.Summary.Floor, leftByAll, c.Summary.Steps)
 }

@@ -64,13 +64,13 @@ import (
 // set overrides its rule.
 type Preconditioned struct {
 	// Steps is T. Zero means 4.2 min(1, sqrt(N/N0)) sqrt(2 sqrt(d/s) b/L0) rounded up, with s =
-	// MomentShare, between 8 and 80. N0 is 50 for classes and counts, and 100 for numbers. Momentum needs the square root of the condition number in the
-	// metric, and with few records further steps mostly add noise. If the Lipschitz constant of the loss is
-	// a clip, T is at least 48 min(1, sqrt(N/500)): b is then the curvature of the clip, which is far
-	// above the curvature of most records. If smoothing radii fall from r_0 = sqrt(d+2) to r, zero
-	// means min(1, sqrt(N/150)) sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200. For
-	// more than 2000 features T is larger by the square root of 1/h, for h by the rule of StepScale, within
-	// these limits.
+	// MomentShare, between 8 and 80. N0 is 50 for classes and counts, and 100 for numbers. Momentum needs
+	// the square root of the condition number in the metric, and with few records further steps mostly add
+	// noise. If the Lipschitz constant of the loss is a clip, T is at least 48 min(1, sqrt(N/500)): b is
+	// then the curvature of the clip, which is far above the curvature of most records. If smoothing radii
+	// fall from r_0 = sqrt(d+2) to r, zero means min(1, sqrt(N/150)) sqrt(.8 sqrt(d/s)) (4.2 + 3
+	// ln(r_0/r)) rounded up, between 8 and 200. For more than 2000 features T is larger by the square root
+	// of 1/h, for h by the rule of StepScale, within these limits.
 	Steps int `yaml:"steps"`
 	// MomentShare is the second moment's share of the budget. Zero means .1. A larger share detects
 	// directions in which rows vary less, and its lower lambda saves steps.
@@ -209,9 +209,11 @@ func (Preconditioned) Serves(p optimize.Problem) error {
 	case !p.RankOne:
 		return errors.New("optimize: preconditioned: loss: must be that of a generalised linear model")
 	case p.Set != nil:
-		return errors.New("optimize: preconditioned: a set of parameters: must be none, since points are projected on it in the metric of space")
+		return errors.New("optimize: preconditioned: a set of parameters: must be none, since points are projected on it " +
+			"in the metric of space")
 	case Diagonal(p) && p.MostFilled() > mostFilled:
-		return fmt.Errorf("optimize: preconditioned: %d features, of which up to %d are not zero in a row: must be at most %d, or at most %d that are not zero",
+		return fmt.Errorf("optimize: preconditioned: %d features, of which up to %d are not zero in a row: must be at "+
+			"most %d, or at most %d that are not zero",
 			p.Shape.Features, p.MostFilled(), query.MaxPairs, mostFilled)
 	}
 	return nil

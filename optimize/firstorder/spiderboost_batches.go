@@ -47,7 +47,8 @@ func (c SpiderBoost) checkBatches() error {
 		return fmt.Errorf("optimize: spiderboost: batches = %v: must be all, theorem or auto", c.Batches)
 	}
 	if c.BatchSlack != 0 && (c.Batches != AutoBatches || !optimize.Positive(c.BatchSlack)) {
-		return fmt.Errorf("optimize: spiderboost: batch slack = %v: must be finite and > 0, and is a setting of batches: auto",
+		return fmt.Errorf("optimize: spiderboost: batch slack = %v: must be finite and > 0, and is a setting of batches: "+
+			"auto",
 			c.BatchSlack)
 	}
 	for _, x := range []struct {

@@ -135,7 +135,8 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 			Citation:  "KL Spider (Menart et al. 2024, Algorithm 1)",
 			Steps:     T,
 			StepSize:  plan.length(last) / known.Gradient(last.phi),
-			Charges: fmt.Sprintf("%d rounds, an equal part each, targets %.3g to %.3g (%.3g times an anchor's noise), of it %.3g for an anchor and the rest for up to %d differences, ball %s; %s; %s",
+			Charges: fmt.Sprintf("%d rounds, an equal part each, targets %.3g to %.3g (%.3g times an anchor's noise), of it "+
+				"%.3g for an anchor and the rest for up to %d differences, ball %s; %s; %s",
 				K, plan.rounds[0].phi, last.phi, c.Threshold, plan.share, last.steps-1, c.Ball, how, words(known)),
 			Passes: float64(T),
 		},

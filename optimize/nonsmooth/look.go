@@ -53,7 +53,8 @@ func (g *o2ncPlan) outputs(c O2NC, p optimize.Problem) string {
 		if c.Look == 0 {
 			return "average of the second half of the points asked about"
 		}
-		return fmt.Sprintf("looked at: average of the last 1/2 to 1/%d of the points asked about, chosen by its smoothed gradient",
+		return fmt.Sprintf("looked at: average of the last 1/2 to 1/%d of the points asked about, chosen by its smoothed "+
+			"gradient",
 			1<<len(g.candidates))
 	}
 	blocks := max(g.T/g.M, 1)
@@ -68,7 +69,8 @@ func (g *o2ncPlan) outputs(c O2NC, p optimize.Problem) string {
 		return fmt.Sprintf("random: average over block %d of %d, of %d steps, drawn before the first answer",
 			g.candidates[0].from/g.M+1, blocks, g.M)
 	}
-	return fmt.Sprintf("looked at: average over a block of %d steps, chosen by its smoothed gradient among %d of %d blocks, drawn before the first answer",
+	return fmt.Sprintf("looked at: average over a block of %d steps, chosen by its smoothed gradient among %d of %d "+
+		"blocks, drawn before the first answer",
 		g.M, len(g.candidates), blocks)
 }
 

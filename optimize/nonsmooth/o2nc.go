@@ -399,7 +399,8 @@ func (g *o2ncPlan) divide(c O2NC, p optimize.Problem) (words string, err error) 
 		if err := g.leaves(c, p); err != nil {
 			return "", err
 		}
-		words = fmt.Sprintf("the whole budget to each record's item of a prefix sum (%v) over %d steps: cohorts of %.6g and %.6g records", g.prefix.Factorization, g.period, g.anchor, g.rest)
+		words = fmt.Sprintf("the whole budget to each record's item of a prefix sum (%v) over %d steps: cohorts of %.6g "+
+			"and %.6g records", g.prefix.Factorization, g.period, g.anchor, g.rest)
 	}
 	G1 := math.Hypot(g.base, math.Sqrt(d*variance))
 	g.eta = g.D / (G1 * math.Sqrt(float64(g.M)))

@@ -68,6 +68,8 @@ func (g *o2ncPlan) leaves(c O2NC, p optimize.Problem) error {
 	if noise < start {
 		return nil
 	}
-	return fmt.Errorf("optimize: o2nc: oracle = single-pass: must not be taken with %.6g records of %d coordinates: the noise in the mean of all %d gradient estimates, %.2g, is above the gradient expected at the start, %.2g, so that a run does not leave the start but at random: oracle fresh uses every record at every step",
+	return fmt.Errorf("optimize: o2nc: oracle = single-pass: must not be taken with %.6g records of %d coordinates: "+
+		"the noise in the mean of all %d gradient estimates, %.2g, is above the gradient expected at the start, %.2g, so "+
+		"that a run does not leave the start but at random: oracle fresh uses every record at every step",
 		p.Records, p.Dim(), g.T, noise, start)
 }

@@ -171,7 +171,8 @@ func (c Smoothed) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, 
 	metric := firstorder.Preconditioned{Steps: c.Steps}
 	serves := metric.Serves(smooth)
 	if smooth.Smoothing.Sampled() {
-		serves = errors.New("optimize: smoothed: space = metric: must be plain where gradients are sampled, which are no multiples of rows")
+		serves = errors.New("optimize: smoothed: space = metric: must be plain where gradients are sampled, which are no " +
+			"multiples of rows")
 	}
 	switch {
 	case c.Space == InMetric && serves != nil:
@@ -206,7 +207,8 @@ func (c Smoothed) smooth(p optimize.Problem) (smooth optimize.Problem, words str
 	if p.Kinked == nil && c.Smoothing != sampled {
 		if c.Radius != 0 || c.Smoothing != 0 {
 			return p, "",
-				fmt.Errorf("optimize: smoothed: radius = %v, smoothing = %v: must be left out: the loss is as smooth as it is declared, or has no smoothing in closed form", c.Radius, c.Smoothing)
+				fmt.Errorf("optimize: smoothed: radius = %v, smoothing = %v: must be left out: the loss is as smooth as it is "+
+					"declared, or has no smoothing in closed form", c.Radius, c.Smoothing)
 		}
 		return p, "the loss is smooth as it is", p.Validate()
 	}
@@ -254,7 +256,8 @@ func (s Smoothing) promise(radius float64) string {
 	if query.Smoother(s) == query.LasryLions {
 		return fmt.Sprintf("a gradient of norm b is a mean of records' gradients, each within %.3g of the result", radius)
 	}
-	return fmt.Sprintf("where its gradient has norm b the result is a (%.3g, b)-stationary point of the loss in Goldstein's sense", radius)
+	return fmt.Sprintf("where its gradient has norm b the result is a (%.3g, b)-stationary point of the loss in "+
+		"Goldstein's sense", radius)
 }
 
 // named is the plan of another algorithm, under the summary of Smoothed.

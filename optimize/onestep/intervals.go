@@ -116,7 +116,9 @@ func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 			Citation:  "two Newton steps from a fit with a preconditioner learned privately, with sandwich variance",
 			Steps:     steps + 2,
 			StepSize:  1 / p.DataSmoothness(),
-			Charges: fmt.Sprintf("%.2g of the budget to the second moment of the rows, %.2g to the fit, %.2g and %.2g to gradient and curvature of the first Newton step, %.2g, %.2g and %.2g to gradient, curvature and variance of the second",
+			Charges: fmt.Sprintf("%.2g of the budget to the second moment of the rows, %.2g to the fit, %.2g and %.2g to "+
+				"gradient and curvature of the first Newton step, %.2g, %.2g and %.2g to gradient, curvature and variance of "+
+				"the second",
 				momentShare, fitShare, firstGradient, firstCurvature, lastGradient, lastCurvature, middleShare),
 			Passes: steps + 2, PairPasses: 4,
 			Output: "the estimate: a Newton step with released gradient and curvature",
@@ -182,7 +184,8 @@ func (c Intervals) check(p optimize.Problem) error {
 	case !(p.RankOne && p.Shape.Margins == 1 || p.Grouped && p.Dim() == c.Features):
 		return errors.New("optimize: intervals: loss: must be that of a generalised linear model with one margin")
 	case p.Set != nil:
-		return errors.New("optimize: intervals: a set of parameters: must be none: an estimate on its boundary has no interval")
+		return errors.New("optimize: intervals: a set of parameters: must be none: an estimate on its boundary has no " +
+			"interval")
 	case p.Regularizer != nil:
 		return errors.New("optimize: intervals: a regularizer: must be none: it moves the coefficients towards 0")
 	case p.Smoothing.On():

@@ -97,11 +97,13 @@ func (s phasedSGD) solve(run *optimize.Run, f objective) error {
 func checkPhased(p optimize.Problem) error {
 	switch r := p.Regularizer; {
 	case p.Relation == account.AddOrRemove:
-		return errors.New("optimize: recursive: inner = phased-sgd: must be noisy-gd under add-or-remove, where a record's place in a pass would tell how many there are")
+		return errors.New("optimize: recursive: inner = phased-sgd: must be noisy-gd under add-or-remove, where a " +
+			"record's place in a pass would tell how many there are")
 	case !p.RankOne || p.Shape.Margins != 1:
 		return errors.New("optimize: recursive: inner = phased-sgd: must be noisy-gd for a loss that is not rank-one")
 	case r != nil && r.Smoothness() != r.Convexity():
-		return fmt.Errorf("optimize: recursive: inner = phased-sgd: regularizer %s has curvatures from %v to %v: must be quadratic, such as l2", r.Name(), r.Convexity(), r.Smoothness())
+		return fmt.Errorf("optimize: recursive: inner = phased-sgd: regularizer %s has curvatures from %v to %v: must be "+
+			"quadratic, such as l2", r.Name(), r.Convexity(), r.Smoothness())
 	}
 	switch p.Set.(type) {
 	case nil, convex.Whole, convex.Ball:

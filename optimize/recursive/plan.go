@@ -279,7 +279,8 @@ func (c Recursive) phased(p optimize.Problem, size, lambda, pulls float64, set c
 		if !resolved(pass, n, p.DataSmoothness(), p.Mu) {
 			if i == 0 {
 				return nil,
-					fmt.Errorf("%w: steps of %.3g over %d records in a ball of radius %.3g: must be longer, over fewer records or in a smaller ball",
+					fmt.Errorf("%w: steps of %.3g over %d records in a ball of radius %.3g: must be longer, over fewer records or "+
+						"in a smaller ball",
 						errUnresolved, pass.Step, n, pass.Radius)
 			}
 			break
@@ -304,7 +305,8 @@ func (c Recursive) summary(p optimize.Problem, first round, steps int) optimize.
 	o.Charges = fmt.Sprintf("%d %s; lambda from %.3g by factors of %.3g; ||w* - w_0|| taken to be at most %.3g",
 		c.Rounds, which, c.Lambda, c.Growth, c.Radius)
 	if c.Inner == PhasedSGD {
-		o.Citation = "recursive regularization (Arora et al. 2023, Algorithm 3) around phased SGD (Feldman, Koren and Talwar 2020)"
+		o.Citation = "recursive regularization (Arora et al. 2023, Algorithm 3) around phased SGD (Feldman, Koren and " +
+			"Talwar 2020)"
 		o.StepSize = first.phased.step(0)
 		o.Output = "the last phase of the last round"
 	} else {

@@ -125,7 +125,9 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 			Citation:  "noisy gradient descent with perturbations (Ganesh et al. 2023, Algorithm 1)",
 			Steps:     c.Steps,
 			StepSize:  eta,
-			Charges: fmt.Sprintf("up to %d anchors, share %.3g, where the path since the last is long or the estimate is small; differences the rest, ball %s; after a small estimate a perturbation as long as an anchor's noise, not for %d steps after another",
+			Charges: fmt.Sprintf("up to %d anchors, share %.3g, where the path since the last is long or the estimate is "+
+				"small; differences the rest, ball %s; after a small estimate a perturbation as long as an anchor's noise, not "+
+				"for %d steps after another",
 				anchors, anchorShare, c.Ball, plan.frozen),
 			Passes: float64(2 * c.Steps),
 		},

@@ -99,7 +99,8 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 	escapes := !p.Convex() && !c.WithoutProducts
 	if escapes && !p.Products {
 		return nil,
-			fmt.Errorf("optimize: %s: the loss does not tell products of its Hessian (a method HessianVector; of networks, those with tanh have it): without_products must be true", name)
+			fmt.Errorf("optimize: %s: the loss does not tell products of its Hessian (a method HessianVector; of networks, "+
+				"those with tanh have it): without_products must be true", name)
 	}
 	r, err := c.settle(p, escapes)
 	if err != nil {
@@ -320,11 +321,13 @@ func (r *rules) steps() int {
 }
 
 func (r *rules) words(p optimize.Problem) string {
-	s := fmt.Sprintf("%.3g of mu^2 to each item of up to %d prefix sums (%v) of up to %d items, their first of %.6g records",
+	s := fmt.Sprintf("%.3g of mu^2 to each item of up to %d prefix sums (%v) of up to %d items, their first of %.6g "+
+		"records",
 		r.item/(p.Mu*p.Mu), r.rounds, r.factorization, r.walk.items, r.root)
 	switch {
 	case r.walk.tau > 0:
-		s += fmt.Sprintf("; %.3g to each of up to %d products on these, for up to %d escapes of up to %d steps from eigenvalues below %.3g",
+		s += fmt.Sprintf("; %.3g to each of up to %d products on these, for up to %d escapes of up to %d steps from "+
+			"eigenvalues below %.3g",
 			r.product/(p.Mu*p.Mu), r.walk.tau*r.walk.gamma, r.walk.tau, r.walk.gamma, -r.gap)
 	case r.convex:
 		s += "; no escapes, since every stationary point of a convex objective is one of second order"

@@ -59,7 +59,8 @@ func Open(ctx context.Context, db *sql.DB, d Dialect, create bool) (*Store, erro
 			}
 			_,
 				err := c.ExecContext(ctx,
-				s.sql("INSERT INTO stillpoint_store (id, version, secret) SELECT 1, ?, "+d.Key+" WHERE NOT EXISTS (SELECT 1 FROM stillpoint_store)"), version)
+				s.sql("INSERT INTO stillpoint_store (id, version, secret) SELECT 1, ?, "+d.Key+" WHERE NOT EXISTS (SELECT 1 "+
+					"FROM stillpoint_store)"), version)
 			return true, err
 		})
 		if err != nil {

@@ -222,7 +222,8 @@ func Answers(l loss.Loss, q query.Question) error {
 	case f.Suits(loss.Count(l), loss.Products(l), loss.UnitOfMargin(l)):
 		return smoothable(l, q)
 	case f.Suits(0, true, false):
-		return fmt.Errorf("curator: %s: loss %s: must tell products of its Hessian, as losses of margins do and others by a method HessianVector", q.Name(), l.Name())
+		return fmt.Errorf("curator: %s: loss %s: must tell products of its Hessian, as losses of margins do and others by "+
+			"a method HessianVector", q.Name(), l.Name())
 	case f.Suits(2, true, false):
 		return fmt.Errorf("curator: %s: loss %s: must be of the form phi(W x, y), which does not write its own gradient",
 			q.Name(), l.Name())

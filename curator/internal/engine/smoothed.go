@@ -31,7 +31,8 @@ func smoothable(l loss.Loss, q query.Question) error {
 		}
 		k, ok := l.(loss.Kinked)
 		if !ok {
-			return fmt.Errorf("curator: %s: smoothing radius = %v: loss %s: must be one that is smoothed in closed form, whose slope jumps", q.Name(), t.Smoothing().Radius, l.Name())
+			return fmt.Errorf("curator: %s: smoothing radius = %v: loss %s: must be one that is smoothed in closed form, "+
+				"whose slope jumps", q.Name(), t.Smoothing().Radius, l.Name())
 		}
 		s, err := smoothing(t.Smoothing(), q.PointDim())
 		if err == nil {

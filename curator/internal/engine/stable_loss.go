@@ -27,7 +27,8 @@ func Proven(l loss.Loss) error {
 		return fmt.Errorf("curator: stable sgd: loss = %s: must be a rank-one loss", l.Name())
 	}
 	if c := l.Constants().Curvature; !(c.Lo >= 0 && c.Lo <= c.Hi) || math.IsInf(c.Hi, 0) {
-		return fmt.Errorf("curator: stable sgd: loss = %s: curvature in [%v, %v]: must be >= 0 and finite, or steps take points apart", l.Name(), c.Lo, c.Hi)
+		return fmt.Errorf("curator: stable sgd: loss = %s: curvature in [%v, %v]: must be >= 0 and finite, or steps take "+
+			"points apart", l.Name(), c.Lo, c.Hi)
 	}
 	base, _, _ := strings.Cut(l.Name(), "(")
 	if slices.Contains(provenLosses, base) {
@@ -35,5 +36,6 @@ func Proven(l loss.Loss) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("curator: stable sgd: loss = %s: is not proven to be convex, as smooth as declared and free of NaN: must be one of %s", l.Name(), strings.Join(provenLosses, ", "))
+	return fmt.Errorf("curator: stable sgd: loss = %s: is not proven to be convex, as smooth as declared and free of "+
+		"NaN: must be one of %s", l.Name(), strings.Join(provenLosses, ", "))
 }

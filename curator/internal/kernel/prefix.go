@@ -135,7 +135,8 @@ func (p *Prefix) admit(q query.Question) (scale float64, err error) {
 	}
 	if s := clips(p.session.ledger.Budget().Relation()) * q.Clip() / c.Size(); !(s <= p.spec.Sensitivity) {
 		return 0,
-			fmt.Errorf("curator: prefix sum: item of sensitivity %v (clip norm %v, cohort of %v): must be at most the declared %v", s, q.Clip(), c.Size(), p.spec.Sensitivity)
+			fmt.Errorf("curator: prefix sum: item of sensitivity %v (clip norm %v, cohort of %v): must be at most the "+
+				"declared %v", s, q.Clip(), c.Size(), p.spec.Sensitivity)
 	}
 	scale = p.grid.scale / c.Size()
 	if steps := float64(reach(q)*scale*(1+slack(p.session.parameters()))) + 1; !(steps <= maxContribution) {

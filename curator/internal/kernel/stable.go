@@ -64,10 +64,12 @@ func (s *Session) walkers(q query.Stable) ([]int32, error) {
 		return nil, errors.New("curator: stable sgd: must be made by query.NewStable")
 	case !s.engine.Ordered():
 		return nil,
-			errors.New("curator: stable sgd: the rows are in several shards: each step depends on the step before it: ask for sums instead")
+			errors.New("curator: stable sgd: the rows are in several shards: each step depends on the step before it: ask " +
+				"for sums instead")
 	case r != account.ReplaceOne:
 		return nil,
-			fmt.Errorf("curator: stable sgd: relation = %v: must be replace-one: adding or removing a record would shift the others", r)
+			fmt.Errorf("curator: stable sgd: relation = %v: must be replace-one: adding or removing a record would shift the "+
+				"others", r)
 	case q.Dim() != s.Dim():
 		return nil, fmt.Errorf("curator: stable sgd: start has %d coordinates: must have %d, one a feature", q.Dim(), s.Dim())
 	}

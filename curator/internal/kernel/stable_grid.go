@@ -21,13 +21,15 @@ func newStableGrid(q query.Stable, k loss.Constants, n int) (grid, error) {
 	p := q.Pass()
 	if total := k.Curvature.Hi + p.Lambda; !(p.Step*total <= 2) {
 		return grid{},
-			fmt.Errorf("curator: stable sgd: step = %v: must be at most 2/(curvature + lambda) = 2/(%v + %v) = %v, or steps take points apart", p.Step, k.Curvature.Hi, p.Lambda, 2/total)
+			fmt.Errorf("curator: stable sgd: step = %v: must be at most 2/(curvature + lambda) = 2/(%v + %v) = %v, or steps "+
+				"take points apart", p.Step, k.Curvature.Hi, p.Lambda, 2/total)
 	}
 	b := engine.Bound(p, k, n)
 	clean, dirt := b.Moved()
 	if !(dirt <= mostDirt*clean) {
 		return grid{},
-			fmt.Errorf("curator: stable sgd: %d records: rounding errors of up to %v beside a sensitivity of %v: must be at most 1/64 of it: take fewer records, longer steps or a smaller ball", n, dirt, clean)
+			fmt.Errorf("curator: stable sgd: %d records: rounding errors of up to %v beside a sensitivity of %v: must be at "+
+				"most 1/64 of it: take fewer records, longer steps or a smaller ball", n, dirt, clean)
 	}
 	root, z := math.Sqrt(float64(q.Dim())), math.Sqrt(q.Charge())
 	for bits := startBits(root, z); bits >= minBits; bits-- {
@@ -46,5 +48,6 @@ func newStableGrid(q query.Stable, k loss.Constants, n int) (grid, error) {
 		return g, nil
 	}
 	return grid{},
-		fmt.Errorf("curator: charge = %v: no exact grid for stable sgd: %d coordinates, steps of %v and iterates of norm up to %v", q.Charge(), q.Dim(), b.Jump, b.Point)
+		fmt.Errorf("curator: charge = %v: no exact grid for stable sgd: %d coordinates, steps of %v and iterates of norm "+
+			"up to %v", q.Charge(), q.Dim(), b.Jump, b.Point)
 }

@@ -351,7 +351,8 @@ func (s *Shards) first(ctx context.Context, p *part) (*link, error) {
 		case <-ctx.Done():
 			return nil, ctx.Err()
 		case <-over:
-			return nil, fmt.Errorf("shard %d: no worker for %v: must have one again within that time", p.number, s.config.Patience)
+			return nil, fmt.Errorf("shard %d: no worker for %v: must have one again within that "+
+				"time", p.number, s.config.Patience)
 		}
 	}
 }

@@ -17,7 +17,8 @@ func (t Tag) Compare(u Tag) int { return cmp.Or(cmp.Compare(t[0], u[0]), cmp.Com
 
 // ErrSplit reports that some unit has rows in two partitions. Its text reveals neither the unit, nor the
 // number of such units, nor the partitions.
-var ErrSplit = errors.New("shards: a unit has rows in two partitions: must have all of them in one (partition the table by the unit's column)")
+var ErrSplit = errors.New("shards: a unit has rows in two partitions: must have all of them in one (partition the " +
+	"table by the unit's column)")
 
 // mostTags limits the number of tags that are in memory during their comparison, over all partitions.
 const mostTags = 1 << 22
