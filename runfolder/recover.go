@@ -48,8 +48,8 @@ type Recovered struct {
 }
 
 const recoveredNote = "made from the journal of a run that was stopped: the model is the last iterate that the " +
-	"journal holds, " +
-	"not the planned output; the events are those that the journal proves, and some that came last may be missing. " +
+	"journal holds, not the planned output; the events are those that the journal proves, and some that came last may " +
+	"be missing. " +
 	"The claim covers those too: the whole budget was reserved before the first."
 
 // RecoverOptions are the options of Recover.

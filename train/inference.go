@@ -86,8 +86,7 @@ func bendOf(l loss.Loss) (onestep.Bend, error) {
 	const losses = "must be logistic, squared(clip), huber(delta), poisson(clip) or poisson-rate(clip,least)"
 	if row.Target() == loss.Classes {
 		return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s; for several classes, fit logistic to "+
-			"each class "+
-			"and a reference class (docs/how-to/classes.md)", row.Name(), losses)
+			"each class and a reference class (docs/how-to/classes.md)", row.Name(), losses)
 	}
 	return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s", row.Name(), losses)
 }
