@@ -205,6 +205,11 @@ func (m *Model) short() bool {
 
 // changed describes in words the effect of dropping a feature from the fit.
 func (m *Model) changed(names []string, feature int) string {
+	for _, h := range m.schema.Hats() {
+		if h.Curve() && (feature == h.Axes[0].Missing || feature >= h.First && feature < h.First+h.Width) {
+			return names[feature] + " counts as " + names[h.Reference()]
+		}
+	}
 	if m.isLevel(feature) {
 		return names[feature] + " counts as the reference level"
 	}

@@ -92,13 +92,16 @@ func bendOf(l loss.Loss) (onestep.Bend, error) {
 }
 
 // formula returns the columns of the regression formula, taken from the schema's terms: a column for each
-// number, and one for each level of a category except the reference level. The intercept comes last and is
-// always kept. Curves, interactions with numbers and hashed columns are errors.
+// number, one for each level of a category except the reference level, and one for each knot of a curve
+// except the reference knot. The number itself and the hat of the reference knot have no column: every
+// curve is a sum of the other hats and the intercept. The intercept comes last and is always kept. Interactions with
+// numbers and hashed columns are errors.
 func formula(s *dataset.Schema) ([]inference.Column, error) {
 	for _, h := range s.Hats() {
-		return nil,
-			fmt.Errorf("inference: column %q: has a curve or an interaction with a number: intervals of curves are not "+
-				"validated", h.Axes[0].Column)
+		if !h.Curve() {
+			return nil, fmt.Errorf("inference: column %q: has an interaction with a number, whose intervals are not validated",
+				h.Axes[0].Column)
+		}
 	}
 	for _, c := range s.Columns() {
 		if c.Kind == dataset.Hash {
