@@ -5,10 +5,15 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/report"
 )
 
 // TestIntervalsOfASpec: a Spec with Inference must fit like a configuration with inference. Its summary,
@@ -109,5 +114,96 @@ func TestPredictionsHaveIntervals(t *testing.T) {
 	if err := stillpoint.Predict(t.Context(), plain.Model, s.Table, &rows,
 		stillpoint.PredictOptions{Intervals: true}); err == nil || !strings.Contains(err.Error(), "no confidence intervals") {
 		t.Errorf("intervals of a model without them: %v", err)
+	}
+}
+
+// TestCurvesHaveIntervals: of a fit with a curve and intervals, the curve in the report must be the
+// difference from the middle knot: at the other knots the coefficient and its interval, between knots the
+// interpolated estimate with an interval no wider than the ends' together. A knot without rows must be left
+// out of the formula, count as the middle knot and have no interval beside it.
+func TestCurvesHaveIntervals(t *testing.T) {
+	schema, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 0, High: 100, Curve: 5}},
+		Target:  dataset.Target{Column: "returned", Kind: dataset.Category, Classes: []string{"no", "yes"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var people []Patient
+	for i := range 12_000 { // nobody is older than 65; the odds rise until 30
+		p := Patient{Age: float64(i%651) / 10, Returned: "no"}
+		if float64(i*7919%1000) < 200+15*min(p.Age, 30) {
+			p.Returned = "yes"
+		}
+		people = append(people, p)
+	}
+	dir := filepath.Join(t.TempDir(), "fit")
+	r, err := stillpoint.Fit(t.Context(), stillpoint.Spec{
+		Table: stillpoint.Rows(people,
+			stillpoint.Number("age", func(p Patient) float64 { return p.Age }),
+			stillpoint.Text("returned", func(p Patient) string { return p.Returned })).Named("people"),
+		Schema: schema, Loss: loss.Logistic(), Inference: &stillpoint.Inference{Level: .9},
+		Budget: stillpoint.Budget{Epsilon: 100, Delta: 1e-6, Relation: stillpoint.ReplaceOne},
+		Folder: &stillpoint.Folder{Path: dir}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := r.Model.Coefficients()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := map[string]inference.Interval{}
+	for _, c := range list.List {
+		at[c.Term] = c.Interval
+		if strings.HasPrefix(c.Term, "age@") && c.Reference != "age@50" {
+			t.Errorf("%s is against %q: want the middle knot", c.Term, c.Reference)
+		}
+	}
+	if !slices.Contains(list.Changes, "age@100 counts as age@50") || at["age@100"].State != inference.Absent ||
+		at["age=missing"].State != inference.Absent {
+		t.Errorf("changes %q, age@100 %+v, missing %+v", list.Changes, at["age@100"], at["age=missing"])
+	}
+	if young := at["age@0"]; young.State != inference.Reported || !(young.High < -.5) {
+		t.Errorf("age@0 %+v: the odds of the old are higher", young)
+	}
+	between, err := r.Model.Contrast("age@25 - age@0")
+	if want := at["age@25"].Estimate - at["age@0"].Estimate; err != nil || math.Abs(between.Estimate-want) > 1e-9 {
+		t.Errorf("age@25 - age@0: %v, %+v: want %v", err, between, want)
+	}
+	fit, err := report.ReadFit(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	said, err := fit.Coefficients()
+	if err != nil || len(said.Curves) != 1 {
+		t.Fatalf("%v, curves %+v", err, said)
+	}
+	curve := said.Curves[0]
+	if curve.Level != .9 || curve.Reference == nil || *curve.Reference != 50 || curve.Centred != report.AtReference {
+		t.Errorf("curve %+v: must be confident and 0 at 50", curve)
+	}
+	for _, p := range curve.Points {
+		knot := 25 * math.Floor(p.X/25)
+		low, high := at[fmt.Sprintf("age@%v", knot)], at[fmt.Sprintf("age@%v", knot+25)]
+		f := (p.X - knot) / 25
+		if want := (1-f)*low.Estimate + f*high.Estimate; math.Abs(p.Effect-want) > 1e-9 {
+			t.Errorf("at %v: effect %v: want %v", p.X, p.Effect, want)
+		}
+		switch {
+		case p.X > 75:
+			if p.Low != nil || p.High != nil || !p.Thin {
+				t.Errorf("at %v: %+v: states an interval beside a knot without rows", p.X, p)
+			}
+		case p.Low == nil || p.High == nil || p.Thin:
+			t.Errorf("at %v: %+v: must have an interval", p.X, p)
+		case f == 0 && (*p.Low != low.Low || *p.High != low.High):
+			t.Errorf("at the knot %v: %v to %v: want %+v", p.X, *p.Low, *p.High, low)
+		case !(*p.High-*p.Low <= (1-f)*(low.High-low.Low)+f*(high.High-high.Low)+1e-9):
+			t.Errorf("at %v: %v to %v is wider than at the knots: %+v, %+v", p.X, *p.Low, *p.High, low, high)
+		}
+	}
+	var page bytes.Buffer
+	if err := r.Report(&page); err != nil || !strings.Contains(page.String(), "90% confidence intervals of the difference") {
+		t.Errorf("report: %v: must say what the bands are", err)
 	}
 }

@@ -133,6 +133,9 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 			c.Span = 2 * unit / t.Parts[0].Factor
 		}
 		c.Interval = f.Contrast(weights, t.Constant)
+		if m.isMissing(t.Parts[0].Feature) && !f.Has(t.Parts[0].Feature) {
+			c.Interval = inference.Interval{State: inference.Absent}
+		}
 		if !c.Intercept {
 			out.Counted++
 			if c.State == inference.Reported {
@@ -194,6 +197,11 @@ func (m *Model) multiplied(i inference.Interval) (out Multiplied) {
 		out.Odds = r
 	}
 	return out
+}
+
+// isMissing reports whether a feature is the indicator of a missing number with a curve.
+func (m *Model) isMissing(feature int) bool {
+	return slices.ContainsFunc(m.schema.Hats(), func(h dataset.Hats) bool { return h.Curve() && h.Axes[0].Missing == feature })
 }
 
 // short reports whether the formula to which the intervals belong lacks terms that the

@@ -1,8 +1,6 @@
 package report
 
 import (
-	"slices"
-
 	"github.com/stillpoint-dp/stillpoint/inference"
 )
 
@@ -46,7 +44,5 @@ func (s shaped) add(weights []float64, i int, factor float64) {
 
 // hidden reports whether knot i, which is not the reference knot, is not in the fit's formula.
 func (s shaped) hidden(fit *inference.Fit, i int) bool {
-	return i != s.Axes[0].Reference() && !slices.ContainsFunc(fit.Columns, func(c inference.Column) bool {
-		return c.Feature == s.Places[i].Feature
-	})
+	return i != s.Axes[0].Reference() && !fit.Has(s.Places[i].Feature)
 }
