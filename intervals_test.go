@@ -123,7 +123,7 @@ func TestPredictionsHaveIntervals(t *testing.T) {
 // out of the formula, count as the middle knot and have no interval beside it.
 func TestCurvesHaveIntervals(t *testing.T) {
 	schema, err := dataset.New(dataset.Definition{
-		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 0, High: 100, Curve: 5}},
+		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 0, High: 100, Curve: 6}},
 		Target:  dataset.Target{Column: "returned", Kind: dataset.Category, Classes: []string{"no", "yes"}},
 	})
 	if err != nil {
@@ -155,20 +155,20 @@ func TestCurvesHaveIntervals(t *testing.T) {
 	at := map[string]inference.Interval{}
 	for _, c := range list.List {
 		at[c.Term] = c.Interval
-		if strings.HasPrefix(c.Term, "age@") && c.Reference != "age@50" {
+		if strings.HasPrefix(c.Term, "age@") && c.Reference != "age@40" {
 			t.Errorf("%s is against %q: want the middle knot", c.Term, c.Reference)
 		}
 	}
-	if !slices.Contains(list.Changes, "age@100 counts as age@50") || at["age@100"].State != inference.Absent ||
+	if !slices.Contains(list.Changes, "age@100 counts as age@40") || at["age@100"].State != inference.Absent ||
 		at["age=missing"].State != inference.Absent {
 		t.Errorf("changes %q, age@100 %+v, missing %+v", list.Changes, at["age@100"], at["age=missing"])
 	}
 	if young := at["age@0"]; young.State != inference.Reported || !(young.High < -.5) {
 		t.Errorf("age@0 %+v: the odds of the old are higher", young)
 	}
-	between, err := r.Model.Contrast("age@25 - age@0")
-	if want := at["age@25"].Estimate - at["age@0"].Estimate; err != nil || math.Abs(between.Estimate-want) > 1e-9 {
-		t.Errorf("age@25 - age@0: %v, %+v: want %v", err, between, want)
+	between, err := r.Model.Contrast("age@20 - age@0")
+	if want := at["age@20"].Estimate - at["age@0"].Estimate; err != nil || math.Abs(between.Estimate-want) > 1e-9 {
+		t.Errorf("age@20 - age@0: %v, %+v: want %v", err, between, want)
 	}
 	fit, err := report.ReadFit(t.Context(), dir)
 	if err != nil {
@@ -179,18 +179,18 @@ func TestCurvesHaveIntervals(t *testing.T) {
 		t.Fatalf("%v, curves %+v", err, said)
 	}
 	curve := said.Curves[0]
-	if curve.Level != .9 || curve.Reference == nil || *curve.Reference != 50 || curve.Centred != report.AtReference {
-		t.Errorf("curve %+v: must be confident and 0 at 50", curve)
+	if curve.Level != .9 || curve.Reference == nil || *curve.Reference != 40 || curve.Centred != report.AtReference {
+		t.Errorf("curve %+v: must be confident and 0 at 40", curve)
 	}
 	for _, p := range curve.Points {
-		knot := 25 * math.Floor(p.X/25)
-		low, high := at[fmt.Sprintf("age@%v", knot)], at[fmt.Sprintf("age@%v", knot+25)]
-		f := (p.X - knot) / 25
+		knot := 20 * math.Floor(p.X/20)
+		low, high := at[fmt.Sprintf("age@%v", knot)], at[fmt.Sprintf("age@%v", knot+20)]
+		f := (p.X - knot) / 20
 		if want := (1-f)*low.Estimate + f*high.Estimate; math.Abs(p.Effect-want) > 1e-9 {
 			t.Errorf("at %v: effect %v: want %v", p.X, p.Effect, want)
 		}
 		switch {
-		case p.X > 75:
+		case p.X > 80:
 			if p.Low != nil || p.High != nil || !p.Thin {
 				t.Errorf("at %v: %+v: states an interval beside a knot without rows", p.X, p)
 			}

@@ -4,10 +4,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/inference"
 )
 
-// confident converts the values of a shape with one number to a Curve with confidence intervals: each
+// confident converts the values of a shape with one number to a Curve with confidence intervals. Each
 // point is the difference from the reference knot, which is a contrast of the dim weights of a fit with
-// intervals. A knot that is not in the fit's formula counts as the reference knot. The points between it
-// and its neighbours have no interval and are thin: noise hides the rows there.
+// intervals: the formula of such a fit has a column for the hat of each knot but the reference knot. A
+// knot that is not in the formula counts as the reference knot. The points between it and its neighbours
+// have no interval and are thin: noise hides the rows there.
 func (s shaped) confident(fit *inference.Fit, dim int) Curve {
 	c := s.curve()
 	reference := s.Axes[0].Reference()
@@ -16,7 +17,6 @@ func (s shaped) confident(fit *inference.Fit, dim int) Curve {
 	for n := range c.Points {
 		i, share := n/betweenKnots, float64(n%betweenKnots)/betweenKnots
 		weights := make([]float64, dim)
-		s.add(weights, reference, -1)
 		s.add(weights, i, 1-share)
 		if share > 0 {
 			s.add(weights, i+1, share)
