@@ -7,16 +7,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/internal/round"
 )
 
-// discreteGaussian is the mechanism that adds discrete Gaussian noise N_Z(0, sigma^2) to an integer.
-// On the integers y, the noise has probabilities proportional to exp(-y^2/(2 sigma^2)) (Canonne,
-// Kamath & Steinke 2020).
+// discreteGaussian is the mechanism that adds discrete Gaussian noise N_Z(0, sigma^2) to an
+// integer. The probability that the noise is the integer y is proportional to exp(-y^2/(2 sigma^2))
+// (Canonne, Kamath & Steinke 2020).
 type discreteGaussian struct {
 	sigma       float64
 	sensitivity int
 }
 
-// discreteSigmaMost and discreteSensitivityMost bound the parameters of the discrete Gaussian. For a
-// larger sigma the privacy loss has more atoms than the grid for its distribution has cells.
+// discreteSigmaMost and discreteSensitivityMost are the largest sigma and the largest sensitivity
+// of the discrete Gaussian. For a larger sigma the privacy loss has more atoms than its discretised
+// distribution has cells.
 const (
 	discreteSigmaMost       = 1 << 15
 	discreteSensitivityMost = 1 << 20
@@ -33,8 +34,8 @@ const (
 // which increases with k for every t. The law is symmetric, so both signs of a shift and both
 // orders of the pair give the same H.
 //
-// A vector of integers is one such mechanism for each coordinate, with the sensitivity of that
-// coordinate. A Euclidean sensitivity of the vector does not determine the law of the loss.
+// For a vector of integers, compose one such mechanism for each coordinate, with the sensitivity of
+// that coordinate. The Euclidean sensitivity of the vector does not determine the law of the loss.
 func NewDiscreteGaussian(sigma float64, sensitivity int) (Mechanism, error) {
 	if !(sigma > 0 && sigma <= discreteSigmaMost) {
 		return nil, fmt.Errorf("account: sigma = %v: must be > 0 and <= %d for a discrete Gaussian", sigma, discreteSigmaMost)
@@ -150,9 +151,9 @@ func (l discreteLaw) period() float64 {
 	return l.shift / (l.sigma * l.sigma)
 }
 
-// slabs adds every atom to the slab that contains its loss: the part of the law whose losses lie
-// between two neighbouring lattice points. The slab's excess is P - e^a Q for the loss a at its
-// beginning: an atom of mass m and loss s adds m (1 - e^(a-s)) to it.
+// slabs adds every atom to the slab that contains the atom's loss. A [slab] is the part of the law
+// whose losses lie between two neighbouring lattice points. Its excess is P - e^a Q, where a is the
+// loss at which the slab begins. An atom of mass m and loss s adds m (1 - e^(a-s)) to the excess.
 func (l discreteLaw) slabs(e *effort, dst []slab, on lattice, below, above float64) error {
 	lo, hi := l.reach(below, above)
 	if err := e.spend(l.labour(float64(len(dst)), below, above)); err != nil {

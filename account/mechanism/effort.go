@@ -65,8 +65,9 @@ func (e *effort) spend(units float64) error {
 	return nil
 }
 
-// lend calls f with a counter of its own, by which f may use at most the stated amount of the work
-// left. Work that f does not use stays with the lender.
+// lend calls f with a counter of its own, which allows f at most the amount most of the work left
+// in e. After the call, lend subtracts from e only the work that f has used. It returns the error
+// of f.
 func (e *effort) lend(most float64, f func(*effort) error) error {
 	part := &effort{ctx: e.ctx, left: min(e.left, most), unchecked: e.unchecked}
 	lent := part.left
