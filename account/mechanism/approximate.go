@@ -120,8 +120,8 @@ func profileOf(ctx context.Context, steps []SampledSteps, r Relation, delta floa
 		}
 		p.epsilon, p.delta = append(p.epsilon, epsilon), append(p.delta, d.Upper)
 	}
-	// Beyond last.Upper the divergence is at most delta. It is there within the bound to be proven,
-	// whichever mu is tried.
+	// Beyond last.Upper the divergence is at most delta. The bound to be proven is at least delta,
+	// so it holds there for every mu.
 	p.epsilon, p.delta = append(p.epsilon, last.Upper), append(p.delta, min(delta, p.delta[len(p.delta)-1]))
 	return p, nil
 }

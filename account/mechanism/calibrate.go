@@ -21,9 +21,9 @@ const (
 	MultiplierLeast, MultiplierMost = 0.05, 1e6
 )
 
-// private reports whether the events are proven (epsilon, delta)-DP. One proof may use the work
-// effortAnswer; if that does not suffice, ok is false. It returns errEffort if e allows no more
-// work.
+// private reports whether the events are proven (epsilon, delta)-DP. The computation may use the
+// work effortAnswer. If this work does not suffice for a proof, ok is false. If e allows no more
+// work, private returns errEffort.
 func private(e *effort, events []Composed, epsilon, delta float64) (ok bool, err error) {
 	c, err := Compose(e.ctx, events, calibrationWidth)
 	if err != nil {

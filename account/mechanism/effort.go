@@ -65,9 +65,9 @@ func (e *effort) spend(units float64) error {
 	return nil
 }
 
-// lend calls f with a counter of its own, which allows f at most the amount most of the work left
-// in e. After the call, lend subtracts from e only the work that f has used. It returns the error
-// of f.
+// lend calls f with a counter of its own and returns the error of f. The counter allows f the work
+// most, but no more than is left in e. After the call, lend subtracts from e only the work that f
+// has used.
 func (e *effort) lend(most float64, f func(*effort) error) error {
 	part := &effort{ctx: e.ctx, left: min(e.left, most), unchecked: e.unchecked}
 	lent := part.left

@@ -40,7 +40,7 @@ const maxFileEvents, maxRepeatedEvents = 1 << 17, 64
 //	pure                 epsilon
 //	selection            epsilon, the range: as in the exponential mechanism's weights
 //	                     exp(epsilon score/(2 sensitivity))
-//	bounded-range        epsilon: another name of a selection
+//	bounded-range        epsilon: the same mechanism as selection
 //	repeat-and-select    repetitions: "poisson", "geometric", "logarithmic" or
 //	                     "negative-binomial"; mean; shape, for negative-binomial alone;
 //	                     events: one run, in the format of the events of the file

@@ -33,10 +33,10 @@ func compact(bumps []bump) []bump {
 	return out
 }
 
-// reach returns a range [lo, hi] of the output x. P has at most the probability below of x under
-// lo, and at most the probability above of x over hi. Each of the n components of P may have the
-// mass below/n under lo and above/n over hi. The range of a component follows from Phi(-z) <=
-// exp(-z^2/2)/2.
+// reach returns a range [lo, hi] of the output x. Under P, x is less than lo with probability at
+// most below, and greater than hi with probability at most above. Each of the n components of P may
+// have the mass below/n under lo and above/n over hi. The range of a component follows from Phi(-z)
+// <= exp(-z^2/2)/2.
 func (l mixtureLaw) reach(below, above float64) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, b := range l.p {

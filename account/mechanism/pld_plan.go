@@ -103,6 +103,8 @@ type layout struct {
 }
 
 const (
+	// maxPoints is the largest number of points of the window. maxCells is the largest number of
+	// cells into which one law is divided.
 	maxPoints   = 1 << 21
 	maxCells    = 1 << 20
 	windowLeave = 28  // -ln of the relative mass that the window may leave out
