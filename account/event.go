@@ -104,8 +104,8 @@ func GaussianEvent(question string, cohort uint64, sensitivity, sigma float64) (
 }
 
 // StabilityEvent returns the event of a Gaussian release whose sensitivity rests on the convexity
-// and the declared smoothness of the named loss. loss must not be empty and cohort must not be
-// [Everyone].
+// and the declared smoothness of the named loss function. Its charge is (sensitivity/sigma)^2,
+// rounded up. loss must not be empty and cohort must not be [Everyone].
 func StabilityEvent(question, loss string, cohort uint64, sensitivity, sigma float64) (Event, error) {
 	e := Event{Kind: Gaussian, Question: question, Cohort: cohort, Sensitivity: sensitivity, Sigma: sigma, Basis: Stability, Loss: loss}
 	charge, err := e.recharge()

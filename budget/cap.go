@@ -152,7 +152,7 @@ func downward(x *big.Float) float64 {
 	return max(0, f)
 }
 
-// mostName is the largest length of a dataset's name and of a label, in bytes.
+// mostName is the largest length, in bytes, of the name of a dataset or a unit, and of a label.
 const mostName = 200
 
 // checkName returns an error for a name that is empty, has white space around it, has more than

@@ -34,7 +34,7 @@ type Dataset struct {
 	// aside for runs with sampling. It is at most the cap's epsilon. It is for information: the
 	// guarantee is the cap.
 	Epsilon float64 `json:"epsilon_spent"`
-	// Sampled is the number of runs that release on Poisson samples.
+	// Sampled is the number of runs that were reserved for releases on Poisson samples.
 	Sampled int        `json:"sampled"`
 	Runs    []RunState `json:"runs"`
 

@@ -24,8 +24,9 @@ type Run struct {
 	receipt *account.Reservation
 }
 
-// Run returns a reservation for a session that is about to begin. label describes its purpose in
-// public words and may be empty. Nothing is charged yet.
+// Run returns the [Run] with which a session that is about to begin reserves its budget. label
+// describes the purpose of the run in public words and may be empty. Nothing is charged before
+// [Run.Reserve] is called.
 func (b *Book) Run(dataset, label string) *Run {
 	return &Run{book: b, dataset: dataset, label: label}
 }

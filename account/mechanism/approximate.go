@@ -78,8 +78,9 @@ const (
 // their chord. Beyond the last entry the divergence is at most the delta given to profileOf.
 type tabled struct{ epsilon, delta []float64 }
 
-// profileOf tabulates an upper bound on the hockey-stick divergence of steps, up to the epsilon at
-// which this bound is delta. It is an error if that epsilon exceeds tradeoffMost.
+// profileOf returns a table of an upper bound on the hockey-stick divergence of steps. The table
+// goes from epsilon = 0 to an epsilon at which the divergence is at most delta. It is an error if
+// this last epsilon exceeds tradeoffMost or if delta is not within [1e-30, 0.1].
 func profileOf(ctx context.Context, steps []SampledSteps, r Relation, delta float64) (tabled, error) {
 	if !(delta >= 1e-30 && delta <= .1) {
 		return tabled{}, fmt.Errorf("account: delta = %v: must be within [1e-30, 0.1]", delta)

@@ -13,8 +13,8 @@ import (
 // is still private, but perhaps not the best.
 
 const (
-	// calibrationWidth is the relative width to which a calibration brackets delta. It changes the
-	// noise multiplier found by at most a tenth of this width.
+	// calibrationWidth is the relative width to which a calibration brackets delta. The relative
+	// change of the noise multiplier found is at most a tenth of this width.
 	calibrationWidth = 2e-3
 	// MultiplierLeast and MultiplierMost are the ends of the interval in which calibrations search
 	// for a noise multiplier.

@@ -32,8 +32,8 @@ type Composition struct {
 // mechanisms of other kinds. Compose returns an error for a larger sum.
 const composedCharge = 1e6
 
-// countLimit bounds the number of uses of a mechanism. Counts are then exact in float64, and sums of
-// losses stay within range.
+// countLimit is the largest number of uses of a mechanism. Counts are then exact in float64, and
+// sums of losses stay within range.
 const countLimit = 1 << 30
 
 // Compose returns the composition of events. width is the relative width, in [1e-6, 0.1], to which

@@ -8,7 +8,8 @@ import (
 
 // direction is the composition of dominating pairs of distributions (see [Mechanism]) in one of the
 // two orders of neighbouring tables. laws[i] is the law of a pair's privacy loss in this order, and
-// counts[i] the number of its uses.
+// counts[i] is the number of uses of the pair. profile holds the sketches that the method draw
+// makes.
 type direction struct {
 	laws    []lossLaw
 	counts  []float64
@@ -87,7 +88,8 @@ func (d direction) lay(e *effort, s saddle, goal, most, tail float64) (l layout,
 // coarsest is the largest relative width of delta for which a layout is tried.
 const coarsest = 1
 
-// labour estimates the work of composing the laws with the given grid and window.
+// labour estimates the work of composing the laws with the given grid and window, in the unit of
+// [effort].
 func (d direction) labour(l layout) float64 {
 	work := transformLabour * float64(l.n) * float64(len(d.laws)+1)
 	for i, w := range d.laws {
@@ -140,8 +142,8 @@ const (
 	coarse = .2
 	// finest is the smallest relative width in delta that is requested.
 	finest = 1e-6
-	// deltaLeast is the smallest delta for which a bracket is computed. For a smaller delta, masses
-	// would be subnormal numbers.
+	// deltaLeast is the smallest delta for which a bracket is computed. For a smaller delta, some
+	// probability masses would be subnormal float64, which have fewer digits.
 	deltaLeast = 1e-280
 )
 

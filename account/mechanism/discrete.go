@@ -88,11 +88,12 @@ func newDiscreteLaw(sigma float64, shift int) discreteLaw {
 }
 
 // discreteNormaliser returns the sum of exp(-y^2/(2 sigma^2)) over all integers y. For sigma >= 1
-// it uses the dual series of Poisson's summation formula, which converges faster there:
+// it uses the dual series of Poisson's summation formula, which converges faster for these sigma:
 //
 //	sigma sqrt(2 pi) (1 + 2 sum over n >= 1 of exp(-2 pi^2 sigma^2 n^2)).
 //
-// Two terms of this series leave out less than e^-(18 pi^2) < 2^-256 of the sum.
+// The terms n = 1 and n = 2 are used. The terms left out are less than e^-(18 pi^2) < 2^-256 of the
+// sum.
 func discreteNormaliser(sigma float64) float64 {
 	if sigma >= 1 {
 		s := 2 * math.Pi * math.Pi * sigma * sigma
@@ -106,8 +107,8 @@ func discreteNormaliser(sigma float64) float64 {
 }
 
 // at returns the loss and the mass of the atom that belongs to the integer y. y^2/(2 sigma^2) is
-// computed in double-double arithmetic, because exp turns an absolute error of its argument into a
-// relative error.
+// computed in double-double arithmetic, because an absolute error of the argument of exp becomes a
+// relative error of the result.
 func (l discreteLaw) at(y float64) (loss, mass float64) {
 	v := ddProd(2*l.sigma, l.sigma)
 	t := y * y / v.hi // y^2 is exact: |y| is below 2^25

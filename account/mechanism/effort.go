@@ -51,7 +51,8 @@ func among(base float64, kinds int) float64 {
 }
 
 // spend subtracts work that is about to be done from the work left. It returns errEffort if less
-// work is left, or the context's error if the context has ended.
+// work is left. After every effortStride units of work it checks the context, and returns the
+// context's error if the context has ended.
 func (e *effort) spend(units float64) error {
 	if e.unchecked += units; !(e.unchecked < effortStride) {
 		if err := e.ctx.Err(); err != nil {

@@ -47,12 +47,12 @@ type fixedSample struct {
 //
 // with b = u/v. Both hockey sticks on the right are at most G(v). For u < 1, H(u; P, Q) = 1 - u + u
 // H(1/u; Q, P), and the same bound holds for (Q, P). H is convex, because the slopes at 1 differ by
-// (1-q)(1 - 2 Phi(-C/sigma)) >= 0. So a pair of distributions has this curve, and it composes (Zhu,
-// Dong & Wang 2022, theorem 10).
+// (1-q)(1 - 2 Phi(-C/sigma)) >= 0. So there is a pair of distributions with this curve, and this
+// pair composes (Zhu, Dong & Wang 2022, theorem 10).
 //
 // The bound is attained at each u >= 1 by a table whose other records contribute -C and whose
-// record changes from -C to C, and at each u < 1 by the reverse change. No single table attains
-// both, so a composition may cost less than the lower end of its bracket.
+// record changes from -C to C, and at each u < 1 by the reverse change. No single table attains the
+// bound on both sides of u = 1, so a composition may cost less than the lower end of its bracket.
 func NewFixedSizeGaussian(multiplier float64, records, batch int) (Mechanism, error) {
 	return newFixedSample(multiplier, records, batch, 1)
 }
@@ -110,9 +110,9 @@ func newFixedSample(multiplier float64, records, batch, k int) (Mechanism, error
 // exact in float64 and their products finite.
 const fixedMost = 1 << 40
 
-// hypergeometric returns the probability that a sample of batch records contains exactly j of k
-// given records, for k <= groupMost. It is a product of at most 2k factors. Its relative error is
-// therefore at most 2^-45.
+// hypergeometric returns the probability that a uniformly random sample of batch out of records
+// records contains exactly j of k given records, for k <= groupMost. It is a product of at most 2k
+// factors. Its relative error is therefore at most 2^-45.
 func hypergeometric(records, batch, k, j int) float64 {
 	p := 1.0
 	for i := range k {
@@ -158,10 +158,10 @@ func (m fixedSample) grouped(k int) (Mechanism, error) {
 }
 
 // folded is a law of the privacy loss made of two laws: up, and its mirror image down. Its
-// hockey-stick curve H(u) is the curve of up for u >= 1 and the curve of down for u < 1. It consists
-// of the losses of up above 0, the losses of down below 0, and the remaining mass at 0. The loss of
-// up is 0 at x = mean/2, and the loss of down is 0 at x = -mean/2. The mass at 0 is therefore
-// (1-sampling)(Phi(mean/2) - Phi(-mean/2)).
+// hockey-stick curve H(u) is the curve of up for u >= 1 and the curve of down for u < 1. The law
+// consists of the part of up with losses above 0, the part of down with losses below 0, and the
+// remaining mass at the loss 0. For the output x, the loss of up is 0 at x = mean/2, and the loss
+// of down is 0 at x = -mean/2. The mass at 0 is therefore (1-sampling)(Phi(mean/2) - Phi(-mean/2)).
 type folded struct {
 	weight, mean, sampling float64
 	up, down               mixtureLaw

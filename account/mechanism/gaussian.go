@@ -94,7 +94,7 @@ const (
 //
 // The result is monotone. Moving an argument to the next float64 changes delta by at least 2^-79 of
 // itself, or 1 - delta by 2^-77 of itself where a < 0 and mu > 2. This change is more than twice
-// the error. To make it so, an epsilon below 2^-22 mu is first rounded down to a multiple of about
+// the error. To ensure this, an epsilon below 2^-22 mu is first rounded down to a multiple of about
 // 2^-75 mu. This rounding can only raise delta.
 func gaussianDelta(mu, epsilon float64) float64 {
 	if mu == 0 {

@@ -130,13 +130,14 @@ type replacedMixture struct {
 // z is the noise multiplier. This pair dominates, and a table whose records lie on one line attains
 // it.
 //
-// Proof. Given the rest of the sample, let S be the members of the group that join it. They move
-// the sum by d_S before and by d'_S after the exchange, and both are at most |S| contributions
-// long. Let a test accept with probability Phi(-t) under N(0, z^2). By Neyman and Pearson it
-// accepts with probability at most Phi(|S|/z - t) under N(d_S, z^2) and at least Phi(-|S|/z - t)
-// under N(d'_S, z^2). For any u >= 0, consider the acceptance probability before the exchange minus
-// u times the acceptance probability after it. For this test it is therefore at most the same
-// quantity for the test x > t z on the pair's two distributions. The latter is at most the pair's
+// Proof. Given the rest of the sample, let S be the members of the group that join it. The members
+// in S move the sum by d_S before the exchange and by d'_S after it. The lengths of d_S and d'_S
+// are at most |S|, in units of the largest norm of one contribution. Let a test accept with
+// probability Phi(-t) under N(0, z^2). By Neyman and Pearson the test accepts with probability at
+// most Phi(|S|/z - t) under N(d_S, z^2) and at least Phi(-|S|/z - t) under N(d'_S, z^2). For any u
+// >= 0, consider the acceptance probability before the exchange minus u times the acceptance
+// probability after it. For the given test this difference is at most the difference for the test x
+// > t z on the pair's two distributions. The difference for the test x > t z is at most the pair's
 // hockey stick at u.
 func newReplacedMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
 	if err := positive("noise multiplier", multiplier); err != nil {

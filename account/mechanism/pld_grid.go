@@ -14,8 +14,8 @@ type gridLaw struct {
 	mass []float64
 }
 
-// discretised holds a lower and an upper bound on a law, both on a grid. A law is larger than
-// another if its hockey-stick curve is nowhere smaller.
+// discretised holds a lower and an upper bound on a law, both on a grid. One law bounds another law
+// from above if its hockey-stick curve is nowhere smaller than the other law's curve.
 type discretised struct {
 	// upper dominates the law after the losses of upper are raised by shift and the mass infinite
 	// is added to upper at an infinite loss. The law dominates lower after the losses of lower are
@@ -23,7 +23,8 @@ type discretised struct {
 	upper, lower gridLaw
 	// infinite is the mass that the upper bound has at an infinite loss.
 	infinite float64
-	// shift is an upper bound on the distance of a loss from the grid point that stands for it.
+	// shift is an upper bound on the distance by which rounding may have moved a loss to another
+	// cell.
 	shift float64
 }
 
@@ -114,8 +115,9 @@ type cell struct {
 	left, right float64
 	// leftEmpty is true if the left half of the cell has no mass.
 	leftEmpty bool
-	// atStart and atEnd report that the tangent touches the hockey-stick curve H at the start or at
-	// the end of the cell. Otherwise it touches H in the middle.
+	// atStart is true if the tangent touches the hockey-stick curve H at the start of the cell, and
+	// atEnd is true if it touches H at the end. If atStart and atEnd are false, the tangent touches
+	// H at the middle.
 	atStart, atEnd bool
 }
 
@@ -232,8 +234,9 @@ func chooseTangents(cells []cell, width float64) {
 		c := &cells[i]
 		switch {
 		case c.left > below && c.atEnd:
-			// There is no mass above the cell, and too little mass below it to balance the cell about its
-			// start. The surplus is removed from the mass of P.
+			// The tangent is at the cell's end, because there is no mass above the cell. At the
+			// cell's start it would pass below the trivial bound by left - below. This surplus is
+			// removed from the mass of P.
 			surplus := c.left - below
 			c.mass -= surplus
 			c.short += surplus

@@ -39,7 +39,7 @@ type convolution struct {
 	spread   float64
 	// beyond bounds the tilted mass at losses above the window (the range of losses that the
 	// transform covers). outside bounds the tilted mass above and below the window together. The
-	// transform is cyclic, and so adds this mass to losses inside the window.
+	// transform is cyclic, and so adds the mass outside the window to losses inside the window.
 	beyond, outside float64
 }
 
@@ -220,8 +220,8 @@ func power(x complex128, n int) complex128 {
 	return out
 }
 
-// invert transforms the product back. It returns the masses of the convolution and a bound on the
-// absolute error of each.
+// invert applies the inverse Fourier transform to the field product. It returns the masses of the
+// convolution and a bound on the absolute error of each mass.
 func (s *spectrum) invert() (mass []float64, slack float64) {
 	var size float64
 	for k, x := range s.product {

@@ -51,7 +51,7 @@ func laplaceRenyi(order, epsilon float64) float64 {
 // boundedRangeRenyi returns the largest Renyi divergence of order a among pairs of two atoms at
 // losses t and t - e, where e is epsilon. With y = exp(t) and A = (exp(e) - exp(-(a-1)e))/(exp(e) -
 // 1), the divergence ln(y^(a-1) A/a)/(a-1) is largest at y = ((a-1)/a) (exp(a e) - 1)/(exp((a-1)e)
-// - 1). It is at most a e^2/8.
+// - 1). The divergence is at most a e^2/8.
 func boundedRangeRenyi(order, epsilon float64) float64 {
 	a, e := order, epsilon
 	bound := round.MulUp(round.MulUp(e, e), a/8)

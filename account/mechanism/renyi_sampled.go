@@ -113,14 +113,14 @@ func logSum(logs []float64) float64 {
 //
 //	A - 1 = E h(w(X)),   h(w) = (1+w)^a - 1 - a w >= 0.
 //
-// Take a strip |Im x| <= s with s <= pi/(2 mu). In it 1 + w has no zero, and its modulus is at most 1
-// + w(Re x). The normal density phi grows by at most e^(s^2/2). The error of the rule with step d is
-// therefore at most
+// Take a strip |Im x| <= s with s <= pi/(2 mu). In this strip 1 + w has no zero, and its modulus is
+// at most 1 + w(Re x). The normal density phi grows by at most e^(s^2/2). The error of the rule
+// with step d is therefore at most
 //
 //	4 e^(s^2/2) (A + 1 + 2a)/(e^(2 pi s/d) - 1)
 //
-// (Trefethen & Weideman 2014, theorem 5.1). The method rule chooses d so that this is below e^-35 (A
-// - 1). It uses A - 1 >= a(a-1)/2 q^2 (e^(mu^2) - 1) c, where c = (1-q)^a.
+// (Trefethen & Weideman 2014, theorem 5.1). The method rule chooses d so that this error is below e^-35
+// (A - 1). For this it uses the bound A - 1 >= a(a-1)/2 q^2 (e^(mu^2) - 1) c, where c = (1-q)^a.
 func (m sampledGaussian) moment(order float64) float64 {
 	a, q, mu := order, m.sampling, 1/m.multiplier
 	r := m.rule(order)

@@ -98,8 +98,8 @@ type renyiPoint struct{ order, divergence float64 }
 // repetition, or if [ComposeRenyi] refuses the events.
 //
 // Sources: Papernot & Steinke 2022, theorem 2 (truncated negative binomial), theorem 6 (Poisson)
-// and corollary 3 (pure). Let R be the Renyi divergence of one run. For every order b >= 1, with
-// R(b)(1-1/b) = 0 at b = 1,
+// and corollary 3 (pure). Let R(a) be the Renyi divergence of order a of one run, and R'(a) a bound
+// on the divergence of the whole mechanism. For every order b >= 1, with R(b)(1-1/b) = 0 at b = 1,
 //
 //	R'(a) = R(a) + (1+shape) ((1-1/b) R(b) + ln(1/gamma)/b) + ln(E K)/(a-1).
 //
@@ -113,7 +113,7 @@ type renyiPoint struct{ order, divergence float64 }
 // and q' is e^(m (q-q')), and q - q' is at most the total variation distance of an epsilon-DP pair.
 //
 // Without a pure bound, no dominating pair of distributions is known for this mechanism. [Compose]
-// then refuses it, and only [ComposeRenyi] accounts for it.
+// then refuses the mechanism, and only [ComposeRenyi] accounts for it.
 func NewRepeatAndSelect(ctx context.Context, times Repetitions, events []Composed) (Mechanism, error) {
 	if err := times.validate(); err != nil {
 		return nil, err

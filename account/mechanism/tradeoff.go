@@ -76,7 +76,8 @@ func (c *Composition) tradeOff(e *effort, alphas []float64) ([]Bracket, error) {
 const tradeoffMost = 700
 
 // reach returns the largest epsilon from which a trade-off curve is computed: an epsilon at which
-// delta is at most tradeoffLeast, or tradeoffMost if that is smaller.
+// delta is at most tradeoffLeast, or tradeoffMost if tradeoffMost is smaller or no such epsilon was
+// found.
 func (c *Composition) reach(e *effort) (last float64, err error) {
 	err = e.lend(effortReach, func(e *effort) error {
 		var b Bracket

@@ -42,7 +42,7 @@ func Cap(t testing.TB) budget.Cap {
 	return c
 }
 
-// Session is a session with a given mu that has made no query yet.
+// Session is a budget.Session for tests. It has a ledger but no records.
 type Session struct{ own *account.Ledger }
 
 // NewSession returns a session for 1000 records, under replace-one, whose budget has a mu just
@@ -101,7 +101,7 @@ func (s *Session) Ledger() account.View { return s.own.View() }
 // Close ends the ledger, so that it refuses every further charge.
 func (s *Session) Close() error { s.own.End(); return nil }
 
-// Charge charges the given share of the session's budget to its ledger.
+// Charge charges the given share of the session's budget, in units of mu^2, to its ledger.
 func (s *Session) Charge(share float64) error {
 	e, err := account.GaussianEvent("gradient", account.Everyone, math.Sqrt(share*s.own.Budget().Charge()), 1)
 	if err != nil {

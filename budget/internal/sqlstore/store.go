@@ -217,7 +217,8 @@ func (s *Store) Datasets(ctx context.Context) ([]string, error) {
 	return s.texts(ctx, "SELECT dataset FROM stillpoint_chains ORDER BY dataset")
 }
 
-// texts returns the single column of a query's result.
+// texts runs a query whose result has one column of text, and returns the values of this column in
+// order.
 func (s *Store) texts(ctx context.Context, query string, args ...any) (all []string, err error) {
 	rows, err := s.db.QueryContext(ctx, s.sql(query), args...)
 	if err != nil {
