@@ -123,7 +123,7 @@ func (b *Book) Create(ctx context.Context, name string, c Cap) error {
 	}
 	return b.update(ctx, name, func(g *chain, _ string) (*Entry, error) {
 		if g.number > 0 {
-			if g.salt == salt { // an earlier attempt made it; its reply was lost
+			if g.salt == salt { // an earlier attempt appended this row, but its reply was lost
 				return nil, nil
 			}
 			return nil, fmt.Errorf("budget: dataset %q: must be new: it is registered already, with a cap of %v", name, g.cap)
@@ -174,7 +174,7 @@ func (b *Book) reserve(ctx context.Context, dataset, run, label string, limit Li
 		return r, err
 	}
 	err = b.update(ctx, dataset, func(g *chain, _ string) (*Entry, error) {
-		if _, done := g.byID[run]; done { // an earlier attempt reserved the run; its reply was lost
+		if _, done := g.byID[run]; done { // an earlier attempt reserved the run, but its reply was lost
 			return nil, nil
 		}
 		return &Entry{Kind: Reserved, Run: run, Label: label, Limit: &limit, Cost: &cost}, nil

@@ -26,7 +26,7 @@ type chain struct {
 	// sampled is the number of runs that release on Poisson samples.
 	sampled int
 	runs    []RunState
-	byID    map[string]int // indices of runs
+	byID    map[string]int // the index in runs of a run, by its id
 	// heads are the hashes of all rows.
 	heads []string
 	// began is the time of the first row by the store's clock. salt is the random salt of that row.

@@ -116,7 +116,7 @@ func profileOf(ctx context.Context, steps []SampledSteps, r Relation, delta floa
 		if err != nil {
 			return tabled{}, err
 		}
-		if j > 0 { // delta does not increase
+		if j > 0 { // the divergence does not increase with epsilon
 			d.Upper = min(d.Upper, p.delta[j-1])
 		}
 		p.epsilon, p.delta = append(p.epsilon, epsilon), append(p.delta, d.Upper)

@@ -300,7 +300,7 @@ func (d *direction) narrowDelta(e *effort, epsilon, goal float64, rough bool, en
 		}
 		relative = min(full, relative*min(.5, .8*goal/best.Width()))
 		if finer := d.profile.tail(saddle{logDelta: math.Log(best.Upper)}, goal); finer < tail/2 {
-			tail, last = finer, math.Inf(1) // the estimate of delta was too large
+			tail, last = finer, math.Inf(1) // the first estimate of delta was too large for tail
 			if err := redraw(); err != nil {
 				return err
 			}

@@ -100,7 +100,7 @@ func discreteNormaliser(sigma float64) float64 {
 		return sigma * math.Sqrt(2*math.Pi) * (1 + 2*(math.Exp(-s)+math.Exp(-4*s)))
 	}
 	var sum float64
-	for y := 9.0; y > 0; y-- { // the terms from e^(-50) on are left out
+	for y := 9.0; y > 0; y-- { // the terms with |y| >= 10 are below e^(-50) and are left out
 		sum += math.Exp(-y * y / (2 * sigma * sigma))
 	}
 	return 1 + 2*sum

@@ -134,7 +134,7 @@ func gaussianDelta(mu, epsilon float64) float64 {
 func gaussianPoint(f float64, e int, epsilon float64) dd {
 	if e < -6 {
 		m := gaussianQuotient(f, e, epsilon)
-		if m.hi > gaussianFar+1 { // may be infinite
+		if m.hi > gaussianFar+1 { // delta is then not computed; m may be infinite
 			return m
 		}
 		return m.sub(dd{math.Ldexp(f, e-1), 0})
@@ -149,7 +149,7 @@ func gaussianPoint(f float64, e int, epsilon float64) dd {
 // gaussianQuotient returns epsilon/mu in double-double arithmetic, for mu given as f 2^e.
 func gaussianQuotient(f float64, e int, epsilon float64) dd {
 	scaled := math.Ldexp(epsilon, -e)
-	if scaled > 0x1p1000 { // large, and the division might overflow
+	if scaled > 0x1p1000 { // the division might overflow
 		return dd{scaled, 0}
 	}
 	return dd{scaled, 0}.div(dd{f, 0})

@@ -83,7 +83,7 @@ func decodeObject(data []byte, where string) (map[string]json.RawMessage, error)
 		if err != nil {
 			return nil, fmt.Errorf("account: %s: %w", where, err)
 		}
-		key := name.(string) // the decoder admits no other name
+		key := name.(string) // a name in a JSON object is always a string
 		if _, twice := fields[key]; twice {
 			return nil, fmt.Errorf("account: %s: %s: given twice", where, key)
 		}

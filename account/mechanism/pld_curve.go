@@ -116,7 +116,7 @@ func (c *curve) upperDelta(epsilon float64) float64 {
 		return 1
 	}
 	v := value(c.upper, j, weight)*math.Exp(c.logScale) + c.constant
-	if math.IsNaN(v) { // 0 times an overflow is not a bound
+	if math.IsNaN(v) { // 0 times +Inf is NaN, which is not a bound
 		return 1
 	}
 	return min(1, max(v*(1+curveRounding), math.SmallestNonzeroFloat64))

@@ -94,7 +94,7 @@ type layout struct {
 	saddle
 	width, bottom float64
 	n             int
-	high, low     float64 // the exponents of the Chernoff bounds
+	high, low     float64 // the exponents of the Chernoff bounds on the mass above and below the window
 	// above is the probability mass that each law may leave out at high losses.
 	above float64
 	// below[i] is a probability mass at the lowest losses of law i. The upper bound on the law may
@@ -108,7 +108,7 @@ const (
 	maxPoints   = 1 << 21
 	maxCells    = 1 << 20
 	windowLeave = 28  // -ln of the relative mass that the window may leave out
-	widest      = 300 // keeps e^width within float64
+	widest      = 300 // the largest width; it keeps e^width within float64
 )
 
 // labour returns the work of one evaluation of the cumulant generating function.
@@ -198,7 +198,7 @@ func (p profile) lay(s saddle, goal, tail float64, laws []lossLaw) layout {
 		l.n *= 2
 	}
 	if periods == 0 {
-		width = max((top-bottom)/float64(l.n-8), least) // fill the window
+		width = max((top-bottom)/float64(l.n-8), least) // the window's n points cover top - bottom
 	}
 	l.width, l.bottom = width, bottom
 	return l

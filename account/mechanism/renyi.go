@@ -126,7 +126,7 @@ func (a *Renyi) minimise(ctx context.Context, bound func(order, r float64) float
 			return math.Inf(1)
 		}
 		v := bound(order, r)
-		if math.IsNaN(v) { // a difference of infinities
+		if math.IsNaN(v) { // bound subtracted infinities
 			return math.Inf(1)
 		}
 		least = min(least, v)

@@ -36,7 +36,7 @@ func (m sampledGaussian) renyi(order float64) (float64, error) {
 		b := logOnePlusExp(m.integerMoment(int(low) + 1))
 		log = a + (order-low)*(b-a)
 	}
-	if math.IsNaN(log) { // terms too small for a float64
+	if math.IsNaN(log) { // terms of the sum were too small for float64
 		return always, nil
 	}
 	return log / (order - 1) * (1 + renyiSlack), nil

@@ -194,7 +194,7 @@ func (m *repeated) tabulate(ctx context.Context) error {
 		}
 	}
 	y := m.times.logGamma()
-	least := y // b = 1
+	least := y // the value for b = 1
 	for _, p := range m.known {
 		least = min(least, (1-1/p.order)*p.divergence+y/p.order)
 	}

@@ -55,7 +55,7 @@ func (c *Composition) tradeOff(e *effort, alphas []float64) ([]Bracket, error) {
 		if err != nil {
 			return nil, err
 		}
-		if k > 0 { // delta does not increase
+		if k > 0 { // delta does not increase with epsilon
 			d.Upper = min(d.Upper, delta[k-1].Upper)
 			d.Lower = min(d.Lower, d.Upper)
 		}

@@ -76,7 +76,7 @@ const patience = 120_000
 // settings of every connection.
 func address(path string) string {
 	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") { // a drive letter
+	if !strings.HasPrefix(path, "/") { // a Windows path begins with a drive letter
 		path = "/" + path
 	}
 	query := url.Values{"mode": {"rw"}, "_pragma": {
