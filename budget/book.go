@@ -174,7 +174,7 @@ func (b *Book) reserve(ctx context.Context, dataset, run, label string, limit Li
 		return r, err
 	}
 	err = b.update(ctx, dataset, func(g *chain, _ string) (*Entry, error) {
-		if _, done := g.byID[run]; done { // an earlier attempt reserved the run, but its reply was lost
+		if _, done := g.byID[run]; done { // an earlier attempt reserved the run; its reply was lost
 			return nil, nil
 		}
 		return &Entry{Kind: Reserved, Run: run, Label: label, Limit: &limit, Cost: &cost}, nil
