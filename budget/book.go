@@ -160,9 +160,10 @@ func (b *Book) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// reserve charges the cost of a run to a dataset and returns the row of the charge. run is the id
-// of the run, and limit bounds the run's releases. A run that is reserved already is not charged
-// again. It is an error if the cap does not cover the cost or the dataset is closed.
+// reserve charges the cost of a run to a dataset and returns the reservation, which names the row
+// of the charge. run is the id of the run, and limit bounds the run's releases. A run that is
+// reserved already is not charged again. It is an error if the cap does not cover the cost or the
+// dataset is closed.
 func (b *Book) reserve(ctx context.Context, dataset, run, label string, limit Limit) (r account.Reservation, err error) {
 	// The cost is computed before the transaction, since it may take a second.
 	most, err := b.capOf(ctx, dataset)

@@ -9,8 +9,8 @@ import (
 )
 
 // Run is one session's reservation of a dataset's budget. It belongs to the ledger of the first
-// session that reserves with it, and only that session can settle it. Each session therefore needs
-// its own Run. A Run is safe for concurrent use.
+// session that reserves with it, and only that session can settle it by [Run.Settle]. Each session
+// therefore needs its own Run. A Run is safe for concurrent use.
 type Run struct {
 	book           *Book
 	dataset, label string

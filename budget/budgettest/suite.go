@@ -42,7 +42,7 @@ func Cap(t testing.TB) budget.Cap {
 	return c
 }
 
-// Session is a budget.Session for tests. It has a ledger but no records.
+// Session is a budget.Session for tests. It has a ledger but no table.
 type Session struct{ own *account.Ledger }
 
 // NewSession returns a session for 1000 records, under replace-one, whose budget has a mu just
