@@ -11,8 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 )
 
-// Write writes the model to path, replaces an existing file, and returns the SHA-256 of the file in
-// lower-case hexadecimal. The file appears under its name with its whole content or not at all.
+// Write writes the model to the file path, which it replaces if it exists. It returns the SHA-256 of the file
+// in lower-case hexadecimal. If Write fails, an existing file is unchanged, and no partial file appears at
+// path.
 func (m *Model) Write(path string) (digest string, err error) {
 	data, err := m.Bytes()
 	if err != nil {
