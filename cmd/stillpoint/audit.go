@@ -65,11 +65,12 @@ func (a *auditCommand) Run(ctx context.Context, c *console) error {
 	return result.Err()
 }
 
-// leastRuns is the smallest number of runs on each table with which the audit can choose and test
-// an attack's threshold.
+// leastRuns is the smallest number of runs on each table that the attack needs to choose a threshold and to
+// test it.
 const leastRuns = 20
 
-// replayed shows the progress of an audit: done of about as many runs as of says.
+// replayed shows the progress of an audit: the number of runs done, and the approximate number of all runs
+// (of).
 func (p *progress) replayed(done, of int) {
 	if p.terminal {
 		if p.bar == nil {

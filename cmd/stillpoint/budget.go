@@ -240,8 +240,7 @@ func (b *budgetShow) Run(ctx context.Context, c *console) error {
 	})
 }
 
-// against returns an error unless the run of the certificate at path is in the dataset's chain of
-// rows.
+// against returns an error if the dataset's chain of rows does not have the run of the certificate at path.
 func against(ctx context.Context, d *budget.Dataset, path string) error {
 	cert, err := certificate.Read(path)
 	if err != nil {
@@ -275,7 +274,7 @@ func (b *budgetClose) Run(ctx context.Context, c *console) error {
 	})
 }
 
-// spent describes in words how much of a dataset's budget is spent.
+// spent returns a text with a dataset's cap, the spent part of it, and one line for each run.
 func spent(d *budget.Dataset) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -309,7 +308,8 @@ func spent(d *budget.Dataset) string {
 	return b.String()
 }
 
-// isBudget reports whether a file begins like a dataset's certificate.
+// isBudget reports whether the first 64 bytes of a file contain the format's name of a dataset's certificate.
+// It returns false if the file cannot be opened.
 func isBudget(path string) bool {
 	f, err := regular.Open(path)
 	if err != nil {

@@ -75,7 +75,8 @@ func (f *checkCommand) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// checked describes as text how a schema reads the table at path.
+// checked returns a text that describes how the schema reads the table at path, and the problems that were
+// found. The text quotes cells and is not private.
 func checked(path string, r *inspect.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", inspect.Warning)

@@ -104,7 +104,7 @@ func coefficientTable(list *report.Coefficients) string {
 	for _, column := range list.NotInterpretable {
 		fmt.Fprintf(w, "%s\t%s%s\t%s\t%s\n", printable.Text(column), class("-"), "hashed", "-", "not interpretable")
 	}
-	_ = w.Flush() // of a strings.Builder
+	_ = w.Flush() // writing to a strings.Builder never fails
 	fmt.Fprintf(&b, "\nCoefficients are in %s.\n", printable.Text(list.Unit))
 	if list.Counted > 0 {
 		fmt.Fprintf(&b, "%d of %d, intercepts left out, differ from 0 by more than two standard deviations of the noise.\n",

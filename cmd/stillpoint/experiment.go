@@ -31,8 +31,7 @@ type experimentFlags struct {
 	Out  string `help:"Folder of the runs. NAME-runs in the current folder if not given." placeholder:"DIR"`
 }
 
-// read reads the specification of an experiment that the flags name, and returns it with the folder
-// for its runs.
+// read reads the experiment's specification that the flags name. It also returns the folder for the runs.
 func (f experimentFlags) read() (*experiment.Spec, string, error) {
 	s, err := experiment.ReadSpec(f.Spec)
 	if err != nil {
@@ -119,8 +118,8 @@ func printSummary(w io.Writer, s experiment.Summary, asJSON bool) error {
 	return printJSON(w, s)
 }
 
-// runProgress shows how many runs of an experiment are done: a bar on a terminal, a few lines
-// elsewhere.
+// runProgress shows how many runs of an experiment are done. On a terminal it draws a bar, elsewhere it
+// prints a line every two seconds at most.
 type runProgress struct {
 	w        io.Writer
 	terminal bool

@@ -15,7 +15,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// privacyFlags override the configuration's section privacy.
+// privacyFlags override values in the configuration's section privacy.
 type privacyFlags struct {
 	Epsilon *float64 `help:"Override privacy.epsilon." placeholder:"E"`
 	Delta   *float64 `help:"Override privacy.delta." placeholder:"D"`
@@ -164,8 +164,8 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	return nil
 }
 
-// around adds to a *train.SmallError, the error for a table that is too small for its budget, the
-// flag that allows the fit.
+// around returns err. If err is a *train.SmallError, the error for a table that is too small for its budget,
+// around adds to its text that the flag --anyway allows the fit.
 func around(err error) error {
 	if _, small := errors.AsType[*train.SmallError](err); small {
 		return fmt.Errorf("%w; --anyway fits all the same", err)

@@ -44,7 +44,8 @@ func (r *recoverCommand) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// describe prints what the command recover has saved: the files and the charge.
+// describe prints the files and the charge of the fit that was recovered, and the settlements of runs with
+// stores of budgets.
 func describe(w io.Writer, r *runfolder.Recovered) (err error) {
 	line := func(name, format string, args ...any) {
 		if err == nil {

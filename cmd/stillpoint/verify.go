@@ -75,7 +75,7 @@ func (v *verifyCommand) verifyBudget(ctx context.Context, c *console) error {
 	return err
 }
 
-// provenOf describes what a dataset's verified chain of rows proves about its budget.
+// provenOf states in words what a dataset's verified chain of rows proves about the privacy of its runs.
 func provenOf(d *budget.Dataset) string {
 	return fmt.Sprintf(`Everything that was released of this dataset by the runs above is together
 (%v, %v)-differentially private under %v: each was charged before its
