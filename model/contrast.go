@@ -167,7 +167,7 @@ func (m *Model) part(weights []float64, terms []dataset.Term, text string, sign 
 			}
 			return nil
 		}
-		if text != "" && t.Reference == text { // the difference of the reference level from itself is 0
+		if text != "" && t.Reference == text { // the reference level differs from itself by 0
 			return nil
 		}
 	}

@@ -172,8 +172,8 @@ func run(ctx context.Context, args []string, plain *console) int {
 func exitCode(err error) int {
 	over := (*account.BudgetError)(nil)
 	switch {
-	// These errors are tested first. A certificate that is refused because its events exceed its budget is
-	// also a BudgetError.
+	// These errors come first: a certificate may be refused because its events exceed its budget, which is
+	// also a budget error.
 	case errors.Is(err, certificate.ErrMalformed), errors.Is(err, certificate.ErrAltered),
 		errors.Is(err, certificate.ErrUnsound), errors.Is(err, certificate.ErrModel), errors.Is(err, budget.ErrChain),
 		errors.Is(err, sshsig.ErrRefused):
