@@ -11,8 +11,9 @@ import (
 // Budget is the privacy budget of a fit. All releases of the fit together are (Epsilon, Delta)-differentially
 // private under Relation. Only Records and Dataset may be left out.
 type Budget struct {
-	// Epsilon must be finite and > 0. For every set S of possible releases and all neighbouring tables A and
-	// B, P(S from A) is at most e^Epsilon P(S from B) + Delta.
+	// Epsilon must be finite and > 0. Let A and B be neighbouring tables, and S any set of results. The
+	// probability that a fit's releases are in S is, for table A, at most e^Epsilon times the probability for
+	// table B, plus Delta.
 	Epsilon float64
 	// Delta must be > 0 and below 1/2. With probability Delta there may be no protection at all, so Delta
 	// should be below 1/(number of records).

@@ -62,7 +62,7 @@
 //
 //   - several rows of one person, where the schema names no unit: a record is then one row;
 //   - timing and other side channels of the machine;
-//   - a loss written to leak;
+//   - a loss function that is written to leak records;
 //   - an optimizer that reads other goroutines' stacks (the layering test refuses imports of runtime, and of
 //     other packages that show stacks, in package optimize and in the packages below it);
 //   - choices an analyst makes after looking at the table: bounds, features, hyperparameters;

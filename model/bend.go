@@ -10,8 +10,8 @@ import (
 // bendPoints is the number of points (vectors of margins) over which Bend takes its mean.
 const bendPoints = 1000
 
-// Bend estimates the mean, over records, of the loss's second derivative in the margins: a square
-// matrix with a row for each margin. Bend reads no records. It assumes that margins are Gaussian
+// Bend estimates the mean, over records, of the loss's second derivative in the margins. It is a square
+// matrix with a row and a column for each margin. Bend reads no records. It assumes that margins are Gaussian
 // with the given mean and covariance, and that targets follow the model's own predictions:
 //
 //   - Classes occur with the predicted probabilities, each divided by the class's weight.

@@ -18,7 +18,7 @@ type ContrastOf struct {
 	Unit    string `json:"unit"`
 	inference.Interval
 	Multiplied
-	// Reason says why no interval is stated; it is empty if one is.
+	// Reason says why no interval is stated; empty if an interval is stated.
 	Reason string  `json:"reason,omitempty"`
 	Level  float64 `json:"level"`
 	// Meaning states the estimate and its interval in words: the factor by which the odds or the rate are

@@ -167,7 +167,7 @@ func deviance(count, rate float64) float64 {
 }
 
 // truth returns the numeric target of a row in the target's units. It is the number in the cell, not clamped
-// to the public bounds. Only for an infinite number truth returns the bound to which it is clamped.
+// to the public bounds. For an infinite number truth returns the bound to which it is clamped.
 func truth(schema *dataset.Schema, r record) float64 {
 	x, _ := strconv.ParseFloat(r.label, 64) // a number outside the range of float64 becomes an infinity
 	if math.IsInf(x, 0) {

@@ -78,8 +78,8 @@ func checkValue(field string, decoder *json.Decoder) error {
 // path is built for every value of a file, keys may be long, and nesting may be deep.
 const mostPath = 200
 
-// below returns the path of a part of a field for errors: field and part joined. A part longer than mostPath
-// bytes is cut, and a part of a field whose path is longer gets the field's path.
+// below joins field and part to the path of a value, for errors. It cuts a part that is longer than mostPath
+// bytes. If field is already longer than mostPath bytes, below returns field unchanged.
 func below(field, part string) string {
 	if len(part) > mostPath {
 		part = part[:mostPath] + "..."

@@ -16,7 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Privacy states the guarantee of the model's certificate, copied for the reader.
+// Privacy is a copy of the guarantee in the model's certificate.
 type Privacy struct {
 	// Guarantee is the claim. Its mu and its privacy unit are in the certificate and not in this
 	// file.
@@ -63,7 +63,7 @@ func (p *Privacy) UnmarshalJSON(text []byte) error {
 type Params struct {
 	// Software is the program and version, such as "stillpoint v1.2.0".
 	Software string
-	// Complete is false if the run that made the model was interrupted.
+	// Complete is false if the run that made the model ended before it had made all its steps.
 	Complete    bool
 	Privacy     Privacy
 	Loss        loss.Loss
@@ -74,8 +74,7 @@ type Params struct {
 	Weights []float64
 	// CSV is the dialect of the table, if it was text. Prediction and evaluation read other tables in the
 	// same dialect unless ReadAs sets another. Fits store the dialect without the names of columns. A file
-	// without a header row is therefore refused, unless ReadAs names its columns: its first row is not taken
-	// for a header.
+	// without a header row is therefore refused unless ReadAs names its columns.
 	CSV dataset.CSV
 	// Clamped is true if predictions of a number are clamped to the target's public bounds. Training clamps
 	// targets to the same bounds. Clamped must be false for a target with an exposure, whose predictions are

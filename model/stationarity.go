@@ -17,8 +17,7 @@ const mostProducts = 300
 // mostCells is the largest number of encoded values, of 4 bytes each, that are kept in memory.
 const mostCells = 1 << 30
 
-// noHessian says in words why a loss has no Hessian, whose least eigenvalue could be computed. It returns ""
-// for a loss with a Hessian.
+// noHessian says in words why a loss has no Hessian. It returns "" for a loss with a Hessian.
 func noHessian(l loss.Loss) string {
 	if c := l.Constants().Curvature; math.IsInf(c.Hi-c.Lo, 0) {
 		return fmt.Sprintf("the slope of %s jumps, so that the loss has no second derivative there", l.Name())

@@ -11,9 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 )
 
-// Write writes the model to the file path, which it replaces if it exists. It returns the SHA-256 of the file
-// in lower-case hexadecimal. If Write fails, an existing file is unchanged, and no partial file appears at
-// path.
+// Write writes the model to the file named path. It replaces an existing file. It returns the SHA-256 of the
+// file in lower-case hexadecimal. If Write fails, an existing file is unchanged, and no partial file appears
+// at path.
 func (m *Model) Write(path string) (digest string, err error) {
 	data, err := m.Bytes()
 	if err != nil {

@@ -29,7 +29,7 @@ type Config struct {
 	Data Files `yaml:"data"`
 	// Table is a public name of the table. Ledgers identify the table by this name instead of the file's
 	// path, and sum the budgets of all fits with the same name. Table is required if the data are standard
-	// input or more than one file: the table stays the same when files are added or removed.
+	// input or more than one file. The name still identifies the table after files are added or removed.
 	Table string `yaml:"table"`
 	// CSV describes the text format of the files, if it differs from comma-separated values with a header
 	// row.
@@ -151,7 +151,7 @@ func CompareShare(p optimize.Problem) float64 {
 	return DefaultCompare
 }
 
-// ReadConfig reads the configuration file at path and checks that nothing required is missing.
+// ReadConfig reads the configuration file at path and makes the checks of [Config.Check].
 func ReadConfig(path string) (*Config, error) { return ReadConfigOver(path, nil) }
 
 // ReadConfigOver reads the configuration file of a fit whose table worker processes (shards) read in
@@ -203,8 +203,8 @@ func (c *Config) list(name string) ([]byte, error) {
 	return regular.Read(path, mostList)
 }
 
-// decode parses the text of a configuration into c. Its errors quote nothing of the text, since the text
-// may be a table that was passed by mistake.
+// decode parses the text of a configuration into c. The errors do not quote the text, since it may be a table
+// that was passed by mistake.
 func (c *Config) decode(text []byte) error {
 	err := strictyaml.Decode(text, c)
 	if errors.Is(err, strictyaml.ErrOther) {
@@ -265,8 +265,8 @@ func nameRule(name string) string {
 	return ""
 }
 
-// mostMu is the largest mu (of Gaussian differential privacy) that a fit accepts. Such a mu
-// protects nobody, but it is within the range for which curator/internal/kernel can make noise.
+// mostMu is the largest mu (of Gaussian differential privacy) that a fit accepts. A budget with this mu gives
+// no useful protection, but curator/internal/kernel can still make its noise.
 const mostMu = 1e4
 
 // mostDelta is the exclusive upper limit of delta. With delta 1/2 the guarantee may fail in half of the

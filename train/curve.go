@@ -12,11 +12,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// resolved returns the configuration with a final schema and projection: the setting "curve: auto" of a
-// column is replaced by a number of knots (the curve is linear between knots), interactions for which the
-// table is too small are left out, and the setting "reduce: jl(auto)" is replaced by a number of features.
-// All three choices follow from the number of records and the budget, which are public. If the configuration
-// has none of these settings, or its choices were made before, resolved returns c itself.
+// resolved returns the configuration with a final schema and projection. It replaces the setting "curve:
+// auto" of a column by a number of knots (the curve is linear between knots). It leaves out interactions for
+// which the table is too small. It replaces the setting "reduce: jl(auto)" by a number of features. All three
+// choices follow from the number of records and the budget, which are public. If the configuration has none
+// of these settings, or its choices were made before, resolved returns c itself.
 func (c *Config) resolved(ctx context.Context) (*Config, error) {
 	if _, byRule := c.reducesByRule(); c.settled || !c.Schema.Adapts() && !byRule {
 		return c, nil

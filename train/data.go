@@ -146,7 +146,7 @@ func (c *Config) DataPath() string {
 }
 
 // TableName returns the name of the table for messages. It is the public name; without one, the names in the
-// key data. For a table without a public name that the calling program provides it is unnamed.
+// key data. For a table without a public name that the calling program provides, it is the constant unnamed.
 func (c *Config) TableName() string {
 	switch {
 	case c.Table != "":
@@ -180,8 +180,8 @@ func (c *Config) Identity() (string, error) {
 // loss of each table.
 const unnamed = "rows without a name"
 
-// held reports whether the program, or workers in other processes, provide the table, rather than files
-// that the configuration names.
+// held reports whether the program, or workers in other processes, provide the table, so that the
+// configuration names no files.
 func (c *Config) held() bool { return c.Rows != nil || c.Reader != nil || c.Shards != nil }
 
 func (c *Config) resolve(path string) string {

@@ -227,10 +227,10 @@ func (c *Config) samples(first optimize.Plan) bool {
 // budget is reserved before the first release, with the keeper and in the store of budgets that the
 // configuration names. The keeper never removes its reservation. Without a keeper no file is written.
 //
-// If the context is cancelled during the run, or the keeper cannot store further releases, Fit makes a
-// model and a certificate of the steps made so far, marks both as incomplete, and returns them together
-// with the error. The budget for these steps is spent. If no step was made, Fit returns an error and no
-// model.
+// If the context is cancelled during the run, or the keeper cannot store further releases, Fit makes a model
+// and a certificate of the steps made so far, marks both as incomplete, and returns them together with the
+// error. The budget for these steps is spent. If no step was made, or the run failed for another reason, Fit
+// returns an error and no model.
 func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	c, err := c.resolved(ctx)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// JournalVersion is the version of the journals that this program writes. It also reads journals of version
-// 1, whose lines have neither numbers nor checksums.
+// JournalVersion is the version of the journals that this program writes. The program also reads journals of
+// version 1, whose lines have neither numbers nor checksums.
 const JournalVersion = 2
 
 // CertificateFile is the name of the certificate's file as the model's file states it.
@@ -40,8 +40,8 @@ type Head struct {
 	Records int64 `json:"records"`
 	// Budget is the fit's reservation in a store of budgets; nil if no store is used.
 	Budget *certificate.Reservation `json:"budget,omitempty"`
-	// Schedule lists the steps of a fit on Poisson samples. ScheduleMu is the budget of the fit's Gaussian
-	// releases besides the samples.
+	// Schedule lists the steps of a fit on Poisson samples. ScheduleMu is the mu of the fit's Gaussian
+	// releases on all records, in addition to the samples.
 	Schedule   []account.SampledSteps `json:"schedule,omitempty"`
 	ScheduleMu float64                `json:"schedule_mu,omitempty"`
 
@@ -144,9 +144,9 @@ func (h Head) records() account.Records {
 	return account.Records{Count: h.Records, Unit: h.RecordUnit(), Filter: h.filter()}
 }
 
-// tells returns an error unless the head of the fit and the ledger v of its session state the same
-// number of records, unit, filter and relation. A certificate made from the journal then states the
-// same as one made from the session.
+// tells returns an error if the head and the ledger v of the fit's session differ in the number of records,
+// the unit, the filter or the relation. Without an error, a certificate made from the journal states the same
+// facts as a certificate made from the session.
 func (h Head) tells(v account.View) error {
 	if r, opened := v.Records(); !opened || r != h.records() || v.Budget().Relation() != h.Relation {
 		return fmt.Errorf("train: records: the session's ledger says %+v: must be %+v, as the configuration has it",
@@ -319,8 +319,8 @@ func sha(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// MostNorms is the largest number of steps of a run whose gradient norms a certificate lists. It lists none
-// of the norms of a longer run.
+// MostNorms is the largest number of steps of a run whose gradient norms a certificate lists. For a longer
+// run the certificate lists no norms.
 const MostNorms = 20_000
 
 // KeptNorm returns the gradient norm of a step as certificates store it, rounded to five digits; the noise

@@ -210,7 +210,8 @@ func inferenceRoom(features int) int {
 const (
 	// WarnFormula: columns were left out of the regression formula to which the intervals belong.
 	WarnFormula = "formula"
-	// WarnIdentified: no coefficient can be estimated at this budget.
+	// WarnIdentified: no interval of a coefficient can be stated at this budget, since the noise is too
+	// large.
 	WarnIdentified = "not-identified"
 )
 

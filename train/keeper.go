@@ -53,7 +53,7 @@ type Log interface {
 	Step(Step) error
 	Measured(optimize.Measured) error
 	Compared(optimize.Compared) error
-	// Sync writes everything to stable storage.
+	// Sync puts everything that the log has stored on stable storage.
 	Sync() error
 	// Publish stores the run's model (nil if there is none) and its certificate, and notes beside
 	// the reservation that the run has ended.

@@ -106,12 +106,12 @@ func (c *Config) reduced(budget account.Budget, records float64) (string, []Warn
 //	k = ceil(min(argmin_j g(j) + L0 log(n)/sqrt(j), rank log(2n/delta))),
 //
 // and depends on public quantities only. n is the number of records, and L0, L1 and F0 are the loss's
-// Lipschitz constant, smoothness and initial gap. g(j) is the gradient norm that the theory promises on the
-// records with j features, with a = 2 sqrt(j margins)/(n mu): L0 a for convex losses (recursive
-// regularization, their Theorem 5; noisy gradient descent reaches it), else (sqrt(F0 L1 L0) a)^(2/3) + L0 a
-// (Private SpiderBoost, their Theorem 1). Constants that the theory leaves open are 1. L0 log(n)/sqrt(j) is
-// their bound on the increase of the gradient norm due to the projection. The rank of the rows is private, so
-// the smaller of the number of features and the number of records replaces it.
+// Lipschitz constant, smoothness and initial gap. g(j) is the gradient norm that the theory promises on
+// records with j features. Let a = 2 sqrt(j margins)/(n mu). For convex losses g(j) is L0 a (recursive
+// regularization, their Theorem 5; noisy gradient descent reaches it too). For other losses it is (sqrt(F0 L1
+// L0) a)^(2/3) + L0 a (Private SpiderBoost, their Theorem 1). Constants that the theory leaves open are 1. L0
+// log(n)/sqrt(j) is their bound on the increase of the gradient norm due to the projection. The rank of the
+// rows is private, so the smaller of the number of features and the number of records replaces it.
 //
 // The theorem has 2 L0 and delta/2, for rows of norm up to 2 outside an event of probability delta/2. Here
 // projected rows always have norm at most 1, so L0 and the whole delta are used. For convex losses both terms

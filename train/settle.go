@@ -46,7 +46,7 @@ type Planned struct {
 	// Candidates. Why explains the choice in words.
 	Criterion choose.Criterion
 	Why       string
-	// Estimate is the approximate time and memory of the fit on a usual machine.
+	// Estimate is the approximate time and memory of the fit on the machine of results/speed.md.
 	Estimate Estimate
 	// Compare is the planned comparison of the result with the best constant; nil if there is none.
 	Compare *optimize.Compare

@@ -9,10 +9,10 @@ import (
 	"path/filepath"
 )
 
-// writeFile writes the file path with the output of write. It writes to a temporary file first, which gets
-// the final name when it is complete. After a failure, path has its former content. An existing file is
-// replaced; if it is one of the files inputs, writeFile returns an error. If path is a device or a pipe,
-// writeFile writes directly to it.
+// writeFile writes the output of the function write to the file named path. It writes to a temporary file
+// first, which gets the final name when it is complete. If an error occurs, an existing file is unchanged. An
+// existing file is replaced; if it is one of the files inputs, writeFile returns an error. If path is a
+// device or a pipe, writeFile writes directly to it.
 func writeFile(path string, inputs []string, write func(io.Writer) error) (err error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {
