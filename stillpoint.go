@@ -142,8 +142,10 @@ func ReadConfigOver(path string, shards *Shards) (*Config, error) {
 //
 // If the context is cancelled before the first release, the fit costs nothing. If it is cancelled later, the
 // fit ends after the current step. Fit then returns the result of the steps so far, certified as incomplete,
-// together with the context's error. After any other error the result is nil. The error is a *ChargedError if
-// the budget is charged.
+// together with the context's error. Fit also returns the result of the steps so far if the folder's journal
+// cannot be written, and the whole result if only the store of budgets cannot be told that the fit has ended.
+// After any other error the result is nil. The error is a *ChargedError if the budget is charged and there is
+// no result.
 func Fit(ctx context.Context, s Spec) (*Result, error) {
 	c, err := s.config()
 	if err != nil {

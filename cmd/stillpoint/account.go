@@ -28,7 +28,7 @@ type accountCommand struct {
 	Plot            string    `help:"Draw delta over epsilon as SVG, the only format." placeholder:"FILE.svg"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (accountCommand) Help() string {
 	return `Says what a sequence of releases costs, without any data: a certified bracket from
 privacy-loss distributions, and what other accountants would say. The upper end

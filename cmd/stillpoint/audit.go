@@ -16,7 +16,7 @@ type auditCommand struct {
 	JSON bool `help:"Print JSON." name:"json"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (auditCommand) Help() string {
 	return `Looks for what would break the guarantee of this configuration, by trying. The loss,
 budget, algorithm and settings are run on a generated table with the columns of the

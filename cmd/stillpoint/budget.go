@@ -23,7 +23,7 @@ type budgetCommand struct {
 	Close  budgetClose  `cmd:"" help:"Close a dataset: nothing more is released of it, ever."`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (budgetCommand) Help() string {
 	return `A store of budgets outlasts runs, folders and machines. Whoever keeps a table
 registers it there once, with the (epsilon, delta) that everything ever released of
@@ -82,7 +82,7 @@ type budgetCreate struct {
 	csvFlags
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (budgetCreate) Help() string {
 	return `Makes the store if there is none. Neither epsilon nor delta has a default, and neither
 can be changed later: a cap that can be raised is none.
@@ -181,7 +181,7 @@ type budgetShow struct {
 	storeFlag
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (budgetShow) Help() string {
 	return `Rechecks every row of the dataset, and shows what is spent of its cap:
 

@@ -68,7 +68,7 @@ type budgetSettle struct {
 	storeFlag
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (budgetSettle) Help() string {
 	return `Charges a run that was killed by what its output folder proves, and has the rest back:
 

@@ -28,7 +28,7 @@ type certificateSign struct {
 	Out         string `help:"Write the signature to FILE (default: CERTIFICATE.sig)." placeholder:"FILE"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (certificateSign) Help() string {
 	return `Verifies a certificate and signs its bytes with a private SSH key. The certificate then says
 who vouches that the run was as it says: its checksum alone is not a signature.
@@ -87,7 +87,7 @@ type certificateVerify struct {
 	JSON        bool   `help:"Print JSON." name:"json"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (certificateVerify) Help() string {
 	return `Recomputes a certificate's guarantee as stillpoint verify does, and tells who signed it.
 

@@ -18,7 +18,7 @@ type checkCommand struct {
 	JSON   bool   `help:"Print JSON." name:"json"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (checkCommand) Help() string {
 	return `NOT private. Every cell of the table is looked at, counts are exact, and cells are
 quoted: do this on rows that you may look at, such as a sample, and publish nothing of

@@ -15,7 +15,7 @@ type coefficientsCommand struct {
 	JSON bool   `help:"Print JSON, with the covariance of the noise." name:"json"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (coefficientsCommand) Help() string {
 	return `Says what a linear model says, column by column in the table's units, and how much of
 it is privacy noise. The terms of a row add up to the prediction (of two classes the

@@ -18,7 +18,7 @@ type contrastCommand struct {
 	JSON     bool     `help:"Print JSON." name:"json"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (contrastCommand) Help() string {
 	return `Says a combination of coefficients with its confidence interval. A level stands for its
 difference from the column's reference level, the first one declared; a number for the change

@@ -19,7 +19,7 @@ type experimentCommand struct {
 	Report experimentReportCommand `cmd:"" help:"Write DIR/report.html of the runs there are and print the tables."`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (experimentCommand) Help() string {
 	return `Compares algorithms on generated problems: families, dimensions, sizes, budgets
 and algorithms with their settings stand in a YAML file. Coins are seeded and the
@@ -50,7 +50,7 @@ type experimentRunCommand struct {
 	JSON    bool `help:"Print JSON." name:"json"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (experimentRunCommand) Help() string {
 	return `Appends a line to DIR/runs.jsonl for each finished run. Ctrl-C, a crash or kill
 loses the runs under way and nothing else: the same command goes on from there.

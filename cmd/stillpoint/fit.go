@@ -61,7 +61,7 @@ type fitCommand struct {
 	JSON      bool   `help:"Print JSON." name:"json"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (fitCommand) Help() string {
 	return `Reads the table into the curator, which alone sees rows; reserves the whole budget in
 DIR/ledger.jsonl on stable storage; trains; and writes DIR/model.json and
@@ -195,7 +195,7 @@ type planCommand struct {
 	Simulate bool `help:"Also run every candidate on generated rows of the same number and width, and compare."`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (planCommand) Help() string {
 	return `Shows what a fit would do: which rows count, what is protected, how much of the possible gain
 the noise will cost and what would halve that, the algorithm and why it is chosen, time and

@@ -26,7 +26,7 @@ type schemaCommand struct {
 	csvFlags
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (schemaCommand) Help() string {
 	return `Prints a configuration to be completed: every ??? is a public fact that only you
 can state. Nothing but the header is read, so nothing about people shapes it.

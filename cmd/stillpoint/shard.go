@@ -138,7 +138,7 @@ type shardCommand struct {
 	NewKey    bool          `help:"Write a fresh key and end." name:"new-key"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (shardCommand) Help() string {
 	return `A worker: holds one partition of a table for a fit that runs elsewhere
 (stillpoint fit --shards N), and answers its questions with exact sums. The fit adds the

@@ -16,7 +16,7 @@ type verifyCommand struct {
 	JSON        bool     `help:"Print JSON." name:"json"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (verifyCommand) Help() string {
 	return `Recomputes (epsilon, delta) from the filter's mu or from the schedule, each
 release's charge from its law, and their sum against mu^2, without the data. A
