@@ -40,8 +40,8 @@ type Head struct {
 	Records int64 `json:"records"`
 	// Budget is the fit's reservation in a store of budgets; nil if no store is used.
 	Budget *certificate.Reservation `json:"budget,omitempty"`
-	// Schedule lists the steps of a fit on Poisson samples. ScheduleMu is the mu of the fit's Gaussian
-	// releases on all records, in addition to the samples.
+	// Schedule lists the steps of a fit on Poisson samples. ScheduleMu is the mu of all other Gaussian
+	// releases of the fit together; 0 if there are none.
 	Schedule   []account.SampledSteps `json:"schedule,omitempty"`
 	ScheduleMu float64                `json:"schedule_mu,omitempty"`
 
