@@ -41,9 +41,9 @@ type Metrics struct {
 	// predicted exactly. It is about 1 if the counts have a Poisson distribution with the predicted rates as
 	// means, and these are not too small.
 	Deviance *float64 `json:"deviance,omitempty"`
-	// Objective is the mean loss over the rows scored plus the regularizer. GradientNorm is the
-	// Euclidean norm of the objective's gradient at the weights. Both are computed on encoded rows and targets,
-	// as in training.
+	// Objective is the mean loss over the rows scored plus the regularizer. GradientNorm is the Euclidean
+	// norm of the objective's gradient at the weights. Both are computed on encoded rows and targets, as in
+	// training.
 	Objective    *float64 `json:"objective,omitempty"`
 	GradientNorm *float64 `json:"gradient_norm,omitempty"`
 	// LeastEigenvalue is the least eigenvalue of the objective's Hessian at the weights, by Lanczos's method.

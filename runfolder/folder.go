@@ -14,8 +14,8 @@ import (
 const (
 	ModelFile       = "model.json"
 	CertificateFile = train.CertificateFile
-	// LedgerFile is the name of the ledger, which is append-only: it has one JSON line for each reservation and
-	// each settlement. Overwriting a model never removes a line.
+	// LedgerFile is the name of the ledger, which is append-only: it has one JSON line for each reservation
+	// and each settlement. Overwriting a model never removes a line.
 	LedgerFile = "ledger.jsonl"
 	// lockFile prevents two fits from writing to one folder at the same time.
 	lockFile = ".lock"

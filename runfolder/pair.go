@@ -23,8 +23,8 @@ import (
 type pair struct {
 	f                  *folder
 	model, certificate durable.File
-	// size is the size, in bytes, of the part of the certificate before its first event. events is the number of
-	// events for which space is reserved.
+	// size is the size, in bytes, of the part of the certificate before its first event. events is the number
+	// of events for which space is reserved.
 	size   int64
 	events int
 }

@@ -257,7 +257,7 @@ func (h Head) lifted(scales []float64) []float64 {
 func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 	const (
 		aNumber = 26  // a float64 in decimal, with comma and sign
-		aNorm   = 32  // an indented number; a step has six: its gradient norm and five numbers of its noise
+		aNorm   = 32  // an indented number; a step has six: its gradient norm and five in runrecord.Realised
 		aStep   = 160 // a step of a schedule of Poisson samples
 		rest    = 4096
 		warned  = 1024 + mostSeen*seenBytes // warnings from the comparison and from the second moment

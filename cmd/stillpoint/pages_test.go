@@ -174,8 +174,8 @@ func sources(t *testing.T, folder, end string) string {
 	return all.String()
 }
 
-// tryPage tries the blocks of a page in a folder of their own. It returns what is wrong with them, and whether
-// one of them is noisy.
+// tryPage tries the blocks of a page in a folder of their own. It returns what is wrong with them, and
+// whether one of them is noisy.
 func tryPage(t *testing.T, root, page, tests string) (faults []string, noisy bool) {
 	text, err := os.ReadFile(page)
 	if err != nil {
