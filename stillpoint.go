@@ -144,8 +144,8 @@ func ReadConfigOver(path string, shards *Shards) (*Config, error) {
 // fit ends after the current step. Fit then returns the result of the steps so far, certified as incomplete,
 // together with the context's error. Fit also returns the result of the steps so far if the folder's journal
 // cannot be written, and the whole result if only the store of budgets cannot be told that the fit has ended.
-// After any other error the result is nil. The error is a *ChargedError if the budget is charged and there is
-// no result.
+// After any other error the result is nil. If the budget is charged and the result is nil, the error is a
+// *ChargedError.
 func Fit(ctx context.Context, s Spec) (*Result, error) {
 	c, err := s.config()
 	if err != nil {
