@@ -64,7 +64,7 @@ type Multiplied struct {
 	Rate *Ratio `json:"rate_ratio,omitempty"`
 }
 
-// Ratio returns the odds ratio or the rate ratio and its name, or nil if there is neither.
+// Ratio returns the odds ratio or the rate ratio that is not nil, and its name. If both are nil, r is nil.
 func (m Multiplied) Ratio() (r *Ratio, name string) {
 	if m.Rate != nil {
 		return m.Rate, "rate ratio"

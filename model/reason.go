@@ -65,7 +65,7 @@ func (m *Model) unidentified() string {
 
 // along returns a text that names at most three features with the largest entries in the direction of least
 // curvature. It includes only features whose entry is at least .5 in absolute value, without the intercept.
-// It returns "" if there is none.
+// It returns "" if no feature has such an entry.
 func (m *Model) along() string {
 	const most, share = 3, .5
 	f, names := m.inference, m.schema.Features()

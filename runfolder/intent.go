@@ -36,8 +36,8 @@ const (
 	// mostIntent is the largest size, in bytes, of an intent's file (the note of a reservation in a
 	// store of budgets). The file has an address and two names.
 	mostIntent = 1 << 16
-	// intentFile is the part of an intent's temporary name that stands for the kind of file (see partial).
-	// The file has this name until it is complete.
+	// intentFile is the part of an intent's temporary name that names the kind of file (see partial). An
+	// intent's file has the temporary name until it is complete.
 	intentFile = "intent"
 )
 

@@ -40,8 +40,8 @@ type told struct {
 	size    int64
 	rest    int64
 	unended bool
-	// damaged is the number of the first line that was damaged or cut off after it was written. It is 0 if
-	// there is none. Later lines may be lost too, so the journal may lack charges.
+	// damaged is the number of the first line that was damaged or cut off after it was written. It is 0 if no
+	// damage was found. Later lines may be lost too, so the journal may lack charges.
 	damaged int
 }
 
@@ -50,7 +50,7 @@ type told struct {
 // checksums nor an end by which a cut could be detected.
 func (t *told) proves() bool { return t.form.numbered && t.damaged == 0 }
 
-// tells reads the journal of a fit. It returns fs.ErrNotExist if there is none.
+// tells reads the journal of a fit. It returns fs.ErrNotExist if the fit has no journal.
 func (f *folder) tells() (*told, error) {
 	file, err := f.disk.Open(f.journalFile())
 	if err != nil {

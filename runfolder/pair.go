@@ -172,7 +172,7 @@ func (f *folder) see(name string) error {
 	return f.disk.SyncFolder(f.path)
 }
 
-// digest returns the SHA-256 of a regular file; "" if there is none.
+// digest returns the SHA-256 of a regular file, in hexadecimal; "" if the file does not exist.
 func (f *folder) digest(path string) (string, error) {
 	file, err := f.disk.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

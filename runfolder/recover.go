@@ -35,7 +35,7 @@ type Recovered struct {
 	Releases int
 	Charged  float64
 	// Damaged is the number of the journal's first line that was damaged or cut off after it was written. It
-	// is 0 if there is none. The content of this line and of all later lines is lost.
+	// is 0 if no damage was found. The content of this line and of all later lines is lost.
 	Damaged int
 	// Settlements are the messages that told stores of budgets the final charges of runs, or the reasons why
 	// no message was sent.

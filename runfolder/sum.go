@@ -40,9 +40,9 @@ func (t Total) MarshalJSON() ([]byte, error) {
 }
 
 // Totals composes the reservations in the ledgers of output folders, separately for each table, relation and
-// unit. A folder without a ledger stands for the folders directly in it; if none of them has a ledger, Totals
-// returns an error. Epsilons are stated at delta or, if delta is 0, at the largest delta of the composed
-// fits.
+// unit. Of a folder without a ledger, Totals reads the folders directly in it; if none of them has a ledger,
+// Totals returns an error. Epsilons are stated at delta or, if delta is 0, at the largest delta of the
+// composed fits.
 func Totals(ctx context.Context, folders []string, delta float64) ([]Total, error) {
 	if delta != 0 && !(delta > 0 && delta < 1) {
 		return nil, fmt.Errorf("delta = %v: must be > 0 and < 1", delta)
@@ -81,8 +81,8 @@ func Totals(ctx context.Context, folders []string, delta float64) ([]Total, erro
 	return totals, nil
 }
 
-// reservedIn returns the reservations in the ledgers of the given folders. A folder without a ledger stands
-// for the folders directly in it. Each ledger is read once, also if symbolic links lead to it.
+// reservedIn returns the reservations in the ledgers of the given folders. Of a folder without a ledger, it
+// reads the folders directly in it. It reads each ledger once, even if several paths lead to it.
 func reservedIn(folders []string) (all []Entry, err error) {
 	disk := machine{}
 	f := &folder{disk: disk}

@@ -42,8 +42,8 @@ func (c *Config) comparison(p optimize.Problem, l loss.Loss) (*optimize.Compare,
 	return &compare, c.without(p, compare.Charge), nil
 }
 
-// Decides says in words what the planned comparison with the best constant decides about the published
-// model (see runrecord.Compared.Decide). It returns "" if there is no comparison.
+// Decides says in words what the planned comparison with the best constant decides about the published model
+// (see runrecord.Compared.Decide). It returns "" if the fit will not make the comparison.
 func (p Planned) Decides() string {
 	switch {
 	case p.Compare == nil:

@@ -11,8 +11,8 @@ import (
 type Dry struct {
 	// Fitted has the plan and the entry for the ledger. Its other fields are empty.
 	*Fitted
-	// Cost is the charge that the fit would make to the dataset in the store of budgets; nil without a
-	// store.
+	// Cost is the charge that the fit would make to the dataset in the store of budgets; nil if no store is
+	// used.
 	Cost *budget.Cost
 }
 

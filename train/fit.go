@@ -48,7 +48,8 @@ type Fitted struct {
 	// Constant is the public loss to compare the measured loss with; nil if no loss was measured, or if no
 	// bounds on the loss of weights 0 are public.
 	Constant *Constant
-	// Compared is the released comparison of the result with the best constant; nil if there was none.
+	// Compared is the released comparison of the result with the best constant; nil if the fit did not make
+	// this comparison.
 	Compared *optimize.Compared
 	// Releases is the number of releases.
 	Releases int

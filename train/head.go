@@ -88,7 +88,7 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 type Released struct {
 	// Complete reports whether the run made all its steps.
 	Complete bool
-	// Weights are the weights of the result; nil if there is none.
+	// Weights are the weights of the result; nil if the run has no result.
 	Weights []float64
 	// Session is the closed session that made the releases. Session is nil if only the journal of the run is
 	// left or nothing was released; Events and Schedule are used then.
@@ -227,7 +227,7 @@ func (h Head) Parameters() (int, error) {
 	return loss.Check(l, loss.RecordFeatures(l, h.Schema.Dim()))
 }
 
-// reduction returns the projection that shortens rows; nil if there is none.
+// reduction returns the random projection that shortens rows; nil if rows are not projected.
 func (h Head) reduction() (*dataset.Projection, error) {
 	if h.Reduce == "" {
 		return nil, nil

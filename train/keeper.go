@@ -26,7 +26,8 @@ type Keeper interface {
 	Release()
 	// Number returns the fit's number among the fits stored in the same ledger, from 1.
 	Number() int
-	// Folder returns the folder from which stillpoint recover can recover the fit; "" if there is none.
+	// Folder returns the folder from which stillpoint recover can recover the fit; "" if the fit is not
+	// stored in a folder.
 	Folder() string
 	// Intend writes a note that names the run and its dataset in the store of budgets. Fit calls it before it
 	// asks the store to reserve the run's budget. Forget removes the note. Fit calls it when the store knows
@@ -55,8 +56,8 @@ type Log interface {
 	Compared(optimize.Compared) error
 	// Sync puts everything that the log has stored on stable storage.
 	Sync() error
-	// Publish stores the run's model (nil if there is none) and its certificate, and notes beside
-	// the reservation that the run has ended.
+	// Publish stores the run's model and its certificate, and notes beside the reservation that the run has
+	// ended. model is nil if the run has no model.
 	Publish(model []byte, c *certificate.Certificate) error
 	// Discard removes the empty files that were reserved for the model and the certificate, after a run that
 	// has no model. The events that the log has stored remain.

@@ -55,7 +55,7 @@ func (p Planned) Outlook() Outlook {
 }
 
 // sizeOfHalf returns the smallest effective size in measuredLost whose median share is at most lost/2. It
-// returns 0 if there is none.
+// returns 0 if no entry of measuredLost has such a share.
 func sizeOfHalf(lost float64) float64 {
 	size := 0.
 	for _, m := range measuredLost { // from the largest size down

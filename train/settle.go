@@ -48,10 +48,11 @@ type Planned struct {
 	Why       string
 	// Estimate is the approximate time and memory of the fit on the machine of results/speed.md.
 	Estimate Estimate
-	// Compare is the planned comparison of the result with the best constant; nil if there is none.
+	// Compare is the planned comparison of the result with the best constant; nil if the fit will not make
+	// this comparison.
 	Compare *optimize.Compare
-	// NotCompared says why there is no comparison; empty if there is one or the configuration turned it
-	// off.
+	// NotCompared says why the fit will not make the comparison. It is empty if the fit will make it, and if
+	// the configuration turned it off.
 	NotCompared string
 	// Intervals is the forecast of the confidence intervals; nil if the configuration requests none.
 	Intervals *Expected

@@ -18,7 +18,7 @@ type openRun struct {
 	Time string `json:"time"`
 	// Charge is the charge that is reserved for the run, in units of mu^2.
 	Charge float64 `json:"charge"`
-	// Folder is the run's output folder; empty if none was found.
+	// Folder is the run's output folder; empty if it was not found.
 	Folder string `json:"folder,omitempty"`
 }
 

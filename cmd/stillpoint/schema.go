@@ -123,8 +123,8 @@ func (s *schemaCommand) another() error {
 // mostName is the greatest length of a column's name, in characters.
 const mostName = 1000
 
-// tooMuch returns the index of the first cell of the header that cannot be a column's name, and -1 if there
-// is none. A name has at most mostName characters and no control character.
+// tooMuch returns the index of the first cell of the header that cannot be a column's name, and -1 if every
+// cell can be a name. A name has at most mostName characters and no control character.
 func tooMuch(header []string) int {
 	for i, name := range header {
 		if utf8.RuneCountInString(name) > mostName || strings.ContainsFunc(name, unicode.IsControl) {
