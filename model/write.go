@@ -12,8 +12,7 @@ import (
 )
 
 // Write writes the model to the file named path. It replaces an existing file. It returns the SHA-256 of the
-// file in lower-case hexadecimal. If Write fails, an existing file is unchanged, and no partial file appears
-// at path.
+// file in lower-case hexadecimal. The new file appears at path with its whole content or not at all.
 func (m *Model) Write(path string) (digest string, err error) {
 	data, err := m.Bytes()
 	if err != nil {

@@ -53,9 +53,9 @@ const (
 
 // rowBytes returns the bytes that an encoded row takes in memory: a float32 for each numeric feature, with
 // the number of features rounded up to a multiple of eight; 12 bytes for the target and the other values kept
-// with a row; and, if the schema has categories, 4 bytes plus 2 bytes for each category. A curve counts as
-// one numeric feature, since the row stores the number itself. Rows after a projection have numeric features
-// only.
+// with a row; and, if the schema has categories, 4 bytes plus 2 bytes for each category. Features of curves
+// and of interactions with numbers take no memory, since they are computed from the stored numbers. Rows
+// after a projection have numeric features only.
 func rowBytes(s *dataset.Schema, reduce *dataset.Projection) float64 {
 	numbers, groups := s.Dim(), s.Groups()
 	for _, h := range s.Hats() {
