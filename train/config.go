@@ -60,7 +60,7 @@ type Config struct {
 
 	name, folder string
 
-	// adapted has a warning for each curve or interaction that For has left out of the schema, because the
+	// adapted has the warnings about curves and interactions that For has left out of the schema because the
 	// table is too small. settled reports that For has been called, so the schema is final. counted is the
 	// number of records in the table when it was counted for the schema; 0 if the records were not counted.
 	adapted []Warning

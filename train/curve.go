@@ -90,8 +90,9 @@ func sizeOf(b account.Budget, records float64) float64 {
 	return size
 }
 
-// adaptedTo returns a warning for each curve or interaction that was left out of the schema,
-// because the table has too few records for it.
+// adaptedTo returns the warnings about curves and interactions that were left out of the schema because the
+// table has too few records. One warning names all columns that stay linear, and one names all interactions
+// that are left out. It returns nil if nothing was left out.
 func adaptedTo(r dataset.Resolved, records int) (list []Warning) {
 	many := func(of int, one, more string) string {
 		if of == 1 {

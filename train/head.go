@@ -53,8 +53,8 @@ type Head struct {
 	CSV         dataset.CSV      `json:"csv,omitzero"`
 	// Seed is the seed of the public random bits, in hexadecimal; empty if the plan draws none.
 	Seed string `json:"public_seed,omitempty"`
-	// Adapted has a warning for each curve or interaction that Config.For left out of the schema because the
-	// table is too small.
+	// Adapted has the warnings about curves and interactions that Config.For left out of the schema because
+	// the table is too small.
 	Adapted []Warning `json:"adapted,omitempty"`
 }
 

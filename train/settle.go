@@ -58,8 +58,8 @@ type Planned struct {
 	Intervals *Expected
 	// Schema is the final schema: the configuration's schema, with the knots of its curves.
 	Schema *dataset.Schema
-	// Adapted lists a warning for each curve or interaction that was left out of the configuration's
-	// schema.
+	// Adapted has the warnings about curves, interactions and the projection jl(auto) that were left out
+	// because the table is too small (see Config.For).
 	Adapted []Warning
 
 	// chosen is true if the configuration states the number of steps. foresees is true if the fit may state

@@ -37,7 +37,8 @@ func (f shardFlags) shards() (*stillpoint.Shards, error) {
 	return &stillpoint.Shards{Count: f.Shards, Listen: f.Listen, Version: software()}, nil
 }
 
-// shardKey reads the key that a fit shares with its workers: the first line of standard input.
+// shardKey reads the key that a fit shares with its workers from the first line of r, which is standard
+// input. It returns an error if the line is not a key of 64 hexadecimal digits.
 func shardKey(r *bufio.Reader) (stillpoint.ShardKey, error) {
 	const most = 100
 	var line strings.Builder
