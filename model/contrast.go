@@ -47,7 +47,7 @@ func (m *Model) Contrast(text string) (*ContrastOf, error) {
 	return out, nil
 }
 
-// words describes the estimate of a contrast and its interval in words.
+// words states the estimate of a contrast and its interval in words, or the reason why no interval is stated.
 func (m *Model) words(c *ContrastOf) string {
 	if c.State != inference.Reported {
 		return fmt.Sprintf("no interval is stated: %s: %s", c.State, c.Reason)
@@ -63,8 +63,9 @@ func (m *Model) words(c *ContrastOf) string {
 	return fmt.Sprintf("%s is expected to be %.4g higher %s %.4g to %.4g)", m.quantity(), c.Estimate, with, c.Low, c.High)
 }
 
-// Joint returns the joint confidence region of several contrasts (combinations of terms), given as
-// texts.
+// Joint returns the joint confidence region of several contrasts (linear combinations of terms), given as
+// texts. If there is no region, the result states the reason. Joint returns an error if a text is invalid or
+// the model has no intervals.
 func (m *Model) Joint(texts []string) (inference.Joint, error) {
 	if m.inference == nil {
 		return inference.Joint{}, errNoIntervals

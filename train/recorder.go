@@ -27,7 +27,8 @@ type recorder struct {
 	failed error
 }
 
-// note writes the events of the last query to the log, unless the log has failed before.
+// note writes the events of the last query to the log. If the log has failed, now or before, note returns the
+// log's first error.
 func (r *recorder) note() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -43,8 +43,8 @@ func (b *budgetShow) open(ctx context.Context, d *budget.Dataset) (all []openRun
 	return all, nil
 }
 
-// listed describes runs that have not ended, one on each line, with the command that reports their
-// final charge to the store.
+// listed returns a text with one line for each run that has not ended. The line has the command that reports
+// the run's final charge to the store or, if the run's folder was not found, the flag that looks for it.
 func listed(all []openRun, store string) string {
 	var b strings.Builder
 	for i, r := range all {

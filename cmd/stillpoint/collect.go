@@ -15,8 +15,8 @@ const heapShare = 110
 // heapBase is a number of bytes that is added to the heap's limit.
 const heapBase = 8 << 20
 
-// collect sets the garbage collector's limit to the configured memory, unless the environment (GOMEMLIMIT)
-// sets a lower limit.
+// collect sets the garbage collector's memory limit to heapLimit(m), unless the environment (GOMEMLIMIT) sets
+// a lower limit.
 func collect(m train.Memory) {
 	if limit := heapLimit(m); limit < debug.SetMemoryLimit(-1) {
 		debug.SetMemoryLimit(limit)

@@ -18,7 +18,7 @@ import (
 // With --progress=json, each line of standard error is a JSON object. Its member "event" names its kind. The
 // objects contain only public and released values.
 
-// printLine prints one line of JSON.
+// printLine prints v as one line of JSON.
 func printLine(w io.Writer, v any) {
 	text, err := json.Marshal(v)
 	if err != nil { // only a number that is not finite has no JSON form, and no message contains one
