@@ -109,7 +109,7 @@ func (f *Fitted) Together(ctx context.Context) string {
 		RoundUp(epsilon), f.Budget.Delta())
 }
 
-// RoundUp returns x with four significant digits, rounded up.
+// RoundUp returns x with four significant digits, rounded up. The result is at most 0.16% larger than x.
 func RoundUp(x float64) float64 {
 	var y float64
 	fmt.Sscanf(fmt.Sprintf("%.4g", x*1.0005), "%g", &y)

@@ -107,8 +107,8 @@ func (f *folder) intend(i intent) error {
 // time, which changes nothing in the store.
 func (f *folder) forget(fit int) error { return f.removeIfThere(f.intentFile(fit)) }
 
-// intents returns the intents in the folder (notes of reservations in stores of budgets), in the
-// order of their fits.
+// intents returns the intents in the folder (notes of reservations in stores of budgets), in the order of
+// their fits' numbers. A damaged intent is an error.
 func (f *folder) intents() ([]intent, error) {
 	entries, err := f.disk.ReadDir(f.path)
 	if err != nil {

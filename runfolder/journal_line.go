@@ -59,8 +59,8 @@ func (f *form) write(number int, r record) ([]byte, error) {
 
 var errLine = errors.New("its number or checksum is not that of its text")
 
-// read parses a line of the journal, given without its newline. It returns the line's record and
-// number. The number is 0 in journals without line numbers.
+// read parses a line of the journal, given without its newline. It returns the line's record and number. The
+// number is 0 in journals without line numbers. A malformed line or a wrong checksum is an error.
 func (f *form) read(line []byte) (number int, r record, err error) {
 	if !f.numbered {
 		r, err = parseRecord(line)

@@ -144,7 +144,8 @@ func (f *folder) siblings() ([]string, error) {
 	return paths, nil
 }
 
-// read reads the ledger of a folder. A ledger that does not exist is empty.
+// read reads the ledger of the folder path. A ledger that does not exist has no entries; a damaged one is an
+// error.
 func (f *folder) read(path string) ([]Entry, error) {
 	text, err := f.text(path)
 	if err != nil {

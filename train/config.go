@@ -274,7 +274,7 @@ const mostMu = 1e4
 const mostDelta = .5
 
 // budget returns the privacy budget of the fit. It returns an error if epsilon, delta or the relation is
-// missing or invalid.
+// missing or invalid, if delta is not below mostDelta, or if the budget's mu exceeds mostMu.
 func (c *Config) budget() (account.Budget, error) {
 	if c.Privacy.Epsilon == nil {
 		return account.Budget{}, errors.New("privacy.epsilon: must be given (or --epsilon)")

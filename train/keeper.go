@@ -16,8 +16,8 @@ import (
 // calls Intend and Forget only if a store of budgets is used. If a method returns an error, the fit ends.
 // Nothing is charged to the folder's ledger before Reserve.
 type Keeper interface {
-	// Look returns an error if the fit cannot be stored in this place. Fit calls Look before it opens the
-	// table or a store.
+	// Look returns an error if the fit cannot be stored in this place. Fit calls Look before it makes a plan
+	// and before it opens a store. It may have counted the table's records before.
 	Look() error
 	// Claim locks the place where the fit is stored, so that no other fit uses it until Release is called.
 	// After Claim, Number and Folder return their values for this fit. table is the string under which

@@ -41,8 +41,8 @@ func (c *Config) Reduction() (*dataset.Projection, error) {
 	return p, nil
 }
 
-// features returns the number of features of a row on which the model is trained: after the projection, if
-// there is one.
+// features returns the number of features of a row on which the model is trained. If model.reduce is set, it
+// is the number after the projection, and a loss whose rows may not be projected is an error.
 func (c *Config) features(l loss.Loss) (int, error) {
 	reduce, err := c.Reduction()
 	if err != nil || reduce == nil {

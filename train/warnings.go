@@ -77,8 +77,8 @@ func privacyWarnings(epsilon, delta, records, effective float64) (list []Warning
 	return list
 }
 
-// comparisonWarnings returns the warning that follows from the released comparison with the best
-// constant; nil if there was none or the fit was better than the constant.
+// comparisonWarnings returns the warning that follows from the released comparison with the best constant;
+// nil if no comparison was made or the fit was better than the constant.
 func comparisonWarnings(c *optimize.Compared) []Warning {
 	if c == nil || c.Verdict() == optimize.Better {
 		return nil
