@@ -66,11 +66,11 @@ const (
 	leastWorth, mostWorth     = 1e-6, 10. // limits of lambda; no second moment of rows exceeds 1
 )
 
-// centres reports whether the second moment of the rows is released about the released mean row instead of about
-// 0. It returns false if the loss clips its own slope (Constants.Clipped) or is smoothed, because centring made
-// the measured errors of such fits larger. It returns false for losses of several margins, for which
-// nothing was measured. It also returns false for a diagonal preconditioner, for an effective size outside
-// [50, 1000), and for n d^2 above mostPairWork.
+// centres reports whether the second moment of the rows is released about the released mean row. If it
+// returns false, the second moment is released about 0. It returns false if the loss clips its own slope
+// (Constants.Clipped) or is smoothed, because centring made the measured errors of such fits larger. It
+// returns false for losses of several margins, for which nothing was measured. It also returns false for a
+// diagonal preconditioner, for an effective size outside [50, 1000), and for n d^2 above mostPairWork.
 func centres(p optimize.Problem) bool {
 	d := float64(p.Shape.Features)
 	return weighs(p) && !Diagonal(p) && p.Effective() >= leastCentred && p.Records*d*d <= mostPairWork
