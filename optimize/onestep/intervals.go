@@ -82,9 +82,9 @@ const (
 	firstGradient, firstCurvature = .14, .09
 	lastGradient, lastCurvature   = .36, .17
 	middleShare                   = .06
-	steps                         = 24 // steps of the fit; enough for curvatures in the metric from a few hundredths to 1
+	steps                         = 24 // steps of the fit; enough for curvatures from a few hundredths to 1
 	betaTrusted, beta             = 4., 2.5
-	trusted                       = .3     // largest ratio of privacy to sampling variance at which beta is betaTrusted
+	trusted                       = .3     // largest ratio of privacy to sampling variance for betaTrusted
 	usualSquare                   = .15    // mean squared slope over L0^2 that the choice of beta assumes
 	usualCurvature                = .48    // mean second derivative over its bound that dropping columns assumes
 	usualCurvatureOfCounts        = .25    // the same for counts, whose bound is mostRates times the mean rate
