@@ -163,9 +163,9 @@ func (c Compare) constant(ctx context.Context, o Oracle) ([]float64, error) {
 // margins.
 const bisections = 12
 
-// margins returns the interval in which the best constant's margin is searched: [-1, 1] for real
-// targets; [-16, 2] for counts, whose margin is the logarithm of the expected count over the largest
-// count; and [-8, 8] for two classes, whose margin is a log odds.
+// margins returns the interval in which the best constant's margin is searched. It is [-1, 1] for real
+// targets. It is [-16, 2] for counts, whose margin is the logarithm of the expected count over the largest
+// count. It is [-8, 8] for two classes, whose margin is a log odds.
 func margins(of loss.Loss) (lo, hi float64) {
 	switch {
 	case loss.Counts(of):

@@ -128,9 +128,9 @@ func (e *Estimate) weight() float64 {
 	return e.gradients
 }
 
-// shaken returns the estimate's coordinates plus the public random numbers in u.Coins, each
-// multiplied by u.Deviation. It also returns the standard deviation of a coordinate's noise with
-// these numbers included; the argument noise is the deviation without them.
+// shaken returns the estimate's coordinates plus the public random numbers in u.Coins, each multiplied by
+// u.Deviation. It also returns the standard deviation of a coordinate's noise, these numbers included. The
+// argument noise is the standard deviation without these numbers.
 func (e *Estimate) shaken(u Use, noise float64) ([]float64, float64) {
 	if u.Coins == nil {
 		return e.g, noise

@@ -7,9 +7,9 @@ import (
 
 // Algorithm is an algorithm with its settings. A setting that is zero has the algorithm's default.
 type Algorithm interface {
-	// Plan makes the plan for the problem p: it computes everything that does not depend on records.
-	// The calibration of a schedule of Poisson samples may take long; Plan returns an error when the
-	// context is done.
+	// Plan makes the plan for the problem p: it computes everything that does not depend on records. The
+	// calibration of a schedule of Poisson samples may take long. If the context is done before the
+	// calibration ends, Plan returns an error.
 	Plan(ctx context.Context, p Problem) (Plan, error)
 }
 
@@ -44,8 +44,8 @@ type Properties struct {
 	Unmoved bool
 	// Escapes means that the run releases Hessian-vector products in order to leave saddle points.
 	Escapes bool
-	// Restarted means that the run consists of several runs, each of which starts at the result of
-	// the one before, on objectives to which the algorithm adds a regularizer of its own.
+	// Restarted means that the run consists of several runs. Each of these starts at the result of the run
+	// before it, and minimises an objective to which the algorithm adds a regularizer of its own.
 	Restarted bool
 }
 

@@ -24,8 +24,9 @@ type Problem struct {
 	RankOne bool
 	// Real means that the loss has one margin and that its target is a real number and not a count.
 	Real bool
-	// Grouped means that a record consists of several rows. The loss of the record is then the mean
-	// over its rows, and the gradient of each row has rank one.
+	// Grouped means that a record consists of several rows, and that the gradient of each row has rank one.
+	// The loss of the record is then the mean over its rows, or the sum over its rows divided by the
+	// largest number of rows in a record (see [loss.Units]).
 	Grouped bool
 	// Layered means that the loss is computed by a neural network. A gradient is then one outer product for
 	// each layer.
@@ -87,8 +88,8 @@ func (p Problem) MostFilled() int {
 // Vector returns the shape of a model whose parameters are a single row of the given length.
 func Vector(parameters int) Shape { return Shape{Margins: 1, Features: parameters} }
 
-// Public has the public facts about the records. A curator's session implements it; Stated makes one
-// without a table.
+// Public has the public facts about the records. A curator's session implements Public. The function Stated
+// returns a Public without a table.
 type Public interface {
 	// All returns the cohort of all records.
 	All() query.Cohort
@@ -138,9 +139,8 @@ func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 	return p, p.ValidateKinked()
 }
 
-// Validate returns an error that names the first invalid field, its value and the violated rule.
-// Algorithms whose steps or queries need a bound on the curvature call it; others call
-// ValidateKinked.
+// Validate returns an error that names the first invalid field, its value and the violated rule. Algorithms
+// whose steps or queries need a bound on the curvature call Validate. Other algorithms call ValidateKinked.
 func (p Problem) Validate() error {
 	if err := p.ValidateKinked(); err != nil {
 		return err
@@ -152,8 +152,8 @@ func (p Problem) Validate() error {
 	return nil
 }
 
-// ValidateKinked is Validate without the requirement that the curvature of the loss is bounded, for
-// algorithms that also minimise losses whose derivative jumps.
+// ValidateKinked returns an error as Validate does, but accepts an unbounded curvature if the derivative of
+// the loss jumps. It is for algorithms that also minimise such losses.
 func (p Problem) ValidateKinked() error {
 	c := p.Constants
 	switch {
@@ -185,8 +185,8 @@ func (p Problem) ValidateKinked() error {
 // Dim returns the number of coordinates of w.
 func (p Problem) Dim() int { return p.Shape.Margins * p.Shape.Features }
 
-// Neighbours returns by how many clip norms a sum of clipped contributions differs at most between
-// neighbouring tables: 2 under replace-one, 1 under add-or-remove.
+// Neighbours returns the largest change of a sum of clipped contributions between neighbouring tables, in
+// units of the clip norm: 2 under replace-one, 1 under add-or-remove.
 func (p Problem) Neighbours() float64 {
 	if p.Relation == account.AddOrRemove {
 		return 1
@@ -249,12 +249,13 @@ func (p Problem) StepSize(h float64) float64 {
 	return eta
 }
 
-// LowRank reports whether a record's gradient is an outer product or the sum of a few. The mean loss
-// then has large curvature in few directions only, and steps of several times 1/L1 are stable in
+// LowRank reports whether a record's gradient is an outer product or the sum of a few outer products. The
+// mean loss then has large curvature in few directions only, and steps of several times 1/L1 are stable in
 // practice.
 func (p Problem) LowRank() bool { return p.RankOne || p.Layered || p.Grouped }
 
-// StepScale returns the default step size in units of 1/L1: the number h in eta = h/L1.
+// StepScale returns the default step size in units of 1/L1, the number h in eta = h/L1: 16 for networks, 4
+// for rank-one losses and for records of several rows, and 1 for other losses.
 func (p Problem) StepScale() float64 {
 	switch {
 	case p.Layered:

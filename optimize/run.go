@@ -77,8 +77,8 @@ func (s *Settled) Begin(ctx context.Context, o Oracle, observe func(Step)) *Run 
 // errEnd ends a run before its last step without being an error.
 var errEnd = errors.New("end")
 
-// Steps calls body for each step t = 0, 1, ... of the plan and returns the run's result. If body
-// returns an error, Steps adds the number of the step to it.
+// Steps calls body for each step t = 0, 1, ... of the plan and returns the run's result. If body returns an
+// error, Steps ends the run and adds the algorithm's name and the number of steps made so far to the error.
 func (r *Run) Steps(body func(t int) error) (Result, error) {
 	return r.Loop(func() error {
 		for t := range r.plan.summary.Steps {
@@ -180,7 +180,7 @@ func (r *Run) Stable(q query.Stable) (Answer, error) {
 	return newAnswer(a, math.NaN()), err
 }
 
-// charge adds a charge to the run's count of what the records of the cohort c have been charged.
+// charge adds a charge to the run's count of the total charge of the records of the cohort c.
 func (r *Run) charge(c query.Cohort, charge float64) {
 	if charge > 0 {
 		r.totals[c.ID()] += charge
@@ -196,10 +196,10 @@ type Use struct {
 	// zero. The output rule Smallest compares iterates by Measured if it is above zero, and by the norm of
 	// the gradient estimate if it is zero.
 	Measured float64
-	// Coins, if not nil, are public random numbers. The run adds them, each multiplied by Deviation,
-	// to the estimate for this step only. They must have mean 0 and standard deviation 1 and be
-	// independent of all releases. The run's law counts their variance in later estimates too, which
-	// overstates the noise.
+	// Coins, if not nil, are public random numbers. The run adds them, each multiplied by Deviation, to the
+	// estimate for this step only. They must have mean 0 and standard deviation 1 and be independent of all
+	// releases. The run's law counts the variance of these numbers in later estimates too, which overstates
+	// the noise.
 	Coins     []float64
 	Deviation float64
 }
@@ -320,8 +320,8 @@ func (r *Run) Look(e *Estimate) {
 	r.out.look(r.at, Norm(r.regularized(e.g, r.at, e.weight()))/scale(e.weight()))
 }
 
-// scale returns the number by which the norm of an estimate is divided to get the norm of one
-// gradient, if the estimate adds up weight gradients.
+// scale returns the number by which the norm of an estimate is divided to get the norm of one gradient, if
+// the estimate adds up weight gradients. The number is weight, or 1 if weight is not above 0.
 func scale(weight float64) float64 {
 	if weight > 0 {
 		return weight
@@ -427,8 +427,8 @@ func (r *Run) In(m query.Metric) { r.metric, r.law.Scales = m, scales(m) }
 // (see In).
 func (r *Run) Saw(m *Moment) { r.law.Moment = m }
 
-// scales returns the length of each row of the metric m. This is the factor by which the metric
-// multiplies the noise in the weights of each feature.
+// scales returns the length of each row of the metric m. The length of row j is the factor by which the
+// metric multiplies the noise in the weights of feature j.
 func scales(m query.Metric) []float64 {
 	out, row := make([]float64, m.Dim()), make([]int64, m.Dim())
 	for j := range out {

@@ -41,13 +41,14 @@ import (
 type Selected struct {
 	// Of is the algorithm from whose run the points come.
 	Of Algorithm
-	// Share is the share of the records that is held out. Zero means .1.
+	// Share is the share of the records that is held out, above 0 and below 1. Zero means .1.
 	Share float64 `yaml:"held_out"`
 	// Candidates is the number of evenly spaced points of the run that are scored, in addition to the
 	// run's result. Zero means 8.
 	Candidates int `yaml:"candidates"`
-	// By selects the score: gradient, the norm of the mean gradient; value, the mean loss; or
-	// second-order, the norm of the mean gradient among points that are no saddles.
+	// By selects the score of a point. gradient is the norm of the mean gradient. value is the mean loss.
+	// second-order is the norm of the mean gradient, among points whose released curvature shows no saddle.
+	// Zero means gradient.
 	By Score `yaml:"score"`
 }
 
@@ -58,9 +59,9 @@ const (
 	// ByGradient is the norm of the mean of the clipped gradients, with the regularizer's gradient
 	// added.
 	ByGradient Score = iota
-	// ByValue is the mean loss, with each record's loss clipped to [0, 2 F0], where F0 bounds the
-	// initial gap of the mean loss. A regularizer cannot be added to this score, so that Plan returns
-	// an error for a problem with a regularizer.
+	// ByValue is the mean loss, with each record's loss clipped to [0, 2 F0], where F0 bounds the initial
+	// gap of the mean loss. A regularizer cannot be added to this score, so Plan returns an error for a
+	// problem with a regularizer.
 	ByValue
 	// BySecondOrder is ByGradient among the points whose released curvature, along the direction to the
 	// run's result, is not below zero by more than noise explains (see ChooseCurved and TowardsEachOther).
@@ -99,9 +100,9 @@ type selectedPlan struct {
 // pass over the held-out records.
 const mostCandidates = 10_000
 
-// Plan plans the algorithm for the records that are not held out, and plans the selection. It returns
-// an error if p is not valid, a setting is out of range, or the algorithm computes releases on
-// Poisson samples, which are drawn from all records.
+// Plan plans the algorithm for the records that are not held out, and plans the selection. It returns an
+// error if p is not valid, if a setting is out of range, or if p does not allow the score. It also returns
+// an error if the algorithm computes releases on Poisson samples, which are drawn from all records.
 func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return nil, err
@@ -332,8 +333,9 @@ type numbered struct {
 	w    []float64
 }
 
-// visit receives the iterate after each step. It keeps in points the iterates after most evenly spaced
-// steps of the plan, and in spare evenly spaced iterates of all steps so far.
+// visit receives the iterate after each step. It keeps in points the iterates after evenly spaced steps of
+// the plan, as many as the field most states. It keeps in spare evenly spaced iterates of all steps so far,
+// fewer than twice as many.
 func (c *collected) visit(s Step) {
 	if s.Number <= s.Of && s.Number*c.most/s.Of > (s.Number-1)*c.most/s.Of {
 		c.add(s.W, fmt.Sprintf("iterate %d of %d", s.Number, s.Of))

@@ -11,8 +11,8 @@ import (
 
 // Smoothed returns the problem whose loss is smoothed by s: its constants belong to the smoothed loss, and
 // every answer that a Run releases is about the smoothed loss. Smoothing by random directions is possible
-// for any loss. The other smoothings are in closed form and need a [loss.Kinked]; for other losses Smoothed
-// returns an error.
+// for any loss. The other smoothings are in closed form and are possible for a [loss.Kinked] only. For
+// other losses they are an error.
 func (p Problem) Smoothed(s query.Smoothing) (Problem, error) {
 	if s.Sampled() {
 		return p.sampled(s)

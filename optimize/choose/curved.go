@@ -16,9 +16,10 @@ import (
 
 // leftByAll and leftByPass are factors on gap^2. A plan is predicted to escape from a saddle at which the
 // Hessian has an eigenvalue of -gap if the noise level r (Summary.Floor) is at most the factor times gap^2,
-// and the plan has enough steps (see leaves). leftByAll is the factor for plans with queries on all
-// records. leftByPass is the factor for plans of a single pass and for plans with Hessian-vector products.
-// The factors were measured on saddles of 100 dimensions with gaps .05 and .15 (results/theorems.md).
+// and, unless the plan uses Hessian-vector products, it has enough steps (see leaves). leftByAll is the
+// factor for plans with queries on all records. leftByPass is the factor for plans of a single pass and for
+// plans with Hessian-vector products. The factors were measured on saddles of 100 dimensions with gaps .05
+// and .15 (results/theorems.md).
 const leftByAll, leftByPass = .6, .05
 
 // openings is the number of steps after which noise alone has moved a run away from a saddle, in
@@ -117,8 +118,9 @@ func opening(s optimize.Summary, gap float64) int {
 	return int(min(math.Ceil(openings/(s.StepSize*gap)), optimize.RuleSteps))
 }
 
-// leaves reports whether a plan is predicted to escape from points at which the Hessian has an
-// eigenvalue of -gap.
+// leaves reports whether a plan is predicted to escape from points at which the Hessian has an eigenvalue
+// of -gap. The noise level must be low enough (see leftByAll). Plans without Hessian-vector products must
+// also make enough steps (see opening), and single passes twice as many.
 func leaves(s optimize.Summary, q optimize.Properties, gap float64) bool {
 	switch {
 	case q.Escapes:

@@ -79,8 +79,8 @@ func centres(p optimize.Problem) bool {
 // weighs reports whether the ridge lambda of the preconditioner is raised at least to the value that the
 // function worth returns. It returns true only for an effective size N below 1000, where lambda is large
 // compared with the rows' second moment. It returns false for losses whose Lipschitz constant is a clip,
-// for losses of several margins and for smoothed losses: there a larger lambda made errors smaller on some
-// tables and larger on others.
+// for losses of several margins and for smoothed losses. For such losses a larger lambda made errors
+// smaller on some tables and larger on others.
 func weighs(p optimize.Problem) bool {
 	return p.Effective() < mostCentred && !p.Constants.Clipped && !p.Smoothing.On() && p.Shape.Margins == 1
 }

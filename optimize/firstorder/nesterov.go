@@ -108,7 +108,8 @@ func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	return plan, nil
 }
 
-// Run extrapolates to y_t, makes one gradient query there and descends, for each step of the plan.
+// Run extrapolates to y_t, makes one gradient query at y_t and makes one descent step from y_t, for each
+// step of the plan.
 func (g *nesterovPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
 	error) {
 	l0 := g.Problem().Constants.Lipschitz

@@ -48,10 +48,9 @@ type sampled struct {
 	rate          float64
 }
 
-// Plan returns the plan of SGD for the problem p, with the rule's value for each zero setting. The
-// noise is calibrated to the budget's (epsilon, delta) by privacy-loss distributions; the problem's mu
-// is not used. Plan returns an error if p is not valid, a setting is out of range or the calibration
-// fails.
+// Plan returns the plan of SGD for the problem p, with the rule's value for each zero setting. The noise is
+// calibrated to the budget's (epsilon, delta) by privacy-loss distributions. The problem's mu is not used.
+// Plan returns an error if p is not valid, a setting is out of range or the calibration fails.
 func (c SGD) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err

@@ -104,8 +104,8 @@ func (c SpiderBoost) withBatches(p optimize.Problem, anchor, difference float64)
 //	b2 = floor(max((L0/(sqrt(F0 L1) a))^(2/3), n (L0 a^2/sqrt(F0 L1))^(1/3))), from 1 to n
 //
 // If b2 is at least the first number, the sampling error is at most the privacy noise. The second number is
-// n/sqrt(T) for the theorem's number of steps T. In smaller samples, one release needs more noise than
-// amplification by sampling saves.
+// n/sqrt(T) for the theorem's number of steps T. If b2 is smaller than the second number, one release needs
+// more noise than amplification by sampling saves.
 func theoremBatch(p optimize.Problem) float64 {
 	a, f := 2/p.Effective(), math.Sqrt(p.Constants.InitialGap*p.Smoothness())
 	samples := math.Pow(p.Constants.Lipschitz/(f*a), 2./3)

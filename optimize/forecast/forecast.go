@@ -195,8 +195,8 @@ func newShortened(p optimize.Problem, l optimize.Law) *shortened {
 
 // next returns the size of a step whose size without shortening is eta. square is the mean square of the
 // gradient estimate, and product is its mean product with the previous estimate. If product is below -1/2
-// times the root mean squares of both estimates, this step and all later steps are shortened. The returned
-// size is at least the field least.
+// times the product of the root mean squares of the two estimates, this step and all later steps are
+// shortened. The returned size is at least the field least.
 func (s *shortened) next(eta, square, product float64) float64 {
 	if product < -math.Sqrt(s.square*square)/2 {
 		s.factor /= 1 - product/s.square

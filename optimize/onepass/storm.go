@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// STORM is STORM (Cutkosky and Orabona 2019) in one pass over disjoint cohorts. The weight K of new
-// gradients minimises the error from noise and sampling together.
+// STORM makes the steps of STORM (Cutkosky and Orabona 2019) in one pass over disjoint cohorts. The weight
+// K of new gradients minimises the error from noise and sampling together.
 //
 //	g_t = (1-K) g_{t-1} + mean over cohort t of [K clip(grad f(w_t; x), L0)
 //	      + (1-K) clip(grad f(w_t; x) - grad f(w_{t-1}; x), ball)] + noise
