@@ -18,9 +18,9 @@ import (
 //  2. The mean loss of the constant.
 //  3. The mean difference between the losses of the model and of the constant. The difference of each
 //     record is clipped to [-C, C] with C = min(F0, L0 ||v||, 2 L0 s), but at least F0/8. Here v is the
-//     difference of the two models' weights, and s^2 is the mean square of v'x over the rows, computed
-//     from the released second moment. F0 and L0 ||v|| bound every difference. 2 L0 s is often
-//     the smallest of the three; it lowers the noise and clips few differences.
+//     difference of the two models' weights, and s^2 is the mean square of v'x over the rows, computed from
+//     the released second moment. F0 and L0 ||v|| bound every difference. 2 L0 s is often the smallest of
+//     the three numbers. A smaller C lowers the noise, and with C = 2 L0 s few differences are clipped.
 //
 // The first group is charged 1/2 of Charge, the second 1/20 and the third the rest. If noise makes the
 // bisection choose the wrong half of its interval, the loss of the constant rises by about the noise of the

@@ -21,11 +21,11 @@ const doubted = 4
 // ChooseCurved chooses, from several released points, one with a small gradient and no strongly negative
 // curvature of the objective. It first releases the curvature along each candidate's directions. The least
 // curvature of a candidate is the smallest of its released curvatures, or +Inf for a candidate without
-// directions. Let sigma be the standard deviation of the noise in a released curvature. The candidates
-// whose least curvature is at least -max(gap/2, 4 sigma) stay. The exponential mechanism draws one of them,
-// with a preference for small gradient norms (see [Selected] for the accuracy of the draw). If one
-// candidate stays, it is returned without a draw. If none stays, ChooseCurved returns the candidate whose
-// least curvature is greatest.
+// directions. Let sigma be the standard deviation of the noise in a released curvature. ChooseCurved
+// excludes the candidates whose least curvature is below -max(gap/2, 4 sigma). The exponential mechanism
+// draws one of the other candidates, with a preference for small gradient norms (see [Selected] for the
+// accuracy of the draw). If only one candidate is not excluded, it is returned without a draw. If all are
+// excluded, ChooseCurved returns the candidate whose least curvature is greatest.
 //
 // The records of the cohort held are charged at most mu^2: half for the curvatures and half for the draw.
 // ChooseCurved returns the index of the chosen candidate and the least curvature of each candidate.

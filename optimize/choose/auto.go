@@ -40,8 +40,8 @@ import (
 //     have (see byRecord). For these preconditioned comes first, unless the goal is the excess risk or N is
 //     below 20.
 //   - With several margins preconditioned comes first, unless the goal is the excess risk. Plans of few
-//     steps reach small gradients if few rows vary along some directions, but such plans separated the
-//     classes worse at every budget (results/accuracy.md).
+//     steps reach a small gradient norm although they have not converged along directions in which few rows
+//     vary. Such plans separated the classes worse at every budget (results/accuracy.md).
 //   - For nonconvex losses preconditioned is ordered by its forecast without a correction, although its
 //     gradient norm was 1.6 to 1.9 times its forecast, since most records' gradients are clipped. Other
 //     plans had smaller gradients only because their weights were so large that the derivative of the loss

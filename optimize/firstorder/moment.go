@@ -26,7 +26,7 @@ import (
 // of 1000 or more, the noise in mean x x' hides few directions. For N below 50, m is mostly noise. In both
 // cases mean x x' is released in place of m, rho and C. The query for C costs d^2/2 operations a row,
 // however many cells are zero. If n d^2, for n records, is above mostPairWork, mean x x' is also released
-// in place of C.
+// in place of m, rho and C.
 //
 // # Why a step of 1/b is stable
 //

@@ -38,11 +38,12 @@ import (
 // the margin, is therefore stable on every table, whatever the spectrum. A public regularizer of
 // smoothness s adds s/b to lambda, and the bound still holds.
 //
-// For N from 50 to 1000, Gt is computed from the released mean row and the second moment about this row,
-// which has less noise (see centring). Then P G P <= (4/3) I if no row is shortened, and steps are still
-// stable. For N below 1000, lambda is at least the value below which steps along a direction add more noise
-// than they reduce the loss (see worth). Neither of these two rules applies to losses whose Lipschitz
-// constant is a clip, to smoothed losses or to losses of several margins.
+// For N from 50 to below 1000, Gt is computed from the released mean row and the second moment about this
+// row, which has less noise (see centring). Then P G P <= (4/3) I if no row is shortened, and steps are
+// still stable. For N below 1000, lambda is also at least a value that depends on the forecast noise: with
+// a smaller lambda, the noise of steps would raise the loss by more than the steps lower it (see worth).
+// Neither of these two rules applies to losses whose Lipschitz constant is a clip, to smoothed losses or to
+// losses of several margins.
 //
 // For more than query.MaxPairs features the run releases the mean squares of the features in place of Gt,
 // and P is diagonal. The step size is then divided by about the largest number of features that are not

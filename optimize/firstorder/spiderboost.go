@@ -44,9 +44,9 @@ import (
 //
 // The zero SpiderBoost uses practical constants. With these, measured errors were far smaller than with the
 // constants of the theorem. It makes T = .1 (G0/L0)^(2/3) N^(4/3)/h steps, at most 1000. Every q = .02
-// N^2/(h^2 T) steps it releases an anchor, and it releases at least 8 anchors. All anchors together have .8
-// of the budget. The result is the tail average. Here N is the effective size, G0 the bound on the first
-// gradient norm and h = eta L1.
+// N^2/(h^2 T) steps it releases an anchor, but at least 8 anchors if T is at least 8. All anchors together
+// have .8 of the budget. The result is the tail average. Here N is the effective size, G0 the bound on the
+// first gradient norm and h = eta L1.
 type SpiderBoost struct {
 	// Theorem means that each setting that is zero has the value of Theorem 9 (Arora et al. 2023), the
 	// batches included. The output is then a random iterate, unless Output is set.

@@ -121,11 +121,11 @@ func theoremBatch(p optimize.Problem) float64 {
 // gradients of records, where b1 and b2 are the shares of anchors and of differences. This number is to be
 // smallest. At the same time no gradient estimate may have more than most times the variance that it has on
 // all records, whatever the steps are. An estimate is the sum of an anchor and of the differences since
-// this anchor. Let v be 2 under replace-one and 1 under add-or-remove. The variance of a release with clip
-// norm C and charge m is
+// this anchor. Let v be 2 under replace-one and 1 under add-or-remove, and let u = m/(v b)^2. The variance
+// of a release with clip norm C and charge m is
 //
 //	on all records:        d (v C/n)^2/m from noise
-//	on a share b of them:  I(u) times that, with u = m/(v b)^2, and at most (1/b - 1) C^2/n from samples
+//	on a share b of them:  I(u) d (v C/n)^2/m from noise, and at most (1/b - 1) C^2/n from samples
 //
 // The ratio of the second variance to the first is
 //
@@ -133,9 +133,9 @@ func theoremBatch(p optimize.Problem) float64 {
 //
 // It depends neither on C nor on the length of the step. The ratio of an estimate is the mean of the ratios
 // of its releases, weighted by their variances. With steps of length zero only the anchor has variance, and
-// with long steps almost all variance comes from the differences. So the ratio of anchors and the ratio of
-// differences must each be at most most. The ratio falls as b grows, so the smallest share that satisfies
-// this condition needs the least work.
+// with long steps almost all variance comes from the differences. So neither the ratio of anchors nor the
+// ratio of differences may exceed the factor most. The ratio falls as b grows, so the smallest share that
+// satisfies this condition needs the least work.
 //
 // I(u) is the price of sampling in the limit of many releases (the central limit theorem of Gaussian
 // differential privacy: Dong, Roth and Su 2022; Bu, Dong, Long and Su 2020). The chi-square divergence of a
