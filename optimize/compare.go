@@ -233,7 +233,7 @@ func root(slopes []slope, end, least, most float64) float64 {
 	}
 	near = min(near, most)
 	var sum, at, change, square, product float64
-	for range 2 { // the means in the first pass, the moments about them in the second
+	for range 2 { // the first pass computes the means, the second the moments about the means
 		square, product = 0, 0
 		var weights, ats, changes float64
 		for _, s := range slopes {

@@ -20,7 +20,7 @@ type quarters struct {
 type quarter struct {
 	sum      []float64
 	steps    int
-	variance float64 // of a coordinate of the sum
+	variance float64 // noise variance of a coordinate of sum
 }
 
 // visit adds the gradient estimate g of the run's last step. g includes the regularizer's gradient,

@@ -121,7 +121,7 @@ func (r *Run) Land(a Answer, eta float64) {
 // RoundsResult returns the average of the last round's points or, if smallest is set, the point of
 // any round at which the norm of the gradient estimate was smallest.
 func (r *Run) RoundsResult(complete, smallest bool) Result {
-	if r.rounds == nil { // an error came before the first round
+	if r.rounds == nil { // an error ended the run before its first round
 		r.Round(Round{Start: r.W})
 	}
 	s := r.rounds

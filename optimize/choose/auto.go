@@ -252,9 +252,9 @@ func (a Auto) rank(p optimize.Problem, s optimize.Summary, q optimize.Properties
 }
 
 // cheapest moves a plan that makes few passes over the records to the front. The plan's forecast must be
-// within the factor Agreement of the best plan's, and its passes must be at most half the best plan's. Of
-// several such plans, cheapest moves the plan with the fewest passes. Among plans with equally many passes
-// (see asMany), it moves the first one of the list.
+// within the factor Agreement of the best plan's, and its passes must be at most half the best plan's. If
+// several plans satisfy this, cheapest moves the plan with the fewest passes. Among plans with equally many
+// passes (see asMany), it moves the first one of the list.
 func cheapest(list []Candidate) []Candidate {
 	fewest := list[0].Summary.Passes / 2
 	for _, c := range list {

@@ -60,9 +60,9 @@ func Shown(p optimize.Problem, s optimize.Summary) optimize.Summary {
 }
 
 // byRecord reports whether the algorithm preconditioned comes first whatever the forecasts. It returns true
-// if preconditioned is among the candidates and its forecast assumes a curvature that tables do not have. On
-// tables with such losses preconditioned lowered the loss more than the other algorithms, or as much
-// (results/outcome.md).
+// if preconditioned is among the candidates and its forecast assumes a curvature that tables do not have.
+// On tables with losses for which byRecord returns true, preconditioned lowered the loss at least as much
+// as the other algorithms (results/outcome.md).
 func byRecord(p optimize.Problem, list []Candidate) bool {
 	return find(list, "preconditioned") >= 0 && !curvedAsForeseen(p)
 }

@@ -48,14 +48,14 @@ import (
 // grows with N, and why noise in rho is allowed for by adding 2 sigma.
 type centring struct {
 	mean, spread float64 // charges
-	reach        float64 // ratio of R to the root mean squared distance of rows from m, below the limit R = 1
+	reach        float64 // R over the root mean squared distance of rows from m, while R is below 1
 }
 
 // Constants of the rule by which the second moment is released about the mean row (see centring), and
 // of the rule by which steps along hidden directions are shortened (see worth).
 const (
 	leastCentred, mostCentred = 50, 1000 // centring is used for N in [50, 1000)
-	meanShare, spreadShare    = .15, .02 // of the second moment's charge
+	meanShare, spreadShare    = .15, .02 // shares of the second moment's charge
 	reachLeast, reachFrom     = 1.15, 200
 	leastSpread               = .01
 	spreadNoise               = 2       // number of standard deviations of rho's noise that are added to rho
@@ -151,7 +151,7 @@ func (c *centring) radius(spread, sigma float64) float64 {
 // released is the second moment of the rows that a run released, with facts about the noise in it.
 type released struct {
 	*spectrum
-	edge float64   // largest eigenvalue of the noise
+	edge float64   // largest eigenvalue of the noise in the released matrix
 	seen []float64 // eigenvalues of the released matrix with its noise, negative ones included
 	// about is the released second moment of the rows about the released mean row, mean. sigma is the
 	// standard deviation of the noise in a diagonal entry of about. If the second moment was released
@@ -222,7 +222,7 @@ func (g *preconditionedPlan) release(run *optimize.Run) (released, error) {
 // It returns nil for a diagonal release.
 func (r released) rows() *optimize.Rows {
 	if r.diagonal {
-		return nil // mean squares do not tell how features vary together
+		return nil // mean squares do not determine how features vary together
 	}
 	out := &optimize.Rows{Values: r.values, Vectors: r.vectors.RawMatrix().Data, Edge: r.edge}
 	if r.mean != nil {

@@ -37,16 +37,16 @@ import (
 // reason is that a run that starts with too narrow a radius does not reach the minimum, while too wide a
 // first radius costs only a few steps.
 type narrowing struct {
-	wide  []optimize.Problem // the problem smoothed over each of the seven radii, from the widest on
-	scale float64            // h
+	wide  []optimize.Problem // the problem smoothed over each of the seven radii, the widest radius first
+	scale float64            // step scale h
 	look  float64            // the charge of the seven mean squares together
 }
 
 // Constants of the rule for falling smoothing radii (see narrowing).
 const (
-	leastNarrow     = 50   // least N for which radii fall
+	leastNarrow     = 50   // least effective size N for which radii fall
 	widestDeviation = 1    // standard deviation of a prediction if w is a random point of the widest ball
-	usualDeviation  = .2   // the same for the ball whose curvature forecasts assume
+	usualDeviation  = .2   // such a standard deviation for the ball whose curvature forecasts assume
 	looks           = 7    // number of radii at which mean squares are released
 	lookShare       = .02  // share of the steps' charges that pays for these mean squares
 	passed          = .5   // position of the middle between the first and the last mean square

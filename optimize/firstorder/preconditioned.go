@@ -122,10 +122,10 @@ func scarcity(p optimize.Problem) float64 {
 // Constants of the rules that choose settings. On no table did the result depend much on them.
 const (
 	firstClip  = .7  // ratio of C_0 to the bound on the root mean square: most slopes are below L0
-	forgetting = .7  // factor on the old average when a new mean square is released
+	forgetting = .7  // factor on the weight of earlier mean squares when a new one is released
 	leastRoot  = .02 // ratio of the least mean square to L0^2 d_eff: smaller released values are noise
 	limit      = 2   // ratio of B^2 to L0^2 d_eff, the mean square if every slope is L0: clips few records
-	squares    = 12  // approximate number of mean squares released in a run
+	squares    = 12  // largest number of mean squares released in a run
 	usualRoot  = .15 // ratio to L0^2 d_eff of the mean square that forecasts assume
 	leastCount = .5  // least d_eff: one direction whose second moment is lambda
 )
@@ -387,7 +387,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 		}
 	}
 	if released.diagonal {
-		return result, nil // mean squares do not tell the curvature
+		return result, nil // mean squares of features do not determine the curvature
 	}
 	noise := forecast.Released(p, released.seen, released.edge, law)
 	result.Rows = released.rows()

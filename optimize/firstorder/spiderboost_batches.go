@@ -152,7 +152,7 @@ func leastBatch(p optimize.Problem, charge, most float64) float64 {
 	}
 	lo, hi := math.Log(min(1/p.Records, 1)), 0.
 	switch {
-	case charge == 0: // there is no such release
+	case charge == 0: // the plan makes no release of this kind
 		return 1
 	case ratio(math.Exp(lo)) <= most:
 		return math.Exp(lo)

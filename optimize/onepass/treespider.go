@@ -229,8 +229,8 @@ func (t *treePlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 	}
 	return run.Loop(func() error {
 		path := make([]node, t.depth+1) // the vertices from the root to the current one
-		for range t.rounds {            // the root is yielded first
-			for u := range depthFirst(t.depth) { // 7, the root put first
+		for range t.rounds {            // each round visits one tree
+			for u := range depthFirst(t.depth) { // 7; depthFirst yields the root first
 				j := u.depth
 				switch {
 				case j == 0: // 3-6
@@ -268,7 +268,7 @@ func (t *treePlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 				run.Descend(g, optimize.Use{Weight: leafWeight(run.Taken())}) // 22-24
 			}
 		}
-		return nil // 28 is the output rule
+		return nil // line 28 is the output rule
 	})
 }
 

@@ -85,8 +85,8 @@ const (
 	steps                         = 24 // steps of the fit; enough for curvatures from a few hundredths to 1
 	betaTrusted, beta             = 4., 2.5
 	trusted                       = .3     // largest ratio of privacy to sampling variance for betaTrusted
-	usualSquare                   = .15    // mean squared slope over L0^2 that the choice of beta assumes
-	usualCurvature                = .48    // mean second derivative over its bound that dropping columns assumes
+	usualSquare                   = .15    // assumed mean squared slope over L0^2, for the choice of beta
+	usualCurvature                = .48    // assumed mean second derivative over its bound, for dropping columns
 	usualCurvatureOfCounts        = .25    // the same for counts, whose bound is mostRates times the mean rate
 	usualRate                     = 1. / 3 // mean rate of counts, over the clip, that Foresee assumes
 	levels                        = 3      // number of the fit's steps that find the mean rate of counts
@@ -408,7 +408,7 @@ func (r *state) start() ([]float64, error) {
 	if r.Bend != Exponential {
 		return b, nil
 	}
-	constant := mat.NewVecDense(k, nil) // the point of the margin 1
+	constant := mat.NewVecDense(k, nil) // the coefficients that give every row the margin 1
 	unit := mat.NewVecDense(k, nil)
 	unit.SetVec(k-1, 1/r.Intercept)
 	if err := constant.SolveVec(r.shape.Metric, unit); err != nil {

@@ -23,7 +23,7 @@ import (
 func (r *plan) forecast() optimize.Forecast {
 	p := r.Problem()
 	directions := forecast.Assumed(p)
-	var trace float64 // of the Hessian
+	var trace float64 // trace of the Hessian
 	for _, e := range directions {
 		trace += e.Share * float64(p.Dim()) * e.Eigenvalue
 	}

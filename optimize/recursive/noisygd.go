@@ -12,7 +12,7 @@ import (
 //
 //	sum_k (1-decay)^(-k) w_k / sum_k (1-decay)^(-k),   k = 1..K.
 type noisyGD struct {
-	steps  int     // K
+	steps  int     // number K of steps
 	eta    float64 // step size
 	safe   float64 // step size that is stable on every table, to which optimize.Pace may shorten eta
 	decay  float64 // eta lambda_t, in [0, 1]
@@ -31,7 +31,7 @@ type objective struct {
 // pull is the quadratic sum_s (lambda_s/2) ||w - wbar_s||^2 in the objective of a round, around the
 // solutions wbar_s of the earlier rounds. The quadratic is public, and its gradient is added without noise.
 type pull struct {
-	strength float64   // sum_s lambda_s
+	strength float64   // sum_s lambda_s, the curvature of the quadratic
 	linear   []float64 // sum_s lambda_s wbar_s
 }
 
