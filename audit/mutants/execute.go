@@ -19,7 +19,7 @@ type execution struct {
 	passed   bool
 	timedOut bool   // ran into the time limit
 	none     bool   // no test matched the pattern
-	test     string // the first test that failed, or the test that was running at the time limit; "" if the output names none
+	test     string // the first test that failed, or that ran at the time limit; empty if none is named
 	out      string
 }
 
