@@ -89,8 +89,8 @@ const (
 // the configuration's schema and runs the loss, budget, algorithm and settings on it. The
 // configuration's own table is not opened and need not exist.
 //
-// The generated table has fewer records than the configuration, and the default number of steps is smaller
-// accordingly. Sensitivity and control flow do not depend on the number of records. But branches of the
+// The generated table usually has fewer records than the configuration, and the default number of steps is
+// then smaller. Sensitivity and control flow do not depend on the number of records. But branches of the
 // code that only a large table reaches are not audited. Spline features (curves) have the knots that follow
 // from the configuration's own number of records. RunConfig returns an error if the configuration cannot be
 // run or the run fails on the generated table. Violations are in the Result.

@@ -20,7 +20,7 @@ type Attacked struct {
 	// Claimed is the mu that the budget guarantees, to compare with Mu.
 	Claimed float64 `json:"mu_claimed"`
 	budget  account.Budget
-	// Why is the reason why there was no attack. It is empty if there was one.
+	// Why states the reason if there was no attack. It is empty if there was an attack.
 	Why string `json:"none,omitempty"`
 }
 

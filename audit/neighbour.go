@@ -120,9 +120,10 @@ func random(r *rand.Rand, dim int, l loss.Loss) candidate {
 // worst returns records of dim features that move the answer to a query most, as far as this can be
 // calculated. For a term with a step (a difference between two points), these are rows along, against and
 // across the step. For a term without a step, they are rows along, against and across the point. A loss
-// with several margins has these rows for each margin. Some rows are too long. For rank-one losses,
-// phi(<w,x>, y), worst adds rows at the margins where phi's slope, curvature or value is extreme. Of all
-// rows with this margin, they are the two that reach farthest along and against the step.
+// with several margins has these rows for each margin. Some of the rows have norm 1.3, which a session must
+// not accept. For rank-one losses, phi(<w,x>, y), worst adds rows at the margins where phi's slope,
+// curvature or value is extreme. Of all rows with this margin, they are the two that reach farthest along
+// and against the step.
 func worst(r *rand.Rand, l loss.Loss, dim int, terms []query.Term) []candidate {
 	if u, ok := l.(loss.Units); ok {
 		return worstUnits(r, u, dim, terms)

@@ -10,8 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// movement returns how far the change of one record moved an answer: the distance of the exact answers x
-// and y to the same query on two neighbouring tables, divided by the charged sensitivity.
+// movement returns how far the change of one record moved an answer: the distance of the exact answers in x
+// and y, divided by the charged sensitivity. x and y are exchanges with the same query on two neighbouring
+// tables.
 //
 // For a Poisson sample under replace-one, the charged sensitivity is the contribution of one record. The
 // accountant treats a replacement as one record that leaves and another that joins, and the contributions

@@ -166,8 +166,9 @@ func boundSteps(x simulate.Exchange) float64 {
 // column returns the largest norm of a column of the matrix by which a prefix-sum mechanism multiplies its
 // items before it adds noise. It is the factor by which a movement of one item moves the vector to which
 // noise is added. For the tree mechanism it is the square root of the number of nodes that contain the
-// first value. For the square-root matrix it is the norm of the first column, whose entries binom(2k,k)/4^k
-// are rounded to multiples of 2^-q.
+// first value. For the square-root matrix it is the norm of the first column. Its entries binom(2k,k)/4^k
+// are rounded to multiples of 2^-16 or, for more than 2^12 items, of 2^-(q+4) with 2^q the next power of
+// two.
 func column(p query.Prefix) float64 {
 	if p.Factorization == query.Tree {
 		levels := 0

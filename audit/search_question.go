@@ -24,8 +24,9 @@ func Forms() []string {
 	return names
 }
 
-// forms returns the forms of query that Search examines for a loss: the forms of each kind of query that
-// the loss allows, and a sum of several kinds.
+// forms returns the forms of query that Search examines for a loss: those that a prefix sum can add up with
+// a sum of several of them, those that a private selection can use, and all other forms that the loss
+// allows.
 func forms(l loss.Loss) []query.Form { return slices.Concat(vectors(), numbers(), alone(l)) }
 
 // searchDim is the number of features of the records in a search. Two are enough: a row can then
@@ -106,8 +107,8 @@ func (h *hunt) features() int { return loss.RecordFeatures(h.loss, searchDim) }
 
 // start returns a random vector from which to search. It holds, in this order: the query's point w, a
 // direction, a number from which ratio computes the length of a step on a logarithmic scale, and two
-// records, each as its features and its target. The query's second point is w less the step of this
-// length in this direction.
+// records, each as its features and its target. The query's second point is w minus the step of this length
+// in the direction.
 func (h *hunt) start() []float64 {
 	n := loss.Parameters(h.loss, h.features())
 	v := make([]float64, 2*n+1+2*(h.features()+1))

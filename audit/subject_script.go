@@ -29,8 +29,8 @@ func boundsOf(k loss.Constants, features int) query.Bounds {
 		Hi: k.Curvature.Hi}
 }
 
-// vectors returns the forms of query that a prefix sum can add up and whose answers have one
-// coordinate for each feature. The last one is a weighted sum of the others.
+// vectors returns the forms of query that a prefix sum can add up and whose answers have one coordinate for
+// each feature. The last form is a weighted sum of several kinds (see [mix]).
 func vectors() []query.Form {
 	return append(formsOf(query.Item), mixed())
 }

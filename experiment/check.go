@@ -40,7 +40,7 @@ type Checked struct {
 	Predicted float64
 }
 
-// Median returns the median over seeds of what the plan reached.
+// Median returns the median of Reached.
 func (c Checked) Median() float64 { return Median(c.Reached) }
 
 // Run runs every candidate plan and returns the results in the order of the list. After each

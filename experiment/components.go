@@ -18,10 +18,10 @@ import (
 var components = []float64{.3, .2, .12}
 
 // Autoencoder returns the family of the loss autoencoder (package problem) on rows of length 1. The second
-// moment of the rows has the first rank of the eigenvalues .3, .2 and .12 along random directions, and
-// equal eigenvalues along the other directions. The start, the parameter matrix U = 0, is a saddle whose
-// smallest eigenvalue is about -.6. If U has several columns there are more saddles, at which only some
-// columns of U lie along these random directions.
+// moment of the rows has the eigenvalues .3, .2 and .12 along random directions (for rank 1 only .3), and
+// equal, smaller eigenvalues along the other directions. The start, the parameter matrix U = 0, is a saddle
+// whose smallest eigenvalue is about -.6. If U has several columns there are more saddles, at which only
+// some columns of U lie along these random directions.
 func Autoencoder(rank int) maker {
 	return func(d, rows int, seed uint64) (*Family, error) {
 		return lowRankFamily(fmt.Sprintf("autoencoder(%d)", rank), rank, 0xae0c, d, rows, seed,

@@ -50,7 +50,8 @@ func (f *Family) Problem(records float64, b account.Budget) (optimize.Problem, e
 	return p, err
 }
 
-// GradientNorm returns the norm, at w, of the gradient of the mean loss over all rows.
+// GradientNorm returns the gradient norm at w on all rows. It is the norm of the objective's gradient. For
+// a loss whose derivative jumps, it is an upper bound on Goldstein's measure (see newKinked).
 func (f *Family) GradientNorm(w []float64) (float64, error) {
 	g, err := f.gradient(f.Sample, w)
 	return stationarity.Norm(g), err

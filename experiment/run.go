@@ -35,9 +35,9 @@ func NewInstance(f *Family, effective, epsilon float64) (Instance, error) {
 	return Instance{Family: f, Repeat: repeat, Budget: b}, err
 }
 
-// repeatFor returns the number of records that each distinct row stands for, so that the effective
-// size is close to the given one, and the budget for the total number of records. It returns an
-// error if the total exceeds mostRecords.
+// repeatFor returns the number of records that each distinct row stands for, chosen so that the effective
+// size is close to effective, and the budget for the total number of records. It returns an error if the
+// total exceeds mostRecords.
 func repeatFor(d, rows int, effective, epsilon float64, delta Delta, r account.Relation) (repeat int, b account.Budget,
 	err error) {
 	repeat = 1
@@ -199,8 +199,8 @@ func (s Instance) run(ctx context.Context, plan optimize.Plan, random bool, seed
 	return o, s.rise(&o, path)
 }
 
-// rise sets the excess risk and the estimate of the KL condition in o, for a family with a known
-// minimum, from the points of the run, path. The estimate stays nil if the run has too few points.
+// rise sets the excess risk and the estimate of the KL condition in o, for a family with a known minimum,
+// from the points of the run in path. The estimate stays nil if the run has too few points.
 func (s Instance) rise(o *Outcome, path [][]float64) error {
 	f := s.Family
 	excess := make([]float64, len(path))

@@ -72,9 +72,9 @@ func Resolve(t testing.TB, p optimize.Plan, err error) optimize.Plan {
 	return p
 }
 
-// StepSize computes the step size eta = h/L1, without using the code of package optimize with which tests
-// compare it. L1 is the smoothness of loss and regularizer together. If the problem has a regularizer of
-// smoothness s, the result is at most 1/s.
+// StepSize computes the step size eta = h/L1. It does not use package optimize, whose step sizes tests
+// compare with it. L1 is the smoothness of loss and regularizer together. If the problem has a regularizer
+// of smoothness s, the result is at most 1/s.
 func StepSize(p optimize.Problem, h float64) float64 {
 	c := p.Constants.Curvature
 	data := max(math.Abs(min(c.Lo, 0)), max(c.Hi, 0))

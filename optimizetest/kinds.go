@@ -83,14 +83,15 @@ func slopeChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []floa
 	return v, s - one(slopes(l, t, x), t.Previous(), x, y), lo, hi
 }
 
-// value defines one record's contribution to a query for the mean loss: its loss phi.
+// value defines one record's contribution to a query for the mean loss: its loss phi, clipped to the term's
+// clip interval.
 func value(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	b := t.Ball()
 	return []float64{1}, one(l.Values, t.Point(), x, y), b.Centre - b.Radius, b.Centre + b.Radius
 }
 
-// valueChange defines one record's contribution to a query for the change of the mean loss between
-// two points: the change of its loss phi.
+// valueChange defines one record's contribution to a query for the change of the mean loss between two
+// points: the change of its loss phi, clipped to [-r, r] for the term's radius r.
 func valueChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	b := t.Ball()
 	return []float64{1}, one(l.Values, t.Point(), x, y) - one(l.Values, t.Previous(), x, y), -b.Radius, b.Radius
@@ -267,8 +268,9 @@ func hessian(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64,
 	return vector(x), one(l.Curvatures, t.Point(), x, y) * move, min(a*move, b*move), max(a*move, b*move)
 }
 
-// hessianChange defines one record's contribution to the change of a Hessian-vector product between
-// two points: the change of the loss's second derivative in the margin, times <v,x> x.
+// hessianChange defines one record's contribution to the change of a Hessian-vector product between two
+// points: the change of the loss's second derivative in the margin, times <v,x> x. The factor of x is
+// clipped to [-r, r] for the term's radius r.
 func hessianChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	change := one(l.Curvatures, t.Point(), x, y) - one(l.Curvatures, t.Previous(), x, y)
 	return vector(x), change * inner(t.Along(), x), -t.Ball().Radius, t.Ball().Radius

@@ -8,11 +8,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// condition returns the KL condition that a plan assumes. It is given, the algorithm's own setting, if
-// given is set. Otherwise it is the condition of the problem, if the problem has one. Otherwise it is the
-// condition that strong convexity with modulus m implies: kappa = 2 and gamma = 1/sqrt(2m). Here m is the
-// objective's known modulus if this is positive, and otherwise the smallest curvature that forecasts assume
-// (see leastAssumed). condition returns an error if given is not valid.
+// condition returns the KL condition that a plan assumes. The algorithm's own setting, the parameter given,
+// comes first. If it is not set, condition returns the condition of the problem p. If the problem has none,
+// condition returns the condition that strong convexity with modulus m implies: kappa = 2 and gamma =
+// 1/sqrt(2m). Here m is the objective's known modulus if this is positive, and otherwise the smallest
+// curvature that forecasts assume (see leastAssumed). condition returns an error if the setting given is
+// not valid.
 func condition(given optimize.KL, p optimize.Problem) (optimize.KL, error) {
 	if err := given.Validate(); err != nil {
 		return given, err
@@ -96,8 +97,8 @@ func failure(algorithm string, theorem bool, beta float64) (float64, error) {
 
 const defaultFailure = .05
 
-// positiveOr returns the setting x, or the default value rule if x is 0. It returns an error that names
-// algorithm and field if the value is not finite and > 0.
+// positiveOr returns the setting x, or its default (the parameter rule) if x is 0. It returns an error that
+// names algorithm and field if the returned value is not finite and > 0.
 func positiveOr(algorithm, field string, x, rule float64) (float64, error) {
 	if x == 0 {
 		x = rule
@@ -108,8 +109,8 @@ func positiveOr(algorithm, field string, x, rule float64) (float64, error) {
 	return x, nil
 }
 
-// shareOr returns the setting x, or the default value rule if x is 0. It returns an error that names
-// algorithm and field if the value is not > 0 and < 1.
+// shareOr returns the setting x, or its default (the parameter rule) if x is 0. It returns an error that
+// names algorithm and field if the returned value is not > 0 and < 1.
 func shareOr(algorithm, field string, x, rule float64) (float64, error) {
 	if x == 0 {
 		x = rule

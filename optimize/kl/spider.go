@@ -284,8 +284,8 @@ func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 }
 
 // round makes one round at a charge of at most part, and returns the number of steps made. The round ends
-// early in two cases. The norm of the gradient estimate, regularizer included, is below (7/8)
-// phi^(1/kappa)/gamma: by the KL condition the round's target phi is then nearly reached. Or a step does
+// early if the norm of the gradient estimate, regularizer included, is below (7/8) phi^(1/kappa)/gamma. By
+// the KL condition the round's target phi is then nearly reached. The round also ends early if a step does
 // not move the iterate.
 func (s *spiderPlan) round(run *optimize.Run, k spiderRound, part float64) (steps int, err error) {
 	p := s.Problem()

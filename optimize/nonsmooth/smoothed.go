@@ -67,8 +67,8 @@ type Smoothed struct {
 	// Steps is T. Zero means the rule of the preconditioned method in space metric. In space plain, zero means
 	// 2 N, but at least 100 and at most 3000.
 	Steps int `yaml:"steps"`
-	// Directions is the number of points of the ball at which a record's gradient is computed, with
-	// smoothing sampled. Zero means 1: with many records the average needs no more.
+	// Directions is the number of points of the ball at which a record's gradient is computed, with smoothing
+	// sampled. Zero means 1: with many records the mean over the records needs no more points.
 	Directions int `yaml:"directions"`
 }
 
@@ -291,8 +291,8 @@ func (c Smoothed) leastRadius(p optimize.Problem) float64 {
 	return min(float64(p.Dim())/mostNarrow, 1)
 }
 
-// steps returns given if given is positive (the user set it). Otherwise it returns multiple times the
-// effective size effective, but at least 100 and at most 3000.
+// steps returns the number of steps that the user set, given, if it is positive. Otherwise it returns
+// multiple times the effective size effective, rounded up, but at least 100 and at most 3000.
 func steps(given int, multiple, effective float64) int {
 	if given > 0 {
 		return given

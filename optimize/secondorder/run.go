@@ -272,8 +272,8 @@ func (r *pass) product(g, from []float64) (variance float64, err error) {
 }
 
 // mostAlong is the largest number of escape directions along which the curvature of a candidate for the
-// result is released. mostAnchors is the number of candidates from which on no further starting point of an
-// escape becomes a candidate. Starting points of later escapes are added first.
+// result is released. mostAnchors limits the number of candidates: choose adds starting points of escapes,
+// those of later escapes first, while there are fewer than mostAnchors candidates.
 const mostAlong, mostAnchors = 4, 8
 
 // choose replaces the result by one of these candidates: the average, the last iterate, or the starting

@@ -171,9 +171,9 @@ type rules struct {
 
 const (
 	// pathShare is the number of records that all gradient differences of a prefix sum use together, relative
-	// to the number of records of its fresh estimate. With 2 the paths of all prefix sums together are 12
-	// L0/L1 long. If the loss is flatter than its curvature bound L1, a minimum may be farther from the start
-	// than this.
+	// to the number of records of its fresh estimate. With the value 2 and 6 rounds, the paths of all prefix
+	// sums together are 12 L0/L1 long. If the loss is flatter than its curvature bound L1, a minimum may be
+	// farther from the start than this.
 	pathShare = 2
 	// longer is the default step size of the descent divided by the default step size of an escape. On
 	// networks both are equal, since the bound on a network's curvature holds only at the start.
@@ -242,8 +242,9 @@ func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 	}
 	H := r.eta // step size h/L1 of the descent
 	if c.Items == 0 {
-		// With this rule, all prefix sums together have about 32/(H gap) items, one for each step. This is twice
-		// the number 16/(H gap) of steps in which noise alone moves the iterate away from a saddle.
+		// With this rule, 3 K prefix sums, the largest possible number for K rounds, have together about 32/(H
+		// gap) items, one for each step. This is twice the number 16/(H gap) of steps in which noise alone moves
+		// the iterate away from a saddle.
 		c.Items = int(min(max(math.Ceil(32/(H*c.Gap)/(float64(c.Rounds)*(1+pathShare))), 64), 128))
 	}
 	if c.Rounds < 1 || c.Rounds > optimize.RuleSteps || c.Items < 1 || c.Items > mostItems {
