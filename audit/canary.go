@@ -19,10 +19,11 @@ import (
 type Guesses struct{ Canaries, Made, Correct int }
 
 // Guess turns an auditor's scores, one for each canary, into guesses of the canaries' coins, and returns
-// how many guesses are right. The in coins with the highest scores are guessed true, and the out coins with
-// the lowest scores are guessed false. A higher score should therefore mean that a true coin is more
-// likely. in and out must not depend on the scores. Guess returns an error for a NaN score, for unequal
-// numbers of scores and coins, and if in or out is negative or in + out exceeds the number of coins.
+// how many guesses are right. Guess guesses true for the coins with the highest scores, and false for the
+// coins with the lowest scores. in is the number of guesses true, and out the number of guesses false. A
+// higher score should therefore mean that a true coin is more likely. in and out must not depend on the
+// scores. Guess returns an error for a NaN score, for unequal numbers of scores and coins, and if in or out
+// is negative or in + out exceeds the number of coins.
 func Guess(scores []float64, coins []bool, in, out int) (Guesses, error) {
 	m := len(scores)
 	switch {

@@ -7,9 +7,10 @@ import (
 )
 
 // UpperRate returns an upper confidence bound on the probability of an event. successes is how often the
-// event occurred in trials independent trials. With probability at most failure, the bound is below the
-// true probability. It is the one-sided bound of Clopper and Pearson (1934), the p with P(Bin(trials, p) <=
-// successes) = failure, rounded up. UpperRate returns an error if an argument is out of range.
+// event occurred in independent trials, and trials is their number. With probability at most failure, the
+// bound is below the true probability. It is the one-sided bound of Clopper and Pearson (1934), the p with
+// P(Bin(trials, p) <= successes) = failure, rounded up. UpperRate returns an error if an argument is out of
+// range.
 func UpperRate(successes, trials int, failure float64) (float64, error) {
 	if err := checkRate(successes, trials, failure); err != nil {
 		return 0, err

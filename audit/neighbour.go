@@ -257,9 +257,9 @@ func atMargin(r *rand.Rand, w, step []float64, z float64) [][]float64 {
 	return [][]float64{plus(scaled(u, a), scaled(v, b)), plus(scaled(u, a), scaled(v, -b))}
 }
 
-// around returns the candidates, at most most, that the audit tries in the place of record i of the
-// subject's table. The first is no record, the second the record itself. exchanges are the queries of the
-// recorded run, with their answers, in which record i took part.
+// around returns the candidates that the audit tries in the place of record i of the subject's table. Their
+// number is limited by the parameter most. The first candidate is no record, and the second is record i
+// itself. exchanges are the queries of the recorded run, with their answers, in which record i took part.
 func (s Subject) around(r *rand.Rand, i int, exchanges []simulate.Exchange, most int) []candidate {
 	dim := s.Dim()
 	list := []candidate{absent(dim), {s.Table.Record(i), "as it was"}}

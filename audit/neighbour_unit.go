@@ -63,8 +63,8 @@ func blank(dim int, l loss.Loss) candidate {
 }
 
 // climbedUnit returns the unit that v describes, the vector that the search varies. v gives the features.
-// The number of rows and the targets of the rows are those of the unit was. If was is faulty, it is
-// returned unchanged.
+// The unit before the change, the parameter was, gives the number of rows and their targets. A faulty unit
+// is returned unchanged.
 func climbedUnit(v []float64, was candidate, u loss.Units) candidate {
 	for _, x := range was.vector() {
 		if math.IsNaN(x) || math.Abs(x) > float64(2+u.Rows()) {

@@ -94,8 +94,9 @@ func (c candidate) vector() []float64 {
 }
 
 // recordOf is the inverse of vector: it returns the record with the features and the target in v. A target
-// outside the range of the loss, or a row longer than 1, is first moved into its range. If the record was
-// is faulty, it is returned unchanged, since no search improves it.
+// outside the range of the loss, or a row longer than 1, is first moved into its range. The parameter was
+// is the record before the change. If it is faulty, recordOf returns it unchanged, since no search improves
+// it.
 func recordOf(v []float64, was candidate, l loss.Loss) candidate {
 	if u, ok := l.(loss.Units); ok {
 		return climbedUnit(v, was, u)

@@ -24,9 +24,9 @@ func Forms() []string {
 	return names
 }
 
-// forms returns the forms of query that Search examines for a loss: those that a prefix sum can add up with
-// a sum of several of them, those that a private selection can use, and all other forms that the loss
-// allows.
+// forms returns the forms of query that Search examines for a loss. They are the forms that a prefix sum
+// can add up, a sum of several of these forms, the forms that a private selection can use, and all other
+// forms that the loss allows.
 func forms(l loss.Loss) []query.Form { return slices.Concat(vectors(), numbers(), alone(l)) }
 
 // searchDim is the number of features of the records in a search. Two are enough: a row can then

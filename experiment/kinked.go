@@ -48,9 +48,9 @@ func newKinked(name string, radius float64) maker {
 	}
 }
 
-// kinkedMaker reads the name of a family whose loss has jumps in its derivative, such as svm(0.5). is
-// reports whether the name begins like the name of such a family. err is not nil if the radius is missing
-// or not a number.
+// kinkedMaker reads the name of a family whose loss has jumps in its derivative, such as svm(0.5). The
+// second result reports whether the name begins like the name of such a family. The error is not nil if the
+// radius is missing or is not a number.
 func kinkedMaker(name string) (m maker, is bool, err error) {
 	base, inside, _ := strings.Cut(name, "(")
 	inside, closed := strings.CutSuffix(inside, ")")

@@ -50,8 +50,8 @@ func (s Summary) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-// slopes writes a table of exponents with the given title. of names the quantity, such as "gradient norm".
-// It writes nothing for an empty list.
+// slopes writes a table of exponents with the given title. The parameter of is the name of the quantity,
+// such as "gradient norm". It writes nothing for an empty list.
 func slopes(b *strings.Builder, title, of string, list []Slope) {
 	if len(list) == 0 {
 		return

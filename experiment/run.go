@@ -26,9 +26,9 @@ type Instance struct {
 	Gap float64
 }
 
-// NewInstance returns an instance of the family f. Its number of records is chosen so that the
-// effective size n mu/sqrt(d) is close to effective. Its budget has the given epsilon and delta =
-// n^-1.5, under replace-one.
+// NewInstance returns an instance of the family f. Its number of records is chosen so that the effective
+// size n mu/sqrt(d) is as close as possible to the parameter effective. Its budget has the given epsilon
+// and delta = n^-1.5, under replace-one.
 func NewInstance(f *Family, effective, epsilon float64) (Instance, error) {
 	rows := len(f.Sample.Rows)
 	repeat, b, err := repeatFor(f.Dim(), rows, effective, epsilon, Delta{Power: -1.5}, account.ReplaceOne)
@@ -36,8 +36,8 @@ func NewInstance(f *Family, effective, epsilon float64) (Instance, error) {
 }
 
 // repeatFor returns the number of records that each distinct row stands for, chosen so that the effective
-// size is close to effective, and the budget for the total number of records. It returns an error if the
-// total exceeds mostRecords.
+// size is as close as possible to the parameter effective, and the budget for the total number of records.
+// It returns an error if the total exceeds mostRecords.
 func repeatFor(d, rows int, effective, epsilon float64, delta Delta, r account.Relation) (repeat int, b account.Budget,
 	err error) {
 	repeat = 1

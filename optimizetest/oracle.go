@@ -30,8 +30,9 @@ type Config struct {
 	// Noiseless makes answers exact. Answers still state the standard deviation of the noise that they would
 	// otherwise have.
 	Noiseless bool
-	// Script, if not nil, is called with k before query k, counted from 0, is validated. If it returns an
-	// error, the query returns this error. Script may also cancel a context that the test has made.
+	// Script, if not nil, is called before each query is validated, with the number k of the query, counted
+	// from 0. If it returns an error, the query returns this error. Script may also cancel a context that the
+	// test has made.
 	Script func(k int) error
 }
 

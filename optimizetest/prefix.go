@@ -73,7 +73,8 @@ func (s *prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, e
 
 func (s *prefix) addNoise(out []float64, sigma float64) {
 	if s.p.Factorization == query.Tree {
-		// The sum has the noise of those tree nodes that the binary expansion of the number of items names.
+		// The binary expansion of the number of items states which nodes of the tree cover the items. The sum has
+		// the noise of these nodes.
 		sigma *= math.Sqrt(float64(bits.Len(uint(s.p.Items))))
 		for rest := s.items; rest > 0; rest &= rest - 1 {
 			height := bits.TrailingZeros(uint(rest))

@@ -51,7 +51,7 @@ func (huberMean) Gradient(dst, w []float64, x []float32, y float64) {
 	shrink(dst, squares, 1, y)
 }
 
-// huber returns the Huber function of r >= 0: r^2/2 for r <= most, and the tangent line at most for r >
+// huber returns the Huber function of r >= 0: r^2/2 for r <= most, and for r > most the tangent line at r =
 // most.
 func huber(r, most float64) float64 {
 	q := min(r, most)

@@ -30,10 +30,11 @@ func LambdaMin(l loss.Loss, r loss.Regularizer, s Sample, w []float64) (Eigenpai
 
 // Lanczos returns the least eigenvalue of a symmetric d x d matrix given by its products with vectors
 // (Lanczos 1950), with full reorthogonalisation, from a fixed random start. It stops when the residual is
-// at most 1e-9 of the norm of the largest product so far, or after most products. d products are always
-// enough. Up to rounding and errors of the products, Value is never below the least eigenvalue. Value is
-// near the least eigenvalue, except in two cases: the start is orthogonal to the eigenspace of the least
-// eigenvalue, or most products are too few for a small residual.
+// at most 1e-9 of the norm of the largest product so far, or when it has computed as many products as the
+// parameter most allows. d products are always enough. Up to rounding and errors of the products, Value is
+// never below the least eigenvalue. Value is near the least eigenvalue, except in two cases: the start is
+// orthogonal to the eigenspace of the least eigenvalue, or the allowed number of products is too small for
+// a small residual.
 func Lanczos(d, most int, product func(v []float64) ([]float64, error)) (Eigenpair, error) {
 	if d < 1 || most < 1 {
 		return Eigenpair{}, fmt.Errorf("stationarity: Lanczos: dimension = %d, products = %d: must be >= 1", d, most)

@@ -269,8 +269,8 @@ type named struct {
 // Summary returns n.summary in place of the inner plan's summary.
 func (n named) Summary() optimize.Summary { return n.summary }
 
-// DefaultRadius returns the default smoothing radius: d/N for d parameters and the effective size N,
-// between .001 and 1.
+// DefaultRadius returns the default smoothing radius: d/N for d parameters and the effective size N, but at
+// least .001 and at most 1.
 func DefaultRadius(p optimize.Problem) float64 {
 	return min(max(float64(p.Dim())/p.Effective(), .001), 1)
 }

@@ -37,9 +37,9 @@ type pass struct {
 	pace *optimize.Pace
 }
 
-// part is one term of the Hessian estimate H, computed from one cohort. If prev is nil, the term is the
-// cohort's mean Hessian at the point at. Otherwise the term is the change of the mean Hessian from prev
-// to at.
+// part is one term of the Hessian estimate H, computed from one cohort. If the field prev is nil, the term
+// is the cohort's mean Hessian at the point in the field at. Otherwise the term is the change of the
+// cohort's mean Hessian from prev to at.
 type part struct {
 	cohort   query.Cohort
 	at, prev []float64
@@ -233,7 +233,7 @@ func (r *pass) escape() error {
 	return nil
 }
 
-// product adds the noisy product H (x - x_0) to g, where x is the iterate and x_0 is the point from. It
+// product adds the noisy product H (x - x_0) to g, where x is the iterate and x_0 is the parameter from. It
 // releases one product for each part of H. It returns the noise variance of the sum per coordinate.
 func (r *pass) product(g, from []float64) (variance float64, err error) {
 	v := slices.Clone(r.W)

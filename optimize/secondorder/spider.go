@@ -266,9 +266,9 @@ func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 	return r, nil
 }
 
-// share reserves the charge products for Hessian-vector products: it takes this charge from the charge of
-// an item and divides it equally among the products. Their number is the largest possible number of
-// products over one cohort, gamma steps of each of tau escapes.
+// share reserves the given charge for Hessian-vector products: it subtracts this charge from the charge of
+// an item, and divides it equally among the products over one cohort. Their largest possible number is
+// gamma steps of each of tau escapes.
 func (r *rules) share(products float64) {
 	r.item -= products
 	r.product = products / float64(r.walk.gamma*r.walk.tau) * (1 - 0x1p-30)
