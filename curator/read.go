@@ -15,9 +15,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// read encodes the configuration's table into a source, which engines read in blocks. It returns an
-// error if the table has more rows than the limit, argument most, and under replace-one also if it
-// has none. The argument key determines which rows of a unit are kept.
+// read encodes the configuration's table into a source, which engines read in blocks. It returns an error
+// if a row of the table follows after as many rows are stored as the argument most allows. For a whole
+// table under replace-one, it also returns an error if there is no record. The argument key determines
+// which rows of a unit are kept.
 func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source, error) {
 	memory := c.Memory
 	switch {
@@ -46,8 +47,8 @@ func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source,
 	}()
 	grouped := newGrouping(c.Schema.Unit(), key)
 	if c.Memory > 0 && (grouped != nil || c.partition != nil || c.Budget.Relation() == account.AddOrRemove) {
-		// The number of rows kept is secret in this case, and so is whether the rows need a file, so
-		// the file is always made.
+		// In these cases the number of stored rows is secret. Whether the rows need a file is then secret
+		// as well, and the file is always made.
 		if err := rows.Create(); err != nil {
 			return nil, err
 		}

@@ -31,9 +31,10 @@ import (
 // A query waits for all partitions. If a worker is lost, the query waits for another worker of that
 // partition, which must hold the same rows in the same order.
 //
-// If the schema has a unit, all rows of a unit must be in one partition, for every table that could have been
-// given: partition the table by the unit's cell alone. Open compares keyed tags of the units, and refuses a
-// table of which a unit has rows in two partitions.
+// If the schema has a unit, all rows of a unit must be in one partition. This must hold for every table
+// that could have been given, not only for the given one. It holds if the unit's cell alone determines the
+// partition of a row. Open compares keyed tags of the units, and refuses a table of which a unit has rows
+// in two partitions.
 type Shards struct {
 	// Count is the number of partitions, at least one. They are numbered from zero.
 	Count int
@@ -227,8 +228,8 @@ type Worker struct {
 	// for it, from zero.
 	Partition, Attempt int
 	// Paths are the files of the partition, and Reader a stream of text in their place, as in Config. The
-	// session tells the workers the text format of files. A stream has commas, double quotes and decimal
-	// points. Every file or stream begins with the header.
+	// session tells the workers the text format of files. The text of a stream has commas between cells,
+	// double quotes around cells and decimal points. Every file or stream begins with the header.
 	Paths  []string
 	Reader io.Reader
 	// Workers, BlockRows, Memory and Folder are as in Config. If Memory sets a limit, the private file is
@@ -307,7 +308,8 @@ const (
 	labelTags   = "stillpoint: tags of units"
 )
 
-// hold reads a partition and returns what its worker holds.
+// hold reads a partition. It returns an engine over the partition's rows, the sorted tags of its units, and
+// a keyed digest of the rows and tags.
 func (c Config) hold(ctx context.Context, key [32]byte) (h wire.Held, err error) {
 	c.partition = &partition{key: coin.NewKeyed(coin.Subkey(key, labelTags))}
 	rows, err := read(ctx, c, mostRows, coin.NewKeyed(key))

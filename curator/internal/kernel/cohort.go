@@ -13,7 +13,7 @@ import (
 // records' values.
 type cohorts struct {
 	records, repeat int // each row stands for repeat of the records
-	// order holds the rows of all cohorts, one cohort after the other.
+	// order holds the row numbers of the records of all cohorts, one cohort after the other.
 	order []int32
 	// left holds the records that are in no cohort yet, if cohorts are drawn by number.
 	left shuffle
@@ -25,7 +25,7 @@ type cohorts struct {
 	// declared[i] is the declared size of cohort i+1, if records join by random bits. It is nil if
 	// cohorts are drawn by number.
 	declared []float64
-	// unjoined is the part of the declared number of records that is in no cohort.
+	// unjoined is the expected part of the declared number of records that is in no cohort.
 	unjoined float64
 }
 
@@ -159,8 +159,8 @@ func (c *cohorts) members(h query.Cohort) ([]int32, error) {
 // which each row stands (repeat).
 func (s *Session) records() int { return s.engine.Len() * int(s.repeat) }
 
-// numbered returns an error if the table has more rows than members of cohorts and samples have numbers
-// for. Such a table's number of rows is public.
+// numbered returns an error if the table has more than 2^31 - 1 rows, since cohorts and samples hold row
+// numbers as int32. The number of rows of such a table is public.
 func (s *Session) numbered() error {
 	if s.engine.Len() > math.MaxInt32 {
 		return fmt.Errorf("curator: draw: the table has more than %d rows: queries must be about all of them", math.MaxInt32)

@@ -27,7 +27,8 @@ type release[R any] struct {
 	// sums are the queries whose sums over the members are computed. If there are none, the field
 	// walk is the pass of SGD that is made instead.
 	sums []query.Question
-	// scale is the number of grid steps in a unit of the sums, or of walk.
+	// scale is the number of grid steps in a unit of the sums or, without sums, of the average that walk
+	// computes.
 	scale float64
 	// walk is a pass of SGD over the members. It is used only if there are no sums.
 	walk *query.Pass

@@ -58,10 +58,10 @@ func (s *Session) OpenPrefix(spec query.Prefix) (*Prefix, error) {
 	}, nil
 }
 
-// crowd is a multiple of the declared number of records, for tables whose number of records is
-// secret. Sums over up to crowd times the declared number of records stay below a quarter of the
-// range of int64. A sum over more than four times as many records may wrap. Such a sum is useless,
-// but remains private, because it is a function of sum + noise modulo 2^64.
+// crowd is a multiple of the declared number of records, for tables whose number of records is secret. Sums
+// over up to 8 times the declared number of records stay below 2^61, a quarter of the largest int64. A sum
+// over more than 32 times the declared number of records may wrap. Such a sum is useless, but remains
+// private, because it is a function of sum + noise modulo 2^64.
 const crowd = 8
 
 func newMechanism(spec query.Prefix) mechanism {
@@ -116,9 +116,14 @@ func (p *Prefix) item(q query.Question) (r release[query.Release], err error) {
 	}, nil
 }
 
-// admit checks an item against the declared specification. It returns the number of grid steps in a
-// unit of one record's contribution. A prefix sum adds items of several cohorts, so contributions
-// are divided by the size of their cohort before they are rounded.
+// admit checks an item against the declared specification. It returns an error if the item is not a vector
+// with one coordinate for each feature, if the item's cohort was used before, or if all declared items were
+// added. It also returns an error if the item's sensitivity exceeds the declared sensitivity, or if its
+// contributions exceed the limit of exact arithmetic.
+//
+// Otherwise admit returns the number of grid steps in a unit of one record's contribution. A prefix sum
+// adds items of several cohorts, so contributions are divided by the size of their cohort before they are
+// rounded.
 func (p *Prefix) admit(q query.Question) (scale float64, err error) {
 	if err := p.session.pointed(q); err != nil {
 		return 0, err

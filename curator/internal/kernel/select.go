@@ -29,8 +29,8 @@ func (s *Session) selection(sel query.Selection) (r release[int], err error) {
 	if err != nil {
 		return r, err
 	}
-	// On the grid for charge 1 the sensitivity of a score is 2^bits steps. All candidates have the
-	// same clip norm, and so the same grid.
+	// The candidates' questions offer the charge 1. On the grid for this charge, the sensitivity of a score
+	// is at most 2^bits steps. All candidates have the same clip norm, hence the same grid.
 	g, err := newGrid(questions[0], s.ledger.Budget().Relation(), s.mostRows())
 	if err != nil {
 		return r, err
