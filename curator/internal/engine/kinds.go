@@ -81,7 +81,8 @@ func addSlopeChanges(p *pass, t *pointedTerm, b row.Block) {
 	}
 }
 
-// addValues computes the values of the loss, each minus its public centre.
+// addValues adds, to each record's number, the value of the loss minus the term's public centre, clipped to
+// the term's radius and times the term's weight. A value that is not finite makes its record faulty.
 func addValues(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	value := p.slope[:len(y)]
@@ -92,8 +93,9 @@ func addValues(p *pass, t *pointedTerm, b row.Block) {
 	addClipped(p.coef, p.faulty, value, t.weight, -t.ball.Radius, t.ball.Radius)
 }
 
-// addValueChanges computes, for each record, the loss at the term's point minus the loss at its
-// previous point. The margins at the previous point are the margins at the point minus the rows'
+// addValueChanges adds, to each record's number, the loss at the term's point minus the loss at its
+// previous point, clipped to the term's radius and times the term's weight. A difference that is not finite
+// makes its record faulty. The margins at the previous point are the margins at the point minus the rows'
 // products with the displacement between the points.
 func addValueChanges(p *pass, t *pointedTerm, b row.Block) {
 	y, n := b.Targets, p.shape.margins*len(b.Targets)

@@ -69,9 +69,9 @@ func (f *filled) add(j int, v float32) {
 	}
 }
 
-// from iterates over the rows whose next nonzero feature is j. It yields the row's index in the tile
-// and the row's remaining features, the first of which is j, and then removes j from these. The
-// caller must call from for every feature j, in increasing order of j.
+// from iterates over the rows whose next nonzero feature is j. For each of them it yields the row's index
+// in the tile and the row's remaining nonzero features, of which j is the first. It also removes feature j
+// from the remaining features. The caller must call from for every feature j, in increasing order of j.
 func (f *filled) from(j int) iter.Seq2[int, run] {
 	return func(yield func(int, run) bool) {
 		for i := range f.rows {

@@ -36,8 +36,8 @@ type pass struct {
 	// absent is the contribution of a faulty record before scaling: the value zero, minus the public
 	// centre, clipped and weighted. It is 0 unless the record contributes a number.
 	absent float64
-	// filled lists the rows' nonzero features, for sums of products of features. It is nil if a record
-	// contributes multiples of its row, or numbers.
+	// filled lists the rows' nonzero features, for sums of products or of squares of features. It is nil if
+	// a record contributes multiples of its row, or numbers.
 	filled  *filled
 	centred []float32 // rows of a tile minus a public point, for kinds about such rows
 	general *generalPass

@@ -8,11 +8,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// stackedPass adds up gradients, and differences of gradients, of a loss whose first layer is
-// linear in the row (loss.Stacked), a tile of rows at a time. A record's gradient has two parts:
-// the outer product of slopes and row, and the gradient with respect to the parameters above the
-// first layer. The norm of the whole, by which it is clipped, follows from the slopes, the row's
-// norm and the second part. The outer product is rounded and added as for a loss of margins.
+// stackedPass adds up gradients, and differences of gradients, of a loss whose first layer is linear in the
+// row (loss.Stacked), a tile of rows at a time. A record's gradient has two parts: the outer product of
+// slopes and row, and the gradient with respect to the parameters above the first layer. The gradient is
+// clipped by its norm, which follows from the slopes, the row's norm and the second part. The outer product
+// is rounded and added as for a loss of margins.
 type stackedPass struct {
 	loss  loss.Stacked
 	first shape // the shape of the first layer
@@ -33,20 +33,21 @@ type stackedPass struct {
 	z, theta []float64
 }
 
-// stackedTerm is a term whose first-layer parameters are padded to the stride of the rows.
+// stackedTerm is a term with its first-layer parameters in the order and padding of the rows: first at the
+// term's point and, for a difference, before at its previous point.
 type stackedTerm struct {
 	*pointedTerm
 	first, before []float64
 	between       bool // the term is a difference
 }
 
-// mostAbove is the largest number of parameters above the first layer for which a stackedPass is used
-// (an engine's code path that processes a tile of rows at a time). It bounds the scratch memory of a
-// tile.
+// mostAbove is the largest number of parameters above the first layer for which a [stackedPass] is used. It
+// bounds the pass's scratch memory, which holds these parameters' gradient for each row of a tile.
 const mostAbove = 1 << 12
 
-// newStackedPass returns the pass for a loss.Stacked if every term is a gradient or a difference of gradients
-// of the unsmoothed loss, clipped around zero. Otherwise it returns nil.
+// newStackedPass returns the pass for a loss.Stacked with at most mostAbove parameters above its first
+// layer, if every term is a gradient or a difference of gradients of the unsmoothed loss, clipped around
+// zero. Otherwise it returns nil.
 func newStackedPass(l loss.Loss, terms []pointedTerm, s shape, rows *row.Layout) *stackedPass {
 	of, ok := l.(loss.Stacked)
 	if !ok {
@@ -130,8 +131,9 @@ func (s *stackedPass) tile(p *pass, b row.Block) {
 	}
 }
 
-// add adds the clipped and weighted contribution of record r of the tile to a term. It returns false if the
-// contribution is not finite.
+// add adds the contribution of record r of the tile to one term, clipped and weighted, to the record's
+// coefficients and to its gradient above the first layer. square is the squared norm of the record's row.
+// add returns false, and adds nothing, if the contribution is not finite.
 func (s *stackedPass) add(t *stackedTerm, r int, square, y float64) bool {
 	z := func(of []float64) []float64 { return of[r*s.units : (r+1)*s.units] }
 	s.backward(s.slopes, s.gradient, z(s.margin), t.point, square, y)

@@ -32,8 +32,9 @@ func (t tiling) records() int {
 	return len(t.members)
 }
 
-// at returns the rows of piece i: a block of the table, or a copy of the members' rows in the
-// goroutine's scratch memory. next is the piece that the goroutine processes after i.
+// at returns the rows of piece i: a block of the table, or a copy of the members' rows in the goroutine's
+// scratch memory. next is the piece that the goroutine processes after i, or -1 if this is not known yet.
+// If the query has a metric, at also sets p.long to the rows' lengths in the metric.
 func (t tiling) at(i, next int, p *pass) (row.Block, error) {
 	if t.members == nil {
 		if t.measured != nil {

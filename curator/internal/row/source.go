@@ -23,14 +23,14 @@ var ErrUnread = errors.New("curator: rows cannot be read back from where they ar
 // from the row map and is faulty.
 const MaxSquare = 1 + 0x1p-22
 
-// Lane is the number of coordinates that kernels process at a time. Strides are multiples of it,
-// and the padding is zero.
+// Lane is the number of coordinates that kernels process at a time. Strides are multiples of Lane. The
+// numbers that pad a row to its stride are zero.
 const Lane = 8
 
-// Block is a sequence of rows of a layout: len(Targets) rows of Stride float32s each. With one-hot groups it
-// also has a level for each row and a code for each group of a row; with hats, the values of curves' basis
-// functions, it also has the rows' edges. A faulty row has target NaN, zero numbers, level and hats, and the
-// codes of the groups' first features.
+// Block is a sequence of rows of a layout: len(Targets) rows of Stride float32s each. If the layout has
+// one-hot groups, the block also has a level for each row and a code for each group of a row. If the layout
+// has hats, the values of curves' basis functions, the block also has the rows' edges. A faulty row has
+// target NaN, zero numbers, level and hats, and the codes of the groups' first features.
 type Block struct {
 	Rows    []float32
 	Targets []float64
@@ -48,8 +48,9 @@ type Edges struct {
 	By []float32
 }
 
-// Codes are the codes of rows' one-hot groups, row by row: a code says which feature of a group is
-// not zero. They are in Narrow if all codes of the layout fit in 16 bits, and in Wide otherwise.
+// Codes are the codes of rows' one-hot groups, row by row. A code is the index of a group's nonzero feature
+// among the features of all groups. They are in Narrow if all codes of the layout fit in 16 bits, and in
+// Wide otherwise.
 type Codes struct {
 	Narrow []uint16
 	Wide   []uint32

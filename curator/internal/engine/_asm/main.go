@@ -26,8 +26,8 @@ func main() {
 	Generate()
 }
 
-// arguments are the arguments that all kernels have. Once loaded, the lengths among them are in
-// bytes.
+// arguments are the arguments x, stride and rows, which the kernels for dot products and sums of rows
+// share. The function load puts them in registers, the stride as a number of bytes.
 type arguments struct{ x, stride, rows reg.GPVirtual }
 
 func load() arguments {
