@@ -52,8 +52,8 @@ type Shards struct {
 	Silence, Patience time.Duration
 	// Listening, if not nil, is called with the listening address once workers can connect.
 	Listening func(address string)
-	// Told, if not nil, is called when a partition is ready or lost, by several goroutines. It must
-	// not block.
+	// Told, if not nil, is called when a worker of a partition becomes ready, and when a partition loses
+	// its last ready worker. Several goroutines call it. It must not block.
 	Told func(ShardEvent)
 }
 

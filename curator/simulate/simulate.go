@@ -107,7 +107,7 @@ func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) 
 // All returns the cohort of all records.
 func (s *Session) All() query.Cohort { return s.kernel.All() }
 
-// Draw returns a cohort of records that were in no cohort before.
+// Draw returns a cohort of size records that were in no cohort before.
 func (s *Session) Draw(size int) (query.Cohort, error) { return s.kernel.Draw(size) }
 
 // Follow makes the session draw Poisson samples by a schedule.

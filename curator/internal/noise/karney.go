@@ -32,11 +32,11 @@ func (f *flips) accept(j uint64, x *fraction) bool {
 	return true
 }
 
-// run is algorithm B of Karney (2016): it returns true with probability exp(-p), p = x(2j+x) a/m, for
-// the cell's number j, the place x in the cell, a = 2^-(2s+1), and the number m of runs that the
-// function accept makes. A run continues from length i-1 to i with probability p/i, and so reaches
-// length i with probability p^i/i!. The probability that its final length is even is the alternating
-// sum of these,
+// run is algorithm B of Karney (2016): it returns true with probability exp(-p), p = x(2j+x) a/m, for the
+// cell's number j, the place x in the cell, a = 2^-(2s+1), and the number m of runs that the function
+// accept makes. A run continues from length i-1 to i with probability p/i, and so reaches length i with
+// probability p^i/i!. The probability that its final length is even is the alternating sum of these
+// probabilities,
 //
 //	1 - p + p^2/2! - ... = exp(-p).
 //

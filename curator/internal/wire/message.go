@@ -21,7 +21,7 @@ type Hello struct {
 	// since sums must agree to the bit.
 	Version string
 	// Partition is the number of the partition that the worker holds, from zero. Attempt counts the workers
-	// that were started for the partition, from zero. It is shown in errors only.
+	// that were started for the partition, from zero. Attempt has no effect on the session.
 	Partition, Attempt int
 }
 
@@ -152,8 +152,8 @@ func readRequest(b []byte, rows int) (q request, err error) {
 	return q, err
 }
 
-// answered computes the worker's answer to a request: tags of units, the sums of a pass, or the sums of a query. h
-// has the rows and tags that the worker holds.
+// answered computes the worker's answer to a request: tags of units, the average of a pass of SGD, or the
+// sums of a query. h has the rows and tags that the worker holds.
 func (q request) answered(ctx context.Context, h Held) ([]int64, error) {
 	e := h.Engine
 	switch q.what {

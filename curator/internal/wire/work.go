@@ -53,7 +53,9 @@ func Work(ctx context.Context, c io.ReadWriteCloser, h Hello, build Build) error
 // itself.
 const handshake = 30 * time.Second
 
-// present sends hello and returns the configuration that the other side sends back.
+// present sends hello and returns the configuration that the session sends back. It returns ErrLost if the
+// session sends nothing, ErrSpare if the worker is not needed, and an error with the session's text if the
+// session refuses the worker.
 func present(m *conn, h Hello) (setup, error) {
 	m.guard(handshake)
 	if m.send(hello, h.body()) != nil {
