@@ -51,7 +51,7 @@
 // An error about a data file names the file and the broken rule, never a line, a cell or a count. An error
 // about Rows names the broken rule. It hides the text of errors that the caller's code returns. A faulty
 // record (malformed, not a number, or without a target) contributes zero to every answer, without a
-// message.
+// message. In an answer about clipped numbers, its zero is clipped as every number is.
 //
 // The number of records is public under replace-one. A row that the filter on a public column rejects is no
 // record. A malformed row passes every filter and is a faulty record (dataset.Filter). Otherwise a cell

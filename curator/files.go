@@ -74,7 +74,7 @@ type encoder struct {
 	grouped *grouping
 	x       []float32
 	codes   []uint32
-	// With a reduction: the map, the whole row before the map, and scratch memory.
+	// If Config.Reduce is given: the map, the whole row before the map, and scratch memory.
 	reduce *dataset.Projection
 	full   []float32
 	sums   []float64

@@ -25,7 +25,7 @@ type Config struct {
 	// Paths are further files of the same table, after Path if that is given. They must have the
 	// same columns in the same order.
 	Paths []string
-	// CSV describes the format of text files.
+	// CSV describes the format of the text in files and in Reader.
 	CSV dataset.CSV
 	// Rows is a table that the caller holds. It is nil if the table comes from another source.
 	Rows *Rows

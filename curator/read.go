@@ -116,7 +116,8 @@ func (c Config) layout() (*row.Layout, error) {
 	return row.NewHatted(c.Schema.Dim(), groups, hats)
 }
 
-// record returns the word by which errors name a record: a row, or a unit of rows.
+// record returns the words by which errors name what makes a record: "row" or, if the schema has a unit,
+// "row with a cell in" the unit's column.
 func (c Config) record() string {
 	if unit := c.Schema.Unit(); unit != (dataset.Unit{}) {
 		return fmt.Sprintf("row with a cell in %q", unit.Column)

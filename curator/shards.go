@@ -290,7 +290,7 @@ func Serve(ctx context.Context, w Worker) error {
 // partition holds the tags (keyed identifiers) of a partition's units while its rows are read.
 type partition struct {
 	key  *coin.Keyed
-	tags []wire.Tag // by record
+	tags []wire.Tag // tags[i] is the tag of record i
 }
 
 // mark sets the tags, the keyed identifiers, of the units. index maps each unit's name to its number.

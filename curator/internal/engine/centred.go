@@ -33,9 +33,8 @@ func addSquaredDistances(p *pass, t *pointedTerm, b row.Block) {
 	}
 }
 
-// shortest is the largest length to which a centred row is shortened, as a fraction of the term's
-// radius. It is so far below 1 that rounding the row to float32 does not make the row longer than the
-// radius.
+// shortest is the largest length to which a centred row x - m is shortened, as a fraction of its length
+// limit. It is so far below 1 that rounding the row to float32 does not make the row longer than the limit.
 const shortest = 1 - 0x1p-23
 
 // centre sets z to x - m, shortened to the radius if x - m is longer. If the squared length of x - m
@@ -50,9 +49,10 @@ func centre(z []float32, x []float32, m []float64, radius float64) {
 	}
 }
 
-// addCentredPairs adds round(c[i] svec(z z')) for the rows x of a tile, where z is x - m shortened to
-// the term's radius. svec lists the upper triangle of a symmetric matrix, with the entries above the
-// diagonal times sqrt 2.
+// addCentredPairs adds round(c[i] svec(z z')) for the rows x of a tile, to the sums p.acc, where z is x - m
+// for the term's public point m, shortened to the square root of the term's radius. The norm of svec(z z')
+// is therefore at most the radius. svec lists the upper triangle of a symmetric matrix, with the entries
+// above the diagonal times sqrt 2.
 func (p *pass) addCentredPairs(c []float64, b row.Block) {
 	t := &p.terms[0]
 	d := len(t.among)
@@ -62,7 +62,7 @@ func (p *pass) addCentredPairs(c []float64, b row.Block) {
 	x, stride := p.writer.out(b), p.layout.Full()
 	radius := math.Sqrt(t.ball.Radius)
 	for i, v := range c {
-		Round(float64(float64(v*math.Sqrt2) * t.ball.Radius)) // tests fail if this bound on all products cannot be rounded
+		Round(float64(float64(v*math.Sqrt2) * t.ball.Radius)) // in tests, checks a bound on all products of this row
 		centre(p.centred[i*d:(i+1)*d], x[i*stride:], t.among, radius)
 	}
 	p.kernel.pairs(p.acc, c, p.centred, d, d)

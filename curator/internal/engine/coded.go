@@ -103,7 +103,8 @@ func (p *pass) addRows(acc []int64, c []float64, b row.Block) {
 	}
 }
 
-// addHats adds round(c[i] * v) to acc for each nonzero hat v of row i, a value of a curve's basis function.
+// addHats adds, for each hat in an edge of row i, round(c[i] * v) to the sums in acc, where v is the hat's
+// value. A hat holds the value of a curve's basis function.
 func addHats(acc []int64, width int, c []float64, e row.Edges, edges, stride int) {
 	count, rows := len(acc)/width, len(e.At)/edges
 	for k := range count {

@@ -10,7 +10,8 @@ import (
 // gradient itself.
 type generalPass struct {
 	loss loss.General
-	// sum, grad and another hold one number for each parameter.
+	// sum is the record's contribution, grad the contribution of one term, and another a second vector for
+	// a term that is a difference. Each has one number for each parameter.
 	sum, grad, another []float64
 	// w, along and x are copies of the loss's arguments, so that a loss that writes to its
 	// arguments changes nothing.

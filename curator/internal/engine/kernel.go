@@ -15,16 +15,15 @@ type kernel struct {
 	// starts width integers after the start of the previous one. c holds a coefficient for each sum and
 	// row. The coefficients of a row precede the coefficients of the next row. |c*x| must be at most 2^51.
 	add func(acc []int64, width int, c []float64, x []float32, stride int)
-	// pairs computes what the function addAllPairs does, for at most tileRows rows.
+	// pairs computes the same sums as the function addAllPairs, for at most tileRows rows.
 	pairs func(acc []int64, c []float64, x []float32, stride, dim int)
 	// weigh is the inner loop of lengths ||R x|| in a metric. It adds sk[j] * x[panel*j+i] to
-	// sums[panel*k+i] for k from 0 to 3 and the rows i of a panel, in the order of j. The four
-	// vectors s0 to s3 have the same length. weigh is nil on machines on which the loops of metric.go
-	// are faster.
+	// sums[panel*k+i] for k from 0 to 3 and i below panel, in the order of j. The four vectors s0 to s3
+	// have the same length. weigh is nil on machines on which the loops of metric.go are faster.
 	weigh func(sums *[4 * panel]float64, s0, s1, s2, s3, x []float64)
 }
 
-// portable is the kernel of every machine.
+// portable is the kernel in plain Go, which every machine can run.
 var portable = kernel{"portable", dots, addRounded, addAllPairs, nil}
 
 // fastest returns the fastest kernel that this machine supports.

@@ -5,14 +5,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// computation is an entry of the engine's table of kinds of queries: the functions that compute the
-// contribution of one record to a term, before it is clipped and weighted. The table has the order
-// of the kinds in package query.
+// computation is an entry of the table computations: the functions that compute contributions to a term of
+// one kind of query, one function for losses of margins and one for general losses. The table is indexed by
+// the kind, query.Kind.
 type computation struct {
 	// rankOne is for losses of margins. It computes the numbers by which the term multiplies each row of a
-	// tile, one number for each margin, weighted and clipped, and adds them to p.coef. If the answers of
-	// the kind are numbers, it adds the number itself. On entry p.margin holds the rows' margins at the
-	// term's point.
+	// tile, one number for each margin. It clips them, multiplies them by the term's weight and adds them
+	// to p.coef. If the answers of the kind are numbers, it adds the number itself. On entry p.margin holds
+	// the rows' margins at the term's point.
 	rankOne func(p *pass, t *pointedTerm, b row.Block)
 	// general writes to v the term's unclipped contribution of one record. general is nil for kinds
 	// that general losses do not have.
@@ -48,8 +48,8 @@ var computations = [...]computation{
 	query.SquaredFeatures: {rankOne: addOnes},
 }
 
-// addSlopes computes the coefficients of gradients. The gradient of phi(<w,x>, y) is the slope times
-// the row.
+// addSlopes adds the clipped and weighted coefficients of gradients to p.coef. The gradient of phi(<w,x>,
+// y) is the slope times the row.
 func addSlopes(p *pass, t *pointedTerm, b row.Block) {
 	n := p.shape.margins * len(b.Targets)
 	slope := p.slope[:n]
@@ -57,8 +57,8 @@ func addSlopes(p *pass, t *pointedTerm, b row.Block) {
 	p.addWithin(slope, t)
 }
 
-// addSlopeChanges computes the coefficients of differences of two gradients. The difference is the
-// change of the slope times the row.
+// addSlopeChanges adds the clipped and weighted coefficients of differences of gradients at two points to
+// p.coef. A difference is the change of the slope times the row.
 func addSlopeChanges(p *pass, t *pointedTerm, b row.Block) {
 	n := p.shape.margins * len(b.Targets)
 	slope, other, move, margin := p.slope[:n], p.other[:n], p.move[:n], p.margin[:n]

@@ -167,8 +167,9 @@ func exactDot(a, b []float64) float64 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// measure computes the lengths ||R x|| of the rows x of blocks, for the metric's matrix R, until no
-// block is left or the context ends.
+// measure takes blocks, numbered by the shared counter next, until no block is left or the context ends. It
+// sets blocks[i] to the lengths ||R x|| of the rows x of block i, for the metric's matrix R. It returns an
+// error if a block cannot be read.
 func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.Int64, reader row.Reader,
 	l *row.Layout) error {
 	f := filled{writer: writer{layout: l}}

@@ -12,7 +12,8 @@ import (
 type filled struct {
 	index []int32
 	value []float64
-	// next[i] and end[i] bound the features of row i that are yet to be processed.
+	// rows is the number of rows. The features of row i that are yet to be processed have the indices
+	// index[next[i]:end[i]] and the values value[next[i]:end[i]].
 	rows      int
 	next, end [tileRows]int
 	writer    writer
@@ -87,7 +88,7 @@ func (f *filled) from(j int) iter.Seq2[int, run] {
 	}
 }
 
-// run holds some features of a row and their indices.
+// run holds some nonzero features of a row: their indices, in increasing order, and their values.
 type run struct {
 	index []int32
 	value []float64
@@ -103,7 +104,7 @@ func (f *filled) dense() bool { return 3*len(f.index) >= f.rows*f.writer.layout.
 // in the first-level cache.
 func (p *pass) addPairs(c []float64, b row.Block) {
 	for _, v := range c {
-		Round(float64(v * math.Sqrt2)) // no product with features of a row is larger
+		Round(float64(v * math.Sqrt2)) // in tests, checks a bound on all products of this row
 	}
 	f, acc, dim := p.filled, p.acc, p.layout.Dim()
 	f.gather(b)

@@ -44,7 +44,7 @@ type pass struct {
 	stacked *stackedPass // adds up gradients layer by layer, in place of general, if the loss and the terms allow it
 	// weighted computes terms of the weighted kinds. It is nil for other kinds.
 	weighted *weightedPass
-	rankOne  margins      // nil if the query needs no loss
+	rankOne  margins      // the loss; nil if the query needs no loss
 	single   loss.RankOne // the same loss, if it has one margin
 	kinked   loss.Kinked  // the same loss, if its slopes jump
 

@@ -45,8 +45,8 @@ func smoothable(l loss.Loss, q query.Question) error {
 	return nil
 }
 
-// slopes makes the loss compute the slopes, at the margins z, of the records of a tile for a term. If
-// the term smooths the loss, the loss also receives the norms of the rows.
+// slopes sets dst to the slopes of the loss at the margins z, for the records of a tile. If the term
+// smooths the loss, the slopes are those of the smoothed loss, which depend on the norms of the rows, too.
 func (p *pass) slopes(t *pointedTerm, dst, z []float64, b row.Block) {
 	y, stride := b.Targets, p.layout.Stride()
 	if p.kinked == nil || !t.Smoothing().On() {

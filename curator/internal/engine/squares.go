@@ -13,7 +13,7 @@ func (p *pass) addSquares(c []float64, b row.Block) {
 	f := p.filled
 	f.gather(b)
 	for i, v := range c {
-		Round(v) // no product with the square of a feature is larger
+		Round(v) // in tests, checks a bound on all products of this row
 		for at := f.next[i]; at < f.end[i]; at++ {
 			x := f.value[at]
 			p.acc[f.index[at]] += round(float64(v * float64(x*x)))

@@ -20,12 +20,12 @@ type stackedPass struct {
 	above int
 
 	terms []stackedTerm
-	// margin and other hold the first layer's margins of a tile, at two points. coef holds the
-	// coefficients by which each record's row is multiplied. rest holds each record's gradient
-	// above the first layer.
+	// margin holds the first layer's margins of the rows of a tile at a term's point, and other the margins
+	// at the term's previous point. coef holds the coefficients by which each record's row is multiplied.
+	// rest holds each record's gradient above the first layer.
 	margin, other, coef, rest []float64
-	// slopes and gradient belong to the current record at one point. moved and gradient2 belong to
-	// the same record at another point.
+	// slopes and gradient are the two parts of the current record's gradient at a term's point. moved and
+	// gradient2 are the two parts at the term's previous point.
 	slopes, moved       []float64
 	gradient, gradient2 []float64
 	// z and theta are copies of the loss's arguments, so that a loss that writes to its arguments
@@ -240,7 +240,7 @@ func maxAbs(v []float64) (big float64) {
 	return big
 }
 
-// squares returns the sum of the squares of the entries of v, each divided by 2^exp.
+// squares returns the sum of (x/2^exp)^2 over the entries x of v.
 func squares(v []float64, exp int) (sum float64) {
 	if exp == 0 {
 		for _, x := range v {

@@ -53,8 +53,8 @@ func (t tiling) at(i, next int, p *pass) (row.Block, error) {
 	return p.gathered, nil
 }
 
-// writer expands stored rows of a layout, which hold only one index for each one-hot group, to all
-// their features.
+// writer expands stored rows to all their features. A stored row holds one index for each one-hot group and
+// two values for each edge (row.Edges), without the zeros.
 type writer struct {
 	layout *row.Layout
 	full   []float32

@@ -56,9 +56,9 @@ func newGrid(q query.Question, r account.Relation, rows float64) (grid, error) {
 	return gridFor(q, q.Facts().Moves(r), q.Charge(), rows)
 }
 
-// gridFor chooses a grid whose sensitivity is factor times the clip norm and whose noise has the
-// given charge. The argument rows is an upper bound on the number of records. gridFor returns an
-// error if contributions or sums exceed their limits with every allowed number of bits.
+// gridFor chooses a grid whose sensitivity is factor times the clip norm, plus rounding errors, and whose
+// noise has the given charge. The argument rows is an upper bound on the number of records. gridFor returns
+// an error if contributions or sums exceed their limits with every allowed number of bits.
 func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
 	d := q.PointDim()
 	root := rounding(q)

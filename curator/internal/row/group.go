@@ -91,7 +91,8 @@ func (r *groupedReader) Rows(b *Block, members []int32) error {
 	return nil
 }
 
-// read builds record i and adds it to a block.
+// read builds record i and adds it to a block. The record's target is the number of its valid rows, or NaN
+// if it has none.
 func (r *groupedReader) read(b *Block, i int) error {
 	g, of := r.g, r.g.of.Layout()
 	rows := g.rows[g.first[i]:g.first[i+1]]

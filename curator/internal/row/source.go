@@ -39,18 +39,19 @@ type Block struct {
 	Edges   Edges
 }
 
-// Edges are the edges of rows, row by row. An edge is a pair of neighbouring hats, the only hats of
-// a curve that are not zero. Edge e has the left feature At[e], an index among the features of
-// groups and hats, with the value By[2e]. The feature after At[e] has the value By[2e+1]. No two
-// edges of a row have a feature in common.
+// Edges are the edges of rows, row by row. Hats are features that hold the values of the basis functions of
+// a curve or surface. An edge is a pair of neighbouring hats. Only hats in an edge may be nonzero: a curve
+// has one edge in each row, and a surface has two. Edge e has the left feature At[e], an index among the
+// features of groups and hats, with the value By[2e]. The feature after At[e] has the value By[2e+1]. No
+// two edges of a row have a feature in common.
 type Edges struct {
 	At []uint32
 	By []float32
 }
 
 // Codes are the codes of rows' one-hot groups, row by row. A code is the index of a group's nonzero feature
-// among the features of all groups. They are in Narrow if all codes of the layout fit in 16 bits, and in
-// Wide otherwise.
+// among the features of all groups. The codes are in Narrow if all codes of the layout fit in 16 bits, and
+// in Wide otherwise.
 type Codes struct {
 	Narrow []uint16
 	Wide   []uint32

@@ -40,9 +40,9 @@ func NewTableOf(l *Layout, blockRows int) (*Table, error) {
 	return &Table{layout: l, blockRows: blockRows}, nil
 }
 
-// Append stores a copy of one record of a layout without one-hot groups. x has a number for each
-// feature. A record is stored as faulty if ok is false (no row could be made), if its squared norm
-// exceeds MaxSquare or is not finite, or if its target is not finite. Append does not report that a
+// Append stores a copy of one record of a layout without one-hot groups. x has a number for each feature. A
+// record is stored as faulty if ok is false (no row could be made), if x has another length, if its squared
+// norm exceeds MaxSquare or is not finite, or if its target is not finite. Append does not report that a
 // record is faulty, since this is secret.
 func (t *Table) Append(x []float32, y float64, ok bool) { t.AppendCoded(x, 0, nil, y, ok) }
 
