@@ -251,9 +251,10 @@ var (
 )
 
 // Serve connects to a session, reads the rows of a partition and answers the session's queries. It returns
-// nil once the session ends, and an error if the session is lost or the context ends. The rows are read once,
-// after the session has sent its configuration, by the same code as a session's own rows. They stay in this
-// process. Serve sends the number of rows, a keyed digest of them, and exact sums.
+// nil once the session ends, ErrShardLost if the session is lost, ErrShardSpare if the session does not
+// need this worker, and the context's error if the context ends. The rows are read once, after the session
+// has sent its configuration, by the same code as a session's own rows. They stay in this process. Serve
+// sends the number of rows, a keyed digest of them, and exact sums.
 func Serve(ctx context.Context, w Worker) error {
 	if w.Key.open == nil {
 		return errors.New("curator: shard: key: must be given")

@@ -17,8 +17,8 @@ type kind byte
 const (
 	// hello is a worker's first message: version, partition, attempt.
 	hello kind = iota + 1
-	// configure is the reply to hello. It contains the time for which either side may send nothing,
-	// the key of the digest, and the caller's configuration.
+	// configure is the reply to hello. It contains the time for which either side may send nothing, the
+	// session's key for digests and tags, and the caller's configuration.
 	configure
 	// ready says that a worker has all rows of its partition. It contains the number of rows, their number of
 	// features and their digest.
@@ -56,8 +56,8 @@ type conn struct {
 	w    *bufio.Writer
 	once sync.Once
 	done chan struct{} // closed by close
-	// silence is the timer that closes the connection once no bytes have arrived for the time
-	// limit.
+	// silence is the timer that closes the connection once no bytes have arrived for the duration limit. It
+	// is nil before the first call of guard.
 	silence *time.Timer
 	limit   time.Duration
 }

@@ -25,7 +25,8 @@ type Hello struct {
 	Partition, Attempt int
 }
 
-// Digest is a keyed digest of the rows of a partition, in their order.
+// Digest is a keyed digest of the rows of a partition, in their order, and of the units' tags if records
+// are units.
 type Digest [32]byte
 
 // mostPartitions bounds the number of partitions of a table.

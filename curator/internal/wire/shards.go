@@ -235,7 +235,8 @@ func (s *Shards) tell(e Event) {
 }
 
 // introduced receives the message hello and sends the configuration. It returns the worker's partition, or
-// nil if the worker is not needed.
+// nil if the worker is not needed. It returns an error if the worker's version or partition number does not
+// fit the session.
 func (s *Shards) introduced(m *conn) (*part, error) {
 	k, body, err := m.receive()
 	if err != nil {

@@ -33,8 +33,9 @@ type Held struct {
 type Build func(ctx context.Context, configuration []byte, key [32]byte) (Held, error)
 
 // Work serves one connection, c, as a worker. It builds the worker's engine and answers queries. Work
-// returns nil once the session at the other side ends its work, ErrLost if the other side is lost,
-// and the context's error if the context ends. Work closes c and the engine.
+// returns nil once the session at the other side ends its work, ErrLost if the session is lost, ErrSpare if
+// the session does not need this worker, and the context's error if the context ends. Work closes c and the
+// engine.
 func Work(ctx context.Context, c io.ReadWriteCloser, h Hello, build Build) error {
 	m := newConn(c)
 	defer m.close()

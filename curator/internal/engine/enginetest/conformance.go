@@ -16,7 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Make returns an engine over a source of rows.
+// Make returns an engine over a source of rows, with a loss and a number of goroutines.
 type Make func(s row.Source, l loss.Loss, workers int) (engine.Engine, error)
 
 // scale is the number of grid steps in a unit. At this scale the rounding of contributions is visible.
