@@ -9,10 +9,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// probe evaluates a loss and its gradient on two generated rows, zero and a unit vector. It does so at two
-// points, zero and a unit vector, and for two targets. probe returns an error if the loss panics or returns
-// a value that is not finite. Such a loss would make every record contribute zero, without a message, and a
-// model would be trained on zeros.
+// probe evaluates a loss and its gradient on two generated rows, zero and a unit vector. It evaluates them
+// at two points, zero and a unit vector, and for two targets. probe returns an error if the loss panics or
+// returns a value that is not finite. Such a loss would make every record contribute zero, without a
+// message, and a model would be trained on zeros.
 func probe(l loss.Loss, dim int) error {
 	parameters, err := loss.Check(l, dim)
 	if err != nil {

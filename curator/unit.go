@@ -104,9 +104,9 @@ func (g *grouping) sum(cells []string) uint64 {
 	return g.key.Sum(g.cells)
 }
 
-// source returns the source of records, built from the source of rows, argument of. A row that its unit
-// kept for a time and then replaced stays in the source of rows, but belongs to no record. The grouping is
-// empty afterwards.
+// source returns the source of records, built from the given source of rows. A row that its unit kept for a
+// time and then replaced stays in the source of rows, but belongs to no record. The grouping is empty
+// afterwards.
 func (g *grouping) source(of row.Source) (row.Source, error) {
 	var rows []int32
 	first := []int32{0}

@@ -15,15 +15,16 @@ type cohorts struct {
 	records, repeat int // each row stands for repeat of the records
 	// order holds the row numbers of the records of all cohorts, one cohort after the other.
 	order []int32
-	// left holds the records that are in no cohort yet, if cohorts are drawn by number.
+	// left holds the records that are in no cohort yet, if cohorts of a given size are drawn (Draw).
 	left shuffle
-	// joined marks the records already in a cohort, if records join by random bits.
+	// joined has a bit for each record, which is 1 if the record is in a cohort. It is used if each record
+	// joins by its own random bits (DrawEach).
 	joined []uint64
 	// ends[i] is the index in order before which cohort i+1 ends. The cohort starts where the
 	// previous cohort ends.
 	ends []int
-	// declared[i] is the declared size of cohort i+1, if records join by random bits. It is nil if
-	// cohorts are drawn by number.
+	// declared[i] is the declared size of cohort i+1, if each record joins by its own random bits
+	// (DrawEach). declared is nil if cohorts of a given size are drawn (Draw).
 	declared []float64
 	// unjoined is the expected part of the declared number of records that is in no cohort.
 	unjoined float64

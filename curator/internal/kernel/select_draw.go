@@ -70,8 +70,8 @@ func (f *fair) bit() uint {
 	return b
 }
 
-// below returns a uniform integer in [0, n), n > 0. It draws as many bits as n-1 has, again and
-// again until they form such an integer.
+// below returns a uniform integer in [0, n), n > 0. It draws as many bits as n-1 has, again and again until
+// they form an integer below n.
 func (f *fair) below(n uint64) uint64 {
 	for {
 		var v uint64

@@ -70,7 +70,7 @@ func (f *flips) trial() (j uint64, x fraction, ok bool) {
 // 2^-k, and gives it a random sign, 0 <= k <= MaxBits. The bits of x that the trial has read are used
 // again; further bits of x are drawn.
 func (f *flips) round(j uint64, x *fraction, k uint) int64 {
-	var m uint64 // N5: half of twice the magnitude, rounded up
+	var m uint64 // N5: floor((floor(2 M) + 1)/2) for the magnitude M in units of 2^-k
 	if s := f.cells.s; k >= s {
 		m = j<<(k-s) + (f.leading(x, k+1-s)+1)>>1
 	} else {

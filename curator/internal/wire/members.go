@@ -11,9 +11,9 @@ import (
 // repeated.
 const (
 	everyRow byte = iota // no members are sent: all rows
-	inOrder              // the differences from each member to the next
-	sorted               // the differences between members in increasing order
-	bitmap               // a bit for each row
+	inOrder              // the number of members, then each member less the member before it
+	sorted               // as inOrder, for the members in increasing order
+	bitmap               // a bit for each row, 1 for a member
 )
 
 // appendMembers appends members, numbers of n rows, to b. It keeps the order of members if ordered
@@ -54,7 +54,8 @@ func appendMembers(b []byte, members []int32, n int, ordered bool) []byte {
 	return b
 }
 
-// marked returns size bytes with a bit for each member. ok is false if a member is repeated.
+// marked returns size bytes in which bit m%8 of byte m/8 is 1 for each member m. ok is false if a member is
+// repeated.
 func marked(members []int32, size int) (rows []byte, ok bool) {
 	rows = make([]byte, size)
 	for _, m := range members {

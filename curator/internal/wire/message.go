@@ -102,7 +102,7 @@ func readHolds(b []byte) (h holds, err error) {
 
 // request is the body of the message ask, by which a session sends a query to a worker.
 type request struct {
-	what    byte // one of the constants below
+	what    byte // asksSum, asksPass or asksTags
 	scale   float64
 	members []int32
 	// encoded is the encoding of the question or the pass.
@@ -111,7 +111,8 @@ type request struct {
 	from, count int
 }
 
-// Kinds of requests: for a sum, for a pass, or for a range of the tags of the partition's units.
+// Kinds of requests, the first byte of a request: for a sum, for a pass of SGD, or for a range of the tags
+// of the partition's units.
 const (
 	asksSum byte = iota
 	asksPass
@@ -178,8 +179,9 @@ func (q request) answered(ctx context.Context, h Held) ([]int64, error) {
 	return sum.Residual, err
 }
 
-// These are the outcomes of a query. An engine's error never depends on the content of rows, so its
-// text may be sent.
+// Outcomes of a query, the first byte of an answer: the result follows, rows could not be read
+// (row.ErrUnread), the engine returned engine.ErrIncomplete, or the text of another error follows. An
+// engine's error never depends on the content of rows, so its text may be sent.
 const (
 	answeredWhole byte = iota
 	answeredUnread
@@ -234,7 +236,8 @@ func readResult(b []byte, size int) (r result, err error) {
 	return r, nil
 }
 
-// numbered puts the number of a question before a body.
+// numbered returns the body of a message about one query: the query's number in 8 bytes, then the given
+// body.
 func numbered(id uint64, body []byte) []byte {
 	return append(binary.LittleEndian.AppendUint64(make([]byte, 0, 8+len(body)), id), body...)
 }
