@@ -46,7 +46,7 @@ type prey struct {
 	release  query.Release
 }
 
-// big returns a much larger budget.
+// big returns a budget that is much larger than the attacked session's.
 func big(t testing.TB) account.Budget {
 	t.Helper()
 	b, err := account.NewBudget(1000, .1, account.ReplaceOne)

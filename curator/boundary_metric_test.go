@@ -116,7 +116,7 @@ func pairsOfMany(t *testing.T, n int) {
 		{Name: "h", Kind: dataset.Hash, Buckets: n - 5}, {Name: "n", Kind: dataset.Number, Low: -1, High: 1},
 	}
 	cells := randomCells(rand.New(rand.NewPCG(23, uint64(n))), 3, columns)
-	cells[2][0] = "" // the last code
+	cells[2][0] = "" // a missing value, which has the last code
 	d := table(t, loss.Logistic(), twoClasses(), columns, cells)
 	s := d.watched(t, released)
 	dim := s.Dim()
@@ -171,7 +171,7 @@ func crowds(t *testing.T, n int) {
 	most := clip / math.Sqrt(squared(along))
 	w := make([]float64, len(along))
 	for j := range w {
-		w[j] = -40 * float64(d.x[0][j]) // the slope is -1, and is clipped
+		w[j] = -40 * float64(d.x[0][j]) // the margin is so negative that the slope is -1, which is clipped
 	}
 	want := make([]float64, len(along))
 	for j, v := range along {

@@ -27,8 +27,9 @@ func inPlace(t *testing.T, n int) {
 	d.asLogistic(t, fmt.Sprint(n, " rows of a private file"))
 }
 
-// knots tests a curve of n knots over a number whose cells are at the bounds, on knots and between
-// them. Hats come from a definition that is written here.
+// knots tests a curve of n knots over a number whose cells are at the bounds, on knots and between them.
+// The expected hats, which are the values of the curve's basis functions, come from a definition that is
+// written here.
 func knots(t *testing.T, n int) {
 	column := dataset.Column{Name: "a", Kind: dataset.Number, Low: -1, High: 1, Curve: n}
 	_, err := dataset.New(dataset.Definition{Columns: []dataset.Column{column}, Target: twoClasses()})
