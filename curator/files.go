@@ -118,7 +118,7 @@ func (e *encoder) encodeReadings(columns [][]float64, i int) encoded {
 type batch struct {
 	rows int // number of rows read, including rows that the filter rejects
 	kept []encoded
-	// numbers and codes of the kept rows, one after the other
+	// x and codes hold the numbers and the codes of all kept rows, one row after the other.
 	x     []float32
 	codes []uint32
 }
@@ -158,7 +158,7 @@ func (c Config) eachOfFiles(ctx context.Context, l *row.Layout, g *grouping, f f
 	work := func(m *dataset.Map, rows table.Chunk, yield func(*batch) bool) error {
 		e, b := c.encoder(m, l, g), spare.Get().(*batch)
 		b.reset()
-		pass := func() bool { // passes the batch on if it is full
+		pass := func() bool { // passes the batch to yield if it is full
 			if len(b.kept) < most && b.rows < contextRows {
 				return true
 			}

@@ -230,7 +230,7 @@ func Answers(l loss.Loss, q query.Question) error {
 	return fmt.Errorf("curator: %s: loss %s: must be of the form phi(<w,x>, y)", q.Name(), l.Name())
 }
 
-// within returns an error unless all members are numbers of n rows.
+// within returns an error unless every member is at least 0 and below n, the number of rows.
 func within(members []int32, n int) error {
 	for _, m := range members {
 		if m < 0 || int(m) >= n {

@@ -119,8 +119,9 @@ func (g *generalPass) contribution(terms []pointedTerm, x []float32, y float64) 
 	return true
 }
 
-// clip scales v to norm at most radius. It returns false if v is not finite. Because of rounding,
-// the norm of the result may exceed radius by at most (len+4) 2^-52 of radius.
+// clip scales v to the norm radius if v is longer, and leaves v unchanged otherwise. It returns false if v
+// is not finite. Because of rounding, the norm of the result may exceed radius by at most (len+4) 2^-52 of
+// radius.
 func clip(v []float64, radius float64) bool {
 	var sum float64
 	for _, x := range v {

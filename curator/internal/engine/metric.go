@@ -32,8 +32,9 @@ func (l *lengths) rows(members []int32) []float32 {
 	return v
 }
 
-// blockOf returns the index of the block that holds row m. blockOf first tries the block in which the
-// row is if all blocks have equal size, as in most sources.
+// blockOf returns the index of the block that holds row m. It first tries the block with index m divided by
+// the size of the first block. This block holds the row if all blocks have equal size, as in most sources.
+// Otherwise it searches for the block.
 func (l *lengths) blockOf(m int) int {
 	if b := m / max(len(l.blocks[0]), 1); b < len(l.blocks) && m >= l.starts[b] && m < l.starts[b+1] {
 		return b
@@ -294,9 +295,10 @@ func addCurvatures(p *pass, t *pointedTerm, b row.Block) {
 	addClipped(p.coef, p.faulty, bend, t.weight, 0, t.ball.Radius)
 }
 
-// addSlopesInMetric computes the coefficients of gradients that are later multiplied by a metric's matrix
-// R. It clips the slopes of a row x to two limits: their norm times ||R x|| is at most the term's radius,
-// and their norm is at most the term's largest slope. A slope that is not finite makes its record faulty.
+// addSlopesInMetric adds to p.coef the weighted coefficients of gradients that are later multiplied by a
+// metric's matrix R. It clips the slopes of a row x to two limits: their norm times ||R x|| is at most the
+// term's radius, and their norm is at most the term's largest slope. A slope that is not finite makes its
+// record faulty.
 func addSlopesInMetric(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	k := p.shape.margins

@@ -225,9 +225,9 @@ func (p *pass) faultySteps() float64 {
 	return 0
 }
 
-// toSteps converts lists of coefficients to grid steps. Each list has the same number of coefficients
-// for every record. A record with a coefficient that is not finite in steps is faulty. The
-// coefficients of a faulty record become a fixed contribution, the same for all faulty records.
+// toSteps converts lists of coefficients to grid steps. Each list has the same number of coefficients for
+// every record. A record with a coefficient that is not finite in steps is faulty. All coefficients of a
+// faulty record are set to p.faultySteps(), which is the same for all faulty records.
 func (p *pass) toSteps(faulty []bool, lists ...[]float64) {
 	for _, list := range lists {
 		for i, c := range list {

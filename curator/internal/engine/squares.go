@@ -21,9 +21,9 @@ func (p *pass) addSquares(c []float64, b row.Block) {
 	}
 }
 
-// newDiagonalRuler returns the ruler, which computes lengths ||R x|| of rows x, of a metric with a
-// diagonal matrix R. Its lengths equal, to the bit, the lengths in the metric of the same matrix
-// stored in full.
+// newDiagonalRuler returns a ruler for a metric with a diagonal matrix R. A ruler computes the lengths ||R
+// x|| of rows x. The lengths equal, to the bit, the lengths in the metric of the same matrix stored in
+// full.
 func newDiagonalRuler(m query.Metric) *ruler {
 	d := m.Dim()
 	r := &ruler{dim: d, step: m.Step(), diagonal: make([]float64, d)}

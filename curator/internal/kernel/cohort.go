@@ -20,8 +20,7 @@ type cohorts struct {
 	// joined has a bit for each record, which is 1 if the record is in a cohort. It is used if each record
 	// joins by its own random bits (DrawEach).
 	joined []uint64
-	// ends[i] is the index in order before which cohort i+1 ends. The cohort starts where the
-	// previous cohort ends.
+	// Cohort i+1 is order[ends[i-1]:ends[i]]. The first cohort is order[:ends[0]].
 	ends []int
 	// declared[i] is the declared size of cohort i+1, if each record joins by its own random bits
 	// (DrawEach). declared is nil if cohorts of a given size are drawn (Draw).

@@ -34,11 +34,11 @@ type mechanism interface {
 	law() (q int, square uint64)
 	// items returns the number of items that were added.
 	items() int
-	// add adds the next item to the noisy state, and noise that it draws by calling normals. Measured in
-	// units of the noisy state, 2^-q grid steps, this noise has 2^q times the standard deviation of the
-	// grid's noise, which is 2^bits for the grid's number bits. The method law returns the integer q. add
-	// returns the noisy prefix sum in the items' unit, and the standard deviation of the prefix sum's noise
-	// as a multiple of 2^bits grid steps. The prefix sum is a function of the noisy state alone.
+	// add adds the next item to the noisy state, and noise that it draws by calling normals. normals
+	// returns integers in units of 2^-q grid steps, where q is the result of law. Their standard deviation
+	// is 2^(bits+q) of these units, hence 2^bits grid steps, for the grid's number bits. add returns the
+	// noisy prefix sum in the items' unit, and the standard deviation of the prefix sum's noise as a
+	// multiple of 2^bits grid steps. The prefix sum is a function of the noisy state alone.
 	add(item []int64, normals func() []int64) (prefix []float64, deviation float64)
 }
 

@@ -67,7 +67,7 @@ func (f *flips) upTo(m uint64, n uint) uint64 {
 	if m == 1 {
 		return v
 	}
-	for { // the factor of 2^n: drawn below a power of two until it is below m
+	for { // draws below a power of two until the result is below m
 		if high := f.few(uint(bits.Len64(m - 1))); high < m {
 			return high<<n | v
 		}

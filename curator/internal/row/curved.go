@@ -95,8 +95,9 @@ type hanger struct {
 	strung []strung
 }
 
-// strung describes the hats (values of basis functions) whose first index among the features of
-// groups and hats is from: the axes and the group from which these hats are computed.
+// strung describes the hats of one curve or surface, which are the values of its basis functions: the axes
+// and the group from which these hats are computed. group is -1 if there is none. from is the index of the
+// first hat among the features of groups and hats.
 type strung struct {
 	axes  []axis
 	group int

@@ -16,8 +16,8 @@ const (
 	bitmap               // a bit for each row, 1 for a member
 )
 
-// appendMembers appends members, numbers of n rows, to b. It keeps the order of members if ordered
-// is true. nil stands for all rows.
+// appendMembers appends the encoded members, which are row numbers below n, to b. It keeps the order of
+// members if ordered is true. nil members stand for all rows.
 func appendMembers(b []byte, members []int32, n int, ordered bool) []byte {
 	switch {
 	case members == nil:
@@ -68,8 +68,8 @@ func marked(members []int32, size int) (rows []byte, ok bool) {
 	return rows, true
 }
 
-// readMembers reads members of a query, which are numbers of n rows, from the start of b, and returns
-// the rest of b.
+// readMembers decodes the members of a query at the start of b, and returns them with the rest of b. It
+// returns an error if a member is not below n, the number of rows, or if b is malformed.
 func readMembers(b []byte, n int) (members []int32, rest []byte, err error) {
 	if len(b) == 0 {
 		return nil, nil, errMessage
