@@ -20,7 +20,7 @@ import (
 // Config describes the records that a session holds and its budget.
 type Config struct {
 	// Path is a file: CSV, plain or compressed by gzip or zstd, or Parquet. "-" is standard input, which is
-	// read to its end. Path is empty if Rows is given.
+	// read to its end. Path is empty if Rows, Reader or Shards is given.
 	Path string
 	// Paths are further files of the same table, after Path if that is given. They must have the
 	// same columns in the same order.

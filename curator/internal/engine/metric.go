@@ -42,8 +42,9 @@ func (l *lengths) blockOf(m int) int {
 	return sort.SearchInts(l.starts, m+1) - 1
 }
 
-// lengths returns the lengths ||R x|| of all rows x, for the matrix R of the metric. It keeps the
-// lengths in the latest metric, and computes lengths only if the metric is not the latest one.
+// lengths returns the lengths ||R x|| of all rows x, for the matrix R of the metric. It keeps the lengths
+// for the latest metric only. If the metric is another one, it computes the lengths in a pass over the
+// table.
 func (e *Portable) lengths(ctx context.Context, m query.Metric) (*lengths, error) {
 	var l *lengths
 	select {

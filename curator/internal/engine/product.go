@@ -40,9 +40,8 @@ func addProductChanges(p *pass, t *pointedTerm, b row.Block) {
 	p.addWithin(bend, t)
 }
 
-// addCurvaturesAlong adds the number v'Hv to each record's number, for the loss's Hessian H and the term's
-// vector v. The term's public centre is subtracted from v'Hv. The difference is clipped to the term's
-// radius and multiplied by the term's weight.
+// addCurvaturesAlong adds, to each record's number, v'Hv minus the term's public centre, clipped to the
+// term's radius and times the term's weight. H is the Hessian of the record's loss and v the term's vector.
 func addCurvaturesAlong(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	k := p.shape.margins

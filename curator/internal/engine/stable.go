@@ -54,8 +54,8 @@ func (e *Portable) Average(ctx context.Context, p query.Pass, scale float64, mem
 	return answer, nil
 }
 
-// walk is the state of a pass of SGD. All vectors are padded to the stride. A walk outlives its
-// goroutine: if the loss ends the goroutine that called it, another goroutine continues.
+// walk is the state of a pass of SGD. All vectors are padded to the stride. A walk outlives its goroutine:
+// if the loss panics or ends the goroutine, another goroutine continues.
 type walk struct {
 	table row.Reader
 	// left holds the members of the current tile and of all later ones.

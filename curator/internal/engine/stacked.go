@@ -179,10 +179,11 @@ func square(x []float32) (sum float64) {
 	return sum
 }
 
-// clipStacked scales slopes and rest to a joint norm of at most radius. The joint norm is the norm of two
-// things together: the outer product of slopes and a row whose squared norm is square, and rest. For a row
-// of norm 0, clipStacked sets the slopes to 0. Their outer product with this row is zero, so the joint norm
-// would not bound the slopes. It returns false if a number is not finite.
+// clipStacked scales slopes and rest by one factor, so that their joint norm is at most radius. A shorter
+// gradient is left unchanged. The joint norm is the norm of two things together: the outer product of
+// slopes and a row whose squared norm is square, and rest. For a row of norm 0, clipStacked sets the slopes
+// to 0. Their outer product with this row is zero, so the joint norm would not bound the slopes. It returns
+// false if a number is not finite.
 func clipStacked(slopes, rest []float64, square, radius float64) bool {
 	for _, list := range [...][]float64{slopes, rest} {
 		for _, v := range list {

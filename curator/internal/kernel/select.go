@@ -52,8 +52,8 @@ func (s *Session) selection(sel query.Selection) (r release[int], err error) {
 	}, nil
 }
 
-// draw returns i with probability proportional to exp(-epsilon scores[i]/2^(bits+1)), exactly. In a
-// session without noise it returns the first of the lowest scores.
+// draw returns an index i with probability exactly proportional to exp(-epsilon scores[i]/2^(bits+1)). In a
+// session without noise it returns the first index with the lowest score.
 func (n *noises) draw(scores []int64, epsilon float64, bits int) int {
 	rates := newRates(scores, epsilon, bits+1)
 	coins := n.coins()

@@ -41,10 +41,11 @@ type File struct {
 // each row, wherever the row is stored. Engines store the row's length in a metric there.
 const beside = 4
 
-// NewFile returns an empty list of rows of dim features, all of them numbers. At most the given
-// number of bytes of memory is used: for whole blocks of rows, and for what engines need for every
-// row. The file is made in dir when the first row does not fit in memory. dir "" means the system's
-// folder for temporary files. dim and blockRows are as in NewTable.
+// NewFile returns an empty list of rows of dim features, all of them numbers. At most the given number of
+// bytes of memory is used for whole blocks of rows and for the memory that engines need for every row.
+// Buffers for writing and reading a block come in addition. The file is made in dir when the first row does
+// not fit in memory. dir "" means the system's folder for temporary files. dim and blockRows are as in
+// NewTable.
 func NewFile(dim, blockRows int, bytes int64, dir string) (*File, error) {
 	l, err := Dense(dim)
 	if err != nil {

@@ -107,7 +107,7 @@ type request struct {
 	members []int32
 	// encoded is the encoding of the question or the pass.
 	encoded []byte
-	// from and count are the range of tags that a request for tags asks for.
+	// A request for tags asks for count tags, from the tag with index from on.
 	from, count int
 }
 
