@@ -100,7 +100,8 @@ func measured(t *testing.T, n int) {
 	}
 }
 
-// paired compares moments of n numbers, with and without the constant in place of one of them.
+// paired compares moments of rows with n numbers, and of rows with n-1 numbers, which have n features
+// together with the constant.
 func paired(t *testing.T, n int) {
 	for _, features := range []int{n, n - 1} {
 		columns := numberColumns(features)
@@ -214,7 +215,7 @@ func joined(t *testing.T, n int) {
 	}
 }
 
-// candidates selects among n points of which only the last but one has a small loss. Another one is
+// candidates selects among n points of which only the last but one has a small loss. Another point is
 // selected with a probability below 1e-6.
 func candidates(t *testing.T, n int) {
 	columns := numberColumns(1)

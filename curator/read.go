@@ -15,10 +15,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// read encodes the configuration's table into a source, which engines read in blocks. It returns an error
-// if a row of the table follows after as many rows are stored as the argument most allows. For a whole
-// table under replace-one, it also returns an error if there is no record. The argument key determines
-// which rows of a unit are kept.
+// read encodes the configuration's table into a source, which engines read in blocks. The argument most is
+// the largest number of stored rows: read returns an error if the table has further rows. For a whole table
+// under replace-one, it also returns an error if there is no record. The argument key determines which rows
+// of a unit are kept.
 func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source, error) {
 	memory := c.Memory
 	switch {

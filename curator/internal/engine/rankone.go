@@ -146,8 +146,8 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 	p.norm = make([]float64, tileRows)
 }
 
-// place returns the index in the sums acc, which are ordered as rows are stored, of coordinate j of
-// the query's sum.
+// place returns the index in acc of coordinate j of the query's sum. The sums in acc are in the order in
+// which rows store features.
 func (p *pass) place(j int) int {
 	switch {
 	case p.number: // a number is added up in the first entry, whatever the layout

@@ -140,8 +140,8 @@ func (w *walk) survive(ctx context.Context) {
 	go w.work(ctx)
 }
 
-// over makes the step of one member after the other until the last, or returns when the context ends.
-// It does not make the step of the last record, since the point after this step is not part of the
+// over makes the steps of the members in their order. It returns early if the context ends or rows cannot
+// be read. It does not make the step of the last record, since the point after this step is not part of the
 // average.
 func (w *walk) over(ctx context.Context) {
 	for len(w.left) > 0 {
