@@ -137,7 +137,8 @@ func (c Config) assign() ([]byte, error) {
 	return json.Marshal(a)
 }
 
-// config returns the configuration by which a worker encodes its rows.
+// config returns the configuration by which a worker encodes its rows. It returns an error if the schema is
+// missing, or if the names of the loss and the projection do not determine them for this schema.
 func (a assignment) config() (c Config, err error) {
 	if a.Schema == nil {
 		return c, errors.New("curator: shard: must be told a schema")

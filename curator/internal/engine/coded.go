@@ -14,7 +14,7 @@ import "github.com/stillpoint-dp/stillpoint/curator/internal/row"
 // Hats are features that hold the values of curves' basis functions. An edge (row.Edges) is a pair of
 // neighbouring hats of a row, each with its own value. All other hats of the row are zero.
 
-// code is the type of the codes in a block.
+// code is the type of the codes of one-hot groups in a block: 16 or 32 bits.
 type code interface{ uint16 | uint32 }
 
 // dots sets z to the dot products of the rows of b with the vectors in w, each of the layout's width. The

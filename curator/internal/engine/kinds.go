@@ -39,7 +39,7 @@ var computations = [...]computation{
 	query.SquaredDistance: {rankOne: addSquaredDistances},
 	query.CentredMoment:   {rankOne: addOnes},
 
-	// A weightedPass computes the weighted kinds.
+	// The weighted kinds have no functions here: a weightedPass computes them.
 	query.WeightedGradient:  {},
 	query.WeightedCurvature: {},
 	query.ScoreMoment:       {},

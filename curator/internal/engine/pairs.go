@@ -20,7 +20,7 @@ type filled struct {
 	weighed   weighed
 }
 
-// gather finds the nonzero features of the rows of a tile.
+// gather lists the nonzero features of the rows of a tile in f, in place of the former list.
 func (f *filled) gather(b row.Block) {
 	l := f.writer.layout
 	f.index, f.value, f.rows = f.index[:0], f.value[:0], len(b.Targets)

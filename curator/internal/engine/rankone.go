@@ -98,7 +98,7 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 			ball:  term.Ball(),
 			point: s.pad(term.Point()), prev: s.pad(term.Previous()), step: s.pad(term.Step()), along: s.pad(term.Along()),
 		}
-		pt.smoothed, _ = smoothing(term.Smoothing(), p.layout.Dim()) // smoothable has checked it
+		pt.smoothed, _ = smoothing(term.Smoothing(), p.layout.Dim()) // no error: smoothable has checked the loss
 		pt.drawn = drawnFor(term)
 		if term.Kind().Facts().Losses == query.NoLoss {
 			pt.among = term.Point()

@@ -26,7 +26,7 @@ func smoothing(s query.Smoothing, features int) (loss.Smoothing, error) {
 // has no such form.
 func smoothable(l loss.Loss, q query.Question) error {
 	for _, t := range q.Terms() {
-		if !t.Smoothing().On() || t.Smoothing().Sampled() { // directions work with every loss
+		if !t.Smoothing().On() || t.Smoothing().Sampled() { // random directions work with every loss
 			continue
 		}
 		k, ok := l.(loss.Kinked)

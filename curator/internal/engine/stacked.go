@@ -38,7 +38,7 @@ type stackedPass struct {
 type stackedTerm struct {
 	*pointedTerm
 	first, before []float64
-	between       bool // the term is a difference
+	between       bool // whether the term is a difference of gradients
 }
 
 // mostAbove is the largest number of parameters above the first layer for which a [stackedPass] is used. It

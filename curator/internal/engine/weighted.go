@@ -16,7 +16,7 @@ import (
 // (docs/explanation/exactness.md, L5b).
 type weightedPass struct {
 	row    loss.RankOne
-	units  loss.Units // nil if a record is a row
+	units  loss.Units // the loss of a unit; nil if a record is a row
 	packed carry.Rows
 	dim    int
 	term   *pointedTerm

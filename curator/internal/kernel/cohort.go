@@ -12,7 +12,7 @@ import (
 // cohorts draws disjoint sets of records, in a uniformly random order that does not depend on the
 // records' values.
 type cohorts struct {
-	records, repeat int // each row stands for repeat of the records
+	records, repeat int // the number of records, and the number for which each row stands
 	// order holds the row numbers of the records of all cohorts, one cohort after the other.
 	order []int32
 	// left holds the records that are in no cohort yet, if cohorts of a given size are drawn (Draw).

@@ -67,7 +67,7 @@ func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
 	z := math.Sqrt(charge)
 	start := startBits(root, z)
 	if q.Facts().Lifted {
-		start = maxBits // the metric's integers take some of these bits
+		start = maxBits // the product with the metric's integers takes some of these bits
 	}
 	for bits := start; bits >= minBits; bits-- {
 		g := grid{bits: bits}

@@ -14,7 +14,7 @@ import (
 // computed from the rounded matrix. The rounding therefore adds a little noise and has no other effect.
 type toeplitz struct {
 	q int
-	// coef is 2^q E.
+	// coef[k] is the integer on diagonal k of 2^q E, for the rounded E.
 	coef []int64
 	// square is the sum of the squares of coef.
 	square uint64

@@ -212,7 +212,8 @@ func (r result) body() []byte {
 	return b
 }
 
-// readResult reads an answer with size integers.
+// readResult reads an answer: size integers, or the worker's error. It returns errMessage if the answer is
+// malformed.
 func readResult(b []byte, size int) (r result, err error) {
 	if len(b) == 0 {
 		return r, errMessage

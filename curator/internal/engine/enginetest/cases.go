@@ -283,7 +283,7 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 			continue
 		}
 		if terms[0].Kind().Facts().Metric && dim%features != 0 {
-			continue // the parameters belong to no margins
+			continue // the parameters are not one vector for each margin
 		}
 		q, err := query.New(1, terms...)
 		if err != nil {
