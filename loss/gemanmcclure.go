@@ -36,8 +36,9 @@ func (l gemanMcClure) Constants() Constants {
 
 const sqrt5 = 2.236067977499789696409173668731276235440618359611525724
 
-// gemanMcClureStop is the bound to which t, the residual over the scale c, is clamped. It is so small
-// that t^2 is finite, and so large that value, slope and curvature have reached their limits.
+// gemanMcClureStop bounds |t|, where t is the residual divided by the scale c: t is clamped to
+// [-gemanMcClureStop, gemanMcClureStop]. The bound is so small that t^2 is finite, and so large that value,
+// slope and curvature have reached their limits.
 const gemanMcClureStop = 1e150
 
 func (l gemanMcClure) value(t float64) float64 {

@@ -40,9 +40,9 @@ func (l welsch) Constants() Constants {
 	}
 }
 
-// welschStop is the bound to which |t|, the residual over the scale c, is cut before e^(-t^2) is
-// computed. The exponential underflows to 0 long before |t| = 40, so the bound changes no result, and
-// it avoids the product of an infinite t and a zero.
+// welschStop bounds |t|, where t is the residual divided by the scale c: t is clamped to [-welschStop,
+// welschStop] before e^(-t^2) is computed. The exponential underflows to 0 long before |t| = 40, so the
+// bound changes no result. It avoids the product of an infinite t and zero.
 const welschStop = 40
 
 func (l welsch) value(t float64) float64 {

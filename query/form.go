@@ -2,17 +2,18 @@ package query
 
 import "math"
 
-// Form is an example of how to ask a query of some kind, for audits, which ask every form of every
-// kind of the records under test. Ask returns the terms of one query about a cohort, with the points
-// w and prev, for a loss with the given bounds.
+// Form is an example of a query of some kind. Audits use forms: they ask every form of every kind of the
+// records under test. Ask returns the terms of one query about a cohort, with the points w and prev, for
+// a loss with the given bounds.
 type Form struct {
 	Name string
 	Ask  func(c Cohort, w, prev []float64, b Bounds) []Term
 }
 
-// Bounds holds constants of a loss from which forms choose clip norms. Lipschitz bounds the
-// gradient's norm, InitialGap the range of values, and [Lo, Hi] the curvature. Features is the number
-// of features; the number of coordinates of a point is a multiple of Features.
+// Bounds holds constants of a loss from which forms choose clip norms. Lipschitz is a bound on the
+// gradient's norm. InitialGap is a bound on the mean loss at w = 0 minus the least mean loss. [Lo, Hi] is
+// the interval of the curvature. Features is the number of features of a row. The number of coordinates
+// of a point is a multiple of Features.
 type Bounds struct {
 	Lipschitz, InitialGap, Lo, Hi float64
 	Features                      int

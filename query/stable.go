@@ -12,8 +12,8 @@ import (
 //	w_1 = Start
 //	w_{t+1} = project(w_t - Step (clip(slope_t) x_t + Lambda w_t - Linear))
 //
-// where slope_t is the derivative of the t-th record's loss with respect to its margin <w_t, x_t>,
-// clipped to [-Clip, Clip]. The order of the records is random, secret and independent of the
+// where x_t are the t-th record's features and slope_t is the derivative of its loss in the margin
+// <w_t, x_t>, clipped to [-Clip, Clip]. The order of the records is random, secret and independent of the
 // records' values. A malformed (faulty) record has slope 0.
 //
 // The regularizer sum_s (lambda_s/2) ||w - c_s||^2 has the fields Lambda = sum_s lambda_s and Linear
@@ -24,8 +24,8 @@ type Pass struct {
 	// Step is at most 2/(L1 + Lambda), where Lambda is the regularizer's curvature and L1 is the
 	// upper end of the declared curvature of the session's loss. Sessions refuse a longer step.
 	Step float64
-	// Clip bounds the absolute value of a record's slope, and so the norm of its gradient. It is
-	// usually the loss's Lipschitz constant.
+	// Clip bounds the absolute value of a record's slope, and therefore the norm of its gradient, since
+	// rows have norm at most 1. It is usually the loss's Lipschitz constant.
 	Clip float64
 	// Lambda is the regularizer's curvature, 0 for no regularizer.
 	Lambda float64
@@ -33,7 +33,7 @@ type Pass struct {
 	Linear []float64
 	// Radius is the radius of the ball onto which every iterate is projected, 0 for no projection.
 	Radius float64
-	// Centre is the centre of this ball, nil for 0.
+	// Centre is the centre of the ball onto which every iterate is projected, nil for 0.
 	Centre []float64
 }
 
@@ -93,7 +93,7 @@ func (p Pass) Gain() float64 { return p.Step * (1 - 0x1p-20) }
 // (2 Step Clip/n)(1 + c + ... + c^(n-2)), where c <= 1 is the factor by which a step contracts the
 // distance between the runs on two neighbouring data sets. This is 2 Step Clip (n-1)/n without a
 // regularizer. With a regularizer, it is at most 2 Clip/(n Lambda) if Step <= 2/(smoothness + 2
-// Lambda). The event holds the exact sensitivity. p must be valid and n >= 2.
+// Lambda). The [account.Event] of the answer holds the exact sensitivity. p must be valid and n >= 2.
 func (p Pass) Sensitivity(n int, smoothness float64) float64 {
 	keep := 1 - float64(p.Step*p.Lambda)
 	c := max(keep, float64(p.Gain()*smoothness)-keep)
@@ -115,7 +115,7 @@ func (p Pass) Sensitivity(n int, smoothness float64) float64 {
 // and Singer 2016).
 //
 // The bound holds if the loss is convex and has curvature L1, as it declares. Sessions accept only losses
-// for which this is proven, and only under replace-one. The event names the loss.
+// for which this is proven, and only under replace-one. The [account.Event] of the answer names the loss.
 type Stable struct {
 	pass   Pass
 	cohort Cohort
