@@ -67,8 +67,8 @@ type Column struct {
 	Buckets    int       // Hash: number of buckets
 	Layout     string    // Date: layout of the cells, such as %d.%m.%Y; empty: ISO 8601
 	Indicator  bool      // Number, Date: an additional feature is 1 if the cell is missing or unreadable
-	Curve      int       // Number, Date: knots of a curve beside the number; 0: none; CurveAuto: by a rule. A curve has an Indicator
-	Knots      []float64 // the Curve knots, from Low to High in the same units; nil: at equal distances after the transform
+	Curve      int       // Number, Date: number of knots of a curve; 0: no curve; CurveAuto: see Resolve
+	Knots      []float64 // the curve's knots, from Low to High, in their units; nil: equally spaced
 	Monotone   Monotone  // Number, Date: the direction in which the score may move as the number grows
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// fieldError is an error in a schema. field is a path such as columns.age.number; the path is the
-// same for YAML, JSON and Go.
+// fieldError is an error in a schema. field is a path such as columns.age.number. It is the same whether the
+// schema comes from YAML, JSON or Go.
 type fieldError struct {
 	field string
 	value string // if empty, there is no value to show

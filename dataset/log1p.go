@@ -19,7 +19,7 @@ const (
 // Since s^2 < 0.0295, terms beyond s^23/23 are below 2^-60 of the sum.
 func log1p(x float64) float64 {
 	v := 1 + x
-	c := x - (v - 1)      // exact for v <= 2^53; beyond, c/v is below 2^-52 either way
+	c := x - (v - 1)      // exact for v <= 2^53; for larger v, c/v is below 2^-52 and has no effect
 	m, k := math.Frexp(v) // m in [1/2, 1)
 	if m < math.Sqrt2/2 {
 		m, k = 2*m, k-1

@@ -14,7 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// placeholder marks the values that a draft leaves to be filled in; see [Draft].
+// placeholder stands for the values that must be filled in by hand in a schema from [Draft].
 const placeholder = "???"
 
 // UnmarshalYAML reads the content of a schema: section (see the package comment) and checks every
@@ -49,8 +49,8 @@ func formError(node ast.Node, field, rule string) error {
 	return located("dataset: "+section+": "+rule, at)
 }
 
-// located makes an error at a token's position. It copies nothing else from the token: the token's
-// neighbours hold the surrounding text, which yaml's errors would quote.
+// located makes an error at a token's position. It copies only the position: the token has links to its
+// neighbours, and the errors of package yaml would quote the text around it.
 func located(message string, at *token.Token) error {
 	place := new(token.Token)
 	if at != nil {
@@ -64,7 +64,8 @@ type yamlDecoder struct {
 	at map[string]*token.Token
 }
 
-// locate adds to an error the position of the field or of its nearest known parent.
+// locate adds to a fieldError the position of its field in the file, or of the field's nearest parent whose
+// position is known. Any other error is returned unchanged.
 func (d *yamlDecoder) locate(err error, root ast.Node) error {
 	var fault *fieldError
 	if !errors.As(err, &fault) {
@@ -393,8 +394,8 @@ func number(field string, node ast.Node, todo string) (float64, error) {
 	return 0, formError(node, field, "must be a finite number")
 }
 
-// scalar returns the text of a scalar as it is written: 007, 1.0 and yes stay unchanged. ok is
-// false if node is not a scalar.
+// scalar returns the text of a string, number or truth value as it is written: 007, 1.0 and yes stay
+// unchanged. ok is false for any other node.
 func scalar(node ast.Node) (text string, ok bool) {
 	switch n := node.(type) {
 	case *ast.StringNode:
@@ -416,7 +417,7 @@ func unknownKey(key ast.Node, field, known string) error {
 	return formError(key, field, "unknown key; the keys here are "+known)
 }
 
-// describe returns the kind of a node, and reveals nothing of its content.
+// describe returns the kind of a node in words, without its content.
 func describe(node ast.Node) string {
 	switch n := node.(type) {
 	case nil, *ast.NullNode:
