@@ -112,9 +112,9 @@ var rowMeanForms = []Form{
 	one("mean row", func(c Cohort, _, _ []float64, b Bounds) Term { return RowMeanOf(c, b.Features) }),
 }
 
-// A form takes its public point m from the first features of prev. The forms with a large limit scale m by 1/100,
-// so that m is near the rows. The forms with a small limit use m as it is. m may then be far from all rows, and
-// seen from m all rows lie in about the same direction.
+// A form takes its public point m from the first features of prev. The forms with a large limit scale m by
+// 1/100, so that m is near the rows. The forms with a small limit use m as it is. m may then be far from
+// all rows, and seen from m all rows lie in about the same direction.
 var distanceForms = []Form{
 	one("squared distance", func(c Cohort, _, prev []float64, b Bounds) Term {
 		return SquaredDistanceFrom(c, scaled(prev[:b.Features], .01), 1)

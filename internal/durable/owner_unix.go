@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// openFlags are flags of the system call open: with them it does not follow a link and does not wait
-// for the other end of a pipe.
+// openFlags are flags of the system call open. With these flags, open does not follow a link and does not
+// wait until another process opens the other end of a pipe.
 const openFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
 // share gives a new file the write permissions of its folder, in spite of the umask: for others,

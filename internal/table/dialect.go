@@ -52,7 +52,8 @@ type Column interface {
 	Number() bool
 	// Days reports whether cells may be passed to Numbers as days since 1970-01-01.
 	Days() bool
-	// Numbers replaces each number of x by the reading of a cell that contains that number.
+	// Numbers replaces each number of x by the reading of a cell that contains this number. NaN means a
+	// cell that is missing or cannot be read.
 	Numbers(x []float64)
 }
 
