@@ -4,9 +4,8 @@ import "math"
 
 type huber struct{ delta float64 }
 
-// Huber is, in the residual r = z - y, r^2/2 up to |r| = delta and
-// delta(|r| - delta/2) beyond (Huber 1964); y in [-1, 1], delta between 1e-6 and
-// 1e6.
+// Huber is r^2/2 for |r| <= delta and delta(|r| - delta/2) for |r| > delta, where r =
+// z - y is the residual (Huber 1964). y lies in [-1, 1], delta between 1e-6 and 1e6.
 //
 //	d/dr = r clamped to [-delta, delta]
 //	d2/dr2 = 1 for |r| <= delta and 0 beyond: in [0, 1], with jumps, so there is

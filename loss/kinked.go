@@ -35,7 +35,7 @@ type kinked struct {
 	named  int // number of params in the name
 	target Target
 	kinks  int
-	at     [3]float64 // kinks of g, ascending
+	at     [3]float64 // values of t at the kinks of g, ascending
 	level  [3]float64 // level[i] is g(at[i])
 	slope  [4]float64 // slope[i] is g's slope left of at[i]; slope[kinks] is the slope right of all kinks
 	gap    float64    // InitialGap

@@ -29,7 +29,7 @@ type Constants struct {
 	Clipped bool
 	// ZeroMean says that InitialGap holds only for tables whose rows sum to zero.
 	ZeroMean bool
-	// Local names the region where Curvature holds; empty if Curvature holds everywhere.
+	// Local describes in words the region where Curvature holds. It is empty if Curvature holds everywhere.
 	Local string
 	// Loose says in words why no record and parameters attain some of the bounds. If Loose is empty, the
 	// suite in losstest must find, for each finite constant, a point that comes within 1% of it.
@@ -64,8 +64,8 @@ func (t Target) String() string {
 // Loss is the part that all losses share. Each loss is also exactly one of RankOne, Margins and
 // General.
 type Loss interface {
-	// Name is a stable identifier with parameters, such as "huber(0.1)"; [Parse] is its inverse.
-	// Model files store it.
+	// Name returns a stable identifier with parameters, such as "huber(0.1)", that model files store.
+	// [Parse] makes the loss from its name.
 	Name() string
 	Constants() Constants
 	Target() Target
@@ -107,5 +107,5 @@ func panicLength(dst, z, y int) {
 	panic(fmt.Sprintf("loss: len(dst) = %d, len(z) = %d, len(y) = %d: must be equal", dst, z, y))
 }
 
-// clamp returns x limited to [lo, hi]; NaN stays NaN.
+// clamp returns x limited to [lo, hi]. It returns NaN for NaN.
 func clamp(x, lo, hi float64) float64 { return min(max(x, lo), hi) }

@@ -72,7 +72,7 @@ func Parameters(l Loss, features int) int {
 	return features
 }
 
-// Count returns the number of margins of a loss: 1 for a RankOne, K for a Margins, 0 for a General
+// Count returns the number of margins of a loss: 1 for a RankOne, K for a Margins. It returns 0 for a General
 // loss, which computes its gradient itself.
 func Count(l Loss) int {
 	switch l := l.(type) {
@@ -123,7 +123,8 @@ type Targets struct {
 	Least    float64 // least exposure, as a fraction of the largest; 0 if targets encode no exposures
 }
 
-// Suits returns an error unless loss l accepts the targets t.
+// Suits returns an error unless loss l accepts the targets t: the kind of target and the number of classes,
+// and whether targets encode weights or exposures.
 func Suits(l Loss, t Targets) error {
 	declared := fmt.Sprintf("%d classes", t.Classes)
 	if t.Classes == 0 {

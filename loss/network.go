@@ -131,7 +131,7 @@ func NewNetwork(n Network) (Composed, error) {
 	return out, nil
 }
 
-// networkOf returns l as a *network; ok is false for any other loss.
+// networkOf returns the network of l if l is the loss of a network. ok is false for any other loss.
 func networkOf(l Loss) (n *network, ok bool) {
 	switch l := l.(type) {
 	case *network:
@@ -152,7 +152,7 @@ type network struct {
 // backward pass.
 type activity struct {
 	first  []float64   // W_1 x
-	slopes []float64   // d phi / d first
+	slopes []float64   // the derivatives of phi in first, scaled down by shrink
 	inputs [][]float64 // of each layer after the first: [h; 1]/sqrt(m+1), for the m outputs h of the layer below
 	bends  [][]float64 // of each hidden layer of m units: the derivatives of its scaled outputs, a'/sqrt(m+1)
 	deltas [][]float64 // of each layer: the derivatives of phi in the arguments of its units

@@ -13,7 +13,7 @@ type smoothNetwork struct {
 	motions sync.Pool // of *motion
 }
 
-// smooth returns the network n, whose activation is smooth, with a method for Hessian products.
+// smooth returns the network n, whose activation must be tanh, with the method HessianVector.
 func smooth(n *network) *smoothNetwork {
 	s := &smoothNetwork{network: n}
 	s.motions.New = func() any { return new(motion) }

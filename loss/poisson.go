@@ -19,7 +19,8 @@ type poisson struct{ clip, least float64 }
 // linearly beyond z = 64, so that it stays finite), and Slopes and Curvatures are the derivatives
 // of the clipped loss, which an optimizer minimises.
 //
-//	curvature e^z where it is not clipped, so e^z <= s + clip: in [0, 1 + clip], with jumps
+//	curvature: e^z where the derivative is not clipped (e^z <= s + clip for z >= ln s), 0
+//	where it is clipped. It is in [0, 1 + clip], with jumps
 //
 // Values are at least s - s ln s >= 0, and 1 at z = 0, where the derivative is in [0, 1]. A record
 // of count 0 has the infimum 0, so InitialGap is 1. InitialGap also bounds the drop of the clipped
@@ -82,7 +83,7 @@ func WithExposure(l Loss, least float64) (Loss, error) {
 }
 
 // straight is the margin beyond which Values continues the loss linearly, so that values stay finite.
-// For every allowed clip, the derivative is clipped at a smaller margin than this.
+// For every allowed clip, the derivative is clipped at all margins beyond 64.
 const straight = 64
 
 // Linked is a loss of counts. Its prediction is a rate, not the margin itself.

@@ -10,12 +10,13 @@ import (
 // budget. A regularizer is either a sum of functions of single coordinates, or a function of the norm of
 // the parameters. Its results have the same bits on every machine.
 type Regularizer interface {
-	// Name is a stable identifier such as "l2(0.01)"; [ParseRegularizer] is its inverse.
+	// Name returns a stable identifier such as "l2(0.01)", from which [ParseRegularizer] makes the
+	// regularizer.
 	Name() string
 	Value(w []float64) float64
 	// AddGradient adds the gradient at w to dst. It panics unless len(dst) = len(w). dst must not be w.
 	AddGradient(dst, w []float64)
-	// Smoothness is the Lipschitz constant of the gradient.
+	// Smoothness returns the Lipschitz constant of the gradient.
 	Smoothness() float64
 	// Convexity returns a lower bound on the eigenvalues of the Hessian, over all w. It is negative
 	// for a nonconvex regularizer.

@@ -2,8 +2,8 @@ package loss
 
 type squared struct{ clip float64 }
 
-// Squared is r^2/2 in the residual r = z - y, with its derivative clipped to [-clip, clip]; y in [-1,
-// 1], clip between 1e-6 and 1e6.
+// Squared is r^2/2 for the residual r = z - y, with its derivative clipped to [-clip, clip]. y lies in
+// [-1, 1], clip between 1e-6 and 1e6.
 //
 // The derivative r is unbounded, so no differentially private method can use it without a clip.
 // Values returns the squared error, but Slopes and Curvatures are the derivatives of Huber(clip). An

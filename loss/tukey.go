@@ -16,7 +16,8 @@ type tukey struct{ c float64 }
 //	d3/dz3 = (20u-12) t / c, of size 8/c at t = 1 (the extremum inside, u = 1/5,
 //	gives 8/(sqrt 5 c)). It jumps to 0 at |t| = 1, and 8/c is a Lipschitz constant of d2/dz2
 //
-// Values grow with |z-y| from 0, so InitialGap is the value at |z-y| = 1.
+// Values do not decrease with |z-y|, from 0. At z = 0, |z-y| is at most 1. InitialGap is therefore the value
+// at |z-y| = 1.
 func Tukey(c float64) (RankOne, error) {
 	if err := checkScale("tukey", "c", c); err != nil {
 		return nil, err

@@ -113,8 +113,8 @@ func JoinRows(u Units, x [][]float32, y []float64) (record []float32, target flo
 
 const unitsPrefix, summedName = "units(", "sum"
 
-// parseUnits parses a name that the Name method of a [Units] loss returns. classes is the number of
-// classes of the target, for a softmax without a number.
+// parseUnits makes a [Units] loss from its name, such as units(logistic,8) or units(logistic,8,sum). classes
+// is the number of classes of the target. It is used for "softmax" without a number.
 func parseUnits(name string, classes int) (Loss, error) {
 	list, closed := strings.CutSuffix(strings.TrimPrefix(name, unitsPrefix), ")")
 	fields := splitOutside(list)

@@ -194,8 +194,8 @@ func (l weighing) Name() string {
 
 const weightedPrefix, byRow = "weighted(", "row"
 
-// parseWeighted parses a name that [Weighted] losses return. classes is the number of classes of
-// the target, for a softmax without a number.
+// parseWeighted makes a [Weighted] loss from its name, such as weighted(logistic,1,5). classes is the number
+// of classes of the target. It is used for "softmax" without a number.
 func parseWeighted(name string, classes int) (Loss, error) {
 	list, closed := strings.CutSuffix(strings.TrimPrefix(name, weightedPrefix), ")")
 	fields := splitOutside(list)

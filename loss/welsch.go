@@ -8,8 +8,9 @@ import (
 
 type welsch struct{ c float64 }
 
-// Welsch is (c^2/2)(1 - e^(-t^2)), t = (z - y)/c: squared error near 0, flat for
-// outliers (Dennis & Welsch 1978); y in [-1, 1], c between 1e-6 and 1e6. It is not convex.
+// Welsch is (c^2/2)(1 - e^(-t^2)) for t = (z - y)/c. It is about the squared error near 0
+// and nearly constant for outliers (Dennis & Welsch 1978). y lies in [-1, 1], c between
+// 1e-6 and 1e6. It is not convex.
 //
 // With u = t^2:
 //
@@ -18,7 +19,8 @@ type welsch struct{ c float64 }
 //	d3/dz3 = (4u-6) t e^-u / c, greatest at u = (3-sqrt 6)/2, where it is
 //	2 sqrt(6u) e^-u / c in size (the other extremum, u = (3+sqrt 6)/2, is smaller)
 //
-// Values grow with |z-y| from 0, so InitialGap is the value at |z-y| = 1.
+// Values increase with |z-y| from 0. At z = 0, |z-y| is at most 1. InitialGap is
+// therefore the value at |z-y| = 1.
 func Welsch(c float64) (RankOne, error) {
 	if err := checkScale("welsch", "c", c); err != nil {
 		return nil, err

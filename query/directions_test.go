@@ -110,12 +110,13 @@ func TestDirectionsFollowTheRecord(t *testing.T) {
 	}
 }
 
-// TestEqualRowsAreOneDraw: where n rows are in groups of m equal ones and each uses k directions, the mean of an
-// estimate that is linear in a direction must vary by V/(k n^2) times the sum over groups of m^2, and by V/P times
-// the chance that two rows are of different groups, which counts what is shared by chance in the pool of P. V is
-// 1/(d+2), the variance of a coordinate in the ball. The variance of 4000 means, each a sum of bounded numbers close to
-// a normal, is off by 20 % with probability below 1e-6 (nine standard deviations of .022). The test fails if equal
-// rows draw directions of their own, or different rows the same.
+// TestEqualRowsAreOneDraw: where n rows are in groups of m equal ones and each uses k directions, the mean
+// of an estimate that is linear in a direction must vary by V/(k n^2) times the sum over groups of m^2, and
+// by V/P times the chance that two rows are of different groups, which counts what is shared by chance in
+// the pool of P. V is 1/(d+2), the variance of a coordinate in the ball. The variance of 4000 means, each a
+// sum of bounded numbers close to a normal, is off by 20 % with probability below 1e-6 (nine standard
+// deviations of .022). The test fails if equal rows draw directions of their own, or different rows the
+// same.
 func TestEqualRowsAreOneDraw(t *testing.T) {
 	const n, dim, k, keys = 48, 2, 3, 4000
 	u := make([]float64, dim)

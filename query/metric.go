@@ -177,9 +177,9 @@ func (m Metric) TimesIntegers(v []int64) []int64 {
 
 // times sets out to (R/Step) v, where R/Step is the metric's matrix as integer multiples of its rounding
 // unit. out must be zero before the call. For float64 each product and each sum is rounded, and the terms
-// of every sum are added in the order of the columns. The symmetric matrix
-// is stored as its upper triangle: an entry above the diagonal is read once and used for its row and for
-// its column. Rows are processed four at a time, from the first to the last.
+// of every sum are added in the order of the columns. The symmetric matrix is stored as its upper triangle:
+// an entry above the diagonal is read once and used for its row and for its column. Rows are processed four
+// at a time, from the first to the last.
 func times[T float64 | int64](m *metric, out, v []T) {
 	if m.diagonal {
 		for j, entry := range m.upper {

@@ -82,10 +82,10 @@ func (p Pass) Validate() error {
 	return nil
 }
 
-// Gain is the factor of a clipped gradient in a step: Step minus 2^-20 of Step. Stored rows have a
-// norm of up to 1 + 2^-23 instead of 1. With this shorter step no row moves the parameters by more
-// than Step*Clip, and no row's curvature times the step exceeds Step times the loss's declared
-// curvature.
+// Gain returns Step (1 - 2^-20), the factor by which a step multiplies the clipped gradient. It is less than
+// Step because stored rows have a norm of up to 1 + 2^-23 instead of 1. With this factor no row moves the
+// parameters by more than Step*Clip, and no row's curvature times the factor exceeds Step times the loss's
+// declared curvature.
 func (p Pass) Gain() float64 { return p.Step * (1 - 0x1p-20) }
 
 // Sensitivity predicts the distance by which one of n records moves the average of the iterates, for
@@ -122,8 +122,9 @@ type Stable struct {
 	charge float64
 }
 
-// NewStable returns a query about a cohort that was drawn by a number of records (not by a rate).
-// charge, in units of mu^2, of mu-GDP, must be finite and > 0. The standard deviation of the noise is
+// NewStable returns a query about a cohort, for the pass p. The cohort must have been drawn with a number of
+// records, and not with a sampling rate. It must not be the cohort of all records.
+// charge, in units of mu^2 of mu-GDP, must be finite and > 0. The standard deviation of the noise is
 // the sensitivity (see [Pass.Sensitivity]) over sqrt(charge).
 func NewStable(charge float64, c Cohort, p Pass) (Stable, error) {
 	if !(charge > 0) || math.IsInf(charge, 0) {
