@@ -32,8 +32,8 @@ type input struct {
 	cell int
 	at   int // index of its first feature
 	interval
-	levels map[string]int // category: value -> feature within the column
-	hashed Hashing        // hash
+	levels map[string]int // of a category: the index, within the column, of the feature of each value
+	hashed Hashing        // of a hash column: the hash function
 	other  int            // index of "other" within the column; 0 for a number or date, which has no "other"
 	// indicated says that the feature after a number or date is 1 if the cell is missing or unreadable.
 	indicated bool
@@ -196,8 +196,9 @@ func (s *Schema) needed(labelled bool) []string {
 // Dim returns the number of features that Encode writes.
 func (m *Map) Dim() int { return m.dim }
 
-// Keep reports whether a row is a record: the schema has no filter, or the trimmed cell of the
-// filter's public column equals its value, or the row is malformed. [Filter] gives the reasons.
+// Keep reports whether a row is a record: the schema has no filter, or the trimmed cell of the filter's
+// public column equals the filter's value, or the row has the wrong number of cells. [Filter] gives the
+// reasons.
 func (m *Map) Keep(cells []string) bool {
 	if m.schema == nil || m.where < 0 || len(cells) != m.cells {
 		return true

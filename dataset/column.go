@@ -61,19 +61,19 @@ type Column struct {
 	Name       string
 	Kind       ColumnKind
 	Low, High  float64   // Number: public bounds, in the column's units; Date: in days since 1970-01-01 ([Day])
-	Transform  Transform // Number
+	Transform  Transform // Number: is applied to the number and to its bounds
 	Categories []string  // Category: the public list, without "other"
 	Values     []string  // Public: the list of values
 	Buckets    int       // Hash: number of buckets
 	Layout     string    // Date: layout of the cells, such as %d.%m.%Y; empty: ISO 8601
-	Indicator  bool      // Number, Date: an additional feature is 1 if the cell is missing or unreadable
+	Indicator  bool      // Number, Date: a feature is 1 if the cell is missing or unreadable; New sets it for a curve
 	Curve      int       // Number, Date: number of knots of a curve; 0: no curve; CurveAuto: see Resolve
-	Knots      []float64 // the curve's knots, from Low to High, in their units; nil: equally spaced
+	Knots      []float64 // the curve's knots, from Low to High, in the column's units; nil: equally spaced
 	Monotone   Monotone  // Number, Date: the direction in which the score may move as the number grows
 }
 
-// other names the feature for missing cells and for values outside the list. A hash has it for
-// missing cells only.
+// other names the feature of a category for missing cells and for values outside the list. A hash column has
+// the feature other for missing cells only.
 const other = "other"
 
 // indicator is the value of the key missing: that adds an indicator feature for missing cells.

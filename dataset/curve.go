@@ -81,7 +81,8 @@ type Resolved struct {
 	// Without are the interactions with numbers that Resolve left out because the fit is too small.
 	Without []Interaction
 	// Needed is the least size N = n mu (records times the mu of the budget) at which every column in
-	// Linear and every interaction in Without would be used; 0 if both are empty.
+	// Linear would have a curve and every interaction in Without would be used. It is 0 if Linear and
+	// Without are empty.
 	Needed float64
 }
 
@@ -188,7 +189,7 @@ func (c Column) knots() hats.Knots {
 	case c.Knots == nil:
 		return hats.Equal(c.Curve)
 	}
-	k, _ := hats.At(c.places()) // validateCurve has tested it
+	k, _ := hats.At(c.places()) // validateCurve has tested the knots
 	return k
 }
 
@@ -204,8 +205,8 @@ func (c Column) places() []float64 {
 
 // pairKnots returns the PairKnots knots that the column has in interactions, in [-1, 1]. Without listed
 // knots they are equally spaced. If the schema lists knots for the column, the PairKnots knots are equally
-// spaced in the index of the listed knots; at a fractional index, a knot is interpolated linearly between
-// two listed knots.
+// spaced in the index of the listed knots. A knot at a fractional index is interpolated linearly between two
+// listed knots.
 func (c Column) pairKnots() hats.Knots {
 	if c.Curve <= 0 || c.Knots == nil {
 		return hats.Equal(PairKnots)

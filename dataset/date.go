@@ -9,7 +9,7 @@ import (
 
 const daySeconds = 24 * 60 * 60
 
-// dateLayout parses the cells of a date column; nil parses ISO 8601.
+// dateLayout parses the cells of a date column. A nil dateLayout parses ISO 8601.
 type dateLayout []layoutPart
 
 // layoutPart is a directive, such as the letter Y of %Y. If directive is zero, it is a text that the cell
@@ -22,8 +22,8 @@ type layoutPart struct {
 	whole bool
 }
 
-// directives are the directives of strptime that mean the same in every language and century, with
-// the largest number of digits of each.
+// directives maps each allowed directive of strptime to its largest number of digits. These directives mean
+// the same in every language and century.
 var directives = map[byte]int{'Y': 4, 'm': 2, 'd': 2, 'H': 2, 'M': 2, 'S': 2}
 
 // parseLayout parses a layout such as %d.%m.%Y. An empty layout is ISO 8601. rule is the rule that the
@@ -206,7 +206,8 @@ func daysOf(f [6]int, east int) (x float64, ok bool) {
 // firstDay and lastDay are 0001-01-01 and 9999-12-31, in days since 1970-01-01.
 const firstDay, lastDay = -719162, 2932896
 
-// Day returns the number of days from 1970-01-01 to an ISO date, for the bounds of a date column.
+// Day returns the number of days from 1970-01-01 to an ISO date, such as 2024-12-31. It is used for the
+// bounds and knots of a date column.
 func Day(date string) (float64, error) {
 	x, ok := isoDays(date)
 	if !ok || len(date) != len("2006-01-02") {

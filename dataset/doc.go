@@ -87,17 +87,16 @@
 //     number has five knots, which are equally spaced or, if the schema lists knots, equally spaced
 //     in the index of the listed knots.
 //  4. The last feature is the constant 1, the intercept.
-//  5. The row is divided by S, the largest norm it could have ([Schema.Scale]; see Norms), then by
-//     max(1, ||x||), all in
-//     float64, and each feature is rounded to float32. If the schema states norm,
-//     S is that norm: most rows of a wide table are far shorter than the largest possible
-//     norm, while the noise does not depend on their length. A row longer than norm is
-//     scaled down to it and keeps its direction. The norm must be public knowledge; rows
-//     need not respect it.
+//  5. The row is divided by S, the largest norm that a row could have ([Schema.Scale]; see Norms).
+//     The result x is divided by max(1, ||x||). Both divisions are in float64. Each feature is then
+//     rounded to float32. If the schema states norm, S is this norm: most rows of a wide table are
+//     far shorter than the largest possible norm, while the noise does not depend on their length.
+//     A row longer than norm is scaled down to norm and keeps its direction. The norm must be public
+//     knowledge, and rows may be longer.
 //
-// A target of two classes is -1 or +1; the negative class is listed first. A target of more classes
-// is the index of the class in the list, from 0. A number is clamped to its bounds and mapped to
-// [-1, 1].
+// A target of two classes is -1 or +1. The negative class is listed first. A target of more classes
+// is the index of the class in the list, from 0. A target that is a number is clamped to its bounds and
+// mapped to [-1, 1].
 //
 // A row is malformed if it has the wrong number of cells, or if its target, weight or exposure is
 // missing or invalid. A malformed row is encoded as zeros, and Encode returns false for it. It is still a

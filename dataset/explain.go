@@ -68,8 +68,8 @@ func (s *Schema) explain(w []float64, unit, constant float64) []Coefficient {
 		at := len(list)
 		switch c.Kind {
 		case Number, Date:
-			// The term of the score is w u = w (2 (t-from)/width - 1) = (2w/width) t - w
-			// (from+to)/width.
+			// The column's part of the score is w u = w (2 (t-from)/width - 1) = (2w/width) t - w
+			// (from+to)/width, where t is the number or date after the transform.
 			first := c.Low
 			if c.Kind == Date {
 				c.Low, c.High = 0, c.High-c.Low // exact, because both are whole numbers

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Fate says how the row map treats a cell.
+// Fate says how the row map ([Map.Encode]) treats a cell.
 type Fate uint8
 
 const (

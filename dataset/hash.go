@@ -2,7 +2,7 @@ package dataset
 
 import "strconv"
 
-// mostBuckets bounds the number of buckets of a hash column.
+// mostBuckets is the largest number of buckets of a hash column.
 const mostBuckets = 1 << 20
 
 // These are the constants of the hash function [Hashing]. The function uses only arithmetic that databases

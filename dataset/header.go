@@ -23,8 +23,8 @@ const longestName = 100
 //     cell begins with a letter or "_" and no letter follows a digit, as in x10.) A cell that begins
 //     with digits is also a code, unless a letter follows these digits directly and the cell has at
 //     least four letters and more letters than digits (1stFlrSF is accepted);
-//   - is an e-mail or web address, or one of the words that tables use for
-//     true, false and missing values;
+//   - is an e-mail or web address, or a word that tables use as a value, such as yes,
+//     false, NA, unknown or female;
 //   - is longer than 100 characters or contains a control character, such as a line end.
 //
 // A record that consists of other words only is not recognised as a record.

@@ -125,8 +125,8 @@ func (s *Schema) group(name string) (index int) {
 	return index
 }
 
-// bindInteractions binds the interactions to the inputs of the map. names are the columns of
-// m.inputs; next is the number of features before the interactions.
+// bindInteractions binds the interactions to the inputs of the map. names holds the name of the column of
+// each of m.inputs. next is the number of features before the interactions.
 func (m *Map) bindInteractions(names []string, next int) {
 	inputs := make(map[string]input, len(names))
 	for i, name := range names {

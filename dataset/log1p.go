@@ -11,8 +11,8 @@ const (
 // log1p returns log(1+x) for finite x > -1, within two units in the last place and with the same bits
 // on every machine.
 //
-// With v the rounded sum 1+x and c = (1+x) - v, log(1+x) = log v + log(1 + c/v), and the last term is
-// c/v to well below a rounding error. With v = 2^k m, m in [1/sqrt 2, sqrt 2), and s = (m-1)/(m+1),
+// Let v be the rounded sum 1+x, and c = (1+x) - v. Then log(1+x) = log v + log(1 + c/v), and log(1 + c/v) is
+// c/v up to much less than a rounding error. With v = 2^k m, m in [1/sqrt 2, sqrt 2), and s = (m-1)/(m+1),
 //
 //	log m = 2 artanh s = 2 (s + s^3/3 + s^5/5 + ...)
 //

@@ -50,7 +50,7 @@ func (p *Projection) Name() string { return fmt.Sprintf("jl(%d,%d)", p.size, p.s
 // Size returns k, the number of features of a mapped row.
 func (p *Projection) Size() int { return p.size }
 
-// Serves returns an error unless the map is for rows of the given number of features.
+// Serves returns an error unless the projection is for rows of the given number of features.
 func (p *Projection) Serves(features int) error {
 	if p.size < 1 || p.dim != features {
 		return fmt.Errorf("dataset: projection of %d features to %d: must be of %d", p.dim, p.size, features)

@@ -59,11 +59,10 @@ type Schema struct {
 }
 
 // New validates a definition and returns its schema. Names, categories, classes and missing markers must be
-// distinct and
-// free of surrounding white space. Bounds must be finite with low < high. A category must not be
-// empty, a missing marker, or "other", which is the feature of all values that are not listed. The
-// target must not be among the columns. The filter's column must be declared public and list its
-// value. At least one column must be a feature.
+// distinct and free of surrounding white space. Bounds must be finite with low < high. A value of a category
+// must not be empty, a missing marker, or "other", which is the feature of all values that are not listed.
+// The target must not be among the columns. The filter's column must be declared public and list the
+// filter's value. At least one column must be a feature.
 func New(def Definition) (*Schema, error) {
 	s := &Schema{
 		columns: cloneColumns(def.Columns),
@@ -218,8 +217,8 @@ func (s *Schema) Groups() (groups []Group) {
 	return groups
 }
 
-// Filled returns a bound on the number of features of a row that are not zero. The features of a category, a
-// hash or an interaction of categories count as one.
+// Filled returns an upper bound on the number of nonzero features of a row. The features of a category, a
+// hash or an interaction of categories count as one feature.
 func (s *Schema) Filled() int {
 	n := s.Dim()
 	for _, g := range s.Groups() {
@@ -265,7 +264,8 @@ func (s *Schema) TargetFromUnit(u float64) float64 {
 	return float64(u*s.target.half()) + s.target.mid()
 }
 
-// usable returns an error for the zero Schema, and for a schema whose lists are still in files.
+// usable returns an error for the zero Schema, and for a schema whose lists of values must still be read from
+// files ([Schema.WithLists]).
 func (s *Schema) usable() error {
 	switch {
 	case s == nil || s.terms == 0 && s.unread == nil:

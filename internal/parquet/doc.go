@@ -13,8 +13,8 @@
 // All codecs are supported except LZO. Of the older LZ4 codec only Hadoop's framing is supported. Both
 // versions of data pages are supported, and all encodings except bit-packed levels, which no writer has
 // used since 2014. Checksums of pages are verified if present. An unsupported feature is an error of
-// type [Unsupported], which names the column and the rule. These errors and [ErrDamaged] reveal no
-// values.
+// type [Unsupported]. Its text gives the rule, and names the column if the feature belongs to a column.
+// These errors and [ErrDamaged] reveal no values.
 //
 // # Memory
 //

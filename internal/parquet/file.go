@@ -51,7 +51,8 @@ type File struct {
 // over reports whether the bytes that readers hold exceed f.Limit, or have exceeded it before.
 func (f *File) over() bool { return f.short.Load() || f.held.Load() > f.Limit }
 
-// Open reads the metadata of a file with the given size.
+// Open reads the metadata of a file of size bytes. It returns ErrDamaged or an Unsupported error if the file
+// cannot be read.
 func Open(src io.ReaderAt, size int64) (*File, error) {
 	var tail [8]byte
 	if size < int64(len(tail)+len(magic)) {
@@ -181,7 +182,7 @@ func (g *Group) large() int {
 	return int(min(max(most, int64(g.file.rows)), int64(g.file.largeRows)))
 }
 
-// Group returns a row group.
+// Group returns row group i, counted from 0.
 func (f *File) Group(i int) *Group { return &Group{file: f, info: f.groups[i]} }
 
 // Rows returns the number of the group's rows.

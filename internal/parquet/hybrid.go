@@ -36,8 +36,8 @@ func (h *hybrid) run() error {
 		h.left, h.value, h.packed, h.b = head>>1, int32(number), nil, h.b[size:]
 		return exactly(uint64(number)>>h.width == 0)
 	}
-	// Eight bit-packed numbers of width bits take width bytes. The last run of a page may end after
-	// its last number.
+	// A bit-packed run consists of groups of eight numbers, and a group takes width bytes. The last run of a
+	// page may end after its last number.
 	if h.left = head >> 1; h.left > 1<<32 {
 		return ErrDamaged
 	}

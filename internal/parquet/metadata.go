@@ -21,7 +21,7 @@ type Meaning uint8
 
 // The meanings.
 const (
-	Plain Meaning = iota // as stored, or text
+	Plain Meaning = iota // the values as they are stored, such as numbers and texts
 	Decimal
 	Date
 	Time
@@ -30,7 +30,7 @@ const (
 	UUID
 	Float16
 	Nothing    // a column with null values only
-	Unreadable // types without a text form: intervals, variants, geometries, lists and maps
+	Unreadable // a type that cannot be read: an interval, variant, geometry, list or map
 )
 
 // Type is a column's type.

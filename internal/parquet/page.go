@@ -91,11 +91,12 @@ func (t *thrift) numbers(use bool, dst ...*int32) (no bool) {
 	return no && use
 }
 
-// mostHeader bounds the size in bytes of a page's header, which may contain the page's smallest and largest
-// value: a header that does not fit in mostHeader bytes may be refused.
+// mostHeader limits the memory for reading a page's header, which may contain the page's smallest and largest
+// value. The header is read into larger and larger buffers, each of 8 times the size before. It is refused if
+// it does not fit in the first buffer of more than mostHeader bytes.
 const mostHeader = 16 << 20
 
-// header reads the header at an offset of the file.
+// header reads the header of the page at an offset of the file and checks its sizes.
 func (f *File) header(offset int64) (header, error) {
 	if offset >= f.end {
 		return header{}, ErrDamaged

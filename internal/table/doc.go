@@ -40,10 +40,10 @@
 //   - A null value is an empty cell, which is missing. NaN is not a number, as in CSV.
 //
 // A session uses readings ([Typed]), the numbers to which cells are mapped, in place of cells. The
-// readings of typed values have the same bits as the readings of texts, but the
-// text of a number or date need not be written, and each entry of a dictionary is read once. Rows
-// of Parquet are never malformed. A row group is a chunk. Package internal/parquet documents the
-// supported features and the memory used.
+// readings of typed values have the same bits as the readings of texts, but the text of a number or date
+// need not be written, and each entry of a dictionary is read once. Rows of Parquet never have the wrong
+// number of cells. A row group is a chunk. Package internal/parquet documents the supported features and the
+// memory used.
 //
 // # Content of errors
 //

@@ -5,8 +5,8 @@ import (
 	"io/fs"
 )
 
-// Error is a fault of a file. Its text depends on the file's name, its leading bytes and the
-// operating system's answer, never on records.
+// Error is a fault of a file. Its text depends on the file's name, on the file's bytes that are not records,
+// such as a header row, and on the operating system's answer. It never depends on records.
 type Error struct {
 	Path string
 	Rule string

@@ -153,7 +153,7 @@ type column struct {
 	rows       int     // cells of the batch, missing ones included
 	row, value int     // indices, in the batch, of the next cell and of the next value
 	index      []int32 // dictionary entry of each value; nil if values holds the values
-	values     texts   // texts of the values
+	values     texts   // texts of the values, if index is nil
 	dictionary []string
 	known      bool // whether dictionary, or for readings entries, is filled
 
