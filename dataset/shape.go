@@ -10,7 +10,7 @@ import (
 // Shape is a piecewise linear part of a linear score: the curve of a number or a date, or the contribution
 // of an interaction with a number or a date.
 type Shape struct {
-	// Axes are the column of a curve, or the two columns of an interaction. In an interaction of a
+	// Axes are the column of a curve, or the two columns of an interaction. In an interaction with a
 	// category, the category comes first.
 	Axes []ShapeAxis
 	// Places has an entry for each knot of a curve, or for each pair of knots or levels of an
@@ -21,7 +21,8 @@ type Shape struct {
 
 // Place is a knot of a curve, or a pair of knots or levels of an interaction.
 type Place struct {
-	// Parts give the value of the shape at the place, in the units of [Schema.Terms].
+	// Parts is a linear combination of the model's weights. It is the value of the shape at the place, in
+	// the units of [Schema.Terms].
 	Parts []Part
 	// Feature is the index of the feature that belongs to the place: the value of the basis function
 	// (hat, or product of two hats) that is 1 at the place. For a curve, the means of the hats over all

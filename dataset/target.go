@@ -12,7 +12,7 @@ import (
 type Target struct {
 	Column    string
 	Kind      ColumnKind // Number (regression) or Category (classes)
-	Classes   []string   // Category: two classes are the cells for -1 and +1, more are the cells for 0, 1, 2, ...
+	Classes   []string   // Category: the cells of the classes; two are -1 and +1, more are 0, 1, 2, ...
 	Low, High float64    // Number: public bounds, in the target's units
 
 	// Weight names the column of a record's weight in the objective, from 0 to 1. If Weight is empty, each
@@ -158,8 +158,8 @@ func (t Target) clone() Target {
 	return t
 }
 
-// unseen reports whether a character is invisible. The joiners and non-joiners of Persian and Indic
-// words are allowed.
+// unseen reports whether a character is a control or invisible character. It returns false for the joiner and
+// the non-joiner of Persian and Indic words.
 func unseen(r rune) bool { return !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d' }
 
 // half returns the half-width, and mid the midpoint, of the target's bounds [Low, High], computed without

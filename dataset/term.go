@@ -53,8 +53,8 @@ const midpoint = "at the midpoint of its bounds"
 //   - the intercept: the score, without interactions with numbers, of a row with numbers at 0, dates at
 //     their first day, numbers and dates with curves at their first knot, and categories at their
 //     reference level;
-//   - for each number or date without a curve: the slope times the number, its log1p if it has that
-//     transform, or the days since the first date;
+//   - for each number or date without a curve: the slope times the number, times the log1p of the
+//     number if it has that transform, or times the days since the first date;
 //   - for each number or date with a curve: the difference between the curve's value and its value at
 //     the first knot. There is one term for each other knot, and between knots the curve is linear (on
 //     the scale of log1p if the number has that transform). There is no slope;

@@ -16,7 +16,8 @@ import (
 // Cells are compared as trimmed text: 7 and 7.0 are two units. A row whose cell is missing belongs
 // to no unit and to no record. The same holds for a row with a wrong number of cells, because its cell
 // cannot be identified. Nobody therefore gets a second record by omitting the cell. The number of records is
-// the number of distinct cells among the rows that pass the filter.
+// the number of distinct cells in Column among the rows that pass the filter. It does not depend on the
+// cells of other columns.
 //
 // Neighbouring tables may differ in all rows of one unit: in the number of these rows and in their cells. In
 // each of the two tables the unit has at least one row that passes the filter. The numbers of records are

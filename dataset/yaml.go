@@ -183,8 +183,8 @@ func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, erro
 	return raw, err
 }
 
-// curves decodes the schema's key curves:, whose only value is auto. The key stands for curve: auto
-// in every number and date without a key curve.
+// curves decodes the schema's key curves:, whose only value is auto. The key has the effect of curve: auto
+// for every number and date that has no key curve.
 func (d *yamlDecoder) curves(field string, node ast.Node) (bool, error) {
 	text, err := d.text(field, node, "write auto or leave it out")
 	if err == nil && text != auto {
@@ -193,7 +193,7 @@ func (d *yamlDecoder) curves(field string, node ast.Node) (bool, error) {
 	return true, err
 }
 
-// curve decodes a column's curve: auto, none, a number of knots or the knots.
+// curve decodes a column's key curve: auto, none, a number of knots, or a list of knots.
 func (d *yamlDecoder) curve(raw *rawColumn, field string, node ast.Node) error {
 	if list, isList := node.(*ast.SequenceNode); isList {
 		c := new(rawCurve)

@@ -86,9 +86,9 @@ func checkRankOne(fs *findings, l loss.RankOne) {
 
 func finite(x float64) bool { return x-x == 0 }
 
-// points returns margins z and targets y at which the loss is tested. The margins are around 0, y and -y,
-// where losses have corners. Their distances from these centres are from 1e-4 to 1e5, times 1 and times
-// g.unit.
+// points returns margins z and targets y at which the loss is tested. The margins are 0, y and -y, where
+// losses have corners, and points at both sides of them. The distances from 0, y and -y are from 1e-4 to 1e5,
+// times 1 and times g.unit. Further distances are random.
 func (g *glm) points() []point {
 	rng := rand.New(rand.NewPCG(0x5eed, 1))
 	ys := []float64{-1, 1}

@@ -132,7 +132,7 @@ func notText(text []byte) string {
 }
 
 // mentions reports whether a line starts with one of the keys and a colon. Every configuration has such a
-// line, and a table has hardly ever one.
+// line, and a table hardly ever has one.
 func mentions(text []byte, keys []string) bool {
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimLeft(line, " \t{\"'-\ufeff")
