@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// Key is a key of 256 random bits that all processes of one group of connections share.
+// Key is a key of 256 random bits that the two sides of a connection share. A new key should be drawn for
+// every use, such as one fit.
 type Key [32]byte
 
 // role is a side of a connection: the one that connects or the one that listens.
