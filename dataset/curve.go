@@ -218,6 +218,8 @@ func (c Column) pairKnots() hats.Knots {
 		at := min(int(way), len(own)-2)
 		list[i] = own[at] + float64((way-float64(at))*(own[at+1]-own[at]))
 	}
+	// The first and the last knot must be exactly -1 and 1. The sums for them may be rounded to other
+	// numbers.
 	list[0], list[PairKnots-1] = -1, 1 // what the sum rounds to may be beside them
 	k, err := hats.At(list)
 	if err != nil { // two knots are too near to each other for a float64

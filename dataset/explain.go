@@ -72,7 +72,7 @@ func (s *Schema) explain(w []float64, unit, constant float64) []Coefficient {
 			// (from+to)/width, where t is the number or date after the transform.
 			first := c.Low
 			if c.Kind == Date {
-				c.Low, c.High = 0, c.High-c.Low // exact, because both are whole numbers
+				c.Low, c.High = 0, c.High-c.Low // exact, because both bounds are whole numbers
 			}
 			n := newInterval(c)
 			constant -= unit * w[at] * (n.from/n.width + n.to/n.width)

@@ -48,7 +48,7 @@ func (x crossed) count() (n int) {
 // divided by [Schema.Scale]: 1, or HatScale for one number, or HatScale^2 for two numbers.
 func (x crossed) scale() float64 { return []float64{1, HatScale, HatScale * HatScale}[x.count()] }
 
-// width returns the number of features.
+// width returns the number of features of the interaction.
 func (x crossed) width() int { return len(x[0].inPairs()) * len(x[1].inPairs()) }
 
 // inPairs returns the names of a column's features in interactions.

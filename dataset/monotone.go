@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Monotone says in which direction a model's score may move as the number in a column grows. The zero
+// Monotone says in which direction a model's score may change as the number in a column increases. The zero
 // Monotone allows both directions.
 type Monotone uint8
 

@@ -227,7 +227,7 @@ func (s *Schema) Filled() int {
 	return n
 }
 
-// Columns returns the columns in order, ignored ones included.
+// Columns returns the columns in order, ignored columns included.
 func (s *Schema) Columns() []Column { return cloneColumns(s.columns) }
 
 // Target returns the target.

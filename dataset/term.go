@@ -146,7 +146,7 @@ func (s *Schema) Terms(rate bool) []Term {
 // date.
 func spanned(c Column) Column {
 	if c.Kind == Date {
-		c.Low, c.High = 0, c.High-c.Low // exact, as both are whole
+		c.Low, c.High = 0, c.High-c.Low // exact, because both bounds are whole numbers
 	}
 	return c
 }

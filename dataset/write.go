@@ -42,7 +42,7 @@ func (s *Schema) MarshalYAML() ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// Line returns the column as a line of a schema's columns: section.
+// Line returns the column as a line of a schema's columns: section, without indent and line feed.
 func (c Column) Line() string { return yamlText(c.Name) + ": " + c.raw().yaml() }
 
 // Line returns the target as a line of a schema.

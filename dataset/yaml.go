@@ -385,7 +385,7 @@ func number(field string, node ast.Node, todo string) (float64, error) {
 	case *ast.FloatNode:
 		return n.Value, nil
 	case *ast.StringNode:
-		// The parser treats 1e6, without a point, as a text.
+		// The YAML parser returns a number without a point, such as 1e6, as a text.
 		x, err := strconv.ParseFloat(n.Value, 64)
 		if n.GetToken().Type == token.StringType && err == nil {
 			return x, nil

@@ -73,8 +73,8 @@ func (k kinked) Constants() Constants {
 	return c
 }
 
-// argument returns the argument t of the piecewise linear function g (y z for binary targets, z - y
-// for real ones) and its derivative dt/dz in the margin z.
+// argument returns the argument t of the piecewise linear function g (y z for binary targets, z - y for real
+// targets) and the derivative dt/dz in the margin z.
 func (k kinked) argument(z, y float64) (t, turn float64) {
 	if k.target == Real {
 		return z - y, 1

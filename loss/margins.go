@@ -5,9 +5,8 @@ import (
 	"math"
 )
 
-// Margins is a loss phi(W x, y) of K margins z = W x. The parameters are the rows of W, one after
-// the other, each with as many coordinates as x. The gradient is the outer product of d phi/dz and
-// x, of norm ||d phi/dz|| ||x||.
+// Margins is a loss phi(W x, y) of K margins z = W x. The parameters are the rows of W in order, each with as
+// many coordinates as x. The gradient is the outer product of d phi/dz and x. Its norm is ||d phi/dz|| ||x||.
 //
 // The methods work on a block of len(y) records. Record i has the margins z[i*K] to z[(i+1)*K-1].
 // The slopes of a record and its entries of u have the same layout. len(z) and len(u) must be K len(y).

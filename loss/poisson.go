@@ -64,8 +64,9 @@ func LeastExposure(l Loss) float64 {
 	return 0
 }
 
-// WithExposure returns the [PoissonRate] loss with the given least exposure and the clip of l,
-// which must be a Poisson loss or a network with such an output loss. Any other loss is an error.
+// WithExposure returns the [PoissonRate] loss with the given least exposure and the clip of l, if l is a
+// [Poisson] loss. If l is a network whose output loss is a Poisson loss, it returns the network with this
+// PoissonRate as its output loss. Any other loss is an error.
 func WithExposure(l Loss, least float64) (Loss, error) {
 	if p, is := l.(poisson); is {
 		return PoissonRate(p.clip, least)

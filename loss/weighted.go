@@ -29,8 +29,8 @@ type Weighted interface {
 	Weights() Weights
 }
 
-// NewWeighted returns the loss l times the weights of records. l must be a RankOne or a Margins; for
-// a network the output loss is weighted. The objective is the sum of the weighted losses divided by the
+// NewWeighted returns the loss l times the weights of records. l must be a RankOne, a Margins or a network.
+// For a network the output loss is weighted. The objective is the sum of the weighted losses divided by the
 // number of records, not by the sum of the weights: a class weight of 5 multiplies the loss and the
 // gradient of each record of that class by 5. Let M be the largest class weight, or 1 without class
 // weights. Then the constants are
@@ -179,8 +179,9 @@ func (l weighing) Weights() Weights {
 }
 func (l weighing) Constants() Constants { return l.scaled(l.of.Constants()) }
 
-// Name is, for example, weighted(logistic,1,5) with class weights, weighted(logistic,row) with
-// weights by row and weighted(logistic,1,5,row) with both.
+// Name returns, for example, weighted(logistic,1,5) for a loss with class weights, weighted(logistic,row)
+// for a loss with weights by row, and weighted(logistic,1,5,row) for a loss with class weights and weights
+// by row.
 func (l weighing) Name() string {
 	fields := []string{l.of.Name()}
 	for _, v := range l.weights.Classes {
@@ -239,7 +240,7 @@ func (l weighing) scaled(c Constants) Constants {
 	return c
 }
 
-// scale returns bound times weight; 0 for weight 0, even if bound is infinite.
+// scale returns bound times weight. It returns 0 for weight 0, even if bound is infinite.
 func scale(bound, weight float64) float64 {
 	if weight == 0 {
 		return 0

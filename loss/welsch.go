@@ -16,8 +16,8 @@ type welsch struct{ c float64 }
 //
 //	d/dz = c t e^-u, greatest at u = 1/2: c/sqrt(2e)
 //	d2/dz2 = (1-2u)e^-u, from 1 at u = 0 down to -2 e^(-3/2) at u = 3/2
-//	d3/dz3 = (4u-6) t e^-u / c, greatest at u = (3-sqrt 6)/2, where it is
-//	2 sqrt(6u) e^-u / c in size (the other extremum, u = (3+sqrt 6)/2, is smaller)
+//	d3/dz3 = (4u-6) t e^-u / c, of greatest absolute value at u = (3-sqrt 6)/2:
+//	2 sqrt(6u) e^-u / c (at the other extremum, u = (3+sqrt 6)/2, it is smaller)
 //
 // Values increase with |z-y| from 0. At z = 0, |z-y| is at most 1. InitialGap is
 // therefore the value at |z-y| = 1.

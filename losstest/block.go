@@ -95,8 +95,9 @@ func checkBlocks(fs *findings, g *glm) {
 	}
 }
 
-// checkFaults evaluates the loss at NaN margins and NaN targets, and at infinite margins where the
-// method's result has a limit.
+// checkFaults tests that a NaN margin or a NaN target gives NaN, and that an infinite margin gives the
+// limit of the method's result. It finds limits from the results at margins of absolute value 1e200 and
+// 1e250.
 func checkFaults(fs *findings, g *glm) {
 	nan := math.NaN()
 	for _, m := range blockMethods(g.l) {

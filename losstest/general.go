@@ -321,8 +321,8 @@ func (f field) nudge(rng *rand.Rand, s site, step float64) site {
 	return next
 }
 
-// checkGeneralContract evaluates the loss with NaN and with wrong lengths, and tests that it has no
-// side effects.
+// checkGeneralContract tests that NaN gives NaN, that wrong lengths panic, and that the methods do not change
+// their arguments and give the same gradient twice.
 func checkGeneralContract(fs *findings, f field, s site) {
 	clone := func() site { return site{slices.Clone(s.w), slices.Clone(s.x), s.y, s.v} }
 	first := f.gradient(s.w, s)

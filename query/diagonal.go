@@ -73,8 +73,8 @@ func (m *metric) largest() float64 {
 // diagonal of x x'. It does not depend on the loss. The answer has one coordinate for each feature. The
 // number of features is not limited to [MaxPairs].
 //
-// Squares are not negative and add up to ||x||^2 <= 1. The vector therefore has norm at most 1, and
-// two such vectors have an angle of at most a right angle. For n records and a charge in units of
+// Squares are not negative and add up to ||x||^2 <= 1. The vector therefore has norm at most 1, and the
+// angle between the vectors of two records is at most a right angle. For n records and a charge in units of
 // mu^2, the noise in each coordinate has standard deviation Sigma = sqrt 2/(n sqrt(charge)) under
 // replace-one and 1/(n sqrt(charge)) under add-or-remove.
 func SquaredFeaturesOf(c Cohort, dim int) Term {

@@ -132,8 +132,7 @@ func (s *stream) normals() (a, b float64) {
 }
 
 // logarithm returns ln x for 0 < x < 1 within 1e-15, with the same bits on every machine. For x =
-// 2^e m it uses the series of ln m = 2 artanh((m-1)/(m+1)), whose argument is below .1716 in
-// absolute value.
+// 2^e m it uses the series of ln m = 2 artanh((m-1)/(m+1)). The absolute value of (m-1)/(m+1) is below .1716.
 func logarithm(x float64) float64 {
 	m, e := math.Frexp(x)
 	if m < math.Sqrt2/2 {
@@ -161,8 +160,8 @@ func Steepness(dim int) float64 {
 	return 2 / math.Sqrt(math.Pi) * math.Exp(up-down)
 }
 
-// sampledName returns the name that events give to a smoothing along random directions. The name
-// contains everything, besides the point, that is needed to draw the directions again.
+// sampledName returns the name that events give to a smoothing along random directions. The directions can be
+// computed again from this name and the point.
 func (s Smoothing) sampledName() string {
 	what := "gradients in the ball"
 	if s.By == Values {

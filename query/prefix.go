@@ -51,7 +51,7 @@ type Prefix struct {
 	// sensitivity exceeds the bound is refused.
 	Sensitivity float64
 	// Charge is the charge for each item, in units of mu^2 of mu-GDP. It is charged to the records of
-	// the item's cohort. It covers the item's part in this answer and in all later ones.
+	// the item's cohort. It covers the effect of the item on this answer and on all later answers.
 	Charge float64
 }
 
@@ -102,8 +102,8 @@ func (p Prefix) Sigma(t int) float64 {
 	return noise * math.Sqrt(float64(column*prefix))
 }
 
-// PrefixSum is a sequence of noisy prefix sums that has been opened in a session and takes further
-// items. Only sessions create one.
+// PrefixSum is a sequence of noisy prefix sums that has been opened in a session and accepts further
+// items. Only sessions create PrefixSums.
 type PrefixSum interface {
 	// Add adds the next item, the terms' sum over their cohort divided by the cohort's declared
 	// size. It returns the noisy sum of all items so far.

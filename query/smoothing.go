@@ -28,7 +28,7 @@ type Smoother uint8
 const (
 	// Ball is the mean of the loss over the ball around w (loss.OverBall).
 	Ball Smoother = iota
-	// LasryLions is the Lasry-Lions regularization, two Moreau envelopes one after the other
+	// LasryLions is the Lasry-Lions regularization: the Moreau envelope of a Moreau envelope of the loss
 	// (loss.LasryLions).
 	LasryLions
 	// Gradients estimates the gradient of the smoothing Ball by the mean of gradients at w + Radius

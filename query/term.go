@@ -6,8 +6,8 @@ import (
 )
 
 // least and most bound nonzero weights, nonzero clip radii, and the lengths of declared curvature
-// intervals. Products of such numbers stay far from the ends of the float64 range, where relative
-// errors have no bound.
+// intervals. Products of numbers within these bounds stay far from the ends of the float64 range, where
+// relative errors of rounding have no bound.
 const least, most = 0x1p-200, 0x1p200
 
 // ClipBall is the ball to which a record's contribution is clipped. For a vector, the ball's centre is
@@ -83,9 +83,10 @@ func DifferenceWithin(c Cohort, w, prev []float64, radius float64) Term {
 }
 
 // DifferenceByCurvature returns the term of the per-record gradient at w minus the gradient at prev, for a
-// loss whose curvature lies in [lo, hi], lo <= 0 <= hi. Such a difference is H (w - prev) for a matrix H
-// with eigenvalues in [lo, hi]. It lies in the ball around ((lo+hi)/2)(w - prev) of radius ((hi-lo)/2) ||w
-// - prev||, and is clipped to this ball. For convex losses lo is 0, and the radius is (hi/2) ||w - prev||.
+// loss whose curvature lies in [lo, hi], lo <= 0 <= hi. The difference is H (w - prev) for a matrix H with
+// eigenvalues in [lo, hi]. It therefore lies in the ball around ((lo+hi)/2)(w - prev) of radius ((hi-lo)/2)
+// ||w - prev||, and is clipped to this ball. For convex losses lo is 0, and the radius is (hi/2) ||w -
+// prev||.
 func DifferenceByCurvature(c Cohort, w, prev []float64, lo, hi float64) Term {
 	t := Term{kind: Difference, cohort: c, weight: 1, w: clone(w), prev: clone(prev), lo: lo, hi: hi, centred: true}
 	t.displace()

@@ -21,8 +21,8 @@ const (
 	Most  = 256
 )
 
-// Knots are the knots of a curve: increasing numbers, the first -1 and the last 1. The zero Knots
-// has none.
+// Knots are the knots of a curve: increasing numbers, of which the first is -1 and the last is 1. The zero
+// Knots has no knot.
 type Knots struct {
 	n  int
 	at []float64 // nil: equal distances

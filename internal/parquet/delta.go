@@ -112,7 +112,7 @@ func (d *deltas) skim() ([]byte, error) {
 	return d.b, nil
 }
 
-// split returns a decoder of the integers at the start of b, and the bytes after them.
+// split returns a decoder of the integers at the start of b, and the bytes after these integers.
 func split(b []byte) (*deltas, []byte, error) {
 	d, err := newDeltas(b)
 	if err != nil {

@@ -22,7 +22,8 @@ type Values struct {
 // mostBytes is the number of bytes of byte arrays of variable length after which a batch ends.
 const mostBytes = 1 << 20
 
-// values is a decoder of the values of a page, for one encoding. It decodes one part after the other.
+// values is a decoder of the values of a page, for one encoding. Each call of next decodes the next part of
+// the values.
 type values interface {
 	// next decodes the next values, from 1 to n of them, and returns their number. The number is less
 	// than n only if the decoded values have mostBytes bytes or more. n must be at least 1.
@@ -119,7 +120,8 @@ func (d *fixed) next(v *Values, n int) (int, error) {
 	return n, nil
 }
 
-// fixed decodes n consecutive values of the given width.
+// fixed decodes n consecutive values of the given kind and width in bytes from b, into the slice of v for
+// this kind.
 func (v *Values) fixed(kind Kind, b []byte, n, width int) {
 	switch kind {
 	case Int32:
@@ -216,7 +218,7 @@ func (d *lengthsFirst) next(v *Values, n int) (int, error) {
 	return n, nil
 }
 
-// value returns the next value.
+// value returns the next byte array. It returns ErrDamaged if there is none.
 func (d *lengthsFirst) value() ([]byte, error) {
 	var size [1]int64
 	if err := d.lengths.decode(size[:]); err != nil {

@@ -51,8 +51,8 @@ func appendText(dst, s []byte, lines bool) []byte {
 }
 
 // JSON returns a JSON text in which every character that Text would escape is written as a JSON \u escape.
-// Line ends and tabs stay as they are. In a valid JSON text all other such characters are inside strings,
-// where the escape does not change the value.
+// Line ends and tabs stay as they are. In a valid JSON text all other characters that Text would escape are
+// inside strings, where the JSON escape does not change the value.
 func JSON(text []byte) []byte {
 	dst := make([]byte, 0, len(text))
 	for len(text) > 0 {

@@ -23,8 +23,8 @@ func Open(path string) (*os.File, error) {
 	return open(path, os.O_RDONLY, 0)
 }
 
-// Append opens a regular file for reading and appending. It creates the file with the given
-// permissions if there is none.
+// Append opens a regular file for reading and appending. If the file does not exist, Append creates it with
+// the given permissions.
 func Append(path string, permissions fs.FileMode) (*os.File, error) {
 	return open(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, permissions)
 }

@@ -12,7 +12,7 @@ import (
 
 const byteOrderMark = "\uFEFF"
 
-// csvFile reads a text file.
+// csvFile reads a text file in chunks of whole records.
 type csvFile struct {
 	split  splitter
 	header []string

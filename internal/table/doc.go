@@ -36,7 +36,8 @@
 //   - Decimals have all digits of their scale. A float is the shortest decimal that is the same
 //     float of its width, with an exponent below 1e-6 and from 1e21 on.
 //   - Dates are written as 2006-01-02, timestamps as 2006-01-02T15:04:05, with as many digits of a
-//     fraction as they need, and Z if they are in UTC. Times of day are written likewise.
+//     fraction as they need, and Z if they are in UTC. Times of day are written as 15:04:05, also with
+//     as many digits of a fraction as they need.
 //   - A null value is an empty cell, which is missing. NaN is not a number, as in CSV.
 //
 // A session uses readings ([Typed]), the numbers to which cells are mapped, in place of cells. The

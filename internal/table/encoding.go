@@ -40,10 +40,10 @@ func encodingOf(src *bufio.Reader, as Dialect) (encoding.Encoding, error) {
 	return byMark(src, as)
 }
 
-// byMark returns UTF-16 of the byte order that a byte order mark at the start of a text states, or nil, for
-// UTF-8, without such a mark. A text without a header row starts with a record, whose bytes must not be read
-// as a mark. In a text without a header row the mark is read only if the declared encoding is utf-16. If the
-// declared encoding is utf-16 and there is no mark, byMark returns an error.
+// byMark returns the encoding that a UTF-16 byte order mark at the start of a text states. Without a mark,
+// it returns nil, for UTF-8, or an error if the declared encoding is utf-16. A text without a header row
+// starts with a record, whose bytes must not be read as a mark. For a text without a header row and without
+// a declared encoding byMark therefore returns nil and reads nothing.
 func byMark(src *bufio.Reader, as Dialect) (encoding.Encoding, error) {
 	if as.Names() != nil && as.Charset() == "" {
 		return nil, nil

@@ -68,7 +68,8 @@ func openStandard(src *os.File, as Dialect) (*file, error) {
 	return f, err
 }
 
-// read starts reading the file's content as text.
+// read opens the file's content as text: it decompresses and decodes it and reads the header row. It returns
+// an error if the content cannot be a table.
 func (f *file) read(src io.Reader, as Dialect) error {
 	plain, err := decompress(f.path, bufio.NewReaderSize(&sticky{r: src}, bufferSize), as)
 	if err != nil {
