@@ -10,7 +10,7 @@ import (
 // The zero Map treats every row as malformed.
 type Map struct {
 	schema  *Schema
-	cells   int // columns of the table
+	cells   int // number of columns of the table
 	dim     int
 	groups  int // number of groups of one-hot features (Schema.Groups)
 	grouped int // number of features that are in groups or are hats (values of basis functions)
@@ -22,7 +22,7 @@ type Map struct {
 	beside  int         // index of the cell of the weight or exposure; -1: none, or unlabelled
 	where   int         // index of the filter's cell; -1: no filter
 	unit    int         // index of the cell that names the privacy unit; -1: none, or unlabelled
-	columns []ColumnMap // by cell
+	columns []ColumnMap // the map of the cells of each column of the table
 	reads   []bool      // by cell: whether the map reads it
 	numbers []int       // the indices of the cells that the map reads as numbers
 }
@@ -30,7 +30,7 @@ type Map struct {
 // input is a feature column, bound to a cell.
 type input struct {
 	cell int
-	at   int // index of its first feature
+	at   int // index of the column's first feature
 	interval
 	levels map[string]int // of a category: the index, within the column, of the feature of each value
 	hashed Hashing        // of a hash column: the hash function

@@ -14,8 +14,8 @@ type ColumnKind uint8
 const (
 	Number   ColumnKind = iota + 1 // a number within public bounds
 	Category                       // one of a public list of values; in a target, a class
-	Ignore                         // not a feature
-	Public                         // known to everybody for every row; not a feature
+	Ignore                         // a column that is not used
+	Public                         // a column that everybody knows for every row; not a feature
 	Hash                           // a value without a public list, hashed into a number of buckets
 	Date                           // a day or a time within public bounds
 )
@@ -63,7 +63,7 @@ type Column struct {
 	Low, High  float64   // Number: public bounds, in the column's units; Date: in days since 1970-01-01 ([Day])
 	Transform  Transform // Number: is applied to the number and to its bounds
 	Categories []string  // Category: the public list, without "other"
-	Values     []string  // Public: the list of values
+	Values     []string  // Public: the list of all values
 	Buckets    int       // Hash: number of buckets
 	Layout     string    // Date: layout of the cells, such as %d.%m.%Y; empty: ISO 8601
 	Indicator  bool      // Number, Date: a feature is 1 if the cell is missing or unreadable; set for a curve

@@ -228,7 +228,7 @@ type interval struct {
 	from, to  float64 // bounds after the transform
 	width     float64 // to - from
 	date      bool
-	layout    dateLayout // of the cells of a date
+	layout    dateLayout // layout of the cells of a date
 }
 
 func newInterval(c Column) interval {
@@ -238,7 +238,7 @@ func newInterval(c Column) interval {
 	}
 	n.width = n.to - n.from
 	if n.date = c.Kind == Date; n.date {
-		n.layout, _ = parseLayout(c.Layout) // New has validated it
+		n.layout, _ = parseLayout(c.Layout) // New has validated the layout
 	}
 	return n
 }

@@ -10,12 +10,12 @@ import (
 // schema comes from YAML, JSON or Go.
 type fieldError struct {
 	field string
-	value string // if empty, there is no value to show
+	value string // the invalid value; empty if there is no value to show
 	rule  string
 }
 
 func (e *fieldError) Error() string {
-	field := printable.Text(e.field) // may contain the name of a column
+	field := printable.Text(e.field) // a field may contain the name of a column
 	if e.value == "" {
 		return fmt.Sprintf("dataset: %s: %s", field, e.rule)
 	}

@@ -76,7 +76,7 @@ func looksLikeName(s string) bool {
 		return false
 	}
 	first, _ := utf8.DecodeRuneInString(s)
-	if unicode.IsNumber(first) { // 1stFlrSF, not 12 EUR
+	if unicode.IsNumber(first) { // 1stFlrSF is accepted, and 12 EUR is not
 		rest := strings.TrimLeftFunc(s, unicode.IsNumber)
 		next, _ := utf8.DecodeRuneInString(rest)
 		return letters >= 4 && letters > digits && unicode.IsLetter(next)

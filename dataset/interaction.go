@@ -11,7 +11,7 @@ type Interaction [2]string
 // cross is an interaction of two columns, bound to the cells from which a map reads them.
 type cross struct {
 	a, b    input
-	at      int // index of its first feature
+	at      int // index of the interaction's first feature
 	width   int // number of features
 	numbers int // how many of the two columns are numbers or dates
 }

@@ -23,10 +23,10 @@ import (
 type ColumnMap struct {
 	use      use
 	interval        // of a number or date, and of a target that is a number
-	in       *input // of a category or hash
+	in       *input // the input of a category or hash
 	classes  map[string]float64
-	target   *Target // of a weight or exposure
-	value    string  // of the filter
+	target   *Target // the target whose weight or exposure the column is
+	value    string  // the value of the filter
 	missing  []string
 }
 

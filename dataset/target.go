@@ -11,7 +11,7 @@ import (
 // Target describes the column to be predicted.
 type Target struct {
 	Column    string
-	Kind      ColumnKind // Number (regression) or Category (classes)
+	Kind      ColumnKind // Number for regression, Category for classes
 	Classes   []string   // Category: the cells of the classes; two are -1 and +1, more are 0, 1, 2, ...
 	Low, High float64    // Number: public bounds, in the target's units
 

@@ -32,13 +32,13 @@ type Kinked interface {
 type kinked struct {
 	base   string
 	params [1]float64
-	named  int // number of params in the name
+	named  int // number of params that the name contains
 	target Target
 	kinks  int
 	at     [3]float64 // values of t at the kinks of g, ascending
 	level  [3]float64 // level[i] is g(at[i])
 	slope  [4]float64 // slope[i] is g's slope left of at[i]; slope[kinks] is the slope right of all kinks
-	gap    float64    // InitialGap
+	gap    float64    // the constant InitialGap
 }
 
 // newKinked computes the value of g at every kink (k.level) from its value at the first kink and the

@@ -151,7 +151,7 @@ type network struct {
 // activity is scratch memory for one record: the intermediate results of the network's forward and
 // backward pass.
 type activity struct {
-	first  []float64   // W_1 x
+	first  []float64   // W_1 x, the arguments of the first layer's units
 	slopes []float64   // the derivatives of phi in first, scaled down by shrink
 	inputs [][]float64 // of each layer after the first: [h; 1]/sqrt(m+1), for the m outputs h of the layer below
 	bends  [][]float64 // of each hidden layer of m units: the derivatives of its scaled outputs, a'/sqrt(m+1)

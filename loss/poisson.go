@@ -19,8 +19,8 @@ type poisson struct{ clip, least float64 }
 // linearly beyond z = 64, so that it stays finite), and Slopes and Curvatures are the derivatives
 // of the clipped loss, which an optimizer minimises.
 //
-//	curvature: e^z where the derivative is not clipped (e^z <= s + clip for z >= ln s), 0
-//	where it is clipped. It is in [0, 1 + clip], with jumps
+//	curvature: e^z where the derivative is not clipped (s - clip <= e^z <= s + clip), and 0
+//	where it is clipped. The curvature is in [0, 1 + clip], with jumps
 //
 // Values are at least s - s ln s >= 0, and 1 at z = 0, where the derivative is in [0, 1]. A record
 // of count 0 has the infimum 0, so InitialGap is 1. InitialGap also bounds the drop of the clipped

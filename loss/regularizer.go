@@ -118,7 +118,7 @@ func (r nonconvex) Convexity() float64  { return 0 - float64(r.lambda/2) }
 func (r nonconvex) Value(w []float64) float64 {
 	s := 0.0
 	for _, v := range w {
-		s += 1 / (1 + 1/float64(v*v)) // u/(1+u), also for u = 0 and u = +Inf
+		s += 1 / (1 + 1/float64(v*v)) // u/(1+u) for u = v^2, also if v*v is 0 or +Inf
 	}
 	return r.lambda * s
 }

@@ -11,7 +11,7 @@ import (
 // not smooth.
 type Smoothing struct {
 	radius float64
-	ball   *ball // nil for LasryLions
+	ball   *ball // the table for OverBall; nil for LasryLions
 }
 
 // OverBall returns randomized smoothing: the loss f of a record is replaced by its mean over the ball of
@@ -116,7 +116,7 @@ func (s Smoothing) spread() float64 {
 	if s.ball == nil {
 		return s.radius
 	}
-	return s.radius / math.Sqrt(float64(s.ball.dim+2)) // E U^2 = 1/(d+2)
+	return s.radius / math.Sqrt(float64(s.ball.dim+2)) // sqrt(E U^2) = 1/sqrt(d+2)
 }
 
 // ball tabulates the distribution of U, the first coordinate of a point drawn uniformly from the

@@ -238,7 +238,7 @@ func (l oneMargin) CurvaturesAlong(dst, z, u, y []float64) {
 // outer products, one for each row.
 type unitsOfMargins struct {
 	units
-	margins Margins // of a single margin for a RankOne
+	margins Margins // the row loss; a RankOne is a Margins of one margin
 }
 
 // at returns the margins at the parameters w of the n rows of a record x, and the rows' targets,

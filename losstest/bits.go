@@ -81,7 +81,7 @@ func Bits(l loss.Loss) uint64 {
 			add(dst[:p]...)
 		case loss.General:
 			z[1] /= 1024
-			l.Gradient(dst, z, x, 1) // with the gradient clipped
+			l.Gradient(dst, z, x, 1) // the gradient is long enough to be clipped
 			add(dst...)
 			l.Gradient(dst[:2], z[:2], x[:2], 1)
 			add(dst...)

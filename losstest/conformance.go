@@ -129,7 +129,7 @@ func checkLoss(l loss.Loss) findings {
 		return fs
 	}
 	if !checkReturns(&fs, l) {
-		return fs // the checks below would panic
+		return fs // the methods may panic in the checks below
 	}
 	switch l := l.(type) {
 	case loss.RankOne:
@@ -151,7 +151,7 @@ func checkName(fs *findings, l loss.Loss) {
 	checkSpelling(fs, name)
 	base, _, _ := strings.Cut(name, "(")
 	if !slices.Contains(loss.Names(), base) {
-		return // a loss of another module
+		return // a loss of another module, which loss.Parse does not know
 	}
 	back, err := loss.Parse(name)
 	switch {

@@ -114,7 +114,7 @@ func (f field) randomSite(rng *rand.Rand, d int) site {
 	}
 	rescale(s.w, f.unit*size)
 	rescale(s.v, 1)
-	if rng.IntN(2) == 0 { // along an axis
+	if rng.IntN(2) == 0 { // a direction along an axis
 		clear(s.v)
 		s.v[rng.IntN(n)] = 1
 	}

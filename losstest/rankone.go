@@ -15,7 +15,7 @@ type glm struct {
 	unit float64 // difference of margins over which the slope can change by the constant Lipschitz
 	bend float64 // largest absolute value of a declared curvature that is finite
 
-	dst, z, y []float64 // one row
+	dst, z, y []float64 // memory for one record
 }
 
 func newGLM(l loss.RankOne) *glm {

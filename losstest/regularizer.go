@@ -33,11 +33,11 @@ func checkRegularizer(r loss.Regularizer) findings {
 		for k := range 1500 {
 			w, v := normals(rng, d), normals(rng, d)
 			rescale(v, 1)
-			if k%2 == 0 { // along an axis
+			if k%2 == 0 { // a direction along an axis
 				clear(v)
 				v[k%d] = 1
 			}
-			for j := range w { // every coordinate at its own scale
+			for j := range w { // every coordinate has its own scale
 				w[j] *= math.Pow(10, 3*rng.Float64()-2)
 			}
 			checkRegularizerGradient(&fs, r, w)

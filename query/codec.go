@@ -147,7 +147,7 @@ const (
 	hasCurvature
 	hasMetric
 	hasSmoothing
-	hasDiagonal // the metric is diagonal
+	hasDiagonal // the metric is diagonal, so only its diagonal follows
 )
 
 // writer appends encoded values to b. vectors maps the bytes of each vector that was written to the

@@ -55,7 +55,7 @@ func (d Directions) Of(x []float32, y float64, j int) int {
 	h := d.key
 	for _, v := range x {
 		b := math.Float32bits(v)
-		if v == 0 { // for either sign of zero
+		if v == 0 { // zeros of either sign have the same bits
 			b = 0
 		}
 		h = absorb(h, uint64(b))

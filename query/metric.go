@@ -128,7 +128,7 @@ func (m Metric) Row(dst []int64, j int) {
 		dst[j] = m.Entry(j)
 		return
 	}
-	at := j // index of entry 0, j
+	at := j // index in upper of the entry in row 0 and column j
 	for k := range dst {
 		if k > j {
 			dst[k] = int64(m.m.upper[at+k-j])

@@ -6,12 +6,12 @@ import "math"
 const (
 	invLn2 = 1 / math.Ln2
 	ln2Hi  = 0x1.62e42fefa39efp-1 // ln 2 rounded to 53 bits
-	ln2Lo  = math.Ln2 - ln2Hi     // and the next 53
+	ln2Lo  = math.Ln2 - ln2Hi     // the next 53 bits of ln 2
 
 	// shift rounds a float of absolute value below 2^51 to an integer k: the float plus shift is rounded to
 	// k + shift, and the low bits of this sum are k in two's complement.
 	shift     = 0x1.8p52
-	shiftBits = 0x4338000000000000 // math.Float64bits(shift)
+	shiftBits = 0x4338000000000000 // the bits of shift as a float64
 
 	// saturation is the bound to which Exp clamps the absolute value of its argument x. It is beyond the
 	// arguments at which e^x overflows (709.8) and underflows (-745.2), and small enough that 2^(k/2) is a

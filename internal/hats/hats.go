@@ -25,7 +25,7 @@ const (
 // Knots has no knot.
 type Knots struct {
 	n  int
-	at []float64 // nil: equal distances
+	at []float64 // the knots; nil if they are equally spaced
 }
 
 // Equal returns n equally spaced knots from -1 to 1.

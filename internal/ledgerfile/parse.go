@@ -16,7 +16,7 @@ import (
 // released under it. Any other line that is not an entry is an error.
 func Parse(text []byte) ([]Entry, error) {
 	var entries []Entry
-	var reserved []Entry // by fit
+	var reserved []Entry // the reservation of each fit, in order
 	var ended []bool
 	for n := 1; len(text) > 0; n++ {
 		line, rest, whole := bytes.Cut(text, []byte{'\n'})

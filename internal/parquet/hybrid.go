@@ -6,7 +6,7 @@ import "encoding/binary"
 // for levels, dictionary indices and some booleans.
 type hybrid struct {
 	b     []byte
-	width uint // bits of a number
+	width uint // number of bits of a number
 
 	left   uint64 // how many numbers of the run are not yet decoded
 	value  int32  // value of a run of equal numbers

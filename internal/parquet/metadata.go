@@ -36,7 +36,7 @@ const (
 // Type is a column's type.
 type Type struct {
 	Kind    Kind
-	Width   int // of FixedLenByteArray, in bytes
+	Width   int // of FixedLenByteArray: length of a value in bytes
 	Meaning Meaning
 	Scale   int   // of Decimal: digits after the point
 	Second  int64 // of Time and Timestamp: number of units in a second
@@ -50,7 +50,7 @@ type Column struct {
 	Flat bool
 	Type Type
 
-	optional bool // a value may be missing
+	optional bool // whether a value may be missing
 	leaf     int  // index of the column's first column chunk in a row group
 }
 
@@ -58,7 +58,7 @@ type Column struct {
 type element struct {
 	typ        Type
 	leaf       bool
-	repetition int32 // 0 required, 1 optional, 2 repeated
+	repetition int32 // 0 is required, 1 optional, 2 repeated
 	name       string
 	children   int32
 }
@@ -81,7 +81,7 @@ type chunkInfo struct {
 	codec      int32
 	values     int64
 	data       int64 // offset of the first data page
-	dictionary int64 // offset of the dictionary page; 0 for none
+	dictionary int64 // offset of the dictionary page; 0 if there is none
 	elsewhere  bool  // the chunk is in another file
 	encrypted  bool
 	described  bool // the footer describes the chunk

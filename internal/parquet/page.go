@@ -169,7 +169,7 @@ type page struct {
 	rows     int     // number of rows not yet decoded
 	missing  *hybrid // definition levels; nil if no value can be missing
 	encoding int32
-	b        []byte  // bytes of the values
+	b        []byte  // the encoded values
 	indices  *hybrid // indices of dictionary entries; nil before the first one is decoded
 	values   values  // decoder of the values; nil before the first value is decoded
 }

@@ -21,7 +21,7 @@ type Batch struct {
 	Values  Values
 
 	levels []int32
-	flags  []bool // Present, if not nil
+	flags  []bool // memory for Present
 	index  []int32
 }
 
@@ -33,7 +33,7 @@ type Reader struct {
 	offset int64 // offset in the file of the next page
 	left   int64 // number of rows after the current page
 
-	dictionary header // start is 0 if there is no dictionary
+	dictionary header // header of the dictionary page; its start is 0 if there is none
 	entries    int32  // number of entries of the dictionary
 
 	current header // header of the page being read

@@ -16,7 +16,7 @@ type Values struct {
 	Doubles []float64
 	Bytes   [][]byte
 
-	arena []byte // bytes that are not in a page
+	arena []byte // memory for bytes of values that a page does not hold as they are
 }
 
 // mostBytes is the number of bytes of byte arrays of variable length after which a batch ends.

@@ -14,7 +14,7 @@ import (
 type parquetFile struct {
 	file   *file
 	source *parquet.File
-	used   []bool  // nil for all
+	used   []bool  // which columns are read; nil for all
 	rows   columns // nil if the cells are read as texts only
 	group  int     // index of the next row group
 }
@@ -150,7 +150,7 @@ type column struct {
 	spell  speller
 
 	present    []bool  // which cells of the batch have a value; nil if all do
-	rows       int     // cells of the batch, missing ones included
+	rows       int     // number of cells of the batch, missing cells included
 	row, value int     // indices, in the batch, of the next cell and of the next value
 	index      []int32 // dictionary entry of each value; nil if values holds the values
 	values     texts   // texts of the values, if index is nil
@@ -160,7 +160,7 @@ type column struct {
 	// The following fields are used if readings are read in place of texts.
 	read     func(dst []float64, v *parquet.Values)
 	none     float64    // reading of a missing value
-	readings []float64  // of the batch, missing values included
+	readings []float64  // readings of the batch, missing values included
 	entries  []float64  // readings of the dictionary
 	spare    *[]float64 // memory for entries, shared by the columns of a group
 }

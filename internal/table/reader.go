@@ -78,7 +78,7 @@ func Open(paths []string, as Dialect) (*Reader, error) {
 		case i == 0:
 			r.open, r.next = []*file{f}, 1
 		default:
-			f.close() // opened again when its rows are read
+			f.close() // the file is opened again when its rows are read
 		}
 	}
 	return r, nil
@@ -201,7 +201,7 @@ func (r *Reader) Chunk() (Chunk, error) {
 // turn opens the next file of the table, and closes the last one if it is text. It returns an error if the
 // next file has changed since the table was opened.
 func (r *Reader) turn() error {
-	if last := r.open[len(r.open)-1]; last.text { // all its rows have been handed out
+	if last := r.open[len(r.open)-1]; last.text { // all rows of the file have been returned
 		last.close()
 		r.open = r.open[:len(r.open)-1]
 	}

@@ -19,7 +19,7 @@ type splitter struct {
 	most int // largest size of a record in bytes
 
 	held []byte // read from src and not yet in a chunk
-	err  error  // error that ended src
+	err  error  // the error, or io.EOF, with which src ended
 }
 
 // chunk is a part of the text that consists of whole records. If long is true, it stands for one record that
