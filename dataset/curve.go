@@ -387,8 +387,8 @@ func (m *Map) hang(x []float32, codes []int) {
 	}
 }
 
-// rawCurve is the value of the key curve: in YAML and JSON. It is auto, a number of knots, or a
-// list of knots that are numbers or dates.
+// rawCurve is the value of the key curve in YAML and JSON: auto, a number of knots, or a list of knots. The
+// listed knots are all numbers or all dates.
 type rawCurve struct {
 	knots int
 	at    []float64

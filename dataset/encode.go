@@ -95,8 +95,8 @@ func (e *features) one(at, width, which int, v float32) {
 	e.skipped += width
 }
 
-// hats skips a range of as many hats (values of basis functions) as the argument says. Hats are computed
-// later from the other features.
+// hats skips the next features, which are hats (values of basis functions): as many as the argument of says.
+// Hats are computed later from the other features.
 func (e *features) hats(of int) {
 	if e.coded {
 		e.skipped += of

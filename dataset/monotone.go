@@ -25,8 +25,8 @@ func (m Monotone) String() string {
 	return fmt.Sprintf("Monotone(%d)", uint8(m))
 }
 
-// monotoneOf returns the Monotone whose String is text, which is "" if both directions are allowed.
-// The error for another text names the field.
+// monotoneOf returns the Monotone whose String is text. "" gives the zero Monotone, which allows both
+// directions. Any other text is an error that names the field.
 func monotoneOf(field, text string) (Monotone, error) {
 	switch text {
 	case "":

@@ -42,8 +42,7 @@ const (
 	asFilter
 )
 
-// passes is the number (reading) to which a cell of the filter's public column is mapped if the row
-// passes the filter.
+// passes is the reading of a cell of the filter's public column if the row passes the filter.
 const passes = 1
 
 // bindColumns sets the use of each column that the map reads. No column has two uses.

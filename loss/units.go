@@ -198,8 +198,8 @@ func (l units) layout(dst, w int, x []float32, y float64) (packed carry.Rows, n 
 	return packed, n, ok
 }
 
-// weight returns the factor on the loss of each row of a unit with n rows: 1/n, or for a summed unit
-// one over the largest number of rows.
+// weight returns the factor on the loss of each row of a unit with n rows: 1/n, or 1/rows if l.summed is
+// true, where rows is the largest number of rows.
 func (l units) weight(n int) float64 {
 	if l.summed {
 		n = l.rows
@@ -252,7 +252,8 @@ func (l unitsOfMargins) at(s *unitScratch, packed carry.Rows, n int, w []float64
 	return z, y
 }
 
-// products sets z to the inner products of the rows of w and the rows of a record.
+// products sets z to the margins of the rows of a record x: the inner products of each row of the record and
+// the K rows of the parameters w.
 func (l unitsOfMargins) products(z []float64, packed carry.Rows, w []float64, x []float32) {
 	k, scale := l.margins.K(), packed.Scale()
 	for i := range z {
@@ -327,8 +328,8 @@ func (l unitsOfMargins) Gradient(dst, w []float64, x []float32, y float64) {
 	l.spread(dst, slopes, packed, n, x)
 }
 
-// HessianVector requires a row loss with a second derivative. Where the second derivative jumps,
-// either of its one-sided values may be used.
+// HessianVector writes to dst the product of v and the Hessian at w of the unit's loss. The row loss must
+// have a second derivative. Where the second derivative jumps, either of its one-sided values may be used.
 func (l unitsOfMargins) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	packed, n, ok := l.layout(len(dst), len(w), x, y)
 	checkShape(len(v), len(w), len(w))

@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// Weights are public factors on the contribution of each record to the objective: a factor multiplies
-// the record's value, gradient and Hessian.
+// Weights describes the weights of records: public factors for classes, and factors that targets encode. A
+// record's weight multiplies the record's value, gradient and Hessian.
 type Weights struct {
 	// Classes holds a public weight for each class, in the order of class numbers (-1 before +1 for
 	// binary targets). It is empty if there are no class weights.
@@ -156,8 +156,9 @@ func Unweighted(l Loss) Loss {
 	return l
 }
 
-// outputs returns the row loss of a Units, or its output loss if the row loss is a network. Any
-// other loss is returned as it is.
+// outputs returns the loss of one row as a function of its margins (see [Outputs]). For a Units it starts
+// from the row loss, and for any other loss from l. If this loss is a network, outputs returns the
+// network's output loss. Otherwise it returns this loss.
 func outputs(l Loss) Loss {
 	l = RowLoss(l)
 	if network, ok := l.(Composed); ok {

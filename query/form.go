@@ -17,12 +17,12 @@ type Form struct {
 type Bounds struct {
 	Lipschitz, InitialGap, Lo, Hi float64
 	Features                      int
-	// Smoothing is the smoothing of the loss, for terms that may have one.
+	// Smoothing is the smoothing of the loss, for terms whose kind allows smoothing.
 	Smoothing Smoothing
 }
 
-// smoothed returns a form that asks for the smoothed loss if the bounds have a smoothing. It is used
-// for terms that may be smoothed.
+// smoothed returns the form f with its terms smoothed by the smoothing of the bounds. Terms whose kind does
+// not allow smoothing, and terms that have a smoothing already, stay as they are.
 func (f Form) smoothed() Form {
 	return Form{f.Name, func(c Cohort, w, prev []float64, b Bounds) []Term {
 		terms := f.Ask(c, w, prev, b)

@@ -20,7 +20,7 @@ type Reader struct {
 	known map[regular.Identity][]int
 
 	open  []*file        // the open files; the last is being read
-	next  int            // index of the next file to open
+	next  int            // index in files of the next file to open
 	uses  []bool         // which cells are read; nil for all
 	typed columns        // the columns whose readings chunks may give; nil for none
 	spell func([]string) // rewrites the numbers of a row of text in place; nil if there is nothing to rewrite

@@ -241,7 +241,7 @@ func numberOfInt[T int32 | int64](y parquet.Type, c Column, bits int) func(dst [
 			number = func(int64) (float64, bool) { return 0, false }
 			break
 		}
-		// Both operands are exact, so the quotient is rounded once, as the parsed text is.
+		// Numerator and denominator are exact, so the quotient is rounded once and equals the parsed text.
 		ten := tens[y.Scale]
 		number = func(x int64) (float64, bool) { return float64(x) / ten, -mostWhole <= x && x <= mostWhole }
 	case parquet.Date:

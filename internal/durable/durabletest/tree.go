@@ -88,7 +88,7 @@ func (t *tree) apply(o Op) {
 	}
 }
 
-// rename changes names, the entries of a folder, as the operation does: mkdir, create, rename or
+// rename applies the operation to names, the entries of a folder. The operation is mkdir, create, rename or
 // remove.
 func (o Op) rename(names map[string]int) {
 	switch o.Kind {
