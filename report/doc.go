@@ -1,9 +1,10 @@
 // Package report makes a page from the released results of a run: one HTML file with tables and inline SVG
 // plots. The page loads nothing from elsewhere.
 //
-// [ReadFit] makes the page of a fit's folder from its certificate, model and ledger. All of them are released
-// already, and the table is never opened, so a page costs no privacy. [Study] makes the page of an experiment
-// from plain numbers. Both return a [Page]. Programs can also build a Page themselves.
+// [ReadFit] makes the page of a fit's folder from its certificate, model and ledger. These files are
+// released already, and the page does not open the table, so a page costs no privacy. [Study] makes the
+// page of an experiment from plain numbers. Both return a [Page]. Programs can also build a Page
+// themselves.
 //
 // # Promises
 //

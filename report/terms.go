@@ -8,19 +8,19 @@ import (
 
 // Coefficients are the coefficients of a linear model in the table's units, with their privacy noise.
 type Coefficients struct {
-	// Target is the predicted column, and Unit the unit of a coefficient's value.
+	// Target is the name of the predicted column. Unit is the unit of a coefficient's value in words.
 	Target string `json:"target"`
 	Unit   string `json:"unit"`
-	// Terms are the terms whose sum is the prediction, in the order of the columns, the intercept last.
-	// With more than two classes each term is repeated for each class.
+	// Terms are the terms of the sum of which the prediction is a function, in the order of the columns,
+	// with the intercept last. With more than two classes, each term has one entry for each class.
 	Terms []Coefficient `json:"terms"`
 	// Noise says what is known about the standard deviations: "estimated", "bounded" or "not stated".
 	Noise string `json:"noise"`
 	// Meaning explains the standard deviations, or says why none are stated.
 	Meaning string `json:"meaning"`
-	// Beyond is the number of coefficients that differ from 0 by more than two standard deviations. Counted
-	// is the number of all coefficients. Neither counts intercepts. Both are 0 if no standard deviations are
-	// stated.
+	// Beyond is the number of coefficients that differ from 0 by at least two standard deviations. Counted
+	// is the number of all coefficients. Neither number counts intercepts. Both are 0 if no standard
+	// deviations are stated.
 	Beyond  int `json:"beyond_two_deviations"`
 	Counted int `json:"of"`
 	// Covariance is the covariance of the noise in the terms' values, in the order of Terms. It is nil unless
@@ -28,7 +28,7 @@ type Coefficients struct {
 	Covariance [][]float64 `json:"covariance,omitempty"`
 	// Ratio names what the exponential of an effect multiplies: "odds" or "rate"; "" for effects that add up.
 	Ratio string `json:"ratio,omitempty"`
-	// Curves are the curves of numbers and dates, and Surfaces the interactions with a number.
+	// Curves are the curves of numbers and dates. Surfaces are the interactions with a number or date.
 	Curves   []Curve   `json:"curves,omitempty"`
 	Surfaces []Surface `json:"surfaces,omitempty"`
 	// References maps each category to its reference level, with which the other levels are compared.
@@ -46,7 +46,7 @@ type Coefficient struct {
 	// Reference is the reference level with which a level is compared; "" for a slope and for the
 	// intercept.
 	Reference string `json:"reference,omitempty"`
-	// Per says to which change Value belongs, for example "one unit more".
+	// Per is the change of the column that changes the sum by Value, for example "one unit more".
 	Per   string  `json:"per,omitempty"`
 	Value float64 `json:"value"`
 	// Deviation is the standard deviation of the privacy noise in Value, or an upper bound on it if Noise
