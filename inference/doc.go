@@ -8,9 +8,9 @@
 // of its features alone, and phi is the loss as a function of the margin. At a point b the following are
 // released:
 //
-//	g = mean u phi'(z'b) z + noise      independent in each coordinate, of standard deviation a
-//	H = mean u phi''(z'b) z z' + E      E symmetric, of standard deviation sigma on the diagonal, sigma/sqrt 2 off it
-//	S = mean s s' + noise               s = u phi'(z'b) z, or its mean over the rows of a unit
+//	g = mean u phi'(z'b) z + noise   of standard deviation a in each coordinate
+//	H = mean u phi''(z'b) z z' + E   E symmetric, of deviation sigma on the diagonal, sigma/sqrt 2 off it
+//	S = mean s s' + noise            s = u phi'(z'b) z, or its mean over the rows of a privacy unit
 //
 // The estimate is b + d with the Newton step d = -H^-1 g. It estimates the solution of E[u phi'(z'b) z] = 0
 // in the population from which the records are sampled. If the model is right, this solution is the vector
