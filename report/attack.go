@@ -12,7 +12,7 @@ import (
 
 // attack describes the best attack on one row by an adversary who sees all releases and knows every other
 // row. The adversary must decide whether the row was in the table (relation add-or-remove) or which of two
-// rows was in it (replace-one).
+// given rows was in the table (replace-one).
 type attack struct {
 	// alarms and detected are points of the attack's curve (a ROC curve). For an attack whose false-alarm
 	// probability is alarms[i], detected[i] is an upper bound on the probability that it recognises the

@@ -70,15 +70,16 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 // weights. It uses public facts only: the law (the description of the run's steps and noise), the released
 // second moment of the rows, and the model.
 //
-// Let u be the error of an iterate in the coordinates of the metric P, and n the noise of the gradient
-// estimate. To first order in the noise, a step of size eta changes u to
+// Let P = (G_+ + ridge I)^(-1/2) be the metric, where G is the released second moment and G_+ is G with
+// negative eigenvalues set to 0. Let u be the error of an iterate in the coordinates of P, and n the noise
+// of the gradient estimate. To first order in the noise, a step of size eta changes u to
 //
 //	u <- u - eta (A u + n),   A = P (b S + s I) P
 //
-// and momentum and averages are those of the law. Here b is an eigenvalue of the mean second derivative of
-// the loss in the margins (model.Bend), S is the rows' second moment and s is the regularizer's curvature.
-// Along each eigenvector of A this is a recursion in one number. S is estimated from G, the released second
-// moment. Noise spreads the eigenvalues of G, so the estimate's eigenvalues are closer together (the
+// Momentum and averages of iterates are included as the law states them. Here b is an eigenvalue of the
+// mean second derivative of the loss in the margins (model.Bend), S is the rows' second moment and s is the
+// regularizer's curvature. Along each eigenvector of A this is a recursion in one number. S is estimated
+// from G. Noise spreads the eigenvalues of G, so the estimate's eigenvalues are closer together (the
 // function seen). The estimate also satisfies the equations that the schema implies for its rows (the type
 // structure).
 //

@@ -100,7 +100,7 @@ type shaped struct {
 	mass    []float64 // nil if unknown
 	thin    []bool
 	sd      []float64 // nil if unknown
-	// covariance is the covariance of the noise in the values effect; nil unless the noise is
+	// covariance is the covariance of the noise in the values effect. It is nil unless the noise is
 	// estimated.
 	covariance *mat.SymDense
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// coefficient is one term of the sum of which the model's prediction is a function. Its numbers refer to
-// the units of the table's columns.
+// coefficient is one term of the sum from which the prediction is computed. Its numbers refer to the units
+// of the table's columns.
 type coefficient struct {
 	name   string
 	column string

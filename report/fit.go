@@ -44,7 +44,7 @@ type Fit struct {
 
 	files    []string
 	verified *certificate.Report
-	digest   string // of the certificate's file
+	digest   string // SHA-256 of the certificate's file, in hexadecimal
 	schedule []account.SampledSteps
 	plan     runrecord.Run
 }

@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// Heat is a small table of numbers, in which a colour shows the size of each number: one colour above 0 and
-// another below.
+// Heat is a small table of numbers with coloured cells. Numbers above 0 have one colour and numbers below 0
+// another colour. The colour is stronger for a larger absolute value.
 type Heat struct {
 	Title   string `json:"title"`
 	Caption string `json:"caption"`

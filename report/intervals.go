@@ -45,7 +45,7 @@ func CoefficientText(c *model.Coefficients) string {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", oneLine(t.Term), oneLine(against), strings.Join(cells(t, ratio != ""), "\t"))
 	}
-	_ = w.Flush() // of a strings.Builder
+	_ = w.Flush() // writing to a strings.Builder gives no error
 	fmt.Fprintf(&b, "\n%d of %d coefficients have an interval.", c.Reported, c.Counted)
 	b.WriteString(" The column privacy is the share of an interval's width that the noise makes.\n")
 	b.WriteString(printable.Lines(oneLine(c.Meaning+states(c)), "", 100))

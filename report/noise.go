@@ -28,8 +28,8 @@ type noise struct {
 	// weight is an upper bound on the standard deviation of the noise in each weight of the result. It
 	// holds for a run without a preconditioner.
 	weight float64
-	// absolute reports that the noises of different weights may be correlated in any way, so that
-	// the field weight bounds only each weight alone.
+	// absolute reports that the noises of different weights may be correlated in any way. The field weight
+	// is then a bound for each weight, but not for linear combinations of weights.
 	absolute bool
 	// loose says why the noise of a weight may be smaller than the bound even if the loss is flat.
 	// It is empty if a flat loss reaches the bound.

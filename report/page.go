@@ -38,7 +38,7 @@ type Part interface {
 type Fact struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	// Note explains the value; may be empty.
+	// Note explains the value. It may be empty.
 	Note string `json:"note,omitempty"`
 }
 

@@ -44,7 +44,7 @@ const (
 	Steps  Style = "steps"  // constant from each point to the next point
 )
 
-// Series is a named sequence of points, at most 1e7 of them.
+// Series is a named sequence of 1 to 1e7 points (X[i], Y[i]).
 type Series struct {
 	Name string    `json:"name"`
 	X    []float64 `json:"x"`

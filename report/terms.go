@@ -11,7 +11,7 @@ type Coefficients struct {
 	// Target is the name of the predicted column. Unit is the unit of a coefficient's value in words.
 	Target string `json:"target"`
 	Unit   string `json:"unit"`
-	// Terms are the terms of the sum of which the prediction is a function, in the order of the columns,
+	// Terms are the terms of the sum from which the prediction is computed, in the order of the columns,
 	// with the intercept last. With more than two classes, each term has one entry for each class.
 	Terms []Coefficient `json:"terms"`
 	// Noise says what is known about the standard deviations: "estimated", "bounded" or "not stated".
@@ -26,7 +26,8 @@ type Coefficients struct {
 	// Covariance is the covariance of the noise in the terms' values, in the order of Terms. It is nil unless
 	// Noise is "estimated".
 	Covariance [][]float64 `json:"covariance,omitempty"`
-	// Ratio names what the exponential of an effect multiplies: "odds" or "rate"; "" for effects that add up.
+	// Ratio names the quantity that the exponential of an effect multiplies: "odds" or "rate". It is "" if
+	// effects add up.
 	Ratio string `json:"ratio,omitempty"`
 	// Curves are the curves of numbers and dates. Surfaces are the interactions with a number or date.
 	Curves   []Curve   `json:"curves,omitempty"`
@@ -43,14 +44,14 @@ type Coefficient struct {
 	// Column is the table's column, "(interactions)" for crossed categories, or "" for the intercept.
 	Column string `json:"column"`
 	Term   string `json:"term"`
-	// Reference is the reference level with which a level is compared; "" for a slope and for the
+	// Reference is the reference level with which a level is compared. It is "" for a slope and for the
 	// intercept.
 	Reference string `json:"reference,omitempty"`
 	// Per is the change of the column that changes the sum by Value, for example "one unit more".
 	Per   string  `json:"per,omitempty"`
 	Value float64 `json:"value"`
 	// Deviation is the standard deviation of the privacy noise in Value, or an upper bound on it if Noise
-	// is "bounded"; nil if Noise is "not stated".
+	// is "bounded". It is nil if Noise is "not stated".
 	Deviation *float64 `json:"noise_sd"`
 }
 
