@@ -126,7 +126,7 @@ func (c column) number() bool { return c.Kind == dataset.Number || c.Kind == dat
 // "other" follows the features of these levels and is not counted.
 func (c column) levels() int { return len(c.Categories) + c.Buckets }
 
-// width returns the number of features that the column has in the model, with the feature "other", the
+// width returns the number of features that the column has in the model, including the feature "other", the
 // indicator of missing cells and the hats of a curve.
 func (c column) width() int {
 	switch {

@@ -36,8 +36,8 @@ type Query struct {
 //	unit     u/S for each number, and the indicators of missing cells
 //	square   the squared norm ||x||^2
 //	norm     max(1, ||x||)
-//	share    each feature divided by the norm
-//	feature  each feature rounded to float32
+//	share    u/S for each number, and 1/S, divided by the norm
+//	feature  the columns of share rounded to float32
 //	ratio, way, knot, hat, hung  the hats of curves and interactions
 //	sum      W x, the weighted sums: the margins, or the inputs of a network's first layer
 //	layer1, sum1, ...  the outputs of a network's layer, and the weighted sums of these
@@ -412,8 +412,8 @@ func (s *query) activated(u string) string {
 }
 
 // power returns an SQL expression for e^x with x clamped to [-700, 700], because some databases raise an
-// error for larger exponents. For probabilities and tanh the clamping makes no difference beyond 1e-300. A
-// rate is at least e^-700 and at most e^700 times the rate for the margin 0.
+// error for larger exponents. The clamping changes a probability or a tanh by at most about e^-700. A rate
+// is at least e^-700 and at most e^700 times the rate for the margin 0.
 func (s *query) power(x string) string {
 	const most = 700
 	return fmt.Sprintf("EXP(%s(%s(%s, %s), %s))", s.least, s.greatest, x, s.literal(-most), s.literal(most))
