@@ -179,7 +179,7 @@ func (f *Fit) bars(e explanation, unit string) Bars {
 }
 
 // table lists the coefficients in the schema's order. If there are more than mostRows, it lists only the
-// intercepts and the coefficients with the largest spans, fewer than mostRows in all.
+// mostRows-1 coefficients with the largest spans, and the intercepts.
 func (f *Fit) table(e explanation, odds bool) Table {
 	list := e.list
 	t := Table{

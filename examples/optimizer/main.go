@@ -55,7 +55,7 @@ func (h HeavyBall) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "heavy-ball", Citation: "Polyak 1964", Charges: "every step alike",
-			// Later steps use each gradient again, with weights that sum to 1/(1-beta).
+			// All steps together use a gradient with weights that sum to 1/(1-beta).
 			Steps: steps, StepSize: (1 - h.Momentum) * p.StepSize(1), Passes: float64(steps),
 		},
 		// The forecast treats the steps as steps of gradient descent with the same total weight of a
