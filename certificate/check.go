@@ -90,8 +90,8 @@ func (c claim) check() (epsilon float64, err error) {
 }
 
 // checkGreatest returns an error if mu is smaller than the largest mu that gives (epsilon, delta)-DP. A
-// privacy filter always has this largest mu. A smaller mu may be above the run's total charge, but no
-// filter limited the run to a smaller mu.
+// privacy filter always has this largest mu. The square of a smaller mu may be above the run's total
+// charge, but no filter limited the run to this mu.
 func (c claim) checkGreatest() error {
 	mu, err := mechanism.GaussianMu(c.Epsilon, c.Delta)
 	if err != nil {

@@ -28,9 +28,9 @@
 // random bits, schedule and events come from the session's ledger. The caller cannot pass any of them as an
 // argument. New, FromJournal and Verify return an error if an event does not state its relation.
 //
-// Neighbouring tables differ in one row. If a row filter chose the records, they differ in one row that
-// passes the filter in both tables, and the member filter says which rows pass. A run whose certificate has
-// no member filter had no row filter.
+// Neighbouring tables differ in one record: one row, or all rows of one privacy unit. If a row filter chose
+// the records, they differ in one row that passes the filter in both tables, and the member filter says
+// which rows pass. A run whose certificate has no member filter had no row filter.
 //
 // A run may also be charged to a budget that outlasts it (package budget). The member budget then states
 // the run's row in the dataset's chain and the row's hash. Verify tests only the form of these values. Only

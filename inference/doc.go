@@ -39,6 +39,6 @@
 //
 // (Fieller 1954; Anderson and Rubin 1949). chi is the square of the number z for which a standard normal
 // variable lies in [-z, z] with probability level. The interval of a contrast (a linear combination of the
-// coefficients) is the set of its values over this set. If K = H V^-1 H - chi kappa I is not positive
-// definite, the set is unbounded, and the coefficients are not identified at this budget.
+// coefficients) is the set of its values at b + d for all d in this set. If K = H V^-1 H - chi kappa I is
+// not positive definite, the set is unbounded, and the coefficients are not identified at this budget.
 package inference

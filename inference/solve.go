@@ -62,9 +62,10 @@ type Estimate struct {
 	// Sampling is the covariance of the estimate's error due to sampling alone. It is nil with Method
 	// NotIdentified.
 	Sampling *mat.SymDense
-	// Step is the Newton step -H^-1 g, with g the released gradient and H the released curvature.
-	// StepCovariance is the part of its covariance that is due to sampling and to the noise in g,
-	// without the noise in H.
+	// Step is B minus the point of the release. With Method Wald it is the Newton step -H^-1 g, with g the
+	// released gradient and H the released curvature. With Method Region it leads to the centre of the
+	// region, and with Method NotIdentified it is 0. StepCovariance is the part of the covariance of -H^-1
+	// g that is due to sampling and to the noise in g, without the noise in H.
 	Step           []float64
 	StepCovariance *mat.SymDense
 }
