@@ -11,19 +11,21 @@ import (
 // Budget is the privacy budget of a fit. All releases of the fit together are (Epsilon, Delta)-differentially
 // private under Relation. Only Records and Dataset may be left out.
 type Budget struct {
-	// Epsilon must be finite and > 0. Except for Delta, no set of released values is more than e^Epsilon
-	// times as likely from one table as from a neighbouring one.
+	// Epsilon must be finite and > 0. Let A and B be neighbouring tables, and S any set of results. The
+	// probability that a fit's releases are in S is, for table A, at most e^Epsilon times the probability for
+	// table B, plus Delta.
 	Epsilon float64
-	// Delta must be > 0 and below 1/2. It is a chance of no protection at all and should be below 1/(number
-	// of records).
+	// Delta must be > 0 and below 1/2. With probability Delta there may be no protection at all, so Delta
+	// should be below 1/(number of records).
 	Delta float64
 	// Relation is the neighbouring relation of the guarantee.
 	Relation Relation
-	// Records is the public number of records. Under AddOrRemove it must be given and is used in place of the
-	// secret number. Under ReplaceOne it may be left out; if given, the fit fails unless the table has this
-	// number.
+	// Records is the public number of records. Under AddOrRemove it must be given, and the fit uses it in
+	// place of the secret number. Under ReplaceOne it may be 0 (left out); if it is given, the fit fails if
+	// the table has another number of records.
 	Records int
-	// Dataset is the registered dataset that also pays for the fit. nil means none.
+	// Dataset is a registered dataset to which the fit is charged, in addition to the ledger of its folder.
+	// nil means none.
 	Dataset *Dataset
 }
 
@@ -31,23 +33,25 @@ type Budget struct {
 type Relation = account.Relation
 
 const (
-	// ReplaceOne: neighbouring tables differ in one record, which is replaced by any other. The number of
-	// records is public.
+	// ReplaceOne: one record of a table is replaced by any other record in the neighbouring table. The number
+	// of records is public.
 	ReplaceOne = account.ReplaceOne
-	// AddOrRemove: one of two neighbouring tables has one record more. The number of records is secret.
+	// AddOrRemove: one of two neighbouring tables has one additional record. The number of records is secret.
 	AddOrRemove = account.AddOrRemove
 )
 
 // Dataset is a dataset that its owner registered in a store of budgets. The registration sets a cap on the
 // privacy loss of all releases about the dataset (package budget; stillpoint budget create). A fit is charged
-// its whole budget there before its first release. When it has ended, the unused part is free again.
+// its whole budget in the store before its first release. When the fit has ended, the store frees the unused
+// part.
 type Dataset struct {
 	// Store is the address of the store, sqlite:FILE or postgres://USER@HOST/DATABASE. Spec.Stores opens it.
 	// Name is the dataset's name in the store.
 	Store, Name string
 }
 
-// into copies the budget into the configuration c. It returns an error if a value is out of range.
+// into writes the budget into the fields Privacy and Budget of the configuration c. It returns an error if a
+// value is missing or out of range.
 func (b Budget) into(c *Config) error {
 	switch {
 	case !(b.Epsilon > 0) || math.IsInf(b.Epsilon, 0):

@@ -193,9 +193,9 @@ func testsBelow(t *testing.T, folder string) string {
 }
 
 // TestKeysAreEverywhere: each key of a configuration must be in docs/reference/configuration.md, in a
-// configuration that a test or a script tries, and in the code by which the root package makes a configuration
-// from a Spec. The keys of a schema have tests of their own, and the root package passes on Memory and
-// Inference whole.
+// configuration that a test or a script tries, and in the code by which the root package makes a
+// configuration from a Spec. The keys of a schema have tests of their own, and the root package passes on
+// Memory and Inference whole.
 func TestKeysAreEverywhere(t *testing.T) {
 	var tried strings.Builder
 	tried.WriteString(testsBelow(t, "train") + testsBelow(t, "runfolder"))
@@ -273,7 +273,8 @@ var withoutColumn = map[string]string{
 
 // TestKindsOfColumnAreEverywhere tests that each file in the row "a kind of column" of CONTRIBUTING.md's
 // table of places names every kind of column, apart from the kinds in withoutColumn. A new kind fails in each
-// file that does not name it, until the file has a case for the kind or withoutColumn says that it needs none.
+// file that does not name it, until the file has a case for the kind or withoutColumn says that it needs
+// none.
 func TestKindsOfColumnAreEverywhere(t *testing.T) {
 	_, row, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "\n| a kind of column | ")
 	row, _, _ = strings.Cut(row, " |")

@@ -13,7 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Patient is a record as a program may hold it.
+// Patient is the type of a record in the example's program.
 type Patient struct {
 	Age      float64
 	Returned string

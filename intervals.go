@@ -4,8 +4,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/report"
 )
 
-// Coefficients returns the coefficients with their confidence intervals, as summaries of linear models
-// print them. It is empty for a fit without Spec.Inference.
+// Coefficients returns a table of the coefficients with their confidence intervals, as text. It returns ""
+// for a fit without Spec.Inference or without a model.
 func (r *Result) Coefficients() string {
 	if r.Model == nil || r.Model.Inference() == nil {
 		return ""

@@ -56,9 +56,9 @@ func TestIntervalsOfASpec(t *testing.T) {
 	}
 }
 
-// TestPredictionsHaveIntervals: the interval of a prediction must be the interval of the row's score, on
-// the scale of the probability, and the CSV has the same numbers. A model without intervals has none, and
-// --intervals of it is an error.
+// TestPredictionsHaveIntervals: the interval of a prediction must be the interval of the row's score, on the
+// scale of the probability, and the CSV has the same numbers. For a model without intervals predictions must
+// have none, and Predict with intervals must return an error.
 func TestPredictionsHaveIntervals(t *testing.T) {
 	s := example()
 	s.Inference = &stillpoint.Inference{Level: .9}

@@ -141,7 +141,8 @@ var layers = map[string]struct {
 	"optimize/secondorder": {local: familyMay},
 }
 
-// familyMay lists the packages that a family of optimizers, which states a forecast and is charged, may import.
+// familyMay lists the packages that a package with a family of optimizers may import. Such a package states
+// forecasts and makes charged queries.
 var familyMay = []string{"account", "query", "optimize", "optimize/forecast"}
 
 var randomness = []string{"math/rand", "math/rand/v2", "crypto/rand"}

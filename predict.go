@@ -21,7 +21,8 @@ type Prediction = model.Prediction
 // Interval is the confidence interval of a prediction of a fit with Spec.Inference.
 type Interval = model.Interval
 
-// PredictOptions changes what is predicted. The zero value predicts every row.
+// PredictOptions selects rows and adds columns of margins or intervals. The zero value predicts every row and
+// adds none.
 type PredictOptions = model.PredictOptions
 
 // ReadModel reads a model's file.
@@ -29,8 +30,8 @@ func ReadModel(path string) (*Model, error) { return model.Read(path) }
 
 // Predict writes predictions for the rows of a table as CSV: a header row, then one row for each row of the
 // table, in the same order (model.Model.Predict describes the columns). The table must have the schema's
-// feature columns. The target column may be absent. Predictions of numbers are clamped to the target's public
-// bounds.
+// feature columns. The target column may be absent. A table of files must be a single file. Predictions of
+// numbers are clamped to the target's public bounds if the model is Clamped.
 //
 // Predict costs no privacy of the records that the model was trained on. The predictions are as sensitive as
 // the rows of the table t.
@@ -42,8 +43,8 @@ func Predict(ctx context.Context, m *Model, t Table, w io.Writer, o PredictOptio
 	return m.ReadAs(t.csv).PredictFrom(ctx, s, w, o)
 }
 
-// Predictions returns the predictions of Predict as a sequence: one for each row, in the table's order. The
-// sequence ends at the first error.
+// Predictions returns a sequence with one prediction for each row of the table t, in the table's order. If an
+// error occurs, the sequence yields it and ends.
 func Predictions(ctx context.Context, m *Model, t Table) iter.Seq2[Prediction, error] {
 	s, err := given(m, t)
 	if err != nil {
@@ -60,9 +61,9 @@ func given(m *Model, t Table) (model.Source, error) {
 }
 
 // Verify rechecks the guarantee of a fit from the files in its folder, without the data. It verifies the
-// certificate. If the certificate names a model, Verify also compares the model file in the folder with the
-// certificate's SHA-256. The report says what was established. The errors are the errors of package
-// certificate and of reading files.
+// certificate. If the certificate states the SHA-256 of a model, Verify also compares it with the SHA-256 of
+// the model file in the folder. The report lists the verified facts. Verify returns an error if a file cannot
+// be read, the certificate is invalid, or the model file differs.
 func Verify(ctx context.Context, dir string) (*certificate.Report, error) {
 	cert := filepath.Join(dir, runfolder.CertificateFile)
 	c, err := certificate.Read(cert)
@@ -75,8 +76,8 @@ func Verify(ctx context.Context, dir string) (*certificate.Report, error) {
 	return VerifyFiles(ctx, cert, filepath.Join(dir, runfolder.ModelFile))
 }
 
-// VerifyFiles is Verify for a certificate file and a model file, each by its path. An empty modelPath
-// verifies the certificate alone.
+// VerifyFiles does what Verify does, for the paths of a certificate file and of a model file. With an empty
+// modelPath it verifies the certificate alone.
 func VerifyFiles(ctx context.Context, certificatePath, modelPath string) (*certificate.Report, error) {
 	c, err := certificate.Read(certificatePath)
 	if err != nil {

@@ -62,8 +62,8 @@ func TestReadmeCallsWhatRExports(t *testing.T) {
 	}
 }
 
-// TestReadmeInstallsWhatIsPublished: the lines of README.md that install a release must name the packages as a
-// release makes them (RELEASING.md): the Python project's name, and the source package of R.
+// TestReadmeInstallsWhatIsPublished: the lines of README.md that install a release must name the packages as
+// a release makes them (RELEASING.md): the Python project's name, and the source package of R.
 func TestReadmeInstallsWhatIsPublished(t *testing.T) {
 	name := found(t, "python/pyproject.toml", `(?m)^name = "(.+)"$`, 1)[0]
 	found(t, "README.md", `(?m)^\$ (pip install `+regexp.QuoteMeta(name)+`) `, 1)

@@ -12,9 +12,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Result is what a fit released, and the privacy cost. All of it may be published.
+// Result has everything that a fit released, and the fit's privacy cost. All of it may be published.
 type Result struct {
-	// Model is the trained model. It is nil if the fit was interrupted before there was a model.
+	// Model is the trained model. It is nil if the fit was interrupted before its first step ended.
 	Model *Model
 	// Certificate is the public record of the fit. Anybody can recheck the privacy cost from it.
 	Certificate *certificate.Certificate
@@ -23,8 +23,8 @@ type Result struct {
 	// Run has all other results: the plan, the comparison with the best constant (Compared), the measurements
 	// (Measured) and Warnings.
 	Run *train.Fitted
-	// Kept describes the folder of the fit and the other fits of the table that are recorded there. It is nil
-	// without Spec.Folder.
+	// Kept describes the folder in which the fit is stored and the other fits of the table in this folder's
+	// ledger. It is nil without Spec.Folder.
 	Kept *runfolder.Fitted
 
 	table string
@@ -37,16 +37,17 @@ func result(c *Config, f *train.Fitted, kept *runfolder.Fitted) *Result {
 	return &Result{Model: f.Model, Certificate: f.Certificate, Ledger: f.Ledger, Run: f, Kept: kept, table: c.TableName()}
 }
 
-// Warnings returns the facts that a user of the model must know, the worst first.
+// Warnings returns the facts that a user of the model must know. Warnings about the result come first,
+// warnings about the budget and the schema last.
 func (r *Result) Warnings() []Warning { return r.Run.Warnings }
 
 // Save writes the model, the certificate and the ledger to the folder dir. The commands stillpoint verify,
-// report and predict read these files. Save makes the folder if there is none, and fails if the folder has an
-// earlier fit. Save charges nothing. A fit with Spec.Folder has these files already.
+// report and predict read these files. Save makes the folder if it does not exist, and returns an error if
+// the folder has an earlier fit. Save charges nothing. A fit with Spec.Folder has these files already.
 func (r *Result) Save(dir string) error { return runfolder.Save(dir, r.Run) }
 
-// Report writes a page about the fit for readers: one HTML file without scripts that loads nothing else. The
-// page uses released values only.
+// Report writes a page about the fit: a single HTML file without scripts that loads no other files. The page
+// contains only public and released values. Report returns an error if the fit has no certificate.
 func (r *Result) Report(w io.Writer) error {
 	if r.Certificate == nil {
 		return errors.New("stillpoint: report: the fit has no certificate")

@@ -10,8 +10,8 @@ import (
 
 // TestRoomsAreApart: CONTRIBUTING.md's table of folders must list each top-level folder with Go code once.
 // The folders in the row of a fit must be those that the root package reaches by its imports, tests apart.
-// The row of commands must hold whatever else these commands reach without audits and experiments, and
-// nothing outside of the row of tests may import a folder of that row.
+// The row of commands must have all other folders that the commands reach, without audits and experiments. No
+// folder outside the row of tests may import a folder of that row.
 func TestRoomsAreApart(t *testing.T) {
 	rows := rooms(t)
 	all := sources(t)

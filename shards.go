@@ -12,7 +12,7 @@ type (
 	Shards = curator.Shards
 	// ShardKey is the key that a fit and its workers share.
 	ShardKey = curator.ShardKey
-	// ShardEvent says that a partition is ready or lost.
+	// ShardEvent reports that a worker of a partition became ready, or that a partition lost its last worker.
 	ShardEvent = curator.ShardEvent
 	// ShardWorker is a worker: it holds the rows of one partition and answers the fit.
 	ShardWorker = curator.Worker
@@ -20,7 +20,7 @@ type (
 
 // Errors of ServeShard, which answers a fit for one partition.
 var (
-	// ErrShardLost reports that the fit is gone without having ended its workers.
+	// ErrShardLost reports that the connection to the fit was lost before the fit told the worker to end.
 	ErrShardLost = curator.ErrShardLost
 	// ErrShardSpare reports that the fit has enough workers for the partition already.
 	ErrShardSpare = curator.ErrShardSpare
@@ -32,7 +32,8 @@ func NewShardKey() (ShardKey, error) { return curator.NewShardKey() }
 // ParseShardKey returns the key of 64 hexadecimal digits, as ShardKey.Reveal writes it.
 func ParseShardKey(text string) (ShardKey, error) { return curator.ParseShardKey(text) }
 
-// ServeShard holds the rows of one partition and answers the fit that has the worker's key, until the fit
-// ends (nil), or is lost, or the context ends. The rows stay in this process. What is sent are their number, a
-// keyed digest and exact sums, over an encrypted connection; the fit adds the noise. Call Silence first.
+// ServeShard reads the rows of one partition and answers the queries of the fit that has the worker's key. It
+// returns nil when the fit ends, and an error if the connection is lost or the context ends. The rows stay in
+// this process. ServeShard sends the number of rows, a keyed digest and exact sums over an encrypted
+// connection; the fit adds the noise. Call Silence first.
 func ServeShard(ctx context.Context, w ShardWorker) error { return curator.Serve(ctx, w) }

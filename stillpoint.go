@@ -15,21 +15,21 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Spec describes a fit. Table, Schema, Loss and Budget must be given. Every other field has a zero value,
-// whose meaning the field's comment states.
+// Spec describes a fit. Table, Schema, Loss and Budget must be given. The comment of every other field states
+// the meaning of its zero value.
 type Spec struct {
 	// Table is the source of the rows: CSV, Parquet, File, Rows or Reader.
 	Table Table
-	// Shards replaces Table for a table in partitions that workers read in other processes and on other
-	// machines (ServeShard). The fit is the same, to the bit, as a fit of the whole table in one process.
-	// Of Table only the name is then given: Table{}.Named("people").
+	// Shards replaces Table for a table in partitions, which workers read in other processes or on other
+	// machines (ServeShard). With the same random bits the fit is the same, to the bit, as a fit of the whole
+	// table in one process. With Shards, Table must have a name and no source: Table{}.Named("people").
 	Shards *Shards
 	// Schema describes the table's columns by public facts: bounds, categories, target. It is never derived
 	// from the table (package dataset).
 	Schema *dataset.Schema
-	// Loss is the loss of one row. Package loss must make it: the model stores the loss's name, and the
-	// reader of the model makes the loss again by this name. Where the schema has a unit, Units gives the
-	// weights of the unit's rows.
+	// Loss is the loss of one row. It must be a loss of package loss, because the model's file stores only
+	// the loss's name. If the schema has a privacy unit, the field Units says how the losses of the unit's
+	// rows are combined.
 	Loss loss.Loss
 	// Budget is the privacy budget of the fit. It has no default.
 	Budget Budget
@@ -46,45 +46,47 @@ type Spec struct {
 	Reduce string
 	// KL is public knowledge of how fast the objective rises from its minimum (optimize.KL).
 	KL optimize.KL
-	// Units is "mean" or "sum", where the schema has a unit. With mean every unit has the same weight; with
-	// sum every row has. An empty text means mean.
+	// Units is "mean" or "sum" if the schema has a privacy unit, and otherwise "". With "mean" every unit has
+	// the same weight, and with "sum" every row has the same weight. "" means "mean".
 	Units string
 
-	// Train overrides the choice of the algorithm and its settings. It also says which shares of the budget
-	// are used to measure the quality of the result. With the zero Train, all choices follow from public
-	// numbers alone, and the result is compared with the best constant.
+	// Train overrides the choice of the algorithm and its settings. It also sets the shares of the budget
+	// that pay for a measurement of the result and for its comparison with the best constant, the model that
+	// predicts the same for every row. With the zero Train, all choices follow from public numbers, and the
+	// result is compared with the best constant unless the comparison would show nothing above its noise.
 	Train Train
-	// Inference asks for confidence intervals of the coefficients. The fit then has a plan of its own, and
-	// Train may set neither algorithm nor settings. nil asks for none.
+	// Inference requests confidence intervals of the coefficients. The fit then uses the algorithm of package
+	// optimize/onestep, and Train may set neither algorithm nor settings. nil means no intervals.
 	Inference *Inference
 	// Memory limits how much of the table is in memory. The zero Memory sets no limit. Rows beyond the limit
 	// are kept in a private file during the fit. This file is not encrypted.
 	Memory Memory
 
-	// Folder keeps the fit in a folder, during the fit and afterwards. If the process is killed, the folder
-	// has the data from which the fit's files can be made. With nil the fit writes no file until Result.Save
-	// is called. If the process is killed then, nothing is left, and a store of budgets keeps the fit's whole
-	// charge.
+	// Folder is the folder in which the fit is stored, from before its first release. If the process is
+	// killed, model and certificate can be made from the folder's files (stillpoint recover). With nil the
+	// fit writes no file until Result.Save is called. If the process is killed before that, nothing of the
+	// fit is left, and a store of budgets keeps its whole charge.
 	Folder *Folder
 
 	// Stores opens the store of budgets that Budget.Dataset or Config names. Programs pass stores.Open of
-	// package budget/stores. Programs without a store leave it nil, and so link no database.
+	// package budget/stores. Programs that use no store leave Stores nil and then link no database driver.
 	Stores func(ctx context.Context, address string) (*budget.Book, error)
 
 	// Config is a fit as a configuration file describes it. It replaces all fields above except Folder and
 	// Stores. See ReadConfig; ReadConfigOver is for Shards.
 	Config *Config
 
-	// Anyway also fits a table that is too small for its budget. A table is too small if its signal-to-noise
-	// size (optimize.SmallSize) is below 30; its model is then noise.
+	// Anyway, if true, makes Fit train even if the table is too small for its budget. A table is too small if
+	// its effective size, n mu/sqrt(d) for n records and d weights, is below optimize.SmallSize, 30; the
+	// model is then mostly noise. If Anyway is false, Fit returns an error for such a table.
 	Anyway bool
 	// Software is the program's name and version in the files. If empty, "a Go program" is written.
 	Software string
 	// Planned, if not nil, is called once, after the plan is fixed and before anything is charged. Fit calls
-	// it on Fit's own goroutine and continues after it returns.
+	// it on the goroutine that called Fit, and waits until it returns.
 	Planned func(Planned)
-	// Step, if not nil, is called after each step, with released and public numbers only. Fit calls it as it
-	// calls Planned.
+	// Step, if not nil, is called after each step with released and public numbers only. Fit waits until it
+	// returns.
 	Step func(Step)
 }
 
@@ -110,14 +112,14 @@ type (
 	ChargedError = train.ChargedError
 )
 
-// Folder is a folder in which a fit is kept.
+// Folder is the output folder of a fit.
 type Folder = runfolder.Out
 
 // ReadConfig reads a configuration file, for Spec.Config.
 func ReadConfig(path string) (*Config, error) { return train.ReadConfig(path) }
 
-// ReadConfigOver reads the configuration file of a fit whose table workers hold in partitions
-// (shards). The file names no data, and gives the table a name.
+// ReadConfigOver reads the configuration file of a fit whose table worker processes read in partitions
+// (shards). The file must not have the key data and must give the table a name.
 func ReadConfigOver(path string, shards *Shards) (*Config, error) {
 	return train.ReadConfigOver(path, shards)
 }
@@ -129,18 +131,21 @@ func ReadConfigOver(path string, shards *Shards) (*Config, error) {
 // All releases of a fit, the Result included, are (Budget.Epsilon, Budget.Delta)-differentially private for
 // neighbouring tables. Neighbouring tables differ in one row or, where the schema has a unit, in all rows of
 // one unit. The package comment lists the limits of this guarantee. A second fit on the same people costs a
-// second budget. Only Budget.Dataset limits several fits together to one cap: if the rest of the cap does not
-// cover a fit, Fit returns an *account.BudgetError before the table is read.
+// second budget. Only Budget.Dataset limits the privacy loss of several fits together to a cap. If a fit's
+// budget exceeds the part of the cap that is left, Fit returns an *account.BudgetError. It does so before the
+// table is read, unless the fit may draw Poisson samples.
 //
 // Fit refuses in three cases, before anything is charged. First, a value breaks a rule; the error names
 // field, value and rule. Second, the table is too small for its budget and Anyway is not set. Third, the plan
-// would return its start. Warnings of the result state other facts that the user must know, first of all a
-// model that is not better than a constant.
+// would return its starting point, whatever is released. Other facts that the user must know are warnings of
+// the result, for example that the model is not better than a constant.
 //
 // If the context is cancelled before the first release, the fit costs nothing. If it is cancelled later, the
 // fit ends after the current step. Fit then returns the result of the steps so far, certified as incomplete,
-// together with the context's error. After any other error the result is nil. The error is a *ChargedError if
-// the budget is charged.
+// together with the context's error. Fit also returns the result of the steps so far if the folder's journal
+// cannot be written, and the whole result if only the store of budgets cannot be told that the fit has ended.
+// After any other error the result is nil. If the budget is charged and the result is nil, the error is a
+// *ChargedError.
 func Fit(ctx context.Context, s Spec) (*Result, error) {
 	c, err := s.config()
 	if err != nil {
@@ -158,8 +163,8 @@ func Fit(ctx context.Context, s Spec) (*Result, error) {
 	return result(c, kept.Fitted, kept), s.said(err)
 }
 
-// Plan returns the plan that Fit would run. It makes no query on records. It opens the table only to count
-// its rows, which is public under replace-one, and only if Budget.Records is not given.
+// Plan returns the plan that Fit would run. It makes no query about records. It opens the table only if
+// Budget.Records is not given, and only to count its records. Their number is public under replace-one.
 func Plan(ctx context.Context, s Spec) (Planned, error) {
 	c, err := s.config()
 	if err != nil {
@@ -168,8 +173,9 @@ func Plan(ctx context.Context, s Spec) (Planned, error) {
 	return c.Plan(ctx)
 }
 
-// Silence keeps the process from showing records when it crashes. It returns the file for the program's own
-// messages, also if it fails. A program that reads records must call Silence first in main (package silence).
+// Silence makes sure that a crash of the process shows no records. It returns the file to which the program
+// must write its own messages; this file is valid even if Silence returns an error. A program that reads
+// records must call Silence first in main (package silence).
 func Silence() (stderr *os.File, err error) {
 	if stderr, err = silence.Crashes(); err != nil {
 		return os.Stderr, err
@@ -185,8 +191,8 @@ func (s Spec) options() train.Options {
 	return o
 }
 
-// said adds to a *train.SmallError, the error for a table that is too small for its budget, the
-// field of Spec that allows the fit.
+// said returns err. If err is a *train.SmallError, the error for a table that is too small for its budget,
+// said adds to its text that the field Anyway of Spec allows the fit.
 func (s Spec) said(err error) error {
 	if small := (*train.SmallError)(nil); s.Config == nil && errors.As(err, &small) {
 		return fmt.Errorf("%w; Anyway fits all the same", err)
@@ -239,8 +245,8 @@ func (s Spec) config() (*Config, error) {
 	return c, s.Table.check(c)
 }
 
-// lossName returns the name by which a model's file states the loss. It returns an error for a loss
-// that package loss does not make: the reader of the model could not make such a loss again.
+// lossName returns the loss's name, as the model's file states it. It returns an error if loss.Parse does not
+// make a loss of the same type from this name, since the model could then not be read again.
 func lossName(l loss.Loss) (train.LossName, error) {
 	own, err := loss.Parse(l.Name())
 	if err != nil || fmt.Sprintf("%T", own) != fmt.Sprintf("%T", l) {
@@ -251,8 +257,7 @@ func lossName(l loss.Loss) (train.LossName, error) {
 	return train.LossName(l.Name()), nil
 }
 
-// bare returns an error if a field of the spec is set although Config, which replaces it, is set
-// too.
+// bare returns an error if a field that Config replaces is set. It does not check the field Inference.
 func (s Spec) bare() error {
 	for field, given := range map[string]bool{
 		"table": s.Table.kind != nothing, "shards": s.Shards != nil, "schema": s.Schema != nil, "loss": s.Loss != nil, "budget": s.Budget != (Budget{}),

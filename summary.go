@@ -13,15 +13,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Summary returns a text with the released results and the privacy cost, one fact on each line: what is
-// protected, the budget, what the model is worth, and where its files are.
+// Summary returns a text with the released results and the privacy cost, one fact on each line: warnings, the
+// protected records, the budget and its spent part, the quality of the model, and the paths of its files.
 func (r *Result) Summary() string { return r.summary(false) }
 
-// Details is Summary with the optimizer's numbers as well: the charge in units of mu^2, the bound at which
-// differences of losses were clipped, the last gradients, and the expected gradient norm.
+// Details returns the text of Summary with further numbers of the optimizer: the charge in units of mu^2, the
+// bound at which differences of losses were clipped, the last gradients, and the expected gradient norm.
 func (r *Result) Details() string { return r.summary(true) }
 
-// facts is a text of facts, each on a line that begins with the fact's name.
+// facts builds a text with one fact on each line. The line begins with the fact's name.
 type facts struct{ strings.Builder }
 
 func (f *facts) add(name, format string, args ...any) {
@@ -66,7 +66,8 @@ func (r *Result) summary(details bool) string {
 	return b.String()
 }
 
-// spent describes in words what a fit has spent of its budget: a percentage or, in detail, units of mu^2.
+// spent says in words how much of its budget a fit has spent: as a percentage or, if details is true, in
+// units of mu^2.
 func spent(f *train.Fitted, details bool) string {
 	switch {
 	case f.Charged == 0:
@@ -78,7 +79,8 @@ func spent(f *train.Fitted, details bool) string {
 	return fmt.Sprintf("%.4g%% spent, on %d noisy answers (releases)", 100*f.Charged/f.Budget.Charge(), f.Releases)
 }
 
-// outcome adds what was released about the quality of the model.
+// outcome adds the released facts about the model's quality. If details is true, it adds further numbers of
+// the optimizer.
 func (b *facts) outcome(f *train.Fitted, details bool) {
 	of := ""
 	switch c := f.Compared; {
@@ -125,7 +127,7 @@ func (b *facts) outcome(f *train.Fitted, details bool) {
 	}
 }
 
-// files adds the places of what a fit wrote, and the commands that read it.
+// files adds the paths of the fit's files, and the commands that read them.
 func (b *facts) files(f *runfolder.Fitted) {
 	model := "none: the fit ended before there was one"
 	if f.ModelPath != "" {
@@ -137,8 +139,8 @@ func (b *facts) files(f *runfolder.Fitted) {
 		printable.Text(filepath.Join(f.Folder, "report.html")))
 }
 
-// besideConstant describes in words the released comparison of the model with the best constant; in detail
-// also the bound at which differences of losses were clipped.
+// besideConstant describes in words the released comparison of the fit with the best constant. If details is
+// true, it also states the bound at which the records' differences of losses were clipped.
 func besideConstant(c *train.Compared, details bool) string {
 	where := "below"
 	if c.Difference > 0 {
@@ -161,8 +163,8 @@ func besideConstant(c *train.Compared, details bool) string {
 	return text
 }
 
-// compared describes in words the measured loss of the fit beside the loss of the model that scores
-// every record 0.
+// compared states in words the public loss of the model that gives every record the score 0. It adds a remark
+// if the fit's measured loss is worse, suspiciously small, or not better by more than noise.
 func compared(f *train.Fitted) string {
 	m, k := f.Measured, f.Constant
 	const constant = "the model that gives every record the score 0"

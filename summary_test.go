@@ -84,10 +84,10 @@ func TestSummaryOfAShrunkModel(t *testing.T) {
 	}
 }
 
-// TestSummaryIsForReaders tests what the summary leaves to Details: the bound at which differences are clipped,
-// units of mu^2, the expected gradient norm, and the last gradients of a run whose steps were enough. It must
-// keep what asks its reader to act: warnings, and that the steps were too few. It fails if Details lacks
-// one of these numbers, or if the summary says a fact twice.
+// TestSummaryIsForReaders tests what the summary leaves to Details: the bound at which differences are
+// clipped, units of mu^2, the expected gradient norm, and the last gradients of a run whose steps were
+// enough. It must keep what asks its reader to act: warnings, and that the steps were too few. It fails if
+// Details lacks one of these numbers, or if the summary says a fact twice.
 func TestSummaryIsForReaders(t *testing.T) {
 	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// Table is the source of rows. CSV, Parquet, File, Rows and Reader make a Table.
+// Table is a source of rows. CSV, Parquet, File, Rows and Reader make a Table. The zero Table has no source.
 type Table struct {
 	kind   kind
 	paths  []string
@@ -33,15 +33,16 @@ const (
 	stream
 )
 
-// CSV is a table in text files with a header row, plain or compressed by gzip or zstd. Several files make one
-// table, in the order given. They must have the same columns in the same order, and the table must have a
-// name (Table.Named). A path may be a pattern with *, ? and [...].
+// CSV returns a table in text files with a header row, plain or compressed by gzip or zstd. Several files
+// form one table, in the order given. The files must have the same columns in the same order, and the table
+// must then have a name (Table.Named). A path may be a pattern with *, ? and [...].
 func CSV(paths ...string) Table { return Table{kind: csvFiles, paths: slices.Clone(paths)} }
 
-// Parquet is a table in Parquet files. The rules of CSV for several files and patterns hold for Parquet too.
+// Parquet returns a table in Parquet files. Several files and patterns are allowed as for CSV.
 func Parquet(paths ...string) Table { return Table{kind: parquetFiles, paths: slices.Clone(paths)} }
 
-// File is a table in CSV or Parquet files. The content of the files says which. "-" is standard input.
+// File returns a table in CSV or Parquet files. The first bytes of a file decide between the two. "-" is
+// standard input.
 func File(paths ...string) Table { return Table{kind: anyFiles, paths: slices.Clone(paths)} }
 
 // Column is one column of records of type T: the column's name, and a function that returns a record's cell.
@@ -53,33 +54,36 @@ func Number[T any](name string, of func(T) float64) Column[T] { return curator.N
 // Text is a column of categories, labels or other text. An empty text counts as missing.
 func Text[T any](name string, of func(T) string) Column[T] { return curator.Text(name, of) }
 
-// Rows is a table of records in the program's memory. Each record makes one row, whatever the record
-// contains. The records are read and copied when the fit begins. The columns' functions run on one goroutine.
-// A function that panics ends the fit; the panic's value is shown nowhere, since it could contain a record.
+// Rows returns a table of records in the program's memory. Each record makes exactly one row, even if its
+// cells are invalid. The fit reads and copies the records when it begins. The columns' functions run on one
+// goroutine. A function that panics ends the fit; the panic's value is shown nowhere, since it could contain
+// a record.
 func Rows[T any](records []T, columns ...Column[T]) Table {
 	return Table{kind: held, rows: curator.RowsOf(records, columns...)}
 }
 
-// Reader is a table in a stream of text with a header row, plain or compressed by gzip or zstd. The stream is
-// read once, to its end. The writer must make sure that the stream's end is the table's end: a stream that
-// stops early is a shorter table. The text of a reading error is shown nowhere.
+// Reader returns a table in a stream of text with a header row, plain or compressed by gzip or zstd. The
+// stream is read once, to its end. If the stream ends early without an error, the table is shorter, so its
+// writer must make sure that the end of the stream is the end of the table. The text of a reading error is
+// not shown, since it could contain a record.
 func Reader(r io.Reader) Table { return Table{kind: stream, reader: r} }
 
-// Written returns the table with the given format of its text: delimiter, decimal mark, encoding.
+// Written returns a copy of the table whose text has the given format: delimiter, decimal mark, encoding.
 func (t Table) Written(as dataset.CSV) Table {
 	t.csv = as
 	return t
 }
 
-// Named returns the table with a public name. The ledgers of folders sum the fits of a table by its name, or
-// by its path if it has no name. Fits of Rows and Readers without a name are summed as if they all used one
-// table.
+// Named returns a copy of the table with a public name. The ledgers of folders sum the fits of a table by its
+// name, or by its path if it has no name. Fits of Rows and Readers without a name are summed as if they all
+// used one table.
 func (t Table) Named(name string) Table {
 	t.name = name
 	return t
 }
 
-// check returns an error if a file's first bytes contradict the kind of the table, CSV or Parquet.
+// check returns an error if the table was made by CSV and one of its files is a Parquet file, or was made by
+// Parquet and one is not. It looks at the first four bytes of each file.
 func (t Table) check(c *Config) error {
 	if t.kind != csvFiles && t.kind != parquetFiles {
 		return nil
@@ -114,7 +118,8 @@ func isParquet(path string) (bool, error) {
 	return bytes.Equal(start[:n], []byte("PAR1")), nil
 }
 
-// source returns the table in the form that package model reads.
+// source returns the table as a model.Source. It returns an error if the table has no source, or does not
+// consist of exactly one file.
 func (t Table) source() (model.Source, error) {
 	switch {
 	case t.kind == nothing:

@@ -4,9 +4,10 @@ import (
 	"testing"
 )
 
-// TestEveryBlockOfASchedule: release i of a schedule with five blocks must have the multiplier and the
-// probability of its own block. An event with a smaller multiplier than its block's must be refused. The
-// test fails if the code compares an event of the third block with the second block.
+// TestEveryBlockOfASchedule tests that release i of a schedule with five blocks (entries of equal
+// steps) has the noise multiplier and the sampling probability of its own block. An event with a
+// smaller multiplier than its block's multiplier must be refused. The test fails if the code
+// compares an event of the third block with the second block.
 func TestEveryBlockOfASchedule(t *testing.T) {
 	steps := []SampledSteps{sampledSteps(10, .5, 2), sampledSteps(20, .4, 1), sampledSteps(30, .3, 3),
 		sampledSteps(15, .2, 2), sampledSteps(40, .1, 4)}

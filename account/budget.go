@@ -16,9 +16,9 @@ type Budget struct {
 	relation           Relation
 }
 
-// NewBudget returns the budget with the largest mu for which mu-GDP implies (epsilon, delta)-DP under the
-// relation. This mu is [mechanism.GaussianMu], rounded down. epsilon must be finite and > 0, and delta must
-// be in (0, 1). It is an error if mu is 0.
+// NewBudget returns the budget with the largest mu for which mu-GDP implies (epsilon, delta)-DP
+// under the relation. This mu is [mechanism.GaussianMu], rounded down. epsilon must be finite and >
+// 0, and delta must be in (0, 1). It is an error if this mu is 0, which would permit no release.
 func NewBudget(epsilon, delta float64, r Relation) (Budget, error) {
 	if !r.Valid() {
 		return Budget{}, fmt.Errorf("account: relation = %v: must be replace-one or add-or-remove", r)
@@ -45,7 +45,7 @@ func (b Budget) Epsilon() float64 { return b.epsilon }
 // Delta returns the delta from which the budget was made.
 func (b Budget) Delta() float64 { return b.delta }
 
-// Mu returns the budget in Gaussian differential privacy.
+// Mu returns the largest mu, in Gaussian differential privacy, that a run may spend.
 func (b Budget) Mu() float64 { return b.mu }
 
 // Charge returns mu^2 rounded down, the limit on the sum of all charges to one record.

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestChargesAreFiniteAndCover: an event of any kind must have a finite charge that is at least what
-// its noise requires. Otherwise Check, a ledger and Total must refuse it.
+// TestChargesAreFiniteAndCover tests that Check, a ledger and Total refuse an event of any kind
+// whose charge is infinite or below the charge that its noise requires.
 func TestChargesAreFiniteAndCover(t *testing.T) {
 	b := mustBudget(t, 1, 1e-6)
 	s, err := NewSchedule(t.Context(), b, .01, sampledSteps(20, .1, 2))

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestBudgetMayBeMetExactly: the filter must admit an event that brings a record's total exactly to the
-// budget, to the last bit. It must then refuse every further event for that record, however small. This
-// must hold for all records and for a cohort.
+// TestBudgetMayBeMetExactly tests that the filter admits an event that brings a record's total
+// exactly to the budget, to the last bit. The filter must then refuse every further event for that
+// record, however small. This must hold for events on all records and on a cohort.
 func TestBudgetMayBeMetExactly(t *testing.T) {
 	b, err := NewBudget(1, 1e-6, ReplaceOne)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 
 // Guarantee is a promise about everything that one run, or several runs together, release:
 // (Epsilon, Delta)-differential privacy under Relation for records of Unit. Budgets, caps, ledgers,
-// certificates, models and reports all use this type. Each of their files writes the guarantee's
-// members in its own order.
+// certificates, models and reports all use this type. The order in which its fields are written
+// differs between their file formats.
 type Guarantee struct {
 	// Relation decides which tables are neighbours.
 	Relation Relation `json:"relation"`
@@ -17,8 +17,8 @@ type Guarantee struct {
 	// Unit names a column: all rows with the same value in it are one record. It is empty if
 	// each row is one record.
 	Unit string `json:"unit,omitempty"`
-	// Mu bounds the Gaussian releases together: they are Mu-GDP. It is 0 if every release follows a
-	// [Schedule].
+	// Mu is a bound on all Gaussian releases together: they are Mu-GDP. Mu is 0 if every release
+	// follows a [Schedule].
 	Mu float64 `json:"mu"`
 }
 

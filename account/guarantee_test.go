@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// TestGuarantees: a budget's guarantee has the budget's epsilon, delta, relation and mu, is
-// written in a fixed text and a fixed JSON, and adds up with guarantees of the same relation
-// and unit only. Check refuses each field that is out of range.
+// TestGuarantees tests that a budget's guarantee has the budget's epsilon, delta, relation and mu,
+// that its text and its JSON have a fixed form, and that it adds up only with guarantees of the
+// same relation and unit. Check refuses each field that is out of range.
 func TestGuarantees(t *testing.T) {
 	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
 	if err != nil {

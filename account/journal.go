@@ -9,8 +9,8 @@ type Journal struct {
 	Records Records
 	// Schedule is the schedule that the ledger followed, nil if there was none.
 	Schedule *Schedule
-	// Events are the ledger's events, in the order in which they were charged. Each states its
-	// relation.
+	// Events are the ledger's events, in the order in which they were charged. Each event states
+	// its relation.
 	Events []Event
 }
 
@@ -21,9 +21,9 @@ func (v View) Journal() Journal {
 }
 
 // Replay makes a new ledger admit the events of a journal again, one after the other. It returns a
-// view of that ledger, which admits no further events. It is an error if the budget's filter or the
-// schedule refuses an event, if an event's index is not its position, or if an event does not state
-// the budget's relation.
+// view of that ledger, which admits no further events. It is an error if the budget's privacy
+// filter or the schedule refuses an event, if an event's Index is not its position in Events
+// (counted from 0), or if an event does not state the budget's relation.
 //
 // A journal can be written by hand. Replay proves that its events are consistent and within the
 // budget. It does not prove that these events took place.

@@ -57,8 +57,8 @@ func sampledSchedule(t *testing.T, r Relation) *Schedule {
 	return s
 }
 
-// TestReplayIsTheLedger: a journal restores the ledger from which it was made, and the restored
-// ledger admits nothing more.
+// TestReplayIsTheLedger tests that Replay restores the ledger from which a journal was made, and
+// that the restored ledger admits no further events.
 func TestReplayIsTheLedger(t *testing.T) {
 	unit := Records{Count: 7, Unit: Unit{"person", 3, Sum}, Filter: Filter{"split", "train"}}
 	for _, r := range []Relation{ReplaceOne, AddOrRemove} {
@@ -87,8 +87,8 @@ func TestReplayIsTheLedger(t *testing.T) {
 	}
 }
 
-// TestReplayRefuses: a journal is refused if an event states no relation, is out of its place, or
-// would be refused by the ledger.
+// TestReplayRefuses tests that a journal is refused if an event states no relation, has an index
+// that is not its position, or would be refused by the ledger.
 func TestReplayRefuses(t *testing.T) {
 	least, err := NewBudget(.01, 1e-6, ReplaceOne)
 	if err != nil {
@@ -127,7 +127,8 @@ func TestReplayRefuses(t *testing.T) {
 	}
 }
 
-// TestRecordsThatThereAre: OpenLedger accepts valid descriptions of records and refuses invalid ones.
+// TestRecordsThatThereAre tests that OpenLedger accepts valid descriptions of records and refuses
+// invalid descriptions.
 func TestRecordsThatThereAre(t *testing.T) {
 	b := mustBudget(t, 1, 1e-6)
 	for _, c := range []struct {

@@ -8,12 +8,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/internal/round"
 )
 
-// BudgetError reports that a charge would exceed the budget. The ledger refused the event: nothing
-// was computed and nothing was charged.
+// BudgetError reports that a charge would exceed the budget. The ledger has refused the event:
+// nothing was charged, and the release must not be computed.
 type BudgetError struct {
-	// Want is the requested charge. Have is the charge that the records concerned may still be given.
-	// Both are in units of mu^2. For a sampled event beyond the end of its schedule, Want is 1 and Have
-	// is 0: both then count events.
+	// Want is the requested charge. Have is the charge that every record of the event's cohort may
+	// still be given. Want and Have are in units of mu^2. For a sampled event beyond the end of its
+	// schedule, they count events instead: Want is 1 and Have is 0.
 	Want, Have float64
 }
 
@@ -22,8 +22,9 @@ func (e *BudgetError) Error() string {
 }
 
 // Ledger is an append-only list of events guarded by the exact privacy filter of Gaussian DP. It
-// admits an event only if the charges to every record sum to at most mu^2 of the budget. The
-// decision depends on public quantities only, so that a refusal reveals nothing about records.
+// admits an event only if afterwards the charges to every record sum to at most the square of the
+// budget's mu. The decision depends on public quantities only, so that a refusal reveals nothing
+// about records.
 //
 // Disjoint cohorts (groups of records) compose in parallel: a record is charged the events on
 // [Everyone] and the events on its own cohort. The filter limits the largest total charge of any
@@ -31,8 +32,8 @@ func (e *BudgetError) Error() string {
 // cohort consists of records that no other cohort has.
 //
 // A Ledger is safe for concurrent use. The zero Ledger admits nothing. Code that holds a pointer to
-// a Ledger can assign another Ledger over it. A session therefore shows its ledger only as a
-// [View].
+// a Ledger can overwrite the Ledger by an assignment. A session therefore shows its ledger only as
+// a [View].
 type Ledger struct {
 	mu     sync.Mutex
 	budget Budget
@@ -42,22 +43,23 @@ type Ledger struct {
 	schedule *fixed
 	// sampled is the number of sampled events so far.
 	sampled int
-	// limit bounds the sum of the charges of the events that are not sampled, in units of mu^2.
+	// limit bounds the sum of the charges to any record by the events that are not sampled, in
+	// units of mu^2.
 	limit  float64
 	events []Event
 	filter filter
 	ended  bool
 }
 
-// NewLedger returns an empty ledger for a budget. It names no records. The ledger adds up charges,
-// but package budget's stores and package certificate refuse it.
+// NewLedger returns an empty ledger for a budget. The ledger names no records. It adds up charges
+// as any ledger does, but the stores of package budget and package certificate refuse it.
 func NewLedger(b Budget) *Ledger {
 	return &Ledger{budget: b, limit: b.Charge()}
 }
 
-// OpenLedger returns an empty ledger that charges the records r. A session calls it, since the
-// session holds the records, and so does [Replay]. If another caller uses it, nothing checks that
-// the statement r about the records is true.
+// OpenLedger returns an empty ledger that charges the records r. It is called by a session, which
+// holds the records, and by [Replay]. For any other caller, nothing checks that the statement r
+// about the records is true. It is an error if the budget's relation or r is invalid.
 func OpenLedger(b Budget, r Records) (*Ledger, error) {
 	if !b.relation.Valid() {
 		return nil, fmt.Errorf("account: budget: relation = %v: must be replace-one or add-or-remove", b.relation)
@@ -71,9 +73,10 @@ func OpenLedger(b Budget, r Records) (*Ledger, error) {
 }
 
 // Follow binds an empty ledger to a schedule. The ledger then admits the sampled events of the
-// schedule, each once and in order, and Gaussian events only as long as their charges sum to at most
-// the square of the mu that the schedule reserves for them. It is an error if the schedule was made
-// for another budget. A later assignment to *s does not change the ledger.
+// schedule, each once and in order, and other events only as long as their charges to any record
+// sum to at most the square of the mu that the schedule reserves for them. It is an error if the
+// schedule has no steps or was made for another budget, if the ledger has events, or if it already
+// follows a schedule. A later assignment to *s does not change the ledger.
 func (l *Ledger) Follow(schedule *Schedule) error {
 	s := schedule.content()
 	l.mu.Lock()
@@ -90,8 +93,10 @@ func (l *Ledger) Follow(schedule *Schedule) error {
 	return nil
 }
 
-// Reserve appends the event if the privacy filter or the schedule admits it, and returns an error
-// otherwise. It is called before anything is computed from records. An event stays in the ledger,
+// Reserve appends the event to the ledger and sets its Index. If the event states no relation,
+// Reserve sets the budget's relation. It returns an error and appends nothing if the event is
+// invalid, if the privacy filter or the schedule refuses the event, or if the ledger has ended.
+// Reserve is called before anything is computed from records. An event stays in the ledger,
 // whatever happens to its release.
 func (l *Ledger) Reserve(e Event) error {
 	if err := e.Check(); err != nil {
@@ -129,9 +134,10 @@ func (l *Ledger) Reserve(e Event) error {
 	return nil
 }
 
-// covers returns an error unless sampled event number i, counted from 0, is within the schedule: i
-// is less than the schedule's number of releases, the event's sampling probability equals the
-// schedule's, and the event's noise is at least the schedule's multiplier times the sensitivity.
+// covers returns an error unless the schedule admits e as sampled event number i, counted from 0.
+// It does if i is less than the schedule's number of releases, the event's sampling probability
+// equals the schedule's at i, and Sigma is at least the schedule's noise multiplier at i times
+// Sensitivity.
 func (s *fixed) covers(i int, e Event) error {
 	if s == nil {
 		return fmt.Errorf("account: kind = %q: needs a schedule", e.Kind)
@@ -178,15 +184,15 @@ func (l *Ledger) Events() []Event {
 	return append([]Event(nil), l.events...)
 }
 
-// Charged returns the largest total charged to any record so far, rounded up, in units of mu^2. It is
-// a running total; the guarantee of a run is its whole budget, even if less is charged.
+// Charged returns the largest total charged to any record so far, rounded up, in units of mu^2. The
+// guarantee of a run is its whole budget, even if less has been charged.
 func (l *Ledger) Charged() float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.filter.largest()
 }
 
-// Schedule returns a copy of the schedule of sampled events, nil if there is none.
+// Schedule returns a copy of the schedule of sampled events, or nil if the ledger follows none.
 func (l *Ledger) Schedule() *Schedule {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -204,8 +210,9 @@ func (l *Ledger) Left(cohort uint64) float64 {
 	return l.filter.left(cohort, l.limit)
 }
 
-// filter is the state of the privacy filter: the total charges so far of all records and of each
-// cohort, rounded up at each addition.
+// filter is the state of the privacy filter. everyone is the sum of the charges of the events on
+// all records. cohorts holds, for each cohort, the sum of the charges of the events on this cohort
+// alone. Every addition is rounded up.
 type filter struct {
 	everyone float64
 	cohorts  map[uint64]float64
@@ -250,10 +257,12 @@ func (f *filter) admit(e Event, limit float64) error {
 	return nil
 }
 
-// Total recomputes, from events alone, the largest total charged to any record, rounded up and in
-// units of mu^2. It is an error if an event's charge is below the charge that its noise requires or
-// if an index is not its position. Sampled events add nothing to the total; a [Schedule] accounts for
-// them. Total is for a verifier: it needs neither the table nor the ledger that wrote the events.
+// Total recomputes, from events alone, the largest total charged to any record, rounded up, in
+// units of mu^2. It adds the charges that the events' noise requires, not the charges that the
+// events state. It is an error if an event is invalid, if it states a smaller charge than its noise
+// requires, if an event's Index is not its position, or if the total exceeds 1e300. Sampled events
+// add nothing to the total, because a [Schedule] accounts for them. Total is for a verifier, who
+// needs neither the table nor the ledger that wrote the events.
 func Total(events []Event) (float64, error) {
 	var f filter
 	for i, e := range events {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestEventsHaveTheLedgersRelation: every kind of event states the relation of the budget to which
-// it was charged. An event of another relation is refused.
+// TestEventsHaveTheLedgersRelation tests that an event of every kind states the relation of the
+// budget to which it was charged. An event of another relation must be refused.
 func TestEventsHaveTheLedgersRelation(t *testing.T) {
 	for _, r := range []Relation{ReplaceOne, AddOrRemove} {
 		b, err := NewBudget(1, 1e-6, r)

@@ -19,9 +19,9 @@ func (u Unit) Record() string {
 	return "all rows of one " + u.String()
 }
 
-// Protects describes in words, for the people in the table, what the guarantee hides. f is the row filter and r
-// the neighbouring relation: replace-one hides what a record says, add-or-remove whether it is there. u says
-// which rows make up a record.
+// Protects describes in words, for the people in the table, the facts that the guarantee hides. f
+// is the row filter and r the neighbouring relation. Replace-one hides the content of a record.
+// Add-or-remove hides whether a record is in the table. u says which rows make up a record.
 func (u Unit) Protects(f Filter, r Relation) string {
 	rows, are, say, person := "any one row", "is", "it says", " (a person is one row)"
 	if u != (Unit{}) {
@@ -94,8 +94,8 @@ func (f Filter) Neighbour(r Relation) string {
 	return "a table with one row replaced by any other, both with " + f.String()
 }
 
-// Note states in words two facts that Neighbour leaves out: the filter's column is public, and rows in which
-// it cannot be read pass the filter. It is "" without a filter.
+// Note states in words two facts that Neighbour leaves out: the filter's column is public, and rows
+// in which the column cannot be read pass the filter. It is "" without a filter.
 func (f Filter) Note() string {
 	if f == (Filter{}) {
 		return ""

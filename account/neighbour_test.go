@@ -6,9 +6,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// TestProtects compares the text about what is protected with the expected one, under both relations, with a
-// filter and a unit and without. It must say the weaker thing where less is hidden: replace-one hides what a
-// record says, and not that it is there.
+// TestProtects compares the text about what is protected with the expected one, under both
+// relations, with a filter and a unit and without. Under replace-one the text must claim less:
+// replace-one hides the content of a record, but not that the record is in the table.
 func TestProtects(t *testing.T) {
 	u, f := account.Unit{Column: "person", Rows: 8, Count: account.Mean}, account.Filter{Column: "split", Value: "train"}
 	for _, c := range []struct {

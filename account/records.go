@@ -3,8 +3,8 @@ package account
 import "fmt"
 
 // Records describes the records that a ledger charges, by public facts. The session that holds the
-// records sets these facts when it opens the records. A later reader of the ledger then need not
-// trust a separate statement about them. The zero Records is for a ledger without records.
+// records sets these facts when it opens the records. A later reader of the ledger therefore needs
+// no separate statement about the records. The zero Records is for a ledger without records.
 type Records struct {
 	// Count is the number of records. Under replace-one it is the true number, which is public. Under
 	// add-or-remove it is the declared number.
@@ -13,8 +13,8 @@ type Records struct {
 	Unit Unit
 	// Filter describes which rows are records. It is the zero Filter if all rows are.
 	Filter Filter
-	// Simulated is true if the noise does not come from secret random bits. Such records are
-	// generated or public and are not protected.
+	// Simulated is true if the noise does not come from secret random bits. The records are then
+	// generated or public, and are not protected.
 	Simulated bool
 }
 
@@ -38,19 +38,20 @@ const (
 )
 
 // Filter describes which rows of a table are records: the rows whose cell in Column is Value. The
-// column must be declared public before the table is read. A malformed row, whose cell cannot be
-// read, counts as a record (package dataset says why). With the zero Filter every row is a record.
+// column must be declared public before the table is read. A row whose cell in Column cannot be
+// read counts as a record (package dataset says why). With the zero Filter every row is a record.
 type Filter struct {
 	Column string `json:"column"`
 	Value  string `json:"value"`
 }
 
-// MaxRecords is the largest number of records. Up to this number, programs that read it as a
-// float64 have it exactly.
+// MaxRecords is the largest number of records. Programs that read numbers as float64 read every
+// number up to MaxRecords exactly.
 const MaxRecords = 1 << 53
 
-// check returns an error for records that cannot exist. It does not check column names and values:
-// their readers and writers do.
+// check returns an error unless the number of records is in [1, MaxRecords] and the unit is the
+// zero Unit or has a column, at least one row and a known Count. It does not check the filter or
+// the characters of column names: their readers and writers do.
 func (r Records) check() error {
 	u := r.Unit
 	switch {
@@ -69,9 +70,9 @@ func (r Records) check() error {
 }
 
 // Reservation identifies the charge of a run in a store of budgets (package budget). The charge is
-// a row of the dataset's hash chain and was made before the run's first release. Head is the hash
-// of this row. If the store's row with this number has another hash, the store was set back to an
-// earlier copy.
+// a row of the dataset's hash chain and was made before the run's first release. Row is the number
+// of this row and Head is its hash. If the store later has another hash at this row, or has no such
+// row, the store was set back to an earlier copy.
 type Reservation struct {
 	Dataset string `json:"dataset"`
 	Run     string `json:"run"`

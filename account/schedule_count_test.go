@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// TestCountsOfAScheduleDoNotWrapAround: counts whose sum overflows an int are refused, in any order.
-// If such a sum wrapped around to a small number, few releases would be accounted for, and many would
-// be made.
+// TestCountsOfAScheduleDoNotWrapAround tests that counts whose sum overflows an int are refused, in
+// any order. If such a sum wrapped around to a small number, few releases would be accounted for,
+// and many would be made.
 func TestCountsOfAScheduleDoNotWrapAround(t *testing.T) {
 	const most = 1 << 30
 	loud := func(n int) account.SampledSteps {

@@ -2,8 +2,8 @@ package account
 
 import "testing"
 
-// TestScheduleComesFirst: a ledger with events cannot follow a schedule, since the schedule's privacy
-// was computed without these events.
+// TestScheduleComesFirst tests that a ledger with events cannot follow a schedule, since the
+// schedule's privacy was computed without these events.
 func TestScheduleComesFirst(t *testing.T) {
 	b := mustBudget(t, 1, 1e-6)
 	s, err := NewSchedule(t.Context(), b, 0, sampledSteps(20, .1, 2))
@@ -22,8 +22,8 @@ func TestScheduleComesFirst(t *testing.T) {
 	}
 }
 
-// TestScheduleIsFollowedExactly: a step with another sampling probability than the schedule's is
-// refused, also with a smaller one.
+// TestScheduleIsFollowedExactly tests that a step is refused if its sampling probability differs
+// from the schedule's, even if it is smaller.
 func TestScheduleIsFollowedExactly(t *testing.T) {
 	b := mustBudget(t, 8, 1e-6)
 	s, err := NewSchedule(t.Context(), b, 0, sampledSteps(5, .25, 2))
@@ -38,8 +38,8 @@ func TestScheduleIsFollowedExactly(t *testing.T) {
 	}
 }
 
-// TestScheduleCountsEveryRun: equal steps in several places of a schedule are accounted for together,
-// like one entry with the sum of their counts.
+// TestScheduleCountsEveryRun tests that equal steps in several places of a schedule are accounted
+// for together, like one entry with the sum of their counts.
 func TestScheduleCountsEveryRun(t *testing.T) {
 	b := mustBudget(t, 8, 1e-6)
 	epsilon := func(steps ...SampledSteps) float64 {
@@ -58,8 +58,8 @@ func TestScheduleCountsEveryRun(t *testing.T) {
 	}
 }
 
-// TestFollowWantsItsOwnBudget: Follow refuses to bind a ledger to a schedule whose budget differs in
-// epsilon, delta or relation alone from the ledger's budget.
+// TestFollowWantsItsOwnBudget tests that Follow refuses a schedule whose budget differs from the
+// ledger's budget in epsilon alone, in delta alone or in the relation alone.
 func TestFollowWantsItsOwnBudget(t *testing.T) {
 	const epsilon, delta = 1., 1e-6
 	b, err := NewBudget(epsilon, delta, AddOrRemove)

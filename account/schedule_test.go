@@ -46,7 +46,7 @@ func TestScheduleCountsAndCovers(t *testing.T) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
-	// Gaussian events share the mu reserved for them, and no more.
+	// Gaussian events may together use the mu that the schedule reserves for them, and no more.
 	if err := l.Reserve(mustEvent(t, Everyone, .04, 1)); err != nil {
 		t.Error(err)
 	}
@@ -70,9 +70,9 @@ func TestScheduleCountsAndCovers(t *testing.T) {
 	}
 }
 
-// TestScheduleIsWithinItsBudget: the epsilon of a calibrated schedule is at most the budget's and
-// not far below it, with and without Gaussian releases beside it. A schedule with a little less
-// noise is refused.
+// TestScheduleIsWithinItsBudget tests that the epsilon of a calibrated schedule is at most the
+// budget's epsilon and not far below it, with and without additional Gaussian releases. A schedule
+// with a little less noise is refused.
 func TestScheduleIsWithinItsBudget(t *testing.T) {
 	t.Parallel()
 	for _, relation := range []Relation{ReplaceOne, AddOrRemove} {

@@ -56,7 +56,7 @@ func TestSelectionEvent(t *testing.T) {
 	if gauss.Check() == nil {
 		t.Error("a Gaussian event with an epsilon passes")
 	}
-	// Both kinds share a filter.
+	// Selections and Gaussian events are limited by one filter.
 	l := NewLedger(mustBudget(t, 1, 1e-6))
 	if err := l.Reserve(good); err != nil {
 		t.Fatal(err)

@@ -5,9 +5,9 @@ import (
 	"testing"
 )
 
-// TestStabilityEvents: a release whose sensitivity rests on the stability of gradient steps is
-// charged as any Gaussian one, states this basis and its loss, and is admitted under replace-one
-// only.
+// TestStabilityEvents tests the event of a release whose sensitivity rests on the stability of
+// gradient steps. Its charge must be the charge of any Gaussian release. It must state the basis
+// and the loss, and must be admitted under replace-one only.
 func TestStabilityEvents(t *testing.T) {
 	e, err := StabilityEvent("stable sgd", "logistic", 2, .5, 4)
 	if err != nil {

@@ -1,9 +1,9 @@
 package account
 
-// View gives read access to a ledger. A session shows its ledger as a View. A View follows the ledger
-// as events are added. An assignment to a View variable changes which ledger the variable reads. The
-// assignment never changes a ledger. The zero View reads an empty ledger of the zero Budget. Two
-// views are equal, by ==, exactly if they read the same ledger.
+// View gives read access to a ledger. A session shows its ledger as a View. A View shows the events
+// that are added to the ledger later, too. An assignment to a View variable changes which ledger
+// the variable reads, and never changes a ledger. The zero View reads an empty ledger of the zero
+// Budget. Two views are equal, by ==, exactly if they read the same ledger.
 type View struct {
 	ledger *Ledger
 }
@@ -32,8 +32,9 @@ func (v View) Ended() bool { return v.source().Ended() }
 // Events returns a copy of the events so far.
 func (v View) Events() []Event { return v.source().Events() }
 
-// Since returns a copy of the events from index n on. It is empty if there are at most n events. It
-// takes time in proportion to the number of events returned.
+// Since returns a copy of the events with index n or larger. The copy is empty if there are at most
+// n events. A negative n is read as 0. The time taken is proportional to the number of events
+// returned.
 func (v View) Since(n int) []Event {
 	l := v.source()
 	l.mu.Lock()
@@ -56,5 +57,5 @@ func (v View) Charged() float64 { return v.source().Charged() }
 // mu^2. For [Everyone] it is the charge that every record may still be given.
 func (v View) Left(cohort uint64) float64 { return v.source().Left(cohort) }
 
-// Schedule returns a copy of the schedule of sampled events, nil if there is none.
+// Schedule returns a copy of the schedule of sampled events, or nil if the ledger follows none.
 func (v View) Schedule() *Schedule { return v.source().Schedule() }

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestImpossibleCohorts: no event of any kind is valid for a cohort beyond [MaxCohort]. The largest
-// is admitted, the next is not.
+// TestImpossibleCohorts tests that events of every kind are valid for the cohort [MaxCohort] and
+// invalid for larger cohorts.
 func TestImpossibleCohorts(t *testing.T) {
 	l := NewLedger(mustBudget(t, 8, 1e-3))
 	for id, possible := range map[uint64]bool{1: true, MaxCohort: true, MaxCohort + 1: false, 1 << 32: false,
@@ -31,8 +31,8 @@ func TestImpossibleCohorts(t *testing.T) {
 	}
 }
 
-// TestViewFollowsItsLedger: a view returns the same as its ledger, also after later events. The
-// zero View returns the values of an empty ledger.
+// TestViewFollowsItsLedger tests that a view returns the same values as its ledger, even after
+// later events, and that the zero View returns the values of an empty ledger.
 func TestViewFollowsItsLedger(t *testing.T) {
 	b := mustBudget(t, 8, 1e-3)
 	l := NewLedger(b)
@@ -71,8 +71,8 @@ func TestViewFollowsItsLedger(t *testing.T) {
 	}
 }
 
-// TestSchedulesAreKeptAsTheyWere: an assignment to the schedule that was followed, or to one that a
-// ledger returns, does not change the ledger's schedule.
+// TestSchedulesAreKeptAsTheyWere tests that an assignment to the Schedule that was passed to
+// Follow, or to a Schedule that a ledger returned, does not change the ledger's schedule.
 func TestSchedulesAreKeptAsTheyWere(t *testing.T) {
 	b := mustBudget(t, 8, 1e-3)
 	held, err := NewSchedule(t.Context(), b, 0, SampledSteps{NoiseMultiplier: 4, Sampling: .1, Count: 2})

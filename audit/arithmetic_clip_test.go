@@ -20,8 +20,8 @@ var extremes = [][2]float64{
 	{math.Inf(1), 0}, {math.Inf(-1), math.Inf(1)}, {math.NaN(), 1}, {math.NaN(), math.Inf(1)}, {1, math.NaN()},
 }
 
-// at is a loss for tests whose gradient does not depend on the row. The target is an index into
-// extremes, and the gradient is that element.
+// at is a loss for tests. Its gradient is the element of extremes whose index is the target. It does not
+// depend on the row.
 type at struct{ linear }
 
 func (at) Gradient(dst, _ []float64, _ []float32, y float64) { copy(dst, extremes[int(y)][:]) }
@@ -29,10 +29,10 @@ func (at) Gradient(dst, _ []float64, _ []float32, y float64) { copy(dst, extreme
 // Value returns the gradient's first coordinate.
 func (at) Value(_ []float64, _ []float32, y float64) float64 { return extremes[int(y)][0] }
 
-// TestArithmeticNaiveClip attacks a naive clip (package naive), which squares coordinates, adds
-// them and compares the root with the radius. Squares that underflow give a norm of 0, and a NaN is
-// not greater than the radius. An infinity times 0 is a NaN, which makes the sum over all records
-// NaN and reveals the record with certainty.
+// TestArithmeticNaiveClip attacks a naive clip (package naive), which squares coordinates, adds them and
+// compares the root with the radius. If squares underflow, the naive norm is 0. A norm that is NaN is not
+// greater than the radius. In both cases the gradient is not clipped. An infinite coordinate is scaled by
+// 0, which gives NaN. The sum over all records is then NaN and reveals the record with certainty.
 func TestArithmeticNaiveClip(t *testing.T) {
 	if v := naive.Clip([]float64{1e-170, 0}, 1e-180); v[0] <= 1e-171 {
 		t.Errorf("1e-170 clipped to 1e-180 is %v: want the fault, 1e-170", v[0])
@@ -44,10 +44,9 @@ func TestArithmeticNaiveClip(t *testing.T) {
 	}
 }
 
-// TestArithmeticOurClip tests a session's clipping with extreme gradients and loss values. A loss
-// returns them for the records of two neighbouring tables, for clip radii near both ends of the
-// allowed range. The session's answers must be finite and differ by at most the charged
-// sensitivity.
+// TestArithmeticOurClip tests a session's clipping with extreme gradients and loss values. A loss returns
+// these gradients and values for the records of two neighbouring tables. Clip radii are near both ends of
+// the allowed range. The session's answers must be finite and differ by at most the charged sensitivity.
 func TestArithmeticOurClip(t *testing.T) {
 	origin := []float64{0, 0}
 	b := auditBudget(t, 1, account.ReplaceOne)

@@ -24,11 +24,11 @@ func near(v, lo, hi float64, steps int) (list []float64) {
 	return list
 }
 
-// laplaceCould reports whether naive.Laplace can answer y for the true value x, with scale 1. It
-// inverts the noise and tries all multiples of 2^-53 nearby.
+// laplaceCould reports whether naive.Laplace can answer y for the true value x, with scale 1. It computes
+// the uniform number that gives this noise, and tries all multiples of 2^-53 near this number.
 func laplaceCould(y, x float64) bool {
 	if math.Abs(y) > 8 {
-		return true // too coarse to decide
+		return true // the answer is too coarse to decide
 	}
 	for _, u := range near(math.Exp(-math.Abs(y-x)), 0, 1, 40) {
 		if z := math.Log(u); x+z == y || x-z == y {
@@ -96,7 +96,7 @@ func TestArithmeticNormalGaps(t *testing.T) {
 	steps := zigguratSteps()
 	ziggurat := func(y, x float64) bool {
 		if math.Abs(y-x) > 3.4 {
-			return true // the tail, which has another distribution
+			return true // the sampler computes the tail in another way
 		}
 		for _, s := range steps {
 			j := math.Round((y - x) / s)
@@ -111,7 +111,7 @@ func TestArithmeticNormalGaps(t *testing.T) {
 	boxMuller := func(y [2]float64, x float64) bool {
 		a, b := y[0]-x, y[1]-x
 		if a*a+b*b < .1 || a*a+b*b > 30 {
-			return true // where more uniforms would have to be tried
+			return true // more uniforms than these would have to be tried
 		}
 		turn := math.Atan2(b, a) / (2 * math.Pi)
 		if turn < 0 {

@@ -20,9 +20,9 @@ func chiSquare(degrees int) float64 {
 	return distuv.ChiSquared{K: float64(degrees)}.Quantile(1 - 1e-6)
 }
 
-// lattice compares n draws of a noise generator with the distribution of 8 times a standard normal,
-// rounded to the nearest integer. It returns the chi-square statistic, with seven degrees of
-// freedom. Its cells are the integers -3 to 3 and all others together.
+// lattice compares n draws of a noise generator with the distribution of 8 times a standard normal, rounded
+// to the nearest integer. It returns the chi-square statistic, with seven degrees of freedom. Its eight
+// cells are the integers -3 to 3, and all other integers together.
 func lattice(n int, draw func(r *rand.Rand, bits int) int64) (square float64) {
 	const bits, reach = 3, 3
 	r := rand.New(rand.NewPCG(5, 5))
@@ -54,11 +54,10 @@ func lattice(n int, draw func(r *rand.Rand, bits int) int64) (square float64) {
 // lattice.) A chi-square test that fails by chance with probability 1e-6 detects the truncation in
 // 20,000 draws.
 //
-// On a session's lattice 0 has a mass of at most 2^-21, too little to measure. For a session, the
-// test compares two roundings of the same noise: the random bits that determine a normal to 2^-32
-// also determine it to 2^-20. The coarse answer (2^-20) must be the fine answer (2^-32) rounded to
-// nearest, upwards as often as downwards. A truncated answer would never be the larger in absolute
-// value.
+// On a session's lattice 0 has a mass of at most 2^-21, too little to measure. For a session, the test
+// compares two roundings of the same noise: the random bits that determine a normal to 2^-32 also determine
+// it to 2^-20. The coarse answer (2^-20) must be the fine answer (2^-32) rounded to nearest, upwards as
+// often as downwards. With truncation, the coarse answer would never have the larger absolute value.
 func TestArithmeticTruncation(t *testing.T) {
 	const draws = 20000
 	truncated, rounded := lattice(draws, naive.Truncated), lattice(draws, naive.Rounded)
@@ -89,8 +88,8 @@ func TestArithmeticTruncation(t *testing.T) {
 		}
 		return r
 	}
-	// The grid must hold a sum of 2^31 records in 2^61 steps. If the noise is only a thousandth of
-	// the clip norm, only the coarsest grid does.
+	// A sum of 2^31 records must fit in 2^61 steps of the grid. If the noise is a thousandth of the clip norm
+	// or less, only the coarsest grid allows this.
 	fine, coarse := steps(noise(1), 32), steps(noise(1e6), 20)
 	larger := 0
 	for j := range coarse {

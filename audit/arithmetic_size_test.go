@@ -11,11 +11,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestArithmeticNumberOfRecords tests sums under add-or-remove, where the number of records is
-// secret. A naive mean divides by this number and uses clip/n as its sensitivity: its noise reveals
-// the number, and a record moves the mean by up to twice that sensitivity. A session divides by the
-// declared number. Neither sigma nor the charge depends on the record, which moves the sum by at
-// most the clip norm.
+// TestArithmeticNumberOfRecords tests sums under add-or-remove, where the number of records is secret. A
+// naive mean divides by this number and uses clip/n as its sensitivity: the scale of its noise reveals the
+// number, and a record moves the mean by up to twice clip/n. A session divides by the declared number. Its
+// sigma and its charge do not depend on the record, and the record moves the sum by at most the clip norm.
 func TestArithmeticNumberOfRecords(t *testing.T) {
 	x := []float64{1, 1, 1, 1}
 	mean, sigma := naive.MeanOfThose(x, 1, 2)
@@ -40,7 +39,7 @@ func TestArithmeticNumberOfRecords(t *testing.T) {
 			if n > 0 {
 				targets[n-1] = with
 			} else {
-				rows, targets = [][]float32{{0}}, []float64{0} // a faulty row, which counts for nothing
+				rows, targets = [][]float32{{0}}, []float64{0} // a faulty record, which contributes zero
 			}
 			s, err := simulate.Open(simulate.Config{Rows: rows, Targets: targets, Loss: linear{}, Budget: b, Declared: declared,
 				Noiseless: true, Workers: 1})

@@ -30,10 +30,10 @@ func repeated(values []float32, counts []int) func(yield func(float32) bool) {
 // in floats. One record can change such a sum far more than it changes the exact sum of real
 // numbers, for which the noise is calibrated.
 func TestArithmeticNaiveSums(t *testing.T) {
-	// Replacing a record in [-1, 1] moves a real sum by 2. In float32, neighbouring numbers above
-	// 2^23 are 1 apart, so that adding a number of size 1/4 leaves the sum unchanged. Below 2^23
-	// they are 1/2 apart; each added number is then longer than half of that and changes the sum
-	// by -1/2.
+	// Replacing a record in [-1, 1] moves a real sum by 2. In float32, neighbouring numbers above 2^23 are 1
+	// apart. Adding a number of size 1/4 therefore leaves a sum above 2^23 unchanged. Below 2^23 neighbouring
+	// numbers are 1/2 apart. Each added number is a little larger than 1/4 in size, and changes a sum below
+	// 2^23 by -1/2.
 	const less, tail = -.25 - 0x1p-20, 20000
 	above := naive.Sum32(repeated([]float32{1, 1, less}, []int{1 << 23, 1, tail}))
 	below := naive.Sum32(repeated([]float32{1, -1, less}, []int{1 << 23, 1, tail}))
@@ -42,9 +42,9 @@ func TestArithmeticNaiveSums(t *testing.T) {
 		t.Errorf("records in [-1, 1], one replaced: the sum moved by %v: want 1000 times 2", moved)
 	}
 
-	// Replacing a record in [a, a+2^-7] moves a real sum by 2^-7. In float64, neighbouring numbers
-	// at 2^58 are 64 apart. Here a is half of that above a multiple of 64, and rounding takes the
-	// sum to the even multiple, while adding a number slightly above a rounds up.
+	// Replacing a record in [a, a+2^-7] moves a real sum by 2^-7. In float64, neighbouring numbers at 2^58 are
+	// 64 apart. a is 32 above a multiple of 64. After adding a, the sum is rounded to the even multiple of 64.
+	// After adding a number slightly above a, it is rounded up.
 	const a, n = 0x1p45 + 32, 1<<13 + 1
 	x := make([]float64, n)
 	for i := range x {
@@ -128,7 +128,7 @@ func TestArithmeticOurSums(t *testing.T) {
 		}
 	}
 	for _, m := range moves {
-		// The grid depends only on charge and clip norm.
+		// The grid, and therefore the move in grid steps, depends only on charge and clip norm.
 		if m != moves[0] {
 			t.Errorf("replacing 1 by -1 moves the sum by %v and %v steps, as other records are: want one number", m, moves[0])
 		}

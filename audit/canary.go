@@ -8,21 +8,22 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// Guesses is the outcome of an audit with canaries in one run (Steinke, Nasr and Jagielski 2023).
-// Canaries is the number of records that were each decided, before the run, by a fair coin of its
-// own. Made is the number of coins that the auditor guessed from the released values; Made was
-// fixed before the run. Correct is the number of right guesses.
+// Guesses is the outcome of an audit with canaries in one run (Steinke, Nasr and Jagielski 2023). Canaries
+// is the number of records that were each decided, before the run, by a fair coin of its own. Made is the
+// number of coins that the auditor guessed from the released values. Made must be fixed before the run.
+// Correct is the number of right guesses.
 //
-// Under add-or-remove the coin decides whether the canary takes part. Under replace-one it decides
-// which of two records stands in the canary's place. Another outcome of the coin then replaces one
-// record, so the bound holds under replace-one without doubling.
+// Under add-or-remove the coin decides whether the canary takes part. Under replace-one the coin decides
+// which of two records stands in the canary's place. The other outcome of the coin then replaces one
+// record. The bound of [Guesses.PValue] therefore holds under replace-one without doubling.
 type Guesses struct{ Canaries, Made, Correct int }
 
-// Guess turns an auditor's scores, one for each canary, into guesses of the canaries' coins, and
-// returns how many guesses are right. A higher score must make a true coin more likely: the coins
-// with the in highest scores are guessed true, and those with the out lowest scores are guessed
-// false. in and out must not depend on the scores. Guess returns an error for a NaN score, for
-// unequal numbers of scores and coins, and if in + out exceeds that number.
+// Guess turns an auditor's scores, one for each canary, into guesses of the canaries' coins, and returns
+// how many guesses are right. Guess guesses true for the coins with the highest scores, and false for the
+// coins with the lowest scores. in is the number of guesses true, and out the number of guesses false. A
+// higher score should therefore mean that a true coin is more likely. in and out must not depend on the
+// scores. Guess returns an error for a NaN score, for unequal numbers of scores and coins, and if in or out
+// is negative or in + out exceeds the number of coins.
 func Guess(scores []float64, coins []bool, in, out int) (Guesses, error) {
 	m := len(scores)
 	switch {
@@ -115,11 +116,12 @@ func correct(k, r int, epsilon float64) float64 {
 // epsilon with probability at most 1 - confidence over the coins and the run. A bound of 0 contains
 // no information.
 //
-// The result is an epsilon that PValue rejects. It is valid even if PValue is not monotone in
-// epsilon. For a proof, suppose that the bound exceeds the true epsilon. Then the number of right
-// guesses rejects some epsilon above the true one. Let v be the smallest number of right guesses
-// that rejects such an epsilon. The mechanism is private at that epsilon, too, so its p-value
-// bounds the probability of v or more right guesses.
+// The result is an epsilon that is rejected: its p-value is below 1 - confidence. The bound is valid even
+// if PValue is not monotone in epsilon. For a proof, suppose that the bound exceeds the true epsilon. Then
+// the number of right guesses rejects some epsilon above the true one. Let v be the smallest number of
+// right guesses that rejects an epsilon above the true one. The mechanism is also private at this rejected
+// epsilon. The p-value of v there, which is below 1 - confidence, therefore bounds the probability of v or
+// more right guesses.
 func (g Guesses) LowerEpsilon(delta, confidence float64) (float64, error) {
 	if !(confidence > 0 && confidence < 1) {
 		return 0, fmt.Errorf("audit: confidence = %v: must be > 0 and < 1", confidence)
@@ -127,7 +129,7 @@ func (g Guesses) LowerEpsilon(delta, confidence float64) (float64, error) {
 	if _, err := g.PValue(0, delta); err != nil {
 		return 0, err
 	}
-	// 2^-26 of the failure probability covers rounding errors of the p-value.
+	// A share 2^-26 of the failure probability is kept back for rounding errors of the p-value.
 	failure := (1 - confidence) * (1 - 0x1p-26)
 	if g.pValue(0, delta) >= failure {
 		return 0, nil

@@ -27,9 +27,8 @@ func canaryBudget(t testing.TB, epsilon float64) account.Budget {
 	return b
 }
 
-// crowd opens a simulated session over m canaries, records decided by coins. Record i is the i-th
-// unit vector with target 1 or -1 by the toss of its coin, so that another toss replaces one record
-// by another.
+// crowd opens a simulated session over m canaries, records that coins decide. Record i is the i-th unit
+// vector, with target 1 or -1 as its coin decides. The other outcome of a coin replaces one record.
 func crowd(t testing.TB, m int, b account.Budget, seed uint64) (s *simulate.Session, coins []bool) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -65,9 +64,8 @@ func guessed(t testing.TB, scores []float64, coins []bool, made int, confidence 
 	return g, e
 }
 
-// TestCanaryBoundsOfOneRun computes lower bounds on epsilon from one release, and from one run of
-// gradient descent, on a table of 1000 canaries at epsilon 8. The bounds must be below 8 and above
-// an eighth of it.
+// TestCanaryBoundsOfOneRun computes lower bounds on epsilon from one release, and from one run of gradient
+// descent, on a table of 1000 canaries at epsilon 8. The bounds must be below 8 and above 1.
 func TestCanaryBoundsOfOneRun(t *testing.T) {
 	const epsilon, m, made = 8, 1000, 300
 	b := canaryBudget(t, epsilon)

@@ -53,12 +53,12 @@ func TestCanaryPValueFromTheTheorem(t *testing.T) {
 	}
 }
 
-// TestCanaryPValueHolds tries mechanisms that are known to be (epsilon, delta)-DP, whose
-// distribution of right guesses can be computed exactly. Each of m bits is released by epsilon-DP
-// randomized response. In addition, with probability m delta/i, a random set of i bits is released
-// unchanged, so that a given bit is revealed with probability delta. PValue must be at least the
-// true probability of so many right guesses. The test fails if the theorem's delta term is left
-// out. For delta = 0 the bound is attained.
+// TestCanaryPValueHolds tries mechanisms that are known to be (epsilon, delta)-DP, whose distribution of
+// right guesses can be computed exactly. Each of m bits is released by epsilon-DP randomized response. In
+// addition, with probability m delta/i, a random set of i bits is released unchanged, so that a given bit
+// is revealed with probability delta. PValue must be at least the true probability of at least as many
+// right guesses. The test fails if the theorem's delta term is left out. For delta = 0 PValue must be equal
+// to this probability.
 func TestCanaryPValueHolds(t *testing.T) {
 	const m = 12
 	beaten := false

@@ -16,8 +16,8 @@ import (
 // turnedColumns reorders three features: turnedColumns[j] is the new position of feature j.
 var turnedColumns = []int{2, 0, 1}
 
-// turned returns a copy of v, a matrix in row order, with the features of its first rows reordered
-// by turnedColumns and the rest unchanged.
+// turned returns a copy of v, a matrix stored row by row, in which the features of the given number of
+// first rows are reordered by turnedColumns. The rest is unchanged.
 func turned[E any](v []E, rows int) []E {
 	out := append([]E(nil), v...)
 	d := len(turnedColumns)
@@ -46,11 +46,10 @@ func exactly(t *testing.T, s Subject) ([]float64, []simulate.Exchange) {
 	return result.(optimize.Result).W, session.Exchanges()
 }
 
-// sumsApart returns the largest difference between the exact sums of two runs, divided by the scale
-// of the sums. The second run has the table's columns in the order of turnedColumns. The first
-// rows*d coordinates of the first run's sums, which belong to features, are put in that order
-// before they are compared. Sums over pairs of features are left out; package enginetest compares
-// those.
+// sumsApart returns the largest difference between the exact sums of two runs, divided by the scale of the
+// sums. In the second run, the table's columns are in the order of turnedColumns. Before the comparison,
+// the first rows*d coordinates of the first run's sums, which belong to features, are put in this order.
+// Sums over pairs of features are left out, since package enginetest compares them.
 func sumsApart(t *testing.T, first, second []simulate.Exchange, rows int) (far float64) {
 	t.Helper()
 	if len(first) != len(second) {
@@ -72,10 +71,10 @@ func sumsApart(t *testing.T, first, second []simulate.Exchange, rows int) (far f
 	return far
 }
 
-// TestAlgorithmsKnowNoOrder tests that the order of columns has no effect. Without noise, every
-// algorithm must make the same queries on a table whose columns are in another order, get the same
-// answers up to rounding, and end at the same weights in that order. The test leaves out networks,
-// whose public start differs between coordinates, and perturbed-gd, which adds public noise.
+// TestAlgorithmsKnowNoOrder tests that the order of columns has no effect. Without noise, every algorithm
+// must make the same queries on a table whose columns are in another order. Up to rounding, its answers and
+// its final weights must be the same, in the other order. The test leaves out networks, whose public start
+// differs between coordinates, and perturbed-gd, which adds public noise.
 func TestAlgorithmsKnowNoOrder(t *testing.T) {
 	for _, algorithm := range train.Algorithms() {
 		if algorithm == "perturbed-gd" {
@@ -90,7 +89,7 @@ func TestAlgorithmsKnowNoOrder(t *testing.T) {
 				}
 				s, err := trainedAs(train.Train{Algorithm: algorithm}, name, b)
 				if err != nil {
-					continue // not for this loss or relation
+					continue // the algorithm does not accept this loss or relation
 				}
 				tried++
 				other := s

@@ -15,13 +15,14 @@ import (
 
 // Options are the options of RunConfig. The zero value means the defaults.
 type Options struct {
-	// Effort is the effort of the replays on neighbouring tables. With Effort.Climbs below zero the
-	// search over points and records by Search is left out, too.
+	// Effort is the amount of work for the replays on neighbouring tables. If Effort.Climbs is below zero, the
+	// search by Search over points and records is left out, too.
 	Effort Effort
 	// Records is the largest number of generated records; zero means 1000.
 	Records int
-	// Runs is the number of times that the attack, a test that guesses which of two neighbouring
-	// tables was used, runs the configuration on each of the two; zero for no attack.
+	// Runs is the number of times that the attack runs the configuration on each of two neighbouring tables.
+	// The attack is a test that guesses from the releases which of the two tables was used. Zero means no
+	// attack.
 	Runs int
 	// Progress, if not nil, is called after each run with the number of runs done and the
 	// approximate total.
@@ -32,7 +33,7 @@ type Options struct {
 type Result struct {
 	Report
 	Summary optimize.Summary `json:"plan"`
-	// Guarantee is the guarantee of the budget. Its privacy unit is the configuration's.
+	// Guarantee is the privacy guarantee of the budget, for the privacy unit that the configuration states.
 	Guarantee account.Guarantee `json:"-"`
 	// Configured is the number of records in the configuration; zero if it gives none.
 	Configured int `json:"configured_records,omitempty"`
@@ -42,9 +43,8 @@ type Result struct {
 	Loss   string `json:"loss"`
 	// Unit describes what a record is if it is not a row, such as all rows of one person.
 	Unit string `json:"unit,omitempty"`
-	// Searched has an entry for each form of query. The entry holds the largest ratio that Search
-	// found for the loss: the movement of the exact answer when one record changes, divided by the
-	// charged sensitivity.
+	// Searched has an entry for each form of query. Its Ratio is the largest that Search found for the loss. A
+	// ratio is the movement of the exact answer when one record changes, divided by the charged sensitivity.
 	Searched []Finding `json:"searched"`
 	// Attack is the result of the attack on the pair of records that is easiest to tell apart; nil
 	// if no attack was requested.
@@ -68,7 +68,8 @@ func (r Result) MarshalJSON() ([]byte, error) {
 // ErrViolated reports that an audit found a violation of the privacy guarantee.
 var ErrViolated = errors.New("audit: a violation was found")
 
-// Err returns ErrViolated if the audit found a violation.
+// Err returns an error that wraps ErrViolated and states the first violation, or nil if the audit found
+// none.
 func (r Result) Err() error {
 	if len(r.Violations) > 0 {
 		return fmt.Errorf("%w: %v", ErrViolated, r.Violations[0])
@@ -78,9 +79,9 @@ func (r Result) Err() error {
 
 const (
 	defaultRecords = 1000
-	// mostCells limits the number of records times the number of features of the generated table,
-	// so that a replay takes milliseconds. leastRecords is the least number of records of that
-	// table, whatever the number of features.
+	// mostCells limits the number of records times the number of features of the generated table, so that a
+	// replay takes milliseconds. leastRecords is the least number of records of the generated table for any
+	// number of features.
 	mostCells, leastRecords = 1_000_000, 20
 )
 
@@ -88,14 +89,13 @@ const (
 // the configuration's schema and runs the loss, budget, algorithm and settings on it. The
 // configuration's own table is not opened and need not exist.
 //
-// The generated table has fewer records than the configuration, and the default number of steps is
-// smaller accordingly. Sensitivity and control flow do not depend on the number of records, but
-// branches of the code that only a large table reaches are not audited. Spline features (curves)
-// have the knots that they have for the configuration's own number of records. RunConfig returns an
-// error if the configuration cannot be run or the run fails on the generated table. Violations are
-// in the Result.
+// The generated table usually has fewer records than the configuration, and the default number of steps is
+// then smaller. Sensitivity and control flow do not depend on the number of records. But branches of the
+// code that only a large table reaches are not audited. Spline features (curves) have the knots that follow
+// from the configuration's own number of records. RunConfig returns an error if the configuration cannot be
+// run or the run fails on the generated table. Violations are in the Result.
 func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) {
-	c, err := c.For(likely(c)) // with the curves that the configuration's own table has
+	c, err := c.For(likely(c)) // fixes the spline features for the configuration's own number of records
 	if err != nil {
 		return Result{}, err
 	}
@@ -172,10 +172,10 @@ func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) 
 	return r, nil
 }
 
-// choose returns the algorithm that the setting "algorithm: auto" chooses for a table of the likely
-// size; for the smaller generated table of the audit the setting could choose another. The result
-// is empty if the configuration names the algorithm, or requests confidence intervals, for which
-// the algorithm is fixed.
+// choose returns the name of the algorithm that the setting "algorithm: auto" chooses for a table of
+// likely(c) records. For the smaller generated table the setting could choose another algorithm. The result
+// is empty if the configuration names an algorithm, or if it requests confidence intervals, for which the
+// algorithm is fixed.
 func choose(ctx context.Context, c *train.Config) (string, error) {
 	if c.Inference != nil || c.Train.Algorithm != "" && c.Train.Algorithm != train.Algorithms()[0] {
 		return "", nil
@@ -186,7 +186,7 @@ func choose(ctx context.Context, c *train.Config) (string, error) {
 	return planned.Summary.Algorithm, err
 }
 
-// likely returns the configured number of records, or 30,000 if there is none.
+// likely returns the configured number of records, or 30,000 if the configuration gives no number.
 func likely(c *train.Config) int {
 	if c.Privacy.Records > 0 {
 		return c.Privacy.Records
@@ -207,8 +207,9 @@ func (c *counter) next() {
 	}
 }
 
-// configured returns the audited run (the subject): the run that a configuration describes, on a
-// generated table.
+// configured returns the subject of the audit: the run that a configuration describes, on a generated table
+// of planned.Records records. It returns an error if the configuration asks for a final measurement that
+// the algorithm's schedule leaves no budget for.
 func configured(c *train.Config, planned train.Planned) (Subject, error) {
 	p, l, err := c.Problem(planned.Budget, planned.Records)
 	if err != nil {

@@ -20,7 +20,7 @@ type Attacked struct {
 	// Claimed is the mu that the budget guarantees, to compare with Mu.
 	Claimed float64 `json:"mu_claimed"`
 	budget  account.Budget
-	// Why gives the reason if there was no attack; else it is empty.
+	// Why states the reason if there was no attack. It is empty if there was an attack.
 	Why string `json:"none,omitempty"`
 }
 
@@ -33,14 +33,14 @@ func (a Attacked) String() string {
 		"more)", a.Runs, a.Mu, a.Claimed, a.Epsilon, a.budget.Epsilon())
 }
 
-// noneForAll is the reason given in Attacked.Why if every answer of the run is over a cohort or a
-// sample, none over all records.
+// noneForAll is the text of Attacked.Why if no answer of the run is over all records: every answer is over
+// a cohort or a sample.
 const noneForAll = "no answer is over all records, and who took part is a secret that an attacker does not have"
 
-// attack attacks a pair of neighbouring tables. It runs the subject, the audited run, the given
-// number of times on each table, with new random bits each time. How well the likelihood ratio
-// distinguishes the tables gives the lower bounds of mu and epsilon, which attack stores in the
-// result.
+// attack runs the subject, the audited run, the given number of times on each of two neighbouring tables,
+// with new random bits each time. From how well the likelihood ratio of the releases distinguishes the
+// tables, it computes lower bounds on mu and epsilon at 95% confidence, and stores them in r.Attack. It
+// adds a violation if the lower bound on mu at confidence 1 - 1e-6 is above the budget's mu.
 func (r *Result) attack(ctx context.Context, s Subject, p pair, runs int, progress func()) error {
 	p, err := s.target(ctx, p)
 	if err != nil {
@@ -76,10 +76,11 @@ func (r *Result) attack(ctx context.Context, s Subject, p pair, runs int, progre
 	return nil
 }
 
-// target chooses the pair of records to attack. One possible pair is p, which was easiest to
-// distinguish in one run. The other is a row with either of two targets (under add-or-remove, a row
-// and no row), which is easy to distinguish in every run. target returns the pair for which the
-// run's exact answers differ more, over six runs with other random bits.
+// target chooses the pair of records to attack from two pairs. The first is p, the pair that was easiest to
+// distinguish in the recorded run. The second is one row with two different targets or, under
+// add-or-remove, a row and no row. The second pair is easy to distinguish in every run. target makes six
+// runs with other random bits and returns the pair whose exact answers differ more over these runs. If p
+// holds no records, target returns p.
 func (s Subject) target(ctx context.Context, p pair) (pair, error) {
 	if p.a.Row == nil {
 		return p, nil
@@ -116,11 +117,11 @@ func (s Subject) likelihood(ctx context.Context, p pair, seed uint64, second boo
 	return sum, err
 }
 
-// compare runs the subject on one of two neighbouring tables. It returns the logarithm of the
-// likelihood ratio of the released values (second table over first), and the squared distance of
-// the two tables' exact answers in units of the noise. The attacker knows both tables, and so the
-// exact answers to the run's queries on either table, but not the secret random bits. compare
-// therefore uses only answers over all records.
+// compare runs the subject on one of two neighbouring tables. It returns sum, the logarithm of the
+// likelihood ratio of the released values (second table over first), and square, the squared distance of
+// the two tables' exact answers in units of the noise. The attacker knows both tables and can compute the
+// exact answers on each. The attacker does not know the secret random bits, which decide who is in a cohort
+// or sample. compare therefore uses only answers over all records.
 func (s Subject) compare(ctx context.Context, p pair, seed uint64, second bool) (sum, square float64, err error) {
 	s.Seed = seed
 	here, there := p.a.Record, p.b.Record

@@ -11,13 +11,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// drawn generates n records at random that fit a schema, and encodes them with the schema's own row
-// map. Most cells are within the public bounds and lists of the schema; a few are outside them or
-// missing.
+// drawn generates n random rows that fit a schema, and encodes them as the schema encodes a row of a file.
+// Most cells are within the public bounds and lists of the schema; a few are outside them or missing.
 func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
 	target, columns := s.Target(), s.Columns()
 	header := []string{target.Column}
-	beside := target.Weight + target.Exposure.Column // a table has one of them or none
+	beside := target.Weight + target.Exposure.Column // at most one of the two column names is not empty
 	if beside != "" {
 		header = append(header, beside)
 	}
@@ -44,17 +43,17 @@ func drawn(s *dataset.Schema, n int, seed uint64) (Table, error) {
 		for _, c := range columns {
 			cells = append(cells, cell(r, c))
 		}
-		// The cell of the unit stays empty: units are assigned later.
+		// The cell that names the row's unit stays empty, since units are assigned later.
 		cells = append(cells, make([]string, len(header)-len(cells))...)
 		t.Rows[i] = make([]float32, s.Dim())
-		// A row whose target is not valid becomes a row of zeros with target 0, which a session
-		// treats as a record.
+		// A row whose target is not valid becomes a row of zeros with target 0. A session treats it as a record.
 		t.Targets[i], _ = m.Encode(t.Rows[i], cells)
 	}
 	return t, nil
 }
 
-// shorten applies the configuration's reduction of features, if any, to the rows.
+// shorten replaces each row by the row with fewer features that the configuration's reduction makes of it.
+// Without a reduction, the rows stay as they are.
 func (t *Table) shorten(c *train.Config) error {
 	reduce, err := c.Reduction()
 	if err != nil || reduce == nil {

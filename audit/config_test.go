@@ -44,8 +44,8 @@ train: {algorithm: gd, steps: 6}
 
 var little = Options{Effort: Effort{Positions: 2, Records: 24, Climbs: 3}, Records: 60}
 
-// TestConfigNeedsNoTable tests that an audit opens no table and finds no violation. For each kind
-// of query of the algorithm it must find records that move the answer by almost the charged
+// TestConfigNeedsNoTable tests that an audit opens no table and finds no violation. For each kind of query
+// that the algorithm makes, the audit must find records that move the answer by almost the charged
 // sensitivity.
 func TestConfigNeedsNoTable(t *testing.T) {
 	for i, algorithm := range train.Algorithms() {

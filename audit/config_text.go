@@ -83,8 +83,8 @@ func (r Result) String() string {
 	return b.String()
 }
 
-// part formats a ratio of movement to charged sensitivity to four digits. It rounds away from 1, so
-// that a ratio above 1, a violation, is never shown as 1, nor is one below 1.
+// part formats a ratio of movement to charged sensitivity to four digits. It rounds away from 1: a ratio
+// above 1, a violation, is never shown as 1, and neither is a ratio below 1.
 func part(x float64) string {
 	if x <= 1 {
 		x = math.Floor(x*1e4) / 1e4

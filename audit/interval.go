@@ -6,11 +6,11 @@ import (
 	"gonum.org/v1/gonum/mathext"
 )
 
-// UpperRate returns an upper confidence bound on the probability of an event. successes counts how
-// often the event occurred in the given number of independent trials. The bound is below the true
-// probability with probability at most failure. It is the one-sided bound of Clopper and Pearson
-// (1934), the p with P(Bin(trials, p) <= successes) = failure, rounded up. UpperRate returns an
-// error if an argument is out of range.
+// UpperRate returns an upper confidence bound on the probability of an event. successes is how often the
+// event occurred in independent trials, and trials is their number. With probability at most failure, the
+// bound is below the true probability. It is the one-sided bound of Clopper and Pearson (1934), the p with
+// P(Bin(trials, p) <= successes) = failure, rounded up. UpperRate returns an error if an argument is out of
+// range.
 func UpperRate(successes, trials int, failure float64) (float64, error) {
 	if err := checkRate(successes, trials, failure); err != nil {
 		return 0, err
@@ -51,9 +51,9 @@ func upperRate(k, n int, failure float64) float64 {
 	return min(1, hi+min(hi, 1-hi)*0x1p-26)
 }
 
-// bisect finds where a condition changes: it halves the interval [lo, hi] the given number of times
-// and returns the last interval. low must be true at the interval's lower end, false at its upper
-// end, and change from true to false once between them.
+// bisect finds where a condition changes: it halves the interval [lo, hi] the given number of times and
+// returns the last interval. low must be true at lo, false at hi, and change only once between lo and hi.
+// In the returned interval, low changes between the two ends.
 func bisect(lo, hi float64, times int, low func(float64) bool) (float64, float64) {
 	for range times {
 		if mid := lo + (hi-lo)/2; low(mid) {

@@ -26,9 +26,9 @@ func bigBelow(k, n int, p float64) float64 {
 	return f
 }
 
-// TestIntervalsAgainstBinomialSums tests the bounds on rates by an exact sum: if the rate were at
-// the bound, the observed outcome or a more extreme one would have at most the allowed failure
-// probability, and hardly less. The test fails if the beta function's arguments are shifted by one
+// TestIntervalsAgainstBinomialSums tests the bounds on rates by an exact sum: if the rate is equal to the
+// bound, the probability of the observed outcome or a more extreme one must be at most the allowed failure
+// probability, and only slightly less. The test fails if the beta function's arguments are shifted by one
 // or the bound is rounded to the wrong side.
 func TestIntervalsAgainstBinomialSums(t *testing.T) {
 	for _, n := range []int{1, 2, 10, 137, 3000} {
@@ -58,8 +58,8 @@ func TestIntervalsAgainstBinomialSums(t *testing.T) {
 	}
 }
 
-// TestIntervalsCover sums, over all outcomes, the probability that a bound on a rate is on the
-// wrong side of the rate. At every rate it must be at most the allowed failure probability.
+// TestIntervalsCover sums, over all outcomes, the probability that a bound on a rate is on the wrong side
+// of the rate. At every rate this probability must be at most the allowed failure probability.
 func TestIntervalsCover(t *testing.T) {
 	const n, failure = 60, .05
 	var bound [n + 1]float64

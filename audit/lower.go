@@ -11,17 +11,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// Statistic runs a mechanism once, with random bits that seed determines, on the second of two
-// neighbouring tables if second is true and else on the first. It returns a number computed from
-// the released values. The attacker is free to choose this number: every choice gives a valid lower
-// bound on epsilon, and a good choice gives a high one.
+// Statistic runs a mechanism once, with random bits that seed determines, on the second of two neighbouring
+// tables if second is true and else on the first. It returns a number computed from the released values.
+// The attacker is free to choose how the number is computed: every choice gives a valid lower bound on
+// epsilon, and a good choice gives a high bound.
 type Statistic func(seed uint64, second bool) (float64, error)
 
 // Runs holds the statistics of independent runs on two neighbouring tables.
 type Runs struct{ First, Second []float64 }
 
-// Collect runs a statistic the given number of times on each table, with a different seed for each
-// run: seed, seed+1, and so on. It stops at the first error.
+// Collect runs a statistic the given number of times on each table. Each run has its own seed: seed,
+// seed+2, ... on the first table and seed+1, seed+3, ... on the second. Collect stops at the first error
+// and returns it.
 func Collect(runs int, seed uint64, s Statistic) (Runs, error) {
 	if runs < 1 {
 		return Runs{}, fmt.Errorf("audit: runs = %d: must be >= 1", runs)
@@ -39,9 +40,9 @@ func Collect(runs int, seed uint64, s Statistic) (Runs, error) {
 	return r, nil
 }
 
-// Threshold is a test that guesses from a statistic which of two neighbouring tables was used. If
-// Above is true it guesses the second table when the statistic is at least At, otherwise when the
-// statistic is at most At. NaN counts as less than every number.
+// Threshold is a test that guesses from a statistic which of two neighbouring tables was used. If Above is
+// true, the test guesses the second table when the statistic is at least At. If Above is false, it does
+// when the statistic is at most At. NaN counts as less than every number.
 type Threshold struct {
 	At    float64
 	Above bool
@@ -59,15 +60,15 @@ func (t Threshold) Second(statistic float64) bool {
 // is not (e, Delta)-DP for any e below Epsilon. An Epsilon of 0 contains no information.
 type Lower struct {
 	Epsilon, Delta, Confidence float64
-	// Mu is the lower bound on the mu of Gaussian differential privacy; 0 if only epsilon was
-	// bounded.
+	// Mu is the lower bound on the mu of Gaussian differential privacy. It is 0 in a result of [LowerEpsilon],
+	// which bounds only epsilon.
 	Mu float64
 	// Threshold is the test. It was chosen on a quarter of the runs and evaluated on the others.
 	Threshold Threshold
 	// Runs is the number of runs on each table on which Threshold was evaluated.
 	Runs int
-	// FalsePositive and FalseNegative are upper confidence bounds on the test's error rates on the
-	// first and the second table.
+	// FalsePositive and FalseNegative are upper confidence bounds on the test's error rates: how often it
+	// guesses the second table on the first, and the first table on the second.
 	FalsePositive, FalseNegative float64
 }
 
@@ -77,10 +78,9 @@ type Lower struct {
 //
 //	1 - delta <= q + e^epsilon p  and  1 - delta <= p + e^epsilon q
 //
-// (Kairouz, Oh and Viswanath 2015). Both rates are replaced by upper confidence bounds, each of
-// which fails with probability (1 - confidence)/2 (Nasr, Hayes, Steinke, Balle, Tramer, Jagielski,
-// Carlini and Terzis 2023). It returns an error for fewer than 8 runs on a table and for an
-// argument out of range.
+// (Kairouz, Oh and Viswanath 2015). Both rates are replaced by upper confidence bounds, each of which fails
+// with probability (1 - confidence)/2 (Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini and Terzis
+// 2023). LowerEpsilon returns an error for fewer than 8 runs on a table and for an argument out of range.
 func LowerEpsilon(r Runs, delta, confidence float64) (Lower, error) {
 	l, err := lower(r, delta, confidence, func(p, q float64) float64 { return epsilonOfRates(p, q, delta) })
 	if err != nil {
@@ -95,11 +95,12 @@ func LowerEpsilon(r Runs, delta, confidence float64) (Lower, error) {
 //
 //	Phi(Phi^-1(1-p) - mu)    for some mu.
 //
-// It needs far fewer runs, because a single test then determines the whole function: mu >=
-// Phi^-1(1-p) - Phi^-1(q) for the error rates p and q of any test (Nasr et al. 2023). Mu is a valid
-// lower bound on the mu of mu-GDP for every mechanism. Epsilon is valid only under the assumption:
-// without it, a mechanism with the same mu may have a smaller epsilon. LowerGaussian returns an
-// error if delta is not > 0, and in the cases in which LowerEpsilon does.
+// It needs far fewer runs, because a single test then determines the whole function: mu >= Phi^-1(1-p) -
+// Phi^-1(q) for the error rates p and q of any test (Nasr et al. 2023). Mu is a valid lower bound on the mu
+// of mu-GDP for every mechanism. Epsilon is valid only for mechanisms that are exactly as private as a
+// Gaussian mechanism. Another mechanism with the same lower bound Mu may have a smaller epsilon.
+// LowerGaussian returns an error if delta is not > 0, if a table has fewer than 8 runs, and if an argument
+// is out of range.
 func LowerGaussian(r Runs, delta, confidence float64) (Lower, error) {
 	if !(delta > 0) {
 		return Lower{}, fmt.Errorf("audit: delta = %v: must be > 0 for a Gaussian bound", delta)
@@ -110,7 +111,7 @@ func LowerGaussian(r Runs, delta, confidence float64) (Lower, error) {
 	}
 	if l.Mu = muOfRates(l.FalsePositive, l.FalseNegative); l.Mu > 0 {
 		l.Epsilon, err = mechanism.GaussianEpsilon(l.Mu, delta)
-		l.Epsilon *= 1 - 0x1p-50 // GaussianEpsilon rounds up
+		l.Epsilon *= 1 - 0x1p-50 // GaussianEpsilon rounds up, a lower bound must round down
 	}
 	return l, err
 }
@@ -134,9 +135,9 @@ func muOfRates(p, q float64) float64 {
 	return max(0, -distuv.UnitNormal.Quantile(p)-distuv.UnitNormal.Quantile(q)-0x1p-40)
 }
 
-// lower chooses the threshold with the largest expected gain on the first quarter of the runs,
-// where gain is a function of the test's two error rates. It then bounds the error rates of this
-// threshold on the other runs.
+// lower chooses the threshold test with the largest gain on the first quarter of the runs, where gain is a
+// function of the test's two error rates. It then bounds the error rates of this test from above, on the
+// other runs.
 func lower(r Runs, delta, confidence float64, gain func(p, q float64) float64) (Lower, error) {
 	n := min(len(r.First), len(r.Second))
 	switch {
@@ -150,8 +151,8 @@ func lower(r Runs, delta, confidence float64, gain func(p, q float64) float64) (
 	failure := (1 - confidence) / 2
 	quarter := n / 4
 	l := Lower{Delta: delta, Confidence: confidence, Runs: n - quarter}
-	// Error rates on the first quarter are replaced by upper bounds of high confidence. So extreme
-	// thresholds that were good by chance are not chosen.
+	// For the choice, error rates on the first quarter are replaced by upper bounds of high confidence.
+	// Extreme thresholds that are good by chance are then not chosen.
 	z := max(5, -distuv.UnitNormal.Quantile(failure))
 	best := math.Inf(-1)
 	for _, t := range thresholds(r.First[:quarter], r.Second[:quarter]) {
@@ -167,8 +168,8 @@ func lower(r Runs, delta, confidence float64, gain func(p, q float64) float64) (
 	return l, nil
 }
 
-// wilson approximates [UpperRate] by the score interval of Wilson (1927) with normal quantile z. It
-// is fast, and used only to choose a threshold; the stated bounds use UpperRate.
+// wilson approximates [UpperRate] by the score interval of Wilson (1927) with normal quantile z. It is
+// fast, and is used only to choose a threshold. The reported bounds use upperRate.
 func wilson(successes, trials int, z float64) float64 {
 	k, n := float64(successes), float64(trials)
 	return (k + z*z/2 + z*math.Sqrt(k*(n-k)/n+z*z/4)) / (n + z*z)
@@ -184,9 +185,9 @@ func (t Threshold) count(statistics []float64) (n int) {
 	return n
 }
 
-// thresholds returns the tests from which the best is chosen, guessing the second table above and
-// below a value. The values are quantiles of both samples together, denser towards the ends, where
-// ratios of error rates are large.
+// thresholds returns the tests among which [lower] chooses. For each value At there are two tests: one
+// guesses the second table above At, the other below At. The values are quantiles of both samples together.
+// They are denser towards the ends, where ratios of error rates are large.
 func thresholds(first, second []float64) (list []Threshold) {
 	pool := slices.Concat(first, second)
 	slices.Sort(pool)

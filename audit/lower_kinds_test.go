@@ -32,9 +32,8 @@ func lossOf(t testing.TB, name string) loss.Loss {
 	return l
 }
 
-// canary is a pair of neighbouring tables and a query on them. The tables share some records and
-// differ in one. That record is the worst one for the query: it moves the query's answer by the
-// whole charged sensitivity.
+// canary is a pair of neighbouring tables and a query on them. The tables differ in one record, which is
+// the worst record for the query: its change moves the query's answer by the whole charged sensitivity.
 type canary struct {
 	loss loss.Loss
 	// row and target describe the record on the first and on the second table. Under add-or-remove
@@ -52,8 +51,8 @@ func (c canary) run(b account.Budget, follow *account.Schedule) audit.Statistic 
 			which = 1
 		}
 		config := simulate.Config{
-			// Bystanders have gradient 0. Their number is the largest number of cohorts that a test
-			// draws.
+			// These records are in both tables and have gradient 0. Their number is the largest number of cohorts
+			// that a test draws.
 			Rows: slices.Repeat([][]float32{make([]float32, 2)}, 4), Targets: []float64{1, 1, 1, 1},
 			Loss: c.loss, Budget: b, Seed: seed, Workers: 1, BlockRows: 2,
 		}
@@ -97,11 +96,10 @@ func flipped(l loss.Loss, statistic func(*simulate.Session) (float64, error)) ca
 	return canary{l, [2][]float32{{1, 0}, {1, 0}}, [2]float64{1, -1}, statistic}
 }
 
-// TestLowerBoundsOfQuestions computes lower bounds on epsilon for queries of every kind, on the
-// pair of tables that is easiest to tell apart, at a claimed epsilon of 4. Neither the general
-// bound nor the bound for Gaussian mechanisms may exceed 4, and the Gaussian bound must be at least
-// 4 less four tenths of 4. The test fails if noise is lost, if a sensitivity is half of the right
-// one, or if a clip has no effect.
+// TestLowerBoundsOfQuestions computes lower bounds on epsilon for queries of every kind, on the pair of
+// tables that is easiest to distinguish, at a claimed epsilon of 4. Neither the general bound nor the bound
+// for Gaussian mechanisms may exceed 4, and the Gaussian bound must be at least six tenths of 4. The test
+// fails if noise is lost, if a sensitivity is half of the right one, or if a clip has no effect.
 func TestLowerBoundsOfQuestions(t *testing.T) {
 	const epsilon = 4
 	origin, far := []float64{0, 0}, []float64{3, 0}
@@ -116,7 +114,8 @@ func TestLowerBoundsOfQuestions(t *testing.T) {
 		"difference by curvature": flipped(tanh, asking(func(on query.Cohort) []query.Term {
 			return []query.Term{query.DifferenceByCurvature(on, far, origin, -.1, .1)}
 		})),
-		// A flat record and one of the largest curvature are at opposite ends of the centred ball.
+		// A record with curvature 0 and a record with the largest curvature are at opposite ends of the centred
+		// ball.
 		"difference of a convex loss": {logistic, [2][]float32{{0, 1}, {1, 0}}, [2]float64{1, 1},
 			asking(func(on query.Cohort) []query.Term {
 				return []query.Term{query.DifferenceByCurvature(on, []float64{.001, 0}, origin, 0, .25)}
@@ -146,15 +145,15 @@ func TestLowerBoundsOfQuestions(t *testing.T) {
 	}
 }
 
-// held fails the test unless two lower bounds on epsilon, computed from runs of a Gaussian release,
-// agree with the claimed epsilon. Neither bound may exceed it. The bound for Gaussian mechanisms
-// must be at least share times the claimed epsilon; in short test runs, which have fewer
-// repetitions, share - .2 times.
+// held fails the test unless two lower bounds on epsilon, computed from runs of a Gaussian release, agree
+// with the claimed epsilon. Neither bound may exceed the claimed epsilon. The bound for Gaussian mechanisms
+// must be at least share times the claimed epsilon. In short test runs, which have fewer repetitions, it
+// must be at least share - .2 times.
 func held(t *testing.T, name string, s audit.Statistic, epsilon, share float64) {
 	t.Helper()
 	runs := 4096
 	if testing.Short() {
-		runs, share = 1024, share-.2 // fewer runs bound less
+		runs, share = 1024, share-.2 // fewer runs give a weaker bound
 	}
 	r := collect(t, runs, s)
 	general, tuned := lowerEpsilon(t, r, auditDelta, certain), lowerGaussian(t, r, auditDelta, certain)
@@ -179,7 +178,7 @@ func TestLowerBoundsOfPrefixSums(t *testing.T) {
 	const epsilon, items, clip = 4, 4, .25
 	for _, m := range []query.Factorization{query.Tree, query.Toeplitz} {
 		c := flipped(lossOf(t, "logistic"), func(s *simulate.Session) (float64, error) {
-			// Almost surely every record joins the first item and none is left.
+			// With this probability almost surely every record joins the first item, and no record is left.
 			most := 1 - 0x1p-40
 			first, err := s.DrawEach(most)
 			if err != nil {
@@ -270,9 +269,9 @@ func TestLowerBoundOfSamples(t *testing.T) {
 	}
 }
 
-// TestLowerBoundOfSelections is the exponential mechanism's worst case: one candidate of 10 changes
-// from the best to the worst, and all others from the worst to the best. The claim is pure
-// epsilon-DP, with delta 0, and the lower bound must not exceed it.
+// TestLowerBoundOfSelections is the exponential mechanism's worst case: one candidate of 10 changes from
+// the best to the worst, and all others from the worst to the best. The mechanism claims pure epsilon-DP,
+// with delta 0, and the lower bound must not exceed the claimed epsilon.
 func TestLowerBoundOfSelections(t *testing.T) {
 	if testing.Short() {
 		t.Skip("repeats runs many times")

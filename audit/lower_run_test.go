@@ -39,11 +39,11 @@ func (linear) Gradient(dst, _ []float64, x []float32, y float64) {
 	}
 }
 
-// watcher is a session that adds up the first coordinates of its answers, the only ones that the
-// canary, the record in which the two tables differ, can change. The weight of an answer is the
-// factor of the canary's gradient in the query, divided by the variance of the answer's noise. The
-// sum determines the likelihood ratio of the two tables, because all other coordinates have the
-// same distribution on both.
+// watcher is a session that adds up the first coordinates of its answers, each with a weight. Only these
+// coordinates depend on the canary, the record in which the two tables differ. The weight of an answer is
+// the factor of the canary's gradient in the query, divided by the variance of the answer's noise. The sum
+// determines the likelihood ratio of the two tables, because all other coordinates have the same
+// distribution on both.
 type watcher struct {
 	*simulate.Session
 	ratio float64
@@ -106,10 +106,10 @@ func wholeRuns(t testing.TB, runs int, plan optimize.Plan, b account.Budget) (re
 	return releases, point
 }
 
-// TestLowerBoundsOfWholeRuns computes lower bounds on epsilon for whole runs of 12 steps, whose
-// charges compose to epsilon 4. No bound may exceed 4. The bound from gradient descent's releases
-// must be at least six tenths of it. Other methods release differences, which this canary does not
-// move, or samples, and their bounds are lower.
+// TestLowerBoundsOfWholeRuns computes lower bounds on epsilon for whole runs of 12 steps, whose charges
+// compose to epsilon 4. No bound may exceed 4. The bound from the releases of gradient descent must be at
+// least six tenths of 4. Other methods release differences, which this canary does not move, or samples,
+// and their bounds are lower.
 func TestLowerBoundsOfWholeRuns(t *testing.T) {
 	if testing.Short() {
 		t.Skip("33,000 runs")

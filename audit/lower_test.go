@@ -67,9 +67,9 @@ func liar(epsilon float64) audit.Statistic {
 	}
 }
 
-// TestLowerBoundsHold repeats small audits of mechanisms with known epsilon at confidence .9. A
-// lower bound may exceed the true epsilon with probability at most a tenth. The test fails if more
-// than 267 of 2000 bounds do, which has a probability below 1e-6: P(Bin(2000, .1) > 267).
+// TestLowerBoundsHold repeats small audits of mechanisms with known epsilon at confidence .9. A lower bound
+// may exceed the true epsilon with probability at most a tenth. The test fails if more than 267 of 2000
+// bounds exceed it. The probability of this, P(Bin(2000, .1) > 267), is below 1e-6.
 func TestLowerBoundsHold(t *testing.T) {
 	const audits, confidence, allowed = 2000, .9, 267
 	const mu = 1.
@@ -145,7 +145,7 @@ func TestLowerFromTheInequality(t *testing.T) {
 			mid := (lo + hi) / 2
 			allowed := 1-delta <= rate[1]+math.Exp(mid)*rate[0] && 1-delta <= rate[0]+math.Exp(mid)*rate[1]
 			if name == "tuned" {
-				// The trade-off function for mu = mid at the false positive rate, by erfc.
+				// This is the trade-off function for mu = mid at the false positive rate, computed with erfc.
 				z := math.Sqrt2 * math.Erfinv(1-2*rate[0])
 				allowed = math.Erfc((mid-z)/math.Sqrt2)/2 <= rate[1]
 			}
@@ -172,9 +172,8 @@ func TestLowerFromTheInequality(t *testing.T) {
 	}
 }
 
-// TestLowerFindsEitherDirection tests that a statistic that is smaller on the second table gives
-// the same bound as its opposite, and that two tables are told apart if they differ only in the
-// probability of NaN.
+// TestLowerFindsEitherDirection tests that a statistic and its negative give the same bound, and that two
+// tables are distinguished if the statistic differs only in its probability of NaN.
 func TestLowerFindsEitherDirection(t *testing.T) {
 	up := collect(t, 2000, normals(1))
 	down := audit.Runs{First: up.Second, Second: up.First}

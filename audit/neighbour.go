@@ -10,24 +10,24 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// candidate is a record that the audit tries in the place of one of the table's records. Its field
-// why gives the reason for trying it.
+// candidate is a record that the audit tries in the place of one of the table's records. Why describes the
+// record and the reason for trying it.
 type candidate struct {
 	Record
 	Why string
 }
 
-// absent returns the candidate (replacement for a record) that stands for no record: the place is
-// left out of every sum, and the random bits of that place are drawn but not used. For a fixed
-// cohort this has the same effect as removing the record. A sum is shifted by a public centre times
-// the declared number of records, not by the secret number, and the random bits of other records do
-// not depend on this one.
+// absent returns the candidate (replacement for a record) that stands for no record. The table keeps the
+// position, but every sum leaves it out, and random bits for the position are drawn and not used. For a
+// fixed cohort this has the same effect as removing the record, for two reasons. A sum is shifted by a
+// public centre times the declared number of records, not the true number. And the random bits of other
+// records do not depend on this record.
 func absent(dim int) candidate {
 	return candidate{Record{make([]float32, dim), math.NaN()}, "without the record"}
 }
 
-// faulty returns the candidates (replacements for a record) that a reader cannot interpret, such as
-// infinite features, and extreme ones that it can.
+// faulty returns candidates (replacements for a record) that are not valid, such as rows with infinite
+// features or a feature missing, and candidates that are valid but extreme, such as subnormal features.
 func faulty(dim int, l loss.Loss) []candidate {
 	axis := func(v float64) []float32 { x := make([]float32, dim); x[0] = float32(v); return x }
 	fill := func(v float64) []float32 {
@@ -62,10 +62,10 @@ func faulty(dim int, l loss.Loss) []candidate {
 	}
 }
 
-// targets returns targets that a loss accepts, which an audit tries: both signs, all classes, or numbers
-// from -1 to 1, in ascending order. If the target of the loss also encodes a weight or an exposure, the
-// same targets follow with two other weights or exposures: the least that the loss allows, and 1/2. For
-// a loss of units the targets are the least and the greatest number of rows.
+// targets returns the targets that an audit tries for a loss: -1 and 1, all classes, or numbers from -1 to
+// 1, in ascending order. If the target of the loss also encodes a weight or an exposure, each of these
+// targets follows twice more: with the least weight or exposure that the loss allows, and with 1/2. For a
+// loss of units (a record is several rows), the targets are the least and the greatest number of rows.
 func targets(l loss.Loss) (list []float64) {
 	if u, ok := l.(loss.Units); ok { // the target of a unit is its number of rows
 		return []float64{1, float64(u.Rows())}
@@ -99,8 +99,9 @@ func plain(l loss.Loss) []float64 {
 	return []float64{-1, -.75, -.5, -.25, 0, .25, .5, .75, 1}
 }
 
-// random returns an ordinary record as a candidate for replacement: a random row, in half of all
-// cases of norm 1, and a random target that the loss accepts.
+// random returns an ordinary record as a candidate for replacement. It has a random row and a random target
+// that the loss accepts. The norm of the row is 1 in half of all cases, and otherwise uniform between 0 and
+// 1.
 func random(r *rand.Rand, dim int, l loss.Loss) candidate {
 	if u, ok := l.(loss.Units); ok {
 		return randomUnit(r, dim, u)
@@ -116,11 +117,13 @@ func random(r *rand.Rand, dim int, l loss.Loss) candidate {
 	return candidate{Record{narrow(scaled(direction(r, dim), length)), y}, "random"}
 }
 
-// worst returns the records of dim features that move the answer to a query most, as far as that
-// can be calculated. They are rows parallel to the points of the query's terms, or parallel to the
-// steps of its differences. A loss with several margins has one such row for each margin. For
-// rank-one losses, phi(<w,x>, y), they are also rows at the margins where phi's slope, curvature or
-// value is extreme; such a row has the largest component along the step that its margin allows.
+// worst returns records of dim features that move the answer to a query most, as far as this can be
+// calculated. For a term with a step (a difference between two points), these are rows along, against and
+// across the step. For a term without a step, they are rows along, against and across the point. A loss
+// with several margins has these rows for each margin. Some of the rows have norm 1.3, which a session must
+// not accept. For rank-one losses, phi(<w,x>, y), worst adds rows at the margins where phi's slope,
+// curvature or value is extreme. Of all rows with this margin, they are the two that reach farthest along
+// and against the step.
 func worst(r *rand.Rand, l loss.Loss, dim int, terms []query.Term) []candidate {
 	if u, ok := l.(loss.Units); ok {
 		return worstUnits(r, u, dim, terms)
@@ -153,8 +156,8 @@ func worst(r *rand.Rand, l loss.Loss, dim int, terms []query.Term) []candidate {
 			add("across the point", across(r, along), ends...)
 		}
 		for _, f := range []float64{1.3, -1.3} {
-			// These rows are too long. If a session accepted such a row, it would move the answer
-			// by more than its clip norm.
+			// These rows have norm 1.3, more than the largest allowed norm 1. If a session accepted such a row, the
+			// row would move the answer by more than the clip norm.
 			list = append(list, candidate{Record{float32s(scaled(step, f)), 1}, "a row too long, along the step or point"})
 		}
 		rankOne, ok := l.(loss.RankOne)
@@ -170,8 +173,9 @@ func worst(r *rand.Rand, l loss.Loss, dim int, terms []query.Term) []candidate {
 	return list
 }
 
-// rowOf is one row of a parameter matrix, with the same row of the query's step from the previous
-// point. A loss with several margins has a row of parameters for each margin.
+// rowOf is one row w of a parameter matrix, and the same row of the query's step from its previous point;
+// step is nil if the query has no step. A loss with several margins has a row of parameters for each
+// margin.
 type rowOf struct{ w, step []float64 }
 
 // rowsOf splits the parameters of a query's terms into rows of length dim, one for each margin of
@@ -198,9 +202,9 @@ type extreme struct {
 	why            string
 }
 
-// extremes returns the margins and targets at which the loss's slope, curvature and value are
-// extreme. It searches a grid of the margins that rows of norm 1 can have if the parameters have
-// the given length.
+// extremes returns the margins and targets at which the loss's slope, curvature and value are extreme. It
+// evaluates them on a grid of the margins from -length to length, which rows of norm 1 can have if the
+// parameters have norm length.
 func extremes(l loss.RankOne, length float64) []extreme {
 	const points = 801
 	ys := targets(l)
@@ -234,9 +238,9 @@ func extremes(l loss.RankOne, length float64) []extreme {
 	return list
 }
 
-// atMargin returns rows x of length 1 whose margin <w, x> at the parameters w is z, with the
-// largest component along the step and against it. If no row has the margin z, it returns the step
-// and its opposite.
+// atMargin returns two rows x of length 1 whose margin <w, x> at the parameters w is z. The first has the
+// largest possible component along the step, the second the largest against it. If no row has the margin z,
+// atMargin returns the step and its opposite.
 func atMargin(r *rand.Rand, w, step []float64, z float64) [][]float64 {
 	u, length := unit(w)
 	if length == 0 || math.Abs(z) > length {
@@ -253,9 +257,9 @@ func atMargin(r *rand.Rand, w, step []float64, z float64) [][]float64 {
 	return [][]float64{plus(scaled(u, a), scaled(v, b)), plus(scaled(u, a), scaled(v, -b))}
 }
 
-// around returns at most most candidates, records for the audit to try in the place of record i of
-// the subject's table. exchanges are the queries of the recorded run, with their answers, in which
-// record i took part.
+// around returns the candidates that the audit tries in the place of record i of the subject's table. Their
+// number is limited by the parameter most. The first candidate is no record, and the second is record i
+// itself. exchanges are the queries of the recorded run, with their answers, in which record i took part.
 func (s Subject) around(r *rand.Rand, i int, exchanges []simulate.Exchange, most int) []candidate {
 	dim := s.Dim()
 	list := []candidate{absent(dim), {s.Table.Record(i), "as it was"}}
@@ -282,8 +286,9 @@ func (s Subject) around(r *rand.Rand, i int, exchanges []simulate.Exchange, most
 	return list
 }
 
-// terms returns the terms of the query of an exchange (a query with its exact and its released
-// answer).
+// terms returns the terms of the query of an exchange (a query with its exact and its released answer). For
+// a private selection these are the terms of all scores. For a pass of stable SGD it is the gradient at the
+// starting point.
 func (s Subject) terms(x simulate.Exchange) []query.Term {
 	switch q := x.Asked.(type) {
 	case query.Question:
@@ -301,8 +306,8 @@ func (s Subject) terms(x simulate.Exchange) []query.Term {
 	return nil
 }
 
-// spread picks up to n exchanges (queries with their answers) of each kind of query: the first, the
-// last and some in between.
+// spread picks up to n exchanges (queries with their answers) of each kind of query, evenly spaced from the
+// first to the last. For n = 1 it picks the first.
 func spread(exchanges []simulate.Exchange, n int) []simulate.Exchange {
 	byKind := map[string][]simulate.Exchange{}
 	var kinds []string

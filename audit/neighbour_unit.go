@@ -8,11 +8,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// If a record is all rows of a unit (a person), a neighbouring table has any other rows in their
-// place, and any number of them. The candidates in this file are whole units.
+// A record may consist of all rows of a unit (a person). In a neighbouring table, the unit's rows are
+// replaced by any other rows, in any number that is allowed. The candidates in this file are whole units.
 
-// joined returns one candidate record, the unit that consists of the given rows. why is the reason
-// for trying it.
+// joined returns one candidate record: the unit that consists of the given rows. why describes the unit.
 func joined(u loss.Units, rows []candidate, why string) candidate {
 	var x [][]float32
 	var y []float64
@@ -23,8 +22,8 @@ func joined(u loss.Units, rows []candidate, why string) candidate {
 	return candidate{Record{row, n}, why}
 }
 
-// randomUnit returns an ordinary unit as a candidate record: between one row and the largest number
-// of rows that a unit may have, all random.
+// randomUnit returns an ordinary unit as a candidate record. It has a random number of random rows, from 1
+// to the largest number that a unit may have.
 func randomUnit(r *rand.Rand, dim int, u loss.Units) candidate {
 	rows := make([]candidate, 1+r.IntN(u.Rows()))
 	for i := range rows {
@@ -33,8 +32,8 @@ func randomUnit(r *rand.Rand, dim int, u loss.Units) candidate {
 	return joined(u, rows, "random rows")
 }
 
-// worstUnits returns units whose rows are all equal. The row is one of the rows that worst returns for the
-// given terms: rows that move the answer most. Each such row gives two units: one with the largest number
+// worstUnits returns units whose rows are all equal. The row is one of the rows that [worst] returns for
+// the given terms, which move the answer most. Each such row gives two units: one with the largest number
 // of rows, and one with a single row.
 func worstUnits(r *rand.Rand, u loss.Units, dim int, terms []query.Term) []candidate {
 	var list []candidate
@@ -48,8 +47,8 @@ func worstUnits(r *rand.Rand, u loss.Units, dim int, terms []query.Term) []candi
 	return list
 }
 
-// blank returns a record with the largest number of rows. The rows have zero features and valid
-// targets. For a loss of single rows, blank returns a row of zeros.
+// blank returns a record with the largest number of rows. The rows have zero features and valid targets.
+// For a loss whose records are single rows, blank returns a row of zeros with target 0.
 func blank(dim int, l loss.Loss) candidate {
 	u, ok := l.(loss.Units)
 	if !ok {
@@ -63,9 +62,9 @@ func blank(dim int, l loss.Loss) candidate {
 	return joined(u, rows, "")
 }
 
-// climbedUnit returns the unit that the search has reached: v, the vector that the search varies,
-// gives the features, while the number of rows and their targets stay as in was. A faulty unit is
-// returned unchanged.
+// climbedUnit returns the unit that v describes, the vector that the search varies. v gives the features.
+// The unit before the change, the parameter was, gives the number of rows and their targets. A faulty unit
+// is returned unchanged.
 func climbedUnit(v []float64, was candidate, u loss.Units) candidate {
 	for _, x := range was.vector() {
 		if math.IsNaN(x) || math.Abs(x) > float64(2+u.Rows()) {
@@ -78,8 +77,9 @@ func climbedUnit(v []float64, was candidate, u loss.Units) candidate {
 	return candidate{Record{row, was.Target}, was.Why + ", climbed"}
 }
 
-// grouped joins the table's rows to a table of n units. Each unit gets a random number of rows, up
-// to the largest that the loss allows.
+// grouped joins rows of the table to a new table of n units. Each unit gets a random number of rows, from 1
+// to the largest number that the loss allows. Unit i takes them from row i u.Rows() on, and rows that no
+// unit takes are left out.
 func (t Table) grouped(u loss.Units, n int, seed uint64) Table {
 	r := rand.New(rand.NewPCG(seed, uint64(n)))
 	var people Table

@@ -63,8 +63,7 @@ func across(r *rand.Rand, u []float64) []float64 {
 	return out
 }
 
-// narrow rounds a row of features to float32. A row longer than 1 is first scaled to just below
-// length 1.
+// narrow rounds a row of features to float32. A row longer than 1 is first scaled to length 1 - 2^-24.
 func narrow(v []float64) []float32 {
 	if _, length := unit(v); length > 1 {
 		v = scaled(v, (1-0x1p-24)/length)

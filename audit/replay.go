@@ -22,13 +22,14 @@ type call struct {
 	asked    any
 	returned any
 	err      string
-	// answered reports whether the session computed an answer to the call and recorded it as an
-	// exchange, a query with its exact and its released answer.
+	// answered reports whether the session computed an answer to the call and recorded it as an exchange (a
+	// query with its exact and its released answer).
 	answered bool
 }
 
-// trace is everything about a run that is visible from outside, together with the run's exchanges:
-// each query with its exact and its released answer.
+// trace holds everything about a run that is visible from outside: calls to the session, steps shown,
+// result, error and charged events. It also holds the run's exchanges: each query with its exact and its
+// released answer.
 type trace struct {
 	calls     []call
 	steps     []optimize.Step
@@ -38,9 +39,9 @@ type trace struct {
 	exchanges []simulate.Exchange
 }
 
-// trace runs the subject, the audited run, on a table. It records the run if frozen is nil, and
-// otherwise replays it, where every query gets the released answer that frozen holds. It returns an
-// error if the session cannot be opened or the context ends; an error of the run is part of the
+// trace runs the subject, the audited run, on a table. If frozen is nil, trace records the run. Otherwise
+// it replays the run: every query gets the released answer that frozen holds. It returns an error if the
+// session cannot be opened or the context ends. An error of the run itself, or a panic, is part of the
 // trace.
 func (s Subject) trace(ctx context.Context, t Table, frozen []simulate.Exchange) (*trace, error) {
 	session, err := s.open(t, frozen)
@@ -57,8 +58,8 @@ func (s Subject) trace(ctx context.Context, t Table, frozen []simulate.Exchange)
 	return w.trace, nil
 }
 
-// witness stands between a subject (the audited run) and its session (which answers queries) and
-// records every call.
+// witness is the session that a subject (the audited run) gets. It passes every call on to the real
+// session, which answers queries, and records the call.
 type witness struct {
 	Session
 	mu    sync.Mutex
@@ -88,7 +89,7 @@ func text(err error) string {
 
 func (w *witness) note(method string, asked, returned any, err error, answer bool) {
 	if r, ok := returned.(query.Release); ok {
-		// A copy, because the caller may write into Mean.
+		// Mean is copied, because the caller may write into it.
 		r.Mean = slices.Clone(r.Mean)
 		returned = r
 	}
@@ -156,14 +157,14 @@ type prefixWitness struct {
 
 func (p *prefixWitness) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
 	r, err := p.PrefixSum.Add(ctx, terms...)
-	// If the terms are not a valid query, the session has refused them.
+	// bad is not nil if the terms are not a valid query. The session has then refused them, too.
 	q, bad := query.New(p.prefix.Charge, terms...)
 	p.witness.note("Add", [...]any{p.prefix, q, text(bad)}, r, err, true)
 	return r, err
 }
 
-// question returns the query of a call, in the form in which the session's record of the call holds
-// it, so that the two can be compared.
+// question returns the query of a call in the form in which the session's exchange holds it as Asked, so
+// that both can be compared. For an item of a prefix sum this is the query of the item's terms.
 func (c call) question() any {
 	if add, ok := c.asked.([3]any); ok {
 		return add[1]

@@ -14,12 +14,14 @@ import (
 
 // Effort states how much work an audit does. The zero value means the defaults.
 type Effort struct {
-	// Positions is the number of records that are replaced, one at a time; zero means 4.
+	// Positions is the number of records that are replaced, one at a time. Zero means 4. If all queries are on
+	// all records, at most 2 records are replaced. More records are replaced if the queries on cohorts need
+	// them (see positions).
 	Positions int
-	// Records is the number of records tried in each place; zero means 72.
+	// Records is the largest number of records tried in the place of each replaced record. Zero means 72.
 	Records int
-	// Climbs is the number of steps of the search for records that move an answer further, for each
-	// kind of query. Zero means 12, a negative number none.
+	// Climbs is the number of steps of the search for records that move an answer further, for each kind of
+	// query. Zero means 12. A negative number means no search.
 	Climbs int
 	// Seed determines all random choices of the audit.
 	Seed uint64
@@ -63,11 +65,11 @@ type Report struct {
 	Dim      int              `json:"dim"`
 	// Answers is the number of answers in the recorded run.
 	Answers int `json:"answers"`
-	// Ended is the error with which the recorded run ended, empty if there was none.
+	// Ended is the text of the error with which the recorded run ended. It is empty if there was no error.
 	Ended string `json:"ended_with,omitempty"`
 	// Replays is the number of replayed runs.
 	Replays int `json:"replays"`
-	// Pairs is the number of compared pairs of neighbouring tables.
+	// Pairs is the number of pairs of neighbouring tables that were compared.
 	Pairs int `json:"pairs"`
 	// Findings has one entry for each kind of query, sorted by name.
 	Findings   []Finding   `json:"findings"`
@@ -92,37 +94,38 @@ type inquiry struct {
 	recorded *trace
 	report   Report
 	worst    map[string]*Finding
-	// best is, for each kind of query, the pair of records that moves its exact answer furthest
-	// relative to the charged sensitivity, with the pair's place in the table.
+	// best holds, for each kind of query, the pair of records with the largest movement of the exact answer
+	// relative to the charged sensitivity.
 	best map[string]pair
-	// loudest is the pair of records that is easiest to tell apart from all answers over all
-	// records together.
+	// loudest is the pair of records that is easiest to distinguish by the run's answers over all records,
+	// taken together.
 	loudest pair
-	// loud is the squared mu of Gaussian differential privacy at which loudest can be told apart:
-	// it follows from how far the exact answers lie apart relative to their noise.
+	// loud is the squared mu of Gaussian differential privacy that loudest reaches. It is the sum, over the
+	// answers over all records, of the squared distance of the pair's exact answers in units of the noise.
 	loud float64
 }
 
-// pair is two records for one position of the table, which make two neighbouring tables.
+// pair is a position of the table and two candidates for it. The tables with one or the other at this
+// position are neighbours.
 type pair struct {
 	position int
 	a, b     candidate
 }
 
-// maxIntegers is the largest number of integers that the audit keeps in memory at a time. The integers are
-// the exact answers of recorded runs.
+// maxIntegers limits the number of integers that the audit keeps in memory at a time. The integers are the
+// exact answers of replayed runs. Above this limit, fewer records are tried in a place, but at least 6.
 const maxIntegers = 16 << 20
 
-// Run audits a subject: it records a run and replays it on neighbouring tables, where it returns
-// the recorded answers. Violations of the guarantee are in the report. Run returns an error if the
-// audit itself fails, or if the table has fewer than 2 records.
+// Run audits a subject: it records a run and replays it on neighbouring tables, where every query gets the
+// recorded answer. The report contains the violations of the guarantee. Run returns an error if the audit
+// itself fails, or if the table has fewer than 2 records.
 func Run(ctx context.Context, s Subject, e Effort) (Report, error) {
 	r, _, err := run(ctx, s, e)
 	return r, err
 }
 
-// run audits a subject as Run does, and also returns the pair of records that is easiest to tell
-// apart.
+// run audits a subject like Run. It also returns the pair of records that is easiest to distinguish by the
+// run's answers over all records.
 func run(ctx context.Context, s Subject, e Effort) (Report, pair, error) {
 	q := &inquiry{
 		subject: s, effort: e.settled(), rand: rand.New(rand.NewPCG(e.Seed, 0x5717)),
@@ -163,7 +166,8 @@ func run(ctx context.Context, s Subject, e Effort) (Report, pair, error) {
 const enough = 8
 
 // frozen replays the run, with the released answers of the recorded run, on the table in which the
-// candidate c is in the place of the record at a position.
+// candidate c replaces the record at the given position. It adds a violation to the report for each
+// difference from the recorded run that must not depend on a record.
 func (q *inquiry) frozen(ctx context.Context, position int, c candidate) (*trace, error) {
 	q.report.Replays++
 	q.effort.Progress()
@@ -184,10 +188,10 @@ func (q *inquiry) note(neighbour string, list []Violation) {
 	}
 }
 
-// replace replays the run with every candidate in the place of each of some records. It compares
-// all pairs of replays whose tables are neighbours: under replace-one these are all pairs of
-// candidates for a place; under add-or-remove they are the table without the record and each table
-// with one of the candidates.
+// replace replaces some records of the table, one at a time, by each of their candidates, and replays the
+// run on each table. It then compares all pairs of replays whose tables are neighbours. Under replace-one,
+// these are all pairs of candidates for a position. Under add-or-remove, they pair the table without the
+// record with each other table.
 func (q *inquiry) replace(ctx context.Context) error {
 	size := 0
 	for _, x := range q.recorded.exchanges {
@@ -216,8 +220,9 @@ func (q *inquiry) replace(ctx context.Context) error {
 	return nil
 }
 
-// measure compares the exact answers of two replays. It returns the largest ratio for each kind of
-// query.
+// measure compares the exact answers of two replays on the pair p of neighbouring tables. For each kind of
+// query it returns the largest ratio: the movement of an exact answer, divided by the charged sensitivity.
+// It updates the findings, and adds a violation if a ratio exceeds 1.
 func (q *inquiry) measure(p pair, a, b *trace) map[string]float64 {
 	q.report.Pairs++
 	most := map[string]float64{}
@@ -235,7 +240,7 @@ func (q *inquiry) measure(p pair, a, b *trace) map[string]float64 {
 		}
 		f := q.worst[kind]
 		if f == nil {
-			continue // control flow differs, which frozen has noted
+			continue // the control flow differs, and frozen has added this violation
 		}
 		if !(ratio <= f.Ratio) {
 			f.Ratio, f.Neighbour, q.best[kind] = ratio, describe(p.a, p.b), p
@@ -251,9 +256,9 @@ func (q *inquiry) measure(p pair, a, b *trace) map[string]float64 {
 	return most
 }
 
-// positions returns the positions in the table of the records that the audit replaces. For every
-// kind of query on a cohort or sample, one of them is a record that takes part in such a query.
-// Others are added up to the requested number.
+// positions returns the positions in the table of the records that the audit replaces. For every kind of
+// query on a cohort or sample, and every clip norm (see [Subject.coverage]), they include a record that
+// takes part in such a query. Further positions are added up to the number Effort.Positions.
 func (q *inquiry) positions() []int {
 	n := len(q.subject.Table.Rows)
 	var list []int
@@ -270,7 +275,7 @@ func (q *inquiry) positions() []int {
 		}
 		covered[key] = true
 		if !slices.ContainsFunc(list, func(i int) bool { return slices.Contains(x.Members, int32(i)) }) {
-			take(int(x.Members[0])) // the first record of a stable SGD pass moves it most
+			take(int(x.Members[0])) // the first record of a pass of stable SGD moves the pass's result most
 		}
 	}
 	for _, x := range spread(q.recorded.exchanges, 2*q.effort.Positions) {
@@ -290,9 +295,9 @@ func (q *inquiry) positions() []int {
 	return list
 }
 
-// coverage returns a key for the kind of query and its clip norm. For a difference of gradients at
-// two points, the clip norm is divided by the distance of the points. The audit replaces a record
-// for each key.
+// coverage returns a key made of the kind of a query and the clip norms of its terms. For a difference of
+// gradients at two points, the clip norm is divided by the distance of the points. For each key, the audit
+// replaces a record that takes part in a query with this key.
 func (s Subject) coverage(x simulate.Exchange) string {
 	key := kindOf(x)
 	for _, t := range s.terms(x) {
@@ -316,9 +321,9 @@ func (q *inquiry) of(i int) []simulate.Exchange {
 	return list
 }
 
-// Under add-or-remove, resize replays the run on tables with one record less and one more. The
-// secret random bits then belong to other rows, so the exact answers are of different cohorts and
-// are not compared. Everything public must repeat.
+// Under add-or-remove, resize replays the run on tables with one record less and one more. The secret
+// random bits then belong to other rows, and cohorts have other members. Exact answers are therefore not
+// compared. Everything public must repeat.
 func (q *inquiry) resize(ctx context.Context) error {
 	if q.subject.relation() != account.AddOrRemove {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// aTrace returns a new trace, what is visible of a run: it has a drawn cohort, a query and an
-// error.
+// aTrace returns a new trace, the record of everything visible in a run. The run drew a cohort, made a
+// query, and got an error.
 func aTrace(t *testing.T) *trace {
 	t.Helper()
 	c := query.NewCohort(1, 5)
@@ -41,9 +41,9 @@ func aTrace(t *testing.T) *trace {
 	}
 }
 
-// TestEveryDifferenceIsNamed tests pairs of traces that differ in one thing other than exact
-// answers: differences must return a violation of the rule for that thing. For two equal traces it
-// must return none.
+// TestEveryDifferenceIsNamed tests pairs of traces that differ in one part other than the exact answers.
+// For each pair, the function differences must return a violation of the rule for this part. For two equal
+// traces it must return no violation.
 func TestEveryDifferenceIsNamed(t *testing.T) {
 	other, err := query.New(.1, query.GradientAt(query.NewCohort(1, 5), []float64{1, 2 + 1e-15}, 1))
 	if err != nil {
@@ -91,7 +91,7 @@ func TestEveryDifferenceIsNamed(t *testing.T) {
 			}
 		}
 	}
-	// Tables of different lengths draw other rows for the same random bits.
+	// In tables of different lengths, the same random bits draw other rows.
 	a, b := aTrace(t), aTrace(t)
 	b.exchanges[0].Members[2] = 3
 	if got := differences(a, b, false); len(got) > 0 {

@@ -5,8 +5,8 @@ import (
 	"reflect"
 )
 
-// identical reports whether two values are equal, with floats compared by their bits: zeros of
-// different sign differ, and a NaN equals itself. It also compares unexported fields, so that it
+// identical reports whether two values are equal, with floats compared by their bits: zeros of different
+// sign differ, and a NaN equals a NaN with the same bits. It also compares unexported fields, so that it
 // covers every part of a query. Maps, functions and channels are equal only if both are nil.
 func identical(a, b any) bool { return same(reflect.ValueOf(a), reflect.ValueOf(b)) }
 

@@ -10,13 +10,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// movement returns how far one record moved an answer: the distance of the exact answers to the
-// same query on two neighbouring tables (x and y), divided by the charged sensitivity.
+// movement returns how far the change of one record moved an answer: the distance of the exact answers in x
+// and y, divided by the charged sensitivity. x and y are exchanges with the same query on two neighbouring
+// tables.
 //
-// For a Poisson sample under replace-one, the charged sensitivity is the contribution of one
-// record. The accountant treats a replacement as one record that leaves and another that joins, and
-// their two contributions may add up, so the distance is compared with twice the charged
-// sensitivity. It is not doubled if one of the tables lacks the record (withoutOne).
+// For a Poisson sample under replace-one, the charged sensitivity is the contribution of one record. The
+// accountant treats a replacement as one record that leaves and another that joins, and the contributions
+// of both may add up. The distance is therefore divided by twice the charged sensitivity. If one of the
+// tables lacks the record (withoutOne is true), it is divided by the charged sensitivity itself.
 func movement(x, y simulate.Exchange, r account.Relation, withoutOne bool) float64 {
 	bound := boundSteps(x)
 	if x.Event.Kind == account.SampledGaussian && r == account.ReplaceOne && !withoutOne {
@@ -29,12 +30,12 @@ func movement(x, y simulate.Exchange, r account.Relation, withoutOne bool) float
 	if x.Prefix != (query.Prefix{}) {
 		moved *= column(x.Prefix)
 	}
-	// A number computed from the sum, such as a norm, must not move by more than the charge allows,
+	// A number computed from the sum, such as a norm, must not move by more than the charged sensitivity,
 	// either.
 	return max(moved, span(x.Scores, y.Scores)) / bound
 }
 
-// apart returns the Euclidean distance of a and b, or infinity if the lengths differ.
+// apart returns the Euclidean distance of a and b, or infinity if a and b have different lengths.
 func apart(a, b []int64) float64 {
 	if len(a) != len(b) {
 		return math.Inf(1)
@@ -47,8 +48,8 @@ func apart(a, b []int64) float64 {
 	return math.Sqrt(squares)
 }
 
-// span returns the largest difference between a coordinate of a and the same one of b, or infinity
-// if the lengths differ.
+// span returns the largest absolute difference between a coordinate of a and the same coordinate of b, or
+// infinity if a and b have different lengths.
 func span(a, b []int64) float64 {
 	if len(a) != len(b) {
 		return math.Inf(1)
@@ -60,10 +61,11 @@ func span(a, b []int64) float64 {
 	return most
 }
 
-// kindOf names the kind of query of an exchange (a query with its answers), for the findings. The name of
-// a sum of several terms has each kind once. A kind whose centre lies along the step, such as a gradient
-// difference, is named with the centre of the ball to which it is clipped. The name of an item of a
-// prefix sum begins with the factorization, and the name of a query on a Poisson sample with "sample".
+// kindOf names the kind of query of an exchange (a query with its answers), for the findings. The name of a
+// sum of several terms has each kind once. For a kind whose clipping ball may have its centre along the
+// step, such as a gradient difference, the name also says which centre it has: " around 0", or " by
+// curvature" for the middle of the curvature interval. The name of an item of a prefix sum begins with the
+// factorization, and the name of a query on a Poisson sample with "sample".
 func kindOf(x simulate.Exchange) string {
 	prefix := ""
 	if x.Prefix != (query.Prefix{}) {
@@ -74,7 +76,7 @@ func kindOf(x simulate.Exchange) string {
 	}
 	switch q := x.Asked.(type) {
 	case query.Question:
-		// A sum of several terms names each kind once.
+		// The name of a sum of several terms has each kind once.
 		var names []string
 		for _, t := range q.Terms() {
 			name := t.Kind().String()

@@ -11,9 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Violation is a rule of the privacy guarantee that the audited run breaks.
+// Violation describes how the audited run breaks a rule of the privacy guarantee.
 type Violation struct {
-	// Rule is "control flow", "cohorts", "charge", "question" or "sensitivity".
+	// Rule is "control flow", "cohorts", "charge", "question", "sensitivity" or "attack".
 	Rule string `json:"rule"`
 	// Neighbour describes the pair of tables; empty if a single run breaks the rule.
 	Neighbour string `json:"neighbour,omitempty"`
@@ -34,10 +34,10 @@ func (f *faults) add(rule, format string, args ...any) {
 	*f = append(*f, Violation{Rule: rule, Detail: fmt.Sprintf(format, args...)})
 }
 
-// lawful returns the rules that a single run breaks; t is the trace of the run, everything that was
-// visible from outside. The session must answer the queries that were made and return the values
-// that it records as released. Each charge must cover its noise law and its query. Drawn cohorts
-// must share no record. All charges together must be within the budget.
+// lawful returns the violations in the trace t of a single run. It checks these rules. The session must
+// answer the queries that were made and return the values that it records as released. The charge of each
+// answer must be consistent, cover the query's clip norm, and state no more noise than was added. Drawn
+// cohorts must share no record. All charges together must be within the budget.
 func (s Subject) lawful(t *trace) []Violation {
 	var f faults
 	answered := slices.DeleteFunc(slices.Clone(t.calls), func(c call) bool { return !c.answered })
@@ -72,9 +72,9 @@ func (s Subject) lawful(t *trace) []Violation {
 	return f
 }
 
-// recorded compares the ledger of charges with the answers that the session recorded. A charge
-// without an answer is allowed, since a query may fail after it is charged. An answer without a
-// charge is a violation, which recorded adds to f.
+// recorded compares the ledger of charges with the answers that the session recorded. It adds a violation
+// to f for an answer without a charge, for a charge that is not marked as simulated, and for charges above
+// the budget. A charge without an answer is allowed, since a query may fail after it is charged.
 func (s Subject) recorded(t *trace, f *faults) {
 	i := 0
 	for k, x := range t.exchanges {
@@ -101,8 +101,9 @@ func (s Subject) recorded(t *trace, f *faults) {
 	}
 }
 
-// disjoint adds a violation if drawn cohorts share a record, since such cohorts are charged in
-// parallel. Poisson samples may overlap: their accountant allows for it.
+// disjoint adds a violation to f if two drawn cohorts share a record. Drawn cohorts are charged in
+// parallel, which is valid only without a shared record. Poisson samples may share records, since their
+// accountant allows for it.
 func disjoint(exchanges []simulate.Exchange, f *faults) {
 	owner := map[int32]uint64{}
 	for k, x := range exchanges {
@@ -120,10 +121,11 @@ func disjoint(exchanges []simulate.Exchange, f *faults) {
 	}
 }
 
-// clipSteps returns the largest movement of a sum by one record that follows from the query itself,
-// in grid steps: the clip norm times the factor of the relation. The factor is 2 or sqrt 2 where
-// one record may replace another, and else 1. It returns zero for kinds of query that this package
-// does not know.
+// clipSteps returns the largest movement of a sum by one record that follows from the query itself, in
+// steps of the grid to which answers are rounded. It is the clip norm times a factor. Under replace-one the
+// factor is 2, or sqrt 2 if two records' contributions are at most a right angle apart. Under add-or-remove
+// and for Poisson samples it is 1. clipSteps returns zero for kinds of query that this package does not
+// know.
 func (s Subject) clipSteps(x simulate.Exchange) float64 {
 	factor := 2.
 	if s.relation() == account.AddOrRemove || x.Event.Kind == account.SampledGaussian {
@@ -145,15 +147,15 @@ func (s Subject) clipSteps(x simulate.Exchange) float64 {
 		}
 		return most
 	case query.Stable:
-		// The sensitivity is declared with a relative tolerance of 2^-5.
+		// The charged sensitivity may be smaller than this bound by a relative tolerance of 2^-5.
 		n := int(q.Cohort().Size())
 		return q.Pass().Sensitivity(n, s.Loss.Constants().Curvature.Hi) * (1 - 0x1p-5) * x.Scale
 	}
 	return 0
 }
 
-// boundSteps returns the sensitivity that a query was charged for, in steps of the grid of its
-// exact answer.
+// boundSteps returns the sensitivity for which a query was charged, in steps of the grid to which its exact
+// answer is rounded.
 func boundSteps(x simulate.Exchange) float64 {
 	if x.Event.Kind == account.Selection {
 		return math.Ldexp(1, x.Bits)
@@ -161,11 +163,12 @@ func boundSteps(x simulate.Exchange) float64 {
 	return x.Event.Sensitivity * x.Scale
 }
 
-// column returns the largest column norm of the matrix that a prefix-sum mechanism works with. It
-// is the factor by which a movement of one summed value moves the noisy state. For the tree
-// mechanism it is the square root of the number of nodes that contain the first value. For the
-// square-root matrix it is the norm of the first column, whose entries binom(2k,k)/4^k are rounded
-// to multiples of 2^-q.
+// column returns the largest norm of a column of the matrix by which a prefix-sum mechanism multiplies its
+// items before it adds noise. It is the factor by which a movement of one item moves the vector to which
+// noise is added. For the tree mechanism it is the square root of the number of nodes that contain the
+// first value. For the square-root matrix it is the norm of the first column. Its entries binom(2k,k)/4^k
+// are rounded to multiples of 2^-16 or, for more than 2^12 items, of 2^-(q+4) with 2^q the next power of
+// two.
 func column(p query.Prefix) float64 {
 	if p.Factorization == query.Tree {
 		levels := 0
@@ -188,10 +191,9 @@ func column(p query.Prefix) float64 {
 	return math.Sqrt(squares)
 }
 
-// differences returns a violation for each difference between the traces of two runs in everything
-// that must not depend on a record. sameRows states that both tables have the same number of rows.
-// Then cohorts drawn with the same random bits must consist of the same rows. Exact answers are not
-// compared.
+// differences compares the traces of two runs in everything that must not depend on a record, and returns a
+// violation for each difference. If sameRows is true, both tables have the same number of rows, and cohorts
+// must consist of the same rows in both runs. Exact answers are not compared.
 func differences(a, b *trace, sameRows bool) []Violation {
 	var f faults
 	for k := range max(len(a.calls), len(b.calls)) {
@@ -201,7 +203,7 @@ func differences(a, b *trace, sameRows bool) []Violation {
 		}
 		if what := unlike(a.calls[k], b.calls[k]); what != "" {
 			f.add("control flow", "call %d (%s): %s", k, a.calls[k].method, what)
-			break // later differences follow from this one
+			break // later calls differ as a consequence
 		}
 	}
 	for _, c := range []struct {
@@ -233,7 +235,8 @@ func differences(a, b *trace, sameRows bool) []Violation {
 	return f
 }
 
-// unlike describes in words how two calls to a session differ; the text is empty if they do not.
+// unlike describes in words how two calls to a session differ. The text is empty if the calls are
+// identical.
 func unlike(a, b call) string {
 	switch {
 	case a.method != b.method:

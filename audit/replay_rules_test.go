@@ -47,7 +47,7 @@ func TestIdentical(t *testing.T) {
 // whole matrix.
 func TestMovementOfPrefixes(t *testing.T) {
 	for items := 1; items <= 40; items++ {
-		nodes := 0 // that contain item 1
+		nodes := 0 // number of nodes that contain item 1
 		for size := 1; size <= items; size *= 2 {
 			nodes++
 		}

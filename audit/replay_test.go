@@ -60,8 +60,8 @@ func (b *broken) Exchanges() []simulate.Exchange {
 	return b.Recording.Exchanges()
 }
 
-// secretly returns the number of records with a positive first feature. A session whose public
-// decisions depend on it breaks the guarantee.
+// secretly returns the number of records with a positive first feature. A session whose public decisions
+// depend on this number breaks the guarantee.
 func (b *broken) secretly() int {
 	n := 0
 	for _, x := range b.config.Rows {
@@ -72,8 +72,9 @@ func (b *broken) secretly() int {
 	return n
 }
 
-// wide returns the query with clip norms a hundred times as large, at a charge that gives the same
-// noise: a session that answers it instead charges far too little.
+// wide returns the query with clip norms a hundred times as large, at a charge with which the noise stays
+// the same. A session that answers this query in place of q charges far too little for q's noise and clip
+// norms.
 func wide(q query.Question) query.Question {
 	var terms []query.Term
 	for _, t := range q.Terms() {
@@ -148,8 +149,9 @@ func with(s Subject, fault broken) Subject {
 	return s
 }
 
-// counting is a loss with a state: it counts the records with a positive first feature that it has
-// seen, and scales gradients by their number. It breaks the rule that a loss depends on one record.
+// counting is a loss with a state: it counts the records with a positive first feature that it has seen,
+// and scales gradients by their number. It breaks the rule that a loss depends only on the record for which
+// it is computed.
 type counting struct {
 	loss.General
 	seen *float64
@@ -186,7 +188,7 @@ func TestFaultsAreReported(t *testing.T) {
 				return b.Recording.Ask(ctx, wide(q))
 			},
 			exchanges: func(b *broken) []simulate.Exchange {
-				// The session claims to have clipped as the query says.
+				// The session's record claims that it clipped as the query states.
 				list := b.Recording.Exchanges()
 				for i, x := range list {
 					if w, ok := x.Asked.(query.Question); ok {

@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// climber improves a vector by trial and error. It adds a step of Gaussian noise and keeps the
-// result if its value is higher. Steps grow after a success and shrink after a failure, so that
-// about one in five succeeds (Rechenberg 1973).
+// climber increases the value of a vector by trial and error. It adds Gaussian noise to a random half of
+// the coordinates and keeps the new vector if its value is higher. Steps grow after a success and shrink
+// after a failure, so that about one in five succeeds (Rechenberg 1973).
 type climber struct {
 	rand *rand.Rand
 	at   []float64
@@ -22,7 +22,7 @@ type climber struct {
 func (c *climber) try(value func([]float64) (float64, error)) error {
 	next := slices.Clone(c.at)
 	for j := range next {
-		// Change half of the coordinates: ridges mostly follow the axes of the problem.
+		// Only about half of the coordinates change, since ridges of the value mostly follow the axes.
 		if c.rand.IntN(2) == 0 {
 			next[j] += c.step * c.rand.NormFloat64()
 		}
@@ -40,9 +40,9 @@ func (c *climber) try(value func([]float64) (float64, error)) error {
 	return nil
 }
 
-// climb searches for records that move an answer further, for each kind of query. It starts at the
-// pair of records with the largest ratio of movement to charged sensitivity and varies both records
-// or, under add-or-remove, the only one.
+// climb searches, for each kind of query, for records that move an answer further. It starts at the pair of
+// records with the largest ratio of movement to charged sensitivity that was found so far. It varies both
+// records or, under add-or-remove, the one record of the pair that is present.
 func (q *inquiry) climb(ctx context.Context) error {
 	kinds := make([]string, 0, len(q.best))
 	for k := range q.best {
@@ -93,8 +93,10 @@ func (c candidate) vector() []float64 {
 	return v
 }
 
-// recordOf is the inverse of vector, with values moved into their ranges. A faulty record is
-// returned unchanged, since no search improves it.
+// recordOf is the inverse of vector: it returns the record with the features and the target in v. A target
+// outside the range of the loss, or a row longer than 1, is first moved into its range. The parameter was
+// is the record before the change. If it is faulty, recordOf returns it unchanged, since no search improves
+// it.
 func recordOf(v []float64, was candidate, l loss.Loss) candidate {
 	if u, ok := l.(loss.Units); ok {
 		return climbedUnit(v, was, u)

@@ -13,8 +13,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Forms returns the names of the forms of query (a gradient, a difference of gradients, and so on)
-// that Search can examine for losses phi(<w,x>, y). For other losses it can examine some of them.
+// Forms returns the names of the forms of query (a gradient, a difference of gradients, and so on) that
+// Search can examine for losses phi(<w,x>, y). For other losses Search can examine only some of these
+// forms.
 func Forms() []string {
 	var names []string
 	for _, f := range forms(loss.Logistic()) {
@@ -23,19 +24,19 @@ func Forms() []string {
 	return names
 }
 
-// forms returns the forms of query that Search examines: each kind that the loss allows, and a sum
-// of several kinds.
+// forms returns the forms of query that Search examines for a loss. They are the forms that a prefix sum
+// can add up, a sum of several of these forms, the forms that a private selection can use, and all other
+// forms that the loss allows.
 func forms(l loss.Loss) []query.Form { return slices.Concat(vectors(), numbers(), alone(l)) }
 
 // searchDim is the number of features of the records in a search. Two are enough: a row can then
 // lie along a step or orthogonal to it, or in between, where its margin can be chosen.
 const searchDim = 2
 
-// Search looks for the largest movement of an exact answer when one record changes. It varies the
-// points of a query of the named form and two records (under add-or-remove one). It climbs from
-// several random starts and stops when the movement reaches 98% of the charged sensitivity. steps
-// is the number of steps of a climb; zero means 300. It returns an error if the name is not a form
-// for the loss.
+// Search looks for the largest movement of an exact answer when one record changes. It varies the points of
+// a query of the named form and two records or, under add-or-remove, one record. It climbs from up to 16
+// random starts and stops when the movement reaches 98% of the charged sensitivity. steps is the number of
+// steps of a climb. Zero means 300. It returns an error if the name is not a form for the loss.
 func Search(ctx context.Context, l loss.Loss, r account.Relation, name string, steps int, seed uint64) (Finding,
 	error) {
 	if steps == 0 {
@@ -100,14 +101,14 @@ func (h *hunt) search(ctx context.Context, steps int) error {
 	return nil
 }
 
-// features returns the number of features of a record in the search, over all rows of the record if
-// it is a unit.
+// features returns the number of features of a record in the search. If the record is a unit of several
+// rows, it is the sum over all rows.
 func (h *hunt) features() int { return loss.RecordFeatures(h.loss, searchDim) }
 
 // start returns a random vector from which to search. It holds, in this order: the query's point w, a
 // direction, a number from which ratio computes the length of a step on a logarithmic scale, and two
-// records, each as its features and its target. The query's second point is w less the step of this
-// length in this direction.
+// records, each as its features and its target. The query's second point is w minus the step of this length
+// in the direction.
 func (h *hunt) start() []float64 {
 	n := loss.Parameters(h.loss, h.features())
 	v := make([]float64, 2*n+1+2*(h.features()+1))
@@ -120,9 +121,9 @@ func (h *hunt) start() []float64 {
 	return v
 }
 
-// ends returns starting vectors with an extreme record and an extreme point. The row has norm 0, a
-// subnormal norm, or a norm whose square underflows float32. Coordinates of the point range from 1,
-// where losses are most curved, to numbers whose squares overflow.
+// ends returns starting vectors with an extreme first record and an extreme point. The record's features
+// are 0, subnormal, or so small that their squares underflow float32. Coordinates of the point range from
+// 1, where losses are most curved, to numbers whose squares overflow.
 func (h *hunt) ends() (list [][]float64) {
 	n, d := loss.Parameters(h.loss, h.features()), h.features()
 	for _, size := range []float64{1, 1e30, 1e170, math.MaxFloat64} {

@@ -11,12 +11,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// attainable returns the largest fraction of the charged sensitivity by which a change of one
-// record can move an answer in theory. It is 1, except for differences of gradients at two points
-// whose clip norm is larger than the loss needs. A record's difference of gradients is between lo
-// and hi times the distance of the points (the step), so the differences of two records are at most
-// (hi-lo) times the step apart. The charge is for a clip to a ball around 0, so for 2 max(|lo|, hi)
-// times the step.
+// attainable returns the largest fraction of the charged sensitivity by which a change of one record can
+// move an answer in theory. It is 1, except for gradient differences that are clipped to a ball around 0. A
+// record's gradient difference is between lo and hi times the distance of the two points (the step). The
+// differences of two records are therefore at most (hi-lo) times the step apart. But the charge is for the
+// ball around 0, for 2 max(|lo|, hi) times the step.
 func attainable(form string, k loss.Constants, r account.Relation) float64 {
 	if form == "difference around 0" && r == account.ReplaceOne {
 		lo, hi := min(0, k.Curvature.Lo), max(0, k.Curvature.Hi)
@@ -44,11 +43,11 @@ func TestSearchReachesTheSensitivity(t *testing.T) {
 		}
 		for j, form := range forms {
 			if form == "curvature, short clip" && loss.Count(l) > 1 {
-				continue // for one margin only
+				continue // this form is for losses of one margin only
 			}
 			for k, r := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 				if (i+j)%2 != k && !*long {
-					continue // each form under either relation, for half of the losses
+					continue // each form is tried under each relation with half of the losses
 				}
 				f, err := Search(context.Background(), l, r, form, 0, 1)
 				if err != nil {

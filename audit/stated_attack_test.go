@@ -10,14 +10,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// heavyBall is gradient descent with Polyak's momentum, m = .9 m + g. Its variants compute the
-// momentum m in different places of the code, as authors of new algorithms may do; some are not
-// allowed for in the noise that the run states.
+// heavyBall is gradient descent with Polyak's momentum, m = .9 m + g. Its variants compute the momentum m
+// in different places of the code, as authors of new algorithms may do. The noise that the run states does
+// not account for some of these variants.
 type heavyBall struct {
 	optimize.Settled
 	steps  int
 	charge float64
-	// begin runs before the first step, body in each step; both are given by the variant.
+	// A variant consists of begin, which runs before the first step, and body, which runs in each step.
 	begin func(run *optimize.Run)
 	body  func(run *optimize.Run, a optimize.Answer)
 }
@@ -91,7 +91,7 @@ func TestMomentumDoesNotHide(t *testing.T) {
 		run.Descend(e, optimize.Use{})
 	})
 	left := onFlat(t, g, inTheLaw, flatSeeds, func(l optimize.Realised) optimize.Realised {
-		l.Keep = nil // as if the run did not know of the momentum
+		l.Keep = nil // the law then leaves the momentum out
 		_, l.WeightNoise = l.Noises()
 		return l
 	})

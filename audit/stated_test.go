@@ -14,15 +14,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// ground is what a plan is run on in these tests: a table, and a budget with its relation.
+// ground is a table and a budget with its relation, on which these tests run plans.
 type ground struct {
 	loss   string
 	budget account.Budget
 	table  Table
 }
 
-// flat returns a table of rows of norm 0. No weight changes a loss there, so only noise moves the
-// weights.
+// flat returns a table of rows of norm 0. Losses on this table do not depend on the weights, so only noise
+// moves the weights.
 func flat(name string, b account.Budget, records, features int) ground {
 	g := ground{loss: name, budget: b}
 	for i := range records {
@@ -56,7 +56,7 @@ func (g ground) in(t *testing.T, plan optimize.Plan, o optimize.Oracle) optimize
 	if err != nil {
 		t.Fatal(err)
 	}
-	result.Law = result.Law.Compact() // as a certificate keeps it and the report reads it
+	result.Law = result.Law.Compact() // the form of the law in certificates and reports
 	return result
 }
 
@@ -88,7 +88,7 @@ func (g ground) open(t *testing.T, plan optimize.Plan, seed uint64, noiseless bo
 // with and without this noise therefore draw the same records.
 type drawnApart struct {
 	*simulate.Session
-	noise *rand.Rand // nil for none
+	noise *rand.Rand // nil means no noise
 }
 
 func (d drawnApart) Ask(ctx context.Context, q query.Question) (query.Release, error) {
@@ -122,12 +122,11 @@ func stated(p optimize.Problem, l optimize.Realised, j int) float64 {
 	return l.WeightNoise
 }
 
-// deviates returns how far the mean of the squares of s standard normals may be from 1, below and
-// above. Over the given number of cases, the probability that a mean lies further away is at most
-// one in a million. With x the logarithm of 2 million times the number of cases, the distances are
-// 2 sqrt(x/s) + 2x/s above and 2 sqrt(x/s) below (Laurent and Massart 2000, Lemma 1). The distance
-// above also holds for squares of dependent Gaussians with variances of at most 1, with s the
-// number of independent ones.
+// deviates returns how far the mean of the squares of s standard normals may be from 1, below and above.
+// The probability that in any of the given number of cases a mean is farther from 1 is at most one in a
+// million. With x the logarithm of 2 million times the number of cases, the distances are 2 sqrt(x/s) +
+// 2x/s above and 2 sqrt(x/s) below (Laurent and Massart 2000, Lemma 1). The distance above also holds for
+// squares of dependent Gaussians with variances of at most 1, with s the number of independent ones.
 func deviates(s, cases float64) (below, above float64) {
 	x := math.Log(2e6 * cases)
 	return 2 * math.Sqrt(x/s), 2*math.Sqrt(x/s) + 2*x/s
@@ -212,7 +211,7 @@ func TestStatedNoiseIsTheSpreadOfRuns(t *testing.T) {
 					}
 				}
 				if len(plans) > 0 {
-					settings = nil // settings are tried with the first loss that is accepted, defaults with every loss
+					settings = nil // settings are tried only with the first loss that is accepted, defaults with every loss
 				}
 				tried += len(plans)
 			}
@@ -233,8 +232,8 @@ type planned struct {
 	plan     optimize.Plan
 }
 
-// plans returns the plans of an algorithm: for its default settings, and for each of the given
-// settings that it accepts. It returns none if the algorithm does not accept the problem.
+// plans returns the plans of an algorithm: for its default settings, and for each of the given settings
+// that it accepts. The list is empty if the algorithm does not accept the problem.
 func (g ground) plans(t *testing.T, name string, settings []train.Settings) []planned {
 	t.Helper()
 	var list []planned
@@ -287,11 +286,11 @@ func onRows(t *testing.T, g ground, plan optimize.Plan, seeds int,
 // tries.
 const curvedRecords, curvedFeatures, curvedSeeds, curvedCases = 60, 3, 32, 4000
 
-// TestStatedNoiseBoundsTheSpreadOnRows tests, on rows where the loss is curved or has kinks, that
-// weights spread by no more than the stated noise. It tries losses with one margin, with several,
-// and networks. The stated noise is an upper bound there: a curved loss pulls weights back to its
-// minimum, and nonlinear steps do not increase the noise. Each case bounds each of its weights
-// separately; over all of them the false-failure rate is one in a million.
+// TestStatedNoiseBoundsTheSpreadOnRows tests, on rows where the loss is curved or has kinks, that weights
+// spread by no more than the stated noise. It tries losses with one margin, with several, and networks. The
+// stated noise is an upper bound there: a curved loss pulls weights back to its minimum, and nonlinear
+// steps do not increase the noise. Each case bounds each of its weights separately. The false-failure rate
+// over all cases and weights together is one in a million.
 func TestStatedNoiseBoundsTheSpreadOnRows(t *testing.T) {
 	seeds, relations := curvedSeeds, []account.Relation{account.ReplaceOne, account.AddOrRemove}
 	if testing.Short() {

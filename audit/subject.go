@@ -11,9 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Record is an encoded row and its target. A record is faulty if its row is longer than 1 or not
-// finite, or if its target is infinite. A target of NaN means that there is no record in this
-// place.
+// Record is an encoded row and its target. A record is faulty if its row is longer than 1 or not finite, or
+// if its target is infinite. A target of NaN means that the position holds no record.
 type Record struct {
 	Row    []float32
 	Target float64
@@ -28,7 +27,7 @@ type Table struct {
 // Record returns record i.
 func (t Table) Record(i int) Record { return Record{t.Rows[i], t.Targets[i]} }
 
-// With returns the table with record i replaced.
+// With returns a copy of the table in which r replaces record i.
 func (t Table) With(i int, r Record) Table {
 	t = Table{slices.Clone(t.Rows), slices.Clone(t.Targets)}
 	t.Rows[i], t.Targets[i] = r.Row, r.Target
@@ -64,17 +63,17 @@ type Subject struct {
 	// Table is the table of the recorded run. Under add-or-remove its length is also the declared
 	// number of records.
 	Table Table
-	// Schedule, if not nil, is the privacy schedule that the session follows: what each step may
+	// Schedule, if not nil, is the privacy schedule that the session follows. It states how much each step may
 	// spend.
 	Schedule *account.Schedule
-	// Run makes the queries. It must depend on nothing but the oracle's answers. The audit compares
-	// its result and every step that it shows.
+	// Run makes the queries. It must depend on nothing but the oracle's answers. The audit compares its result
+	// and every step that it passes to observe.
 	Run func(ctx context.Context, o Oracle, observe func(optimize.Step)) (any, error)
 	// Seed determines the random bits of the sessions.
 	Seed uint64
-	// Open, if not nil, opens the sessions that answer the run's queries, in place of package
-	// simulate. If frozen is nil, the session records its exchanges, the queries with their
-	// answers. Otherwise it replays those in frozen: it gives the same released answers.
+	// Open, if not nil, opens the sessions that answer the run's queries, in place of package simulate. If
+	// frozen is nil, the session records its exchanges, the queries with their answers. Otherwise the session
+	// replays the exchanges in frozen: it gives the same released answers.
 	Open func(c simulate.Config, frozen []simulate.Exchange) (Session, error)
 }
 
@@ -83,8 +82,9 @@ func (s Subject) Dim() int { return len(s.Table.Rows[0]) }
 
 func (s Subject) relation() account.Relation { return s.Budget.Relation() }
 
-// open opens a session, which answers queries, on a table. It declares as many records as the
-// subject's own table has, also if t has one more or less.
+// open opens a session, which answers queries, on the table t. If frozen is not nil, the session replays
+// the answers in frozen. Under add-or-remove the declared number of records is the length of the subject's
+// own table, also if t has one record more or less.
 func (s Subject) open(t Table, frozen []simulate.Exchange) (Session, error) {
 	c := simulate.Config{
 		Rows: t.Rows, Targets: t.Targets, Loss: s.Loss, Budget: s.Budget, Seed: s.Seed,

@@ -14,12 +14,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// boundsOf returns the bounds of a loss, on slopes and curvatures, from which a form of query gets
-// its clip norm.
+// boundsOf returns the bounds on a loss's slopes and curvatures from which a form of query computes its
+// clip norm.
 func boundsOf(k loss.Constants, features int) query.Bounds {
 	if math.IsInf(k.Curvature.Hi-k.Curvature.Lo, 0) {
-		// The slope jumps. Queries are then on the smoothed loss, and clipping enforces any
-		// interval.
+		// The slope of the loss jumps, and its curvature has no bound. Queries are then on the smoothed loss.
+		// Clipping enforces any curvature interval, here [-1, 2].
 		k.Curvature = loss.CurvatureInterval{Lo: -1, Hi: 2}
 		b := boundsOf(k, features)
 		b.Smoothing = query.Smoothing{Radius: .4}
@@ -29,15 +29,15 @@ func boundsOf(k loss.Constants, features int) query.Bounds {
 		Hi: k.Curvature.Hi}
 }
 
-// vectors returns the forms of query that a prefix sum can add up and whose answers have one
-// coordinate for each feature. The last one is a weighted sum of the others.
+// vectors returns the forms of query that a prefix sum can add up and whose answers have one coordinate for
+// each feature. The last form is a weighted sum of several kinds (see [mix]).
 func vectors() []query.Form {
 	return append(formsOf(query.Item), mixed())
 }
 
 func mixed() query.Form { return query.Form{Name: "mix", Ask: mix} }
 
-// mix makes a weighted sum of terms, with alternating weights .3 and .7. It has the first form of
+// mix makes a weighted sum of terms, with alternating weights .3 and .7. The terms are the first form of
 // each kind of query that can be mixed with others and added up in a prefix sum.
 func mix(c query.Cohort, w, prev []float64, b query.Bounds) []query.Term {
 	var terms []query.Term
@@ -50,8 +50,8 @@ func mix(c query.Cohort, w, prev []float64, b query.Bounds) []query.Term {
 	return terms
 }
 
-// numbers returns the forms of query whose answer is one number, so that a private selection can
-// choose among several.
+// numbers returns the forms of query that can be a candidate's score in a private selection. Their answer
+// is one number.
 func numbers() []query.Form { return formsOf(query.Candidate) }
 
 // alone returns the forms of query that the loss allows and that neither a prefix sum nor a private
@@ -123,8 +123,8 @@ func scripted() ([]Subject, error) {
 	return list, nil
 }
 
-// script makes the queries of a run that is written by hand for the audit. It is immutable, so
-// every run starts in the same state.
+// script makes the queries of runs that are written by hand for the audit. A script is immutable, so every
+// run starts in the same state.
 type script struct {
 	loss      loss.Loss
 	constants loss.Constants
@@ -148,10 +148,10 @@ func (s *script) begin() *walk {
 	return &walk{script: s, w: scaled(direction(r, s.dim), 1.5), prev: scaled(direction(r, s.dim), 1.3)}
 }
 
-// hear records an answer and moves the points at which later queries are made. The move is along
-// the answer, plus a small step of alternating sign. Without the small step, moves would shrink
-// until rounding ends them, because the answer to a difference is about as short as the step that
-// it belongs to.
+// hear records an answer and moves the points at which later queries are made. The move is along the
+// answer, plus a small step of alternating sign. Without the small step, moves would become shorter and
+// shorter until rounding ends them, because the answer to a query for a difference is proportional to the
+// length of the last move.
 func (k *walk) hear(r query.Release) {
 	k.heard = append(k.heard, r)
 	next := make([]float64, len(k.w))
@@ -218,7 +218,7 @@ func (s *script) cohorts(ctx context.Context, o Oracle) (any, error) {
 }
 
 // prefixes opens a prefix sum for every form of query that allows one, under both noise mechanisms. The
-// sensitivity that it declares is exactly the sensitivity of the first value added.
+// declared sensitivity is exactly the sensitivity of the first item.
 func (s *script) prefixes(ctx context.Context, o Oracle) (any, error) {
 	k := s.begin()
 	for _, mechanism := range []query.Factorization{query.Tree, query.Toeplitz} {
@@ -268,8 +268,8 @@ func (k *walk) prefix(ctx context.Context, o Oracle, m query.Factorization, f qu
 	return nil
 }
 
-// selections makes private selections: among loss values on all records and on a cohort, and among
-// gradient norms.
+// selections makes one private selection among three points for each form of query that scores a candidate.
+// The queries are on all records and on a cohort, in turn.
 func (s *script) selections(ctx context.Context, o Oracle) (any, error) {
 	k := s.begin()
 	var chosen []int
@@ -352,12 +352,12 @@ func (s *script) sampled(base Subject, name string) (Subject, error) {
 	return base, nil
 }
 
-// Subjects returns every algorithm that package train can run and every kind of query, each on a
-// small generated table, under the relations that it supports.
+// Subjects returns the subjects of the complete audit: every algorithm that package train can run, and
+// every kind of query. Each is on a small generated table, under each relation that it supports.
 func Subjects() ([]Subject, error) { return subjectsWith(variants()) }
 
-// subjectsWith returns the subjects with the given settings: each algorithm is run with its
-// defaults and with each of the settings alone.
+// subjectsWith returns the subjects in which each algorithm runs with its defaults and with each of the
+// given settings that it accepts, and the runs that make every kind of query.
 func subjectsWith(settings []train.Settings) ([]Subject, error) {
 	list, err := trained(settings)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Generate draws a table of n records with dim features for a loss. Rows have length at most 1, and
-// half of them length 1. Targets of binary losses are correlated with the first feature.
+// Generate draws a table of n records with dim features for a loss. Rows have length at most 1, and about
+// half of the rows have length 1. Targets of binary losses are correlated with the first feature.
 func Generate(n, dim int, l loss.Loss, seed uint64) Table {
 	r := rand.New(rand.NewPCG(seed, uint64(n)))
 	var t Table

@@ -53,12 +53,12 @@ var long = flag.Bool("long", false, "search longer for records that move an answ
 // isVariant reports whether an audited run is an algorithm with settings that are not the defaults.
 func isVariant(s Subject) bool { return strings.Contains(s.Name, "=") }
 
-// TestNoRecordMovesMoreThanCharged audits every algorithm and kind of query, all that Subjects
-// returns. No record may move an exact answer by more than the charged sensitivity, and in a replay
-// with the released answers of the first run nothing else may depend on a record. For every kind of
-// query the worst records found must move the answer by at least nine tenths of the charged
-// sensitivity; otherwise the audit could miss a factor of two. If the first search finds no such
-// records, a longer search is made.
+// TestNoRecordMovesMoreThanCharged audits all subjects that Subjects returns: every algorithm and every
+// kind of query. No record may move an exact answer by more than the charged sensitivity, and in a replay
+// with the released answers of the first run nothing else may depend on a record. For every kind of query,
+// the worst records that the audit finds must move the answer by at least nine tenths of the charged
+// sensitivity. An audit that finds less could miss a sensitivity that is wrong by a factor of two. If the
+// first search finds no such records, a longer search is made.
 func TestNoRecordMovesMoreThanCharged(t *testing.T) {
 	worst, asking := map[string]float64{}, map[string][]Subject{}
 	var replays, pairs int
@@ -67,7 +67,7 @@ func TestNoRecordMovesMoreThanCharged(t *testing.T) {
 		if *long {
 			effort = Effort{Positions: 2, Records: 32, Climbs: 6, Seed: 1}
 		}
-		if testing.Short() { // finds large faults only
+		if testing.Short() { // a short audit finds only large faults
 			if i%2 > 0 {
 				continue
 			}
@@ -142,7 +142,8 @@ func TestEveryAlgorithmIsEnrolled(t *testing.T) {
 // TestEverySettingIsEnrolled fails if a setting of package train is tried with no algorithm in the
 // audits.
 func TestEverySettingIsEnrolled(t *testing.T) {
-	// Steps are set for all subjects. Measure is not part of a plan; a script covers it.
+	// The setting steps is set for all subjects. The setting measure is not part of a plan, and a script
+	// covers it.
 	tried := map[string]bool{"steps": true}
 	for _, v := range variants() {
 		for key := range v {
@@ -213,7 +214,7 @@ func TestEveryKindIsEnrolled(t *testing.T) {
 		}
 		for _, name := range questions {
 			if name == "Stable" && r == account.AddOrRemove {
-				continue // refused under this relation
+				continue // the query is refused under this relation
 			}
 			if !asked[name+" "+r.String()] {
 				t.Errorf("query.%s, %v: is asked by no subject", name, r)
@@ -235,8 +236,7 @@ func exported(t *testing.T) (kinds, mechanisms, questions []string) {
 	return exportedOf(loaded[0].Types)
 }
 
-// TestGeneratedTables tests that generated rows and targets are valid, so that audits are of sound
-// records.
+// TestGeneratedTables tests that generated rows and targets are valid.
 func TestGeneratedTables(t *testing.T) {
 	for _, s := range subjects(t)[:1] {
 		for i, row := range s.Table.Rows {

@@ -12,9 +12,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// variants returns settings of algorithms that make them run different code. Each is tried with
-// every algorithm, and audited with the algorithms that accept it. A setting that is not listed
-// here is tried with the value that [train.Trials] returns for it.
+// variants returns settings with which algorithms run different code. Each entry is tried with every
+// algorithm, and audited with the algorithms that accept it. A setting that the list in this function does
+// not contain is tried with the value that [train.Trials] returns for it.
 func variants() []train.Settings {
 	listed := []train.Settings{
 		{"output": "last"}, {"output": "smallest"}, {"output": "random"}, {"output": "average"},
@@ -37,13 +37,13 @@ func variants() []train.Settings {
 		{"output": "selected"}, {"output": "selected", "held_out": .3, "candidates": 3, "score": "value"},
 		{"output": "selected", "score": "second-order"},
 	}
-	// Every subject states its steps.
+	// The setting "steps" is removed from the result, since every subject sets it already.
 	all := train.Trials(append(listed, train.Settings{"steps": subjectSteps}))
 	return slices.Delete(all, len(listed), len(listed)+1)
 }
 
-// subjectSteps is the number of steps of an audited algorithm that has the setting "steps": enough
-// for every branch, few enough for many replays.
+// subjectSteps is the value of the setting "steps" of audited algorithms: enough steps to reach every
+// branch, and few enough for many replays.
 const subjectSteps = 10
 
 // trained returns the algorithms of package train on a small problem, each under the relations that
@@ -58,11 +58,11 @@ func trained(all []train.Settings) ([]Subject, error) {
 			if err != nil {
 				return nil, err
 			}
-			// Some algorithms accept only convex losses, or only losses whose slope jumps. Settings
-			// are tried with the first loss that is accepted.
+			// Some algorithms accept only convex losses, or only losses whose slope jumps. The settings are tried
+			// only with the first loss that the algorithm accepts.
 			settings := all
 			losses := []string{"tanh", "huber(0.3)", "softmax(3)", "pinball(0.3)"}
-			if name == "smoothed" { // its settings are for losses whose slope jumps
+			if name == "smoothed" { // the settings of algorithm smoothed are for losses whose slope jumps
 				slices.Reverse(losses)
 			}
 			losses = append(losses, "network(2,relu,hinge)")
@@ -92,7 +92,7 @@ func withSettings(name, l string, b account.Budget, settings []train.Settings) (
 	list := []Subject{plain}
 	for _, v := range settings {
 		if v["output"] != nil && v["output"] != "selected" && b.Relation() == account.AddOrRemove {
-			continue // these rules make no query, so that the relation does not matter
+			continue // these output rules make no query, so the relation does not matter to them
 		}
 		if s, err := trainedAs(train.Train{Algorithm: name, Settings: v}, l, b); err == nil {
 			list = append(list, s)
@@ -142,8 +142,8 @@ func short(t train.Train) train.Train {
 	return t
 }
 
-// fewSteps has the settings by which the audit shortens an algorithm, by the algorithm's name. It has an entry for
-// each algorithm whose number of steps is not simply its setting "steps".
+// fewSteps has the settings by which the audit shortens an algorithm, by the algorithm's name. An algorithm
+// without an entry is shortened by the setting "steps" alone.
 var fewSteps = map[string]train.Settings{
 	"kl-spider":      {"rounds": 4, "descent": 2, "kappa": 1, "gamma": 2},
 	"proximal-point": {"rounds": 2, "steps": 5},
@@ -160,8 +160,8 @@ func title(t train.Train, l string, r account.Relation) string {
 	return fmt.Sprintf("%s, %s, %v", name, l, r)
 }
 
-// measured returns the subject with one more query: after the run it measures the quality of the
-// result privately ([optimize.Measure]).
+// measured returns the subject with one more query: after the run it privately measures the quality of the
+// result ([optimize.Measure]) at the given charge.
 func measured(s Subject, p optimize.Problem, charge float64) Subject {
 	run := s.Run
 	s.Run = func(ctx context.Context, o Oracle, observe func(optimize.Step)) (any, error) {

@@ -14,8 +14,8 @@ import (
 // algorithms accept only convex losses, some only losses whose slope jumps.
 var unitLosses = []string{"units(tanh,3)", "units(huber(0.3),3,sum)", "units(network(2,relu,hinge),2)"}
 
-// TestEveryAlgorithmOnUnits replays every algorithm that supports privacy units. One unit (all rows
-// of a person) is replaced by another with other rows and another number of rows.
+// TestEveryAlgorithmOnUnits replays every algorithm that supports privacy units. One unit (all rows of a
+// person) is replaced by a unit with other rows and another number of rows.
 func TestEveryAlgorithmOnUnits(t *testing.T) {
 	served := map[string]bool{}
 	for _, name := range train.Algorithms() {
@@ -49,9 +49,9 @@ func TestEveryAlgorithmOnUnits(t *testing.T) {
 	}
 }
 
-// TestOnePersonMovesOneClip tests that a unit, all rows of a person, moves the sum of every kind of
-// query by at most the charged sensitivity of a record, whatever its rows are, and by almost as
-// much if the clip has an effect.
+// TestOnePersonMovesOneClip tests that a unit (all rows of a person) moves the sum of every kind of query
+// by at most the charged sensitivity of a record, whatever rows the unit has. If the clip has an effect,
+// some units must move the sum by almost this sensitivity.
 func TestOnePersonMovesOneClip(t *testing.T) {
 	for _, name := range []string{"units(logistic,3)", "units(softmax(3),2,sum)"} {
 		l, err := loss.Parse(name)

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// Address is the location of a store of budgets: a file or a server.
+// Address is the location of a store of budgets: a file or a server. Exactly one of its fields is
+// set.
 type Address struct {
 	// File is the path of an SQLite database.
 	File string
@@ -17,9 +18,10 @@ type Address struct {
 
 const filePrefix = "sqlite:"
 
-// ParseAddress reads sqlite:FILE or postgres://USER@HOST/DATABASE. It returns an error for any
-// other form. It also refuses an address with a password, since addresses are written to the files
-// of a run. PostgreSQL takes passwords from the variable PGPASSWORD and from password files.
+// ParseAddress reads sqlite:FILE or postgres://USER@HOST/DATABASE (postgresql:// is accepted, too).
+// It returns an error for any other form and for an address with a password, since addresses are
+// written to the files of a run. The PostgreSQL driver takes passwords from the environment
+// variable PGPASSWORD and from password files.
 func ParseAddress(text string) (Address, error) {
 	if path, ok := strings.CutPrefix(text, filePrefix); ok && path != "" {
 		return Address{File: path}, nil

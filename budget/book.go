@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Book reads and writes a store by the rules of this package. It is safe for concurrent use. Any number of
-// processes may have a Book on the same store.
+// Book reads and writes a [Store] by the rules of this package. It is safe for concurrent use. Any
+// number of processes may have a Book on the same store.
 //
 // A Book remembers the number and the hash of the last row that it has read of each dataset's chain. If a
 // store later lacks that row, for example because a backup was restored, the Book refuses the store with
@@ -20,14 +20,14 @@ type Book struct {
 
 	mu     sync.Mutex
 	chains map[string]*guarded
-	// costs caches the costs of runs that release on Poisson samples. One such cost takes a second
-	// to compute.
+	// costs caches the costs of runs that release on Poisson samples. The cost of one such run may
+	// take a second to compute.
 	costs map[string]Cost
 }
 
-// guarded is the chain of rows of a dataset, as far as it was read, with a lock. The lock is held
-// during a whole transaction. Concurrent runs of one process therefore wait for each other here and
-// not in the store.
+// guarded is the chain of rows of a dataset, as far as the book has read it, with a lock. The lock
+// is held during a whole transaction. Concurrent runs of one process on the same dataset therefore
+// wait for this lock, and not for a lock of the store.
 type guarded struct {
 	mu sync.Mutex
 	*chain
@@ -55,13 +55,15 @@ func (b *Book) chain(name string) *guarded {
 	return g
 }
 
-// attempts is the number of times that a failed transaction is tried.
+// attempts is the largest number of times that a transaction is tried if the store fails.
 const attempts = 3
 
-// update runs a transaction on a dataset's chain. It appends the entry that next returns; a nil
-// entry appends nothing. If the store fails, it is not known whether the row was appended, and
-// update tries again: if the row was appended, next finds the entry in the chain. After the last
-// attempt update returns ErrStore.
+// update runs a transaction on a dataset's chain. In the transaction it reads new rows, calls next
+// and appends the entry that next returns. If next returns a nil entry, update appends nothing. If
+// the store fails, it is not known whether the row was appended. update then tries again, and next
+// must return nil if it finds its entry in the chain. After the last attempt, or once the context
+// has ended, update returns [ErrStore]. An error of next, or of the rules for rows, is returned at
+// once.
 func (b *Book) update(ctx context.Context, name string, next func(c *chain, now string) (*Entry, error)) error {
 	g := b.chain(name)
 	g.mu.Lock()
@@ -104,13 +106,13 @@ func (b *Book) update(ctx context.Context, name string, next func(c *chain, now 
 }
 
 // ErrStore reports that a store could not be reached, read or written. The operation may or may not
-// have been carried out, so nothing may be released after this error.
+// have been carried out. Nothing may be released after this error.
 var ErrStore = errors.New("budget: the store failed")
 
 func failed(err error) error { return fmt.Errorf("%w: %w", ErrStore, err) }
 
-// Create registers a dataset with its cap. It returns an error if the name is not valid or already
-// registered.
+// Create registers a dataset with its cap. It returns an error if the name or the cap is not valid,
+// or if the name is already registered.
 func (b *Book) Create(ctx context.Context, name string, c Cap) error {
 	if err := checkName("dataset", name); err != nil {
 		return err
@@ -121,7 +123,7 @@ func (b *Book) Create(ctx context.Context, name string, c Cap) error {
 	}
 	return b.update(ctx, name, func(g *chain, _ string) (*Entry, error) {
 		if g.number > 0 {
-			if g.salt == salt { // an earlier attempt made it; its reply was lost
+			if g.salt == salt { // an earlier attempt appended this row, but its reply was lost
 				return nil, nil
 			}
 			return nil, fmt.Errorf("budget: dataset %q: must be new: it is registered already, with a cap of %v", name, g.cap)
@@ -130,8 +132,9 @@ func (b *Book) Create(ctx context.Context, name string, c Cap) error {
 	})
 }
 
-// Shut closes a dataset: after that it permits no new reservation. Runs that were reserved before
-// can still release answers and settle, which frees the budget that they did not use.
+// Shut closes a dataset: the dataset then permits no new reservation. Runs that were reserved
+// before can still release answers and settle, and a settlement frees the budget that its run did
+// not use. Shut does nothing if the dataset is closed already.
 func (b *Book) Shut(ctx context.Context, name string) error {
 	return b.update(ctx, name, func(g *chain, _ string) (*Entry, error) {
 		if g.number == 0 {
@@ -157,8 +160,10 @@ func (b *Book) Names(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// reserve charges the cost of a run to a dataset. limit bounds the run's releases, and run
-// its id. It returns an error if the cap does not cover the cost or the dataset is closed.
+// reserve charges the cost of a run to a dataset and returns the reservation, which names the row
+// of the charge. run is the id of the run, and limit bounds the run's releases. A run that is
+// reserved already is not charged again. It is an error if the cap does not cover the cost or the
+// dataset is closed.
 func (b *Book) reserve(ctx context.Context, dataset, run, label string, limit Limit) (r account.Reservation, err error) {
 	// The cost is computed before the transaction, since it may take a second.
 	most, err := b.capOf(ctx, dataset)

@@ -16,18 +16,20 @@ import (
 // relation. The zero Cap permits nothing.
 type Cap struct {
 	// Guarantee covers all releases together. [NewCap] computes its Mu: the mu of Gaussian DP for
-	// Epsilon and the part of Delta that is not set aside for runs with sampling. Its Unit is fixed
-	// when the dataset is registered, since guarantees for different kinds of record do not add up.
+	// Epsilon and the part of Delta that is not set aside for runs with sampling. The Unit of the
+	// guarantee is fixed when the dataset is registered, since guarantees for different kinds of
+	// record do not add up.
 	account.Guarantee
-	// SampledRuns is the number of runs with sampling that the dataset permits in its whole life. If it
-	// is not 0, a tenth of Delta is set aside and divided equally among these runs. A run's part covers
-	// the small delta that remains when the run is counted in mu^2 (see [Limit]). The number is fixed
-	// when the dataset is registered, since no privacy filter is known that divides a delta adaptively.
+	// SampledRuns is the number of runs with sampling that the dataset permits in its whole life.
+	// If it is not 0, a tenth of Delta is set aside and divided equally among these runs. A run
+	// with sampling is counted as mu-GDP up to a small delta, and its part of Delta covers this
+	// small delta. SampledRuns is fixed when the dataset is registered, since no privacy filter is
+	// known that divides a delta adaptively.
 	SampledRuns int `json:"sampled_runs"`
 }
 
-// MarshalJSON writes the members of a cap in the order that the rows of a chain have. A row's hash
-// depends on these bytes.
+// MarshalJSON writes the members of a cap in the order in which the rows of a chain have them. A
+// row's hash depends on these bytes.
 func (c Cap) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Epsilon     float64          `json:"epsilon"`
@@ -47,8 +49,9 @@ const mostSampledRuns = 1 << 20
 // samples.
 const setAside = .1
 
-// NewCap returns the cap for an epsilon and a delta. Neither has a default. It returns an error if
-// a value is out of range.
+// NewCap returns the cap for an epsilon, a delta, a relation and a number of runs with sampling.
+// The cap's records are rows, since its Unit is empty. It is an error unless epsilon is finite and
+// > 0, delta is in (0, 1) and sampledRuns is in [0, 2^20].
 func NewCap(epsilon, delta float64, r account.Relation, sampledRuns int) (Cap, error) {
 	c := Cap{Guarantee: account.Guarantee{Relation: r, Epsilon: epsilon, Delta: delta}, SampledRuns: sampledRuns}
 	if sampledRuns < 0 || sampledRuns > mostSampledRuns {
@@ -85,9 +88,10 @@ func (c Cap) sampledDelta() float64 {
 	return c.Delta * setAside / float64(c.SampledRuns) * (1 - 0x1p-50)
 }
 
-// check returns an error unless the cap is consistent: mu-GDP must imply (epsilon, delta)-DP, where delta
-// is the part that is not set aside. The cap's mu may be smaller than the mu that NewCap computes, or
-// larger by rounding errors, since a later version may round differently.
+// check returns an error unless the cap is valid: mu-GDP must imply (epsilon, delta)-DP, where
+// delta is the part of Delta that is not set aside. The cap's mu may be smaller than the mu that
+// NewCap computes. It may also be larger by rounding errors, since a later version may round
+// differently.
 func (c Cap) check() error {
 	again, err := NewCap(c.Epsilon, c.Delta, c.Relation, c.SampledRuns)
 	if err != nil {
@@ -112,14 +116,15 @@ func (c Cap) check() error {
 	return nil
 }
 
-// charge returns the mu^2 of the cap, computed without rounding.
+// charge returns the square of the cap's mu, computed without rounding.
 func (c Cap) charge() *big.Float { return square(c.Mu) }
 
 // String states the cap's epsilon, delta, relation and unit in words.
 func (c Cap) String() string { return c.Text() }
 
-// sumBits is the precision, in bits, of sums of charges, which are rounded upwards. A charge is a
-// product of at most two float64. Sums of charges whose ratio is up to 10^100 are therefore exact.
+// sumBits is the precision, in bits, of sums of charges. The sums are rounded upwards. A charge is
+// a product of at most two float64, so a sum of charges is exact if their ratios are at most
+// 10^100.
 const sumBits = 512
 
 // exact returns x as a big.Float of high precision, whose sums and products are rounded upwards.
@@ -147,12 +152,12 @@ func downward(x *big.Float) float64 {
 	return max(0, f)
 }
 
-// mostName is the largest length of a dataset's name and of a label, in bytes.
+// mostName is the largest length, in bytes, of the name of a dataset or a unit, and of a label.
 const mostName = 200
 
-// checkName returns an error for a name that might look different in different places. These are an
-// empty name, a name with white space around it, a name of more than mostName bytes, and a name
-// with characters that are not printable.
+// checkName returns an error for a name that is empty, has white space around it, has more than
+// mostName bytes or contains a character that is not printable. field names the value in the error.
+// Programs may show such a name in different ways.
 func checkName(field, name string) error {
 	switch {
 	case name == "" || name != strings.TrimSpace(name):

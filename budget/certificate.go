@@ -12,11 +12,12 @@ import (
 // CertificateFormat is the value of "format" in every certificate of a dataset.
 const CertificateFormat = "stillpoint budget certificate"
 
-// MostCertificate is the largest size of a certificate in bytes, enough for some million rows.
+// MostCertificate is the largest size of a certificate in bytes. It is enough for about a million
+// rows.
 const MostCertificate = 512 << 20
 
-// certificate is the file of a dataset's certificate. It has every row of the chain in order, each
-// with exactly the bytes that are hashed, and the hash of the last row.
+// certificate is the JSON content of a dataset's certificate. Rows are the rows of the chain in
+// order, each with exactly the bytes that are hashed. Head is the hash of the last row.
 type certificate struct {
 	Format  string            `json:"format"`
 	Version int               `json:"version"`
@@ -25,8 +26,8 @@ type certificate struct {
 	Rows    []json.RawMessage `json:"rows"`
 }
 
-// Certificate returns the whole chain of a dataset as a file that [Verify] can verify without the
-// store.
+// Certificate returns the whole chain of a dataset as a JSON file, which [Verify] can verify
+// without the store. It checks the chain first.
 func (b *Book) Certificate(ctx context.Context, name string) ([]byte, error) {
 	t, err := b.store.View(ctx, name, 0)
 	if err != nil {
@@ -56,11 +57,12 @@ func (b *Book) Certificate(ctx context.Context, name string) ([]byte, error) {
 	return w.Bytes(), nil
 }
 
-// Verify verifies a dataset's certificate. It recomputes every row's hash from the first row on. It
-// tests three things: each row may follow the rows before it, each run's cost covers its releases,
-// and the sum of the costs never exceeds the cap. For runs with sampling it composes their
-// schedules again. If a test fails, the error is [ErrChain]; if the context ends first, it is the
-// context's.
+// Verify verifies a dataset's certificate and returns the dataset's state. It recomputes every
+// row's hash from the first row on. It tests three things: the rules allow each row after the rows
+// before it, each run's cost covers its releases, and the sum of the costs never exceeds the cap.
+// For a run with sampling, Verify composes the schedule again. If a test fails or the text is
+// malformed, the error is [ErrChain]. If the context ends before the verification, Verify returns
+// the context's error.
 func Verify(ctx context.Context, text []byte) (*Dataset, error) {
 	var f certificate
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -95,9 +97,9 @@ func Verify(ctx context.Context, text []byte) (*Dataset, error) {
 	return c.dataset()
 }
 
-// recheck verifies a row of a certificate and appends it to the chain. For a run that releases on Poisson
-// samples it composes the schedule again, but only once for runs with the same schedule and cost. costs has
-// a key for each pair of schedule and cost that was composed before.
+// recheck verifies a row of a certificate and appends it to the chain. For a run that releases on
+// Poisson samples it composes the schedule again, unless it has done so for an earlier run with the
+// same relation, mu, schedule and cost. costs has a key for each such combination.
 func (c *chain) recheck(ctx context.Context, r Row, costs map[string]bool) error {
 	e, err := parse(r.Text)
 	if err != nil {

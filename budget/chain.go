@@ -11,22 +11,22 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// chain is the state of a dataset, computed from the dataset's rows in a store. Every row that is read is
-// checked by the same rules as a new reservation. A row that breaks a rule is therefore refused, whoever
-// wrote it.
+// chain is the state of a dataset, computed from the dataset's rows in a store. Every row that is
+// read is checked by the same rules as a new row. A row that breaks a rule is therefore refused,
+// whoever wrote it. number and head are the number and the hash of the last row read.
 type chain struct {
 	name   string
 	number int
 	head   string
 	cap    Cap
 	closed bool
-	// spent is the sum of the charges of all runs. A run's charge is its reserved cost and, after it
-	// has settled, the part of the cost that remains.
+	// spent is the sum of the charges of all runs. A run's charge is its reserved cost until the
+	// run settles, and then the cost of the charges of its ledger.
 	spent *big.Float
 	// sampled is the number of runs that release on Poisson samples.
 	sampled int
 	runs    []RunState
-	byID    map[string]int // indices of runs
+	byID    map[string]int // the index in runs of a run, by its id
 	// heads are the hashes of all rows.
 	heads []string
 	// began is the time of the first row by the store's clock. salt is the random salt of that row.
@@ -54,8 +54,8 @@ type RunState struct {
 }
 
 // ErrChain reports a store whose rows do not follow from each other, or do not follow from rows
-// that were read before. The store was altered or damaged, or an earlier state was restored.
-// Nothing is charged to such a store, and nothing is released.
+// that were read before. The store was altered or damaged, or an earlier state of it was restored.
+// Nothing is charged to such a store, and no answer of a run is released.
 var ErrChain = errors.New("budget: the store's record is not whole")
 
 func (c *chain) broken(format string, args ...any) error {
@@ -66,8 +66,9 @@ func newChain(name string) *chain {
 	return &chain{name: name, spent: exact(0), byID: map[string]int{}}
 }
 
-// follow appends the rows that were read from the store after this chain's end. It returns ErrChain
-// if they do not continue the chain.
+// follow checks the rows that t has read from the store after this chain's end, and appends them to
+// the chain's state. It returns [ErrChain] if the rows do not continue the chain, or if they do not
+// end at the length and the last hash that the store states.
 func (c *chain) follow(t Tail) error {
 	if t.Length < c.number || c.number > 0 && t.Before != c.head {
 		return c.broken("row %d is not what it was: an earlier state of the store was put back, or another store", c.number)
@@ -83,8 +84,9 @@ func (c *chain) follow(t Tail) error {
 	return nil
 }
 
-// take checks the next row and appends it to the chain's state. It returns ErrChain if the row's hash does
-// not continue the chain, or if the rules do not allow its entry there.
+// take checks the next row and appends it to the chain's state. It returns [ErrChain] if the row's
+// hash is not the hash of its text and the hash of the row before, or if the rules do not allow the
+// row's entry.
 func (c *chain) take(r Row) error {
 	if r.Hash != chained(c.head, r.Text) {
 		return c.broken("row %d: its hash is not that of its text and the row before", c.number+1)
@@ -101,8 +103,8 @@ func (c *chain) take(r Row) error {
 }
 
 // admit returns an error if the rules do not allow the entry as the next one in the chain. If
-// sampled is true, it also composes again the schedule of a run that releases on Poisson samples,
-// to verify the run's cost.
+// sampled is true and the entry reserves a run that releases on Poisson samples, admit also
+// composes the run's schedule again to verify its cost.
 func (c *chain) admit(ctx context.Context, e Entry, sampled bool) error {
 	switch {
 	case e.Dataset != c.name:
@@ -126,8 +128,10 @@ func (c *chain) admit(ctx context.Context, e Entry, sampled bool) error {
 	return nil
 }
 
-// admitRun is the privacy filter over runs. It returns an *account.BudgetError if the rest of the
-// cap does not cover the run.
+// admitRun is the privacy filter over runs. It returns an error that wraps an *account.BudgetError
+// if the part of the cap that is not charged does not cover the run's cost, or if the number of
+// runs with sampling is used up. It also returns an error if the dataset is closed, if the run's id
+// is used already or if the entry's cost or label is invalid.
 func (c *chain) admitRun(ctx context.Context, e Entry, sampled bool) error {
 	if c.closed {
 		return fmt.Errorf("budget: dataset %q is closed: nothing more may be released of it", c.name)
@@ -159,8 +163,8 @@ func (c *chain) over(e Entry, err error, why string) error {
 		"this run: %s: %w", c.name, c.cap.Epsilon, c.cap.Delta, why, err)
 }
 
-// leftText states, for an error message, the epsilon that the cap leaves for a run whose releases
-// have the limit l.
+// leftText states, for an error message, the largest epsilon of a run that the rest of the cap
+// still covers. The run has the relation and the delta of l.
 func (c *chain) leftText(l Limit) string {
 	mu := math.Sqrt(c.left())
 	if f, err := factor(l.Relation, c.cap.Relation); err == nil {
@@ -184,11 +188,12 @@ func (c *chain) admitEnd(e Entry) error {
 	return err
 }
 
-// end returns a run's charge after the run's ledger has ended. odometer is the sum of mu^2 that
-// this ledger has charged. The ledger's privacy filter kept the run's releases within the
-// reservation. The ledger's charges add up, whatever was released, so that the unused part of the
-// reservation is free again. A run that releases on Poisson samples keeps its reserved cost, since
-// no such rule is known for a schedule that stops early.
+// end returns a run's cost, under the cap c, after the run's ledger has ended. odometer is the sum
+// of mu^2 that this ledger has charged. The run's cost is then odometer times the factor for the
+// relations (see factor), and the rest of the reservation is free again. This is valid because the
+// charges of a ledger add up even if they were chosen after earlier releases. A run that releases
+// on Poisson samples keeps its reserved cost, since no such rule is known for a schedule that stops
+// early. It is an error if odometer exceeds the mu^2 of the reservation.
 func (r RunState) end(c Cap, odometer float64) (Cost, error) {
 	f, err := factor(r.Limit.Relation, c.Relation)
 	if err != nil {
@@ -208,7 +213,8 @@ func (r RunState) end(c Cap, odometer float64) (Cost, error) {
 	return Cost{Charge: upward(charge.Mul(charge, exact(f)))}, nil
 }
 
-// apply appends an entry to the chain's state after admit has allowed it.
+// apply appends an entry to the chain's state. hash is the hash of the entry's row. The method
+// admit must have allowed the entry.
 func (c *chain) apply(e Entry, hash string) {
 	c.number, c.head = e.Number, hash
 	c.heads = append(c.heads, hash)
@@ -234,7 +240,8 @@ func (c *chain) apply(e Entry, hash string) {
 	}
 }
 
-// left returns the part of the cap, in units of mu^2, that is not charged, rounded down.
+// left returns the part of the cap that is not charged to runs, in units of mu^2, rounded down. It
+// is at least 0.
 func (c *chain) left() float64 {
 	return downward(new(big.Float).SetPrec(sumBits).SetMode(big.ToNegativeInf).Sub(c.cap.charge(), c.spent))
 }

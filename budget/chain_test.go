@@ -48,7 +48,7 @@ func TestCosts(t *testing.T) {
 	}{
 		"the same relation":        {gaussian(.25, account.ReplaceOne), replace, .0625, 0},
 		"the same relation, added": {gaussian(.25, account.AddOrRemove), add, .0625, 0},
-		// a replacement is a removal and an addition: 2 mu
+		// Replacing a record is a removal and an addition, so the run costs (2 mu)^2.
 		"exchanged":             {gaussian(.25, account.AddOrRemove), replace, .25, 0},
 		"sampled":               {sampled, sampling, .25 + mu*mu, part},
 		"the other way round":   {gaussian(.25, account.ReplaceOne), add, 0, 0},
@@ -120,7 +120,7 @@ func TestCapHolds(t *testing.T) {
 	}
 }
 
-// grown returns a chain of a dataset with the cap c, which has its first row and no more.
+// grown returns the chain of a dataset with the cap c. The chain has its first row only.
 func grown(t *testing.T, c Cap) *chain {
 	t.Helper()
 	chain := newChain("people")
@@ -149,8 +149,8 @@ func (c *chain) reserve(run string, l Limit) error {
 }
 
 // TestSampledRunsAreCounted tests that a chain does not admit more runs that release on Poisson
-// samples than its cap declares, however much of mu^2 is left. Such runs must free nothing when
-// they have ended.
+// samples than its cap declares, however much of mu^2 is left. A run that releases on Poisson
+// samples must free nothing when it settles.
 func TestSampledRunsAreCounted(t *testing.T) {
 	c := grown(t, newCap(t, account.ReplaceOne, 2))
 	l := Limit{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6}, Schedule: sampledSteps}

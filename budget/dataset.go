@@ -22,27 +22,28 @@ type Dataset struct {
 	Rows int `json:"rows"`
 	// Head is the hash of the last row.
 	Head string `json:"head"`
-	// Charge is the mu^2 of the dataset's cap.
+	// Charge is the mu^2 of the dataset's cap, rounded down.
 	Charge float64 `json:"charge"`
 	// Spent is the part of the cap's Charge that is charged to runs, rounded up, in units of mu^2.
 	Spent float64 `json:"spent"`
-	// Open is the part of Spent that is reserved by runs that have not ended, as far as the store
-	// knows.
+	// Open is the part of Spent that is charged to runs that have not settled, in units of mu^2.
 	Open float64 `json:"open"`
-	// Left is Charge minus Spent.
+	// Left is the part of the cap's mu^2 that is not spent, rounded down.
 	Left float64 `json:"left"`
-	// Epsilon is the epsilon that follows from Spent at the cap's delta. It is for information: the
+	// Epsilon is the epsilon that follows from Spent at the part of the cap's delta that is not set
+	// aside for runs with sampling. It is at most the cap's epsilon. It is for information: the
 	// guarantee is the cap.
 	Epsilon float64 `json:"epsilon_spent"`
-	// Sampled is the number of runs that release on Poisson samples.
+	// Sampled is the number of runs that were reserved for releases on Poisson samples.
 	Sampled int        `json:"sampled"`
 	Runs    []RunState `json:"runs"`
 
 	heads []string
 }
 
-// Dataset reads the state of a dataset. It returns ErrNoDataset if the store has no dataset with
-// this name, and ErrChain if the dataset's chain is damaged.
+// Dataset reads the state of a dataset. It returns [ErrNoDataset] if the store has no dataset with
+// this name, [ErrChain] if the dataset's chain is damaged, and [ErrStore] if the store cannot be
+// read.
 func (b *Book) Dataset(ctx context.Context, name string) (d *Dataset, err error) {
 	err = b.read(ctx, name, func(c *chain) error {
 		d, err = c.dataset()
@@ -51,8 +52,8 @@ func (b *Book) Dataset(ctx context.Context, name string) (d *Dataset, err error)
 	return d, err
 }
 
-// capOf returns the cap of a dataset, or the error that the method Dataset returns. It takes no
-// more time if the book has read many runs before.
+// capOf returns the cap of a dataset, or the error that the method Dataset returns. Unlike Dataset
+// it does not copy the dataset's runs, so that its time does not grow with their number.
 func (b *Book) capOf(ctx context.Context, name string) (limit Cap, err error) {
 	err = b.read(ctx, name, func(c *chain) error {
 		limit = c.cap
@@ -61,8 +62,8 @@ func (b *Book) capOf(ctx context.Context, name string) (limit Cap, err error) {
 	return limit, err
 }
 
-// read brings a dataset's chain up to date with the store and calls f with the chain. f must not
-// keep the chain.
+// read reads the new rows of a dataset's chain from the store and calls f with the chain. The chain
+// is locked during the call, and f must not keep it. read returns the error of f.
 func (b *Book) read(ctx context.Context, name string, f func(*chain) error) error {
 	g := b.chain(name)
 	g.mu.Lock()
@@ -103,8 +104,9 @@ func (c *chain) dataset() (*Dataset, error) {
 	return d, nil
 }
 
-// Has returns an error unless the dataset's chain has the row of a reservation, with its hash. A
-// run's certificate names the row. A store that was restored to an earlier state has lost it.
+// Has returns an error unless the row that the reservation r names is in the dataset's chain and
+// has the hash r.Head. A run's certificate contains its reservation. A store that was restored to
+// an earlier state lacks the row or has another row in its place.
 func (d *Dataset) Has(r account.Reservation) error {
 	if r.Dataset != d.Name {
 		return fmt.Errorf("budget: dataset = %q: the run is of dataset %q", d.Name, r.Dataset)
@@ -116,7 +118,8 @@ func (d *Dataset) Has(r account.Reservation) error {
 }
 
 // Holds verifies the certificate of a run. It returns an error unless the dataset's chain has the
-// run, with the same relation, privacy unit and limits as the certificate.
+// run in the row that the certificate names, with the relation, privacy unit, epsilon, delta and
+// schedule of the certificate.
 func (d *Dataset) Holds(ctx context.Context, c Certificate) error {
 	r, reserved := c.Budget()
 	if !reserved {
@@ -141,11 +144,11 @@ func (d *Dataset) Holds(ctx context.Context, c Certificate) error {
 	return otherLaw(r)
 }
 
-// Mark stores a fingerprint of a dataset's table, and returns the datasets that were marked with
-// the same fingerprint. It calls fingerprint with a secret key of the store, and fingerprint reads
-// the table. A person who may mark a table of their own choice, and sees the result, can find out
-// whether it is equal to a dataset's table. Mark is therefore for the owner of the table, and no
-// fit calls it.
+// Mark stores a fingerprint of the table of dataset name, and returns the other datasets that were
+// marked with the same fingerprint. The function fingerprint reads the table and returns its
+// fingerprint, keyed with a secret key of the store. Suppose that a person may mark a table of
+// their own choice and sees the result. They can then find out whether this table is equal to a
+// dataset's table. Mark is therefore for the owner of the table, and no fit calls it.
 func (b *Book) Mark(ctx context.Context, name string, fingerprint func(key string) (string, error)) (others []string,
 	err error) {
 	key, err := b.store.Key(ctx)

@@ -11,12 +11,14 @@
 //	err = run.Settle(ctx, session) // closes the session and frees the unused budget
 //
 // A [Run] belongs to the first session that reserves with it. Another session is refused before
-// anything is computed for it, and only the run's own session settles it. A run has the relation and
-// the privacy unit of the session's records. These must be the cap's: a session whose records are
-// rows gets no answer under a cap whose records are people.
+// anything is computed for it, and only the run's own session settles it. A run has the relation of
+// the session's budget and the privacy unit of the session's records. The unit must be the cap's
+// unit: a session whose records are rows gets no answer under a cap whose records are people. The
+// relation must be the cap's relation, or add-or-remove under a cap for replace-one (see
+// Guarantee).
 //
-// The command stillpoint does the same for configurations with a section budget. Its budget commands
-// register and show datasets.
+// The command stillpoint makes these calls for configurations with a section budget. Its budget
+// commands register and show datasets.
 //
 // # Guarantee
 //
@@ -50,23 +52,24 @@
 //
 // # Threats and limits
 //
-// Rows are only ever added. Each row is hashed together with the hash before it, and the store keeps
-// each chain's length and last hash apart from its rows. Before anything is added, the whole chain is
-// read and every row is tested by the rules under which it was written. A chain that was altered,
-// damaged or cut off is refused, and with it every fit.
+// Rows are only ever added. Each row is hashed together with the hash before it, and the store
+// keeps each chain's length and last hash apart from its rows. Before a row is added, a program
+// reads all rows of the chain that it has not read before, and tests each of them by the rules
+// under which it was written. A chain that was altered, damaged or cut off is refused, and no fit
+// on its dataset is possible.
 //
-// A store that is restored as a whole to an earlier state is consistent. A later run's certificate
-// reveals the restoration, because it contains a row's hash that the store lacks. So does any later
-// hash that somebody kept. No decision depends on a clock.
+// A store that is restored as a whole to an earlier state is consistent. The certificate of a run
+// that was reserved after this state reveals the restoration, because it contains a row's hash that
+// the store lacks. Any other copy of such a hash reveals it, too. No decision depends on a clock.
 //
 // The store draws the id of a run at random, and only one process knows it. A request that is
 // repeated with this id is charged once. A run that is started again has a new id and is charged
-// again. A program that has to survive a kill keeps the id ([Run.ID]) on stable storage before it
-// calls Reserve. With the id the run can be withdrawn ([Book.Withdraw]) if nothing was released.
+// again. A program that may be killed can put the id ([Run.ID]) on stable storage before it calls
+// Reserve. With the id the run can later be withdrawn ([Book.Withdraw]) if nothing was released.
 //
 // Whoever can read the table can bypass any ledger: with another program, or with another store.
 // Whoever can write the store's file, or owns its database, can begin another history; certificates
-// and hashes kept elsewhere show that this happened, but not how the history was changed. People must
-// protect the table and the store. The store holds everybody to the cap who uses the command's fit or
-// a session of this library.
+// and hashes kept elsewhere show that this happened, but not how the history was changed. People
+// must protect the table and the store. The store enforces the cap for everybody who uses the fit
+// command or a session of this library.
 package budget

@@ -12,25 +12,27 @@ import (
 // Entry is the content of a row of a chain. Each entry has exactly one valid encoding, and therefore one
 // text and one hash.
 type Entry struct {
-	// Number counts the rows of a chain from 1. The order of rows depends on it alone.
+	// Number is the number of the row in its chain, counted from 1. The order of rows depends on
+	// Number alone.
 	Number int `json:"number"`
 	// Kind is Created, Reserved, Settled or Closed.
 	Kind    string `json:"kind"`
 	Dataset string `json:"dataset"`
-	// Time is the store's clock. Nothing depends on it.
+	// Time is the time of the entry by the store's clock. No decision depends on it.
 	Time string `json:"time"`
-	// Salt is a random text in the first row. It makes the hashes of two chains different if their
-	// contents are the same.
+	// Salt is a random text in the first row. It makes the hashes of two chains different even if
+	// the chains have the same contents. It is empty in other rows.
 	Salt string `json:"salt,omitempty"`
-	// Cap is the dataset's cap, in the first row.
+	// Cap is the dataset's cap in the first row, and nil in other rows.
 	Cap *Cap `json:"cap,omitempty"`
-	// Run is the id of a reservation. The store draws it at random, and it is used once.
+	// Run is the id of the run that a row reserves or settles. The store draws the id at random. A
+	// run is reserved once and settled at most once.
 	Run string `json:"run,omitempty"`
 	// Label describes the purpose of a run in public words.
 	Label string `json:"label,omitempty"`
-	// Limit is the limit on the releases of a reserved run.
+	// Limit is the limit on the run's releases. It is set in a reservation only.
 	Limit *Limit `json:"law,omitempty"`
-	// Cost is what a reserved run charges to the cap.
+	// Cost is the charge of the run to the cap. It is set in a reservation only.
 	Cost *Cost `json:"cost,omitempty"`
 	// Charged is set in a settlement only. It is the sum that the run's ledger had charged at its end,
 	// in units of mu^2 under the run's own relation.
@@ -48,8 +50,8 @@ const (
 // genesis is hashed together with the first row of a chain, in place of the hash of an earlier row.
 const genesis = "stillpoint budget 1"
 
-// chained returns the hash by which a row continues a chain. text is the row's text, and before the
-// hash of the row before it.
+// chained returns the hash of a row, SHA-256 in hexadecimal. text is the row's text, and before is
+// the hash of the row before it, or empty for the first row of a chain.
 func chained(before, text string) string {
 	if before == "" {
 		before = genesis
@@ -77,8 +79,8 @@ func encode(e Entry) (string, error) {
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
 }
 
-// parse reads a text that the method write produced. It returns an error for every other text, even
-// one with the same meaning.
+// parse reads the text of a row that the method write produced. It returns an error for every other
+// text, even if the text has the same meaning, and for an entry whose fields do not fit its kind.
 func parse(text string) (Entry, error) {
 	var e Entry
 	if err := json.Unmarshal([]byte(text), &e); err != nil {
@@ -94,7 +96,8 @@ func parse(text string) (Entry, error) {
 	return e, e.check()
 }
 
-// check returns an error unless the entry has exactly the fields that its kind requires.
+// check returns an error unless the entry has exactly the fields that its kind requires, and its
+// time and its run's id are valid names (see checkName).
 func (e *Entry) check() error {
 	first, reserves, settles := e.Kind == Created, e.Kind == Reserved, e.Kind == Settled
 	switch {

@@ -13,20 +13,20 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// Limit is the limit on a run's releases: a guarantee and possibly a schedule of Poisson samples. It
-// is fixed before the first release and determines the run's cost. Rows of a chain have it under the
-// key law.
+// Limit is the limit on a run's releases: a guarantee and possibly a schedule of Poisson samples.
+// It is fixed before the first release and determines the run's cost. In the rows of a chain it is
+// the value of the key "law".
 type Limit struct {
-	// Guarantee is the guarantee of the run alone. Its mu bounds the run's Gaussian releases and
-	// selections together. It is 0 if there are none.
+	// Guarantee is the guarantee of the run alone. Its Mu bounds the run's Gaussian releases and
+	// selections together. Mu is 0 if all releases are on Poisson samples.
 	account.Guarantee
-	// Schedule lists the releases on Poisson samples, which Mu does not cover. It is nil if there are
-	// none.
+	// Schedule lists the releases on Poisson samples, which Mu does not cover. It is nil if no
+	// release is on a Poisson sample.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
 }
 
-// MarshalJSON writes the members of a limit in the order that the rows of a chain have. A row's hash
-// depends on these bytes.
+// MarshalJSON writes the members of a limit in the order in which the rows of a chain have them. A
+// row's hash depends on these bytes.
 func (l Limit) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Relation account.Relation       `json:"relation"`
@@ -38,9 +38,10 @@ func (l Limit) MarshalJSON() ([]byte, error) {
 	}{l.Relation, l.Epsilon, l.Delta, l.Mu, l.Schedule, l.Unit})
 }
 
-// LimitOf returns the limit on the releases of a session with this ledger, for the records with which
-// the session was opened. If the ledger follows a schedule, the limit comes from the schedule.
-// Otherwise it comes from the ledger's budget. LimitOf returns an error for a ledger without records.
+// LimitOf returns the limit on the releases of a session with this ledger. Relation, epsilon and
+// delta are from the ledger's budget, and the unit is from the ledger's records. Mu is from the
+// schedule if the ledger follows one, and from the budget otherwise. LimitOf returns an error for a
+// ledger without records.
 func LimitOf(v account.View) (Limit, error) {
 	records, opened := v.Records()
 	if !opened {
@@ -77,10 +78,11 @@ func (l Limit) check() error {
 
 // factor returns the number by which a run's charges are multiplied under a cap's relation. It is 1
 // if the relations are equal. A run under add-or-remove has the factor 4 under a cap for
-// replace-one. Replacing a record means to remove one and to add one. If a release is mu-GDP for
-// each of these, it is 2 mu-GDP for both, whether both take part in the same releases or not, and
-// its charge is 4 mu^2. A run under replace-one is refused under a cap for add-or-remove: its
-// guarantee holds for tables of one size only.
+// replace-one. Replacing a record means to remove one record and to add another. If releases are
+// mu-GDP for each of these two changes, they are 2 mu-GDP for the two changes together, so their
+// charge is 4 mu^2. This holds whether or not the two records take part in the same releases. A run
+// under replace-one is refused under a cap for add-or-remove: its guarantee holds for tables of one
+// size only.
 func factor(run, dataset account.Relation) (float64, error) {
 	switch {
 	case run == dataset:
@@ -93,9 +95,10 @@ func factor(run, dataset account.Relation) (float64, error) {
 			"this run", run, dataset)
 }
 
-// sameUnit returns an error if a run's privacy unit is not the dataset's. A guarantee for people
-// does not cover a replaced row: if it becomes another person's row, the records of two people
-// change. Conversely, a guarantee for single rows does not cover all rows of a person.
+// sameUnit returns an error if a run's privacy unit is not the dataset's unit. A guarantee for
+// people does not imply a guarantee for rows: if a row is replaced by a row of another person, the
+// records of two people change. Conversely, a guarantee for single rows does not cover all rows of
+// a person.
 func sameUnit(run, dataset string) error {
 	if run == dataset {
 		return nil
@@ -110,16 +113,17 @@ func sameUnit(run, dataset string) error {
 		dataset, called(dataset), called(run))
 }
 
-// Cost is the charge of a run to a cap. Charge is in mu^2, and Delta is the run's part of the delta
-// set aside for runs with sampling.
+// Cost is the charge of a run to a cap. Charge is in units of mu^2. Delta is the run's part of the
+// delta that the cap sets aside for runs with sampling, and 0 for a run without sampling.
 type Cost struct {
 	Charge float64 `json:"charge"`
 	Delta  float64 `json:"delta,omitempty"`
 }
 
-// cost returns the cost, under a cap, of a run whose releases have this limit. For a schedule
-// of Poisson samples it composes privacy-loss distributions, which may take a second. It returns an
-// error if the cap does not allow such a run at any cost.
+// cost returns the cost, under a cap, of a run whose releases have this limit. For a schedule of
+// Poisson samples it composes privacy-loss distributions, which may take a second. It returns an
+// error if the limit is invalid, or if the cap does not permit such a run because of its relation,
+// its unit or its sampling.
 func (l Limit) cost(ctx context.Context, c Cap) (Cost, error) {
 	if err := l.check(); err != nil {
 		return Cost{}, err
@@ -154,8 +158,8 @@ func (l Limit) cost(ctx context.Context, c Cap) (Cost, error) {
 }
 
 // checkCost returns an error unless the stated cost is enough, under the cap, for a run whose
-// releases have this limit. If sampled is true, it composes the steps of a schedule again to
-// decide this.
+// releases have this limit. Only if sampled is true does it compose the steps of a schedule again,
+// to check the part of the cost that pays for them.
 func (l Limit) checkCost(ctx context.Context, c Cap, cost Cost, sampled bool) error {
 	if err := l.check(); err != nil {
 		return err
@@ -192,9 +196,9 @@ func (l Limit) checkCost(ctx context.Context, c Cap, cost Cost, sampled bool) er
 	return mechanism.CheckApproximateMu(ctx, l.Schedule, c.Relation, cost.Delta, mu)
 }
 
-// gaussian returns the charge of the releases without sampling, in units of mu^2. It is f, the
-// factor for the relations (see factor), times the limit of a session's ledger, which is mu^2
-// rounded down.
+// gaussian returns the charge of the releases without sampling, in units of mu^2. It is the limit
+// of a session's ledger, mu^2 rounded down, multiplied by f, the factor for the relations (see
+// factor).
 func (l Limit) gaussian(f float64) *big.Float {
 	c := exact(downward(square(l.Mu)))
 	return c.Mul(c, exact(f))

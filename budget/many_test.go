@@ -43,7 +43,8 @@ func (m *memory) Draw(context.Context) (string, error) {
 }
 
 // TestReservationsDoNotSlowDown compares the memory that a hundred reservations allocate after few
-// runs and after three thousand. A book that copies its runs allocates thirty times as much.
+// runs and after three thousand. A book that copied its runs at each reservation would allocate
+// thirty times as much.
 func TestReservationsDoNotSlowDown(t *testing.T) {
 	book := budget.NewBook(&memory{})
 	most, err := budget.NewCap(8, 1e-6, account.ReplaceOne, 0)

@@ -8,9 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Run is one session's reservation of a dataset's budget. It belongs to the first ledger that
-// reserves with it, and only that ledger settles it: each session needs its own Run. It is safe for
-// concurrent use.
+// Run is one session's reservation of a dataset's budget. It belongs to the ledger of the first
+// session that reserves with it, and only that session can settle it by [Run.Settle]. Each session
+// therefore needs its own Run. A Run is safe for concurrent use.
 type Run struct {
 	book           *Book
 	dataset, label string
@@ -24,8 +24,9 @@ type Run struct {
 	receipt *account.Reservation
 }
 
-// Run returns a reservation for a session that is about to begin. label describes its purpose in
-// public words and may be empty. Nothing is charged yet.
+// Run returns the [Run] with which a session that is about to begin reserves its budget. label
+// describes the purpose of the run in public words and may be empty. Nothing is charged before
+// [Run.Reserve] is called.
 func (b *Book) Run(dataset, label string) *Run {
 	return &Run{book: b, dataset: dataset, label: label}
 }
@@ -34,8 +35,8 @@ func (b *Book) Run(dataset, label string) *Run {
 var errShared = errors.New("budget: run: belongs to the session that reserved by it first: " +
 	"make one for each session (Book.Run)")
 
-// mayServe returns errShared if the run has an owner and v is another ledger. Otherwise it returns
-// nil.
+// mayServe returns errShared if the run has an owner and v reads a ledger other than the owner.
+// Otherwise it returns nil. r.mu must be locked.
 func (r *Run) mayServe(v account.View) error {
 	if r.owner != (account.View{}) && r.owner != v {
 		return errShared
@@ -46,12 +47,12 @@ func (r *Run) mayServe(v account.View) error {
 // Reserve charges the whole budget of the session with this ledger, before its first release. It is
 // the function for curator.Config.Reserve. If the cap does not cover the budget, it returns an
 // *account.BudgetError and charges nothing. After any other error nothing may be released either,
-// but the charge may have been made. Another call on the same Run then finds this charge and does
-// not charge again.
+// but the charge may have been made. A further call of Reserve on the same Run finds this charge
+// and does not charge again.
 //
-// A Run is charged once, for one ledger. It refuses the ledger of another session. The store draws
-// the run's id at random, so that no other process can release under the run. A session that is
-// started again after a crash is charged again.
+// A Run is charged once, for one ledger. Reserve refuses the ledger of another session. The store
+// draws the run's id at random, so that no other process can release under the run. A session that
+// is started again after a crash has a new Run and is charged again.
 func (r *Run) Reserve(ctx context.Context, v account.View) error {
 	limit, err := LimitOf(v)
 	if err != nil {
@@ -82,8 +83,8 @@ func (r *Run) Reserve(ctx context.Context, v account.View) error {
 	return nil
 }
 
-// Receipt returns the store's row with the reservation. The row is written into the run's
-// certificate. ok is false before the reservation.
+// Receipt returns the reservation, which names the store's row with the charge and the row's hash.
+// The reservation is written into the run's certificate. ok is false before Reserve has succeeded.
 func (r *Run) Receipt() (receipt account.Reservation, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -48,7 +48,7 @@ func spent(t *testing.T, b *budget.Book) *budget.Dataset {
 }
 
 // session opens a session over rows of an age, an answer and a person's number. unit names the
-// column that is the unit, if any.
+// column of the privacy unit. If it is empty, each row is a record.
 func session(t *testing.T, unit string, reserve func(context.Context, account.View) error) *curator.Session {
 	t.Helper()
 	d := dataset.Definition{
@@ -72,7 +72,8 @@ func session(t *testing.T, unit string, reserve func(context.Context, account.Vi
 	if err != nil {
 		t.Fatal(err)
 	}
-	// less than half of the cap
+	// The session's epsilon, .6, is less than the cap's, and its mu^2 is less than half of the
+	// cap's.
 	b, err := account.NewBudget(.6, 1e-6, account.ReplaceOne)
 	if err != nil {
 		t.Fatal(err)
@@ -190,8 +191,8 @@ type open struct{ *curator.Session }
 
 func (open) Close() error { return nil }
 
-// TestWhatMayStillAskSettlesNothing tests that no run is settled by a ledger that has not ended: it
-// could still be charged afterwards.
+// TestWhatMayStillAskSettlesNothing tests that no run is settled by a ledger that has not ended:
+// such a ledger could still be charged afterwards.
 func TestWhatMayStillAskSettlesNothing(t *testing.T) {
 	book := registered(t, "")
 	run := book.Run("people", "")
@@ -322,7 +323,7 @@ func TestSettledByACertificate(t *testing.T) {
 	}
 }
 
-// simulated marks a journal as the journal of a run with simulated random bits.
+// simulated marks a journal and its events as those of a run with simulated random bits.
 func simulated(j *account.Journal) {
 	j.Records.Simulated = true
 	for i := range j.Events {

@@ -8,17 +8,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Session is the session whose run is settled: the budget that it did not use is freed.
-// *curator.Session implements it.
+// Session is the session whose run is settled. To settle a run is to free the budget that it did
+// not use. *curator.Session implements Session.
 type Session interface {
 	Ledger() account.View
 	// Close makes the ledger refuse every further charge.
 	Close() error
 }
 
-// Settle closes the run's session, so that its charge is final, and frees the budget that the
-// session did not use. A run that does not settle stays charged in full. If s is not the session
-// that owns the run, Settle returns an error and does not close s.
+// Settle closes the run's session s, so that its charge is final, and frees the budget that the
+// session did not use. If nothing was reserved, it only closes s. A run that does not settle stays
+// charged in full. If s is not the session that owns the run, Settle returns an error and does not
+// close s.
 func (r *Run) Settle(ctx context.Context, s Session) error {
 	own := s.Ledger()
 	r.mu.Lock()
@@ -34,23 +35,23 @@ func (r *Run) Settle(ctx context.Context, s Session) error {
 	return errors.Join(closing, r.book.settle(ctx, *receipt, own))
 }
 
-// Certificate is the certificate by which a run is settled (its unused budget is freed) if its
-// session is gone. *certificate.Certificate implements it.
+// Certificate is the certificate of a run. It is used to settle the run, which frees the run's
+// unused budget, if the run's session is gone. *certificate.Certificate implements it.
 type Certificate interface {
-	// Budget returns the store's row with the run's reservation. ok is false if the run was charged to
-	// no store.
+	// Budget returns the run's reservation, which names a row of a store. ok is false if the run
+	// was charged to no store.
 	Budget() (r account.Reservation, ok bool)
 	// Ledger verifies the certificate and returns the ledger of its events, which has ended.
 	Ledger(context.Context) (account.View, error)
 }
 
-// Settle frees the budget that a run did not use, if its session is gone. The certificate names the
-// run's row in its dataset's chain and has every charge of the run. A program that still has the
-// session calls [Run.Settle] instead.
+// Settle frees the budget that a run did not use. It is for a run whose session is gone. The
+// certificate names the run's row in its dataset's chain and has every charge of the run. A program
+// that still has the session calls [Run.Settle] instead.
 //
 // A certificate is not signed. Its charges are true only if its author took them from the session,
 // or from a journal that wrote each charge to stable storage before the answer was returned. A run
-// may be settled again with the same charge.
+// may be settled again with the same charge, which changes nothing. Another charge is an error.
 func (b *Book) Settle(ctx context.Context, c Certificate) error {
 	receipt, reserved := c.Budget()
 	if !reserved {
@@ -63,8 +64,9 @@ func (b *Book) Settle(ctx context.Context, c Certificate) error {
 	return b.settle(ctx, receipt, v)
 }
 
-// settle frees the budget that a run did not use. v is the ledger for which the run was reserved.
-// It must have ended.
+// settle frees the budget that the run of the reservation r did not use. v is the ledger for which
+// the run was reserved, and must have ended. Settling a run again with the same charge does
+// nothing.
 func (b *Book) settle(ctx context.Context, r account.Reservation, v account.View) error {
 	limit, err := LimitOf(v)
 	if err != nil {
@@ -92,8 +94,8 @@ func (b *Book) settle(ctx context.Context, r account.Reservation, v account.View
 	})
 }
 
-// reserved returns the run of a reservation. It returns an error if the chain has no such run or
-// has it in a row other than the reservation's.
+// reserved returns the run of a reservation. It is an error if the chain has no such run, or if the
+// number or the hash of the run's row differs from the reservation.
 func (c *chain) reserved(r account.Reservation) (RunState, error) {
 	at, known := c.byID[r.Run]
 	if !known {
@@ -120,8 +122,8 @@ func otherLaw(r account.Reservation) error {
 }
 
 // serves reports whether a ledger whose limits are m may settle a run that was reserved with the
-// limits l. The two must agree except for mu, because a later version may round mu differently. The
-// chain bounds the charge by the mu of l.
+// limits l. The limits must agree except for their Mu, because a later version may round mu
+// differently. The chain bounds the charge by the Mu of l.
 func (l Limit) serves(m Limit) bool {
 	m.Mu = l.Mu
 	return l.equal(m)

@@ -2,18 +2,18 @@ package budget
 
 import "context"
 
-// Store keeps chains of rows, one for each dataset, and never changes or removes a row. It does not
-// know the meaning of rows or the rules by which they follow each other; [Book] does.
+// Store keeps chains of rows, one for each dataset, and never changes or removes a row. [Book], and
+// not the Store, knows the meaning of rows and the rules by which they follow each other.
 //
 // The packages sqlite and postgres below this package implement it and pass the suite in
 // budgettest.
 type Store interface {
 	// Update runs one serializable transaction on a dataset's chain: no other transaction appends
-	// to the chain in between. It calls next with those rows of the chain whose number is larger
-	// than from. next returns the row to append, or nil to append none, or an error. If next
-	// returns an error, nothing is appended, and Update returns this error. If Update returns nil,
-	// the row is on stable storage. If the store itself fails, Update returns an error, and the row
-	// may or may not be stored.
+	// to the chain before it ends. Update calls next with the rows of the chain whose number,
+	// counted from 1, is larger than from. next returns the row to append, or nil to append none,
+	// or an error. If next returns an error, nothing is appended, and Update returns this error. If
+	// Update returns nil, the row is on stable storage. If the store itself fails, Update returns
+	// an error, and the row may or may not be stored.
 	Update(ctx context.Context, dataset string, from int, next func(Tail) (*Row, error)) error
 	// View returns those rows of a dataset's chain whose number is larger than from, in one
 	// consistent snapshot.
@@ -23,11 +23,11 @@ type Store interface {
 	// Draw returns 32 random hexadecimal digits that nobody can guess and that were never returned
 	// before.
 	Draw(ctx context.Context) (string, error)
-	// Key returns 64 random hexadecimal digits, the same on every call. They were drawn when the store
-	// was made. They are kept in the store and nowhere else.
+	// Key returns 64 random hexadecimal digits, the same on every call. The digits were drawn when
+	// the store was made, and are kept in the store and nowhere else.
 	Key(ctx context.Context) (string, error)
-	// Mark stores a dataset's keyed fingerprint. It returns the other datasets with the same
-	// fingerprint.
+	// Mark stores the keyed fingerprint of a dataset's table. It returns the names of the other
+	// datasets with the same fingerprint, sorted.
 	Mark(ctx context.Context, dataset, fingerprint string) (others []string, err error)
 	Close() error
 }
@@ -44,14 +44,14 @@ type Row struct {
 type Tail struct {
 	// Rows are the requested rows, in order.
 	Rows []Row
-	// Length is the number of all rows, or zero if there is no chain. The store keeps Length and Head
-	// apart from the rows. They do not match a chain that lost its last rows.
+	// Length is the number of all rows, or zero if there is no chain. The store keeps Length and
+	// Head apart from the rows. A chain that has lost its last rows therefore does not match them.
 	Length int
 	// Head is the hash of the last row. It is empty if there is no chain.
 	Head string
 	// Before is the hash of row number from, the last row before Rows. It is empty if from is 0 or the
 	// chain has no such row.
 	Before string
-	// Now is the store's clock. Nothing depends on it.
+	// Now is the time by the store's clock. No decision depends on it.
 	Now string
 }

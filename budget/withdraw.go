@@ -5,16 +5,17 @@ import (
 	"fmt"
 )
 
-// ID returns the id of the run, which the store draws. It charges nothing. A program that puts the
-// id on stable storage before it calls Reserve can withdraw the run after a crash
-// ([Book.Withdraw]), if it knows that nothing was released.
+// ID returns the id of the run. The store draws the id at the first call. ID charges nothing. A
+// program that puts the id on stable storage before it calls Reserve can withdraw the run after a
+// crash ([Book.Withdraw]), if it knows that nothing was released.
 func (r *Run) ID(ctx context.Context) (string, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.draw(ctx)
 }
 
-// draw returns the run's id. It draws the id at the first call.
+// draw returns the run's id. At the first call the store draws the id at random. r.mu must be
+// locked.
 func (r *Run) draw(ctx context.Context) (string, error) {
 	if r.id == "" {
 		id, err := r.book.store.Draw(ctx)
@@ -29,10 +30,12 @@ func (r *Run) draw(ctx context.Context) (string, error) {
 // Withdraw settles a run with a charge of zero. If the run was not reserved, Withdraw does nothing
 // and returns false. It returns an error if the run has settled with a charge. A caller must be
 // sure that nothing was released under the run and that nothing can be released any more: the run's
-// process has ended, or its session is closed. A run may be withdrawn again.
+// process has ended, or its session is closed. A run that was withdrawn may be withdrawn again,
+// which changes nothing.
 //
-// Withdraw waits for a transaction that is reserving the run. Its result is therefore final even if
-// the reply to that transaction was lost.
+// If a transaction is reserving the run at the same time, Withdraw waits until this transaction has
+// ended. The result of Withdraw is therefore right even if the process that reserved the run has
+// not received the reply.
 func (b *Book) Withdraw(ctx context.Context, dataset, run string) (reserved bool, err error) {
 	err = b.update(ctx, dataset, func(g *chain, _ string) (*Entry, error) {
 		at, found := g.byID[run]

@@ -7,8 +7,8 @@ import (
 )
 
 // Would returns the cost that Reserve would charge for a session with this ledger, in the dataset's
-// present state. If Reserve would return an error, Would returns this error. It charges nothing:
-// another run may use the budget before this one does.
+// present state. If Reserve would return an error, Would returns this error. Would charges nothing,
+// so another run may use the budget before this run is reserved.
 func (r *Run) Would(ctx context.Context, v account.View) (Cost, error) {
 	limit, err := LimitOf(v)
 	if err != nil {
@@ -24,9 +24,8 @@ func (r *Run) Would(ctx context.Context, v account.View) (Cost, error) {
 }
 
 // Covers returns the cost that the reservation of a run would have in the dataset's present state.
-// limit bounds the run's releases. If the reservation would return an error, Covers returns
-// this error. It charges nothing. Callers use it if they know this limit before they open a
-// session.
+// limit bounds the run's releases. If the reservation would return an error, Covers returns this
+// error. Covers charges nothing. It is for callers that know the limit before they open a session.
 func (b *Book) Covers(ctx context.Context, dataset string, limit Limit) (Cost, error) {
 	most, err := b.capOf(ctx, dataset)
 	if err != nil {

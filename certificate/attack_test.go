@@ -15,9 +15,9 @@ import (
 
 func show(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// TestResealedAttacks edits certificates so that they claim more than their events show, and
-// recomputes their checksum, as anybody can. Verify must refuse each with an error that names the
-// field at fault.
+// TestResealedAttacks edits certificates so that they claim more than their events show, and recomputes
+// their checksum, as anybody can. For each edited certificate Verify must return an error that names the
+// wrong field.
 func TestResealedAttacks(t *testing.T) {
 	claim := mustNew(t, params(t)).Claim()
 	event := func(root *node, i int) *node { return root.get("events").items[i] }
@@ -154,7 +154,7 @@ func TestSimulatedIsNeverVerified(t *testing.T) {
 	if _, err := c.Verify(t.Context()); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "protects nobody") {
 		t.Errorf("simulated coins: %v", err)
 	}
-	// All but the word changed, then the word alone.
+	// First the member coins alone says secret, then the events alone are no longer marked as simulated.
 	root := parseNode(t, c.text)
 	root.set("coins", `"secret"`)
 	if _, err := verdict(root.sealed(t)); !errors.Is(err, ErrUnsound) {
@@ -174,8 +174,8 @@ func TestSimulatedIsNeverVerified(t *testing.T) {
 	}
 }
 
-// TestChargedUpToExactlyMuSquared: a total charge of exactly mu^2 verifies and the next larger
-// one does not, although mu^2 is not a float64.
+// TestChargedUpToExactlyMuSquared: a total charge of exactly mu^2 verifies and the next larger total does
+// not, although mu^2 is not a float64.
 func TestChargedUpToExactlyMuSquared(t *testing.T) {
 	budget, err := account.NewBudget(1, 1e-5, account.AddOrRemove)
 	if err != nil {

@@ -7,14 +7,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Format and Version are the first members of every certificate file.
+// Format and Version are the values of the members format and version, the first members of every
+// certificate file.
 const (
 	Format  = "stillpoint certificate"
 	Version = 1
 )
 
-// BasisGaussianFilter is the basis of a claim whose guarantee is the mu of the filter for Gaussian
-// differential privacy, fixed before the first release.
+// BasisGaussianFilter is the basis of a claim whose guarantee is mu-Gaussian differential privacy. A
+// privacy filter enforces mu, which is fixed before the first release.
 const BasisGaussianFilter = "gaussian-dp-filter"
 
 // BasisSchedule is the basis of a claim whose guarantee covers two parts together: a schedule of releases on
@@ -23,8 +24,8 @@ const BasisGaussianFilter = "gaussian-dp-filter"
 const BasisSchedule = "sampled-gaussian-schedule"
 
 // PrivacyUnit and UnitOfRows are the two values of the member privacy_unit. They say which rows are one
-// record. PrivacyUnit is one row. UnitOfRows is all rows with one value in a column, which Unit names. Other
-// names are refused.
+// record. With PrivacyUnit each row is one record. With UnitOfRows all rows with the same value in a column
+// are one record, and the member unit names the column. Verify refuses other values.
 const (
 	PrivacyUnit = "row"
 	UnitOfRows  = "rows with one value"
@@ -34,19 +35,19 @@ const (
 type Coins string
 
 const (
-	// Secret: the operating system gave the random bits, and nobody knows them.
+	// Secret means that the random bits came from the operating system and nobody knows them.
 	Secret Coins = "secret"
-	// Simulated: the random bits were seeded, replayed or absent. Such noise protects nobody.
+	// Simulated means that the random bits were seeded, replayed or absent. Such noise protects nobody.
 	Simulated Coins = "simulated"
 )
 
-// Claim is the guarantee that a certificate claims: the run is (Epsilon, Delta)-DP under the
-// relation, for records of the unit. With BasisGaussianFilter the run is Mu-GDP. With
-// BasisSchedule, Mu covers only the Gaussian releases that are not in the schedule. It is often 0.
+// Claim is the guarantee that a certificate claims: the run is (Epsilon, Delta)-DP under the relation, for
+// records of the unit. With BasisGaussianFilter the run is Mu-GDP. With BasisSchedule, Mu covers only the
+// Gaussian releases that are not in the schedule, and is often 0.
 type Claim = account.Guarantee
 
-// claim is a claim as certificate files write it. The privacy unit is missing, because it is a member of the
-// document.
+// claim is the member claim of a certificate file. It has no privacy unit: the unit is a separate member of
+// the document.
 type claim struct {
 	Epsilon  float64          `json:"epsilon"`
 	Delta    float64          `json:"delta"`
@@ -54,19 +55,20 @@ type claim struct {
 	Relation account.Relation `json:"relation"`
 }
 
-// Algorithm is the algorithm of the run. Plan is a JSON object with any members, by which the run's
-// program states public quantities that were fixed before the first release.
+// Algorithm is the algorithm of the run. Plan is a JSON object with any members. In it the run's program
+// states public quantities that were fixed before the first release.
 type Algorithm struct {
 	Name string          `json:"name"`
 	Plan json.RawMessage `json:"plan"`
 }
 
-// Reservation names the row by which a store of budgets charged the run, before the run's first release. The
-// row is in the hash chain of a dataset, and its hash identifies it. A certificate states the cost of one
-// run; the dataset's own certificate states the cost of all its runs together.
+// Reservation names the row that a store of budgets wrote when it charged the run, before the run's first
+// release. The row is in the hash chain of a dataset and is identified by its hash. The certificate of a
+// run states the cost of this run. The certificate of a dataset states the cost of all its runs together.
 type Reservation = account.Reservation
 
-// document is the file without its checksum. The fields are in the order of the file's members.
+// document is the content of a certificate file without the checksum. The fields are in the order of the
+// file's members.
 type document struct {
 	Format   string `json:"format"`
 	Version  int    `json:"version"`
@@ -74,8 +76,8 @@ type document struct {
 	Claim    claim  `json:"claim"`
 	Basis    string `json:"basis"`
 	Records  int64  `json:"records"`
-	// Budget names the store's row if the run was also charged to a budget that outlasts the run. It is absent
-	// otherwise.
+	// Budget names the row of a store of budgets if the run was also charged to a budget that outlasts the
+	// run. For other runs it is absent.
 	Budget *Reservation `json:"budget,omitempty"`
 	// Filter is present exactly if the table had a row filter.
 	Filter      *Filter `json:"filter,omitempty"`
@@ -94,18 +96,18 @@ type document struct {
 }
 
 // Certificate is the record of one run. It is immutable. Its methods return the file's statements without
-// verifying them; only [Certificate.Verify] verifies. The zero Certificate claims nothing and does not
-// verify.
+// verifying them, except [Certificate.Verify] and [Certificate.Ledger], which verify. The zero Certificate
+// claims nothing, and Verify returns an error for it.
 type Certificate struct {
 	doc      document
-	checksum string // as stated
-	text     []byte // the file
+	checksum string // the checksum that the file states
+	text     []byte // all bytes of the file
 }
 
 // Claim returns the claimed guarantee.
 func (c *Certificate) Claim() Claim { return c.doc.guarantee() }
 
-// guarantee is the claim together with its unit.
+// guarantee returns the claim together with its privacy unit.
 func (d *document) guarantee() Claim {
 	g := Claim{Relation: d.Claim.Relation, Epsilon: d.Claim.Epsilon, Delta: d.Claim.Delta, Mu: d.Claim.Mu}
 	if d.Unit != nil {
@@ -121,7 +123,7 @@ func (c *Certificate) Basis() string { return c.doc.Basis }
 func (c *Certificate) Software() string { return c.doc.Software }
 
 // Records returns the number of records. Under replace-one it is the true number, which is public. Under
-// add-or-remove it is the declared number.
+// add-or-remove it is the number that was declared.
 func (c *Certificate) Records() int64 { return c.doc.Records }
 
 // Filter returns the row filter that chose the records. The zero Filter means that all rows were records.
@@ -140,8 +142,8 @@ func (c *Certificate) Unit() Unit {
 	return *c.doc.Unit
 }
 
-// Budget returns the row of a store of budgets by which the run was also charged. ok is false if no store
-// charged it.
+// Budget returns the row of a store of budgets that also charged the run. ok is false if no store charged
+// the run.
 func (c *Certificate) Budget() (r Reservation, ok bool) {
 	if c.doc.Budget == nil {
 		return Reservation{}, false
@@ -163,14 +165,15 @@ func (c *Certificate) Complete() bool { return c.doc.Complete }
 // Coins returns the source of the noise's random bits.
 func (c *Certificate) Coins() Coins { return c.doc.Coins }
 
-// Charged returns the largest total charge to any record over all releases, in units of mu^2.
+// Charged returns the largest total charge to any record over all releases outside a schedule, in units of
+// mu^2.
 func (c *Certificate) Charged() float64 { return c.doc.Charged }
 
 // Trusted returns the assumptions that the guarantee needs and the program does not enforce.
 func (c *Certificate) Trusted() []string { return slices.Clone(c.doc.Trusted) }
 
-// ModelSHA256 returns the SHA-256 of the model file in lower-case hexadecimal,
-// or "" if an interrupted run wrote none.
+// ModelSHA256 returns the SHA-256 of the model file in lower-case hexadecimal, or "" if the run was
+// interrupted and wrote no model.
 func (c *Certificate) ModelSHA256() string { return c.doc.ModelSHA256 }
 
 // Events returns the releases in order.

@@ -14,15 +14,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// check returns an error unless the claim follows from the recorded events, whatever the source of the
-// random bits. It returns the epsilon recomputed from mu and delta or, with a schedule, from the schedule.
+// check returns an error unless all members have valid values and the claim follows from the recorded
+// events. It does not test whether the random bits were secret. It returns the epsilon recomputed from mu
+// and delta or, with a schedule, from the schedule.
 func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 	switch d.Basis {
 	case BasisGaussianFilter:
 		if d.Schedule != nil {
 			return 0, unsound("schedule", len(d.Schedule), "must be absent for basis %q", d.Basis)
 		}
-		// A sampled event has no charge of its own. Only a schedule states its cost.
+		// A sampled event states no charge. Only a schedule accounts for its privacy loss.
 		for i, e := range d.Events {
 			if e.Kind == account.SampledGaussian {
 				return 0, unsound(item("events", i)+".kind", strconv.Quote(string(e.Kind)),
@@ -62,9 +63,10 @@ func (d *document) check(ctx context.Context) (epsilon float64, err error) {
 	return epsilon, d.checkStability()
 }
 
-// check recomputes epsilon from mu and delta, and returns an error if it is above the claimed epsilon. No
-// tolerance is needed: a budget has the largest mu for which the recomputed epsilon is at most the budget's
-// epsilon, and every machine computes the same bits.
+// check recomputes epsilon from mu and delta, and returns an error if the recomputed epsilon is above the
+// claimed epsilon or if a number of the claim is out of range. No tolerance is needed: a budget has the
+// largest mu for which the recomputed epsilon is at most the budget's epsilon, and every machine computes
+// the same bits.
 func (c claim) check() (epsilon float64, err error) {
 	switch {
 	case !(c.Epsilon > 0) || math.IsInf(c.Epsilon, 0):
@@ -88,14 +90,14 @@ func (c claim) check() (epsilon float64, err error) {
 }
 
 // checkGreatest returns an error if mu is smaller than the largest mu that gives (epsilon, delta)-DP. A
-// privacy filter always has this largest mu. A smaller mu may still cover the final charge, but no filter
-// limited the run to it.
+// privacy filter always has this largest mu. The square of a smaller mu may be above the run's total
+// charge, but no filter limited the run to this mu.
 func (c claim) checkGreatest() error {
 	mu, err := mechanism.GaussianMu(c.Epsilon, c.Delta)
 	if err != nil {
 		return fmt.Errorf("certificate: claim: %w: %w", ErrUnsound, err)
 	}
-	// A later version may round differently.
+	// A relative difference of 2^-40 is accepted, since a later version may round differently.
 	if least := mu * (1 - 0x1p-40); !(c.Mu >= least) {
 		return unsound("claim.mu", c.Mu,
 			"must be at least %v: the greatest that epsilon = %v gives at delta = %v was the filter's", least, c.Epsilon,
@@ -104,8 +106,9 @@ func (c claim) checkGreatest() error {
 	return nil
 }
 
-// checkSchedule recomputes epsilon from the schedule. It also makes a ledger that follows the schedule admit
-// the events again.
+// checkSchedule recomputes epsilon from the schedule and returns it. It also admits the events one by one
+// to a new ledger that follows the schedule. It returns an error if the schedule exceeds the claim or if
+// the ledger refuses an event.
 func (d *document) checkSchedule(ctx context.Context) (epsilon float64, err error) {
 	c := d.Claim
 	budget, err := account.NewBudget(c.Epsilon, c.Delta, c.Relation)
@@ -114,7 +117,7 @@ func (d *document) checkSchedule(ctx context.Context) (epsilon float64, err erro
 	}
 	schedule, err := account.NewSchedule(ctx, budget, c.Mu, d.Schedule...)
 	if err != nil && ctx.Err() != nil {
-		return 0, ctx.Err() // the certificate has been neither verified nor refuted
+		return 0, ctx.Err() // cancelled: the certificate was neither verified nor found unsound
 	}
 	if err != nil {
 		return 0, fmt.Errorf("certificate: schedule: %w: %w", ErrUnsound, err)
@@ -157,8 +160,8 @@ func (d *document) checkTexts() error {
 	return checkDigest("model_sha256", d.ModelSHA256)
 }
 
-// checkReservation returns an error if no dataset's chain can have the row. The first row of a chain is no
-// reservation, so the row's number must be at least 2.
+// checkReservation returns an error if a field of r has a value that no reservation in a dataset's chain
+// can have. The first row of a chain is no reservation, so Row must be at least 2. A nil r is valid.
 func checkReservation(r *Reservation) error {
 	switch {
 	case r == nil:
@@ -173,7 +176,7 @@ func checkReservation(r *Reservation) error {
 	return checkDigest("budget.head", r.Head)
 }
 
-// checkDigest returns an error unless digest is 64 digits of lower-case hexadecimal.
+// checkDigest returns an error unless digest consists of 64 digits of lower-case hexadecimal.
 func checkDigest(field, digest string) error {
 	sum, err := hex.DecodeString(digest)
 	if err != nil || len(sum) != 32 || hex.EncodeToString(sum) != digest {
@@ -182,8 +185,9 @@ func checkDigest(field, digest string) error {
 	return nil
 }
 
-// checkEvents recomputes the events' charges and the largest total charge to any record. It returns an error
-// if this total differs from the stated one or exceeds mu^2.
+// checkEvents recomputes the charge of each event and the largest total charge to any record. It returns an
+// error if an event states less than its charge, or if the largest total differs from the stated total or
+// exceeds mu^2.
 func (d *document) checkEvents() error {
 	for i, e := range d.Events {
 		if err := d.checkEvent(item("events", i), e); err != nil {
@@ -203,8 +207,10 @@ func (d *document) checkEvents() error {
 	return nil
 }
 
-// checkEvent compares one event with the certificate. Cohorts (disjoint random subsets of the records) are
-// numbered in the order in which they are drawn, and there are at most as many cohorts as records.
+// checkEvent returns an error if an event's source of random bits or relation differs from the
+// certificate's, if its cohort has a number above the number of records, or if it has no question. Cohorts
+// (disjoint random subsets of the records) are numbered in the order in which they are drawn. There are at
+// most as many cohorts as records.
 func (d *document) checkEvent(field string, e account.Event) error {
 	switch {
 	case e.Simulated != (d.Coins == Simulated):
@@ -221,7 +227,7 @@ func (d *document) checkEvent(field string, e account.Event) error {
 	return nil
 }
 
-// cohorts counts the drawn cohorts in the events.
+// cohorts returns the number of different cohorts (random subsets of the records) in the events.
 func (d *document) cohorts() int {
 	seen := make(map[uint64]bool)
 	for _, e := range d.Events {
@@ -232,7 +238,7 @@ func (d *document) cohorts() int {
 	return len(seen)
 }
 
-// exactSquare returns x^2 without rounding; it needs 106 bits.
+// exactSquare returns x^2 without rounding. The square of a float64 needs at most 106 bits.
 func exactSquare(x float64) *big.Float {
 	b := new(big.Float).SetPrec(106).SetFloat64(x)
 	return b.Mul(b, b)

@@ -16,13 +16,14 @@ const (
 	tail          = "}\n"
 )
 
-// seal returns the whole file of a certificate: the text before the checksum's line (head), that
-// line, and the end of the file.
+// seal returns the whole file of a certificate: head, which is the text before the line with the checksum,
+// then this line, then the end of the file.
 func seal(head []byte) []byte {
 	return slices.Concat(head, []byte(checksumStart+strconv.Quote(checksum(head))+"\n"+tail))
 }
 
-// checksum returns the checksum of a file with this head.
+// checksum returns the checksum of a file with the given head: "sha256:" and the SHA-256 of head and tail
+// in hexadecimal.
 func checksum(head []byte) string {
 	h := sha256.New()
 	h.Write(head)
@@ -30,8 +31,8 @@ func checksum(head []byte) string {
 	return checksumKind + hex.EncodeToString(h.Sum(nil))
 }
 
-// checkSeal recomputes the checksum. It returns ErrAltered if the stated checksum differs, or if it is
-// not where seal writes it.
+// checkSeal recomputes the checksum. It returns ErrAltered if the stated checksum differs from it, or if
+// the line with the checksum is not at the place where seal writes it.
 func (c *Certificate) checkSeal() error {
 	altered := func(rule string) error {
 		return &fault{ErrAltered, "checksum", strconv.Quote(c.checksum), rule}

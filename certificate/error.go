@@ -7,16 +7,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// These are the kinds of failure, for [errors.Is]. Errors of the file system are returned
+// These are the kinds of failure, for [errors.Is]. Errors from opening and reading a file are returned
 // unchanged.
 var (
-	// ErrMalformed: the file is no certificate of a known version, or breaks the rules of its format.
+	// ErrMalformed means that the file is not a certificate of a known version, or breaks the rules of its
+	// format.
 	ErrMalformed = errors.New("not a valid certificate")
-	// ErrAltered: the checksum does not match the rest of the file.
+	// ErrAltered means that the checksum does not match the rest of the file.
 	ErrAltered = errors.New("altered since it was written")
-	// ErrUnsound: the claim does not follow from the recorded events.
+	// ErrUnsound means that the claim does not follow from the recorded events, or that a certificate
+	// cannot be made.
 	ErrUnsound = errors.New("unsound")
-	// ErrModel: the model file is not the certified one.
+	// ErrModel means that the model file is not the certified model file.
 	ErrModel = errors.New("not the certified model")
 )
 
@@ -25,7 +27,7 @@ var (
 type fault struct {
 	kind  error
 	field string
-	value string // empty: there is none to show
+	value string // empty if the message shows no value
 	rule  string
 }
 
@@ -50,7 +52,7 @@ func unsound(field string, value any, rule string, args ...any) error {
 	return &fault{ErrUnsound, field, fmt.Sprint(value), fmt.Sprintf(rule, args...)}
 }
 
-// shorten cuts a long value for an error message.
+// shorten cuts a text for an error message to 80 bytes and three dots.
 func shorten(value string) string {
 	const most = 80
 	if len(value) <= most {

@@ -12,8 +12,8 @@ import (
 // record.
 type Filter = account.Filter
 
-// checkFilter returns an error if the filter's column or value is empty, is not valid UTF-8, or begins
-// or ends with white space, which package dataset refuses. A nil filter is valid.
+// checkFilter returns an error if the filter's column or value is empty, is not valid UTF-8, or begins or
+// ends with white space. Package dataset refuses the same texts. A nil filter is valid.
 func checkFilter(f *Filter) error {
 	if f == nil {
 		return nil

@@ -23,7 +23,7 @@ func TestErrorsArePrintable(t *testing.T) {
 		*n = before
 		_, err := verdict(data)
 		if err == nil {
-			return // a free text
+			return // the member may hold any text
 		}
 		tried++
 		for _, r := range err.Error() {
@@ -75,14 +75,14 @@ func TestZeroIsAbsent(t *testing.T) {
 	}
 }
 
-// TestReadsNoMore: Read refuses a file that does not begin as a certificate without reading the
-// rest of it into memory.
+// TestReadsNoMore: if a file does not begin as a certificate, Read returns an error without reading the
+// rest of the file into memory.
 func TestReadsNoMore(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "long")
 	if err := os.WriteFile(path, []byte("column\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(path, 1<<24); err != nil { // of zeros
+	if err := os.Truncate(path, 1<<24); err != nil { // a file of zero bytes
 		t.Fatal(err)
 	}
 	var before, after runtime.MemStats

@@ -7,8 +7,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Ledger verifies the certificate and returns a ledger with its events, which has ended. A store of budgets
-// reads the run's final charge from this ledger.
+// Ledger verifies the certificate and returns an ended ledger that holds the certificate's events. A store
+// of budgets reads the run's final charge from this ledger. If the certificate does not verify, Ledger
+// returns the error of Verify.
 func (c *Certificate) Ledger(ctx context.Context) (account.View, error) {
 	if _, err := c.Verify(ctx); err != nil {
 		return account.View{}, err
@@ -31,7 +32,8 @@ func (c *Certificate) Ledger(ctx context.Context) (account.View, error) {
 	return v, nil
 }
 
-// records returns the certificate's statements about the records.
+// records returns the certificate's statements about the records: their number, unit and filter, and
+// whether the random bits were simulated.
 func (c *Certificate) records() account.Records {
 	return account.Records{
 		Count: c.doc.Records, Unit: c.Unit(), Filter: c.Filter(),

@@ -11,20 +11,21 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Params are the run's own statements about itself. They do not include claim, records, unit, filter, source
-// of random bits, schedule and events. The session's ledger has these since its records were opened.
+// Params are the statements of a certificate that the caller makes. The other statements come from the
+// session's ledger: claim, records, unit, filter, source of random bits, schedule and events.
 type Params struct {
 	// Software is the program and version, such as "stillpoint v1.2.0".
 	Software string
-	// Reservation names the row of a store of budgets by which the run was also charged. It is nil if no store
-	// charged it.
+	// Reservation names the row of a store of budgets that also charged the run. It is nil if no store
+	// charged the run.
 	Reservation *Reservation
 	// Algorithm is the algorithm of the run. A nil Plan is written as {}.
 	Algorithm Algorithm
-	// Complete is false for a run that was interrupted.
+	// Complete is true if the run ended as planned, and false if it was interrupted.
 	Complete bool
-	// Trusted lists assumptions that are trusted rather than enforced. New adds the assumptions of releases
-	// whose basis is stability (gradient steps that do not move two points further apart).
+	// Trusted lists the assumptions that the guarantee needs and the program does not enforce. New adds the
+	// assumptions of releases whose basis is stability (gradient steps that do not move two points further
+	// apart).
 	Trusted []string
 	// ModelSHA256 is the SHA-256 of the model file's bytes, in lower-case hexadecimal. It may be empty for an
 	// interrupted run that wrote no model.
@@ -36,10 +37,11 @@ type Session interface {
 	Ledger() account.View
 }
 
-// New makes the certificate of a closed session. It returns [ErrUnsound] for an open session: the session may
-// still release, and the certificate would not cover the release. New also returns an error if
-// [Certificate.Verify] would fail for any reason but simulated random bits. A session with simulated random
-// bits gets a certificate that says so and never verifies.
+// New makes the certificate of a closed session. It returns [ErrUnsound] for an open session, because an
+// open session may release more than the certificate covers, and for a session whose ledger does not state
+// the records. New also returns an error if [Certificate.Verify] would fail for a reason other than
+// simulated random bits. The certificate of a session with simulated random bits states them, and never
+// verifies.
 func New(s Session, p Params) (*Certificate, error) {
 	v := s.Ledger()
 	if _, opened := v.Records(); !opened {
@@ -51,10 +53,11 @@ func New(s Session, p Params) (*Certificate, error) {
 	return certify(v.Journal(), p)
 }
 
-// FromJournal makes the certificate of a session that is gone, from the journal that its program kept of the
-// ledger. The journal's events are admitted again one by one. FromJournal refuses an event without a
-// relation, an event whose number is not the next one, and an event that the budget does not cover. The
-// caller must know that no event is missing at the end, and that the events happened.
+// FromJournal makes the certificate of a session that no longer exists, from the journal that its program
+// kept of the ledger. It admits the journal's events again, one by one, to a new ledger. It returns an
+// error for an event without a relation, for an event whose index is not the number of events before it,
+// and for an event that the budget does not cover. The caller must know that no event is missing at the
+// end, and that the events happened.
 func FromJournal(j account.Journal, p Params) (*Certificate, error) {
 	v, err := account.Replay(j)
 	if err != nil {
@@ -63,7 +66,8 @@ func FromJournal(j account.Journal, p Params) (*Certificate, error) {
 	return certify(v.Journal(), p)
 }
 
-// certify makes the certificate of an ended ledger.
+// certify makes a certificate from the journal of an ended ledger and the caller's statements. It returns
+// an error if check fails.
 func certify(j account.Journal, p Params) (*Certificate, error) {
 	d := document{
 		Format:   Format,
@@ -120,7 +124,7 @@ func certify(j account.Journal, p Params) (*Certificate, error) {
 	return Parse(text)
 }
 
-// encode writes the file.
+// encode returns the bytes of the certificate file, with the checksum.
 func (d *document) encode() ([]byte, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)

@@ -114,8 +114,8 @@ func TestTheUnitIsTheLedgers(t *testing.T) {
 	}
 }
 
-// TestAnEventStatesItsRelation: a file is refused if an event lacks its relation or states
-// another one, also if the checksum was recomputed.
+// TestAnEventStatesItsRelation: a file is refused if an event lacks its relation or states a relation that
+// is not the claim's, also if the checksum was recomputed.
 func TestAnEventStatesItsRelation(t *testing.T) {
 	for name, change := range map[string]func(*node){
 		"missing": func(e *node) { e.remove("relation") },

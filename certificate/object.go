@@ -12,7 +12,8 @@ import (
 )
 
 // checkJSON returns an error unless data is one JSON value in UTF-8, with nothing after it, in which no
-// object has a key twice. Package json alone would take the last of two members with the same key.
+// object has a key twice. Package json would use the last of two members with the same key without an
+// error.
 func checkJSON(data []byte) error {
 	if !utf8.Valid(data) {
 		return malformed("", "", "must be UTF-8")
@@ -30,7 +31,8 @@ func checkJSON(data []byte) error {
 	return checkKeys("", decoder)
 }
 
-// checkKeys reads one value and returns an error if a key occurs twice in an object.
+// checkKeys reads one JSON value and all values in it. It returns an error if a key occurs twice in an
+// object. field is the path of the value for error messages.
 func checkKeys(field string, decoder *json.Decoder) error {
 	token, err := decoder.Token()
 	if err != nil {
@@ -44,7 +46,7 @@ func checkKeys(field string, decoder *json.Decoder) error {
 			if err != nil {
 				return notJSON(err)
 			}
-			key := token.(string) // the decoder takes nothing else for a key
+			key := token.(string) // the decoder accepts only strings as keys
 			if seen[key] {
 				return malformed(join(field, key), "", "is given twice")
 			}
@@ -70,15 +72,16 @@ func checkKeys(field string, decoder *json.Decoder) error {
 
 func notJSON(err error) error { return malformed("", "", "must be JSON: "+err.Error()) }
 
-// object is a JSON object in a certificate's file that is read member by member. The first error is
-// kept, and later reads do nothing.
+// object is a JSON object in a certificate's file that is read member by member. The first error is stored
+// in *err, and all later reads do nothing.
 type object struct {
 	field   string
 	members map[string]json.RawMessage
 	err     *error
 }
 
-// newObject reads the members of an object that has passed checkJSON.
+// newObject reads the members of a JSON object, which must have passed checkJSON. It records an error if
+// data is no object.
 func newObject(field string, data json.RawMessage, err *error) object {
 	o := object{field: field, err: err}
 	if *err != nil {
@@ -92,8 +95,8 @@ func newObject(field string, data json.RawMessage, err *error) object {
 	return o
 }
 
-// only records an error if a key of the list keys is missing that is not in the list optional, or if the
-// object has a key that is not in the list keys.
+// only records an error if the object has a key that is not in the list keys. It also records an error if
+// the object lacks a key of the list keys, unless this key is also in the list optional.
 func (o object) only(keys []string, optional ...string) {
 	if *o.err != nil {
 		return
@@ -112,12 +115,13 @@ func (o object) only(keys []string, optional ...string) {
 	}
 }
 
-// object returns a member that is an object.
+// object returns the member with this key, which must be a JSON object.
 func (o object) object(key string) object {
 	return newObject(join(o.field, key), o.members[key], o.err)
 }
 
-// decode reads the member with this key into the variable to which into points.
+// decode reads the member with this key into the variable to which into points. It records an error if the
+// member has another type or is null.
 func (o object) decode(key string, into any) {
 	decodeValue(join(o.field, key), o.members[key], into, o.err)
 }
@@ -155,8 +159,9 @@ func typeName(into any) string {
 	return "a string"
 }
 
-// mostPath is the largest length, in bytes, of a field's path in error messages. Keys may be long and nesting
-// deep, and a path is made for every value of a file.
+// mostPath limits the length of a field's path in error messages: a key, and a path to which a key is
+// added, have at most about mostPath bytes. Without the limit, long keys and deep nesting would be costly,
+// since a path is made for every value of a file.
 const mostPath = 200
 
 func join(field, key string) string {

@@ -33,8 +33,8 @@ var (
 const mostBytes = 512 << 20
 
 // Read reads a certificate file as [Parse] does. If the file cannot be read, it returns the file system's
-// error. If the first bytes are not the beginning of a certificate, it returns an error without reading the
-// rest.
+// error. If the first character after white space is not {, it returns an error without reading the rest of
+// the file.
 func Read(path string) (*Certificate, error) {
 	file, err := regular.Open(path)
 	if err != nil {
@@ -57,9 +57,9 @@ func Read(path string) (*Certificate, error) {
 	return Parse(text.Bytes())
 }
 
-// Parse reads the bytes of a certificate file. It returns [ErrMalformed] unless every required member is
-// present, once and of its type, and there are no other members. It does not decide whether the claim holds:
-// [Certificate.Verify] does.
+// Parse reads the bytes of a certificate file. It returns [ErrMalformed] unless format and version are
+// known, every required member is present, no member is given twice, every member has its type, and there
+// are no unknown members. It does not decide whether the claim holds. [Certificate.Verify] decides this.
 func Parse(data []byte) (*Certificate, error) {
 	if err := checkJSON(data); err != nil {
 		return nil, err
@@ -113,8 +113,8 @@ func (c *Certificate) read() (err error) {
 	return err
 }
 
-// readHead reads format and version before all other members. A file of another kind or version then gets an
-// error that says so.
+// readHead reads format and version before all other members. The error for a file of another kind or
+// version then names the format or version.
 func readHead(o object, d *document) {
 	if *o.err != nil {
 		return
@@ -196,8 +196,8 @@ func readEvent(o object, e *account.Event) {
 	decodeOptional(o, "simulated", &e.Simulated)
 }
 
-// decodeOptional reads a member that must be absent if its value is zero. It refuses a file that writes the
-// zero value, so that every fact has only one form.
+// decodeOptional reads a member that must be absent if its value is zero. It records an error if the member
+// is present with the zero value, so that every fact is written in only one form.
 func decodeOptional[T comparable](o object, key string, into *T) {
 	raw, given := o.members[key]
 	if !given {

@@ -13,39 +13,40 @@ import (
 
 // Report is the result of a verification.
 type Report struct {
-	// Guarantee is the certificate's claim, which limited the run from the beginning. Its mu is the mu of
-	// the privacy filter.
+	// Guarantee is the certificate's claim, which was fixed before the first release. Its Mu is the mu of
+	// the privacy filter or, with a schedule, covers only the releases outside the schedule.
 	account.Guarantee
 	// Recomputed is the epsilon at Delta that follows from Mu or, for a run on Poisson samples,
 	// from the schedule. It is at most Epsilon.
 	Recomputed float64 `json:"epsilon_recomputed"`
 	Basis      string  `json:"basis"`
-	// Charged is the largest total charge to any record, at most Mu^2. It is for information: the
-	// guarantee is Mu.
+	// Charged is the largest total charge to any record, at most Mu^2. It is for information and is not the
+	// guarantee.
 	Charged float64 `json:"charged"`
 	Records int64   `json:"records"`
-	// Neighbour describes a neighbouring table, including the row filter.
+	// Neighbour describes in words how a neighbouring table differs, including the row filter.
 	Neighbour string `json:"neighbour"`
 	// Filter is the row filter. nil means that all rows were records.
 	Filter *Filter `json:"filter,omitempty"`
 	// Unit is the unit of privacy. nil means that each row was one record.
 	Unit   *Unit `json:"unit,omitempty"`
 	Events int   `json:"events"`
-	// Cohorts is the number of drawn cohorts (random subsets of the records) in the events. The program draws
-	// them disjoint, so their charges are not added. A certificate cannot show that they were disjoint.
+	// Cohorts is the number of cohorts (random subsets of the records) in the events. The program draws
+	// disjoint cohorts, so the charges of different cohorts are not added. A certificate cannot show that
+	// the cohorts were disjoint.
 	Cohorts int `json:"cohorts,omitempty"`
 	// Stable is the number of releases whose guarantee also depends on the convexity and the
 	// declared smoothness of a loss. Trusted then names the loss.
 	Stable   int  `json:"stable,omitempty"`
 	Complete bool `json:"complete"`
-	// Budget names the row of a store of budgets by which the run was also charged. It is nil if no
-	// store charged it.
+	// Budget names the row of a store of budgets that also charged the run. It is nil if no store charged
+	// the run.
 	Budget *Reservation `json:"budget,omitempty"`
 	// Trusted lists assumptions that the guarantee needs and the program does not enforce.
 	Trusted []string `json:"trusted,omitempty"`
 }
 
-// MarshalJSON writes the members in the order that earlier versions wrote.
+// MarshalJSON writes the report as a JSON object, with the members in the same order as earlier versions.
 func (r Report) MarshalJSON() ([]byte, error) {
 	type rest Report
 	return json.Marshal(struct {
@@ -126,14 +127,14 @@ func (r *Report) String() string {
 	return b.String()
 }
 
-// roundUp writes x with at most six digits, never below x.
+// roundUp writes x with at most six significant digits, rounded to nearest or, if that is below x, up.
 func roundUp(x float64) string {
 	s := strconv.FormatFloat(x, 'g', 6, 64)
 	y, err := strconv.ParseFloat(s, 64)
 	if err != nil || y >= x {
 		return s
 	}
-	// y is x rounded down, by at most half a unit of its sixth digit.
+	// y is below x by at most half a unit of the sixth digit.
 	unit := math.Pow(10, math.Floor(math.Log10(x))-5)
 	return strconv.FormatFloat(y+unit, 'g', 6, 64)
 }

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestReservations: a certificate keeps the row of a chain that its run was charged in. A row
-// that no chain can have is refused by New, and in a file whose checksum was recomputed.
+// TestReservations: a certificate keeps the reservation, the row of a dataset's chain by which its run was
+// charged. A row that no chain can have is refused by New, and in a file whose checksum was recomputed.
 func TestReservations(t *testing.T) {
 	head := strings.Repeat("0f", 32)
 	good := Reservation{Dataset: "census 2026", Run: "ab12", Row: 2, Head: head}

@@ -8,8 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// StabilityAssumption is the assumption about the named loss that releases with the basis account.Stability
-// need. A certificate of such releases lists it as trusted.
+// StabilityAssumption returns, in words, the assumption about the named loss on which releases with the
+// basis account.Stability depend. A certificate with such a release must list this text as trusted.
 func StabilityAssumption(loss string) string {
 	return fmt.Sprintf("the loss %s is convex and as smooth as it declares (basis %q)", loss, account.Stability)
 }
@@ -26,8 +26,8 @@ func (d *document) stable() int {
 	return n
 }
 
-// untold returns the assumptions that the guarantees of the events need and that the list Trusted
-// lacks.
+// untold returns the assumptions about losses that events with the basis "stability" need and that the list
+// Trusted does not contain.
 func (d *document) untold() []string {
 	var list []string
 	for _, e := range d.Events {
@@ -41,9 +41,10 @@ func (d *document) untold() []string {
 	return list
 }
 
-// checkStability tests releases whose basis is stability (gradient steps that do not move two points apart).
-// It returns an error if one of their assumptions is not listed as trusted, or if their relation is not
-// replace-one. Under add-or-remove, an added record would shift the order of the others.
+// checkStability tests releases whose basis is stability (gradient steps that do not move two points
+// further apart). It returns an error if the assumption about a loss is not listed as trusted, or if the
+// claim's relation is not replace-one. Under add-or-remove, an added record would shift the order of the
+// other records.
 func (d *document) checkStability() error {
 	if n := d.stable(); n > 0 && d.Claim.Relation != account.ReplaceOne {
 		return unsound("claim.relation", d.Claim.Relation, "must be replace-one for releases with basis %q",

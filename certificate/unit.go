@@ -8,21 +8,22 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Unit is the unit of privacy: the column whose value makes rows one record. The zero Unit means that each
-// row is one record.
+// Unit is the unit of privacy. It names a column: all rows with the same value in this column are one
+// record. The zero Unit means that each row is one record.
 type Unit = account.Unit
 
 // Counting says how the rows of a unit are weighted: Mean or Sum.
 type Counting = account.Counting
 
-// Mean gives each of the m rows of a unit the weight 1/m. Sum gives each row the weight 1/Rows, where Rows is
-// the largest number of rows used of a unit.
+// Mean gives each of the m rows of a unit the weight 1/m. Sum gives each row the weight 1/Rows, where Rows
+// is the largest number of rows that are used of one unit.
 const (
 	Mean = account.Mean
 	Sum  = account.Sum
 )
 
-// checkUnit returns an error for a unit that package dataset refuses.
+// checkUnit returns an error if the unit's column is empty, is not valid UTF-8 or begins or ends with white
+// space, if Rows is below 1, or if Count is neither Mean nor Sum. A nil unit is valid.
 func checkUnit(u *Unit) error {
 	switch {
 	case u == nil:
@@ -37,7 +38,8 @@ func checkUnit(u *Unit) error {
 	return nil
 }
 
-// privacyUnit returns the name of the privacy unit that a certificate states.
+// privacyUnit returns the value of the member privacy_unit for the unit u: PrivacyUnit if u is nil,
+// otherwise UnitOfRows.
 func privacyUnit(u *Unit) string {
 	if u == nil {
 		return PrivacyUnit

@@ -61,7 +61,7 @@ func TestUnitsAreStated(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// A unit with the privacy unit "row", and the privacy unit of units without a unit.
+	// First a unit with the privacy unit "row", then no unit with the privacy unit "rows with one value".
 	d := c.doc
 	d.PrivacyUnit = PrivacyUnit
 	if _, err := d.check(context.Background()); err == nil || !strings.Contains(err.Error(), "privacy_unit") {
@@ -74,8 +74,8 @@ func TestUnitsAreStated(t *testing.T) {
 	}
 }
 
-// TestNeighboursOfUnits compares the text about a neighbouring table with the expected one,
-// under both relations, with a filter and without.
+// TestNeighboursOfUnits compares the text about a neighbouring table with the expected text, under both
+// relations, with a filter and without.
 func TestNeighboursOfUnits(t *testing.T) {
 	u, f := Unit{Column: "person", Rows: 8, Count: Mean}, Filter{Column: "split", Value: "train"}
 	for _, c := range []struct {

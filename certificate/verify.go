@@ -13,19 +13,19 @@ import (
 // Verify recomputes everything in the certificate that can be recomputed without the data. It returns an
 // error unless all of these hold:
 //
-//   - the checksum is right ([ErrAltered] if not; it is not a signature);
-//   - epsilon, recomputed from mu and delta or from the schedule, is at most the claimed one;
-//   - mu is the largest one for the claimed epsilon and delta, which a privacy filter has;
-//   - the charge of each event, recomputed from its sensitivity and noise, is at most the stated one;
-//   - the largest total charged to any record is the stated one, and at most mu^2;
-//   - events state the claim's relation, are of kinds that the basis counts, and name no more cohorts than
-//     there are records;
+//   - the checksum is right (it is not a signature);
+//   - epsilon, recomputed from mu and delta or from the schedule, is at most the claimed epsilon;
+//   - with [BasisGaussianFilter], mu is the largest mu for the claimed epsilon and delta;
+//   - the charge of each event, recomputed from its sensitivity and noise, is at most the stated charge;
+//   - the largest total charged to any record equals the stated total, and is at most mu^2;
+//   - every event states the claim's relation and is of a kind that the basis counts;
+//   - no event states a cohort above the number of records;
 //   - the assumptions of releases by stability are listed as trusted;
-//   - the random bits were secret, and relation, basis, counts and names are ones for which a guarantee can
-//     be stated.
+//   - the random bits were secret;
+//   - relation, basis, counts and names have valid values.
 //
-// Every failure but the first is [ErrUnsound]. If the context is cancelled, the context's error is returned.
-// The package comment says what a verified certificate does not prove.
+// A wrong checksum gives [ErrAltered], every other failure [ErrUnsound]. If the context is cancelled,
+// Verify returns the context's error. The package comment says what a verified certificate does not prove.
 func (c *Certificate) Verify(ctx context.Context) (*Report, error) {
 	if err := c.checkSeal(); err != nil {
 		return nil, err
@@ -57,8 +57,9 @@ func (c *Certificate) Verify(ctx context.Context) (*Report, error) {
 	}, nil
 }
 
-// VerifyModel compares the SHA-256 of the model file at path with the certificate's. It returns [ErrModel]
-// if they differ or if the run wrote no model. It does not verify the certificate itself.
+// VerifyModel compares the SHA-256 of the model file at path with the SHA-256 that the certificate states.
+// It returns [ErrModel] if they differ or if the run wrote no model. It does not verify the certificate
+// itself.
 func VerifyModel(c *Certificate, path string) error {
 	if c.doc.ModelSHA256 == "" {
 		return &fault{ErrModel, "model_sha256", `""`, "the run wrote no model"}

@@ -9,7 +9,7 @@ import (
 )
 
 // Write writes the certificate to path and replaces an existing file. After a crash, path holds either the
-// whole new file or none of it.
+// whole new file or what it held before.
 func (c *Certificate) Write(path string) error {
 	text, err := c.Bytes()
 	if err != nil {
@@ -21,7 +21,7 @@ func (c *Certificate) Write(path string) error {
 	return nil
 }
 
-// Bytes returns the bytes of the file that Write writes.
+// Bytes returns the bytes of the file that Write writes. It returns an error for the zero Certificate.
 func (c *Certificate) Bytes() ([]byte, error) {
 	if len(c.text) == 0 {
 		return nil, errors.New("certificate: the zero Certificate claims nothing")

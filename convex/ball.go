@@ -13,9 +13,9 @@ type Ball struct {
 	radius float64
 }
 
-// NewBall returns the ball of the given radius around a copy of centre. A nil centre is the origin, of
-// any dimension. NewBall returns an error unless the radius is finite and > 0 and every coordinate of
-// the centre is finite.
+// NewBall returns the ball with the given radius and centre. It copies centre. A nil centre means the
+// origin, of any dimension. NewBall returns an error unless the radius is finite and > 0 and every
+// coordinate of the centre is finite.
 func NewBall(centre []float64, radius float64) (Ball, error) {
 	if !(radius > 0) || math.IsInf(radius, 1) {
 		return Ball{}, fmt.Errorf("convex: ball: radius = %v: must be finite and > 0", radius)
@@ -31,11 +31,11 @@ func NewBall(centre []float64, radius float64) (Ball, error) {
 // Radius returns the radius.
 func (b Ball) Radius() float64 { return b.radius }
 
-// Centre returns a copy of the centre; nil means the origin.
+// Centre returns a copy of the centre. It returns nil if the centre is the origin, of any dimension.
 func (b Ball) Centre() []float64 { return slices.Clone(b.centre) }
 
-// Name returns "ball(2)" for radius 2 around the origin, and "ball(2, centred)" for radius 2 around
-// another centre. The coordinates of the centre are not in the name.
+// Name returns "ball(2)" for radius 2 and a nil centre, and "ball(2, centred)" for radius 2 and any other
+// centre. The coordinates of the centre are not in the name.
 func (b Ball) Name() string {
 	r := strconv.FormatFloat(b.radius, 'g', -1, 64)
 	if b.centre != nil {
@@ -44,19 +44,21 @@ func (b Ball) Name() string {
 	return "ball(" + r + ")"
 }
 
-// Contains reports whether ||w - centre|| <= radius, in floating point. It panics if w and the
-// centre have different dimensions.
+// Contains reports whether ||w - centre|| <= radius, computed in floating point. It panics if w and a
+// centre that is not nil have different dimensions.
 func (b Ball) Contains(w []float64) bool {
 	return b.distance(w).within(b.radius)
 }
 
-// Project moves w along the line to the centre until it is within the radius. It panics if w and the
-// centre have different dimensions. If a coordinate of w - centre is not finite, it leaves w unchanged.
+// Project changes w to the nearest point of the ball, up to rounding: it moves w along the line to the
+// centre until the distance to the centre is at most the radius. It leaves w unchanged if w is in the ball
+// or if a coordinate of w - centre is not finite. It panics if w and a centre that is not nil have
+// different dimensions.
 //
-// Rounding may leave the scaled point slightly outside the ball, by a few units in the last place.
-// Project then moves the point inwards by a small factor, and doubles the factor until the point is
-// inside. If the centre's coordinates are so large that neighbouring floats are farther apart than the
-// radius, the result is the centre.
+// Rounding may leave the moved point outside the ball by a few units in the last place. Project then moves
+// the point inwards by a small share of its distance, and doubles the share until the point is inside. If
+// the centre's coordinates are so large that neighbouring floats are farther apart than the radius, the
+// result is the centre.
 func (b Ball) Project(w []float64) {
 	d := b.distance(w)
 	if d.within(b.radius) || d.largest-d.largest != 0 {
@@ -83,9 +85,9 @@ func (b Ball) at(j int) float64 {
 	return b.centre[j]
 }
 
-// distance is the length largest * ratio, kept as two factors so that it neither overflows nor
-// underflows. largest is the largest absolute coordinate of w - centre; ratio is ||w - centre|| /
-// largest, at most sqrt d.
+// distance is the length ||w - centre|| as the product largest * ratio. The two factors neither overflow
+// nor underflow. largest is the largest absolute coordinate of w - centre. ratio is ||w - centre|| /
+// largest, at most sqrt d for d coordinates. Both are 0 if w is the centre.
 type distance struct{ largest, ratio float64 }
 
 func (b Ball) distance(w []float64) distance {

@@ -4,9 +4,9 @@ package convex
 type Set interface {
 	// Name is a short identifier with parameters, such as "ball(2)".
 	Name() string
-	// Project moves w to the nearest point of the set, up to rounding. Afterwards Contains(w) is true,
-	// so that a second projection changes no bit. A w with a NaN or an infinity has no nearest point
-	// and is left unchanged.
+	// Project changes w to the nearest point of the set, up to rounding. Afterwards Contains(w) is true, so
+	// a second projection changes no bit. If w contains a NaN or an infinity, it has no nearest point, and
+	// Project leaves w unchanged.
 	Project(w []float64)
 	// Contains reports whether w is in the set. It returns false for a w with a NaN or an infinity.
 	Contains(w []float64) bool

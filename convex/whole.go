@@ -9,7 +9,7 @@ func (Whole) Name() string { return "whole" }
 // Project leaves w unchanged.
 func (Whole) Project([]float64) {}
 
-// Contains returns true for every finite w.
+// Contains returns true if every coordinate of w is finite, otherwise false.
 func (Whole) Contains(w []float64) bool { return finite(w) }
 
 func finite(w []float64) bool {

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// carriers lists every exported function, method, variable and field of the package through which a
-// value could leave. The value is the reason why it carries only results that were charged for. A
-// new one without a reason fails TestNothingElseCanCarryRecords. Serve is not in the list, since its
-// results carry nothing: it sends exact sums to whoever has its key, over an encrypted connection, and
-// the session there adds the noise.
+// carriers lists every exported function, method, variable and field of the package through which a value
+// could leave. The map's value is the reason why it carries only results that were charged for. A new
+// function, method, variable or field without a reason fails TestNothingElseCanCarryRecords. Serve is not
+// in the list, since its results carry nothing. It sends exact sums to whoever has its key, over an
+// encrypted connection, and the session at the other end adds the noise.
 var carriers = map[string]string{
 	"(*Session).Ask":          "the release: noise added, charge reserved first",
 	"(*Session).OpenPrefix":   "a *PrefixSum, opaque; nothing is computed yet",
@@ -107,7 +107,7 @@ func TestNothingElseCanCarryRecords(t *testing.T) {
 			found[name] = true
 		case *types.TypeName:
 			for _, f := range exportedFields(o.Type()) {
-				if name == "Config" { // an argument, passed by value
+				if name == "Config" { // Config is an argument that is passed by value
 					continue
 				}
 				found[name+"."+f] = true

@@ -14,7 +14,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// loud is a loss that its caller can still change after it was given to a session, by a pointer.
+// loud is a loss whose slopes and declared Lipschitz constant are multiplied by a factor. A caller that
+// holds a pointer to the loss can change the factor after the loss was given to a session.
 type loud struct {
 	loss.RankOne
 	factor float64
@@ -46,7 +47,7 @@ type prey struct {
 	release  query.Release
 }
 
-// big returns a much larger budget.
+// big returns a budget that is much larger than the attacked session's.
 func big(t testing.TB) account.Budget {
 	t.Helper()
 	b, err := account.NewBudget(1000, .1, account.ReplaceOne)

@@ -100,7 +100,8 @@ func measured(t *testing.T, n int) {
 	}
 }
 
-// paired compares moments of n numbers, with and without the constant in place of one of them.
+// paired compares moments of rows with n numbers, and of rows with n-1 numbers, which have n features
+// together with the constant.
 func paired(t *testing.T, n int) {
 	for _, features := range []int{n, n - 1} {
 		columns := numberColumns(features)
@@ -116,7 +117,7 @@ func pairsOfMany(t *testing.T, n int) {
 		{Name: "h", Kind: dataset.Hash, Buckets: n - 5}, {Name: "n", Kind: dataset.Number, Low: -1, High: 1},
 	}
 	cells := randomCells(rand.New(rand.NewPCG(23, uint64(n))), 3, columns)
-	cells[2][0] = "" // the last code
+	cells[2][0] = "" // a missing value, which has the last code
 	d := table(t, loss.Logistic(), twoClasses(), columns, cells)
 	s := d.watched(t, released)
 	dim := s.Dim()
@@ -171,7 +172,7 @@ func crowds(t *testing.T, n int) {
 	most := clip / math.Sqrt(squared(along))
 	w := make([]float64, len(along))
 	for j := range w {
-		w[j] = -40 * float64(d.x[0][j]) // the slope is -1, and is clipped
+		w[j] = -40 * float64(d.x[0][j]) // the margin is so negative that the slope is -1, which is clipped
 	}
 	want := make([]float64, len(along))
 	for j, v := range along {
@@ -214,7 +215,7 @@ func joined(t *testing.T, n int) {
 	}
 }
 
-// candidates selects among n points of which only the last but one has a small loss. Another one is
+// candidates selects among n points of which only the last but one has a small loss. Another point is
 // selected with a probability below 1e-6.
 func candidates(t *testing.T, n int) {
 	columns := numberColumns(1)

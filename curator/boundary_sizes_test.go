@@ -51,7 +51,7 @@ func wideRows(t *testing.T, n int) {
 	d.asLogistic(t, fmt.Sprint(n, " rows of 1000 numbers"))
 }
 
-// csv is the configuration's table as text.
+// csv returns the configuration's table as text.
 func (d tabled) csv(t *testing.T) string {
 	var b strings.Builder
 	b.WriteString(strings.Join(d.Rows.Header, ",") + "\n")
@@ -288,7 +288,7 @@ func codes(t *testing.T, n int) {
 		{Name: "n", Kind: dataset.Number, Low: -1, High: 1},
 	}
 	cells := randomCells(rand.New(rand.NewPCG(13, uint64(n))), 20, columns)
-	cells[7][1] = "" // the largest code
+	cells[7][1] = "" // a missing value, which has the largest code
 	d := table(t, loss.Logistic(), twoClasses(), columns, cells)
 	d.asLogistic(t, fmt.Sprint(n, " features of groups"))
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// inPlace tests n rows, numbers alone, all of them in the private file.
+// inPlace tests n rows of numbers, without one-hot groups, all of them in the private file.
 func inPlace(t *testing.T, n int) {
 	columns := numberColumns(5)
 	cells := randomCells(rand.New(rand.NewPCG(30, uint64(n))), n, columns)
@@ -27,8 +27,9 @@ func inPlace(t *testing.T, n int) {
 	d.asLogistic(t, fmt.Sprint(n, " rows of a private file"))
 }
 
-// knots tests a curve of n knots over a number whose cells are at the bounds, on knots and between
-// them. Hats come from a definition that is written here.
+// knots tests a curve of n knots over a number whose cells are at the bounds, on knots and between them.
+// The expected hats, which are the values of the curve's basis functions, come from a definition that is
+// written here.
 func knots(t *testing.T, n int) {
 	column := dataset.Column{Name: "a", Kind: dataset.Number, Low: -1, High: 1, Curve: n}
 	_, err := dataset.New(dataset.Definition{Columns: []dataset.Column{column}, Target: twoClasses()})
@@ -61,8 +62,8 @@ func knots(t *testing.T, n int) {
 	}
 }
 
-// rowsOfUnit tests people with n rows at most, of which the first has all, the second one less, and
-// the third one.
+// rowsOfUnit tests units of at most n rows. The three people in the table have n rows, n-1 rows and one
+// row.
 func rowsOfUnit(t *testing.T, n int) {
 	l, err := loss.NewUnits(loss.Logistic(), n, false)
 	if (err == nil) != (n <= 1<<10) {

@@ -32,12 +32,13 @@
 //
 // # Sources of rows
 //
-// [Config] names files, or gives a stream, [Rows] that the caller holds, or [Shards] held by other processes.
-// All of them pass the schema's row map, and the same table gives the same bits. The same rules decide which
-// rows count and which are faulty. Rows are copied, so that later changes by the caller have no effect. They
-// are kept in memory, and beyond Config.Memory in a private file. If a row cannot be read back from the file,
-// the query fails with an error that does not name the row, and stays charged. A process that holds a shard
-// ([Serve]) sends exact sums, but only to its session, and encrypted.
+// [Config] names files, or gives a stream, [Rows] that the caller holds, or [Shards] held by other
+// processes. The rows of every source pass the schema's row map. The same table gives the same bits from
+// every source, since the same rules decide which rows count and which are faulty. Rows are copied, so that
+// later changes by the caller have no effect. They are kept in memory, and beyond Config.Memory in a
+// private file. If a row cannot be read back from the file, the query fails with an error that does not
+// name the row, and stays charged. A process that holds a shard ([Serve]) sends exact sums, but only to its
+// session, and encrypted.
 //
 // # Limits
 //
@@ -47,14 +48,15 @@
 // Timing is not protected, except that the number, kinds and sizes of queries do not depend on
 // records.
 //
-// An error about a data file names the file and the broken rule, never a line, a cell or a count.
-// An error about Rows names the rule and hides the text of errors from the caller's code. A faulty
+// An error about a data file names the file and the broken rule, never a line, a cell or a count. An error
+// about Rows names the broken rule. It hides the text of errors that the caller's code returns. A faulty
 // record (malformed, not a number, or without a target) contributes zero to every answer, without a
-// message.
+// message. In an answer about clipped numbers, its zero is clipped as every number is.
 //
 // The number of records is public under replace-one. A row that the filter on a public column rejects is no
-// record. A malformed row passes every filter and is a faulty record (dataset.Filter). Otherwise a cell that
-// is not public could decide whether a row counts. A table may have at most 2^31 - 1 rows.
-// Partitions (Shards) have at most 2^31 - 1 each and, under replace-one, 2^40 together; of more than
-// 2^31 - 1 rows no cohort or sample is drawn.
+// record. A malformed row passes every filter and is a faulty record (dataset.Filter). Otherwise a cell
+// that is not public could decide whether a row counts. A table may have at most 2^31 - 1 rows. Each
+// partition of [Shards] may have at most 2^31 - 1 rows. All partitions together may have at most 2^40 rows
+// under replace-one and 2^31 - 1 otherwise. From a table of more than 2^31 - 1 rows, no cohort and no
+// sample can be drawn.
 package curator

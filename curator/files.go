@@ -48,7 +48,8 @@ func (*readerError) Error() string { return "curator: reader: failed" }
 // Unwrap returns the caller's error.
 func (e *readerError) Unwrap() error { return e.cause() }
 
-// paths returns the files of the table; none if the caller gives Rows.
+// paths returns the names of the table's files, Path first. It returns none if neither Path nor Paths is
+// given.
 func (c Config) paths() []string {
 	if c.Path == "" {
 		return c.Paths
@@ -56,8 +57,8 @@ func (c Config) paths() []string {
 	return append([]string{c.Path}, c.Paths...)
 }
 
-// encoded is a row in its stored form: its numbers, the level and codes of its one-hot groups, its target,
-// and its unit.
+// encoded is a row in its stored form: its numbers x, the level and codes of its one-hot groups, its target
+// y, and its unit. ok is false for a faulty row.
 type encoded struct {
 	x     []float32
 	level float32
@@ -73,7 +74,7 @@ type encoder struct {
 	grouped *grouping
 	x       []float32
 	codes   []uint32
-	// With a reduction: the whole row, and scratch memory.
+	// If Config.Reduce is given: the map, the whole row before the map, and scratch memory.
 	reduce *dataset.Projection
 	full   []float32
 	sums   []float64
@@ -88,7 +89,7 @@ func (c Config) encoder(m *dataset.Map, l *row.Layout, g *grouping) *encoder {
 	return e
 }
 
-// encode encodes the row with the given cells. The result is valid until the next call.
+// encode encodes the row with the given cells. The result is valid until the encoder encodes another row.
 func (e *encoder) encode(cells []string) encoded {
 	r := encoded{x: e.x, codes: e.codes, owned: e.grouped.owner(e.rows, cells)}
 	if e.reduce == nil {
@@ -117,14 +118,14 @@ func (e *encoder) encodeReadings(columns [][]float64, i int) encoded {
 type batch struct {
 	rows int // number of rows read, including rows that the filter rejects
 	kept []encoded
-	// numbers and codes of the kept rows, one after the other
+	// x and codes hold the numbers and the codes of all kept rows, one row after the other.
 	x     []float32
 	codes []uint32
 }
 
 // batchBytes is the approximate size of a batch: small compared with the rows of a session, and large
-// enough that passing it between goroutines costs little. Of Config.Memory a batch takes at most one
-// part in batchShare, in addition to Config.Memory.
+// enough that passing it between goroutines costs little. If Config.Memory sets a limit, a batch takes at
+// most Config.Memory/batchShare bytes, in addition to Config.Memory, but holds at least one row.
 const (
 	batchBytes = 1 << 20
 	batchShare = 128
@@ -157,7 +158,7 @@ func (c Config) eachOfFiles(ctx context.Context, l *row.Layout, g *grouping, f f
 	work := func(m *dataset.Map, rows table.Chunk, yield func(*batch) bool) error {
 		e, b := c.encoder(m, l, g), spare.Get().(*batch)
 		b.reset()
-		pass := func() bool { // passes the batch on if it is full
+		pass := func() bool { // passes the batch to yield if it is full
 			if len(b.kept) < most && b.rows < contextRows {
 				return true
 			}
@@ -217,8 +218,8 @@ func (c Config) eachOfFiles(ctx context.Context, l *row.Layout, g *grouping, f f
 		})
 }
 
-// part holds the results of reading one chunk of consecutive rows. Its method read returns how many
-// rows those are, including rows that the filter rejects.
+// part holds the results of reading some consecutive rows of one chunk. The method read returns the number
+// of these rows, including rows that the filter rejects.
 type part interface{ read() int }
 
 // pageShare limits the memory for Parquet pages while rows are read. The limit is Config.Memory divided by
@@ -245,8 +246,8 @@ func eachPart[T part](ctx context.Context, c Config, declare func(*table.Reader,
 	if c.Memory > 0 {
 		r.Limit(c.Memory / pageShare)
 	}
-	// The context is tested after a number of rows, which is public. kernel.New refuses a negative number of
-	// workers.
+	// The context is tested about every contextRows rows, a public number. A negative number of workers
+	// counts as one here. kernel.New refuses it later.
 	rows, look := 0, 0
 	return table.Each(r, max(1, c.workers()), func(rows table.Chunk, yield func(T) bool) error {
 		return work(m, rows, yield)

@@ -57,8 +57,8 @@ func shuffle[T any](r *rand.Rand, list []T) {
 	r.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
 
-// headerPermuted tests that the order of a table's columns does not matter, except for the choice of
-// rows in a unit with too many.
+// headerPermuted tests that the order of a table's columns does not matter, except for the choice of the
+// rows that are kept in a unit with too many rows.
 func headerPermuted(t rapid.TB, w *world) {
 	other := w.clone()
 	order := rand.New(rand.NewPCG(w.seed, 9)).Perm(len(w.header))

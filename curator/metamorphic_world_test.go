@@ -21,9 +21,9 @@ type world struct {
 	def      dataset.Definition
 	header   []string
 	rows     [][]string
-	loss     loss.Loss // for one row
+	loss     loss.Loss // the loss of one row
 	relation account.Relation
-	seed     uint64 // of the points of queries and of the random bits
+	seed     uint64 // determines the points of queries and the random bits
 }
 
 // names of columns that are not features

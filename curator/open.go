@@ -20,14 +20,14 @@ import (
 // Config describes the records that a session holds and its budget.
 type Config struct {
 	// Path is a file: CSV, plain or compressed by gzip or zstd, or Parquet. "-" is standard input, which is
-	// read to its end. Path is empty if Rows is given.
+	// read to its end. Path is empty if Rows, Reader or Shards is given.
 	Path string
 	// Paths are further files of the same table, after Path if that is given. They must have the
 	// same columns in the same order.
 	Paths []string
-	// CSV describes the format of text files.
+	// CSV describes the format of the text in files and in Reader.
 	CSV dataset.CSV
-	// Rows is a table that the caller holds; nil for files.
+	// Rows is a table that the caller holds. It is nil if the table comes from another source.
 	Rows *Rows
 	// Reader is a stream of text, plain or compressed by gzip or zstd, which is read once
 	// to its end; nil for files or Rows. Its errors are not shown, since they could quote a
@@ -48,8 +48,8 @@ type Config struct {
 	Budget account.Budget
 	// Reserve, if not nil, is called before the first answer is charged or computed, when the session's
 	// budget and schedule are fixed. If it returns an error, the query fails, and the next query calls
-	// Reserve again. Reserve is for a budget that outlasts the session, such as the method Reserve of a
-	// budget.Run made for this session alone.
+	// Reserve again. Reserve serves to reserve the session's cost in a budget that outlasts the session. An
+	// example is the method Reserve of a budget.Run that is made for this session alone.
 	Reserve func(context.Context, account.View) error
 	// Declared is the public number of records under add-or-remove, used in place of the secret
 	// number. It is zero under replace-one.
@@ -57,33 +57,33 @@ type Config struct {
 	// Workers is the number of goroutines of a pass over the rows, and of goroutines that encode
 	// rows. Zero means GOMAXPROCS. The number affects speed, never the distribution of an answer.
 	Workers int
-	// BlockRows is the number of rows of a block in memory; zero means as many as fit a cache. It
-	// affects speed only.
+	// BlockRows is the number of encoded rows that a pass over the rows processes at a time, as one block
+	// in memory. Zero means as many rows as fit a cache. The number affects speed only.
 	BlockRows int
 	// Memory is the largest number of bytes in memory for encoded rows, including 4 bytes that a pass needs
 	// for every row. Zero means no limit. Further rows go to a private file in Folder. The file affects
-	// speed, never an answer. If the schema has a unit, memory beyond this limit holds an entry for each unit
-	// and some bytes for each of its rows.
+	// speed, never an answer. If the schema has a unit, the session uses memory in addition to this limit:
+	// an entry for each unit and some bytes for each row that the unit keeps.
 	Memory int64
 	// Folder is the folder of the private file; empty means the system's folder for temporary files.
 	// Nobody else may read the file. Where the system allows it, the file has no name, and it is
 	// gone when the session is closed or the process ends. The file is not encrypted: the folder's
 	// disk must be allowed to hold records.
 	//
-	// Under add-or-remove and with units, the number of rows is secret. The file is then made before
-	// the first row is read. The disk must have room for all rows, since a full disk would reveal
-	// that there were many.
+	// The number of rows is secret under add-or-remove and if the schema has a unit. If Memory sets a
+	// limit, the file is in these cases made before the first row is read. The disk must have room for all
+	// rows, since a full disk would reveal that there were many.
 	Folder string
 
 	// partition is not nil if the rows are a partition of a table: their number is secret, and may be zero.
 	partition *partition
 }
 
-// mostRows is the largest number of rows.
+// mostRows is the largest number of rows of a table in this process: of a whole table or of a partition.
 const mostRows = math.MaxInt32
 
-// Open reads the table and returns a session over it. If the context ends, Open stops reading and
-// returns its error.
+// Open reads the table and returns a session over it. If the context ends, Open stops reading and returns
+// the context's error.
 func Open(ctx context.Context, c Config) (*Session, error) {
 	if c.Schema == nil {
 		return nil, errors.New("curator: schema: must be given")
@@ -141,9 +141,9 @@ func (c Config) engine(rows row.Source) (engine.Engine, error) {
 	return e, nil
 }
 
-// over returns a session whose exact sums the given engine computes. The engine may have the rows in
-// other processes. If it returns an error, it closes the engine. Only packages below curator have
-// engines.
+// over returns a session whose exact sums the given engine computes. The engine may have the rows in other
+// processes. If over returns an error, it closes the engine. The engine's type is internal: no package
+// outside the folder of curator can make one.
 func (c Config) over(e engine.Engine, coins *coin.Secret) (*Session, error) {
 	k, err := kernel.New(kernel.Config{
 		Engine: e, Budget: c.Budget, Before: c.Reserve, Declared: c.Declared, Workers: c.workers(), Coins: coins,
@@ -156,10 +156,11 @@ func (c Config) over(e engine.Engine, coins *coin.Secret) (*Session, error) {
 	return &Session{wall: &wall{kernel: func() *kernel.Session { return k }}}, nil
 }
 
-// Count returns the number of records in the configuration's files or Rows, which is public under
-// replace-one: the number of rows that the schema's public filter keeps, or of units that have such a row.
-// Count uses nothing else of the rows. It is the same for two tables that differ in one record, if the record
-// passes the filter in both tables.
+// Count returns the number of records in the configuration's files or Rows. This is the number of rows that
+// the schema's public filter keeps or, if the schema has a unit, the number of units that have such a row.
+// Count uses nothing else of the rows. The number is public under replace-one. Two tables that differ in
+// one record have the same number, if the record passes the filter in both tables. Count returns an error
+// for a Reader and for Shards.
 func Count(ctx context.Context, c Config) (int, error) { return c.count(ctx) }
 
 // workers returns the number of goroutines that work on rows.
@@ -184,7 +185,7 @@ func (c Config) unit() account.Unit {
 	return account.Unit{Column: unit.Column, Rows: unit.Rows, Count: count}
 }
 
-// features returns the number of features of a row.
+// features returns the number of features of a row, after Reduce if that is given.
 func (c Config) features() int {
 	if c.Reduce != nil {
 		return c.Reduce.Size()

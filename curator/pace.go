@@ -17,7 +17,7 @@ import (
 
 // Pace is the time that a pass takes for each row on this machine, in nanoseconds on one processor.
 type Pace struct {
-	// Gradient is for a pass that sums gradients.
+	// Gradient is the time for a pass that sums gradients.
 	Gradient float64
 	// Pairs is the time for a pass that sums the products of all pairs of features. It is zero if it
 	// was not asked for, or if there are more features than query.MaxPairs.
@@ -50,7 +50,7 @@ func PaceOf(ctx context.Context, s *dataset.Schema, reduce *dataset.Projection, 
 	}
 	at := make([]float64, weights)
 	for j := range at {
-		at[j] = float64(j%7-3) / 16 // a network at zero may be quicker than elsewhere
+		at[j] = float64(j%7-3) / 16 // a neural network may be quicker at the point zero than at others
 	}
 	everyone := query.NewCohort(account.Everyone, float64(rows.Len()))
 	pace := func(t query.Term) (float64, error) {
@@ -80,8 +80,8 @@ func PaceOf(ctx context.Context, s *dataset.Schema, reduce *dataset.Projection, 
 	if !pairs || d > query.MaxPairs {
 		return p, nil
 	}
-	// A sum over pairs of features takes a fixed time in addition, whatever the number of rows. The
-	// difference of two measurements leaves it out.
+	// A pass over pairs of features takes a fixed time in addition to the time for its rows. The difference
+	// of two measurements, one with three times as many rows as the other, leaves the fixed time out.
 	var took [2]float64
 	for i, times := range []int{1, 3} {
 		if rows, err = c.madeUp(layout, times); err != nil {
@@ -98,9 +98,10 @@ func PaceOf(ctx context.Context, s *dataset.Schema, reduce *dataset.Projection, 
 	return p, nil
 }
 
-// pacedRows is the number of different rows of a measurement. mostPaced is the largest number of rows
-// if repeated rows are counted each time. A pass over them computes about paceWork products for each
-// different row.
+// pacedRows is the number of different rows of a measurement. The table holds each of them several times.
+// mostPaced is the largest number of rows of the table. A pass computes about paceWork products for each
+// different row. paceScale is the number of grid steps in a unit of the sums. A measurement makes at least
+// three passes. It makes further passes until paceTime is over, up to mostTurns.
 const (
 	pacedRows = 64
 	mostPaced = 1 << 14
@@ -110,7 +111,8 @@ const (
 	mostTurns = 50
 )
 
-// madeUp returns a source of pacedRows generated rows, repeated several times.
+// madeUp returns a source of pacedRows generated rows. The source holds the sequence of these rows as often
+// as the argument times says.
 func (c Config) madeUp(whole *row.Layout, times int) (row.Source, error) {
 	var header []string
 	s, t := c.Schema, c.Schema.Target()
@@ -151,7 +153,8 @@ func (c Config) madeUp(whole *row.Layout, times int) (row.Source, error) {
 	return rows, nil
 }
 
-// madeUpCells returns the cells of generated row i, in the order of madeUp's header. Dates are missing.
+// madeUpCells returns the cells of generated row i, in the order of madeUp's header. The cells of dates are
+// empty.
 func madeUpCells(s *dataset.Schema, i int) (cells []string) {
 	within := func(low, high float64) string {
 		part := float64((2*i+17*len(cells)+1)%97) / 97

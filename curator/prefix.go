@@ -29,10 +29,10 @@ var _ query.PrefixSum = (*PrefixSum)(nil)
 // much of the budget as log N separate answers. Items may depend on earlier answers.
 //
 // The charge is reserved before anything is computed and is never given back. Add refuses an item without
-// charging it if the item's cohort is the cohort of all records or is already in this prefix sum, if the
-// declared number of items is reached, or if the item's sensitivity exceeds the declared sensitivity. Over
-// budget, Add returns an *account.BudgetError. If an item fails after it is charged, the sum stays as it
-// was, and the item's cohort cannot be used again.
+// charging it in four cases: the item's cohort is the cohort of all records, the cohort is already in this
+// prefix sum, the declared number of items is reached, or the item's sensitivity exceeds the declared
+// sensitivity. Over budget, Add returns an *account.BudgetError. If an item fails after it is charged, the
+// sum stays as it was, and the item's cohort cannot be used again.
 func (p *PrefixSum) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
 	return p.wall.kernel().Add(ctx, terms...)
 }

@@ -9,9 +9,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// probe evaluates a loss on generated rows, zero and a unit vector, with two labels. It returns an
-// error if the loss panics or returns a value that is not finite. Such a loss would make every record
-// contribute zero, without a message, and a model would be trained on zeros.
+// probe evaluates a loss and its gradient on two generated rows, zero and a unit vector. It evaluates them
+// at two points, zero and a unit vector, and for two targets. probe returns an error if the loss panics or
+// returns a value that is not finite. Such a loss would make every record contribute zero, without a
+// message, and a model would be trained on zeros.
 func probe(l loss.Loss, dim int) error {
 	parameters, err := loss.Check(l, dim)
 	if err != nil {
@@ -38,9 +39,9 @@ func probe(l loss.Loss, dim int) error {
 	return nil
 }
 
-// try evaluates a loss in a separate goroutine, since the loss may end the goroutine that calls it.
-// It returns an error if the loss panics, does not return, or returns a value that is not finite. The
-// error does not show the value of a panic.
+// try evaluates a loss in a separate goroutine, since the loss may end the goroutine that calls it. It
+// returns an error if the loss panics, ends its goroutine, or returns a value that is not finite. The error
+// does not show the value of a panic. If the loss never ends, neither does try.
 func try(l loss.Loss, what string, w []float64, x []float32, y float64) error {
 	verdict := make(chan error, 1)
 	go func() {
@@ -54,8 +55,9 @@ func try(l loss.Loss, what string, w []float64, x []float32, y float64) error {
 	return <-verdict
 }
 
-// evaluate evaluates a loss at one row. If what is "gradient", it returns the gradient or, for a loss of
-// margins, the slopes. Otherwise it returns the value of the loss. Elements that the loss does not write
+// evaluate evaluates a loss at one row. If what is "gradient", it returns the gradient or, for a
+// loss.Margins or loss.RankOne, the slopes. Slopes are the derivatives of the loss with respect to the
+// margins. For other texts, evaluate returns the value of the loss. Elements that the loss does not write
 // are NaN.
 func evaluate(l loss.Loss, what string, w []float64, x []float32, y float64) []float64 {
 	value := func(f func(dst, z, y []float64), n int) []float64 {

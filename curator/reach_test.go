@@ -12,9 +12,9 @@ import (
 
 const module = "github.com/stillpoint-dp/stillpoint/"
 
-// reached lists every type that the package's exported identifiers take or return, and whose values
-// can be assigned to, written to or kept. The value is the reason why this influences no answer.
-// The attacks on types marked "attacks" are in TestWhatOthersHoldDecidesNothing.
+// reached lists every type that the package's exported identifiers take or return, and whose values can be
+// assigned to, written to or kept. The map's value is the reason why this influences no answer. The attacks
+// on types marked "attacks" are in TestWhatOthersHoldDecidesNothing.
 var reached = map[string]string{
 	"*curator.Session":  "a handle: attacks",
 	"curator.Session":   "a handle: one pointer to the wall, which nothing outside can name; attacks",

@@ -15,9 +15,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// read encodes the configuration's table into a source, which engines read in blocks. It returns an
-// error if the table has more rows than the limit, argument most, and under replace-one also if it
-// has none. The argument key determines which rows of a unit are kept.
+// read encodes the configuration's table into a source, which engines read in blocks. The argument most is
+// the largest number of stored rows: read returns an error if the table has further rows. For a whole table
+// under replace-one, it also returns an error if there is no record. The argument key determines which rows
+// of a unit are kept.
 func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source, error) {
 	memory := c.Memory
 	switch {
@@ -46,8 +47,8 @@ func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source,
 	}()
 	grouped := newGrouping(c.Schema.Unit(), key)
 	if c.Memory > 0 && (grouped != nil || c.partition != nil || c.Budget.Relation() == account.AddOrRemove) {
-		// The number of rows kept is secret in this case, and so is whether the rows need a file, so
-		// the file is always made.
+		// In these cases the number of stored rows is secret. Whether the rows need a file is then secret
+		// as well, and the file is always made.
 		if err := rows.Create(); err != nil {
 			return nil, err
 		}
@@ -115,7 +116,8 @@ func (c Config) layout() (*row.Layout, error) {
 	return row.NewHatted(c.Schema.Dim(), groups, hats)
 }
 
-// record returns the word by which errors name a record: a row, or a unit of rows.
+// record returns the words by which errors name what makes a record: "row" or, if the schema has a unit,
+// "row with a cell in" the unit's column.
 func (c Config) record() string {
 	if unit := c.Schema.Unit(); unit != (dataset.Unit{}) {
 		return fmt.Sprintf("row with a cell in %q", unit.Column)

@@ -32,11 +32,12 @@ type Column[T any] struct {
 	cell func(T) string
 }
 
-// Text is a column of categories, labels or other text.
+// Text returns a column of categories, labels or other text. Its function argument returns a record's cell.
 func Text[T any](name string, of func(T) string) Column[T] { return Column[T]{name, of} }
 
-// Number is a column of numbers. NaN counts as missing. So does a number whose shortest decimal
-// text, such as -99 or 1e+21, is one of the schema's missing markers.
+// Number returns a column of numbers. Its function argument returns a record's number. NaN counts as
+// missing. So does a number whose shortest decimal text, such as -99 or 1e+21, is one of the schema's
+// missing markers.
 func Number[T any](name string, of func(T) float64) Column[T] {
 	return Column[T]{name, func(r T) string { return strconv.FormatFloat(of(r), 'g', -1, 64) }}
 }

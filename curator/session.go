@@ -82,8 +82,8 @@ func (s *Session) Sample() (query.Cohort, error) { return s.wall.kernel().Sample
 // the features of the largest number of rows of a unit (loss.RecordFeatures).
 func (s *Session) Dim() int { return s.wall.kernel().Dim() }
 
-// PublicSeed returns a fresh seed of public random bits, by which optimizers draw an iterate or a
-// direction. It is independent of the noise, whose random bits are secret.
+// PublicSeed returns a fresh seed of public random bits, from which optimizers draw, for example, the
+// number of an iterate or a direction. It is independent of the noise, whose random bits are secret.
 func (s *Session) PublicSeed() (uint64, error) {
 	p, err := coin.NewPublic()
 	if err != nil {

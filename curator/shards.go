@@ -31,9 +31,10 @@ import (
 // A query waits for all partitions. If a worker is lost, the query waits for another worker of that
 // partition, which must hold the same rows in the same order.
 //
-// If the schema has a unit, all rows of a unit must be in one partition, for every table that could have been
-// given: partition the table by the unit's cell alone. Open compares keyed tags of the units, and refuses a
-// table of which a unit has rows in two partitions.
+// If the schema has a unit, all rows of a unit must be in one partition. This must hold for every table
+// that could have been given, not only for the given one. It holds if the unit's cell alone determines the
+// partition of a row. Open compares keyed tags of the units, and refuses a table of which a unit has rows
+// in two partitions.
 type Shards struct {
 	// Count is the number of partitions, at least one. They are numbered from zero.
 	Count int
@@ -51,8 +52,8 @@ type Shards struct {
 	Silence, Patience time.Duration
 	// Listening, if not nil, is called with the listening address once workers can connect.
 	Listening func(address string)
-	// Told, if not nil, is called when a partition is ready or lost, by several goroutines. It must
-	// not block.
+	// Told, if not nil, is called when a worker of a partition becomes ready, and when a partition loses
+	// its last ready worker. Several goroutines call it. It must not block.
 	Told func(ShardEvent)
 }
 
@@ -136,7 +137,8 @@ func (c Config) assign() ([]byte, error) {
 	return json.Marshal(a)
 }
 
-// config returns the configuration by which a worker encodes its rows.
+// config returns the configuration by which a worker encodes its rows. It returns an error if the schema is
+// missing, or if the names of the loss and the projection do not determine them for this schema.
 func (a assignment) config() (c Config, err error) {
 	if a.Schema == nil {
 		return c, errors.New("curator: shard: must be told a schema")
@@ -227,8 +229,8 @@ type Worker struct {
 	// for it, from zero.
 	Partition, Attempt int
 	// Paths are the files of the partition, and Reader a stream of text in their place, as in Config. The
-	// session tells the workers the text format of files. A stream has commas, double quotes and decimal
-	// points. Every file or stream begins with the header.
+	// session tells the workers the text format of files. The text of a stream has commas between cells,
+	// double quotes around cells and decimal points. Every file or stream begins with the header.
 	Paths  []string
 	Reader io.Reader
 	// Workers, BlockRows, Memory and Folder are as in Config. If Memory sets a limit, the private file is
@@ -250,9 +252,10 @@ var (
 )
 
 // Serve connects to a session, reads the rows of a partition and answers the session's queries. It returns
-// nil once the session ends, and an error if the session is lost or the context ends. The rows are read once,
-// after the session has sent its configuration, by the same code as a session's own rows. They stay in this
-// process. Serve sends the number of rows, a keyed digest of them, and exact sums.
+// nil once the session ends, ErrShardLost if the session is lost, ErrShardSpare if the session does not
+// need this worker, and the context's error if the context ends. The rows are read once, after the session
+// has sent its configuration, by the same code as a session's own rows. They stay in this process. Serve
+// sends the number of rows, a keyed digest of them, and exact sums.
 func Serve(ctx context.Context, w Worker) error {
 	if w.Key.open == nil {
 		return errors.New("curator: shard: key: must be given")
@@ -289,7 +292,7 @@ func Serve(ctx context.Context, w Worker) error {
 // partition holds the tags (keyed identifiers) of a partition's units while its rows are read.
 type partition struct {
 	key  *coin.Keyed
-	tags []wire.Tag // by record
+	tags []wire.Tag // tags[i] is the tag of record i
 }
 
 // mark sets the tags, the keyed identifiers, of the units. index maps each unit's name to its number.
@@ -307,7 +310,8 @@ const (
 	labelTags   = "stillpoint: tags of units"
 )
 
-// hold reads a partition and returns what its worker holds.
+// hold reads a partition. It returns an engine over the partition's rows, the sorted tags of its units, and
+// a keyed digest of the rows and tags.
 func (c Config) hold(ctx context.Context, key [32]byte) (h wire.Held, err error) {
 	c.partition = &partition{key: coin.NewKeyed(coin.Subkey(key, labelTags))}
 	rows, err := read(ctx, c, mostRows, coin.NewKeyed(key))

@@ -81,9 +81,9 @@ func workers(t testing.TB) func(curator.Worker) {
 	}
 }
 
-// TestModelsOverShards: every algorithm reaches the same weights over three shards as over one file,
-// to the bit, by the same charges, under both relations. Under add-or-remove another number of records is
-// declared than there are. Algorithms that depend on the order of rows are refused by name.
+// TestModelsOverShards: every algorithm reaches the same weights over three shards as over one file, to the
+// bit, by the same charges, under both relations. Under add-or-remove the declared number of records
+// differs from their number. Algorithms that depend on the order of rows are refused by name.
 func TestModelsOverShards(t *testing.T) {
 	phased := "recursive, phased-sgd"
 	t.Run("replace-one", func(t *testing.T) {
@@ -100,9 +100,10 @@ func TestModelsOverShards(t *testing.T) {
 	})
 }
 
-// modelsOverShards compares algorithms over three shards with the same over one file of 240 rows, of which
-// public many are declared. It returns how many reached the same weights, and the names of those that were
-// refused since rows are in several shards.
+// modelsOverShards compares algorithms over three shards with the same algorithms over one file of 240
+// rows. The argument public is the declared number of records. modelsOverShards returns the number of
+// algorithms that reached the same weights, and the names of the algorithms that were refused because rows
+// are in several shards.
 func modelsOverShards(t *testing.T, relation account.Relation, public float64, algorithms []string) (ran int,
 	refused []string) {
 	const seed = 9
@@ -368,7 +369,7 @@ func TestWorkersFaults(t *testing.T) {
 		done := make(chan error, 1)
 		go func() { done <- curator.Serve(ctx, fed) }()
 		go func() {
-			io.WriteString(feed, partedHeader) // the worker reads
+			io.WriteString(feed, partedHeader) // the worker has begun to read
 			stop()
 			if err := <-done; !errors.Is(err, context.Canceled) {
 				t.Errorf("a worker that is told to end: %v", err)

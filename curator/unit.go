@@ -21,7 +21,7 @@ import (
 type grouping struct {
 	rows  int // largest number of rows of a unit
 	index map[string]int
-	units [][]keptRow // sorted by hash
+	units [][]keptRow // the rows that each unit keeps, sorted by hash
 
 	mu    sync.Mutex // guards the fields below
 	key   *coin.Keyed
@@ -60,9 +60,10 @@ func (g *grouping) owner(m *dataset.Map, cells []string) (o owned) {
 	return o
 }
 
-// takes reports whether a row is to be stored, and remembers the row if so. number is the number that the row
-// then has in the source. A faulty row is not stored, but its unit is a record even if all of the unit's rows
-// are faulty. A row without a unit belongs to no record.
+// takes reports whether a row is to be stored and, if so, adds the row to the rows that its unit keeps. A
+// row is to be stored if it is sound and its hash is among the smallest of its unit so far. number is the
+// number that the row then has in the source. A faulty row is not stored, but its unit is a record even if
+// all of the unit's rows are faulty. A row without a unit belongs to no record.
 func (g *grouping) takes(o owned, sound bool, number int) bool {
 	if !o.ok {
 		return false
@@ -103,8 +104,9 @@ func (g *grouping) sum(cells []string) uint64 {
 	return g.key.Sum(g.cells)
 }
 
-// source returns the source of records, built from the source of rows. A row that was kept for a
-// time and then replaced stays in the source of rows, but belongs to no record.
+// source returns the source of records, built from the given source of rows. A row that its unit kept for a
+// time and then replaced stays in the source of rows, but belongs to no record. The grouping is empty
+// afterwards.
 func (g *grouping) source(of row.Source) (row.Source, error) {
 	var rows []int32
 	first := []int32{0}

@@ -52,7 +52,7 @@ func unitRows(coin *rand.Rand) (rows [][]string) {
 		[]string{"only tested", "3", "test", "no"})
 }
 
-// ofUnits returns a configuration of rows with people in them.
+// ofUnits returns a configuration in which all rows of a person together are a record.
 func ofUnits(t testing.TB, rows [][]string) curator.Config {
 	t.Helper()
 	c := held(t, rowsOf(unitHeader, rows))
@@ -82,8 +82,8 @@ func unitLines(t testing.TB, c curator.Config, key [32]byte) []string {
 	return lines
 }
 
-// slowly computes unitLines by definition: for each person the rows with the smallest keyed hashes
-// of their cells, without rows that have no target.
+// slowly computes the result of unitLines by the definition of units. It keeps, for each person, the rows
+// with the smallest keyed hashes of their cells, and leaves out rows without a target.
 func slowly(t testing.TB, c curator.Config, rows [][]string, key [32]byte) []string {
 	t.Helper()
 	m, err := c.Schema.Bind(unitHeader)

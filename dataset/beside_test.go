@@ -12,8 +12,8 @@ import (
 )
 
 // TestTargetsCarry tests that an encoded target, one float64, also contains the record's weight or
-// exposure, clamped to its bounds; that a record whose weight or exposure is missing or invalid has
-// no target; and that prediction does not need that column.
+// exposure, clamped to its bounds. It also tests that a record whose weight or exposure is missing or invalid
+// is malformed, and that prediction does not need the column of weights or exposures.
 func TestTargetsCarry(t *testing.T) {
 	column := Column{Name: "x", Kind: Number, Low: 0, High: 1}
 	for name, c := range map[string]struct {

@@ -10,32 +10,32 @@ import (
 // The zero Map treats every row as malformed.
 type Map struct {
 	schema  *Schema
-	cells   int // columns of the table
+	cells   int // number of columns of the table
 	dim     int
-	groups  int // number of groups of one-hot features
-	grouped int // number of features in these groups, and of hats
+	groups  int // number of groups of one-hot features (Schema.Groups)
+	grouped int // number of features that are in groups or are hats (values of basis functions)
 	hats    []Hats
 	scale   float64
 	inputs  []input
 	crosses []cross
 	target  int         // index of the target's cell; -1: unlabelled
-	beside  int         // index of the cell of the target's weight or exposure; -1: none, or unlabelled
+	beside  int         // index of the cell of the weight or exposure; -1: none, or unlabelled
 	where   int         // index of the filter's cell; -1: no filter
 	unit    int         // index of the cell that names the privacy unit; -1: none, or unlabelled
-	columns []ColumnMap // by cell
-	reads   []bool      // which cells the map reads
-	numbers []int       // which of these cells are numbers
+	columns []ColumnMap // the map of the cells of each column of the table
+	reads   []bool      // by cell: whether the map reads it
+	numbers []int       // the indices of the cells that the map reads as numbers
 }
 
 // input is a feature column, bound to a cell.
 type input struct {
 	cell int
-	at   int // index of its first feature
+	at   int // index of the column's first feature
 	interval
-	levels map[string]int // category: value -> feature within the column
-	hashed Hashing        // hash
+	levels map[string]int // of a category: the index, within the column, of the feature of each value
+	hashed Hashing        // of a hash column: the hash function
 	other  int            // index of "other" within the column; 0 for a number or date, which has no "other"
-	// indicated: the feature after a number or date is 1 if the cell cannot be read
+	// indicated says that the feature after a number or date is 1 if the cell is missing or unreadable.
 	indicated bool
 	knots     int // number of hats of a curve; 0 for none
 }
@@ -55,18 +55,19 @@ func (in *input) level(cell string, missing []string) int {
 	return in.hashed.bucket(cell, in.other)
 }
 
-// Bind resolves the columns of a table by its header. The header must name every column of the
-// schema and its target, nothing else, and nothing twice.
+// Bind finds the columns of the schema in a table's header. It returns an error unless the header names
+// every column of the schema, its target, the target's weight or exposure and the unit's column, each
+// once, and nothing else.
 //
-// Bind looks up the columns of the schema first. Only if all were found may an error mention a
-// column of the table, and it quotes the column's name only if that looks like one
-// ([LooksLikeNames]). So a table without a header row, whose first row is a record, is refused
+// Bind looks up the columns of the schema first. Only if it finds all of them may an error mention a
+// column of the table. The error quotes the column's name only if the name looks like a name
+// ([LooksLikeNames]). A table without a header row, whose first row is a record, is therefore refused
 // without quoting the record.
 func (s *Schema) Bind(header []string) (*Map, error) { return s.bind(header, true) }
 
-// BindUnlabelled resolves the columns of a table for prediction. The header must name the feature
-// columns and, if the schema has a filter, the filter's column. Other columns, the target included,
-// may be absent; if present they are not read. Encode then returns target 0.
+// BindUnlabelled finds the columns of the schema in the header of a table for prediction. The header must
+// name the feature columns and, if the schema has a filter, the filter's column. Other columns, the target
+// included, may be absent. They are not read. [Map.Encode] then returns target 0.
 func (s *Schema) BindUnlabelled(header []string) (*Map, error) { return s.bind(header, false) }
 
 func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
@@ -125,7 +126,9 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 	return m, nil
 }
 
-// resolve finds the index of each needed column in the header.
+// resolve returns the index in the header of each column, by trimmed name. It returns an error if a needed
+// column is absent, if a name is repeated or, for a labelled table, if a column is not in the schema. For an
+// unlabelled table only needed columns must not be repeated.
 func (s *Schema) resolve(header []string, labelled bool) (map[string]int, error) {
 	at := make(map[string]int, len(header))
 	var repeated []int
@@ -193,8 +196,9 @@ func (s *Schema) needed(labelled bool) []string {
 // Dim returns the number of features that Encode writes.
 func (m *Map) Dim() int { return m.dim }
 
-// Keep reports whether a row is a record: the schema has no filter, or the trimmed cell of the
-// filter's public column equals its value, or the row is malformed. [Filter] gives the reasons.
+// Keep reports whether a row is a record: the schema has no filter, or the trimmed cell of the filter's
+// public column equals the filter's value, or the row has the wrong number of cells. [Filter] gives the
+// reasons.
 func (m *Map) Keep(cells []string) bool {
 	if m.schema == nil || m.where < 0 || len(cells) != m.cells {
 		return true

@@ -8,9 +8,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestEncodeCoded tests that a coded row has the same features as Encode's row, except for hats, to
-// the bit, for any schema and cells. What the slices of the coded row contained before must have no
-// effect.
+// TestEncodeCoded tests that the features of a coded row have the same bits as those of Encode's row, except
+// for hats, for any schema and cells. The former contents of the slices of the coded row must have no effect.
 func TestEncodeCoded(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := anySchema().Draw(t, "schema")

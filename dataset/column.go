@@ -14,8 +14,8 @@ type ColumnKind uint8
 const (
 	Number   ColumnKind = iota + 1 // a number within public bounds
 	Category                       // one of a public list of values; in a target, a class
-	Ignore                         // not a feature
-	Public                         // known to everybody for every row; not a feature
+	Ignore                         // a column that is not used
+	Public                         // a column that everybody knows for every row; not a feature
 	Hash                           // a value without a public list, hashed into a number of buckets
 	Date                           // a day or a time within public bounds
 )
@@ -61,19 +61,19 @@ type Column struct {
 	Name       string
 	Kind       ColumnKind
 	Low, High  float64   // Number: public bounds, in the column's units; Date: in days since 1970-01-01 ([Day])
-	Transform  Transform // Number
+	Transform  Transform // Number: is applied to the number and to its bounds
 	Categories []string  // Category: the public list, without "other"
-	Values     []string  // Public: the list of values
+	Values     []string  // Public: the list of all values
 	Buckets    int       // Hash: number of buckets
 	Layout     string    // Date: layout of the cells, such as %d.%m.%Y; empty: ISO 8601
-	Indicator  bool      // Number, Date: an additional feature is 1 if the cell is missing or unreadable
-	Curve      int       // Number, Date: knots of a curve beside the number; 0: none; CurveAuto: by a rule. A curve has an Indicator
-	Knots      []float64 // the Curve knots, from Low to High in the same units; nil: at equal distances after the transform
+	Indicator  bool      // Number, Date: a feature is 1 if the cell is missing or unreadable; set for a curve
+	Curve      int       // Number, Date: number of knots of a curve; 0: no curve; CurveAuto: see Resolve
+	Knots      []float64 // the curve's knots, from Low to High, in the column's units; nil: equally spaced
 	Monotone   Monotone  // Number, Date: the direction in which the score may move as the number grows
 }
 
-// other names the feature for missing cells and for values outside the list. A hash has it for
-// missing cells only.
+// other names the feature of a category for missing cells and for values outside the list. A hash column has
+// the feature other for missing cells only.
 const other = "other"
 
 // indicator is the value of the key missing: that adds an indicator feature for missing cells.

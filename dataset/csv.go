@@ -8,23 +8,26 @@ import (
 	"unicode/utf8"
 )
 
-// CSV states how text files write a table. It consists of public facts, as a schema does. The zero
-// CSV is UTF-8 with commas, double quotes, decimal points and a header row. It has no effect on
-// formats that state these facts themselves, such as Parquet.
+// CSV describes how text files write a table. Like a schema, it consists of public facts. The zero CSV
+// describes files with commas, double quotes, decimal points and a header row, in UTF-8 or in UTF-16 with a
+// byte order mark. A CSV has no effect on formats that state these facts themselves, such as Parquet.
 type CSV struct {
-	// Delimiter separates fields: one ASCII character, or tab; empty for a comma.
+	// Delimiter separates fields. It is the word tab, or one ASCII character that is no letter, digit or
+	// line end. Empty means a comma.
 	Delimiter string `yaml:"delimiter" json:"delimiter,omitempty"`
-	// Decimal is the decimal mark of numbers, "." or ","; empty for a point.
+	// Decimal is the decimal mark of numbers, "." or ",". Empty means a point.
 	Decimal string `yaml:"decimal" json:"decimal,omitempty"`
-	// Thousands separates groups of three digits: one character that is not a digit; empty for
-	// none.
+	// Thousands separates groups of three digits. It is one character that is no digit, sign, letter e or
+	// line end. Empty means that there is no separator.
 	Thousands string `yaml:"thousands" json:"thousands,omitempty"`
-	// Encoding is utf-8, utf-16, utf-16le, utf-16be, latin-1 or windows-1252; empty for
-	// UTF-16 where a byte order mark says so, and else UTF-8.
+	// Encoding is utf-8, utf-16, utf-16le, utf-16be, latin-1 or windows-1252. Empty means UTF-16 if the
+	// file begins with a UTF-16 byte order mark, and UTF-8 otherwise.
 	Encoding string `yaml:"encoding" json:"encoding,omitempty"`
-	// Quote encloses fields: one ASCII character, or "none" for no quote; empty for a double quote.
+	// Quote encloses fields. It is the word none for no quote, or one ASCII character that is no letter,
+	// digit or white space. Empty means a double quote.
 	Quote string `yaml:"quote" json:"quote,omitempty"`
-	// Header names the columns of files that have no header row.
+	// Header lists the names of the columns, for files that have no header row. Empty means that the
+	// first row of each file is the header.
 	Header []string `yaml:"header" json:"header,omitempty"`
 }
 
@@ -37,7 +40,7 @@ func (c CSV) IsZero() bool {
 		len(c.Header) == 0
 }
 
-// Or returns c with its empty fields taken from other.
+// Or returns a copy of c in which every empty field has the value of the same field of other.
 func (c CSV) Or(other CSV) CSV {
 	for _, field := range []struct{ mine, its *string }{
 		{&c.Delimiter, &other.Delimiter}, {&c.Decimal, &other.Decimal}, {&c.Thousands, &other.Thousands},
@@ -53,7 +56,7 @@ func (c CSV) Or(other CSV) CSV {
 	return c
 }
 
-// Marks returns the delimiter and the quote; the quote is zero if there is none.
+// Marks returns the bytes of the delimiter and of the quote. The quote is 0 if files have no quote.
 func (c CSV) Marks() (delimiter, quote byte) {
 	delimiter, quote = ',', '"'
 	switch c.Delimiter {
@@ -73,14 +76,14 @@ func (c CSV) Marks() (delimiter, quote byte) {
 	return delimiter, quote
 }
 
-// Charset returns the name of the text encoding, such as utf-8. It is "" if the encoding is to be
-// recognised.
+// Charset returns the name of the text encoding, such as utf-8. It returns "" if the encoding is
+// recognised from the byte order mark of a file.
 func (c CSV) Charset() string { return c.Encoding }
 
 // Names returns the names of the columns for files without a header row, or nil if files have one.
 func (c CSV) Names() []string { return c.Header }
 
-// Check returns an error for the first rule that is broken.
+// Check returns an error for the first field that breaks its rule.
 func (c CSV) Check() error {
 	fail := func(field, value, rule string) error {
 		return &fieldError{"csv." + field, strconv.Quote(value), rule}
@@ -154,8 +157,9 @@ func (c CSV) plain(cell string) string {
 // [strconv.ParseFloat] would read as one.
 const unread = "no number: "
 
-// number returns a number without separators and with a decimal point. Thousands separators must
-// stand between groups of three digits: where the point separates thousands, 1.5 is not 15.
+// number returns a number of the dialect without thousands separators and with a decimal point. ok is false
+// if the cell is not a number in the dialect. Thousands separators must separate groups of three digits: if
+// the point is the thousands separator, 1.5 is not a number.
 func (c CSV) number(cell string) (plain string, ok bool) {
 	sign := ""
 	if cell != "" && (cell[0] == '-' || cell[0] == '+') {
@@ -197,7 +201,7 @@ func allDigits(s string) bool {
 }
 
 // Respelled returns the function that rewrites a trimmed number from the dialect to the form that
-// [Map.Encode] reads; nil if the dialect writes that form.
+// [Map.Encode] reads. It returns nil if numbers of the dialect have this form already.
 func (c CSV) Respelled() func(cell string) string {
 	if c.decimal() == "." && c.Thousands == "" {
 		return nil
@@ -206,8 +210,8 @@ func (c CSV) Respelled() func(cell string) string {
 }
 
 // Respell returns a function that rewrites the number cells of a row in place. The function applies plain,
-// which is what [CSV.Respelled] returned, to each of these cells. Missing markers, and rows with a wrong
-// number of cells, stay unchanged. Respell returns nil if plain is nil or no column is a number.
+// the result of [CSV.Respelled], to each of these cells. Missing markers, and rows with a wrong number of
+// cells, stay unchanged. Respell returns nil if plain is nil or no column is a number.
 func (m *Map) Respell(plain func(cell string) string) func(cells []string) {
 	if plain == nil || len(m.numbers) == 0 {
 		return nil
@@ -227,7 +231,8 @@ func (m *Map) Respell(plain func(cell string) string) func(cells []string) {
 // Reads reports for each cell of a row whether the map reads it.
 func (m *Map) Reads() []bool { return slices.Clone(m.reads) }
 
-// ReadsToCount reports for each cell of a row whether Keep or Unit reads it.
+// ReadsToCount reports for each cell of a row whether [Map.Keep] or [Map.Unit] reads it: these methods
+// determine the number of records.
 func (m *Map) ReadsToCount() []bool {
 	reads := make([]bool, m.cells)
 	for _, i := range []int{m.where, m.unit} {

@@ -20,10 +20,10 @@ const PairKnots = 5
 
 // The constants of the rule by which [Schema.Resolve] chooses numbers of knots. N = n mu is the size
 // of a fit: the number n of records times the mu of its budget under replace-one. A curve gets
-// knotsOfSize N^(1/3) knots, at most mostAuto, and no curve if that rounds to fewer than leastAuto.
-// The exponent balances the variance of the privacy noise, which grows with the knots, with the bias
-// of a piecewise linear function, which falls with them. Interactions with numbers are used if N is
-// at least leastPairs; that value was measured (results/accuracy.md).
+// knotsOfSize N^(1/3) knots, rounded, and at most mostAuto. A column gets no curve if this number is
+// below leastAuto. The exponent balances the variance of the privacy noise, which increases with the number
+// of knots, and the bias of a piecewise linear function, which decreases with it. Interactions with numbers
+// are used if N is at least leastPairs, a value that was measured (results/accuracy.md).
 const (
 	knotsOfSize = .42
 	leastAuto   = 3
@@ -31,7 +31,7 @@ const (
 	leastPairs  = 1500
 )
 
-// HatScale is the factor by which hats are multiplied before the row is divided by [Schema.Scale].
+// HatScale is the factor by which hats ([Hats]) are multiplied before the row is divided by [Schema.Scale].
 // A feature of a curve is HatScale times a hat. A feature of an interaction of two numbers is
 // HatScale^2 times a product of two hats.
 const HatScale = hats.Scale
@@ -41,12 +41,12 @@ const HatScale = hats.Scale
 // features are computed from the row's numbers and the public knots.
 type Hats struct {
 	First, Width int
-	// Axes are the number of a curve, or the one or two numbers of an interaction. Of two numbers
-	// the outer comes first.
+	// Axes are the number of a curve, or the one or two numbers of an interaction. The features of two
+	// numbers are ordered by the knots of the first axis, then by the knots of the second axis.
 	Axes []Axis
 	// Group is the index, among [Schema.Groups], of the category of an interaction of a category
-	// and a number. The category is the outer of the two. Group is -1 for a curve and for an
-	// interaction of two numbers.
+	// and a number. The features are ordered by the category's levels, then by the number's knots.
+	// Group is -1 for a curve and for an interaction of two numbers.
 	Group int
 	curve bool
 }
@@ -66,7 +66,7 @@ func referenceKnot(k hats.Knots) int { return (k.Len() - 1) / 2 }
 // Axis is one number or date from which Hats are computed.
 type Axis struct {
 	Column          string
-	Number, Missing int // features of the number and of its indicator
+	Number, Missing int // indices of the features of the number and of its indicator
 	Knots           hats.Knots
 }
 
@@ -89,7 +89,8 @@ type Resolved struct {
 	// Without are the interactions with numbers that Resolve left out because the fit is too small.
 	Without []Interaction
 	// Needed is the least size N = n mu (records times the mu of the budget) at which every column in
-	// Linear and every interaction in Without would be used; 0 if both are empty.
+	// Linear would have a curve and every interaction in Without would be used. It is 0 if Linear and
+	// Without are empty.
 	Needed float64
 }
 
@@ -124,10 +125,11 @@ func (s *Schema) hasNumber(pair Interaction) bool {
 	return false
 }
 
-// Resolve returns the schema that a fit of the given size uses. size is N = n mu, a public number.
-// Each curve: auto becomes a number of knots, twice that number if the column has transform log1p,
-// or no curve if the size is too small for the smallest curve. Interactions with numbers are
-// removed if the size is too small for them. Resolve uses only public numbers.
+// Resolve returns the schema that a fit of the given size uses. size is the public number N = n mu:
+// records times the mu of the budget. Resolve replaces each curve: auto by a number of knots that depends
+// on the size. The number is doubled if the column has transform log1p. If the size is too small for the
+// smallest curve, the column gets no curve. Interactions with numbers are removed if the size is below
+// 1500. Resolve uses only public numbers.
 func (s *Schema) Resolve(size float64) (*Schema, Resolved, error) {
 	var r Resolved
 	if err := s.usable(); err != nil {
@@ -186,8 +188,8 @@ func (s *Schema) definition() Definition {
 
 func (c Column) isNumber() bool { return c.Kind == Number || c.Kind == Date }
 
-// knots returns the knots of the column's curve, mapped to [-1, 1] as cells are; the zero Knots if
-// the column has no curve.
+// knots returns the knots of the column's curve, mapped to [-1, 1] as cells are. It returns the zero Knots
+// if the column has no curve.
 func (c Column) knots() hats.Knots {
 	switch {
 	case c.Curve <= 0:
@@ -195,7 +197,7 @@ func (c Column) knots() hats.Knots {
 	case c.Knots == nil:
 		return hats.Equal(c.Curve)
 	}
-	k, _ := hats.At(c.places()) // validateCurve has tested it
+	k, _ := hats.At(c.places()) // validateCurve has tested the knots
 	return k
 }
 
@@ -211,8 +213,8 @@ func (c Column) places() []float64 {
 
 // pairKnots returns the PairKnots knots that the column has in interactions, in [-1, 1]. Without listed
 // knots they are equally spaced. If the schema lists knots for the column, the PairKnots knots are equally
-// spaced in the index of the listed knots; at a fractional index, a knot is interpolated linearly between
-// two listed knots.
+// spaced in the index of the listed knots. A knot at a fractional index is interpolated linearly between two
+// listed knots.
 func (c Column) pairKnots() hats.Knots {
 	if c.Curve <= 0 || c.Knots == nil {
 		return hats.Equal(PairKnots)
@@ -224,9 +226,11 @@ func (c Column) pairKnots() hats.Knots {
 		at := min(int(way), len(own)-2)
 		list[i] = own[at] + float64((way-float64(at))*(own[at+1]-own[at]))
 	}
+	// The first and the last knot must be exactly -1 and 1. The sums for them may be rounded to other
+	// numbers.
 	list[0], list[PairKnots-1] = -1, 1 // what the sum rounds to may be beside them
 	k, err := hats.At(list)
-	if err != nil { // knots as near as two float64s
+	if err != nil { // two knots are too near to each other for a float64
 		return hats.Equal(PairKnots)
 	}
 	return k
@@ -282,7 +286,8 @@ const (
 	noCurve = "none"
 )
 
-// KnotCells returns the knots in the column's own units: numbers, or days since 1970-01-01.
+// KnotCells returns the knots k, which are in [-1, 1], in the column's own units: numbers, or days since
+// 1970-01-01.
 func (c Column) KnotCells(k hats.Knots) []float64 {
 	cells := make([]float64, k.Len())
 	for i := range cells {
@@ -302,8 +307,8 @@ func (c Column) cellAt(u float64) float64 {
 	return min(max(t, c.Low), c.High)
 }
 
-// knotNames returns a name for each knot, such as age@17 and age@23.1, with the fewest digits, at
-// least 4, at which all names differ.
+// knotNames returns a name for each knot, such as age@17 and age@23.1. Numbers in names have the fewest
+// significant digits, at least 4, with which all names differ.
 func (c Column) knotNames(k hats.Knots) []string {
 	cells := c.KnotCells(k)
 	names := make([]string, len(cells))
@@ -343,11 +348,11 @@ func (s *Schema) normalise() {
 	}
 }
 
-// axis returns what the computation of hats needs to know of a number or a date. at is the index of the
-// column's first feature; the indicator is the next feature.
+// axis returns the [Axis] of a number or a date with the knots k. at is the index of the column's first
+// feature. The next feature is the indicator.
 func (c Column) axis(at int, k hats.Knots) Axis { return Axis{c.Name, at, at + 1, k} }
 
-// at returns the index of a column's first feature.
+// at returns the index of the first feature of the column with the given name.
 func (s *Schema) at(name string) (next int) {
 	for _, c := range s.columns {
 		if c.Name == name {
@@ -358,9 +363,9 @@ func (s *Schema) at(name string) (next int) {
 	return next
 }
 
-// hang writes the hats of a row, whose other features must have been written to x. codes holds, for
-// each group of [Schema.Groups], the index of the row's nonzero feature. Hats of a missing number
-// stay zero.
+// hang computes the hats of a row ([Hats]) and writes them to x, to which all other features must have been
+// written. codes holds, for each group of [Schema.Groups], the index within the group of the row's nonzero
+// feature. Hats of a missing number stay zero.
 func (m *Map) hang(x []float32, codes []int) {
 	level := x[m.dim-1]
 	for i := range m.hats {
@@ -390,8 +395,8 @@ func (m *Map) hang(x []float32, codes []int) {
 	}
 }
 
-// rawCurve is the value of the key curve: in YAML and JSON. It is auto, a number of knots, or a
-// list of knots that are numbers or dates.
+// rawCurve is the value of the key curve in YAML and JSON: auto, a number of knots, or a list of knots. The
+// listed knots are all numbers or all dates.
 type rawCurve struct {
 	knots int
 	at    []float64
@@ -471,8 +476,8 @@ func (c *Column) setCurve(r *rawCurve) error {
 	return nil
 }
 
-// rawCurve returns the column's curve in its written form; it is the inverse of setCurve; nil for a
-// column without a curve.
+// rawCurve is the inverse of setCurve: it returns the column's curve in its written form. It returns nil
+// for a column without a curve.
 func (c Column) rawCurve() *rawCurve {
 	switch {
 	case c.Curve == 0:

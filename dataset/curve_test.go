@@ -50,7 +50,7 @@ func TestCurveGolden(t *testing.T) {
 	root := math.Sqrt2
 	for _, test := range []struct {
 		cells string
-		want  map[string]float64 // of the hats; others are zero
+		want  map[string]float64 // values of hats; all others are zero
 	}{
 		{"30,0,skin,2020-01-09,0,3,2020-01-02,1", map[string]float64{
 			"age@30": root, "gain@0": root, "seen@2020-01-09": root,
@@ -123,8 +123,8 @@ func TestCurvesHoldTheNorm(t *testing.T) {
 }
 
 // TestResolve tests the number of knots for given sizes N (records times mu), computed by hand: .42
-// N^(1/3), from 3 to 16. Below the size for 3 knots a column stays linear. Interactions with numbers
-// need a size of 1500.
+// N^(1/3), from 3 to 16. If N is too small for 3 knots, a column has no curve. Interactions with numbers
+// need a size of at least 1500.
 func TestResolve(t *testing.T) {
 	s := mustLoad(t, strings.Replace(strings.NewReplacer("curve: 5", "curve: auto", "curve: 4",
 		"curve: auto").Replace(curvy), "age, ward]", "ward, size]", 1))

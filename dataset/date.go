@@ -9,10 +9,11 @@ import (
 
 const daySeconds = 24 * 60 * 60
 
-// dateLayout parses the cells of a date column; nil parses ISO 8601.
+// dateLayout parses the cells of a date column. A nil dateLayout parses ISO 8601.
 type dateLayout []layoutPart
 
-// layoutPart is a directive or, if directive is zero, a text that the cell must contain as it is.
+// layoutPart is a directive, such as the letter Y of %Y. If directive is zero, it is a text that the cell
+// must contain as it is.
 type layoutPart struct {
 	directive byte
 	text      string
@@ -21,12 +22,12 @@ type layoutPart struct {
 	whole bool
 }
 
-// directives are the directives of strptime that mean the same in every language and century, with
-// the largest number of digits of each.
+// directives maps each allowed directive of strptime to its largest number of digits. These directives mean
+// the same in every language and century.
 var directives = map[byte]int{'Y': 4, 'm': 2, 'd': 2, 'H': 2, 'M': 2, 'S': 2}
 
-// parseLayout parses a layout such as %d.%m.%Y. An empty layout is ISO 8601. rule is empty or the
-// rule that the layout breaks.
+// parseLayout parses a layout such as %d.%m.%Y. An empty layout is ISO 8601. rule is the rule that the
+// layout breaks, or "" if it breaks none.
 func parseLayout(s string) (layout dateLayout, rule string) {
 	if s == "" {
 		return nil, ""
@@ -74,8 +75,9 @@ func parseLayout(s string) (layout dateLayout, rule string) {
 const layoutRule = "must be made of %Y (four digits), %m, %d, %H, %M, %S and what stands between them: two digits " +
 	"of a year, names of months and zones are read differently by different programs"
 
-// days parses a trimmed cell as days since 1970-01-01, 00:00 UTC, in the proleptic Gregorian
-// calendar.
+// days parses a trimmed cell. It returns the number of days since 1970-01-01, 00:00 UTC, in the proleptic
+// Gregorian calendar, with the time of day as a fraction. ok is false if the cell is not a date in the
+// layout.
 func (l dateLayout) days(cell string) (x float64, ok bool) {
 	if l == nil {
 		return isoDays(cell)
@@ -175,7 +177,8 @@ func offset(s string) (east int, ok bool) {
 	return sign * 60 * (60*hours + minutes), true
 }
 
-// digits parses between least and most decimal digits, as many as the text begins with.
+// digits parses the decimal digits at the beginning of s, at most most of them. It returns their number and
+// the rest of the text. ok is false if there are fewer than least digits.
 func digits(s string, least, most int) (n int, rest string, ok bool) {
 	i := 0
 	for i < len(s) && i < most && '0' <= s[i] && s[i] <= '9' {
@@ -186,8 +189,8 @@ func digits(s string, least, most int) (n int, rest string, ok bool) {
 }
 
 // daysOf returns the number of days since 1970-01-01 UTC of a year, month, day, hour, minute and
-// second at an offset of east seconds from UTC. ok is false if there is no such time. The year is
-// at least 1; there is no leap second.
+// second, in a time zone that is east seconds ahead of UTC. ok is false if there is no such time: the year
+// must be at least 1, and 60 is not a second.
 func daysOf(f [6]int, east int) (x float64, ok bool) {
 	if f[0] < 1 || f[1] < 1 || f[1] > 12 || f[3] > 23 || f[4] > 59 || f[5] > 59 {
 		return 0, false
@@ -203,7 +206,8 @@ func daysOf(f [6]int, east int) (x float64, ok bool) {
 // firstDay and lastDay are 0001-01-01 and 9999-12-31, in days since 1970-01-01.
 const firstDay, lastDay = -719162, 2932896
 
-// Day returns the number of days from 1970-01-01 to an ISO date, for the bounds of a date column.
+// Day returns the number of days from 1970-01-01 to an ISO date, such as 2024-12-31. It is used for the
+// bounds and knots of a date column.
 func Day(date string) (float64, error) {
 	x, ok := isoDays(date)
 	if !ok || len(date) != len("2006-01-02") {

@@ -3,7 +3,7 @@
 //
 // A [Schema] names every column of a table and states public knowledge about it: the bounds of a
 // number, the values of a category, the target. Nothing in a schema, and nothing about scaling, is
-// ever read from records; bounds taken from the table itself would be a release without accounting.
+// ever read from records. Bounds taken from the table itself would be a release without accounting.
 // A schema is written as a section of a YAML file:
 //
 //	schema:
@@ -51,26 +51,26 @@
 //     markers is missing. (An empty cell is missing in effect even if it is
 //     not listed: it is neither a number nor a category.)
 //  2. A number is parsed as by [strconv.ParseFloat] and clamped to its public
-//     bounds lo, hi; infinities and numbers too large for a float64 clamp as
-//     well. With transform log1p, cell and bounds are replaced by their
+//     bounds lo, hi. Infinities and numbers too large for a float64 are clamped as
+//     well. With transform log1p, the number x and both bounds are replaced by
 //     log(1+x). The result t is mapped to u = 2 (t-lo)/(hi-lo) - 1 in [-1, 1].
 //     A cell that is missing, NaN or not a number gives u = 0, the midpoint. Since a
 //     person of unknown age is not a person of middle age, missing: indicator adds a
 //     feature after the number, the indicator, which is 1 for such a cell and 0 for any other.
 //     A date is the number of days since 1970-01-01 in the Gregorian calendar, with the
-//     time of day as a fraction; its bounds are days too. It is then mapped as a number. A
-//     cell is read as ISO 8601 (2024-02-29, 2024-02-29T18:30, optionally with seconds and
-//     with Z or an offset from UTC; without an offset it is UTC; fractions of a second are
-//     dropped). If the schema states a layout, a cell is read as strptime reads %Y, %m, %d,
-//     %H, %M and %S, the only directives allowed: %Y has four digits, the others one or two,
-//     or exactly two if another directive is directly beside it. A day that is not in the
-//     calendar, such as 2023-02-29, is not a date. The machine's time zone has no effect.
+//     time of day as a fraction. Its bounds are days too. It is then mapped as a number. A
+//     cell is read as ISO 8601: 2024-02-29 or 2024-02-29T18:30, optionally with seconds and
+//     with Z or an offset from UTC. Without an offset the time is UTC. Fractions of a second are
+//     dropped. If the schema states a layout, a cell is read as strptime reads it. The only
+//     directives allowed are %Y, %m, %d, %H, %M and %S. %Y has four digits. Any other directive has
+//     one or two digits, or exactly two if another directive is directly beside it. A day that is
+//     not in the calendar, such as 2023-02-29, is not a date. The machine's time zone has no effect.
 //  3. A category is one-hot: one feature for each listed value and a last feature,
 //     other, for a missing cell and for every value that is not listed. Exactly
 //     one of them is 1.
 //     A hash is for columns without a public list of values. It has one feature for each
 //     bucket and a last feature, other, for a missing cell. A public function assigns
-//     each value to a bucket. A model cannot tell apart values in the same bucket.
+//     each value to a bucket ([Hashing]). A model cannot distinguish values in the same bucket.
 //     An interaction of two categories is one-hot, too: one feature for each pair of
 //     their features, after the features of all columns.
 //     A curve of K knots adds K features, called hats, after a number or date and its
@@ -82,26 +82,26 @@
 //     features: u is the number's feature divided by the intercept's, and each hat is
 //     rounded to float32.
 //     An interaction of a category and a number or date has one feature for each pair of a
-//     level and a hat. An interaction of two numbers or dates has one for each pair of hats.
-//     The feature is the product. In interactions a number has five knots, which are equally
-//     spaced or, if the schema lists knots, equally spaced in the index of the listed knots.
+//     feature of the category and a hat of the number. An interaction of two numbers or dates has
+//     one feature for each pair of hats. Each feature is the product of the pair. In interactions a
+//     number has five knots, which are equally spaced or, if the schema lists knots, equally spaced
+//     in the index of the listed knots.
 //  4. The last feature is the constant 1, the intercept.
-//  5. The row is divided by S, the largest norm it could have ([Schema.Scale]; see Norms), then by
-//     max(1, ||x||), all in
-//     float64, and each feature is rounded to float32. If the schema states norm,
-//     S is that norm: most rows of a wide table are far shorter than the largest possible
-//     norm, while the noise does not depend on their length. A row longer than norm is
-//     scaled down to it and keeps its direction. The norm must be public knowledge; rows
-//     need not respect it.
+//  5. The row is divided by S, the largest norm that a row could have ([Schema.Scale]; see Norms).
+//     The result x is divided by max(1, ||x||). Both divisions are in float64. Each feature is then
+//     rounded to float32. If the schema states norm, S is this norm: most rows of a wide table are
+//     far shorter than the largest possible norm, while the noise does not depend on their length.
+//     A row longer than norm is scaled down to norm and keeps its direction. The norm must be public
+//     knowledge, and rows may be longer.
 //
-// A target of two classes is -1 or +1; the negative class is listed first. A target of more classes
-// is the index of the class in the list, from 0. A number is clamped to its bounds and mapped to
-// [-1, 1].
+// A target of two classes is -1 or +1. The negative class is listed first. A target of more classes
+// is the index of the class in the list, from 0. A target that is a number is clamped to its bounds and
+// mapped to [-1, 1].
 //
 // A row is malformed if it has the wrong number of cells, or if its target, weight or exposure is
-// missing or invalid. It encodes as zeros and is reported as not ok. It is still a record: it
-// counts in the number of records and contributes zero. No error of this package depends on a
-// record.
+// missing or invalid. A malformed row is encoded as zeros, and Encode returns false for it. It is still a
+// record: it counts in the number of records and contributes zero. (With a privacy unit, [Unit] says which
+// malformed rows belong to a record.) No error of this package depends on a record.
 //
 // # Norms
 //
@@ -113,21 +113,21 @@
 // sum of these bounds. It does not depend on the number of knots. For hats, step 5 uses the bound and
 // not the value, so that a row's divisor does not depend on where the knots are.
 //
-// Hats are computed from rounded features and rounded again. So their factor is smaller than sqrt 2 by
-// 2^-20 of it, which is more than the rounding to float32 of the number, of the intercept and of the hat
-// can add.
+// Hats are computed from rounded features and rounded again. The factor of hats is therefore not sqrt 2 but
+// sqrt 2 (1 - 2^-20). The difference is more than the rounding to float32 of the number, of the intercept
+// and of the hat can add.
 //
-// So ||x|| <= S for all cells unless the schema states norm, and the division by max(1, ||x||) changes
+// Therefore ||x|| <= S for all cells unless the schema states norm, and the division by max(1, ||x||) changes
 // nothing in exact arithmetic. In float64, the sum of squares has at most K = S^2 terms (without a stated
 // norm), with a relative error of about 2^-53 each. If rounding makes the sum exceed 1, the division by
 // max(1, ||x||) brings it back to 1. With K <= 2^20 (a rule of [New]) the norm then is at most
 // 1 + (K/2+3) 2^-53 < 1 + 2^-33. Rounding to float32 multiplies each feature by at most 1 + 2^-24 or,
-// below the normal range, moves it by at most 2^-150. So the norm of every encoded row is below
+// below the normal range, changes it by at most 2^-150. The norm of every encoded row is therefore below
 // [NormBound] = 1 + 2^-23.
 //
 // # Agreement across machines
 //
-// Every step uses correctly rounded operations in a fixed order, with no product that a compiler
+// Every step uses correctly rounded operations in a fixed order, with no product and sum that a compiler
 // may fuse, and this package's own log1p. (The log1p of package math is assembly on some machines
 // and may be compiled with fused operations on others.) The same cells give the same bits on every
 // machine.

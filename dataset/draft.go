@@ -7,9 +7,9 @@ import (
 )
 
 // Draft returns a commented schema: section for a table with the given header, to be completed by
-// hand. Until every ??? is replaced, loading it fails with an error that names the field and the
+// hand. Until every ??? is replaced, loading the schema fails with an error that names the field and the
 // value to write there. Draft reads nothing but the header, and quotes it. The header must hold
-// names: of a table without a header row Draft would quote the first record. Callers check this
+// names: if the table had no header row, Draft would quote the first record. Callers check this
 // with [LooksLikeNames].
 func Draft(header []string) string { return DraftWith(header, nil, nil) }
 
@@ -20,9 +20,9 @@ type Drafted struct {
 	Note   string
 }
 
-// DraftWith is [Draft] with the columns in drafted completed, and with the given markers of missing
-// cells if there are any. Its caller must ensure that both come from public knowledge, and say so
-// in the notes.
+// DraftWith returns a draft as [Draft] does. The columns in the map drafted, by name, have the entries and
+// notes given there, and missing lists the markers of missing cells, if it is not empty. The caller must
+// ensure that these entries and markers come from public knowledge. The notes must name the sources.
 func DraftWith(header []string, drafted map[string]Drafted, missing []string) string {
 	var b strings.Builder
 	b.WriteString(draftTop)

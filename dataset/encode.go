@@ -9,12 +9,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// Encode writes the features of a row to dst[:Dim] and returns the row's target; the package
-// comment defines the map. The target is in [-1, 1] or, with more than two classes, the index of
-// the class. Encode leaves dst[Dim:] unchanged. It panics if dst is shorter than Dim.
+// Encode writes the features of a row to dst[:Dim] and returns the row's target, as the package comment
+// defines them. The target is in [-1, 1] or, with more than two classes, the index of the class. Encode
+// leaves dst[Dim:] unchanged. It panics if dst is shorter than Dim.
 //
-// If the schema's target has a weight or an exposure, the returned number contains it as well;
-// loss.Carried separates the two.
+// If the schema's target has a weight or an exposure, the returned number encodes the target and the
+// weight or exposure. loss.Carried decodes it.
 //
 // ok is false for a row with the wrong number of cells. Unless the map is unlabelled, ok is also
 // false if the target, weight or exposure is missing or invalid. dst[:Dim] and the target are then
@@ -40,12 +40,12 @@ func (m *Map) encodeWhole(dst []float32, cells row) (target float64, ok bool) {
 	return target, ok
 }
 
-// EncodeCoded is Encode for rows that are stored by groups ([Schema.Groups]). It writes to x, in
-// order, the features outside of all groups and hats ([Schema.Hats]). For each group it writes to
-// codes the index, within the group, of the one feature that is not zero. level is the value of
-// these features, which is the same in every group. All values have the bits that Encode writes.
-// Hats are left out, because they can be computed from x and codes. If ok is false, all results are
-// zero.
+// EncodeCoded encodes a row as [Map.Encode] does, but in a shorter form. It writes to x, in order, the
+// features that are neither in a group ([Schema.Groups]) nor hats ([Schema.Hats]). For each group it writes
+// to codes the index, within the group, of the one feature that is not zero. level is the value of this
+// feature, which is the same in every group. All values have the bits that Encode writes. Hats are left
+// out, because they can be computed from x and codes. If ok is false, all results are zero. EncodeCoded
+// panics if the length of x or codes is wrong.
 func (m *Map) EncodeCoded(x []float32, codes []uint32, cells []string) (level float32, target float64, ok bool) {
 	return m.encodeCoded(x, codes, row{texts: cells})
 }
@@ -62,25 +62,26 @@ func (m *Map) encodeCoded(x []float32, codes []uint32, cells row) (level float32
 	return dst.level, target, ok
 }
 
-// features is the destination of a row's features: all of them in x or, if coded is true, in x only
-// the features outside of one-hot groups, and in codes the index of each group's nonzero feature.
+// features is the destination of a row's features. If coded is false, x holds all features. If coded is
+// true, x holds only the features that are neither in one-hot groups nor hats, and codes holds the index of
+// each group's nonzero feature.
 type features struct {
 	x     []float32
 	coded bool
-	codes []uint32 // codes of the groups not yet written
-	level float32
-	// skipped is the number of features, so far, of groups and hats that are not stored in x.
+	codes []uint32 // places for the codes of the groups not yet written
+	level float32  // the value of the nonzero feature of each group
+	// skipped is the number of features of groups and hats so far, if coded is true: x does not hold them.
 	skipped int
 	// which collects the codes of the one-hot groups (indices of their nonzero features) so far, from
 	// which hats are computed. It is used only if coded is false and the schema has hats.
 	which []int
 }
 
-// number writes the value v of a feature outside of all one-hot groups.
+// number writes the value v of the feature with index at, which is outside of all one-hot groups.
 func (e *features) number(at int, v float32) { e.x[at-e.skipped] = v }
 
-// one writes a one-hot group of width features that starts at feature at. Feature at+which is v, the
-// others are zero.
+// one writes a one-hot group of width features that starts at feature at. The value of feature at+which is
+// v, and the other features of the group are zero.
 func (e *features) one(at, width, which int, v float32) {
 	if !e.coded {
 		e.x[at+which] = v
@@ -94,17 +95,17 @@ func (e *features) one(at, width, which int, v float32) {
 	e.skipped += width
 }
 
-// hats skips a range of hats (values of curves' basis functions). They are written later, when all
-// other features are known.
+// hats skips the next features, which are hats (values of basis functions): as many as the argument of says.
+// Hats are computed later from the other features.
 func (e *features) hats(of int) {
 	if e.coded {
 		e.skipped += of
 	}
 }
 
-// row is one row of a table whose cells are given in one of two forms. If texts is not nil, it has the texts of
-// the cells. Otherwise readings has one slice for each column, each with the numbers to which the column's cells
-// were mapped ([ColumnMap]), and the row's numbers are those at the index at.
+// row is one row of a table whose cells are given in one of two forms. If texts is not nil, it has the texts
+// of the cells. Otherwise readings has one slice for each column, with the numbers to which the column's
+// cells were mapped ([ColumnMap]). The row's numbers then have the index at in each slice.
 type row struct {
 	texts    []string
 	readings [][]float64
@@ -139,8 +140,8 @@ func (m *Map) encode(dst *features, cells row) (target float64, ok bool) {
 	}
 	first := *dst
 	if sum := m.fill(dst, &cells, 1); sum > 1 {
-		// Unless the schema states norm, the sum exceeds 1 only by rounding; see Norms in the
-		// package comment.
+		// Unless the schema states norm, the sum exceeds 1 only by rounding (see Norms in the package
+		// comment).
 		*dst = first
 		m.fill(dst, &cells, math.Sqrt(sum))
 	}
@@ -149,8 +150,9 @@ func (m *Map) encode(dst *features, cells row) (target float64, ok bool) {
 
 // fill writes the features of a row except hats, divided by S ([Schema.Scale]) and then by norm. It
 // may overwrite an earlier fill of the same row. It returns the sum of the squared features before
-// rounding to float32. In this sum hats, the values of curves' basis functions, count as the most
-// they can be: 2 for a curve or an interaction with one number, 4 for an interaction of two numbers.
+// rounding to float32. For hats, the values of basis functions, the sum uses the largest possible sum of
+// squares, before the division: 2 for a curve or an interaction with one number, 4 for an interaction of two
+// numbers.
 func (m *Map) fill(dst *features, cells *row, norm float64) (sum float64) {
 	scaled := func(u float64) float32 {
 		v := u / m.scale
@@ -226,7 +228,7 @@ type interval struct {
 	from, to  float64 // bounds after the transform
 	width     float64 // to - from
 	date      bool
-	layout    dateLayout // of the cells of a date
+	layout    dateLayout // layout of the cells of a date
 }
 
 func newInterval(c Column) interval {
@@ -236,12 +238,13 @@ func newInterval(c Column) interval {
 	}
 	n.width = n.to - n.from
 	if n.date = c.Kind == Date; n.date {
-		n.layout, _ = parseLayout(c.Layout) // New has validated it
+		n.layout, _ = parseLayout(c.Layout) // New has validated the layout
 	}
 	return n
 }
 
-// Transformed returns a number's public bounds after its transform, with the bits that Encode uses.
+// Transformed returns the public bounds of a number or date after the column's transform, with the bits
+// that Encode uses.
 func (c Column) Transformed() (from, to float64) {
 	n := newInterval(c)
 	return n.from, n.to
@@ -272,7 +275,7 @@ func (n *interval) unit(x float64) float64 {
 // within [0, 1]. Doubling is exact.
 func between(x, from, width float64) float64 { return 2*((x-from)/width) - 1 }
 
-// parse parses a trimmed cell as a number; ok is false if the cell is missing, NaN or no number. A
+// parse parses a trimmed cell as a number. ok is false if the cell is missing, NaN or no number. A
 // number too large for a float64 becomes an infinity.
 func parse(cell string, missing []string) (x float64, ok bool) {
 	if cell == "" || slices.Contains(missing, cell) {

@@ -329,10 +329,10 @@ func TestEncodeProperties(t *testing.T) {
 			return
 		}
 		for i, want := range slowEncode(s, header, cells) {
-			// The tolerance covers four things. slowEncode rounds in float64 only. log1p may differ
+			// The tolerance covers five differences. slowEncode rounds in float64 only. log1p may differ
 			// in the last places, which narrow bounds can magnify. float32 rounds by 2^-24. Hats are
-			// computed from the rounded number; 16 knots have 15 intervals, which magnifies that
-			// rounding 15 times. The factor sqrt 2 is smaller by 2^-20 of it.
+			// computed from the rounded number, and 16 knots have 15 intervals, which magnifies this
+			// rounding 15 times. The factor of hats is sqrt 2 (1 - 2^-20) and not sqrt 2.
 			tolerance := 1e-7
 			if strings.Contains(s.Features()[i], "@") {
 				tolerance = 3e-6

@@ -6,16 +6,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// fieldError is an error in a schema. field is a path such as columns.age.number; the path is the
-// same for YAML, JSON and Go.
+// fieldError is an error in a schema. field is a path such as columns.age.number. It is the same whether the
+// schema comes from YAML, JSON or Go.
 type fieldError struct {
 	field string
-	value string // if empty, there is no value to show
+	value string // the invalid value; empty if there is no value to show
 	rule  string
 }
 
 func (e *fieldError) Error() string {
-	field := printable.Text(e.field) // may contain the name of a column
+	field := printable.Text(e.field) // a field may contain the name of a column
 	if e.value == "" {
 		return fmt.Sprintf("dataset: %s: %s", field, e.rule)
 	}

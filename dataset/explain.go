@@ -13,7 +13,7 @@ type Coefficient struct {
 	Value   float64
 }
 
-// interacting stands in place of a column in the coefficients of interactions.
+// interacting is the text in Coefficient.Column and Term.Column for interactions.
 const interacting = "(interactions)"
 
 // Explain restates a linear score <w, row> in the user's units. For cells within their bounds the
@@ -22,19 +22,20 @@ const interacting = "(interactions)"
 //   - the intercept;
 //   - for each number and date: slope times the number (or times log1p of the number, or times the
 //     days since the first date);
-//   - for each category, hash or interaction of categories: the offset of its level;
+//   - for each category, hash or interaction of categories: the offset of the row's level or bucket;
 //   - for each missing number with an indicator: an offset;
 //   - for each number with a curve: the offsets of the two knots around the number, interpolated
 //     linearly between them;
 //   - for each interaction with numbers: the offsets of the knots around the numbers, interpolated
-//     in the same way.
+//     linearly (bilinearly for two numbers).
 //
 // A cell beyond a bound counts as the bound. A missing number counts as the midpoint of its
-// (transformed) bounds. With a regression target, values are in the target's units and the sum is
-// the prediction. With two classes, values are in units of the score.
+// (transformed) bounds, and has no offsets of knots. With a regression target, values are in the target's
+// units and the sum is the prediction. With two classes, values are in units of the score.
 //
-// Explain leaves out the rounding to float32 and the division by max(1, ||x||). The division
-// matters only if the schema has norm and the row is longer. Explain panics unless len(w) is Dim.
+// The sum leaves out the rounding to float32 and the division by max(1, ||x||). Except for rounding, this
+// division changes a row only if the schema states norm and the row is longer than norm. Explain panics
+// unless len(w) is Dim.
 func (s *Schema) Explain(w []float64) []Coefficient {
 	if s.target.Kind == Number {
 		return s.explain(w, s.target.half(), s.target.mid())
@@ -42,8 +43,9 @@ func (s *Schema) Explain(w []float64) []Coefficient {
 	return s.explain(w, 1, 0)
 }
 
-// ExplainRate is [Schema.Explain] for a score that is the logarithm of a rate, as in a loss for
-// counts. Values are in units of the natural logarithm of the rate ([Target.Rate]).
+// ExplainRate restates a linear score as [Schema.Explain] does, for a score that is the logarithm of a rate,
+// as in a loss for counts. The sum of the values is the natural logarithm of the predicted count per unit of
+// exposure (see [Target.Rate]).
 func (s *Schema) ExplainRate(w []float64) []Coefficient {
 	return s.explain(w, 1, math.Log(s.target.Rate()))
 }
@@ -66,11 +68,11 @@ func (s *Schema) explain(w []float64, unit, constant float64) []Coefficient {
 		at := len(list)
 		switch c.Kind {
 		case Number, Date:
-			// The term of the score is w u = w (2 (t-from)/width - 1) = (2w/width) t - w
-			// (from+to)/width.
+			// The column's part of the score is w u = w (2 (t-from)/width - 1) = (2w/width) t - w
+			// (from+to)/width, where t is the number or date after the transform.
 			first := c.Low
 			if c.Kind == Date {
-				c.Low, c.High = 0, c.High-c.Low // exact, because both are whole numbers
+				c.Low, c.High = 0, c.High-c.Low // exact, because both bounds are whole numbers
 			}
 			n := newInterval(c)
 			constant -= unit * w[at] * (n.from/n.width + n.to/n.width)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Fate says how the row map treats a cell.
+// Fate says how the row map ([Map.Encode]) treats a cell.
 type Fate uint8
 
 const (
@@ -25,12 +25,12 @@ func (f Fate) String() string {
 	return fmt.Sprintf("Fate(%d)", uint8(f))
 }
 
-// Fates calls each for every cell of a row that [Map.Encode] reads, and for the cell of the row
-// filter's public column. It passes the column, the trimmed cell and its fate. It returns false,
-// and calls nothing, if the row does not have as many cells as the header.
+// Fates calls the function each for every cell of a row that [Map.Encode] reads, and for the cell of the
+// row filter's public column. It passes the column's name, the trimmed cell and its fate. If the row does
+// not have as many cells as the header, Fates does not call each, and returns false.
 //
-// Its results reveal records: it serves checks of tables that the caller may look at. Nothing
-// private may depend on it.
+// The results reveal records. They are for checks of tables that the caller may look at. No private
+// computation may depend on them.
 func (m *Map) Fates(cells []string, each func(column, cell string, fate Fate)) (whole bool) {
 	if m.schema == nil || len(cells) != m.cells {
 		return false
@@ -82,8 +82,8 @@ func (in *input) fate(cell string, missing []string) Fate {
 	return listedFate(known, cell, missing)
 }
 
-// listedFate returns how the row map treats (the fate of) a cell that must be a listed value; known
-// says whether it is one.
+// listedFate returns how the row map treats (the fate of) a cell that must be a listed value. known
+// says whether the cell is a listed value.
 func listedFate(known bool, cell string, missing []string) Fate {
 	switch {
 	case cell == "" || slices.Contains(missing, cell):

@@ -7,29 +7,30 @@ import (
 	"strings"
 )
 
-// Filter is a row filter: a well-formed row is a record only if its cell in a public column equals
-// Value. With the zero Filter every row is a record.
+// Filter is a row filter: a row with the right number of cells is a record only if its cell in the public
+// column Column equals Value. With the zero Filter every row is a record.
 //
 // Under replace-one the number of records is public, so whether a row passes must be public too.
 // The filter's column is therefore a public column. A row passes if
 //
 //   - it has as many cells as the header, and the trimmed cell is Value. A row whose cell is
 //     missing or outside the column's list passes no filter; or
-//   - it is malformed, so that its public cell cannot be told from its other cells.
-//     Such a row passes every filter.
+//   - it has another number of cells than the header, so that its public cell cannot be
+//     identified. A row with a wrong number of cells passes every filter.
 //
-// Neighbouring tables differ in one row that passes in both. So their numbers of records agree by
-// definition, and no other cell of a well-formed row affects whether it passes. Because malformed
-// rows pass, this holds for everybody whose row is used: whatever the other cells of the row hold,
-// the row remains a record.
+// Neighbouring tables differ in one row, which passes in both tables. Their numbers of records are
+// therefore equal by definition. Only the public cell of a row with the right number of cells affects
+// whether the row passes. Because rows with a wrong number of cells pass, everybody whose row is used keeps
+// a record: whatever the other cells of the row hold, the row remains a record.
 //
 // Neighbouring tables differ in rows after parsing. Package table decides where a row ends. A file
 // with a quote that is never closed is therefore not a table with one row replaced, because the
 // following rows become cells of the row with the quote.
 //
-// The filter does not hide whether a row with another value is malformed. No rule hides this as
-// well: the number of records would have to stay the same when a malformed row replaces a row with
-// Value and when it replaces a row without Value, so it could not depend on the filter at all.
+// The filter does not hide whether a row with another value has a wrong number of cells. No rule can hide
+// this in addition: the number of records would have to stay the same when a row with a wrong number of
+// cells replaces a row with Value and when it replaces a row without Value. It could then not depend on the
+// filter at all.
 type Filter struct {
 	Column, Value string
 }
@@ -42,8 +43,8 @@ func (f Filter) String() string {
 	return f.Column + "=" + f.Value
 }
 
-// Where returns a copy of the schema with another row filter, such as "split=test"; "" keeps every
-// row. It returns an error unless the column is declared public and lists the value.
+// Where returns a copy of the schema with another row filter, such as "split=test". With "" every row
+// passes. It returns an error unless the column is declared public and lists the value.
 func (s *Schema) Where(filter string) (*Schema, error) {
 	t := *s
 	t.filter = Filter{}
@@ -58,8 +59,8 @@ func (s *Schema) Where(filter string) (*Schema, error) {
 	return &t, nil
 }
 
-// parseFilter parses column=value. Since a name may contain "=", it tries to cut the text at every
-// "="; exactly one must fit. If none fits, it returns the error of the first cut.
+// parseFilter parses column=value. Since a name may contain "=", it cuts the text at every "=". Exactly one
+// cut must give a public column and one of its values. If no cut does, the error is about the first cut.
 func (s *Schema) parseFilter(filter string) (Filter, error) {
 	fail := func(rule string, args ...any) (Filter, error) {
 		return Filter{}, &fieldError{"where", strconv.Quote(filter), fmt.Sprintf(rule, args...)}

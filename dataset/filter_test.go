@@ -8,8 +8,8 @@ import (
 )
 
 // TestKeepLooksAtThePublicCellOnly tests that only the public cell and the number of cells decide
-// whether a row is a record. A cell outside the list passes no filter, a malformed row passes every
-// filter.
+// whether a row is a record. A row with a cell outside the list passes no filter. A row with a wrong number
+// of cells passes every filter.
 func TestKeepLooksAtThePublicCellOnly(t *testing.T) {
 	s := mustLoad(t, people)
 	maps := map[string]*Map{}

@@ -2,13 +2,13 @@ package dataset
 
 import "strconv"
 
-// mostBuckets bounds the number of buckets of a hash column.
+// mostBuckets is the largest number of buckets of a hash column.
 const mostBuckets = 1 << 20
 
-// These are the constants of the hash function, see [Hashing]. It uses only arithmetic that databases have
-// as well (package export), and no intermediate result reaches 2^63. It squares modulo two primes in turn:
-// with a single prime, sums over characters would be polynomials, which collide far more often than random
-// values.
+// These are the constants of the hash function [Hashing]. The function uses only arithmetic that databases
+// have as well (package export), and no intermediate result reaches 2^63. It squares modulo two primes in
+// turn: with a single prime, the sums over characters would be polynomials modulo this prime, and they would
+// collide far more often than random values.
 const (
 	hashPrime = 1<<31 - 1
 	hashOther = 1<<31 - 19
@@ -20,10 +20,9 @@ const (
 // and b be Prime, Other, Point and Place, let c_1 c_2 ... be the code points of the trimmed cell,
 // and u_i = (a c_i + b i + Salt) mod p. Then
 //
-//	s = Salt + sum_i (u_i^2 mod q)^2 mod p
+//	s = (Salt + sum_i ((u_i^2 mod q)^2 mod p)) mod q
 //
-// and the bucket is (s mod q)^2 mod p, modulo the number of buckets. The function is part of the
-// model's format.
+// and the bucket is (s^2 mod p) modulo the number of buckets. The function is part of the model's format.
 type Hashing struct{ Prime, Other, Point, Place, Salt int64 }
 
 // Hashing returns the hash function of a hash column. Its salt is derived from the column's name,
@@ -40,8 +39,8 @@ func (h Hashing) bucket(cell string, buckets int) int {
 	return int(s * s % h.Prime % int64(buckets))
 }
 
-// sum returns the number s mod q in the formula at [Hashing], for the code points of text. Each byte
-// that is not UTF-8 counts as U+FFFD.
+// sum returns the number s of the formula of [Hashing] for the code points of text. Each byte that is not
+// UTF-8 counts as U+FFFD. (The result for the empty text is Salt.)
 func (h Hashing) sum(text string) int64 {
 	s, i := h.Salt, int64(0)
 	for _, c := range text {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestBuckets tests goldens computed from the formula by another language's unbounded integers.
-// Models depend on them.
+// TestBuckets compares buckets with expected values that were computed from the formula with another
+// language's unbounded integers. Models depend on the buckets.
 func TestBuckets(t *testing.T) {
 	bucket := func(column, cell string, buckets int) int {
 		return Column{Name: column}.Hashing().bucket(cell, buckets)

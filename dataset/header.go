@@ -12,18 +12,19 @@ import (
 const longestName = 100
 
 // LooksLikeNames reports whether a table's first row may be shown in messages as the names of its
-// columns. If a table has no header row, its first row is a record; if its line ends are not
-// recognised, its first row holds every record. A record must not be quoted, so a row does not look
+// columns. If a table has no header row, its first row is a record. If its line ends are not
+// recognised, its first row holds every record. A record must not be quoted. A row therefore does not look
 // like names if any of its cells
 //
 //   - is empty (except the first, which many programs leave empty above row numbers)
 //     or equal to another cell;
-//   - is a number, an amount, a date, a time or a code: it holds no letter, or five
-//     digits or more, or more digits than letters unless it consists of letters followed by
-//     up to four digits (x10, income_2019); or it begins with digits that are not directly
-//     followed by a word of four letters (1stFlrSF is accepted);
-//   - is an e-mail or web address, or one of the words that tables use for
-//     true, false and missing values;
+//   - is a number, an amount, a date, a time or a code. Such a cell has no letter, or five
+//     or more digits, or more digits than letters. (More digits than letters are accepted if the
+//     cell begins with a letter or "_" and no letter follows a digit, as in x10.) A cell that begins
+//     with digits is also a code, unless a letter follows these digits directly and the cell has at
+//     least four letters and more letters than digits (1stFlrSF is accepted);
+//   - is an e-mail or web address, or a word that tables use as a value, such as yes,
+//     false, NA, unknown or female;
 //   - is longer than 100 characters or contains a control character, such as a line end.
 //
 // A record that consists of other words only is not recognised as a record.
@@ -51,8 +52,7 @@ var values = []string{
 	"male", "female",
 }
 
-// looksLikeName reports whether one trimmed cell obeys the rules by which LooksLikeNames tells names
-// of columns from data.
+// looksLikeName reports whether one trimmed cell obeys the rules of LooksLikeNames for a single cell.
 func looksLikeName(s string) bool {
 	if !utf8.ValidString(s) || utf8.RuneCountInString(s) > longestName || slices.Contains(values, strings.ToLower(s)) {
 		return false
@@ -76,7 +76,7 @@ func looksLikeName(s string) bool {
 		return false
 	}
 	first, _ := utf8.DecodeRuneInString(s)
-	if unicode.IsNumber(first) { // 1stFlrSF, not 12 EUR
+	if unicode.IsNumber(first) { // 1stFlrSF is accepted, and 12 EUR is not
 		rest := strings.TrimLeftFunc(s, unicode.IsNumber)
 		next, _ := utf8.DecodeRuneInString(rest)
 		return letters >= 4 && letters > digits && unicode.IsLetter(next)
@@ -84,8 +84,8 @@ func looksLikeName(s string) bool {
 	return digits <= letters || !after && (unicode.IsLetter(first) || first == '_')
 }
 
-// place names a column of a header in messages: by its name if the name looks like one, or else by
-// its number.
+// place returns the text that names column i of a header in messages: the column's name if it looks like a
+// name ([LooksLikeNames]), and otherwise the column's number, counted from 1.
 func place(header []string, i int) string {
 	if name := strings.TrimSpace(header[i]); looksLikeName(name) {
 		return "column " + strconv.Quote(name)

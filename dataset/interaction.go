@@ -2,22 +2,23 @@ package dataset
 
 import "strconv"
 
-// Interaction names two columns that are crossed: categories, numbers or dates. It has one feature
-// for each pair of a feature of one column and a feature of the other, "other" included, so that
-// the effect of one column may depend on the other column. A number or date is represented by
-// PairKnots hats ([Hats]).
+// Interaction names two columns whose effects are combined: categories, numbers or dates. It has one
+// feature for each pair of a feature of the first column and a feature of the second column, so that the
+// effect of each column may depend on the other column. The features of a category include the feature
+// "other". A number or date has PairKnots hats ([Hats]) as its features.
 type Interaction [2]string
 
 // cross is an interaction of two columns, bound to the cells from which a map reads them.
 type cross struct {
 	a, b    input
-	at      int // index of its first feature
+	at      int // index of the interaction's first feature
 	width   int // number of features
-	numbers int // how many of the two are numbers or dates
+	numbers int // how many of the two columns are numbers or dates
 }
 
-// crossed holds the two columns of an interaction in the order of its features. If one is a
-// category and the other a number, the category comes first (is the outer).
+// crossed holds the two columns of an interaction in the order of its features, which are sorted by the
+// first column and then by the second. If one column is a category and the other column a number, the
+// category comes first.
 type crossed [2]Column
 
 func (s *Schema) crossed(pair Interaction) crossed {
@@ -29,8 +30,8 @@ func (s *Schema) crossed(pair Interaction) crossed {
 	return crossed{a, b}
 }
 
-// numbers reports whether one of the interaction's columns is a number or date. It is enough to look
-// at the second column, since a category comes first.
+// numbers reports whether at least one of the interaction's columns is a number or date. It tests the
+// second column only, since a category comes first.
 func (x crossed) numbers() bool { return x[1].isNumber() }
 
 // count returns how many of the interaction's two columns are numbers or dates.
@@ -44,10 +45,10 @@ func (x crossed) count() (n int) {
 }
 
 // scale returns the factor by which the interaction's features are multiplied before the row is
-// divided by [Schema.Scale]: HatScale for each number.
+// divided by [Schema.Scale]: 1, or HatScale for one number, or HatScale^2 for two numbers.
 func (x crossed) scale() float64 { return []float64{1, HatScale, HatScale * HatScale}[x.count()] }
 
-// width returns the number of features.
+// width returns the number of features of the interaction.
 func (x crossed) width() int { return len(x[0].inPairs()) * len(x[1].inPairs()) }
 
 // inPairs returns the names of a column's features in interactions.
@@ -61,8 +62,9 @@ func (c Column) inPairs() []string {
 // width returns the number of features of a category or hash column, "other" included.
 func (in *input) width() int { return in.other + 1 }
 
-// checkInteractions validates the interactions and appends the names of their features to
-// s.features.
+// checkInteractions validates the interactions. It appends the names of their features to s.features and
+// their hats to s.hats, and adds the bounds of their squared norms to s.terms. taken holds the names of all
+// features so far.
 func (s *Schema) checkInteractions(taken map[string]bool) error {
 	for i, pair := range s.interactions {
 		field := itemField("interactions", i)
@@ -110,7 +112,7 @@ func (s *Schema) checkInteractions(taken map[string]bool) error {
 	return nil
 }
 
-// group returns the index, among [Schema.Groups], of a category column.
+// group returns the index, among [Schema.Groups], of the group of a category or hash column.
 func (s *Schema) group(name string) (index int) {
 	for _, c := range s.columns {
 		if c.Name == name {
@@ -123,8 +125,8 @@ func (s *Schema) group(name string) (index int) {
 	return index
 }
 
-// bindInteractions binds the interactions to the inputs of the map. names are the columns of
-// m.inputs; next is the number of features before the interactions.
+// bindInteractions binds the interactions to the inputs of the map. names holds the name of the column of
+// each of m.inputs. next is the number of features before the interactions.
 func (m *Map) bindInteractions(names []string, next int) {
 	inputs := make(map[string]input, len(names))
 	for i, name := range names {

@@ -7,8 +7,8 @@ import (
 	"io"
 )
 
-// MarshalJSON writes the schema as an object. Its columns are an array, which keeps their order.
-// Bounds keep every bit.
+// MarshalJSON returns the schema as a JSON object. The columns are an array, which preserves their order.
+// Bounds are written with all their bits.
 func (s *Schema) MarshalJSON() ([]byte, error) {
 	raw, err := s.raw()
 	if err != nil {

@@ -17,24 +17,25 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// mostListed bounds the number of values in a range such as 1..12, and in a file that lists the
+// mostListed is the largest number of values in a range such as 1..12, and in a file that lists the
 // values of a category.
 const mostListed = 100_000
 
-// mostBytes bounds the number of bytes of a value in a file that lists the values of a category.
+// mostBytes is the largest number of bytes of a value in a file that lists the values of a category.
 const mostBytes = 1000
 
 // span matches a range of whole numbers, such as 1..12, as YAML writes it without quotes.
 var span = regexp.MustCompile(`^(-?[0-9]{1,9})\.\.(-?[0-9]{1,9})$`)
 
-// values decodes a list of values. In the list 1..12 stands for each whole number from 1 to 12, and
-// 01..12 for these numbers with two digits. A quoted "1..12" is an ordinary value.
+// values decodes a list of values. An item 1..12 without quotes means each whole number from 1 to 12, and
+// 01..12 means these numbers with two digits. A quoted "1..12" is an ordinary value. A single item 1..12 may
+// replace the list.
 func (d *yamlDecoder) values(field string, node ast.Node, todo string) (values []string, err error) {
 	items := []ast.Node{node}
 	if list, isList := node.(*ast.SequenceNode); isList {
 		items, values = list.Values, []string{}
 	} else if text, ok := scalar(node); !ok || !plainSpan(node, text) {
-		return d.texts(field, node, todo) // returns the error
+		return d.texts(field, node, todo) // returns an error, since node is not a list
 	}
 	for _, item := range items {
 		at := itemField(field, len(values))
@@ -60,8 +61,8 @@ func plainSpan(node ast.Node, text string) bool {
 	return node.GetToken().Type == token.StringType && span.MatchString(text)
 }
 
-// expanded returns the numbers of a range such as 1..12, as texts. rule is empty or the rule that the
-// range breaks.
+// expanded returns the numbers of a range such as 1..12, as texts. rule is the rule that the range breaks,
+// or "" if it breaks none.
 func expanded(text string) (values []string, rule string) {
 	ends := span.FindStringSubmatch(text)
 	low, _ := strconv.Atoi(ends[1]) // span matches at most nine digits
@@ -86,7 +87,7 @@ func expanded(text string) (values []string, rule string) {
 	return values, ""
 }
 
-// category decodes the values of a category, or the name of the file that holds them.
+// category decodes the values of a category, or the name of the file that lists the values.
 func (d *yamlDecoder) category(raw *rawColumn, field string, node ast.Node) (err error) {
 	todo := "write the publicly known values of " + printable.Text(raw.Name)
 	if _, isMap := node.(ast.MapNode); !isMap {
@@ -107,8 +108,8 @@ func (d *yamlDecoder) category(raw *rawColumn, field string, node ast.Node) (err
 }
 
 // pending returns a schema in which the values of some categories are still to be read from files. It
-// checks all other rules now, with the name of a file in place of its values. The schema cannot be
-// used until [Schema.WithLists] has read the files.
+// checks all other rules now: for the check, a category in a file has the file's name as its only value.
+// The schema cannot be used until [Schema.WithLists] has read the files.
 func (r rawSchema) pending() (*Schema, error) {
 	standing := r
 	standing.Columns = slices.Clone(r.Columns)
@@ -124,8 +125,8 @@ func (r rawSchema) pending() (*Schema, error) {
 }
 
 // WithLists returns the schema with the values of the lists that its YAML form keeps in files. read
-// returns the content of a file: one value on a line, without surrounding white space; empty lines
-// are skipped. The values are public and part of the schema: other forms of the schema hold the
+// returns the content of a file, which has one value on each line. White space around values and empty
+// lines are ignored. The values are public and part of the schema: MarshalYAML and MarshalJSON write the
 // values, not the file's name. A schema without files is returned as it is.
 //
 // Errors about a file quote nothing of its content.
@@ -154,8 +155,8 @@ func (s *Schema) WithLists(read func(name string) ([]byte, error)) (*Schema, err
 	return raw.schema()
 }
 
-// listed parses the values of a file. rule names the rule that the file breaks; it is "" if the file breaks
-// none.
+// listed parses the values of a file. rule is the rule that the file breaks, with the number of the line, or
+// "" if the file breaks none.
 func listed(text []byte, missing []string) (values []string, rule string) {
 	if !utf8.Valid(text) {
 		return nil, "must be text in UTF-8, one value a line"

@@ -11,15 +11,15 @@ const (
 // log1p returns log(1+x) for finite x > -1, within two units in the last place and with the same bits
 // on every machine.
 //
-// With v the rounded sum 1+x and c = (1+x) - v, log(1+x) = log v + log(1 + c/v), and the last term is
-// c/v to well below a rounding error. With v = 2^k m, m in [1/sqrt 2, sqrt 2), and s = (m-1)/(m+1),
+// Let v be the rounded sum 1+x, and c = (1+x) - v. Then log(1+x) = log v + log(1 + c/v), and log(1 + c/v) is
+// c/v up to much less than a rounding error. With v = 2^k m, m in [1/sqrt 2, sqrt 2), and s = (m-1)/(m+1),
 //
 //	log m = 2 artanh s = 2 (s + s^3/3 + s^5/5 + ...)
 //
 // Since s^2 < 0.0295, terms beyond s^23/23 are below 2^-60 of the sum.
 func log1p(x float64) float64 {
 	v := 1 + x
-	c := x - (v - 1)      // exact for v <= 2^53; beyond, c/v is below 2^-52 either way
+	c := x - (v - 1)      // exact for v <= 2^53; for larger v, c/v is below 2^-52 and has no effect
 	m, k := math.Frexp(v) // m in [1/2, 1)
 	if m < math.Sqrt2/2 {
 		m, k = 2*m, k-1

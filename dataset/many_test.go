@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestBindManyColumns tests that as many columns as a header can hold are bound, each to its own
-// cell. A linear search for each column would take many seconds.
+// TestBindManyColumns tests that Bind binds as many columns as a header can have, each to its own cell.
+// With a linear search for each column the test would take many seconds.
 func TestBindManyColumns(t *testing.T) {
 	const n = 30_000
 	d := Definition{Target: Target{Column: "y", Kind: Category, Classes: []string{"0", "1"}}}

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Monotone says in which direction a model's score may move as the number in a column grows. The zero
+// Monotone says in which direction a model's score may change as the number in a column increases. The zero
 // Monotone allows both directions.
 type Monotone uint8
 
@@ -25,8 +25,8 @@ func (m Monotone) String() string {
 	return fmt.Sprintf("Monotone(%d)", uint8(m))
 }
 
-// monotoneOf returns the Monotone whose String is text, which is "" if both directions are allowed.
-// The error for another text names the field.
+// monotoneOf returns the Monotone whose String is text. "" gives the zero Monotone, which allows both
+// directions. Any other text is an error that names the field.
 func monotoneOf(field, text string) (Monotone, error) {
 	switch text {
 	case "":
@@ -79,16 +79,16 @@ func (s *Schema) Monotonic() bool {
 type Projected struct {
 	Column string
 	Way    Monotone
-	// Moved is the greatest change of a row's margin.
+	// Moved is the largest absolute change of a row's margin by the change of the column's weights.
 	Moved float64
 }
 
 // ProjectMonotone returns weights of one margin at which the score is monotone in every column for
-// which the schema requires it. For a column with a curve, the values at the knots become the nearest
-// monotone values in mean square over the rows (isotonic regression). All other weights stay as
-// given. The slope of such a column without a curve is set to 0 if it has the wrong sign. means are
-// means of the features over the rows, from which the weight of each knot in the mean is computed. If
-// means is nil, all knots have the same weight.
+// which the schema requires it. w are the weights to be changed. For a column with a curve, the curve's
+// values at the knots become the nearest monotone values in weighted mean square (isotonic regression).
+// The slope of a column without a curve is set to 0 if it has the wrong sign. All other weights stay as
+// given. means are the means of the features over the rows. The weight of each knot in the mean square is
+// computed from them. If means is nil, all knots have the same weight.
 func (s *Schema) ProjectMonotone(w, means []float64) ([]float64, []Projected) {
 	out := append([]float64(nil), w...)
 	var list []Projected
@@ -136,9 +136,9 @@ func (s *Schema) CheckMonotone(w []float64) error {
 // and accepts.
 const monotoneSlack = 1e-9
 
-// monotoneValues returns the values that the column contributes to the margin, times Scale: one value at each knot
-// of its curve or, without a curve, the values at the lower and the upper bound. first is the index of the curve's
-// first hat (the value of a basis function) among the features, or -1 without a curve.
+// monotoneValues returns the values that the column contributes to the margin, times Scale: one value at each
+// knot of its curve or, without a curve, the values at the lower and the upper bound. first is the index of
+// the curve's first hat (the value of a basis function) among the features, or -1 without a curve.
 func (s *Schema) monotoneValues(c Column, w []float64) (values []float64, first int) {
 	at := s.at(c.Name)
 	if c.Curve <= 0 {
@@ -151,8 +151,8 @@ func (s *Schema) monotoneValues(c Column, w []float64) (values []float64, first 
 	return values, at + 2
 }
 
-// directed returns the values, negated if the score must not rise, so that monotone values never
-// fall.
+// directed returns a copy of the values, negated if the column is [Down]. Values that satisfy the column's
+// direction then never decrease.
 func (c Column) directed(values []float64) []float64 {
 	out := append([]float64(nil), values...)
 	if c.Monotone == Down {
@@ -163,8 +163,9 @@ func (c Column) directed(values []float64) []float64 {
 	return out
 }
 
-// knotMasses returns the weight of each knot in the mean square that ProjectMonotone minimises: about
-// the share of rows near the knot. A knot for which this share is not positive gets a small weight.
+// knotMasses returns the weight of each knot in the mean square that ProjectMonotone minimises: the mean of
+// the knot's hat, or 0 if this mean is negative, plus leastMass times the sum of the means. The mean of a
+// hat is about proportional to the number of rows near its knot. Without usable means all weights are 1.
 func (s *Schema) knotMasses(c Column, first int, means []float64) []float64 {
 	k := max(c.Curve, 2)
 	masses := make([]float64, k)

@@ -7,9 +7,10 @@ import (
 	"testing"
 )
 
-// TestIsotonic: the result never falls, keeps the weighted mean, does not change values that never
-// fall, and no other sequence that never falls, among many near it, is nearer to the values. The test
-// fails if masses are ignored, and if a pool of equal values is not merged with earlier pools.
+// TestIsotonic: the result never decreases and has the weighted mean of the values. Values that never
+// decrease are not changed. Among many sequences near the result that never decrease, none is nearer to the
+// values. The test fails if masses are ignored, and if a pool of equal values is not merged with earlier
+// pools.
 func TestIsotonic(t *testing.T) {
 	coin := rand.New(rand.NewPCG(1, 1))
 	for range 200 {
@@ -66,9 +67,10 @@ schema:
   target: {column: y, classes: [0, 1]}
 `
 
-// TestProjectMonotone: projected weights are monotone where the schema says so, and CheckMonotone
-// finds any other. Knots near which there are no rows follow the knots with rows. The test fails if a
-// falling column is made to rise, if a slope of the wrong sign stays, and if masses are left out.
+// TestProjectMonotone: with projected weights the score is monotone in every column that the schema declares
+// monotone, and CheckMonotone returns an error for weights with which it is not. The values at knots without
+// rows near them follow the values at knots with rows. The test fails if the score rises in a column that is
+// declared down, if a slope of the wrong sign stays, and if masses are left out.
 func TestProjectMonotone(t *testing.T) {
 	s := mustLoad(t, monotone)
 	coin := rand.New(rand.NewPCG(1, 1))
@@ -106,7 +108,8 @@ func TestProjectMonotone(t *testing.T) {
 	if wrong < 45 {
 		t.Errorf("%d of 50 random weights are found to go the wrong way", wrong)
 	}
-	// Knot 1 is above knot 2. All rows are around knot 2, so that knot 1 comes down to it.
+	// The value at knot 1 is above the value at knot 2. All rows are near knot 2, so the value at knot 1 is
+	// lowered to the value at knot 2.
 	w, means := make([]float64, s.Dim()), make([]float64, s.Dim())
 	first := s.Hats()[0].First
 	w[first+1], means[first+2] = 1, .3

@@ -53,7 +53,7 @@ func TestNorm(t *testing.T) {
 			}
 		}
 	}
-	// Rows that are longer than 1 by a tiny excess.
+	// These rows are longer than 1 by a tiny excess.
 	for _, excess := range []float64{1e-9, 1e-7, 3e-7, 5e-7, 1e-6} {
 		near, err := New(Definition{
 			Columns: []Column{{Name: "a", Kind: Number, Low: -4, High: 4}}, Target: def.Target,

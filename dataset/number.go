@@ -1,9 +1,10 @@
 package dataset
 
-// decimal parses a number of common form: a sign, at most 18 digits and a point. ok is false for
-// any other form, which callers parse with [strconv.ParseFloat]. decimal is several times faster
-// and gives the same bits: the digits and the power of ten are both exact floats, so their quotient
-// is rounded once (Clinger 1990, the fast case).
+// decimal parses a number of common form: an optional sign, and 1 to 18 digits with at most one point. The
+// digits without the point must be a number of at most 2^53. ok is false for any other form, which callers
+// parse with [strconv.ParseFloat]. decimal is several times faster and gives the same bits: the digits and
+// the power of ten are exact as float64 numbers, and their quotient is rounded once (Clinger 1990, the fast
+// case).
 func decimal(s string) (x float64, ok bool) {
 	i, negative := 0, false
 	if s != "" && (s[0] == '-' || s[0] == '+') {
@@ -36,12 +37,12 @@ func decimal(s string) (x float64, ok bool) {
 	return x, true
 }
 
-// tens are the powers of ten up to the largest number of digits that the function decimal accepts.
-// Each is an exact float.
+// tens are the powers of ten up to 10^18, since the function decimal accepts up to 18 digits. Each is exact
+// as a float64.
 var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
 	1e18}
 
-// clamp returns min(max(x, low), high), up to the sign of zero, and NaN for NaN.
+// clamp returns min(max(x, low), high), except for the sign of a zero. It returns NaN for NaN.
 func clamp(x, low, high float64) float64 {
 	switch {
 	case x < low:

@@ -8,19 +8,20 @@ import (
 )
 
 // Projection is a public linear map from rows to shorter rows (Johnson and Lindenstrauss 1984): a
-// matrix of entries +-1/sqrt(k) drawn from a seed (Achlioptas 2003). It preserves the inner
-// products of rows, and so the functions that a generalised linear model can represent, to within
-// about 1/sqrt(k). The matrix does not depend on data.
+// matrix of k rows with entries 1/sqrt(k) and -1/sqrt(k) drawn from a seed (Achlioptas 2003). It preserves
+// the inner products of rows to within about 1/sqrt(k), and therefore, approximately, the functions that a
+// generalised linear model can represent. The matrix does not depend on data.
 //
 // A mapped row longer than 1 is scaled down to length 1, so the constants of a loss remain valid.
-// Arora et al. (2023, Algorithm 4) allow mapped rows of length 2 and rely on longer ones being
-// improbable; here no bound relies on chance.
+// Arora et al. (2023, Algorithm 4) allow mapped rows of length 2, and rely on longer rows being
+// improbable. Here no bound relies on chance.
 type Projection struct {
 	dim, size int
 	seed      uint64
 }
 
-// ParseProjection parses jl(k) or jl(k,seed), for rows of the given number of features.
+// ParseProjection parses jl(k) or jl(k,seed), for rows of the given number of features. k must be from 1 to
+// features-1 and at most 2^20. seed must be below 2^53 and is 1 if it is not given.
 func ParseProjection(name string, features int) (*Projection, error) {
 	rule := fmt.Errorf("dataset: projection %q: must be jl(k), with k from 1 to below the %d features, or jl(k,seed)",
 		name, features)
@@ -49,7 +50,7 @@ func (p *Projection) Name() string { return fmt.Sprintf("jl(%d,%d)", p.size, p.s
 // Size returns k, the number of features of a mapped row.
 func (p *Projection) Size() int { return p.size }
 
-// Serves returns an error unless the map is for rows of the given number of features.
+// Serves returns an error unless the projection is for rows of the given number of features.
 func (p *Projection) Serves(features int) error {
 	if p.size < 1 || p.dim != features {
 		return fmt.Errorf("dataset: projection of %d features to %d: must be of %d", p.dim, p.size, features)
@@ -75,8 +76,9 @@ func (p *Projection) entries(j int, f func(i int, negative bool)) {
 	}
 }
 
-// Map writes the mapped row x to dst[:Size]. scratch must hold at least Size numbers. The norm of
-// the result is at most NormBound, by the proof for [Map.Encode], whose last step Map repeats.
+// Map maps the row x and writes the result to dst[:Size]. scratch must hold at least Size numbers. The norm
+// of the result is at most NormBound: Map ends with the last step of [Map.Encode], for which the package
+// comment proves this bound.
 func (p *Projection) Map(dst []float32, scratch []float64, x []float32) {
 	sums := scratch[:p.size]
 	clear(sums)

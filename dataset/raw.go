@@ -22,12 +22,12 @@ type rawColumn struct {
 	Curve     *rawCurve `json:"curve,omitempty"`
 	Monotone  string    `json:"monotone,omitempty"`
 
-	// Reference is the value of the category that differences are relative to. It comes first among the
-	// values of a schema, so that nothing else says it.
+	// Reference is the value of the category with which the other values are compared. A schema stores it
+	// as the first of the category's values, so that JSON needs no key for it.
 	Reference string `json:"-"`
 
 	File     string `json:"-"` // name of the file with the category's values; see WithLists
-	straight bool   // curve: none
+	straight bool   // the column has curve: none
 }
 
 type rawTarget struct {
@@ -155,9 +155,8 @@ func (r rawColumn) column() (Column, error) {
 	return c, nil
 }
 
-// referenceFirst returns the values of a category with the reference level moved to the front. An empty reference
-// leaves the order as it is: the first value is then the reference level. It is an error if reference is not among
-// the values.
+// referenceFirst returns the values of a category with the value reference moved to the front. An empty
+// reference leaves the order as it is. It is an error if a nonempty reference is not among the values.
 func referenceFirst(field string, values []string, reference string) ([]string, error) {
 	if reference == "" {
 		return values, nil
@@ -170,7 +169,8 @@ func referenceFirst(field string, values []string, reference string) ([]string, 
 	return append(append(first, values[:at]...), values[at+1:]...), nil
 }
 
-// days makes c a date column: it sets its kind, its layout and its bounds in days since 1970-01-01.
+// days makes c a date column: it sets the kind, the layout and the bounds, in days since 1970-01-01, from r.
+// It returns an error unless r.Date has two ISO dates.
 func (c *Column) days(field string, r rawColumn) error {
 	c.Kind, c.Layout = Date, r.Layout
 	if len(r.Date) != 2 {
@@ -220,7 +220,7 @@ func pair(field string, bounds []float64) (low, high float64, err error) {
 	return bounds[0], bounds[1], nil
 }
 
-// raw converts a schema to its written form; it is the inverse of rawSchema.schema.
+// raw is the inverse of rawSchema.schema: it converts a schema to its written form.
 func (s *Schema) raw() (rawSchema, error) {
 	if err := s.usable(); err != nil {
 		return rawSchema{}, err

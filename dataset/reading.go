@@ -7,13 +7,15 @@ import (
 )
 
 // ColumnMap is the first step of the row map, for the cells of one column. It maps each cell to a
-// reading: a number that contains everything the row map uses of the cell. The reading of
+// reading: a number that contains all information of the cell that the row map uses. The reading of
 //
 //   - a number or date is its value in [-1, 1], or NaN if the cell is missing or cannot be read;
-//   - a category or hash is the index of its feature within the column;
-//   - the target is its number, and of a weight or exposure the clamped fraction. NaN makes the row
+//   - a category or hash is the index of the cell's feature within the column;
+//   - the target is the target's number: -1 or 1 for two classes, the class index for more classes, or a
+//     value in [-1, 1] for a number. It is NaN for an invalid cell, which makes the row malformed;
+//   - a weight or exposure is a fraction in [0, 1]. It is NaN for an invalid cell, which makes the row
 //     malformed;
-//   - the filter's public column is 1 if the row passes, else 0.
+//   - the filter's public column is 1 if the row passes, and 0 if it does not.
 //
 // The second step, [Map.EncodeReadings], computes a row from the readings of its cells.
 // [Map.EncodeCoded] does both steps. A table therefore encodes to the same rows whether its cells
@@ -21,10 +23,10 @@ import (
 type ColumnMap struct {
 	use      use
 	interval        // of a number or date, and of a target that is a number
-	in       *input // of a category or hash
+	in       *input // the input of a category or hash
 	classes  map[string]float64
-	target   *Target // of a weight or exposure
-	value    string  // of the filter
+	target   *Target // the target whose weight or exposure the column is
+	value    string  // the value of the filter
 	missing  []string
 }
 
@@ -32,16 +34,15 @@ type ColumnMap struct {
 type use uint8
 
 const (
-	noUse    use = iota // an ignored column, and the column of a unit, whose text alone counts
-	asNumber            // a number or date
+	noUse    use = iota // a column that is not read, and a unit's column, of which Map.Unit reads the text
+	asNumber            // a number or date, or a target that is a number
 	asLevel             // a category or hash
-	asClass
-	asShare // a weight or exposure
+	asClass             // a target with classes
+	asShare             // a weight or exposure
 	asFilter
 )
 
-// passes is the number (reading) to which a cell of the filter's public column is mapped if the row
-// passes the filter.
+// passes is the reading of a cell of the filter's public column if the row passes the filter.
 const passes = 1
 
 // bindColumns sets the use of each column that the map reads. No column has two uses.
@@ -80,9 +81,8 @@ func (m *Map) bindColumns() {
 // table's header by Bind or BindUnlabelled.
 func (m *Map) Column(i int) *ColumnMap { return &m.columns[i] }
 
-// ByUnit reports whether the map is bound to a privacy unit ([Unit]). Such a map needs the texts of a row,
-// since it selects the rows of a unit that are used by the texts of all cells. Readings do not have these
-// texts.
+// ByUnit reports whether the map is bound to a privacy unit ([Unit]). The rows of a unit that are used are
+// selected by the texts of all their cells. Rows must therefore be given as texts, and not as readings.
 func (m *Map) ByUnit() bool { return m.unit >= 0 }
 
 // EncodeReadings encodes, as [Map.EncodeCoded] does, row i of a table that is given by columns of
@@ -105,10 +105,12 @@ func (m *Map) KeepReadings(columns [][]float64, i int) bool {
 	return m.schema == nil || m.where < 0 || len(columns) != m.cells || columns[m.where][i] == passes
 }
 
-// Missing returns the texts of missing cells, besides the empty text.
+// Missing returns the texts of missing cells. The empty text means a missing cell even if it is not in the
+// list.
 func (c *ColumnMap) Missing() []string { return slices.Clone(c.missing) }
 
-// Text returns the number to which the map maps a cell that is given as text (its reading).
+// Text returns the reading of a cell that is given as text. It returns 0 for a column that the map does not
+// read.
 func (c *ColumnMap) Text(cell string) float64 {
 	cell = strings.TrimSpace(cell)
 	switch c.use {
@@ -139,10 +141,10 @@ func (c *ColumnMap) Number() bool { return (c.use == asNumber || c.use == asShar
 // in place of texts, with the time of day, in whole seconds, as a fraction.
 func (c *ColumnMap) Days() bool { return c.use == asNumber && c.date && c.layout == nil }
 
-// Numbers replaces each number of x by the reading of a cell that contains that number. Number or
-// Days must be true. NaN stands for a cell that is missing or cannot be read.
+// Numbers replaces each number of x by the reading of a cell that contains this number. c.Number() or
+// c.Days() must be true. NaN means a cell that is missing or cannot be read.
 func (c *ColumnMap) Numbers(x []float64) {
-	if c.use == asNumber && !c.log { // the usual case, without calls
+	if c.use == asNumber && !c.log { // the usual case, faster without calls of c.number
 		low, high, from, width := c.low, c.high, c.from, c.interval.width
 		for i, v := range x {
 			x[i] = between(clamp(v, low, high), from, width)
@@ -154,8 +156,8 @@ func (c *ColumnMap) Numbers(x []float64) {
 	}
 }
 
-// number returns the reading of a number or date x: its place in [-1, 1], or for a weight or exposure
-// the clamped fraction.
+// number returns the reading of a number x, or of a date x in days: x mapped to [-1, 1], or for a weight or
+// exposure the clamped fraction.
 func (c *ColumnMap) number(x float64) float64 {
 	if c.use == asShare {
 		return c.target.share(x)

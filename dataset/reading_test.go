@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestReadingsEncodeAsTexts tests that a row of readings has the same features as the row of texts,
-// to the bit. The schema has hats and interactions; rows are stored whole and by groups.
+// TestReadingsEncodeAsTexts tests that the features of a row of readings have the same bits as those of the
+// row of texts. The schema has hats and interactions. Rows are stored whole and by groups.
 func TestReadingsEncodeAsTexts(t *testing.T) {
 	for _, norm := range []string{"", "  norm: 2\n"} {
 		s := mustLoad(t, `
@@ -40,7 +40,7 @@ schema:
 		for i, r := range rows {
 			want, got := make([]float32, m.Dim()), make([]float32, m.Dim())
 			for j := range got {
-				got[j] = 7 // of the row before
+				got[j] = 7 // stands for values of the previous row, which must be overwritten
 			}
 			y, ok := m.Encode(want, r)
 			z, sound := m.EncodeReadingsWhole(got, columns, i)

@@ -9,8 +9,8 @@ import (
 // NormBound is an upper bound of the Euclidean norm of every row that [Map.Encode] writes.
 const NormBound = 1 + 0x1p-23
 
-// maxTerms bounds the square of [Schema.Scale], the largest norm of a row before it is divided; the
-// proof of [NormBound] needs it.
+// maxTerms is the largest allowed square of the norm of a row before it is divided by [Schema.Scale]. The
+// proof of [NormBound] requires this bound.
 const maxTerms = 1 << 20
 
 // leastNorm is the smallest allowed value of the schema's norm. Every row is longer before it is
@@ -27,19 +27,19 @@ type Definition struct {
 	// Interactions cross two columns. Their features follow the features of the columns.
 	Interactions []Interaction
 
-	Where   string   // row filter column=value, on a public column; empty: every row
+	Where   string   // row filter column=value, on a public column; empty: every row is a record
 	Missing []string // cells that mean missing; nil: only the empty cell
 	// Norm, if not 0, is the divisor of rows in place of the largest norm that a row could have.
-	// Rows longer than Norm are scaled down to it. Norm must be public knowledge; it should be
-	// exceeded by few rows.
+	// Rows longer than Norm are scaled down to this norm. Norm must be public knowledge. Few rows should
+	// be longer.
 	Norm float64
 	// Unit says which rows make up one record. With the zero Unit each row is a record.
 	Unit Unit
 }
 
 // Schema is the public description of a table. It is immutable and safe for concurrent use. The
-// zero Schema is unusable: Bind and the marshallers return an error for it. [New] makes a Schema;
-// so does unmarshalling YAML or JSON, which checks the same rules.
+// zero Schema is unusable: Bind and the marshallers return an error for it. [New] and the methods
+// UnmarshalYAML and UnmarshalJSON make a Schema. They check the same rules.
 type Schema struct {
 	columns []Column
 	target  Target
@@ -58,11 +58,11 @@ type Schema struct {
 	terms    int        // largest squared norm of a row before it is divided (Scale); 0 in the zero Schema
 }
 
-// New validates a definition. Names, categories, classes and missing markers must be distinct and
-// free of surrounding white space. Bounds must be finite with low < high. A category must not be
-// empty, a missing marker, or "other", which is the feature of all values that are not listed. The
-// target must not be among the columns. The filter's column must be declared public and list its
-// value. At least one column must be a feature.
+// New validates a definition and returns its schema. Names, categories, classes and missing markers must be
+// distinct and free of surrounding white space. Bounds must be finite with low < high. A value of a category
+// must not be empty, a missing marker, or "other", which is the feature of all values that are not listed.
+// The target must not be among the columns. The filter's column must be declared public and list the
+// filter's value. At least one column must be a feature.
 func New(def Definition) (*Schema, error) {
 	s := &Schema{
 		columns: cloneColumns(def.Columns),
@@ -217,8 +217,8 @@ func (s *Schema) Groups() (groups []Group) {
 	return groups
 }
 
-// Filled returns a bound on the number of features of a row that are not zero. The features of a category, a
-// hash or an interaction of categories count as one.
+// Filled returns an upper bound on the number of nonzero features of a row. The features of a category, a
+// hash or an interaction of categories count as one feature.
 func (s *Schema) Filled() int {
 	n := s.Dim()
 	for _, g := range s.Groups() {
@@ -227,13 +227,13 @@ func (s *Schema) Filled() int {
 	return n
 }
 
-// Columns returns the columns in order, ignored ones included.
+// Columns returns the columns in order, ignored columns included.
 func (s *Schema) Columns() []Column { return cloneColumns(s.columns) }
 
 // Target returns the target.
 func (s *Schema) Target() Target { return s.target.clone() }
 
-// Filter returns the row filter; the zero Filter if there is none.
+// Filter returns the row filter, or the zero Filter if there is none.
 func (s *Schema) Filter() Filter { return s.filter }
 
 // Interactions returns the pairs of columns that are crossed.
@@ -242,7 +242,7 @@ func (s *Schema) Interactions() []Interaction { return slices.Clone(s.interactio
 // Missing returns the texts of cells that stand for a missing value.
 func (s *Schema) Missing() []string { return slices.Clone(s.missing) }
 
-// Norm returns the norm that the schema states; 0 if it states none.
+// Norm returns the norm that the schema states, or 0 if it states none.
 func (s *Schema) Norm() float64 { return s.norm }
 
 // Scale returns S, the divisor of every row: the root of the largest squared norm that a row could have
@@ -254,8 +254,9 @@ func (s *Schema) Scale() float64 {
 	return math.Sqrt(float64(s.terms))
 }
 
-// TargetFromUnit maps u in [-1, 1], the scale of [Map.Encode], back to the target's units. Values
-// beyond [-1, 1] are mapped by the same line, not clamped. With classes it returns u.
+// TargetFromUnit maps u in [-1, 1], the scale of [Map.Encode], back to the target's units. Values outside
+// of [-1, 1] are mapped by the same linear function and not clamped. If the target has classes, it returns
+// u.
 func (s *Schema) TargetFromUnit(u float64) float64 {
 	if s.target.Kind != Number {
 		return u
@@ -263,7 +264,8 @@ func (s *Schema) TargetFromUnit(u float64) float64 {
 	return float64(u*s.target.half()) + s.target.mid()
 }
 
-// usable returns an error for the zero Schema, and for a schema whose lists are still in files.
+// usable returns an error for the zero Schema, and for a schema whose lists of values must still be read from
+// files ([Schema.WithLists]).
 func (s *Schema) usable() error {
 	switch {
 	case s == nil || s.terms == 0 && s.unread == nil:

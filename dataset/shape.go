@@ -7,25 +7,26 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/hats"
 )
 
-// Shape is a piecewise linear part of a linear score: the curve of a number or a date, or what an
-// interaction with a number or a date adds to the score.
+// Shape is a piecewise linear part of a linear score: the curve of a number or a date, or the contribution
+// of an interaction with a number or a date.
 type Shape struct {
-	// Axes are the column of a curve, or the two columns of an interaction. Of an interaction, the
-	// outer column comes first.
+	// Axes are the column of a curve, or the two columns of an interaction. In an interaction with a
+	// category, the category comes first.
 	Axes []ShapeAxis
 	// Places has an entry for each knot of a curve, or for each pair of knots or levels of an
-	// interaction. The entries of an interaction that belong to the same knot or level of the outer
+	// interaction. The entries of an interaction that belong to the same knot or level of the first
 	// column are adjacent.
 	Places []Place
 }
 
 // Place is a knot of a curve, or a pair of knots or levels of an interaction.
 type Place struct {
-	// Parts give the value of the shape at the place, in the units of [Schema.Terms].
+	// Parts is a linear combination of the model's weights. It is the value of the shape at the place, in
+	// the units of [Schema.Terms].
 	Parts []Part
-	// Feature is the index of the feature that belongs to the place: the value of a basis function
-	// (hat) that is 1 there. For a curve, consider the rows in which the number is not missing. The
-	// means of the hats over these rows are in proportion to the numbers of rows around the knots.
+	// Feature is the index of the feature that belongs to the place: the value of the basis function
+	// (hat, or product of two hats) that is 1 at the place. For a curve, the means of the hats over all
+	// rows are about in proportion to the numbers of rows near the knots.
 	Feature int
 }
 
@@ -38,8 +39,9 @@ type ShapeAxis struct {
 	knots  hats.Knots
 }
 
-// Evenly returns one share for each knot: the part of the column's range, from bound to bound after the
-// column's transform, that is nearer to this knot than to any other knot. The shares sum to 1.
+// Evenly returns one share for each knot: the fraction of the column's range that is nearer to this knot
+// than to any other knot. The range is from bound to bound, after the column's transform. The shares sum to
+// 1.
 func (a ShapeAxis) Evenly() []float64 {
 	n := a.knots.Len()
 	shares := make([]float64, n)

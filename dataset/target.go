@@ -11,11 +11,11 @@ import (
 // Target describes the column to be predicted.
 type Target struct {
 	Column    string
-	Kind      ColumnKind // Number (regression) or Category (classes)
-	Classes   []string   // Category: two classes are the cells for -1 and +1, more are the cells for 0, 1, 2, ...
+	Kind      ColumnKind // Number for regression, Category for classes
+	Classes   []string   // Category: the cells of the classes; two are -1 and +1, more are 0, 1, 2, ...
 	Low, High float64    // Number: public bounds, in the target's units
 
-	// Weight names the column of a record's weight in the objective, from 0 to 1; empty: each
+	// Weight names the column of a record's weight in the objective, from 0 to 1. If Weight is empty, each
 	// record has weight 1.
 	Weight string
 	// Exposure describes the exposure of a count, such as years observed. With the zero Exposure
@@ -27,11 +27,10 @@ type Target struct {
 // counted.
 type Exposure struct {
 	Column    string
-	Low, High float64 // public bounds, in its units; 0 < Low < High
+	Low, High float64 // public bounds, in the column's units; 0 < Low < High
 }
 
-// beside returns the name of the column with the target's weight or exposure; "" if the target has
-// neither.
+// beside returns the name of the column of weights or exposures, or "" if the target has neither.
 func (t Target) beside() string {
 	if t.Weight != "" {
 		return t.Weight
@@ -48,8 +47,8 @@ func (t Target) share(x float64) float64 {
 	return min(max(x, t.Exposure.Low), t.Exposure.High) / t.Exposure.High
 }
 
-// Least returns the least exposure as a fraction of the largest; or 0 for a target without an
-// exposure.
+// Least returns the least exposure as a fraction of the largest exposure. It returns 0 for a target without
+// an exposure.
 func (t Target) Least() float64 {
 	if t.Exposure == (Exposure{}) {
 		return 0
@@ -57,8 +56,8 @@ func (t Target) Least() float64 {
 	return t.Exposure.Low / t.Exposure.High
 }
 
-// Rate returns the count per unit of exposure that a loss for counts treats as a rate of 1: the
-// largest count divided by the largest exposure or, without exposures, the largest count.
+// Rate returns the count per unit of exposure that a loss for counts treats as a rate of 1. It is the
+// largest count divided by the largest exposure. Without exposures it is the largest count.
 func (t Target) Rate() float64 {
 	if t.Exposure == (Exposure{}) {
 		return t.High
@@ -159,11 +158,11 @@ func (t Target) clone() Target {
 	return t
 }
 
-// unseen reports whether a character is invisible. The joiners and non-joiners of Persian and Indic
-// words are allowed.
+// unseen reports whether a character is a control or invisible character. It returns false for the joiner and
+// the non-joiner of Persian and Indic words.
 func unseen(r rune) bool { return !unicode.IsGraphic(r) && r != '\u200c' && r != '\u200d' }
 
-// half and mid return the half-width and the midpoint of the target's bounds [Low, High], computed
-// without overflow: mid + half u maps u in [-1, 1] to the bounds.
+// half returns the half-width, and mid the midpoint, of the target's bounds [Low, High], computed without
+// overflow. mid + half u maps u in [-1, 1] to [Low, High].
 func (t Target) half() float64 { return t.High/2 - t.Low/2 }
 func (t Target) mid() float64  { return t.Low/2 + t.High/2 }

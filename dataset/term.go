@@ -10,17 +10,19 @@ import "math"
 // weights of all levels and subtracting it from the intercept changes no prediction. Each level is
 // therefore compared with a reference level, which is the first level that the schema declares.
 type Term struct {
-	// Name is the name of the feature; for a difference, of the level that is compared.
+	// Name is the name of the term's feature. For a difference, it is the feature of the level or knot that
+	// is compared with Reference.
 	Name string
-	// Column is the column of the feature; it is "(interactions)" for an interaction, and "" for the
+	// Column is the column of the feature. It is "(interactions)" for an interaction and "" for the
 	// intercept.
 	Column string
 	// Reference is the feature that a difference is relative to: the first declared level or knot,
 	// or a text such as "no interaction". It is "" for a slope and for the intercept.
 	Reference string
-	// Per is the quantity that a slope multiplies, as in [Coefficient]; "" for a difference and for
+	// Per is the quantity that a slope multiplies, as in [Coefficient]. It is "" for a difference and for
 	// the intercept.
-	Per      string
+	Per string
+	// Parts and Constant give the term's value: Constant plus the sum of the parts.
 	Parts    []Part
 	Constant float64
 }
@@ -51,25 +53,26 @@ const midpoint = "at the midpoint of its bounds"
 //   - the intercept: the score, without interactions with numbers, of a row with numbers at 0, dates at
 //     their first day, numbers and dates with curves at their middle knot, and categories at their
 //     reference level;
-//   - for each number or date without a curve: the slope times the number, its log1p if it has that
-//     transform, or the days since the first date;
+//   - for each number or date without a curve: the slope times the number, times the log1p of the
+//     number if it has that transform, or times the days since the first date;
 //   - for each number or date with a curve: the difference between the curve's value and its value at
 //     the middle knot (of two middle knots, the lower). There is one term for each other knot, and
 //     between knots the curve is linear (on the scale of log1p if the number has that transform). There
 //     is no slope;
-//   - for each missing number with an indicator: the difference from a number at the midpoint of its
-//     transformed bounds. The two items above count a missing number as this midpoint;
-//   - for each category: the difference between its level and the reference level. If the category
-//     interacts with another category, it is the difference at the other's reference level;
+//   - for each number or date with an indicator, if it is missing: the difference from a number at the
+//     midpoint of the transformed bounds. The two items above count a missing number as this midpoint;
+//   - for each category: the difference between the row's level and the reference level. If the category
+//     interacts with another category, the difference holds at the reference level of the other category;
 //   - for each interaction of two categories: one term for each pair of levels, neither of which is the
-//     reference. It is what the score of the pair has beyond the two differences of the item above;
+//     reference level. The term is the difference between the score of the pair and the score that the
+//     terms of the two categories alone would give;
 //   - for each interaction with a number: one term for each feature. Between the knots of a number the
 //     terms are interpolated linearly.
 //
-// The buckets of a hash column have no terms, because the values in a bucket are unknown; the sum
-// leaves out what they add. With a numeric target, values are in the target's units and the sum is
-// the prediction; with classes, values are in units of the score. If rate is true, the score is the
-// logarithm of a rate, as in [Schema.ExplainRate].
+// The buckets of a hash column have no terms, because the values in a bucket are unknown. The sum does not
+// include the contribution of hash columns. If the target is a number, values are in the target's units
+// and the sum is the prediction. If the target has classes, values are in units of the score. If rate is
+// true, the score is the logarithm of a rate, as in [Schema.ExplainRate].
 //
 // As in [Schema.Explain], roundings and the division by max(1, ||x||) are left out.
 func (s *Schema) Terms(rate bool) []Term {
@@ -146,14 +149,14 @@ func (s *Schema) Terms(rate bool) []Term {
 // date.
 func spanned(c Column) Column {
 	if c.Kind == Date {
-		c.Low, c.High = 0, c.High-c.Low // exact, as both are whole
+		c.Low, c.High = 0, c.High-c.Low // exact, because both bounds are whole numbers
 	}
 	return c
 }
 
-// slope returns the term of a number or date without a curve. Its part of the score is w u = w (2
-// (t-from)/width - 1) for the weight w and the value t, and the part that does not depend on t
-// belongs to the intercept.
+// slope returns the term of a number or date without a curve, whose feature has the index at. The
+// contribution of the column to the score is w u = w (2 (t-from)/width - 1) for the weight w and the
+// transformed value t. The part that does not depend on t belongs to the intercept's term.
 func (s *Schema) slope(c Column, at int, unit float64) Term {
 	per := c.Name
 	n := newInterval(spanned(c))
@@ -169,8 +172,8 @@ func (s *Schema) slope(c Column, at int, unit float64) Term {
 // noInteraction is the text in Term.Reference for the terms of an interaction with a number.
 const noInteraction = "no interaction"
 
-// knotTerms returns the terms of a number with a curve, whose features begin at index at. The
-// number's own weight is part of each difference between knots.
+// knotTerms returns the terms of a number with a curve, whose features begin at index at. The weight of the
+// number itself, and not only the weights of its hats, is part of each difference between knots.
 func (s *Schema) knotTerms(c Column, at int, unit float64) (list []Term) {
 	k := c.knots()
 	first := at + 2
@@ -193,8 +196,8 @@ func (s *Schema) knotTerms(c Column, at int, unit float64) (list []Term) {
 }
 
 // crossing is the range of features of one interaction of two columns. at is the index of its first
-// feature, width the number of features of each column, scale the factor of the features; scale is 1
-// if neither column is a number.
+// feature, width holds the number of features of each column, and scale is the factor of the features
+// (HatScale for each number). scale is 1 if neither column is a number.
 type crossing struct {
 	columns Interaction
 	width   [2]int
@@ -203,7 +206,7 @@ type crossing struct {
 }
 
 // crossings returns the feature ranges of the interactions. next is the index of the first feature
-// of the first one.
+// of the first interaction.
 func (s *Schema) crossings(start map[string]int, next int) (list []crossing) {
 	for _, pair := range s.interactions {
 		x := s.crossed(pair)
@@ -218,10 +221,10 @@ func (s *Schema) crossings(start map[string]int, next int) (list []crossing) {
 // its second.
 func (x crossing) place(i, j int) int { return x.at + i*x.width[1] + j }
 
-// difference returns the features of the interaction, with factors, that are part of a level's effect: the effect
-// of changing the given column from its reference level to level i, while the other column of the interaction is
-// at its reference level. It returns nil if one of the interaction's columns is a number or if column is not in
-// the interaction. unit is the factor of a feature that counts fully.
+// difference returns the interaction's part of a category's term: of the effect of changing the given column
+// from its reference level to level i, while the other column of the interaction is at its reference level.
+// It returns nil if one of the interaction's columns is a number or if column is not in the interaction. unit
+// is the change of the score by a feature of weight 1 when the feature changes from 0 to its full value.
 func (x crossing) difference(column string, i int, unit float64) []Part {
 	if x.scale != 1 {
 		return nil

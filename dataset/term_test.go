@@ -67,9 +67,9 @@ func TestTermsGolden(t *testing.T) {
 	}
 }
 
-// TestTermsAddUp tests, for every combination of levels, that terms add up to the score of the
-// encoded row less what the bucket of a hash adds. The test fails if a reference level is left out or a
-// crossed term is counted twice.
+// TestTermsAddUp tests, for every combination of levels, that terms add up to the score of the encoded row
+// minus the contribution of the bucket of a hash column. The test fails if a reference level is left out or
+// the term of an interaction is counted twice.
 func TestTermsAddUp(t *testing.T) {
 	for _, target := range []string{"{column: y, number: [-60, 240]}", "{column: y, classes: [0, 1]}"} {
 		s := mustLoad(t, strings.Replace(termed, "{column: y, number: [-60, 240]}", target, 1))

@@ -14,19 +14,20 @@ import (
 // Unit each row is a record.
 //
 // Cells are compared as trimmed text: 7 and 7.0 are two units. A row whose cell is missing belongs
-// to no unit and to no record. The same holds for a malformed row, whose cell cannot be identified.
-// So nobody gets a second record by leaving the cell out, and the number of records is the number
-// of distinct cells, whatever other rows contain.
+// to no unit and to no record. The same holds for a row with a wrong number of cells, because its cell
+// cannot be identified. Nobody therefore gets a second record by omitting the cell. The number of records is
+// the number of distinct cells in Column among the rows that pass the filter. It does not depend on the
+// cells of other columns.
 //
-// Neighbouring tables differ in all rows of one unit: in their number and in their cells. In both
-// tables the unit has at least one row that passes the filter. The numbers of records agree, and
-// the rows of all other units are the same.
+// Neighbouring tables may differ in all rows of one unit: in the number of these rows and in their cells. In
+// each of the two tables the unit has at least one row that passes the filter. The numbers of records are
+// equal, and the rows of all other units are the same.
 type Unit struct {
 	Column string
 	Rows   int // the largest number of a unit's rows that are used; public
 }
 
-// Unit returns the schema's privacy unit; the zero Unit if each row is a record.
+// Unit returns the schema's privacy unit. It returns the zero Unit if each row is a record.
 func (s *Schema) Unit() Unit { return s.unit }
 
 // validateUnit validates the column of a unit and its number of rows.
@@ -59,7 +60,7 @@ func (s *Schema) validateUnit() error {
 }
 
 // Unit returns the trimmed cell that identifies the row's privacy unit. ok is false if the row
-// belongs to no unit: it is malformed, its cell is missing, or the schema has no unit.
+// belongs to no unit: the row has a wrong number of cells, the cell is missing, or the map has no unit.
 func (m *Map) Unit(cells []string) (unit string, ok bool) {
 	if m.unit < 0 || len(cells) != m.cells {
 		return "", false

@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// MarshalYAML writes the schema as the content of a schema: section, one column on a line.
-// Unmarshalling it gives an equal schema, with bounds equal to the last bit.
+// MarshalYAML returns the schema as the content of a schema: section, one column on a line.
+// UnmarshalYAML of the result gives an equal schema, with bounds of the same bits.
 func (s *Schema) MarshalYAML() ([]byte, error) {
 	raw, err := s.raw()
 	if err != nil {
@@ -42,7 +42,7 @@ func (s *Schema) MarshalYAML() ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// Line returns the column as a line of a schema's columns: section.
+// Line returns the column as a line of a schema's columns: section, without indent and line feed.
 func (c Column) Line() string { return yamlText(c.Name) + ": " + c.raw().yaml() }
 
 // Line returns the target as a line of a schema.
@@ -111,8 +111,8 @@ func yamlNumbers(values []float64) string {
 	return "[" + strings.Join(shown, ", ") + "]"
 }
 
-// plain matches texts that need no quotes in YAML. It matches no YAML number; the YAML words for
-// null, true and false are excluded separately.
+// plain matches texts that need no quotes in YAML. It matches no YAML number. It matches the YAML words for
+// null, true and false, which yamlText excludes.
 var plain = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 // QuoteYAML returns a text as a YAML scalar in double quotes.

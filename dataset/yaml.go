@@ -14,7 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// placeholder marks the values that a draft leaves to be filled in; see [Draft].
+// placeholder stands for the values that must be filled in by hand in a schema from [Draft].
 const placeholder = "???"
 
 // UnmarshalYAML reads the content of a schema: section (see the package comment) and checks every
@@ -49,8 +49,8 @@ func formError(node ast.Node, field, rule string) error {
 	return located("dataset: "+section+": "+rule, at)
 }
 
-// located makes an error at a token's position. It copies nothing else from the token: the token's
-// neighbours hold the surrounding text, which yaml's errors would quote.
+// located makes an error at a token's position. It copies only the position: the token has links to its
+// neighbours, and the errors of package yaml would quote the text around it.
 func located(message string, at *token.Token) error {
 	place := new(token.Token)
 	if at != nil {
@@ -64,7 +64,8 @@ type yamlDecoder struct {
 	at map[string]*token.Token
 }
 
-// locate adds to an error the position of the field or of its nearest known parent.
+// locate adds to a fieldError the position of its field in the file, or of the field's nearest parent whose
+// position is known. Any other error is returned unchanged.
 func (d *yamlDecoder) locate(err error, root ast.Node) error {
 	var fault *fieldError
 	if !errors.As(err, &fault) {
@@ -182,8 +183,8 @@ func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, erro
 	return raw, err
 }
 
-// curves decodes the schema's key curves:, whose only value is auto. The key stands for curve: auto
-// in every number and date without a key curve.
+// curves decodes the schema's key curves:, whose only value is auto. The key has the effect of curve: auto
+// for every number and date that has no key curve.
 func (d *yamlDecoder) curves(field string, node ast.Node) (bool, error) {
 	text, err := d.text(field, node, "write auto or leave it out")
 	if err == nil && text != auto {
@@ -192,7 +193,7 @@ func (d *yamlDecoder) curves(field string, node ast.Node) (bool, error) {
 	return true, err
 }
 
-// curve decodes a column's curve: auto, none, a number of knots or the knots.
+// curve decodes a column's key curve: auto, none, a number of knots, or a list of knots.
 func (d *yamlDecoder) curve(raw *rawColumn, field string, node ast.Node) error {
 	if list, isList := node.(*ast.SequenceNode); isList {
 		c := new(rawCurve)
@@ -384,7 +385,7 @@ func number(field string, node ast.Node, todo string) (float64, error) {
 	case *ast.FloatNode:
 		return n.Value, nil
 	case *ast.StringNode:
-		// The parser treats 1e6, without a point, as a text.
+		// The YAML parser returns a number without a point, such as 1e6, as a text.
 		x, err := strconv.ParseFloat(n.Value, 64)
 		if n.GetToken().Type == token.StringType && err == nil {
 			return x, nil
@@ -393,8 +394,8 @@ func number(field string, node ast.Node, todo string) (float64, error) {
 	return 0, formError(node, field, "must be a finite number")
 }
 
-// scalar returns the text of a scalar as it is written: 007, 1.0 and yes stay unchanged. ok is
-// false if node is not a scalar.
+// scalar returns the text of a string, number or truth value as it is written: 007, 1.0 and yes stay
+// unchanged. ok is false for any other node.
 func scalar(node ast.Node) (text string, ok bool) {
 	switch n := node.(type) {
 	case *ast.StringNode:
@@ -416,7 +417,7 @@ func unknownKey(key ast.Node, field, known string) error {
 	return formError(key, field, "unknown key; the keys here are "+known)
 }
 
-// describe returns the kind of a node, and reveals nothing of its content.
+// describe returns the kind of a node in words, without its content.
 func describe(node ast.Node) string {
 	switch n := node.(type) {
 	case nil, *ast.NullNode:

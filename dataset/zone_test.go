@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// TestEveryZone tests that a time in any zone is the time that package time parses, also west of
-// UTC by half hours.
+// TestEveryZone tests that a time with any offset from UTC is the time that package time parses, also for
+// offsets to the west and of half hours.
 func TestEveryZone(t *testing.T) {
 	c := Column{Name: "seen", Kind: Date, Low: 0, High: 30000}
 	for minutes := -23*60 - 59; minutes < 24*60; minutes++ {

@@ -19,10 +19,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestArora measures two things about the algorithms of Arora et al. (2023) that a Spec cannot
-// express: the gradient over a distribution of which the records are a sample, and several output
-// rules on the same run. It prints Markdown and fails if a target is missed. Epsilon is 1, delta is
-// n^-1.5 and the relation is replace-one.
+// TestArora measures two things about the algorithms of Arora et al. (2023) that a Spec cannot express: the
+// gradient over a distribution of which the records are a sample, and several output rules on the same run.
+// It prints Markdown, and fails if a result misses its target. Epsilon is 1, delta is n^-1.5 and the
+// relation is replace-one.
 func TestArora(t *testing.T) {
 	t.Run("Population", population)
 	t.Run("Convex", convexPopulation)
@@ -38,9 +38,9 @@ type table struct {
 	family  *experiment.Family
 	records int
 	budget  account.Budget
-	// sampled reports that the n records are drawn, without replacement, from a population of stock
-	// times n records, which contains the family's rows equally often. The gradient on the family's
-	// rows is then the population gradient.
+	// sampled means that the n records are drawn, without replacement, from a population of stock times n
+	// records that contains each of the family's rows equally often. The gradient on the family's rows is then
+	// the population gradient.
 	sampled bool
 }
 
@@ -72,7 +72,7 @@ type sampleOracle struct {
 
 func (o sampleOracle) All() query.Cohort { return o.all }
 
-// open returns a session. Methods with onePass draw their cohorts themselves.
+// open returns a session. onePass means that the method draws its cohorts itself.
 func (s table) open(t *testing.T, onePass bool, seed uint64) optimize.Oracle {
 	t.Helper()
 	f := s.family
@@ -108,7 +108,7 @@ type method struct {
 	most int
 	// limit, if > 0, is the number of steps for a million records or more.
 	limit int
-	// whole means that every row is in the table equally often.
+	// whole means that the table contains every row of the family equally often.
 	whole bool
 }
 
@@ -328,7 +328,7 @@ func bias(t *testing.T) {
 				norms[i+1] = append(norms[i+1], at(m.reach(t, s, m.plan(t, s), seed)[0]))
 			}
 		}
-		// The sum is of independent means with expectation p and standard deviation 1/sqrt(n).
+		// agreement is a sum of independent means with expectation p and standard deviation 1/sqrt(n).
 		if z := (agreement/float64(families) - 1/(4*math.Sqrt(float64(n)))) *
 			math.Sqrt(float64(n*families)); math.Abs(z) > 5 {
 			t.Errorf("n = %d: biases are %v standard errors from their own", n, z)

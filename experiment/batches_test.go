@@ -42,8 +42,8 @@ func floats(t *testing.T, list string) (out []float64) {
 }
 
 // TestBatches compares SpiderBoost on the batches of its rules with DP-SGD at the same budget and the same
-// number of passes. DP-SGD is planned as auto plans it under that limit on passes. It prints Markdown, with
-// gradient norms over r.
+// number of passes. DP-SGD has the plan that auto makes under this limit on passes. TestBatches prints
+// Markdown, with gradient norms divided by the noise level r.
 func TestBatches(t *testing.T) {
 	const distinct = 400
 	fmt.Print("| family | d | n | spiderboost | steps | b1 + b2 | passes | /r | dp-sgd, same passes | ratio | seconds a plan |\n|---|---|---|---|---|---|---|---|---|---|---|\n")

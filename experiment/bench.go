@@ -7,7 +7,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// bench keeps the families and plans that it has made, since several runs use the same ones.
+// bench caches families and plans, since several runs use the same ones.
 type bench struct {
 	mu       sync.Mutex
 	families map[string]*drawn
@@ -15,7 +15,8 @@ type bench struct {
 	own      own
 }
 
-// drawn is a family whose rows are drawn once, when the first run needs them.
+// drawn is a family whose rows are drawn when the first run needs them. fresh has the fresh rows for
+// population gradients; it is empty if none are asked for.
 type drawn struct {
 	once   sync.Once
 	family *Family

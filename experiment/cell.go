@@ -17,7 +17,8 @@ type cell struct {
 	grid      []json.RawMessage
 }
 
-// cells lists the points of the grid, with algorithms in the innermost loop. It draws no rows.
+// cells lists the points of the grid, in the order of the specification, with algorithms in the innermost
+// loop. It draws no rows.
 func (s *Spec) cells(mine own) ([]cell, error) {
 	relation, err := account.ParseRelation(s.Relation)
 	if err != nil {
@@ -59,8 +60,8 @@ func (s *Spec) cells(mine own) ([]cell, error) {
 	return list, nil
 }
 
-// tuning returns the runs from which the cell's settings are chosen. It returns none if there is only
-// one combination of settings.
+// tuning returns the runs from which the cell's settings are chosen. The list is empty if there is only one
+// combination of settings.
 func (c cell) tuning(seeds int) []Trial {
 	if len(c.grid) == 1 {
 		return nil
@@ -85,9 +86,9 @@ func (c cell) runs(grid []json.RawMessage, first uint64, seeds int) []Trial {
 	return list
 }
 
-// choose returns the settings with the smallest median excess risk over the tuning seeds or, if the
-// objective's minimum is not known, with the smallest median gradient norm. Among equal settings it returns
-// the first. ok is false if tuning runs are missing.
+// choose returns the settings with the smallest median excess risk over the tuning seeds. If the
+// objective's minimum is not known, it uses the median gradient norm instead. Among settings with equal
+// medians it returns the first. ok is false if tuning runs are missing.
 func (c cell) choose(done map[string]Finished, seeds int) (settings json.RawMessage, ok bool) {
 	if len(c.grid) == 1 {
 		return c.grid[0], true

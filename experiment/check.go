@@ -15,10 +15,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// Check runs plans on generated rows in place of a table. The rows are drawn as in the population
-// glm, with the table's number of records and features; the loss and budget are the table's. The
-// results compare plans on such rows and show how far forecasts can be trusted. Check uses no more
-// knowledge of the table than a plan does.
+// Check runs plans on generated rows in place of a table. The rows are drawn as in the population glm, with
+// about as many records as the table and with the table's number of features. The loss and the budget are
+// those for the table. The results compare plans on generated rows and show how far forecasts can be
+// trusted. Check uses no more knowledge of the table than a plan does.
 type Check struct {
 	Problem   optimize.Problem
 	Loss      loss.Loss
@@ -34,13 +34,13 @@ type Check struct {
 
 // Checked has the results of the runs of one plan.
 type Checked struct {
-	// Reached is the value of the criterion at the result, one for each seed.
+	// Reached holds, for each seed, the value of the criterion at the run's result.
 	Reached []float64
 	// Predicted is the plan's forecast of the criterion.
 	Predicted float64
 }
 
-// Median returns the median over seeds of what the plan reached.
+// Median returns the median of Reached.
 func (c Checked) Median() float64 { return Median(c.Reached) }
 
 // Run runs every candidate plan and returns the results in the order of the list. After each
@@ -112,16 +112,18 @@ func (c Check) repeat(ctx context.Context, run func(seed int) error) error {
 	return nil
 }
 
-// mostCells limits the number of distinct cells of a check's rows. mostFeatures limits the number
-// of features, because rows are rotated by a random square matrix of that size.
+// mostCells limits the number of distinct rows of a check times the number of features; at least 200 rows
+// are allowed. mostFeatures limits the number of features, because rows are rotated by a random square
+// matrix with as many lines as there are features.
 const (
 	mostCells    = 1 << 19
 	mostFeatures = 2000
 )
 
-// family draws the rows of the check. Each distinct row may stand for several records, so that there
-// are about as many records as in the table. For the criterion Population a row may stand for fewer
-// records, because the sampling error depends on the number of distinct rows.
+// family draws the rows of the check. If the table has more records than the check may have rows, each
+// distinct row stands for several records. There are then about as many records as in the table. For the
+// criterion Population, 64 times as many distinct rows are allowed, because the sampling error depends on
+// their number.
 func (c Check) family() (*Family, error) {
 	d := c.Features
 	if d < 1 || d > mostFeatures {
@@ -150,9 +152,8 @@ func (c Check) family() (*Family, error) {
 	return f, nil
 }
 
-// classed returns the population p with labels replaced by one of k classes. The class is the index
-// of the largest of k random linear functions <x, v> of the row; in one row of ten it is a random
-// class.
+// classed returns the population p with labels replaced by one of k classes. The class is the index of the
+// largest of k random linear functions <x, v> of the row. With probability .1 it is a random class instead.
 func classed(p population, d, k int) population {
 	return func(r *rand.Rand, n int) stationarity.Sample {
 		s := p(r, n)
@@ -173,8 +174,8 @@ func classed(p population, d, k int) population {
 	}
 }
 
-// linear returns the population p with labels replaced by real targets .5 <x, v> + .1 noise, clamped
-// to [-1, 1]. The vector v is such that <x, v> has a mean square of about 1.
+// linear returns the population p with labels replaced by real targets .5 <x, v> + .1 z, clamped to [-1,
+// 1], where z is standard normal. The vector v is such that <x, v> has a mean square of about 1.
 func linear(p population, d int) population {
 	return func(r *rand.Rand, n int) stationarity.Sample {
 		s := p(r, n)
@@ -194,7 +195,9 @@ func linear(p population, d int) population {
 	}
 }
 
-// measure returns the function that computes the check's criterion at a point, on the rows of f.
+// measure returns the function that computes the check's criterion at a point. For the criterion Population
+// it is the gradient norm on fresh rows of f. Otherwise it is the excess risk or the gradient norm on the
+// rows of f.
 func (c Check) measure(f *Family) (func(w []float64) (float64, error), error) {
 	switch c.Criterion {
 	case choose.Population:

@@ -42,9 +42,9 @@ func check(t *testing.T, lossName string, d int, records float64, r account.Rela
 	return c, list
 }
 
-// TestCheckReachesWhatIsPredicted tests that results are within a factor of 4 of the forecast, for
-// every criterion and both relations, with seeded noise. The test fails if the records are miscounted or
-// one criterion is computed for another.
+// TestCheckReachesWhatIsPredicted tests that results are within a factor of 4 of the forecast, for every
+// criterion and both relations, with seeded noise. The test fails if the number of records is wrong, or if
+// one criterion is computed in place of another.
 func TestCheckReachesWhatIsPredicted(t *testing.T) {
 	for i, c := range []struct {
 		loss      string

@@ -11,17 +11,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// This file has families of matrices of low rank, and of networks, for second-order points.
+// This file has families for measuring second-order stationary points: matrices of low rank, and networks.
 
 // components are the eigenvalues of the rows' second moment along three random directions, in the
 // families of low rank.
 var components = []float64{.3, .2, .12}
 
-// Autoencoder returns the family of the loss autoencoder (package problem) on rows of length 1. The
-// second moment of the rows has the eigenvalues .3, .2 and .12 along random directions, as many of
-// them as the rank, and equal eigenvalues along the other directions. The start, the parameter matrix
-// U = 0, is a saddle whose smallest eigenvalue is about -.6. If U has several columns there are more
-// saddles, at which only some columns have found one of these directions.
+// Autoencoder returns the family of the loss autoencoder (package problem) on rows of length 1. The second
+// moment of the rows has the eigenvalues .3, .2 and .12 along random directions (for rank 1 only .3), and
+// equal, smaller eigenvalues along the other directions. The start, the parameter matrix U = 0, is a saddle
+// whose smallest eigenvalue is about -.6. If U has several columns there are more saddles, at which only
+// some columns of U lie along these random directions.
 func Autoencoder(rank int) maker {
 	return func(d, rows int, seed uint64) (*Family, error) {
 		return lowRankFamily(fmt.Sprintf("autoencoder(%d)", rank), rank, 0xae0c, d, rows, seed,
@@ -43,8 +43,9 @@ func Factorization(rank int) maker {
 	}
 }
 
-// lowRankFamily returns a family whose minimum follows from four means over the rows: of ||x||^2 and
-// ||x||^4, and the sums of the largest rank eigenvalues of the second moment and of their squares.
+// lowRankFamily returns a family whose minimum is a function of four numbers: all and square, the means
+// over the rows of ||x||^2 and ||x||^4, and largest and squares, the sums of the rank largest eigenvalues
+// of the second moment and of the squares of these eigenvalues.
 func lowRankFamily(name string, rank int, stream uint64, d, rows int, seed uint64,
 	minimum func(all, square, largest, squares float64) float64) (*Family, error) {
 	if d < 2*rank || d < 4 {
@@ -70,7 +71,7 @@ func lowRankFamily(name string, rank int, stream uint64, d, rows int, seed uint6
 	if !eigen.Factorize(moments, false) {
 		return nil, fmt.Errorf("experiment: %s: no eigenvalues", name)
 	}
-	for _, v := range eigen.Values(nil)[d-rank:] { // they ascend
+	for _, v := range eigen.Values(nil)[d-rank:] { // eigenvalues ascend
 		largest, squares = largest+v, squares+v*v
 	}
 	least := minimum(all, square, largest, squares)
@@ -79,8 +80,9 @@ func lowRankFamily(name string, rank int, stream uint64, d, rows int, seed uint6
 }
 
 // inComponents is a population of rows whose second moment has the given eigenvalues along random
-// directions. A row has the square root of each eigenvalue along that eigenvalue's direction, with a
-// random sign, plus a uniform direction orthogonal to all of these.
+// directions. Along each of these directions a row has the square root of the eigenvalue as its component,
+// with a random sign. The rest of the row is uniform among the directions orthogonal to these, and makes
+// the row's length 1.
 func inComponents(r *rand.Rand, d int, eigenvalues []float64) population {
 	q := rotation(r, d)
 	return func(r *rand.Rand, n int) stationarity.Sample {

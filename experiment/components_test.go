@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// TestLowRankFamiliesHaveTheirPoints: the start is a stationary point whose least eigenvalue is the stated
-// one, within four standard deviations of a second moment of 400 rows (.02). Descent from near the start
-// ends at the stated minimum, where no eigenvalue is negative.
+// TestLowRankFamiliesHaveTheirPoints: the start must be a stationary point, and the least eigenvalue there
+// must be the documented one, within four standard deviations (.02) of a second moment of 400 rows. Descent
+// from a point near the start must end at the stated minimum, where no eigenvalue is negative.
 func TestLowRankFamiliesHaveTheirPoints(t *testing.T) {
 	for name, want := range map[string]float64{"autoencoder(1)": -.6, "autoencoder(3)": -.6, "factorization(1)": -.3,
 		"factorization(3)": -.3} {
@@ -51,7 +51,8 @@ func TestLowRankFamiliesHaveTheirPoints(t *testing.T) {
 	}
 }
 
-// TestNetworkFamilies: the families of networks train networks, on rows of the features that were asked for.
+// TestNetworkFamilies: the losses of the families of networks must be networks, and rows must have the
+// requested number of features.
 func TestNetworkFamilies(t *testing.T) {
 	for name, want := range map[string]string{"tanh-network": "network(4,tanh,logistic)",
 		"softmax-network": "network(4,tanh,softmax(3))"} {

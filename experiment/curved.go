@@ -2,8 +2,8 @@ package experiment
 
 import "github.com/stillpoint-dp/stillpoint/stationarity"
 
-// Eigenvalue is the smallest eigenvalue of a Hessian, computed by Lanczos's method. The true Hessian
-// has an eigenvalue within Residual of it.
+// Eigenvalue is the smallest eigenvalue of a Hessian, computed by Lanczos's method. The Hessian has an
+// eigenvalue within Residual of Value.
 type Eigenvalue struct {
 	Value    float64 `json:"value"`
 	Residual float64 `json:"residual"`
@@ -23,12 +23,13 @@ type SecondOrder struct {
 	// Near is the fraction of runs with a gradient norm of at most gap^2 and no eigenvalue below
 	// -gap/2. Tables name it S1.
 	Near float64 `json:"near"`
-	// Close is the same fraction as Near with the limit gap^2/4 on the gradient norm. Tables name it
-	// S2.
+	// Close is the fraction of runs with a gradient norm of at most gap^2/4 and no eigenvalue below -gap/2.
+	// Tables name it S2.
 	Close float64 `json:"close"`
 }
 
-// secondOrder returns the fractions of the runs for the specification's gap, or nil if it sets none.
+// secondOrder returns, for the specification's gap, the fractions of the runs that ended at second-order
+// points. It returns nil if gap is 0.
 func secondOrder(gap float64, runs []Finished) *SecondOrder {
 	if gap == 0 {
 		return nil

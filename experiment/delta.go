@@ -15,8 +15,8 @@ type Delta struct {
 	Power, Value float64
 }
 
-// ParseDelta reads a number, or a power of n. It returns an error unless the number is between 0
-// and 1 or the exponent is below 0.
+// ParseDelta reads a number or a power of n. A number must be > 0 and < 1. The exponent of a power must be
+// < 0. ParseDelta returns an error for any other text.
 func ParseDelta(text string) (Delta, error) {
 	var d Delta
 	var err error

@@ -17,43 +17,45 @@ import (
 )
 
 // drift leaves saddles by perturbed steps alone, without Hessian-vector products (after Tao et al. 2025,
-// arXiv 2505.15647, Gauss-PSGD). Where the gradient estimate is small, it makes up to Tries escapes of up
-// to Gamma perturbed steps from that point, the anchor. An escape that comes as far as Radius from the
-// anchor has left a saddle, and the descent goes on from there. If none does, the anchor counts as a
-// second-order point.
+// arXiv 2505.15647, Gauss-PSGD). At a point with a small gradient estimate, the anchor, it makes up to
+// Tries escapes of up to Gamma perturbed steps each, all from the anchor. If an escape reaches the distance
+// Radius from the anchor, the anchor counts as a saddle, and the descent continues from the escape's last
+// point. If no escape reaches this distance, the anchor counts as a second-order point.
 //
-// Its gradient estimates and their charges are those of the algorithm second-order without products, so
-// that the two differ in how they leave saddles alone: six prefix sums, each of a gradient over a
-// cohort and of differences over cohorts in proportion to the distance moved. The paper's constants are
-// replaced by the rules of second-order: the norm that counts as small, the steps of an escape and
-// their size.
+// Gradient estimates and charges are the same as in the algorithm second-order without products: six prefix
+// sums, each of a gradient over a cohort and of differences over cohorts whose sizes are proportional to
+// the distance moved. The two algorithms therefore differ only in how they leave saddles. In place of the
+// paper's constants, drift uses the rules of second-order for the norm that counts as small, and for the
+// number and size of the steps of an escape.
 type drift struct {
-	// Gap is the size of the negative eigenvalues that the run is to leave.
+	// Gap defines a saddle: a point where the Hessian has an eigenvalue below -Gap.
 	Gap float64 `yaml:"gap"`
-	// Radius is the distance from the anchor at which a saddle counts as left, in units of L0/L1. Zero
-	// means 1, as for escapes by products.
+	// Radius is the distance from the anchor, in units of L0/L1, at which a saddle counts as left. Zero means
+	// 1, as in the algorithm second-order.
 	Radius float64 `yaml:"radius"`
-	// Perturb is the deviation of the perturbation of each step of an escape, in units of the deviation
-	// of the estimate's noise. Zero means 1.
+	// Perturb is the standard deviation of the perturbation that each step of an escape adds, divided by the
+	// standard deviation of the gradient estimate's noise. Zero means 1.
 	Perturb float64 `yaml:"perturb"`
 	// Tries is the number of escapes from an anchor. Zero means 1.
 	Tries int `yaml:"tries"`
-	// GoesOn makes the descent go on from an anchor that was not left, until the records are used; the
-	// result is the average of the last third's points since the last saddle. Otherwise such an anchor ends
-	// the run and is the result, as in the paper.
+	// GoesOn makes the descent continue from an anchor that no escape has left, until all records are used.
+	// The result is then an average: over the points at which the last third of the records was used, after
+	// the last saddle. If GoesOn is false, the run ends at such an anchor, which is the result, as in the
+	// paper.
 	GoesOn bool `yaml:"goes_on"`
 }
 
 const (
-	driftRounds, driftPath = 6, 2  // prefix sums, and the records of differences over those of the gradient
-	driftSteps             = 10000 // the most of a run
+	driftRounds, driftPath = 6, 2  // number of prefix sums; records of differences per record of the gradient
+	driftSteps             = 10000 // largest number of steps of a run
 )
 
 type driftPlan struct {
 	optimize.Settled
 	drift
 	eta, short, root float64
-	// gamma is the number of steps of an escape, items that of the items of a prefix sum.
+	// gamma is the largest number of steps of an escape, and items the largest number of items of a prefix
+	// sum.
 	gamma, items int
 }
 
@@ -94,13 +96,13 @@ type driftRun struct {
 	*driftPlan
 	coins            *optimize.Coins
 	sum              *optimize.PrefixSum
-	taken            int // items of the current prefix sum
+	taken            int // number of items of the current prefix sum
 	unused, path     float64
 	sigma            float64
 	estimate, before []float64
 }
 
-// errUsed ends a run whose records are used.
+// errUsed ends a run when too few unused records are left for the next cohort.
 var errUsed = errors.New("the records are used")
 
 func (s *driftPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
@@ -113,7 +115,7 @@ func (s *driftPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opt
 	return r.ResultAt(w, err == nil), r.Failed(err)
 }
 
-// descend makes the steps and returns the result.
+// descend makes the steps of the run and returns its result.
 func (r *driftRun) descend() ([]float64, error) {
 	p := r.Problem()
 	pace := optimize.NewPace(r.eta, min(r.eta, 1/p.Smoothness()))
@@ -137,7 +139,7 @@ func (r *driftRun) descend() ([]float64, error) {
 			left, err := r.escape(g)
 			switch {
 			case err != nil && !r.GoesOn:
-				return anchor, err // nothing says that the anchor is a saddle
+				return anchor, err // no escape has shown that the anchor is a saddle
 			case err != nil:
 				return result(), err
 			case left:
@@ -157,8 +159,9 @@ func (r *driftRun) descend() ([]float64, error) {
 	return result(), nil
 }
 
-// escape makes perturbed steps from the current iterate, whose gradient estimate with the regularizer's
-// is g, and reports whether one of its tries left a saddle. If none did, the iterate is the anchor again.
+// escape makes up to Tries escapes from the current iterate, the anchor. g is the gradient estimate there
+// plus the regularizer's gradient. escape reports whether one of them reached the distance Radius. If none
+// did, the iterate is the anchor again.
 func (r *driftRun) escape(g []float64) (left bool, err error) {
 	anchor, at := slices.Clone(r.W), slices.Clone(g)
 	far := r.Radius * r.Problem().Constants.Lipschitz / r.Problem().Smoothness()
@@ -181,8 +184,9 @@ func (r *driftRun) escape(g []float64) (left bool, err error) {
 	return false, nil
 }
 
-// ask releases the estimate at the iterate: a gradient at the start of a prefix sum and after a path of 2 L0/L1
-// or the last item, otherwise the difference since the last estimate.
+// ask releases the gradient estimate at the iterate. At the start, after a path of 2 L0/L1 and after the
+// last item of a prefix sum, it opens a new prefix sum with a gradient. Otherwise it adds the difference
+// since the last estimate.
 func (r *driftRun) ask() (err error) {
 	p := r.Problem()
 	if r.sum == nil || r.taken == r.items || r.path*p.Smoothness() >= driftPath*p.Constants.Lipschitz {
@@ -221,7 +225,8 @@ func (r *driftRun) add(size float64, term func(query.Cohort) query.Term) error {
 	return err
 }
 
-// scatter is the likely error of an estimate, as the algorithm second-order has it.
+// scatter returns the root mean square norm of an estimate's error, as the algorithm second-order computes
+// it.
 func (r *driftRun) scatter() float64 {
 	p := r.Problem()
 	G := p.Constants.Lipschitz
@@ -236,9 +241,9 @@ func (r *driftRun) step(g []float64, eta float64) {
 	r.Reach(w, optimize.Norm(g), r.sigma, eta)
 }
 
-// TestDrift compares drift with the algorithms of a single pass, at the same budget. It prints the tables of
-// docs/explanation/papers/second-order.md, and fails where drift has less than .8 of the gradient of the better
-// run of second-order: the page says that drift never helps.
+// TestDrift compares drift with the algorithms of a single pass, at the same budget. It prints the tables
+// of docs/explanation/papers/second-order.md. It fails if the gradient norm of drift is below .8 times the
+// smaller gradient norm of second-order, because the page says that drift never helps.
 func TestDrift(t *testing.T) {
 	for _, c := range []struct {
 		family  string

@@ -8,7 +8,8 @@ import (
 	"strings"
 )
 
-// maker draws the rows of a family, of d dimensions, with the given number of distinct rows.
+// maker makes a family of dimension d and draws the given number of distinct rows. The seed determines all
+// random choices.
 type maker = func(d, rows int, seed uint64) (*Family, error)
 
 var families = map[string]maker{
@@ -35,15 +36,15 @@ var families = map[string]maker{
 	"softmax-network":  SoftmaxNetwork,
 }
 
-// Families returns the names that NewFamily accepts. A word in capitals stands for a number:
-// saddle(GAP) for saddle(0.15).
+// Families returns the names that NewFamily accepts. A word in capitals stands for a number: saddle(GAP)
+// stands for names such as saddle(0.15).
 func Families() []string {
 	return slices.Sorted(slices.Values(append(slices.Collect(maps.Keys(families)), "low-rank(RANK)", "saddle(GAP)",
 		"capped(RADIUS)", "ramp(RADIUS)", "median(RADIUS)", "svm(RADIUS)", "relu-network(RADIUS)", "hinge-network(RADIUS)")))
 }
 
-// NewFamily draws the named family. It returns an error if the name is unknown or its number is not
-// valid.
+// NewFamily makes the named family of dimension d and draws the given number of distinct rows. It returns
+// an error if the name is unknown, or if its number, d or rows is not valid.
 func NewFamily(name string, d, rows int, seed uint64) (*Family, error) {
 	m, ok := families[name]
 	if inside, saddle := strings.CutPrefix(name, "saddle("); saddle && strings.HasSuffix(inside, ")") {

@@ -21,14 +21,14 @@ type Family struct {
 	Regularizer loss.Regularizer
 	// KL is the Kurdyka-Lojasiewicz (KL) condition that the objective is known to satisfy.
 	KL optimize.KL
-	// Minimum is the infimum of the objective on Sample, nil if it is not known.
+	// Minimum is the infimum of the objective on Sample. It is nil if the infimum is not known.
 	Minimum *float64
 
 	// population draws rows from the distribution of Sample.
 	population population
 	seed       uint64
-	// smoothing is the smoothing of the loss for the measured gradient norms; zero if the loss itself
-	// is measured.
+	// smoothing is the smoothing of the loss for which gradient norms are measured. It is zero if gradients of
+	// the loss itself are measured.
 	smoothing loss.Smoothing
 	// radius is the radius of Goldstein's measure of stationarity, for losses without a closed-form
 	// smoothing. It is 0 if the gradient itself is measured.
@@ -50,7 +50,8 @@ func (f *Family) Problem(records float64, b account.Budget) (optimize.Problem, e
 	return p, err
 }
 
-// GradientNorm returns the norm, at w, of the gradient of the mean loss over all rows.
+// GradientNorm returns the gradient norm at w on all rows. It is the norm of the objective's gradient. For
+// a loss whose derivative jumps, it is an upper bound on Goldstein's measure (see newKinked).
 func (f *Family) GradientNorm(w []float64) (float64, error) {
 	g, err := f.gradient(f.Sample, w)
 	return stationarity.Norm(g), err
@@ -68,9 +69,9 @@ func (f *Family) Fresh(n int, seed uint64) (stationarity.Sample, error) {
 	return f.population(rand.New(rand.NewPCG(f.seed, seed^0xf7e5)), n), nil
 }
 
-// glm is the population of rows z/||z|| with labels. z is normal with covariance I_d, then scaled by
-// j^(-1/2) in coordinate j and rotated at random. The label is the sign of the inner product with a
-// random vector (the planted direction), flipped with probability .1.
+// glm is the population of rows z/||z|| with labels -1 and 1. z is normal with covariance I_d, then scaled
+// by j^(-1/2) in coordinate j = 1..d and rotated at random. The label is the sign of the inner product of z
+// and a random vector (the planted direction), flipped with probability .1.
 func glm(r *rand.Rand, d int) population {
 	q := rotation(r, d)
 	planted := make([]float64, d)
@@ -162,15 +163,14 @@ func Logistic(d, rows int, seed uint64) (*Family, error) {
 	return newFamily(glm, 0x91a2, d, rows, seed, "logistic", "logistic", "l2(0.01)")
 }
 
-// SlowTail is the family of the loss slow-tail (package problem), whose gradient falls slowly along
-// the first coordinate. Rows have norm 1 and come in pairs of opposite sign; the loss multiplies them
-// by .4.
+// SlowTail is the family of the loss slow-tail (package problem), whose gradient falls slowly along the
+// first coordinate. Rows have norm 1 and come in pairs of opposite sign. The loss multiplies rows by .4.
 func SlowTail(d, rows int, seed uint64) (*Family, error) {
 	return newFamily(opposites, 0x51a1, d, rows, seed, "slow-tail", "slow-tail", "")
 }
 
-// opposites is the population of pairs of opposite unit vectors, so that any
-// even number of rows sums to zero.
+// opposites is the population of pairs of opposite unit vectors. A sample has an even number of rows, whose
+// sum is zero.
 func opposites(_ *rand.Rand, d int) population {
 	return func(r *rand.Rand, n int) stationarity.Sample {
 		s := newSample(n)
@@ -187,8 +187,8 @@ func opposites(_ *rand.Rand, d int) population {
 	}
 }
 
-// newFamily draws a population (a distribution of rows) from the seed, and then the family's rows
-// from it. l and reg name the loss and the regularizer.
+// newFamily makes a family: it draws a population (a distribution of rows) from the seed, and then the
+// family's rows from this population. l names the loss, and reg the regularizer; with reg "" there is none.
 func newFamily(p func(r *rand.Rand, d int) population, stream uint64, d, rows int, seed uint64, name, l,
 	reg string) (*Family, error) {
 	if d < 1 {

@@ -75,9 +75,9 @@ func eigenvalues(m [][]float64, count int) []float64 {
 }
 
 // TestGLMRows tests that rows are unit vectors and that their second moments have the documented
-// eigenvalues. Before normalisation the eigenvalues are 1/j; normalisation makes them slightly more
-// equal. The eigenvectors must not be the coordinate axes. The tolerances allow for both effects:
-// with 20000 rows an eigenvalue is within 5%.
+// eigenvalues. Before normalisation the eigenvalues are 1/j. Normalisation makes them slightly more equal.
+// The tolerances allow for this, and for the sampling error: with 20000 rows an eigenvalue is within 5%.
+// The eigenvectors must not be the coordinate axes.
 func TestGLMRows(t *testing.T) {
 	const d, n = 8, 20000
 	f := family(t, experiment.Tanh, d, n, 5)
@@ -192,7 +192,7 @@ func TestSlowTailRows(t *testing.T) {
 	}
 }
 
-// TestFamiliesRepeat tests that the same seed gives the same family, and another seed another.
+// TestFamiliesRepeat tests that the same seed gives the same family, and another seed gives another family.
 func TestFamiliesRepeat(t *testing.T) {
 	for _, make := range []func(d, rows int, seed uint64) (*experiment.Family,
 		error){experiment.Tanh, experiment.LogisticNonconvex, experiment.SlowTail} {
@@ -209,7 +209,7 @@ func TestProblems(t *testing.T) {
 		f           *experiment.Family
 		rankOne     bool
 		l0, l1, f0  float64
-		regularizer float64 // its smoothness
+		regularizer float64 // the regularizer's smoothness
 	}{
 		"tanh":               {family(t, experiment.Tanh, 4, 6, 1), true, 1, 4 / (3 * math.Sqrt(3)), 1, .01},
 		"logistic+nonconvex": {family(t, experiment.LogisticNonconvex, 4, 6, 1), true, 1, .25, math.Ln2, .02},

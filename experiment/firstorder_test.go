@@ -16,10 +16,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 )
 
-// TestFirstOrder measures the first-order methods on the synthetic families and fails if a target
-// is missed. It prints Markdown. Gradient norms are in units of the noise level r unless stated
-// otherwise; d = 100, epsilon 1, delta n^-1.5. The noise comes from simulated sessions. It has the
-// same exact distribution as in real sessions.
+// TestFirstOrder measures the first-order methods on the synthetic families, and fails if a result misses
+// its target. It prints Markdown. Gradient norms are in units of the noise level r unless stated otherwise;
+// d = 100, epsilon 1, delta n^-1.5. The noise comes from simulated sessions. It has the same exact
+// distribution as in real sessions.
 func TestFirstOrder(t *testing.T) {
 	t.Run("Auto", firstCandidate)
 	t.Run("STORM", stormLast)
@@ -171,7 +171,7 @@ func stormLast(t *testing.T) {
 	}
 }
 
-// tuned is a configuration and its result on the tuning seeds.
+// tuned is a configuration of an algorithm and its result on the tuning seeds.
 type tuned struct {
 	name string
 	planner

@@ -49,14 +49,14 @@ func (a Algorithm) check() error {
 			return fmt.Errorf("scale: %s: power = %v, most = %v: must be finite, most >= 0", key, s.Power, s.Most)
 		}
 	}
-	// The size does not matter here: grid reports unknown keys and wrong types at any size.
+	// The effective size 1000 is arbitrary: grid reports unknown keys and wrong types at any size.
 	_, err := a.grid(1000, own{})
 	return err
 }
 
-// grid returns all combinations of the algorithm's settings at an effective size. Each is a JSON
-// object with the YAML keys of train.Train, sorted by key. Two combinations may be equal where a
-// Scale reaches its largest value; such combinations are returned once.
+// grid returns all combinations of the algorithm's settings at an effective size. Each is a JSON object
+// with the YAML keys of train.Train, sorted by key. Two combinations are equal if two values of a Scale are
+// both limited to its largest value. Equal combinations are returned once.
 func (a Algorithm) grid(effective float64, mine own) ([]json.RawMessage, error) {
 	fixed := maps.Clone(a.Settings)
 	if fixed == nil {
@@ -114,7 +114,8 @@ func (s Scale) values(effective float64, counts bool) []any {
 	return out
 }
 
-// decodeSettings reads settings in the form that grid writes.
+// decodeSettings reads settings in the JSON form that grid writes. It returns an error for unknown keys,
+// wrong types, and the setting measure.
 func decodeSettings(text json.RawMessage) (train.Train, error) {
 	var t train.Train
 	var all map[string]any

@@ -8,9 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// HuberMean is the family of mean estimation problems in the private lower bound of Arora et al.
-// (2023), Theorem 2. Rows are in {-b, b}^d with b = 1/(4 sqrt d), so they have norm 1/4. Each
-// coordinate has its own mean between .2 b and .8 b.
+// HuberMean is the family of mean estimation problems in the private lower bound of Arora et al. (2023),
+// Theorem 2. Rows are in {-b, b}^d with b = 1/(4 sqrt d), so they have norm 1/4. Coordinate j has a mean of
+// its own, drawn uniformly from .2 b to .8 b.
 func HuberMean(d, rows int, seed uint64) (*Family, error) {
 	return newFamily(signs, 0x40be, d, rows, seed, "huber-mean", "huber-mean", "")
 }
@@ -36,10 +36,10 @@ func signs(r *rand.Rand, d int) population {
 	}
 }
 
-// HuberBias is the one-dimensional estimation of a coin's bias in the non-private lower bound of
-// Arora et al. (2023), Theorem 7. Rows are +1 with probability (1 + v p)/2 and else -1, with p =
-// 1/(4 sqrt(rows)) and v = +1 or -1. The theorem bounds the population gradient for that number of
-// independent rows, so rows should not be repeated when the population gradient is measured.
+// HuberBias is the one-dimensional estimation of a coin's bias in the non-private lower bound of Arora et
+// al. (2023), Theorem 7. A row is +1 with probability (1 + v p)/2 and otherwise -1, with p = 1/(4
+// sqrt(rows)) and v = +1 or -1. The theorem bounds the population gradient for this number of independent
+// rows. When the population gradient is measured, each row should therefore stand for one record only.
 func HuberBias(d, rows int, seed uint64) (*Family, error) {
 	if d != 1 {
 		return nil, fmt.Errorf("experiment: huber-bias: dimension = %d: must be 1", d)
@@ -64,10 +64,10 @@ func HuberBias(d, rows int, seed uint64) (*Family, error) {
 // spike is the eigenvalue of the second moment of the rows of Saddle along their common direction.
 const spike = .3
 
-// Saddle returns a family with the objective -psi(<w,x>)/2 + (lambda/2)||w||^2, psi(z) =
-// z^2/(1+z^2), on unit rows. The second moment of the rows has eigenvalue .3 along a random
-// direction and smaller, equal eigenvalues along the others; lambda = .3 - gap. The start, 0, is a
-// saddle. In the population the smallest eigenvalue of the Hessian at the start is -gap.
+// Saddle returns a family with the objective -psi(<w,x>)/2 + (lambda/2)||w||^2, psi(z) = z^2/(1+z^2), on
+// unit rows. The second moment of the rows has the eigenvalue .3 along a random direction, and smaller,
+// equal eigenvalues along the other directions. lambda is .3 - gap. The start, 0, is a saddle. In the
+// population the smallest eigenvalue of the Hessian at the start is -gap.
 func Saddle(gap float64) func(d, rows int, seed uint64) (*Family, error) {
 	name := fmt.Sprintf("saddle(%g)", gap)
 	return func(d, rows int, seed uint64) (*Family, error) {
@@ -77,14 +77,14 @@ func Saddle(gap float64) func(d, rows int, seed uint64) (*Family, error) {
 		if !(gap > 0 && gap < spike) {
 			return nil, fmt.Errorf("experiment: %s: gap = %v: must be > 0 and < %v", name, gap, spike)
 		}
-		// Rounded, so that .3 - .05 prints as .25.
+		// lambda is rounded to 12 decimals, so that .3 - .05 prints as .25.
 		lambda := math.Round((spike-gap)*1e12) / 1e12
 		return newFamily(spiked, 0x5add, d, rows, seed, name, "saddle", fmt.Sprintf("l2(%g)", lambda))
 	}
 }
 
-// spiked draws rows that are sqrt(.3) along a direction, with a random sign, plus sqrt(.7) times a
-// uniform point of the sphere orthogonal to it.
+// spiked is a population of rows of norm 1. A row has the component sqrt(.3), with a random sign, along a
+// random direction u. The rest is sqrt(.7) times a uniform unit vector orthogonal to u.
 func spiked(r *rand.Rand, d int) population {
 	u := make([]float64, d)
 	for j := range u {

@@ -73,9 +73,9 @@ func TestHuberBiasRows(t *testing.T) {
 	}
 }
 
-// TestSaddleRows tests that rows have norm 1, and that the Hessian at 0 has eigenvalue -gap along
-// one direction and positive eigenvalues along the others. A second moment of 20000 rows, each at
-// most 1, is within .03 of its expectation with high probability; the seed is fixed.
+// TestSaddleRows tests that rows have norm 1, and that the Hessian at 0 has eigenvalue -gap along one
+// direction and positive eigenvalues along the others. A second moment of 20000 rows of norm at most 1 is
+// within .03 of its expectation with high probability. The seed is fixed.
 func TestSaddleRows(t *testing.T) {
 	const d, n = 10, 20000
 	for _, gap := range []float64{.05, .15} {
@@ -104,9 +104,10 @@ func TestSaddleRows(t *testing.T) {
 	}
 }
 
-// TestFreshRows tests that fresh rows have the family's distribution and are not the family's rows.
-// The gradient at a point must agree with the sample's up to the error of two means of 20000
-// vectors of norm at most 1: .04 is eight standard errors of both.
+// TestFreshRows tests that fresh rows have the family's distribution and are not the family's rows. The
+// gradient at a point on fresh rows must agree with the gradient on the family's rows up to the errors of
+// two means of 20000 vectors of norm at most 1. The tolerance .04 is eight standard errors of their
+// difference.
 func TestFreshRows(t *testing.T) {
 	const d, n = 4, 20000
 	w := []float64{.3, -.2, .5, .1}

@@ -14,21 +14,21 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
 )
 
-// RunsFile is the name of the file of finished runs in a folder of results. Each line is a JSON
-// record.
+// RunsFile is the name of the file of finished runs in a folder of results. Each line is a [Finished] in
+// JSON.
 const RunsFile = "runs.jsonl"
 
-// mostBytes is the largest size of the file in bytes.
+// mostBytes is the largest size, in bytes, of a file of finished runs that is read.
 const mostBytes = 1 << 30
 
-// journal appends finished runs to the file of results. Each line is written with one call and synced
-// to stable storage before the next. Opening the file removes an incomplete last line, which a crash
-// may leave.
+// journal appends finished runs to the file of results. Each line is written with one call, and is synced
+// to stable storage before the next line is written. Opening the file removes an incomplete last line,
+// which a crash may leave.
 type journal struct {
 	mu   sync.Mutex
 	file *os.File
-	// failed is the first error of a write or sync. That write may have left an incomplete line, so
-	// nothing is appended after it.
+	// failed is the first error of a write or sync. A failed write may leave an incomplete line, so nothing is
+	// appended after the first error.
 	failed error
 }
 
@@ -59,8 +59,8 @@ func openJournal(folder string) (*journal, error) {
 	return &journal{file: file}, nil
 }
 
-// append adds a finished run to the file. After a failed write or sync it returns that error on every
-// call.
+// append adds a finished run to the file. After a failed write or sync, this call and every later call
+// returns the error.
 func (j *journal) append(r Finished) error {
 	line, err := json.Marshal(r)
 	if err != nil {
@@ -79,8 +79,8 @@ func (j *journal) append(r Finished) error {
 
 func (j *journal) close() error { return j.file.Close() }
 
-// ReadFinished reads the finished runs in a folder of results; none if the folder has no such file.
-// It ignores an incomplete last line.
+// ReadFinished reads the finished runs from the file RunsFile in a folder of results. It returns no runs if
+// the file does not exist. It ignores an incomplete last line.
 func ReadFinished(folder string) ([]Finished, error) {
 	runs, _, err := readFinished(filepath.Join(folder, RunsFile))
 	return runs, err

@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// kinked lists families of losses whose derivative jumps. A key is the first part of a family's name;
-// the radius of Goldstein's measure follows it in parentheses. A value is the name of the loss. The
-// losses of the families capped and ramp saturate: far from the minimum their gradient is small
+// kinked lists families of losses whose derivative jumps. A key is the first part of a family's name. In
+// the full name, the radius of Goldstein's measure follows in parentheses. A value is the name of the loss.
+// The losses of the families capped and ramp saturate: far from the minimum their gradient is small
 // although the loss is large.
 var kinked = map[string]string{
 	"capped": "capped-absolute(1.5)",
@@ -23,15 +23,16 @@ var kinked = map[string]string{
 	"hinge-network": "network(4,tanh,hinge)",
 }
 
-// goldsteinPoints is the number of points, besides the point itself, at which a search computes
-// gradients if Goldstein's measure of stationarity has no closed form. goldsteinSeed is the seed from
-// which these points are drawn.
+// goldsteinPoints is the number of points at which the search for Goldstein's measure computes gradients,
+// in addition to the measured point, if the smoothed loss has no closed form. goldsteinSeed is the seed
+// from which these points are drawn.
 const goldsteinPoints, goldsteinSeed = 60, 1
 
-// newKinked returns a family of the rows of glm with a loss whose derivative jumps. Its gradient
-// norms are upper bounds of Goldstein's measure for the radius. For a loss with closed-form smoothing
-// it is the exact gradient norm of the loss smoothed over the ball. For a network it is the smallest
-// norm, among means of gradients in the ball, that a search finds (stationarity.Goldstein).
+// newKinked returns the maker of a family with a loss whose derivative jumps, on the rows of glm. The
+// family's gradient norm at a point is an upper bound on Goldstein's measure with the given radius. For a
+// loss with smoothing in closed form, this bound is the exact gradient norm of the loss smoothed over the
+// ball. For a network, it is the smallest norm, among means of gradients in the ball, that a search finds
+// (stationarity.Goldstein).
 func newKinked(name string, radius float64) maker {
 	return func(d, rows int, seed uint64) (*Family, error) {
 		f, err := newFamily(glm, 0x91a2, d, rows, seed, fmt.Sprintf("%s(%v)", name, radius), kinked[name], "")
@@ -47,8 +48,9 @@ func newKinked(name string, radius float64) maker {
 	}
 }
 
-// kinkedMaker reads the name of a family whose loss has jumps in its derivative, such as svm(0.5). is
-// reports whether the name has this form; err reports an invalid radius.
+// kinkedMaker reads the name of a family whose loss has jumps in its derivative, such as svm(0.5). The
+// second result reports whether the name begins like the name of such a family. The error is not nil if the
+// radius is missing or is not a number.
 func kinkedMaker(name string) (m maker, is bool, err error) {
 	base, inside, _ := strings.Cut(name, "(")
 	inside, closed := strings.CutSuffix(inside, ")")
@@ -63,8 +65,9 @@ func kinkedMaker(name string) (m maker, is bool, err error) {
 	return newKinked(base, radius), true, nil
 }
 
-// gradient returns the gradient of the family's objective on a sample: of the smoothed loss, by
-// Goldstein's measure, or the gradient itself, as the family requires.
+// gradient returns the vector whose norm the family measures at w on a sample. It is the gradient of the
+// smoothed objective if the family has a smoothing, the mean of gradients that stationarity.Goldstein finds
+// if the family has a radius, and otherwise the gradient of the objective.
 func (f *Family) gradient(s stationarity.Sample, w []float64) ([]float64, error) {
 	if k, ok := f.Loss.(loss.Kinked); ok && f.smoothing != (loss.Smoothing{}) {
 		return stationarity.SmoothedGradient(k, f.smoothing, f.Regularizer, s, w), nil

@@ -10,9 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// WriteMarkdown writes the tables of a summary. Gradient norms are also given in units of the noise
-// level r (see optimize.Problem.Floor). A median is followed by the other two quartiles in
-// brackets.
+// WriteMarkdown writes the tables of a summary. Gradient norms are also given in units of the noise level r
+// (see optimize.Problem.Floor). After a median, the lower and the upper quartile follow in brackets.
 func (s Summary) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n\n%d runs", printable.Text(s.Name), s.Done)
@@ -51,7 +50,8 @@ func (s Summary) WriteMarkdown(w io.Writer) error {
 	return err
 }
 
-// slopes writes a table of exponents of the quantity named by of.
+// slopes writes a table of exponents with the given title. The parameter of is the name of the quantity,
+// such as "gradient norm". It writes nothing for an empty list.
 func slopes(b *strings.Builder, title, of string, list []Slope) {
 	if len(list) == 0 {
 		return
@@ -125,7 +125,7 @@ func (s Summary) runs() (head []string, rows [][]string) {
 	return head, rows
 }
 
-// orNothing formats values; it returns an empty text if they are not known.
+// orNothing formats values, or returns an empty text if known is false.
 func orNothing(known bool, format string, values ...any) string {
 	if !known {
 		return ""
@@ -133,7 +133,7 @@ func orNothing(known bool, format string, values ...any) string {
 	return fmt.Sprintf(format, values...)
 }
 
-// String returns the median, followed by the other two quartiles in brackets.
+// String returns the median, followed by the lower and the upper quartile in brackets.
 func (q Quartiles) String() string { return fmt.Sprintf("%.3g (%.3g, %.3g)", q.Median, q.Low, q.High) }
 
 func table(b *strings.Builder, head ...string) {

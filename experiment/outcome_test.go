@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/experiment"
 )
 
-// TestOutcome tests the fields of a run's outcome under both relations, for a method that reads all
-// records and for one that samples.
+// TestOutcome tests the fields of a run's outcome under both relations, for a method that uses all records
+// in each step and for a method that draws Poisson samples.
 func TestOutcome(t *testing.T) {
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		b, err := account.NewBudget(1, 1e-5, relation)

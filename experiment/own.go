@@ -15,8 +15,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// own has the algorithms of Options.Algorithms: algorithms of the calling program that package train
-// does not register. The zero own has none.
+// own has the algorithms of Options.Algorithms: algorithms of the calling program that package train does
+// not register. The zero own has no algorithms.
 type own struct {
 	algorithms map[string]optimize.Algorithm
 	// code is a digest of the running program, which identifies the version of these algorithms.
@@ -64,7 +64,7 @@ func program() (string, error) {
 func (o own) decode(text json.RawMessage) (optimize.Algorithm, error) {
 	var all map[string]any
 	if err := json.Unmarshal(text, &all); err != nil {
-		return nil, nil // decodeSettings says it
+		return nil, nil // decodeSettings returns the error
 	}
 	name, _ := all["algorithm"].(string)
 	a := o.algorithms[name]
@@ -75,8 +75,8 @@ func (o own) decode(text json.RawMessage) (optimize.Algorithm, error) {
 	return train.With(a, all)
 }
 
-// codeOf returns the digest of the program if the settings name an algorithm of the calling program,
-// and "" for algorithms of package train.
+// codeOf returns the digest of the program if the settings name an algorithm of the calling program. It
+// returns "" if they name an algorithm of package train.
 func (o own) codeOf(text json.RawMessage) string {
 	if a, err := o.decode(text); a == nil && err == nil {
 		return ""
@@ -84,9 +84,9 @@ func (o own) codeOf(text json.RawMessage) string {
 	return o.code
 }
 
-// check returns an error for settings that the named algorithm does not accept. If the algorithm is
-// known neither to package train nor to this program, the settings are not checked: only the program
-// that has it can check them.
+// check returns an error for settings that the named algorithm does not accept. If neither package train
+// nor this program has the algorithm, check returns nil, since only a program that has the algorithm can
+// check its settings.
 func (o own) check(name string, text json.RawMessage) error {
 	if a, err := o.decode(text); a != nil || err != nil {
 		return err
@@ -106,8 +106,8 @@ func (o own) counts(name, key string) bool {
 	return train.Counts(key)
 }
 
-// ownPlan makes the plan of an algorithm of the calling program. err is the error of decoding its
-// settings, or nil.
+// ownPlan makes the plan of an algorithm a of the calling program. err is the error of decoding its
+// settings. If err is not nil, ownPlan returns it.
 func (b *bench) ownPlan(ctx context.Context, a optimize.Algorithm, c Trial, s Instance, seed uint64,
 	err error) (planned, error) {
 	if err == nil {

@@ -116,7 +116,7 @@ func quantile(v []float64, q float64) float64 {
 	return v[int(q*float64(len(v)-1)+.5)]
 }
 
-// limited is a check, with the limit on passes that its candidates have.
+// limited is a check and the limit on passes of its candidates.
 type limited struct {
 	experiment.Check
 	Passes float64
@@ -129,7 +129,7 @@ func random(t *testing.T, r *rand.Rand, rows int) ([]choose.Candidate, limited, 
 	name := names[r.IntN(len(names))]
 	criterion := []choose.Criterion{choose.Gradient, choose.Gradient, choose.Population, choose.ExcessRisk}[r.IntN(4)]
 	if criterion == choose.ExcessRisk && name != "huber-mean" {
-		name = "logistic" // the others are not convex
+		name = "logistic" // the other losses are not convex
 	}
 	if criterion == choose.Population && name == "slow-tail" {
 		name = "tanh" // tanh in place of the family whose rows come in pairs that cancel

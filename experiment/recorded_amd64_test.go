@@ -37,13 +37,13 @@ var recordedProblems = []struct {
 }{{"tanh", "l2(0.01)", 0}, {"huber(0.3)", "l2(0.01)", 0}, {"logistic", "", 0}, {"logistic", "", 2},
 	{"slow-tail", "", 0}, {"hinge", "l2(0.01)", 0}}
 
-// TestRunsAreWhatTheyWere tests that every algorithm with its defaults, on every problem and under
-// both relations, makes the same queries, charges and results, to the bit, as in
-// testdata/recorded.txt. The settings of algorithms are tested by the algorithms' own tests. Origin
-// of the file: go test ./experiment -run RunsAreWhatTheyWere -record. If a number is meant to
-// change, the file is remade, and the commit gives the reason.
+// TestRunsAreWhatTheyWere tests that every algorithm with its defaults, on every problem and under both
+// relations, makes the same queries, charges and results, to the bit, as in testdata/recorded.txt. The
+// settings of algorithms are tested by the algorithms' own tests. The file is made by go test ./experiment
+// -run RunsAreWhatTheyWere -record. If a number changes on purpose, the file is made again, and the commit
+// states the reason.
 //
-// Other processors fuse multiplications and additions and so give other bits.
+// Other processors fuse multiplications and additions, and results then have other bits.
 func TestRunsAreWhatTheyWere(t *testing.T) {
 	if (*record || *recordNew) && testing.Short() {
 		t.Fatal("-record: must be without -short, which runs a part of what is recorded: the rest would be lost")
@@ -90,8 +90,8 @@ func TestRunsAreWhatTheyWere(t *testing.T) {
 	}
 }
 
-// withNew returns the recorded lines unchanged, and adds the lines whose titles are new. A new line is put
-// after the line that it follows in lines.
+// withNew returns the recorded lines (then) unchanged, with those lines added whose titles are new. A new
+// line is put after the line that precedes it in lines.
 func withNew(then, lines []string) []string {
 	old := byTitle(then)
 	for i, line := range lines {
@@ -108,8 +108,8 @@ func withNew(then, lines []string) []string {
 	return then
 }
 
-// TestNewRunsAreAdded tests that -record-new changes no line, and puts a new line where -record
-// would put it.
+// TestNewRunsAreAdded tests that -record-new changes no recorded line, and puts a new line at the position
+// at which -record would put it.
 func TestNewRunsAreAdded(t *testing.T) {
 	then := []string{"a: 1", "b: 2", "gone: 4"}
 	got := withNew(then, []string{"new: 0", "a: 9", "x: 5", "y: 6", "b: 2", "z: 7"})
@@ -125,7 +125,7 @@ func writeRecorded(t *testing.T, file string, lines []string) {
 	}
 }
 
-// byTitle splits lines into title and rest, and returns the rest by title.
+// byTitle splits each line into a title and a rest, and returns a map from title to rest.
 func byTitle(lines []string) map[string]string {
 	m := map[string]string{}
 	for _, line := range lines {

@@ -16,11 +16,11 @@ import (
 // This file has families whose minimum is known. Most of them satisfy a known KL condition
 // (optimize.KL).
 
-// LowRank returns a family of least squares on rows of norm 1 in a random subspace. The objective
-// is strongly convex within the subspace and constant in the directions orthogonal to it. It
-// satisfies the Polyak-Lojasiewicz condition (kappa 2) with gamma = 1/sqrt(2 e), where e is the
-// smallest eigenvalue of the second moment within the subspace. The margins of the planted weights
-// have a standard deviation of .3, and targets have noise of standard deviation .2.
+// LowRank returns a family of least squares on rows of norm 1 in a random subspace. The objective is
+// strongly convex within the subspace and constant in the directions orthogonal to it. It satisfies the
+// Polyak-Lojasiewicz condition (kappa 2) with gamma = 1/sqrt(2 e), where e is the smallest eigenvalue of
+// the second moment within the subspace. A target is the margin of planted weights, with standard deviation
+// .3, plus noise of standard deviation .2, clamped to [-1, 1].
 func LowRank(rank int) func(d, rows int, seed uint64) (*Family, error) {
 	name := fmt.Sprintf("low-rank(%d)", rank)
 	return func(d, rows int, seed uint64) (*Family, error) {
@@ -119,7 +119,7 @@ func Quartic(d, rows int, seed uint64) (*Family, error) {
 }
 
 // ThreeHalves is the family of the loss three-halves (package problem) on rows of mean zero. Its KL
-// condition has the exponent kappa = 3, except near the minimum.
+// condition has the exponent kappa = 3, and does not hold close to the minimum.
 func ThreeHalves(d, rows int, seed uint64) (*Family, error) {
 	return rising(d, rows, seed, "three-halves", optimize.KL{Kappa: 3, Gamma: math.Cbrt(2. / 3 * math.Pow(2, 1.5))})
 }
@@ -141,9 +141,10 @@ func rising(d, rows int, seed uint64, name string, known optimize.KL) (*Family, 
 	return f, nil
 }
 
-// PhaseRetrieval is the estimation of weights, up to their sign, from squared margins of standard
-// deviation .5, on rows of norm 1. The start, 0, is a maximum along the planted weights. Near the
-// planted weights the loss grows quadratically with an unknown constant.
+// PhaseRetrieval is the family of phase retrieval: weights are estimated, up to their sign, from the
+// squares of margins. The margins have standard deviation .5, a target is a squared margin but at most 1,
+// and rows have norm 1. The start, 0, is a maximum along the planted weights. Near the planted weights the
+// loss grows quadratically with an unknown constant.
 func PhaseRetrieval(d, rows int, seed uint64) (*Family, error) {
 	f, err := newFamily(squares, 0x9a5e, d, rows, seed, "phase", "phase", "")
 	if err != nil {
@@ -176,8 +177,8 @@ func squares(r *rand.Rand, d int) population {
 	}
 }
 
-// rank reads the number in the name of a family low-rank(RANK). The second result reports whether the
-// name has this form.
+// rank reads the number in the name of a family low-rank(RANK). The second result reports whether the name
+// has this form. It returns an error if RANK is not a whole number.
 func rank(name string) (int, bool, error) {
 	inside, ok := strings.CutPrefix(name, "low-rank(")
 	if inside, closed := strings.CutSuffix(inside, ")"); ok && closed {

@@ -26,18 +26,18 @@ type Instance struct {
 	Gap float64
 }
 
-// NewInstance returns an instance of the family f. Its number of records is chosen so that the
-// effective size n mu/sqrt(d) is close to effective. Its budget has the given epsilon and delta =
-// n^-1.5, under replace-one.
+// NewInstance returns an instance of the family f. Its number of records is chosen so that the effective
+// size n mu/sqrt(d) is as close as possible to the parameter effective. Its budget has the given epsilon
+// and delta = n^-1.5, under replace-one.
 func NewInstance(f *Family, effective, epsilon float64) (Instance, error) {
 	rows := len(f.Sample.Rows)
 	repeat, b, err := repeatFor(f.Dim(), rows, effective, epsilon, Delta{Power: -1.5}, account.ReplaceOne)
 	return Instance{Family: f, Repeat: repeat, Budget: b}, err
 }
 
-// repeatFor returns the number of records that each distinct row stands for, so that the effective
-// size is close to the given one, and the budget for the total number of records. It returns an
-// error if the total exceeds mostRecords.
+// repeatFor returns the number of records that each distinct row stands for, chosen so that the effective
+// size is as close as possible to the parameter effective, and the budget for the total number of records.
+// It returns an error if the total exceeds mostRecords.
 func repeatFor(d, rows int, effective, epsilon float64, delta Delta, r account.Relation) (repeat int, b account.Budget,
 	err error) {
 	repeat = 1
@@ -82,14 +82,14 @@ type Outcome struct {
 	// GradientNorm is the true gradient norm at the result, on all rows. In GradientNorm,
 	// Population and Loss, a value that JSON cannot represent is stored as the largest float64.
 	GradientNorm float64 `json:"gradient_norm"`
-	// Population is the gradient norm on fresh rows, 0 if there are none.
+	// Population is the gradient norm on fresh rows. It is 0 if there are no fresh rows.
 	Population float64 `json:"population_gradient_norm,omitempty"`
 	// Loss is the objective on all rows.
 	Loss float64 `json:"loss"`
 	// Curvature is the smallest eigenvalue of the objective's Hessian at the result, on all rows; nil
 	// if it was not computed.
 	Curvature *Eigenvalue `json:"least_eigenvalue,omitempty"`
-	// Excess is Loss minus its infimum, nil if the infimum is not known.
+	// Excess is Loss minus the infimum of the objective. It is nil if the infimum is not known.
 	Excess *float64 `json:"excess_risk,omitempty"`
 	// Rise has the constants kappa and gamma of the KL condition, as estimated from the points of the
 	// run. It is nil if the infimum is not known, or if the run has too few points for an estimate.
@@ -106,28 +106,29 @@ type Outcome struct {
 	// Predicted is the plan's forecast of the gradient norm.
 	Predicted float64 `json:"predicted_gradient_norm"`
 	Steps     int     `json:"steps"`
-	// Passes is the number of records read divided by the number of records. A query about two
-	// points counts as one read of a record.
+	// Passes is the number of records read divided by the number of records. A query about two points, such as
+	// a gradient difference, counts as one read of each record.
 	Passes float64 `json:"passes"`
 	// Charged is the privacy budget spent, in units of mu^2. It is 0 for a schedule of Poisson
 	// samples, which is charged as a whole before the run.
 	Charged float64 `json:"charged"`
-	// Series holds at most mostPoints of the run's steps.
+	// Series holds some of the run's steps, evenly spaced and at most mostPoints, with the last step.
 	Series []Point `json:"series"`
 }
 
-// Point holds the released numbers of a step.
+// Point holds a step's number, the budget charged up to this step (in units of mu^2), and the norm of the
+// released gradient estimate.
 type Point struct {
 	Step         int     `json:"step"`
 	Charged      float64 `json:"charged"`
 	GradientNorm float64 `json:"gradient_norm"`
 }
 
-// mostPoints is the greatest length of a series.
+// mostPoints is the greatest length of [Outcome].Series.
 const mostPoints = 64
 
-// score is the number by which the settings of a cell are chosen from its tuning runs; smaller is
-// better.
+// score is the number by which the settings of a cell are chosen from its tuning runs: the excess risk, or
+// the gradient norm if the minimum is not known. Smaller is better.
 func (o Outcome) score() float64 {
 	if o.Excess != nil {
 		return *o.Excess
@@ -143,9 +144,9 @@ func (s Instance) Run(ctx context.Context, plan optimize.Plan, seed uint64) (Out
 	return s.run(ctx, plan, false, seed)
 }
 
-// run runs a plan with simulated noise of the given seed and measures its result on all rows. If
-// random is true, it measures an iterate that is drawn uniformly with the seed, instead of the plan's
-// result.
+// run runs a plan with simulated noise of the given seed and measures its result on all rows. If random is
+// true, it measures an iterate that the seed draws uniformly, instead of the plan's result. If the run ends
+// before this iterate, it measures the plan's result.
 func (s Instance) run(ctx context.Context, plan optimize.Plan, random bool, seed uint64) (Outcome, error) {
 	session, err := s.open(plan, seed)
 	if err != nil {
@@ -198,8 +199,8 @@ func (s Instance) run(ctx context.Context, plan optimize.Plan, random bool, seed
 	return o, s.rise(&o, path)
 }
 
-// rise sets the excess risk and the estimate of the KL condition in o, for a family with a known
-// minimum, from the points of the run, path. The estimate stays nil if the run has too few points.
+// rise sets the excess risk and the estimate of the KL condition in o, for a family with a known minimum,
+// from the points of the run in path. The estimate stays nil if the run has too few points.
 func (s Instance) rise(o *Outcome, path [][]float64) error {
 	f := s.Family
 	excess := make([]float64, len(path))
@@ -223,7 +224,8 @@ func (s Instance) rise(o *Outcome, path [][]float64) error {
 	return nil
 }
 
-// measure sets the fields of o that are computed from rows directly.
+// measure sets the fields of o that are computed from the rows at the point w: GradientNorm, Loss,
+// Population and Curvature.
 func (s Instance) measure(o *Outcome, w []float64) error {
 	f := s.Family
 	g, err := f.GradientNorm(w)

@@ -31,7 +31,7 @@ func TestNewInstanceMeetsItsSize(t *testing.T) {
 				if s.Budget != b || problemOf(t, s).Records != n || problemOf(t, s).Mu != b.Mu() {
 					t.Errorf("%d rows, N = %v: budget %v of %v records: want %v", rows, want, s.Budget, n, b)
 				}
-				// One copy adds about mu/sqrt(d) for each row to N; mu falls slowly with n.
+				// One more copy of the rows adds about mu/sqrt(d) for each row to N, since mu falls slowly with n.
 				one := float64(rows) * b.Mu() / 4
 				if got := problemOf(t, s).Effective(); s.Repeat > 1 && math.Abs(got-want) > .55*one {
 					t.Errorf("%d rows: N = %v: want %v within half of %v", rows, got, want, one)
@@ -47,8 +47,8 @@ func TestNewInstanceMeetsItsSize(t *testing.T) {
 	}
 }
 
-// TestRun tests that the outcome is the true gradient norm at the plan's result. The same seed must
-// repeat it, another seed must not.
+// TestRun tests that the outcome is the true gradient norm at the plan's result. With the same seed a run
+// must have the same outcome, with another seed another outcome.
 func TestRun(t *testing.T) {
 	f := family(t, experiment.LogisticNonconvex, 10, 200, 1)
 	s, err := experiment.NewInstance(f, 500, 1)
@@ -75,7 +75,8 @@ func TestRun(t *testing.T) {
 		a.Ratio() != a.GradientNorm/a.Floor {
 		t.Errorf("%+v", a)
 	}
-	// The result is between the order of the noise level and the gradient at the start.
+	// The gradient norm at the result is above the order of the noise level and below the gradient norm at the
+	// start.
 	start, err := f.GradientNorm(make([]float64, 10))
 	if err != nil || !(a.Ratio() > .05 && a.GradientNorm < start) {
 		t.Errorf("%+v, start %v, %v", a, start, err)

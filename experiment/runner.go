@@ -14,11 +14,10 @@ import (
 
 // Options are options of Spec.Run.
 type Options struct {
-	// Algorithms are algorithms that package train does not register, by the names that the
-	// specification uses. A name of train.Algorithms is an error. The settings of the specification
-	// are the fields of the algorithm's type that have a YAML key. If the program has changed since
-	// runs of these algorithms were recorded, they are run again, because the algorithm may have
-	// changed.
+	// Algorithms are algorithms that package train does not register, by the names that the specification
+	// uses. A name of train.Algorithms is an error. Settings in the specification set the fields of the
+	// algorithm's type that have a YAML key. If the program has changed since runs of these algorithms were
+	// recorded, the runs are repeated, because the algorithm may have changed.
 	Algorithms map[string]optimize.Algorithm
 	// Workers, if > 0, replaces the specification's Workers.
 	Workers int
@@ -29,16 +28,16 @@ type Options struct {
 
 // Progress states how many runs of a specification are finished.
 type Progress struct {
-	// Done counts finished runs, with those found in the folder. Of is the total number of runs.
+	// Done is the number of finished runs, including the runs found in the folder. Of is the total number of
+	// runs.
 	Done, Of int
-	// Left is the expected time for the remaining runs; 0 while unknown.
+	// Left is the expected time for the remaining runs. It is 0 while no run has finished.
 	Left time.Duration
 }
 
-// Run carries out the runs of the specification that are missing in the folder's runs.jsonl, and
-// returns the summary of all runs. It records each run when the run is finished, so an interruption
-// loses only the runs in progress. It makes every plan before the first run, and returns an error
-// if a plan fails.
+// Run carries out the runs of the specification that are missing in the folder's runs.jsonl, and returns
+// the summary of all runs. It records each run when the run is finished, so an interruption loses only the
+// runs in progress. Before the first run it makes every plan once, and returns an error if a plan fails.
 func (s *Spec) Run(ctx context.Context, folder string, o Options) (Summary, error) {
 	mine, err := newOwn(o.Algorithms)
 	if err != nil {
@@ -97,8 +96,8 @@ type runner struct {
 	mu       sync.Mutex
 	done     map[string]Finished
 	progress Progress
-	ran      int           // runs finished by this process
-	took     time.Duration // their total time
+	ran      int           // number of runs finished by this process
+	took     time.Duration // total duration of these runs
 }
 
 func (r *runner) all(ctx context.Context, cells []cell) error {
@@ -115,7 +114,7 @@ func (r *runner) all(ctx context.Context, cells []cell) error {
 			r.progress.Done++
 		}
 	}
-	// The measured runs, and how many of them are finished, are known only after tuning.
+	// Which runs measure the cells, and how many of these are finished, is known only after tuning.
 	r.report()
 	if err := r.run(ctx, tuning, false); err != nil {
 		return err
@@ -131,8 +130,8 @@ func (r *runner) all(ctx context.Context, cells []cell) error {
 	return r.run(ctx, measured, true)
 }
 
-// planAll makes every plan that the missing runs need once, so that an error in a plan is reported
-// before the first run.
+// planAll makes each plan that the missing runs need, so that an error in a plan is reported before the
+// first run.
 func (r *runner) planAll(ctx context.Context, cells []cell) error {
 	var plans []Trial
 	for _, c := range cells {
@@ -156,8 +155,9 @@ func (r *runner) planAll(ctx context.Context, cells []cell) error {
 	})
 }
 
-// run carries out the missing runs of a list. They are run in random order, so that the mean
-// duration of the finished runs estimates the duration of the remaining ones.
+// run carries out the missing runs of a list, in random order. In this order the mean duration of the
+// finished runs estimates the mean duration of the remaining runs. count is true if the finished runs of
+// the list are not yet in the progress.
 func (r *runner) run(ctx context.Context, list []Trial, count bool) error {
 	var todo []Trial
 	for _, c := range list {
@@ -200,8 +200,8 @@ func (r *runner) report() {
 	}
 }
 
-// each calls f on every element in the given number of goroutines, until one call fails or the
-// context ends. It returns the first error.
+// each calls f on the elements of the list in the given number of goroutines. After a call fails or the
+// context ends, it begins no further calls. It returns the first error.
 func each[T any](ctx context.Context, workers int, list []T, f func(T) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

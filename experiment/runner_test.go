@@ -204,7 +204,7 @@ func TestRecordsRepeat(t *testing.T) {
 			t.Fatal(err)
 		}
 		again.Seconds = 0
-		// Compared as JSON.
+		// Runs are compared as JSON.
 		a, _ := json.Marshal(r)
 		b, _ := json.Marshal(again)
 		if !bytes.Equal(a, b) {
@@ -254,9 +254,9 @@ func TestEveryAlgorithmRepeats(t *testing.T) {
 	}
 }
 
-// TestRandomOutput tests that over seeds the drawn iterate varies: it is neither always the start
-// nor always the last, and the start is drawn as often as any other. With 3 iterates, 60 runs miss
-// one of them with probability below 3 (2/3)^60 < 1e-10.
+// TestRandomOutput tests that the drawn iterate varies with the seed: it is neither always the start nor
+// always the last iterate, and the start is drawn as often as any other iterate. With 3 iterates, 60 runs
+// miss one of them with probability below 3 (2/3)^60 < 1e-10.
 func TestRandomOutput(t *testing.T) {
 	c := experiment.Trial{
 		Family: "huber-mean", Dim: 3, Rows: 10, Repeat: 100000, Epsilon: 8, Delta: 1e-6, Relation: "replace-one",

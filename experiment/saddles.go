@@ -13,18 +13,19 @@ import (
 // majority is the fraction of rows of class +1 in TanhNet: fourteen of twenty.
 const majority = .7
 
-// TanhNet is the network tanh-net (package problem) on two classes that no single unit separates. A
-// row x has sqrt(.3) along a first direction, which acts as an intercept. Along a second direction
-// it has 0 for class +1, which is .7 of the rows, and sqrt(.5) with either sign for class -1. The
-// rest of the row is sqrt(.2) times a uniform direction orthogonal to both. Rows come in pairs: the
-// two rows of a pair have the same component along the first direction and opposite components
-// otherwise. Gradients at weights along the first direction therefore lie along it, too.
+// TanhNet is the network tanh-net (package problem) on two classes that no single unit separates. A row x
+// has sqrt(.3) along a first direction, which acts as an intercept. Along a second direction it has 0 for
+// class +1, which is .7 of the rows, and sqrt(.5) with either sign for class -1. The rest of the row is
+// sqrt(.2) times a uniform unit vector orthogonal to the first and the second direction. Rows come in
+// pairs: the two rows of a pair have the same component along the first direction and opposite components
+// otherwise. If all units' weights lie along the first direction, their gradients therefore lie along it,
+// too.
 //
-// If gradients without noise are followed from the start, 0, all units stay equal up to sign. They
-// reach a stationary point that fits only the frequencies of the classes. At this point the tanh t
-// of a unit's margin is half of log(.7/.3), with the sign of the unit's output weight. The point is
-// a saddle: if units separate in the second direction and keep the sum of outputs, the curvature is
-// about -.7 (.3) t (1-t^2) .5 = -.036.
+// Gradient descent without noise from the start, 0, keeps all units equal up to sign. It reaches a
+// stationary point that fits only the frequencies of the classes. At this point the tanh t of a unit's
+// margin is half of log(.7/.3), with the sign of the unit's output weight. The point is a saddle: if units
+// separate in the second direction and keep the sum of outputs, the curvature is about -.7 (.3) t (1-t^2)
+// .5 = -.036.
 func TanhNet(d, rows int, seed uint64) (*Family, error) {
 	if d < 3 {
 		return nil, fmt.Errorf("experiment: tanh-net: dimension = %d: must be >= 3, for an intercept and two directions", d)

@@ -24,11 +24,11 @@ func lookAt(t *testing.T, f *experiment.Family, w []float64) (norm, least float6
 	return norm, e.Value
 }
 
-// TestTanhNetHasItsSaddle tests the point where every unit fits only the frequencies of the
-// classes. The gradient must be zero up to the rounding of rows. If units of equal sign separate in
-// the direction between the classes, the curvature must be the documented one, on the rows' own
-// second moments. Descent from 0 without noise must end at the point; with a perturbation towards
-// separated units it must leave it.
+// TestTanhNetHasItsSaddle tests the point where every unit fits only the frequencies of the classes. The
+// gradient must be zero up to the rounding of rows. If units of equal sign separate in the direction
+// between the classes, the curvature must be the documented one, on the rows' own second moments. Descent
+// from 0 without noise must end at the point; with a perturbation towards separated units, descent must
+// leave the point.
 func TestTanhNetHasItsSaddle(t *testing.T) {
 	const d, rows = 5, 1000
 	f := family(t, experiment.TanhNet, d, rows, 1)
@@ -88,12 +88,12 @@ func TestTanhNetHasItsSaddle(t *testing.T) {
 	}
 }
 
-// TestMatrixSensingHasItsPoints tests the documented stationary points. 0 must be a saddle, and so
-// must a point near the square root of the part with the larger eigenvalue. A square root of the
-// whole matrix must be a minimum of value 0, with zero curvature along rotations. The planted
-// matrix is computed from the Hessian at 0, which is -S for both columns; S is the mean of target
-// times matrix, M/d in the population. With 4000 rows S is within 4 standard deviations of M/d,
-// each at most sqrt(E y^2/4000) = 3e-3.
+// TestMatrixSensingHasItsPoints tests the documented stationary points. 0 must be a saddle, and so must a
+// point near the square root of the part with the larger eigenvalue. A square root of the whole matrix must
+// be a minimum of value 0, with zero curvature along rotations. The planted matrix is computed from the
+// Hessian at 0, which is -S for both columns; S is the mean of target times matrix, M/d in the population.
+// With 4000 rows S is within 4 standard deviations of M/d, where a standard deviation is at most sqrt(E
+// y^2/4000) = 3e-3.
 func TestMatrixSensingHasItsPoints(t *testing.T) {
 	if testing.Short() {
 		t.Skip("4000 steps over 4000 rows")
@@ -114,8 +114,8 @@ func TestMatrixSensingHasItsPoints(t *testing.T) {
 		larger[2*i] = math.Sqrt(.6) * first[i]
 		both[2*i], both[2*i+1] = larger[2*i], math.Sqrt(.4)*second[i]
 	}
-	// Directions estimated from 4000 rows are wrong by some percent, so descent continues from
-	// there.
+	// The point is computed from directions that 4000 rows estimate with an error of some percent. Descent
+	// from this point therefore follows.
 	for range 4000 {
 		g, err := stationarity.Gradient(f.Loss, nil, f.Sample, both)
 		if err != nil {
@@ -135,7 +135,8 @@ func TestMatrixSensingHasItsPoints(t *testing.T) {
 	}
 }
 
-// column returns an eigenvector of the planted matrix: the first, or the one orthogonal to across.
+// column returns an eigenvector of the planted matrix: the first one if across is nil, and otherwise the
+// one orthogonal to across.
 func column(t *testing.T, f *experiment.Family, across []float64) []float64 {
 	t.Helper()
 	p := f.Dim() / 2

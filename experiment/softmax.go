@@ -16,10 +16,9 @@ const (
 	softmaxL2      = .01
 )
 
-// Softmax is the softmax loss of three classes + (.01/2)||w||^2, with d/3 features for each class.
-// It is strongly convex, so kappa = 2 and gamma = 1/sqrt(.02). Rows have norm 1. A row's class is
-// the index of the largest of three planted margins, with standard deviation 2, after adding Gumbel
-// noise.
+// Softmax is the softmax loss of three classes + (.01/2)||w||^2, with d/3 features for each class. It is
+// strongly convex, so kappa = 2 and gamma = 1/sqrt(.02). Rows have norm 1. A row's class is the index of
+// the largest of three planted margins plus Gumbel noise. The planted margins have standard deviation 2.
 func Softmax(d, rows int, seed uint64) (*Family, error) {
 	if d%softmaxClasses != 0 {
 		return nil, fmt.Errorf("experiment: softmax: dimension = %d: must be a multiple of its %d classes", d, softmaxClasses)
@@ -52,7 +51,7 @@ func inClasses(r *rand.Rand, d int) population {
 			norm := stationarity.Norm(x) * (1 + 0x1p-20) // float32 may round up
 			class, most := 0, math.Inf(-1)
 			for k := range planted {
-				z := -math.Log(-math.Log(r.Float64())) // Gumbel: differences are logistic
+				z := -math.Log(-math.Log(r.Float64())) // Gumbel noise, whose differences have the logistic distribution
 				for j := range x {
 					z += planted[k][j] * x[j] / norm
 				}
@@ -66,9 +65,9 @@ func inClasses(r *rand.Rand, d int) population {
 	}
 }
 
-// minimise returns the minimum of a strongly convex objective. It runs accelerated gradient descent
-// until ||grad F||^2/(2m), which bounds the excess, is below 10^-15. It returns an error after
-// 10,000 steps.
+// minimise returns the minimum of a strongly convex objective. It runs accelerated gradient descent until
+// ||grad F||^2/(2m) is at most 10^-15, where m is the regularizer's convexity. This number bounds the error
+// of the minimum. minimise returns an error if 10,000 steps are not enough.
 func (f *Family) minimise() (*float64, error) {
 	m, smooth := f.Regularizer.Convexity(), f.Regularizer.Smoothness()+f.Loss.Constants().Curvature.Hi
 	beta := (math.Sqrt(smooth) - math.Sqrt(m)) / (math.Sqrt(smooth) + math.Sqrt(m))

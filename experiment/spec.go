@@ -17,15 +17,14 @@ type Spec struct {
 	Name string `yaml:"name"`
 	// Question is the question that the results answer; it is optional.
 	Question string `yaml:"question"`
-	// Families are names of NewFamily.
+	// Families lists names of families of rows (see [NewFamily]).
 	Families []string `yaml:"families"`
-	// Dimensions are values of d.
+	// Dimensions lists values of the dimension d of the families.
 	Dimensions []int `yaml:"dimensions"`
-	// Rows is the number of distinct rows. Each distinct row stands for the same number of records,
-	// chosen so that the total is closest to the requested size. A pass reads each distinct row
-	// once.
+	// Rows is the number of distinct rows. Each distinct row stands for the same number of records. This
+	// number is chosen so that the total number of records is closest to the requested size.
 	Rows int `yaml:"rows"`
-	// FamilySeed is the seed of the families; zero is a seed like any other.
+	// FamilySeed is the seed from which the families' rows are drawn. Zero is a seed like any other.
 	FamilySeed uint64 `yaml:"family_seed"`
 	// Records lists numbers of records n. Exactly one of Records and Effective must be given.
 	Records []int `yaml:"records"`
@@ -33,19 +32,21 @@ type Spec struct {
 	Effective []float64 `yaml:"effective"`
 	// Epsilons lists the epsilons of the budgets.
 	Epsilons []float64 `yaml:"epsilons"`
-	// Delta is the delta of the budgets, a number or a power of n. The default is n^-1.5.
+	// Delta is the delta of the budgets: a number, or a power of the number of records n such as n^-2. The
+	// default is n^-1.5.
 	Delta Delta `yaml:"delta"`
 	// Relation is the neighbouring relation of the budgets. The default is replace-one.
 	Relation string `yaml:"relation"`
 	// Seeds is the number of measured runs of a cell, with seeds 1, 2, ...
 	Seeds int `yaml:"seeds"`
-	// TuningSeeds is the number of other seeds on which settings are chosen; zero means 2.
+	// TuningSeeds is the number of runs with which each combination of settings is tried, on seeds that no
+	// measured run has. Zero means 2.
 	TuningSeeds int `yaml:"tuning_seeds"`
-	// Population, if > 0, is the number of fresh rows on which gradients are measured, too.
+	// Population, if > 0, is the number of fresh rows on which gradient norms are measured in addition to the
+	// rows of the run.
 	Population int `yaml:"population"`
-	// Gap, if > 0, requests that the smallest eigenvalue of the Hessian be computed at results.
-	// Results with an eigenvalue below -Gap/2 do not count as second-order points (see
-	// SecondOrder).
+	// If Gap is > 0, the smallest eigenvalue of the Hessian is computed at each result. Results with an
+	// eigenvalue below -Gap/2 do not count as second-order points (see SecondOrder).
 	Gap float64 `yaml:"gap"`
 	// Workers is the number of runs at a time; zero means one for each core.
 	Workers    int         `yaml:"workers"`
@@ -59,19 +60,19 @@ type Algorithm struct {
 	// Label is the algorithm's name in results; empty means Name.
 	Label    string         `yaml:"label"`
 	Settings map[string]any `yaml:"settings"`
-	// Tune lists values of settings to choose from. In each cell separately, all combinations are
-	// tried on the tuning seeds. The cell is measured with the combination that has the smallest
-	// median excess risk, or the smallest median gradient norm if the family's minimum is not
-	// known.
+	// Tune lists, for some settings, the values to choose from. For each family, dimension, epsilon and size
+	// separately, all combinations are tried on the tuning seeds. The measured runs use the combination with
+	// the smallest median excess risk, or with the smallest median gradient norm if the family's minimum is
+	// not known.
 	Tune map[string][]any `yaml:"tune"`
 	// Scale lists values of settings that grow with the effective size. They are tried in the same
 	// way as the values of Tune.
 	Scale map[string]Scale `yaml:"scale"`
 }
 
-// Scale is a list of values factor N^Power, where N is the effective size. If Most is > 0 it is the
-// largest value. For settings that are counts, values are rounded up to whole numbers of at least
-// 1.
+// Scale is the list of values f N^Power for each factor f in Factors, where N is the effective size. If
+// Most is > 0, larger values are replaced by Most. For settings that are counts, values are rounded up to
+// whole numbers of at least 1.
 type Scale struct {
 	Power   float64   `yaml:"power"`
 	Factors []float64 `yaml:"factors"`
@@ -82,7 +83,8 @@ type Scale struct {
 // measured runs.
 const firstTuningSeed = 1 << 32
 
-// mostSeeds keeps the seeds of measured and tuning runs apart.
+// mostSeeds is the largest number of seeds of measured runs, and of tuning runs. With it, measured runs and
+// tuning runs have no seed in common.
 const mostSeeds = 1 << 20
 
 // ReadSpec reads a specification file and validates everything that does not need a family's rows.
@@ -98,7 +100,7 @@ func ReadSpec(path string) (*Spec, error) {
 	return s, nil
 }
 
-// ParseSpec is [ReadSpec] for the text of a file.
+// ParseSpec reads a specification from the text of a file, as [ReadSpec] does, and sets the defaults.
 func ParseSpec(text []byte) (*Spec, error) {
 	s := new(Spec)
 	if err := strictyaml.Decode(text, s); err != nil {

@@ -10,8 +10,8 @@ import (
 // together is the largest number of algorithms in one plot.
 const together = 6
 
-// Study returns the content of a page of package report. commands are the commands that reproduce
-// the results.
+// Study returns the content of a page of package report about the summary. question is the question that
+// the page answers. commands are the commands that reproduce the results.
 func (s Summary) Study(question string, commands ...string) report.Study {
 	study := report.Study{Title: s.Name, Question: question, Reproduce: report.Reproduce{Commands: commands}}
 	if s.Missing > 0 {
@@ -49,8 +49,8 @@ func (g Group) problem() string {
 	return fmt.Sprintf("%s, d = %d, epsilon = %g", g.Family, g.Dim, g.Epsilon)
 }
 
-// telling returns the parts of a group's name (family, dimension, epsilon) that differ between the
-// slopes of this summary, and so tell the slopes apart.
+// telling returns the parts of a group's name (family, dimension, epsilon) in which another slope of this
+// summary differs from the group.
 func (s Summary) telling(g Group) (parts []string) {
 	differs := func(of func(Group) any) bool {
 		for _, x := range s.Slopes {
@@ -95,7 +95,7 @@ func (s Summary) problems() [][][]Cell {
 	return list
 }
 
-// onLog limits a norm to the range of a logarithmic axis.
+// onLog limits a norm to [1e-290, 1e290], the range of a logarithmic axis.
 func onLog(x float64) float64 { return min(max(x, 1e-290), 1e290) }
 
 func curves(algorithms [][]Cell) report.Plot {
@@ -124,8 +124,8 @@ func curves(algorithms [][]Cell) report.Plot {
 	return p
 }
 
-// charges plots the budget spent by each step, for the first run at the last size of each
-// algorithm. It leaves out algorithms whose schedule is charged before the run.
+// charges plots the budget spent up to each step, for each algorithm's first run at the last size of the
+// specification. It leaves out algorithms whose schedule of Poisson samples is charged before the run.
 func charges(algorithms [][]Cell) report.Plot {
 	p := report.Plot{
 		X: report.Axis{Label: "step", Log: true}, Y: report.Axis{Label: "charged (mu squared)"},
@@ -145,7 +145,8 @@ func charges(algorithms [][]Cell) report.Plot {
 	return p
 }
 
-// bars returns, for each problem, the algorithms' comparisons at the last size.
+// bars returns, for each problem (family, dimension and epsilon), the comparisons of the algorithms with
+// the first algorithm at the last size of the specification.
 func (s Summary) bars() []report.Bars {
 	var list []report.Bars
 	last := map[string]int{}

@@ -25,8 +25,8 @@ type Summary struct {
 	Missing int `json:"missing"`
 }
 
-// Group is a row of cells that differ in size only: an algorithm on a family at one dimension and
-// epsilon.
+// Group names an algorithm (by its label) on a family at one dimension and epsilon. The cells of a group
+// differ only in their size.
 type Group struct {
 	Family  string  `json:"family"`
 	Dim     int     `json:"dimension"`
@@ -34,25 +34,25 @@ type Group struct {
 	Label   string  `json:"label"`
 }
 
-// Cell has the measured runs of an algorithm on a family at one dimension, epsilon and size.
+// Cell has the results of the measured runs of an algorithm on a family at one dimension, epsilon and size.
 type Cell struct {
 	Group
 	Records   int     `json:"records"`
 	Effective float64 `json:"effective_size"`
-	// Delta is the delta of all runs of the cell. It is no part of Group, since a specification may let it
-	// depend on Records. The specification states the relation, for all cells.
+	// Delta is the delta of all runs of the cell. Delta is no part of Group, since it may depend on Records.
+	// The neighbouring relation of the budgets is in the specification and is the same for all cells.
 	Delta float64 `json:"delta"`
 	// Settings are the settings of the measured runs.
 	Settings json.RawMessage `json:"settings"`
-	// Grid is the number of combinations that Settings were chosen from.
+	// Grid is the number of combinations of settings from which Settings were chosen.
 	Grid  int `json:"grid"`
 	Runs  int `json:"runs"`
 	Steps int `json:"steps"`
-	// Floor (the noise level), LowerBound and Predicted are as in Outcome.
+	// Steps, Floor (the noise level), LowerBound and Predicted are those of the first run (see [Outcome]).
 	Floor      float64 `json:"floor"`
 	LowerBound float64 `json:"lower_bound"`
 	Predicted  float64 `json:"predicted_gradient_norm"`
-	// GradientNorm holds quartiles over runs, as do Population and Loss.
+	// GradientNorm, Population and Loss hold quartiles over runs.
 	GradientNorm Quartiles `json:"gradient_norm"`
 	// Population is zero if it was not measured.
 	Population Quartiles `json:"population_gradient_norm"`
@@ -61,19 +61,19 @@ type Cell struct {
 	SecondOrder *SecondOrder `json:"second_order,omitempty"`
 	// Excess is nil if the minimum is not known.
 	Excess *Quartiles `json:"excess_risk,omitempty"`
-	// Rise is the estimate of the KL condition from the first run (see Outcome).
+	// Rise is the estimate of the KL condition from the points of the first run (see [Outcome]).
 	Rise *stationarity.Rise `json:"rise,omitempty"`
 	// Passes has the quartiles, over runs, of the number of passes over the records.
 	Passes Quartiles `json:"passes"`
 	// Seconds has the quartiles, over runs, of the time that a run took.
 	Seconds Quartiles `json:"seconds"`
-	// Series has the steps of the first run.
+	// Series has the series of steps of the first run (see [Outcome]).
 	Series []Point `json:"series"`
 
 	norms, risks []float64
 }
 
-// Quartiles are the quartiles of some numbers.
+// Quartiles are the three quartiles of a list of numbers.
 type Quartiles struct {
 	Low    float64 `json:"low"`
 	Median float64 `json:"median"`
@@ -88,14 +88,16 @@ type Slope struct {
 	stationarity.Estimate
 }
 
-// Comparison is a cell's median gradient norm divided by the median of the first algorithm of the
-// specification. A ratio below 1 means that the cell's algorithm is better.
+// Comparison is a cell's median gradient norm divided by the median gradient norm of Baseline, the first
+// algorithm of the specification, on the same problem and at the same size and budget. A ratio below 1
+// means that the cell's algorithm is better.
 type Comparison struct {
 	Group
 	Records   int     `json:"records"`
 	Effective float64 `json:"effective_size"`
 	Baseline  string  `json:"baseline"`
-	// Excess is the same ratio of median excess risks; zero if the minimum is not known.
+	// Excess is the ratio of the median excess risks of the same two algorithms. It is zero if the minimum is
+	// not known.
 	Excess float64 `json:"excess_risk_ratio,omitempty"`
 	stationarity.Estimate
 }
@@ -108,7 +110,7 @@ func (s *Spec) Summarize(runs []Finished) (Summary, error) {
 		return Summary{}, err
 	}
 	done := map[string]Finished{}
-	for _, r := range runs { // the latest of several programs is the last
+	for _, r := range runs { // of runs of a trial by several programs, the last line is the latest
 		done[r.trialKey()] = r
 	}
 	return s.summarize(cells, done)
@@ -199,8 +201,8 @@ func quartiles(v []float64) Quartiles {
 	return Quartiles{at(.25), at(.5), at(.75)}
 }
 
-// slopes fits a line, of the logarithm of the values against the logarithm of the effective size, to
-// every group that has values at two or more sizes.
+// slopes fits, for every group that has values at two or more sizes, a line to the medians of the values'
+// logarithms against the logarithm of the effective size. Each slope is an exponent.
 func (s *Summary) slopes(values func(Cell) []float64) ([]Slope, error) {
 	var order []Group
 	sizes, all := map[Group][]float64{}, map[Group][][]float64{}
@@ -232,7 +234,8 @@ func (s *Summary) slopes(values func(Cell) []float64) ([]Slope, error) {
 	return list, nil
 }
 
-// logarithms returns logarithms; an exact zero counts as the smallest positive float64.
+// logarithms returns the natural logarithms of v. A value below the smallest positive float64, such as 0,
+// counts as this number.
 func logarithms(v []float64) []float64 {
 	out := make([]float64, len(v))
 	for i, x := range v {
@@ -241,7 +244,8 @@ func logarithms(v []float64) []float64 {
 	return out
 }
 
-// compare sets the comparisons of every cell with the algorithm named baseline.
+// compare sets s.Comparisons: it compares every cell with the cell of the algorithm labelled baseline on
+// the same problem and size. Cells for which the baseline has no runs are left out.
 func (s *Summary) compare(baseline string) error {
 	type tableSize struct {
 		Group

@@ -26,9 +26,9 @@ algorithms:
   - {name: gd, label: b, settings: {steps: 5}, tune: {step_scale: [.1, .5]}}
 `
 
-// powers makes finished runs whose gradient norms are proportional to N^exponent in the effective
-// size N; so are, exactly, their medians over seeds. In tuning, the step scale .5 of the algorithm b
-// is the better one.
+// powers makes finished runs whose gradient norms are proportional to N^exponent, where N is the effective
+// size. The medians over seeds are exactly proportional to N^exponent, too. In the tuning runs, the step
+// scale .5 of algorithm b is better than its other value.
 func powers(t *testing.T, s *experiment.Spec) []experiment.Finished {
 	t.Helper()
 	var all []experiment.Finished
@@ -150,9 +150,9 @@ func TestMarkdown(t *testing.T) {
 	}
 }
 
-// TestRisksAreTold tests that, if the minimum is known, tables have the quartiles of the excess
-// risk, its exponents and ratios of medians, and the first run's estimate of kappa and gamma.
-// Otherwise these columns must be empty. The test fails if gradient norms appear in their place.
+// TestRisksAreTold tests the columns for families whose minimum is known: quartiles of the excess risk, its
+// exponents and ratios of medians, and the first run's estimate of kappa and gamma. For other families
+// these columns must be empty. The test fails if gradient norms appear in their place.
 func TestRisksAreTold(t *testing.T) {
 	s := parseSpec(t, powerSpec)
 	records := powers(t, s)
@@ -222,7 +222,8 @@ func TestRisksAreTold(t *testing.T) {
 	}
 }
 
-// TestDivergedRunsCount tests that numbers that JSON cannot represent become the largest float.
+// TestDivergedRunsCount tests that results of diverged runs that JSON cannot represent are recorded as the
+// largest float64.
 func TestDivergedRunsCount(t *testing.T) {
 	for x, want := range map[float64]float64{math.Inf(1): math.MaxFloat64, math.Inf(-1): -math.MaxFloat64, 3: 3} {
 		if got := experiment.Finite(x); got != want {

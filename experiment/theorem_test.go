@@ -7,9 +7,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/experiment"
 )
 
-// TestTheoremsSettingsRun runs the settings of theorems as specifications. Only spiderboost then
-// returns a random iterate, drawn by the run's seed. recursive has no output rule. tree-spider
-// returns a leaf early, which with the theorem's alpha~ is the start.
+// TestTheoremsSettingsRun runs the settings of theorems as specifications. With these settings only
+// spiderboost returns a random iterate, which the run's seed draws. recursive has no output rule.
+// tree-spider ends at an early leaf of its tree, and with the theorem's alpha~ this leaf is the start.
 func TestTheoremsSettingsRun(t *testing.T) {
 	s, err := experiment.ParseSpec([]byte(`
 name: theorems

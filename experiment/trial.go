@@ -14,7 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Trial has everything that determines the outcome of a run, so that the run can be repeated.
+// Trial holds everything that determines the outcome of a run. A run can be repeated from its trial.
 type Trial struct {
 	Family     string `json:"family"`
 	FamilySeed uint64 `json:"family_seed"`
@@ -23,28 +23,30 @@ type Trial struct {
 	Rows int `json:"rows"`
 	// Repeat is the number of records that each distinct row stands for.
 	Repeat int `json:"repeat"`
-	// Epsilon, Delta and Relation determine the run's budget, whose account.Guarantee has mu as well. They
-	// are members of their own because Key is a digest of this JSON, by which recorded runs are found.
+	// Epsilon, Delta and Relation determine the run's budget. They are stored in place of an
+	// account.Guarantee, which also has mu, because Key is a digest of this JSON: other members would give
+	// recorded runs other keys.
 	Epsilon  float64 `json:"epsilon"`
 	Delta    float64 `json:"delta"`
 	Relation string  `json:"relation"`
-	// Population is the number of fresh rows on which the gradient is measured; 0 for none.
+	// Population is the number of fresh rows on which the gradient is measured, too. 0 means none.
 	Population int `json:"population"`
-	// Gap is the Gap of the specification; 0 if no eigenvalues are computed.
+	// Gap is the Gap of the specification (see [Spec]). 0 means that no eigenvalues are computed.
 	Gap   float64 `json:"gap,omitempty"`
 	Label string  `json:"label"`
-	// Settings are settings of train.Train by YAML keys.
+	// Settings is a JSON object of settings of train.Train or of an algorithm of Options.Algorithms, by their
+	// YAML keys.
 	Settings json.RawMessage `json:"settings"`
 	// Seed determines all random bits of the run.
 	Seed uint64 `json:"seed"`
-	// Code is a digest of the program, for an algorithm of Options.Algorithms; it is "" for
-	// algorithms of package train. Runs of a program with another digest do not count as results of
-	// the present algorithm.
+	// Code is a digest of the program if the algorithm is one of Options.Algorithms, and "" for algorithms of
+	// package train. A recorded run with the digest of another program is not used as a result of this
+	// program's algorithm.
 	Code string `json:"code,omitempty"`
 }
 
-// trialKey returns the key of the trial without the program's digest: runs of the same trial by
-// different programs have the same key.
+// trialKey returns the key of the trial without the program's digest. Runs of the same trial by different
+// programs have the same trialKey.
 func (c Trial) trialKey() string {
 	c.Code = ""
 	return c.Key()
@@ -54,7 +56,7 @@ func (c Trial) trialKey() string {
 func (c Trial) Key() string {
 	text, err := json.Marshal(c)
 	if err != nil {
-		panic(fmt.Sprintf("experiment: trial: %v", err)) // settings are JSON, since grid made them
+		panic(fmt.Sprintf("experiment: trial: %v", err)) // Settings is valid JSON, since grid made it
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:16])
@@ -71,20 +73,20 @@ func (c Trial) String() string {
 		c.Settings)
 }
 
-// Finished is a finished run, a line of runs.jsonl.
+// Finished is a finished run: a line of the file runs.jsonl. Key is the key of the trial.
 type Finished struct {
 	Key string `json:"key"`
 	Trial
 	Outcome Outcome `json:"outcome"`
-	// Seconds is the duration of the run. It is the only field that differs between runs of one
-	// trial.
+	// Seconds is the duration of the run in seconds. It is the only field that differs between runs of the
+	// same trial.
 	Seconds float64 `json:"seconds"`
 }
 
 // Run carries out the trial.
 func (c Trial) Run(ctx context.Context) (Finished, error) { return newBench().run(ctx, c) }
 
-// run carries out a trial, with the families and plans that the bench keeps.
+// run carries out a trial. It uses the families and plans that the bench has cached.
 func (b *bench) run(ctx context.Context, c Trial) (Finished, error) {
 	s, err := b.instance(c)
 	if err != nil {
@@ -102,7 +104,7 @@ func (b *bench) run(ctx context.Context, c Trial) (Finished, error) {
 	return Finished{Key: c.Key(), Trial: c, Outcome: o, Seconds: time.Since(start).Seconds()}, nil
 }
 
-// instance returns the trial's family with its number of records and its budget.
+// instance returns the instance of a trial: its family, number of records, budget and fresh rows.
 func (b *bench) instance(c Trial) (Instance, error) {
 	relation, err := account.ParseRelation(c.Relation)
 	if err != nil {
@@ -118,8 +120,8 @@ func (b *bench) instance(c Trial) (Instance, error) {
 	return s, nil
 }
 
-// planned is a plan that several runs share. If random is set, the result of a run must be an iterate
-// drawn by the run's own seed, since the plan's own random choice would be the same in all runs.
+// planned is a plan that several runs may share. If random is true, the result that is measured must be an
+// iterate drawn by each run's own seed, since a random choice in the plan would be the same in all runs.
 type planned struct {
 	plan   optimize.Plan
 	random bool
@@ -147,8 +149,8 @@ func (b *bench) plan(ctx context.Context, c Trial, s Instance) (planned, error) 
 	if err == nil {
 		p.plan, _, err = t.Plan(ctx, problem)
 	}
-	// Algorithms without the setting output make their own random choice, such as the block of a
-	// theorem.
+	// Algorithms without the setting "output" make their random choices themselves, such as the random block
+	// of o2nc with theorem.
 	ruled := slices.Contains(train.SettingsOf(t.Algorithm), "output")
 	if err == nil && ruled && p.plan.Needs().PublicCoins && !p.plan.Properties().EndsEarly {
 		p.random = true

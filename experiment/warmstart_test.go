@@ -17,13 +17,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestWarmStart measures the starting point of Lowy, Ullman and Wright (2024), on which Kornowski,
-// Liu and Talwar (2024) build their bound for general losses. The exponential mechanism, with the
-// mean loss as its score, selects a point of a grid with 2k+1 values in each coordinate, within the
-// ball of radius R. Descent continues from there with the rest of the budget. For the ramp loss in
-// two and three dimensions the test prints medians of 3 runs, with and without this start: the
-// gradient norm of the smoothed loss divided by r, and the loss. It also prints the fraction of the
-// budget and the passes that the start takes. Epsilon 1, delta n^-1.5, replace-one.
+// TestWarmStart measures the starting point of Lowy, Ullman and Wright (2024), on which Kornowski, Liu and
+// Talwar (2024) build their bound for general losses. The exponential mechanism, with the mean loss as its
+// score, selects a point of a grid with 2k+1 values in each coordinate, within the ball of radius R.
+// Descent continues from there with the rest of the budget. For the ramp loss in two and three dimensions
+// the test prints medians of 3 runs, with and without this start: the gradient norm of the smoothed loss
+// divided by the noise level r, and the loss. It also prints the fraction of the budget and the number of
+// passes that the selection of the start takes. Epsilon 1, delta n^-1.5, replace-one.
 func TestWarmStart(t *testing.T) {
 	const radius, R, k, epsilon, seeds = .1, 8., 8, .3, 3
 	ctx := context.Background()

@@ -14,15 +14,17 @@ type dialect struct {
 	// text returns an expression that reads a cell as text without leading and trailing white space; white
 	// is an expression for all white-space characters.
 	number, text func(cell, white string) string
-	// points returns an expression for the sum over a text's characters of of(point, place), an integer >=
-	// 0, where point is the character's code point and place its position from 1. mod returns an expression
-	// for the remainder of an integer division.
+	// points returns an expression for a sum over the characters of a text. The term of a character is the
+	// expression of(point, place), an integer >= 0. point is the character's code point, and place its
+	// position, counted from 1. mod returns an expression for the remainder of the integer x divided by the
+	// number by.
 	points func(cell string, of func(point, place string) string) string
 	mod    func(x string, by int64) string
 	// days returns an expression that reads a cell, which is a date, a time or an ISO 8601 text, as days
-	// since 1970-01-01, 00:00 UTC. It is NULL if the cell is not a date.
+	// since 1970-01-01, 00:00 UTC. The expression is NULL if the cell does not have the form of a date. For
+	// a day that is not in the calendar it is NULL or, in PostgreSQL, an error.
 	days func(cell, white string) string
-	// nan returns a condition that is true for NaN; nil if the database has no NaN.
+	// nan returns a condition that is true if x is NaN. nan is nil if the database has no NaN.
 	nan func(x string) string
 	// literal writes a float64 as an SQL literal.
 	literal func(x float64) string
@@ -40,7 +42,7 @@ type dialect struct {
 	escapes string
 }
 
-// Dialects returns the names of the dialects that SQL knows, sorted.
+// Dialects returns the names of the dialects that the function SQL can write, in alphabetical order.
 func Dialects() []string {
 	names := make([]string, 0, len(dialects))
 	for name := range dialects {
@@ -70,7 +72,7 @@ var dialects = map[string]dialect{
 		literal: exponential, char: chr, least: "LEAST", greatest: "GREATEST", identifier: double, with: " AS ",
 	},
 	"postgresql": {
-		// CAST fails, and ends the query, if a text is not a number: no version of PostgreSQL has a cast
+		// If a text is not a number, CAST ends the query with an error. No version of PostgreSQL has a cast
 		// that returns NULL instead. Columns of a number type are not affected.
 		number: func(cell, _ string) string { return "CAST(" + cell + " AS double precision)" },
 		text:   func(cell, white string) string { return "BTRIM(CAST(" + cell + " AS text), " + white + ")" },
@@ -113,7 +115,7 @@ var dialects = map[string]dialect{
 				")) AS point WITH OFFSET AS place)"
 		},
 		mod: func(x string, by int64) string { return fmt.Sprintf("MOD(%s, %d)", x, by) },
-		// A timestamp must have seconds in this database, so they are added to a text without them.
+		// A timestamp in BigQuery must have seconds, so ":00" is added to a text without seconds.
 		days: func(cell, white string) string {
 			t := "UPPER(TRIM(CAST(" + cell + " AS STRING), " + white + "))"
 			whole := "REGEXP_REPLACE(" + t + ", r'^(.{13}:[0-9]{2})([^:]|$)', r'\\1:00\\2')"
@@ -136,7 +138,8 @@ func percent(x string, by int64) string { return fmt.Sprintf("(%s %% %d)", x, by
 
 func double(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// exponential writes a number in a form that no database reads as a fixed-point decimal.
+// exponential writes a number with an exponent, so that no database reads it as a fixed-point decimal. A
+// negative number is in parentheses.
 func exponential(x float64) string {
 	text := strconv.FormatFloat(x, 'e', -1, 64)
 	if x < 0 {
@@ -156,8 +159,9 @@ func (d dialect) spaces() string {
 	return strings.Join(parts, " || ")
 }
 
-// sqliteNumber reads a cell of any type as a number. A text is a number if it equals its conversion to
-// REAL: for this comparison SQLite converts the text to a number only if the whole text is a number.
+// sqliteNumber returns an expression that reads a cell of any type as a number, or NULL if it is not a
+// number. A text is a number if it equals its conversion to REAL. For this comparison SQLite converts the
+// text to a number only if the whole text is a number.
 func sqliteNumber(cell, white string) string {
 	trimmed := "TRIM(" + cell + ", " + white + ")"
 	number := "CAST(" + trimmed + " AS REAL)"
@@ -165,13 +169,14 @@ func sqliteNumber(cell, white string) string {
 		" WHEN 'text' THEN CASE WHEN " + number + " = " + trimmed + " THEN " + number + " END END"
 }
 
-// isoDate matches the texts that package dataset reads as ISO 8601, and also days that are not in
-// the calendar.
+// isoDate is a regular expression for the texts that package dataset reads as ISO 8601. It also matches
+// days that are not in the calendar.
 const isoDate = `^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?)?$`
 
-// sqliteDays reads a text as a date. It checks the form first, since SQLite's date functions accept more
-// than package dataset: they read the 30th of February as a day in March, numbers as Julian days, and other
-// forms.
+// sqliteDays returns an expression that reads a text as a date, in days since 1970-01-01. It is NULL for
+// other cells. The expression checks the form of the text first, since SQLite's date functions accept more
+// texts than package dataset. For example, they read the 30th of February as a day in March, and numbers as
+// Julian days.
 func sqliteDays(cell, white string) string {
 	t := "UPPER(TRIM(" + cell + ", " + white + "))"
 	day := "SUBSTR(" + t + ", 1, 10)"
@@ -180,7 +185,8 @@ func sqliteDays(cell, white string) string {
 		" THEN CAST(STRFTIME('%s', " + t + ") AS REAL) / 8.64e4 END"
 }
 
-// quote writes a text as an SQL expression. Invisible characters are written by their code points.
+// quote writes a text as an SQL expression. A character that is not graphic (unicode.IsGraphic) is written
+// by its code point.
 func (d dialect) quote(s string) string {
 	var parts []string
 	var plain strings.Builder

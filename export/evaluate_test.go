@@ -324,7 +324,8 @@ func concatenated(in []tensorOf, axis int) (out tensorOf) {
 	return out
 }
 
-// gathered selects the rows or columns of a tensor, or the elements of a list, that index names.
+// gathered selects the rows (axis 0) or columns (axis 1) of a tensor, or the elements of a list. index
+// holds their numbers.
 func gathered(from, index tensorOf, axis int) (out tensorOf) {
 	if axis == 1 {
 		out.dims = []int{from.dims[0], index.dims[0]}
@@ -347,7 +348,7 @@ func gathered(from, index tensorOf, axis int) (out tensorOf) {
 	return out
 }
 
-// reduced applies f, one after the other, to the entries of each row of a tensor.
+// reduced combines the entries of each row of a tensor by f, from the first entry to the last.
 func reduced(t tensorOf, attributes map[string]fields, f func(a, b float64) float64) (out tensorOf) {
 	inner := tensorOf{dims: t.dims[2:]}.len()
 	out.dims = append([]int{t.dims[0], 1}, t.dims[2:]...)

@@ -306,8 +306,8 @@ func TestSQLRefuses(t *testing.T) {
 	}
 }
 
-// TestLayoutsAreRefused tests that SQL returns an error for a model whose schema has a date with a
-// layout.
+// TestLayoutsAreRefused tests that SQL returns an error for a model whose schema has a date with a layout
+// that is not ISO 8601.
 func TestLayoutsAreRefused(t *testing.T) {
 	m := modelOf(t, loss.Logistic(), kinds(t, suited(loss.Logistic()))["dates"], rand.New(rand.NewPCG(1, 2)))
 	const want = `column "born": its dates are laid out %d.%m.%Y`

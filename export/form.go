@@ -11,34 +11,35 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// form holds the parts of a model that both kinds of export, the graph and the query, use.
+// form holds the parts of a model that both kinds of export, the ONNX graph and the SQL query, use.
 type form struct {
 	model   *model.Model
 	output  model.Output
 	target  dataset.Target
 	columns []column
 	crosses []cross
-	// hats are the piecewise linear basis functions of the model's curves and of its interactions
-	// with numbers.
+	// hats are the piecewise linear basis functions of the model's curves and of its interactions with
+	// numbers or dates.
 	hats []dataset.Hats
 	// scale is S, the public number by which the row map of package dataset divides each row. share
 	// is 1/S.
 	scale, share float64
 	weights      []float64
-	// dim is the number of features. sums is the number of weighted sums over the features: the margins or,
-	// in a network, the units of its first layer. margins is the number of margins.
+	// dim is the number of features. margins is the number of margins. sums is the number of weighted sums
+	// over the features: the number of margins or, in a network, of units of the first layer.
 	dim, sums, margins int
-	// hidden and activation are zero unless the model is a network.
+	// hidden are the numbers of units of a network's hidden layers, and activation is the name of its
+	// activation function. Both are empty if the model is not a network.
 	hidden     []int
 	activation string
 }
 
-// column is a column of the table that has features in the model; at is the index of its first
-// feature.
+// column is a column of the table that has features in the model. at is the index of its first feature.
 type column struct {
 	dataset.Column
 	at int
-	// markers are the missing markers, such as -9, that the column reads as numbers or dates.
+	// markers are the values of the missing markers that are numbers (such as -9) or, for a date column,
+	// dates (in days since 1970-01-01).
 	markers []float64
 }
 
@@ -85,18 +86,18 @@ func newForm(m *model.Model) (*form, error) {
 	return f, nil
 }
 
-// most returns the largest squared norm that the features of a curve or interaction h can have in a
-// row, before the row is divided by S.
+// most returns the largest squared norm that the features of the curve or interaction h can have in a row,
+// in units of 1/S^2: 2 for one numeric column and 4 for two.
 func most(h dataset.Hats) int { return 1 << len(h.Axes) }
 
-// outer returns the category of an interaction of a category and a number.
+// outer returns the category column of h, which is an interaction of a category and a number or date.
 func (f *form) outer(h dataset.Hats) column {
 	_, categories := f.kinds()
 	return categories[h.Group]
 }
 
-// markers returns the missing markers, such as -9, that a number or date column would read as
-// values.
+// markers returns the values of those missing markers that a number or date column would read as values:
+// numbers such as -9, or days since 1970-01-01 for a date.
 func markers(c dataset.Column, missing []string) (list []float64) {
 	for _, marker := range missing {
 		x, err := strconv.ParseFloat(marker, 64)
@@ -111,20 +112,22 @@ func markers(c dataset.Column, missing []string) (list []float64) {
 	return list
 }
 
-// cross is an interaction of two categories in the model; at is the index of its first feature.
+// cross is an interaction of two categories a and b in the model. at is the index of its first feature.
 type cross struct {
 	a, b column
 	at   int
 }
 
-// number reports whether the column is a number or a date. Other columns' features are looked up by level.
+// number reports whether the column is a number or a date. The features of other columns are looked up by
+// level.
 func (c column) number() bool { return c.Kind == dataset.Number || c.Kind == dataset.Date }
 
-// levels returns the number of a category's listed values or of a hash column's buckets. The
-// feature "other" follows them.
+// levels returns the number of a category's listed values, or of a hash column's buckets. The feature
+// "other" follows the features of these levels and is not counted.
 func (c column) levels() int { return len(c.Categories) + c.Buckets }
 
-// width returns the number of features that the column has in the model.
+// width returns the number of features that the column has in the model, including the feature "other", the
+// indicator of missing cells and the hats of a curve.
 func (c column) width() int {
 	switch {
 	case !c.number():
@@ -176,8 +179,9 @@ func indicated(columns []column) (list []column) {
 // of a network's first layer.
 func (f *form) weight(sum, feature int) float64 { return f.weights[sum*f.dim+feature] }
 
-// layers returns the weights above each hidden layer. above[l][u] are the weights from unit u of
-// layer l, one for each output; the last entry of above[l] belongs to the constant unit.
+// layers returns the weights above each hidden layer. above[l][u] are the weights from unit u of hidden
+// layer l, one for each unit of the next layer or each margin. The last entry of above[l] belongs to the
+// constant unit.
 func (f *form) layers() (above [][][]float64) {
 	rest := f.weights[f.sums*f.dim:]
 	for l, units := range f.hidden {
@@ -197,16 +201,16 @@ func (f *form) layers() (above [][][]float64) {
 	return above
 }
 
-// intercept returns the index of the constant feature, the last.
+// intercept returns the index of the constant feature, which is the last feature.
 func (f *form) intercept() int { return f.dim - 1 }
 
-// inUnits returns the linear map from margins to predictions: a regression's margin z is z half +
-// mid in the target's units.
+// inUnits returns the linear map from a regression's margin z to the prediction in the target's units, z
+// half + mid.
 func (f *form) inUnits() (half, mid float64) {
 	return f.target.High/2 - f.target.Low/2, f.target.Low/2 + f.target.High/2
 }
 
-// told returns the facts about the model that both exports state in their output.
+// told returns names and values of the facts about the model that both exports state in their output.
 func (f *form) told() [][2]string {
 	p := f.model.Privacy()
 	return [][2]string{

@@ -8,21 +8,22 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/hats"
 )
 
-// A hat is a piecewise linear function on the knots of a numeric axis: it is 1 at one knot and 0 at all
-// others. Both exports compute the hats of a row as the row map of package dataset does: from the float32
-// of a number and of the constant, rounded to float32 again.
+// A hat is a piecewise linear function on the knots of a numeric column: it is 1 at one knot and 0 at all
+// other knots. Both exports compute the hats of a row as the row map of package dataset does. They start
+// from the float32 values of the number and of the constant, and round the hats to float32.
 
-// way is a numeric column together with the knots of one curve or interaction. A number's place
-// among the knots is counted in knots if these have equal distances; otherwise it is the scaled
-// number u in [-1, 1].
+// way is a numeric column together with the knots of one curve or interaction. number is the index of the
+// column among the numeric columns. own is true if the knots have unequal distances. The position of a
+// number among the knots is then its scaled value u in [-1, 1]. If own is false, the position is counted in
+// knots, from 0.
 type way struct {
 	number int
 	knots  hats.Knots
 	own    bool
 }
 
-// ends returns the left knot and the width of each interval between knots, for knots with unequal
-// distances.
+// ends returns the left knot and the width of each interval between neighbouring knots, on the scale of u
+// in [-1, 1].
 func (w way) ends() (left, width []float64) {
 	for k := range w.knots.Len() - 1 {
 		left = append(left, w.knots.Position(k))
@@ -31,8 +32,9 @@ func (w way) ends() (left, width []float64) {
 	return left, width
 }
 
-// ways returns the distinct pairs of a numeric column and its knots among the model's curves and
-// interactions, and for each of these the indices of its pairs in this list.
+// ways returns the list of the distinct ways (pairs of a numeric column and its knots) of the model's
+// curves and interactions. of[i] are the indices in this list of the ways of f.hats[i], one for each
+// numeric column.
 func (f *form) ways() (list []way, of [][]int) {
 	numbers, _ := f.kinds()
 	for _, h := range f.hats {
@@ -51,15 +53,18 @@ func (f *form) ways() (list []way, of [][]int) {
 	return list, of
 }
 
-// hang adds to the query the steps that compute the values of hats, the basis functions of curves. A
-// number between two knots has two hats that are not zero; a pair of numbers has four products of such
-// hats. Each step is a table of the query with the columns of the tables before it:
+// hang adds to the query the steps that compute the values of hats, the basis functions of curves and
+// interactions. A number between two knots has two hats that are not zero. A pair of numbers has four
+// products of two hats that are not zero. It adds nothing if the model has no hats. Each step is a table of
+// the query. Its columns are:
 //
-//	ratio  the quotient u of the number and the constant, both rounded to float32
-//	way    the number's position, counted in knots
+//	ratio  the quotient u of each number and the constant, both rounded to float32
+//	way    the position of each number, counted in knots or, if these have unequal distances, u
 //	knot   the index k of the last knot at or before the position
-//	hat    the values v of the two hats, or of the four products
-//	hung   the values v rounded to float32
+//	hat    the values of the two hats, or of the four products
+//	hung   the values rounded to float32
+//
+// Each step also has the columns of the steps before it that later steps need.
 func (s *query) hang() {
 	if len(s.hats) == 0 {
 		return
@@ -114,8 +119,8 @@ func (s *query) hang() {
 func (s *query) one() string { return s.own("x", len(s.numbers)) }
 
 // hatValues returns SQL expressions for the values of the basis functions (hats) of one curve or
-// interaction. Its numeric columns are list[i] for i in at. The values are zeros if a number is
-// missing.
+// interaction that may be nonzero in a row: two values, or four for two numeric columns. The numeric
+// columns are list[i] for i in at. All values are zero if a number is missing.
 func (s *query) hatValues(list []way, at []int) (values []string) {
 	var left, right []string
 	missing := ""
@@ -157,15 +162,17 @@ func (s *query) hatValues(list []way, at []int) (values []string) {
 	return values
 }
 
-// hatTerms returns SQL expressions for the products of the basis functions of curves (hats) with
-// their weights in one of the model's sums.
+// hatTerms returns SQL expressions for the products of hats (basis functions of curves and interactions)
+// and their weights in the model's weighted sum with the index sum.
 func (s *query) hatTerms(sum int) (terms []string) {
 	_, of := s.ways()
 	for i, h := range s.hats {
 		value := func(k int) string { return s.own("v"+strconv.Itoa(k)+"_", i) }
 		knot := func(axis int) string { return s.own("k", of[i][axis]) }
 		inner := h.Axes[len(h.Axes)-1].Knots.Len()
-		// along looks up the weight of the hat that is shift knots after the knot before the inner number.
+		// along returns an expression for the weight of a hat of the inner number: shift is 0 for the hat
+		// of the last knot at or before the number, and 1 for the hat of the next knot. first is the index
+		// of the feature of the first knot.
 		along := func(first, shift int) string {
 			text := "CASE " + knot(len(h.Axes)-1)
 			for k := range inner - 1 {
@@ -195,13 +202,13 @@ func (s *query) hatTerms(sum int) (terms []string) {
 	return terms
 }
 
-// between returns the place of a scaled number u, from -1 to 1, among knots with unequal distances:
-// the index of the interval between knots in which u is, and the share of the interval that lies
-// before u. Both are names of values of the graph.
+// between adds the nodes that find the position of a scaled number u in [-1, 1] among knots with unequal
+// distances. knot is the index of the interval between knots that contains u, and share the part of this
+// interval that lies below u, from 0 to 1. u, knot and share are names of values of the graph.
 func (g *graph) between(w way, u string) (knot, share string) {
 	from, width := w.ends()
 	last := float64(len(from) - 1)
-	// 1 for each knot above u, except the first and the last knot.
+	// above is 1 for each knot above u and 0 for other knots. It leaves out the first and the last knot.
 	above := g.op("Cast", []string{g.op("Greater", []string{g.row(from[1:]), u})}, "to", float64Type)
 	knot = g.op("Sub", []string{g.number(last), g.op("ReduceSum", []string{above, g.index(1)}, "keepdims", 1)})
 	every := make([]float64, len(from))
@@ -213,9 +220,10 @@ func (g *graph) between(w way, u string) (knot, share string) {
 	return knot, g.op("Div", []string{g.op("Sub", []string{u, of(from)}), of(width)})
 }
 
-// hang returns the part of the model's K sums that its hats, the basis functions of curves,
-// contribute: weights times hats, a value of shape [rows, K], or "" if there are no hats. x is the
-// float32 values of the numbers, and one is the float32 value of the constant.
+// hang returns the contribution of the hats (basis functions of curves and interactions) to the model's K
+// weighted sums: weights times hats, a value of shape [rows, K]. It returns "" if there are no hats. x
+// names the float32 values of the numbers, one the float32 value of the constant, and missing the mask of
+// missing cells.
 func (g *graph) hang(columns []column, x, one, missing string) (z string) {
 	list, of := g.ways()
 	var knots, shares []string

@@ -12,9 +12,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// TestMonotoneEverywhere tests that the predictions of a model with monotone columns never go the wrong way
-// by more than the rounding of float32, in Predict, in the graph and in SQLite, from bound to bound and
-// beyond. It fails if an export reads other weights than the projected ones.
+// TestMonotoneEverywhere tests the predictions of a model with monotone columns, in Predict, in the graph
+// and in SQLite. From bound to bound and beyond, they must never change in the wrong direction by more than
+// the rounding of float32. The test fails if an export does not read the projected weights.
 func TestMonotoneEverywhere(t *testing.T) {
 	const rows, slack = 120, 1e-6
 	coin := rand.New(rand.NewPCG(3, 3))

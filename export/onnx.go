@@ -11,25 +11,27 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// Versions of ONNX 1.12 (2022), which all runtimes since then can read.
+// Versions of the file format and of the operator sets in ONNX 1.12 (2022). All runtimes since then can
+// read them.
 const irVersion, coreOpset, tablesOpset = 8, 17, 3
 
 // tables is the ONNX operator domain of LabelEncoder, which maps levels to numbers.
 const tables = "ai.onnx.ml"
 
-// ONNX returns the model as an ONNX file. Each feature column is an input with the column's name
-// and shape [rows, 1]: a float64 for a number (NaN if missing) and for a date (days since
-// 1970-01-01, 00:00 UTC; NaN if missing), and a string for a category. The outputs are
+// ONNX returns the model as an ONNX file. Each column with features is an input with the column's name and
+// the shape [rows, 1]. A number is a float64. A date is a float64, in days since 1970-01-01, 00:00 UTC. A
+// missing number or date is NaN. A category is a string. ONNX returns an error if the model has a hash
+// column. The outputs are
 //
-//	probability   [rows, 1] or, for K > 2 classes, [rows, K]; named score if the loss of two
-//	              classes has no probability
-//	class         [rows, 1]
-//	prediction    [rows, 1], for a regression, in place of both
-//	margin        [rows, 1] or [rows, K]
+//	probability  [rows, 1] for two classes; [rows, K] for K > 2 classes
+//	score        [rows, 1], in place of probability if the loss of two classes has no probability
+//	class        [rows, 1]
+//	prediction   [rows, 1] for a regression, in place of probability and class
+//	margin       [rows, 1]; [rows, K] for K > 2 classes
 //
-// If a column already has the name of an output, the output's name gets an underscore at the end.
-// All computations are in float64. The package documentation says how closely the results agree with
-// Predict.
+// If a column already has the name of an output, an underscore is added to the output's name. All
+// computations are in float64, except that features are rounded to float32 as in Predict. The package
+// documentation says how closely the results agree with Predict.
 func ONNX(m *model.Model) ([]byte, error) {
 	f, err := newForm(m)
 	if err != nil {
@@ -48,15 +50,16 @@ func ONNX(m *model.Model) ([]byte, error) {
 	return g.file(), nil
 }
 
-// graph is an ONNX graph under construction. Its methods take and return the names of the graph's
-// values.
+// graph is an ONNX graph under construction. A value of the graph is known by its name: the methods take
+// and return names of values.
 type graph struct {
 	*form
 	// own is the prefix of the name of every value that is neither an input nor an output.
 	own                                  string
 	count                                int
 	nodes, initializers, inputs, outputs message
-	// level maps each category to the name of the value that holds its level's number.
+	// level maps the name of each category column to the name of the value that holds the index of the
+	// row's level.
 	level map[string]string
 }
 
@@ -65,8 +68,8 @@ func (g *graph) name() string {
 	return g.own + strconv.Itoa(g.count)
 }
 
-// op adds a node (an operation) with one output to the graph and returns the output's name.
-// attributes are names and values in turn.
+// op adds a node (an operation) with one output to the graph and returns the output's name. kind is the
+// ONNX operator. attributes are alternately names and values.
 func (g *graph) op(kind string, inputs []string, attributes ...any) string {
 	out := g.name()
 	g.node(kind, inputs, out, attributes...)
@@ -89,12 +92,13 @@ func (g *graph) node(kind string, inputs []string, out string, attributes ...any
 	g.nodes.bytes(graphNode, m)
 }
 
-// row adds a constant of shape [1, len(values)] and returns its name; number adds one of shape [1,
-// 1].
+// row adds a constant of shape [1, len(values)] to the graph and returns its name. number adds a constant
+// of shape [1, 1].
 func (g *graph) row(values []float64) string { return g.matrix(1, values) }
 func (g *graph) number(x float64) string     { return g.row([]float64{x}) }
 
-// matrix adds a constant with the given number of rows and returns its name.
+// matrix adds a constant matrix with the given number of rows and the given values, row after row, and
+// returns its name.
 func (g *graph) matrix(rows int, values []float64) string {
 	name := g.name()
 	g.initializers.bytes(graphInitializer, float64s(name, []int{rows, len(values) / rows}, values))
@@ -108,8 +112,8 @@ func (g *graph) index(values ...int64) string {
 	return name
 }
 
-// sum returns the model's weighted sums over the features, a value of shape [rows, K]: the margins,
-// or the first layer of a network.
+// sum adds the nodes that compute the model's K weighted sums over the features, and returns their value,
+// of shape [rows, K]. The sums are the margins, or the inputs of a network's first hidden layer.
 func (g *graph) sum() string {
 	numbers, categories := g.kinds()
 	one := g.number(g.constant())
@@ -140,8 +144,8 @@ func (g *graph) sum() string {
 	return g.op("Add", []string{z, rest})
 }
 
-// constant returns the value of category features and of the intercept after scaling, for a schema
-// without numbers. There every row has the same norm, so the value is the same in every row.
+// constant returns the value that the intercept and the feature of a row's level have after scaling, for a
+// schema without numbers. In this case every row has the same norm, so the value is the same in every row.
 func (g *graph) constant() float64 {
 	sum := 0.0
 	for range len(g.columns) + len(g.crosses) + 1 {
@@ -150,8 +154,8 @@ func (g *graph) constant() float64 {
 	return float64(float32(g.share / math.Sqrt(max(sum, 1))))
 }
 
-// table adds a constant with the weights of the given features, and returns its name: one row for
-// each feature, one column for each of the model's sums.
+// table adds a constant matrix with the weights of the given features, and returns its name. The matrix has
+// one row for each feature and one column for each of the model's weighted sums.
 func (g *graph) table(features []int) string {
 	var values []float64
 	for _, j := range features {
@@ -169,8 +173,8 @@ func at(columns []column) (list []int) {
 	return list
 }
 
-// after returns, for each column with an indicator of missing cells, the index of the indicator
-// feature.
+// after returns, for each of the columns, the index of the feature after its first feature: the indicator
+// of missing cells.
 func after(columns []column) (list []int) {
 	for _, c := range columns {
 		list = append(list, c.at+1)
@@ -178,8 +182,8 @@ func after(columns []column) (list []int) {
 	return list
 }
 
-// pick selects columns of x, a value of the graph with one entry for each of columns: it keeps the
-// entries for those in list.
+// pick adds the node that selects from x, a value of the graph with one entry for each of columns, the
+// entries of the columns in list.
 func (g *graph) pick(columns []column, x string, list []column) string {
 	var places []int64
 	for i, c := range columns {
@@ -190,9 +194,10 @@ func (g *graph) pick(columns []column, x string, list []column) string {
 	return g.op("Gather", []string{x, g.index(places...)}, "axis", 1)
 }
 
-// numbers returns the features of the number and date columns before normalization, u/S of shape
-// [rows, M], and the mask of missing cells. u is the number scaled to [-1, 1], 0 for a missing
-// cell, and S is the schema's scale.
+// numbers adds the M inputs of the number and date columns, and the nodes that compute two values of shape
+// [rows, M]. The value u holds the features before the division by the row's norm: the number scaled to
+// [-1, 1], or 0 for a missing cell, divided by the schema's scale S. The value missing is true for missing
+// cells.
 func (g *graph) numbers(columns []column) (u, missing string) {
 	var names []string
 	var low, high, from, to, width, logs []float64
@@ -223,8 +228,8 @@ func (g *graph) numbers(columns []column) (u, missing string) {
 	return g.op("Div", []string{u, g.number(g.scale)}), missing
 }
 
-// nth returns the row of the columns' markers of missing numbers with index i. A column without a marker of
-// this index has NaN in the row. any is false if no column has one.
+// nth returns one number for each column: the column's missing marker with the index i, or NaN if the
+// column has no marker with this index. any is false if no column has a marker with this index.
 func nth(columns []column, i int) (row []float64, any bool) {
 	for _, c := range columns {
 		x := math.NaN()
@@ -240,8 +245,8 @@ func (g *graph) clamp(x string, low, high []float64) string {
 	return g.op("Min", []string{g.op("Max", []string{x, g.row(low)}), g.row(high)})
 }
 
-// log1p adds the nodes that compute log(1+x), as log v + (x - (v-1))/v with v = 1+x, as package
-// dataset does.
+// log1p adds the nodes that compute log(1+x). Like package dataset, it uses log v + (x - (v-1))/v with v =
+// 1+x.
 func (g *graph) log1p(x string) string {
 	one := g.number(1)
 	v := g.op("Add", []string{x, one})
@@ -249,13 +254,14 @@ func (g *graph) log1p(x string) string {
 	return g.op("Add", []string{g.op("Log", []string{v}), g.op("Div", []string{rest, v})})
 }
 
-// norm returns max(1, ||x||) for each row x, of shape [rows, 1], by which the row's features are
-// divided. It adds the squares in the order of the columns and interactions, with the intercept
-// last, by the runtime's CumSum, which adds in that order. The square of a category, an interaction
-// or the intercept is 1/S^2, with S the schema's scale.
+// norm adds the nodes that compute max(1, ||x||) for each row x, of shape [rows, 1]. The row's features are
+// divided by this number. v names the features of the number and date columns, and missing the mask of
+// missing cells. The squares are added in the order of the columns, then of the interactions, with the
+// intercept last. The operator CumSum adds them in that order. The square of a category, of an interaction
+// of categories and of the intercept is 1/S^2, with S the schema's scale.
 func (g *graph) norm(columns []column, v, missing string) string {
 	squares := g.op("Mul", []string{v, v})
-	if len(indicated(columns)) > 0 { // if an indicator is 1, u is 0
+	if len(indicated(columns)) > 0 { // a missing cell has u = 0 and the square of its indicator
 		var own []float64
 		for _, c := range columns {
 			square := 0.0
@@ -284,7 +290,7 @@ func (g *graph) norm(columns []column, v, missing string) string {
 	}
 	same := len(g.crosses) + 1
 	for _, h := range g.hats {
-		if !h.Curve() { // the features of a curve are counted with its number
+		if !h.Curve() { // the features of a curve were added after its number
 			same += most(h)
 		}
 	}
@@ -298,18 +304,20 @@ func (g *graph) norm(columns []column, v, missing string) string {
 	return g.op("Where", []string{g.op("Greater", []string{sum, one}), g.op("Sqrt", []string{sum}), one})
 }
 
-// float32 adds the nodes that round x to float32 and convert it back to float64.
+// float32 adds the nodes that round x to float32 and convert the result back to float64.
 func (g *graph) float32(x string) string {
 	return g.op("Cast", []string{g.op("Cast", []string{x}, "to", float32Type)}, "to", float64Type)
 }
 
-// levels returns the part of the model's K sums that the category and interaction features
-// contribute, a value of shape [rows, K].
+// levels adds the inputs of the category columns and returns the contribution of the features of categories
+// and of their interactions to the model's K weighted sums, before the multiplication by the value of the
+// constant feature. It is a value of shape [rows, K].
 func (g *graph) levels(columns []column) string {
 	var features []int
 	var places []string
 	g.level = map[string]string{}
-	// add appends the index of the looked-up feature, and the features from at on to the list of features.
+	// add appends the features from at to at+width-1 to the list features, and to places the index in this
+	// list of the feature with the given level.
 	add := func(level string, at, width int) {
 		places = append(places, g.op("Add", []string{level, g.index(int64(len(features)))}))
 		for i := range width {
@@ -335,9 +343,10 @@ func (g *graph) levels(columns []column) string {
 	return g.op("ReduceSum", []string{each, g.index(1)}, "keepdims", 0)
 }
 
-// network returns the margins of a network from the sums of its first layer's units. The factor that scales
-// the units is multiplied into the weights above them: a runtime would merge a separate factor into the
-// matrix product as a float32.
+// network returns the margins of a network, computed from u, the inputs of its first hidden layer's units.
+// If the model is not a network, it returns u. The factor 1/sqrt(units) of a layer is multiplied into the
+// weights above the layer, because a runtime would merge a separate factor into the matrix product as a
+// float32.
 func (g *graph) network(u string) string {
 	one := g.number(1)
 	for _, above := range g.layers() {
@@ -359,8 +368,8 @@ func (g *graph) network(u string) string {
 	return u
 }
 
-// link adds the graph's outputs (probabilities, classes, predictions and margins), computed from
-// the margins z.
+// link adds the graph's outputs, computed from the margins z: the prediction, or the probability or score
+// and the class, and the margins.
 func (g *graph) link(z string) {
 	switch g.output {
 	case model.Value:
@@ -386,7 +395,8 @@ func (g *graph) link(z string) {
 	g.give("margin", z, float64Type, g.margins)
 }
 
-// predict adds the output of a regression: the prediction in the target's units.
+// predict adds the output of a regression: the prediction x in the target's units, clamped to the target's
+// bounds if the model is Clamped.
 func (g *graph) predict(x string) {
 	if g.model.Clamped() {
 		x = g.clamp(x, []float64{g.target.Low}, []float64{g.target.High})
@@ -394,19 +404,20 @@ func (g *graph) predict(x string) {
 	g.give("prediction", x, float64Type, 1)
 }
 
-// positive returns 1 if the margin is positive, and 0 otherwise.
+// positive adds the nodes that compute the int64 1 if the margin z is positive, and 0 otherwise.
 func (g *graph) positive(z string) string {
 	return g.op("Cast", []string{g.op("Greater", []string{z, g.number(0)})}, "to", int64Type)
 }
 
-// class adds the output with the names of the classes whose numbers are given.
+// class adds the output with the names of the predicted classes. number is the value with their indices.
 func (g *graph) class(number string) {
 	names := g.name()
 	g.initializers.bytes(graphInitializer, texts(names, []int{len(g.target.Classes)}, g.target.Classes))
 	g.give("class", g.op("Gather", []string{names, number}, "axis", 0), stringType, 1)
 }
 
-// give makes the value x an output of the graph with the given name, type and width.
+// give makes the value x an output of the graph with the given name, type and width. If a column has the
+// name, give adds underscores to it.
 func (g *graph) give(name, x string, kind, width int) {
 	for slices.ContainsFunc(g.columns, func(c column) bool { return c.Name == name }) {
 		name += "_"

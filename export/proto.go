@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// Field and value numbers from onnx.proto, ONNX 1.15.
+// Numbers of fields and of enum values from onnx.proto, ONNX 1.15.
 const (
 	modelIRVersion, modelProducer, modelProducerVersion, modelGraph, modelOpset, modelMetadata = 1, 2, 3, 7, 8, 14
 	graphNode, graphName, graphInitializer, graphInput, graphOutput                            = 1, 2, 5, 11, 12
@@ -21,7 +21,7 @@ const (
 )
 
 // message is a protobuf message under construction: a sequence of fields, each a tag and a value. A tag is
-// the field's number followed by three bits for the form of the value. Integers and lengths are varints.
+// the field's number times 8 plus the form of the value. Tags, integers and lengths are varints.
 type message []byte
 
 // Forms of values in protobuf's encoding: a varint, or a length followed by bytes.
@@ -39,7 +39,8 @@ func (m *message) int(field int, x int64) {
 	*m = binary.AppendUvarint(*m, uint64(x))
 }
 
-// tensor returns an initializer (a constant) of the given type and dimensions without its values.
+// tensor returns an initializer (a constant) of the given name, type and dimensions. The caller adds its
+// values.
 func tensor(name string, kind int, dims []int) message {
 	var m message
 	for _, d := range dims {
@@ -78,7 +79,8 @@ func texts(name string, dims []int, values []string) message {
 	return m
 }
 
-// value describes an input or output of the graph, which has width values in each row.
+// value describes an input or output of the graph with the shape [rows, width]. kind is the type of its
+// elements.
 func value(name string, kind, width int) message {
 	var rows, columns, shape, tensor, typ, m message
 	rows.text(dimName, "rows")
@@ -93,8 +95,7 @@ func value(name string, kind, width int) message {
 	return m
 }
 
-// attribute returns an attribute of a node, whose value is an int, a list of ints or a list of
-// texts.
+// attribute returns an attribute of a node. Its value v is an int, a []int64 or a []string.
 func attribute(name string, v any) message {
 	var m message
 	m.text(attributeName, name)

@@ -24,21 +24,26 @@ type Query struct {
 }
 
 // SQL returns the model as a query in one statement. The query returns one row for each row of the table,
-// with the columns of [model.Model.Predict]. The package documentation describes how cells are read and how
-// closely the results agree with Predict.
+// with the columns in q.Keep and the columns of [model.Model.Predict]. The package documentation describes
+// how cells are read and how closely the results agree with Predict. SQL returns an error if the dialect is
+// unknown, the table is empty, or a date layout or a name cannot be used in a query.
 //
 // The query needs the functions EXP, LN and SQRT. SQLite has them only if it was built with its
 // mathematical functions. The query consists of steps, each a list of columns that are computed once:
 //
-//	cell     numbers and trimmed categories
-//	bucket   buckets of hash columns
-//	unit     u/S, and the weights are looked up by category
+//	cell     numbers, days of dates and trimmed texts of categories
+//	hash, bucket  buckets of hash columns
+//	unit     u/S for each number, and the indicators of missing cells
+//	square   the squared norm ||x||^2
 //	norm     max(1, ||x||)
-//	share    each feature divided by the norm
-//	feature  rounded to float32
-//	ratio, way, knot, hat, hung  the hats of curves
-//	sum      W x: the margins, or a network's first layer, followed by alternate steps unit
-//	         and sum
+//	share    u/S for each number, and 1/S, divided by the norm
+//	feature  the columns of share rounded to float32
+//	ratio, way, knot, hat, hung  the hats of curves and interactions
+//	sum      W x, the weighted sums: the margins, or the inputs of a network's first layer
+//	layer1, sum1, ...  the outputs of a network's layer, and the weighted sums of these
+//	top, power, prediction  the terms of probabilities, and the prediction to be clamped
+//
+// Steps that the model does not need are left out.
 func SQL(m *model.Model, q Query) (string, error) {
 	f, err := newForm(m)
 	if err != nil {
@@ -85,7 +90,9 @@ type query struct {
 	numbers, categories []column
 }
 
-// check returns an error unless all names can be written in the dialect.
+// check sets s.numbers and s.categories. It returns an error if a date column has a layout that is not ISO
+// 8601, if a name has a character that is not graphic, or if a kept column has the name of a prediction
+// column.
 func (s *query) check(keep []string) error {
 	s.numbers, s.categories = s.kinds()
 	for _, c := range s.numbers {
@@ -112,7 +119,7 @@ func (s *query) check(keep []string) error {
 	return nil
 }
 
-// results returns the names of the prediction columns of the query, such as probability and class.
+// results returns the names of the query's prediction columns, such as probability and class.
 func (s *query) results() []string {
 	switch s.output {
 	case model.Value, model.Rate:
@@ -129,17 +136,17 @@ func (s *query) results() []string {
 	return []string{"score", "class"}
 }
 
-// own returns the name of one of the query's own columns, which no column of the table has.
+// own returns the quoted name of one of the query's own columns: the prefix, name and i. No kept column has
+// this name.
 func (s *query) own(name string, i int) string {
 	return s.identifier(s.prefix + name + strconv.Itoa(i))
 }
 
-// item is a column of a step of the query: an SQL expression with its name.
+// item is a column of a step of the query: an SQL expression and the name of the column.
 type item struct{ expression, name string }
 
-// step adds to the query a step (a common table expression) with the kept columns and the given
-// items, expressions with names. Expressions refer to the columns of the step before by their
-// names.
+// step adds to the query a step (a common table expression) whose columns are the kept columns and the
+// given items. The items' expressions refer by name to the columns of the step before.
 func (s *query) step(name string, items ...item) {
 	name = s.identifier(s.prefix + name)
 	s.text.WriteString(", " + name + s.with + "(\n")
@@ -148,7 +155,7 @@ func (s *query) step(name string, items ...item) {
 	s.from = name
 }
 
-// pick writes a SELECT of the items (expressions with names) from the query's last step.
+// pick writes a SELECT of the kept columns and the items from the query's last step.
 func (s *query) pick(items []item) {
 	s.text.WriteString("  SELECT ")
 	for i, k := range s.keep {
@@ -175,7 +182,8 @@ func (s *query) head() {
 	}
 }
 
-// cells adds the step that reads the cells of the table.
+// cells writes the head of the query and the step that reads the cells of the table: numbers as float64,
+// dates as days, categories and hash columns as trimmed text.
 func (s *query) cells() {
 	space, step := s.identifier(s.prefix+"space"), s.identifier(s.prefix+"white")
 	white := "(SELECT " + space + " FROM " + step + ")"
@@ -195,8 +203,9 @@ func (s *query) cells() {
 	s.step("cell", items...)
 }
 
-// buckets adds the steps that compute the buckets of hash columns as [dataset.Hashing] defines. A missing
-// cell gets the bucket after the last.
+// buckets adds the two steps that compute the bucket of each cell of a hash column, as [dataset.Hashing]
+// defines it. A missing cell gets the bucket NULL, for which lookup takes the feature "other". It adds
+// nothing if there is no hash column.
 func (s *query) buckets() {
 	if len(hashed(s.categories)) == 0 {
 		return
@@ -224,7 +233,7 @@ func (s *query) buckets() {
 	s.step("bucket", append(items, s.carried("n", s.numbers)...)...)
 }
 
-// quoted quotes texts, in place, as string literals of the database.
+// quoted replaces each of texts by the SQL expression for it. It changes the slice texts and returns it.
 func (s *query) quoted(texts []string) []string {
 	for i := range texts {
 		texts[i] = s.quote(texts[i])
@@ -232,9 +241,9 @@ func (s *query) quoted(texts []string) []string {
 	return texts
 }
 
-// units adds the step that computes the features of numbers before normalization, u/S with u the
-// number scaled to [-1, 1] and S the schema's scale, and the values 1 or 0 of their indicators of
-// missing cells.
+// units adds the step that computes the features of number and date columns before the division by the
+// row's norm: u/S, with u the number scaled to [-1, 1], or 0 if it is missing, and S the schema's scale. It
+// also computes their indicators of missing cells, 1 or 0. It adds nothing if there are no such columns.
 func (s *query) units() {
 	if len(s.numbers) == 0 {
 		return
@@ -249,8 +258,8 @@ func (s *query) units() {
 	s.step("unit", append(items, s.carried("c", s.categories)...)...)
 }
 
-// carried returns columns of the query's previous step as items (expressions with names), so that
-// the next step has them too.
+// carried returns as items those columns of the query's previous step that have the given name and an index
+// of columns. With these items the next step has the same columns.
 func (s *query) carried(name string, columns []column) (items []item) {
 	for i := range columns {
 		items = append(items, item{s.own(name, i), s.own(name, i)})
@@ -258,8 +267,8 @@ func (s *query) carried(name string, columns []column) (items []item) {
 	return items
 }
 
-// indicators returns, as items (expressions with names), those columns of the query's previous step
-// that are indicators of missing cells.
+// indicators returns as items those columns of the query's previous step that are indicators of missing
+// cells. With these items the next step has the same columns.
 func (s *query) indicators() (items []item) {
 	for i, c := range s.numbers {
 		if c.Indicator {
@@ -269,8 +278,8 @@ func (s *query) indicators() (items []item) {
 	return items
 }
 
-// missing returns an SQL condition that is true if the cell of the number column c, read as the
-// expression n, is missing.
+// missing returns an SQL condition that is true if a cell of the number or date column c is missing: n, the
+// expression for its value, is NULL, NaN or a missing marker.
 func (s *query) missing(c column, n string) string {
 	missing := n + " IS NULL"
 	if s.nan != nil {
@@ -296,8 +305,9 @@ func (s *query) unit(c column, n string) string {
 		s.literal(2), t, s.literal(from), s.literal(to-from), s.literal(1))
 }
 
-// rows adds the steps that divide the features by the norm and round them to float32. The last column is
-// the common value of category features and the intercept. With p = 2^29+1, Veltkamp's expression
+// rows adds the steps that divide the features of a row by max(1, ||x||) and round them to float32. The
+// last of these columns is the value of the intercept, which a category's feature also has if it is not 0.
+// With p = 2^29+1, Veltkamp's expression
 //
 //	p y + (y - p y)
 //
@@ -336,8 +346,9 @@ func (s *query) rows() {
 	s.step("feature", append(features, looked...)...)
 }
 
-// sum adds the step that computes the weighted sums over the features: the weights of categories are looked
-// up, and products of weights and numbers are added.
+// sum adds the step that computes the weighted sums over the features. A number's feature is multiplied by
+// its weight. The weight of a category's level is looked up by the cell, and the sum of these weights is
+// multiplied by the value of the intercept.
 func (s *query) sum() {
 	one := s.one()
 	var items []item
@@ -368,8 +379,8 @@ func (s *query) sum() {
 	s.step("sum", items...)
 }
 
-// network adds the layers of a network above the sums of its first layer's units, up to the
-// margins.
+// network adds the steps that compute a network's margins from the weighted sums over the features, the
+// inputs of its first hidden layer. It adds nothing if the model is not a network.
 func (s *query) network() {
 	for l, above := range s.layers() {
 		scale := 1 / math.Sqrt(float64(len(above)))
@@ -390,8 +401,8 @@ func (s *query) network() {
 	}
 }
 
-// activated returns an SQL expression for the output of a network's unit with input u; tanh is 1 -
-// 2/(1+e^(2u)), as in package loss.
+// activated returns an SQL expression for the output of a network's unit with input u: relu or tanh. As in
+// package loss, tanh is 1 - 2/(1+e^(2u)).
 func (s *query) activated(u string) string {
 	if s.activation == "relu" {
 		return fmt.Sprintf("%s(%s, %s)", s.greatest, u, s.literal(0))
@@ -400,9 +411,9 @@ func (s *query) activated(u string) string {
 	return fmt.Sprintf("(%s - %s / (%s + %s))", s.literal(1), s.literal(2), s.literal(1), power)
 }
 
-// power returns an SQL expression for e^x with x clamped to [-700, 700], because some databases
-// raise an error for larger exponents. At these ends the expressions that use e^x are already 0 or
-// 1.
+// power returns an SQL expression for e^x with x clamped to [-700, 700], because some databases raise an
+// error for larger exponents. The clamping changes a probability or a tanh by at most about e^-700. A rate
+// is at least e^-700 and at most e^700 times the rate for the margin 0.
 func (s *query) power(x string) string {
 	const most = 700
 	return fmt.Sprintf("EXP(%s(%s(%s, %s), %s))", s.least, s.greatest, x, s.literal(-most), s.literal(most))
@@ -413,8 +424,9 @@ func (s *query) cell(c column) string {
 	return s.own("c", slices.IndexFunc(s.categories, func(other column) bool { return other.Name == c.Name }))
 }
 
-// lookup returns a CASE expression that depends on a category's cell: its value is of(level) for
-// the cell's level. The last level is "other".
+// lookup returns a CASE expression whose value is the expression of(level) for the level of a cell. The
+// cell holds a value of the category c, or a bucket of the hash column c. A cell with no listed value and
+// no bucket has the last level, "other".
 func (s *query) lookup(c column, cell string, of func(level int) string) string {
 	var b strings.Builder
 	b.WriteString("CASE " + cell)
@@ -428,7 +440,8 @@ func (s *query) lookup(c column, cell string, of func(level int) string) string 
 	return b.String()
 }
 
-// link ends the query with the predictions, computed from the margins.
+// link ends the query with the SELECT of the kept columns and the predictions, which are computed from the
+// margins.
 func (s *query) link() {
 	z := s.own("z", 0)
 	names := s.results()
@@ -454,8 +467,8 @@ func (s *query) link() {
 	s.pick(items)
 }
 
-// clamped returns an SQL expression for a prediction in the target's units. It is clamped to the
-// target's bounds if the model is Clamped.
+// clamped returns an SQL expression for a prediction in the target's units. If the model is Clamped, it
+// adds a step that computes the prediction, and the expression clamps it to the target's bounds.
 func (s *query) clamped(prediction string) string {
 	if !s.model.Clamped() {
 		return prediction
@@ -466,17 +479,18 @@ func (s *query) clamped(prediction string) string {
 	return fmt.Sprintf("CASE WHEN %s < %s THEN %s WHEN %s > %s THEN %s ELSE %s END", x, low, low, x, high, high, x)
 }
 
-// positive returns an SQL expression for the second class if the margin z is positive, and
-// otherwise for the first.
+// positive returns an SQL expression for the predicted class: the second class if the margin z is positive,
+// otherwise the first class.
 func (s *query) positive(z string) string {
 	return fmt.Sprintf("CASE WHEN %s > %s THEN %s ELSE %s END", z, s.literal(0), s.class(1), s.class(0))
 }
 
 func (s *query) class(k int) string { return s.quote(s.target.Classes[k]) }
 
-// probabilities returns the columns of the query's result for a model of several classes: an
-// expression for each class's probability, e^(z_k - max z) divided by the sum over all classes, and
-// one for the predicted class, the first with the largest margin.
+// probabilities adds the steps for a model of several classes and returns the prediction columns. The first
+// columns are the probabilities of the classes, e^(z_k - max z) divided by the sum of this number over all
+// classes. The last column is the predicted class, the first class with the largest margin. names are the
+// names of the columns.
 func (s *query) probabilities(names []string) (items []item) {
 	var margins, powers []string
 	var carried, raised []item
@@ -504,8 +518,8 @@ func (s *query) probabilities(names []string) (items []item) {
 	return append(items, item{chosen, names[len(names)-1]})
 }
 
-// total returns the SQL sum of terms as a balanced tree, because databases limit the depth of
-// expressions.
+// total returns an SQL expression for the sum of terms. The sum is a balanced tree of additions, because
+// databases limit the depth of expressions.
 func total(terms []string) string {
 	if len(terms) == 1 {
 		return terms[0]

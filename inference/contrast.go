@@ -12,16 +12,17 @@ import (
 type State string
 
 const (
-	// Reported: an interval is stated.
+	// Reported means that an interval is stated.
 	Reported State = "reported"
-	// Unidentified: the noise of the curvature hides the coefficients.
+	// Unidentified means that the noise of the curvature hides the coefficients.
 	Unidentified State = "not identified"
-	// Withheld: the remainder of the Newton step may be large compared with the interval.
+	// Withheld means that the remainder of the Newton step may be large compared with the interval
+	// ([WithheldAt]).
 	Withheld State = "withheld"
-	// Absent: no feature of the contrast is in the formula. The formula gives such features the
+	// Absent means that no feature of the contrast is in the formula. The formula gives these features the
 	// weight 0, so the contrast equals its constant.
 	Absent State = "not in the formula"
-	// Dependent, of a joint region: one of the contrasts follows from the others.
+	// Dependent means that one contrast of a joint region is a linear combination of the other contrasts.
 	Dependent State = "dependent"
 )
 
@@ -36,8 +37,8 @@ type Interval struct {
 	// Privacy is the share of the interval's width that is due to privacy noise: 1 - w/W, where W
 	// is the interval's width and w the width due to sampling alone.
 	Privacy float64 `json:"privacy_share,omitempty"`
-	// Remainder is the allowance divided by the half-width that the interval would have. It is given
-	// for the state Withheld, where it exceeds WithheldAt.
+	// Remainder is the allowance on the scale of the contrast, divided by the half-width that the interval
+	// would have. It is given only for the state Withheld, where it exceeds WithheldAt.
 	Remainder float64 `json:"remainder_share,omitempty"`
 }
 
@@ -50,8 +51,8 @@ func (f *Fit) Contrast(weights []float64, constant float64) Interval {
 	return f.Contrasts()(weights, constant)
 }
 
-// Contrasts returns Contrast as a function, for many contrasts of one fit, such as the scores of rows. The
-// function may not be called by several goroutines at once.
+// Contrasts returns a function that computes the same as Contrast. It is faster for many contrasts of one
+// fit, such as the scores of rows. Only one goroutine at a time may call the function.
 func (f *Fit) Contrasts() func(weights []float64, constant float64) Interval {
 	k := len(f.Columns)
 	var covariance, sampling *mat.SymDense
@@ -92,10 +93,11 @@ func (f *Fit) Contrasts() func(weights []float64, constant float64) Interval {
 	}
 }
 
-// WithheldAt limits the allowance, a bound on what the first-order formula leaves out: an interval
-// is withheld if the allowance exceeds WithheldAt times the interval's half-width on the scale of
-// the margin. The value was chosen on a tuning design, a rare outcome, where 1/2 covered too seldom
-// (results/inference.md, "Coverage").
+// WithheldAt is the largest allowance with which an interval is stated, as a share of the interval's
+// half-width. The allowance is a bound on the part of the error that the first-order formula leaves out.
+// For a contrast c'beta it is [Fit.Allowance] times |P c|, with P the metric. The value was chosen on a
+// tuning design with a rare outcome, where intervals with 1/2 covered too seldom (results/inference.md,
+// "Coverage").
 const WithheldAt = .25
 
 // reduce converts a contrast, a linear combination of the model's weights, to a linear combination
@@ -111,8 +113,8 @@ func (f *Fit) reduce(weights []float64) (c *mat.VecDense, any bool) {
 	return c, any
 }
 
-// Joint is a joint confidence region of several contrasts: the values v with (v - Estimate)' Covariance^-1
-// (v - Estimate) <= Limit.
+// Joint is a joint confidence region of several contrasts: the vectors v of their values with (v -
+// Estimate)' Covariance^-1 (v - Estimate) <= Limit.
 type Joint struct {
 	State      State       `json:"state"`
 	Estimate   []float64   `json:"estimate,omitempty"`
@@ -121,13 +123,15 @@ type Joint struct {
 	// Zero reports whether the region contains the point at which all contrasts are 0. It is nil if
 	// no region is stated.
 	Zero *bool `json:"holds_zero,omitempty"`
-	// Reason says why no region is stated, if the model that knows the columns' names made it.
+	// Reason says in words why no region is stated. [Fit.Joint] leaves it empty; package model, which knows
+	// the columns' names, fills it in.
 	Reason string `json:"reason,omitempty"`
 }
 
-// Joint returns the joint confidence region of several contrasts at the level of the fit. Contrast
-// i is constants[i] plus the sum of contrasts[i][j] times weight j. The region is stated only for
-// the method Wald and if every contrast has an interval; otherwise the state says why not.
+// Joint returns the joint confidence region of several contrasts at the level of the fit. Contrast i is
+// constants[i] plus the sum of contrasts[i][j] times weight j. The region is stated only for the method
+// Wald, and only if every contrast has an interval and none depends on the others. If no region is stated,
+// State gives the reason. Joint returns an error if there is no contrast or not one constant for each.
 func (f *Fit) Joint(contrasts [][]float64, constants []float64) (Joint, error) {
 	q, k := len(contrasts), len(f.Columns)
 	if q == 0 || len(constants) != q {

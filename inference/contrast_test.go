@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/inference"
 )
 
-// fitted returns a fit of three columns, of the features 1, 0 and 3 of four, whose coefficients are
-// correlated.
+// fitted returns a fit whose three coefficients are correlated. Its columns are the features 1, 0 and 3 of
+// four features.
 func fitted() *inference.Fit {
 	return &inference.Fit{
 		Level: .95, Method: inference.Wald, Records: 1000, Reach: 2, LeastCurvature: 5,
@@ -39,9 +39,9 @@ func quadratic(c [3]float64, m [3][3]float64) (sum float64) {
 	return sum
 }
 
-// TestContrastByHand tests estimate, error, interval and privacy share of random contrasts, which must
-// be those of the fit's covariances, added up term by term. The weight of a feature without a column
-// must not count.
+// TestContrastByHand tests estimate, error, interval and privacy share of random contrasts. They must agree
+// with numbers that the test adds up term by term from the fit's covariances. The weight of a feature
+// without a column must not count.
 func TestContrastByHand(t *testing.T) {
 	f := fitted()
 	covariance, sampling := entries(f.Covariance), entries(f.Sampling)
@@ -67,9 +67,9 @@ func TestContrastByHand(t *testing.T) {
 	}
 }
 
-// TestWithheldOnTheMarginsScale tests the limit of the allowance: it is WithheldAt times the half-width
-// divided by the length of P c, for the metric P, and a withheld interval says how much the remainder is
-// of it.
+// TestWithheldOnTheMarginsScale tests the allowance above which the interval of a contrast c is withheld:
+// WithheldAt times the interval's half-width divided by |P c|, with P the metric. A withheld interval must
+// state the allowance as a share of the half-width divided by |P c|.
 func TestWithheldOnTheMarginsScale(t *testing.T) {
 	f := fitted()
 	for _, c := range []struct {
@@ -95,9 +95,10 @@ func TestWithheldOnTheMarginsScale(t *testing.T) {
 }
 
 // TestJointCovers draws estimates of two and of three contrasts whose truth is 0, with the fit's
-// covariance. Their joint region must hold 0 with the fit's level. 4000 draws are off by .0172, five
-// standard deviations of their share, with probability below 1e-6. A region with the limit of fewer
-// contrasts holds 0 in .853 or .72 of the draws, one that takes the contrasts for independent ones in .93.
+// covariance. Their joint region must contain 0 with the fit's level as probability. The share of 4000
+// draws differs from it by more than .0172, five standard deviations of the share, with probability below
+// 1e-6. A region with the limit of fewer contrasts would contain 0 in .853 or .72 of the draws, and a
+// region computed as if the contrasts were independent in .93 of the draws.
 func TestJointCovers(t *testing.T) {
 	f := fitted()
 	v := entries(f.Covariance)
@@ -139,8 +140,9 @@ func TestJointCovers(t *testing.T) {
 	}
 }
 
-// TestJointByHand tests the numbers of a joint region: estimates with their constants, the covariance of
-// each pair of contrasts, and the quantile of chi-square with as many degrees of freedom as contrasts.
+// TestJointByHand tests the numbers of a joint region: the estimates with their constants, the covariance
+// of each pair of contrasts, and the limit, the quantile of the chi-square distribution with one degree of
+// freedom for each contrast.
 func TestJointByHand(t *testing.T) {
 	f := fitted()
 	contrasts := [][]float64{{1, -1, 0, 0}, {0, 1, 0, 2}}
@@ -181,16 +183,16 @@ func TestJointByHand(t *testing.T) {
 		twice.State != inference.Dependent {
 		t.Errorf("%v: %+v: want dependent", err, twice)
 	}
-	// A contrast outside the formula has no joint region with others.
+	// There is no joint region if one of the contrasts is outside the formula.
 	if joint, err := f.Joint([][]float64{{1, 0, 0, 0}, {0, 0, 1, 0}}, []float64{0, 0}); err != nil ||
 		joint.State != inference.Absent {
 		t.Errorf("%v: %+v: want not in the formula", err, joint)
 	}
 }
 
-// TestLeastDirection tests that a fit names the direction of least curvature: with a curvature that is
-// smallest along the second column in the coordinates of the metric, its entry is 1, and others are what
-// the metric makes of it.
+// TestLeastDirection tests the field LeastDirection for a curvature that is smallest along the second axis
+// in the coordinates of the metric. The direction must be the second column of the metric, scaled so that
+// its second entry is 1 or -1.
 func TestLeastDirection(t *testing.T) {
 	s, dropped, err := inference.Shorten(momentOf([]float64{.4, .3, .3}), categoryColumns(3), usualBounds)
 	if err != nil {

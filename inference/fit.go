@@ -14,44 +14,45 @@ import (
 type Fit struct {
 	Level  float64 `json:"level"`
 	Method Method  `json:"method"`
-	// Weighted describes the weights of rows in the estimating equation in words. Rows x whose
-	// length |P x| in the metric P is large have a weight below 1.
+	// Weighted describes in words the weights of rows in the estimating equation. A row x has a weight
+	// below 1 if its length |P x| in the metric P is above Reach.
 	Weighted string `json:"estimand"`
-	// Columns are the columns of the formula to which the intervals belong. Dropped are the features of
-	// columns that were asked for and are not in this formula.
+	// Columns are the columns of the formula to which the intervals belong. Dropped are the indices of
+	// features that were asked for and are not in this formula.
 	Columns []Column `json:"columns"`
 	Dropped []int    `json:"dropped,omitempty"`
-	// Beta are the coefficients of the columns. Covariance is their covariance matrix, and Sampling the
-	// part of it that is due to sampling alone. Of each symmetric matrix only the entries on and above the
-	// diagonal are stored, row after row.
+	// Beta are the estimated coefficients of the columns. Covariance is the covariance matrix of their
+	// errors, and Sampling the part of Covariance that is due to sampling alone. Only the entries on and
+	// above the diagonal of a symmetric matrix are stored, row after row.
 	Beta       []float64 `json:"beta"`
 	Covariance []float64 `json:"covariance,omitempty"`
 	Sampling   []float64 `json:"sampling_covariance,omitempty"`
-	// Allowance bounds the remainder of the Newton step on the scale of the margin
-	// (Estimate.Allowance). Metric is the matrix P of the package documentation, stored like
-	// Covariance. The method Contrast withholds an interval that is short compared with the
-	// allowance.
+	// Allowance is a bound on the remainder of the Newton step, on the scale of the margin
+	// (Estimate.Allowance). The method Contrast withholds an interval that is short compared with the
+	// allowance. Metric is the matrix P of the package documentation, stored like Covariance. Records is
+	// the number of records.
 	Allowance float64   `json:"allowance"`
 	Metric    []float64 `json:"metric"`
 	Records   float64   `json:"records"`
-	// Reach is the length |P x|, with P the metric, above which a row x has a weight below 1.
-	// Effective is the number of effective columns (see Shape).
+	// Reach is the length |P x|, with P the metric, above which a row x has a weight below 1. Effective is
+	// the number of effective columns ([Shape]).
 	Reach     float64 `json:"reach"`
 	Effective float64 `json:"effective_columns"`
 	// LeastCurvature is the smallest eigenvalue of the released curvature divided by the largest
 	// eigenvalue to expect of its noise (the function Edge).
 	LeastCurvature float64 `json:"least_curvature_in_edges"`
-	// LeastDirection has an entry for each column: the change of the coefficients along which the released
-	// curvature is smallest, with a largest entry of 1 or -1. Files of earlier versions have none.
+	// LeastDirection is the change of the coefficients along which the released curvature is smallest. It
+	// has an entry for each column, and its largest entry in absolute value is 1 or -1. It is empty in
+	// files of earlier versions.
 	LeastDirection []float64 `json:"least_direction,omitempty"`
-	// Halfway reports that the curvature was released halfway along the predicted last step, and not
-	// where the step begins.
+	// Halfway reports that the curvature was released halfway along the predicted last Newton step. If
+	// Halfway is false, the curvature was released at the point where this step begins.
 	Halfway bool `json:"curvature_halfway,omitempty"`
 }
 
-// NewFit converts the estimate e, which is in the coordinates of the preconditioner (metric) of the
-// shape s, to the coefficients of the columns of s, and adds the released quantities r. dropped are
-// the features that the formula leaves out.
+// NewFit converts the estimate e to a Fit. The point and the covariances of e are in the coordinates of the
+// metric of the shape s; those of the Fit are coefficients of the columns of s. r are the released
+// quantities from which e was computed. dropped are the features that the formula leaves out.
 func NewFit(s *Shape, dropped []int, e *Estimate, r Released, allowance float64) (*Fit, error) {
 	h, err := decompose(r.Curvature)
 	if err != nil {
@@ -74,9 +75,9 @@ func NewFit(s *Shape, dropped []int, e *Estimate, r Released, allowance float64)
 	return f, nil
 }
 
-// direction returns the change of the coefficients along the eigenvector of the smallest eigenvalue in h, scaled
-// so that its largest entry has absolute value 1. h has its eigenvectors in the coordinates of the metric; the
-// result is in the coordinates of the coefficients.
+// direction converts the eigenvector of the smallest eigenvalue of h to a change of the coefficients: the
+// metric times the eigenvector, scaled so that its largest entry in absolute value is 1 or -1. h is the
+// eigendecomposition of the curvature in the coordinates of the metric.
 func direction(metric *mat.SymDense, h *spectrum) []float64 {
 	out := mat.NewVecDense(metric.SymmetricDim(), nil)
 	out.MulVec(metric, h.vectors.ColView(0))
@@ -102,7 +103,7 @@ func upper(m *mat.SymDense) []float64 {
 	return out
 }
 
-// full returns the symmetric k x k matrix whose entries on and above the diagonal are v.
+// full returns the symmetric k x k matrix whose entries on and above the diagonal, row after row, are v.
 func full(v []float64, k int) *mat.SymDense {
 	m := mat.NewSymDense(k, nil)
 	at := 0
@@ -115,8 +116,8 @@ func full(v []float64, k int) *mat.SymDense {
 	return m
 }
 
-// Belongs reports whether a model's weights are this estimate: the coefficients, up to rounding
-// errors, and 0 where the formula has no column.
+// Belongs reports whether a model's weights are this estimate: Beta for the features in the formula, and 0
+// for all other features. Differences up to 1e-6 of the largest coefficient are allowed.
 func (f *Fit) Belongs(weights []float64) bool {
 	left := append([]float64(nil), weights...)
 	var most float64
@@ -142,8 +143,9 @@ func (f *Fit) Has(feature int) bool {
 	return slices.ContainsFunc(f.Columns, func(c Column) bool { return c.Feature == feature })
 }
 
-// Check returns an error unless the numbers of a Fit that was read from a file are finite and have
-// consistent sizes. features is the number of the model's features.
+// Check returns an error if the fields of a Fit that was read from a file cannot be right: an unknown
+// method, lists of wrong lengths, numbers that are not finite, a level outside [.5, .999], or features that
+// are repeated or outside [0, features). features is the number of the model's features.
 func (f *Fit) Check(features int) error {
 	k := len(f.Columns)
 	pairs := k * (k + 1) / 2

@@ -13,8 +13,8 @@ type Column struct {
 	Feature int `json:"feature"`
 	// Kept reports that Shorten never drops the column. Only the intercept is kept in this way.
 	Kept bool `json:"kept,omitempty"`
-	// Level reports that the feature is an indicator, of a level of a category or of a missing number. No row
-	// may have it.
+	// Level reports that the feature is an indicator of a level of a category or of a missing number. It
+	// may be 0 in every row.
 	Level bool `json:"-"`
 }
 
@@ -23,15 +23,15 @@ type Bounds struct {
 	// MomentSigma is the standard deviation of the noise in a diagonal entry of the released second
 	// moment of the rows.
 	MomentSigma float64
-	// Unit is the standard deviation of the noise in a diagonal entry of the released curvature
-	// (the Hessian), for reach 1 (no row longer than 1) and a loss whose second derivative is at
-	// most 1. For reach B and a second derivative of at most b, the standard deviation is Unit b
-	// B^2.
+	// Unit gives the standard deviation of the noise in a diagonal entry of the released curvature (the
+	// Hessian). For reach B and a loss whose second derivative is at most b, the standard deviation is Unit
+	// b B^2.
 	Unit float64
-	// Usual is the assumed mean of the loss's second derivative, as a share of its upper bound.
+	// Usual is the assumed mean of the loss's second derivative over the rows, as a share of the second
+	// derivative's upper bound.
 	Usual float64
-	// Beta determines the reach, the length above which a row has a weight below 1: the reach's
-	// square is Beta times the number of effective columns, and at most 1/ridge (see Shape).
+	// Beta determines the reach, the length |P x| above which a row x has a weight below 1. The square of
+	// the reach is Beta times the number of effective columns, and at most 1/ridge ([Shape]).
 	Beta float64
 }
 
@@ -55,27 +55,29 @@ type Shape struct {
 	Seen *mat.SymDense
 }
 
-// shortest limits the noise in the curvature (the Hessian): a column is dropped if the smallest
-// expected eigenvalue of the curvature is below shortest times the largest eigenvalue to expect of
-// its noise (the function Edge).
+// shortest is the smallest acceptable ratio of signal to noise of the curvature (the Hessian). A column is
+// dropped if the smallest eigenvalue predicted for the curvature is below shortest times the largest
+// eigenvalue to expect of its noise (the function Edge).
 const shortest = .5
 
-// least and leastOfLevel are limits, in standard deviations of the noise, for the smallest eigenvalue of the
-// released second moment. If the eigenvalue is smaller, a column is dropped: a level up to leastOfLevel, any
-// other column up to least. A level without rows has the eigenvalue 0, so that the smallest released eigenvalue
-// is at most a normal variable of standard deviation 1, which exceeds leastOfLevel with probability .00003. The
-// curvature of a formula that keeps such a level identifies no coefficient.
+// least and leastOfLevel are limits, in standard deviations of the noise, for the smallest eigenvalue of
+// the released second moment. A column is dropped if the eigenvalue is at most the limit: leastOfLevel for
+// a level, least for any other column. A level without rows has the eigenvalue 0 without noise. With noise
+// the smallest released eigenvalue is then at most a standard normal variable, in standard deviations of
+// the noise, which exceeds leastOfLevel with probability .00003. A formula that keeps a level without rows
+// has a singular curvature, which identifies no coefficient.
 const (
 	least        = 3
 	leastOfLevel = 4
 )
 
-// Shorten drops columns until the smallest eigenvalue of the second moment exceeds its noise, and the
-// smallest eigenvalue of the curvature is expected to exceed its own. Each time it drops the column with
-// the largest entry in the eigenvector of the second moment's smallest eigenvalue. A dropped level counts
-// as the reference level, which does not change the moments of the other columns. (To merge the level with
-// another one instead would be worse: the merged column has the mean of both moments and the same noise, so
-// a rare level would hide the other.)
+// Shorten drops columns until the smallest eigenvalue of the second moment exceeds the noise of the second
+// moment, and the smallest eigenvalue predicted for the curvature exceeds the noise of the curvature (the
+// function hidden). In each round it drops one column: the column with the largest entry, in absolute
+// value, in the eigenvector of the second moment's smallest eigenvalue. A column that is Kept is never
+// dropped. A dropped level counts as the reference level, which does not change the moments of the other
+// columns. (Merging the level with a second level would be worse: the merged column has the mean of both
+// moments and the same noise, so a rare level would hide the second level.)
 //
 // moment is the released second moment of all features. Shorten returns the shape of the short formula and
 // the dropped features in the order in which they were dropped.
@@ -101,10 +103,11 @@ func Shorten(moment mat.Symmetric, columns []Column, b Bounds) (*Shape, []int, e
 	}
 }
 
-// hidden reports whether the column worst has to be dropped. v is the smallest eigenvalue of the released second
-// moment, and worst the column with the largest entry in its eigenvector. hidden returns true if v is too close to
-// the noise of the second moment, or if the curvature expected along the eigenvector is too close to the noise of
-// the curvature.
+// hidden reports whether the column worst has to be dropped. v is the smallest eigenvalue of the released
+// second moment, and worst the column with the largest entry in the eigenvector of v. hidden returns true
+// if v is at most least or leastOfLevel standard deviations of the noise of the second moment, or if the
+// curvature predicted along the eigenvector is below shortest times the largest eigenvalue of the
+// curvature's noise.
 func hidden(v float64, s *Shape, worst Column, b Bounds) bool {
 	limit := float64(least)
 	if worst.Level {
@@ -115,7 +118,8 @@ func hidden(v float64, s *Shape, worst Column, b Bounds) bool {
 		b.Usual*seen < shortest*b.Unit*math.Sqrt(2*float64(len(s.Columns)))*s.Reach*s.Reach
 }
 
-// shapeOf returns the shape of a formula, and the eigenvalues and eigenvectors of its second moment.
+// shapeOf returns the shape of the formula with the given columns, and the eigenvalues and eigenvectors of
+// the columns' second moment. moment is the released second moment of all features.
 func shapeOf(moment mat.Symmetric, columns []Column, b Bounds) (*Shape, *spectrum, error) {
 	k := len(columns)
 	m := mat.NewSymDense(k, nil)

@@ -40,10 +40,9 @@ func categoryColumns(levels int) []inference.Column {
 	return append(list, inference.Column{Feature: 2 + levels, Kept: true})
 }
 
-// TestShortenDropsWhatIsHidden tests which columns Shorten leaves out of the formula. A level
-// without rows must be dropped (it then counts as the reference level), and so must a number that
-// hardly varies. A level with many rows and the intercept must stay. If nothing is hidden, nothing
-// may be dropped.
+// TestShortenDropsWhatIsHidden tests which columns Shorten leaves out of the formula. A level without rows
+// must be dropped (it then counts as the reference level), and so must a number that hardly varies. A level
+// with many rows and the intercept must stay. If noise hides no column, no column may be dropped.
 func TestShortenDropsWhatIsHidden(t *testing.T) {
 	s, dropped, err := inference.Shorten(momentOf([]float64{.4, .3, .3}), categoryColumns(3), usualBounds)
 	if err != nil || len(dropped) != 0 || len(s.Columns) != 5 {
@@ -190,8 +189,9 @@ func TestFit(t *testing.T) {
 		!(first.Privacy > 0 && first.Privacy < 1) {
 		t.Errorf("%+v, %+v, %+v", first, second, both)
 	}
-	// Level 5 counts as the reference level 2. Their difference is not in the formula, and the difference
-	// of another level from either is the same.
+	// Levels 2 and 5 have no column: 2 is the reference level, and 5 counts as the reference level. The
+	// contrast of either alone must be Absent. The difference between level 4 and level 2 must equal the
+	// difference between level 4 and level 5.
 	for _, j := range []int{2, 5} {
 		if v := f.Contrast(at(j), 0); v.State != inference.Absent {
 			t.Errorf("feature %d: %+v", j, v)
@@ -224,7 +224,7 @@ func TestFit(t *testing.T) {
 	if f.Method = inference.Wald; err != nil || text != `{"state":"not identified"}` {
 		t.Errorf("%v: a joint region of shadows: %s", err, text)
 	}
-	// The coefficients are the model's weights, and no other ones.
+	// Belongs must accept the model's weights and no other weights.
 	w := make([]float64, 7)
 	for i, c := range f.Columns {
 		w[c.Feature] = f.Beta[i] * (1 + 1e-12)
@@ -264,11 +264,11 @@ func TestFit(t *testing.T) {
 	}
 }
 
-// TestAllowance tests the bound on the remainder of the Newton step. It must be half of bend, the
-// relative change of the curvature per unit of the margin, times the excess of the margin's mean
-// squared change over its expectation, and 0 for a quadratic loss. With a predicted step (ahead),
-// the square must be replaced by the product of the change and its difference from the predicted
-// change, with the noise.
+// TestAllowance tests the bound on the remainder of the Newton step. Let m be the excess of the margin's
+// mean squared change over its expectation under noise. The bound must be half of bend, the relative change
+// of the curvature per unit of the margin, times m, and 0 for a quadratic loss. With a predicted step
+// (ahead), m must be replaced by the geometric mean of m and the mean squared difference from the predicted
+// change plus the gradient's noise, if this is smaller.
 func TestAllowance(t *testing.T) {
 	e := &inference.Estimate{Method: inference.Wald, Step: []float64{1, 2},
 		StepCovariance: sym([][]float64{{.5, 0}, {0, .25}})}
@@ -279,7 +279,8 @@ func TestAllowance(t *testing.T) {
 	if e.Allowance(moment, 0, nil) != 0 {
 		t.Error("an allowance without a bend")
 	}
-	// Ahead misses (0, .5) of the step, and the noise of the released one is a tenth of its variance.
+	// The step differs by (0, .5) from ahead. Sampling is nine tenths of the step's variance, and the
+	// gradient's noise one tenth.
 	e.Sampling = sym([][]float64{{.45, 0}, {0, .225}})
 	if got, want := e.Allowance(moment, .5, []float64{1, 1.5}),
 		.5*math.Sqrt((2+4-1-.25)*(.25+.1+.025))*.5; math.Abs(got-want) > 1e-12 {
@@ -319,8 +320,9 @@ func TestEmptyLevelsAreDropped(t *testing.T) {
 	}
 }
 
-// TestLevelsNeedMoreThanNumbers: a direction of 3.5 standard deviations of the noise is dropped if it is that
-// of a level, which may have no rows, and stays if it is that of a number. With 4.5 both stay.
+// TestLevelsNeedMoreThanNumbers tests a smallest eigenvalue of 3.5 standard deviations of the noise. If it
+// belongs to a level, which may have no rows, the level must be dropped. If it belongs to a number, the
+// number must stay. With 4.5 standard deviations, level and number must stay.
 func TestLevelsNeedMoreThanNumbers(t *testing.T) {
 	of := usualBounds
 	of.Unit = 1e-9

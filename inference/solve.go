@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// Released holds the quantities that were released at a point b, in the coordinates of the metric P (the
-// preconditioner). The package documentation defines the symbols.
+// Released holds the quantities that were released about the rows at a point b, in the coordinates of the
+// metric P (the preconditioner). The package documentation defines the symbols.
 type Released struct {
 	// Records is n, the number of records. Under add-or-remove it is the declared number.
 	Records float64
@@ -24,8 +24,8 @@ type Released struct {
 	// the noise in a diagonal entry of H.
 	Curvature      *mat.SymDense
 	CurvatureSigma float64
-	// Middle is the released mean S of the outer products of the records' gradients, and
-	// MiddleSigma is the standard deviation of the noise in a diagonal entry of S.
+	// Middle is S, the released mean of the outer products of the records' gradients. MiddleSigma is the
+	// standard deviation of the noise in a diagonal entry of S.
 	Middle      *mat.SymDense
 	MiddleSigma float64
 }
@@ -34,18 +34,19 @@ type Released struct {
 type Method string
 
 const (
-	// Wald: an interval is the estimate plus and minus a multiple of its standard error.
+	// Wald means that an interval is the estimate plus and minus a multiple of its standard error.
 	Wald Method = "wald"
-	// Region: an interval is the projection of a Fieller region. This method is used if the smallest
-	// eigenvalue of the curvature is close to its noise.
+	// Region means that an interval is the projection of a Fieller region. This method is used if the
+	// smallest eigenvalue of the curvature is close to the noise of the curvature.
 	Region Method = "region"
-	// NotIdentified: the Fieller region is unbounded, and no interval is stated.
+	// NotIdentified means that the Fieller region is unbounded or empty, or that the curvature has an
+	// eigenvalue that is not positive. No interval is stated.
 	NotIdentified Method = "not identified"
 )
 
-// leastEdges is the smallest eigenvalue of the curvature for which Wald intervals are used, in
-// multiples of the largest eigenvalue to expect of its noise (the function Edge). It was set by a
-// prototype, before there were designs to judge it by (results/inference.md, "Coverage").
+// leastEdges is the smallest eigenvalue of the curvature for which Wald intervals are used, in multiples of
+// the largest eigenvalue to expect of its noise (the function Edge). The value was chosen with a prototype,
+// before the designs existed on which coverage is measured (results/inference.md, "Coverage").
 const leastEdges = 2
 
 // Estimate is an estimate of the coefficients b, with its covariance, in the coordinates of the
@@ -55,14 +56,16 @@ type Estimate struct {
 	Level  float64
 	B      []float64
 	// Covariance is the covariance of the estimate's error due to sampling and privacy noise. With Method
-	// Region it is the matrix C for which z sqrt(c'Cc) is the half-width of the interval of c'b, where z is
-	// the normal quantile of the level. It is nil if nothing is identified.
+	// Region it is the matrix C for which z sqrt(c'Cc) is the half-width of the interval of c'b, with z =
+	// Quantile(Level). It is nil with Method NotIdentified.
 	Covariance *mat.SymDense
-	// Sampling is the covariance of the estimate's error due to sampling alone.
+	// Sampling is the covariance of the estimate's error due to sampling alone. It is nil with Method
+	// NotIdentified.
 	Sampling *mat.SymDense
-	// Step is the Newton step -H^-1 g, with g the released gradient and H the released curvature.
-	// StepCovariance is the part of its covariance that is due to sampling and to the noise in g,
-	// without the noise in H.
+	// Step is B minus the point of the release. With Method Wald it is the Newton step -H^-1 g, with g the
+	// released gradient and H the released curvature. With Method Region it leads to the centre of the
+	// region, and with Method NotIdentified it is 0. StepCovariance is the part of the covariance of -H^-1
+	// g that is due to sampling and to the noise in g, without the noise in H.
 	Step           []float64
 	StepCovariance *mat.SymDense
 }
@@ -95,8 +98,10 @@ func (r Released) validate() error {
 	return nil
 }
 
-// Solve computes the estimate of the coefficients and its covariance from the released quantities,
-// by the method that the curvature's smallest eigenvalue requires.
+// Solve computes the estimate of the coefficients and its covariance from the released quantities. The
+// method depends on the smallest eigenvalue of the curvature: Wald if it is at least leastEdges edges (the
+// function Edge), Region if it is smaller but positive, and NotIdentified otherwise or if the Fieller
+// region is not bounded. level is the coverage of the intervals, in [.5, .999].
 func Solve(r Released, level float64) (*Estimate, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
@@ -125,15 +130,16 @@ func Solve(r Released, level float64) (*Estimate, error) {
 		e.wald(r, h, g, v, sampling)
 		return e, nil
 	}
-	if h.values[0] <= 0 { // the loss is convex, so this eigenvalue is noise
+	if h.values[0] <= 0 { // a convex loss has no such eigenvalue: it is due to noise
 		e.none(r)
 		return e, nil
 	}
 	return e, e.region(r, g, v, sampling)
 }
 
-// wald computes an Estimate by the method Wald: it makes the Newton step d and fills in the
-// covariances.
+// wald fills in e by the method Wald: the estimate after the Newton step, and the covariances. h is the
+// eigendecomposition of the curvature, g the gradient and v its covariance V of the package documentation.
+// sampling is the part of v that is due to sampling.
 func (e *Estimate) wald(r Released, h *spectrum, g *mat.VecDense, v, sampling *mat.SymDense) {
 	k := len(r.At)
 	inverse := h.with(func(v float64) float64 { return 1 / v })
@@ -153,9 +159,10 @@ func (e *Estimate) wald(r Released, h *spectrum, g *mat.VecDense, v, sampling *m
 	e.Covariance, e.Sampling = between(inverse, whole), between(inverse, sampling)
 }
 
-// region computes an Estimate by the method Region: the centre of the Fieller region, and the
-// matrix that gives the intervals. If the region is unbounded or empty, it records that nothing is
-// identified.
+// region fills in e by the method Region: the estimate is the centre of the Fieller region, and the
+// covariance is the matrix that gives the intervals. If the region is unbounded or empty, the method
+// becomes NotIdentified. g is the gradient, v its covariance V of the package documentation, and sampling
+// the part of v that is due to sampling. K is the matrix K there.
 func (e *Estimate) region(r Released, g *mat.VecDense, v, sampling *mat.SymDense) error {
 	k := len(r.At)
 	e.none(r)
@@ -202,12 +209,13 @@ func (e *Estimate) region(r Released, g *mat.VecDense, v, sampling *mat.SymDense
 	return nil
 }
 
-// none records that nothing is identified: the estimate is the point r.At, without a covariance.
+// none sets the method to NotIdentified. The estimate becomes the point r.At, without a covariance.
 func (e *Estimate) none(r Released) {
 	e.Method, e.B, e.Step = NotIdentified, append([]float64(nil), r.At...), make([]float64, len(r.At))
 }
 
-// step sets the estimate to the point r.At minus the Newton step d.
+// step sets the estimate to r.At - d and the step to -d. d is H^-1 g or, for a region, the corresponding
+// vector to its centre.
 func (e *Estimate) step(r Released, d *mat.VecDense) {
 	e.B, e.Step = make([]float64, len(r.At)), make([]float64, len(r.At))
 	for j, at := range r.At {
@@ -215,10 +223,10 @@ func (e *Estimate) step(r Released, d *mat.VecDense) {
 	}
 }
 
-// NewtonStep returns the first Newton step, -H^-1 g, for a released gradient g and a released
-// curvature H. sigma is the standard deviation of the noise in a diagonal entry of H. Eigenvalues
-// of H below the largest eigenvalue to expect of the noise (the function Edge) are raised to that
-// value, so that the step stays short along directions that the noise hides.
+// NewtonStep returns the Newton step -H^-1 g for a released gradient g and a released curvature H. sigma is
+// the standard deviation of the noise in a diagonal entry of H. Eigenvalues of H below the largest
+// eigenvalue to expect of the noise (the function Edge) are raised to that eigenvalue. This keeps the step
+// short along directions that the noise hides.
 func NewtonStep(gradient []float64, curvature *mat.SymDense, sigma float64) ([]float64, error) {
 	k := len(gradient)
 	h, err := decompose(curvature)
@@ -236,11 +244,11 @@ func NewtonStep(gradient []float64, curvature *mat.SymDense, sigma float64) ([]f
 	return out, nil
 }
 
-// Ahead predicts the Newton step at a point at which the gradient has been released and the
-// curvature has not: the given share of -H^-1 g, where H is the curvature released at an earlier
-// point and sigma the standard deviation of the noise in a diagonal entry of it. Ahead returns nil
-// if the smallest eigenvalue of H is below leastEdges times the largest eigenvalue to expect of its
-// noise, since the step could then have any direction.
+// Ahead predicts a share of the Newton step at a point at which the gradient g has been released and the
+// curvature has not. It returns share times -H^-1 g, where H is the curvature released at an earlier point.
+// sigma is the standard deviation of the noise in a diagonal entry of H. Ahead returns nil if the smallest
+// eigenvalue of H is below leastEdges times the largest eigenvalue to expect of the noise in H, since the
+// step could then have any direction.
 func Ahead(gradient []float64, curvature *mat.SymDense, sigma, share float64) ([]float64, error) {
 	h, err := decompose(curvature)
 	if err != nil || h.values[0] < leastEdges*Edge(sigma, len(gradient)) {
@@ -253,15 +261,16 @@ func Ahead(gradient []float64, curvature *mat.SymDense, sigma, share float64) ([
 	return step, err
 }
 
-// Allowance returns a bound on the remainder of the Newton step (the part that is not linear in the
-// step), on the scale of the margin. moment is the mean of z z' over the rows z = P x, where P is
-// the metric (the preconditioner). bend is the relative change of the curvature per unit of the
-// margin; it is 0 for a quadratic loss.
+// Allowance returns a bound on the remainder of the Newton step (the part that is not linear in the step),
+// on the scale of the margin. moment is the mean of z z' over the rows z = P x, where P is the metric (the
+// preconditioner). bend is the relative change of the loss's second derivative per unit of the margin. It
+// is 0 for a quadratic loss. The bound is 0 if bend is 0 or the method is NotIdentified.
 //
-// If the curvature was released at the point itself (ahead is nil), the bound is half of bend times
-// the excess of the margin's mean squared change over its expectation under noise. If it was
-// released half-way along the predicted step ahead, the square is replaced by the product of the
-// change and its difference from the predicted change, if that product is smaller.
+// Let m be the mean squared change of the margin by the step, minus the mean squared change to expect from
+// noise alone, or 0 if that is negative. If the curvature was released at the point where the step begins
+// (ahead is nil), the bound is bend m/2. If the curvature was released halfway along the predicted step
+// ahead, the bound is bend sqrt(m l)/2. l is the mean squared difference between the step and ahead in the
+// margin, plus the mean squared change that the noise of the gradient explains, but at most m.
 func (e *Estimate) Allowance(moment mat.Symmetric, bend float64, ahead []float64) float64 {
 	if e.Method == NotIdentified || bend == 0 {
 		return 0
@@ -322,7 +331,7 @@ func (s *spectrum) with(f func(v float64) float64) *mat.SymDense {
 	return symmetric(&m)
 }
 
-// between returns the product a m a of symmetric matrices a and m.
+// between returns the product a m a of the symmetric matrices a and m.
 func between(a, m mat.Symmetric) *mat.SymDense {
 	var left, whole mat.Dense
 	left.Mul(a, m)

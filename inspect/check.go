@@ -10,26 +10,29 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// Warning says that a report is not private.
+// Warning is the text that says that a report is not private.
 const Warning = "NOT private: computed from the rows, whose cells it quotes. For whoever may look at them; do not " +
 	"publish any of it."
 
-// Report describes how a schema reads a table: how many rows and cells are lost, and why.
+// Report describes how a schema reads a table: how many rows and cells do not contribute to a fit, and why.
 type Report struct {
-	// Rows is the number of rows that the public filter keeps, LeftOut the number of other rows.
+	// Rows is the number of rows that the public row filter keeps, or of all rows if there is no filter.
+	// LeftOut is the number of rows that the filter leaves out. Malformed and Silent do not include these.
 	Rows    int `json:"rows"`
 	LeftOut int `json:"left_out,omitempty"`
-	// Malformed is the number of rows whose number of cells differs from the header's. Silent is
-	// the number of rows that count as records and contribute nothing to a fit: the malformed rows,
-	// and rows whose target, weight or exposure cannot be read.
+	// Malformed is the number of rows whose number of cells differs from the header's. Silent is the number
+	// of rows that count as records but contribute nothing to a fit: the malformed rows, and the rows whose
+	// target, weight or exposure is missing or cannot be read.
 	Malformed int      `json:"malformed"`
 	Silent    int      `json:"silent"`
 	Columns   []Column `json:"columns"`
-	// Table lists the problems of the table as a whole.
+	// Table lists the problems that concern the whole table and not one column.
 	Table []Problem `json:"problems,omitempty"`
 }
 
-// Column describes how the cells of one column are read. Cells of malformed rows are not included.
+// Column counts the cells of one column by the way in which the schema reads them. Read cells are within
+// the bounds or listed values. Below and Above are cells beyond a bound, which count as the bound. Other
+// are cells that are not listed values. Cells of malformed rows are not included.
 type Column struct {
 	Name string `json:"name"`
 	// Kind is the kind of the column, or target, weight or exposure.
@@ -43,16 +46,17 @@ type Column struct {
 	Problems   []Problem `json:"problems,omitempty"`
 }
 
-// Problem is a fault that can be corrected by changing the configuration or the table.
+// Problem is a fault of the configuration or of the table that can be corrected by changing one of them.
 type Problem struct {
 	What string `json:"what"`
-	// Cells is the number of cells with the problem. Examples are the most frequent of them.
+	// Cells is the number of cells with the problem, or of rows for a problem of the whole table. Examples
+	// are the texts of the most frequent of these cells, at most three.
 	Cells    int      `json:"cells"`
 	Examples []string `json:"examples,omitempty"`
-	// Do is the advice: what to change.
+	// Do is the advice to the user: the change that corrects the problem.
 	Do string `json:"do"`
-	// Lost reports that a column, or half of the rows, contributes nothing to a fit, or contributes
-	// values that the table does not mean.
+	// Lost reports that a column, or at least half of the rows, contributes nothing to a fit, or that the
+	// values which a fit reads are not those that the table means.
 	Lost bool `json:"lost,omitempty"`
 }
 
@@ -65,8 +69,8 @@ func (r *Report) Problems() (n int) {
 	return n
 }
 
-// Lost returns what a fit would lose: the texts of the table's problems and the names of columns
-// that are marked as Lost.
+// Lost returns the parts of the table that a fit would lose: the texts of the table's problems with
+// [Problem.Lost], then the names of the columns that have such a problem.
 func (r *Report) Lost() (names []string) {
 	for _, p := range r.Table {
 		if p.Lost {
@@ -81,8 +85,8 @@ func (r *Report) Lost() (names []string) {
 	return names
 }
 
-// Check reads a table as a fit with the schema would, and returns a report. It returns an error if
-// a file cannot be read or does not have the schema's columns.
+// Check reads the table in the files paths in the same way as a fit with the schema s, and returns a
+// report. It returns an error if a file cannot be read or does not have the schema's columns.
 func Check(ctx context.Context, paths []string, as dataset.CSV, s *dataset.Schema) (*Report, error) {
 	t := newTally(s, as)
 	var header int
@@ -118,8 +122,8 @@ func Check(ctx context.Context, paths []string, as dataset.CSV, s *dataset.Schem
 	return t.finish(), nil
 }
 
-// each reads the rows of a table's files. It calls begin with each open file, and then f for each
-// row. It returns the first error.
+// each reads the rows of a table, which consists of the files paths. It calls begin once with the open
+// table, and then f with the cells of each row. It stops at the first error and returns it.
 func each(ctx context.Context, paths []string, as dataset.CSV, begin func(*table.Reader) error,
 	f func(cells []string)) error {
 	r, err := table.Open(paths, as)
@@ -144,15 +148,15 @@ func each(ctx context.Context, paths []string, as dataset.CSV, begin func(*table
 	}
 }
 
-// tally counts the cells of a table by how the schema reads them.
+// tally counts the cells of a table by the way in which the schema reads them.
 type tally struct {
 	schema  *dataset.Schema
 	report  Report
 	columns map[string]*counted
 	order   []*counted
-	silent  bool // the current row is silent
+	silent  bool // the current row contributes nothing to a fit
 	csv     dataset.CSV
-	ended   int // rows that end in a delimiter which the header does not have
+	ended   int // rows with one empty cell more than the header, since they end in a delimiter
 }
 
 // counted holds the counts of one column's cells.
@@ -195,7 +199,7 @@ func newTally(s *dataset.Schema, as dataset.CSV) *tally {
 	return t
 }
 
-// lists reports whether the column is a category, or a target of classes, whose values are listed.
+// lists reports whether the schema lists the values of the column: a category, or a target with classes.
 func (k *counted) lists(s *dataset.Schema) bool {
 	if k.Kind == "target" {
 		return s.Target().Kind == dataset.Category
@@ -203,7 +207,8 @@ func (k *counted) lists(s *dataset.Schema) bool {
 	return k.Kind == dataset.Category.String()
 }
 
-// cell counts one cell of a column by its fate: how the schema reads it.
+// cell counts one cell of a column by its fate, the way in which the schema reads the cell. If the cell is
+// of the target, weight or exposure and cannot be read, cell marks the current row as silent.
 func (t *tally) cell(column, cell string, fate dataset.Fate) {
 	k := t.columns[column]
 	if fate != dataset.Absent {
@@ -233,8 +238,8 @@ func (t *tally) cell(column, cell string, fate dataset.Fate) {
 	}
 }
 
-// leftOut counts a cell of a row that the filter does not keep, if the cell is in the filter's
-// column and is not one of the column's public values.
+// leftOut handles a cell of a row that the filter leaves out. It counts the cell only if it is in the
+// filter's column and is not one of the column's public values.
 func (t *tally) leftOut(column, cell string, fate dataset.Fate) {
 	if column == t.schema.Filter().Column && fate != dataset.Read {
 		t.cell(column, cell, fate)

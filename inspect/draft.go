@@ -15,9 +15,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// Draft drafts the columns of a schema from the rows of a public table, each with a note about its
-// source, and returns the table's markers of missing cells. The table must be public: drafting from
-// a private table would release its bounds and values without accounting.
+// Draft drafts the columns of a schema from the cells of a public table. Each column has a note that states
+// name as its source. missing are the texts that mark missing cells in the table, with "" first. It is nil
+// if no marker except "" occurs. Rows whose number of cells differs from the header's are left out. The
+// table must be public: drafting from a private table would release bounds and values of its cells without
+// accounting.
 func Draft(ctx context.Context, path string, as dataset.CSV, name string) (columns map[string]dataset.Drafted,
 	missing []string, err error) {
 	var seen []*seenCells
@@ -55,17 +57,17 @@ func Draft(ctx context.Context, path string, as dataset.CSV, name string) (colum
 // markers are common markers of missing cells, in lower case.
 var markers = []string{"na", "n/a", "nan", "null", "none", "?", "-", "."}
 
-// mostListed is the largest number of values drafted as a category. A column with more values is
-// drafted as a hash with hashBuckets buckets.
+// mostListed is the largest number of different values in a column that is drafted as a category. A column
+// with more values is drafted as a hash column with hashBuckets buckets.
 const mostListed, hashBuckets = 30, 256
 
-// seenCells summarises the cells of one column of a public table, to draft the column's schema.
+// seenCells summarises the cells of one column of a public table. The column is drafted from this summary.
 type seenCells struct {
 	name           string
 	cells, missing int
 	numbers        int
 	low, high      float64
-	days           map[string]*span // by layout: all cells so far are dates in that layout
+	days           map[string]*span // by layout: the range of the days; only layouts that fit all cells so far
 	values         spellings
 }
 
@@ -79,8 +81,8 @@ func newSeen(name string) *seenCells {
 	return s
 }
 
-// add counts a cell of the column. If the cell is a missing marker that the schema must list, add
-// returns it.
+// add counts a cell of the column. If the cell is a marker of missing cells that the schema must list, add
+// returns the cell. Otherwise it returns "".
 func (s *seenCells) add(cell string) (marker string) {
 	s.cells++
 	if cell == "" {
@@ -107,8 +109,9 @@ func (s *seenCells) add(cell string) (marker string) {
 	return ""
 }
 
-// drafted returns the column that the cells suggest; ok is false if all cells are
-// missing or the column has no name.
+// drafted returns the column that the cells suggest: a date, a number, a category, a hash, or an ignored
+// column if nearly every cell is different. from is the table's name for the note. ok is false if all cells
+// are missing, the column has no name, or no value can be listed.
 func (s *seenCells) drafted(from string) (d dataset.Drafted, ok bool) {
 	known := s.cells - s.missing
 	if known == 0 || s.name == "" {
@@ -155,8 +158,8 @@ func (s *seenCells) drafted(from string) (d dataset.Drafted, ok bool) {
 	return dataset.Drafted{Column: c, Note: note("of %d values", len(values))}, true
 }
 
-// layout returns the first date layout that fits all cells of the column, and the other layouts
-// that fit them.
+// layout returns the first date layout in the list layouts that fits all cells of the column, and the other
+// layouts that also fit all cells.
 func (s *seenCells) layout() (first string, others []string) {
 	found := false
 	for _, l := range layouts {
@@ -171,15 +174,16 @@ func (s *seenCells) layout() (first string, others []string) {
 	return first, others
 }
 
-// plausible reports whether a range of days lies between 1900 and 2099. If it does not, eight-digit
-// cells are numbers and not dates without separators.
+// plausible reports whether a range of days lies between 1900 and 2099. If the range does not, cells of
+// eight digits are read as numbers and not as dates without separators.
 func plausible(d *span) bool {
 	first, _ := dataset.Day("1900-01-01")
 	last, _ := dataset.Day("2099-12-31")
 	return d.low >= first && d.high <= last
 }
 
-// years widens a range of days to whole years and returns its first and last day.
+// years widens a range of days to whole years and returns the first and the last day, in days since
+// 1970-01-01.
 func years(d *span) (low, high float64) {
 	year := func(x float64) int { return time.Unix(int64(math.Floor(x))*86400, 0).UTC().Year() }
 	days := func(y int, m time.Month, day int) float64 {
@@ -188,8 +192,9 @@ func years(d *span) (low, high float64) {
 	return days(year(d.low), 1, 1), days(year(d.high), 12, 31)
 }
 
-// rounded widens the range from low to high, for a draft of a column's bounds: both become
-// multiples of the largest power of ten not above their difference.
+// rounded widens the range from low to high for a draft of a column's bounds. Both bounds become multiples
+// of the largest power of ten that is at most high - low. If low equals high, the bounds are low and low +
+// 1.
 func rounded(low, high float64) (float64, float64) {
 	if low == high {
 		return low, low + 1

@@ -14,7 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// spellings counts cells by their text, for at most mostSpellings different texts.
+// spellings counts cells by their text. Only the first mostSpellings different texts are counted.
 type spellings map[string]int
 
 const mostSpellings, mostExamples = 10_000, 3
@@ -25,7 +25,8 @@ func (s spellings) add(cell string) {
 	}
 }
 
-// frequent returns the counted texts, the most frequent first.
+// frequent returns the counted texts in decreasing order of their counts, and texts of equal counts in
+// alphabetical order.
 func (s spellings) frequent() []string {
 	return slices.SortedFunc(maps.Keys(s), func(a, b string) int {
 		return cmp.Or(cmp.Compare(s[b], s[a]), strings.Compare(a, b))
@@ -51,14 +52,15 @@ func (s spellings) take(fits func(string) bool) spellings {
 	return taken
 }
 
-// problem returns a problem described by what, with the advice do. Its examples are the most
-// frequent cells of s.
+// problem returns a problem with the description what and the advice do. Its cells are the cells of s, and
+// its examples are the mostExamples most frequent texts.
 func (s spellings) problem(what, do string) Problem {
 	examples := s.frequent()
 	return Problem{What: what, Cells: s.cells(), Examples: examples[:min(mostExamples, len(examples))], Do: do}
 }
 
-// problems returns the problems of a column's cells.
+// problems returns the problems of the cells of the column k. If the column contributes nothing to a fit,
+// all of them are marked as Lost.
 func (t *tally) problems(k *counted) (list []Problem) {
 	add := func(s spellings, what, do string) {
 		if len(s) > 0 {
@@ -106,8 +108,8 @@ func (t *tally) problems(k *counted) (list []Problem) {
 	return list
 }
 
-// lost reports whether a column contributes nothing to a fit: no cell can be read within its
-// bounds. A hash or public column is never lost.
+// lost reports whether a column contributes nothing to a fit: no cell is within the bounds or a listed
+// value. It returns false for a hash column and for a public column.
 func lost(k *counted) bool {
 	if k.Kind == "hash" || k.Kind == "public" {
 		return false
@@ -115,7 +117,8 @@ func lost(k *counted) bool {
 	return k.Read == 0
 }
 
-// beyond returns a problem if more cells of a column lie beyond its bounds than within them.
+// beyond returns a problem if more cells of the column lie beyond its bounds than within its bounds, and
+// nil otherwise.
 func beyond(k *counted) []Problem {
 	if clamped := k.Below + k.Above; clamped > k.Read {
 		return []Problem{{
@@ -127,8 +130,9 @@ func beyond(k *counted) []Problem {
 	return nil
 }
 
-// folded returns a key that is the same for different spellings of one value: a text without case,
-// spaces and punctuation, or the value of a number.
+// folded returns a key that is the same for different spellings of one value. For a number the key is its
+// value. For another text the key is the text in lower case, without spaces, punctuation and invisible
+// characters.
 func folded(s string) string {
 	if x, err := strconv.ParseFloat(s, 64); err == nil {
 		return strconv.FormatFloat(x, 'g', -1, 64)
@@ -141,9 +145,10 @@ func folded(s string) string {
 	}, s)
 }
 
-// nearly returns a problem if cells of a column equal a listed value except for case, spaces,
-// punctuation or the form of a number. The advice is the schema's line with the values as the table
-// spells them; as writes that line for a list of values.
+// nearly returns a problem if cells of a column equal a listed value except for case, spaces, punctuation
+// or the form of a number. It removes these cells from k.odd. The advice is to list the values as the table
+// spells them, or to change the table if it has several spellings of one value. The function as writes the
+// schema's line for a list of values.
 func nearly(k *counted, listed []string, as func([]string) string) []Problem {
 	known := map[string]int{}
 	for i, v := range listed {
@@ -168,7 +173,7 @@ func nearly(k *counted, listed []string, as func([]string) string) []Problem {
 	return []Problem{near.problem("nearly a listed value, but for case, blanks, marks or zeros", do)}
 }
 
-// Forms of cells in a number column that cannot be read as numbers.
+// Regular expressions for forms of cells in a number column that cannot be read as numbers.
 var (
 	percent   = regexp.MustCompile(`^[-+]?[0-9.,]+ ?%$`)
 	thousands = regexp.MustCompile(`^[-+]?[0-9]{1,3}([,.'’ \x{a0}\x{202f}][0-9]{3})+([.,][0-9]+)?$`)
@@ -176,8 +181,8 @@ var (
 	united    = regexp.MustCompile(`^[^0-9]{0,5}[-+]?[0-9][0-9.,]*[^0-9]{0,10}$`)
 )
 
-// numberless returns the problems of the cells of a number column that are not numbers, by the form
-// of these cells.
+// numberless returns one problem for each form of the cells of a number column that are not numbers. odd
+// holds these cells; numberless removes cells from it.
 func numberless(odd spellings, k *counted, missing []string) (list []Problem) {
 	add := func(s spellings, what, do string) {
 		if len(s) > 0 {
@@ -210,10 +215,11 @@ func numberless(odd spellings, k *counted, missing []string) (list []Problem) {
 	return list
 }
 
-// decimalComma is the advice for a column of numbers with a decimal comma.
+// decimalComma is the advice to the user for a column of numbers with a decimal comma.
 const decimalComma = `if all are, say so: csv: {decimal: ","}`
 
-// markedBy is the advice for a column of numbers with a thousands separator; number is the example.
+// markedBy returns the advice to the user for a column of numbers with a thousands separator. number is an
+// example of a cell. Its first character after the sign that is not a digit is the separator.
 func markedBy(number string) string {
 	mark := strings.IndexFunc(strings.TrimLeft(number, "+-"), func(r rune) bool { return r < '0' || r > '9' })
 	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(number, "+-")[mark:])
@@ -222,7 +228,7 @@ func markedBy(number string) string {
 
 func ignored(name string) string { return dataset.Column{Name: name, Kind: dataset.Ignore}.Line() }
 
-// layouts are the date layouts that are tried, ISO 8601 first.
+// layouts are the date layouts that Draft and Check try, in this order. The empty layout is ISO 8601.
 var layouts = []string{
 	"", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y", "%Y/%m/%d", "%Y.%m.%d", "%Y%m%d",
 	"%d.%m.%Y %H:%M", "%d.%m.%Y %H:%M:%S", "%d/%m/%Y %H:%M", "%d/%m/%Y %H:%M:%S", "%m/%d/%Y %H:%M", "%m/%d/%Y %H:%M:%S",
@@ -230,13 +236,13 @@ var layouts = []string{
 }
 
 func datedLine(name, layout string) string {
-	// FIRST and LAST stand for the public bounds, which only the user knows.
+	// FIRST and LAST stand for the public bounds, which the user must fill in.
 	line := dataset.Column{Name: name, Kind: dataset.Date, Low: 0, High: 1, Layout: layout}.Line()
 	return strings.NewReplacer("1970-01-01", "FIRST", "1970-01-02", "LAST").Replace(line)
 }
 
-// undated returns the problems of the cells of a date column that are not dates in its layout, by
-// the form of these cells.
+// undated returns one problem for each form of the cells of the date column c that are not dates in its
+// layout. odd holds these cells; undated removes cells from it.
 func undated(odd spellings, c dataset.Column, missing []string) (list []Problem) {
 	var fitting []string
 	most := 0

@@ -14,28 +14,28 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// suspects summarises the cells of a column, to find problems that no single cell shows.
+// suspects summarises the cells of a column. The summary shows problems that no single cell shows.
 type suspects struct {
 	n      int    // cells that are not missing
-	first  string // the first such cell
+	first  string // the first cell that is not missing
 	varies bool
 
 	numbers      int       // cells that are numbers within or beyond the bounds
 	clamped      spellings // cells beyond the bounds
-	rising       bool      // all numbers are whole, and each is above the one before
+	rising       bool      // all cells are whole numbers, and each is larger than the previous number
 	start        float64   // the first number
 	last         float64
 	largest      float64
 	pointed      int // numbers with a point
 	grouped      int // numbers with exactly three digits after the point and one to three before
-	dated        int // cells that are dates
+	dated        int // cells that are dates, if day and month are adjacent in the layout
 	afterTwelfth int // dates whose day of the month is after the twelfth
 
 }
 
-// few is the least number of cells for which a column with equal cells is reported as constant.
-// enough is the least number of numbers or dates for which a column is reported as identifiers, or
-// as dates with day and month exchanged.
+// few is the least number of cells with which a column of equal cells is reported as constant. enough is
+// the least number of numbers with which a column is reported as identifiers, and the least number of dates
+// with which a column is reported as dates with day and month exchanged.
 const enough, few = 20, 5
 
 func newSuspects() suspects { return suspects{clamped: spellings{}, rising: true} }
@@ -43,7 +43,8 @@ func newSuspects() suspects { return suspects{clamped: spellings{}, rising: true
 // threeDigits matches a number that may have a thousands separator: 1.234 for 1234.
 var threeDigits = regexp.MustCompile(`^[-+]?[0-9]{1,3}\.[0-9]{3}$`)
 
-// see adds a cell that is not missing to the summary.
+// see adds a cell of the column k to the summary. The cell is not missing. fate is the way in which the
+// schema reads it.
 func (s *suspects) see(k *counted, cell string, fate dataset.Fate) {
 	s.n++
 	if s.n == 1 {
@@ -77,8 +78,9 @@ func (s *suspects) see(k *counted, cell string, fate dataset.Fate) {
 	}
 }
 
-// day counts dates whose day of the month is after the twelfth: such a date cannot be read with day
-// and month exchanged.
+// day counts the dates of a column, and among them the dates that cannot be read with day and month
+// exchanged, because the day of the month is after the twelfth. It counts nothing if day and month are not
+// adjacent in the layout.
 func (s *suspects) day(c *dataset.Column, cell string, fate dataset.Fate) {
 	if fate == dataset.Unread || swapped(c.Layout) == "" {
 		return
@@ -89,7 +91,7 @@ func (s *suspects) day(c *dataset.Column, cell string, fate dataset.Fate) {
 	}
 }
 
-// swapped returns a date layout with day and month exchanged; "" if they are not adjacent.
+// swapped returns a date layout with day and month exchanged. It returns "" if they are not adjacent.
 func swapped(layout string) string {
 	for _, mark := range []string{"/", ".", "-"} {
 		for _, pair := range [][2]string{{"%d" + mark + "%m", "%m" + mark + "%d"}, {"%m" + mark + "%d", "%d" + mark + "%m"}} {
@@ -101,10 +103,11 @@ func swapped(layout string) string {
 	return ""
 }
 
-// sentinel matches numbers that often stand for a missing number.
+// sentinel matches numbers that often stand for a missing number, such as -1 and 999.
 var sentinel = regexp.MustCompile(`^(-1|-?9+|-?8{2,}|-?7{2,}|-?9{2,}8)(\.0*)?$`)
 
-// identifier matches names of columns that usually contain identifiers of records.
+// identifier matches the names of columns that usually contain identifiers of records, such as id and
+// patientID.
 var identifier = regexp.MustCompile(`(?i:(^|[_. -])(id|uuid|key|nr|number|no|index|rowid)$)|[a-z](ID|Id)$`)
 
 // suspicions returns the problems that the summary of a column's cells suggests, such as
@@ -156,8 +159,8 @@ func (t *tally) suspicions(k *counted) (list []Problem) {
 	return list
 }
 
-// otherwiseWritten returns a problem if cells of a column equal a listed value when they are read
-// in another character encoding.
+// otherwiseWritten returns a problem for each of two encodings (Windows-1252 and UTF-8) in which cells of
+// the column would equal a listed value. It removes these cells from k.odd.
 func (t *tally) otherwiseWritten(k *counted, listed []string) []Problem {
 	known := map[string]bool{}
 	for _, v := range listed {
@@ -183,22 +186,24 @@ func (t *tally) otherwiseWritten(k *counted, listed []string) []Problem {
 	return list
 }
 
-// excelDay matches a date as spreadsheets store it, in days since 1900: 20,000 is in 1954, 60,000
-// in 2064.
+// excelDay matches a date as spreadsheets store it, in days since 1900, from 20,000 (in 1954) to below
+// 60,000 (in 2064).
 var excelDay = regexp.MustCompile(`^[2-5][0-9]{4}(\.[0-9]+)?$`)
 
-// serial returns the advice for a date column whose cells are numbers as spreadsheets store dates.
+// serial returns the advice to the user for a date column whose cells are numbers, as spreadsheets store
+// dates. name is the column's name.
 func serial(name string) string {
 	return fmt.Sprintf("export the column as dates (2024-02-29), or read it as days, which tells a model as much: %s",
 		strings.NewReplacer("0, 1", "FIRST, LAST").Replace(dataset.Column{Name: name, Kind: dataset.Number, Low: 0,
 			High: 1}.Line()))
 }
 
-// trailing is the advice for rows that end in a delimiter which the header does not have.
+// trailing is the advice to the user for rows that end in a delimiter while the header does not.
 const trailing = "end every line alike: delete the delimiter at the end of those rows, or give the column that it " +
 	"begins a name in the header"
 
-// whole returns the problems of the table as a whole.
+// whole returns the problems that concern the whole table: no rows, too many rows that contribute nothing,
+// and rows that end in a delimiter.
 func (t *tally) whole() (list []Problem) {
 	r := &t.report
 	add := func(cells int, what, do string) {

@@ -19,10 +19,10 @@ func lines(n int, line func(i int) string) string {
 	return b.String()
 }
 
-// TestSuspicions tests each fault of a table that no single cell shows, only a whole column. The
-// report must have the fault's advice and say whether a column or half of the rows is lost. For the
-// same table without the fault it must have no problem. The test fails if a rule is missing and if
-// a rule reports a sound table.
+// TestSuspicions tests each fault of a table that no single cell shows, only a whole column. The report
+// must contain the advice for the fault and say whether a column or half of the rows is lost. For the same
+// table without the fault the report must contain no problem. The test fails if a rule is missing or if a
+// rule reports a table without the fault.
 func TestSuspicions(t *testing.T) {
 	yes := func(i int) string { return []string{"no", "yes"}[i%2] }
 	for name, test := range map[string]struct {

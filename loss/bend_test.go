@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// TestCurvatureOfTwoKinks tests that the declared curvature of a smoothed loss bounds the
-// difference quotient of slopes between any two margins, for kinks at any distance, and is at most
-// twice the largest quotient. The test fails if kinks between one and two radii apart count separately,
-// or if the steepest kink stands for both.
+// TestCurvatureOfTwoKinks tests that the declared curvature of a smoothed loss bounds the difference
+// quotient of slopes between any two margins, for kinks at any distance, and is at most twice the largest
+// quotient. The test fails if the bound for two kinks between one and two radii apart is the larger of
+// their curvatures and not the sum.
 func TestCurvatureOfTwoKinks(t *testing.T) {
 	const radius, step = .1, 1e-3
 	for _, dim := range []int{1, 2, 5} {

@@ -8,11 +8,11 @@
 //
 // Slopes, Curvatures, Gradient and Constants have the same bits on every machine: they use this
 // package's own exponential, correctly rounded operations, and math.FMA or a forced rounding
-// wherever a compiler would be free to fuse. Values may differ in their last bits, and are meant
-// for evaluation.
+// wherever a compiler could fuse a multiplication and an addition. Values may differ in their last
+// bits between machines, and are meant for evaluation.
 //
-// Losses are trusted code: they see rows. They keep no state, allocate nothing in their batch
-// methods and are safe for concurrent use.
+// Losses are trusted code: they see rows. Losses have no state that affects results, allocate nothing in
+// the methods that work on a block of records, and are safe for concurrent use.
 //
 // Package losstest holds the conformance suite for losses, which searches for the worst point of
 // each declared constant. Every loss of this package passes it.

@@ -9,10 +9,10 @@ import (
 // block is scratch space on the stack for one value of each of up to 64 records.
 type block [64]float64
 
-// take returns the first elements of b: one for each record, but at most len(b).
+// take returns the first min(records, len(b)) elements of b.
 func (b *block) take(records int) []float64 { return b[:min(records, len(b))] }
 
-// margins sets m[i] = scale y[i] z[i] for the first min(len(z), len(b)) records and returns m.
+// margins returns, in the memory of b, scale y[i] z[i] for the first min(len(z), len(b)) records.
 func (b *block) margins(scale float64, z, y []float64) []float64 {
 	m := b.take(len(z))
 	z, y = z[:len(m)], y[:len(m)]
@@ -22,14 +22,15 @@ func (b *block) margins(scale float64, z, y []float64) []float64 {
 	return m
 }
 
-// expMargins returns e^(scale y[i] z[i]) for the first min(len(z), len(b)) records.
+// expMargins returns, in the memory of b, e^(scale y[i] z[i]) for the first min(len(z), len(b)) records.
 func (b *block) expMargins(scale float64, z, y []float64) []float64 {
 	m := b.margins(scale, z, y)
 	elementary.Exps(m, m)
 	return m
 }
 
-// expOfSizes returns e^-|m[i]|, which is in [0, 1], for each i. len(m) must be at most len(b).
+// expOfSizes returns, in the memory of b, e^-|m[i]| for each i. The results are in [0, 1]. len(m) must be
+// at most len(b).
 func (b *block) expOfSizes(m []float64) []float64 {
 	e := b[:len(m)]
 	for i, v := range m {

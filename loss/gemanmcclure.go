@@ -4,16 +4,18 @@ import "math"
 
 type gemanMcClure struct{ c float64 }
 
-// GemanMcClure is (c^2/2) u/(1+u), u = t^2, t = (z - y)/c: squared error near 0,
-// flat for outliers, with heavier tails than Welsch (Geman & McClure 1985); y in
-// [-1, 1], c between 1e-6 and 1e6. It is not convex.
+// GemanMcClure is (c^2/2) u/(1+u) for u = t^2 and t = (z - y)/c. It is about (z-y)^2/2
+// for small |t| and nearly constant for large |t|, the outliers. Its tails are heavier
+// than the tails of Welsch (Geman & McClure 1985). y lies in [-1, 1], c between 1e-6 and
+// 1e6. It is not convex.
 //
 //	d/dz = c t/(1+u)^2, greatest at u = 1/3: 3 sqrt(3) c/16
 //	d2/dz2 = (1-3u)/(1+u)^3, from 1 at u = 0 down to -1/4 at u = 1
 //	d3/dz3 = 12 t(u-1)/(1+u)^4 / c, extremal where 5u^2 - 10u + 1 = 0, greatest
 //	at u = 1 - 2/sqrt 5
 //
-// Values grow with |z-y| from 0, so InitialGap is the value at |z-y| = 1.
+// Values increase with |z-y| from 0. At z = 0, |z-y| is at most 1. InitialGap is
+// therefore the value at |z-y| = 1.
 func GemanMcClure(c float64) (RankOne, error) {
 	if err := checkScale("geman-mcclure", "c", c); err != nil {
 		return nil, err
@@ -36,8 +38,9 @@ func (l gemanMcClure) Constants() Constants {
 
 const sqrt5 = 2.236067977499789696409173668731276235440618359611525724
 
-// gemanMcClureStop is the bound to which t, the residual over the scale c, is clamped. It is so small
-// that t^2 is finite, and so large that value, slope and curvature have reached their limits.
+// gemanMcClureStop bounds |t|, where t is the residual divided by the scale c: t is clamped to
+// [-gemanMcClureStop, gemanMcClureStop]. The bound is so small that t^2 is finite, and so large that value,
+// slope and curvature have reached their limits.
 const gemanMcClureStop = 1e150
 
 func (l gemanMcClure) value(t float64) float64 {

@@ -4,16 +4,15 @@ import "math"
 
 type huber struct{ delta float64 }
 
-// Huber is, in the residual r = z - y, r^2/2 up to |r| = delta and
-// delta(|r| - delta/2) beyond (Huber 1964); y in [-1, 1], delta between 1e-6 and
-// 1e6.
+// Huber is r^2/2 for |r| <= delta and delta(|r| - delta/2) for |r| > delta, where r =
+// z - y is the residual (Huber 1964). y lies in [-1, 1], delta between 1e-6 and 1e6.
 //
 //	d/dr = r clamped to [-delta, delta]
-//	d2/dr2 = 1 inside, 0 outside: in [0, 1], with jumps, so there is no bound
-//	on the third derivative
+//	d2/dr2 = 1 for |r| <= delta and 0 beyond: in [0, 1], with jumps, so there is
+//	no bound on the third derivative
 //
-// Values grow with |r| from 0, and |r| <= 1 at z = 0, so InitialGap is the value at
-// r = 1.
+// Values increase with |r| from 0 at r = 0. At z = 0, |r| is at most 1. InitialGap is
+// therefore the value at r = 1.
 func Huber(delta float64) (RankOne, error) {
 	if err := checkScale("huber", "delta", delta); err != nil {
 		return nil, err
@@ -66,7 +65,7 @@ func clampedSlopes(dst, z, y []float64, c float64) {
 }
 
 // clampedCurvatures sets dst to the second derivatives of the Huber loss with delta = c: to 1 where
-// |z - y| <= c, to 0 beyond, and to NaN for a NaN.
+// |z - y| <= c, to 0 where |z - y| > c, and to NaN where z - y is NaN.
 func clampedCurvatures(dst, z, y []float64, c float64) {
 	z, y = sameLength(dst, z, y)
 	for i := range dst {

@@ -6,16 +6,16 @@ import (
 )
 
 // Kinked is a loss phi(<w,x>, y) that is piecewise linear in the margin: its slope is constant
-// except at some margins, the kinks, where it jumps. So its curvature has no bound. At a kink,
-// Slopes returns the mean of the slopes to the left and right. The mean is an element of Clarke's
-// subdifferential, and the limit of every [Smoothing] as its radius goes to zero. Curvatures
+// except at some margins, the kinks, where the slope jumps. The curvature therefore has no bound. At a
+// kink, Slopes returns the mean of the slopes to the left and right. This mean is an element of Clarke's
+// subdifferential, and the limit of the slope under [OverBall] as the radius goes to zero. Curvatures
 // returns 0 everywhere, which is the curvature at every margin that is not a kink.
 //
 // A Kinked loss can be smoothed in closed form, for each row by itself.
 type Kinked interface {
 	RankOne
-	// SmoothedSlopes writes the slopes of the smoothed loss to dst, as Slopes does for the loss
-	// itself. long[i] is the norm of the row with margin z[i]. It panics unless len(long) = len(z).
+	// SmoothedSlopes writes the slopes of the smoothed loss to dst: dst[i] is the slope for the margin
+	// z[i], the target y[i] and a row of norm long[i]. It panics unless the four lengths are equal.
 	SmoothedSlopes(dst, z, y, long []float64, s Smoothing)
 	// SmoothedConstants returns the constants of the smoothed loss as a function of w, for rows of
 	// norm at most 1, or an error if the smoothed loss has no closed form.
@@ -26,19 +26,19 @@ type Kinked interface {
 // y for real targets.
 //
 // Its constants follow from the kinks. Lipschitz is the largest absolute slope on the intervals
-// between kinks; the slope at a kink is the mean of two of these slopes, and no larger. Curvature
-// is unbounded above if the slope increases at some kink, and unbounded below if it decreases at
+// between kinks. The slope at a kink is the mean of two of these slopes, and is not larger. Curvature
+// is unbounded above if the slope increases at some kink, and unbounded below if the slope decreases at
 // some kink.
 type kinked struct {
 	base   string
 	params [1]float64
-	named  int // number of params in the name
+	named  int // number of params that the name contains
 	target Target
 	kinks  int
-	at     [3]float64 // kinks of g, ascending
+	at     [3]float64 // values of t at the kinks of g, ascending
 	level  [3]float64 // level[i] is g(at[i])
-	slope  [4]float64 // slope[i] holds left of at[i], slope[kinks] right of all kinks
-	gap    float64    // InitialGap
+	slope  [4]float64 // slope[i] is g's slope left of at[i]; slope[kinks] is the slope right of all kinks
+	gap    float64    // the constant InitialGap
 }
 
 // newKinked computes the value of g at every kink (k.level) from its value at the first kink and the
@@ -73,8 +73,8 @@ func (k kinked) Constants() Constants {
 	return c
 }
 
-// argument returns the argument t of the piecewise linear function g (y z for binary targets, z - y
-// for real ones) and its derivative dt/dz in the margin z.
+// argument returns the argument t of the piecewise linear function g (y z for binary targets, z - y for real
+// targets) and the derivative dt/dz in the margin z.
 func (k kinked) argument(z, y float64) (t, turn float64) {
 	if k.target == Real {
 		return z - y, 1
@@ -105,7 +105,7 @@ func (k *kinked) valueAt(t float64) float64 {
 	switch {
 	case t != t:
 		return t
-	case k.slope[i] == 0: // not 0 times an infinity
+	case k.slope[i] == 0: // a slope of 0 times an infinite t would be NaN
 		return k.level[from]
 	}
 	return k.level[from] + float64(k.slope[i]*(t-k.at[from]))
@@ -172,9 +172,9 @@ func (k *kinked) smoothedAt(t, long float64, s Smoothing) float64 {
 
 func (k kinked) SmoothedConstants(s Smoothing) (Constants, error) {
 	if s.ball == nil && k.kinks > 1 {
-		// For a row of norm 1, LasryLions turns each kink at a into the interval from a + radius
-		// times the lesser slope to a + radius times the greater slope. These intervals must not
-		// overlap.
+		// For a row of norm 1, LasryLions turns each kink at a into an interval on which the slope changes
+		// linearly. The interval extends from a + radius times the lesser slope to a + radius times the
+		// greater slope. These intervals must not overlap.
 		for i := 1; i < k.kinks; i++ {
 			end := k.at[i-1] + s.radius*max(k.slope[i-1], k.slope[i])
 			start := k.at[i] + s.radius*min(k.slope[i], k.slope[i+1])
@@ -188,17 +188,17 @@ func (k kinked) SmoothedConstants(s Smoothing) (Constants, error) {
 	}
 	c := k.Constants()
 	c.Curvature = CurvatureInterval{-k.bend(s, -1), k.bend(s, 1)}
-	// Smoothing raises no value by more than the Lipschitz constant times spread, and lowers no
-	// infimum.
+	// Smoothing increases no value of the loss by more than the Lipschitz constant times s.spread(), and
+	// does not lower the infimum.
 	c.InitialGap += float64(c.Lipschitz * s.spread())
 	c.Loose = "the smoothed loss: other kinks may stand beside the steepest one"
 	return c, nil
 }
 
 // bend returns a bound on the part of the smoothed loss's curvature that comes from the kinks at
-// which the slope jumps in the direction of sign (1 upward, -1 downward). If two such kinks are less
-// than 2 radii apart, smoothing over a ball can mix them, and the bound is the sum over all such
-// kinks. Otherwise it is the largest of them.
+// which the slope jumps in the direction of sign (1 upward, -1 downward). If two neighbours among these
+// kinks are less than 2 radii apart, smoothing over a ball can add their curvatures, and the bound is the
+// sum of the curvatures of all these kinks. Otherwise the bound is the largest of the curvatures.
 func (k *kinked) bend(s Smoothing, sign float64) float64 {
 	var largest, sum float64
 	last, near := math.Inf(-1), false

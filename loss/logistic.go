@@ -6,7 +6,7 @@ type logistic struct{}
 
 // Logistic is the log loss log(1 + e^(-m)) of the margin m = y z, y in {-1, +1}.
 //
-// With s = 1/(1 + e^m), the probability given to the other class:
+// With s = 1/(1 + e^m), the predicted probability of the class that is not the true one:
 //
 //	d/dm = -s, of size at most 1 (m -> -inf)
 //	d2/dm2 = s(1-s) in [0, 1/4] (s -> 0; s = 1/2)
@@ -76,8 +76,8 @@ func bell(e float64) float64 {
 	return e / float64(d*d)
 }
 
-// bellSlope returns minus the derivative in m of the function bell, s(1-s) with s = 1/(1+e^m), for e
-// = e^-|m|: s(1-s)(1-2s) = e(1-e)/(1+e)^3 with the sign of m.
+// bellSlope returns s(1-s)(1-2s) for s = 1/(1+e^m): minus the derivative in m of s(1-s) (see bell). e must
+// be e^-|m|. The result is e(1-e)/(1+e)^3 with the sign of m.
 func bellSlope(m, e float64) float64 {
 	d := 1 + e
 	return math.Copysign(float64(e*(1-e))/float64(float64(d*d)*d), m)

@@ -14,31 +14,29 @@ type Constants struct {
 	// Curvature is an interval that contains d2 phi/dz2 of a RankOne loss phi(z, y), every eigenvalue
 	// of d2 phi/dz2 of a Margins loss, and every eigenvalue of the Hessian of a General loss.
 	Curvature CurvatureInterval
-	// HessianLipschitz bounds the third derivative. Where the second derivative has corners,
-	// HessianLipschitz is the Lipschitz constant of the second derivative. It is +Inf if there is
-	// no bound or no bound is known.
+	// HessianLipschitz is a Lipschitz constant of the second derivative. It is a bound on the third
+	// derivative where this exists. It is +Inf if there is no bound or no bound is known.
 	HessianLipschitz float64
 	// InitialGap is F0, an upper bound of F(0) - inf F over all tables, where F is the mean loss of
-	// a table. The supremum of f(0) - inf f over records is such a bound, because the mean of the
-	// records' infima is at most the infimum of F.
+	// a table. The supremum over records of f(0) - inf f, for the record's loss f, is an upper bound,
+	// because the mean of the records' infima is at most the infimum of F.
 	InitialGap float64
 
-	// Clipped says that Lipschitz is a chosen clip and not a bound on the derivative of Values:
-	// Slopes and Gradient return the derivative of the values scaled down to length at most
-	// Lipschitz, and an optimizer follows the scaled derivative. Curvature and HessianLipschitz then
-	// bound the derivatives before scaling.
+	// Clipped says that Lipschitz is a chosen clip and not a bound on the derivative of Values.
+	// Slopes and Gradient then return the derivative of Values scaled down to length at most
+	// Lipschitz, and an optimizer follows the scaled derivative. For a network, Curvature bounds the
+	// second derivative before scaling.
 	Clipped bool
 	// ZeroMean says that InitialGap holds only for tables whose rows sum to zero.
 	ZeroMean bool
-	// Local names the region where Curvature holds; empty if Curvature holds everywhere.
+	// Local describes in words the region where Curvature holds. It is empty if Curvature holds everywhere.
 	Local string
-	// Loose says in words why the constants are not attained. If it is empty, the suite in losstest
-	// must find, for each finite constant, a point that comes within 1% of it.
+	// Loose says in words why no record and parameters attain some of the bounds. If Loose is empty, the
+	// suite in losstest must find, for each finite constant, a point that comes within 1% of it.
 	Loose string
 }
 
-// Target is the kind of target y that a loss expects. The zero value is not a kind; it is refused
-// wherever a kind is needed.
+// Target is the kind of target y that a loss expects. The zero Target is invalid.
 type Target int
 
 const (
@@ -66,8 +64,8 @@ func (t Target) String() string {
 // Loss is the part that all losses share. Each loss is also exactly one of RankOne, Margins and
 // General.
 type Loss interface {
-	// Name is a stable identifier with parameters, such as "huber(0.1)"; [Parse] is its inverse.
-	// Model files store it.
+	// Name returns a stable identifier with parameters, such as "huber(0.1)", that model files store.
+	// [Parse] makes the loss from its name.
 	Name() string
 	Constants() Constants
 	Target() Target
@@ -75,9 +73,9 @@ type Loss interface {
 
 // RankOne is a loss phi(<w, x>, y): a generalised linear model.
 //
-// The methods work on a block: dst[i] is the result for z[i], y[i]. The three lengths must be
-// equal, or the methods panic. dst may be z or y itself. A NaN in z[i] or y[i] gives NaN. An
-// infinite z[i] gives the limit wherever one exists.
+// The methods work on a block of records: dst[i] is the result for the margin z[i] and the target y[i].
+// The methods panic unless the three lengths are equal. dst may be the slice z or y itself. If z[i] or
+// y[i] is NaN, dst[i] is NaN. If z[i] is infinite, dst[i] is the limit, if the limit exists.
 type RankOne interface {
 	Loss
 	Values(dst, z, y []float64)     // phi
@@ -85,19 +83,19 @@ type RankOne interface {
 	Curvatures(dst, z, y []float64) // d2 phi / dz2
 }
 
-// General is a loss that need not depend on margins <w,x>: it computes its gradient in the parameters
-// w itself. It has one parameter for each feature, unless it is [Shaped].
+// General is a loss that computes its gradient in the parameters w itself, and need not be a function of
+// margins <w,x>. It has one parameter for each feature, unless it is [Shaped].
 //
-// len(dst) and len(w) must be Parameters(l, len(x)), or the methods panic. dst must not overlap w. A
-// NaN in w, x or y gives a NaN value and a NaN somewhere in dst.
+// The methods panic unless len(dst) and len(w) are Parameters(l, len(x)) for the loss l. dst must not
+// overlap w. If w, x or y has a NaN, the value is NaN and at least one entry of dst is NaN.
 type General interface {
 	Loss
 	Value(w []float64, x []float32, y float64) float64
 	Gradient(dst, w []float64, x []float32, y float64)
 }
 
-// sameLength panics unless the lengths are equal. It reslices z and y to len(dst), so that the
-// compiler drops bounds checks in the loops.
+// sameLength panics unless dst, z and y have equal lengths. It returns z and y resliced to len(dst), so
+// that the compiler can omit bounds checks in the callers' loops.
 func sameLength(dst, z, y []float64) ([]float64, []float64) {
 	if len(z) != len(dst) || len(y) != len(dst) {
 		panicLength(len(dst), len(z), len(y))
@@ -109,5 +107,5 @@ func panicLength(dst, z, y int) {
 	panic(fmt.Sprintf("loss: len(dst) = %d, len(z) = %d, len(y) = %d: must be equal", dst, z, y))
 }
 
-// clamp returns x limited to [lo, hi]; NaN stays NaN.
+// clamp returns x limited to [lo, hi]. It returns NaN for NaN.
 func clamp(x, lo, hi float64) float64 { return min(max(x, lo), hi) }

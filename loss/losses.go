@@ -27,8 +27,8 @@ var losses = registry[Loss]{kind: "loss", entries: map[string]entry[Loss]{
 // Names returns the identifiers that New and Parse know, without parameters, sorted.
 func Names() []string { return losses.names() }
 
-// New makes a loss from its identifier and its parameters by name, as a configuration file gives
-// them:
+// New makes a loss from its identifier and its parameters by name. A configuration file gives the
+// parameters under these names:
 //
 //	logistic, tanh, sigmoid              no parameters
 //	smoothed-hinge                       width
@@ -42,7 +42,7 @@ func Names() []string { return losses.names() }
 //	epsilon-insensitive                  e
 //	capped-absolute                      c
 //
-// Every parameter must be given. An error names the field, its value and the rule.
+// Every parameter must be given. An error names the invalid parameter, its value and the allowed values.
 func New(name string, params map[string]float64) (Loss, error) { return losses.new(name, params) }
 
 // Parse makes the loss whose Name method returns name. It accepts the losses of New and the
@@ -50,9 +50,9 @@ func New(name string, params map[string]float64) (Loss, error) { return losses.n
 // such as 0.10 for 0.1.
 func Parse(name string) (Loss, error) { return ParseFor(name, 0) }
 
-// ParseFor makes the loss whose Name method returns name, as [Parse] does, for a target with the
-// given number of classes. The name "softmax" without a number, alone or inside another loss, then
-// means softmax of that many classes.
+// ParseFor makes the loss whose Name method returns name, as [Parse] does. It also accepts the name
+// "softmax" without a number, alone or inside another loss, if classes is above 0. This name means softmax
+// of the given number of classes.
 func ParseFor(name string, classes int) (Loss, error) {
 	switch {
 	case strings.HasPrefix(name, networkPrefix):

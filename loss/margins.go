@@ -5,31 +5,30 @@ import (
 	"math"
 )
 
-// Margins is a loss phi(W x, y) of K margins z = W x. The parameters are the rows of W, one after
-// the other, each with as many coordinates as x. The gradient is the outer product of d phi/dz and
-// x, of norm ||d phi/dz|| ||x||.
+// Margins is a loss phi(W x, y) of K margins z = W x. The parameters are the rows of W in order, each with as
+// many coordinates as x. The gradient is the outer product of d phi/dz and x. Its norm is ||d phi/dz|| ||x||.
 //
-// The methods work on a block of len(y) records. Record i has the margins z[i*K] to z[(i+1)*K-1];
-// its slopes and its entries of u are laid out likewise. len(z) and len(u) must be K len(y).
+// The methods work on a block of len(y) records. Record i has the margins z[i*K] to z[(i+1)*K-1].
+// The slopes of a record and its entries of u have the same layout. len(z) and len(u) must be K len(y).
 // len(dst) must be len(y) for Values and K len(y) for the other methods. The methods panic if a
-// length is wrong. dst must overlap none of z, u and y. A NaN among the margins or the u of a
-// record, or an invalid target, gives a NaN among the results of the record.
+// length is wrong. dst must overlap none of z, u and y. If a margin or an entry of u of a record is NaN,
+// or its target is invalid, at least one result of the record is NaN.
 type Margins interface {
 	Loss
 	// K is the number of margins, at least 2: a loss of one margin is a RankOne.
 	K() int
 	Values(dst, z, y []float64) // phi
 	Slopes(dst, z, y []float64) // d phi/dz
-	// CurvaturesAlong writes the product of d2 phi/dz2, a K x K matrix for each record, and the
-	// record's u.
+	// CurvaturesAlong writes, for each record, the product of the K x K matrix d2 phi/dz2 and the K
+	// entries of u for this record.
 	CurvaturesAlong(dst, z, u, y []float64)
 }
 
 // Twice is a General loss that can also multiply its Hessian by a vector. HessianVector writes the
-// product of the Hessian at w and v to dst. Lengths are as for Gradient, and len(v) = len(w). Where
-// the second derivative jumps, either of its one-sided values may be used. Queries that need Hessian
-// products, such as curvature along a direction, are available only for losses of margins and for
-// Twice losses.
+// product of the Hessian at w and v to dst. len(dst), len(w) and len(v) must be Parameters(l, len(x)) for
+// the loss l. Where the second derivative jumps, either of its one-sided values may be used. Queries that
+// need Hessian products, such as curvature along a direction, are available only for losses of margins and
+// for Twice losses.
 type Twice interface {
 	General
 	HessianVector(dst, w, v []float64, x []float32, y float64)
@@ -56,8 +55,8 @@ func isRankOne(l Loss) bool {
 // Shaped is a General loss whose number of parameters is not the number of features.
 type Shaped interface {
 	General
-	// Parameters returns the number of parameters for rows of the given number of features. It is
-	// at least 1 and depends on nothing else.
+	// Parameters returns the number of parameters for rows of the given number of features. The result
+	// depends on the number of features only. A result below 1 means that no such row exists.
 	Parameters(features int) int
 }
 
@@ -72,7 +71,7 @@ func Parameters(l Loss, features int) int {
 	return features
 }
 
-// Count returns the number of margins of a loss: 1 for a RankOne, K for a Margins, 0 for a General
+// Count returns the number of margins of a loss: 1 for a RankOne, K for a Margins. It returns 0 for a General
 // loss, which computes its gradient itself.
 func Count(l Loss) int {
 	switch l := l.(type) {
@@ -111,19 +110,20 @@ func Check(l Loss, features int) (parameters int, err error) {
 		Parameters(l, features), features, mostParameters)
 }
 
-// mostMargins is the largest number of margins of a loss. It bounds the scratch memory of a block of
-// records. mostParameters is the largest number of parameters for which the curator's bounds on
-// rounding errors are proven.
+// mostMargins is the largest number of margins of a loss. It bounds the scratch memory for a block of
+// records. mostParameters is the largest number of parameters. The curator's bounds on rounding errors
+// are proven up to this number.
 const mostMargins, mostParameters = 1 << 12, 1 << 24
 
 // Targets describe the target column of a table.
 type Targets struct {
 	Classes  int     // number of classes; 0 means that targets are numbers
-	Weighted bool    // targets carry the weights of their records
-	Least    float64 // least exposure, as a fraction of the largest; 0 if targets carry no exposures
+	Weighted bool    // each target also encodes the weight of its record (see Carry)
+	Least    float64 // least exposure, as a fraction of the largest; 0 if targets encode no exposures
 }
 
-// Suits returns an error unless loss l accepts the targets t.
+// Suits returns an error unless loss l accepts the targets t: the kind of target and the number of classes,
+// and whether targets encode weights or exposures.
 func Suits(l Loss, t Targets) error {
 	declared := fmt.Sprintf("%d classes", t.Classes)
 	if t.Classes == 0 {
@@ -157,8 +157,8 @@ func expected(l Loss) string {
 	return "a number"
 }
 
-// ClassCount returns the number of classes of a loss of margins, or of a network's output loss; 0
-// if its targets are not class numbers.
+// ClassCount returns the number of classes of a loss of margins, of a network's output loss, or of the row
+// loss of a [Units]. It returns 0 if the targets are not class numbers.
 func ClassCount(l Loss) int {
 	if l.Target() != Classes {
 		return 0
@@ -176,8 +176,9 @@ func ClassCount(l Loss) int {
 	return 0
 }
 
-// Joint returns a loss of several margins W x as a General loss of all entries of W. It allocates
-// memory for each record, and is meant for measurements; sessions evaluate the Margins loss directly.
+// Joint returns a loss of several margins W x as a General loss of all entries of W. The General loss
+// allocates memory for each record, and is meant for measurements. Sessions evaluate the Margins loss
+// directly.
 func Joint(m Margins) Shaped { return joint{m} }
 
 type joint struct{ of Margins }
@@ -233,8 +234,8 @@ func MarginsAt(w []float64, x []float32) []float64 {
 	return z
 }
 
-// sameRecords panics unless the lengths fit a block of len(y) records: k margins in z and each
-// numbers in dst for every record.
+// sameRecords panics unless the lengths fit a block of len(y) records. z must have k margins for every
+// record, and dst must have as many numbers for every record as the argument each says.
 func sameRecords(dst, each int, z, y []float64, k int) {
 	if len(z) != k*len(y) || dst != each*len(y) {
 		panic(fmt.Sprintf("loss: len(dst) = %d, len(z) = %d, len(y) = %d: must be %d, %d and 1 for each record", dst, len(z),

@@ -15,35 +15,36 @@ type Composed interface {
 	Shaped
 	// Output is phi: a RankOne or a Margins.
 	Output() Loss
-	// MarginsAt returns z for a row. It panics unless len(w) = Parameters(len(x)).
+	// MarginsAt returns the margins z of the row x at the parameters w. It panics unless len(w) =
+	// Parameters(len(x)).
 	MarginsAt(w []float64, x []float32) []float64
 	// Layers returns the number of units of each hidden layer, and their activation.
 	Layers() (hidden []int, activation string)
 	// Start returns the point from which optimizers start. It is public and always the same. It is
-	// not zero, because the gradient of a network at zero is zero.
+	// not zero, because at zero only the constant terms of the outputs have a nonzero gradient.
 	Start(features int) []float64
 }
 
 // Stacked is a Composed loss whose first layer is linear in the row: f(w; x, y) = phi(W x, theta,
 // y). w holds the Units rows of W, one after the other, followed by theta. The gradient consists of
-// the outer product s x' for W and a vector for theta. So gradients can be clipped and summed
+// the outer product s x' for W and a vector for theta. Callers can therefore clip and sum gradients
 // without writing out the outer product.
 type Stacked interface {
 	Composed
 	// Units is the number of rows of W.
 	Units() int
-	// Backward computes the gradient of a record whose first layer has the outputs z = W x: it writes
-	// the vector s, for which the gradient in W is s x', and to rest the gradient in theta. Both are
-	// scaled down as Gradient scales them. square is the squared norm of the row. Backward panics
-	// unless len(s) = len(z) = Units and len(rest) = len(theta), the number of parameters in theta.
-	// It writes nothing else.
+	// Backward computes the gradient of a record with z = W x and the target y. It writes to s the vector
+	// for which the gradient in W is s x', and to rest the gradient in theta. s and rest are scaled down
+	// by the factor by which Gradient scales the whole gradient. square is the squared norm of the row.
+	// Backward panics unless len(s) = len(z) = Units and len(rest) = len(theta), the number of
+	// parameters in theta.
 	Backward(s, rest, z, theta []float64, square, y float64)
 }
 
 // Network is a multilayer perceptron: one or two layers of hidden units between the row and the
-// margins, and a loss of these margins. With tanh its loss is a [Twice]. With relu it is not: relu
-// has no second derivative at 0, and the Hessian of its linear pieces would not include the kinks
-// between them.
+// margins, and a loss of these margins. With the activation tanh, the network's loss is a [Twice]. With
+// relu it is not: relu has no second derivative at 0, and the Hessian of its linear pieces would not
+// include the kinks between the pieces.
 type Network struct {
 	// Hidden holds the number of units of each hidden layer.
 	Hidden []int
@@ -51,19 +52,20 @@ type Network struct {
 	Activation string
 	// Output is the loss of the outputs, such as logistic, softmax or squared(1).
 	Output Loss
-	// Clip bounds the norm of a record's gradient. Zero means the Lipschitz constant of the output
-	// loss.
+	// Clip is the largest norm of a record's gradient: longer gradients are scaled down to it. Zero means
+	// the Lipschitz constant of the output loss.
 	Clip float64
-	// Seed is the public seed of the starting point. Zero means 1.
+	// Seed is the public seed of the starting point, at most 2^53. Zero means 1.
 	Seed uint64
 }
 
-// gain is the standard deviation of the first layer's weights at the start. Rows have norm at most 1,
-// so the input W x of a unit has a standard deviation of at most 2: large enough for tanh not to be
-// linear, small enough not to saturate it.
+// gain is the standard deviation of the hidden layers' weights at the start. Rows have norm at most 1, so
+// the argument of a first-layer unit has a standard deviation of at most 2. This is large enough for tanh
+// not to be linear, and small enough not to saturate it.
 const gain = 2
 
-// mostUnits bounds the units of a layer. mostSeed keeps seeds exact as float64 numbers.
+// mostUnits is the largest number of units of a layer. mostSeed is the largest seed: seeds up to 2^53 are
+// exact as float64 numbers.
 const mostUnits, mostSeed = 1 << 12, 1 << 53
 
 // NewNetwork returns the loss of a network. In a layer with m units, the outputs h and a constant 1
@@ -71,9 +73,10 @@ const mostUnits, mostSeed = 1 << 12, 1 << 53
 //
 //	h_1 = a(W_1 x), h_2 = a(W_2 [h_1; 1]/sqrt(m_1+1)), z = V [h; 1]/sqrt(m+1),
 //
-// and the parameters are the rows of W_1, of W_2 and of V, one after the other. The first layer has
-// no constant term: a schema has its intercept for that. This is the scaling of Jacot et al. 2018,
-// under which gradients and curvature do not grow with the number of units.
+// where a is the activation and h are the outputs of the last hidden layer. The parameters are the rows
+// of W_1, of W_2 and of V, one after the other. The first layer has no constant term, because a row may
+// have the constant intercept as a feature. This is the scaling of Jacot et al. 2018, under which
+// gradients and curvature do not grow with the number of units.
 //
 // At the start V is zero, so all outputs are zero, and InitialGap is the InitialGap of the output
 // loss. The other weights are normal variates from a public seed.
@@ -87,9 +90,9 @@ const mostUnits, mostSeed = 1 << 12, 1 << 53
 //	Hessian: the Hessian of phi for V, at most L1, and a block of V and the layer below it
 //	with entries s a' [h; 1]/sqrt(m+1), at most L0/sqrt(m+1)
 //
-// Curvature is the bound at the start. It grows during training, so optimizers guard their steps.
-// There is no bound where the slope of the output loss jumps. The slope of relu units jumps too;
-// between these jumps the bound above holds.
+// The constant Curvature is this bound at the start. The curvature may grow during training, so optimizers
+// must check their steps. There is no bound where the slope of the output loss jumps. The slope of relu
+// units jumps too. Between these jumps the bound above holds.
 func NewNetwork(n Network) (Composed, error) {
 	if len(n.Hidden) < 1 || len(n.Hidden) > 2 {
 		return nil, fmt.Errorf("loss: network: hidden = %v: must be the units of one or two layers", n.Hidden)
@@ -128,7 +131,7 @@ func NewNetwork(n Network) (Composed, error) {
 	return out, nil
 }
 
-// networkOf returns l as a *network; ok is false for any other loss.
+// networkOf returns the network of l if l is the loss of a network. ok is false for any other loss.
 func networkOf(l Loss) (n *network, ok bool) {
 	switch l := l.(type) {
 	case *network:
@@ -148,14 +151,14 @@ type network struct {
 // activity is scratch memory for one record: the intermediate results of the network's forward and
 // backward pass.
 type activity struct {
-	first  []float64   // W_1 x
-	slopes []float64   // d phi / d first
-	inputs [][]float64 // of each layer after the first: [h; 1]/sqrt(m+1)
-	bends  [][]float64 // of each hidden layer: a' / sqrt(m+1)
-	deltas [][]float64 // of each layer: the derivative of phi in the layer's arguments
-	z      []float64
-	y      [1]float64
-	value  [1]float64
+	first  []float64   // W_1 x, the arguments of the first layer's units
+	slopes []float64   // the derivatives of phi in first, scaled down by shrink
+	inputs [][]float64 // of each layer after the first: [h; 1]/sqrt(m+1), for the m outputs h of the layer below
+	bends  [][]float64 // of each hidden layer of m units: the derivatives of its scaled outputs, a'/sqrt(m+1)
+	deltas [][]float64 // of each layer: the derivatives of phi in the arguments of its units
+	z      []float64   // the network's outputs
+	y      [1]float64  // the target
+	value  [1]float64  // the loss
 }
 
 func (n *network) Target() Target { return n.Network.Output.Target() }
@@ -198,7 +201,8 @@ func (n *network) Start(features int) []float64 {
 	return w
 }
 
-// splitMix is the generator of Steele, Lea and Flood 2014. It draws the public starting point.
+// splitMix is the pseudo-random generator of Steele, Lea and Flood 2014. Its value is the state. It draws
+// the public starting point.
 type splitMix uint64
 
 // uniform returns a multiple of 2^-53 in [0, 1).
@@ -270,8 +274,8 @@ func (n *network) above(a *activity, w, first []float64) {
 	}
 }
 
-// activate computes the scaled outputs of layer l, and their derivatives, from u, the weighted sums
-// that enter the layer's units. u may be the slice a.bends[l].
+// activate computes the scaled outputs of layer l (in a.inputs[l]), and their derivatives (in a.bends[l]),
+// from u, the weighted sums that enter the layer's units. u may be the slice a.bends[l].
 func (n *network) activate(a *activity, l int, u []float64) {
 	scale := 1 / math.Sqrt(float64(n.Hidden[l]+1))
 	inputs, bends := a.inputs[l], a.bends[l]
@@ -363,8 +367,8 @@ func (n *network) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// Backward computes the gradient of one record's loss as the factor s of its outer product s x' in
-// the first layer's weights, and the gradient rest in all other weights, as [Stacked] says.
+// Backward computes the gradient of one record's loss. The gradient in the first layer's weights is s x',
+// and Backward writes s. It writes the gradient in all other weights to rest (see [Stacked]).
 func (n *network) Backward(s, rest, z, theta []float64, square, y float64) {
 	if above := n.Parameters(1) - n.Hidden[0]; len(s) != n.Hidden[0] || len(z) != len(s) || len(theta) != above ||
 		len(rest) != above {
@@ -378,9 +382,9 @@ func (n *network) Backward(s, rest, z, theta []float64, square, y float64) {
 	n.differentiate(a, s, rest, theta, square, y)
 }
 
-// differentiate writes to s the derivatives of the loss in the inputs W x of the first layer's units,
-// and to rest the gradient in the weights above the first layer. The forward pass must have computed
-// the outputs.
+// differentiate writes to s the derivatives of the loss in the arguments W x of the first layer's units,
+// and to rest the gradient in the weights above the first layer. It multiplies s and rest by the factor of
+// the method shrink. The method above must have filled a. square is the row's squared norm.
 func (n *network) differentiate(a *activity, s, rest, theta []float64, square, y float64) {
 	layers := len(n.Hidden)
 	a.y[0] = y
@@ -407,8 +411,8 @@ func (n *network) differentiate(a *activity, s, rest, theta []float64, square, y
 	}
 }
 
-// backward propagates the derivatives of the loss in the network's outputs back through the layers:
-// it computes a.deltas of every hidden layer.
+// backward computes a.deltas of every hidden layer from the last element of a.deltas, the derivatives of
+// the loss in the network's outputs. w holds the weights above the first layer.
 func (n *network) backward(a *activity, w []float64) {
 	end := len(w)
 	for l := len(n.Hidden) - 1; l >= 0; l-- {
@@ -428,8 +432,8 @@ func (n *network) backward(a *activity, w []float64) {
 }
 
 // shrink returns the factor, at most 1, that scales the gradient down to norm at most Clip. The
-// gradient consists of outer products, one for each layer, so that its norm follows from norms of
-// vectors. square is the square of the row's norm.
+// gradient is an outer product of two vectors for each layer, so its norm is computed from the norms of
+// these vectors. square is the square of the row's norm.
 func (n *network) shrink(a *activity, square float64) float64 {
 	total := float64(square * inner(a.deltas[0], a.deltas[0]))
 	for l, in := range a.inputs {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// parseNetwork parses a name that [Network] losses return, such as network(16,tanh,logistic) or
-// network(32-16,tanh,softmax(3),clip=0.5,seed=7). classes is the number of classes of the target,
-// for a softmax without a number.
+// parseNetwork makes the loss of a [Network] from its name, such as network(16,tanh,logistic) or
+// network(32-16,tanh,softmax(3),clip=0.5,seed=7). classes is the number of classes of the target. It is
+// used for "softmax" without a number.
 func parseNetwork(name string, classes int) (Loss, error) {
 	list, closed := strings.CutSuffix(strings.TrimPrefix(name, networkPrefix), ")")
 	fields := splitOutside(list)
@@ -47,7 +47,7 @@ func parseNetwork(name string, classes int) (Loss, error) {
 
 const networkPrefix = "network("
 
-// splitOutside splits a list at its commas, except for commas inside parentheses.
+// splitOutside splits a list at its commas, except for commas inside parentheses, and trims spaces.
 func splitOutside(list string) (fields []string) {
 	depth, from := 0, 0
 	for i, c := range list {

@@ -6,29 +6,29 @@ import (
 	"sync"
 )
 
-// smoothNetwork is a network whose activation has a second derivative everywhere. It writes
-// products of its Hessian and a vector.
+// smoothNetwork is a network with the activation tanh, which has a second derivative everywhere. It is a
+// [Twice]: it computes products of its Hessian and a vector.
 type smoothNetwork struct {
 	*network
 	motions sync.Pool // of *motion
 }
 
-// smooth returns the network n, whose activation is smooth, with a method for Hessian products.
+// smooth returns the network n, whose activation must be tanh, with the method HessianVector.
 func smooth(n *network) *smoothNetwork {
 	s := &smoothNetwork{network: n}
 	s.motions.New = func() any { return new(motion) }
 	return s
 }
 
-// motion holds, for one record, the derivatives of the intermediate results along a direction v of
-// the weights. Each derivative has the length of the result in activity to which it belongs.
+// motion is scratch memory for one record: the intermediate results of the network (activity), and their
+// derivatives along a direction v of the weights.
 type motion struct {
 	activity
-	moved [][]float64 // of each hidden layer: the derivative of its arguments
-	// inputs2, bends2 and deltas2 are the derivatives of inputs, bends and deltas.
+	moved [][]float64 // of each hidden layer: the derivative along v of the units' arguments
+	// inputs2, bends2, deltas2 and z2 are the derivatives along v of activity's inputs, bends, deltas and z.
 	inputs2, bends2, deltas2 [][]float64
 	z2                       []float64
-	back, back2              []float64 // of one layer: sums over the layer above, and their derivative
+	back, back2              []float64 // of one layer: derivatives of phi in its outputs, and R of them
 }
 
 // prepare allocates the slices of m, unless they have been allocated before.
@@ -49,12 +49,12 @@ func (n *network) prepare(m *motion) {
 	m.back, m.back2 = make([]float64, mostUnits), make([]float64, mostUnits)
 }
 
-// HessianVector writes the product of v and the Hessian of Value, by the operator R of Pearlmutter
-// (1994): R{f} is the derivative of f along v, and R{gradient} is the product. The result is exact to
-// rounding. Clip has no effect: the product is of the Hessian before gradients are scaled down.
+// HessianVector writes the product of v and the Hessian of Value to dst, by the operator R of Pearlmutter
+// (1994): R{f} is the derivative of f along v, and R{gradient} is the product. The result has rounding
+// errors only. Clip has no effect: the Hessian is the derivative of the gradient before it is scaled down.
 //
-// The forward pass computes the derivatives R of each layer's inputs and outputs. The backward pass
-// computes the derivatives R of the results that the function backward computes.
+// The method moveForward computes R of each layer's inputs and outputs. The method moveBackward computes R
+// of the derivatives (deltas) that the method backward computes.
 func (n *smoothNetwork) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	n.check(len(dst), len(w), x)
 	if len(v) != len(w) {
@@ -86,9 +86,9 @@ func (n *smoothNetwork) HessianVector(dst, w, v []float64, x []float32, y float6
 	}
 }
 
-// moveForward computes derivatives along the direction v of all weights. It differentiates the inputs,
-// outputs and slopes of the units, and the network's outputs. theta holds the weights above the first
-// layer.
+// moveForward computes, for the row x, the derivatives along the direction v of all weights: of the
+// units' arguments, outputs and slopes, and of the network's outputs. theta holds the weights above the
+// first layer.
 func (n *network) moveForward(m *motion, theta, v []float64, x []float32) {
 	for j := range m.moved[0] {
 		sum := 0.0
@@ -114,7 +114,7 @@ func (n *network) moveForward(m *motion, theta, v []float64, x []float32) {
 }
 
 // moveUnits computes the derivatives along a direction (R) of the outputs and slopes of layer l's
-// units, from R of the units' inputs. The second derivative of tanh is -2 tanh tanh'. R of the
+// units, from R of the units' arguments. The second derivative of tanh is -2 tanh tanh'. R of the
 // layer's constant output is 0.
 func (n *network) moveUnits(m *motion, l int) {
 	in, bends, moved := m.inputs[l], m.bends[l], m.moved[l]
@@ -144,9 +144,9 @@ func (n *network) bendOutput(m *motion, y float64) {
 	}
 }
 
-// moveBackward computes the derivatives along a direction (R) of the loss's gradients in the inputs
-// of the layers, from the last layer to the first. w and v are the weights above the first layer and
-// the direction's part for them.
+// moveBackward computes the derivatives along a direction (R) of the loss's derivatives in the arguments
+// of the layers' units, from the last hidden layer to the first. w holds the weights above the first layer,
+// and v holds the part of the direction that belongs to these weights.
 func (n *network) moveBackward(m *motion, w, v []float64) {
 	end := len(w)
 	for l := len(n.Hidden) - 1; l >= 0; l-- {

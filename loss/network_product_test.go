@@ -8,9 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// hyper is a hyper-dual number f + a e1 + b e2 + c e1 e2, with e1^2 = e2^2 = 0. If e1 and e2 mark
-// two inputs of a computation, c of the result is its mixed second derivative, without
-// approximation.
+// hyper is a hyper-dual number f + a e1 + b e2 + c e1 e2, with e1^2 = e2^2 = 0. If e1 is added to one input
+// of a computation and e2 to another input, c of the result is the exact mixed second derivative in these
+// two inputs.
 type hyper struct{ f, a, b, c float64 }
 
 func (x hyper) plus(y hyper) hyper { return hyper{x.f + y.f, x.a + y.a, x.b + y.b, x.c + y.c} }

@@ -130,7 +130,7 @@ func TestNetworkCurvatureIsBounded(t *testing.T) {
 			angle := random.Float64() * 2 * math.Pi
 			x[0], x[1] = float32(.999*math.Cos(angle)), float32(.999*math.Sin(angle))
 			w := l.Start(2)
-			for j := range inside { // of all sizes
+			for j := range inside { // entries of all sizes
 				w[j] *= 2 * random.Float64()
 			}
 			y := []float64{0, 1}[random.IntN(2)]

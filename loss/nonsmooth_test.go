@@ -7,7 +7,7 @@ import "testing"
 func TestSlopesAtKinks(t *testing.T) {
 	for _, c := range []struct {
 		l              Kinked
-		z, y, want, at float64 // slope, value
+		z, y, want, at float64 // margin, target, slope, value
 	}{
 		{Absolute(), .25, .25, 0, 0},
 		{Absolute(), .5, .25, 1, .25},

@@ -9,17 +9,18 @@ import (
 
 type poisson struct{ clip, least float64 }
 
-// Poisson is minus the log-likelihood of a count at the rate e^z, without the terms that do not
+// Poisson is minus the log-likelihood of a count s at the rate e^z, without the terms that do not
 // depend on z: e^z - s z. Its derivative e^z - s is clipped to [-clip, clip]. Counts and rates are
 // fractions of the largest possible count: the target y in [-1, 1] encodes the count s = (1+y)/2.
-// clip is between 1e-6 and 1e6; if clip is above 1, only derivatives of predictions that are too
-// high are clipped.
+// clip must be between 1e-6 and 1e6. If clip is at least 1, only derivatives above clip are clipped, since
+// the derivative is never below -1.
 //
 // The derivative is unbounded as z grows. As in [Squared], Values returns the likelihood (continued
 // linearly beyond z = 64, so that it stays finite), and Slopes and Curvatures are the derivatives
 // of the clipped loss, which an optimizer minimises.
 //
-//	curvature e^z where it is not clipped, so e^z <= s + clip: in [0, 1 + clip], with jumps
+//	curvature: e^z where the derivative is not clipped (s - clip <= e^z <= s + clip), and 0
+//	where it is clipped. The curvature is in [0, 1 + clip], with jumps
 //
 // Values are at least s - s ln s >= 0, and 1 at z = 0, where the derivative is in [0, 1]. A record
 // of count 0 has the infimum 0, so InitialGap is 1. InitialGap also bounds the drop of the clipped
@@ -32,17 +33,17 @@ func Poisson(clip float64) (RankOne, error) {
 }
 
 // PoissonRate is Poisson for counts over unequal exposures, such as years insured. The target of a
-// record encodes its exposure q besides the count, as a fraction of the largest exposure ([Carry]).
-// The loss is minus the log-likelihood of a count at the rate q e^z,
+// record encodes the count s and the record's exposure q, as a fraction of the largest exposure
+// ([Carry]). The loss is minus the log-likelihood of the count at the rate q e^z,
 //
 //	q e^z - s z, with its derivative q e^z - s clipped to [-clip, clip],
 //
-// so e^z is the rate at the largest exposure. least, at least 1e-6 and below 1, is a public lower
-// bound of q. A record with a smaller exposure is invalid: its results are NaN.
+// so e^z is the rate at the largest exposure. least is a public lower bound of q, at least 1e-6 and below
+// 1. A record with an exposure below least is invalid: its results are NaN.
 //
 // The drop from z = 0 to a record's infimum is q - s + s ln(s/q), which is convex in s and in q and
-// largest at the ends of their intervals: InitialGap is max(1, least - 1 - ln least). The curvature
-// is the curvature of Poisson.
+// largest at the ends of their intervals: InitialGap is max(1, least - 1 - ln least). The curvature lies
+// in the interval of Poisson, [0, 1 + clip].
 func PoissonRate(clip, least float64) (RankOne, error) {
 	if err := checkScale("poisson-rate", "clip", clip); err != nil {
 		return nil, err
@@ -54,7 +55,7 @@ func PoissonRate(clip, least float64) (RankOne, error) {
 	return poisson{clip, least}, nil
 }
 
-// LeastExposure returns the lower bound of exposures (least) of a [PoissonRate] loss, also one
+// LeastExposure returns the lower bound of exposures (least) of a [PoissonRate] loss, which may be
 // inside a network, a [Weighted] or a [Units]. It returns 0 for any other loss.
 func LeastExposure(l Loss) float64 {
 	if p, ok := Unweighted(l).(poisson); ok && p.least < 1 {
@@ -63,8 +64,9 @@ func LeastExposure(l Loss) float64 {
 	return 0
 }
 
-// WithExposure returns the [PoissonRate] loss with the given least exposure and the clip of l,
-// which must be a Poisson loss or a network with such an output loss. Any other loss is an error.
+// WithExposure returns the [PoissonRate] loss with the given least exposure and the clip of l, if l is a
+// [Poisson] loss. If l is a network whose output loss is a Poisson loss, it returns the network with this
+// PoissonRate as its output loss. Any other loss is an error.
 func WithExposure(l Loss, least float64) (Loss, error) {
 	if p, is := l.(poisson); is {
 		return PoissonRate(p.clip, least)
@@ -82,7 +84,7 @@ func WithExposure(l Loss, least float64) (Loss, error) {
 }
 
 // straight is the margin beyond which Values continues the loss linearly, so that values stay finite.
-// For every allowed clip, the derivative is clipped at a smaller margin than this.
+// For every allowed clip, the derivative is clipped at all margins beyond 64.
 const straight = 64
 
 // Linked is a loss of counts. Its prediction is a rate, not the margin itself.
@@ -133,7 +135,7 @@ func (p poisson) shares(y float64) (s, q float64) {
 	return (1 + y) / 2, q
 }
 
-// exposureRounding bounds the error by which the rounding in [Carry] can lower an exposure.
+// exposureRounding is half of 2^-16: the rounding in [Carry] can lower an exposure by at most this number.
 const exposureRounding = 0x1p-17
 
 func (p poisson) Values(dst, z, y []float64) {
@@ -148,7 +150,7 @@ func (p poisson) Values(dst, z, y []float64) {
 			c := c[i]
 			s, q := p.shares(y[i])
 			v := float64(q * e)
-			if s != 0 || c != c { // 0 times an infinity is 0 here
+			if s != 0 || c != c { // for s = 0, the term s c is 0 even if c is infinite
 				v -= float64(s * c)
 			}
 			if beyond := z[i] - c; beyond > 0 {

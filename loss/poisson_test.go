@@ -10,8 +10,8 @@ import (
 // TestPoissonIsTheLikelihood uses a clip that is too large to matter. It tests that the mean loss
 // over counts is smallest where e^z is the mean count. Differences of values must be differences of
 // the counts' negative log-likelihood, -log(rate^k e^(-rate)/k!), divided by the largest count.
-// Rate must be the expected count. The test fails if counts are scaled by half, or for another link
-// function.
+// Rate must be the expected count. The test fails if counts are multiplied by 1/2, or if the rate is another
+// function of the margin than e^z.
 func TestPoissonIsTheLikelihood(t *testing.T) {
 	const most = 8
 	counts := []float64{0, 1, 1, 3, 8, 0, 2}

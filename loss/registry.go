@@ -9,14 +9,14 @@ import (
 )
 
 // entry describes how one loss or regularizer is built from its parameters p. fields are the names
-// of the parameters, in the order of p and of the name that format writes.
+// of the parameters, in the order of p. The function format writes the parameters in the same order.
 type entry[T any] struct {
 	fields []string
 	build  func(p []float64) (T, error)
 }
 
-// registry maps identifiers to entries. kind says which of the two the registry holds, in error
-// messages.
+// registry maps identifiers such as "huber" to entries. kind begins error messages: "loss" for a registry
+// of losses, "loss: regularizer" for a registry of regularizers.
 type registry[T any] struct {
 	kind    string
 	entries map[string]entry[T]
@@ -89,8 +89,8 @@ func (e entry[T]) wanted() string {
 	return strings.Join(e.fields, ", ")
 }
 
-// format returns a name with its parameters in parentheses, each parameter in the shortest form
-// that parses back to the same float.
+// format returns base followed by the parameters in parentheses, separated by commas. Each parameter has
+// the shortest form that parses back to the same float64.
 func format(base string, params ...float64) string {
 	args := make([]string, len(params))
 	for i, p := range params {
@@ -100,8 +100,8 @@ func format(base string, params ...float64) string {
 }
 
 // minScale and maxScale bound the scale parameters of losses, such as the delta of huber. Margins are
-// of the order of 1, so scales outside of this range are useless, and their squares and cubes could
-// lose precision.
+// of the order of 1, so a scale outside of this range is useless, and computations with its square and
+// cube could lose precision.
 const minScale, maxScale = 1e-6, 1e6
 
 func checkScale(kind, field string, v float64) error {

@@ -132,7 +132,7 @@ func TestNamesRoundTrip(t *testing.T) {
 }
 
 func TestNamesAreStable(t *testing.T) {
-	// Model files store these; a change makes old files unreadable.
+	// Model files store these names. A change of a name makes old files unreadable.
 	want := []string{"absolute", "capped-absolute", "epsilon-insensitive", "geman-mcclure", "hinge", "huber", "logistic",
 		"pinball", "poisson", "poisson-rate", "ramp", "sigmoid", "smoothed-hinge", "softmax", "squared", "tanh", "tukey",
 		"welsch"}

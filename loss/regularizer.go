@@ -5,17 +5,18 @@ import (
 	"math"
 )
 
-// Regularizer is a public function of the parameters. It is added after gradients are clipped and
-// summed, so no record influences it and it costs no privacy budget. It is either a sum of functions
-// of single coordinates, or a function of the norm. Its results have the same bits on every machine.
+// Regularizer is a public function of the parameters that is added to the mean loss. Its gradient is added
+// after the records' gradients are clipped and summed. No record influences it, and it costs no privacy
+// budget. A regularizer is either a sum of functions of single coordinates, or a function of the norm of
+// the parameters. Its results have the same bits on every machine.
 type Regularizer interface {
-	// Name is a stable identifier such as "l2(0.01)"; [ParseRegularizer] is its inverse.
+	// Name returns a stable identifier such as "l2(0.01)", from which [ParseRegularizer] makes the
+	// regularizer.
 	Name() string
 	Value(w []float64) float64
-	// AddGradient adds the gradient at w to dst. It panics unless the lengths are equal; dst must
-	// not be w.
+	// AddGradient adds the gradient at w to dst. It panics unless len(dst) = len(w). dst must not be w.
 	AddGradient(dst, w []float64)
-	// Smoothness is the Lipschitz constant of the gradient.
+	// Smoothness returns the Lipschitz constant of the gradient.
 	Smoothness() float64
 	// Convexity returns a lower bound on the eigenvalues of the Hessian, over all w. It is negative
 	// for a nonconvex regularizer.
@@ -33,13 +34,14 @@ var regularizers = registry[Regularizer]{kind: "loss: regularizer", entries: map
 func RegularizerNames() []string { return regularizers.names() }
 
 // NewRegularizer makes a regularizer from its identifier and its parameters by name: "none" has no
-// parameters, "l2" and "nonconvex" have lambda. An error names the field, its value and the rule.
+// parameters, "l2" and "nonconvex" have the parameter lambda, in [0, 1e6]. An error names the invalid
+// parameter, its value and the allowed values.
 func NewRegularizer(name string, params map[string]float64) (Regularizer, error) {
 	return regularizers.new(name, params)
 }
 
-// ParseRegularizer makes the regularizer whose Name is name. Other spellings of the same numbers
-// are accepted.
+// ParseRegularizer makes the regularizer whose Name is name, such as "l2(0.01)". Numbers may be written in
+// other forms, such as 0.010 for 0.01.
 func ParseRegularizer(name string) (Regularizer, error) { return regularizers.parse(name) }
 
 func checkLambda(kind string, lambda float64) error {
@@ -62,8 +64,8 @@ func (none) Convexity() float64           { return 0 }
 
 type l2 struct{ lambda float64 }
 
-// L2 is (lambda/2)||w||^2, lambda between 0 and 1e6. Its Hessian is lambda times
-// the identity.
+// L2 returns the regularizer (lambda/2)||w||^2. lambda must be between 0 and 1e6. The Hessian is lambda
+// times the identity.
 func L2(lambda float64) (Regularizer, error) {
 	if err := checkLambda("l2", lambda); err != nil {
 		return nil, err
@@ -92,15 +94,16 @@ func (r l2) AddGradient(dst, w []float64) {
 
 type nonconvex struct{ lambda float64 }
 
-// Nonconvex is lambda sum_j u_j/(1+u_j), u_j = w_j^2, lambda between 0 and 1e6. It shrinks small
-// coordinates towards 0 and hardly changes large ones (Antoniadis, Gijbels & Nikolova 2011).
+// Nonconvex returns the regularizer lambda sum_j u_j/(1+u_j), u_j = w_j^2. lambda must be between 0 and
+// 1e6. The regularizer shrinks small coordinates towards 0 and hardly changes large coordinates
+// (Antoniadis, Gijbels & Nikolova 2011).
 //
 //	d/dw_j = 2 lambda w_j/(1+u_j)^2
 //	d2/dw_j2 = 2 lambda (1-3u_j)/(1+u_j)^3, whose derivative in u_j is
 //	12 lambda (u_j-1)/(1+u_j)^4: from 2 lambda at w_j = 0 down to -lambda/2 at
 //	|w_j| = 1, then back to 0
 //
-// So Smoothness is 2 lambda and Convexity -lambda/2.
+// Smoothness is therefore 2 lambda, and Convexity is -lambda/2.
 func Nonconvex(lambda float64) (Regularizer, error) {
 	if err := checkLambda("nonconvex", lambda); err != nil {
 		return nil, err
@@ -115,7 +118,7 @@ func (r nonconvex) Convexity() float64  { return 0 - float64(r.lambda/2) }
 func (r nonconvex) Value(w []float64) float64 {
 	s := 0.0
 	for _, v := range w {
-		s += 1 / (1 + 1/float64(v*v)) // u/(1+u), also for u = 0 and u = +Inf
+		s += 1 / (1 + 1/float64(v*v)) // u/(1+u) for u = v^2, also if v*v is 0 or +Inf
 	}
 	return r.lambda * s
 }

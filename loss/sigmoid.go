@@ -2,8 +2,9 @@ package loss
 
 type sigmoid struct{}
 
-// Sigmoid is 1/(1 + e^m) in the margin m = y z, y in {-1, +1}: the probability
-// given to the other class, a smooth count of errors. It is not convex.
+// Sigmoid is 1/(1 + e^m) in the margin m = y z, y in {-1, +1}: the predicted
+// probability of the class that is not the true one, a smooth count of errors. It
+// is not convex.
 //
 // With s the value and p = s(1-s) in (0, 1/4]:
 //

@@ -12,10 +12,10 @@ type smoothedHinge struct{ width float64 }
 //	a^2/(2h)         for 0 <= a <= h
 //	a - h/2          for a >= h
 //
-// h lies between 1e-6 and 1e6. d/dm = -(a/h clamped to [0, 1]), of size at most
-// 1; d2/dm2 is 1/h for 0 < a < h and 0 elsewhere, with jumps, so there is no bound on
-// the third derivative. Values reach 0, and a = 1 at z = 0, so InitialGap is the
-// value at a = 1.
+// h must be between 1e-6 and 1e6. d/dm is -(a/h clamped to [0, 1]), of absolute value at
+// most 1. d2/dm2 is 1/h for 0 < a < h and 0 for a < 0 and a > h, with jumps, so there is
+// no bound on the third derivative. The least value is 0, and a = 1 at z = 0, so
+// InitialGap is the value at a = 1.
 func SmoothedHinge(width float64) (RankOne, error) {
 	if err := checkScale("smoothed-hinge", "width", width); err != nil {
 		return nil, err

@@ -11,28 +11,29 @@ import (
 // not smooth.
 type Smoothing struct {
 	radius float64
-	ball   *ball // nil for LasryLions
+	ball   *ball // the table for OverBall; nil for LasryLions
 }
 
-// OverBall is randomized smoothing: f is replaced by its mean over the ball of the given radius r
-// around w, in dim dimensions,
+// OverBall returns randomized smoothing: the loss f of a record is replaced by its mean over the ball of
+// the given radius r around w, in dim dimensions,
 //
 //	f_r(w) = E f(w + r u), u uniform in the unit ball
 //
 // (Duchi, Bartlett and Wainwright 2012). The gradient at w of the mean of f_r over records is a mean
-// of gradients of the objective F at points within r of w. If it has norm b, w is an (r,
-// b)-stationary point in Goldstein's sense (1977). For f = phi(<w,x>, y)
+// of gradients of the objective F at points within r of w. If this gradient has norm b, then w is an
+// (r, b)-stationary point in Goldstein's sense (1977). For f = phi(<w,x>, y)
 //
 //	f_r(w) = E phi(<w,x> + r ||x|| U, y),   grad f_r = E phi'(...) x
 //
 // where U, the first coordinate of u, has the density c_d (1 - t^2)^((d-1)/2) on [-1, 1], c_d =
-// Gamma(d/2+1)/(sqrt pi Gamma((d+1)/2)), about .4 sqrt d. So
+// Gamma(d/2+1)/(sqrt pi Gamma((d+1)/2)), about .4 sqrt d. Therefore
 //
-//	the Lipschitz constant does not change, and f - L0 r <= f_r <= f + L0 r
+//	the Lipschitz constant L0 does not change, and f - L0 r <= f_r <= f + L0 r
 //	a jump of phi' by j gives f_r a curvature of at most j c_d ||x||/r
 //
-// The distribution function of U is interpolated between values of a quadrature. The error is below
-// 1e-8, and the bits are the same on every machine.
+// The distribution function of U is interpolated between values that are computed by quadrature. Its
+// error is below 1e-8, and its bits are the same on every machine. It is an error if dim is not in
+// [1, 2^24] or radius is not in [1e-9, 1e9].
 func OverBall(dim int, radius float64) (Smoothing, error) {
 	if dim < 1 || dim > mostParameters {
 		return Smoothing{}, fmt.Errorf("loss: smoothing: dimension = %d: must be between 1 and %d", dim, mostParameters)
@@ -47,7 +48,7 @@ func OverBall(dim int, radius float64) (Smoothing, error) {
 	return Smoothing{radius, b.(*ball)}, nil
 }
 
-// LasryLions is the double envelope
+// LasryLions returns the smoothing that replaces the loss f of a record by the double envelope
 //
 //	f~(w) = max_v min_u f(u) + ||v-u||^2/(4 lambda) - ||v-w||^2/(2 lambda)
 //
@@ -55,18 +56,18 @@ func OverBall(dim int, radius float64) (Smoothing, error) {
 // grow with the dimension. For f = phi(<w,x>, y), f~ is the envelope of phi with lambda ||x||^2 in
 // place of lambda. If phi is piecewise linear, a kink at a between slopes p and q becomes the
 // interval from a + lambda ||x||^2 min(p, q) to a + lambda ||x||^2 max(p, q), on which the slope
-// goes linearly from p to q. This holds as long as the intervals of different kinks do not overlap;
-// SmoothedConstants returns an error for a radius at which they do.
+// goes linearly from p to q. This holds if the intervals of different kinks do not overlap. If they
+// overlap, SmoothedConstants returns an error. The radius must be in [1e-9, 1e9].
 //
 // The gradient of the smoothed objective at w is a mean of gradients of the records' losses at
-// points within radius of w. Each record has its own point. That is weaker than Goldstein
-// stationarity, in which all records share the same points.
+// points within radius of w. Each record has its own point. A small norm of this gradient is therefore a
+// weaker property than Goldstein stationarity, in which all records share the same points.
 func LasryLions(radius float64) (Smoothing, error) {
 	return Smoothing{radius: radius}, checkRadius(radius)
 }
 
-// balls caches the tables of the distribution of one coordinate of a uniform point in the ball, by
-// dimension. A table depends only on its dimension, so it does not matter which call made it.
+// balls caches the tables of type ball by dimension. A table depends only on its dimension, so it does not
+// matter which call made it.
 var balls sync.Map
 
 // leastRadius and mostRadius keep products of radii, norms and margins far inside the range of
@@ -89,8 +90,9 @@ func (s Smoothing) width(long float64) float64 {
 	return float64(s.radius * long)
 }
 
-// rise returns the fraction of the slope's jump from p to q that the smoothed slope has made at u
-// widths to the right of the kink: 0 far to the left, 1 far to the right.
+// rise returns (s-p)/(q-p) for the smoothed slope s near a kink at which the slope jumps from p to q. It
+// is 0 far to the left of the kink and 1 far to the right. u is the distance to the right of the kink,
+// divided by the result of the method width.
 func (s Smoothing) rise(u, p, q float64) float64 {
 	if s.ball != nil {
 		return s.ball.below(u)
@@ -99,8 +101,8 @@ func (s Smoothing) rise(u, p, q float64) float64 {
 	return clamp((u-lo)/(hi-lo), 0, 1)
 }
 
-// steepness returns the largest curvature into which smoothing turns a jump of the slope by the given
-// size, for a row of norm 1.
+// steepness returns the largest curvature of the smoothed loss at a kink where the slope jumps by jump >
+// 0, for a row of norm 1.
 func (s Smoothing) steepness(jump float64) float64 {
 	if s.ball == nil {
 		return 1 / s.radius
@@ -108,13 +110,13 @@ func (s Smoothing) steepness(jump float64) float64 {
 	return jump * s.ball.peak / s.radius
 }
 
-// spread returns a bound on the mean distance between w and the points over which the loss of a row
-// of norm 1 is averaged.
+// spread returns a bound on the mean change of a row's margin when w is replaced by the points that
+// smoothing uses, for a row of norm 1.
 func (s Smoothing) spread() float64 {
 	if s.ball == nil {
 		return s.radius
 	}
-	return s.radius / math.Sqrt(float64(s.ball.dim+2)) // E U^2 = 1/(d+2)
+	return s.radius / math.Sqrt(float64(s.ball.dim+2)) // sqrt(E U^2) = 1/sqrt(d+2)
 }
 
 // ball tabulates the distribution of U, the first coordinate of a point drawn uniformly from the
@@ -125,18 +127,18 @@ func (s Smoothing) spread() float64 {
 // which is as smooth as sqrt(2 - v^2) on [0, 1].
 type ball struct {
 	dim int
-	// peak is the density of U at 0. reach is the largest tabulated |t|: the probability beyond it is
+	// peak is the density of U at 0. reach is the largest tabulated |t|: the probability of |U| > reach is
 	// less than 1e-16.
 	peak, reach float64
-	// The tables are on a grid of v = 1 - i/cells (1 - sqrt(1-reach)). mass[i] and density[i] belong
-	// to grid point i: mass[i] is P(|U| < |t|)/2, and density[i] is the derivative of mass by i.
+	// The tables have entries for the points v = 1 - (i/cells) (1 - sqrt(1-reach)), i = 0, ..., cells.
+	// mass[i] is P(|U| < |t|)/2 at |t| = 1 - v^2, and density[i] is the derivative of mass by i.
 	mass, density [cells + 1]float64
-	perCell       float64 // cells divided by the range of v
+	perCell       float64 // cells divided by the length of the range of v
 }
 
-// cells is the number of intervals of the table. The error of cubic interpolation is h^4/384 times
-// the fourth derivative, about 1.4 if the cell width h is measured in standard deviations of U. It
-// stays below 1e-8 because a cell is at most .035 standard deviations wide.
+// cells is the number of intervals of the table. The error of cubic interpolation is h^4/384 times the
+// fourth derivative, for intervals of width h. In units of standard deviations of U, the fourth derivative
+// is about 1.4 and h is at most .035. The error is therefore below 1e-8.
 const cells = 512
 
 func newBall(dim int) *ball {
@@ -148,7 +150,7 @@ func newBall(dim int) *ball {
 		s := float64(v * v)
 		return float64(2*v) * halfPower(float64(s*(2-s)), dim-1)
 	}
-	// Gauss-Legendre quadrature with three points on each cell, with an error of order h^7.
+	// Gauss-Legendre quadrature with three points on each interval of width h, with an error of order h^7.
 	node := math.Sqrt(.6) / 2
 	for i := range cells {
 		middle := 1 - float64(h*(float64(i)+.5))

@@ -111,7 +111,7 @@ func TestLasryLionsIsTheDoubleEnvelope(t *testing.T) {
 			}
 		}
 	}
-	// The intervals of the ramp's kinks at 1 and -1 overlap from lambda = 2.
+	// The intervals into which the ramp's kinks at 1 and -1 are spread overlap for lambda above 2.
 	if _, err := Ramp().SmoothedConstants(must(LasryLions(2.1))); err == nil {
 		t.Error("intervals that meet are not refused")
 	}

@@ -23,7 +23,7 @@ type softmax struct{ k int }
 //	r <= sqrt 2: r^3 q(1-q)|1-2q| <= 2 sqrt 2/(6 sqrt 3) = sqrt(2/27)
 //
 // A symmetric tensor attains its norm on one direction (Banach 1938), so the bound on the third
-// derivative is the Hessian's Lipschitz constant. Values lie above 0 and are ln K at z = 0:
+// derivative is the Hessian's Lipschitz constant. Values lie above 0 and are ln K at z = 0, so
 // InitialGap is ln K.
 func Softmax(classes int) (Margins, error) {
 	if classes < 3 || classes > mostMargins {
@@ -69,8 +69,8 @@ func (s softmax) Constants() Constants {
 	}
 }
 
-// Values computes (z_m - z_y) + log(1 + sum_{j != m} e^(z_j - z_m)) with z_m the greatest margin.
-// This form keeps its relative precision near 0.
+// Values computes (z_m - z_y) + log(1 + sum_{j != m} e^(z_j - z_m)), where z_m is the greatest margin.
+// The relative error of this form is small even if the loss is near 0.
 func (s softmax) Values(dst, z, y []float64) {
 	sameRecords(len(dst), 1, z, y, s.k)
 	var exp block
@@ -93,9 +93,9 @@ func (s softmax) Values(dst, z, y []float64) {
 	}
 }
 
-// Slopes computes the derivatives of the loss in the margins z. For a class j other than the true class y it is
-// the probability p_j. For y it is p_y - 1, computed as minus the sum of the other probabilities: the subtraction
-// would lose all digits for p_y near 1.
+// Slopes computes the derivatives of the loss in the margins z. For a class j other than the true class y
+// the derivative is the probability p_j. For y the derivative is p_y - 1. It is computed as minus the sum
+// of the other probabilities, because the subtraction would lose all digits for p_y near 1.
 func (s softmax) Slopes(dst, z, y []float64) {
 	sameRecords(len(dst), s.k, z, y, s.k)
 	for i := range y {
@@ -120,8 +120,8 @@ func (s softmax) Slopes(dst, z, y []float64) {
 	}
 }
 
-// CurvaturesAlong computes the product of the Hessian in the margins and u, p_j (u_j - sum_i p_i u_i)
-// for the probabilities p_j of the classes.
+// CurvaturesAlong computes the product of u and the Hessian in the margins. Its entry for class j is
+// p_j (u_j - sum_i p_i u_i), where p_j is the probability of the class.
 func (s softmax) CurvaturesAlong(dst, z, u, y []float64) {
 	sameRecords(len(dst), s.k, z, y, s.k)
 	sameRecords(len(dst), s.k, u, y, s.k)
@@ -154,8 +154,8 @@ func (s softmax) class(y float64) int {
 	return int(y)
 }
 
-// greatest returns the index of the first NaN in z or, if there is none, of the first of its greatest
-// elements.
+// greatest returns the index of the first NaN in z. If z has no NaN, it returns the index of the first of
+// the greatest elements of z.
 func greatest(z []float64) int {
 	top := 0
 	for j, v := range z {

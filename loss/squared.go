@@ -2,8 +2,8 @@ package loss
 
 type squared struct{ clip float64 }
 
-// Squared is r^2/2 in the residual r = z - y, with its derivative clipped to [-clip, clip]; y in [-1,
-// 1], clip between 1e-6 and 1e6.
+// Squared is r^2/2 for the residual r = z - y, with its derivative clipped to [-clip, clip]. y lies in
+// [-1, 1], clip between 1e-6 and 1e6.
 //
 // The derivative r is unbounded, so no differentially private method can use it without a clip.
 // Values returns the squared error, but Slopes and Curvatures are the derivatives of Huber(clip). An
@@ -11,8 +11,8 @@ type squared struct{ clip float64 }
 // records have residuals beyond the clip. The clip is a parameter of the loss, not of the engine, so
 // that slopes, differences of slopes and curvatures belong to one function.
 //
-// Curvature is 1 where |r| <= clip and 0 beyond. Values are at least 0 and at most 1/2 at z = 0,
-// where |r| = |y| <= 1, so InitialGap is 1/2. It also bounds the range of Huber(clip), which is
+// Curvature is 1 where |r| <= clip and 0 where |r| > clip. The least value is 0. Values at z = 0, where
+// |r| = |y| <= 1, are at most 1/2, so InitialGap is 1/2. This is also a bound for Huber(clip), which is
 // nowhere above r^2/2.
 func Squared(clip float64) (RankOne, error) {
 	if err := checkScale("squared", "clip", clip); err != nil {

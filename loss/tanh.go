@@ -27,7 +27,7 @@ func (tanh) Constants() Constants {
 	}
 }
 
-// Values computes 2/(1 + e^(2m)), which keeps its relative precision where 1 - tanh(m) cancels.
+// Values computes 1 - tanh(m) as 2/(1 + e^(2m)). For large m the subtraction 1 - tanh(m) would lose digits.
 func (tanh) Values(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
 	var exp block

@@ -4,19 +4,20 @@ import "math"
 
 type tukey struct{ c float64 }
 
-// Tukey is the biweight: (c^2/6)(1 - (1-u)^3) with u = t^2, t = (z - y)/c for |t| <= 1, and the
-// constant c^2/6 beyond, where records have no influence (Beaton & Tukey 1974). y lies in [-1, 1],
-// c between 1e-6 and 1e6. The loss is not convex.
+// Tukey is the biweight loss. For t = (z - y)/c and u = t^2, it is (c^2/6)(1 - (1-u)^3) for |t| <= 1. It is
+// the constant c^2/6 for |t| > 1, where records have no influence (Beaton & Tukey 1974). y lies in [-1, 1],
+// and c between 1e-6 and 1e6. The loss is not convex.
 //
 // For |t| <= 1:
 //
 //	d/dz = c t(1-u)^2, greatest at u = 1/5: 16 c/(25 sqrt 5)
-//	d2/dz2 = (1-u)(1-5u), from 1 at u = 0 down to -4/5 at u = 3/5; 0 at u = 1,
-//	so continuous
+//	d2/dz2 = (1-u)(1-5u), from 1 at u = 0 down to -4/5 at u = 3/5. It is 0 at u = 1,
+//	and therefore continuous
 //	d3/dz3 = (20u-12) t / c, of size 8/c at t = 1 (the extremum inside, u = 1/5,
-//	gives 8/(sqrt 5 c)); it jumps to 0 there, so 8/c is a Lipschitz constant
+//	gives 8/(sqrt 5 c)). It jumps to 0 at |t| = 1, and 8/c is a Lipschitz constant of d2/dz2
 //
-// Values grow with |z-y| from 0, so InitialGap is the value at |z-y| = 1.
+// Values do not decrease with |z-y|, from 0. At z = 0, |z-y| is at most 1. InitialGap is therefore the value
+// at |z-y| = 1.
 func Tukey(c float64) (RankOne, error) {
 	if err := checkScale("tukey", "c", c); err != nil {
 		return nil, err
@@ -36,8 +37,8 @@ func (l tukey) Constants() Constants {
 	}
 }
 
-// value returns the loss at t, (c^2/6) u(3 - 3u + u^2) with u = t^2, a form without cancellation near
-// 0.
+// value returns the loss at t, computed as (c^2/6) u(3 - 3u + u^2) with u = t^2. This form has no
+// cancellation near t = 0.
 func (l tukey) value(t float64) float64 {
 	t = clamp(t, -1, 1)
 	u := float64(t * t)

@@ -10,36 +10,37 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// Units is the loss of a record that holds all rows of one privacy unit, such as a person, each row
-// with its own target ([JoinRows]). Its parameters are the parameters of the row loss, and
-// predictions are made for single rows with the row loss.
+// Units is the loss of a record that holds all rows of one privacy unit, such as a person. Each row has
+// its own target ([JoinRows]). The parameters of a Units loss are the parameters of the row loss.
+// Predictions are made for single rows with the row loss.
 type Units interface {
 	Shaped
 	// Row is the loss of one row.
 	Row() Loss
 	// Rows is the largest number of rows in a record.
 	Rows() int
-	// Summed says that every row has the same weight in the objective. Otherwise every unit has the
-	// same weight.
+	// Summed reports whether every row has the same weight in the objective. If it is false, every unit
+	// has the same weight.
 	Summed() bool
 }
 
-// NewUnits returns the loss of a unit with m rows, 1 <= m <= rows,
+// NewUnits returns the loss of a unit with m rows, 1 <= m <= rows, whose rows have the losses f_j:
 //
-//	f = 1/m sum_j f_j, or summed: 1/rows sum_j f_j,
+//	f = 1/m sum_j f_j, or if summed is true, f = 1/rows sum_j f_j
 //
-// so that every unit has the same weight under the first formula, and every row under the second. The
-// weights of a unit's rows sum to at most 1. The constants follow from the constants of the row loss
-// l:
+// Under the first formula every unit has the same weight. Under the second formula every row has the same
+// weight. The weights of a unit's rows sum to at most 1. The constants follow from the constants of the
+// row loss l:
 //
-//	Lipschitz, InitialGap, HessianLipschitz: l's, by the triangle inequality
-//	curvature: l's interval or, summed, the hull of the interval and 1/rows of it
+//	Lipschitz, InitialGap, HessianLipschitz: as for l, by the triangle inequality
+//	curvature: the interval of l. If summed is true, the hull of this interval and
+//	1/rows times this interval
 //
 // The curator clips the gradient of the whole unit, once. A row loss with a clip of its own, such as
 // squared(1) or a network, clips the slope or gradient of each row before rows are summed.
 //
-// A record is malformed, and its results are NaN, if its target is not a number of rows between 1 and
-// rows; a unit without any valid row is such a record. A unit of [Kinked] row losses is not Kinked:
+// A record is malformed if its target is not a whole number from 1 to rows. The results of a malformed
+// record are NaN. A unit without any valid row is malformed. A unit of [Kinked] row losses is not Kinked:
 // it has no closed-form smoothing.
 func NewUnits(l Loss, rows int, summed bool) (Units, error) {
 	if _, twice := l.(Units); twice {
@@ -79,8 +80,8 @@ func RecordFeatures(l Loss, features int) int {
 	return features
 }
 
-// RowFeatures returns the number of features of a row, given the number of float32s of a record of
-// loss l; it is the inverse of RecordFeatures. It returns 0 if no row width gives that record width.
+// RowFeatures is the inverse of RecordFeatures: it returns the number of features of a row, given the
+// number of float32s of a record of loss l. It returns 0 if no number of features gives this number.
 func RowFeatures(l Loss, features int) int {
 	u, ok := l.(Units)
 	if !ok {
@@ -93,10 +94,11 @@ func RowFeatures(l Loss, features int) int {
 	return packed.Features
 }
 
-// JoinRows makes the record of a unit's rows and their finite targets, in the form that a Units loss
-// reads: one vector that holds all rows with their targets, and as the record's target the number of
-// rows. It is for generated tables; the curator builds the records of real tables. It panics unless
-// there are between 1 and Rows rows with one target each. Targets are rounded to multiples of 2^-89.
+// JoinRows makes the record of a unit from the unit's rows and their finite targets, in the form that a
+// Units loss reads. The record is one vector that holds all rows with their targets. The record's target
+// is the number of rows. JoinRows is for generated tables. The curator builds the records of real tables.
+// JoinRows panics unless there are between 1 and Rows rows with one target each. Targets are rounded to
+// multiples of 2^-89.
 func JoinRows(u Units, x [][]float32, y []float64) (record []float32, target float64) {
 	if len(x) < 1 || len(x) > u.Rows() || len(y) != len(x) {
 		panic(fmt.Sprintf("loss: units: %d rows, %d targets: must be as many, between 1 and %d", len(x), len(y), u.Rows()))
@@ -111,8 +113,8 @@ func JoinRows(u Units, x [][]float32, y []float64) (record []float32, target flo
 
 const unitsPrefix, summedName = "units(", "sum"
 
-// parseUnits parses a name that the Name method of a [Units] loss returns. classes is the number of
-// classes of the target, for a softmax without a number.
+// parseUnits makes a [Units] loss from its name, such as units(logistic,8) or units(logistic,8,sum). classes
+// is the number of classes of the target. It is used for "softmax" without a number.
 func parseUnits(name string, classes int) (Loss, error) {
 	list, closed := strings.CutSuffix(strings.TrimPrefix(name, unitsPrefix), ")")
 	fields := splitOutside(list)
@@ -182,9 +184,10 @@ func (l units) Parameters(features int) int {
 	return Parameters(l.of, packed.Features)
 }
 
-// layout returns the layout of a unit's record x, and its number n of rows. It panics unless the
-// lengths of x, dst and w fit. The record's target y is the number of its rows; ok is false if y is
-// not a whole number from 1 to the largest number of rows.
+// layout returns the layout of a unit's record x, and the record's number n of rows, which is its target
+// y. ok is false if y is not a whole number from 1 to the largest number of rows. layout panics unless
+// len(x) is the length of a record, and dst and w, the lengths of two vectors, are the number of
+// parameters.
 func (l units) layout(dst, w int, x []float32, y float64) (packed carry.Rows, n int, ok bool) {
 	packed, ok = carry.RowsIn(len(x), l.rows)
 	if !ok {
@@ -195,8 +198,8 @@ func (l units) layout(dst, w int, x []float32, y float64) (packed carry.Rows, n 
 	return packed, n, ok
 }
 
-// weight returns the factor on the loss of each row of a unit with n rows: 1/n, or for a summed unit
-// one over the largest number of rows.
+// weight returns the factor on the loss of each row of a unit with n rows: 1/n, or 1/rows if l.summed is
+// true, where rows is the largest number of rows.
 func (l units) weight(n int) float64 {
 	if l.summed {
 		n = l.rows
@@ -210,8 +213,8 @@ func fillNaN(dst []float64) {
 	}
 }
 
-// resized returns a slice of length n. It uses the memory of v, which it replaces if its capacity is too
-// small.
+// resized returns a slice of length n in the memory of v. Its contents are arbitrary. If the capacity of v
+// is below n, resized replaces v by a new slice first.
 func resized[T any](v *[]T, n int) []T {
 	if cap(*v) < n {
 		*v = make([]T, n)
@@ -235,7 +238,7 @@ func (l oneMargin) CurvaturesAlong(dst, z, u, y []float64) {
 // outer products, one for each row.
 type unitsOfMargins struct {
 	units
-	margins Margins // of a single margin for a RankOne
+	margins Margins // the row loss; a RankOne is a Margins of one margin
 }
 
 // at returns the margins at the parameters w of the n rows of a record x, and the rows' targets,
@@ -249,7 +252,8 @@ func (l unitsOfMargins) at(s *unitScratch, packed carry.Rows, n int, w []float64
 	return z, y
 }
 
-// products sets z to the inner products of the rows of w and the rows of a record.
+// products sets z to the margins of the rows of a record x: the inner products of each row of the record and
+// the K rows of the parameters w.
 func (l unitsOfMargins) products(z []float64, packed carry.Rows, w []float64, x []float32) {
 	k, scale := l.margins.K(), packed.Scale()
 	for i := range z {
@@ -275,9 +279,9 @@ func innerRow(w []float64, x []float32) float64 {
 	return (s[0] + s[2]) + (s[1] + s[3])
 }
 
-// spread sets dst to a K x features matrix: the weighted sum, over the n rows, of the outer products
-// of a row's K numbers and the row. The slice each holds the K numbers of the first row, then of the
-// second, and so on.
+// spread sets dst to a K x features matrix: the weighted sum, over the record's n rows, of the outer
+// product of K numbers and the row. The slice each holds the K numbers of the first row, then the K
+// numbers of the second row, and so on.
 func (l unitsOfMargins) spread(dst, each []float64, packed carry.Rows, n int, x []float32) {
 	k, by := l.margins.K(), float64(packed.Scale()*l.weight(n))
 	clear(dst)
@@ -300,7 +304,7 @@ func (l unitsOfMargins) Value(w []float64, x []float32, y float64) float64 {
 	defer l.scratch.Put(s)
 	z, targets := l.at(s, packed, n, w, x)
 	values := resized(&s.slopes, n)
-	fillNaN(values) // a value that the loss does not write is NaN, not another unit's value
+	fillNaN(values) // if the loss does not write a value, the value is NaN and not another unit's value
 	l.margins.Values(values, z, targets)
 	sum, by := 0., l.weight(n)
 	for _, v := range values {
@@ -324,8 +328,8 @@ func (l unitsOfMargins) Gradient(dst, w []float64, x []float32, y float64) {
 	l.spread(dst, slopes, packed, n, x)
 }
 
-// HessianVector requires a row loss with a second derivative. Where the second derivative jumps,
-// either of its one-sided values may be used.
+// HessianVector writes to dst the product of v and the Hessian at w of the unit's loss. The row loss must
+// have a second derivative. Where the second derivative jumps, either of its one-sided values may be used.
 func (l unitsOfMargins) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	packed, n, ok := l.layout(len(dst), len(w), x, y)
 	checkShape(len(v), len(w), len(w))

@@ -223,8 +223,8 @@ func sameAsRows(t *testing.T, l loss.Units, x [][]float32, y, w, v []float64, di
 	}
 }
 
-// TestWhatIsNoLossOfUnits tests the errors for row losses and numbers of rows that units do not
-// allow.
+// TestWhatIsNoLossOfUnits tests that NewUnits returns an error for row losses and numbers of rows that it
+// does not allow.
 func TestWhatIsNoLossOfUnits(t *testing.T) {
 	logistic := loss.Logistic()
 	units, err := loss.NewUnits(logistic, 2, false)
@@ -285,7 +285,7 @@ func TestUnitsForget(t *testing.T) {
 	}
 	g := u.(loss.Twice)
 	w, v, d := []float64{1}, []float64{1}, make([]float64, 1)
-	for range 10 { // scratch memory is shared
+	for range 10 { // units share scratch memory, so a result of another unit could be left in it
 		other, otherY := loss.JoinRows(u, [][]float32{{.1}}, []float64{1})
 		x, y := loss.JoinRows(u, [][]float32{{1}}, []float64{-1})
 		for name, of := range map[string]func(x []float32, y float64) float64{

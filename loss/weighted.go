@@ -10,13 +10,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// Weights are public factors on the contribution of each record to the objective: a factor multiplies
-// the record's value, gradient and Hessian.
+// Weights describes the weights of records: public factors for classes, and factors that targets encode. A
+// record's weight multiplies the record's value, gradient and Hessian.
 type Weights struct {
 	// Classes holds a public weight for each class, in the order of class numbers (-1 before +1 for
-	// binary targets); empty for no class weights.
+	// binary targets). It is empty if there are no class weights.
 	Classes []float64
-	// Row says that each target carries the weight of its record, in [0, 1]. [Carry] joins them.
+	// Row says that each target also encodes the weight of its record, in [0, 1] (see [Carry]).
 	Row bool
 }
 
@@ -29,25 +29,26 @@ type Weighted interface {
 	Weights() Weights
 }
 
-// NewWeighted returns the loss l times the weights of records. l must be a RankOne or a Margins; for
-// a network the output loss is weighted. The objective is a mean over records, not over weights: a
-// class weight of 5 multiplies the loss and the gradient of each record of that class by 5. Let M be
-// the largest class weight, or 1 without class weights. Then the constants are
+// NewWeighted returns the loss l times the weights of records. l must be a RankOne, a Margins or a network.
+// For a network the output loss is weighted. The objective is the sum of the weighted losses divided by the
+// number of records, not by the sum of the weights: a class weight of 5 multiplies the loss and the
+// gradient of each record of that class by 5. Let M be the largest class weight, or 1 without class
+// weights. Then the constants are
 //
-//	Lipschitz, InitialGap, HessianLipschitz: M times l's
-//	curvature: the hull of l's interval times each possible weight, 0 included for
-//	weights by row
+//	Lipschitz, InitialGap, HessianLipschitz: M times the constants of l
+//	curvature: the hull of l's interval times every possible weight. Weights by
+//	row may be 0
 //
-// The gradients of a network are clipped at M times its clip.
+// The gradients of a network are clipped at M times the network's Clip.
 //
 // Predictions are the margins that minimise the weighted objective. With class weights, predicted
 // probabilities are therefore probabilities in a population where the frequency of each class is
 // multiplied by its weight.
 //
-// It returns an error if l is Weighted already or is neither a RankOne, a Margins nor a network; if
-// there are no weights; if the number of class weights is not the number of classes; if a class
-// weight is not between 1e-6 and 1e6; and if w.Row is set although the targets encode exposures
-// already.
+// NewWeighted returns an error in these cases: l is Weighted already. l is neither a RankOne, a Margins
+// nor a network. w has neither class weights nor weights by row. The number of class weights is not the
+// number of classes. A class weight is not between 1e-6 and 1e6. w.Row is set although the targets encode
+// exposures already.
 func NewWeighted(l Loss, w Weights) (Loss, error) {
 	if n, ok := networkOf(l); ok {
 		of, err := NewWeighted(n.Network.Output, w)
@@ -102,7 +103,8 @@ func (w Weights) validate(l Loss) error {
 	return nil
 }
 
-// largest returns the largest weight that a record can have.
+// largest returns the largest weight that a record can have: the largest class weight, or 1 without class
+// weights.
 func largest(w Weights) float64 {
 	most := 0.
 	for _, v := range w.Classes {
@@ -114,7 +116,8 @@ func largest(w Weights) float64 {
 	return most
 }
 
-// smallest returns the smallest weight that a record can have.
+// smallest returns the smallest weight that a record can have: 0 with weights by row, and the smallest
+// class weight otherwise.
 func smallest(w Weights) float64 {
 	if w.Row {
 		return 0
@@ -127,9 +130,9 @@ func smallest(w Weights) float64 {
 }
 
 // Carry encodes a target y and a number in [0, 1] of the same record, its weight or its exposure (the
-// share), in one float64. The share is rounded to a multiple of 2^-16. With a share of 1 the code is
-// y itself. A share outside [0, 1] gives NaN, an invalid target. Only losses with row weights or
-// exposures read such targets; they split them with [Carried].
+// share), in one float64. The share is rounded to a multiple of 2^-16. With a share of 1 the result is
+// y itself. With a share outside [0, 1] the result is NaN, an invalid target. Only losses with row weights
+// or exposures accept these targets, which they decode with [Carried].
 func Carry(t Target, y, share float64) float64 { return carry.Join(y, share, t == Classes) }
 
 // Carried returns the target y and the share (a weight or an exposure) that [Carry] encoded in one
@@ -143,8 +146,8 @@ func RowWeighted(l Loss) bool {
 	return ok && w.Weights().Row
 }
 
-// Unweighted returns the loss of the margins of one row without any weights. It is the loss inside a
-// network, a [Units] or a [Weighted]. Predictions are made with this loss.
+// Unweighted returns the loss of one row as a function of its margins ([Outputs]) without any weights:
+// the loss inside a network, a [Units] or a [Weighted]. Predictions are made with this loss.
 func Unweighted(l Loss) Loss {
 	l = outputs(l)
 	if w, ok := l.(Weighted); ok {
@@ -153,8 +156,9 @@ func Unweighted(l Loss) Loss {
 	return l
 }
 
-// outputs returns the row loss of a Units, or its output loss if the row loss is a network. Any
-// other loss is returned as it is.
+// outputs returns the loss of one row as a function of its margins (see [Outputs]). For a Units it starts
+// from the row loss, and for any other loss from l. If this loss is a network, outputs returns the
+// network's output loss. Otherwise it returns this loss.
 func outputs(l Loss) Loss {
 	l = RowLoss(l)
 	if network, ok := l.(Composed); ok {
@@ -176,8 +180,9 @@ func (l weighing) Weights() Weights {
 }
 func (l weighing) Constants() Constants { return l.scaled(l.of.Constants()) }
 
-// Name is, for example, weighted(logistic,1,5) with class weights, weighted(logistic,row) with
-// weights by row and weighted(logistic,1,5,row) with both.
+// Name returns, for example, weighted(logistic,1,5) for a loss with class weights, weighted(logistic,row)
+// for a loss with weights by row, and weighted(logistic,1,5,row) for a loss with class weights and weights
+// by row.
 func (l weighing) Name() string {
 	fields := []string{l.of.Name()}
 	for _, v := range l.weights.Classes {
@@ -191,8 +196,8 @@ func (l weighing) Name() string {
 
 const weightedPrefix, byRow = "weighted(", "row"
 
-// parseWeighted parses a name that [Weighted] losses return. classes is the number of classes of
-// the target, for a softmax without a number.
+// parseWeighted makes a [Weighted] loss from its name, such as weighted(logistic,1,5). classes is the number
+// of classes of the target. It is used for "softmax" without a number.
 func parseWeighted(name string, classes int) (Loss, error) {
 	list, closed := strings.CutSuffix(strings.TrimPrefix(name, weightedPrefix), ")")
 	fields := splitOutside(list)
@@ -236,7 +241,7 @@ func (l weighing) scaled(c Constants) Constants {
 	return c
 }
 
-// scale returns bound times weight; 0 for weight 0, even if bound is infinite.
+// scale returns bound times weight. It returns 0 for weight 0, even if bound is infinite.
 func scale(bound, weight float64) float64 {
 	if weight == 0 {
 		return 0
@@ -246,7 +251,8 @@ func scale(bound, weight float64) float64 {
 
 // weight decodes a target of a weighted loss, a float64 that encodes the target y and, with row
 // weights, the row's weight. It returns y and the weight of the record: the row's weight times the
-// weight of its class. The weight is NaN if the target is invalid.
+// weight of its class. With class weights for [Classes] targets, the weight is NaN if y is not a class
+// number.
 func (l weighing) weight(joined float64) (y, weight float64) {
 	y, weight = joined, 1
 	if l.weights.Row {
@@ -267,19 +273,18 @@ func (l weighing) weight(joined float64) (y, weight float64) {
 	return y, weight
 }
 
-// part is the number of records in a block for which targets and weights are split at a time.
+// part is the largest number of records whose targets are decoded into targets and weights at a time.
 const part = 256
 
-// parts holds, for a block of records, the targets without the weights that they encoded, and these
-// weights.
+// parts holds, for a block of records, the decoded targets and the records' weights.
 type parts struct{ y, weight [part]float64 }
 
 var partsPool = sync.Pool{New: func() any { return new(parts) }}
 
 // each calls f for consecutive blocks of at most part records: the records from index from up to, not
-// including, index to. f gets the targets of a block, decoded from the numbers in y that also encode
-// weights. It writes the block's results, each numbers for every record. The method then multiplies
-// these numbers by the record's weight.
+// including, index to. The method decodes the targets of the block from y, whose numbers may also encode
+// weights. f gets the decoded targets, and writes the block's results. The argument each is the number of
+// results of a record. The method then multiplies the results of each record by the record's weight.
 func (l weighing) each(dst []float64, each int, y []float64, f func(dst, y []float64, from, to int)) {
 	p := partsPool.Get().(*parts)
 	for from := 0; from < len(y); from += part {
@@ -326,9 +331,9 @@ func (l weightedKinked) SmoothedSlopes(dst, z, y, long []float64, s Smoothing) {
 	})
 }
 
-// SmoothedConstants returns an error for LasryLions. OverBall is linear in the loss, so the smoothed
-// loss times a weight is the smoothed weighted loss. The envelope of the method LasryLions is not
-// linear in the loss.
+// SmoothedConstants returns the constants of the smoothed weighted loss under [OverBall]: the mean over a
+// ball is linear in the loss, so the smoothed loss times a weight is the smoothed weighted loss. It
+// returns an error for [LasryLions], whose envelope is not linear in the loss.
 func (l weightedKinked) SmoothedConstants(s Smoothing) (Constants, error) {
 	if s.ball == nil {
 		return Constants{}, fmt.Errorf("loss: %s: with weights a loss is smoothed over a ball, not by envelopes", l.Name())

@@ -24,9 +24,9 @@ var weightedCases = []struct {
 }
 
 // TestWeightsMultiply tests that every result of a weighted loss is the result of the loss times the
-// class weight and the row weight, in blocks longer than the constant part, the number of records
-// that are processed together. The test fails for the weight of a neighbouring record, of the other
-// class, or a weight applied twice.
+// class weight and the row weight. Blocks are longer than the constant part, the number of records that are
+// processed together. The test fails if a result is multiplied by the weight of a neighbouring record or of
+// another class, or by a weight twice.
 func TestWeightsMultiply(t *testing.T) {
 	r := rand.New(rand.NewPCG(19, 4))
 	for _, c := range weightedCases {

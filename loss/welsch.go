@@ -8,17 +8,19 @@ import (
 
 type welsch struct{ c float64 }
 
-// Welsch is (c^2/2)(1 - e^(-t^2)), t = (z - y)/c: squared error near 0, flat for
-// outliers (Dennis & Welsch 1978); y in [-1, 1], c between 1e-6 and 1e6. It is not convex.
+// Welsch is (c^2/2)(1 - e^(-t^2)) for t = (z - y)/c. It is about (z-y)^2/2 for small |t| and
+// nearly constant for large |t|, the outliers (Dennis & Welsch 1978). y lies in [-1, 1], c
+// between 1e-6 and 1e6. It is not convex.
 //
 // With u = t^2:
 //
 //	d/dz = c t e^-u, greatest at u = 1/2: c/sqrt(2e)
 //	d2/dz2 = (1-2u)e^-u, from 1 at u = 0 down to -2 e^(-3/2) at u = 3/2
-//	d3/dz3 = (4u-6) t e^-u / c, greatest at u = (3-sqrt 6)/2, where it is
-//	2 sqrt(6u) e^-u / c in size (the other extremum, u = (3+sqrt 6)/2, is smaller)
+//	d3/dz3 = (4u-6) t e^-u / c, of greatest absolute value at u = (3-sqrt 6)/2:
+//	2 sqrt(6u) e^-u / c (at the other extremum, u = (3+sqrt 6)/2, it is smaller)
 //
-// Values grow with |z-y| from 0, so InitialGap is the value at |z-y| = 1.
+// Values increase with |z-y| from 0. At z = 0, |z-y| is at most 1. InitialGap is
+// therefore the value at |z-y| = 1.
 func Welsch(c float64) (RankOne, error) {
 	if err := checkScale("welsch", "c", c); err != nil {
 		return nil, err
@@ -40,9 +42,9 @@ func (l welsch) Constants() Constants {
 	}
 }
 
-// welschStop is the bound to which |t|, the residual over the scale c, is cut before e^(-t^2) is
-// computed. The exponential underflows to 0 long before |t| = 40, so the bound changes no result, and
-// it avoids the product of an infinite t and a zero.
+// welschStop bounds |t|, where t is the residual divided by the scale c: t is clamped to [-welschStop,
+// welschStop] before e^(-t^2) is computed. The exponential underflows to 0 long before |t| = 40, so the
+// bound changes no result. It avoids the product of an infinite t and zero.
 const welschStop = 40
 
 func (l welsch) value(t float64) float64 {

@@ -5,8 +5,9 @@ import "math"
 // AtZero returns the least and the greatest loss, over all possible targets, of a record whose
 // margins are all 0. This is the loss of a model that gives every record the score 0. The two
 // bounds are equal where the loss at 0 is the same for every target: log 2 for the logistic loss,
-// log K for the softmax of K classes. The bounds are public. ok is false for a loss that is not a
-// function of margins and for a loss of counts with exposures.
+// log K for the softmax of K classes. For Real targets, AtZero evaluates 201 equally spaced targets from
+// -1 to 1. The bounds are public. ok is false for a loss that is not a function of margins, and for a loss
+// of counts with exposures.
 func AtZero(l Loss) (least, most float64, ok bool) {
 	if n, is := networkOf(l); is {
 		return AtZero(n.Network.Output)

@@ -10,8 +10,8 @@ import (
 )
 
 // Bits returns a hash of a loss's constants and of its slopes, curvatures or gradients on generated
-// records; for a [loss.Kinked] loss also of smoothed slopes. Two machines have the same hash if all
-// results have the same bits.
+// records. For a [loss.Kinked] loss the hash includes smoothed slopes. Two machines get the same hash if all
+// these results have the same bits on both machines.
 func Bits(l loss.Loss) uint64 {
 	h := fnv.New64a()
 	add := func(vs ...float64) {
@@ -81,7 +81,7 @@ func Bits(l loss.Loss) uint64 {
 			add(dst[:p]...)
 		case loss.General:
 			z[1] /= 1024
-			l.Gradient(dst, z, x, 1) // with the gradient clipped
+			l.Gradient(dst, z, x, 1) // the gradient is long enough to be clipped
 			add(dst...)
 			l.Gradient(dst[:2], z[:2], x[:2], 1)
 			add(dst...)

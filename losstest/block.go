@@ -17,17 +17,17 @@ func blockMethods(l loss.RankOne) []blockMethod {
 	return []blockMethod{{"Values", l.Values}, {"Slopes", l.Slopes}, {"Curvatures", l.Curvatures}}
 }
 
-// one returns the result that a method f, which works on blocks of margins and targets, has for a
-// single row.
+// one returns the result of f for the margin z and the target y, as a block of one record. f is a method that
+// works on blocks of margins and targets.
 func one(f func(dst, z, y []float64), z, y float64) float64 {
 	dst := make([]float64, 1)
 	f(dst, []float64{z}, []float64{y})
 	return dst[0]
 }
 
-// checkBlocks compares the results that a loss's methods have for blocks of rows with their results
-// for single rows. It tries every short length and one long length, at every offset that matters to
-// an unrolled loop.
+// checkBlocks compares the results of a loss's methods for blocks of records with their results for single
+// records. It tries blocks of 0 to 17 records at the offsets 0 to 8, and one block of 261 records. It also
+// tests that arguments stay unchanged, that dst may be z or y, and that unequal lengths panic.
 func checkBlocks(fs *findings, g *glm) {
 	const n = 261
 	rng := rand.New(rand.NewPCG(0x5eed, 3))
@@ -95,8 +95,9 @@ func checkBlocks(fs *findings, g *glm) {
 	}
 }
 
-// checkFaults evaluates the loss at NaN margins and NaN targets, and at infinite margins where the
-// method's result has a limit.
+// checkFaults tests that a NaN margin or a NaN target gives NaN, and that an infinite margin gives the
+// limit of the method's result. It finds limits from the results at margins of absolute value 1e200 and
+// 1e250.
 func checkFaults(fs *findings, g *glm) {
 	nan := math.NaN()
 	for _, m := range blockMethods(g.l) {
@@ -111,12 +112,12 @@ func checkFaults(fs *findings, g *glm) {
 				got := one(m.run, sign*math.Inf(1), y)
 				scale := 1e-9 * max(1, math.Abs(near))
 				switch {
-				case math.Abs(near) < 1e100 && math.Abs(far-near) <= scale: // has reached its limit
+				case math.Abs(near) < 1e100 && math.Abs(far-near) <= scale: // the result has reached its limit
 					if !(math.Abs(got-near) <= scale) {
 						fs.add(ruleInfinity, "%s gives %v at z = %v, y = %v, and %v at %v", m.name, got, sign*math.Inf(1), y, near,
 							sign*1e200)
 					}
-				case math.Abs(near) >= 1e100 && math.Abs(far) > math.Abs(near): // grows without limit
+				case math.Abs(near) >= 1e100 && math.Abs(far) > math.Abs(near): // the result grows without limit
 					if want := math.Copysign(math.Inf(1), far); got != want {
 						fs.add(ruleInfinity, "%s gives %v at z = %v, y = %v: must be %v", m.name, got, sign*math.Inf(1), y, want)
 					}

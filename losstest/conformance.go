@@ -7,12 +7,13 @@
 //
 //   - slopes, curvatures and gradients are the derivatives of the values;
 //   - each declared constant holds at the worst point that a search finds;
-//   - the search comes within 1% of each constant, because a constant that is too large costs
-//     accuracy just as one that is too small does;
+//   - the search comes within 1% of each constant, unless the loss says why it cannot
+//     (loss.Constants.Loose): a constant that is too large costs accuracy, as a constant that is too
+//     small does;
 //   - the methods keep the contracts of package loss about blocks, NaN, infinities, lengths and
 //     names.
 //
-// The suite uses nothing but the loss. Its searches are seeded, so results repeat.
+// The suite needs only the loss. Its random searches have fixed seeds, so every run gives the same results.
 package losstest
 
 import (
@@ -119,7 +120,7 @@ func checkLoss(l loss.Loss) findings {
 		fs.add(ruleConstants, "two calls differ")
 	}
 	if len(fs) > 0 {
-		return fs // without these rules the checks below make no sense
+		return fs // the checks below assume these rules
 	}
 	checkName(&fs, l)
 
@@ -128,7 +129,7 @@ func checkLoss(l loss.Loss) findings {
 		return fs
 	}
 	if !checkReturns(&fs, l) {
-		return fs // the checks below would panic
+		return fs // the methods may panic in the checks below
 	}
 	switch l := l.(type) {
 	case loss.RankOne:
@@ -150,7 +151,7 @@ func checkName(fs *findings, l loss.Loss) {
 	checkSpelling(fs, name)
 	base, _, _ := strings.Cut(name, "(")
 	if !slices.Contains(loss.Names(), base) {
-		return // a loss of another module
+		return // a loss of another module, which loss.Parse does not know
 	}
 	back, err := loss.Parse(name)
 	switch {
@@ -169,9 +170,10 @@ func checkSpelling(fs *findings, name string) {
 	}
 }
 
-// checkBound compares a declared constant with the worst value found. It adds a finding if that
-// value exceeds the constant by more than rounding, and, unless loose gives a reason why the
-// constant cannot be attained, if the value stays below 99% of the constant.
+// checkBound compares a declared constant with the largest value found. It adds a finding if the value
+// exceeds the constant by more than rounding. It also adds a finding if the value stays below 99% of the
+// constant by more than rounding, unless loose gives a reason why the constant cannot be attained. at names
+// the point of the largest value.
 func checkBound(fs *findings, rule, loose string, declared, found, rounding float64, at string) {
 	if !(found <= declared+rounding) {
 		fs.add(rule, "declared %v, found %v at %s", declared, found, at)
@@ -181,9 +183,10 @@ func checkBound(fs *findings, rule, loose string, declared, found, rounding floa
 	}
 }
 
-// checkInterval compares both ends of a declared curvature interval with the least and the greatest
-// curvature found, as checkBound does for one constant. Unless loose gives a reason against it,
-// each end must be reached to within 1% of the larger absolute value of the two ends.
+// checkInterval compares the ends of a declared curvature interval with the least curvature lo and the
+// greatest curvature hi that were found, as checkBound does for one constant. Unless loose gives a reason why
+// they cannot, lo and hi must come so close to the ends that the differences are at most 1% of the larger
+// absolute value of the two ends.
 func checkInterval(fs *findings, loose string, declared loss.CurvatureInterval, lo, hi, rounding float64, atLo,
 	atHi string) {
 	if !(hi <= declared.Hi+rounding) {

@@ -9,8 +9,9 @@ import (
 	"testing"
 )
 
-// EveryTypeRan fails for every type of the tested package that has one of the given methods and is
-// not in ran: a loss that is missing from the conformance test.
+// EveryTypeRan reports a test error for every type that has one of the given methods and is not in ran: a
+// loss that is missing from the conformance test. It parses the non-test Go files in the working directory,
+// which is the folder of the tested package. ran holds the names of the types that were tested.
 func EveryTypeRan(t *testing.T, ran map[string]bool, methods ...string) {
 	t.Helper()
 	paths, err := filepath.Glob("*.go")

@@ -26,14 +26,14 @@ func (s site) String() string {
 type field struct {
 	l    loss.General
 	c    loss.Constants
-	unit float64 // distance over which the gradient can change by Lipschitz
-	bend float64 // largest size of a declared curvature
+	unit float64 // distance of parameters over which the gradient can change by the constant Lipschitz
+	bend float64 // largest absolute value of a declared curvature
 }
 
 func (f field) gradient(w []float64, s site) []float64 {
 	dst := make([]float64, len(w))
 	for j := range dst {
-		dst[j] = math.NaN() // must be overwritten
+		dst[j] = math.NaN() // the method Gradient must overwrite every entry
 	}
 	f.l.Gradient(dst, w, s.x, s.y)
 	return dst
@@ -55,18 +55,18 @@ func (f field) curvature(s site) float64 {
 	return (f.along(s, h) - f.along(s, -h)) / (2 * h)
 }
 
-// third returns the third derivative of the loss in the direction v, as a second difference of the
-// gradient's component along v. It is a mean of third derivatives, so it does not exceed the
-// largest. It suffices to search over directions v, because a symmetric tensor attains its norm on
-// one direction (Banach 1938).
+// third returns an estimate of the third derivative of the loss in the direction v: a second difference of
+// the gradient's component along v. This estimate is a mean of third derivatives, so it does not exceed the
+// largest third derivative. A search over single directions v is sufficient, because a symmetric tensor
+// attains its norm on one direction (Banach 1938).
 func (f field) third(s site) float64 {
 	h := 1e-3 * f.unit
 	return (f.along(s, h) - 2*f.along(s, 0) + f.along(s, -h)) / (h * h)
 }
 
-// fall returns the loss of the record at the parameters 0 minus its loss at w. If the loss states InitialGap only
-// for tables whose rows sum to zero, fall returns the mean of this difference over two records: the record, and
-// the record with the row -x and the same target.
+// fall returns the loss of the record at the parameters 0 minus its loss at w. If the loss declares
+// InitialGap only for tables whose rows sum to zero, fall returns the mean of this difference over two
+// records: the record, and the record with the row -x and the same target.
 func (f field) fall(s site) float64 {
 	zero := make([]float64, len(s.w))
 	fall := f.l.Value(zero, s.x, s.y) - f.l.Value(s.w, s.x, s.y)
@@ -114,7 +114,7 @@ func (f field) randomSite(rng *rand.Rand, d int) site {
 	}
 	rescale(s.w, f.unit*size)
 	rescale(s.v, 1)
-	if rng.IntN(2) == 0 { // along an axis
+	if rng.IntN(2) == 0 { // a direction along an axis
 		clear(s.v)
 		s.v[rng.IntN(n)] = 1
 	}
@@ -142,9 +142,10 @@ func (s *site) setRow(row []float64) {
 	}
 }
 
-// checkGradientAt compares the gradient with central differences of values. If the loss is clipped, the
-// differences are clipped too. The tolerance of each coordinate is the tolerance of checkSlopeAt, scaled
-// down by the same factor as the clipped gradient.
+// checkGradientAt compares the gradient with the vector of central differences of values. If the loss clips
+// its gradient, this vector is clipped, too. The tolerance of each coordinate is the tolerance of
+// checkSlopeAt, scaled down by the factor of the clip and multiplied by the root of the number of
+// coordinates.
 func checkGradientAt(fs *findings, f field, s site) {
 	h := 1e-5 * f.unit * max(1, 1e-3*norm(s.w)/f.unit)
 	want := make([]float64, len(s.w))
@@ -171,8 +172,8 @@ func checkGradientAt(fs *findings, f field, s site) {
 
 // checkProducts compares products of the Hessian and a direction with central differences of
 // gradients along the direction, in every coordinate, at sites where the gradient is not clipped.
-// At a corner it accepts the value of either side. It also checks NaN and lengths, as for
-// gradients.
+// Where the second derivative jumps, it accepts the value of either side. It also tests that arguments stay
+// unchanged, that NaN gives NaN, and that wrong lengths panic.
 func checkProducts(fs *findings, f field, l loss.Twice, sites []site) {
 	product := func(s site) []float64 {
 		dst := slices.Repeat([]float64{math.NaN()}, len(s.w))
@@ -190,7 +191,7 @@ func checkProducts(fs *findings, f field, l loss.Twice, sites []site) {
 		for j, v := range got {
 			left, right := (at[j]-before[j])/h, (after[j]-at[j])/h
 			// The tolerance includes the difference between the left and right derivatives, so that
-			// at a corner the product of either side is accepted.
+			// the product of either side is accepted where the second derivative jumps.
 			slack := math.Abs(right-left) + 1e-6*f.bend + 2*rounding
 			if !(math.Abs(v-(left+right)/2) <= slack) {
 				fs.add(ruleProduct, "coordinate %d is %v, difference of gradients %v at %v", j, v, (left+right)/2, s)
@@ -229,9 +230,9 @@ func checkProducts(fs *findings, f field, l loss.Twice, sites []site) {
 	}
 }
 
-// checkGeneralExtremes searches, for every constant that a general loss declares, for the
-// parameters and the record at which the quantity that the constant bounds is largest, and compares
-// that value with the constant.
+// checkGeneralExtremes tests every constant that a general loss declares. For each constant, it searches for
+// the parameters and the record at which the quantity that the constant bounds is largest. It compares this
+// largest value with the constant.
 func checkGeneralExtremes(fs *findings, f field, sites []site, rng *rand.Rand) {
 	c := f.c
 	steep, at := f.climb(sites, rng, func(s site) float64 { return norm(f.gradient(s.w, s)) })
@@ -257,9 +258,10 @@ func checkGeneralExtremes(fs *findings, f field, sites []site, rng *rand.Rand) {
 	}
 }
 
-// climb maximises score over parameters, rows and directions. It takes random steps that grow on
-// success and shrink on failure, starting from the best of the given sites. A site with score NaN
-// is never chosen.
+// climb maximises score over parameters, rows, targets and directions. It starts from the 12 best of the
+// given sites and takes 600 random steps from each. The length of steps is doubled if the score increases,
+// and multiplied by .9 if it does not. A site with score NaN is never chosen. climb returns the largest
+// score and its site.
 func (f field) climb(sites []site, rng *rand.Rand, score func(site) float64) (float64, site) {
 	valued := func(s site) float64 {
 		if v := score(s); v == v {
@@ -286,8 +288,9 @@ func (f field) climb(sites []site, rng *rand.Rand, score func(site) float64) (fl
 	return top, at
 }
 
-// nudge returns the site with one part (parameters, row, target or direction) moved by about step;
-// a step of the parameters is proportional to their size.
+// nudge returns a copy of the site in which one part is moved in a random direction: the parameters, the
+// direction v, or the row together with the target. The distance is about step. For the parameters it is
+// about step times the larger of f.unit and their norm.
 func (f field) nudge(rng *rand.Rand, s site, step float64) site {
 	next := site{slices.Clone(s.w), slices.Clone(s.x), s.y, slices.Clone(s.v)}
 	switch rng.IntN(4) {
@@ -318,8 +321,8 @@ func (f field) nudge(rng *rand.Rand, s site, step float64) site {
 	return next
 }
 
-// checkGeneralContract evaluates the loss with NaN and with wrong lengths, and tests that it has no
-// side effects.
+// checkGeneralContract tests that NaN gives NaN, that wrong lengths panic, and that the methods do not change
+// their arguments and give the same gradient twice.
 func checkGeneralContract(fs *findings, f field, s site) {
 	clone := func() site { return site{slices.Clone(s.w), slices.Clone(s.x), s.y, s.v} }
 	first := f.gradient(s.w, s)

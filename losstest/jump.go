@@ -12,9 +12,9 @@ const jump = 1e-4
 // jumps reports whether the loss declares that its slope has jumps, by an infinite curvature.
 func (g *glm) jumps() bool { return math.IsInf(g.c.Curvature.Hi-g.c.Curvature.Lo, 0) }
 
-// checkSlopesAround tests two numbers: mean, a difference quotient of the loss's values around the
-// point p, and the slope at p. Both must lie between the least and the greatest of eight slopes
-// around p, up to the tolerance. A correct loss meets this at jumps of the slope as well.
+// checkSlopesAround tests two numbers: mean, which is a difference quotient of the loss's values around the
+// point p, and the slope at p. Each of these two numbers must lie between the least and the greatest of eight
+// slopes around p, up to the tolerance. For a correct loss this holds at jumps of the slope as well.
 func (g *glm) checkSlopesAround(fs *findings, p point, mean, tolerance float64) {
 	h := g.step(p.z)
 	var slopes []float64
@@ -62,8 +62,9 @@ func checkJumps(fs *findings, g *glm, points []point) {
 	}
 }
 
-// narrow finds where a loss's slope jumps: it repeatedly halves an interval of margins and keeps
-// the half in which the slope changes more. It returns the change over the last interval.
+// narrow searches the margins from lo to hi for a jump of the loss's slope. It halves the interval up to 60
+// times and keeps the half in which the slope changes more. It returns the change of the slope over the last
+// interval. This is the size of the jump, or about 0 if it finds no jump.
 func (g *glm) narrow(lo, hi, y float64) float64 {
 	a, b := g.slope(lo, y), g.slope(hi, y)
 	for range 60 {

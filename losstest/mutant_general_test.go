@@ -13,7 +13,7 @@ type gradient = func(dst, w []float64, x []float32, y float64)
 type generalMutant struct {
 	loss.General
 	constants func(*loss.Constants)
-	value     float64 // factor, 0 for 1
+	value     float64 // factor on the value; 0 means 1
 	gradient  func(gradient) gradient
 }
 
@@ -149,7 +149,7 @@ func TestWrongGeneralMethodsAreCaught(t *testing.T) {
 
 type regularizerMutant struct {
 	loss.Regularizer
-	smooth, convex, gradient, value float64 // factors, 0 for 1
+	smooth, convex, gradient, value float64 // factors on the results; 0 means 1
 	name                            string
 	overwrite, unchecked            bool
 }

@@ -123,8 +123,8 @@ var mutated = []string{
 	"tukey(0.7)",
 }
 
-// mutatedHere returns the names of the losses in mutated; in a short run only the first and the
-// last.
+// mutatedHere returns the names of the losses in mutated. In a short run it returns only the first and the
+// last name.
 func mutatedHere() []string {
 	if testing.Short() {
 		return []string{mutated[0], mutated[len(mutated)-1]}
@@ -137,7 +137,7 @@ func TestWrongConstantsAreCaught(t *testing.T) {
 		l := parse(t, name).(loss.RankOne)
 		for _, m := range scaledConstants(l.Constants()) {
 			if l.Constants().Clipped && strings.HasPrefix(m.name, "Lipschitz x") {
-				continue // see below: slopes no longer match, not the bound
+				continue // tested below: another rule reports it, since slopes no longer match
 			}
 			requireCaught(t, name+", "+m.name, checkLoss(rankOneMutant{RankOne: l, constants: m.change}), m.rule)
 		}

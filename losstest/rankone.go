@@ -12,10 +12,10 @@ import (
 type glm struct {
 	l    loss.RankOne
 	c    loss.Constants
-	unit float64 // margin over which the slope can change by Lipschitz
-	bend float64 // largest size of a declared curvature that is finite
+	unit float64 // difference of margins over which the slope can change by the constant Lipschitz
+	bend float64 // largest absolute value of a declared curvature that is finite
 
-	dst, z, y []float64 // one row
+	dst, z, y []float64 // memory for one record
 }
 
 func newGLM(l loss.RankOne) *glm {
@@ -53,8 +53,8 @@ func (g *glm) curvature(z, y float64) float64 {
 	return g.dst[0]
 }
 
-// third returns a divided difference of the loss's curvatures at the margin z. It is a mean of
-// third derivatives, so it is no larger than the largest third derivative.
+// third returns a divided difference of the loss's curvatures at the margin z. The divided difference is a
+// mean of third derivatives, so it does not exceed the largest third derivative.
 func (g *glm) third(z, y float64) float64 {
 	h := g.step(z)
 	lo, hi := z-h, z+h
@@ -86,8 +86,9 @@ func checkRankOne(fs *findings, l loss.RankOne) {
 
 func finite(x float64) bool { return x-x == 0 }
 
-// points returns margins and targets, spread over the scales of the loss and of a bounded model,
-// around the margins where losses have corners: 0, y and -y.
+// points returns margins z and targets y at which the loss is tested. The margins are 0, y and -y, where
+// losses have corners, and points at both sides of them. The distances from 0, y and -y are from 1e-4 to 1e5,
+// times 1 and times g.unit. Further distances are random.
 func (g *glm) points() []point {
 	rng := rand.New(rand.NewPCG(0x5eed, 1))
 	ys := []float64{-1, 1}
@@ -114,9 +115,9 @@ func (g *glm) points() []point {
 }
 
 // checkSlopeAt compares a loss's slope with a central difference of its values, of step h. The
-// error of the difference has two parts. One is at most the width of the curvature interval times
-// h/4, also across corners. The other is rounding: of the values, a few parts in 2^52, and of the
-// margin.
+// error of the difference has two parts. The first part is at most the width of the curvature interval times
+// h/4, even where the second derivative jumps. The second part is rounding of the values, by a few parts in
+// 2^52, and of the margin.
 func checkSlopeAt(fs *findings, g *glm, p point) {
 	h := g.step(p.z)
 	lo, hi := p.z-h, p.z+h
@@ -179,9 +180,9 @@ func checkChords(fs *findings, g *glm, points []point) {
 	}
 }
 
-// checkExtremes searches, for every constant that a rank-one loss declares, for the margin and
-// target at which the quantity that the constant bounds is largest, and compares that value with
-// the constant.
+// checkExtremes tests every constant that a rank-one loss declares. For each constant, it searches for the
+// margin and target at which the quantity that the constant bounds is largest. It compares this largest value
+// with the constant.
 func checkExtremes(fs *findings, g *glm, points []point) {
 	c := g.c
 	steep, at := g.climb(points, func(z, y float64) float64 { return math.Abs(g.slope(z, y)) })
@@ -205,9 +206,9 @@ func checkExtremes(fs *findings, g *glm, points []point) {
 	checkBound(fs, ruleInitialGap, c.Loose, c.InitialGap, fall, 1e-12*c.InitialGap, at.String())
 }
 
-// climb maximises f over margins and targets by a pattern search from the best of the given points.
-// Steps double on success and halve on failure. The number of steps is bounded, because f may be
-// unbounded.
+// climb maximises f over margins and targets by a pattern search from each of the 8 best of the given
+// points. A step is doubled if f increases and halved if it does not. There are at most 300 steps from each
+// point, because f may be unbounded. climb returns the largest value of f and its point.
 func (g *glm) climb(points []point, f func(z, y float64) float64) (float64, point) {
 	best := worstFirst(points, func(p point) float64 { return f(p.z, p.y) }, 8)
 	top, at := math.Inf(-1), point{}

@@ -15,9 +15,9 @@ type perRecord struct {
 	run   func(dst, z, y []float64)
 }
 
-// checkRecords compares the results that the methods of a loss of several margins have for blocks
-// of records with their results for single records. It also tries NaN, invalid targets and wrong
-// lengths.
+// checkRecords compares the results of the methods of a loss of several margins for blocks of records with
+// their results for single records. It also tests that NaN and invalid targets give NaN, that arguments stay
+// unchanged, and that wrong lengths panic.
 func checkRecords(fs *findings, l loss.Margins) {
 	const n = 37
 	rng := rand.New(rand.NewPCG(0x5eed, 5))
@@ -29,7 +29,7 @@ func checkRecords(fs *findings, l loss.Margins) {
 			z[i*k+j] = rng.NormFloat64() * math.Pow(10, 4*rng.Float64()-2)
 		}
 	}
-	// Some records are malformed: each margin is NaN once, and one target is invalid.
+	// Some records are malformed: each of the K margins is NaN in one record, and some targets are invalid.
 	for j := range k {
 		z[(j%n)*k+j] = math.NaN()
 	}

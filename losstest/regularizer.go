@@ -33,11 +33,11 @@ func checkRegularizer(r loss.Regularizer) findings {
 		for k := range 1500 {
 			w, v := normals(rng, d), normals(rng, d)
 			rescale(v, 1)
-			if k%2 == 0 { // along an axis
+			if k%2 == 0 { // a direction along an axis
 				clear(v)
 				v[k%d] = 1
 			}
-			for j := range w { // every coordinate at its own scale
+			for j := range w { // every coordinate has its own scale
 				w[j] *= math.Pow(10, 3*rng.Float64()-2)
 			}
 			checkRegularizerGradient(&fs, r, w)
@@ -51,7 +51,7 @@ func checkRegularizer(r loss.Regularizer) findings {
 			}
 		}
 	}
-	// Gradients are rounded at |w| up to about 50, and divided by 2h.
+	// rounding covers the rounding of gradients at |w| up to about 50, divided by 2h.
 	rounding := 1e-8 * smooth
 	checkBound(&fs, "Smoothness", "", smooth, max(hi, -lo), rounding, atHi+"; "+atLo)
 	checkInterval(&fs, "", loss.CurvatureInterval{Lo: convex, Hi: max(hi, convex)}, lo, hi, rounding, atLo, atHi)
@@ -82,8 +82,9 @@ func gradientOf(r loss.Regularizer, w []float64) []float64 {
 	return dst
 }
 
-// checkRegularizerGradient compares the gradient with central differences of the value. The
-// tolerance is twice the error bound smoothness times h/4, plus rounding.
+// checkRegularizerGradient compares the gradient with central differences of the value, of step h. The error
+// of a difference is at most the smoothness times h/4, plus rounding. The tolerance is twice the first part,
+// plus rounding.
 func checkRegularizerGradient(fs *findings, r loss.Regularizer, w []float64) {
 	const h = 1e-5
 	got := gradientOf(r, w)

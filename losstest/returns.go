@@ -7,8 +7,8 @@ import (
 )
 
 // checkReturns reports whether the methods of l return for ordinary records: rows of norm 0, 1/2
-// and 1, small and large parameters, valid targets. The check matters because a session reports
-// nothing if a loss panics or ends its goroutine: it treats the record as malformed. A loss that
+// and 1, parameters of norm 0, 1 and 1000, and valid targets. The check is needed because a session reports
+// nothing if a loss panics or ends its goroutine: the session treats the record as malformed. A loss that
 // always panics would therefore be trained on zeros only.
 func checkReturns(fs *findings, l loss.Loss) bool {
 	ok := true
@@ -44,8 +44,9 @@ func targetsOf(l loss.Loss) []float64 {
 	return []float64{-1, 1}
 }
 
-// evaluations returns a call of each method of l, by the method's name, for a row and parameters
-// along the last axis.
+// evaluations returns a function for each method of l, by the method's name, that calls the method. The row
+// has dim features, of which the last is length and all others are 0. The last parameter is size and all
+// others are 0. y is the target.
 func evaluations(l loss.Loss, dim int, size float64, length float32, y float64) map[string]func() {
 	w, x := make([]float64, loss.Parameters(l, dim)), make([]float32, dim)
 	w[len(w)-1], x[dim-1] = size, length
@@ -84,7 +85,7 @@ func evaluations(l loss.Loss, dim int, size float64, length float32, y float64) 
 	return nil
 }
 
-// returns reports whether f returns, rather than panic or end its goroutine.
+// returns reports whether f returns. It returns false if f panics or ends its goroutine.
 func returns(f func()) bool {
 	did := make(chan bool)
 	go func() {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// worstFirst returns the n points with the greatest value of f, in descending order. A NaN counts
-// as the greatest value, so that no NaN is overlooked.
+// worstFirst returns the n points with the greatest values of f, in descending order of the values. NaN
+// counts as +Inf, so that no NaN is overlooked. If there are fewer than n points, it returns all of them.
 func worstFirst[P any](points []P, f func(P) float64, n int) []P {
 	type scored struct {
 		p P

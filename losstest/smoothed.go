@@ -7,8 +7,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// smoothings returns the smoothings that the suite tries: the mean over a ball in seven dimensions, low and high,
-// even and odd, and the Lasry-Lions envelope.
+// smoothings returns the smoothings that the suite tries: the mean over a ball, for seven numbers of
+// dimensions from 1 to 100,000, even and odd, and the Lasry-Lions envelope.
 func smoothings() []loss.Smoothing {
 	var list []loss.Smoothing
 	for _, dim := range []int{1, 2, 3, 4, 11, 100, 100_000} {
@@ -24,8 +24,9 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// checkSmoothed tests that the smoothed slopes of a loss are means of its slopes, and that they
-// obey the constants that SmoothedConstants declares.
+// checkSmoothed tests the smoothed slopes of a loss: that they are at most the Lipschitz constant of the
+// loss, that their divided differences lie in the curvature interval of SmoothedConstants, and that they
+// equal the slopes of the loss for a row of norm 0. It also tests SmoothedConstants, NaN and wrong lengths.
 func checkSmoothed(fs *findings, l loss.Kinked) {
 	rng := rand.New(rand.NewPCG(0x5eed, 7))
 	n := 64
@@ -46,7 +47,7 @@ func checkSmoothed(fs *findings, l loss.Kinked) {
 		for range 40 {
 			for i := range z {
 				z[i], y[i], long[i] = 3*rng.NormFloat64(), float64(2*rng.IntN(2)-1), rng.Float64()
-				if i%2 == 0 { // neighbours, for divided differences
+				if i%2 == 0 { // each odd record is near the record before it, for divided differences
 					continue
 				}
 				z[i], y[i], long[i] = z[i-1]+1e-4, y[i-1], long[i-1]
@@ -58,7 +59,8 @@ func checkSmoothed(fs *findings, l loss.Kinked) {
 				}
 			}
 			for i := 1; i < n; i += 2 {
-				// phi'' ||x||^2 is the curvature in w. The slack covers the error of interpolation.
+				// phi'' ||x||^2 is the curvature in w for a row x. The slack covers the error of the
+				// interpolated distribution function of OverBall.
 				bend := (got[i] - got[i-1]) / (z[i] - z[i-1]) * long[i] * long[i]
 				if slack := 1e-3 * max(1, c.Curvature.Hi); !(bend >= c.Curvature.Lo-slack && bend <= c.Curvature.Hi+slack) {
 					fs.add(ruleSmoothed, "curvature %v of a row of norm %v at z = %v, y = %v: declared [%v, %v]", bend, long[i], z[i],

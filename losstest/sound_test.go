@@ -93,8 +93,8 @@ func TestSoundLossesOfOtherModulesPass(t *testing.T) {
 	Conformance(t, written{})
 }
 
-// TestLooseConstants tests losses whose declared constants are larger than any value that the
-// search finds: they pass only if they declare these constants as loose.
+// TestLooseConstants tests losses whose declared constants are larger than any value that the search finds.
+// The losses must pass only if their field Loose gives a reason.
 func TestLooseConstants(t *testing.T) {
 	slack := func(why string) loss.Loss {
 		return rankOneMutant{RankOne: pseudoHuber{}, constants: func(c *loss.Constants) {

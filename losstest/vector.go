@@ -23,7 +23,7 @@ func dot(a, b []float64) float64 {
 
 func norm(v []float64) float64 { return math.Sqrt(dot(v, v)) }
 
-// rescale gives v the given length.
+// rescale multiplies v by a number so that it has the given length. Entries become NaN if v is zero.
 func rescale(v []float64, length float64) {
 	n := norm(v)
 	for j := range v {

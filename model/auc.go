@@ -5,21 +5,21 @@ import (
 	"slices"
 )
 
-// scored holds the margin of a row, and whether the row is of the second class (positive).
+// scored holds a row's margin z and whether the row's true class is the second class (positive).
 type scored struct {
 	z        float64
 	positive bool
 }
 
-// auc returns the area under the receiver operating characteristic: the fraction of pairs of a
-// positive and a negative row in which the positive row has the larger margin; a tie counts half
-// (Mann & Whitney 1947). Twice the number of such pairs is an integer, which is exact for up to
-// 2^32 rows. auc sorts its argument. ok is false if one of the classes has no row.
+// auc returns the area under the receiver operating characteristic: the fraction of pairs of a positive and a
+// negative row in which the positive row has the larger margin; a pair with equal margins counts half (Mann &
+// Whitney 1947). auc counts half pairs in a uint64, which is exact for up to 2^32 rows. It sorts the slice
+// rows. ok is false if one of the two classes has no row.
 func auc(rows []scored) (area float64, ok bool) {
 	slices.SortFunc(rows, func(a, b scored) int { return cmp.Compare(a.z, b.z) })
-	var twice, below, positives uint64 // below: negatives with a smaller margin
+	var twice, below, positives uint64 // below is the number of negative rows with a smaller margin
 	for i := 0; i < len(rows); {
-		var here [2]uint64 // negatives and positives with this margin
+		var here [2]uint64 // numbers of negative and of positive rows with this margin
 		z := rows[i].z
 		for ; i < len(rows) && rows[i].z == z; i++ {
 			if rows[i].positive {

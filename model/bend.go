@@ -7,11 +7,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// bendPoints is the number of margins over which Bend takes its mean.
+// bendPoints is the number of points (vectors of margins) over which Bend takes its mean.
 const bendPoints = 1000
 
-// Bend estimates the mean, over records, of the loss's second derivative in the margins: a square
-// matrix with a row for each margin. Bend reads no records. It assumes that margins are Gaussian
+// Bend estimates the mean, over records, of the loss's second derivative in the margins. It is a square
+// matrix with a row and a column for each margin. Bend reads no records. It assumes that margins are Gaussian
 // with the given mean and covariance, and that targets follow the model's own predictions:
 //
 //   - Classes occur with the predicted probabilities, each divided by the class's weight.
@@ -48,11 +48,11 @@ func (m *Model) Bend(mean []float64, covariance [][]float64, slope, value float6
 		}
 	}
 	root := cholesky(covariance)
-	coins := rand.New(rand.NewPCG(1, 2)) // of no consequence: the points of a sum in place of an integral
+	coins := rand.New(rand.NewPCG(1, 2)) // not for privacy: random points at which a mean replaces an integral
 	sum := 0.
 	for n := range bendPoints {
 		z := make([]float64, k)
-		around := math.Sqrt2 * math.Erfinv((2*float64(n)+1)/bendPoints-1) // a normal's quantiles, in turn
+		around := math.Sqrt2 * math.Erfinv((2*float64(n)+1)/bendPoints-1) // quantile number n of a standard normal
 		for i := range z {
 			if k > 1 {
 				around = coins.NormFloat64()
@@ -90,10 +90,10 @@ func classWeights(l loss.Loss) []float64 {
 // target is a possible target y of a record. weight is proportional to its probability.
 type target struct{ y, weight float64 }
 
-// targets returns the possible targets of a record with margins z, each with its probability, which
-// is divided by the weight of the class if weights is not nil. For a count, the
-// only target is the expected count, mapped to [-1, 1]. For another numeric target, residual is the
-// standard deviation of the difference between target and prediction.
+// targets returns the possible targets of a record with margins z. For classes, the weight of a target is the
+// predicted probability of the class, divided by the class's weight if weights is not nil. For a count, the
+// only target is the expected count, mapped to [-1, 1]. For another numeric target, targets returns quantiles
+// of a Gaussian with mean z[0] and standard deviation residual.
 func targets(of loss.Loss, weights []float64, z []float64, residual float64) []target {
 	likely := func(class int, p float64) float64 {
 		if weights != nil {
@@ -125,8 +125,8 @@ func targets(of loss.Loss, weights []float64, z []float64, residual float64) []t
 	return residuals(z[0], residual)
 }
 
-// residuals returns residualPoints numbers of equal weight: the quantiles of a Gaussian with mean z
-// and the given standard deviation.
+// residuals returns residualPoints targets of weight 1: evenly spaced quantiles of a Gaussian with mean z and
+// the given standard deviation.
 func residuals(z, deviation float64) []target {
 	list := make([]target, residualPoints)
 	for i := range list {
@@ -138,8 +138,8 @@ func residuals(z, deviation float64) []target {
 
 const residualPoints = 200
 
-// addBend adds to bend the second derivative of the loss at margins z and target y, times the
-// target's weight.
+// addBend adds to the matrix bend the loss's second derivative in the margins, at margins z and target y,
+// times the target's weight.
 func addBend(bend [][]float64, l loss.Loss, z []float64, y target) {
 	switch l := l.(type) {
 	case loss.RankOne:
@@ -159,9 +159,9 @@ func addBend(bend [][]float64, l loss.Loss, z []float64, y target) {
 	}
 }
 
-// residualOf returns the standard deviation of Gaussian residuals at which the root mean square of
-// the loss's slopes is slope. It is at most 2. ok is false for a loss that is not a RankOne and for
-// a slope that is not > 0.
+// residualOf returns the standard deviation of Gaussian residuals at which the root mean square of the loss's
+// slopes is slope. If no standard deviation up to 2 is large enough, it returns 2. ok is false if the loss is
+// not a loss.RankOne or slope is not > 0.
 func residualOf(l loss.Loss, slope float64) (deviation float64, ok bool) {
 	one, is := l.(loss.RankOne)
 	if !is || !(slope > 0) {
@@ -175,7 +175,7 @@ func residualOf(l loss.Loss, slope float64) (deviation float64, ok bool) {
 		}
 		return math.Sqrt(square)
 	}
-	low, high := 0., 2. // margins and targets are between -1 and 1, mostly
+	low, high := 0., 2. // most margins and all targets are between -1 and 1
 	if at(high) < slope {
 		return high, true
 	}
@@ -189,16 +189,16 @@ func residualOf(l loss.Loss, slope float64) (deviation float64, ok bool) {
 	return low, true
 }
 
-// bendOfKinks returns the second derivative of the mean loss with respect to a common shift of all
-// predictions, for a loss with kinks and Gaussian residuals. The standard deviation of the
-// residuals is the one at which the least mean loss, over all shifts, is value. The second
-// derivative is determined by the density of the residuals at the kinks.
+// bendOfKinks returns the second derivative of the mean loss in a common shift of all predictions, for a loss
+// whose slope jumps and for Gaussian residuals. The standard deviation of the residuals, at most 4, is chosen
+// so that the least mean loss over all shifts is value. The derivative is taken at the shift with this least
+// loss. It follows from the density of the residuals at the jumps. bendOfKinks returns 0 if the standard
+// deviation is 0.
 func bendOfKinks(l loss.Kinked, value float64) float64 {
 	mean := func(of func(dst, z, y []float64), shift, deviation float64) float64 {
 		dst, sum := []float64{0}, 0.
 		for _, y := range residuals(shift, deviation) {
-			// The Kinked loss is evaluated at the margin shift, with a target that differs from
-			// it by the residual.
+			// The margin is shift, and the target is the residual y.y - shift, whose mean is 0.
 			of(dst, []float64{shift}, []float64{y.y - shift})
 			sum += dst[0] / residualPoints
 		}
@@ -230,12 +230,12 @@ func bendOfKinks(l loss.Kinked, value float64) float64 {
 	return (mean(l.Slopes, shift+h, low) - mean(l.Slopes, shift-h, low)) / (2 * h)
 }
 
-// kinkWidth is half of the width, in standard deviations, of the interval over which the density of
-// residuals is averaged.
+// kinkWidth is half the width of the interval over which the density of residuals is averaged, in standard
+// deviations of the residuals.
 const kinkWidth = .2
 
-// cholesky returns the lower triangular Cholesky factor of a covariance. A pivot below zero counts
-// as zero.
+// cholesky returns the lower triangular Cholesky factor of the covariance matrix a. A negative pivot counts
+// as 0, and the column of a pivot 0 is 0 below the diagonal.
 func cholesky(a [][]float64) [][]float64 {
 	root := make([][]float64, len(a))
 	for i := range a {

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Calibration compares predicted probabilities with observed frequencies: for two classes the
-// probability of the second class, for more classes the probability of the predicted class (Guo et
-// al. 2017, section 2).
+// Calibration compares predicted probabilities with observed frequencies. With two classes the probability is
+// that of the second class. With more classes it is the probability of the predicted class (Guo et al. 2017,
+// section 2).
 type Calibration struct {
 	// Error is the expected calibration error with ten bins of equal width: the mean, over rows, of
 	// |Predicted - Observed| in the row's bin.
@@ -17,27 +17,29 @@ type Calibration struct {
 	Bins []Bin `json:"bins"`
 }
 
-// Bin summarises the rows whose probability is in [From, To), or in [From, To] for the last bin.
+// Bin summarises the rows whose predicted probability is at least From and below To. The last bin includes
+// To.
 type Bin struct {
 	From float64 `json:"from"`
 	To   float64 `json:"to"`
 	N    int64   `json:"n"`
-	// Predicted is the mean predicted probability of the bin's rows. Observed is the fraction of
-	// these rows for which the event occurred.
+	// Predicted is the mean predicted probability of the bin's rows. Observed is the fraction of these rows
+	// whose true class is the class of the probability.
 	Predicted float64 `json:"predicted"`
 	Observed  float64 `json:"observed"`
 }
 
 const calibrationBins = 10
 
-// calibrating holds, for each bin of predicted probabilities, the sums over its rows.
+// calibrating holds sums over the rows of each bin: n is their number, came the number of rows whose true
+// class is the class of the probability, and sum the sum of their probabilities.
 type calibrating [calibrationBins]struct {
 	n, came int64
 	sum     float64
 }
 
 func (c *calibrating) add(p float64, came bool) {
-	i := 0 // also for NaN
+	i := 0 // the bin of a NaN is 0 too
 	if p > 0 {
 		i = min(int(p*calibrationBins), calibrationBins-1)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// Confusion counts the rows of each class by predicted class.
+// Confusion counts the rows for each pair of a true class and a predicted class.
 type Confusion struct {
 	// Classes are the schema's classes.
 	Classes []string `json:"classes"`
@@ -15,8 +15,8 @@ type Confusion struct {
 	Rows [][]int64 `json:"rows"`
 }
 
-// accuracy returns the fraction of the n rows that are on the diagonal: rows whose class is
-// predicted.
+// accuracy returns the number of rows whose true class is predicted (the diagonal of confusion) divided by n,
+// the number of all rows.
 func accuracy(confusion [][]int64, n float64) float64 {
 	var correct int64
 	for k := range confusion {
@@ -25,8 +25,9 @@ func accuracy(confusion [][]int64, n float64) float64 {
 	return float64(correct) / n
 }
 
-// macroF1 returns the mean of 2 tp/(2 tp + fp + fn) over the classes that occur in rows or in
-// predictions.
+// macroF1 returns the mean of F1 = 2 tp/(2 tp + fp + fn) over the classes that occur as a true class or as a
+// predicted class. tp, fp and fn are the numbers of true positives, false positives and false negatives of
+// the class.
 func macroF1(confusion [][]int64) float64 {
 	var sum, present float64
 	for k := range confusion {
@@ -43,11 +44,11 @@ func macroF1(confusion [][]int64) float64 {
 	return sum / present
 }
 
-// mostShown is the largest number of classes that String shows.
+// mostShown is the largest number of classes for which String returns a table.
 const mostShown = 20
 
-// String returns a table with one line for each true class. Its columns are the predicted classes,
-// in the order of the lines.
+// String returns a table with one line for each true class and one column for each predicted class, in the
+// same order. For more than mostShown classes it returns a note instead.
 func (c *Confusion) String() string {
 	if len(c.Classes) > mostShown {
 		return fmt.Sprintf("confusion      of %d classes: as JSON only\n", len(c.Classes))

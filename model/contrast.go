@@ -18,18 +18,19 @@ type ContrastOf struct {
 	Unit    string `json:"unit"`
 	inference.Interval
 	Multiplied
-	// Reason says why no interval is stated; it is empty if one is.
+	// Reason says why no interval is stated; empty if an interval is stated.
 	Reason string  `json:"reason,omitempty"`
 	Level  float64 `json:"level"`
-	// Meaning is the estimate and its interval in words: by what the odds or the rate are multiplied, or
-	// how much higher the prediction is.
+	// Meaning states the estimate and its interval in words: the factor by which the odds or the rate are
+	// multiplied, or the amount by which the prediction is higher. If no interval is stated, it says why.
 	Meaning string `json:"meaning"`
 }
 
-// Contrast returns the estimate and the interval of a combination of terms, such as "region=north -
-// region=south" or "10 age + sex=m - sex=f". A level of a category stands for its difference from
-// the reference level; a number stands for the change for one unit. Signs between terms need spaces
-// on both sides.
+// Contrast returns the estimate and the interval of a linear combination of terms, given as a text such as
+// "region=north - region=south" or "10 age + sex=m - sex=f". A level of a category stands for the difference
+// between its effect and that of the reference level. The name of a number stands for the effect of one more
+// unit. Signs between terms need spaces on both sides. Contrast returns an error if the text is invalid or
+// the model has no intervals.
 func (m *Model) Contrast(text string) (*ContrastOf, error) {
 	f := m.inference
 	if f == nil {
@@ -46,7 +47,7 @@ func (m *Model) Contrast(text string) (*ContrastOf, error) {
 	return out, nil
 }
 
-// words describes the estimate of a contrast and its interval in words.
+// words states the estimate of a contrast and its interval in words, or the reason why no interval is stated.
 func (m *Model) words(c *ContrastOf) string {
 	if c.State != inference.Reported {
 		return fmt.Sprintf("no interval is stated: %s: %s", c.State, c.Reason)
@@ -62,8 +63,9 @@ func (m *Model) words(c *ContrastOf) string {
 	return fmt.Sprintf("%s is expected to be %.4g higher %s %.4g to %.4g)", m.quantity(), c.Estimate, with, c.Low, c.High)
 }
 
-// Joint returns the joint confidence region of several contrasts (combinations of terms), given as
-// texts.
+// Joint returns the joint confidence region of several contrasts (linear combinations of terms), given as
+// texts. If there is no region, the result states the reason. Joint returns an error if a text is invalid or
+// the model has no intervals.
 func (m *Model) Joint(texts []string) (inference.Joint, error) {
 	if m.inference == nil {
 		return inference.Joint{}, errNoIntervals
@@ -83,9 +85,9 @@ func (m *Model) Joint(texts []string) (inference.Joint, error) {
 	return out, err
 }
 
-// unjoined says why several contrasts have no joint confidence region. state is the state of the joint region. If
-// a single contrast has no interval, the text is the reason of the first such contrast. Otherwise it is the reason
-// for which the method states no region.
+// unjoined says in words why several contrasts have no joint confidence region. state is the state of the
+// joint region. If a contrast alone has no interval, unjoined returns the reason of the first such contrast.
+// Otherwise it returns the reason why the method states no region.
 func (m *Model) unjoined(state inference.State, texts []string, contrasts [][]float64) string {
 	if state == inference.Dependent {
 		return "one of the contrasts follows from the others in the formula"
@@ -98,10 +100,10 @@ func (m *Model) unjoined(state inference.State, texts []string, contrasts [][]fl
 	return m.unidentified()
 }
 
-// contrast parses a combination of terms, such as "region=north - region=south". It returns a factor for each of
-// the model's weights. Signs between terms are " + " and " - ". The name of a level may contain such a sign: a
-// term is the shortest text before a sign, or before the end, that is a term of the model. If the text cannot be
-// parsed, the error is about the shortest candidate for the first term that is none.
+// contrast parses a linear combination of terms, such as "region=north - region=south". It returns the factor
+// of each of the model's weights in the combination. Signs between terms are " + " and " - ". The name of a
+// level may contain " + " or " - ". contrast therefore takes as a term the shortest text, up to a sign or to
+// the end, that is a term of the model. If no such text is a term, the error quotes the shortest one.
 func (m *Model) contrast(text string) ([]float64, error) {
 	terms := m.terms()
 	weights := make([]float64, m.schema.Dim())
@@ -119,7 +121,7 @@ func (m *Model) contrast(text string) ([]float64, error) {
 				end = at
 				break
 			} else if err == nil {
-				err = fault // of the shortest text, which is what was meant
+				err = fault // the error quotes the shortest text, which the user most likely meant
 			}
 			if next == 0 {
 				return nil, err
@@ -133,8 +135,8 @@ func (m *Model) contrast(text string) ([]float64, error) {
 	}
 }
 
-// nextSign returns the place of the first " + " or " - " in a text from a place on, and its sign: 1 or -1.
-// If there is none it returns the text's end and 0.
+// nextSign finds the first " + " or " - " at or after the byte index from. It returns the byte index of its
+// first space, and 1 for plus or -1 for minus. If there is none, it returns the length of the text and 0.
 func nextSign(text string, from int) (at int, sign float64) {
 	at = len(text)
 	for _, s := range []struct {
@@ -148,8 +150,10 @@ func nextSign(text string, from int) (at int, sign float64) {
 	return at, sign
 }
 
-// part parses one term of a contrast, with an optional number before it, and adds sign times its
-// factors to weights.
+// part parses one term of a contrast, with an optional number and a space before it. For each weight in the
+// term it adds sign, times the number, times the weight's factor in the term, to weights. If the text is the
+// reference level of a category, part adds nothing. If the text is no term of the model, part returns an
+// error. The intercept is not allowed as a term.
 func (m *Model) part(weights []float64, terms []dataset.Term, text string, sign float64) error {
 	factor := sign
 	if number, name, found := strings.Cut(text, " "); found {

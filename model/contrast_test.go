@@ -55,9 +55,9 @@ func withIntervals(t testing.TB, change func(*inference.Fit)) *Model {
 	return m
 }
 
-// TestContrastsOfTerms tests what a text says of the model's weights: factors, signs, levels of reference,
-// and levels that count as one. A number's coefficient is divided by half of its range and multiplied by
-// what rows are divided by.
+// TestContrastsOfTerms tests the estimates of contrasts that are given as texts: with factors, with signs,
+// with the reference level, and with a level that counts as the reference level. The expected coefficient of
+// a number is its weight, divided by half of the number's range and divided by the schema's scale.
 func TestContrastsOfTerms(t *testing.T) {
 	m := withIntervals(t, nil)
 	s := 1 / m.schema.Scale()
@@ -86,7 +86,7 @@ func TestContrastsOfTerms(t *testing.T) {
 			t.Errorf("%s: %+v: want an odds ratio", c.text, v)
 		}
 	}
-	// The variance of a difference takes the covariance off twice.
+	// The variance of a difference is the sum of both variances minus twice the covariance.
 	v, err := m.Contrast("region=south - region=east")
 	if want := s * math.Sqrt(.09+.05-2*.02); err != nil || math.Abs(v.Error-want) > 1e-12 {
 		t.Errorf("%v: standard error %v: want %v", err, v.Error, want)
@@ -98,8 +98,9 @@ func TestContrastsOfTerms(t *testing.T) {
 	}
 }
 
-// TestJointOfTerms tests the joint region of two texts: its estimates are those of the contrasts, and a
-// text without an interval is the reason why there is none.
+// TestJointOfTerms tests the joint region of two contrasts. Its estimates and variances must be those of the
+// contrasts. If one contrast has no interval, there must be no region, and the reason must name that
+// contrast.
 func TestJointOfTerms(t *testing.T) {
 	m := withIntervals(t, nil)
 	joint, err := m.Joint([]string{"age", "region=south - region=east"})
@@ -126,10 +127,10 @@ func TestJointOfTerms(t *testing.T) {
 	}
 }
 
-// TestReasons tests that every state without an interval comes with its reason: which noise, of which
-// curvature, along which columns, and how much. With an allowance of 1 and a metric of 1 the remainder is
-// the length of the contrast over its half-width: at least 1/(1.645 sqrt .09), of region=south, and at most
-// sqrt 2/(1.645 sqrt(.04 + .03)), of the intercept, which is that of age 0.
+// TestReasons tests the reason for every state without an interval. It must name the noise, the curvature,
+// the columns and the size of the remainder. With an allowance of 1 and a metric of 1, the remainder is the
+// length of the contrast divided by its half-width. The smallest is 1/(1.645 sqrt .09), for region=south. The
+// largest is sqrt 2/(1.645 sqrt(.04 + .03)), for the intercept, which is the score at age 0.
 func TestReasons(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*inference.Fit)

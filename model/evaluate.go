@@ -13,8 +13,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Evaluate measures the model against the targets of the table at path. IT IS NOT PRIVATE: the
-// numbers are exact facts about the table, and publishing them voids any guarantee for its records.
+// Evaluate computes measures of the model's accuracy on the table at path. IT IS NOT PRIVATE: the measures
+// are computed from the table's records without noise, and publishing them voids any guarantee for these
+// records.
 //
 // The table must have the schema's columns and no others, as for training. where is a row filter,
 // column=value, and "" keeps every row; the schema's own filter is not applied. It is an error if
@@ -26,7 +27,8 @@ func (m *Model) Evaluate(ctx context.Context, path, where string) (Metrics, erro
 	return m.evaluate(ctx, path, where, func(record) error { return nil })
 }
 
-// evaluate is [Model.Evaluate]. It also calls keep with every row that is scored.
+// evaluate does what [Model.Evaluate] does and also calls keep with every row that is scored. An error of
+// keep ends the evaluation.
 func (m *Model) evaluate(ctx context.Context, path, where string, keep func(record) error) (Metrics, error) {
 	t := newTally(m)
 	err := m.scan(ctx, Source{Path: path}, where, true, func(r record) error {
@@ -45,23 +47,23 @@ func (m *Model) evaluate(ctx context.Context, path, where string, keep func(reco
 // tally accumulates the sums over rows from which an evaluation's measures are computed.
 type tally struct {
 	model *Model
-	// predicting is the loss of the margins with which the model predicts; nil if the loss is not a
-	// function of margins, so that only the objective is computed. general is the loss if it
-	// computes its own gradient, or nil. A network has both.
+	// predicting is the loss, for a row of weight 1, as a function of the margins. It is nil if the loss is
+	// no function of margins; only the objective and its gradient are then computed. general is the loss if
+	// it has its own method for the gradient in the weights, else nil. For a network both are set.
 	predicting margins
-	objective  margins // predicting with the weights of records
+	objective  margins // the loss with the rows' weights, as a function of the margins
 	general    loss.General
 
 	n, skipped int64
 	confusion  [][]int64 // for classes: rows by true class and predicted class
-	rows       []scored  // for two classes
+	rows       []scored  // for two classes: all rows that were scored
 	calibrated calibrating
 	values     float64   // sum of the loss
-	unweighted float64   // sum of the loss at weight 1
+	unweighted float64   // sum of the loss without the rows' weights
 	gradient   []float64 // sum of the gradients
 	squares    float64   // sum of squared errors of a regression
 	absolutes  float64
-	below      int64 // targets below their prediction
+	below      int64 // number of targets below their prediction
 	deviance   float64
 
 	y, value [1]float64 // of the current row
@@ -102,7 +104,7 @@ func (t *tally) add(r record) {
 	}
 }
 
-// predicted adds a row whose margins are z to the sums of the evaluation.
+// predicted adds the row r, whose margins are z, to the sums of the evaluation.
 func (t *tally) predicted(r record, z []float64) {
 	if t.general == nil {
 		t.objective.Values(t.value[:], z, t.y[:])
@@ -115,7 +117,7 @@ func (t *tally) predicted(r record, z []float64) {
 			}
 		}
 	}
-	if loss.LeastExposure(t.predicting) == 0 { // the target without its weight
+	if loss.LeastExposure(t.predicting) == 0 { // the target without the row's weight
 		t.y[0] = r.y
 	}
 	t.predicting.Values(t.value[:], z, t.y[:])
@@ -153,9 +155,9 @@ func (t *tally) predicted(r record, z []float64) {
 	}
 }
 
-// deviance returns the Poisson deviance of a count for a predicted rate, 2 (log L(count) - log
-// L(rate)), where L(r) is the Poisson likelihood of the count at rate r (McCullagh and Nelder 1989,
-// section 2.3).
+// deviance returns the Poisson deviance of a count for a predicted rate: 2 (log L(count) - log L(rate)). L(r)
+// is the likelihood of the count under a Poisson distribution with mean r (McCullagh and Nelder 1989, section
+// 2.3).
 func deviance(count, rate float64) float64 {
 	d := rate - count
 	if count > 0 {
@@ -164,10 +166,10 @@ func deviance(count, rate float64) float64 {
 	return 2 * d
 }
 
-// truth returns the target of a row in its units: the number in the cell or, if it is infinite, the
-// bound to which it is clamped.
+// truth returns the numeric target of a row in the target's units. It is the number in the cell, not clamped
+// to the public bounds. For an infinite number truth returns the bound to which it is clamped.
 func truth(schema *dataset.Schema, r record) float64 {
-	x, _ := strconv.ParseFloat(r.label, 64) // a number that is too large becomes an infinity
+	x, _ := strconv.ParseFloat(r.label, 64) // a number outside the range of float64 becomes an infinity
 	if math.IsInf(x, 0) {
 		return schema.TargetFromUnit(r.y)
 	}

@@ -13,8 +13,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// checkInference returns an error unless the released covariance belongs to the model's weights:
-// the loss has one margin and the covariance fits the number of features.
+// checkInference returns an error if the released numbers for intervals do not belong to the model. The loss
+// must have one margin, the numbers must fit the number of features, and their coefficients must be the
+// model's weights. A model without intervals passes.
 func (m *Model) checkInference() error {
 	if m.inference == nil {
 		return nil
@@ -38,15 +39,15 @@ func (m *Model) Inference() *inference.Fit { return m.inference }
 
 // Coefficient is a coefficient with its confidence interval, in the user's units.
 type Coefficient struct {
-	// Term is the name of the feature. Reference is the level to which it is compared. Per is the
-	// quantity that a slope multiplies. All three are as in dataset.Term.
+	// Term is the name of the term, Column its column, Reference the level with which a level is compared,
+	// and Per the quantity that a slope multiplies. All four are as in dataset.Term.
 	Term      string `json:"term"`
 	Column    string `json:"column,omitempty"`
 	Reference string `json:"reference,omitempty"`
 	Per       string `json:"per,omitempty"`
 	inference.Interval
 	Multiplied
-	// Reason says why no interval is stated; it is empty if one is.
+	// Reason says why no interval is stated; empty if an interval is stated.
 	Reason string `json:"reason,omitempty"`
 	// Span is the range from the lower to the upper public bound of a number, in its units; 1 for
 	// other terms.
@@ -55,14 +56,15 @@ type Coefficient struct {
 	Intercept bool `json:"intercept,omitempty"`
 }
 
-// Multiplied holds e to the power of an estimate and of its interval: the factor by which the odds, or the
-// rate, are multiplied. Both are nil if the score is no logarithm, and for the intercept.
+// Multiplied holds e to the power of an estimate and of the ends of its interval. This is the factor by which
+// the odds (two classes) or the rate (counts) are multiplied. Both fields are nil for a numeric target, for
+// the intercept, and if no interval is stated.
 type Multiplied struct {
 	Odds *Ratio `json:"odds_ratio,omitempty"`
 	Rate *Ratio `json:"rate_ratio,omitempty"`
 }
 
-// Ratio returns the odds ratio or the rate ratio and its name, or nil if there is neither.
+// Ratio returns the odds ratio or the rate ratio that is not nil, and its name. If both are nil, r is nil.
 func (m Multiplied) Ratio() (r *Ratio, name string) {
 	if m.Rate != nil {
 		return m.Rate, "rate ratio"
@@ -79,9 +81,9 @@ type Ratio struct {
 
 // Coefficients is the list of coefficients of a fit with intervals.
 type Coefficients struct {
-	// Asked is the formula that the configuration requested. Formula is the formula of the fit to
-	// which the intervals belong. Short reports that Formula has fewer terms than Asked, other than
-	// levels for missing or unlisted cells. Changes lists the differences.
+	// Asked is the formula that the configuration requested. Formula is the formula of the fit, to which the
+	// intervals belong. Short is true if Formula lacks a term of Asked; levels for missing or unlisted cells
+	// do not count. Changes lists all terms that Formula lacks.
 	Asked   string   `json:"asked"`
 	Formula string   `json:"formula"`
 	Short   bool     `json:"short"`
@@ -95,8 +97,8 @@ type Coefficients struct {
 	Reasons []Reason `json:"reasons,omitempty"`
 	// Meaning explains in words what the intervals cover.
 	Meaning string `json:"meaning"`
-	// Allowance is the amount by which intervals are widened for the remainder of the Newton step,
-	// on the scale of the score.
+	// Allowance bounds the error that remains after the last Newton step, on the scale of the score.
+	// Intervals are widened for it.
 	Allowance float64 `json:"allowance"`
 	// Reported is the number of coefficients with a reported interval, and Counted the number of
 	// all coefficients. Neither includes the intercept.
@@ -121,7 +123,7 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 	for _, j := range f.Dropped {
 		out.Changes = append(out.Changes, m.changed(names, j))
 	}
-	unit := terms[len(terms)-1].Parts[0].Factor // of the intercept and of levels
+	unit := terms[len(terms)-1].Parts[0].Factor // the factor of the intercept, which levels have too
 	for i, t := range terms {
 		weights := make([]float64, len(names))
 		for _, p := range t.Parts {
@@ -153,11 +155,12 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 // counts reports whether the model predicts counts, so that its score is the logarithm of a rate.
 func (m *Model) counts() bool { return loss.Counts(m.loss) }
 
-// terms returns the terms of the score, which is a prediction in the target's units, a log-odds or the
-// logarithm of a rate.
+// terms returns the terms of the score, the intercept last. The score is a prediction in the target's units,
+// a log-odds or the logarithm of a rate.
 func (m *Model) terms() []dataset.Term { return m.schema.Terms(m.counts()) }
 
-// quantity names what the model predicts: the odds of a class, a rate, or the target.
+// quantity names the predicted quantity: the odds of the last class, the expected count, or the target's
+// column.
 func (m *Model) quantity() string {
 	target := m.schema.Target()
 	switch {
@@ -171,7 +174,7 @@ func (m *Model) quantity() string {
 	return "the odds of " + strconv.Quote(target.Classes[len(target.Classes)-1])
 }
 
-// unit returns the unit of the model's coefficients in words.
+// unit returns the unit of the model's estimates in words.
 func (m *Model) unit() string {
 	of := m.quantity()
 	switch {
@@ -183,8 +186,8 @@ func (m *Model) unit() string {
 	return "log-" + strings.TrimPrefix(of, "the ")
 }
 
-// multiplied returns the odds ratio or rate ratio, with its interval, that belongs to an interval
-// of the score: e to the power of each.
+// multiplied returns the odds ratio or the rate ratio with its interval: e to the power of the estimate and
+// of both ends of i. It returns none if i is not stated or the target is a number.
 func (m *Model) multiplied(i inference.Interval) (out Multiplied) {
 	if i.State != inference.Reported {
 		return out
@@ -201,17 +204,19 @@ func (m *Model) multiplied(i inference.Interval) (out Multiplied) {
 
 // isMissing reports whether a feature is the indicator of a missing number with a curve.
 func (m *Model) isMissing(feature int) bool {
-	return slices.ContainsFunc(m.schema.Hats(), func(h dataset.Hats) bool { return h.Curve() && h.Axes[0].Missing == feature })
+	return slices.ContainsFunc(m.schema.Hats(), func(h dataset.Hats) bool {
+		return h.Curve() && h.Axes[0].Missing == feature
+	})
 }
 
-// short reports whether the formula to which the intervals belong lacks terms that the
-// configuration requested. The level of cells that are missing or not listed does not count,
-// because many tables have no such cell.
+// short reports whether the fit's formula lacks terms that the configuration requested. The level for missing
+// or unlisted cells does not count, because many tables have no such cell.
 func (m *Model) short() bool {
 	return slices.ContainsFunc(m.inference.Dropped, func(j int) bool { return !m.schema.IsOther(j) })
 }
 
-// changed describes in words the effect of dropping a feature from the fit.
+// changed says in words that a feature was dropped from the fit: it counts as the reference level or is left
+// out.
 func (m *Model) changed(names []string, feature int) string {
 	for _, h := range m.schema.Hats() {
 		if h.Curve() && (feature == h.Axes[0].Missing || feature >= h.First && feature < h.First+h.Width) {
@@ -224,7 +229,7 @@ func (m *Model) changed(names []string, feature int) string {
 	return names[feature] + " is left out"
 }
 
-// isLevel reports whether a feature is a level of a category.
+// isLevel reports whether a feature is a level of a category that is compared with a reference level.
 func (m *Model) isLevel(feature int) bool {
 	for _, t := range m.terms() {
 		if len(t.Parts) > 0 && t.Parts[0].Feature == feature {
@@ -234,9 +239,9 @@ func (m *Model) isLevel(feature int) bool {
 	return false
 }
 
-// formula describes the fit's formula; if f is nil, the formula that was requested. If only some
-// levels of a category differ from the reference level by a coefficient of their own, their number
-// is shown. The level of cells that are missing or not listed is not counted.
+// formula describes the fit's formula; if f is nil, the formula that was requested. If only some levels of a
+// category have a coefficient of their own, the text states how many. The level for missing or unlisted cells
+// is not counted.
 func (m *Model) formula(f *inference.Fit) string {
 	kept := map[int]bool{}
 	if f != nil {

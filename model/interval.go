@@ -4,13 +4,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/inference"
 )
 
-// Interval is the confidence interval of a prediction: of the mean of the target, or of the probability
-// of the second class, among rows with the same features. The target of one row varies around that mean.
+// Interval is the confidence interval of a prediction. It is an interval for the mean of the target, or for
+// the probability of the second class, among rows with the same features. It is no interval for the target of
+// a single row, which varies around this mean.
 type Interval struct{ Low, High float64 }
 
-// intervals returns the function that computes the interval of an encoded row, on the scale of the
-// prediction. It returns nil for a row without a stated interval. The score of a row is a contrast of the
-// weights, and the prediction increases with the score.
+// intervals returns a function that computes the interval of an encoded row, on the scale of the prediction.
+// The function returns nil for a row without a stated interval. It computes the interval of the row's score,
+// a linear combination of the weights, and converts both ends to predictions, since the prediction increases
+// with the score. intervals returns an error if the model has no intervals.
 func (m *Model) intervals(o Output, l margins) (func(x []float32) *Interval, error) {
 	if m.inference == nil {
 		return nil, errNoIntervals

@@ -13,9 +13,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// checkJSON returns an error unless data is exactly one JSON value in UTF-8, without null and
-// without a repeated key. Package json would accept null for any type and repeated keys, and would
-// not distinguish keys that differ only in case.
+// checkJSON returns an error unless data is exactly one JSON value in UTF-8, without null and without a
+// repeated key. Package json alone would accept null for any type and would accept repeated keys. Keys that
+// differ only in case count as repeated, since package json does not distinguish them.
 func checkJSON(data []byte) error {
 	if !utf8.Valid(data) {
 		return errors.New("must be UTF-8")
@@ -74,11 +74,12 @@ func checkValue(field string, decoder *json.Decoder) error {
 	return nil
 }
 
-// mostPath bounds the bytes of a field's path in errors. Keys may be long and nesting deep, and a
-// path is built for every value of a file.
+// mostPath is about the largest number of bytes of a field's path in errors. The limit is needed because a
+// path is built for every value of a file, keys may be long, and nesting may be deep.
 const mostPath = 200
 
-// below returns the path, for errors, of a part of a field, shortened to about mostPath bytes.
+// below joins field and part to the path of a value, for errors. It cuts a part that is longer than mostPath
+// bytes. If field is already longer than mostPath bytes, below returns field unchanged.
 func below(field, part string) string {
 	if len(part) > mostPath {
 		part = part[:mostPath] + "..."
@@ -89,11 +90,11 @@ func below(field, part string) string {
 	return strings.TrimPrefix(field+part, ".")
 }
 
-// fold maps keys that package json does not distinguish, because they differ only in case, to the
-// same text.
+// fold maps keys that differ only in case, which package json does not distinguish, to the same text.
 func fold(key string) string { return strings.ToLower(strings.ToUpper(key)) }
 
-// checkMembers returns an error unless a JSON object has all the keys, in exactly this spelling.
+// checkMembers returns an error if data is not a JSON object or lacks one of the keys in exactly this
+// spelling. field is the object's path for errors; "" for the whole file.
 func checkMembers(field string, data json.RawMessage, keys ...string) error {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(data, &members); err != nil {

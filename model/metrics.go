@@ -5,55 +5,57 @@ import (
 	"strings"
 )
 
-// Metrics holds the results of an evaluation. They are not private. Measures that do not apply are
-// nil and absent from JSON.
+// Metrics holds the results of an evaluation. They are not private. A measure that does not apply to the
+// model or the table is nil and absent from JSON.
 type Metrics struct {
 	// Private is always false: the numbers come directly from the table.
 	Private bool `json:"private"`
-	// N counts the rows that were scored: rows that the filter keeps, that are well-formed and that
-	// have a target.
+	// N is the number of rows that were scored: rows that the filter keeps, that are well-formed and that
+	// have a valid target.
 	N int64 `json:"n"`
-	// Skipped counts the rows that the filter keeps but that were not scored. A row with the wrong
+	// Skipped is the number of rows that the filter keeps but that were not scored. A row with the wrong
 	// number of cells is kept by every filter.
 	Skipped int64 `json:"skipped"`
-	// Accuracy is the fraction of rows whose class is predicted correctly (classes).
+	// Accuracy is the fraction of rows whose class is predicted correctly. It is set if the target has
+	// classes.
 	Accuracy *float64 `json:"accuracy,omitempty"`
-	// AUC is the area under the receiver operating characteristic, with ties counted half (two
-	// classes, if both are present).
+	// AUC is the area under the receiver operating characteristic, with ties counted half. It is set for two
+	// classes if rows of both occur.
 	AUC *float64 `json:"auc,omitempty"`
-	// LogLoss is the mean of -log(probability of the true class), base e
-	// (logistic and softmax loss).
+	// LogLoss is the mean of -log(predicted probability of the true class), base e. It is set for the
+	// logistic loss and for losses of more than two classes.
 	LogLoss *float64 `json:"log_loss,omitempty"`
-	// MacroF1 is the mean over classes of the harmonic mean of precision and recall. It includes
-	// the classes that occur in rows or in predictions (more than two classes).
+	// MacroF1 is the mean of F1 over the classes that occur in rows or in predictions. F1 is the harmonic
+	// mean of a class's precision and recall. MacroF1 is set for more than two classes.
 	MacroF1 *float64 `json:"macro_f1,omitempty"`
-	// RMSE and MAE are the root mean square error and the mean absolute error in the target's units
-	// (regression). The true value is the cell, not clamped to the public bounds; only an infinite
-	// cell counts as its bound.
+	// RMSE and MAE are the root mean square error and the mean absolute error in the target's units. They are
+	// set for numbers and counts. The true value is the number in the cell, not clamped to the public bounds;
+	// only an infinite number counts as the bound on its side.
 	RMSE *float64 `json:"rmse,omitempty"`
 	MAE  *float64 `json:"mae,omitempty"`
-	// ShareBelow is the fraction of rows whose target is below the prediction. A fit of
-	// pinball(tau) brings it near tau (pinball loss).
+	// ShareBelow is the fraction of rows whose target is below the prediction. It is set for the pinball
+	// loss. For a good fit of pinball(tau) it is near tau.
 	ShareBelow *float64 `json:"share_below,omitempty"`
-	// Deviance is the mean of 2 (k log(k/rate) - (k - rate)) over counts k, clamped to the public
-	// bounds (poisson loss). It is 0 if every count is predicted exactly, and about 1 if counts
-	// follow Poisson's law and are not too small.
+	// Deviance is the mean of 2 (k log(k/rate) - (k - rate)) over counts k, which are clamped to the public
+	// bounds. rate is the predicted count. Deviance is set for losses of counts. It is 0 if every count is
+	// predicted exactly. It is about 1 if the counts have a Poisson distribution with the predicted rates as
+	// means, and these are not too small.
 	Deviance *float64 `json:"deviance,omitempty"`
-	// Objective is the mean loss over the rows scored plus the regularizer. GradientNorm is the
-	// Euclidean norm of the objective's gradient at the weights. Both are computed on encoded rows and targets,
-	// as in training.
+	// Objective is the mean loss over the rows scored plus the regularizer. GradientNorm is the Euclidean
+	// norm of the objective's gradient at the weights. Both are computed on encoded rows and targets, as in
+	// training.
 	Objective    *float64 `json:"objective,omitempty"`
 	GradientNorm *float64 `json:"gradient_norm,omitempty"`
-	// LeastEigenvalue is the least eigenvalue of the objective's Hessian at the weights, by
-	// Lanczos's method. EigenvalueResidual bounds its distance from an eigenvalue
-	// (EvaluateStationarity). If the least eigenvalue is well below zero, the weights are at a
-	// saddle or a maximum, however small the gradient is.
+	// LeastEigenvalue is the least eigenvalue of the objective's Hessian at the weights, by Lanczos's method.
+	// EigenvalueResidual is an upper bound on the distance from LeastEigenvalue to an eigenvalue of the
+	// Hessian. Only EvaluateStationarity sets both. If the least eigenvalue is well below zero, the weights
+	// are not at a minimum, even if the gradient is small.
 	LeastEigenvalue    *float64 `json:"least_eigenvalue,omitempty"`
 	EigenvalueResidual *float64 `json:"eigenvalue_residual,omitempty"`
-	// NoEigenvalue says why there is no least eigenvalue, if EvaluateStationarity was asked for it and the loss
-	// has no Hessian.
+	// NoEigenvalue is the reason why EvaluateStationarity has not computed a least eigenvalue: the loss has
+	// no Hessian. Otherwise it is empty.
 	NoEigenvalue string `json:"no_eigenvalue,omitempty"`
-	// Confusion is nil unless there are more than two classes.
+	// Confusion is set for more than two classes, and nil otherwise.
 	Confusion *Confusion `json:"confusion,omitempty"`
 	// Calibration is nil if the model predicts no probability.
 	Calibration *Calibration `json:"calibration,omitempty"`
@@ -61,7 +63,8 @@ type Metrics struct {
 
 const notPrivate = "NOT private: computed directly from the table; do not publish without accounting."
 
-// String returns a table with one measure on a line, under a line that says it is not private.
+// String returns a table with one measure on each line. The first line says that the measures are not
+// private.
 func (m Metrics) String() string {
 	var b strings.Builder
 	b.WriteString(notPrivate + "\n")
@@ -90,7 +93,7 @@ func (m Metrics) String() string {
 }
 
 type measure struct {
-	name  string // JSON member, or object and member
+	name  string // name in the table: the JSON member, or the object for a member of an object
 	value *float64
 }
 

@@ -16,12 +16,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Privacy states the guarantee of the model's certificate, copied for the reader.
+// Privacy is a copy of the guarantee in the model's certificate.
 type Privacy struct {
 	// Guarantee is the claim. Its mu and its privacy unit are in the certificate and not in this
 	// file.
 	account.Guarantee
-	// Neighbour defines a neighbouring table, the row filter included.
+	// Neighbour says in words which tables are neighbouring. It takes the row filter into account.
 	Neighbour string `json:"neighbour"`
 	// Certificate is the name of the certificate's file, without directories.
 	Certificate string `json:"certificate"`
@@ -63,7 +63,7 @@ func (p *Privacy) UnmarshalJSON(text []byte) error {
 type Params struct {
 	// Software is the program and version, such as "stillpoint v1.2.0".
 	Software string
-	// Complete is false if the run that made the model was interrupted.
+	// Complete is false if the run that made the model ended before it had made all its steps.
 	Complete    bool
 	Privacy     Privacy
 	Loss        loss.Loss
@@ -72,13 +72,13 @@ type Params struct {
 	// Weights has one weight for each parameter of the loss: one for each feature in the schema's
 	// order, or one for each feature and margin, or the parameters of a network.
 	Weights []float64
-	// CSV is the dialect of the table, if it was text. Other tables are read in the same dialect
-	// unless ReadAs sets another. Fits store it without the names of columns, so a file without a
-	// header row is refused instead of being read as if it had one.
+	// CSV is the dialect of the table, if it was text. Prediction and evaluation read other tables in the
+	// same dialect unless ReadAs sets another. Fits store the dialect without the names of columns. A file
+	// without a header row is therefore refused unless ReadAs names its columns.
 	CSV dataset.CSV
-	// Clamped says that predictions of a number are clamped to the target's public bounds. In
-	// training, targets are clamped to the same bounds. A target with an exposure, whose
-	// predictions are rates, and a target of classes have no such bounds.
+	// Clamped is true if predictions of a number are clamped to the target's public bounds. Training clamps
+	// targets to the same bounds. Clamped must be false for a target with an exposure, whose predictions are
+	// rates, and for a target of classes (see MayClamp).
 	Clamped bool
 	// Warnings are facts that a reader of the model has to know first.
 	Warnings []Warning
@@ -94,7 +94,8 @@ type Warning struct {
 	Text string `json:"text"`
 }
 
-// MayClamp reports whether predictions of a target have public bounds to be clamped to.
+// MayClamp reports whether predictions of a target may be clamped to its public bounds: the target is a
+// number without an exposure.
 func MayClamp(t dataset.Target) bool {
 	return t.Kind == dataset.Number && t.Exposure.Column == ""
 }
@@ -115,9 +116,10 @@ type Model struct {
 	inference   *inference.Fit
 }
 
-// New makes a model. It returns an error unless the weights are finite, the sum of their absolute
-// values, which bounds every margin, is finite, and the loss fits the schema's kind of target and
-// number of classes.
+// New makes a model. It returns an error if a part is missing or invalid. The weights and the sum of their
+// absolute values, which bounds every margin, must be finite. The number of weights must fit the loss and the
+// schema. The loss must suit the schema's target and number of classes. The score must be monotone in the
+// columns that the schema declares monotone.
 func New(p Params) (*Model, error) {
 	if p.Schema == nil || p.Schema.Dim() == 0 {
 		return nil, errors.New("model: schema: must be given")
@@ -150,8 +152,8 @@ func New(p Params) (*Model, error) {
 	return m, nil
 }
 
-// checkNames returns an error unless the names of the loss and of the regularizer, as the file
-// stores them, can be parsed again.
+// checkNames returns an error if the software has no name, or if parsing the name of the loss or of the
+// regularizer does not give the same name again. The file stores these names.
 func (m *Model) checkNames() error {
 	if m.software == "" {
 		return errors.New(`model: software = "": must name the program and its version`)
@@ -194,8 +196,8 @@ func (m *Model) checkTarget() error {
 	return nil
 }
 
-// checkMonotone returns an error unless the score is monotone in the columns that the schema
-// declares monotone.
+// checkMonotone returns an error if the score is not monotone in a column that the schema declares monotone.
+// Without such a column it returns nil.
 func (m *Model) checkMonotone() error {
 	if !m.schema.Monotonic() {
 		return nil
@@ -216,8 +218,8 @@ func (m *Model) checkCSV() error {
 	return nil
 }
 
-// ReadAs returns the model for tables in the dialect c. Fields that c leaves empty are taken from
-// the dialect of the table that the model was fitted to.
+// ReadAs returns a copy of the model that reads tables in the dialect c. Fields that c leaves empty are taken
+// from the dialect of the table that the model was fitted to.
 func (m *Model) ReadAs(c dataset.CSV) *Model {
 	as := *m
 	as.csv = c.Or(m.csv)
@@ -250,7 +252,7 @@ func (m *Model) checkWeights() error {
 // Software returns the program and version that made the model.
 func (m *Model) Software() string { return m.software }
 
-// Complete reports whether the run that made the model ended as planned.
+// Complete reports whether the run that made the model made all its steps.
 func (m *Model) Complete() bool { return m.complete }
 
 // Privacy returns the guarantee of the model's certificate.
@@ -283,8 +285,8 @@ func (m *Model) Constant(z []float64) ([]float64, bool) {
 // Dim returns the number of weights.
 func (m *Model) Dim() int { return len(m.weights) }
 
-// Margin returns <w, x> for an encoded row. It panics unless len(x) is Dim. It sums the products in
-// order by fused multiply-add.
+// Margin returns the margin <w, x> of an encoded row. It sums the products in the order of the features by
+// fused multiply-add. It panics if len(x) is not Dim.
 func (m *Model) Margin(x []float32) float64 {
 	if len(x) != len(m.weights) {
 		panic(fmt.Sprintf("model: a row of %d features for %d weights", len(x), len(m.weights)))
@@ -292,8 +294,8 @@ func (m *Model) Margin(x []float32) float64 {
 	return loss.MarginsAt(m.weights, x)[0]
 }
 
-// Margins returns the margins of an encoded row: W x, or a network's outputs. It panics unless
-// len(x) is the number of features and the loss is a function of margins.
+// Margins returns the margins of an encoded row: W x, or a network's outputs. The loss must be a function of
+// margins. Margins panics if len(x) is not the number of features.
 func (m *Model) Margins(x []float32) []float64 {
 	if m.schema == nil || len(x) != m.schema.Dim() {
 		panic(fmt.Sprintf("model: a row of %d features: must be one of the schema's", len(x)))

@@ -15,10 +15,9 @@ import (
 // person is a row of a table whose numbers have bounds that are not symmetric around 0.
 type person struct{ age, pay, sex, label string }
 
-// encoded computes the features of a person as package dataset's row map should, as a second
-// implementation. Numbers are mapped to [-1, 1] within their bounds, pay by log(1 + x). A category
-// has one feature for each listed value and one for all other values. All features and the
-// intercept are divided by sqrt(4).
+// encoded is a second implementation of package dataset's row map: it computes the features of a person.
+// Numbers are mapped to [-1, 1] within their bounds, pay by log(1 + x). A category has one feature for each
+// listed value and one for all other values. All features and the intercept are divided by sqrt(4).
 func (p person) encoded() (x [6]float64) {
 	number := func(cell string, low, high float64, f func(float64) float64) float64 {
 		v, err := strconv.ParseFloat(cell, 64)

@@ -9,16 +9,17 @@ import (
 type Output uint8
 
 const (
-	// Score is the margin itself, for two classes.
+	// Score is the margin itself, for losses of two classes that predict no probability.
 	Score Output = iota + 1
-	// Probability is 1/(1+e^-z), the probability of the second of two classes.
+	// Probability is 1/(1+e^-z) for the margin z: the probability of the second of two classes.
 	Probability
-	// Probabilities are e^(z_k) divided by their sum, for three classes or more.
+	// Probabilities are e^(z_k) divided by the sum over all classes, for the margins z_k of three classes or
+	// more.
 	Probabilities
-	// Value is the margin in the target's units (dataset.Schema.TargetFromUnit).
+	// Value is the margin converted to the target's units (dataset.Schema.TargetFromUnit).
 	Value
-	// Rate is e^z times dataset.Target.Rate: the expected count, per unit of exposure if the target
-	// has one.
+	// Rate is e^z times dataset.Target.Rate, for the margin z: the expected count, or the expected count per
+	// unit of exposure if the target has an exposure.
 	Rate
 )
 
@@ -42,13 +43,13 @@ func (m *Model) Output() (Output, error) {
 	return Score, nil
 }
 
-// hasProbability reports whether the loss is minus the logarithm of a predicted probability: the
-// logistic loss, and the losses of more than two classes.
+// hasProbability reports whether the loss is minus the logarithm of a predicted probability. It is true for
+// the logistic loss and for losses of more than two classes.
 func hasProbability(l loss.Loss) bool {
 	return l.Name() == loss.Logistic().Name() || l.Target() == loss.Classes
 }
 
-// columns returns the names of the prediction columns, in order.
+// columns returns the names of the columns that Predict writes for outputs of the kind o, in order.
 func (m *Model) columns(o Output, opts PredictOptions) (names []string) {
 	var margin []string
 	switch o {

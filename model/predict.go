@@ -17,7 +17,8 @@ type PredictOptions struct {
 	Where string
 	// Margins adds the margins after the other columns.
 	Margins bool
-	// Intervals adds the confidence interval of each prediction. The model must have intervals.
+	// Intervals adds the columns lower and upper, the confidence interval of each prediction. The model must
+	// have intervals.
 	Intervals bool
 }
 
@@ -39,15 +40,15 @@ type PredictOptions struct {
 // With one margin the class is the second of the schema's classes if the margin is positive, and
 // otherwise the first. With several margins it is the first class with the greatest margin.
 //
-// A row that cannot be encoded, or that the filter does not keep, has empty predictions, so row n
-// of the output is always for row n of the table. (A malformed row of the table counts as one row;
-// package internal/table defines rows.) Regression writes such a row as "", because an empty line
-// is not a row.
+// For a row that cannot be encoded, or that the filter does not keep, Predict writes empty cells. Row n of
+// the output is therefore always for row n of the table. (A malformed row of the table counts as one row;
+// package internal/table defines rows.) If the output has a single column, Predict writes such a cell as "",
+// because an empty line is not a row.
 func (m *Model) Predict(ctx context.Context, path string, out io.Writer, opts PredictOptions) error {
 	return m.PredictFrom(ctx, Source{Path: path}, out, opts)
 }
 
-// PredictFrom is [Model.Predict] for the rows of any [Source].
+// PredictFrom does what [Model.Predict] does, for the rows of any [Source].
 func (m *Model) PredictFrom(ctx context.Context, from Source, out io.Writer, opts PredictOptions) error {
 	l, err := m.predicting()
 	if err != nil {
@@ -86,7 +87,7 @@ func (m *Model) PredictFrom(ctx context.Context, from Source, out io.Writer, opt
 	return nil
 }
 
-// predictor returns the names of the prediction columns, and the function that returns the texts of
+// predictor returns the names of the columns that Predict writes, and a function that returns the cells of
 // these columns for an encoded row.
 func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []string,
 	predict func(x []float32) []string, err error) {
@@ -121,7 +122,8 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 	}, nil
 }
 
-// inUnits returns the prediction for a margin, in the target's units.
+// inUnits returns the prediction for the margin z, in the target's units. If the model is Clamped, the
+// prediction is clamped to the target's bounds.
 func (m *Model) inUnits(l margins, z float64) float64 {
 	target := m.schema.Target()
 	var x float64
@@ -136,7 +138,8 @@ func (m *Model) inUnits(l margins, z float64) float64 {
 	return x
 }
 
-// classOf returns the number of the class that the margins z predict.
+// classOf returns the index of the predicted class for the margins z. With one margin it is 1 if z[0] > 0,
+// else 0. With several it is the index of the greatest margin, the first one in a tie.
 func classOf(z []float64) int {
 	if len(z) == 1 {
 		if z[0] > 0 {
@@ -153,15 +156,16 @@ func classOf(z []float64) int {
 	return best
 }
 
-// probability returns 1/(1+e^-z), the derivative in z of log(1 + e^(-yz)) at y = -1.
+// probability returns 1/(1+e^-z), the predicted probability of the second class. It computes it as the slope
+// of the logistic loss log(1 + e^(-yz)) in z at y = -1.
 func probability(l margins, z float64) float64 {
 	p, margins, targets := [1]float64{}, [1]float64{z}, [1]float64{-1}
 	l.Slopes(p[:], margins[:], targets[:])
 	return p[0]
 }
 
-// probabilities returns the softmax probabilities of the classes for margins z. It uses that the
-// slope of the loss in margin k, for a record of another class, is the probability of class k.
+// probabilities returns the softmax probabilities of the classes for margins z. It computes the probability
+// of class k as the slope of the loss in margin k for a record of another class.
 func probabilities(l margins, z []float64) []float64 {
 	p, second := make([]float64, len(z)), make([]float64, len(z))
 	l.Slopes(p, z, []float64{0})

@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Format and a version begin every model file. A model with one weight for each feature has version
-// Version. A model with another number of weights has WideVersion.
+// Every model file begins with Format and a version. The version is Version for a model with one weight for
+// each feature, and WideVersion for a model with another number of weights.
 const (
 	Format      = "stillpoint model"
 	Version     = 1
@@ -47,9 +47,9 @@ type document struct {
 	Inference   *inference.Fit  `json:"inference,omitempty"`
 }
 
-// Read reads a model file. It checks everything that [New] checks, and that the file has the form
-// described in the package comment. Errors about its content name the file, the field, its value
-// and the rule.
+// Read reads a model file. It returns an error if the file does not have the form described in the package
+// comment, or if [New] returns an error for its content. Errors about the content name the file, the field,
+// its value and the rule.
 func Read(path string) (*Model, error) {
 	data, err := regular.Read(path, regular.Document)
 	if err != nil {
@@ -127,8 +127,7 @@ func decode(data []byte) (d document, err error) {
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&d); err != nil {
-		// An error from inside the schema is not of this type. Its field would be named wrongly
-		// here.
+		// Only errors outside the schema are of this type. An error inside the schema names its own field.
 		if kind, ok := err.(*json.UnmarshalTypeError); ok {
 			return d, fmt.Errorf("%s = %s: must be of type %v", kind.Field, kind.Value, kind.Type)
 		}
@@ -137,7 +136,8 @@ func decode(data []byte) (d document, err error) {
 	return d, nil
 }
 
-// difference describes the first difference between two lists of names, for an error.
+// difference describes the first difference between two lists of names, as the end of an error's text. got
+// and want must differ.
 func difference(got, want []string) string {
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {

@@ -9,14 +9,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/inference"
 )
 
-// Reason says why some coefficients have no interval. Terms are their names.
+// Reason says why some coefficients have no interval. State is the common state of these coefficients, Terms
+// are their names, and Text is the reason in words.
 type Reason struct {
 	State inference.State `json:"state"`
 	Terms []string        `json:"terms"`
 	Text  string          `json:"text"`
 }
 
-// reason says why an interval is not stated; "" if it is.
+// reason says in words why the interval i is not stated; "" if it is stated.
 func (m *Model) reason(i inference.Interval) string {
 	switch i.State {
 	case inference.Withheld:
@@ -30,8 +31,9 @@ func (m *Model) reason(i inference.Interval) string {
 	return ""
 }
 
-// withheld explains why the model withholds an interval: the remainder of the last Newton step is too large a part
-// of the interval. much is that part as a text, such as "30% of the half-width".
+// withheld says in words why the model withholds an interval: the error that may remain after the last Newton
+// step is too large in comparison with the interval. much is that error as a text, such as "30% of the
+// half-width".
 func (m *Model) withheld(much string) string {
 	where := "where that step begins, since the first curvature was too close to its noise to tell where the step ends"
 	if m.inference.Halfway {
@@ -42,7 +44,8 @@ func (m *Model) withheld(much string) string {
 		much, percent(inference.WithheldAt), where)
 }
 
-// unidentified says which noise hides the coefficients of a fit without intervals, or a joint region.
+// unidentified says in words which noise is too large to state an interval or, if the fit has intervals, a
+// joint region.
 func (m *Model) unidentified() string {
 	f := m.inference
 	if f.Method != inference.NotIdentified {
@@ -60,7 +63,9 @@ func (m *Model) unidentified() string {
 		m.along(), what)
 }
 
-// along names the columns that change most along the direction of least curvature; "" if it is not known.
+// along returns a text that names at most three features with the largest entries in the direction of least
+// curvature. It includes only features whose entry is at least .5 in absolute value, without the intercept.
+// It returns "" if no feature has such an entry.
 func (m *Model) along() string {
 	const most, share = 3, .5
 	f, names := m.inference, m.schema.Features()
@@ -83,7 +88,8 @@ func (m *Model) along() string {
 	return " about " + strings.Join(list, ", ")
 }
 
-// reasons says for each state without an interval which coefficients are in it, and why.
+// reasons returns a Reason for each state without an interval that occurs in list. If intervals of several
+// coefficients are withheld, the text states the range of their remainders.
 func (m *Model) reasons(list []Coefficient) (out []Reason) {
 	for _, state := range []inference.State{inference.Withheld, inference.Unidentified, inference.Absent} {
 		r := Reason{State: state}
@@ -104,5 +110,5 @@ func (m *Model) reasons(list []Coefficient) (out []Reason) {
 	return out
 }
 
-// percent returns a share as a text.
+// percent returns the share v as a text in whole percent, such as "30%" for .3.
 func percent(v float64) string { return fmt.Sprintf("%.0f%%", 100*v) }

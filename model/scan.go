@@ -12,19 +12,21 @@ import (
 type record struct {
 	kept  bool      // kept by the row filter
 	ok    bool      // the row could be encoded
-	x     []float32 // encoded row, zero unless ok
-	y     float64   // encoded target; 0 if the table is not labelled
-	share float64   // weight or exposure
+	x     []float32 // features of the encoded row; zeros if ok is false
+	y     float64   // encoded target; 0 if the table's targets are not read
+	share float64   // encoded weight or exposure of the row, in [0, 1]; 1 if the table has none
 	// joined is the target together with the row's weight or exposure, both encoded in one float64
 	// as the loss expects it ([loss.Carry]).
 	joined float64
-	label  string // target's cell, if the table is labelled and ok
+	label  string // text of the target's cell; "" if targets are not read or ok is false
 }
 
-// checkEvery is the number of rows after which the context is checked again.
+// checkEvery is the number of rows between two checks of the context.
 const checkEvery = 1024
 
-// scan encodes the rows of a table and calls visit for each, in order.
+// scan encodes the rows of a table and calls visit for each, in order. where is a row filter; "" keeps every
+// row. If labelled is true, scan also encodes targets, and the table must have the target's column. An error
+// of visit, or a cancelled context, ends the scan.
 func (m *Model) scan(ctx context.Context, from Source, where string, labelled bool,
 	visit func(record) error) (err error) {
 	schema, err := m.schema.Where(where)
@@ -75,7 +77,7 @@ func (m *Model) scan(ctx context.Context, from Source, where string, labelled bo
 	}
 }
 
-// targetCell returns the index of the target in a labelled table's header.
+// targetCell returns the index of the target's column in a table's header, or -1 if the header lacks it.
 func targetCell(schema *dataset.Schema, header []string) int {
 	for i, name := range header {
 		if strings.TrimSpace(name) == schema.Target().Column {

@@ -10,14 +10,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// Source is a source of rows. Exactly one of these must be set: the Path of a file, a Reader of
-// text, or Cells.
+// Source is a source of rows. Exactly one of three fields must be set: Path, the path of a file; Reader, a
+// reader of CSV text; or Cells, an iterator.
 type Source struct {
 	Path   string
 	Reader io.Reader
-	// Header names the columns of Cells. Cells yields the cells of one row after the other; it may
-	// reuse a slice once yield has returned. A row whose length differs from the header's is
-	// malformed. An error ends the rows.
+	// Header names the columns of Cells. Cells yields one slice of cells for each row. It may reuse the slice
+	// after yield returns. A row whose number of cells differs from the header's is malformed. If Cells
+	// yields an error, reading ends with this error.
 	Header []string
 	Cells  iter.Seq2[[]string, error]
 }
@@ -48,11 +48,11 @@ func (s Source) open(as dataset.CSV) (rows, error) {
 // tableRows reads the rows of a file or a stream.
 type tableRows struct{ *table.Reader }
 
-// For declares the map that encodes the rows, so that the reader returns only the columns that the
-// map needs.
+// For tells the reader which map m will encode the rows, so that the reader need not read columns that m does
+// not use.
 func (r tableRows) For(m *dataset.Map) error { return table.For(r.Reader, m) }
 
-// heldRows reads rows from an iterator of the caller.
+// heldRows reads rows from an iterator, Source.Cells.
 type heldRows struct {
 	header []string
 	next   func() ([]string, error, bool)
@@ -73,28 +73,28 @@ func (r *heldRows) Next() ([]string, bool, error) {
 	return cells, true, nil
 }
 
-// Prediction is what a model predicts of one row.
+// Prediction is a model's prediction for one row.
 type Prediction struct {
 	// OK is false for a row that could not be encoded. All other fields are then zero.
 	OK bool
 	// Class is the predicted class; "" if the target is a number or a count.
 	Class string
-	// Probabilities are the predicted probabilities of the classes, in the schema's order; nil
-	// if the loss gives none.
+	// Probabilities are the predicted probabilities of the classes, in the schema's order; nil if the loss
+	// predicts no probabilities.
 	Probabilities []float64
 	// Value is the predicted number or rate, in the target's units; 0 if the target has
 	// classes. A number is clamped to the target's public bounds if the model is Clamped.
 	Value float64
-	// Interval is the confidence interval of Value, or of the probability of the second class. It is
-	// nil if the model has no intervals, or if none is stated for the row.
+	// Interval is the confidence interval of Value, or of the probability of the second class. It is nil if
+	// the model has no intervals, or states none for this row.
 	Interval *Interval
 	// Margins are the margins from which the prediction was computed: one, or one for each
 	// class.
 	Margins []float64
 }
 
-// Predictions yields the prediction for each row of a source, in the order of the rows, by the
-// rules of [Model.Predict]. After an error it yields the error and ends.
+// Predictions yields the prediction for each row of a source, in the order of the rows, by the rules of
+// [Model.Predict] without a row filter. If an error occurs, it yields the error and ends.
 func (m *Model) Predictions(ctx context.Context, from Source) iter.Seq2[Prediction, error] {
 	return func(yield func(Prediction, error) bool) {
 		l, err := m.predicting()
@@ -107,7 +107,7 @@ func (m *Model) Predictions(ctx context.Context, from Source) iter.Seq2[Predicti
 			return
 		}
 		interval, err := m.intervals(o, l)
-		if err != nil { // a model without intervals
+		if err != nil { // the model has no intervals
 			interval = func([]float32) *Interval { return nil }
 		}
 		stopped := errors.New("stopped")

@@ -10,15 +10,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// mostProducts bounds the number of products of the Hessian and a vector; each takes a pass over
-// the rows. If the bound is too small for convergence, EigenvalueResidual is large.
+// mostProducts is the largest number of products of the Hessian and a vector, each of which takes a pass over
+// the rows. If this number is too small for convergence, EigenvalueResidual is large.
 const mostProducts = 300
 
-// mostCells bounds the number of encoded values kept in memory, of 4 bytes each.
+// mostCells is the largest number of encoded values, of 4 bytes each, that are kept in memory.
 const mostCells = 1 << 30
 
-// noHessian says why a loss has no Hessian from which a least eigenvalue could be computed. It returns "" for a
-// loss that has one.
+// noHessian says in words why a loss has no Hessian. It returns "" for a loss with a Hessian.
 func noHessian(l loss.Loss) string {
 	if c := l.Constants().Curvature; math.IsInf(c.Hi-c.Lo, 0) {
 		return fmt.Sprintf("the slope of %s jumps, so that the loss has no second derivative there", l.Name())
@@ -32,10 +31,11 @@ func noHessian(l loss.Loss) string {
 	return ""
 }
 
-// EvaluateStationarity is [Model.Evaluate] and also computes the least eigenvalue of the Hessian. For a loss
-// without a Hessian it gives the reason instead (Metrics.NoEigenvalue). It keeps the encoded rows in memory. IT IS NOT PRIVATE. An eigenvalue would not become private by
-// adding noise to it, either; but the curvature along a public direction can be released privately
-// (optimize.ChooseCurved).
+// EvaluateStationarity does what [Model.Evaluate] does and also computes the least eigenvalue of the
+// objective's Hessian at the weights. For a loss without a Hessian it sets Metrics.NoEigenvalue to the reason
+// instead. It keeps the encoded rows in memory and returns an error if they have more than mostCells values.
+// IT IS NOT PRIVATE. Adding noise to the eigenvalue alone would not make it private. The curvature along a
+// public direction can be released privately (optimize.ChooseCurved).
 func (m *Model) EvaluateStationarity(ctx context.Context, path, where string) (Metrics, error) {
 	if m.schema == nil {
 		return Metrics{}, errZero

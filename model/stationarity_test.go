@@ -10,13 +10,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// TestEvaluateStationarity tests the least eigenvalue against a Hessian computed by hand. With
-// weights (2, 0, 0, 0) the row with a = 1 is (1/2, 0, 0, 1/2) at margin 1, and the row with b = 1
-// is (0, 1/2, 0, 1/2) at margin 0, where tanh has no curvature. The first row has class no, so its
-// second derivative is -2 tanh(1) (1 - tanh^2(1)). The Hessian is half of it (two rows) times x x',
-// whose only nonzero eigenvalue is ||x||^2 = 1/2. l2 shifts all eigenvalues. Rows that are not
-// scored have no effect; weights of classes and of records do. The test fails if skipped rows are
-// summed, or the regularizer or weights are left out.
+// TestEvaluateStationarity tests the least eigenvalue against a Hessian computed by hand. With weights (2, 0,
+// 0, 0) the row with a = 1 is (1/2, 0, 0, 1/2) at margin 1, and the row with b = 1 is (0, 1/2, 0, 1/2) at
+// margin 0, where tanh has no curvature. The first row has class no, so its second derivative is -2 tanh(1)
+// (1 - tanh^2(1)). The Hessian is half of it (two rows) times x x', whose only nonzero eigenvalue is ||x||^2
+// = 1/2. l2 shifts all eigenvalues. Rows that are not scored must have no effect, and weights of classes and
+// of records must have one. The test fails if skipped rows are summed, or if the regularizer or the weights
+// are left out.
 func TestEvaluateStationarity(t *testing.T) {
 	path := writeFile(t, "a,b,c,split,label", "1,0,0,test,no", "0,1,0,test,yes", "1,0,0,test,maybe", "1,0,0,train,no",
 		"1,0")
@@ -54,9 +54,9 @@ func TestEvaluateStationarity(t *testing.T) {
 	}
 }
 
-// TestNoEigenvalueWithoutAHessian tests models whose loss has no Hessian because a slope jumps: that of the
-// loss, or that of relu units, also with weights of classes. EvaluateStationarity must give the reason in place
-// of a number, with the other measures as Evaluate gives them. A network of tanh must have a number.
+// TestNoEigenvalueWithoutAHessian tests models whose loss has no Hessian because a slope jumps: the slope of
+// the loss or of relu units, with and without weights of classes. EvaluateStationarity must give the reason
+// in place of a number, with the other measures as Evaluate gives them. A network of tanh must have a number.
 func TestNoEigenvalueWithoutAHessian(t *testing.T) {
 	table := writeFile(t, "a,b,c,split,label", "1,0,0,test,no", "0,1,0,test,yes")
 	delays := writeFile(t, "a,b,c,split,delay", "1,0,0,x,10")

@@ -11,8 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 )
 
-// Write writes the model to path, replaces an existing file, and returns the SHA-256 of the file in
-// lower-case hexadecimal. The file appears under its name with its whole content or not at all.
+// Write writes the model to the file named path. It replaces an existing file. It returns the SHA-256 of the
+// file in lower-case hexadecimal. The new file appears at path with its whole content or not at all.
 func (m *Model) Write(path string) (digest string, err error) {
 	data, err := m.Bytes()
 	if err != nil {

@@ -27,9 +27,9 @@ func newDealer(o Oracle, p Problem) *dealer {
 	return &dealer{oracle: o, coins: p.Relation == account.AddOrRemove, left: o.All().Size()}
 }
 
-// draw returns a cohort of the given size. Under replace-one, size is rounded to a whole number, at
-// least 1. Under add-or-remove, size is the expected size. draw returns an error if size is larger,
-// beyond rounding, than the declared number of records not yet in a cohort.
+// draw returns a cohort of the given size. Under replace-one, size is rounded to a whole number, at least
+// 1. Under add-or-remove, size is the expected size. draw returns an error if size is not above 0, or is
+// larger, beyond rounding, than the declared number of records not yet in a cohort.
 func (d *dealer) draw(size float64) (query.Cohort, error) {
 	if !d.coins {
 		size = max(math.Round(size), 1)

@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// TestCohortSizes: cohorts must have whole numbers of records under replace-one, and the expected
-// sizes, computed from the declared number, under add-or-remove. The number of records left must fall
-// to 0. The test fails if a probability is computed from all records instead of the records left.
+// TestCohortSizes: under replace-one cohorts must have whole numbers of records. Under add-or-remove they
+// must have the expected sizes, computed from the declared number. The number of records left must fall to
+// 0. The test fails if a probability is computed from all records instead of the records left.
 func TestCohortSizes(t *testing.T) {
 	p := crowd(optimizetest.Problems()[0], 500)
 	for relation, want := range map[account.Relation][]float64{

@@ -18,18 +18,19 @@ import (
 //  2. The mean loss of the constant.
 //  3. The mean difference between the losses of the model and of the constant. The difference of each
 //     record is clipped to [-C, C] with C = min(F0, L0 ||v||, 2 L0 s), but at least F0/8. Here v is the
-//     difference of the two models' weights, and s^2 is the mean square of v'x over the rows, computed
-//     from the released second moment. F0 and L0 ||v|| bound every difference. 2 L0 s is often
-//     the smallest of the three; it lowers the noise and clips few differences.
+//     difference of the two models' weights, and s^2 is the mean square of v'x over the rows, computed from
+//     the released second moment. F0 and L0 ||v|| bound every difference. 2 L0 s is often the smallest of
+//     the three numbers. A smaller C lowers the noise, and with C = 2 L0 s few differences are clipped.
 //
-// The first group is charged 1/2 of Charge, the second 1/20 and the third the rest. A wrong turn of the
-// bisection raises the constant's loss by about the noise of the bisection. If the constant found is
-// not the best one, the comparison favours the model by the difference of the two constants' losses.
+// The first group is charged 1/2 of Charge, the second 1/20 and the third the rest. If noise makes the
+// bisection choose the wrong half of its interval, the loss of the constant rises by about the noise of the
+// bisection. The model is then compared with a constant that is not the best one. This favours the model by
+// the difference between the losses of the two constants.
 //
 // The comparison decides, at no further charge, whether to publish the model, the constant, or the
 // weights halfway between them (see runrecord.Compared.Decide).
 type Compare struct {
-	// Charge is the charge of all releases together.
+	// Charge is the total charge of all releases, a part of the budget mu^2.
 	Charge float64
 	// Loss is the loss of a record, for which both models are scored.
 	Loss loss.Loss
@@ -39,13 +40,15 @@ type Compare struct {
 	Features  int
 	Intercept float64
 	// Keep means that the model is published whatever the comparison finds. It is set for fits with
-	// confidence intervals, whose weights must stay the estimates.
+	// confidence intervals, since the published weights must be the estimates to which the intervals
+	// belong.
 	Keep bool
 }
 
-// Resolves reports whether the noise of the comparison would be small enough to distinguish a model
-// from the constant if the model's mean loss were lower by F0/2, half of the bound on the initial
-// loss gap. If not, the comparison is not worth its part of the budget.
+// Resolves reports whether the comparison could distinguish the model from the constant if the mean loss of
+// the model were lower by F0/2, half of the bound on the initial gap. This needs noise of standard
+// deviation below F0/6 for the clip F0. If Resolves returns false, the comparison is not worth its part of
+// the budget.
 func (c Compare) Resolves(p Problem) bool {
 	return c.Charge > 0 && 3*c.sigma(p, p.Constants.InitialGap, c.Charge*compareShare) < p.Constants.InitialGap/2
 }
@@ -60,11 +63,13 @@ const (
 	constantShare = .5
 	valueShare    = .05
 	compareShare  = .45
-	// leastClip is the smallest C over F0. With a smaller clip the noise could be below the loss by
-	// which the constant found exceeds the best constant's.
+	// leastClip is the smallest allowed ratio of the clip C to F0. With a smaller clip the noise of the
+	// comparison could be smaller than the excess of the loss of the found constant over the loss of the
+	// best constant.
 	leastClip = .125
-	// differences is C over L0 s, where s is the root mean square difference of margins. A record whose
-	// difference of margins is at most differences s is not clipped.
+	// differences is the ratio of the clip C to L0 s, where s is the root mean square, over the rows, of
+	// the difference between the margins of the two models. A record is not clipped if its margins differ
+	// by at most 2 s.
 	differences = 2
 )
 
@@ -132,7 +137,7 @@ func (c Compare) Constant(z []float64, parameters int) []float64 {
 }
 
 // weights returns the weights of the model that gives every row the margins z. It returns false if rows
-// have no intercept, z is empty or the loss has no such model.
+// have no intercept, z is empty or no model of the loss gives every row these margins.
 func (c Compare) weights(z []float64) ([]float64, bool) {
 	if c.Intercept == 0 || len(z) == 0 {
 		return nil, false
@@ -158,9 +163,9 @@ func (c Compare) constant(ctx context.Context, o Oracle) ([]float64, error) {
 // margins.
 const bisections = 12
 
-// margins returns the interval in which the best constant's margin is searched: [-1, 1] for real
-// targets; [-16, 2] for counts, whose margin is the logarithm of the expected count over the largest
-// count; and [-8, 8] for two classes, whose margin is a log odds.
+// margins returns the interval in which the best constant's margin is searched. It is [-1, 1] for real
+// targets. It is [-16, 2] for counts, whose margin is the logarithm of the expected count over the largest
+// count. It is [-8, 8] for two classes, whose margin is a log odds.
 func margins(of loss.Loss) (lo, hi float64) {
 	switch {
 	case loss.Counts(of):
@@ -203,21 +208,22 @@ func (c Compare) bisect(ctx context.Context, o Oracle, of loss.Loss) ([]float64,
 	return []float64{root(slopes, (lo+hi)/2, (hi-lo)/2, (most-least)*nearby)}, nil
 }
 
-// slope is a released slope of the mean loss at the margin at: the change of the loss to a nearby
-// margin, divided by the distance of the two margins. sigma is the standard deviation of its noise.
+// slope is a released slope of the mean loss at a margin. The field at is the margin. The field change is
+// the released change of the mean loss between two margins around it, at a distance that is the same for
+// all slopes. The field sigma is the standard deviation of the noise in change.
 type slope struct{ at, change, sigma float64 }
 
-// nearby limits the distance near in the function root: near is at most nearby times the length of the
-// searched interval. The sign of a slope is unsure if the slope is at most unsure standard deviations of
-// its noise away from zero.
+// nearby is the largest value of the distance near in the function root, as a share of the length of the
+// searched interval. The sign of a slope counts as unsure if the slope is at most unsure standard
+// deviations of its noise away from zero.
 const nearby, unsure = 1. / 16, 3
 
 // root fits a line to the released slopes by weighted least squares and returns the margin at which the
 // line is zero, moved to within near of the margin end at which the bisection stopped. A slope has the
 // weight 1/(1 + (its distance from end)^4/near^4). near is the largest distance from end at which a slope
-// has an unsure sign, limited to [least, most]. Slopes farther away have sure signs, so the bisection took
-// the right half there; they get little weight, because they need not lie on the line. If the fitted line
-// does not rise, root returns end.
+// has an unsure sign, limited to [least, most]. Slopes farther from end have sure signs, so the bisection
+// chose the right half there. Such slopes get little weight, because they need not lie on the line. If the
+// fitted line does not rise, root returns end.
 func root(slopes []slope, end, least, most float64) float64 {
 	near := least
 	for _, s := range slopes {
@@ -227,7 +233,7 @@ func root(slopes []slope, end, least, most float64) float64 {
 	}
 	near = min(near, most)
 	var sum, at, change, square, product float64
-	for range 2 { // the means in the first pass, the moments about them in the second
+	for range 2 { // the first pass computes the means, the second the moments about the means
 		square, product = 0, 0
 		var weights, ats, changes float64
 		for _, s := range slopes {
@@ -244,12 +250,11 @@ func root(slopes []slope, end, least, most float64) float64 {
 	return min(max(at-change*square/product, end-near), end+near)
 }
 
-// shares returns the margins of the best constant for several classes, computed from the released
-// share of each class. For each class it releases the mean change of the loss if the margin of the
-// class rises from 0 to 1. With K classes, the loss of a record of weight a changes by a
-// log((e+K-1)/K), less a if the record is of the class. The sum of the changes over the classes
-// determines the mean weight. A class share below the standard deviation of its noise is replaced by
-// this deviation.
+// shares returns the margins of the best constant for several classes, computed from the released share of
+// each class. For each class it releases the mean change of the loss if the margin of the class rises from
+// 0 to 1 and all other margins stay 0. With K classes, the loss of a record of weight a changes by a
+// log((e+K-1)/K), less a if the record is of the class. The sum of the changes over the classes determines
+// the mean weight. A class share below the standard deviation of its noise is replaced by this deviation.
 func (c Compare) shares(ctx context.Context, o Oracle, of loss.Margins) ([]float64, error) {
 	k := of.K()
 	rise := math.Log((math.E + float64(k) - 1) / float64(k))

@@ -7,29 +7,31 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Candidate is a released point W, with the unit vectors along which the curvature of the objective at
+// Candidate is a released point W. Along has the unit vectors along which the curvature of the objective at
 // W is released. The vectors must be public, for example directions from one released point to another.
 type Candidate struct {
 	W     []float64
 	Along [][]float64
 }
 
-// doubted is the number of standard deviations of noise by which a released curvature must be below
-// zero to exclude a candidate.
+// doubted is a number of standard deviations of the noise in a released curvature. A candidate is excluded
+// only if its released curvature is more than doubted standard deviations below zero.
 const doubted = 4
 
-// ChooseCurved chooses, of several released points, one with a small gradient and no strongly
-// negative curvature of the objective. It releases the curvature along each candidate's directions.
-// Then the exponential mechanism draws, with a preference for small gradient norms, from the
-// candidates whose least curvature is at least -max(gap/2, 4 sigma), where sigma is the noise of a
-// released curvature. (See [Selected] for the accuracy of the draw.) If no candidate satisfies this
-// limit, ChooseCurved returns the candidate whose least curvature is greatest.
+// ChooseCurved chooses, from several released points, one with a small gradient and no strongly negative
+// curvature of the objective. It first releases the curvature along each candidate's directions. The least
+// curvature of a candidate is the smallest of its released curvatures, or +Inf for a candidate without
+// directions. Let sigma be the standard deviation of the noise in a released curvature. ChooseCurved
+// excludes the candidates whose least curvature is below -max(gap/2, 4 sigma). The exponential mechanism
+// draws one of the other candidates, with a preference for small gradient norms (see [Selected] for the
+// accuracy of the draw). If only one candidate is not excluded, it is returned without a draw. If all are
+// excluded, ChooseCurved returns the candidate whose least curvature is greatest.
 //
-// The records of the cohort held are charged at most mu^2: half for the curvatures and half for the
-// draw. ChooseCurved returns the candidate's index and the released curvature of each candidate.
+// The records of the cohort held are charged at most mu^2: half for the curvatures and half for the draw.
+// ChooseCurved returns the index of the chosen candidate and the least curvature of each candidate.
 //
-// A choice by gradient norm alone would choose the saddle at which a run started, since the gradient
-// is exactly zero there.
+// A choice by gradient norm alone would choose a saddle at which the run started, since the gradient at a
+// saddle is zero.
 func ChooseCurved(ctx context.Context, o Oracle, p Problem, held query.Cohort, mu, gap float64,
 	points []Candidate) (k int, known []Curved, err error) {
 	asked := 0
@@ -104,10 +106,11 @@ func (p Problem) regularizerAlong(w, v []float64) (along float64) {
 	return along
 }
 
-// TowardsEachOther adds a direction to each candidate: the direction to the candidate with index hub,
-// such as the result of a run. The hub itself gets the direction to the candidate farthest from it. A
-// run that left a saddle moved mostly along these directions, so negative curvature at the saddle is
-// likely to be seen along them.
+// TowardsEachOther adds a direction to each candidate: the unit vector from the candidate to the candidate
+// with index hub, which may be the result of a run. The hub itself also gets a direction, the unit vector
+// to the hub from the candidate farthest from it. Candidates at the same point as the hub get no direction.
+// A run that left a saddle moved mostly along these directions, so negative curvature at the saddle is
+// likely to be found along them.
 func TowardsEachOther(points []Candidate, hub int) {
 	centre, most := points[hub].W, 0.
 	var farthest []float64

@@ -11,11 +11,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// TestChooseCurved: one candidate has the smallest gradient but negative curvature; another is near a
-// minimum and has a larger gradient. The second must be chosen by its curvature. The released
-// curvatures must be the true ones up to their noise. The held-out records alone must be charged, at
-// most mu^2. If all candidates are saddles, the one with the greatest curvature must be returned
-// without a further query.
+// TestChooseCurved: one candidate has the smallest gradient but negative curvature. Another candidate is
+// near a minimum and has a larger gradient. The candidate near the minimum must be chosen, because of its
+// curvature. The released curvatures must equal the true curvatures up to their noise. Only the held-out
+// records may be charged, at most mu^2. If all candidates are saddles, the candidate with the greatest
+// curvature must be returned without a further query.
 func TestChooseCurved(t *testing.T) {
 	l, err := loss.Welsch(.5)
 	if err != nil {

@@ -6,14 +6,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// DifferenceBall selects the ball to which each record's gradient difference between two points is
-// clipped. The zero DifferenceBall selects the smallest ball that contains every difference which the
-// bounds on a record's Hessian eigenvalues allow; its centre is the midpoint of these bounds times w
-// - w'.
+// DifferenceBall selects the ball to which the difference between a record's gradients at two points w and
+// w' is clipped. Let [l, L1] be the bounds on the eigenvalues of the Hessian of a record's loss. The zero
+// DifferenceBall selects the smallest ball that contains every difference that these bounds allow. The
+// centre of this ball is (l + L1)/2 times w - w'.
 type DifferenceBall struct {
-	// Fraction c in (0, 1] selects the ball of radius c max(|l|, L1) ||w - w'|| around zero instead. c
-	// = 1 is the bound of the textbook. With c below 1 differences may be clipped, which adds bias and
-	// does not weaken privacy.
+	// Fraction is c in (0, 1]. The difference between a record's gradients at two points w and w' is
+	// clipped to the ball of radius c max(|l|, L1) ||w - w'|| around zero, where l and L1 bound the
+	// eigenvalues of the Hessian of a record's loss. c = 1 is the bound of the textbook. With c below 1
+	// differences may be clipped, which adds bias and does not weaken privacy. Zero means the smallest ball
+	// that contains every difference that l and L1 allow.
 	Fraction float64 `yaml:"ball_fraction"`
 }
 
@@ -33,8 +35,8 @@ func (b DifferenceBall) String() string {
 	return fmt.Sprintf("%g of the smoothness bound around zero", b.Fraction)
 }
 
-// Slope returns the ratio of the ball's radius to the distance of the two points: the radius for two
-// points at distance 1.
+// Slope returns the ratio of the ball's radius to the distance ||w - w'|| of the two points, without the
+// limit 2 L0 of the method Difference.
 func (b DifferenceBall) Slope(p Problem) float64 {
 	if b.Fraction > 0 {
 		return b.Fraction * p.DataSmoothness()
@@ -58,13 +60,13 @@ func (b DifferenceBall) Difference(p Problem, c query.Cohort, w, prev []float64)
 	return query.DifferenceWithin(c, w, prev, min(b.Slope(p)*t.Distance(), 2*p.Constants.Lipschitz))
 }
 
-// Mix returns the terms of a query that releases K times the gradient term plus 1-K times the
-// difference term. It omits a term whose weight is at most 2^-100, and a difference whose ball has at
-// most this radius.
+// Mix returns the terms of a query that releases K times the gradient term plus 1-K times the difference
+// term. It omits a term whose weight is at most 2^-100, and a difference term whose ball has a radius of at
+// most 2^-100.
 func Mix(gradient, difference query.Term, K float64) []query.Term {
 	var terms []query.Term
-	// Queries reject weights and radii below 2^-200. A term far above this limit is already negligible
-	// compared with the other.
+	// Queries reject weights and radii below 2^-200. A term with weight or radius 2^-100 is already
+	// negligible compared with the other term.
 	const least = 0x1p-100
 	if K > least {
 		terms = append(terms, gradient.Weighted(K))

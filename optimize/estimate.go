@@ -6,16 +6,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Answer is a noisy answer as a run returns it to an algorithm. The algorithm may read and change
-// Mean: the run keeps a copy of its own, from which it computes gradient estimates.
+// Answer is a noisy answer as a run returns it to an algorithm. The algorithm may read and change Mean. The
+// run computes gradient estimates from a copy of Mean that it keeps for itself.
 type Answer struct {
 	query.Release
 	own *given
 }
 
-// given is the run's own copy of a noisy answer. gradients is the sum of the weights of the gradients
-// that were added up in the answer (see gradientsOf). used means that an estimate already contains
-// the answer.
+// given is the run's own copy of a noisy answer. gradients is the sum of the weights of the gradient terms
+// in the answer's query (see gradientsOf). used means that an estimate already contains the answer.
 type given struct {
 	mean      []float64
 	sigma     float64
@@ -27,10 +26,10 @@ func newAnswer(a query.Release, gradients float64) Answer {
 	return Answer{Release: a, own: &given{mean: append([]float64(nil), a.Mean...), sigma: a.Sigma, gradients: gradients}}
 }
 
-// gradientsOf returns how many gradients a query with these terms adds up: the sum of the weights of
-// its gradient terms. A difference of gradients counts 0, since it only moves a gradient from one
-// point to another. If a term is neither a gradient nor a difference, the number is not known and
-// gradientsOf returns NaN.
+// gradientsOf returns how many gradients a query with these terms adds up: the sum of the weights of its
+// gradient terms. A difference of gradients counts as 0, since adding it turns the gradient at one point
+// into the gradient at another. If a term is neither a gradient nor a difference, the number is not known
+// and gradientsOf returns NaN.
 func gradientsOf(terms []query.Term) float64 {
 	sum := 0.
 	for _, t := range terms {
@@ -50,16 +49,16 @@ func gradientsOf(terms []query.Term) float64 {
 // in the run's law how each step's estimate was made.
 type Estimate struct {
 	g []float64
-	// The estimate is keep times the estimate that step number from used, plus noisy answers whose
-	// noise has standard deviation noise per coordinate. Steps are counted from 1; from is 0 if no
-	// earlier estimate is part of this one.
+	// The estimate is keep times the estimate that the step with the number from used, plus noisy answers.
+	// noise is the standard deviation of a coordinate of the noise in these answers. Steps are counted from
+	// 1. from is 0 if no estimate that a step used is part of this one.
 	noise, keep float64
 	from        int
 	// gradients is the number of gradients that the estimate adds up: 1 for an average, and nearly
 	// 1/(1-beta) after many steps of heavy-ball momentum beta. It is NaN if it is not known.
 	gradients float64
-	// used is the last step that used the estimate; 0 for none. kept means that another estimate was
-	// made from this one before any step used it.
+	// used is the number of the last step that used the estimate, or 0 if no step has used it. kept means
+	// that another estimate was made from this one before any step used it.
 	used int
 	kept bool
 }
@@ -70,14 +69,14 @@ func (e *Estimate) Vector() []float64 { return append([]float64(nil), e.g...) }
 // Estimate returns the gradient estimate that is the answer a itself.
 func (r *Run) Estimate(a Answer) *Estimate { return r.Mix(nil, 0, a, 1) }
 
-// Mix returns the estimate keep*e + share*a. The zero Answer adds nothing. keep and share need not
-// add up to 1: the run counts the gradients that an estimate adds up, and multiplies the
-// regularizer's gradient by this number. Heavy-ball momentum, which is Mix(m, beta, a, 1), therefore
-// converges to the minimum of the regularized objective.
+// Mix returns the estimate keep*e + share*a. A nil e and the zero Answer add nothing. keep and share need
+// not add up to 1: the run counts the gradients that an estimate adds up, and multiplies the regularizer's
+// gradient by this number. Heavy-ball momentum, which is Mix(m, beta, a, 1), therefore converges to the
+// minimum of the regularized objective.
 //
-// An answer may be used in one estimate only. An estimate that no step has used may be used in one
-// other estimate only. Otherwise two estimates would share noise. The run's law cannot express this
-// correlation, so the run would then state no noise for its result.
+// An answer may be used in one estimate only. An estimate that no step has used may be used in one other
+// estimate only. If either is used twice, two estimates share noise. The run's law cannot express this
+// correlation, so the run then states no noise for its result.
 func (r *Run) Mix(e *Estimate, keep float64, a Answer, share float64) *Estimate {
 	next := &Estimate{g: make([]float64, len(r.at))}
 	if a.own != nil {
@@ -105,9 +104,9 @@ func (r *Run) Mix(e *Estimate, keep float64, a Answer, share float64) *Estimate 
 	return next
 }
 
-// mixed describes how the estimate e of the next step was made, as [Realised] records it: keep times
-// the estimate that was used back steps earlier, plus an answer whose noise has standard deviation
-// noise per coordinate.
+// mixed describes how the estimate e of the next step was made, in the form that [Realised] records. The
+// estimate is keep times the estimate of the step that came back steps earlier, plus an answer. noise is
+// the standard deviation of a coordinate of the answer's noise.
 func (r *Run) mixed(e *Estimate) (keep float64, back int, noise float64) {
 	step := r.out.seen + 1
 	if e.used > 0 { // a second step on the same estimate
@@ -129,9 +128,9 @@ func (e *Estimate) weight() float64 {
 	return e.gradients
 }
 
-// shaken returns the estimate's coordinates plus the public random numbers in u.Coins, each
-// multiplied by u.Deviation. It also returns the standard deviation of a coordinate's noise with
-// these numbers included; the argument noise is the deviation without them.
+// shaken returns the estimate's coordinates plus the public random numbers in u.Coins, each multiplied by
+// u.Deviation. It also returns the standard deviation of a coordinate's noise, these numbers included. The
+// argument noise is the standard deviation without these numbers.
 func (e *Estimate) shaken(u Use, noise float64) ([]float64, float64) {
 	if u.Coins == nil {
 		return e.g, noise

@@ -14,9 +14,10 @@ import (
 // 1/sqrt(2m). Kappa 1 means a sharp minimum. The zero KL means that nothing is known. A wrong condition
 // costs accuracy, not privacy.
 type KL struct {
-	// Kappa is kappa in F(w) - min F <= (gamma ||grad F(w)||)^kappa, at least 1. Zero, together with
-	// gamma 0, means the problem's own values, else the values that strong convexity implies, else the
-	// values that the curvature assumed by predictions implies.
+	// Kappa is kappa in F(w) - min F <= (gamma ||grad F(w)||)^kappa, at least 1. If kappa and gamma are
+	// both zero, the values of the problem are used. If the problem states none, the values that strong
+	// convexity implies are used. If the objective is not known to be strongly convex, the values that
+	// follow from the curvature assumed by predictions are used.
 	Kappa float64 `yaml:"kappa"`
 	// Gamma is gamma in F(w) - min F <= (gamma ||grad F(w)||)^kappa. It must be given together with
 	// kappa.

@@ -6,20 +6,21 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// quarters sums the gradient estimates of the first and of the last quarter of a run's steps. From the
-// two sums the result states whether the gradients at the end still differ from noise.
+// quarters sums the gradient estimates of the first quarter and of the last quarter of a run's steps. The
+// two sums show whether the gradients at the end of the run still differ from noise.
 type quarters struct {
 	first, last quarter
-	// gradient is the norm of the mean estimate of the first k steps, and noise the norm of its noise,
-	// for the k (a power of 2) at which gradient/noise was largest.
+	// gradient is the norm of the mean estimate of the first k steps. noise is the root mean square norm of
+	// the noise in this mean. Of all powers of 2 within the first quarter, k is the one with the largest
+	// gradient/noise.
 	gradient, noise float64
 }
 
-// quarter is the sum of the gradient estimates of some steps, with the variance of its noise.
+// quarter is the sum of the gradient estimates of some steps, with the variance of the noise in the sum.
 type quarter struct {
 	sum      []float64
 	steps    int
-	variance float64 // of a coordinate of the sum
+	variance float64 // noise variance of a coordinate of sum
 }
 
 // visit adds the gradient estimate g of the run's last step. g includes the regularizer's gradient,

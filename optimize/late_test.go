@@ -10,10 +10,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
-// TestLateGradientsTellWhetherARunArrived: on a quadratic, a run of many steps must be reported as
-// arrived, where more steps only add noise, and a run of few short steps as not arrived. With a very
-// small budget the report must be that all is noise. The stated noise must be the noise of the mean
-// over a quarter of the steps.
+// TestLateGradientsTellWhetherARunArrived: on a quadratic, a run of many steps must be reported as Arrived,
+// since more steps would only add noise. A run of few short steps must be reported as NotArrived. With a
+// very small budget the report must be NoiseOnly. The stated noise must be the noise of the mean over a
+// quarter of the steps.
 func TestLateGradientsTellWhetherARunArrived(t *testing.T) {
 	p := optimizetest.Wide(20, .2)
 	for name, c := range map[string]struct {

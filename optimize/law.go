@@ -2,10 +2,10 @@ package optimize
 
 import "math"
 
-// Law states how the releases (noisy answers) of a plan become steps and a result. Loops compute
-// their averaging weights K from it, and forecasts simulate it. A run records the law that it
-// actually followed as [Realised]; certificates store this record and reports read it. The limit on a
-// run's releases, which a store of budgets keeps under the JSON key law, is budget.Limit.
+// Law states how the releases (noisy answers) of a plan become steps and a result. The loops of algorithms
+// compute the weights K below from the law, and forecasts simulate the law. A run records the law that it
+// actually followed as [Realised]. Certificates store this record and reports read it. Law is not the limit
+// on a run's releases that a store of budgets keeps under the JSON key law: that limit is budget.Limit.
 //
 // Step t, counted from 0, uses the estimate
 //
@@ -19,35 +19,38 @@ type Law struct {
 	StepSize float64
 	// StepSizes, if not nil, gives each step its own size in place of StepSize.
 	StepSizes []float64
-	// OnePass means three things: each release uses records that no earlier release used, so that it
-	// estimates the gradient of the expected loss over the records' distribution; the tail average is
-	// over the points that steps lead to, not over those at which answers are released; and steps
-	// that overshoot are shortened.
+	// OnePass means that each release uses records that no earlier release used. A release then estimates
+	// the gradient of the expected loss over the records' distribution. An average of iterates is over the
+	// points to which steps lead, not over the points at which answers are released. Forecasts assume that
+	// steps that overshoot are shortened (see [Pace]).
 	OnePass bool
-	// Guarded means that steps that overshoot are shortened, down to size 1/L1 (see [Pace]). A rule
-	// that chooses steps longer than 1/L1, the longest step that is stable on every table, must set
-	// Guarded. An estimate may then contain no earlier estimate but the previous step's.
+	// Guarded means that steps that overshoot are shortened, down to size 1/L1 (see [Pace]). 1/L1 is the
+	// longest step that is stable on every table. A default rule that chooses longer steps must set
+	// Guarded. If Guarded is set, the only earlier estimate that an estimate may contain is the previous
+	// step's.
 	Guarded bool
-	// Importance is the weight of each step's iterate in an average; usually the step's charge.
+	// Importance is the weight of each step's iterate if the result is an average of iterates. The weight
+	// is usually the step's charge.
 	Importance []float64
 	// A difference of gradients at two points is clipped to a ball. Slope is the radius of this ball
 	// if the points have distance 1, and MostRadius is the largest radius at any distance. Both are 0
 	// if no differences are released.
 	Slope, MostRadius float64
-	// Back returns how many steps earlier the estimate that step t corrects was used; nil means 1. The
-	// ball of a difference over Back(t) steps has a radius for the length of all these steps.
+	// Back returns the number of steps from step t back to the step whose estimate step t corrects. nil
+	// means that Back is 1 for all steps. A difference of gradients is then between two points that are
+	// Back(t) steps apart, and the radius of its ball is Slope times the distance of these points, at most
+	// MostRadius.
 	Back func(t int) int
-	// Momentum returns the factor by which step t repeats the last move before the release. It is 0 at
-	// t = 0, since there is no earlier move. nil means no momentum.
+	// Momentum returns the factor by which step t repeats the last move w_t - w_{t-1} before its release.
+	// It is 0 at t = 0, since there is no earlier move. nil means no momentum.
 	Momentum func(t int) float64
-	// Metric describes the preconditioner of the run; nil means none. It maps an eigenvalue of the
-	// data's Hessian to the squared length that the preconditioner gives to a unit eigenvector with
-	// this eigenvalue. The preconditioner is assumed to have the same eigenvectors as the Hessian.
+	// Metric describes the preconditioner of the run; nil means none. Metric maps an eigenvalue of the
+	// data's Hessian to the squared length of the preconditioner times a unit eigenvector with this
+	// eigenvalue. The preconditioner is assumed to have the same eigenvectors as the Hessian.
 	Metric func(eigenvalue float64) float64
-	// Answer describes the release of step t. It returns the weight K of the new gradient in the
-	// step's estimate and the variance of the release per coordinate. radius is the radius of the
-	// ball to which differences are clipped, and last is the error variance of the estimate that step
-	// t continues.
+	// Answer describes the release of step t. It returns the weight K of the new gradient in the step's
+	// estimate, and fresh, the variance of the release per coordinate. radius is the radius of the ball to
+	// which differences are clipped, and last is the error variance of the estimate that step t continues.
 	Answer func(t int, radius, last float64) (K float64, fresh Variance)
 
 	weights []float64

@@ -7,20 +7,21 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Look chooses one of several released points and releases the norm of the mean gradient at the chosen point. It
-// prefers points where this norm is small. If the problem has a smoothing of radius r, the gradient is the
-// gradient of the smoothed loss. If its norm at a point is b, the point is (r, b)-stationary in Goldstein's sense.
+// Look chooses one of several released points and releases the norm of the mean gradient at the chosen
+// point. It prefers points where this norm is small. If the problem has a smoothing of radius r, the
+// gradient is the gradient of the smoothed loss. A point at which this gradient has norm b is (r,
+// b)-stationary in Goldstein's sense.
 //
-// The point is drawn by the exponential mechanism, which takes half of the charge. The norm takes the other half.
-// With fewer than two points nothing is drawn, and the norm takes the whole charge. Only one norm is released,
-// because the noise of the exponential mechanism does not grow with the number of points. If the norms at all
-// points were released, the noise would grow with their number.
+// The point is drawn by the exponential mechanism, which takes half of the charge. The norm takes the other
+// half. With fewer than two points nothing is drawn, and the norm takes the whole charge. The norm is
+// released at the chosen point only. If the norms at all points were released, their noise would grow with
+// the number of points. The noise of the exponential mechanism does not grow with this number.
 type Look struct {
 	mu, epsilon float64
 }
 
-// NewLook returns a Look whose two releases together are charged at most mu^2 to a record. It returns
-// an error if mu does not allow a selection.
+// NewLook returns a Look that charges a record at most mu^2 for its two releases together. It returns an
+// error if mu is too small for a selection by the exponential mechanism.
 func NewLook(mu float64) (Look, error) {
 	epsilon, err := selectionEpsilon(mu / math.Sqrt2)
 	return Look{mu, epsilon}, err
@@ -32,8 +33,9 @@ func (l Look) Epsilon() float64 { return l.epsilon }
 // Charge returns the most that a record is charged for a Look, as a part of the budget mu^2.
 func (l Look) Charge() float64 { return l.mu * l.mu }
 
-// Choose releases the index k of one of the points and the norm of the mean gradient there, over the
-// records of the cohort c. Each record's gradient is clipped at the norm clip.
+// Choose releases the index k of one of the points, and the norm of the mean gradient at this point over
+// the records of the cohort c, with the regularizer's gradient added. Each record's gradient is clipped at
+// the norm clip.
 func (l Look) Choose(r *Run, c query.Cohort, clip float64, points [][]float64) (k int, found *Looked, err error) {
 	p := r.plan.problem
 	terms := make([]query.Term, len(points))

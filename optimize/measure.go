@@ -7,15 +7,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Measure releases two numbers about a released point: the mean loss and the norm of the mean
-// gradient. A single number needs far less noise than a vector of d coordinates, so that a few
-// percent of a budget are enough for precise numbers.
+// Measure releases two numbers about a released point: the mean loss and the norm of the mean gradient. The
+// noise in a single number is far smaller than the noise in a vector of d coordinates, so a few percent of
+// a budget are enough for precise numbers.
 type Measure struct {
-	// Charge is the charge of both releases together.
+	// Charge is the total charge of the two releases, a part of the budget mu^2.
 	Charge float64
 }
 
-// Ask releases the mean loss and the gradient norm at w over all records.
+// Ask releases the mean loss and the norm of the mean gradient at w, over all records. The regularizer is
+// included in both numbers, without noise.
 func (m Measure) Ask(ctx context.Context, o Oracle, p Problem, w []float64) (Measured, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return Measured{}, err

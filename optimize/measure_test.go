@@ -44,7 +44,8 @@ func TestMeasure(t *testing.T) {
 		if got := o.Charged(); !(got <= charge && got > charge*(1-1e-8)) || len(o.Asked) != 2 {
 			t.Errorf("%s: charged %v in %d questions: want %v", p.Name, got, len(o.Asked), charge)
 		}
-		// Where the true norm is 0, the released norm may be negative; the result must not be.
+		// If the true norm is 0, noise may make the released number negative. The norm in the result must
+		// not be negative.
 		for seed := range uint64(20) {
 			o := optimizetest.New(p.Config(budget(t), 1, seed))
 			if m, err := (optimize.Measure{Charge: charge}).Ask(context.Background(), o, o.Problem(p.Public),

@@ -11,8 +11,8 @@ func NameOf(names []string, field string, i uint8) string {
 	return fmt.Sprintf("%s(%d)", field, i)
 }
 
-// ParseName returns the index of s in names. If s is empty and is not in names, it returns 0. For any
-// other unknown name it returns an error that lists the names; field says in it what was to be named.
+// ParseName returns the index of s in names. If s is empty and is not in names, it returns 0. For any other
+// unknown name it returns an error that states field, the name of the setting, and lists the names.
 func ParseName(names []string, field, s string) (int, error) {
 	var list []string
 	for i, name := range names {

@@ -11,19 +11,19 @@ import (
 type Oracle interface {
 	// All returns the cohort of all records.
 	All() query.Cohort
-	// Ask charges for a noisy answer and returns it. If the budget does not allow the charge, Ask
-	// returns an *account.BudgetError and computes nothing.
+	// Ask charges for the noisy answer to the query q, and returns the answer. If the budget does not allow
+	// the charge, Ask returns an *account.BudgetError and computes nothing.
 	Ask(ctx context.Context, q query.Question) (query.Release, error)
 	// Draw returns a cohort of size records that are in no earlier cohort.
 	Draw(size int) (query.Cohort, error)
-	// DrawEach returns a cohort that each record not yet in a cohort joins independently with
-	// probability p. It is the only way to draw under add-or-remove.
+	// DrawEach returns a new cohort. Each record not yet in a cohort joins it independently with
+	// probability p. Under add-or-remove DrawEach is the only way to draw a cohort.
 	DrawEach(p float64) (query.Cohort, error)
 	// Sample draws the next Poisson sample of the schedule in [Needs]. One query may be made on a
 	// sample; its noise is the noise that the schedule states for this sample.
 	Sample() (query.Cohort, error)
-	// OpenPrefix opens a prefix sum: items are added one by one, and each addition returns a noisy
-	// sum of all items so far. Each item is computed from a cohort of its own.
+	// OpenPrefix opens a prefix sum: items are added one by one, and each addition returns a noisy sum of
+	// all items so far. Each item is computed from the records of a different cohort.
 	OpenPrefix(p query.Prefix) (query.PrefixSum, error)
 	// Select draws the index of a candidate with a low score by the exponential mechanism, and charges
 	// for the selection.

@@ -76,21 +76,22 @@ type Result struct {
 	Complete bool
 	// Law states how the releases became W.
 	Law Realised
-	// Late compares the gradient estimates of the last steps with their noise, and so says whether
-	// more steps would have helped. It is zero if the algorithm does not count steps.
+	// Late compares the gradient estimates of the last quarter of the steps with their noise. It shows
+	// whether more steps would have helped. It is zero for runs with rounds, runs that ended early and runs
+	// whose loop moves the iterate itself.
 	Late Late
 	// Foreseen is the gradient norm expected at W, computed from the rows' statistics and the gradients
 	// that the run released. It is 0 if these releases do not determine it.
 	Foreseen float64
 	// Curvature is the curvature at W that the run released; nil if the run released none.
 	Curvature *Curved
-	// Looked is the gradient norm at W that the run released, having chosen W by such norms; nil if it
-	// did not.
+	// Looked is the released gradient norm at W, if the run chose W among several points by their gradient
+	// norms (see [Look]). It is nil for other runs.
 	Looked *Looked
 	// Inference has the confidence intervals of the coefficients; nil for plans without intervals.
 	Inference *inference.Fit
-	// Rows has the variation of the rows, computed from releases; nil if the run released no second
-	// moment.
+	// Rows describes how the rows vary, computed from releases. It is nil if the run released no second
+	// moment of the rows, or its diagonal only.
 	Rows *Rows
 }
 
@@ -124,12 +125,14 @@ func (c choice) describe() string {
 	return c.rule.String()
 }
 
-// averages reports whether iterate t, counted from 0, is part of the average.
+// averages reports whether iterate t, counted from 0, is part of the average. All iterates are part of
+// Average, and those with 2(t+1) >= steps are part of TailAverage.
 func (c choice) averages(t int) bool { return c.rule == Average || 2*(t+1) >= c.steps }
 
-// weights returns the weight in the result of each point at which an answer is released, and of the
-// point to which the last step leads. charges has the charge of each answer. The rule Smallest
-// determines its weights only in the run, so for it weights returns the weights of the rule Last.
+// weights returns the weight in the result of each point at which an answer is released and, last, of the
+// point to which the last step leads. charges has the weight of each point before normalisation, usually
+// the charge of its answer. The rule Smallest determines its weights only in the run, so for it weights
+// returns the weights of the rule Last.
 func (c choice) weights(charges []float64) []float64 {
 	w := make([]float64, c.steps+1)
 	switch c.rule {
@@ -163,8 +166,9 @@ func (c choice) begin() *collector {
 	return &collector{choice: c, smallest: math.Inf(1)}
 }
 
-// collector computes the result of a run by the output rule. It receives each iterate once, in order,
-// with the charge of the answer released at the iterate and the norm of the gradient estimate.
+// collector computes the result of a run by the output rule. It receives each iterate once, in order, with
+// the iterate's weight in an average (usually the charge of its answer) and the norm of the gradient
+// estimate.
 type collector struct {
 	choice
 	seen     int
@@ -243,8 +247,9 @@ func (c *collector) result(current []float64) Result {
 	return r
 }
 
-// weightsOf returns the weights in the result of all iterates so far, w_0, ..., w_t. nil means that
-// the last iterate is the result.
+// weightsOf returns the weights in the result of all iterates so far, w_0, ..., w_t. It returns nil if the
+// last iterate is the result. It also returns nil for the rule Smallest, whose result is one of the
+// iterates (see chosen).
 func (c *collector) weightsOf() []float64 {
 	if c.rule == Random && c.kept != nil {
 		w := make([]float64, c.seen+1)

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// TestOutputSwitchesKnowEveryRule: each switch over output rules, in any package below optimize, must
-// have a case for each rule, or a default that panics or returns an error. The test fails if a switch
-// lacks a rule, which would then silently act as another.
+// TestOutputSwitchesKnowEveryRule: each switch over output rules, in any package below optimize, must have
+// a case for each rule, or a default that panics or returns an error. The test fails if a switch lacks a
+// rule. Such a rule would be treated like another rule without an error.
 func TestOutputSwitchesKnowEveryRule(t *testing.T) {
 	rules := outputRules(t)
 	found := 0

@@ -7,9 +7,9 @@ import (
 
 // Algorithm is an algorithm with its settings. A setting that is zero has the algorithm's default.
 type Algorithm interface {
-	// Plan makes the plan for the problem p: it computes everything that does not depend on records.
-	// The calibration of a schedule of Poisson samples may take long; Plan returns an error when the
-	// context is done.
+	// Plan makes the plan for the problem p: it computes everything that does not depend on records. The
+	// calibration of a schedule of Poisson samples may take long. If the context is done before the
+	// calibration ends, Plan returns an error.
 	Plan(ctx context.Context, p Problem) (Plan, error)
 }
 
@@ -39,13 +39,13 @@ type Properties struct {
 	EndsEarly bool
 	// Convex means that the plan is for convex objectives only.
 	Convex bool
-	// Unmoved means that the result is the starting point whatever is released: the plan averages the
-	// points at which it releases answers, and the start is the only such point.
+	// Unmoved means that the result is the starting point, whatever is released. This happens if the plan
+	// averages the points at which it releases answers, and releases answers at the starting point only.
 	Unmoved bool
 	// Escapes means that the run releases Hessian-vector products in order to leave saddle points.
 	Escapes bool
-	// Restarted means that the run consists of several runs, each of which starts at the result of
-	// the one before, on objectives to which the algorithm adds a regularizer of its own.
+	// Restarted means that the run consists of several runs. Each of these starts at the result of the run
+	// before it, and minimises an objective to which the algorithm adds a regularizer of its own.
 	Restarted bool
 }
 
@@ -75,8 +75,7 @@ type Step struct {
 	W []float64
 }
 
-// Settled is the part of a plan that all algorithms share. A plan embeds it and adds its own Run
-// method.
+// Settled is the part of a plan that all algorithms share. A plan embeds Settled and adds a method Run.
 type Settled struct {
 	problem    Problem
 	summary    Summary
@@ -90,8 +89,9 @@ type Settled struct {
 // it.
 type Draft struct {
 	Problem Problem
-	// Settle completes the summary: it sets Clip and Output, if they are zero, from the problem and
-	// from Output below, and it sets Effective and Floor from the problem.
+	// Summary describes the plan. Settle completes it. If Clip is zero, Settle sets it to the Lipschitz
+	// constant of the problem. If the summary's Output is empty, Settle sets it to a description of the
+	// field Output below. Settle always sets Effective and Floor from the problem.
 	Summary    Summary
 	Needs      Needs
 	Properties Properties
@@ -149,8 +149,8 @@ func (s *Settled) Expect(f Forecast) {
 	s.summary.Predicted, s.summary.Population, s.summary.Excess = f.Gradient, f.Population, f.Excess
 }
 
-// EndsEarly marks a plan whose run may stop at the first iterate that satisfies a condition. The result
-// may then differ from the output rule's. output describes the result.
+// EndsEarly marks a plan whose run may stop at the first iterate that satisfies a condition. The result of
+// the run may then differ from the result of the output rule. output describes the result in words.
 func (s *Settled) EndsEarly(output string) {
 	s.summary.Output, s.properties.Averaged, s.properties.EndsEarly = output, false, true
 }

@@ -2,8 +2,8 @@ package optimize
 
 import "github.com/stillpoint-dp/stillpoint/query"
 
-// PrefixSum is a prefix sum ([query.Prefix]) that a run has opened: items are added one by one, and
-// each addition releases a noisy sum of all items so far. The run counts the charges.
+// PrefixSum is a prefix sum ([query.Prefix]) that a run has opened: items are added one by one, and each
+// addition releases a noisy sum of all items so far. The run counts the charges of these releases.
 type PrefixSum struct {
 	run *Run
 	sum query.PrefixSum

@@ -24,8 +24,9 @@ type Problem struct {
 	RankOne bool
 	// Real means that the loss has one margin and that its target is a real number and not a count.
 	Real bool
-	// Grouped means that a record consists of several rows. The loss of the record is then the mean
-	// over its rows, and the gradient of each row has rank one.
+	// Grouped means that a record consists of several rows, and that the gradient of each row has rank one.
+	// The loss of the record is then the mean over its rows, or the sum over its rows divided by the
+	// largest number of rows in a record (see [loss.Units]).
 	Grouped bool
 	// Layered means that the loss is computed by a neural network. A gradient is then one outer product for
 	// each layer.
@@ -38,8 +39,9 @@ type Problem struct {
 	// holds for networks of relu units, and for networks or groups of rows whose output loss is a
 	// loss.Kinked. The curvature in Constants then holds between jumps only, or is infinite.
 	Jumps bool
-	// Filled is the largest number of features that are not zero in a row, if the table's layout makes it
-	// public; 0 if all may be. The features of a category count as one.
+	// Filled is the largest number of features that are not zero in a row, if the layout of the table makes
+	// this number public. 0 means that all features of a row may be nonzero. The features of a category
+	// count as one.
 	Filled int
 	// Smoothing is the smoothing of the loss. If it is on, Constants are the constants of the
 	// smoothed loss, and every answer that a Run releases is about the smoothed loss.
@@ -48,7 +50,7 @@ type Problem struct {
 	Products bool
 	// Regularizer is public and is added without noise; nil for none.
 	Regularizer loss.Regularizer
-	// Set is the set onto which w is projected; nil for the whole space.
+	// Set is the feasible set, onto which w is projected; nil for the whole space.
 	Set convex.Set
 	// Start is the public starting point w_0; nil for zero.
 	Start []float64
@@ -66,8 +68,8 @@ type Problem struct {
 	// Mu is the budget in Gaussian differential privacy that a plan may use: the mu of the whole
 	// budget, or less if part of the budget is reserved for other releases.
 	Mu float64
-	// Budget is the whole (epsilon, delta) budget. Schedules of Poisson samples are calibrated for
-	// it, and theorems use it. With the zero Budget neither is possible.
+	// Budget is the whole (epsilon, delta) budget. Schedules of Poisson samples are calibrated to it, and
+	// the settings of theorems are computed from it. The zero Budget allows neither.
 	Budget account.Budget
 }
 
@@ -86,8 +88,8 @@ func (p Problem) MostFilled() int {
 // Vector returns the shape of a model whose parameters are a single row of the given length.
 func Vector(parameters int) Shape { return Shape{Margins: 1, Features: parameters} }
 
-// Public has the public facts about the records. A curator's session implements it; Stated makes one
-// without a table.
+// Public has the public facts about the records. A curator's session implements Public. The function Stated
+// returns a Public without a table.
 type Public interface {
 	// All returns the cohort of all records.
 	All() query.Cohort
@@ -137,9 +139,8 @@ func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 	return p, p.ValidateKinked()
 }
 
-// Validate returns an error that names the first invalid field, its value and the violated rule.
-// Algorithms whose steps or queries need a bound on the curvature call it; others call
-// ValidateKinked.
+// Validate returns an error that names the first invalid field, its value and the violated rule. Algorithms
+// whose steps or queries need a bound on the curvature call Validate. Other algorithms call ValidateKinked.
 func (p Problem) Validate() error {
 	if err := p.ValidateKinked(); err != nil {
 		return err
@@ -151,8 +152,8 @@ func (p Problem) Validate() error {
 	return nil
 }
 
-// ValidateKinked is Validate without the requirement that the curvature of the loss is bounded, for
-// algorithms that also minimise losses whose derivative jumps.
+// ValidateKinked returns an error as Validate does, but accepts an unbounded curvature if the derivative of
+// the loss jumps. It is for algorithms that also minimise such losses.
 func (p Problem) ValidateKinked() error {
 	c := p.Constants
 	switch {
@@ -184,8 +185,8 @@ func (p Problem) ValidateKinked() error {
 // Dim returns the number of coordinates of w.
 func (p Problem) Dim() int { return p.Shape.Margins * p.Shape.Features }
 
-// Neighbours returns by how many clip norms a sum of clipped contributions differs at most between
-// neighbouring tables: 2 under replace-one, 1 under add-or-remove.
+// Neighbours returns the largest change of a sum of clipped contributions between neighbouring tables, in
+// units of the clip norm: 2 under replace-one, 1 under add-or-remove.
 func (p Problem) Neighbours() float64 {
 	if p.Relation == account.AddOrRemove {
 		return 1
@@ -193,8 +194,8 @@ func (p Problem) Neighbours() float64 {
 	return 2
 }
 
-// Charge returns the total charge that a plan may divide among its queries on one record. It is mu^2
-// less a share of 2^-30 of it, since the charges and their sum are rounded up.
+// Charge returns the total charge that a plan may divide among its queries on one record. It is mu^2 (1 -
+// 2^-30). The difference to mu^2 allows for the upward rounding of the charges and of their sum.
 func (p Problem) Charge() float64 { return p.Mu * p.Mu * usable }
 
 const usable = 1 - 0x1p-30
@@ -235,9 +236,9 @@ func (p Problem) InitialGradient() float64 {
 }
 
 // StepSize returns the step size h/L1 for the smoothness L1 of the objective, but at most 1/s for a
-// regularizer of smoothness s. The data may have less curvature than its bound, so that h above 1 can
-// be stable. The regularizer has its full curvature s in every direction, so that steps longer than
-// 1/s may be unstable.
+// regularizer of smoothness s. The curvature of the data may be smaller than its bound, so h above 1 can be
+// stable. The curvature of the regularizer may be s in every direction, so steps longer than 1/s may be
+// unstable.
 func (p Problem) StepSize(h float64) float64 {
 	eta := h / p.Smoothness()
 	if p.Regularizer != nil {
@@ -248,12 +249,13 @@ func (p Problem) StepSize(h float64) float64 {
 	return eta
 }
 
-// LowRank reports whether a record's gradient is an outer product or the sum of a few. The mean loss
-// then has large curvature in few directions only, and steps of several times 1/L1 are stable in
+// LowRank reports whether a record's gradient is an outer product or the sum of a few outer products. The
+// mean loss then has large curvature in few directions only, and steps of several times 1/L1 are stable in
 // practice.
 func (p Problem) LowRank() bool { return p.RankOne || p.Layered || p.Grouped }
 
-// StepScale returns the default step size in units of 1/L1: the number h in eta = h/L1.
+// StepScale returns the default step size in units of 1/L1, the number h in eta = h/L1: 16 for networks, 4
+// for rank-one losses and for records of several rows, and 1 for other losses.
 func (p Problem) StepScale() float64 {
 	switch {
 	case p.Layered:
@@ -264,9 +266,9 @@ func (p Problem) StepScale() float64 {
 	return 1
 }
 
-// GradientSteps returns the default number of steps of methods that release gradients: multiplier *
-// G0 N/(2 L0 h), at most RuleSteps. G0 bounds the first gradient norm, 2 L0/N is the noise level (see
-// Floor), and h is the step size in units of 1/L1.
+// GradientSteps returns the default number of steps of methods that release gradients: multiplier * G0 N/(2
+// L0 h), at most RuleSteps. G0 bounds the first gradient norm, 2 L0/N is the noise level (see Floor), and h
+// is the step size in units of 1/L1. For neural networks the number is multiplied by layeredSteps.
 func (p Problem) GradientSteps(multiplier, h float64) int {
 	return p.StepsUpTo(RuleSteps, multiplier, h)
 }
@@ -307,16 +309,16 @@ func (p Problem) AddRegularizer(g, w []float64) {
 	}
 }
 
-// Effective returns the effective size N = n mu/sqrt(d) for n records and d parameters, twice as much
-// under add-or-remove. N is a signal-to-noise ratio: all rates of convergence are powers of it.
+// Effective returns the effective size N = n mu/sqrt(d) for n records and d parameters. Under add-or-remove
+// N is 2 n mu/sqrt(d). N is a signal-to-noise ratio: all rates of convergence are powers of N.
 func (p Problem) Effective() float64 {
 	return p.Records * p.Mu / math.Sqrt(float64(p.Dim())) * 2 / p.Neighbours()
 }
 
-// Floor returns the noise level r = 2 L0/N, where N is the effective size (see Effective). It is the
-// root mean square norm of the noise in one released gradient that costs the whole budget. Up to
-// constants, it is also the lower bound of Arora et al. 2023, Theorem 2, on the gradient norm that
-// any private algorithm can reach in the worst case. On easier problems a smaller norm is possible.
+// Floor returns the noise level r = 2 L0/N, where N is the effective size (see Effective). r is the root
+// mean square norm of the noise in one released gradient that costs the whole budget. Up to constants, r is
+// also the lower bound of Arora et al. 2023, Theorem 2, on the gradient norm that any private algorithm can
+// reach in the worst case. On easier problems a smaller norm is possible.
 func (p Problem) Floor() float64 { return 2 * p.Constants.Lipschitz / p.Effective() }
 
 // LowerBound returns L0 min(1, sqrt(d log(1/delta))/(n epsilon)) for the problem's budget. Up to a

@@ -52,9 +52,9 @@ func TestCurvature(t *testing.T) {
 	}
 }
 
-// TestSpectrum compares the assumed spectrum with its description: a Hessian with half the largest
-// trace of a rank-one loss, eigenvalues proportional to 1/j in groups of 10%, plus the regularizer; a
-// start at F0/2 above the minimum; and every direction in one group.
+// TestSpectrum compares the assumed spectrum with its description: the Hessian has half the largest trace
+// of a rank-one loss, and its eigenvalues are proportional to 1/j in groups of 10%, plus the regularizer's
+// curvature. The loss at the start is F0/2 above the minimum. Every direction is in exactly one group.
 func TestSpectrum(t *testing.T) {
 	for _, d := range []int{1, 2, 10, 100, 5000} {
 		for _, lambda := range []float64{0, .03} {

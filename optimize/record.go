@@ -2,12 +2,13 @@ package optimize
 
 import "github.com/stillpoint-dp/stillpoint/runrecord"
 
-// Package runrecord declares these types, since certificates and reports read them from there without
-// this package.
+// Package runrecord declares these types. Certificates and reports use them from package runrecord, without
+// importing package optimize.
 type (
 	// Summary describes a plan to people and to certificates.
 	Summary = runrecord.Plan
-	// Realised records how the releases of a run became its result. [Law] is the plan for this.
+	// Realised records how the releases of a run became its result. [Law] is the plan of these steps before
+	// the run.
 	Realised = runrecord.Realised
 	// Measured has the released mean loss and gradient norm at a point.
 	Measured = runrecord.Measured
@@ -21,7 +22,7 @@ type (
 	Arrival = runrecord.Arrival
 	// Moment is the released second moment of the rows.
 	Moment = runrecord.Moment
-	// Looked is the gradient norm that a Look released at its choice.
+	// Looked is the gradient norm that a [Look] released at the point that it chose.
 	Looked = runrecord.Looked
 	// Curved is the curvature that ChooseCurved released at a candidate.
 	Curved = runrecord.Curved

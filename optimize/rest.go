@@ -9,18 +9,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// rest is the oracle through which the algorithm of a Selected sees only the records that were not
-// held out. An algorithm that makes queries on all records gets these records as one cohort. An
-// algorithm that draws cohorts draws them from these records.
+// rest is the oracle of the algorithm in a [Selected]. It answers queries about the records that were not
+// held out, and about no others. An algorithm that makes queries on all records gets the records that were
+// not held out as one cohort. An algorithm that draws cohorts draws them from the records that were not
+// held out.
 type rest struct {
 	Oracle
 	all   query.Cohort
 	draws bool
 }
 
-// newRest returns an oracle for the records that the dealer has not drawn yet. n lists the oracle methods that the
-// algorithm calls. If n includes neither cohorts nor prefix sums, newRest draws all these records as one cohort,
-// and queries are about this cohort.
+// newRest returns an oracle for the records that the dealer has not drawn yet. n lists the oracle methods
+// that the algorithm calls. If n includes neither cohorts nor prefix sums, newRest draws all these records
+// as one cohort, and the algorithm makes its queries on this cohort.
 func newRest(o Oracle, records *dealer, n Needs) (*rest, error) {
 	if n.Cohorts || n.PrefixSums {
 		// This cohort only states the number of records. Ask rejects queries on it.

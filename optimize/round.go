@@ -7,8 +7,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/convex"
 )
 
-// Round is a part of a run that minimises the problem's objective plus a public function. Its result
-// is a weighted average of the points to which its steps lead. The run itself computes the average,
+// Round is a part of a run that minimises the problem's objective plus a public function. The result of a
+// round is a weighted average of the points to which the round's steps lead. The run computes the average,
 // so that the run's law records the weights that were actually used.
 type Round struct {
 	// Start is the first point of the round.
@@ -29,16 +29,17 @@ type Round struct {
 type rounds struct {
 	now     Round
 	average []float64
-	// sum is the sum of the weights of the current round's points so far, relative to the weight of
-	// the latest point. fresh has, for each point, its share of the sum at the time when it was
-	// added.
+	// sum is the sum of the weights of the current round's points so far, with the weights of earlier
+	// points shrunk by Fade. fresh has, for each point, the share of its weight in this sum at the time
+	// when the point was added.
 	sum   float64
 	fresh []float64
 	// weights has the weights of the points of all earlier rounds. ends has the number of the last
 	// step of each of these rounds.
 	weights []float64
 	ends    []int
-	// smallest is the point, of any round, at which the estimate's norm was smallest so far.
+	// smallest is the point, of any round, at which the norm of the gradient estimate was smallest so far.
+	// least is this norm.
 	smallest []float64
 	least    float64
 }
@@ -97,9 +98,9 @@ func (s *rounds) add(w []float64, weight float64) {
 // round's start.
 func (r *Run) Average() []float64 { return slices.Clone(r.rounds.average) }
 
-// Land sets the iterate to the point that an answer released, and makes this point the result of the
-// round until the next step. The run's law records the move as a step of size eta along a gradient
-// whose norm is the length of the move divided by eta.
+// Land sets the iterate to the point that an answer released, projected onto the round's set. The point
+// alone is the round's average until the next step. The run's law records the move as a step of size eta
+// along a gradient whose norm is the length of the move divided by eta.
 func (r *Run) Land(a Answer, eta float64) {
 	s := r.rounds
 	r.unstated = r.unstated || a.own.used
@@ -120,7 +121,7 @@ func (r *Run) Land(a Answer, eta float64) {
 // RoundsResult returns the average of the last round's points or, if smallest is set, the point of
 // any round at which the norm of the gradient estimate was smallest.
 func (r *Run) RoundsResult(complete, smallest bool) Result {
-	if r.rounds == nil { // an error came before the first round
+	if r.rounds == nil { // an error ended the run before its first round
 		r.Round(Round{Start: r.W})
 	}
 	s := r.rounds

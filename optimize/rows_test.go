@@ -7,10 +7,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// TestRowsSquare compares mean squares along eigenvectors with values computed by hand. The eigenvalue 5
-// above an edge of 4, and 13 and 15 above an edge of 12, must count as 3, 5 and 9. Eigenvalues below the
-// edge must be replaced by their mean, and the part of the mean row must be subtracted. The test fails if
-// a row of the matrix of eigenvectors is used as an eigenvector, and if the mean row's part is counted.
+// TestRowsSquare compares mean squares along eigenvectors with values computed by hand. With an edge of 4
+// the eigenvalue 5 must count as 3. With an edge of 12 the eigenvalues 13 and 15 must count as 5 and 9.
+// Eigenvalues below the edge must be replaced by their mean, and the part of the mean row must be
+// subtracted. The test fails if a row of the matrix of eigenvectors is used as an eigenvector, or if the
+// mean row's part is not subtracted.
 func TestRowsSquare(t *testing.T) {
 	const c, s = .6, .8
 	r := &optimize.Rows{Values: []float64{1, 5}, Vectors: []float64{c, -s, s, c}, Edge: 4} // columns (c, s) and (-s, c)

@@ -11,9 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Run is the state of one run of a plan. It makes queries, counts charges, moves the iterate, and
-// passes the iterate to the output rule and to the observer. It records the law that it followed: how
-// its noisy answers became steps and a result. The loop of an algorithm thus consists of the paper's
+// Run is the state of one run of a plan. It makes queries, counts charges, moves the iterate, and passes
+// the iterate to the output rule and to the observer. It records the law that it followed: how its noisy
+// answers became steps and a result. The loop of an algorithm therefore needs to contain the paper's
 // pseudocode only.
 type Run struct {
 	// W is a copy of the current iterate w_t, or, after a call of Extrapolate, of the extrapolated
@@ -32,13 +32,13 @@ type Run struct {
 	// metric, if not zero, is the matrix that preconditions the run's gradient estimates and steps
 	// (see In).
 	metric query.Metric
-	// direction, if not nil, returns the direction and the size of a step for an estimate. No
-	// coordinate moves farther than the law's Move (see Bounded).
+	// direction, if not nil, returns the direction and the size of a step for an estimate. A step moves no
+	// coordinate farther than law.Move (see Bounded).
 	direction func(g []float64) (direction []float64, eta float64)
 	// rounds is the state of the run's rounds (see Round); nil for runs without rounds.
 	rounds *rounds
-	// unstated means that the run's law cannot express the noise of its result. own means that the
-	// loop of the algorithm moves the iterate itself (see Reach).
+	// unstated means that the run's law cannot express the noise of the result. own means that the loop of
+	// the algorithm, and not the run, moves the iterate (see Reach).
 	unstated, own bool
 
 	ctx     context.Context
@@ -47,13 +47,15 @@ type Run struct {
 	observe func(Step)
 	out     *collector
 	cohorts *dealer
-	// totals has the charge so far of each cohort's records.
+	// totals has, by the cohort's ID, the charge so far of each cohort's records. charged is the largest of
+	// these charges.
 	totals  map[uint64]float64
 	charged float64
 	law     Realised
 	// last is the previous iterate w_{t-1}. It is used in runs with momentum only.
 	last []float64
-	// pace shortens steps that overshoot, in runs whose law is Guarded; nil in others.
+	// pace shortens steps that overshoot. It is nil in runs whose law is not Guarded or whose steps are at
+	// most 1/L1.
 	pace *Pace
 	// variances has, for each step, the noise variance of its estimate per coordinate.
 	variances []float64
@@ -75,8 +77,8 @@ func (s *Settled) Begin(ctx context.Context, o Oracle, observe func(Step)) *Run 
 // errEnd ends a run before its last step without being an error.
 var errEnd = errors.New("end")
 
-// Steps calls body for each step t = 0, 1, ... of the plan and returns the run's result. If body
-// returns an error, Steps adds the number of the step to it.
+// Steps calls body for each step t = 0, 1, ... of the plan and returns the run's result. If body returns an
+// error, Steps ends the run and adds the algorithm's name and the number of steps made so far to the error.
 func (r *Run) Steps(body func(t int) error) (Result, error) {
 	return r.Loop(func() error {
 		for t := range r.plan.summary.Steps {
@@ -88,7 +90,7 @@ func (r *Run) Steps(body func(t int) error) (Result, error) {
 	})
 }
 
-// Loop calls body once, which makes all steps of the plan itself, and returns the run's result.
+// Loop calls body once and returns the run's result. body makes all steps of the plan.
 func (r *Run) Loop(body func() error) (Result, error) {
 	err := body()
 	if errors.Is(err, errEnd) {
@@ -97,9 +99,9 @@ func (r *Run) Loop(body func() error) (Result, error) {
 	return r.Result(), r.Failed(err)
 }
 
-// Until calls body once and returns the run's result, for runs whose number of steps depends on
-// released numbers, because the charges of their queries do. Such a run is complete when body returns
-// nil or when the privacy filter rejects a query because the budget is used.
+// Until calls body once and returns the run's result. It is for runs in which the charges of queries, and
+// therefore the number of steps, depend on released numbers. Such a run is complete when body returns nil,
+// or when the privacy filter rejects a query because the budget is used up.
 func (r *Run) Until(body func() error) (Result, error) {
 	err := body()
 	if over := new(account.BudgetError); err == nil || errors.As(err, &over) {
@@ -137,7 +139,7 @@ func (r *Run) Draw(size float64) (query.Cohort, error) {
 	return r.cohorts.draw(size)
 }
 
-// Ask releases the weighted sum of the terms and charges the given part of the budget for it. If the
+// Ask releases the noisy weighted sum of the terms and charges the given part of the budget mu^2. If the
 // problem has a smoothing, terms of kinds that can be smoothed are smoothed first.
 func (r *Run) Ask(charge float64, terms ...query.Term) (Answer, error) {
 	q, err := query.New(charge, r.smoothed(terms)...)
@@ -178,7 +180,7 @@ func (r *Run) Stable(q query.Stable) (Answer, error) {
 	return newAnswer(a, math.NaN()), err
 }
 
-// charge adds a charge to the run's count of what the records of the cohort c have been charged.
+// charge adds a charge to the run's count of the total charge of the records of the cohort c.
 func (r *Run) charge(c query.Cohort, charge float64) {
 	if charge > 0 {
 		r.totals[c.ID()] += charge
@@ -188,26 +190,27 @@ func (r *Run) charge(c query.Cohort, charge float64) {
 
 // Use states how a step uses a gradient estimate, and the weight of the iterate in the result.
 type Use struct {
-	// Weight is the weight of the iterate if the result is an average of iterates.
+	// Weight is the weight of the iterate in the result if the result is an average of iterates.
 	Weight float64
-	// Measured is the norm of the gradient at the iterate if it was released separately. The output
-	// rule Smallest then compares iterates by it; if it is zero, by the norm of the estimate.
+	// Measured is the norm of the gradient at the iterate, if this norm was released separately; otherwise
+	// zero. The output rule Smallest compares iterates by Measured if it is above zero, and by the norm of
+	// the gradient estimate if it is zero.
 	Measured float64
-	// Coins, if not nil, are public random numbers. The run adds them, each multiplied by Deviation,
-	// to the estimate for this step only. They must have mean 0 and standard deviation 1 and be
-	// independent of all releases. The run's law counts their variance in later estimates too, which
-	// overstates the noise.
+	// Coins, if not nil, are public random numbers. The run adds them, each multiplied by Deviation, to the
+	// estimate for this step only. They must have mean 0 and standard deviation 1 and be independent of all
+	// releases. The run's law counts the variance of these numbers in later estimates too, which overstates
+	// the noise.
 	Coins     []float64
 	Deviation float64
 }
 
 // Regularized returns the gradient estimate plus the regularizer's gradient at W. If the run has a
-// preconditioner (see In), the regularizer's gradient is multiplied by it, as the estimate already
-// is.
+// preconditioner (see In), the regularizer's gradient is multiplied by the preconditioner, as the estimate
+// already is.
 func (r *Run) Regularized(estimate []float64) []float64 { return r.regularized(estimate, r.W, 1) }
 
-// regularized returns the gradient estimate plus weight times the regularizer's gradient at the point
-// at; in a run with a preconditioner, times the preconditioner too.
+// regularized returns the gradient estimate plus weight times the regularizer's gradient at the point at.
+// In a run with a preconditioner, the regularizer's gradient is multiplied by the preconditioner too.
 func (r *Run) regularized(estimate, at []float64, weight float64) []float64 {
 	g := append([]float64(nil), estimate...)
 	if r.metric.Dim() == 0 && weight == 1 {
@@ -239,10 +242,11 @@ func (r *Run) Extrapolate(t int) {
 	copy(r.W, r.at)
 }
 
-// Descend makes the step w_{t+1} = Proj(W - eta (estimate + k grad reg(W))), where reg is the
-// regularizer. k is the number of gradients that the estimate adds up: 1 for an answer about one
-// gradient and for averages of such answers. If the run has rounds, Descend makes a step of the
-// current round.
+// Descend makes the step w_{t+1} = Proj(W - eta (estimate + k grad reg(W))), where reg is the regularizer.
+// k is the number of gradients that the estimate adds up: 1 for an answer about one gradient and for
+// averages of such answers. If the run has a preconditioner or is Bounded, the step goes along the
+// direction that the preconditioner or the function of Bounded gives. If the run has rounds, Descend makes
+// a step of the current round.
 func (r *Run) Descend(e *Estimate, u Use) {
 	keep, back, noise := r.mixed(e)
 	estimate, noise := e.shaken(u, noise)
@@ -310,14 +314,14 @@ func (r *Run) move(direction []float64, eta float64) {
 	}
 }
 
-// Look shows the iterate to the output rule Smallest, with a gradient estimate from which no step is
-// made.
+// Look passes the iterate, with the norm of the gradient estimate e at it, to the output rule Smallest. No
+// step is made from e.
 func (r *Run) Look(e *Estimate) {
 	r.out.look(r.at, Norm(r.regularized(e.g, r.at, e.weight()))/scale(e.weight()))
 }
 
-// scale returns the number by which the norm of an estimate is divided to get the norm of one
-// gradient, if the estimate adds up weight gradients.
+// scale returns the number by which the norm of an estimate is divided to get the norm of one gradient, if
+// the estimate adds up weight gradients. The number is weight, or 1 if weight is not above 0.
 func scale(weight float64) float64 {
 	if weight > 0 {
 		return weight
@@ -344,10 +348,10 @@ func (r *Run) took(keep float64, back int, noise, eta float64) {
 	l.Noise, l.StepSizes = append(l.Noise, noise), append(l.StepSizes, eta)
 }
 
-// Reach records a step of a loop that moves the iterate and computes the result itself: the new
-// iterate w, the norm of the gradient estimate, the noise of the last answer and the step size eta.
-// The run does not know how such a loop combines answers, so it states the noise of the result only
-// if the loop calls Bound. Loops that leave both to the run call Descend instead.
+// Reach records a step of a loop that moves the iterate and computes the result itself: the new iterate w,
+// the norm of the gradient estimate, the noise of the last answer and the step size eta. The run does not
+// know how such a loop combines answers, so it states the noise of the result only if the loop calls Bound.
+// Loops that let the run move the iterate and compute the result call Descend instead.
 func (r *Run) Reach(w []float64, gradientNorm, noise, eta float64) {
 	copy(r.at, w)
 	copy(r.W, w)
@@ -398,9 +402,10 @@ func (r *Run) ResultAt(w []float64, complete bool) Result {
 	return r.stated(res, nil, nil, 0)
 }
 
-// stated adds the run's law to a result. The law states no noise if the loop moved the iterate itself
-// and either set no bound on its moves or moved a coordinate of the result farther from the start
-// than the bound allows.
+// stated adds the run's law to a result. The law states no noise if two estimates of the run shared noise
+// (see Mix). It also states no noise if the loop moved the iterate itself and set no bound on its moves
+// (see Bound), or if a coordinate of the loop's result is farther from the start than this bound times the
+// number of steps.
 func (r *Run) stated(res Result, weights []float64, rounds []int, chosen int) Result {
 	res.Law = r.law
 	res.Law.Weights, res.Law.Rounds, res.Law.Chosen = weights, rounds, chosen
@@ -414,7 +419,7 @@ func (r *Run) stated(res Result, weights []float64, rounds []int, chosen int) Re
 	return res
 }
 
-// In sets the metric of the run, a matrix that preconditions gradients. Gradient estimates are then
+// In sets the metric of the run, a matrix that preconditions gradients. After In, gradient estimates are
 // estimates of the metric times the gradient, and a step goes along the metric times an estimate.
 func (r *Run) In(m query.Metric) { r.metric, r.law.Scales = m, scales(m) }
 
@@ -422,8 +427,8 @@ func (r *Run) In(m query.Metric) { r.metric, r.law.Scales = m, scales(m) }
 // (see In).
 func (r *Run) Saw(m *Moment) { r.law.Moment = m }
 
-// scales returns the length of each row of the metric m. This is the factor by which the metric
-// multiplies the noise in the weights of each feature.
+// scales returns the length of each row of the metric m. The length of row j is the factor by which the
+// metric multiplies the noise in the weights of feature j.
 func scales(m query.Metric) []float64 {
 	out, row := make([]float64, m.Dim()), make([]int64, m.Dim())
 	for j := range out {
@@ -441,15 +446,15 @@ func scales(m query.Metric) []float64 {
 	return out
 }
 
-// Bounded replaces the direction and the size of steps by what the function direction returns. The function
-// may combine gradient estimates in any way. In each step a coordinate moves by at most move; a longer move
-// is cut to move. The run's law can thus bound the noise of the result.
+// Bounded makes the function direction choose the direction and the size of each step. The function may
+// combine gradient estimates in any way. In each step a coordinate moves by at most move; a longer move is
+// cut to move. The run's law can therefore bound the noise of the result.
 func (r *Run) Bounded(move float64, direction func(g []float64) (direction []float64, eta float64)) {
 	r.law.Move, r.direction = move, direction
 }
 
-// Bound declares that the run's steps are not linear functions of its gradient estimates, and that a
-// step moves each coordinate by at most move.
+// Bound declares that the run's steps are not linear functions of its gradient estimates, and that a step
+// moves each coordinate by at most move. Bound does not enforce this limit.
 func (r *Run) Bound(move float64) { r.law.Move = move }
 
 // Norm returns the Euclidean norm of v. It overflows only if the norm itself is too large for a

@@ -12,26 +12,26 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Selected adds an output rule to any algorithm: points along the algorithm's run, and its own
-// result, are scored on held-out records that the algorithm never used. The exponential mechanism
-// (McSherry and Talwar 2007) draws a point with a low score.
+// Selected adds an output rule to any algorithm. It scores points along the algorithm's run, and the run's
+// own result, on held-out records that the algorithm never used. The exponential mechanism (McSherry and
+// Talwar 2007) draws a point with a low score.
 //
-// The held-out records are drawn first and the algorithm gets the rest. The selection and the
-// algorithm can each be charged the whole budget, since releases on disjoint cohorts compose in
-// parallel.
+// The held-out records are drawn first. The algorithm uses the other records only. The selection and the
+// algorithm can each be charged the whole budget, since releases on disjoint cohorts compose in parallel.
 //
 // Guarantee: mu-GDP. Let n_held be the number of held-out records and epsilon the parameter of the
-// exponential mechanism. With probability 1-p the drawn point, of K points, has a score within (4
-// L0/(n_held epsilon)) log(K/p) of the lowest (half of it under add-or-remove; McSherry and Talwar
-// 2007, Theorem 6). A score differs from its value on all records by about L0/sqrt(n_held), since it
+// exponential mechanism. With probability 1-p the score of the drawn point exceeds the lowest of the K
+// scores by at most (4 L0/(n_held epsilon)) log(K/p), or half of it under add-or-remove (McSherry and
+// Talwar 2007, Theorem 6). A score differs from its value on all records by about L0/sqrt(n_held), since it
 // is computed on a sample.
 //
-// The selection helps if a run is good at some iterate but not at the iterate of its own output rule:
-// if a theorem is about some iterate or a random iterate, or in runs that visit saddles or diverge at
-// the end. It makes the result of a good output rule worse: the algorithm has fewer records, and the
-// scores are less precise than averages of released gradients. It is therefore no default. ByGradient
-// cannot distinguish a saddle from a minimum. ByValue can. BySecondOrder can if the run left the
-// saddle along one of the directions between the points.
+// The selection helps if some iterate of a run is better than the iterate that the algorithm's own output
+// rule chooses. Examples are algorithms whose theorem is about some iterate or a random iterate, and runs
+// that visit saddles or diverge at the end. The selection makes the result of a good output rule worse,
+// since the algorithm has fewer records and the scores are less precise than averages of released
+// gradients. It is therefore no default. The score ByGradient cannot distinguish a saddle from a minimum,
+// and the score ByValue can. The score BySecondOrder can if the run left the saddle in about the direction
+// of the run's result.
 //
 // The algorithm may either make queries on all its records or draw cohorts. Plan returns an error for
 // algorithms on Poisson samples, since samples are drawn from all records.
@@ -41,13 +41,14 @@ import (
 type Selected struct {
 	// Of is the algorithm from whose run the points come.
 	Of Algorithm
-	// Share is the share of the records that is held out. Zero means .1.
+	// Share is the share of the records that is held out, above 0 and below 1. Zero means .1.
 	Share float64 `yaml:"held_out"`
 	// Candidates is the number of evenly spaced points of the run that are scored, in addition to the
 	// run's result. Zero means 8.
 	Candidates int `yaml:"candidates"`
-	// By selects the score: gradient, the norm of the mean gradient; value, the mean loss; or
-	// second-order, the norm of the mean gradient among points that are no saddles.
+	// By selects the score of a point. gradient is the norm of the mean gradient. value is the mean loss.
+	// second-order is the norm of the mean gradient, among points whose released curvature shows no saddle.
+	// Zero means gradient.
 	By Score `yaml:"score"`
 }
 
@@ -58,12 +59,12 @@ const (
 	// ByGradient is the norm of the mean of the clipped gradients, with the regularizer's gradient
 	// added.
 	ByGradient Score = iota
-	// ByValue is the mean loss, with each record's loss clipped to [0, 2 F0], where F0 bounds the
-	// initial gap of the mean loss. A regularizer cannot be added to this score, so that Plan returns
-	// an error for a problem with a regularizer.
+	// ByValue is the mean loss, with each record's loss clipped to [0, 2 F0], where F0 bounds the initial
+	// gap of the mean loss. A regularizer cannot be added to this score, so Plan returns an error for a
+	// problem with a regularizer.
 	ByValue
-	// BySecondOrder is ByGradient among the points whose curvature along the directions to the other
-	// points is not below zero (see ChooseCurved).
+	// BySecondOrder is ByGradient among the points whose released curvature, along the direction to the
+	// run's result, is not below zero by more than noise explains (see ChooseCurved and TowardsEachOther).
 	BySecondOrder
 )
 
@@ -99,9 +100,9 @@ type selectedPlan struct {
 // pass over the held-out records.
 const mostCandidates = 10_000
 
-// Plan plans the algorithm for the records that are not held out, and plans the selection. It returns
-// an error if p is not valid, a setting is out of range, or the algorithm computes releases on
-// Poisson samples, which are drawn from all records.
+// Plan plans the algorithm for the records that are not held out, and plans the selection. It returns an
+// error if p is not valid, if a setting is out of range, or if p does not allow the score. It also returns
+// an error if the algorithm computes releases on Poisson samples, which are drawn from all records.
 func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return nil, err
@@ -183,10 +184,10 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 	return out, nil
 }
 
-// selectionEpsilon returns nearly the largest epsilon for which a draw by the exponential mechanism
-// is mu-GDP. It starts at the exact solution 2 log(Phi(mu/2)/Phi(-mu/2)), where Phi is the normal
-// distribution function, and shrinks it until mechanism.SelectionMu confirms it. It returns an error
-// if mu does not allow an epsilon of at least 2^-40.
+// selectionEpsilon returns nearly the largest epsilon, but at most 16, for which a draw by the exponential
+// mechanism is mu-GDP. It starts at the exact solution 2 log(Phi(mu/2)/Phi(-mu/2)), where Phi is the normal
+// distribution function, and reduces epsilon until mechanism.SelectionMu(epsilon) is at most mu. It returns
+// an error if mu does not allow an epsilon of at least 2^-40.
 func selectionEpsilon(mu float64) (float64, error) {
 	most := mu * math.Sqrt(usable)
 	tail := math.Erfc(mu/2/math.Sqrt2) / 2
@@ -210,7 +211,7 @@ func selectionEpsilon(mu float64) (float64, error) {
 // Summary describes the plan.
 func (s *selectedPlan) Summary() Summary { return s.summary }
 
-// Needs returns what the algorithm needs; cohorts and selection are needed in addition.
+// Needs returns the needs of the algorithm, with cohorts and selection added.
 func (s *selectedPlan) Needs() Needs {
 	n := s.inner.Needs()
 	n.Cohorts, n.Selection = true, true
@@ -259,15 +260,15 @@ func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (R
 		return result, fmt.Errorf("selected: %w", err)
 	}
 	result.W, result.Curvature = kept.points[k], curved
-	// The noise of the last iterate is stated, since no iterate has more noise.
+	// The law states the noise of the last iterate for the result, since no iterate has more noise.
 	result.Law.Weights, result.Law.Chosen = nil, max(len(kept.points), result.Law.Chosen)
 	result.Law.Settle()
 	result.Output = fmt.Sprintf("selected by %s among %d points: %s", s.by, len(kept.points), kept.names[k])
 	return result, nil
 }
 
-// choose draws the index of one of the points, with a low score on the held-out records. It also
-// returns the released curvature at this point, if the score uses curvatures.
+// choose draws the index of one of the points, with a low score on the held-out records. For the score
+// BySecondOrder it also returns the released curvature at this point.
 func (s *selectedPlan) choose(ctx context.Context, o Oracle, held query.Cohort, points [][]float64) (int, *Curved,
 	error) {
 	if s.by == BySecondOrder {
@@ -311,13 +312,15 @@ func drawn(ctx context.Context, o Oracle, epsilon float64, terms []query.Term) (
 	return k, err
 }
 
-// collected keeps distinct released points of a run, no more of them than its field most says.
+// collected keeps distinct released points of a run: at most as many as the field most states, and then the
+// run's own result.
 type collected struct {
 	most   int
 	points [][]float64
 	names  []string
-	// spare has the iterates after every stride-th step, for runs that end before their plan does.
-	// last is the number of the last step made. whole means that this was the plan's last step.
+	// spare has the iterates after every stride-th step, for runs that end before the last step of their
+	// plan. last is the number of the last step made. whole means that the last step made was the plan's
+	// last step.
 	spare  []numbered
 	stride int
 	last   int
@@ -330,8 +333,9 @@ type numbered struct {
 	w    []float64
 }
 
-// visit receives the iterate after each step. It keeps most points of the plan, evenly spaced, and in
-// spare an even selection of all iterates so far.
+// visit receives the iterate after each step. It keeps in points the iterates after evenly spaced steps of
+// the plan, as many as the field most states. It keeps in spare evenly spaced iterates of all steps so far,
+// fewer than twice as many.
 func (c *collected) visit(s Step) {
 	if s.Number <= s.Of && s.Number*c.most/s.Of > (s.Number-1)*c.most/s.Of {
 		c.add(s.W, fmt.Sprintf("iterate %d of %d", s.Number, s.Of))

@@ -18,8 +18,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// planted is a plan that shows given points as its iterates and makes one gradient query at each, over
-// all records or over cohorts that it draws.
+// planted is a plan whose iterates are given points. It makes one gradient query at each point, over all
+// records or over cohorts that it draws.
 type planted struct {
 	points [][]float64
 	result []float64
@@ -127,12 +127,13 @@ func around(p planted) planner {
 	}
 }
 
-// TestSelectedFindsThePlanted: without randomness in the selection, the best of the candidates must be
-// the result, at any position, by either score, under either relation, for an algorithm that makes
-// queries on all records and for one that draws cohorts. The held-out records must be drawn first and
-// used by nobody else, and both sides must be charged at most the whole budget. The test fails if the
-// regularizer is left out of the scores, if the inner algorithm sees all records, if a candidate is not
-// a copy, or if the candidates are not evenly spaced.
+// TestSelectedFindsThePlanted: without randomness in the selection, the best of the candidates must be the
+// result. This is tested for each position of the best candidate, for two scores, for both relations, and
+// for algorithms that make queries on all records or draw cohorts. The held-out records must be drawn
+// first, and the algorithm must not use them. The algorithm's records and the held-out records must each be
+// charged at most the whole budget. The test fails if the regularizer is left out of the scores, if the
+// inner algorithm sees all records, if a candidate is not a copy, or if the candidates are not evenly
+// spaced.
 func TestSelectedFindsThePlanted(t *testing.T) {
 	for _, p := range convexProblems(t) {
 		if p.Public.Set != nil || p.Public.Constants.Lipschitz != 1 { // logistic, without a ball
@@ -301,7 +302,7 @@ func TestSelectedScale(t *testing.T) {
 	}
 }
 
-// TestSelectedHandsBack: an error that ends the run or the selection must reach the caller with the
+// TestSelectedHandsBack: if an error ends the run or the selection, the caller must get the error and the
 // last point. A single candidate must need no selection. An algorithm that draws cohorts must not make
 // queries on all records, and an algorithm that makes queries on all records must not draw.
 func TestSelectedHandsBack(t *testing.T) {

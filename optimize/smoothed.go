@@ -11,8 +11,8 @@ import (
 
 // Smoothed returns the problem whose loss is smoothed by s: its constants belong to the smoothed loss, and
 // every answer that a Run releases is about the smoothed loss. Smoothing by random directions is possible
-// for any loss. The other smoothings are in closed form and need a [loss.Kinked]; for other losses Smoothed
-// returns an error.
+// for any loss. The other smoothings are in closed form and are possible for a [loss.Kinked] only. For
+// other losses they are an error.
 func (p Problem) Smoothed(s query.Smoothing) (Problem, error) {
 	if s.Sampled() {
 		return p.sampled(s)
@@ -42,12 +42,13 @@ func (p Problem) Smoothed(s query.Smoothing) (Problem, error) {
 	return p, p.Validate()
 }
 
-// sampled is Smoothed for smoothing by random directions. It turns any loss with Lipschitz constant
-// L0 into a loss whose gradient has the Lipschitz constant query.Steepness(d) L0/r, for d parameters
-// and the smoothing radius r. The smoothed loss exceeds the loss by at most L0 r everywhere, and it
-// is convex if the loss is. If the loss itself has a curvature bound that holds everywhere, this
-// bound still holds. A record contributes an estimate of the gradient of its smoothed loss. Between
-// two points this estimate may change by more than that gradient does; clipping then limits it.
+// sampled is Smoothed for smoothing by random directions. Let L0 be the Lipschitz constant of the loss, d
+// the number of parameters and r the smoothing radius. The gradient of the smoothed loss has the Lipschitz
+// constant query.Steepness(d) L0/r. The smoothed loss exceeds the loss by at most L0 r everywhere, and it
+// is convex if the loss is. If the loss itself has a curvature bound that holds everywhere, this bound
+// still holds. A record contributes an estimate of the gradient of its smoothed loss. Between two points
+// this estimate may change by more than the gradient of the smoothed loss does. Clipping then limits the
+// change of the estimate.
 func (p Problem) sampled(s query.Smoothing) (Problem, error) {
 	if !Positive(s.Radius) {
 		return p, fmt.Errorf("optimize: smoothing radius = %v: must be finite and > 0", s.Radius)

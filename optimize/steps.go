@@ -25,8 +25,8 @@ func stepCount(most int, x float64) int {
 	return int(min(math.Ceil(x), float64(most)))
 }
 
-// CheckSteps returns an error, with the algorithm's name, unless steps is between 1 and MostSteps, or
-// is 0, which means the default rule's number.
+// CheckSteps returns an error, with the algorithm's name, unless steps is between 0 and MostSteps, both
+// included. 0 means the number of the default rule.
 func CheckSteps(algorithm string, steps int) error {
 	if steps < 0 || steps > MostSteps {
 		return fmt.Errorf("optimize: %s: steps = %d: must be between 0 (the rule's number) and %d", algorithm, steps,

@@ -6,8 +6,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// TestPassWeights: in a pass, the tail average must weight the points that the steps t >= T/2 lead to
-// with the sizes of these steps' cohorts. Last must be the point that the last step leads to.
+// TestPassWeights: in a pass, the tail average must be over the points to which the steps t >= T/2 lead,
+// with the sizes of these steps' cohorts as weights. The rule Last must give the point to which the last
+// step leads.
 func TestPassWeights(t *testing.T) {
 	for rule, want := range map[optimize.Output][]float64{
 		optimize.TailAverage: {0, 0, .2, .3, .5},

@@ -7,11 +7,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// mean returns the query's answer without noise, and the number of rows that a clip changed. A record's
-// contribution is the weighted sum of its clipped terms. A record whose target or contribution is not
-// finite contributes zero, and this zero is clipped as well. Contributions are summed as differences
-// from the centres of the clip balls. The centres are added back for the declared number of records,
-// even if fewer or more are present.
+// mean returns the query's answer without noise over the records of the given row numbers, and the number
+// of rows whose contribution a clip changed. A record's contribution is the weighted sum of its clipped
+// terms. A record whose target or contribution is not finite contributes zero, clipped like any
+// contribution. The mean is the centre of the clip balls plus the sum of the contributions' differences
+// from this centre, divided by the declared number of records, even if fewer or more records are present.
 func (o *Oracle) mean(q query.Question, rows []int) (mean []float64, clipped int) {
 	terms := q.Terms()
 	dim := q.SumDim()
@@ -67,9 +67,8 @@ func centreOf(t query.Term) []float64 {
 	return c
 }
 
-// contribution returns a record's weighted sum of clipped terms, for a row x with target y. cut means
-// that a clip changed it. ok is false for a faulty record, whose target or contribution is not
-// finite.
+// contribution returns a record's weighted sum of clipped terms, for a row x with target y. cut is true if
+// a clip changed a term. ok is false for a faulty record, whose target or contribution is not finite.
 func (o *Oracle) contribution(terms []query.Term, x []float32, y float64) (sum []float64, cut, ok bool) {
 	if math.IsNaN(y) || math.IsInf(y, 0) {
 		return nil, false, false
@@ -102,10 +101,11 @@ func (o *Oracle) contribution(terms []query.Term, x []float32, y float64) (sum [
 	return sum, cut, true
 }
 
-// scaled returns v times the scalar s clipped to [lo, hi], and whether the clip changed s.
+// scaled multiplies v, in place, by the scalar s clipped to [lo, hi]. It returns v and whether the clip
+// changed s. If s is infinite, v becomes NaN.
 func scaled(v []float64, s, lo, hi float64) ([]float64, bool) {
 	if math.IsInf(s, 0) {
-		s = math.NaN() // a faulty record, which the clip must not hide
+		s = math.NaN() // a faulty record must stay visible after the clip
 	}
 	c := min(max(s, lo), hi)
 	for j := range v {
@@ -132,7 +132,7 @@ func general(l loss.General, t query.Term, x []float32, y float64) ([]float64, b
 	return v, cut
 }
 
-// addTo adds a times v to dst; v may be nil.
+// addTo adds a times v to dst. If v is nil, dst stays unchanged.
 func addTo(dst []float64, a float64, v []float64) {
 	for j := range v {
 		dst[j] += a * v[j]
@@ -147,7 +147,7 @@ func inner(w []float64, x []float32) float64 {
 	return s
 }
 
-// Length returns the Euclidean norm.
+// Length returns the Euclidean norm of v.
 func Length(v []float64) float64 { return length(v) }
 
 func length(v []float64) float64 {

@@ -6,17 +6,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// Assumed is the quadratic that forecasts assume (see [forecast.Assumed]), with its minimum at 0. In
-// each group of directions with equal eigenvalues, the whole gradient at the start lies along the first
-// direction.
+// Assumed is the quadratic that forecasts assume (see [forecast.Assumed]), with its minimum at 0. In each
+// group of directions with equal eigenvalues, only the first direction has a nonzero gradient at the start.
 type Assumed struct {
 	Loss        Quadratic
-	Eigenvalues []float64 // of the objective; the eigenvalues of the data term are smaller by lambda
+	Eigenvalues []float64 // of the objective's Hessian; those of the loss are smaller by lambda
 	Start       []float64
 }
 
-// AssumedQuadratic returns the quadratic that forecasts assume for the problem p, with the
-// regularizer (lambda/2) ||w||^2 added.
+// AssumedQuadratic returns the quadratic that forecasts assume for the problem p. The objective is the sum
+// of its field Loss and the regularizer (lambda/2) ||w||^2.
 func AssumedQuadratic(p optimize.Problem, lambda float64) Assumed {
 	var a Assumed
 	for _, d := range forecast.Assumed(p) {

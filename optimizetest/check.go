@@ -12,18 +12,18 @@ import (
 )
 
 // Size has the parameters of a problem that tests vary: the number of records, the budget mu, and
-// Neighbours, the number of clip norms by which a sum of clipped contributions differs at most
-// between neighbouring tables. Neighbours is 1 under add-or-remove and 2 under replace-one; 0 means
-// replace-one, too.
+// Neighbours, the number of clip norms by which a sum of clipped contributions differs at most between
+// neighbouring tables. Neighbours is 1 under add-or-remove and 2 under replace-one. 0 also means
+// replace-one.
 type Size struct{ Records, Mu, Neighbours float64 }
 
-// Size returns the oracle's number of records, its budget mu and, as Neighbours, its relation.
+// Size returns the oracle's number of records, its budget mu, and Neighbours for its relation.
 func (o *Oracle) Size() Size {
 	return Size{Records: o.All().Size(), Mu: o.config.Budget.Mu(), Neighbours: o.neighbours()}
 }
 
-// With returns the problem p with the records, the budget mu and the relation of the size s. A budget
-// b, if given, becomes p's Budget, with the relation of s.
+// With returns the problem p with the records, the budget mu and the relation of the size s. If a budget b
+// is given, it becomes the Budget of p. Its relation is changed to the relation of s.
 func With(p optimize.Problem, s Size, b ...account.Budget) optimize.Problem {
 	p.Records, p.Mu = s.Records, s.Mu
 	switch s.Neighbours {
@@ -62,8 +62,8 @@ func RunPlan(t testing.TB, p optimize.Plan, o optimize.Oracle) optimize.Result {
 	return r
 }
 
-// Resolve returns the plan p that a call of Plan returned, and fails the test if the call's error err
-// is not nil.
+// Resolve takes the two results of a call of Plan. It fails the test if err is not nil, and otherwise
+// returns the plan p.
 func Resolve(t testing.TB, p optimize.Plan, err error) optimize.Plan {
 	t.Helper()
 	if err != nil {
@@ -72,9 +72,9 @@ func Resolve(t testing.TB, p optimize.Plan, err error) optimize.Plan {
 	return p
 }
 
-// StepSize computes the step size eta = h/L1 without code of package optimize, for comparison with
-// it. L1 is the smoothness of loss and regularizer together. The result is at most 1/s for a
-// regularizer of smoothness s.
+// StepSize computes the step size eta = h/L1. It does not use package optimize, whose step sizes tests
+// compare with it. L1 is the smoothness of loss and regularizer together. If the problem has a regularizer
+// of smoothness s, the result is at most 1/s.
 func StepSize(p optimize.Problem, h float64) float64 {
 	c := p.Constants.Curvature
 	data := max(math.Abs(min(c.Lo, 0)), max(c.Hi, 0))
@@ -116,7 +116,7 @@ func Same(a, b []float64) bool {
 	return len(a) == len(b) && length(Add(a, -1, b)) <= 1e-9*(1e-3+length(a))
 }
 
-// Close reports whether a and b differ by at most relative times the size of b.
+// Close reports whether a and b differ by at most relative times |b|.
 func Close(a, b, relative float64) bool { return math.Abs(a-b) <= relative*math.Abs(b) }
 
 // OnEverybody fails the test unless the term of query number k is about all records and has the
@@ -128,8 +128,8 @@ func OnEverybody(t *testing.T, k int, term query.Term, want float64) {
 	}
 }
 
-// Charges returns, for each query in asked, the charge that the query offered and the charge that its
-// answer cost.
+// Charges returns two lists with an element for each query in asked: the charge that the query offered, and
+// the charge of its answer.
 func Charges(asked []Asked) (offered, charged []float64) {
 	for _, a := range asked {
 		offered, charged = append(offered, a.Question.Charge()), append(charged, a.Answer.Charge)
@@ -154,8 +154,8 @@ func WithinBudget(t *testing.T, mu float64, charges []float64) {
 	}
 }
 
-// AddUp returns a + b rounded up. For |a| >= |b|, b-(s-a) is the exact rounding error of s = a+b
-// (Dekker's two-sum).
+// AddUp returns a number that is at least the exact sum a + b, and at most the next float64 after the
+// rounded sum. For |a| >= |b|, b-(s-a) is the exact rounding error of s = a+b (Dekker's two-sum).
 func AddUp(a, b float64) float64 {
 	if math.Abs(a) < math.Abs(b) {
 		a, b = b, a
@@ -167,11 +167,11 @@ func AddUp(a, b float64) float64 {
 	return s
 }
 
-// Deviation returns a bound on the relative distance between a mean and its expectation, which holds
-// except with probability 1e-6. The mean is over s independent draws of sum_j v_j (Z_j + m_j)^2,
-// where v is nonnegative, m arbitrary and Z standard normal. The bound is 2 sqrt(x/s) + 2x/s with x =
-// ln(2e6). It follows from Birgé's (2001) bound 2 sqrt(sum (v^2 + 2 v^2 m^2) x) + 2 max(v) x and from
-// sum (v^2 + 2 v^2 m^2) <= (sum v (1 + m^2))^2.
+// Deviation returns a bound on the relative distance between a mean and its expectation. The bound fails
+// with probability at most 1e-6. The mean is over s independent draws of sum_j v_j (Z_j + m_j)^2, where v
+// is nonnegative, m arbitrary and Z standard normal. The bound is 2 sqrt(x/s) + 2x/s with x = ln(2e6). It
+// follows from Birgé's (2001) bound 2 sqrt(sum (v^2 + 2 v^2 m^2) x) + 2 max(v) x and from sum (v^2 + 2 v^2
+// m^2) <= (sum v (1 + m^2))^2.
 func Deviation(s float64) float64 {
 	x := math.Log(2e6)
 	return 2*math.Sqrt(x/s) + 2*x/s

@@ -10,11 +10,11 @@ import (
 // definition defines a kind of query (an entry of the table kinds) by what one record contributes to
 // its sum.
 type definition struct {
-	// rankOne computes the contribution for a loss phi(<w,x>, y): a vector v, the scalar s that
-	// multiplies it, and the interval [lo, hi] to which s is clipped.
+	// rankOne computes the contribution for a loss phi(<w,x>, y): a vector v, the scalar s that multiplies v,
+	// and the interval [lo, hi] to which s is clipped.
 	rankOne func(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64)
-	// general computes the vector for a loss that computes its own gradient, before the clip. It is nil
-	// for kinds of rank-one losses only, and for kinds that do not depend on the loss.
+	// general computes the contribution, before the clip, for a loss that computes its own gradient. It is nil
+	// for kinds that only rank-one losses allow, and for kinds that do not depend on the loss.
 	general func(l loss.General, t query.Term, x []float32, y float64) []float64
 }
 
@@ -50,9 +50,9 @@ func slope(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s
 	return vector(x), one(slopes(l, t, x), t.Point(), x, y), -t.Ball().Radius, t.Ball().Radius
 }
 
-// slopes returns the function that computes the derivative in the margin for the term t. If t has no
-// smoothing, it is the derivative of the loss l. If t has one, it is the derivative of l smoothed for a row
-// with the norm of x.
+// slopes returns the function that computes a derivative in the margin for the term t. If t has no
+// smoothing, it is the derivative of the loss l. If t has a smoothing, it is the derivative of the smoothed
+// loss for rows with the norm of x.
 func slopes(l loss.RankOne, t query.Term, x []float32) func(dst, z, y []float64) {
 	by := t.Smoothing()
 	if !by.On() {
@@ -70,9 +70,10 @@ func slopes(l loss.RankOne, t query.Term, x []float32) func(dst, z, y []float64)
 	}
 }
 
-// slopeChange defines one record's contribution to a query for gradient differences: the change of
-// phi', the loss's derivative in the margin, times the row x. If the term has a curvature interval,
-// the change is clipped to this interval times the change of the record's margin.
+// slopeChange defines one record's contribution to a query for gradient differences: the change of phi',
+// the loss's derivative in the margin, times the row x. If the term has a curvature interval [a, b], the
+// change is clipped to this interval times the change of the record's margin. Otherwise it is clipped to
+// [-r, r] for the term's radius r.
 func slopeChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	v, s, lo, hi = slope(l, t, x, y)
 	if a, b, ok := t.Curvature(); ok {
@@ -82,14 +83,15 @@ func slopeChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []floa
 	return v, s - one(slopes(l, t, x), t.Previous(), x, y), lo, hi
 }
 
-// value defines one record's contribution to a query for the mean loss: its loss phi.
+// value defines one record's contribution to a query for the mean loss: its loss phi, clipped to the term's
+// clip interval.
 func value(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	b := t.Ball()
 	return []float64{1}, one(l.Values, t.Point(), x, y), b.Centre - b.Radius, b.Centre + b.Radius
 }
 
-// valueChange defines one record's contribution to a query for the change of the mean loss between
-// two points: the change of its loss phi.
+// valueChange defines one record's contribution to a query for the change of the mean loss between two
+// points: the change of its loss phi, clipped to [-r, r] for the term's radius r.
 func valueChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	b := t.Ball()
 	return []float64{1}, one(l.Values, t.Point(), x, y) - one(l.Values, t.Previous(), x, y), -b.Radius, b.Radius
@@ -99,8 +101,8 @@ func valueChanges(l loss.General, t query.Term, x []float32, y float64) []float6
 	return []float64{l.Value(t.Point(), x, y) - l.Value(t.Previous(), x, y)}
 }
 
-// one returns the number that the function f (the value or a derivative of a rank-one loss) computes
-// for one record at w.
+// one returns f at a single record (x, y) and the parameters w. f computes the value or a derivative of a
+// rank-one loss from margins and targets.
 func one(f func(dst, z, y []float64), w []float64, x []float32, y float64) float64 {
 	dst := make([]float64, 1)
 	f(dst, []float64{inner(w, x)}, []float64{y})
@@ -148,15 +150,16 @@ func squaredFeatures(_ loss.RankOne, _ query.Term, x []float32, _ float64) (v []
 	return v, 1, 0, 1
 }
 
-// squaredDistance defines one record's contribution to the mean squared distance from the row m: ||x
-// - m||^2, at most twice the clip radius.
+// squaredDistance defines one record's contribution to the mean squared distance from the public row m: ||x
+// - m||^2, clipped to at most centre + radius of the term's clip interval.
 func squaredDistance(_ loss.RankOne, t query.Term, x []float32, _ float64) (v []float64, s, lo, hi float64) {
 	n := length(from(x, t.Point()))
 	return []float64{1}, n * n, 0, t.Ball().Centre + t.Ball().Radius
 }
 
-// centredMoment defines one record's contribution to the second moment about the row m: z z' in svec
-// form (see svec), where z is x - m, shortened if it is longer than the term's limit.
+// centredMoment defines one record's contribution to the second moment about the public row m: z z' in svec
+// form (see svec), for z = x - m. If ||z||^2 exceeds the clip radius, z z' is scaled down to the norm of
+// the radius.
 func centredMoment(_ loss.RankOne, t query.Term, x []float32, _ float64) (v []float64, s, lo, hi float64) {
 	z := from(x, t.Point())
 	n := length(z)
@@ -169,7 +172,7 @@ func centredMoment(_ loss.RankOne, t query.Term, x []float32, _ float64) (v []fl
 	return v, 1, 0, t.Ball().Radius / max(n*n, math.SmallestNonzeroFloat64)
 }
 
-// from returns the difference x - m of a row and the mean row.
+// from returns the difference x - m of a row x and a public row m.
 func from(x []float32, m []float64) []float64 {
 	z := vector(x)
 	addTo(z, -1, m)
@@ -183,16 +186,17 @@ func curvature(l loss.RankOne, t query.Term, x []float32, y float64) (v []float6
 }
 
 // metricSlope defines one record's contribution to the gradient in a metric: phi' R x, where R is the
-// term's metric and phi' the loss's derivative in the margin, clipped to a norm of at most the
-// radius.
+// term's metric and phi' is the loss's derivative in the margin. phi' is clipped to the term's slope limit,
+// and further until the contribution's norm is at most the radius.
 func metricSlope(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	v = t.Metric().Times(vector(x))
 	hi = min(t.Slope(), t.Ball().Radius/length(v))
 	return v, one(slopes(l, t, x), t.Point(), x, y), -hi, hi
 }
 
-// squaredSlope defines one record's contribution to the mean squared gradient norm in the term's
-// metric R: (phi' ||R x||)^2, at most twice the radius. phi' is the loss's derivative in the margin.
+// squaredSlope defines one record's contribution to the mean squared gradient norm in the term's metric R:
+// (phi' ||R x||)^2, where phi' is the loss's derivative in the margin. It is clipped to at most centre +
+// radius of the term's clip interval.
 func squaredSlope(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	v, s, _, _ = metricSlope(l, t, x, y)
 	n := length(v)
@@ -207,8 +211,9 @@ func weightedRow(t query.Term, x []float32) (v []float64, u float64) {
 	return v, short * short
 }
 
-// weightedGradient defines one record's contribution to the weighted gradient: u phi' R x, with the
-// metric R and the weight u of weightedRow and the loss's derivative phi' in the margin.
+// weightedGradient defines one record's contribution to the weighted gradient: u phi' R x, where R and u
+// are as in weightedRow, and phi' is the loss's derivative in the margin, clipped to the term's slope
+// limit.
 func weightedGradient(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	v, u := weightedRow(t, x)
 	for j := range v {
@@ -225,9 +230,9 @@ func weightedCurvature(l loss.RankOne, t query.Term, x []float32, y float64) (v 
 	return svec(u, z), one(l.Curvatures, t.Point(), x, y), 0, t.Slope()
 }
 
-// scoreMoment defines one record's contribution to the second moment of weighted gradients: u^2
-// phi'^2 R x x' R, in svec form (see svec). R and u are as in weightedRow, phi' is the loss's
-// derivative in the margin.
+// scoreMoment defines one record's contribution to the second moment of weighted gradients: u^2 phi'^2 R x
+// x' R, in svec form (see svec). R and u are as in weightedRow, and phi' is the loss's derivative in the
+// margin.
 func scoreMoment(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	z, u := weightedRow(t, x)
 	s = one(l.Slopes, t.Point(), x, y)
@@ -241,8 +246,9 @@ func weightedMoment(_ loss.RankOne, t query.Term, x []float32, _ float64) (v []f
 	return svec(u, z), 1, 0, 1
 }
 
-// svec returns the symmetric matrix c z z' as a vector: the entries on and above the diagonal, those
-// above it multiplied by sqrt 2, so that the vector's norm is the matrix's Frobenius norm.
+// svec returns the symmetric matrix c z z' as a vector: the entries on and above the diagonal, line by
+// line. Entries above the diagonal are multiplied by sqrt 2. The vector's norm is then the matrix's
+// Frobenius norm.
 func svec(c float64, z []float64) (v []float64) {
 	for j := range z {
 		v = append(v, c*z[j]*z[j])
@@ -253,17 +259,18 @@ func svec(c float64, z []float64) (v []float64) {
 	return v
 }
 
-// hessian defines one record's contribution to the product of the mean Hessian and a vector v: the
-// loss's second derivative in the margin times <v,x> x. The scalar factor is clipped to the curvature
-// interval times <v,x>.
+// hessian defines one record's contribution to the product of the mean Hessian and a vector v: the loss's
+// second derivative in the margin times <v,x> x. The factor of x, the derivative times <v,x>, is clipped to
+// the curvature interval times <v,x>.
 func hessian(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	move := inner(t.Step(), x)
 	a, b, _ := t.Curvature()
 	return vector(x), one(l.Curvatures, t.Point(), x, y) * move, min(a*move, b*move), max(a*move, b*move)
 }
 
-// hessianChange defines one record's contribution to the change of a Hessian-vector product between
-// two points: the change of the loss's second derivative in the margin, times <v,x> x.
+// hessianChange defines one record's contribution to the change of a Hessian-vector product between two
+// points: the change of the loss's second derivative in the margin, times <v,x> x. The factor of x is
+// clipped to [-r, r] for the term's radius r.
 func hessianChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	change := one(l.Curvatures, t.Point(), x, y) - one(l.Curvatures, t.Previous(), x, y)
 	return vector(x), change * inner(t.Along(), x), -t.Ball().Radius, t.Ball().Radius

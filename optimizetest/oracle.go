@@ -14,8 +14,8 @@ import (
 
 // Config configures an Oracle: its rows, its budget and its noise.
 type Config struct {
-	// Rows are the features of the records. Norms above 1 are allowed. A record whose target is NaN
-	// or infinite is faulty: it counts, but contributes nothing.
+	// Rows are the features of the records. Norms above 1 are allowed. A record whose target is NaN or
+	// infinite is faulty: it counts as a record, but contributes nothing to an answer.
 	Rows    [][]float32
 	Targets []float64
 	// Repeat is the number of records that each row stands for; zero means one.
@@ -27,11 +27,12 @@ type Config struct {
 	Declared float64
 	// Seed determines the noise and the cohorts.
 	Seed uint64
-	// Noiseless makes answers exact. They still state the standard deviation of the noise that they
-	// would have.
+	// Noiseless makes answers exact. Answers still state the standard deviation of the noise that they would
+	// otherwise have.
 	Noiseless bool
-	// Script, if not nil, is called with k before query k, counted from 0, is validated. If it returns
-	// an error, the query returns this error. Script may cancel contexts.
+	// Script, if not nil, is called before each query is validated, with the number k of the query, counted
+	// from 0. If it returns an error, the query returns this error. Script may also cancel a context that the
+	// test has made.
 	Script func(k int) error
 }
 
@@ -49,7 +50,7 @@ type Asked struct {
 
 // Oracle is an [optimize.Oracle] that exposes its rows. It is not safe for concurrent use.
 type Oracle struct {
-	// Asked lists every query in order, refused ones included.
+	// Asked lists every query made by Ask in order, including refused queries.
 	Asked []Asked
 
 	config Config
@@ -61,14 +62,13 @@ type Oracle struct {
 	drawn []int
 	// declared[i] is the public size of cohort i+1.
 	declared []float64
-	// unjoined is the part of the declared number of records that DrawEach has not yet put into a
-	// cohort.
+	// unjoined is the expected number of records that no cohort of DrawEach contains yet.
 	unjoined float64
 	// schedule is the schedule that the oracle follows; nil for none.
 	schedule *account.Schedule
 	// samples is the number of samples drawn from the schedule.
 	samples int
-	// latest is the latest sample, or the zero Cohort after a query on it.
+	// latest is the latest sample. It is the zero Cohort after a query on the latest sample.
 	latest query.Cohort
 	// sample has the row numbers of the latest sample.
 	sample []int
@@ -119,7 +119,8 @@ func (o *Oracle) Problem(p optimize.Problem) optimize.Problem {
 func (o *Oracle) Charged() float64 { return o.ledger.Charged() }
 
 // Draw returns a cohort of size records that are in no earlier cohort. It returns an error under
-// add-or-remove, if each row stands for several records, or if fewer records are left.
+// add-or-remove, if each row stands for several records, if size is below 1, or if fewer than size records
+// are left.
 func (o *Oracle) Draw(size int) (query.Cohort, error) {
 	start := o.used()
 	if o.config.Repeat > 1 || o.config.Budget.Relation() != account.ReplaceOne || size < 1 || start+size > len(o.order) {
@@ -128,7 +129,8 @@ func (o *Oracle) Draw(size int) (query.Cohort, error) {
 	return o.add(start+size, float64(size)), nil
 }
 
-// DrawEach returns a cohort that every record not yet in a cohort joins with probability p.
+// DrawEach returns a cohort that every record in no earlier cohort joins with probability p. It returns an
+// error if p is not in (0, 1] or each row stands for several records.
 func (o *Oracle) DrawEach(p float64) (query.Cohort, error) {
 	if o.config.Repeat > 1 || !(p > 0 && p <= 1) || !(o.unjoined > 0) {
 		return query.Cohort{}, fmt.Errorf("optimizetest: draw each with probability %v of the %v records left", p, o.unjoined)
@@ -157,8 +159,8 @@ func (o *Oracle) add(end int, size float64) query.Cohort {
 	return query.NewCohort(uint64(len(o.drawn)), size)
 }
 
-// Select draws an index by the exponential mechanism in floating point. If the oracle is noiseless it
-// returns the first of the lowest scores.
+// Select draws the index of a question by the exponential mechanism, computed in floating point. Low scores
+// are more likely. If the oracle is noiseless, Select returns the first index with the lowest score.
 func (o *Oracle) Select(ctx context.Context, s query.Selection) (int, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
@@ -180,7 +182,7 @@ func (o *Oracle) Select(ctx context.Context, s query.Selection) (int, error) {
 		mean, _ := o.mean(q, rows)
 		score := mean[0]
 		if !o.config.Noiseless {
-			// Gumbel noise of this scale draws i with probability proportional to exp(-epsilon score
+			// With Gumbel noise of this scale, i is drawn with a probability proportional to exp(-epsilon score
 			// size/(2 sensitivity)).
 			scale := 2 * o.neighbours() * q.Clip() / q.Cohort().Size() / s.Epsilon()
 			score += scale * math.Log(-math.Log(o.noise.Float64()))

@@ -133,7 +133,7 @@ func TestAnswersByHand(t *testing.T) {
 		"squared distance": {rank, func(c query.Cohort) []query.Term {
 			return []query.Term{query.SquaredDistanceFrom(c, []float64{0, .5}, 1)}
 		}, []float64{1. / 3}, 1},
-		// (1, -1/2) has squared norm 5/4 and is shortened to half of it; (0, 0) is unchanged.
+		// (1, -1/2) has squared norm 5/4 and is shortened to the squared norm 5/8. (0, 0) is unchanged.
 		"centred second moment": {rank, func(c query.Cohort) []query.Term {
 			return []query.Term{query.CentredMomentOf(c, []float64{0, .5}, math.Sqrt(.625))}
 		}, []float64{.5 / 3, -.25 * math.Sqrt2 / 3, .125 / 3}, 1},
@@ -225,9 +225,10 @@ func TestAnswersByHand(t *testing.T) {
 	}
 }
 
-// TestNoise: the noise must have the stated standard deviation, the sensitivity divided by the root of
-// the charge and by the size. A sum of 20000 squared normals is outside [1 +- .06] 20000 with
-// probability below 1e-6 (Laurent and Massart 2000: 2 sqrt(x/20000) + 2x/20000 = .055 with x = ln 2e6).
+// TestNoise: the noise must have the stated standard deviation: the sensitivity divided by the square root
+// of the charge and by the size of the cohort. A sum of 20000 squared normals is outside [1 +- .06] 20000
+// with probability below 1e-6 (Laurent and Massart 2000: 2 sqrt(x/20000) + 2x/20000 = .055 with x = ln
+// 2e6).
 func TestNoise(t *testing.T) {
 	for relation, sensitivity := range map[account.Relation]float64{account.ReplaceOne: 4, account.AddOrRemove: 2} {
 		w := make([]float64, 20000)

@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// OpenPrefix opens a prefix sum. The noise of its partial sums is correlated as the factorization of
-// p requires, and is computed from the factorization's definition.
+// OpenPrefix opens a prefix sum. The noise of its partial sums has the correlations of the factorization of
+// p, and is computed from the factorization's definition. OpenPrefix returns an error if p is not valid.
 func (o *Oracle) OpenPrefix(p query.Prefix) (query.PrefixSum, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -24,12 +24,14 @@ type prefix struct {
 	p      query.Prefix
 	sum    []float64
 	items  int
-	// nodes has the noise drawn so far. For the tree factorization the key is the height of a node
-	// and its number; for the Toeplitz factorization it is the number of a column.
+	// nodes has the noise drawn so far. For the tree factorization, the key is the height of a node and the
+	// node's number at this height. For the Toeplitz factorization, it is 0 and the number of a column.
 	nodes map[[2]int][]float64
 }
 
-// Add adds the next item and returns the noisy sum of all items.
+// Add adds the sum of the terms as the next item and returns the noisy sum of all items so far. It returns
+// an error if the prefix sum has all its items already, or if the item's sensitivity exceeds the declared
+// one.
 func (s *prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
 	o := s.oracle
 	if err := ctx.Err(); err != nil {
@@ -71,7 +73,8 @@ func (s *prefix) Add(ctx context.Context, terms ...query.Term) (query.Release, e
 
 func (s *prefix) addNoise(out []float64, sigma float64) {
 	if s.p.Factorization == query.Tree {
-		// The sum has the noise of the nodes in the binary expansion of the number of items.
+		// The binary expansion of the number of items states which nodes of the tree cover the items. The sum has
+		// the noise of these nodes.
 		sigma *= math.Sqrt(float64(bits.Len(uint(s.p.Items))))
 		for rest := s.items; rest > 0; rest &= rest - 1 {
 			height := bits.TrailingZeros(uint(rest))
@@ -79,8 +82,8 @@ func (s *prefix) addNoise(out []float64, sigma float64) {
 		}
 		return
 	}
-	// Row t of the square root of the summing matrix has the coefficients of (1-x)^(-1/2). The largest
-	// norm of a column is the norm of all coefficients.
+	// Row t of the square root of the summing matrix has the first t coefficients of (1-x)^(-1/2), in reverse
+	// order. The column of largest norm has all coefficients.
 	var column float64
 	root := make([]float64, s.p.Items)
 	for k, e := 0, 1.; k < s.p.Items; k++ {

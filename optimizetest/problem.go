@@ -11,8 +11,8 @@ import (
 // Problem is an optimization problem with rows and a known minimum.
 type Problem struct {
 	Name string
-	// Public has the public facts of the problem without the number of records and the budget, which
-	// [Oracle.Problem] adds.
+	// Public has the public facts of the problem. The number of records and the budget are missing, and
+	// [Oracle.Problem] adds them.
 	Public  optimize.Problem
 	Loss    loss.Loss
 	Rows    [][]float32

@@ -8,12 +8,12 @@ import (
 )
 
 // Quadratic is the loss (1/2) sum_j e_j w_j^2 - <x, w>, which does not use y. Every record has the same
-// Hessian, and the mean of the rows moves the minimum. Its gradient is unbounded, so that Lipschitz is
-// a clip norm and not a property of the loss.
+// Hessian, and the mean of the rows moves the minimum. The gradient is unbounded. Lipschitz is therefore
+// only the norm at which gradients are clipped.
 type Quadratic struct {
 	Eigenvalues []float64
 	Lipschitz   float64
-	// InitialGap is the InitialGap of Constants.
+	// InitialGap is the value of InitialGap that Constants returns.
 	InitialGap float64
 }
 
@@ -45,14 +45,14 @@ func (q Quadratic) Value(w []float64, x []float32, _ float64) float64 {
 	return f
 }
 
-// Gradient sets dst to e w - x.
+// Gradient sets dst to the gradient at w, with the coordinates e_j w_j - x_j.
 func (q Quadratic) Gradient(dst, w []float64, x []float32, _ float64) {
 	for j, e := range q.Eigenvalues {
 		dst[j] = e*w[j] - float64(x[j])
 	}
 }
 
-// HessianVector sets dst to e v.
+// HessianVector sets dst to the product of the Hessian and v, with the coordinates e_j v_j.
 func (q Quadratic) HessianVector(dst, _, v []float64, _ []float32, _ float64) {
 	for j, e := range q.Eigenvalues {
 		dst[j] = e * v[j]

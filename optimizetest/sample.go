@@ -8,7 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// sampleBit is set in the identifiers of Poisson samples and not in the identifiers of cohorts.
+// sampleBit is a bit that is set in the identifiers of Poisson samples, and not set in the identifiers of
+// cohorts.
 const sampleBit = 1 << 63
 
 // Follow binds the oracle to a schedule of Poisson samples. It must be called before the first query.
@@ -20,8 +21,9 @@ func (o *Oracle) Follow(s *account.Schedule) error {
 	return nil
 }
 
-// Sample draws the schedule's next Poisson sample. One query may be made on it, with the schedule's
-// noise.
+// Sample draws the schedule's next Poisson sample. One query may be made on it, and its answer has the
+// schedule's noise. Sample returns an error if the oracle follows no schedule or the schedule has no
+// further step.
 func (o *Oracle) Sample() (query.Cohort, error) {
 	if o.schedule == nil {
 		return query.Cohort{}, errors.New("optimizetest: sample: the oracle follows no schedule")
@@ -41,8 +43,8 @@ func (o *Oracle) Sample() (query.Cohort, error) {
 	return o.latest, nil
 }
 
-// sampled returns the members of the latest sample and the event of a query on it. A second query on
-// the same sample is an error.
+// sampled returns the members of the latest sample and the event of a query on it. It returns an error for
+// a query on an earlier sample, and for a second query on the latest sample.
 func (o *Oracle) sampled(q query.Question) ([]int, account.Event, error) {
 	if q.Cohort() != o.latest {
 		return nil, account.Event{}, fmt.Errorf("optimizetest: sample %d: must be the latest, asked once",

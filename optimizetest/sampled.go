@@ -7,8 +7,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// written returns the loss in the form that the query terms need: as a function that computes its own
-// gradient if a term has a smoothing by random directions, and the loss itself otherwise.
+// written returns the loss in the form that the query terms need. If l is rank-one and a term has a
+// smoothing by random directions, it returns l as a loss that computes its own gradient. Otherwise it
+// returns l itself.
 func written(l loss.Loss, terms []query.Term) loss.Loss {
 	r, ok := l.(loss.RankOne)
 	if ok && slices.ContainsFunc(terms, func(t query.Term) bool { return t.Smoothing().Sampled() }) {
@@ -17,7 +18,7 @@ func written(l loss.Loss, terms []query.Term) loss.Loss {
 	return l
 }
 
-// rowed presents a loss of one margin as a function of the parameters w.
+// rowed presents a loss of one margin as a loss.General, a function of the parameters w.
 type rowed struct {
 	loss.Loss
 	of loss.RankOne
@@ -34,8 +35,8 @@ func (l rowed) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// estimateAt returns the gradient at w that a term uses: exact, smoothed in closed form, or estimated
-// from the term's random directions.
+// estimateAt returns the gradient of one record at w as the term t defines it: the gradient of l if t has
+// no smoothing, the gradient smoothed in closed form, or the estimate from the term's random directions.
 func estimateAt(l loss.General, t query.Term, w []float64, x []float32, y float64) []float64 {
 	s := t.Smoothing()
 	sum := make([]float64, len(w))

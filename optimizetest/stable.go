@@ -10,8 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Stable makes one pass of projected stochastic gradient descent over a cohort, in the order in which
-// it was drawn, and returns the average of the iterates plus noise.
+// Stable makes one pass of projected stochastic gradient descent over a cohort, one step for each record in
+// the order of the draw. It returns the average of the points from which the steps start, plus noise. It
+// returns an error if the loss is not rank-one or the relation is not replace-one.
 func (o *Oracle) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
 	if err := ctx.Err(); err != nil {
 		return query.Release{}, err
@@ -60,7 +61,8 @@ func (o *Oracle) Stable(ctx context.Context, q query.Stable) (query.Release, err
 	return query.Release{Mean: mean, Sigma: sigma, Charge: event.Charge}, nil
 }
 
-// project moves w to the nearest point of the ball. A radius of 0 means no projection.
+// project moves w to the nearest point of the ball around centre with the given radius. A radius of 0 means
+// no projection.
 func project(w, centre []float64, radius float64) {
 	away := append([]float64(nil), w...)
 	addTo(away, -1, centre)

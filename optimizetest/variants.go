@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Variants returns each problem of Problems three times: unchanged, with a ball as feasible set and a
-// start outside it, and with a regularizer and a start.
+// Variants returns each problem of Problems three times: unchanged, with a ball as feasible set and a start
+// outside the ball, and with a regularizer and a start other than 0.
 func Variants(t testing.TB) []Problem {
 	t.Helper()
 	list := Problems()
@@ -35,8 +35,7 @@ func Variants(t testing.TB) []Problem {
 	return list
 }
 
-// Crowd repeats the rows of a problem so that there are copies of each, from which cohorts can be
-// drawn.
+// Crowd returns the problem with each row repeated, copies times in all, so that cohorts can be drawn.
 func Crowd(p Problem, copies int) Problem {
 	rows, targets := p.Rows, p.Targets
 	for range copies - 1 {
@@ -55,7 +54,9 @@ func BudgetOf(t testing.TB, r account.Relation, epsilon float64) account.Budget 
 	return b
 }
 
-// Relations returns an oracle for the problem under each of the two neighbouring relations.
+// Relations returns an oracle for the problem under each of the two neighbouring relations. The budget is
+// epsilon and delta = 1e-6. Under add-or-remove the declared number of records is 4.5 more than the true
+// number.
 func Relations(t testing.TB, p Problem, epsilon float64) map[account.Relation]*Oracle {
 	t.Helper()
 	list := map[account.Relation]*Oracle{}
@@ -71,12 +72,12 @@ func Relations(t testing.TB, p Problem, epsilon float64) map[account.Relation]*O
 	return list
 }
 
-// WantedBall returns the ball to which a gradient difference between points at the given distance
-// must be clipped. c is the setting Fraction of optimize.DifferenceBall. For c = 0 the centre of the
-// ball is the middle of the curvature interval times the displacement, and its radius is half the
-// interval's length times the distance. For c > 0 its centre is zero and its radius is c times the
-// smoothness times the distance. If the radius is at least 2 L0, twice the clip norm of gradients,
-// the ball is instead the one of radius 2 L0 around zero.
+// WantedBall returns the ball to which a gradient difference between points at the given distance must be
+// clipped. c is the setting Fraction of optimize.DifferenceBall. For c = 0 the centre of the ball is the
+// middle of the curvature interval times the displacement, and its radius is half the interval's length
+// times the distance. For c > 0 its centre is zero and its radius is c times the smoothness times the
+// distance. If the radius is at least 2 L0, twice the clip norm of gradients, the ball is instead the ball
+// of radius 2 L0 around zero.
 func WantedBall(p optimize.Problem, c, distance float64) query.ClipBall {
 	lo, hi := min(p.Constants.Curvature.Lo, 0), max(p.Constants.Curvature.Hi, 0)
 	b := query.ClipBall{Radius: (hi - lo) / 2 * distance, Centre: (lo + hi) / 2}
@@ -103,8 +104,9 @@ func IsDifference(t testing.TB, k int, p optimize.Problem, c float64, term query
 	}
 }
 
-// ConvexProblems returns each convex problem of Problems three times: unchanged, with a regularizer
-// and a start, and also in a ball. The rows are repeated, so that cohorts can be drawn.
+// ConvexProblems returns each convex problem of Problems three times: unchanged, with a regularizer and a
+// start other than 0, and with the regularizer, the start and a ball as feasible set. The rows are repeated
+// to at least 240, so that cohorts can be drawn.
 func ConvexProblems(t testing.TB) []Problem {
 	t.Helper()
 	ball, err := convex.NewBall(nil, .5)
@@ -130,8 +132,9 @@ func ConvexProblems(t testing.TB) []Problem {
 	return list
 }
 
-// Wide returns a quadratic in d directions with the eigenvalues max(slowest, .2 + .8 j/d) for j from
-// 0 to d-1. No gradient reaches its clip norm. Every coordinate of the start is 1.
+// Wide returns a quadratic in d directions with the eigenvalues max(slowest, .2 + .8 j/d) for j from 0 to
+// d-1. Its minimiser is 0, and every coordinate of the start is 1. The clip norm 4 d is so large that
+// gradients between the start and the minimiser are not clipped.
 func Wide(d int, slowest float64) Problem {
 	var l Quadratic
 	p := Problem{Name: "wide", Rows: [][]float32{make([]float32, d)}, Targets: []float64{0}, Minimiser: make([]float64, d)}

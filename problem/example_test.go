@@ -7,8 +7,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/problem"
 )
 
-// An experiment finds its problem by name. Package loss, which reads configurations, does not know the
-// name.
+// Parse finds a problem by its name. Package loss, which reads the losses of configurations, does not know
+// the name.
 func ExampleParse() {
 	l, err := problem.Parse("saddle")
 	fmt.Println(l.Name(), l.Constants().Curvature, err)

@@ -8,23 +8,23 @@ import (
 
 type expTail struct{}
 
-// ExpTail is a synthetic problem that satisfies the KL condition with kappa = 1: its gradient norm
-// falls in proportion to its excess risk. A record's loss does not use y. It is F(w) + <0.4 x, w> with
+// ExpTail is a synthetic problem that satisfies the KL condition with kappa = 1: its excess risk is at most
+// proportional to its gradient norm. A record's loss does not use y. It is F(w) + <0.4 x, w> with
 //
 //	F(w) = g(w_1) + (w_2^2 + ... + w_d^2)/2
 //	g(v) = e^-v for v >= 0, 1 - v + v^2/2 below
 //
-// Rows have mean zero, so F is the mean loss. Where w_1 >= 0 and the other coordinates have length b <=
-// 2, F = a + b^2/2 <= a + b <= sqrt(2) ||grad F||, with a = g = |g'|: gamma is sqrt(2).
+// Rows have mean zero, so F is the mean loss. Where w_1 >= 0 and the other coordinates have length b <= 2,
+// F = a + b^2/2 <= a + b <= sqrt(2) ||grad F||, with a = g = |g'|. Therefore gamma is sqrt(2).
 //
 //	g' = -e^-v, and v - 1 below: continuous
 //	g'' = e^-v in (0, 1], and 1 below: continuous; with the 1 of the other coordinates,
 //	curvature is in [0, 1]
 //	|g'''| = e^-v <= 1, and 0 below
 //
-// The quadratic part has no Lipschitz constant: gradients longer than 1.5 are scaled down to this
-// length. The length at the start is at most 1.4. F(0) = 1 and inf F = 0, so InitialGap is 1 for tables
-// of mean zero.
+// The quadratic part has no Lipschitz constant. Gradients longer than 1.5 are therefore scaled down to
+// length 1.5. At the start, 0, a gradient is at most 1.4 long. F(0) = 1 and inf F = 0, so InitialGap is 1
+// for tables of mean zero.
 func ExpTail() loss.General { return expTail{} }
 
 const (

@@ -8,17 +8,17 @@ import (
 
 type huberMean struct{}
 
-// HuberMean is a synthetic problem whose minimiser is the mean of the rows. Its loss does not use y
-// and is the Huber function of r = ||w - x||: r^2/2 for r <= 1 and r - 1/2 beyond. With rows of norm
-// at most 1/4 it is the instance of a lower bound: no private algorithm has a gradient norm of
-// smaller order than sqrt(d log(1/delta))/(n epsilon) on it (Arora et al. 2023, Theorem 2, with
-// Lipschitz constant, smoothness and bound on the initial gap 1).
+// HuberMean is a synthetic problem whose minimiser is the mean of the rows. A record's loss does not use y.
+// It is the Huber function of r = ||w - x||: r^2/2 for r <= 1 and r - 1/2 for r > 1. With rows of norm at
+// most 1/4 it is the instance of a lower bound: no private algorithm has a gradient norm of smaller order
+// than sqrt(d log(1/delta))/(n epsilon) on it (Arora et al. 2023, Theorem 2, with Lipschitz constant,
+// smoothness and bound on the initial gap 1).
 //
 //	gradient w - x, scaled down to length 1: the Lipschitz constant is 1
 //	Hessian I for r < 1; beyond, I/r and 0 along w - x: curvature in [0, 1], with a
 //	jump at r = 1, so there is no bound on the third derivative
 //
-// Values are at least 0, and f(0) = ||x||^2/2, so InitialGap is 1/2.
+// The loss is at least 0, and at w = 0 it is ||x||^2/2. InitialGap is therefore 1/2.
 func HuberMean() loss.General { return huberMean{} }
 
 func (huberMean) Name() string        { return "huber-mean" }
@@ -51,14 +51,15 @@ func (huberMean) Gradient(dst, w []float64, x []float32, y float64) {
 	shrink(dst, squares, 1, y)
 }
 
-// huber returns the Huber function of r >= 0: r^2/2 for r <= most, and linear beyond.
+// huber returns the Huber function of r >= 0: r^2/2 for r <= most, and for r > most the tangent line at r =
+// most.
 func huber(r, most float64) float64 {
 	q := min(r, most)
 	return float64(q * (r - float64(q/2)))
 }
 
-// shrink scales the gradient v down to length most if it is longer. squares is the sum of squares of
-// v. If the target y is NaN, all of v becomes NaN.
+// shrink scales the gradient v down to length most if v is longer than most. squares must be the sum of
+// squares of v. If the target y is NaN, all of v becomes NaN.
 func shrink(v []float64, squares, most, y float64) {
 	scale := 1.0
 	if squares > most*most {

@@ -7,15 +7,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// lowRank is the common part of Autoencoder and Factorization. Their parameters are the d x rank
-// matrix U, line by line, for rows of d features. Their gradients are scaled down to length at most
-// lowRankL0.
+// lowRank is the common part of Autoencoder and Factorization. For rows of d features, the parameters are
+// the d x rank matrix U, line by line.
 type lowRank struct {
 	name string
 	rank int
 }
 
-// mostRank is the largest rank. lowRankL0 is the length to which longer gradients are scaled down.
+// mostRank is the largest rank. lowRankL0 is the largest length of a gradient: longer gradients are scaled
+// down to this length.
 const (
 	mostRank  = 8
 	lowRankL0 = 1.
@@ -41,7 +41,7 @@ func (l lowRank) check(dst, w int, x []float32) {
 	}
 }
 
-// onto returns U'x for the parameters U and the row x: the row in the coordinates of U's columns.
+// onto returns U'x for the parameters U and the row x: the inner products of x and the columns of U.
 func (l lowRank) onto(w []float64, x []float32) (s small) {
 	for i, v := range x {
 		for k := range l.rank {
@@ -51,7 +51,7 @@ func (l lowRank) onto(w []float64, x []float32) (s small) {
 	return s
 }
 
-// line returns the inner product of line i of the matrix U and a vector.
+// line returns the inner product of line i of the matrix U and the vector b.
 func (l lowRank) line(w []float64, i int, b *small) (dot float64) {
 	for k := range l.rank {
 		dot = math.FMA(w[i*l.rank+k], b[k], dot)
@@ -59,7 +59,7 @@ func (l lowRank) line(w []float64, i int, b *small) (dot float64) {
 	return dot
 }
 
-// gram returns the matrix V'U of two parameter matrices.
+// gram returns the matrix V'U of the parameter matrices V and U, which v and w hold line by line.
 func (l lowRank) gram(v, w []float64) (m [mostRank]small) {
 	for at := 0; at < len(w); at += l.rank {
 		for j := range l.rank {
@@ -71,8 +71,8 @@ func (l lowRank) gram(v, w []float64) (m [mostRank]small) {
 	return m
 }
 
-// shorten scales a gradient down to length at most lowRankL0. If the target is NaN, as a missing one is, so is
-// the gradient.
+// shorten scales the gradient g down to length lowRankL0 if g is longer. If the target y is NaN (a missing
+// target), all of g becomes NaN.
 func shorten(g []float64, y float64) {
 	square := 0.
 	for _, v := range g {
@@ -86,7 +86,7 @@ func shorten(g []float64, y float64) {
 	missing(g, y)
 }
 
-// missing makes all of dst NaN if the target is NaN, as a missing target is.
+// missing makes all of dst NaN if the target y is NaN (a missing target).
 func missing(dst []float64, y float64) {
 	if math.IsNaN(y) {
 		for i := range dst {
@@ -97,20 +97,20 @@ func missing(dst []float64, y float64) {
 
 type autoencoder struct{ lowRank }
 
-// Autoencoder is the reconstruction of a row from a few linear features of it, with tied weights:
-// ||x - U U'x||^2/2 for a d x rank matrix U. The target is unused. The loss is nonconvex, has a
-// saddle at U = 0 and is invariant under U -> U R for any orthogonal R. Its local minima are global:
-// there U has orthonormal columns that span the first principal components of the rows (Baldi and
-// Hornik 1989).
+// Autoencoder is the reconstruction of a row from a few linear features of it, with tied weights: ||x - U
+// U'x||^2/2 for a d x rank matrix U. The target is unused. The loss is nonconvex, has a saddle at U = 0 and
+// is invariant under U -> U R for any orthogonal R. Its local minima are global: at a local minimum U has
+// orthonormal columns that span the first principal components of the rows (Baldi and Hornik 1989).
 //
 // With s = U'x, e = x - U s and t = U'e, and along V with a = V'x, e' = -(V s + U a):
 //
 //	gradient -(e s' + x t')
 //	Hessian along V: -(e' s' + e a' + x (V'e + U'e')')
 //
-// No constant holds for all U. Where ||x|| and ||U|| (largest singular value) are at most 1, ||e'|| is
-// at most 2 and the second derivative, ||e'||^2 - 2 <e, V a>, in [-2, 6]; the third, -6 <e', V a>, is
-// at most 12. Gradients are scaled down to length at most 1.
+// No constant holds for all U. Constants are for the region where ||x|| and ||U|| (the largest singular
+// value) are at most 1, and for unit V. There ||e'|| is at most 2, the second derivative ||e'||^2 - 2 <e, V
+// a> is in [-2, 6], and the third derivative -6 <e', V a> is at most 12 in size. Gradients longer than 1
+// are scaled down to length 1.
 //
 // Values are at least 0 and at most 1/2 at U = 0, so InitialGap is 1/2.
 func Autoencoder(rank int) (loss.Shaped, error) {
@@ -184,19 +184,20 @@ func (l autoencoder) HessianVector(dst, w, v []float64, x []float32, y float64) 
 
 type factorization struct{ lowRank }
 
-// Factorization is the approximation of the rows' second moment by a matrix of low rank:
-// ||x x' - U U'||_F^2/4 for a d x rank matrix U. The target is unused. The loss is nonconvex, has a
-// saddle at U = 0 and at other square roots of a part of the second moment, and is invariant under
-// U -> U R for any orthogonal R. Its local minima are global: U U' is then the best approximation of
-// its rank (Jin et al. 2017).
+// Factorization is the approximation of the rows' second moment by a matrix of low rank: ||x x' - U
+// U'||_F^2/4 for a d x rank matrix U. The target is unused. The loss is nonconvex, has saddles at U = 0 and
+// where U U' is only a part of the second moment, and is invariant under U -> U R for any orthogonal R. Its
+// local minima are global: at a local minimum U U' is the best approximation of the given rank (Jin et al.
+// 2017).
 //
 // With s = U'x and M = U'U, and along V with a = V'x:
 //
 //	gradient U M - x s'
 //	Hessian along V: V M + U (V'U + U'V) - x a'
 //
-// No constant holds for all U. Where ||x|| and ||U|| (largest singular value) are at most 1, the second
-// derivative is in [-1, 3] and the third at most 6. Gradients are scaled down to length at most 1.
+// No constant holds for all U. Constants are for the region where ||x|| and ||U|| (the largest singular
+// value) are at most 1. There the second derivative along a unit V is in [-1, 3], and the third derivative
+// is at most 6 in size. Gradients longer than 1 are scaled down to length 1.
 //
 // Values are at least 0 and at most 1/4 at U = 0, so InitialGap is 1/4.
 func Factorization(rank int) (loss.Shaped, error) {

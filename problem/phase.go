@@ -8,8 +8,8 @@ import (
 
 type phase struct{}
 
-// Phase is the loss of phase retrieval, (z^2 - y)^2/4 for |z| <= 1 and linear beyond. It fits the
-// squares of margins to targets; measured targets are >= 0. The loss is nonconvex, has a saddle or a
+// Phase is the loss of phase retrieval: (z^2 - y)^2/4 for margins |z| <= 1, and linear for |z| > 1. It fits
+// the squares of margins to targets. Measured targets are >= 0. The loss is nonconvex, has a saddle or a
 // maximum at z = 0 for y > 0, and has the same value at w and -w.
 //
 //	slope z (z^2 - y) for |z| <= 1, and of size at most 1 - y beyond: over y in [-1, 1] the
@@ -34,7 +34,7 @@ func (phase) Values(dst, z, y []float64) {
 		r := math.FMA(c, c, -y[i])
 		v := float64(r*r) / 4
 		if beyond := math.Abs(z[i] - c); beyond > 0 &&
-			y[i] != 1 { // the loss is constant in z beyond |z| = 1 if y = 1, also at infinity
+			y[i] != 1 { // for y = 1 the loss is constant for |z| > 1, also at infinity
 			v += float64(beyond * (1 - y[i]))
 		}
 		dst[i] = v

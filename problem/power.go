@@ -6,9 +6,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// power is the loss h(||w - u||) + <0.4 x, w> of a row x, where u is a fixed unit vector. If corner
-// is 0, h is the function h of [Quartic]; otherwise it is the function h of [ThreeHalves] with e =
-// corner. corner is 0 or a power of 4.
+// power is the loss h(||w - u||) + <0.4 x, w> of a row x, where u is a fixed unit vector. If corner is 0, h
+// is the function h of [Quartic]. Otherwise h is the function h of [ThreeHalves] with e = corner. corner is
+// 0 or a power of 4.
 type power struct{ corner float64 }
 
 // Quartic is a synthetic problem that satisfies the KL condition with kappa = 4/3 and gamma = 4^(-3/4).
@@ -16,21 +16,21 @@ type power struct{ corner float64 }
 //
 //	h(r) = r^4/4 for r <= 1, r - 3/4 beyond
 //
-// and u the unit vector of equal coordinates. Rows have mean zero, so h is the mean loss: h =
-// h'^(4/3)/4 for r <= 1.
+// and u the unit vector of equal coordinates. Rows have mean zero, so h(||w - u||) is the mean loss. For r
+// <= 1, h = h'^(4/3)/4, which is the KL condition.
 //
 //	h' = r^3 for r <= 1 and 1 beyond: with 0.4 the Lipschitz constant is 1.4
 //	h'' = 3 r^2 in [0, 3] and 0, h'/r <= 1: curvature in [0, 3], with a jump at r = 1
 //	inf h = 0 and h(||0 - u||) = 1/4, so InitialGap is 1/4 over tables of mean zero
 func Quartic() loss.General { return power{} }
 
-// ThreeHalves is like Quartic, with another h,
+// ThreeHalves is the problem [Quartic] with the function
 //
 //	h(r) = (s^(3/2) - e^(3/2))/(3/2), s^2 = r^2 + e^2, e = 1/16, for r <= 1, linear beyond
 //
-// for which kappa = 3. No smooth loss has a kappa above 2 near its minimum, so h is rounded there.
-// Where r >= e, h <= (2/3) s^(3/2) and h' = r s^(-1/2) >= s^(1/2)/sqrt(2), so that gamma^3 = (2/3)
-// 2^(3/2).
+// in place of h. It satisfies the KL condition with kappa = 3 for r >= e. No smooth loss has a kappa above
+// 2 near its minimum, so h is rounded for r < e. For r >= e, h <= (2/3) s^(3/2) and h' = r s^(-1/2) >=
+// s^(1/2)/sqrt(2). Therefore gamma^3 = (2/3) 2^(3/2).
 //
 //	h' <= 1: with 0.4 the Lipschitz constant is 1.4, up to 0.1%
 //	h'/r = s^(-1/2) and h'' <= h'/r lie in [0, e^(-1/2)] = [0, 4], with a jump at r = 1
@@ -63,7 +63,7 @@ func (p power) Constants() loss.Constants {
 	return c
 }
 
-// value returns h at r, given squares = r^2.
+// value returns h(r) for squares = r^2.
 func (p power) value(squares float64) float64 {
 	beyond := 0.0
 	if squares > 1 {
@@ -77,7 +77,7 @@ func (p power) value(squares float64) float64 {
 	return (float64(s*math.Sqrt(s))-float64(p.corner*math.Sqrt(p.corner)))/1.5 + beyond
 }
 
-// slope returns h'(r)/r, given squares = r^2.
+// slope returns h'(r)/r for squares = r^2.
 func (p power) slope(squares float64) float64 {
 	if squares > 1 {
 		return p.slope(1) / math.Sqrt(squares)

@@ -1,10 +1,10 @@
-// Package problem contains the losses of synthetic problems. Experiments and audits measure optimizers
-// on them, in addition to the losses of package loss.
+// Package problem contains the losses of synthetic problems. Experiments and audits run optimizers on these
+// losses, in addition to the losses of package loss.
 //
-// These losses are in a package of their own so that nobody trains a model with them by accident: they
-// do not predict a target, the constants of some hold for their own generated rows only, and no
-// configuration or model file can name them. They satisfy the contracts of package loss, including
-// equal bits on every machine.
+// These losses are in a package of their own so that nobody trains a model with them by accident. They do
+// not predict a target, and the constants of some of them hold only for their own generated rows. No
+// configuration or model file can name them. They satisfy the contracts of package loss, including equal
+// bits on every machine.
 package problem
 
 import (
@@ -46,8 +46,8 @@ func must(l loss.Shaped, err error) loss.Loss {
 // Names returns the names of the losses of this package, sorted.
 func Names() []string { return slices.Sorted(maps.Keys(problems)) }
 
-// Parse returns the loss, of this package or of package loss, whose Name is name. It returns an error
-// for an unknown name.
+// Parse returns the loss of this package with the given name or, if there is none, the loss that loss.Parse
+// returns for the name. It returns an error for an unknown name.
 func Parse(name string) (loss.Loss, error) {
 	if l, ok := problems[name]; ok {
 		return l, nil

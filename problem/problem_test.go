@@ -127,8 +127,8 @@ func TestSaddleIsAnOppositeGemanMcClure(t *testing.T) {
 }
 
 // TestHardInstancesAreSolvedByMeans: the mean gradient must vanish where the proofs of the lower bounds
-// have the minimum: for HuberMean at the mean of rows that are near each other, and for HuberBias at
-// minus half of the mean.
+// have the minimum: for HuberMean at the mean of the rows, if the rows are near each other, and for
+// HuberBias at minus half of the mean of the rows.
 func TestHardInstancesAreSolvedByMeans(t *testing.T) {
 	rows := [][]float32{{.25, 0, 0}, {-.125, .125, 0}, {0, .25, -.0625}}
 	for _, c := range []struct {

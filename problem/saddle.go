@@ -8,13 +8,14 @@ import (
 
 type saddle struct{}
 
-// Saddle is a synthetic problem with a saddle at w = 0. Its loss does not use y and is -psi(z)/2 with
-// psi(z) = z^2/(1+z^2); it needs an l2 regularizer to have a minimum. At w = 0 its Hessian is minus the
-// second-moment matrix of the rows. The loss is not convex.
+// Saddle is a synthetic problem with a saddle at w = 0. A record's loss does not use y. It is -psi(z)/2
+// with the margin z and psi(z) = z^2/(1+z^2). Only with an l2 regularizer does the objective have a
+// minimum. At w = 0 the Hessian of the mean loss is minus the second-moment matrix of the rows. The loss is
+// not convex.
 //
-// Saddle is minus [loss.GemanMcClure] at c = 1 and y = 0. The absolute value of its slope is therefore
-// at most 3 sqrt(3)/16, its curvature is in [-1, 1/4], and HessianLipschitz is the same. Values lie
-// between 0 (at z = 0) and -1/2: InitialGap is 1/2.
+// The loss is minus [loss.GemanMcClure] at c = 1 and y = 0. The absolute value of its slope is therefore at
+// most 3 sqrt(3)/16, its curvature is in [-1, 1/4], and its HessianLipschitz is that of GemanMcClure.
+// Values lie between -1/2 and 0 (at z = 0). InitialGap is therefore 1/2.
 func Saddle() loss.RankOne { return saddle{} }
 
 func (saddle) Name() string        { return "saddle" }
@@ -60,8 +61,8 @@ func (saddle) Curvatures(dst, z, y []float64) {
 	}
 }
 
-// saddleStop is the largest |z| that is used, so that z^2 is finite and its quotients have their limit
-// values.
+// saddleStop is the limit to which |z| is reduced if it is larger. z^2 is then finite, and values, slopes
+// and curvatures are those of infinite z.
 const saddleStop = 1e150
 
 // saddleMargin returns the margin z limited to [-saddleStop, saddleStop], or NaN if the target y is

@@ -9,23 +9,24 @@ import (
 
 type matrixSensing struct{}
 
-// MatrixSensing is the recovery of a positive semidefinite matrix M of rank 2 from linear measurements.
-// A row is a known matrix X, a target the measurement <X, M>, and a record's loss (<X, U U'> - y)^2/4.
-// The loss is nonconvex, has a saddle at U = 0, and has the same value at U and U R for any orthogonal
-// R. With many random measurements all local minima are global, and at all other stationary points the
-// Hessian has a negative eigenvalue (Bhojanapalli, Neyshabur and Srebro 2016; Ge, Jin and Zheng 2017).
+// MatrixSensing is the recovery of a positive semidefinite matrix M of rank 2 from linear measurements. A
+// row is a known matrix X, its target y is the measurement <X, M>, and a record's loss is (<X, U U'> -
+// y)^2/4. The loss is nonconvex, has a saddle at U = 0, and has the same value at U and U R for any
+// orthogonal R. With many random measurements all local minima are global, and at all other stationary
+// points the Hessian has a negative eigenvalue (Bhojanapalli, Neyshabur and Srebro 2016; Ge, Jin and Zheng
+// 2017).
 //
-// A row of d features is the p x p matrix X, line by line, p = sqrt(d) rounded up, padded with
-// zeros. Its Frobenius norm is the norm of the row, so at most 1. Parameters are the p x 2 matrix
-// U, line by line. With S = (X+X')/2 and z = <X, U U'> = <U, S U>:
+// A row of d features holds the p x p matrix X line by line, with p = sqrt(d) rounded up. Missing entries
+// at the end are zero. The Frobenius norm of X is the norm of the row, at most 1. Parameters are the p x 2
+// matrix U, line by line. With S = (X+X')/2 and z = <X, U U'> = <U, S U>:
 //
 //	gradient (z-y) S U
 //	Hessian along V: 2 <S U, V> S U + (z-y) S V
 //
-// No constant holds for all U. Gradients are scaled down to length at most 1/2; with random matrices
-// few rows have longer gradients. With ||U||, ||S|| and |y| at most 1, |z-y| is at most 2: the
-// eigenvalues of the Hessian are in [-2, 4], and its derivative along V, 6 <S U, V> <S V, V>, is at
-// most 6.
+// No constant holds for all U. Gradients longer than 1/2 are scaled down to length 1/2. With random
+// matrices few rows have longer gradients. Constants are for Frobenius norms ||U|| and ||S|| and |y| of at
+// most 1. Then |z-y| is at most 2, the eigenvalues of the Hessian are in [-2, 4], and its derivative along
+// a unit V, 6 <S U, V> <S V, V>, is at most 6.
 //
 // Values are at least 0 and y^2/4 at U = 0, so InitialGap is 1/4.
 func MatrixSensing() loss.Shaped { return matrixSensing{} }
@@ -51,8 +52,8 @@ func (matrixSensing) Constants() loss.Constants {
 	}
 }
 
-// side returns the number p of rows of the p x p matrix that a row with the given number of features
-// holds.
+// side returns p, the side of the p x p matrix that a row with the given number of features holds: the
+// smallest p with p^2 >= features.
 func side(features int) int {
 	p := 0
 	for p*p < features {
@@ -63,7 +64,8 @@ func side(features int) int {
 
 func (matrixSensing) Parameters(features int) int { return sensingRank * max(side(features), 1) }
 
-// entry returns an entry of the symmetric part of a row's matrix X: S_ij = (X_ij + X_ji)/2.
+// entry returns the entry S_ij = (X_ij + X_ji)/2 of the symmetric part of a row's p x p matrix X. Entries
+// of X that the row does not hold are zero.
 func entry(x []float32, p, i, j int) float64 {
 	var s float64
 	for _, at := range [2]int{i*p + j, j*p + i} {

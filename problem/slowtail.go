@@ -14,18 +14,18 @@ type slowTail struct{}
 //	F(w) = g(w_1) + (w_2^2 + ... + w_d^2)/2
 //	g(v) = (1 + v/c)^(-1/2) for v >= 0, 1 - v/(2c) + v^2/2 below; c = sqrt(3)/2
 //
-// Rows have mean zero, so F is the mean loss. The gradient of F is part of each record's gradient, so
-// it is clipped, as private data are.
+// Rows have mean zero, so F is the mean loss. The gradient of F is part of each record's gradient, and is
+// clipped with it.
 //
 //	g'(v) = -(1 + v/c)^(-3/2)/(2c), and v - 1/(2c) below: continuous
 //	g''(v) = 3/(4c^2) (1 + v/c)^(-5/2), from 1 at v = 0 (the choice of c) to 0,
 //	and 1 below: continuous; with the 1 of the other coordinates, curvature is in [0, 1]
 //	|g'''(v)| = 15/(8c^3) (1 + v/c)^(-7/2), greatest at v = 0: 5/sqrt 3
 //
-// The quadratic part has no Lipschitz constant: gradients longer than 1 are scaled down to this length.
-// It is above 1/(2c) + 0.4 = 0.978, the largest length at points with w_1 >= 0 and zeros in the other
-// coordinates, where good iterates stay. F(0) = 1 and inf F = 0, so InitialGap is 1 for tables of mean
-// zero.
+// The quadratic part has no Lipschitz constant. Gradients longer than 1 are therefore scaled down to length
+// 1. At points with w_1 >= 0 and zeros in the other coordinates, where good iterates stay, the largest
+// length of a gradient is 1/(2c) + 0.4 = 0.978, and no gradient is scaled down. F(0) = 1 and inf F = 0, so
+// InitialGap is 1 for tables of mean zero.
 func SlowTail() loss.General { return slowTail{} }
 
 const (

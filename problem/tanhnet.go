@@ -11,11 +11,12 @@ type tanhNet struct{}
 // units is the number of hidden units of TanhNet.
 const units = 4
 
-// TanhNet is a network with one hidden layer of 4 units and fixed output weights a_k, alternately 1/2
-// and -1/2, with the logistic loss log(1 + e^-m), m = y sum_k a_k tanh(z_k), margins z = W x and y in
-// {-1, +1}. The loss is nonconvex, and exchanging units with the same output weight does not change it.
-// If the weights of two such units are equal, their gradients are equal, so that first-order methods
-// cannot separate them. At a second-order stationary point separating them would not lower the loss.
+// TanhNet is a network with one hidden layer of 4 tanh units and fixed output weights a_k, alternately 1/2
+// and -1/2, under the logistic loss log(1 + e^-m). Here m = y sum_k a_k tanh(z_k), z = W x are the units'
+// margins, and y is -1 or +1. The loss is nonconvex, and exchanging units with the same output weight does
+// not change it. If the weights of two units with the same output weight are equal, the gradients in these
+// weights are equal, and first-order methods without noise cannot separate the units. At a second-order
+// stationary point, separating the units would not lower the loss to second order.
 //
 // With t_k = tanh(z_k), s_k = 1 - t_k^2, v = (a_k s_k) of norm at most 1, and p = 1/(1+e^m):
 //
@@ -26,7 +27,7 @@ const units = 4
 //	third derivative along a unit u: at most 1/(6 sqrt 3) + 3/4 * 2/(3 sqrt 3) + 1, by the
 //	third derivatives of the logistic function and of tanh, |tanh'''| <= 2
 //
-// Values are at least log(1 + e^-2), and log 2 at z = 0: InitialGap is the difference.
+// Values are at least log(1 + e^-2), and log 2 at z = 0. InitialGap is log 2 - log(1 + e^-2).
 func TanhNet() loss.Margins { return tanhNet{} }
 
 func (tanhNet) Name() string        { return "tanh-net" }
@@ -64,7 +65,8 @@ func hyperbolic(z float64) float64 {
 	return 1 - t[0]
 }
 
-// halved.Values returns 1 - tanh(z) for the target 1, from which hyperbolic computes tanh.
+// halved is the loss whose Values returns 1 - tanh(z) for the target 1, from which hyperbolic computes
+// tanh. one holds the target 1.
 var halved, one = loss.Tanh(), []float64{1}
 
 var logistic = loss.Logistic()

@@ -42,8 +42,8 @@ func (q Question) AppendBinary(b []byte) ([]byte, error) {
 }
 
 // DecodeQuestion returns the query whose encoding is b. Every decoded query obeys the rules of New
-// and of its terms' constructors: each term is made by calling its constructor. It is an error if b
-// is not the encoding of the result.
+// and of its terms' constructors: each term is made by calling its constructor. It is an error if these
+// rules are broken, or if AppendBinary does not encode the decoded query to b again.
 func DecodeQuestion(b []byte) (Question, error) {
 	r := reader{b: b}
 	if r.byte() != codecVersion {
@@ -139,7 +139,7 @@ func (t Term) again() Term {
 	return Term{kind: t.kind, cohort: c, err: errCodec}
 }
 
-// The bits of the first byte of an encoded term say which optional fields follow.
+// The bits of the second byte of an encoded term say which optional fields follow.
 const (
 	hasPrev = 1 << iota
 	hasShift
@@ -147,11 +147,11 @@ const (
 	hasCurvature
 	hasMetric
 	hasSmoothing
-	hasDiagonal // the metric is diagonal
+	hasDiagonal // the metric is diagonal, so only its diagonal follows
 )
 
-// writer appends encoded values to b. vectors maps each vector that was written to its number, by
-// which later terms refer to it.
+// writer appends encoded values to b. vectors maps the bytes of each vector that was written to the
+// vector's number, counted from 0. Later terms refer to the vector by this number.
 type writer struct {
 	b       []byte
 	vectors map[string]uint64
@@ -223,8 +223,9 @@ func (w *writer) term(t Term) {
 	}
 }
 
-// reader reads encoded values from b. After it has read bytes that no writer writes, bad is true and all
-// further values are zero.
+// reader reads encoded values from b, which holds the bytes not yet read. bad becomes true if the bytes end
+// too early or are bytes that no writer writes. Values that are read with the method take are zero from
+// then on.
 type reader struct {
 	b       []byte
 	vectors [][]float64
@@ -280,7 +281,7 @@ func (r *reader) signed() int64 {
 	return v
 }
 
-// floats reads n float64 numbers of 8 bytes each.
+// floats reads n float64 numbers of 8 bytes each. It returns nil and sets bad if there are fewer.
 func (r *reader) floats(n int) []float64 {
 	b := r.take(8 * n)
 	if b == nil {
@@ -329,9 +330,10 @@ func (r *reader) term(c Cohort) Term {
 	return t
 }
 
-// metric reads a metric as NewMetric makes it: the step is a power of two, and the largest entry is
-// about 2^20 steps. NewMetric averages entries (j, k) and (k, j), which may differ by a step, so that
-// the average may be half a step smaller than the larger one.
+// metric reads a metric. It sets bad unless NewMetric or NewDiagonal can have made it: the step must be a
+// power of two, and the largest absolute value of the entries must be from 2^19-1 to 2^20 steps. The lower
+// bound is 2^19-1 and not 2^19 because NewMetric stores the average of entries (j, k) and (k, j), which may
+// differ by a step. The average may be half a step smaller than the larger of the two.
 func (r *reader) metric(diagonal bool) Metric {
 	limit := MaxPairs
 	if diagonal {

@@ -203,8 +203,8 @@ func TestRulesHoldForDecodedTerms(t *testing.T) {
 	}
 }
 
-// TestMetricsTravel: a metric must be decoded to the bit, and integers that NewMetric does not make
-// must be refused: the choice of the noise's grid relies on a bound on the entries.
+// TestMetricsTravel: a decoded metric must have the same bits, and integers that NewMetric does not make
+// must be refused: the step of the discrete noise is chosen with a bound on the entries.
 func TestMetricsTravel(t *testing.T) {
 	for _, scale := range []float64{0x1p-40, 1e-7, 1, 3, 0x1p40} {
 		m, err := NewMetric(2, []float64{scale, .3 * scale, .3 * scale, -.999 * scale})

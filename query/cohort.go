@@ -15,10 +15,10 @@ type Cohort struct {
 }
 
 // NewCohort returns the handle with the given identifier and declared size. Sessions, which hold the
-// records, call it; a handle made elsewhere is refused by every session that did not issue it.
+// records, call it. A session refuses a handle that it did not issue.
 func NewCohort(id uint64, size float64) Cohort { return Cohort{id: id, size: size} }
 
-// ID returns the identifier; account.Everyone is the identifier of the cohort of all records.
+// ID returns the identifier. The cohort of all records has the identifier account.Everyone.
 func (c Cohort) ID() uint64 { return c.id }
 
 // Size returns the declared number of records.

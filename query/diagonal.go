@@ -9,10 +9,11 @@ import (
 const MaxDiagonal = 1 << 24
 
 // NewDiagonal returns the metric of the diagonal matrix with the given entries, for tables of more
-// features than [MaxPairs]. It takes 4 bytes for each feature, and computing the length of a row
-// times the metric takes time proportional to the row's nonzero features. It is an error if there are
-// no entries or more than MaxDiagonal, if an entry is not finite or if the largest entry is outside
-// [2^-40, 2^40]. Weighted kinds do not accept a diagonal metric.
+// features than [MaxPairs]. Entries are rounded to multiples of the metric's rounding unit
+// ([Metric.Step]). The metric takes 4 bytes for each feature. The length of the matrix times a row is
+// computed in time proportional to the row's number of nonzero features. It is an error if there are no
+// entries or more than MaxDiagonal, if an entry is not finite, or if the largest absolute value of the
+// entries is outside [2^-40, 2^40]. Weighted kinds do not accept a diagonal metric.
 func NewDiagonal(entries []float64) (Metric, error) {
 	if len(entries) < 1 || len(entries) > MaxDiagonal {
 		return Metric{}, fmt.Errorf("query: diagonal metric: dimension = %d: must be between 1 and %d", len(entries),
@@ -69,11 +70,11 @@ func (m *metric) largest() float64 {
 }
 
 // SquaredFeaturesOf returns the term of the per-record vector of squares x_j^2, for dim features x: the
-// diagonal of x x'. It does not depend on the loss. The answer has one coordinate for each feature, and
-// there is no limit to their number.
+// diagonal of x x'. It does not depend on the loss. The answer has one coordinate for each feature. The
+// number of features is not limited to [MaxPairs].
 //
-// Squares are not negative and add up to ||x||^2 <= 1. The vector therefore has norm at most 1, and
-// two such vectors have an angle of at most a right angle. For n records and a charge in units of
+// Squares are not negative and add up to ||x||^2 <= 1. The vector therefore has norm at most 1, and the
+// angle between the vectors of two records is at most a right angle. For n records and a charge in units of
 // mu^2, the noise in each coordinate has standard deviation Sigma = sqrt 2/(n sqrt(charge)) under
 // replace-one and 1/(n sqrt(charge)) under add-or-remove.
 func SquaredFeaturesOf(c Cohort, dim int) Term {

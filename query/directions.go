@@ -6,16 +6,17 @@ import (
 	"math/bits"
 )
 
-// Directions are the public random directions along which a term evaluates the loss near its point,
-// if it asks for a loss that is smoothed by randomized smoothing (the smoothers Gradients and
-// Values). A term has a pool of directions. Each record uses a few consecutive directions, from a
-// position in the pool that a hash of its own features and target selects. A record's contribution
-// therefore depends on this record and on public random bits alone, and not on other records or their
-// order. All records together use many directions although each uses few.
+// Directions are the public random directions of a term with randomized smoothing (the smoothers
+// Gradients and Values). The term evaluates the loss at its point plus multiples of these directions. A
+// term has a pool of directions. Each record uses a few consecutive directions of the pool. A hash of the
+// record's own features and target selects the first of them. A record's contribution therefore depends
+// on this record and on public random bits alone, and not on other records or their order. All records
+// together use many directions although each uses few.
 //
-// The random bits come from the seed and the bits of the term's point. Each point has new directions,
-// and anybody who knows the seed and the point can compute them. A difference of gradients between
-// points W and Prev uses the directions of W at both points. The bits are the same on every machine.
+// The directions are computed from the seed and the bits of the term's point. Each point has new
+// directions, and anybody who knows the seed and the point can compute them. A difference of gradients
+// between points W and Prev uses the directions of W at both points. The directions are the same on every
+// machine.
 type Directions struct {
 	by    Smoother
 	count int
@@ -40,21 +41,21 @@ func (t Term) Directions() (d Directions, ok bool) {
 // Count returns the number of directions that a record uses.
 func (d Directions) Count() int { return d.count }
 
-// poolNumbers is the approximate number of float64s in a pool of directions, which then takes 8
-// megabytes. poolLeast and poolMost bound the number of directions: in very many dimensions,
-// poolLeast directions take more than poolNumbers.
+// poolNumbers is the approximate number of float64s in a pool of directions: 8 megabytes. poolLeast and
+// poolMost bound the number of directions in a pool. A pool takes more than poolNumbers float64s if a
+// point has more than poolNumbers/poolLeast coordinates.
 const poolNumbers, poolLeast, poolMost = 1 << 20, 64, 1 << 12
 
-// Pool returns the number of directions in the pool of a point with dim coordinates.
+// Pool returns the number of directions in the pool of a point with dim coordinates, from 64 to 4096.
 func Pool(dim int) int { return min(max(poolNumbers/max(dim, 1), poolLeast), poolMost) }
 
-// Of returns the index in the pool of the j-th direction, j >= 0, that a record with features x and
-// target y uses.
+// Of returns the index in the pool of the j-th direction that a record with features x and target y uses.
+// j is at least 0 and below Count.
 func (d Directions) Of(x []float32, y float64, j int) int {
 	h := d.key
 	for _, v := range x {
 		b := math.Float32bits(v)
-		if v == 0 { // for either sign of zero
+		if v == 0 { // zeros of either sign have the same bits
 			b = 0
 		}
 		h = absorb(h, uint64(b))
@@ -64,12 +65,13 @@ func (d Directions) Of(x []float32, y float64, j int) int {
 	return (int(first) + j) % n
 }
 
-// Write sets dst to the direction of the pool that has the index number. dst has as many coordinates
-// as the point. The direction is for Gradients a uniform point of the unit ball, and for Values a
-// uniform point of the unit sphere.
+// Write sets dst to one direction of the pool: the direction with the given index (number). dst must have
+// as many coordinates as the point. For the smoother Gradients, the direction is a uniform point of the
+// unit ball. For Values, it is a uniform point of the unit sphere.
 //
-// A vector of normals has a uniform direction. The first d coordinates of a uniform point on the
-// sphere in d+2 dimensions are uniform in the ball in d dimensions.
+// A vector of independent standard normals, scaled to length 1, is uniform on the sphere. The first d
+// coordinates of a uniform point on the unit sphere in d+2 dimensions are uniform in the unit ball in d
+// dimensions.
 func (d Directions) Write(dst []float64, number int) {
 	s := stream(mix(d.key + uint64(number)))
 	all := len(dst)
@@ -115,7 +117,7 @@ func mix(z uint64) uint64 {
 
 func absorb(h, v uint64) uint64 { return bits.RotateLeft64((h^v)*golden, 29) }
 
-// signed returns an odd multiple of 2^-53 between -1 and 1.
+// signed returns a uniform odd multiple of 2^-53 between -1 and 1, excluded.
 func (s *stream) signed() float64 { return float64(int64(s.next())>>10|1) * 0x1p-53 }
 
 // normals returns two standard normals by the polar method (Marsaglia and Bray 1964).
@@ -130,8 +132,7 @@ func (s *stream) normals() (a, b float64) {
 }
 
 // logarithm returns ln x for 0 < x < 1 within 1e-15, with the same bits on every machine. For x =
-// 2^e m it uses the series of ln m = 2 artanh((m-1)/(m+1)), whose argument is below .1716 in
-// absolute value.
+// 2^e m it uses the series of ln m = 2 artanh((m-1)/(m+1)). The absolute value of (m-1)/(m+1) is below .1716.
 func logarithm(x float64) float64 {
 	m, e := math.Frexp(x)
 	if m < math.Sqrt2/2 {
@@ -159,8 +160,8 @@ func Steepness(dim int) float64 {
 	return 2 / math.Sqrt(math.Pi) * math.Exp(up-down)
 }
 
-// sampledName returns the name that events give to a smoothing along random directions. The name
-// contains everything, besides the point, that is needed to draw the directions again.
+// sampledName returns the name that events give to a smoothing along random directions. The directions can be
+// computed again from this name and the point.
 func (s Smoothing) sampledName() string {
 	what := "gradients in the ball"
 	if s.By == Values {

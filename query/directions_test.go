@@ -16,7 +16,8 @@ func directionsOf(t *testing.T, by Smoother, seed uint64, w ...float64) Directio
 }
 
 // TestDirectionsAreUniform: in even and odd dimensions, for the ball and the sphere, mean, covariance
-// and fourth moment agree with the uniform law, and all directions lie in the set. Each estimate is a
+// and fourth moment agree with the uniform distribution, and all directions lie in the ball or on the sphere.
+// Each estimate is a
 // mean of n numbers in an interval of length 2, each computed from one point. It is off by 6/sqrt n
 // with probability at most 2 exp(-18) = 3e-8 (Hoeffding 1963), so that a run fails by chance with
 // probability at most 7e-7 for the 20 estimates of each set.
@@ -77,9 +78,8 @@ func TestDirectionsBits(t *testing.T) {
 	}
 }
 
-// TestDirectionsFollowTheRecord: a record's position in the pool depends on its features and
-// target, on the seed and on the point, and on nothing else: neither on the sign of a zero nor on
-// the kind of term.
+// TestDirectionsFollowTheRecord: a record's position in the pool depends only on its features and target, on
+// the seed and on the point. It depends neither on the sign of a zero nor on the kind of term.
 func TestDirectionsFollowTheRecord(t *testing.T) {
 	base := directionsOf(t, Values, 7, 1, 2)
 	x := []float32{.5, 0, .25}
@@ -110,12 +110,14 @@ func TestDirectionsFollowTheRecord(t *testing.T) {
 	}
 }
 
-// TestEqualRowsAreOneDraw: where n rows are in groups of m equal ones and each uses k directions, the mean of an
-// estimate that is linear in a direction must vary by V/(k n^2) times the sum over groups of m^2, and by V/P times
-// the chance that two rows are of different groups, which counts what is shared by chance in the pool of P. V is
-// 1/(d+2), the variance of a coordinate in the ball. The variance of 4000 means, each a sum of bounded numbers close to
-// a normal, is off by 20 % with probability below 1e-6 (nine standard deviations of .022). The test fails if equal
-// rows draw directions of their own, or different rows the same.
+// TestEqualRowsAreOneDraw: n rows consist of groups of m equal rows, and each row uses k directions. The
+// mean of an estimate that is linear in a direction must have a variance of two parts. The first part is
+// V/(k n^2) times the sum of m^2 over the groups. The second part is V/P times the probability that two
+// rows are of different groups: rows of different groups share directions by chance in the pool of P
+// directions. V is 1/(d+2), the variance of a coordinate in the ball. The variance of 4000 means, each a
+// sum of bounded numbers close to a normal, is off by 20 % with probability below 1e-6 (nine standard
+// deviations of .022). The test fails if equal rows draw different directions, or different rows draw the
+// same directions.
 func TestEqualRowsAreOneDraw(t *testing.T) {
 	const n, dim, k, keys = 48, 2, 3, 4000
 	u := make([]float64, dim)

@@ -2,26 +2,27 @@ package query
 
 import "math"
 
-// Form is an example of how to ask a query of some kind, for audits, which ask every form of every
-// kind of the records under test. Ask returns the terms of one query about a cohort, with the points
-// w and prev, for a loss with the given bounds.
+// Form is an example of a query of some kind. Audits use forms: they ask every form of every kind of the
+// records under test. Ask returns the terms of one query about a cohort, with the points w and prev, for
+// a loss with the given bounds.
 type Form struct {
 	Name string
 	Ask  func(c Cohort, w, prev []float64, b Bounds) []Term
 }
 
-// Bounds holds constants of a loss from which forms choose clip norms. Lipschitz bounds the
-// gradient's norm, InitialGap the range of values, and [Lo, Hi] the curvature. Features is the number
-// of features; the number of coordinates of a point is a multiple of Features.
+// Bounds holds constants of a loss from which forms choose clip norms. Lipschitz is a bound on the
+// gradient's norm. InitialGap is a bound on the mean loss at w = 0 minus the least mean loss. [Lo, Hi] is
+// the interval of the curvature. Features is the number of features of a row. The number of coordinates
+// of a point is a multiple of Features.
 type Bounds struct {
 	Lipschitz, InitialGap, Lo, Hi float64
 	Features                      int
-	// Smoothing is the smoothing of the loss, for terms that may have one.
+	// Smoothing is the smoothing of the loss, for terms whose kind allows smoothing.
 	Smoothing Smoothing
 }
 
-// smoothed returns a form that asks for the smoothed loss if the bounds have a smoothing. It is used
-// for terms that may be smoothed.
+// smoothed returns the form f with its terms smoothed by the smoothing of the bounds. Terms whose kind does
+// not allow smoothing, and terms that have a smoothing already, stay as they are.
 func (f Form) smoothed() Form {
 	return Form{f.Name, func(c Cohort, w, prev []float64, b Bounds) []Term {
 		terms := f.Ask(c, w, prev, b)
@@ -111,9 +112,9 @@ var rowMeanForms = []Form{
 	one("mean row", func(c Cohort, _, _ []float64, b Bounds) Term { return RowMeanOf(c, b.Features) }),
 }
 
-// A form takes its public point m from the first features of prev. The forms with a large limit scale m by 1/100,
-// so that m is near the rows. The forms with a small limit use m as it is. m may then be far from all rows, and
-// seen from m all rows lie in about the same direction.
+// A form takes its public point m from the first features of prev. The forms with a large limit scale m by
+// 1/100, so that m is near the rows. The forms with a small limit use m as it is. m may then be far from
+// all rows, and seen from m all rows lie in about the same direction.
 var distanceForms = []Form{
 	one("squared distance", func(c Cohort, _, prev []float64, b Bounds) Term {
 		return SquaredDistanceFrom(c, scaled(prev[:b.Features], .01), 1)

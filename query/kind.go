@@ -18,7 +18,7 @@ const (
 	Difference
 	// Value is the record's loss at W, a scalar.
 	Value
-	// Norm is the gradient at the point W, summed over records. The answer is the norm of this sum.
+	// Norm is the gradient at the point W. The answer is the norm of the mean gradient plus a public vector.
 	Norm
 	// SecondMoment is x x', the outer product of the record's features with themselves. It does not
 	// depend on the loss.
@@ -62,13 +62,14 @@ const (
 	SquaredFeatures
 )
 
-// Facts is an entry of the table of kinds: the public properties of a kind of term. The engine's own
-// table has a function for each kind, and the kernel's tests have a second one, which is slow and
-// simple. Sessions, audits and tests read these tables and have no cases for single kinds.
+// Facts is an entry of the table of kinds: the public properties of a kind of term. The engine has a table
+// of its own, with a function for each kind. The tests of the kernel have a second table of functions,
+// which are slow and simple. Sessions, audits and tests read these tables and have no cases for single
+// kinds.
 //
 // Adding a record changes the sum of any kind by at most its clip norm, since every contribution is
-// clipped to its ball. Replacing a record changes it by at most the number of clip norms that Moves
-// returns.
+// clipped to its ball. Replacing a record changes the sum by at most the clip norm times the number that
+// Moves returns.
 type Facts struct {
 	// Name is the kind's name in queries and events.
 	Name string
@@ -76,31 +77,33 @@ type Facts struct {
 	// vector. The vector has one coordinate for each coordinate of the point, unless Pairs is set.
 	Number bool
 	// Pairs reports that the contribution is a symmetric matrix, stored as a vector (svec) with one
-	// coordinate for each pair of features. The matrix is a nonnegative multiple of the matrix of
-	// products of the record's features, or of numbers computed from them one by one. The angle
-	// between any two such vectors is at most a right angle.
+	// coordinate for each pair of features. The matrix is positive semidefinite, such as a nonnegative
+	// multiple of x x' for the record's features x. The angle between any two contributions is therefore
+	// at most a right angle.
 	Pairs bool
-	// Nonnegative reports that no coordinate of the contribution is negative. The angle between any two such
-	// vectors is at most a right angle.
+	// Nonnegative reports that no coordinate of the contribution is negative. The angle between any two
+	// contributions is therefore at most a right angle.
 	Nonnegative bool
 	// Losses is the set of losses for which the kind is defined.
 	Losses Losses
-	// Metric reports that a record's vector is multiplied by a metric's matrix and clipped by the
-	// length of the product. Lifted reports that the sum of contributions is afterwards multiplied by
-	// the metric's matrix.
+	// Metric reports that the clip norm limits the length of the metric's matrix times a record's vector.
+	// Lifted reports that the engine first sums the records' vectors and then multiplies the sum by the
+	// metric's matrix.
 	Metric, Lifted bool
-	// Weighted reports that a row is multiplied by a metric's matrix and weighted by the length of
-	// the product (see Term.Reach). A record may consist of all rows of a unit, such as a person.
+	// Weighted reports that a row is multiplied by a metric's matrix and has a weight that depends on
+	// the length of the product (see Term.Reach). A record may consist of all rows of a unit, such as a
+	// person.
 	Weighted bool
-	// Centre restricts the centre of the clip ball.
+	// Centre says which centres of the clip ball are allowed.
 	Centre Centring
-	// Normed reports that the answer is one number, the norm of the sum plus a public shift. One
-	// record changes this number by at most the length by which it changes the sum.
+	// Normed reports that the answer is one number, the norm of the records' mean plus a public vector.
+	// One record changes this number by at most the length by which it changes the mean.
 	Normed bool
-	// Roundings is the number of times that the answer is rounded to the noise's grid after the sum
-	// is taken. Each rounding may increase the effect of one record by one grid step.
+	// Roundings is the number of times that the answer is rounded after the sum is taken, to a multiple
+	// of the step of the discrete noise. Each rounding may increase the effect of one record on the
+	// answer by one step.
 	Roundings int
-	// Uses are the ways in which a query may use the kind, besides alone.
+	// Uses is the set of ways in which a query may use the kind, in addition to a query of one term.
 	Uses Ways
 	// Smooths reports that a query of the kind may be about the smoothed loss (Term.Smoothed).
 	Smooths bool
@@ -129,8 +132,8 @@ const (
 
 // Suits reports whether the kind is defined for a loss with the given number of margins, which is 0
 // for a loss that is not a function of margins <w,x> and computes its gradient itself. products
-// reports whether the loss can compute products of its Hessian with a vector. unit reports whether it
-// is the loss of a unit of rows that have one margin each.
+// reports whether the loss can compute products of its Hessian with a vector. unit reports whether the
+// loss is the loss of a unit of rows that have one margin each.
 func (f Facts) Suits(margins int, products, unit bool) bool {
 	switch f.Losses {
 	case OfRows:
@@ -151,30 +154,31 @@ type Centring uint8
 const (
 	// AtZero allows only the centre zero.
 	AtZero Centring = iota
-	// AlongStep allows a multiple of the displacement W - Prev between the term's points (for a
-	// product with Hessians, of the vector that is multiplied) such that the clip ball contains zero.
+	// AlongStep allows a multiple of the displacement W - Prev between the term's points. For a product
+	// with Hessians, it allows a multiple of the vector that is multiplied. The clip ball must contain
+	// zero.
 	AlongStep
-	// Anywhere allows any public number.
+	// Anywhere allows any finite public number.
 	Anywhere
 )
 
-// Ways is a set of ways in which a query may use a kind besides the ways that are open to all: every
-// kind may be used alone, about all records or a cohort.
+// Ways is a set of ways in which a query may use a kind. A query with a single term, about all records or
+// a cohort, is allowed for every kind and is not in the set.
 type Ways uint8
 
 const (
-	// Mixed allows a term beside others.
+	// Mixed allows the kind in a query of several terms, which are added.
 	Mixed Ways = 1 << iota
-	// Candidate allows a candidate of a selection.
+	// Candidate allows the kind as a candidate of a [Selection].
 	Candidate
-	// Item allows an item of a prefix sum.
+	// Item allows the kind in an item of a prefix sum (see [Prefix]).
 	Item
-	// Sampled allows a query about a Poisson sample.
+	// Sampled allows the kind in a query about a Poisson sample of the records.
 	Sampled
 )
 
-// table has an entry for each kind: its facts, and at least one form, a way in which audits ask it. A
-// kind has several forms if the record that changes the answer most differs between them.
+// table has an entry for each kind: its facts, and at least one form, which is an example of a query for
+// audits. A kind has several forms if the record that changes the answer most differs from form to form.
 var table = [...]struct {
 	Facts
 	forms []Form
@@ -228,7 +232,7 @@ func (k Kind) Facts() Facts {
 	return table[k].Facts
 }
 
-// Forms returns the ways in which audits ask the kind. It returns none for an invalid kind.
+// Forms returns the examples of queries of the kind that audits ask. It returns none for an invalid kind.
 func (k Kind) Forms() []Form {
 	if int(k) >= len(table) {
 		return nil
@@ -255,7 +259,7 @@ func (f Facts) SumDim(dim int) int {
 	return dim
 }
 
-// WithinRightAngle reports that any two contributions have an angle of at most a right angle.
+// WithinRightAngle reports whether the angle between any two contributions is at most a right angle.
 func (f Facts) WithinRightAngle() bool { return f.Pairs || f.Nonnegative }
 
 // Moves returns the largest change of the sum by one record, in units of the clip norm. Under
@@ -286,8 +290,8 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
-// plurals lists the names of the kinds that a query may use in all ways of the set u, for error
-// messages.
+// plurals returns the names, each with an s, of the kinds that a query may use in all ways of the set u. It
+// is used in error messages.
 func plurals(u Ways) string {
 	var names []string
 	for _, k := range Kinds() {

@@ -5,37 +5,40 @@ import (
 	"math"
 )
 
-// Metric is a public symmetric matrix R in which contributions are measured: for a record's gradient
-// g, the vector R g is clipped and the noisy mean of such vectors is released. A Metric is immutable.
-// The zero Metric stands for no metric.
+// Metric is a public symmetric matrix R that defines the length by which contributions are clipped: for a
+// record's gradient g, the vector R g is clipped, and the noisy mean of these vectors is released. A Metric
+// is immutable. The zero Metric stands for no metric.
 //
-// For a given matrix P, R is P rounded to multiples of Step, a power of two between 2^-20 and 2^-19
-// of P's largest entry. Contributions are measured by R, not by P. An optimizer that steps along the
-// metric times an answer must therefore multiply by R (Times), not by P.
+// R is the matrix P that NewMetric was given, rounded to multiples of Step. Step is a power of two between
+// 2^-20 and 2^-19 times P's largest absolute entry. Contributions are measured by R, not by P. An optimizer
+// that steps along the metric's matrix times an answer must therefore multiply by R ([Metric.Times]), not
+// by P.
 type Metric struct{ m *metric }
 
 type metric struct {
 	dim  int
 	step float64
-	// diagonal reports that only the entries of the diagonal are stored: the others are zero.
+	// diagonal reports that only the entries of the diagonal are stored. The other entries are zero.
 	diagonal bool
-	// upper holds the entries of R in steps, row after row, each row from its diagonal entry on.
+	// upper holds the entries of R as multiples of step, row after row, each row from its diagonal entry on.
 	upper []int32
-	norm  float64
+	norm  float64 // a bound on the operator norm of R, as a multiple of step
 }
 
-// metricBits is the number of bits of the largest of the integers that a metric stores, its entries
-// as multiples of the rounding unit (Step).
+// metricBits determines the rounding unit (Step) of a metric: the largest entry, as a multiple of the
+// rounding unit, is at most 2^metricBits.
 const metricBits = 20
 
 // MaxPairs is the largest number of features for a query about pairs of features, and the largest
 // dimension of a metric. Sums over pairs take 8 bytes for each pair and goroutine.
 const MaxPairs = 2000
 
-// NewMetric returns the metric of a symmetric matrix of dim rows, given row after row. It is an error if dim
-// is not in [1, MaxPairs], if an entry is not finite, if the largest entry is outside [2^-40, 2^40] or if the
-// matrix is not symmetric up to Step. The matrix should be positive definite for sums to be well conditioned.
-// NewMetric does not check this, and privacy does not depend on it.
+// NewMetric returns the metric of the symmetric matrix p of dim rows, given row after row. It rounds the
+// entries to multiples of the metric's rounding unit ([Metric.Step]). It is an error if dim is not in
+// [1, MaxPairs], if p does not have dim^2 entries, if an entry is not finite, if the largest absolute value
+// of the entries is outside [2^-40, 2^40], or if entries (j, k) and (k, j) differ by more than the rounding
+// unit. The matrix should be positive definite for sums to be well conditioned. NewMetric does not check
+// this, and privacy does not depend on it.
 func NewMetric(dim int, p []float64) (Metric, error) {
 	if dim < 1 || dim > MaxPairs {
 		return Metric{}, fmt.Errorf("query: metric: dimension = %d: must be between 1 and %d", dim, MaxPairs)
@@ -71,7 +74,7 @@ func NewMetric(dim int, p []float64) (Metric, error) {
 // bound returns an upper bound on the operator norm of the metric's matrix, as a multiple of the
 // rounding unit (Step): the smaller of the Frobenius norm and the largest sum of absolute values
 // along a row. Each of them bounds the operator norm of a symmetric matrix. Both are computed from
-// sums of fewer than 2^22 integers below 2^41, which are exact. For a diagonal matrix it is the
+// sums of fewer than 2^22 integers below 2^41, which are exact. For a diagonal matrix the result is the
 // operator norm itself.
 func (m *metric) bound() float64 {
 	if m.diagonal {
@@ -125,7 +128,7 @@ func (m Metric) Row(dst []int64, j int) {
 		dst[j] = m.Entry(j)
 		return
 	}
-	at := j // index of entry 0, j
+	at := j // index in upper of the entry in row 0 and column j
 	for k := range dst {
 		if k > j {
 			dst[k] = int64(m.m.upper[at+k-j])
@@ -140,7 +143,7 @@ func (m Metric) Row(dst []int64, j int) {
 
 // Norm returns an upper bound on the operator norm of the matrix, as a multiple of the rounding unit
 // (Step): the smaller of the Frobenius norm and the largest sum of absolute values along a row,
-// rounded up.
+// rounded up. For a diagonal matrix it returns the operator norm, and for the zero Metric 0.
 func (m Metric) Norm() float64 {
 	if m.m == nil {
 		return 0
@@ -172,11 +175,11 @@ func (m Metric) TimesIntegers(v []int64) []int64 {
 	return out
 }
 
-// times multiplies v by the metric's matrix, whose entries are integer multiples of the metric's
-// rounding unit (Step), and adds the product to out. out must be zero. For float64 each product and each
-// sum is rounded, and the terms of every sum are added in the order of the columns. The symmetric matrix
-// is stored as its upper triangle: an entry above the diagonal is read once and used for its row and for
-// its column. Rows are processed four at a time, from the first to the last.
+// times sets out to (R/Step) v, where R/Step is the metric's matrix as integer multiples of its rounding
+// unit. out must be zero before the call. For float64 each product and each sum is rounded, and the terms
+// of every sum are added in the order of the columns. The symmetric matrix is stored as its upper triangle:
+// an entry above the diagonal is read once and used for its row and for its column. Rows are processed four
+// at a time, from the first to the last.
 func times[T float64 | int64](m *metric, out, v []T) {
 	if m.diagonal {
 		for j, entry := range m.upper {
@@ -230,12 +233,13 @@ func times[T float64 | int64](m *metric, out, v []T) {
 	}
 }
 
-// GradientInMetric is the metric's matrix R times the per-record gradient at w, clipped to norm clip.
-// The slope phi' of the loss of a record with features x is clipped to +-clip/||R x|| and to +-slope.
-// slope is a public bound such as the loss's Lipschitz constant: without it a record with a small ||R
-// x|| could have an unbounded slope. A query may have only one such term, and the loss must be a
-// function of margins <w,x>. For several margins, phi' is a vector whose norm is clipped, and R
-// multiplies each margin's gradient. The metric's dimension is the number of features.
+// GradientInMetric returns the term of the metric's matrix R times the per-record gradient at w, clipped to
+// norm clip. The gradient is phi' x for the features x and the slope phi' of the loss. The slope is clipped
+// to [-clip/||R x||, clip/||R x||] and to [-slope, slope]. slope is a public bound such as the loss's
+// Lipschitz constant. Without it a record with a small ||R x|| could have an unbounded slope. A query with
+// this term can have no other term, and the loss must be a function of margins <w,x>. For several margins,
+// phi' is a vector whose norm is clipped, and R multiplies each margin's gradient. The metric's dimension
+// must be the number of features.
 //
 // The answer is mean R phi' x, with one coordinate for each coordinate of w. For n records and a
 // charge in units of mu^2, the noise in each coordinate has standard deviation Sigma = 2 clip/(n
@@ -251,28 +255,28 @@ func GradientInMetric(c Cohort, w []float64, clip, slope float64, m Metric) Term
 }
 
 // SquaredSlopeAt returns the term of the per-record (||phi'|| ||R x||)^2 at w, for the slopes phi' of the
-// record's loss, its features x and the metric's matrix R, clipped to [0, limit]. It is the squared norm of
-// the vector that GradientInMetric clips. For n records and a charge in units of mu^2, its noise has
-// standard deviation Sigma = limit/(n sqrt(charge)) under replace-one and half of this under add-or-remove.
-// A small mean is often below its noise, and the answer may be negative.
+// record's loss, the record's features x and the metric's matrix R, clipped to [0, limit]. This number is
+// the squared norm of the vector that GradientInMetric clips. For n records and a charge in units of mu^2,
+// the noise of the answer has standard deviation Sigma = limit/(n sqrt(charge)) under replace-one and half
+// of this under add-or-remove. If the mean is smaller than the noise, the answer may be negative.
 func SquaredSlopeAt(c Cohort, w []float64, limit float64, m Metric) Term {
 	return Term{kind: SquaredSlope, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: limit / 2, Centre: limit / 2}, metric: m}
 }
 
 // SecondMomentOf returns the term of the per-record x x', for dim features x. It does not depend on the
-// loss. The answer is mean x x' as a vector (svec): the entries on and above the diagonal, row after row,
-// with the entries above it times sqrt 2, which preserves norms. [Symmetric] converts it to the matrix. dim
-// must be at most [MaxPairs].
+// loss. The answer is mean x x' as a vector (svec): the entries on and above the diagonal, row after row.
+// The entries above the diagonal are multiplied by sqrt 2, so that the vector's norm is the matrix's
+// Frobenius norm. [Symmetric] converts the vector to the matrix. dim must be at most [MaxPairs].
 //
 // The answer has dim (dim+1)/2 coordinates. For n records and a charge in units of mu^2, the noise in
-// each has standard deviation Sigma = sqrt 2/(n sqrt(charge)) under replace-one, since two such
-// vectors are at most sqrt 2 apart, and 1/(n sqrt(charge)) under add-or-remove. In the matrix,
-// entries off the diagonal have this noise over sqrt 2.
+// each coordinate has standard deviation Sigma = sqrt 2/(n sqrt(charge)) under replace-one, since the
+// vectors of two records are at most sqrt 2 apart, and 1/(n sqrt(charge)) under add-or-remove. In the
+// matrix, the noise of entries off the diagonal has standard deviation Sigma/sqrt 2.
 func SecondMomentOf(c Cohort, dim int) Term {
 	return Term{kind: SecondMoment, cohort: c, weight: 1, w: make([]float64, max(dim, 0)), ball: ClipBall{Radius: 1}}
 }
 
-// RowMeanOf returns the term of the per-record x, for dim features x, and does not depend on the loss. The
+// RowMeanOf returns the term of the per-record x, for dim features x. It does not depend on the loss. The
 // answer is the mean row. Rows have norm at most 1. For n records and a charge in units of mu^2, each
 // coordinate therefore has noise of standard deviation Sigma = 2/(n sqrt(charge)) under replace-one and
 // half of this under add-or-remove.
@@ -289,11 +293,12 @@ func SquaredDistanceFrom(c Cohort, m []float64, limit float64) Term {
 		ball: ClipBall{Radius: limit / 2, Centre: limit / 2}}
 }
 
-// CentredMomentOf returns the term of the per-record z z'. It does not depend on the loss. z is x - m, for
-// the features x and a public point m, shortened to length radius if it is longer. m is, for instance, a
-// released mean row. The answer has the form of SecondMomentOf's answer, and radius^2 times its noise: if
-// all rows are near m, a small radius gives less noise. radius must be between 2^-20 and 2^20. The engine
-// needs d^2/2 operations for each row of d features, even if most features are zero.
+// CentredMomentOf returns the term of the per-record z z', where z is x - m for the features x and a public
+// point m, shortened to length radius if it is longer. It does not depend on the loss. m is, for instance, a
+// released mean row. The answer is an svec, as for [SecondMomentOf]. The standard deviation of its noise is
+// radius^2 times the one of SecondMomentOf: if all rows are near m, a small radius gives less noise. radius
+// must be between 2^-20 and 2^20. The engine needs d^2/2 operations for each row of d features, even if most
+// features are zero.
 func CentredMomentOf(c Cohort, m []float64, radius float64) Term {
 	t := Term{kind: CentredMoment, cohort: c, weight: 1, w: clone(m), ball: ClipBall{Radius: float64(radius * radius)}}
 	if !(radius >= 0x1p-20 && radius <= 0x1p20) {
@@ -302,17 +307,17 @@ func CentredMomentOf(c Cohort, m []float64, radius float64) Term {
 	return t
 }
 
-// CurvatureAt returns the term of the per-record c x x' at w, for the features x and phi's second
-// derivative c, clipped to [0, bound]: the Hessian of a loss phi(<w,x>, y). It is the upper triangle of a
-// symmetric matrix as a vector. The answer has the form of [SecondMomentOf]'s answer, and bound times its
-// noise.
+// CurvatureAt returns the term of the per-record c x x' at w, for the features x: the Hessian of a loss
+// phi(<w,x>, y). c is phi's second derivative, clipped to [0, bound]. The answer is an svec, as for
+// [SecondMomentOf]. The standard deviation of its noise is bound times the one of SecondMomentOf.
 func CurvatureAt(c Cohort, w []float64, bound float64) Term {
 	return Term{kind: Curvature, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: bound}}
 }
 
-// Symmetric returns the symmetric matrix whose svec is v (its entries on and above the diagonal,
-// those above it times sqrt 2), row after row, and its number of rows. Answers to SecondMomentOf and
-// CurvatureAt, for instance, are svecs. It is an error if len(v) is not d(d+1)/2 for a d >= 1.
+// Symmetric returns the symmetric matrix whose svec is v, row after row, and its number of rows. An svec
+// holds a matrix's entries on and above the diagonal, row after row. The entries above the diagonal are
+// multiplied by sqrt 2. Answers to SecondMomentOf and CurvatureAt, for instance, are svecs. It is an error
+// if len(v) is not d(d+1)/2 for a d >= 1.
 func Symmetric(v []float64) (matrix []float64, dim int, err error) {
 	dim = int(math.Sqrt(2 * float64(len(v))))
 	if dim == 0 || dim*(dim+1)/2 != len(v) {
@@ -332,8 +337,8 @@ func Symmetric(v []float64) (matrix []float64, dim int, err error) {
 	return matrix, dim, nil
 }
 
-// shaped validates the number of features of kinds about pairs of features, and the metric and slope of kinds
-// with a metric.
+// shaped returns an error if a kind about pairs of features has more than MaxPairs features, or if the
+// metric or the limit on the slope of a kind with a metric is invalid.
 func (t Term) shaped(f Facts) error {
 	switch {
 	case f.Pairs && len(t.w) > MaxPairs:

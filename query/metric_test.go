@@ -269,8 +269,8 @@ func TestBallsOfMetrics(t *testing.T) {
 	}
 }
 
-// TestTimesAddsInOrder tests that R v is the sum over columns in their order, each product and sum
-// rounded, to the bit: for dimensions next to multiples of four, and for several vectors in one
+// TestTimesAddsInOrder tests that R v has the same bits as the sum over the columns in their order, with each
+// product and each sum rounded. It tests dimensions next to multiples of four, and several vectors in one
 // slice.
 func TestTimesAddsInOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 29))

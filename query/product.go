@@ -11,7 +11,7 @@ import (
 // ((hi-lo)/2) ||v||, and is clipped to this ball. The radius is hi ||v|| if lo = -hi, and half of this for
 // a convex loss, whose lo is 0.
 //
-// The loss must be a loss of margins, or a loss that computes such products itself. For a loss of one
+// The loss must be a loss of margins, or a loss that computes the product H v itself. For a loss of one
 // margin the product is the second derivative of phi times <v,x> x, and no matrix is formed. Its
 // sensitivity is the same as the sensitivity of a difference of gradients between two points at distance
 // ||v||.
@@ -25,8 +25,8 @@ func ProductAt(c Cohort, w, v []float64, lo, hi float64) Term {
 
 // ProductChangeAt returns the term of the per-record (H(w) - H(prev)) v, for a public vector v and a loss
 // whose Hessian H(w) has eigenvalues in [lo, hi] and changes by at most rho times the distance of two
-// points. It is clipped to norm min(rho ||w - prev||, hi - lo) ||v|| around zero, since two such Hessians
-// may differ in either direction. rho must be > 0 and may be infinite.
+// points. The product is clipped to norm min(rho ||w - prev||, hi - lo) ||v|| around zero, since two such
+// Hessians may differ in either direction. rho must be > 0 and may be infinite.
 func ProductChangeAt(c Cohort, w, prev, v []float64, lo, hi, rho float64) Term {
 	t := Term{kind: ProductChange, cohort: c, weight: 1, w: clone(w), prev: clone(prev)}
 	t.displace()

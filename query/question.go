@@ -19,10 +19,10 @@ type Question struct {
 const maxTerms = 1 << 16
 
 // New returns a query. All terms must be over the same cohort and have answers of the same dimension.
-// charge, in units of mu^2 of mu-GDP, must be finite and > 0. The standard deviation of the noise is
-// the sum's sensitivity over sqrt(charge). The sensitivity is the weighted sum of the clip radii,
+// charge, in units of mu^2 of mu-GDP, must be finite and > 0. The standard deviation of the noise of the
+// sum is the sum's sensitivity over sqrt(charge). The sensitivity is the weighted sum of the clip radii,
 // times the number that [Facts.Moves] returns: 2 under replace-one for most kinds, 1 under
-// add-or-remove.
+// add-or-remove. It is an error if a term is invalid or the weighted sum of the clip radii is 0.
 func New(charge float64, terms ...Term) (Question, error) {
 	if !(charge > 0) || math.IsInf(charge, 0) {
 		return Question{}, fmt.Errorf("query: charge = %v: must be finite and > 0", charge)
@@ -74,8 +74,8 @@ func (q Question) Cohort() Cohort {
 	return q.terms[0].cohort
 }
 
-// Facts returns the public properties of the query's kinds. All terms of a query have equal
-// properties, except in names and centres.
+// Facts returns the public properties of the first term's kind. The kinds of a query's other terms differ
+// from it only in the fields Name and Centre.
 func (q Question) Facts() Facts {
 	if len(q.terms) == 0 {
 		return Facts{}
@@ -111,7 +111,7 @@ func (q Question) SumDim() int {
 	return q.terms[0].sumDim()
 }
 
-// PointDim returns the number of coordinates of the terms' points.
+// PointDim returns the number of coordinates of the terms' points, which is the same for all terms.
 func (q Question) PointDim() int {
 	if len(q.terms) == 0 {
 		return 0
@@ -129,7 +129,7 @@ func (q Question) Clip() float64 {
 	return c
 }
 
-// Name joins the names of the terms, e.g. "gradient+difference".
+// Name returns the names of the terms joined by "+", e.g. "gradient+difference".
 func (q Question) Name() string {
 	names := make([]string, len(q.terms))
 	for i, t := range q.terms {

@@ -23,7 +23,7 @@ func TestOutOfRange(t *testing.T) {
 		terms []query.Term
 		want  string
 	}{
-		// The radius underflows while a large weight raises the contribution.
+		// The radius of the clip ball underflows, and a large weight multiplies the contribution.
 		"underflowing radius": {[]query.Term{query.DifferenceByCurvature(all, tiny, zero, 0, 0x1p-190).Weighted(0x1p200),
 			one}, "clip radius"},
 		"underflow to zero": {[]query.Term{query.DifferenceByCurvature(all, []float64{5e-324, 0}, zero, 0, .25), one},

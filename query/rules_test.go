@@ -13,7 +13,7 @@ var everyone, some = NewCohort(0, 10), NewCohort(3, 10)
 func at(v ...float64) []float64 { return v }
 
 // TestQuestionRules: New refuses a query that a session could not answer at the offered charge.
-// Each rule is broken alone, and a query just within it is accepted.
+// For each rule, the test asks a query that breaks only this rule, and a query that just obeys it.
 func TestQuestionRules(t *testing.T) {
 	g := GradientAt(everyone, at(1, 2), 1)
 	value := ValueAt(everyone, at(1, 2), .5, 1)

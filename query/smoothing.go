@@ -7,11 +7,11 @@ import "fmt"
 // Smoothing leaves the loss as it is.
 //
 // Losses phi(<w,x>, y) whose slopes jump are smoothed in closed form (loss.Kinked). For any other loss, the
-// gradient of the smoothed loss is estimated from points around w, in public random directions of each record
-// (Directions).
+// gradient of the smoothed loss is estimated from gradients or values of the loss at points around w. These
+// points are w plus multiples of public random directions ([Directions]).
 type Smoothing struct {
-	// Radius is the radius of the ball of parameters over which the loss is smoothed, in the way that
-	// the field By names.
+	// Radius is the radius of the ball of parameters over which the loss is smoothed by the method By. It
+	// is 0 for no smoothing, and otherwise between 1e-9 and 1e9.
 	Radius float64
 	// By is the method of smoothing.
 	By Smoother
@@ -28,7 +28,7 @@ type Smoother uint8
 const (
 	// Ball is the mean of the loss over the ball around w (loss.OverBall).
 	Ball Smoother = iota
-	// LasryLions is the Lasry-Lions regularization, two Moreau envelopes one after the other
+	// LasryLions is the Lasry-Lions regularization: the Moreau envelope of a Moreau envelope of the loss
 	// (loss.LasryLions).
 	LasryLions
 	// Gradients estimates the gradient of the smoothing Ball by the mean of gradients at w + Radius
@@ -39,9 +39,9 @@ const (
 	//
 	//	(d/(2 Radius)) (f(w + Radius u) - f(w - Radius u)) u
 	//
-	// for directions u uniform on the unit sphere, with the loss f of d parameters and without
-	// gradients (a zero-order estimate). The norm of the estimate may be d times the norm of
-	// gradients, and with about d directions it is near the norm of gradients.
+	// for directions u uniform on the unit sphere and the loss f of d parameters. It uses no gradients (a
+	// zero-order estimate). The norm of the estimate from one direction may be d times the norm of
+	// gradients. With about d directions it is near the norm of gradients.
 	Values
 )
 
@@ -56,7 +56,8 @@ func (s Smoothing) On() bool { return s.Radius != 0 }
 // the smoothers Gradients and Values do.
 func (s Smoothing) Sampled() bool { return s.On() && (s.By == Gradients || s.By == Values) }
 
-// Smoothed returns the same term for the loss smoothed by s.
+// Smoothed returns the same term for the loss smoothed by s. [New] returns an error if s is invalid or the
+// term's kind does not allow smoothing.
 func (t Term) Smoothed(s Smoothing) Term {
 	t.smoothing = s
 	return t

@@ -12,8 +12,8 @@ import (
 //	w_1 = Start
 //	w_{t+1} = project(w_t - Step (clip(slope_t) x_t + Lambda w_t - Linear))
 //
-// where slope_t is the derivative of the t-th record's loss with respect to its margin <w_t, x_t>,
-// clipped to [-Clip, Clip]. The order of the records is random, secret and independent of the
+// where x_t are the t-th record's features and slope_t is the derivative of its loss in the margin
+// <w_t, x_t>, clipped to [-Clip, Clip]. The order of the records is random, secret and independent of the
 // records' values. A malformed (faulty) record has slope 0.
 //
 // The regularizer sum_s (lambda_s/2) ||w - c_s||^2 has the fields Lambda = sum_s lambda_s and Linear
@@ -24,8 +24,8 @@ type Pass struct {
 	// Step is at most 2/(L1 + Lambda), where Lambda is the regularizer's curvature and L1 is the
 	// upper end of the declared curvature of the session's loss. Sessions refuse a longer step.
 	Step float64
-	// Clip bounds the absolute value of a record's slope, and so the norm of its gradient. It is
-	// usually the loss's Lipschitz constant.
+	// Clip bounds the absolute value of a record's slope, and therefore the norm of its gradient, since
+	// rows have norm at most 1. It is usually the loss's Lipschitz constant.
 	Clip float64
 	// Lambda is the regularizer's curvature, 0 for no regularizer.
 	Lambda float64
@@ -33,7 +33,7 @@ type Pass struct {
 	Linear []float64
 	// Radius is the radius of the ball onto which every iterate is projected, 0 for no projection.
 	Radius float64
-	// Centre is the centre of this ball, nil for 0.
+	// Centre is the centre of the ball onto which every iterate is projected, nil for 0.
 	Centre []float64
 }
 
@@ -82,10 +82,10 @@ func (p Pass) Validate() error {
 	return nil
 }
 
-// Gain is the factor of a clipped gradient in a step: Step minus 2^-20 of Step. Stored rows have a
-// norm of up to 1 + 2^-23 instead of 1. With this shorter step no row moves the parameters by more
-// than Step*Clip, and no row's curvature times the step exceeds Step times the loss's declared
-// curvature.
+// Gain returns Step (1 - 2^-20), the factor by which a step multiplies the clipped gradient. It is less than
+// Step because stored rows have a norm of up to 1 + 2^-23 instead of 1. With this factor no row moves the
+// parameters by more than Step*Clip, and no row's curvature times the factor exceeds Step times the loss's
+// declared curvature.
 func (p Pass) Gain() float64 { return p.Step * (1 - 0x1p-20) }
 
 // Sensitivity predicts the distance by which one of n records moves the average of the iterates, for
@@ -93,7 +93,7 @@ func (p Pass) Gain() float64 { return p.Step * (1 - 0x1p-20) }
 // (2 Step Clip/n)(1 + c + ... + c^(n-2)), where c <= 1 is the factor by which a step contracts the
 // distance between the runs on two neighbouring data sets. This is 2 Step Clip (n-1)/n without a
 // regularizer. With a regularizer, it is at most 2 Clip/(n Lambda) if Step <= 2/(smoothness + 2
-// Lambda). The event holds the exact sensitivity. p must be valid and n >= 2.
+// Lambda). The [account.Event] of the answer holds the exact sensitivity. p must be valid and n >= 2.
 func (p Pass) Sensitivity(n int, smoothness float64) float64 {
 	keep := 1 - float64(p.Step*p.Lambda)
 	c := max(keep, float64(p.Gain()*smoothness)-keep)
@@ -115,15 +115,16 @@ func (p Pass) Sensitivity(n int, smoothness float64) float64 {
 // and Singer 2016).
 //
 // The bound holds if the loss is convex and has curvature L1, as it declares. Sessions accept only losses
-// for which this is proven, and only under replace-one. The event names the loss.
+// for which this is proven, and only under replace-one. The [account.Event] of the answer names the loss.
 type Stable struct {
 	pass   Pass
 	cohort Cohort
 	charge float64
 }
 
-// NewStable returns a query about a cohort that was drawn by a number of records (not by a rate).
-// charge, in units of mu^2, of mu-GDP, must be finite and > 0. The standard deviation of the noise is
+// NewStable returns a query about a cohort, for the pass p. The cohort must have been drawn with a number of
+// records, and not with a sampling rate. It must not be the cohort of all records.
+// charge, in units of mu^2 of mu-GDP, must be finite and > 0. The standard deviation of the noise is
 // the sensitivity (see [Pass.Sensitivity]) over sqrt(charge).
 func NewStable(charge float64, c Cohort, p Pass) (Stable, error) {
 	if !(charge > 0) || math.IsInf(charge, 0) {

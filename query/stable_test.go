@@ -60,7 +60,7 @@ func TestStableRules(t *testing.T) {
 }
 
 // TestPassSensitivity compares the closed form of the predicted sensitivity with the sum (2 Step
-// Clip/n)(1 + c + ... + c^(n-2)) that it stands for.
+// Clip/n)(1 + c + ... + c^(n-2)), which the closed form must equal.
 func TestPassSensitivity(t *testing.T) {
 	for _, n := range []int{2, 3, 100, 10000} {
 		for _, lambda := range []float64{0, 1e-9, 1e-3, .5, 3} {

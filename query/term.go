@@ -6,15 +6,15 @@ import (
 )
 
 // least and most bound nonzero weights, nonzero clip radii, and the lengths of declared curvature
-// intervals. Products of such numbers stay far from the ends of the float64 range, where relative
-// errors have no bound.
+// intervals. Products of numbers within these bounds stay far from the ends of the float64 range, where
+// relative errors of rounding have no bound.
 const least, most = 0x1p-200, 0x1p200
 
-// ClipBall is the ball to which a record's contribution is clipped. For a vector, its centre is
-// Centre times the displacement W - Prev between the two points of the term (for a product with
-// Hessians, times its vector). For a number, its centre is Centre. Centre is 0 for most kinds (see
-// Facts.Centre). The ball of a vector contains zero, which is what a malformed (faulty) record
-// contributes.
+// ClipBall is the ball to which a record's contribution is clipped. For a vector, the ball's centre is
+// Centre times the displacement W - Prev between the two points of the term. For a product of Hessians
+// and a vector, the ball's centre is Centre times this vector. For a number, the ball is the interval from
+// Centre - Radius to Centre + Radius. Centre is 0 for most kinds (see Facts.Centre). The ball of a vector
+// contains zero, the contribution of a malformed (faulty) record.
 type ClipBall struct {
 	Radius float64
 	Centre float64
@@ -41,7 +41,7 @@ type Term struct {
 	smoothing Smoothing
 }
 
-// GradientAt is the term of the per-record gradient of the loss at w, clipped to norm clip and summed
+// GradientAt returns the term of the per-record gradient of the loss at w, clipped to norm clip and summed
 // over the cohort c.
 func GradientAt(c Cohort, w []float64, clip float64) Term {
 	return Term{kind: Gradient, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}}
@@ -62,10 +62,10 @@ func ValueChangeAt(c Cohort, w, prev []float64, clip float64) Term {
 	return t
 }
 
-// NormAt asks for the norm of a vector: the mean of the per-record gradients at w, each clipped to
-// norm clip, plus shift. shift is a public vector such as a regularizer's gradient, nil for none. The
-// answer is one number. It has the sensitivity of the mean gradient, but noise is added to this one
-// number only.
+// NormAt returns a term for the norm of a vector: the mean of the per-record gradients at w, each clipped
+// to norm clip, plus shift. shift is a public vector such as a regularizer's gradient, nil for none. The
+// answer is one number. Its sensitivity is the sensitivity of the mean gradient, but noise is added to this
+// one number only.
 func NormAt(c Cohort, w []float64, clip float64, shift []float64) Term {
 	t := Term{kind: Norm, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}, shift: clone(shift)}
 	if shift != nil && len(shift) != len(w) {
@@ -83,9 +83,10 @@ func DifferenceWithin(c Cohort, w, prev []float64, radius float64) Term {
 }
 
 // DifferenceByCurvature returns the term of the per-record gradient at w minus the gradient at prev, for a
-// loss whose curvature lies in [lo, hi], lo <= 0 <= hi. Such a difference is H (w - prev) for a matrix H
-// with eigenvalues in [lo, hi]. It lies in the ball around ((lo+hi)/2)(w - prev) of radius ((hi-lo)/2) ||w
-// - prev||, and is clipped to this ball. For convex losses lo is 0, and the radius is (hi/2) ||w - prev||.
+// loss whose curvature lies in [lo, hi], lo <= 0 <= hi. The difference is H (w - prev) for a matrix H with
+// eigenvalues in [lo, hi]. It therefore lies in the ball around ((lo+hi)/2)(w - prev) of radius ((hi-lo)/2)
+// ||w - prev||, and is clipped to this ball. For convex losses lo is 0, and the radius is (hi/2) ||w -
+// prev||.
 func DifferenceByCurvature(c Cohort, w, prev []float64, lo, hi float64) Term {
 	t := Term{kind: Difference, cohort: c, weight: 1, w: clone(w), prev: clone(prev), lo: lo, hi: hi, centred: true}
 	t.displace()
@@ -144,19 +145,18 @@ func (t Term) Ball() ClipBall { return t.ball }
 // is false for other terms.
 func (t Term) Curvature() (lo, hi float64, ok bool) { return t.lo, t.hi, t.centred }
 
-// Point returns a copy of w.
+// Point returns a copy of the term's point w.
 func (t Term) Point() []float64 { return clone(t.w) }
 
 // Previous returns a copy of the point prev. It returns nil for kinds with one point.
 func (t Term) Previous() []float64 { return clone(t.prev) }
 
-// Step returns a copy of w - prev as rounded to float64. All bounds on a difference refer to this
-// displacement. For a product with Hessians, Step is the vector that is multiplied. It is nil for
-// other kinds.
+// Step returns a copy of the displacement w - prev as rounded to float64, for a term of two points. All
+// bounds on a difference refer to this rounded displacement. For a term made by ProductAt, Step returns the
+// vector by which Hessians are multiplied. It returns nil for other kinds.
 func (t Term) Step() []float64 { return clone(t.step) }
 
-// Distance returns the norm of the displacement w - prev (for a product with Hessians, of the vector
-// that is multiplied), rounded up.
+// Distance returns the norm of the vector that Step returns, rounded up. It is 0 if Step returns nil.
 func (t Term) Distance() float64 { return norm(t.step) }
 
 // Shift returns a copy of the vector that a term for a norm adds to the mean gradient before the norm
@@ -170,8 +170,9 @@ func (t Term) Along() []float64 { return clone(t.along) }
 // one.
 func (t Term) Metric() Metric { return t.metric }
 
-// Slope returns the limit to which the term clips the slope of a record's loss in its margin (for
-// some weighted kinds, the second derivative). It returns 0 for kinds without a metric.
+// Slope returns the limit to which the term clips the slope of a record's loss in its margin. For a
+// WeightedCurvature it returns the limit of the second derivative, and for a WeightedMoment, which has
+// neither, 1. It returns 0 for kinds without such a limit.
 func (t Term) Slope() float64 { return t.slope }
 
 // Dim returns the number of coordinates of the answer.

@@ -8,9 +8,9 @@ import "fmt"
 //	z = sqrt(u) R x,   u = min(1, B^2/||R x||^2)
 //
 // for the matrix R of a public metric and a public bound B on lengths (the reach), so that ||z|| <=
-// B. The weight u depends on the row alone, unlike the factor by which a gradient is clipped. It is
-// part of the estimating equation mean u phi' R x = 0 for the slopes phi' of the loss, which has a
-// solution whatever the targets are.
+// B. The weight u depends on the row alone, unlike the factor by which a gradient is clipped. The
+// weight is part of the estimating equation mean u phi' R x = 0 for the slopes phi' of the loss. This
+// equation has a solution whatever the targets are.
 //
 // A record is a row, or all rows of a unit with their weights in the unit's loss, which sum to at
 // most 1. A record's contribution is an average of vectors, each of length at most the clip radius,
@@ -26,7 +26,7 @@ func WeightedGradientAt(c Cohort, w []float64, slope, reach float64, m Metric) T
 }
 
 // WeightedCurvatureAt returns the term of the per-record u c R x x' R at w, the derivative of the weighted
-// gradient (see WeightedGradientAt), for the row x, the metric's matrix R the weight u = min(1, reach^2/||R
+// gradient (see WeightedGradientAt), for the row x, the metric's matrix R, the weight u = min(1, reach^2/||R
 // x||^2), and the second derivative c of the loss in its margin, clipped to [0, bound]. The clip norm is
 // bound times reach^2. The answer is the upper triangle of a symmetric matrix as a vector, in the form of
 // [SecondMomentOf]'s answer.
@@ -36,7 +36,7 @@ func WeightedCurvatureAt(c Cohort, w []float64, bound, reach float64, m Metric) 
 
 // ScoreMomentAt returns the term of the per-record s s' at w for the record's weighted gradient s (see
 // WeightedGradientAt): the middle factor of a sandwich variance. For a unit, s is the mean over the unit's
-// rows. The limits slope and reach are the weighted gradient's, and the clip norm is (slope times reach)^2.
+// rows. slope and reach limit s as in WeightedGradientAt. The clip norm is (slope times reach)^2.
 // The answer is the upper triangle of a symmetric matrix as a vector, in the form of [SecondMomentOf]'s
 // answer.
 func ScoreMomentAt(c Cohort, w []float64, slope, reach float64, m Metric) Term {
@@ -46,9 +46,9 @@ func ScoreMomentAt(c Cohort, w []float64, slope, reach float64, m Metric) Term {
 
 // WeightedMomentOf returns the term of the per-record u R x x' R, for the row x, the metric's matrix R, and
 // the weight u = min(1, reach^2/||R x||^2) for a public bound reach on lengths. It does not depend on the
-// loss. For a unit it is the mean over the unit's rows. The clip norm is reach^2. With the identity as the
-// metric's matrix and reach 1 it is x x'. The answer is the upper triangle of a symmetric matrix as a
-// vector, in the form of [SecondMomentOf]'s answer.
+// loss. For a unit it is the weighted mean over the unit's rows. The clip norm is reach^2. If R is the
+// identity and reach is 1, then u R x x' R is x x'. The answer is the upper triangle of a symmetric matrix as
+// a vector, in the form of [SecondMomentOf]'s answer.
 func WeightedMomentOf(c Cohort, reach float64, m Metric) Term {
 	return weighted(WeightedMoment, c, make([]float64, m.Dim()), 1, reach, float64(reach*reach), m)
 }
@@ -64,8 +64,8 @@ func weighted(k Kind, c Cohort, w []float64, slope, reach, radius float64, m Met
 	return t
 }
 
-// Reach returns the public bound B on the length of a row times the metric's matrix, for a kind that
-// weights rows by this length: longer products are shortened to length B. It returns 0 for other
+// Reach returns the public bound B of a term of a weighted kind. The term multiplies each row by the
+// metric's matrix, and shortens products that are longer than B to length B. Reach returns 0 for other
 // kinds.
 func (t Term) Reach() float64 { return t.reach }
 
@@ -117,14 +117,14 @@ var weightedMomentForms = []Form{
 	}),
 }
 
-// near returns the metric of the matrix I + v v'/<v, v> for the first dim numbers of v: forms of
-// weighted kinds use it as an example of a metric.
+// near returns the metric of the matrix I + u u'/<u, u>, where u are the first dim numbers of v, or at most
+// MaxPairs. Forms of weighted kinds use it as an example of a metric.
 func near(v []float64, dim int) Metric {
 	return towards(v[:min(dim, len(v), MaxPairs)])
 }
 
-// weightedShape returns an error unless w and the metric of a term of a weighted kind have one
-// coordinate for each feature.
+// weightedShape returns an error if the metric of a term of a weighted kind is diagonal, or if its dimension
+// is 0 or differs from the number of coordinates of w.
 func (t Term) weightedShape() error {
 	if t.metric.Diagonal() {
 		return fmt.Errorf("query: %v: metric: must not be diagonal", t.kind)

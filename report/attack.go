@@ -10,25 +10,27 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 )
 
-// attack describes the best attack by an adversary who sees all releases, knows every other row, and must
-// decide whether one row was in the table.
+// attack describes the best attack on one row by an adversary who sees all releases and knows every other
+// row. The adversary must decide whether the row was in the table (relation add-or-remove) or which of two
+// given rows was in the table (replace-one).
 type attack struct {
-	// The two lists are points of the attack's curve: detected[i] is an upper bound on the
-	// probability that an attack recognises the row, if its probability of a false alarm is
-	// alarms[i].
+	// alarms and detected are points of the attack's curve (a ROC curve). For an attack whose false-alarm
+	// probability is alarms[i], detected[i] is an upper bound on the probability that it recognises the
+	// row.
 	alarms, detected []float64
-	// right is an upper bound on the probability of a right guess if both cases are equally likely: (1 +
-	// d)/2, where d is the guarantee's delta at epsilon 0 (a bound on the total variation distance).
+	// right is an upper bound on the probability of a right guess if the two possible cases are equally
+	// likely: (1 + d)/2, where d is the guarantee's delta at epsilon 0 (a bound on the total variation
+	// distance).
 	right float64
-	// gaussian reports that the curve of the attack is the curve of mu-GDP for every false-alarm
-	// probability. Otherwise the curve is known only at the points in alarms.
+	// gaussian reports that the attack's curve is the curve of mu-GDP, at every false-alarm probability. If
+	// gaussian is false, mu is unset and the curve is known only at the points in alarms.
 	gaussian bool
 	mu       float64
 	relation account.Relation
 }
 
-// alarms returns the 101 false-alarm probabilities at which an attack's curve is computed and
-// drawn; they are denser near 0.
+// alarms returns the 101 false-alarm probabilities, from 0 to 1, at which an attack's curve is computed and
+// drawn. The probabilities are denser near 0.
 func alarms() []float64 {
 	list := make([]float64, 101)
 	for i := range list {
@@ -44,8 +46,8 @@ func normal(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 // quantile is the inverse of the function normal, for 0 < p < 1.
 func quantile(p float64) float64 { return -math.Sqrt2 * math.Erfcinv(2*p) }
 
-// gaussianPower is 1 minus the trade-off function of Gaussian differential privacy (Dong, Roth and Su
-// 2022): the power of the best test whose false-alarm probability is alarm.
+// gaussianPower returns the power of the best test whose false-alarm probability is alarm, under
+// mu-Gaussian differential privacy: 1 minus the trade-off function (Dong, Roth and Su 2022).
 func gaussianPower(mu, alarm float64) float64 {
 	switch {
 	case alarm <= 0:
@@ -56,8 +58,8 @@ func gaussianPower(mu, alarm float64) float64 {
 	return normal(quantile(alarm) + mu)
 }
 
-// pairPower returns the greatest power of a test whose false-alarm probability is alarm, if nothing
-// is known but (epsilon, delta)-DP.
+// pairPower returns the greatest power that a test with the false-alarm probability alarm can have against
+// a mechanism of which only (epsilon, delta)-DP is known.
 func pairPower(epsilon, delta, alarm float64) float64 {
 	gain := 0.0
 	if alarm > 0 { // e^epsilon may be infinite
@@ -66,8 +68,8 @@ func pairPower(epsilon, delta, alarm float64) float64 {
 	return 1 - max(0, 1-delta-gain, math.Exp(-epsilon)*(1-delta-alarm))
 }
 
-// attack returns the best attack on the fit's releases. The attack's curve follows from mu or, for
-// Poisson samples, from the composition of the steps of their schedule.
+// attack returns the best attack on the fit's releases. For a schedule of Poisson samples, the attack's
+// curve is computed by composing the schedule's steps. For any other fit, the curve follows from mu.
 func (f *Fit) attack(ctx context.Context) (attack, error) {
 	c := f.Certificate.Claim()
 	a := attack{alarms: alarms(), relation: c.Relation}
@@ -111,9 +113,9 @@ func (a attack) guess() string {
 		"the time.", right)
 }
 
-// at returns an upper bound on the height of the attack's curve at any false-alarm probability.
-// Between two known points of the curve it is the value at the next point: the curve is concave and
-// ends at 1, so it never falls.
+// at returns an upper bound on the attack's curve at the false-alarm probability alarm, which need not be
+// in the list alarms. Between two known points, the bound is the value at the point with the larger
+// false-alarm probability, because the curve never falls.
 func (a attack) at(alarm float64) float64 {
 	if a.gaussian {
 		return gaussianPower(a.mu, alarm)
@@ -126,7 +128,7 @@ func (a attack) at(alarm float64) float64 {
 	return 1
 }
 
-// plot draws the attack's curve, and beside it the curve of the strongest attack that (epsilon, delta)
+// plot draws the attack's curve, and for comparison the curve of the strongest attack that (epsilon, delta)
 // alone would allow.
 func (a attack) plot(epsilon, delta float64) Plot {
 	pair := make([]float64, len(a.alarms))
@@ -148,7 +150,7 @@ func (a attack) plot(epsilon, delta float64) Plot {
 	}
 }
 
-// table lists five points of the attack's curve for readers.
+// table lists the attack's curve at five false-alarm probabilities from 0.1 % to 50 %.
 func (a attack) table() Table {
 	t := Table{
 		Title:   "The same in numbers",

@@ -13,9 +13,9 @@ type scale struct {
 	from, to float64 // positions of the ends
 }
 
-// newScale returns a scale for the axis a that covers the values from lo to hi with some margin at
-// both ends, between the positions from and to. If the axis states its ends, the scale covers
-// exactly the stated range.
+// newScale returns a scale for the axis a between the positions from and to. If a.Min < a.Max, the scale
+// covers exactly that range. Otherwise it covers the values from lo to hi with some margin at both ends,
+// and a linear scale starts or ends at 0 if 0 is near.
 func newScale(a Axis, lo, hi, from, to float64) scale {
 	s := scale{log: a.Log, lo: lo, hi: hi, from: from, to: to}
 	if a.Min < a.Max {
@@ -31,11 +31,11 @@ func newScale(a Axis, lo, hi, from, to float64) scale {
 		return s
 	}
 	margin := .05 * (hi - lo)
-	if !(margin > 1e-290) { // for a smaller range the digits of a step would be lost
+	if !(margin > 1e-290) { // for a smaller range, rounding would lose the digits of a step
 		margin = max(math.Abs(lo)/2, .5)
 	}
 	s.lo, s.hi = lo-margin, hi+margin
-	if lo >= 0 && s.lo < .3*hi { // show zero where it is near
+	if lo >= 0 && s.lo < .3*hi { // if zero is near, the axis starts there
 		s.lo = 0
 	}
 	if hi <= 0 && s.hi > .3*lo {
@@ -68,8 +68,8 @@ type tick struct {
 	label string
 }
 
-// ticks returns about most marks of the axis: at round steps on a linear axis, at decades on a logarithmic
-// axis.
+// ticks returns the marks of the axis: at round steps on a linear axis, at decades on a logarithmic axis.
+// About as many marks as the number most have a label.
 func (s scale) ticks(most int) []tick {
 	if s.log {
 		return s.logTicks(most)
@@ -97,7 +97,7 @@ func roundStep(x float64) float64 {
 	return 10 * power
 }
 
-// tickLabel writes a multiple of step with enough digits to distinguish it from the next multiples.
+// tickLabel formats x, a multiple of step, with enough digits to distinguish x from the next multiples.
 func tickLabel(x, step float64) string {
 	if math.Abs(x) < step/2 {
 		return "0"
@@ -112,12 +112,13 @@ func tickLabel(x, step float64) string {
 	return sign(x) + grouped(strconv.FormatFloat(math.Abs(x), 'f', places, 64))
 }
 
-// logTicks labels the decades of a logarithmic axis. If there are many, it labels every second, third and
-// so on. If there are fewer than three labels, it also labels 2 and 5 times a decade, and if there are
-// still too few, every digit. If even this gives too few labels, it uses linear steps.
+// logTicks labels the decades of a logarithmic axis. If the axis has more than most decades, it labels only
+// every second decade, every third and so on. If this gives fewer than three labels, it also labels 2 and 5
+// times each decade. If this gives fewer than two labels, it labels 1 to 9 times each decade. If this also
+// gives fewer than two, it uses the steps of a linear axis.
 func (s scale) logTicks(most int) []tick {
 	first, last := math.Floor(math.Log10(s.lo)), math.Ceil(math.Log10(s.hi))
-	// Dividing the ends first could leave the range of float64.
+	// The logarithms are subtracted, because the quotient hi/lo could be outside the range of float64.
 	every := max(1, math.Ceil((math.Log10(s.hi)-math.Log10(s.lo))/float64(most)))
 	for _, named := range []string{"1", "125", "123456789"} {
 		var list []tick
@@ -143,7 +144,7 @@ func (s scale) logTicks(most int) []tick {
 	return s.linearTicks(most)
 }
 
-// powerLabel writes the number v = m 10^e: as a decimal number if that is short, otherwise with a
+// powerLabel formats the number v = m 10^e: as a decimal number if e is between -3 and 5, otherwise with a
 // power of ten.
 func powerLabel(v, m float64, e int) string {
 	if e >= -3 && e <= 5 {

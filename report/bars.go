@@ -14,14 +14,15 @@ type Bars struct {
 	Caption string `json:"caption"`
 	X       Axis   `json:"x"`
 	Items   []Bar  `json:"items"`
-	// Dots draws a point instead of a bar from zero, for scales on which zero has no meaning.
+	// If Dots is true, each value is drawn as a point instead of a bar from zero. Dots are for scales on
+	// which zero has no meaning.
 	Dots bool `json:"dots,omitempty"`
 	// Marks are values with which the bars are compared. Each is drawn as a line across all bars.
 	Marks []Mark `json:"marks,omitempty"`
 }
 
-// Bar is one value of Bars. Interval, unless it is zero, is drawn over the bar. If Faint is true, the bar
-// is drawn hollow.
+// Bar is one value of Bars. Interval is drawn as an error bar; an Interval from 0 to 0 is not drawn. If
+// Faint is true, the bar is drawn hollow. Points ([Bars.Dots]) are never hollow.
 type Bar struct {
 	Name     string   `json:"name"`
 	Value    float64  `json:"value"`
@@ -41,7 +42,7 @@ type Mark struct {
 	Value float64 `json:"value"`
 }
 
-// mostBars is the largest number of bars in one chart. It fills a few pages.
+// mostBars is the largest number of bars in one chart. A chart of that size fills a few printed pages.
 const mostBars = 200
 
 func (b Bars) check() error {
@@ -93,7 +94,7 @@ func (b Bars) html(id string) (template.HTML, error) {
 
 const (
 	barHeight = 22.0
-	mostName  = 27.0 // in units of the text's size
+	mostName  = 27.0 // largest width of a name, in units of the text's size
 )
 
 func (b Bars) draw(id string) template.HTML {
@@ -119,7 +120,7 @@ func (b Bars) draw(id string) template.HTML {
 		lo, hi = min(lo, v), max(hi, v)
 	}
 	x := newScale(b.X, lo, hi, left, right)
-	if !b.Dots && b.X.Min >= b.X.Max { // without values on the other side of zero, bars start at the edge
+	if !b.Dots && b.X.Min >= b.X.Max { // if no value lies on the other side of zero, bars start at the edge
 		if lo == 0 {
 			x.lo = 0
 		}
@@ -187,9 +188,9 @@ func (b Bars) item(s *svg, x scale, item Bar, y float64) {
 	s.close()
 }
 
-// written formats a value for the chart. All values of the chart have the same number of decimals,
-// chosen so that the smallest nonzero one has two digits. If this would take too many digits,
-// written uses Number.
+// written formats a value for the chart. All values of the chart have the same number of decimals, chosen
+// so that the value closest to 0, except 0 itself, has two significant digits. If this would take more than
+// 5 decimals, or if a value is at least 1e5 or all values are 0, written uses [Number].
 func (b Bars) written(v float64) string {
 	least, most := math.Inf(1), 0.0
 	for _, i := range b.Items {

@@ -31,7 +31,8 @@ func (f *Fit) cite() Section {
 	)}
 }
 
-// digests lists the SHA-256 of the certificate and of the model in the format of sha256sum.
+// digests lists the SHA-256 of the certificate and of the model, if there is one, in the format of
+// sha256sum.
 func (f *Fit) digests() string {
 	text := f.digest + "  " + certificateFile
 	if d := f.Certificate.ModelSHA256(); d != "" {
@@ -102,7 +103,7 @@ func (f *Fit) bibtex() string {
 		bibText(f.Certificate.Software()))
 }
 
-// bibText replaces characters that BibTeX and TeX would read as commands.
+// bibText escapes or replaces the characters that BibTeX and TeX would read as commands.
 func bibText(s string) string {
 	return strings.NewReplacer(`\`, " ", "{", "(", "}", ")", "%", `\%`, "&", `\&`, "$", `\$`, "#", `\#`, "_", `\_`, "~",
 		" ", "^", " ", "\n", " ").Replace(s)

@@ -9,9 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// TestCoefficientsByClass tests the coefficients of a model with three classes. For any row, the
-// terms of a class must add up to the class's margin minus the mean margin of all classes, and the
-// noise of a term must be the noise of one weight minus the mean of three.
+// TestCoefficientsByClass tests the coefficients of a model with three classes. For any row, the terms of a
+// class must add up to the class's margin minus the mean margin of all classes, and the noise of a term
+// must be the noise of one class's weight minus the mean of the three classes' weights.
 func TestCoefficientsByClass(t *testing.T) {
 	s, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: 0, High: 10},

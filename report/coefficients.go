@@ -10,8 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// score returns the unit of the model's coefficients in words. odds reports that a coefficient is a
-// log-odds, so that its exponential is an odds ratio.
+// score returns the unit of the model's coefficients in words. odds reports that the target has two classes
+// and that coefficients are log-odds of the second class: the exponential of a coefficient is then an odds
+// ratio.
 func (f *Fit) score() (unit string, odds bool) {
 	target := f.Model.Schema().Target()
 	if rates(f.Model) {
@@ -62,8 +63,8 @@ func (f *Fit) coefficients(n runNoise) Section {
 	return s
 }
 
-// beyond returns the number of coefficients that differ from 0 by more than noise alone explains (see
-// within), and the number of all coefficients. Intercepts are not counted.
+// beyond returns the number of coefficients that noise alone does not explain (their method within returns
+// false), and the number of all coefficients. Neither number counts intercepts.
 func (e explanation) beyond() (beyond, all int) {
 	for _, c := range e.list {
 		if c.intercept {
@@ -86,8 +87,8 @@ func (f *Fit) certainty(e explanation, n runNoise) Part {
 	return Note(f.meaning(e, n))
 }
 
-// meaning explains how the standard deviations of the coefficients' noise were computed and what they leave
-// out.
+// meaning explains to readers how the standard deviations of the coefficients' noise were computed, and
+// which errors the standard deviations do not include.
 func (f *Fit) meaning(e explanation, n runNoise) string {
 	how := "Deviations follow, to first order, from the noise of the certificate’s releases, carried through the " +
 		"steps, and from the second moment of the rows, which was released: data pull weights back along directions that " +
@@ -116,9 +117,9 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 		"they make no confidence interval."
 }
 
-// overshoots reports whether some step size is larger than 2/L or, with momentum, than 1/L, where L is the
-// largest curvature of loss plus regularizer. Along a direction with curvature L, such steps increase the
-// noise.
+// overshoots reports whether some step size of the run is larger than 2/L or, with momentum, than 1/L,
+// where L is the largest curvature of loss plus regularizer. Along a direction with curvature L, a longer
+// step increases the noise. overshoots returns false if the step sizes are unknown or L is infinite.
 func (f *Fit) overshoots(n runNoise) bool {
 	l := f.plan.Law
 	if l == nil {
@@ -137,8 +138,8 @@ func (f *Fit) overshoots(n runNoise) bool {
 	return false
 }
 
-// ranked returns the coefficients without intercepts, those with the largest span first. The span
-// is the effect of going from a number's lower to its upper bound.
+// ranked returns the coefficients without the intercepts, in decreasing order of the absolute value of
+// their span. The span is the effect of going from a number's lower to its upper bound.
 func ranked(list []coefficient) []coefficient {
 	list = slices.DeleteFunc(slices.Clone(list), func(c coefficient) bool { return c.intercept })
 	slices.SortStableFunc(list, func(a, b coefficient) int { return cmp.Compare(math.Abs(b.span), math.Abs(a.span)) })
@@ -178,7 +179,7 @@ func (f *Fit) bars(e explanation, unit string) Bars {
 }
 
 // table lists the coefficients in the schema's order. If there are more than mostRows, it lists only the
-// largest.
+// mostRows-1 coefficients with the largest spans, and the intercepts.
 func (f *Fit) table(e explanation, odds bool) Table {
 	list := e.list
 	t := Table{

@@ -8,7 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 )
 
-// cost makes the section of the page about the privacy cost of the run and what it means for a
+// cost makes the section of the page about the privacy cost of the run and the meaning of that cost for a
 // person.
 func (f *Fit) cost(ctx context.Context, a attack) Section {
 	c, v := f.Certificate.Claim(), f.verified
@@ -63,8 +63,8 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 	return s
 }
 
-// chargePlot draws the privacy loss charged so far after each release, for the row that the
-// releases so far have charged most.
+// chargePlot draws, after each release, the largest total charge of a row so far, in units of mu^2. A
+// release charges either all rows or the rows of one cohort.
 func (f *Fit) chargePlot() Plot {
 	c := f.Certificate.Claim()
 	var everyone, most float64
@@ -90,8 +90,7 @@ func (f *Fit) chargePlot() Plot {
 	}
 }
 
-// capital returns s, the description of how the budget was divided, as a sentence; "" if s is
-// empty.
+// capital makes a sentence of s, a description of how the budget was divided. It returns "" if s is empty.
 func capital(s string) string {
 	if s == "" {
 		return ""
@@ -113,7 +112,8 @@ func (f *Fit) scheduleTable() Table {
 	return t
 }
 
-// ledger lists the reservations on this table in the folder's ledger, and their total privacy loss.
+// ledger lists the reservations in the folder's ledger that are on the same table as this fit, and states
+// their total privacy loss. If the ledger does not hold this fit's own reservation, it returns only a note.
 func (f *Fit) ledger(ctx context.Context) []Part {
 	own, ok := f.own()
 	if !ok {

@@ -14,42 +14,44 @@ import (
 )
 
 type (
-	// law is the public description of a run's steps and noise, from which the covariance of its
-	// weights can be computed.
+	// law is the public description of a run's steps and noise. The covariance of the noise in the run's
+	// weights can be computed from it.
 	law runrecord.Realised
-	// moment is the released second moment of the rows.
+	// moment is the released second moment of the rows, with noise.
 	moment runrecord.Moment
 )
 
-// mostCovariance is the largest number of weights for which a covariance is computed.
+// mostCovariance is the largest number of weights of a run for which a covariance is computed.
 const mostCovariance = 1500
 
-// leastMoment and mostMoment limit the numbers in a released second moment. A forged file may contain any
-// numbers; within these limits eigenvectors can be computed. Without noise all entries are below 1.
+// The noise and the ridge of a released second moment must lie between leastMoment and mostMoment, and the
+// absolute values of its entries below mostMoment. A forged file may contain any numbers. Within these
+// limits eigenvectors can be computed. Without noise no entry is larger than 1.
 const leastMoment, mostMoment = 1e-12, 1e6
 
-// covariance is the covariance of the privacy noise in the weights of a run of a loss with k
-// margins (linear scores) of d features each. It is the sum of two parts: the effect of the noise
-// of the steps, and the effect of the noise in the metric (the preconditioner).
+// covariance is the covariance of the privacy noise in the weights of a run. The loss has k margins (linear
+// scores) of d features each. The covariance is the sum of two parts: the effect of the noise of the steps,
+// and the effect of the noise in the metric (the preconditioner).
 type covariance struct {
-	// A way is a linear combination of the k margins that the loss does not couple with the other
-	// combinations, so each way can be treated on its own. The weights of the margins are the
-	// matrix mix times the weights of the ways.
+	// ways are k linear combinations of the k margins. To second order the loss does not couple them, so
+	// each way can be treated on its own. The weights of the margins are the matrix mix times the weights
+	// of the ways.
 	mix  *mat.Dense
 	ways []way
 }
 
-// way describes the noise in the weights of one combination of margins. The weights are back times a vector
-// of coordinates, and each coordinate follows a recursion of its own.
+// way describes the noise in the d weights of one linear combination of margins. These weights are the
+// matrix back times a vector of d coordinates. From step to step each coordinate follows its own recursion.
 type way struct {
 	back      *mat.Dense
 	noise     []float64  // standard deviation of each coordinate due to the noise of the steps
-	displaced *mat.Dense // row n is the change of the coordinates due to draw n of the metric's noise
+	displaced *mat.Dense // row n: the change of the coordinates due to random draw n of the metric's noise
 }
 
 func (m *moment) matrix() ([]float64, error) { return (*runrecord.Moment)(m).Matrix() }
 
-// symmetric returns the released second moment as a symmetric matrix.
+// symmetric returns the released second moment as a symmetric matrix. It returns an error if a number in it
+// is outside the limits leastMoment and mostMoment.
 func (m *moment) symmetric() (*mat.SymDense, error) {
 	entries, err := m.matrix()
 	if err != nil {
@@ -64,35 +66,36 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 	return mat.NewSymDense(m.Features, entries), nil
 }
 
-// covariance computes the noise that the releases of a preconditioned run left in its weights. It
-// uses public facts only: the law (the description of the run's steps and noise), the released
+// covariance computes the covariance of the noise that the releases of a preconditioned run left in its
+// weights. It uses public facts only: the law (the description of the run's steps and noise), the released
 // second moment of the rows, and the model.
 //
-// To first order in the noise, an iterate's error u, in the coordinates of the metric P, follows in
-// a step of size eta, with the noise n of the estimate,
+// Let P = (G_+ + ridge I)^(-1/2) be the metric, where G is the released second moment and G_+ is G with
+// negative eigenvalues set to 0. Let u be the error of an iterate in the coordinates of P, and n the noise
+// of the gradient estimate. To first order in the noise, a step of size eta changes u to
 //
 //	u <- u - eta (A u + n),   A = P (b S + s I) P
 //
-// with the law's momentum and averages. Here b is an eigenvalue of the mean second derivative of
-// the loss in the margins (model.Bend), S is the rows' second moment and s is the regularizer's
-// curvature. Along each eigenvector of A this is a recursion in one number. S is estimated from G,
-// the released second moment. The estimate has smaller eigenvalues than G, because noise spreads
-// G's eigenvalues (seen), and it satisfies the equations that the schema implies for its rows
-// (structure).
+// Momentum and averages of iterates are included as the law states them. Here b is an eigenvalue of the
+// mean second derivative of the loss in the margins (model.Bend), S is the rows' second moment and s is the
+// regularizer's curvature. Along each eigenvector of A this is a recursion in one number. S is estimated
+// from G. Noise spreads the eigenvalues of G, so the estimate's eigenvalues are closer together (the
+// function seen). The estimate also satisfies the equations that the schema implies for its rows (the type
+// structure).
 //
-// The noise of G itself changes the metric. This matters along directions in which rows hardly
-// vary: there the metric determines the weights from the other weights. Let M = G_+ + ridge I, K =
-// M^-1 (b S + s I) and w = f(K) w*, where f(a) is the share of the way to the minimum w* that the
-// steps cover along an eigenvalue a. Let E be the noise in G. In the basis of K's eigenvectors, the
-// change of f(K) has the entries f[a_i, a_j] (change of K)_ij. In the basis of G's eigenvectors,
-// the change of M^-1 has the entries h[g_i, g_j] E_ij for h(x) = 1/(max(x, 0) + ridge) (Daletskii
-// and Krein 1965). E is drawn several times from its public distribution. The draws replace a sum
-// over pairs of pairs of features.
+// The noise E in G also changes the metric. This matters along directions in which rows hardly vary: there
+// the metric's noise mixes in the weights of other directions. Let M = G_+ + ridge I, K = M^-1 (b S + s I)
+// and w = f(K) w*. Here f(a) is the share of the way to the minimum w* that the steps cover along an
+// eigenvector of K with eigenvalue a. Square brackets denote a divided difference. In the basis of K's
+// eigenvectors, the change of f(K) has the entries f[a_i, a_j] (change of K)_ij. In the basis of G's
+// eigenvectors, the change of M^-1 has the entries h[g_i, g_j] E_ij for h(x) = 1/(max(x, 0) + ridge)
+// (Daletskii and Krein 1965). E is drawn several times from its public distribution, because an exact sum
+// would have a term for every two pairs of features.
 //
-// shared is the value of the last feature if all rows have the same value there, and 0 otherwise.
-// value is the model's mean loss, 0 if it is unknown. known, if not nil, is the structure of the
-// rows. What it says of hats is more than the spread of eigenvalues does: with hats, S is estimated
-// from the structure alone.
+// shared is the value of the last feature if it is the same in all rows, and 0 otherwise. value is the
+// model's mean loss, or 0 if it is unknown. known is the structure of the rows, or nil if it is unknown. If
+// the structure has hats (basis functions of curves), the eigenvalues of G are not corrected by seen: the
+// structure's equations alone make S from G.
 func (l *law) covariance(m *model.Model, weights []float64, shared, value float64, known *structure) (*covariance,
 	error) {
 	moment := (*moment)(l.Moment)
@@ -100,7 +103,7 @@ func (l *law) covariance(m *model.Model, weights []float64, shared, value float6
 	if err != nil {
 		return nil, err
 	}
-	g, shape := about, about // g is the second moment of the rows, shape the matrix of the metric
+	g, shape := about, about // g: second moment about 0; shape: the matrix that gives the metric
 	if n := len(moment.Mean); n > 0 {
 		if n != about.SymmetricDim() || !(moment.MeanWeight >= 1 && moment.MeanWeight < mostMoment) {
 			return nil, fmt.Errorf("the mean row has %d features and the weight %v", n, moment.MeanWeight)
@@ -155,7 +158,7 @@ func (l *law) covariance(m *model.Model, weights []float64, shared, value float6
 	}
 	c := &covariance{mix: new(mat.Dense)}
 	b.VectorsTo(c.mix)
-	var along mat.Dense // the directions' weights
+	var along mat.Dense // row n: the weights of way n
 	along.Mul(c.mix.T(), mat.NewDense(k, d, weights))
 	draws := metric.draws()
 	for n, bend := range b.Values(nil) {
@@ -169,8 +172,8 @@ func (l *law) covariance(m *model.Model, weights []float64, shared, value float6
 }
 
 // about computes two matrices from c, the released second moment C about the mean row m. g is the second
-// moment about zero, C + m m'. shape is the matrix of the metric, C_+ + MeanWeight m m', where C_+ is C
-// with negative eigenvalues set to 0.
+// moment about zero, C + m m'. shape is the matrix from which the metric is computed, C_+ + MeanWeight m
+// m', where C_+ is C with negative eigenvalues set to 0.
 func (m *moment) about(c *mat.SymDense) (g, shape *mat.SymDense, err error) {
 	var e mat.EigenSym
 	if !e.Factorize(c, true) {
@@ -221,8 +224,7 @@ func (r *released) rows() *mat.SymDense {
 	return symmetrised(r.with(func(i int) float64 { return values[i] }))
 }
 
-// symmetrised returns a as a symmetric matrix, the mean of a and its transpose up to the rounding
-// errors that made them differ.
+// symmetrised returns the mean of a and its transpose. a is symmetric except for rounding errors.
 func symmetrised(a *mat.Dense) *mat.SymDense {
 	d, _ := a.Dims()
 	out := mat.NewSymDense(d, nil)
@@ -234,8 +236,9 @@ func symmetrised(a *mat.Dense) *mat.SymDense {
 	return out
 }
 
-// draws returns random changes of (G_+ + ridge I)^-1, to first order, where G is the released
-// second moment. The changes are due to noise with the distribution of the noise in G.
+// draws returns random changes of (G_+ + ridge I)^-1, in the basis of the eigenvectors of G, where G is the
+// released second moment. Each is the first-order effect of one random draw from the distribution of the
+// noise in G.
 func (r *released) draws() []*mat.Dense {
 	d := len(r.values)
 	coins := rand.New(rand.NewPCG(3, 4)) // fixed seed: the draws only approximate an expectation
@@ -258,15 +261,16 @@ func (r *released) draws() []*mat.Dense {
 	return list
 }
 
-// workDraws limits the work for all random draws of the noise in the metric to a fraction of a
-// second. With leastDraws draws the relative error of a standard deviation is below a tenth, with
-// mostDraws below a thirtieth.
+// The number of random draws of the noise in the metric is workDraws/d^3 for d features, but at least
+// leastDraws and at most mostDraws. workDraws corresponds to a fraction of a second of work. With
+// leastDraws draws the relative error of a standard deviation is below a tenth, with mostDraws below a
+// thirtieth.
 const workDraws, leastDraws, mostDraws = 100_000_000, 60, 500
 
-// way computes the noise in the weights of one combination of margins. bend is the curvature of the
-// loss in this combination. Along each eigenvector of the preconditioned Hessian (A in the method
-// covariance), way follows the recursion of the steps; then it adds the effect of the noise in the
-// metric.
+// way computes the noise in weights, the weights of one linear combination of margins. bend is the
+// curvature of the loss in this combination, and reg the curvature of the regularizer. Along each
+// eigenvector of the preconditioned Hessian (A in the method covariance), way computes the recursion of the
+// steps. Then it adds the effect of the noise in the metric.
 func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []float64, draws []*mat.Dense) (way,
 	error) {
 	d := len(weights)
@@ -287,7 +291,7 @@ func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []
 	w := way{back: new(mat.Dense), noise: make([]float64, d), displaced: mat.NewDense(len(draws), d, nil)}
 	w.back.Mul(inverse, &vectors)
 	half.Mul(root, &vectors)
-	turn.Mul(r.vectors.T(), &half) // from coordinates to G's eigenvectors, out of the metric
+	turn.Mul(r.vectors.T(), &half) // column i: coordinate i without the metric, in the basis of G's eigenvectors
 	var at mat.VecDense
 	at.MulVec(half.T(), mat.NewVecDense(d, weights))
 	paths := make([]path, d)
@@ -297,11 +301,11 @@ func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []
 		p.slope = l.slope(p.curvature)
 		paths[i] = p
 	}
-	// The weight along an eigenvector has two causes: the pull of the data, and noise from other directions that
-	// the metric's noise turned into this direction. The second cause matters in directions in which rows hardly
-	// vary. Round one ignores the pull of the data in these directions (curvature below .3 of the largest) and
-	// computes the displacement by noise. Round two counts this displacement as noise and estimates the pull in
-	// all directions.
+	// The weight along an eigenvector has two causes: the pull of the data, and noise from other directions
+	// that the metric's noise turned into this direction. The second cause matters in directions in which
+	// rows hardly vary. Round one assumes no pull of the data in directions with a curvature below .3 of
+	// the largest, and computes their displacement by noise. Round two counts this displacement as noise
+	// and estimates the pull in all directions.
 	most := 0.
 	for _, p := range paths {
 		most = max(most, p.curvature)
@@ -344,7 +348,8 @@ func (w *way) displace(paths []path, turn *mat.Dense, draws []*mat.Dense) {
 }
 
 // linear returns an error unless the run's result is a linear function of its releases and each release is
-// used in one step only.
+// used in one step only. It also returns an error if the lengths of the law's columns differ or if there
+// are more than mostFollowed steps.
 func (l *law) linear() error {
 	switch {
 	case len(l.Back) > 0 || len(l.Keep) > 0 || l.Move > 0 || len(l.Rounds) > 1:
@@ -369,13 +374,13 @@ func (l *law) linear() error {
 // mostFollowed is the largest number of steps for which the recursion is computed.
 const mostFollowed = 20_000
 
-// seen returns estimates of the eigenvalues of the rows' second moment, given the eigenvalues of
-// the released second moment. Noise spreads eigenvalues, so the estimates are closer together.
-// Among all estimators that keep the eigenvectors this one has the smallest squared error (Bun,
-// Allez, Bouchaud and Potters 2016, for additive noise): an eigenvalue g becomes g - sigma^2 sum_j
-// 1/(g - g_j) with the sum over the other eigenvalues g_j, where sigma^2 is the variance of a
-// diagonal entry. The sum is smoothed over about the distance between neighbouring eigenvalues of
-// the noise.
+// seen estimates the eigenvalues of the rows' second moment from values, the eigenvalues of the released
+// second moment. Noise spreads eigenvalues, so the estimates are closer together than the values. Among all
+// estimators that keep the eigenvectors this one has the smallest squared error (Bun, Allez, Bouchaud and
+// Potters 2016, for additive noise): an eigenvalue g becomes g - sigma^2 sum_j 1/(g - g_j) with the sum
+// over the other eigenvalues g_j, where sigma^2 is the variance of the noise in a diagonal entry. The
+// function 1/x in the sum is smoothed over about the distance between neighbouring eigenvalues of the
+// noise.
 func seen(values []float64, sigma float64) []float64 {
 	square, width := sigma*sigma, sigma*math.Sqrt2
 	edge := width * math.Sqrt(float64(len(values)))
@@ -392,9 +397,10 @@ func seen(values []float64, sigma float64) []float64 {
 	return out
 }
 
-// bendAt returns the mean second derivative of the loss in the margins, at the model's margins on
-// the rows. The distribution of the margins is computed from g, the second moment of the rows. ok
-// is false if the loss's second derivative is not known for such margins.
+// bendAt returns the mean, over the rows, of the loss's second derivative in the margins, a symmetric k x k
+// matrix for k margins. The mean and covariance of the margins are computed from g, the second moment of
+// the rows, and from the weights. bendAt returns false if the loss's second derivative is not known for
+// such margins.
 func bendAt(m *model.Model, g *mat.SymDense, weights []float64, shared, value float64, released *moment) (*mat.SymDense,
 	bool) {
 	d := g.SymmetricDim()
@@ -431,8 +437,8 @@ func bendAt(m *model.Model, g *mat.SymDense, weights []float64, shared, value fl
 	return out, true
 }
 
-// of returns the covariance of the noise in linear functions of the weights. Each entry of rows
-// holds the factors of one function.
+// of returns the covariance of the noise in linear functions of the weights. rows[i] holds the factor of
+// each weight in function i.
 func (c *covariance) of(rows [][]float64) *mat.SymDense {
 	k := len(c.ways)
 	d := len(c.ways[0].noise)

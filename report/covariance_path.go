@@ -12,8 +12,9 @@ type path struct {
 	pull      float64 // curvature times the coordinate of the minimum
 }
 
-// adjoint returns, for each step t, by how much the run's result changes if the iterate w_{t+1}
-// changes by 1 along an eigenvector in which the preconditioned loss has the curvature a.
+// adjoint returns, for each step t, the change of the run's result if the iterate w_{t+1} changes by 1.
+// Iterates and result are coordinates along an eigenvector in which the preconditioned loss has the
+// curvature a.
 func (l *law) adjoint(a float64) []float64 {
 	T := len(l.Noise)
 	moves := make([]float64, T)
@@ -36,10 +37,10 @@ func (l *law) adjoint(a float64) []float64 {
 	return moves
 }
 
-// stepped returns the share of the remaining way to the minimum that step t covers along an
-// eigenvector of curvature a, at most 1. The share would exceed 1 for a run that smooths the loss
-// less from step to step: its first steps are longer than the final curvature a allows. The
-// smoothed loss had less curvature at those steps, so they did not go past the minimum.
+// stepped returns the share of the remaining way to the minimum that step t covers along an eigenvector of
+// curvature a: the step size times a, at most 1. The product exceeds 1 for a run that smooths the loss, and
+// smooths it less from step to step. The first steps of such a run are longer than the final curvature a
+// allows. They did not go past the minimum, because the smoothed loss had less curvature.
 func (l *law) stepped(t int, a float64) float64 { return min(entry(l.StepSizes, t)*a, 1) }
 
 // entry returns the value for step t of a column of the law (the description of a run, with a
@@ -87,8 +88,8 @@ func divided(p, q path) float64 {
 	return (p.share - q.share) / (a - b)
 }
 
-// inverted returns the divided difference at x and y of the function 1/(max(x, 0) + ridge), which
-// turns an eigenvalue of the second moment into one of the squared preconditioner.
+// inverted returns the divided difference at x and y of the function 1/(max(x, 0) + ridge). This function
+// converts an eigenvalue of the second moment to an eigenvalue of the squared preconditioner.
 func inverted(x, y, ridge float64) float64 {
 	at := func(x float64) float64 { return 1 / (max(x, 0) + ridge) }
 	if math.Abs(x-y) <= 1e-9*(ridge+max(math.Abs(x), math.Abs(y))) {

@@ -241,10 +241,10 @@ func TestCovarianceIsNotStated(t *testing.T) {
 	}
 }
 
-// TestStructureOfRows tests the equations and inequalities that a schema implies for the second
-// moment of its rows. impose must not change an exact second moment of rows. In a noisy one it must
-// set the entries of a level that no row has to 0, and make the entries of a category's levels add
-// up to the intercept's. If the schema limits the norm of rows, there must be no such equations.
+// TestStructureOfRows tests the equations and inequalities that a schema implies for the second moment of
+// its rows. impose must not change an exact second moment of rows. In a second moment with noise it must
+// set the entries of a level that no row has to 0, and make the entries of a category's levels add up to
+// the intercept's entries. If the schema limits the norm of rows, structureOf must return no equations.
 func TestStructureOfRows(t *testing.T) {
 	w := newBowl(t, 0)
 	x, ok := structureOf(w.schema)

@@ -8,14 +8,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// Curve is the effect of a number or date that the model lets bend (a piecewise linear function):
-// the part of the predicted sum that depends on this column alone, minus its mean over the rows or, of a
-// fit with confidence intervals, minus its value at the reference knot. It includes the column's linear
-// term. A missing number has no value on the curve.
+// Curve is the effect of a number or date column that has a piecewise linear function in the model. It is
+// the part of the predicted sum that depends on this column alone, minus the mean of this part over the
+// rows that Centred names. If the fit has confidence intervals, the value at the reference knot is
+// subtracted instead of the mean. The effect includes the column's linear term. A missing number has no
+// value on the curve.
 type Curve struct {
 	Class  string `json:"class,omitempty"`
 	Column string `json:"column"`
-	// Date says that the column is a date, and that X is in days since 1970-01-01.
+	// Date says that the column is a date, and that Knots and the X of Points are in days since 1970-01-01.
 	Date bool `json:"date,omitempty"`
 	// Log says that the column is transformed by log1p. The curve is then linear between knots in log(1 +
 	// x).
@@ -43,25 +44,27 @@ type CurvePoint struct {
 	// states none.
 	Low  *float64 `json:"low"`
 	High *float64 `json:"high"`
-	// Mass is the share of the rows around a knot, computed from the released means of the curve's
-	// basis functions (hats, each 1 at its knot and 0 at the others). Between knots it is
-	// interpolated. It is nil if no means were released.
+	// Mass is the share of the rows around a knot, computed from the released means of the curve's basis
+	// functions (hats, each 1 at its knot and 0 at the other knots). Between knots Mass is interpolated
+	// linearly. It is nil if no means were released.
 	Mass *float64 `json:"mass"`
-	// Thin says that few rows are near X, or that the noise hides how many there are.
+	// Thin says that few rows are near X, or that the noise hides the number of rows near X.
 	Thin bool `json:"thin,omitempty"`
 }
 
-// Surface is the part of the predicted sum that an interaction of two columns adds, one of them a
-// number at least, minus its mean over the rows. It is linear between knots.
+// Surface is the effect of an interaction of two columns, at least one of them a number or date: the part
+// of the predicted sum that the interaction adds, minus the mean of this part over the rows that Centred
+// names. It is linear between knots.
 type Surface struct {
 	Class   string        `json:"class,omitempty"`
 	Axes    []SurfaceAxis `json:"axes"`
 	Centred Centre        `json:"mean_zero_over"`
-	// Effect has the surface's values: one row for each knot or level of the first column, with one
-	// entry for each knot or level of the second.
+	// Effect has the surface's values: one row for each knot or level of the first column, with one entry
+	// for each knot or level of the second column.
 	Effect [][]float64 `json:"effect"`
-	// Deviation is the standard deviation of the privacy noise in Effect. Mass is the share of the rows
-	// around each knot or level. Each is nil if it is not known.
+	// The next three have the shape of Effect. Deviation is the standard deviation of the privacy noise in
+	// Effect, nil if it is unknown. Mass is the share of the rows around each pair of knots or levels, nil
+	// if it is unknown. Thin marks the pairs with few rows, or with so few that noise hides their number.
 	Deviation [][]float64 `json:"noise_sd"`
 	Mass      [][]float64 `json:"mass"`
 	Thin      [][]bool    `json:"thin"`
@@ -78,8 +81,9 @@ type SurfaceAxis struct {
 // Centre says over which rows the mean of a curve or surface is 0.
 type Centre string
 
-// Values of Centre. OverRows: the rows of the table, whose mean was released. OverBounds: hypothetical rows
-// that are spread evenly between the bounds and over the levels. AtReference: rows at the reference knot.
+// Values of Centre. OverRows means the rows of the table, if their mean was released. OverBounds means
+// hypothetical rows that are spread evenly between the bounds and over the levels. AtReference means rows
+// at the reference knot.
 const (
 	OverRows    Centre = "rows"
 	OverBounds  Centre = "bounds"
@@ -90,12 +94,12 @@ const (
 // the share that evenly spread rows would have there.
 const thinShare = .1
 
-// betweenKnots is the number of points at which a curve is computed in each interval between knots,
-// the interval's first knot included.
+// betweenKnots is the number of points at which a curve is computed in each interval between knots. It
+// includes the interval's first knot.
 const betweenKnots = 4
 
-// shaped is a curve or surface of the model: the places at which it is computed, with the values
-// there.
+// shaped is a curve or surface of the model, computed at its places: the knots of a curve, or the pairs of
+// knots or levels of a surface. Each list has an entry for each place.
 type shaped struct {
 	dataset.Shape
 	class   string
@@ -104,13 +108,13 @@ type shaped struct {
 	mass    []float64 // nil if unknown
 	thin    []bool
 	sd      []float64 // nil if unknown
-	// covariance is the covariance of the noise in the values effect; nil unless the noise is
+	// covariance is the covariance of the noise in the values effect. It is nil unless the noise is
 	// estimated.
 	covariance *mat.SymDense
 }
 
-// shapes returns the curves and surfaces of the model. Their noise is computed as far as the
-// explanation e of the coefficients has the noise of the weights.
+// shapes returns the curves and surfaces of the model, one for each class if there are more than two
+// classes. Their noise is computed from the noise of the weights in e, and left unset if e states none.
 func (f *Fit) shapes(e explanation) []shaped {
 	s, w := f.Model.Schema(), f.Model.Weights()
 	d := s.Dim()
@@ -181,8 +185,9 @@ func (f *Fit) means() (means []float64, sigma float64) {
 	return means, m.Sigma / math.Sqrt2 * s.Scale()
 }
 
-// massesOf returns, for each place of a curve or surface, the share of the rows around it (nil if
-// no means were released), and whether the place is thin: few rows are near it.
+// massesOf returns two lists with an entry for each place (knot, or pair of knots or levels) of a curve or
+// surface. mass is the share of the rows around the place; it is nil if no usable means were released. thin
+// says that few rows are near the place, or that noise hides their number.
 func massesOf(shape dataset.Shape, means []float64, sigma float64) (mass []float64, thin []bool) {
 	if means == nil {
 		return nil, make([]bool, len(shape.Places))
@@ -206,8 +211,8 @@ func massesOf(shape dataset.Shape, means []float64, sigma float64) (mass []float
 	return mass, thin
 }
 
-// evenly returns the share of the rows around each place of a curve or surface, for hypothetical
-// rows that are spread evenly between the bounds and over the levels.
+// evenly returns the share of the rows around each place (knot, or pair of knots or levels) of a curve or
+// surface, for hypothetical rows that are spread evenly between the bounds and over the levels.
 func evenly(shape dataset.Shape) []float64 {
 	shares := []float64{1}
 	for _, a := range shape.Axes {
@@ -229,8 +234,8 @@ func evenly(shape dataset.Shape) []float64 {
 	return shares
 }
 
-// lessMean returns a linear function of the model's weights for each place of a curve or surface:
-// the value there minus the mean value. shares are the shares of the rows in this mean.
+// lessMean returns a linear function of the model's weights for each place of a curve or surface: the value
+// at the place minus the mean value over all places. shares[i] is the share of place i in this mean.
 func lessMean(places []dataset.Place, shares []float64) [][]dataset.Part {
 	var features []int
 	at := make(map[int]int)
@@ -260,8 +265,8 @@ func lessMean(places []dataset.Place, shares []float64) [][]dataset.Part {
 	return out
 }
 
-// curve converts the values of a shape with one number to a Curve; the method surface does the same
-// for two columns and a Surface.
+// curve converts a shape with one column to a Curve. The method surface converts a shape with two columns
+// to a Surface.
 func (s shaped) curve() Curve {
 	axis := s.Axes[0]
 	c := Curve{
@@ -279,7 +284,7 @@ func (s shaped) curve() Curve {
 	return c
 }
 
-// point returns the point of the curve that lies at the share f of the way from knot i to knot i+1.
+// point returns the point of the curve at the share f, from 0 to 1, of the way from knot i to knot i+1.
 func (s shaped) point(i int, f float64) CurvePoint {
 	along := func(v []float64) float64 { return (1-f)*v[i] + f*v[i+1] }
 	p := CurvePoint{X: s.Axes[0].Between(i, f), Effect: along(s.effect),
@@ -294,7 +299,7 @@ func (s shaped) point(i int, f float64) CurvePoint {
 	if s.sd == nil {
 		return p
 	}
-	sd := along(s.sd) // an upper bound: the mean of two noises, weighted by f and 1-f, has no larger deviation
+	sd := along(s.sd) // an upper bound: no correlation of the noises at the two knots gives a larger deviation
 	if c := s.covariance; c != nil {
 		sd = math.Sqrt(max((1-f)*(1-f)*c.At(i, i)+f*f*c.At(i+1, i+1)+2*f*(1-f)*c.At(i, i+1), 0))
 	}
@@ -317,7 +322,7 @@ func (s shaped) surface() Surface {
 	return u
 }
 
-// inRows divides a list into rows of the given width.
+// inRows divides a list into rows of the given width. It returns nil for an empty list.
 func inRows[T any](list []T, width int) (rows [][]T) {
 	for ; len(list) > 0; list = list[width:] {
 		rows = append(rows, list[:width:width])

@@ -9,11 +9,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// mostPictures is the largest number of curves, and of interactions, that a page draws.
+// mostPictures is the largest number of plots of curves on a page, and the largest number of pictures of
+// interactions.
 const mostPictures = 30
 
-// curves makes the section of the page with a plot of each curve and of each interaction with a
-// number. ok is false if the model has none.
+// curves makes the section of the page with a plot of each curve and of each interaction with a number or
+// date. ok is false if the model has neither, or is not a sum of terms over the features.
 func (f *Fit) curves(n runNoise) (s Section, ok bool) {
 	if len(f.Model.Schema().Hats()) == 0 {
 		return s, false
@@ -48,7 +49,8 @@ func (f *Fit) curves(n runNoise) (s Section, ok bool) {
 	return s, true
 }
 
-// aboutCurves explains to readers how to read the plots of curves.
+// aboutCurves explains to readers how to read the plots of curves. overBounds says that some curve or
+// surface has the mean 0 between the bounds, since no means over the rows were released.
 func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 	if fit := f.Model.Inference(); fit != nil {
 		return fmt.Sprintf("Each curve is the part of the prediction that depends on one column alone, less its value at a "+
@@ -106,7 +108,7 @@ func (f *Fit) axisOf() (label string, shown func(float64) float64, log bool) {
 	return unit, same, false
 }
 
-// picture draws the curves of one column: one curve, or one for each class.
+// picture draws the curves of one column: one curve, or one for each class and at most mostSeries of them.
 func (f *Fit) picture(list []Curve) Plot {
 	label, shown, log := f.axisOf()
 	first := list[0]
@@ -151,9 +153,9 @@ func (f *Fit) picture(list []Curve) Plot {
 	return p
 }
 
-// series returns the lines that draw the curve, with their bands; shown converts an effect to the drawn
-// value. A curve without confidence intervals is one line. A curve with intervals is drawn where it has
-// them: each stretch of such points is a line of its own.
+// series returns the lines that draw the curve, with their bands. The function shown converts an effect to
+// the drawn value. A curve without confidence intervals is one line. A curve with confidence intervals is
+// drawn where it has them, and each stretch of such points is a line of its own.
 func (c Curve) series(shown func(float64) float64) (list []Series) {
 	name := "curve"
 	if c.Class != "" {
@@ -177,8 +179,8 @@ func (c Curve) series(shown func(float64) float64) (list []Series) {
 	return list
 }
 
-// position converts a value of the curve's column to a position on the plot's axis. A date becomes a
-// year with a fraction, and a number under log1p becomes 1 + x.
+// position converts a value of the curve's column to a position on the plot's axis. A date in days becomes
+// a year with a fraction, and a number x with the transformation log1p becomes 1 + x.
 func (c Curve) position(x float64) float64 {
 	switch {
 	case c.Date:
@@ -189,9 +191,9 @@ func (c Curve) position(x float64) float64 {
 	return x
 }
 
-// thinStretches returns the intervals of the plot's horizontal axis that lie between neighbouring
-// thin points, points near which few rows are. Of a curve with confidence intervals it returns the
-// intervals that have such a point at one end at least, since the curve is not drawn there.
+// thinStretches returns the intervals of the plot's horizontal axis that lie between neighbouring thin
+// points. A point is thin if few rows are near it. Of a curve with confidence intervals it also returns the
+// intervals with one thin point, since the curve is not drawn there.
 func thinStretches(c Curve) (list []Interval) {
 	for i, p := range c.Points[1:] {
 		from, to := c.position(c.Points[i].X), c.position(p.X)
@@ -206,8 +208,8 @@ func thinStretches(c Curve) (list []Interval) {
 	return list
 }
 
-// thinned returns the share of the rows that are around thin knots, knots near which few rows are.
-// ok is false if no thin knot has a known share.
+// thinned returns the share of the rows that lie around the curve's thin knots. A knot is thin if few rows
+// are near it. ok is false if no thin knot has a known share.
 func thinned(c Curve) (share float64, ok bool) {
 	for i := 0; i < len(c.Points); i += betweenKnots {
 		if p := c.Points[i]; p.Thin && p.Mass != nil {
@@ -217,7 +219,8 @@ func thinned(c Curve) (share float64, ok bool) {
 	return share, ok
 }
 
-// heat makes the picture of a surface, the effect of an interaction: a table of coloured cells.
+// heat makes the picture of a surface (the effect of an interaction): a table with one coloured cell for
+// each pair of knots or levels.
 func (f *Fit) heat(u Surface) Heat {
 	label, shown, _ := f.axisOf()
 	names := func(a SurfaceAxis) (list []string) {

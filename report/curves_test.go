@@ -56,11 +56,11 @@ func curvedBowl(t *testing.T) *bowl {
 }
 
 // TestBandsAreTheSpread compares the bands of curves and of an interaction with the spread over 300
-// simulated runs: at every point the measured spread must be between .7 and 1.4 times the stated
-// one. The shares of the rows around the knots must be right, and a stretch of the curve without
-// rows must be marked as thin. The test fails if a curve's mean is not taken over the rows, if a
-// band leaves out the correlation of neighbouring knots, or if products of two hats (basis
-// functions of a curve) of which no row has both are not set to 0.
+// simulated runs: at every point the measured spread must be between .7 and 1.4 times the stated spread.
+// The shares of the rows around the knots must be right, and a stretch of the curve without rows must be
+// marked as thin. The test fails if a curve's mean is not taken over the rows, if a band leaves out the
+// correlation of neighbouring knots, or if products of two hats (basis functions of a curve) of which no
+// row has both are not set to 0.
 func TestBandsAreTheSpread(t *testing.T) {
 	w := curvedBowl(t)
 	r := rand.New(rand.NewPCG(2, 1))
@@ -184,9 +184,9 @@ func TestCurvesWithoutReleasedMeans(t *testing.T) {
 	}
 }
 
-// TestThinStretchesAreGrey tests that the plot of a curve shades neighbouring thin points, those
-// near which few rows are, as one stretch, and that the page states the share of the rows in such
-// stretches.
+// TestThinStretchesAreGrey tests that the plot of a curve shades neighbouring thin points as one stretch,
+// and that the page states the share of the rows in the shaded stretches. A point is thin if few rows are
+// near it.
 func TestThinStretchesAreGrey(t *testing.T) {
 	mass := func(v float64) *float64 { return &v }
 	c := Curve{Column: "a", Knots: []float64{0, 1, 2}, Centred: OverRows}
@@ -202,10 +202,10 @@ func TestThinStretchesAreGrey(t *testing.T) {
 	}
 }
 
-// TestStructureOfHats tests impose on second moments of rows with a curve, whose basis functions
-// are the hats. It must hardly change the exact moment. In a noisy one it must set products of two
-// hats of which no row has both to 0, restore the sums of hats, and come closer to the exact
-// moment.
+// TestStructureOfHats tests impose on second moments of rows with a curve, whose basis functions are the
+// hats. impose must hardly change the exact second moment. In a second moment with noise it must set to 0
+// the products of two hats of which no row has both, restore the sums of hats, and come closer to the exact
+// second moment.
 func TestStructureOfHats(t *testing.T) {
 	w := curvedBowl(t)
 	x, ok := structureOf(w.schema)

@@ -1,9 +1,10 @@
 // Package report makes a page from the released results of a run: one HTML file with tables and inline SVG
 // plots. The page loads nothing from elsewhere.
 //
-// [ReadFit] makes the page of a fit's folder from its certificate, model and ledger. All of them are released
-// already, and the table is never opened, so a page costs no privacy. [Study] makes the page of an experiment
-// from plain numbers. Both return a [Page]. Programs can also build a Page themselves.
+// [ReadFit] reads the certificate, the model and the ledger of a fit's folder, and [Fit.Page] makes a
+// [Page] from them. These files are released already, and the table is not opened, so the page costs no
+// privacy. [Study.Page] makes the page of an experiment from plain numbers. Programs can also build a Page
+// themselves.
 //
 // # Promises
 //
@@ -12,6 +13,7 @@
 //   - Names of columns, categories and settings come from files and are treated as hostile. All text is
 //     escaped. Characters that control a terminal or the direction of text are replaced.
 //   - The same input gives the same bytes.
-//   - [Page.Render] returns an error, which names the number, for a number that is not finite, or not
-//     positive on a logarithmic axis. Long series are thinned; their extremes stay.
+//   - If a plotted number is not finite, or not positive on a logarithmic axis, [Page.Render] returns an
+//     error that names the number.
+//   - Of a series with more than 600 points only some points are drawn, among them its extremes.
 package report

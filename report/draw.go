@@ -12,8 +12,8 @@ const (
 	topRoom    = 14.0
 	bottomRoom = 50.0
 	labelSize  = 12.0
-	mostLabel  = 15.0 // in units of the text's size
-	gap        = 34.0 // between the plot and its labels: room for a connecting line and a sample of the series' line
+	mostLabel  = 15.0 // largest width of a line's name, in units of the text's size
+	gap        = 34.0 // width between plot and labels: for a connecting line and a line sample
 )
 
 // drawing is a plot with the scales of its axes and the SVG that is being written.
@@ -60,7 +60,8 @@ func (p Plot) draw(id string) template.HTML {
 	return d.end()
 }
 
-// labelWidth returns the width that the names of the plot's lines take at its right side.
+// labelWidth returns the width in units of the view box that the names of the plot's lines need at its
+// right side. Longer names are cut to mostLabel.
 func (p Plot) labelWidth() float64 {
 	w := 0.0
 	for _, s := range p.Series {
@@ -126,8 +127,9 @@ func (d *drawing) axes(yTicks []tick) {
 		` transform="rotate(-90 13 `+num((top+bottom)/2)+`)"`)
 }
 
-// band draws the range of series i: the area between its Low and High, or an error bar at each
-// point if the points are separate.
+// band draws the range of series i: the area between its Low and High. If the points are not joined, or if
+// there is one point, it also draws an error bar at each point. It draws nothing if the series has no
+// range.
 func (d *drawing) band(i int, s Series) {
 	if s.Low == nil {
 		return
@@ -197,12 +199,12 @@ func referenceStyle(i int) string {
 	return `class="frame" stroke="` + ink + `" stroke-width="1.4"` + dashed(referenceDashes[i])
 }
 
-// mostPoints is the largest number of points of a series that are drawn.
+// mostPoints is the largest number of points that are drawn of one series.
 const mostPoints = 600
 
-// thin returns the indices of the points to draw. A series of at most mostPoints points is drawn whole. A
-// longer one is divided into stretches: thin keeps its first and last point, and the smallest and the
-// largest value of each stretch.
+// thin returns the indices of the points of s to draw. A series of at most mostPoints points is drawn
+// whole. A longer series is divided into stretches of about equally many points. thin then keeps the first
+// and the last point of the series, and the points with the smallest and the largest Y of each stretch.
 func thin(s Series) []int {
 	n := len(s.Y)
 	if n <= mostPoints {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestEscapedTextStaysInItsAttribute tests that a parser reads escaped text back unchanged and
-// finds one attribute, if the text is put in quotes of either kind and between two tags.
+// TestEscapedTextStaysInItsAttribute tests escaped text in single quotes, in double quotes and between two
+// tags. A parser must read the text back unchanged and find one attribute.
 func TestEscapedTextStaysInItsAttribute(t *testing.T) {
 	for _, s := range hostile {
 		for _, quote := range []string{`"`, `'`} {

@@ -11,36 +11,37 @@ import (
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
-// coefficient is one term of the sum from which the model computes its prediction, in the table's units.
+// coefficient is one term of the sum from which the prediction is computed. Its numbers refer to the units
+// of the table's columns.
 type coefficient struct {
 	name   string
 	column string
-	// against is the reference level if the coefficient compares a level of a category with that
-	// level, otherwise "".
+	// against is the reference level with which the coefficient compares a level of a category. It is ""
+	// for other coefficients.
 	against string
 	// per says for which change of the column the effect is, for example "one unit more".
 	per string
-	// class is the class to which the coefficient belongs if the target has more than two classes.
-	// The effect is then on the log-odds of this class against the mean of all classes.
+	// class is the class to which the coefficient belongs if the target has more than two classes,
+	// otherwise "". The effect is then on the log-odds of this class against the mean of all classes.
 	class string
-	// effect is the change of the sum that one unit of the column makes, and effectSD the standard
-	// deviation of the privacy noise in effect, 0 if it is unknown. span is the effect of going
-	// from a number's lower bound to its upper bound, and spanSD the standard deviation of the
-	// noise in span.
+	// effect is the change of the sum for the change of the column that per states. effectSD is the
+	// standard deviation of the privacy noise in effect, 0 if it is unknown. span is the change of the sum
+	// from a number's lower bound to its upper bound, and spanSD the standard deviation of the noise in
+	// span.
 	effect, effectSD float64
 	span, spanSD     float64
 	intercept        bool
-	// units is the number of units between a number's bounds, so that span = units effect. It is 1
-	// for coefficients of columns that are not numbers.
+	// units is the number of units between the bounds of a number or date: span = units effect. It is 1 for
+	// other coefficients.
 	units float64
-	// parts define the effect as a linear function of the model's weights: it is the sum of factor times
-	// weight, over the parts, plus a constant. With several classes, the weights of a class follow the
-	// weights of the class before it.
+	// parts define the effect as a linear function of the model's weights: the sum over the parts of factor
+	// times weight, plus a constant. With several classes, the weights of a class follow the weights of the
+	// class before it.
 	parts []dataset.Part
 }
 
-// within reports whether noise alone explains the coefficient: its span, the effect of going from a
-// number's lower to its upper bound, is within two standard deviations of its noise of 0.
+// within reports whether noise alone may explain the coefficient: the absolute value of its span is below
+// twice spanSD. It returns false if spanSD is unknown.
 func (c coefficient) within() bool { return c.spanSD > 0 && math.Abs(c.span) < 2*c.spanSD }
 
 // label returns a name for the coefficient that no other coefficient has.
@@ -68,14 +69,15 @@ const (
 type explanation struct {
 	list []coefficient
 	how  certainty
-	// why is the reason why no standard deviation is known or, for upper bounds on them, why they
-	// are loose.
+	// why is the reason why no standard deviation is known. If upper bounds are known, why is the reason
+	// why they are loose, or "".
 	why string
-	// covariance is the covariance of the noise in the list's effects. It is nil unless it is estimated.
+	// covariance is the covariance of the noise in the effects of list, in this order. It is nil unless how
+	// is estimated.
 	covariance *mat.SymDense
 	noise      carried
-	// hashed are the hashed columns. Several values of such a column share a weight, so no
-	// coefficient can be stated.
+	// hashed are the names of the hashed columns. Several values of a hashed column share a weight, so the
+	// column has no coefficients.
 	hashed []string
 }
 
@@ -123,8 +125,8 @@ func (f *Fit) explained(n runNoise) (e explanation, ok bool) {
 	return e, true
 }
 
-// newCoefficient converts a term of the prediction to a coefficient in the table's units. Its
-// effect is the part that does not depend on the weights; the caller adds the part that does.
+// newCoefficient converts a term of the prediction to a coefficient in the table's units. It sets effect to
+// the constant part only. The caller adds the part that depends on the weights.
 func newCoefficient(t dataset.Term, column dataset.Column) coefficient {
 	c := coefficient{name: t.Name, column: t.Column, against: t.Reference, effect: t.Constant, units: 1, parts: t.Parts}
 	switch {
@@ -169,8 +171,9 @@ func scaled(parts []dataset.Part, by float64) []dataset.Part {
 	return out
 }
 
-// centred returns the weights and factors (parts) that define one class's term of the prediction
-// minus the mean of all k classes' terms. d is the number of weights of a class.
+// centred returns parts (factors of weights) that define a term of the prediction for one class, minus the
+// mean of this term over all k classes. parts define the term by the weights of the first class. d is the
+// number of weights of a class.
 func centred(parts []dataset.Part, class, k, d int) []dataset.Part {
 	var out []dataset.Part
 	for other := range k {
@@ -193,33 +196,35 @@ func partsOf(parts []dataset.Part, w []float64) float64 {
 	return sum
 }
 
-// carried says how the noise of the releases reaches linear functions of the model's weights.
+// carried holds the numbers that determine the noise of the releases in linear functions of the model's
+// weights.
 type carried struct {
 	how certainty
 	// why is the reason why no standard deviation is stated, or the basis of a bound.
 	why string
-	// kept is the factor by which the published model has less noise than the fit: 1, unless the
+	// kept is the noise of the published model divided by the noise of the fit. It is 1, or less if the
 	// model lies between the fit and the best constant.
 	kept float64
 	lift lifted
-	// covariance is the covariance of the noise in the run's weights; it is set if how is
-	// estimated.
+	// covariance is the covariance of the noise in the run's weights. It is set only if how is estimated.
 	covariance *covariance
-	// weight is the upper bound on the standard deviation of the noise in each weight; it is set if
-	// how is bounded (see the type noise).
+	// weight is the upper bound on the standard deviation of the noise in each weight, and absolute says
+	// that the noises of the weights may be correlated (see the type noise). They are set only if how is
+	// bounded.
 	weight   float64
 	absolute bool
 }
 
-// carried returns how the noise of the run is known. For a preconditioned run whose second moment
-// was released, its covariance is estimated. For a run without a preconditioner on a convex
-// objective, the noise is bounded by the noise that the run would have on a flat objective.
+// carried returns what is known about the noise in the model's weights. For a preconditioned run whose
+// second moment was released, the covariance of the noise is estimated. For a run without a preconditioner
+// on a convex objective, the noise is bounded by the noise that the run would have on a flat objective. For
+// other runs nothing is stated.
 func (f *Fit) carried(n runNoise) carried {
 	unknown := func(why string) carried { return carried{how: unstated, why: why} }
 	if n.why != nil {
 		return unknown(n.why.Error())
 	}
-	// The weights of a model on the way from a constant to its fit have that share of the fit's noise.
+	// A model shrunk from its fit towards a constant keeps the share 1 - Shrunk of the fit's noise.
 	k := carried{kept: 1}
 	if c := f.plan.Compared; c != nil {
 		k.kept = 1 - c.Shrunk
@@ -245,8 +250,9 @@ func (f *Fit) carried(n runNoise) carried {
 	return k
 }
 
-// of returns the standard deviations of privacy noise in linear functions of the model's weights, and their
-// covariance if it is estimated. ok is false for numbers out of all proportion.
+// of returns the standard deviations of the privacy noise in linear functions of the model's weights, each
+// given by its parts. covariance is the covariance of this noise, nil unless it is estimated. sd is nil if
+// nothing is known. ok is false if a variance is negative, at least 1e200 or not a number.
 func (k carried) of(list [][]dataset.Part) (sd []float64, covariance *mat.SymDense, ok bool) {
 	switch k.how {
 	case unstated:
@@ -279,8 +285,9 @@ func (k carried) of(list [][]dataset.Part) (sd []float64, covariance *mat.SymDen
 	return sd, covariance, true
 }
 
-// deviations returns the standard deviations of privacy noise in coefficients, nil if none are known, and how
-// they are known.
+// deviations returns the standard deviations of the privacy noise in the coefficients of list, and their
+// covariance. Both are nil if unknown. how says whether the standard deviations are estimated, bounded or
+// unstated, and why gives the reason.
 func (k carried) deviations(list []coefficient) (sd []float64, covariance *mat.SymDense, how certainty, why string) {
 	if k.how == estimated && len(list) > 2*mostCovariance {
 		return nil, nil, unstated, "there are too many coefficients for a covariance"
@@ -299,9 +306,9 @@ func (k carried) deviations(list []coefficient) (sd []float64, covariance *mat.S
 	return sd, covariance, k.how, k.why
 }
 
-// length returns the standard deviation of a linear function of the weights, given by its parts, if
-// the noise of each weight has standard deviation 1. If absolute is false the noises of the weights
-// are independent; otherwise they may be correlated in any way, and length returns the largest
+// length returns the standard deviation of a linear function of the weights, given by its parts, if the
+// noise of each weight has standard deviation 1. If absolute is false, the noises of the weights are
+// independent. If absolute is true, they may be correlated in any way, and length returns the largest
 // possible value.
 func length(parts []dataset.Part, absolute bool) float64 {
 	sum := 0.
@@ -315,19 +322,19 @@ func length(parts []dataset.Part, absolute bool) float64 {
 	return sum
 }
 
-// lifted is the public linear map from the weights of a run to the weights of the model, for a run whose
-// rows were shortened by a projection. The zero value is the identity.
+// lifted is the public linear map from the size weights of a run to the dim weights of the model, for one
+// margin of a run whose rows were projected to fewer features. The zero value is the identity.
 type lifted struct {
 	size, dim int
 	columns   [][]float64 // column i is the image of the run's weight i
 }
 
-// mostLift is the largest number of entries of the projection's matrix for which the noise of the
-// weights is computed.
+// mostLift is the largest number of entries of the projection's matrix. For a larger matrix the noise of
+// the weights is not computed.
 const mostLift = 1 << 24
 
-// lift returns the map from the run's weights to the model's weights that the fit's projection of
-// rows determines.
+// lift returns the map from the run's weights to the model's weights, computed from the fit's projection of
+// rows. It returns the identity if rows were not projected.
 func (f *Fit) lift() (lifted, error) {
 	if f.plan.Reduce == "" {
 		return lifted{}, nil
@@ -350,7 +357,7 @@ func (f *Fit) lift() (lifted, error) {
 }
 
 // of converts a linear function of the model's weights, given by its parts, to the same function of the
-// run's weights. The result has at most one factor for each weight.
+// run's weights. If rows were projected, the result has at most one factor for each weight.
 func (l lifted) of(parts []dataset.Part) []dataset.Part {
 	if l.size == 0 {
 		return parts
@@ -369,15 +376,15 @@ func (l lifted) of(parts []dataset.Part) []dataset.Part {
 	}
 	var out []dataset.Part
 	for k := range margins {
-		for i, v := range sums[k] { // nil where it has no part
+		for i, v := range sums[k] { // sums[k] is nil if margin k has no part
 			out = append(out, dataset.Part{Feature: k*l.size + i, Factor: v})
 		}
 	}
 	return out
 }
 
-// weights returns weights of the run that the projection's map takes to the model's weights w, by
-// least squares.
+// weights returns the weights of the run that the map takes to the model's weights w. It solves the linear
+// equations by least squares.
 func (l lifted) weights(w []float64) ([]float64, error) {
 	if l.size == 0 {
 		return w, nil
@@ -396,8 +403,8 @@ func (l lifted) weights(w []float64) ([]float64, error) {
 	return out.RawMatrix().Data, nil
 }
 
-// covariance returns the covariance of the noise in the run's weights. It returns an error that
-// says why if the run does not determine it.
+// covariance returns the covariance of the noise in the run's weights. It returns an error with the reason
+// if the certificate and the model do not determine it.
 func (f *Fit) covariance(lift lifted) (*covariance, error) {
 	l, s := f.plan.Law, f.Model.Schema()
 	if l.Moment == nil {
@@ -432,8 +439,8 @@ func (f *Fit) covariance(lift lifted) (*covariance, error) {
 	return (*law)(l).covariance(f.Model, weights, shared, f.meanLoss(), known)
 }
 
-// meanLoss returns the model's released mean loss. It returns 0 if the mean loss was not released or is
-// mostly noise.
+// meanLoss returns the released mean loss of the fit. It returns 0 if the mean loss was not released or is
+// at most four standard deviations of its noise.
 func (f *Fit) meanLoss() float64 {
 	c := f.plan.Compared
 	if c == nil {
@@ -451,8 +458,8 @@ func rates(m *model.Model) bool {
 	return err == nil && o == model.Rate
 }
 
-// ratesOf names what a model of rates predicts: the expected count, per unit of the exposure if the
-// target has one.
+// ratesOf names the quantity that a model of rates predicts: the expected value of the target column, per
+// unit of the exposure if the target has an exposure column.
 func ratesOf(t dataset.Target) string {
 	if t.Exposure.Column == "" {
 		return "the expected " + t.Column
@@ -463,7 +470,8 @@ func ratesOf(t dataset.Target) string {
 // year is the mean number of days of a year in the Gregorian calendar.
 const year = 365.2425
 
-// bounds returns the bounds of a number after its transformation, or of a date in days from the first date.
+// bounds returns the bounds of a number after its transformation, or the bounds of a date in days since its
+// lower bound.
 func bounds(c dataset.Column) (low, high float64) {
 	if c.Kind == dataset.Date {
 		return 0, c.High - c.Low

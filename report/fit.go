@@ -31,26 +31,27 @@ const (
 // Fit holds the released results of a fit. All of them may be published.
 type Fit struct {
 	Certificate *certificate.Certificate
-	// Model is the certified model; nil if the run wrote none.
+	// Model is the certified model. It is nil if the run wrote no model.
 	Model *model.Model
-	// Reservations are the reservations in the folder's ledger; nil if there is no ledger.
+	// Reservations are the reservations in the folder's ledger. They are nil if there is no ledger.
 	Reservations []Reservation
-	// GradientNorms are the norms of the noisy gradient estimates, one for each step; nil if the
-	// certificate does not have them.
+	// GradientNorms are the norms of the noisy gradient estimates, one for each step. They are nil if the
+	// certificate does not hold them.
 	GradientNorms []float64
 	// Public, if not nil, is the quality of the model on a table that is public or that the reader may see.
-	// The page marks it as not private. Everything else on the page was released.
+	// The page marks these numbers as not private. All other numbers on the page were released.
 	Public *model.Metrics
 
 	files    []string
 	verified *certificate.Report
-	digest   string // of the certificate's file
+	digest   string // SHA-256 of the certificate's file, in hexadecimal
 	schedule []account.SampledSteps
 	plan     runrecord.Run
 }
 
-// ReadFit reads a fit's folder. It returns an error of package certificate if the certificate does not
-// verify, and an error if the model is not the one that the certificate describes.
+// ReadFit reads certificate, model and ledger from a fit's folder. A missing ledger is no error. ReadFit
+// returns an error of package certificate if the certificate does not verify. It returns an error if the
+// model is not the model that the certificate describes.
 func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 	text, err := regular.Read(filepath.Join(dir, certificateFile), 8*regular.Document)
 	if err != nil {
@@ -70,8 +71,8 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 			return nil, err
 		}
 		if err := f.certified(text, path); err != nil {
-			// The file is read once, so that the verified bytes are the shown bytes. VerifyModel reads it
-			// again only for the error's text.
+			// The bytes that are shown are the bytes that were verified, since the file is read once.
+			// VerifyModel reads the file again only for the error's text.
 			if errors.Is(err, certificate.ErrModel) {
 				err = fmt.Errorf("report: %s: must be the certified model: %w", path,
 					cmp.Or(certificate.VerifyModel(f.Certificate, path), certificate.ErrModel))
@@ -89,8 +90,8 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 	return f, nil
 }
 
-// NewFit makes a Fit from the texts of a certificate and a model, without a folder. model must be nil if
-// the run wrote none. NewFit returns the same errors as ReadFit.
+// NewFit makes a Fit from the texts of a certificate and a model, without a folder and a ledger. model must
+// be nil if the run wrote no model. NewFit returns an error in the same cases as ReadFit.
 func NewFit(ctx context.Context, certificate, model []byte) (*Fit, error) {
 	f := new(Fit)
 	if err := f.certify(ctx, certificate); err != nil {
@@ -122,7 +123,7 @@ func (f *Fit) certified(text []byte, path string) (err error) {
 	return nil
 }
 
-// certify parses and verifies the text of a certificate.
+// certify parses and verifies the text of a certificate, and reads its schedule and plan.
 func (f *Fit) certify(ctx context.Context, text []byte) (err error) {
 	if f.Certificate, err = certificate.Parse(text); err != nil {
 		return err
@@ -151,7 +152,7 @@ func (f *Fit) certify(ctx context.Context, text []byte) (err error) {
 // Files returns the paths of the files that were read. A program should not overwrite them.
 func (f *Fit) Files() []string { return slices.Clone(f.files) }
 
-// Page makes the report on a fit.
+// Page makes the report on a fit. It returns an error if f was not made by ReadFit or NewFit.
 func (f *Fit) Page(ctx context.Context) (Page, error) {
 	if f.verified == nil {
 		return Page{}, errors.New("report: fit: must be made by ReadFit")
@@ -199,7 +200,7 @@ func (f *Fit) title() string {
 }
 
 // own returns the reservation of this fit: the last reservation in the ledger with the certificate's
-// epsilon, delta and relation. ok is false if there is none.
+// epsilon, delta and relation. ok is false if the ledger holds no such reservation.
 func (f *Fit) own() (r Reservation, ok bool) {
 	c := f.Certificate.Claim()
 	for _, o := range f.Reservations {
@@ -327,7 +328,7 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 	return t
 }
 
-// curved describes a column's curve (its number of knots) in words; "" if it has none.
+// curved describes a column's curve by its number of knots. It returns "" if the column has no curve.
 func curved(c dataset.Column) string {
 	if c.Curve > 0 {
 		return fmt.Sprintf("; a curve of %d knots", c.Curve)
@@ -335,7 +336,8 @@ func curved(c dataset.Column) string {
 	return ""
 }
 
-// indicated describes a column's indicator of missing values in words; "" if it has none.
+// indicated describes a column's indicator of missing values in words. It returns "" if the column has no
+// indicator.
 func indicated(c dataset.Column) string {
 	if c.Indicator {
 		return "; a missing one is a feature of its own"
@@ -343,8 +345,9 @@ func indicated(c dataset.Column) string {
 	return ""
 }
 
-// listed joins names with commas. It stops after about most characters and adds how many names it
-// leaves out.
+// listed joins names with commas. It stops before the text exceeds most characters, and adds the number of
+// names that it leaves out. The first name is always written. Each name is cut to a width of 40 times the
+// font size.
 func listed(names []string, most int) string {
 	text := ""
 	for i, n := range names {

@@ -7,8 +7,8 @@ import (
 	"math"
 )
 
-// Heat is a small table of numbers, in which a colour shows the size of each number: one colour above 0 and
-// another below.
+// Heat is a small table of numbers with coloured cells. Numbers above 0 have one colour and numbers below 0
+// another colour. The colour is stronger for a larger absolute value.
 type Heat struct {
 	Title   string `json:"title"`
 	Caption string `json:"caption"`
@@ -20,8 +20,8 @@ type Heat struct {
 	Cells   [][]HeatCell `json:"cells"`
 }
 
-// HeatCell is a cell of a Heat. A faint cell is drawn hollow, and a thin one has a dash instead of its
-// text.
+// HeatCell is a cell of a Heat. A faint cell is drawn without colour. A thin cell is also drawn without
+// colour, and has a dash instead of its text.
 type HeatCell struct {
 	Value float64 `json:"value"`
 	Text  string  `json:"text"`
@@ -29,7 +29,7 @@ type HeatCell struct {
 	Thin  bool    `json:"thin,omitempty"`
 }
 
-// mostHeat is the largest number of rows and of columns of a Heat.
+// mostHeat is the largest number of rows of a Heat, and also of columns.
 const mostHeat = 60
 
 func (h Heat) check() error {
@@ -96,8 +96,8 @@ func (h Heat) draw(id string) template.HTML {
 	return s.end()
 }
 
-// cell draws a cell of a Heat at the position (x, y). most is the absolute value with the strongest
-// colour.
+// cell draws a cell of a Heat with its upper left corner at (x, y). most is the largest absolute value of
+// the Heat, which has the strongest colour.
 func (s *svg) cell(c HeatCell, x, y, width, most float64, name string) {
 	s.open("g", `font-size="%s"`, num(labelSize-1))
 	s.title(name + ": " + c.Text)

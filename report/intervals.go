@@ -45,14 +45,15 @@ func CoefficientText(c *model.Coefficients) string {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%s\n", oneLine(t.Term), oneLine(against), strings.Join(cells(t, ratio != ""), "\t"))
 	}
-	_ = w.Flush() // of a strings.Builder
+	_ = w.Flush() // writing to a strings.Builder gives no error
 	fmt.Fprintf(&b, "\n%d of %d coefficients have an interval.", c.Reported, c.Counted)
 	b.WriteString(" The column privacy is the share of an interval's width that the noise makes.\n")
 	b.WriteString(printable.Lines(oneLine(c.Meaning+states(c)), "", 100))
 	return b.String()
 }
 
-// states explains why some coefficients in the list have no interval.
+// states explains for readers why some coefficients have no interval. It names at most four of them for
+// each reason.
 func states(c *model.Coefficients) (text string) {
 	const most = 4
 	for _, r := range c.Reasons {
@@ -65,8 +66,8 @@ func states(c *model.Coefficients) (text string) {
 	return text
 }
 
-// ratioOf returns the name of the ratio that coefficients state beside their estimate, such as
-// "odds ratio"; "" if they state none.
+// ratioOf returns the name of the ratio that coefficients state beside their estimate, such as "odds
+// ratio". It returns "" if no coefficient states a ratio.
 func ratioOf(c *model.Coefficients) string {
 	for _, t := range c.List {
 		if r, name := t.Ratio(); r != nil {
@@ -76,9 +77,10 @@ func ratioOf(c *model.Coefficients) string {
 	return ""
 }
 
-// cells returns the numbers of a coefficient as text: estimate, standard error, interval, and the
-// share of the width due to privacy noise. If ratio is true, the odds ratio or rate ratio with its
-// interval follows.
+// cells returns the numbers of a coefficient as text: estimate, standard error, interval, and the share of
+// the interval's width that is due to privacy noise. If ratio is true, the odds ratio or rate ratio and its
+// interval follow. A coefficient without an interval has its state in place of the interval and a dash for
+// every number.
 func cells(t model.Coefficient, ratio bool) []string {
 	out := []string{"-", "-", string(t.State), "-"}
 	if t.State == inference.Reported {
@@ -97,7 +99,9 @@ func cells(t model.Coefficient, ratio bool) []string {
 	return append(out, rounded(r.Estimate, step), rounded(r.Low, step)+" to "+rounded(r.High, step))
 }
 
-// rounded formats v with as many decimals as the number step needs.
+// rounded formats v with the fewest decimals (at most 9) whose unit is at most step: step .02 gives two
+// decimals. If step is not a positive finite number or is below 1e-9, or if v is above 1e9, it uses four
+// significant digits.
 func rounded(v, step float64) string {
 	if !(step > 0) || math.IsInf(step, 0) || math.Abs(v) > 1e9 || math.Abs(step) < 1e-9 {
 		return fmt.Sprintf("%.4g", v)
@@ -110,8 +114,8 @@ func rounded(v, step float64) string {
 	return text
 }
 
-// intervals makes the section of the page about the coefficients with confidence intervals. ok is
-// false if the model has none.
+// intervals makes the section of the page about the coefficients with confidence intervals. It returns
+// false if the model was fitted without confidence intervals.
 func (f *Fit) intervals() (Section, bool) {
 	if f.Model == nil || f.Model.Inference() == nil {
 		return Section{}, false
@@ -144,8 +148,9 @@ func (f *Fit) intervals() (Section, bool) {
 	return s, true
 }
 
-// typicalPrivacy returns the median share of the intervals' widths that is due to privacy noise. ok is
-// false if no interval is reported.
+// typicalPrivacy returns the median, over the coefficients with an interval, of the share of the interval's
+// width that is due to privacy noise. Intercepts are left out. It returns false if no coefficient has an
+// interval.
 func typicalPrivacy(c *model.Coefficients) (float64, bool) {
 	var list []float64
 	for _, t := range c.List {
@@ -160,8 +165,8 @@ func typicalPrivacy(c *model.Coefficients) (float64, bool) {
 	return list[len(list)/2], true
 }
 
-// forest makes a forest plot (estimates with their intervals) of the coefficients whose interval is
-// stated, without the intercept.
+// forest makes a forest plot (estimates with their intervals) of the first mostCoefficients coefficients
+// with an interval. Intercepts are left out.
 func forest(c *model.Coefficients) Bars {
 	title := "Effects"
 	if c.Short {

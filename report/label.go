@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// label is the name of a line, written at the right of a plot.
+// label is the name of a series or reference line, written at the right of a plot.
 type label struct {
 	name         string
-	i            int // index of the series or reference
+	i            int // index of the series, or of the reference line if reference is true
 	reference    bool
 	style        Style
 	fromX, fromY float64 // the line's right end
@@ -19,8 +19,8 @@ type label struct {
 
 const labelHeight = 16.0
 
-// labels writes the name of each line of the plot at the right, with a sample of the line, near the
-// height at which the line ends.
+// labels writes the name of each series and reference line at the right of the plot, near the height at
+// which the line ends. A sample of the line stands before the name.
 func (d *drawing) labels() {
 	var list []label
 	inside := func(y float64) float64 { return math.Min(math.Max(y, d.y.to), d.y.from) }
@@ -50,7 +50,8 @@ func (d *drawing) labels() {
 	}
 }
 
-// middle returns the height at which a line of the plot first passes the plot's horizontal middle.
+// middle returns the height at which the line through the points (x, y) first passes the plot's horizontal
+// middle. It returns the height of the last point if the line does not pass it.
 func (d *drawing) middle(x, y []float64) float64 {
 	half := (d.x.from + d.x.to) / 2
 	for i := 1; i < len(x); i++ {
@@ -63,7 +64,7 @@ func (d *drawing) middle(x, y []float64) float64 {
 	return d.y.at(y[len(y)-1])
 }
 
-// rightmost returns the index of the point with the greatest x.
+// rightmost returns the index of the greatest x, and of the last one if several are equal.
 func rightmost(x []float64) int {
 	best := 0
 	for i, v := range x {
@@ -102,13 +103,13 @@ func (d *drawing) label(l label) {
 	d.close()
 }
 
-// spread moves labels up or down until neighbours are at least labelHeight apart, and keeps them
-// between top and bottom. The list must be sorted by fromY, the height at which each label's line
-// ends. Labels that touch form a block, which is centred at the mean of these heights.
+// spread sets the heights y of labels: as near as possible to fromY, the height at which the label's line
+// ends, at least labelHeight apart and between top and bottom. The list must be sorted by fromY. Labels
+// that would overlap form a block, and the block is centred at the mean of its labels' fromY.
 func spread(list []label, top, bottom float64) {
 	type block struct {
 		first, n int
-		mean     float64 // mean place of the first label
+		mean     float64 // height of the first label if the block is centred at its mean
 	}
 	var blocks []block
 	position := func(b block) float64 {

@@ -11,8 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 )
 
-// Reservation is a fit in a folder's ledger: the budget that was reserved before the first release, and how
-// the fit ended.
+// Reservation is the entry of a fit in a folder's ledger: the budget that was reserved before the first
+// release, and the outcome of the fit.
 type Reservation struct {
 	Time      time.Time
 	Fit       int
@@ -26,8 +26,8 @@ type Reservation struct {
 	Charged float64
 }
 
-// ParseLedger reads the lines of a ledger file. An incomplete last line is ignored, since nothing was
-// released under it. Any other invalid line is an error.
+// ParseLedger reads the lines of a ledger file. It ignores an incomplete last line, since nothing was
+// released under it. It returns an error for any other invalid line.
 func ParseLedger(text []byte) ([]Reservation, error) {
 	entries, err := ledgerfile.Parse(text)
 	if err != nil {
@@ -47,14 +47,14 @@ func ParseLedger(text []byte) ([]Reservation, error) {
 	return list, nil
 }
 
-// composed returns the mechanisms for which the budget was reserved, in the form in which package
-// mechanism composes them.
+// composed returns the mechanisms for which the budget was reserved, as input for the function Compose of
+// package mechanism: the schedule's mechanisms, or one Gaussian mechanism if there is no schedule.
 func (r Reservation) composed() ([]mechanism.Composed, error) {
 	if len(r.Schedule) == 0 {
 		m, err := mechanism.NewGaussian(1 / r.Mu)
 		return []mechanism.Composed{{Mechanism: m, Count: 1}}, err
 	}
-	// The schedule covers the whole budget.
+	// mu is 0, because the schedule covers the whole budget.
 	return composeSchedule(r.Schedule, 0, r.Relation)
 }
 
@@ -79,8 +79,9 @@ func composeSchedule(schedule []account.SampledSteps, mu float64, r account.Rela
 	return all, nil
 }
 
-// together returns an upper bound on the epsilon of all reservations together at a delta. ok is false if
-// they do not compose, for example under different relations or for different units.
+// together returns an upper bound on the epsilon of the composition of all reservations in list, at the
+// given delta. ok is false if the reservations do not compose, for example because their relations or
+// privacy units differ.
 func together(ctx context.Context, list []Reservation, delta float64) (epsilon float64, ok bool) {
 	var all []mechanism.Composed
 	for _, r := range list {

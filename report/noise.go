@@ -8,35 +8,36 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// noise says how much noise a fit has, as far as its certificate tells. Every number is a standard
-// deviation in one coordinate of the scaled features. The effects of clipping and of the finite table
-// are not included.
+// noise holds standard deviations of the privacy noise of a fit, computed from its certificate. Every
+// number is the standard deviation in one coordinate of the scaled features. The effects of clipping and
+// the sampling error of the finite table are not included.
 //
 // The gradient estimate of step t is e_t = keep e_{t-back} + r_t. It reuses a share keep of the
 // estimate made back steps earlier, and r_t is a release with noise of standard deviation s_t. Each
 // step w_{t+1} = w_t - eta e_t of size eta adds the noise of e_t to the weights.
 //
-// For a flat loss and no preconditioner (metric), the noises of different weights are independent and
-// have the standard deviation that these sums give. For a convex loss whose steps do not overshoot,
-// each step multiplies the noise by a matrix of norm at most 1, so the standard deviation of every
-// combination of weights of length 1 is at most that of the flat loss. Projections and convex
-// regularizers do not increase the noise either.
+// For a flat loss and no preconditioner (metric), the noises of different weights are independent, and
+// their standard deviation follows from these sums. For a convex loss whose steps do not overshoot, each
+// step multiplies the noise by a matrix of norm at most 1. Every linear combination of weights whose
+// factors have length 1 then has at most the standard deviation that a flat loss gives. Projections and
+// convex regularizers do not increase the noise either.
 type noise struct {
-	// estimate is the noise of the gradient estimate at each step. It is empty for runs of very many steps.
+	// estimate is the noise of the gradient estimate at each step. It is empty if the certificate does not
+	// hold the noise of each step, as for runs of very many steps.
 	estimate []float64
-	// weight is an upper bound on the standard deviation of the noise in each weight of the result. It is
-	// computed for a run without a preconditioner.
+	// weight is an upper bound on the standard deviation of the noise in each weight of the result. It
+	// holds for a run without a preconditioner.
 	weight float64
-	// absolute reports that the noises of different weights may be correlated in any way, so that
-	// the field weight bounds only each weight alone.
+	// absolute reports that the noises of different weights may be correlated in any way. The field weight
+	// is then a bound for each weight, but not for linear combinations of weights.
 	absolute bool
 	// loose says why the noise of a weight may be smaller than the bound even if the loss is flat.
 	// It is empty if a flat loss reaches the bound.
 	loose string
 }
 
-// derive computes the noise of a run from its law, the public description of its steps and
-// releases.
+// derive computes the noise of a run from its law l, the public description of its steps and releases. It
+// returns an error with the reason if the law does not determine the noise.
 func derive(l *runrecord.Realised) (noise, error) {
 	if l == nil {
 		return noise{}, errors.New("the certificate does not state how releases became steps")

@@ -58,7 +58,7 @@ func factOf(t *testing.T, s Section, name string) Fact {
 	return Fact{}
 }
 
-// partOf returns the first part of type T in a section for which is returns true.
+// partOf returns the first part of type T in a section for which the function is returns true.
 func partOf[T any](t *testing.T, s Section, is func(T) bool) T {
 	t.Helper()
 	for _, p := range s.Parts {
@@ -336,8 +336,8 @@ func TestBoundsAreOfConvexLosses(t *testing.T) {
 	}
 }
 
-// TestScheduledCurveIsReadFromAbove tests an attack's curve that is known at some points only:
-// between two of them, the method at must return a number that is not below the chord and not above
+// TestScheduledCurveIsReadFromAbove tests an attack's curve that is known at some points only: between two
+// known points, the method at must return a number that is not below the chord between them and not above
 // the next point.
 func TestScheduledCurveIsReadFromAbove(t *testing.T) {
 	a := attack{alarms: []float64{0, .1, .3, 1}, detected: []float64{0, .4, .7, 1}}

@@ -30,7 +30,7 @@ type Section struct {
 type Part interface {
 	// check returns an error if the part cannot be shown on a page.
 	check() error
-	// html returns the part as HTML. id is unique in the page.
+	// html returns the part as HTML. id is a prefix for the ids of its elements, unique in the page.
 	html(id string) (template.HTML, error)
 }
 
@@ -38,11 +38,12 @@ type Part interface {
 type Fact struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
-	// Note explains the value; may be empty.
+	// Note explains the value. It may be empty.
 	Note string `json:"note,omitempty"`
 }
 
-// Text is an ordinary paragraph. Note is a paragraph that stands out: a caveat or a warning.
+// Text is an ordinary paragraph. Note is a paragraph that stands out: a caveat or a warning. Facts is a
+// list of names and values.
 type (
 	Text  string
 	Note  string

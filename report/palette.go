@@ -1,11 +1,11 @@
 package report
 
 // colours are the colours of series: the palette of Okabe and Ito (2008), which readers with colour
-// blindness can distinguish, without yellow, which is too light for lines.
+// blindness can distinguish. Yellow is left out, because it is too light for lines.
 var colours = [...]string{"#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000"}
 
-// dashes are the dash patterns of series. With the shapes of markers, they distinguish series in black and
-// white.
+// dashes are the dash patterns of series, one for each colour. Dashes and the shapes of markers distinguish
+// series in black and white.
 var dashes = [...]string{"", "7 3", "2.5 2.5", "10 3 2.5 3", "14 4", "5 2 1.5 2 1.5 2", "1 4"}
 
 const (
@@ -18,7 +18,8 @@ const (
 // referenceDashes are the dash patterns of reference lines, lines in a plot that are not data.
 var referenceDashes = [...]string{"6 4", "1.5 3", "9 3 1.5 3"}
 
-// marker draws a point at (x, y) with the shape of series i. There are seven shapes.
+// marker draws a point at (x, y) with the shape and the colour of series i. There are seven shapes.
+// Browsers show title when the pointer is on the point.
 func (b *svg) marker(i int, x, y float64, title string) {
 	const r = 4.0
 	style := fillStyle(i) + ` stroke="#ffffff" stroke-width="1" class="halo fill` + index(i) + `"`

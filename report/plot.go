@@ -19,11 +19,12 @@ type Plot struct {
 	// References are lines that are not data, for example a theoretical bound. They are drawn
 	// dashed.
 	References []Reference `json:"references,omitempty"`
-	// Shaded are stretches of the horizontal axis over which the plot is drawn grey.
+	// Shaded are intervals of the horizontal axis. The plot's background is grey over them.
 	Shaded []Interval `json:"shaded,omitempty"`
 }
 
-// Axis is an axis from Min to Max. If Min >= Max, the axis covers the data.
+// Axis is an axis from Min to Max. If Min >= Max, the axis covers the data. If Log is true, it is
+// logarithmic.
 type Axis struct {
 	// Label names the measured quantity and its unit.
 	Label string  `json:"label"`
@@ -40,21 +41,22 @@ const (
 	Joined Style = ""
 	Line   Style = "line"   // joined without markers
 	Points Style = "points" // markers alone
-	Steps  Style = "steps"  // constant from each point to the next
+	Steps  Style = "steps"  // constant from each point to the next point
 )
 
-// Series is a named sequence of points, at most 1e7 of them.
+// Series is a named sequence of 1 to 1e7 points (X[i], Y[i]).
 type Series struct {
 	Name string    `json:"name"`
 	X    []float64 `json:"x"`
 	Y    []float64 `json:"y"`
-	// Low and High bound a band around Y, for example its quartiles; nil for no band.
+	// Low and High are the lower and upper ends of a band around Y, for example quartiles. Both are nil if
+	// there is no band.
 	Low   []float64 `json:"low,omitempty"`
 	High  []float64 `json:"high,omitempty"`
 	Style Style     `json:"style,omitempty"`
 }
 
-// Reference is a line in a plot that is not data. It goes through its points. If X is nil, it is a
+// Reference is a line in a plot that is not data. It joins the points (X[i], Y[i]). If X is nil, it is a
 // horizontal line at Y[0].
 type Reference struct {
 	Name string    `json:"name"`
@@ -65,8 +67,8 @@ type Reference struct {
 // Level returns a horizontal reference line at y.
 func Level(name string, y float64) Reference { return Reference{Name: name, Y: []float64{y}} }
 
-// mostSeries is the largest number of series in a plot: more could not be distinguished by colour, dashes
-// and markers.
+// mostSeries is the largest number of series in a plot. Colours, dashes and markers could not distinguish
+// more series.
 const mostSeries = len(colours)
 
 func (p Plot) check() error {
@@ -150,15 +152,15 @@ func (p Plot) checkPoints(s Series) error {
 	return nil
 }
 
-// drawable reports whether sums and quotients with x along an axis stay within the range of float64: |x| <
-// 1e200 and, on a logarithmic axis, x > 1e-200.
+// drawable reports whether |x| < 1e200 and, on a logarithmic axis, x > 1e-200. Sums and quotients of such
+// values stay within the range of float64.
 func drawable(x float64, log bool) bool {
 	return finite(x) && math.Abs(x) < 1e200 && (!log || x > 1e-200)
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// span returns the smallest and the largest x and y of everything that the plot draws.
+// span returns the smallest and the largest x and y of all series, their bands and all reference lines.
 func (p Plot) span() (x0, x1, y0, y1 float64) {
 	x0, x1, y0, y1 = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
 	over := func(lo, hi *float64, lists ...[]float64) {

@@ -238,7 +238,7 @@ func TestThinKeepsExtremes(t *testing.T) {
 		}
 		for _, k := range []int{0, least, greatest, n - 1} {
 			if y[k] != -100 && y[k] != 100 && k != 0 && k != n-1 {
-				continue // replaced by the other extreme
+				continue // y[k] is neither an extreme nor an end of the series
 			}
 			if !slices.Contains(keep, k) {
 				t.Fatalf("point %d of %d, %v, is not drawn", k, n, y[k])

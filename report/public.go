@@ -4,8 +4,8 @@ import "fmt"
 
 const publicTitle = "Measured on a public table"
 
-// public makes the section of the page with the model's quality on a table that the reader may see.
-// These numbers are not private.
+// public makes the section of the page with the model's quality on a table that is public or that the
+// reader may see. These numbers are not private.
 func (f *Fit) public() Section {
 	m := f.Public
 	s := Section{Title: publicTitle, Parts: []Part{

@@ -27,8 +27,8 @@ func TestCurvatureAsReleased(t *testing.T) {
 	}
 }
 
-// TestNoiseMayMakeANormZero tests that the page states a gradient norm that was released as 0, which noise
-// may make of a short gradient.
+// TestNoiseMayMakeANormZero tests that the page states a gradient norm that was released as 0. Noise may
+// make the released norm of a short gradient 0.
 func TestNoiseMayMakeANormZero(t *testing.T) {
 	f := people(t, "p", 3)
 	f.algorithm.Plan = bytes.Replace(f.algorithm.Plan, []byte("{"),
@@ -39,8 +39,9 @@ func TestNoiseMayMakeANormZero(t *testing.T) {
 	}
 }
 
-// TestLookedAsReleased tests that the page states the gradient norm that a look released, of which loss
-// it is, its noise, and among how many points the result was chosen.
+// TestLookedAsReleased tests the gradient norms by which a run chose its result (the member looked of its
+// plan). The page must state the released norm at the result, the loss whose gradient it is, its noise, and
+// the number of points among which the result was chosen.
 func TestLookedAsReleased(t *testing.T) {
 	for radius, want := range map[string]string{`,"radius":0.2`: "of the loss smoothed over radius 0.2, ",
 		"": "of the loss, at the result, chosen by it among 8 points; released with noise of 0.0031"} {
@@ -56,8 +57,9 @@ func TestLookedAsReleased(t *testing.T) {
 	}
 }
 
-// TestPublicTable tests that the model's quality on a public table is in a section that says that
-// it is not private. The page must then not claim that nothing on it was computed from the table.
+// TestPublicTable tests a page with the model's quality on a public table. The numbers must be in a section
+// that says that they are not private. The page must not claim that nothing on it was computed from the
+// table.
 func TestPublicTable(t *testing.T) {
 	fit := read(t, people(t, "p", 3))
 	const released = "Nothing on this page was computed from the table"

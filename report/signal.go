@@ -7,12 +7,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// runNoise is the noise of a fit, computed from its certificate, or the reason (why) for which it
-// is not known.
+// runNoise is the noise of a fit, computed from its certificate. If the noise is not known, why is the
+// reason.
 type runNoise struct {
 	noise
 	why error
-	// convex is true if the loss and the regularizer are convex.
+	// convex is true if the loss and the regularizer are convex. It is false if the run wrote no model.
 	convex bool
 }
 
@@ -37,7 +37,8 @@ func (f *Fit) signal(n runNoise) Section {
 			facts = append(facts, Fact{Name: name, Value: Number(x), Note: note})
 		}
 	}
-	// released adds a number released with noise, which may make a norm or a loss zero or negative.
+	// released adds a number that was released with noise. Noise may make a norm or a loss zero or
+	// negative, so released accepts any finite x below 1e200.
 	released := func(name string, x float64, note string) {
 		if drawable(x, false) {
 			facts = append(facts, Fact{Name: name, Value: Number(x), Note: note})
@@ -136,8 +137,9 @@ func (f *Fit) signal(n runNoise) Section {
 	return s
 }
 
-// noisePlot draws the expected length of the noise vector in the gradient estimate of each step.
-// root is the square root of the number of weights.
+// noisePlot draws the root mean square length of the noise vector in the gradient estimate of each step.
+// root is the square root of the number of weights. If the lengths of the noisy estimates were released, it
+// also draws them.
 func (f *Fit) noisePlot(n runNoise, root float64) Plot {
 	p := Plot{
 		Title: "Length of the noise in the gradient estimate, step by step",
@@ -174,8 +176,8 @@ func (f *Fit) noisePlot(n runNoise, root float64) Plot {
 	return p
 }
 
-// multiplierPlot draws the noise multiplier of every release, the noise divided by the sensitivity.
-// The certificate states both.
+// multiplierPlot draws the noise multiplier of every release in the certificate: the standard deviation of
+// the noise divided by the sensitivity.
 func (f *Fit) multiplierPlot() Plot {
 	s := Series{Name: "noise / sensitivity", Style: Line}
 	for i, e := range f.Certificate.Events() {

@@ -8,24 +8,27 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// structure is the set of rules, equations and inequalities that a schema implies for the second
-// moment G of its rows, whatever the rows contain. A row has one level of each category, and the
-// intercept has the same value in all rows. So
+// structure is the set of equations and inequalities (rules) that a schema implies for the second moment G
+// of its rows, whatever the rows contain. A row has one level of each category, and the intercept has the
+// same value c in all rows. The index 0 stands for the intercept. Therefore
 //
-//	G_jk = 0 for two levels of one category, and for a number and its indicator
-//	G_jj = G_j0 for a level, 0 being the intercept, and G_00 = c^2, c being its value
-//	sum of G_jx over the levels of a category = G_0x for every x
-//	|G_jx| <= G_jj for a level and every x, and G_jk >= 0 for two levels
-//	G_jk = 0 for two hats of which no row has both
-//	G a = 0 for a with a'x = 0 in all rows: the hats of a curve add up to the intercept less the indicator, and
-//	weighted by their knots to the number
+//	G_jk = 0                         for two levels of one category; for a number and its missing indicator
+//	G_jj = G_j0                      for a level j
+//	G_00 = c^2
+//	sum of G_jx over j = G_0x         for the levels of a category and every feature x
+//	|G_jx| <= G_jj                   for a level j and every feature x
+//	G_jk >= 0                        for two levels
+//	G_jk = 0                         for two hats (basis functions) that are not both nonzero in any row
+//	G a = 0                          for a vector a with a'x = 0 in all rows x
 //
-// If the entries of a level are not larger than noise, all its entries are set to 0, as if no row
-// had the level.
+// There are two such vectors a for each curve. Up to a constant factor, the sum of its hats is the intercept
+// minus the missing indicator, and the sum of its hats weighted by their knots is the number.
 //
-// All entries of a released second moment contain noise. The equations remove the noise along
-// directions in which all rows are known to be equal, so that it is not mistaken for variation of
-// the rows.
+// If the entries of G for a level are not larger than noise, all of them are set to 0, as if no row had the
+// level.
+//
+// All entries of a released second moment contain noise. The equations remove the noise along directions in
+// which all rows are known to be equal. Otherwise this noise would be mistaken for variation of the rows.
 type structure struct {
 	groups  []dataset.Group
 	levels  []bool   // whether a feature is an indicator: its values are 0 and c
@@ -42,9 +45,9 @@ type sparse struct {
 	values []float64
 }
 
-// structureOf returns the equations and inequalities that a schema implies for the second moment of
-// its rows. ok is false if the schema limits the norm of rows: rows are then rescaled, and the
-// equations do not hold.
+// structureOf returns the equations and inequalities that a schema implies for the second moment of its
+// rows. ok is false if the schema limits the norm of rows. Rows are then rescaled, and the equations do not
+// hold.
 func structureOf(s *dataset.Schema) (x structure, ok bool) {
 	if s.Norm() > 0 {
 		return x, false
@@ -78,8 +81,9 @@ func structureOf(s *dataset.Schema) (x structure, ok bool) {
 	return x, true
 }
 
-// hang adds to the structure the equations that hold for the hats h, the basis functions of a curve
-// or of an interaction. last is the index of the intercept.
+// hang adds to the structure the equations that hold for the hats h, the basis functions of a curve or of
+// an interaction: which products of hats are 0, and for a curve the two sums of hats. last is the index of
+// the intercept.
 func (x *structure) hang(h dataset.Hats, last int) {
 	inner := h.Axes[len(h.Axes)-1].Knots.Len()
 	for j := range h.Width {
@@ -107,8 +111,8 @@ func (x *structure) hang(h dataset.Hats, last int) {
 	x.flat = append(x.flat, sum, mean)
 }
 
-// flatten replaces the symmetric matrix g by the nearest symmetric matrix with g a = 0, because no
-// row has a component along a.
+// flatten replaces the symmetric matrix g by the nearest symmetric matrix with g a = 0. A second moment
+// satisfies this equation if a'x = 0 for every row x.
 func (a sparse) flatten(g *mat.SymDense) {
 	d := g.SymmetricDim()
 	square, both := 0., 0.
@@ -129,7 +133,7 @@ func (a sparse) flatten(g *mat.SymDense) {
 	for i, j := range a.at {
 		for k := range d {
 			if whole[k] != 0 && k < j {
-				continue // set when j and k are exchanged
+				continue // this entry is set when j and k are exchanged
 			}
 			change := (a.values[i]*by[k] + whole[k]*by[j]) / square
 			g.SetSym(j, k, g.At(j, k)-change+a.values[i]*whole[k]*both/(square*square))
@@ -137,16 +141,16 @@ func (a sparse) flatten(g *mat.SymDense) {
 	}
 }
 
-// seldom times sigma is the limit below which a level is assumed to occur in no row. sigma is the
-// standard deviation of the noise in a diagonal entry of the second moment G. The limit is compared
-// with the mean of the level's entries G_jj, G_j0 and G_0j (0 is the intercept), and is 2.6
-// standard deviations of the noise in this mean.
+// seldom is the limit below which a level j is assumed to occur in no row, in units of the standard
+// deviation of the noise in a diagonal entry of the second moment G. The limit applies to the mean of the
+// entries G_jj, G_j0 and G_0j (0 is the intercept). It is 2.6 standard deviations of the noise in this
+// mean.
 const seldom = 1.5
 
-// shrink moves entries of the estimated second moment g towards a likely value: G_jk of a level j
-// and another feature k towards its value if the two were independent, by more if the entry is
-// small relative to the noise. It assumes that the mean of feature k among the rows with level j
-// differs from the mean over all rows by about one standard deviation of k.
+// shrink moves each entry G_jk of the estimated second moment g, for a level j and another feature k,
+// towards the value that it would have if j and k were independent. The entry moves further if it is small
+// relative to the noise. shrink assumes that the mean of feature k among the rows with level j differs from
+// its mean over all rows by about one standard deviation of k.
 func (x structure) shrink(g *mat.SymDense, sigma float64) {
 	last := g.SymmetricDim() - 1
 	square := x.shared * x.shared
@@ -167,10 +171,10 @@ func (x structure) shrink(g *mat.SymDense, sigma float64) {
 }
 
 // shrinkHats changes entries of g, an estimate of the second moment of the features: the products of two
-// hats (basis functions of a curve) and the products of a hat and another feature. It moves each towards
-// the value that it would have if rows lay evenly between knots and the column were independent of the
-// others. These products are small beside their noise. The products with the intercept, which are the
-// means of hats, are larger and stay as they are.
+// hats (basis functions of a curve) and the products of a hat and another feature. It moves each product
+// towards the value that it would have if rows lay evenly between knots and the curve's column were
+// independent of the other columns. These products are small beside their noise. The products with the
+// intercept, which are the means of hats, are larger and are not changed.
 func (x structure) shrinkHats(g *mat.SymDense, sigma float64) {
 	last := g.SymmetricDim() - 1
 	square := x.shared * x.shared
@@ -230,9 +234,9 @@ func between(i, j int) float64 {
 // satisfies all rules.
 const structureRounds = 100
 
-// impose changes the estimated second moment g so that it satisfies the structure's rules, the
-// equations and inequalities that the schema implies. sigma is the standard deviation of the noise
-// in a diagonal entry of g.
+// impose first shrinks the estimated second moment g towards likely values, and then changes it so that it
+// satisfies the structure's rules, the equations and inequalities that the schema implies. sigma is the
+// standard deviation of the noise in a diagonal entry of g.
 func (x structure) impose(g *mat.SymDense, sigma float64) {
 	d := g.SymmetricDim()
 	last := d - 1
@@ -263,8 +267,8 @@ func (x structure) impose(g *mat.SymDense, sigma float64) {
 			if !level {
 				continue
 			}
-			// G_jj and G_j0 are replaced by the nearest equal value that is not below 0. G_j0 counts
-			// twice, since the matrix has it twice.
+			// G_jj and G_j0 are both set to their mean, or to 0 if it is negative. G_j0 counts twice in the
+			// mean, since the matrix contains it twice.
 			v := max((g.At(j, j)+2*g.At(j, last))/3, 0)
 			if absent[j] {
 				v = 0
@@ -283,7 +287,7 @@ func (x structure) impose(g *mat.SymDense, sigma float64) {
 		for _, group := range x.groups {
 			for k := range d {
 				if k >= group.First && k < group.First+group.Width {
-					continue // their sum is G_jj, which has been set equal to G_j0
+					continue // the sum over the levels is G_kk, which has been set equal to G_k0
 				}
 				sum, entries := -g.At(last, k), float64(group.Width)
 				for j := group.First; j < group.First+group.Width; j++ {

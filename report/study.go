@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Study is the content of an experiment's page as plain data. Empty fields have no section on the page.
+// Study is the content of an experiment's page as plain data. An empty field has no section on the page.
 type Study struct {
 	Title string `json:"title"`
 	// Question is the question of the experiment, and Answer its result.
@@ -38,8 +38,8 @@ type Slopes struct {
 	Marks []Mark  `json:"marks,omitempty"`
 }
 
-// Slope is a fitted exponent with an interval, and the value that theory predicts. Theory is empty if there
-// is no prediction.
+// Slope is a fitted exponent with an interval. Theory is the value that theory predicts; it is empty if
+// there is no prediction.
 type Slope struct {
 	Name     string   `json:"name"`
 	Value    float64  `json:"value"`

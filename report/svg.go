@@ -8,7 +8,7 @@ import (
 )
 
 // svg writes an SVG image element by element. Every text is escaped. Attributes consist of numbers and
-// constants, or are escaped.
+// constants, or are escaped. stack holds the names of the open elements.
 type svg struct {
 	b     strings.Builder
 	stack []string
@@ -46,8 +46,8 @@ func (s *svg) end() template.HTML {
 	return template.HTML(strings.TrimSpace(s.b.String()))
 }
 
-// title writes a text that browsers show when the pointer is on the element. It writes nothing for
-// an empty text.
+// title writes a text that browsers show when the pointer is on the element opened last. It writes nothing
+// for an empty text.
 func (s *svg) title(t string) {
 	if t != "" {
 		fmt.Fprintf(&s.b, "<title>%s</title>", escape(t))
@@ -66,7 +66,7 @@ func (s *svg) path(d, style string) {
 	fmt.Fprintf(&s.b, `<path d="%s" %s/>`, d, style)
 }
 
-// Values of SVG's attribute text-anchor: the point of a text that is placed at x.
+// Values of SVG's attribute text-anchor: x is the start, the middle or the end of the text.
 const (
 	start  = "start"
 	middle = "middle"
@@ -105,8 +105,8 @@ func dashed(pattern string) string {
 	return ` stroke-dasharray="` + pattern + `"`
 }
 
-// polyline formats the path through the points, given as x1, y1, x2, y2 and so on. polygon also closes the
-// path.
+// polyline formats an SVG path through the points (x1, y1), (x2, y2) and so on, given as x1, y1, x2, y2,
+// .... polygon also closes the path.
 func polyline(points []float64) string {
 	var b strings.Builder
 	for i := 0; i+1 < len(points); i += 2 {

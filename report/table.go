@@ -14,7 +14,7 @@ type Table struct {
 	Caption string   `json:"caption,omitempty"`
 }
 
-// Column is a column of a table. If Number is true, its cells are aligned to the right.
+// Column is a column of a table. If Number is true, the column's cells are aligned to the right.
 type Column struct {
 	Name   string `json:"name"`
 	Number bool   `json:"number,omitempty"`

@@ -8,27 +8,28 @@ import (
 
 // Coefficients are the coefficients of a linear model in the table's units, with their privacy noise.
 type Coefficients struct {
-	// Target is the predicted column, and Unit the unit of a coefficient's value.
+	// Target is the name of the predicted column. Unit is the unit of a coefficient's value in words.
 	Target string `json:"target"`
 	Unit   string `json:"unit"`
-	// Terms are the terms whose sum is the prediction, in the order of the columns, the intercept last.
-	// With more than two classes each term is repeated for each class.
+	// Terms are the terms of the sum from which the prediction is computed, in the order of the columns,
+	// with the intercept last. With more than two classes, each term has one entry for each class.
 	Terms []Coefficient `json:"terms"`
 	// Noise says what is known about the standard deviations: "estimated", "bounded" or "not stated".
 	Noise string `json:"noise"`
 	// Meaning explains the standard deviations, or says why none are stated.
 	Meaning string `json:"meaning"`
-	// Beyond is the number of coefficients that differ from 0 by more than two standard deviations. Counted
-	// is the number of all coefficients. Neither counts intercepts. Both are 0 if no standard deviations are
-	// stated.
+	// Beyond is the number of coefficients that differ from 0 by at least two standard deviations. Counted
+	// is the number of all coefficients. Neither number counts intercepts. Both are 0 if no standard
+	// deviations are stated.
 	Beyond  int `json:"beyond_two_deviations"`
 	Counted int `json:"of"`
 	// Covariance is the covariance of the noise in the terms' values, in the order of Terms. It is nil unless
 	// Noise is "estimated".
 	Covariance [][]float64 `json:"covariance,omitempty"`
-	// Ratio names what the exponential of an effect multiplies: "odds" or "rate"; "" for effects that add up.
+	// Ratio names the quantity that the exponential of an effect multiplies: "odds" or "rate". It is "" if
+	// effects add up.
 	Ratio string `json:"ratio,omitempty"`
-	// Curves are the curves of numbers and dates, and Surfaces the interactions with a number.
+	// Curves are the curves of numbers and dates. Surfaces are the interactions with a number or date.
 	Curves   []Curve   `json:"curves,omitempty"`
 	Surfaces []Surface `json:"surfaces,omitempty"`
 	// References maps each category to its reference level, with which the other levels are compared.
@@ -43,14 +44,14 @@ type Coefficient struct {
 	// Column is the table's column, "(interactions)" for crossed categories, or "" for the intercept.
 	Column string `json:"column"`
 	Term   string `json:"term"`
-	// Reference is the reference level with which a level is compared; "" for a slope and for the
+	// Reference is the reference level with which a level is compared. It is "" for a slope and for the
 	// intercept.
 	Reference string `json:"reference,omitempty"`
-	// Per says to which change Value belongs, for example "one unit more".
+	// Per is the change of the column that changes the sum by Value, for example "one unit more".
 	Per   string  `json:"per,omitempty"`
 	Value float64 `json:"value"`
 	// Deviation is the standard deviation of the privacy noise in Value, or an upper bound on it if Noise
-	// is "bounded"; nil if Noise is "not stated".
+	// is "bounded". It is nil if Noise is "not stated".
 	Deviation *float64 `json:"noise_sd"`
 }
 

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// clean replaces each character that a page must not contain by U+FFFD, the replacement character:
-// invalid UTF-8, control characters except line feed and tab, and characters that change the
+// clean replaces each character that a page must not contain by U+FFFD, the replacement character: invalid
+// UTF-8, control characters except line feed and tab, U+FFFE, U+FFFF, and characters that change the
 // direction of text.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -34,7 +34,8 @@ var escaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `"`, "
 // XML.
 func escape(s string) string { return escaper.Replace(oneLine(s)) }
 
-// wide estimates the width of a text in units of its font size, for the widest font that may be used.
+// wide estimates the width of a text in units of its font size. The estimate holds for the widest font that
+// may be used.
 func wide(s string) float64 {
 	w := 0.0
 	for _, r := range s {
@@ -54,7 +55,8 @@ func wide(s string) float64 {
 	return w
 }
 
-// shorten cuts a text to a width, in units of its font size, and marks the cut with an ellipsis.
+// shorten cuts a text to a width, in units of its font size, and marks the cut with an ellipsis. A text
+// within the width is returned unchanged.
 func shorten(s string, width float64) string {
 	if wide(s) <= width {
 		return s
@@ -125,8 +127,8 @@ var raised = strings.NewReplacer("-", "⁻", "0", "⁰", "1", "¹", "2", "²", "
 
 func superscript(n int) string { return raised.Replace(strconv.Itoa(n)) }
 
-// Above writes x for readers with n significant digits, rounded up, as the figures of a guarantee
-// must be.
+// Above writes x for readers with n significant digits, rounded up. The figures of a guarantee must be
+// rounded up.
 func Above(x float64, n int) string { return toward(x, n, 1) }
 
 // Below writes x for readers with n significant digits, rounded down.
@@ -146,7 +148,8 @@ func toward(x float64, n int, direction float64) string {
 	return digits(y, n)
 }
 
-// exact writes all digits of a number, such as a delta of 10⁻⁶.
+// exact writes a number with all its digits, enough to identify the float64. A delta of 1e-6 is written
+// 10⁻⁶.
 func exact(x float64) string {
 	if x == math.Trunc(x) && math.Abs(x) < 1e15 {
 		return Number(x)
@@ -163,8 +166,8 @@ func exact(x float64) string {
 	return sign(x) + mantissa + "×10" + superscript(e)
 }
 
-// percent writes a share as a percentage with one decimal, or two near 0 % and 100 %. If above is true, it
-// rounds up.
+// percent writes a share from 0 to 1 as a percentage with one decimal, or two decimals below 1 % and above
+// 99 %. If above is true, it rounds up, to at most 100 %.
 func percent(x float64, above bool) string {
 	places := 1
 	if x > 0 && (x < .01 || x > .99) {
@@ -178,7 +181,7 @@ func percent(x float64, above bool) string {
 	return trimZeros(strconv.FormatFloat(y/unit, 'f', places, 64)) + " %"
 }
 
-// count writes a number with the singular or the plural of a noun.
+// count writes a number and a noun: the singular one if n is 1, otherwise the plural many.
 func count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one

@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestLinesOfEveryLength reads two lines whose lengths lie around the size of the reader's buffer
-// and around the longest line.
+// TestLinesOfEveryLength tests reading two lines whose lengths are near the size of the reader's buffer or
+// near the largest allowed length of a line.
 func TestLinesOfEveryLength(t *testing.T) {
 	const buffer = 1 << 16
 	const most = 3*buffer + 10
@@ -41,7 +41,7 @@ func TestLinesOfEveryLength(t *testing.T) {
 	}
 }
 
-// sized is a file of a certificate that remembers how much space was reserved for it.
+// sized is a certificate's file that stores the largest number of bytes that was reserved for it.
 type sized struct {
 	durable.File
 	size int64
@@ -52,9 +52,9 @@ func (s *sized) Reserve(size int64) error {
 	return nil
 }
 
-// TestSpaceStaysAheadOfEvents adds events (charges) to a run's certificate one by one, past the
-// space reserved at first and past what a run adds to that space. Before each event, and for the 32
-// that may follow before they are written to the journal, the certificate must have space.
+// TestSpaceStaysAheadOfEvents adds events (charges) to a run's certificate one by one, more than the space
+// reserved at first can hold. After each call of grow, the reserved space must be enough for all events so
+// far and for spareEvents/2 (32) more.
 func TestSpaceStaysAheadOfEvents(t *testing.T) {
 	const head = 1000
 	for _, steps := range []int{1, 100} {

@@ -15,10 +15,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// The tests below stop the machine after every operation on the disk of a fit, or of its
-// recovery. They test each state that the disk may then have: all writes kept, as when only the
-// process ends; all unsynced writes lost; names kept and unsynced content lost; and any part of
-// either kept.
+// The tests below stop the machine after every operation on the disk of a fit, or of its recovery. The disk
+// is then in one of several states, and the tests try each. All writes may be kept, as when only the process
+// ends. All writes that were not yet on stable storage may be lost. Names of files may be kept and content
+// lost. Any part of names and content may be kept.
 
 const diskOut = "out"
 
@@ -64,10 +64,9 @@ func diskState(d *durabletest.Disk) state {
 	return state{file(LedgerFile), file(ModelFile), file(CertificateFile)}
 }
 
-// survives fails the test unless the folder on a disk after a crash is as scene.keeps requires
-// after every fault. earlier is the number of fits that ended before. released says whether the
-// crashed fit had released anything, and proven is the number of releases that its journal must
-// prove.
+// survives fails the test if the folder on a disk after a crash does not meet the requirements of
+// scene.keeps. earlier is the number of fits that ended before. released says whether the crashed fit had
+// released anything, and proven is the number of releases that its journal must prove.
 func survives(t *testing.T, d *durabletest.Disk, earlier int, released bool, proven int) {
 	t.Helper()
 	s := diskState(d)

@@ -1,10 +1,11 @@
-// Package runfolder keeps fits in folders. A folder has the model, the certificate and an append-only ledger.
-// While a fit runs, the folder also has everything from the fit that must outlast a crash.
+// Package runfolder stores fits in folders. A folder has the model, the certificate and an append-only ledger
+// of the budget that its fits reserved. While a fit runs, the folder also has a journal: all that is needed
+// to make model and certificate after a crash.
 //
-// Before the first answer, the whole budget is on stable storage, in the folder's ledger, and disk space for
-// model and certificate is reserved. The run's releases go to a journal. If the process is killed, Recover
-// makes model and certificate from the journal. Readers see both files or neither. Only one fit at a time
-// writes to a folder.
+// Before the first release, the fit's whole budget is in the folder's ledger, on stable storage, and disk
+// space for model and certificate is reserved. The run's releases are written to the journal. If the process
+// is killed, Recover makes model and certificate from the journal. Readers never see a model without its
+// certificate. Only one fit at a time writes to a folder.
 //
-// A folder contains charges and released values, and nothing else of a table.
+// Of a table's content a folder contains only charges and released values.
 package runfolder

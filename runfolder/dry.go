@@ -20,7 +20,7 @@ type Dry struct {
 }
 
 // DryRun does everything that a fit does except charging and writing (train.Config.DryRun). It returns an
-// error if the output folder would refuse the fit.
+// error if the output folder would not accept the fit.
 func DryRun(ctx context.Context, c *train.Config, to Out, o train.Options) (*Dry, error) {
 	out := to.folder(c, o.Stores)
 	o.Keeper = &keeper{out}

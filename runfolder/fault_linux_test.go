@@ -32,9 +32,8 @@ type fault struct {
 
 const faultVariable = "STILLPOINT_TEST_FAULT"
 
-// TestFaultedProcess is not a test of its own. The tests below start this binary again to run
-// it in another process, where it runs a fit with a fault. It writes a line to its parent for
-// each answer.
+// TestFaultedProcess is a helper process of the tests below: they start this binary again to run only
+// TestFaultedProcess. It runs a fit with a fault and writes one line to its parent process for each answer.
 func TestFaultedProcess(t *testing.T) {
 	text := os.Getenv(faultVariable)
 	if text == "" {
@@ -199,9 +198,10 @@ func TestDiskFullAtAnyWrite(t *testing.T) {
 	}
 }
 
-// limits runs a fit and returns the file sizes to which the next fit is to be limited. Without
-// long, they stop the writes of its files. With long, the ledger is first made longer than the
-// other files, and the sizes stop its reservation or its settlement, and at last nothing.
+// limits runs a fit and returns limits on the size of files for the next fits. If long is false, the limits
+// stop the writes of the model, the certificate or the journal. If long is true, limits first makes the
+// ledger longer than the other files. The first two limits then stop the write of the reservation, the third
+// the write of the settlement, and the last stops no write.
 func (s scene) limits(t *testing.T, long bool) []int {
 	t.Helper()
 	s.fit(t)
@@ -226,9 +226,9 @@ func (s scene) limits(t *testing.T, long bool) []int {
 	return []int{start, start + reserving/2, start + reserving + settling/2, start + 4*(reserving+settling)}
 }
 
-// full runs a fit over the earlier one with a limit on the size of files, and requires
-// scene.keeps of the result. It returns which entry of the ledger could not be written:
-// "reservation", "settlement" or "nothing". It then restores the folder's files.
+// full runs a fit in the folder of an earlier fit, with a limit on the size of files, and tests the result
+// with scene.keeps. It returns which entry of the ledger could not be written: "reservation", "settlement" or
+// "nothing". It then restores the folder's files.
 func (s scene) full(t *testing.T, limit int64, die bool) string {
 	t.Helper()
 	before := s.state(t)

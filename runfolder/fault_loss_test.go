@@ -51,8 +51,7 @@ func (b brittle) SmoothedConstants(s loss.Smoothing) (loss.Constants, error) {
 	return b.kinked.SmoothedConstants(s)
 }
 
-// watched is a session that adds up, for each cohort, the charges of the answers that it
-// returned.
+// watched is a session that sums, for each cohort of records, the charges of the answers that it returned.
 type watched struct {
 	*curator.Session
 	answers int

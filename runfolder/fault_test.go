@@ -22,8 +22,8 @@ import (
 
 var long = flag.Bool("long", false, "try faults at every moment and with every algorithm")
 
-// A fault may come at any time. The tests below cause a fault at every moment that a test can
-// choose, and require the same of the folder after each of them.
+// A fault may occur at any time. The tests below cause a fault at every moment that a test can choose. After
+// each fault the folder must meet the same requirements (scene.keeps).
 
 // scene is the place of a test with faults: a table, its configuration and an output folder.
 type scene struct {

@@ -14,8 +14,8 @@ import (
 
 // Out is the output folder of a fit.
 type Out struct {
-	// Path is the folder. Empty means NAME-fit in the current folder, where NAME is the configuration's name. If
-	// NAME-fit exists, empty means NAME-fit-2, and so on.
+	// Path is the folder. Empty means a new folder in the current folder: NAME-fit, where NAME is the
+	// configuration's name, or the first of NAME-fit-2, NAME-fit-3 and so on that does not exist.
 	Path string
 	// Overwrite lets a fit replace the model of an earlier fit in Path. The ledger keeps both charges.
 	Overwrite bool
@@ -27,33 +27,34 @@ type Out struct {
 // ChargedError is an error that occurred after the budget was reserved. The reservation stays.
 type ChargedError = train.ChargedError
 
-// folder returns the folder of a configuration's fit. It creates nothing on disk.
+// folder returns the output folder for a fit of the configuration c. It creates nothing on disk.
 func (o Out) folder(c *train.Config, stores train.Stores) *folder {
 	f := newFolder(o.disk, o.Path, c.Name(), o.Overwrite)
 	f.stores = stores
 	return f
 }
 
-// Fitted is the result of a fit that is kept in a folder.
+// Fitted is the result of a fit that is stored in a folder.
 type Fitted struct {
 	*train.Fitted
-	// Reclaimed are the settlements of earlier fits in the folder that were killed. A settlement tells a store of
-	// budgets that a run has ended.
+	// Reclaimed are the settlements of the folder's earlier fits that were killed. A settlement is the
+	// message that tells a store of budgets a run's final charge.
 	Reclaimed []Settlement
 	// Folder is the folder of the files. ModelPath is empty if there is no model.
 	Folder, ModelPath, CertificatePath string
-	// Earlier are the reservations of other fits for the same table, in this fit's output folder and the folders
-	// numbered with it: all that were made before this fit's, and some made at the same time.
+	// Earlier are the reservations of other fits for the same table, in this fit's output folder and in the
+	// folders of the same name with another number. They are all reservations made before this fit's, and
+	// possibly some made at the same time.
 	Earlier []Entry
 }
 
-// Fit is train.Config.Fit with a folder that keeps the fit. It reads the table, reserves the budget, runs the
-// plan and writes the model and its certificate. The whole budget is on stable storage before the first
-// answer. It stays reserved in every case.
+// Fit does what train.Config.Fit does and stores the fit in a folder. It reads the table, reserves the
+// budget, runs the plan and writes the model and its certificate. The reservation of the whole budget is on
+// stable storage before the first release. The reservation stays, whether the fit succeeds or fails.
 //
-// If the context is cancelled during the run, or if writing the journal fails, Fit writes the results so far
-// and certifies them as incomplete. It returns these results together with the error, because their answers
-// were charged.
+// If the context is cancelled during the run, or if writing the journal fails, Fit writes the model of the
+// steps made so far and certifies it as incomplete. It returns this result together with the error. The whole
+// budget stays charged.
 func Fit(ctx context.Context, c *train.Config, to Out, o train.Options) (*Fitted, error) {
 	out := to.folder(c, o.Stores)
 	o.Keeper = &keeper{out}
@@ -69,8 +70,9 @@ func Fit(ctx context.Context, c *train.Config, to Out, o train.Options) (*Fitted
 	return fitted, err
 }
 
-// Sum returns an epsilon of this fit and the earlier fits of the table together, at this fit's delta. ok is
-// false if they do not all have the same relation and privacy unit.
+// Sum returns an epsilon, at this fit's delta, that holds for this fit and the earlier fits of the table
+// together. ok is false if the fits do not all have the same relation and privacy unit, or if the epsilon
+// cannot be computed.
 func (f *Fitted) Sum(ctx context.Context) (epsilon float64, ok bool) {
 	for _, e := range f.Earlier {
 		if !e.Adds(f.Entry.Guarantee) {
@@ -107,20 +109,20 @@ func (f *Fitted) Together(ctx context.Context) string {
 		RoundUp(epsilon), f.Budget.Delta())
 }
 
-// RoundUp returns x with four significant digits, rounded up.
+// RoundUp returns x with four significant digits, rounded up. The result is at most 0.16% larger than x.
 func RoundUp(x float64) float64 {
 	var y float64
 	fmt.Sscanf(fmt.Sprintf("%.4g", x*1.0005), "%g", &y)
 	return y
 }
 
-// keeper keeps a fit in a folder, for package train.
+// keeper implements train.Keeper: it stores a fit in the folder f.
 type keeper struct{ f *folder }
 
 func (k *keeper) Look() error { return k.f.look() }
 
-// Claim implements train.Keeper: it claims the folder for the fit. It also settles earlier fits of the folder
-// whose end their stores of budgets do not know.
+// Claim implements train.Keeper: it claims the folder for the fit. For killed earlier fits of the folder it
+// also tells their stores of budgets the final charges (reclaim).
 func (k *keeper) Claim(ctx context.Context, table string) (err error) {
 	if err := k.f.claim(table); err != nil {
 		return fmt.Errorf("output: %w", err)
@@ -174,15 +176,16 @@ func (f *folder) begin(h train.Head, r train.Released) (*pair, *journal, error) 
 	return files, j, nil
 }
 
-// log is the journal of a run, together with the run's model and certificate while readers do not see them.
+// log implements train.Log. It has the journal of a run, and the run's model and certificate under the
+// temporary names that they have until they are complete.
 type log struct {
 	f       *folder
 	files   *pair
 	journal *journal
 }
 
-// Events writes events, the charges of a query, to the journal. It also makes sure that the space
-// reserved for the certificate is enough for them.
+// Events writes the events (charges) of a query to the journal. It also extends the space reserved for the
+// certificate if the events need more.
 func (l *log) Events(events []account.Event) error {
 	if err := l.journal.note(events); err != nil {
 		return err
@@ -198,8 +201,8 @@ func (l *log) Compared(c optimize.Compared) error { return l.journal.add(record{
 
 func (l *log) Sync() error { return l.journal.sync() }
 
-// Publish writes the model and the certificate of the fit, shows them to readers, and writes the
-// end of the fit to the ledger.
+// Publish writes the model and the certificate of the fit, gives them their final names, and writes the end
+// of the fit to the ledger. It then removes journals and temporary files that are no longer needed (sweep).
 func (l *log) Publish(model []byte, cert *certificate.Certificate) error {
 	text, err := cert.Bytes()
 	if err != nil {
@@ -230,8 +233,8 @@ func (l *log) Close() {
 }
 
 // Save writes the files of a fit that was made without a folder: model, certificate, and a ledger with the
-// fit's charge. It writes to a new folder, or to a folder without a fit. The files are the same as if the fit
-// had been kept in the folder. Save charges nothing.
+// fit's charge. It writes to a new folder, or to a folder without a fit. The three files are the ones that
+// Fit would have written. Save charges nothing.
 func Save(dir string, f *train.Fitted) error { return save(machine{}, dir, f) }
 
 func save(disk place, dir string, f *train.Fitted) error {

@@ -14,8 +14,8 @@ import (
 const (
 	ModelFile       = "model.json"
 	CertificateFile = train.CertificateFile
-	// LedgerFile is the name of the ledger, which is append-only: it has one JSON line for each reservation and
-	// each settlement. Overwriting a model never removes a line.
+	// LedgerFile is the name of the ledger, which is append-only: it has one JSON line for each reservation
+	// and each settlement. Overwriting a model never removes a line.
 	LedgerFile = "ledger.jsonl"
 	// lockFile prevents two fits from writing to one folder at the same time.
 	lockFile = ".lock"
@@ -25,22 +25,24 @@ const (
 type folder struct {
 	disk place
 	path string
-	// base, if not empty, is the path to which a number is added to name the folder.
+	// base is set if the user named no folder. The fit then goes to the folder base or, if that exists, to
+	// the first of base-2, base-3 and so on that does not exist.
 	base      string
 	overwrite bool
 	unlock    func()
 	fit       int
 	entry     Entry
 
-	// These fields belong to a fit that is kept in the folder: the function that opens the stores
-	// of budgets where earlier fits are settled, the settlements that were made, and the
-	// reservations of other fits for the same table.
+	// stores opens the stores of budgets to which earlier fits of the folder were charged. reclaimed are the
+	// settlements of these fits. others are the reservations of other fits for the same table.
 	stores    train.Stores
 	reclaimed []Settlement
 	others    []Entry
 }
 
-// newFolder decides the path of a fit's output folder. It creates nothing on disk.
+// newFolder returns a fit's output folder with the path out. If out is empty, the folder's path is name-fit,
+// with a number if that exists. A nil disk means the machine's file system. newFolder creates nothing on
+// disk.
 func newFolder(disk place, out, name string, overwrite bool) *folder {
 	if disk == nil {
 		disk = machine{}
@@ -81,10 +83,11 @@ func (f *folder) file(name string) string { return filepath.Join(f.path, name) }
 
 func (f *folder) ledger() string { return f.file(LedgerFile) }
 
-// maxNumbered limits the search for a free numbered folder.
+// maxNumbered is the largest number that is added to a folder's name.
 const maxNumbered = 10000
 
-// create makes the folder and returns after its name is on stable storage.
+// create makes the folder and returns after its name is on stable storage. If base is set, create makes the
+// first of the numbered folders that does not exist, and sets path.
 func (f *folder) create() error {
 	if f.base == "" {
 		return durable.MakeFolder(f.disk, f.path)
@@ -103,8 +106,8 @@ func (f *folder) create() error {
 	return fmt.Errorf("%s: %d numbered folders exist already: give --out", f.base, maxNumbered)
 }
 
-// would sets the folder's path to the path of the folder that create would make, and creates nothing. It
-// returns an error if existing files may not be replaced.
+// would sets the folder's path to the path of the folder that create would make. It creates nothing. It
+// returns an error if the folder has a model or certificate that cannot be replaced (replaceable).
 func (f *folder) would() error {
 	if f.base != "" {
 		for i := 1; ; i++ {
@@ -120,8 +123,8 @@ func (f *folder) would() error {
 	return f.replaceable()
 }
 
-// replaceable returns an error if the folder has a model or certificate that the new file could not
-// replace.
+// replaceable returns an error if the folder has a model or certificate that the file system does not allow
+// to replace.
 func (f *folder) replaceable() error {
 	for _, name := range []string{ModelFile, CertificateFile} {
 		if err := f.disk.MayReplace(f.file(name)); err != nil {
@@ -138,9 +141,10 @@ func (f *folder) numbered(i int) string {
 	return fmt.Sprintf("%s-%d", f.base, i)
 }
 
-// claim makes the folder, locks it against other fits until release is called, and gives this fit its
-// number. If the ledger cannot be read, claim returns an error before anything is created. After locking,
-// claim repeats the tests of the folder, since another fit may have run between the tests and the lock.
+// claim makes the folder, locks it against other fits until release is called, and sets this fit's number:
+// one more than the largest number in the ledger, or 1. data is the string under which ledgers sum the
+// table's fits. If a ledger cannot be read, claim returns an error before it creates anything. After locking,
+// claim checks again that the folder has no earlier fit (free), since another fit may have run since look.
 func (f *folder) claim(data string) error {
 	if _, err := f.earlier(data); err != nil {
 		return err
@@ -168,7 +172,8 @@ func (f *folder) claim(data string) error {
 	return nil
 }
 
-// hold locks the folder against other processes until release is called.
+// hold locks the folder against other processes until release is called. If another process has locked it,
+// hold returns an error at once.
 func (f *folder) hold() error {
 	unlock, held, err := f.disk.Lock(f.file(lockFile))
 	if err != nil {

@@ -86,8 +86,8 @@ func TestDamagedLedger(t *testing.T) {
 	}
 }
 
-// TestDamagedSibling: if a folder of the same base name has a damaged ledger, a fit ends with
-// an error before it makes a new folder.
+// TestDamagedSibling: if a folder of the same series (people-fit, people-fit-2, ...) has a damaged ledger, a
+// fit must return an error before it makes a new folder.
 func TestDamagedSibling(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, filepath.Join("people-fit", LedgerFile), "{\n")

@@ -12,10 +12,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 )
 
-// intent is a file in a fit's folder. It says that the fit asks a store of budgets for a reservation. It
-// is on stable storage from before the request until the store knows how much of the reservation was used.
-// From its intents, a folder knows every reservation that a killed fit leaves in a store. There are two
-// cases:
+// intent is the content of a file in a fit's folder, a note that the fit asks a store of budgets for a
+// reservation. The file is on stable storage before the request, and is removed when the store knows how much
+// of the reservation was used. Every reservation of a killed fit in a store therefore has an intent in the
+// fit's folder. There are two cases:
 //
 //   - the folder's ledger lacks the run: nothing was released, since the ledger has every fit, on stable
 //     storage, before the fit's first release;
@@ -27,7 +27,7 @@ type intent struct {
 	Store   string `json:"store"`
 	Dataset string `json:"dataset"`
 	Run     string `json:"run"`
-	// Sum is a checksum over the other members of the file.
+	// Sum is the SHA-256, in hexadecimal, of the file's JSON text with an empty Sum.
 	Sum string `json:"sum"`
 }
 
@@ -36,15 +36,15 @@ const (
 	// mostIntent is the largest size, in bytes, of an intent's file (the note of a reservation in a
 	// store of budgets). The file has an address and two names.
 	mostIntent = 1 << 16
-	// intentFile is a part of the temporary name that the file of an intent (the note of a
-	// reservation in a store of budgets) has until it is complete.
+	// intentFile is the part of an intent's temporary name that names the kind of file (see partial). An
+	// intent's file has the temporary name until it is complete.
 	intentFile = "intent"
 )
 
 func (f *folder) intentFile(fit int) string { return f.file(fmt.Sprintf("intent-%d.json", fit)) }
 
 // isIntent reports whether a file's name is the name of an intent, the note of a reservation in a store of
-// budgets. It also returns the number of the fit.
+// budgets. It also returns the fit's number, which is part of the name.
 func isIntent(name string) (fit int, ok bool) {
 	number, ok := strings.CutPrefix(name, "intent-")
 	number, also := strings.CutSuffix(number, ".json")
@@ -64,8 +64,8 @@ func (i intent) text() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// parseIntent reads the text of an intent's file as the method text writes it. It returns an error
-// for every other text.
+// parseIntent reads the text of an intent's file as the method text writes it. It returns an error if the
+// text is not exactly what the method text writes, or if it is of another fit.
 func parseIntent(text []byte, fit int) (i intent, err error) {
 	if err := json.Unmarshal(text, &i); err == nil && i.Version == intentVersion && i.Fit == fit {
 		if again, err := i.text(); err == nil && bytes.Equal(again, text) {
@@ -102,13 +102,13 @@ func (f *folder) intend(i intent) error {
 	return f.disk.SyncFolder(f.path)
 }
 
-// forget removes the intent of a fit, the note of its reservation in a store of budgets, after the
-// store of budgets has the fit's end. A crash may undo the removal. The intent is then processed
-// again, which changes nothing: the store already has the end.
+// forget removes a fit's intent, the note of its reservation in a store of budgets. It is called when the
+// store knows the fit's final charge. A crash may undo the removal. The intent is then processed a second
+// time, which changes nothing in the store.
 func (f *folder) forget(fit int) error { return f.removeIfThere(f.intentFile(fit)) }
 
-// intents returns the intents in the folder (notes of reservations in stores of budgets), in the
-// order of their fits.
+// intents returns the intents in the folder (notes of reservations in stores of budgets), in the order of
+// their fits' numbers. A damaged intent is an error.
 func (f *folder) intents() ([]intent, error) {
 	entries, err := f.disk.ReadDir(f.path)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 )
 
-// settles recovers the state that a kill left. It fails the test unless these hold afterwards:
-// the store charges the killed fit, its last run, the charge least or at most one release more;
-// nothing stays reserved; and Recover reports every message to the store.
+// settles recovers the state that a kill left and tests the result. The store must charge the killed fit, its
+// last run, at least the charge least and at most one release more. Nothing may stay reserved. Recover must
+// report every message to the store.
 func settles(t *testing.T, d *durabletest.Disk, c *chains, least float64, what string) {
 	t.Helper()
 	before := c.dataset(t)
@@ -33,8 +33,8 @@ func settles(t *testing.T, d *durabletest.Disk, c *chains, least float64, what s
 	settled(t, d, c, least, what)
 }
 
-// settled fails the test unless the store has nothing reserved, charges its last run the charge
-// least or at most one release more, and no intent is left in the folder.
+// settled fails the test if a reservation stays in the store, if an intent is left in the folder, or if the
+// store does not charge its last run at least the charge least and at most one release more.
 func settled(t *testing.T, d *durabletest.Disk, c *chains, least float64, what string) {
 	t.Helper()
 	after := c.dataset(t)
@@ -61,10 +61,9 @@ func ledgerText(d *durabletest.Disk) string {
 	return text
 }
 
-// TestKillStrandsNothing kills a fit that is charged to a store: after each operation on its
-// disk, and before and after each commit of its store. A recovery then settles the run with the
-// charge of its releases. A recovery that is itself killed and run again does so too, and so
-// does the next fit in the folder.
+// TestKillStrandsNothing kills a fit that is charged to a store: after each operation on its disk, and before
+// and after each commit of its store. A recovery must then settle the run with the charge of its releases.
+// The next fit in the folder must do the same, and so must a recovery that is killed and run again.
 func TestKillStrandsNothing(t *testing.T) {
 	some := 2
 	if testing.Short() {
@@ -211,9 +210,9 @@ func TestIntentBeforeTheStoreIsAsked(t *testing.T) {
 	}
 }
 
-// TestStoreThatFails: the store's reply to a reservation is lost, or the store cannot be
-// reached. If the fit cannot go on, nothing is released, and the reservation is freed at once
-// or by a recovery; the error says so.
+// TestStoreThatFails tests a store whose reply to a reservation is lost, or which cannot be reached. If the
+// fit cannot continue, it must release nothing. The reservation must be freed at once or by a recovery, and
+// the error must say which.
 func TestStoreThatFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		// lost is the number of transactions whose replies are lost. away says that the store

@@ -10,17 +10,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// While a fit runs, its journal keeps everything from which the model and the certificate are made at the
-// end. It has a line for the facts that were fixed before the first release, a line for every event before
-// the event's answer is handed out, a line for every step, and a line for the files after they are written.
-// It contains charges and released values, and nothing else.
+// While a fit runs, its journal holds everything that is needed to make the model and the certificate. Its
+// first line has the facts that were fixed before the first release. Every event (charge) has a line, which
+// is written before the algorithm gets the answer. Lines also hold the released values of steps, of the
+// measurement and of the comparison. The last line is written when the model and the certificate are on
+// stable storage. A journal contains charges and released values, and nothing else of a table.
 //
-// Lines are written as they happen, so a killed process loses none. They are put on stable storage about once
-// a second, so a machine that stops loses the last second. The fit's limit on privacy loss does not depend on
-// the journal: the whole budget is in the ledger before the first answer. The amount that a store of budgets
-// frees after a kill does depend on the journal. For a fit with a store, every event is therefore on stable
-// storage before its answer. readJournal tells a journal that was damaged or cut off later from a journal
-// that a kill has left.
+// Each line is written at once, so a killed process loses none. Lines are put on stable storage at most once
+// a second, so a machine that stops may lose the last ones. The fit's limit on privacy loss does not depend
+// on the journal, since the whole budget is in the ledger before the first release. The amount that a store
+// of budgets frees after a kill does depend on the journal. For a fit with a store, every event is therefore
+// on stable storage before the algorithm gets its answer. readJournal distinguishes a journal that a killed
+// process left from a journal that was damaged or cut off later.
 
 // record is the content of a journal's line. Exactly one of its members is set.
 type record struct {
@@ -32,12 +33,12 @@ type record struct {
 	Ready    *ready             `json:"ready,omitempty"`
 }
 
-// reached is the released values of a step, as a journal's line states them.
+// reached has the released values of a step, as a journal's line states them.
 type reached struct {
 	Number int `json:"number"`
-	// Norm is the norm of the noisy gradient. It is nil if this norm is not kept.
+	// Norm is the norm of the noisy gradient. It is nil if the certificate will not list it (train.KeptNorm).
 	Norm *float64 `json:"norm,omitempty"`
-	// W is the iterate, the vector of weights after the step. Only some of the steps have it.
+	// W is the iterate, the vector of weights after the step. It is nil for most steps (see due).
 	W []float64 `json:"w,omitempty"`
 }
 
@@ -47,24 +48,25 @@ type ready struct {
 	// Model and Certificate are the SHA-256 hashes of the files. Model is empty if there is no model.
 	Model       string `json:"model,omitempty"`
 	Certificate string `json:"certificate"`
-	// Charged and Complete are what the ledger will state of the fit's end: the charge, and whether
-	// the run made all its steps.
+	// Charged is the fit's final charge, in units of mu^2, and Complete reports whether the run made all its
+	// steps. The ledger will state both.
 	Charged  float64 `json:"charged"`
 	Complete bool    `json:"complete"`
 }
 
 func (f *folder) journalFile() string { return f.file(fmt.Sprintf("journal-%d.jsonl", f.fit)) }
 
-// syncEvery is the longest time between writing a line of the journal and putting it on stable
-// storage.
+// syncEvery is the least time between two writes of the journal to stable storage, if not every event must be
+// there before its answer.
 const syncEvery = time.Second
 
-// A journal is written into reserved space, which is filled with zeros. The journal that a killed process
-// leaves ends in such zeros. A file whose end was cut off later does not.
+// A journal is written into reserved space, which is filled with zeros. A journal that a killed process
+// leaves therefore ends in zeros. A file whose end was cut off later does not end in zeros.
 const (
-	// roomStep is the least number of bytes by which the reserved space grows.
+	// roomStep is the number of bytes of which the reserved space is a multiple.
 	roomStep = 1 << 16
-	// mostRoom is the largest number of bytes by which the reserved space grows beyond the space needed.
+	// mostRoom is the largest number of bytes that are reserved beyond the bytes needed, before rounding up
+	// to a multiple of roomStep.
 	mostRoom = 1 << 20
 	// roomLeft is the number of bytes that stay free after every line, so that the journal's last
 	// line, which says that the files are ready, can be written even if the disk is full.
@@ -75,12 +77,13 @@ const (
 type journal struct {
 	file durable.File
 	now  func() time.Time
-	// every is true if each event must be on stable storage before its answer is handed out. Such a journal
-	// proves the whole charge, whatever stopped the machine.
+	// every is true if each event must be on stable storage before the algorithm gets its answer. The journal
+	// then has all charges even if the machine stops. It is true for fits that are charged to a store of
+	// budgets.
 	every bool
 	form  form
-	// lines is the number of whole lines, and size the number of their bytes. torn is the number of bytes of a
-	// failed line after them. reserved is the length of the file.
+	// lines is the number of whole lines, and size the number of their bytes. torn is the number of bytes
+	// after them that a failed write may have left. reserved is the length of the file in bytes.
 	lines                int
 	size, torn, reserved int64
 
@@ -118,8 +121,8 @@ func (f *folder) newJournal(h train.Head) (*journal, error) {
 	return j, nil
 }
 
-// add writes a line. If writing fails, the earlier lines stay whole, and the next line overwrites the failed
-// one.
+// add writes the record r as the next line. If writing fails, the earlier lines stay whole, and the next call
+// of add overwrites the failed line.
 func (j *journal) add(r record) error {
 	line, err := j.form.write(j.lines+1, r)
 	if err != nil {
@@ -142,8 +145,8 @@ func (j *journal) add(r record) error {
 	return nil
 }
 
-// reserve makes the journal's file at least size bytes long, filled with zeros. The space is on
-// stable storage before the first line that may be used to settle a fit in a store of budgets.
+// reserve makes the journal's file at least size bytes long, filled with zeros. If every event must be on
+// stable storage (every), reserve also puts the new length on stable storage.
 func (j *journal) reserve(size int64) error {
 	if size <= j.reserved {
 		return nil
@@ -161,8 +164,8 @@ func (j *journal) reserve(size int64) error {
 	return nil
 }
 
-// note writes the given events (charges) to the journal, one on each line. They must be the new
-// events, from number j.events on.
+// note writes new events (charges) to the journal, one on each line. The first must have the index j.events.
+// note puts the journal on stable storage if every is true or the last time was at least syncEvery ago.
 func (j *journal) note(events []account.Event) error {
 	for i := range events {
 		if err := j.add(record{Event: &events[i]}); err != nil {
@@ -179,7 +182,8 @@ func (j *journal) note(events []account.Event) error {
 	return j.sync()
 }
 
-// step writes the released values of a step to the journal.
+// step writes the released values of a step to the journal: the gradient norm if the certificate will list
+// it, and the iterate if it is due. If neither applies, step writes nothing.
 func (j *journal) step(s train.Step) error {
 	r := reached{Number: s.Number}
 	if norm, ok := train.KeptNorm(s); ok {
@@ -195,11 +199,11 @@ func (j *journal) step(s train.Step) error {
 	return j.add(record{Step: &r})
 }
 
-// due reports whether a step's iterate (the weights after it) must be written to the journal. It
-// must if one of two conditions holds: since the last written iterate more than a 64th of the
-// earlier steps were taken, or both a second and a hundredth of the run's time have passed. A crash
-// therefore loses at most the shorter of these two intervals. Writing takes little time compared
-// with computing.
+// due reports whether the iterate (the weights) after the given step must be written to the journal. There
+// are two conditions, and either is enough. The first is that the number of steps since the last written
+// iterate exceeds a 64th of that iterate's number. The second is that the time since then is at least a
+// second and at least a hundredth of the run's time. A crash therefore loses at most the shorter of these two
+// intervals, and writing takes little time compared with computing.
 func (j *journal) due(step int) bool {
 	if step >= j.checkpoint+1+j.checkpoint/64 {
 		return true

@@ -17,11 +17,12 @@ import (
 //	{"line":7,"sum":"0123456789abcdef","event":{...}}
 //
 // The checksum of every line but the first also covers the checksum of the first line, so a line of another
-// journal is never accepted as a line of this one. Lines in journals of version 1 are not numbered: they
-// have the record alone.
+// journal is never accepted as a line of this one. A line of a journal of version 1 has neither number nor
+// checksum: it is the record's JSON text.
 type form struct {
 	numbered bool
-	// salt is the checksum of the journal's first line. It is empty until this line was read or written.
+	// salt is the checksum of the journal's first line. It is empty until the first line has been read or
+	// written.
 	salt string
 }
 
@@ -32,7 +33,8 @@ const (
 	sumDigits = 16
 )
 
-// lineSum is the checksum over a journal line's number and the rest of its text.
+// lineSum returns the checksum of a journal's line: the first 16 hexadecimal digits of a SHA-256 over the
+// salt, the line's number, and the line's text after the checksum.
 func (f *form) lineSum(number int, rest []byte) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "stillpoint journal\n%s\n%d\n", f.salt, number)
@@ -47,7 +49,7 @@ func (f *form) write(number int, r record) ([]byte, error) {
 	if err != nil || !f.numbered {
 		return append(text, '\n'), err
 	}
-	rest := text[1:] // after its brace
+	rest := text[1:] // after the opening brace
 	sum := f.lineSum(number, rest)
 	if number == 1 {
 		f.salt = sum
@@ -57,8 +59,8 @@ func (f *form) write(number int, r record) ([]byte, error) {
 
 var errLine = errors.New("its number or checksum is not that of its text")
 
-// read parses a line of the journal, given without its newline. It returns the line's record and
-// number. The number is 0 in journals without line numbers.
+// read parses a line of the journal, given without its newline. It returns the line's record and number. The
+// number is 0 in journals without line numbers. A malformed line or a wrong checksum is an error.
 func (f *form) read(line []byte) (number int, r record, err error) {
 	if !f.numbered {
 		r, err = parseRecord(line)

@@ -15,18 +15,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// mostLine is the largest size of a journal's line, in bytes. Lines are this long if a head has a wide schema
-// or an iterate has many weights.
+// mostLine is the largest size of a journal's line, in bytes. The longest lines are heads with a wide schema
+// and steps with an iterate of many weights.
 const mostLine = 64 << 20
 
 // told is the content of a run's journal, as far as it was read.
 type told struct {
 	head *train.Head
-	// parameters is the number of weights of the model that the journal's head describes.
+	// parameters is the number of weights that the run trains (train.Head.Parameters).
 	parameters int
 	events     []account.Event
 	norms      []float64
-	step       int // whose iterate weights is
+	step       int // number of the step after which weights is the iterate
 	weights    []float64
 	measured   *optimize.Measured
 	compared   *optimize.Compared
@@ -34,23 +34,23 @@ type told struct {
 
 	form form
 	// lines is the number of lines that were read, and size the number of their bytes. unended is true if the
-	// last line lacks its newline. rest is the number of bytes of one more, incomplete line that a killed process
-	// left. Its content is ignored.
+	// last line lacks its newline. rest is the number of bytes of an incomplete line after them, which a
+	// killed process left and which is ignored.
 	lines   int
 	size    int64
 	rest    int64
 	unended bool
-	// damaged is the number of the first line that cannot have been left so by a killed process. It is 0 if there
-	// is none. Later lines may be lost too, so the journal may lack charges.
+	// damaged is the number of the first line that was damaged or cut off after it was written. It is 0 if no
+	// damage was found. Later lines may be lost too, so the journal may lack charges.
 	damaged int
 }
 
-// proves reports whether the journal has every event whose answer was handed out. Only then may a store of
+// proves reports whether the journal has every event whose answer the algorithm got. Only then may a store of
 // budgets be told the run's charge from this journal. Journals of version 1 prove nothing: they have neither
 // checksums nor an end by which a cut could be detected.
 func (t *told) proves() bool { return t.form.numbered && t.damaged == 0 }
 
-// tells reads the journal of a fit. It returns fs.ErrNotExist if there is none.
+// tells reads the journal of a fit. It returns fs.ErrNotExist if the fit has no journal.
 func (f *folder) tells() (*told, error) {
 	file, err := f.disk.Open(f.journalFile())
 	if err != nil {
@@ -64,15 +64,16 @@ func (f *folder) tells() (*told, error) {
 	return t, nil
 }
 
-// readJournal reads lines up to the first that is malformed or does not follow from the lines before it. A
-// crash may leave anything in place of lines that were not yet on stable storage, but all lines before these
-// are whole. The first line, the head, was written before the budget was reserved, so a journal without it is
-// an error.
+// readJournal reads a journal's lines up to the first line that is malformed, longer than most bytes, or not
+// a possible successor of the lines before it. A crash may leave anything in place of lines that were not yet
+// on stable storage, but all lines before these are whole. The first line, the head, was written before the
+// budget was reserved, so a journal without it is an error.
 //
-// A kill leaves whole lines, at most the beginning of one more, and then the zeros of the reserved space.
-// Anything else after the lines is damage. There are three cases: a line with a newline that is no record,
-// other bytes after zeros, and a file that ends without zeros, because it was cut off. Damage no longer
-// matters after the line that says that the fit's files are ready.
+// A killed process leaves whole lines, possibly the beginning of one more, and then the zeros of the reserved
+// space. Anything else after the whole lines is damage: a line with a newline that is not a valid record,
+// bytes other than zeros after zeros, or a file that ends without zeros because it was cut off. After the
+// line that says that the fit's files are ready, an end without zeros is no damage. In a journal of version
+// 1, which has no checksums, damage is not detected.
 func readJournal(r io.Reader, most int) (*told, error) {
 	t := new(told)
 	lines := bufio.NewReaderSize(r, 1<<16)
@@ -100,8 +101,8 @@ func readJournal(r io.Reader, most int) (*told, error) {
 	}
 }
 
-// read parses the next line of the journal, given without its newline, and adds its record to the
-// content.
+// read parses the next line of the journal, given without its newline, and adds its record to t. It returns
+// an error if the line is malformed, has a wrong number, or does not follow from the lines before it.
 func (t *told) read(line []byte) error {
 	if t.head == nil {
 		t.form.numbered = bytes.HasPrefix(line, []byte(lineOpen))
@@ -122,8 +123,9 @@ func (t *told) read(line []byte) error {
 }
 
 // judge decides whether a killed process can have left the text after the lines that were read. line is the
-// first line of this text. If it cannot, judge notes the damage and searches the text for the line that says
-// that the files are ready.
+// first line of this text, and end the way in which it ends. If a killed process can have left the text, or
+// the journal is of version 1, judge sets t.rest. Otherwise it sets t.damaged and searches the rest of the
+// text for the line that says that the files are ready.
 func (t *told) judge(line []byte, end lineEnd, rest *bufio.Reader, most int) (err error) {
 	if !t.form.numbered || t.torn(line, end) {
 		t.rest = int64(len(line))
@@ -141,9 +143,9 @@ func (t *told) judge(line []byte, end lineEnd, rest *bufio.Reader, most int) (er
 	return err
 }
 
-// torn reports whether the text after the whole lines is as a killed process leaves it. This holds if line
-// can be the beginning of the next line and zeros follow it. It also holds if there is no text and the files
-// are ready.
+// torn reports whether a killed process can have left the text after the whole lines. It returns true if line
+// can be the beginning of the next line and only zeros follow it. It also returns true if there is no text
+// and the journal says that the files are ready.
 func (t *told) torn(line []byte, end lineEnd) bool {
 	if end == missing && len(line) == 0 {
 		return t.ready != nil
@@ -153,7 +155,7 @@ func (t *told) torn(line []byte, end lineEnd) bool {
 	}
 	if n := len(line); n > 0 {
 		if _, _, err := t.form.read(line[:n-1]); err == nil {
-			return false // the line is whole, but its newline is another byte
+			return false // the line is whole, but another byte replaces its newline
 		}
 	}
 	begin := fmt.Sprintf("%s%d%s", lineOpen, t.lines+1, sumOpen)
@@ -166,12 +168,14 @@ type lineEnd int
 
 const (
 	newlined lineEnd = iota
-	padded           // in zeros, to the end of the file
+	padded           // the line ends in zeros that go on to the end of the file
 	holed            // the line ends in zeros that other bytes follow, or is longer than allowed
-	missing          // with the file
+	missing          // the line ends with the file, without a newline
 )
 
-// readLine reads up to a newline, a zero or the end of the file.
+// readLine reads a line, which ends at a newline, at a zero byte or at the end of the file. It returns the
+// line without the newline or zeros, and the way in which it ends. If the line is longer than most bytes,
+// readLine returns no line and holed.
 func readLine(r *bufio.Reader, most int) (line []byte, end lineEnd, err error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -198,7 +202,8 @@ func readLine(r *bufio.Reader, most int) (line []byte, end lineEnd, err error) {
 	}
 }
 
-// readZeros reads zeros to the end of the file, or up to the first other byte.
+// readZeros reads zeros. It returns padded if they go on to the end of the file, and holed if another byte
+// follows.
 func readZeros(r *bufio.Reader) (lineEnd, error) {
 	for {
 		part, err := r.ReadSlice('\n')
@@ -217,8 +222,7 @@ func onlyZeros(text []byte) bool { return len(bytes.Trim(text, "\x00")) == 0 }
 
 var errOrder = errors.New("does not follow")
 
-// take adds a record to the journal's content. It returns an error if the record does not follow from the
-// records before it.
+// take adds the record r to t. It returns an error if the record does not follow from the records before it.
 func (t *told) take(r record) error {
 	members := 0
 	for _, given := range []bool{r.Head != nil, r.Event != nil, r.Step != nil, r.Measured != nil, r.Compared != nil,
@@ -269,9 +273,8 @@ func (t *told) take(r record) error {
 	return nil
 }
 
-// check tests three members of a journal's head, the facts that are known before the first release: its version,
-// the number of its fit and its schema. The other members are tested when the model and the certificate are made
-// from the head.
+// check returns an error if a journal's head has an unknown version, a fit number below 1, or no schema. The
+// other members are checked when the model and the certificate are made from the head.
 func check(h *train.Head) error {
 	switch {
 	case h.Journal != 1 && h.Journal != train.JournalVersion:
@@ -284,8 +287,8 @@ func check(h *train.Head) error {
 	return nil
 }
 
-// resume opens a journal for writing after the lines that were read. The next line overwrites the text after
-// these lines.
+// resume opens the journal for writing after the lines that were read into t. The next line that is written
+// overwrites the text after these lines.
 func (f *folder) resume(t *told) (*journal, error) {
 	file, err := f.disk.Update(f.journalFile())
 	if err != nil {

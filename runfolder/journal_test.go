@@ -301,8 +301,8 @@ func TestRecoverRefuses(t *testing.T) {
 	}
 }
 
-// FuzzJournal: readJournal does not panic, and the lines that it accepts are a beginning of the
-// text.
+// FuzzJournal: readJournal must not panic for any text, and the lines that it accepts must be the beginning
+// of the text.
 func FuzzJournal(f *testing.F) {
 	const line = `{"event":{"index":0,"kind":"gaussian","question":"gradient","cohort":0,"sensitivity":2,"sigma":20,"charge":0.01}}`
 	const begin = `{"head":{"journal":1,"software":"test","fit":1,"relation":"replace-one","epsilon":1,"delta":1e-6,"records":3,"loss":"logistic","regularizer":"none","schema":{"columns":[{"name":"a","number":[0,1]}],"target":{"column":"y","classes":["0","1"]},"missing":[]},"plan":{}}}`

@@ -22,10 +22,10 @@ type Entry = ledgerfile.Entry
 // mostLedger is the largest size of a ledger that is read, in bytes. This is enough for about 100,000 fits.
 const mostLedger = 64 << 20
 
-// reserve writes the whole budget to the folder's ledger, on stable storage, before anything is
-// released. It returns the reservations of other fits for the same table, in this folder and the
-// folders numbered with it. It reads them after writing its own. So if several fits reserve at the
-// same time, each one sees all reservations written before its own, and the last one sees all.
+// reserve writes the whole budget to the folder's ledger, on stable storage, before anything is released. It
+// returns the reservations of other fits for the same table, in this folder and in the folders of the same
+// name with another number. It reads them after it has written its own. If several fits reserve at the same
+// time, each fit therefore sees all reservations written before its own, and the last fit sees all of them.
 func (f *folder) reserve(e Entry) (others []Entry, err error) {
 	e.Entry, e.Fit = ledgerfile.Reserved, f.fit
 	f.entry = e
@@ -38,8 +38,8 @@ func (f *folder) reserve(e Entry) (others []Entry, err error) {
 	return others, nil
 }
 
-// settle writes the end of the fit to the folder's ledger: the charge, and whether the fit is complete. The
-// line with the reservation stays.
+// settle writes the end of the fit to the folder's ledger: the charge, in units of mu^2, and whether the run
+// made all its steps. The line with the reservation stays.
 func (f *folder) settle(charged float64, complete bool) error {
 	e := f.entry
 	e.Entry, e.Charged = ledgerfile.Settled, charged
@@ -68,9 +68,10 @@ func (f *folder) append(e Entry) error {
 
 var newline = []byte{'\n'}
 
-// mendTail repairs the text after the ledger's last newline. If this text is a whole entry whose newline an
-// editor has dropped, the entry is kept, and start is the missing newline. Any other text is an entry whose
-// writing was cut short. Nothing was released under such an entry, and mendTail removes it.
+// mendTail repairs the text after the ledger's last newline before a line is appended. If this text is a
+// whole entry, an editor has dropped its newline: mendTail keeps the entry and returns the newline as start,
+// to be written first. Otherwise the text is an entry whose writing was cut short. Nothing was released under
+// such an entry, so mendTail removes it.
 func (f *folder) mendTail() (start []byte, err error) {
 	text, err := f.text(f.path)
 	if err != nil || len(text) == 0 {
@@ -94,8 +95,8 @@ func (f *folder) mendTail() (start []byte, err error) {
 	return nil, err
 }
 
-// earlier returns the reservations for the same table in this folder, without this fit's own. If the folder
-// is numbered, earlier reads all existing folders with the same base name, also if some numbers are missing.
+// earlier returns the reservations of other fits for the table data in this folder. If base is set, it reads
+// all existing folders of the series (siblings) instead of this folder alone.
 func (f *folder) earlier(data string) ([]Entry, error) {
 	paths := []string{f.path}
 	if f.base != "" {
@@ -120,8 +121,8 @@ func (f *folder) earlier(data string) ([]Entry, error) {
 	return prior, nil
 }
 
-// siblings returns the existing folders of the same series as this folder: the folder base, and the folders
-// base-1, base-2 and so on, with any decimal number.
+// siblings returns the existing folders of this folder's series: the folder named base, and the folders named
+// base, a hyphen and any decimal number. Numbers may be missing.
 func (f *folder) siblings() ([]string, error) {
 	entries, err := f.disk.ReadDir(filepath.Dir(f.base))
 	if err != nil {
@@ -143,7 +144,8 @@ func (f *folder) siblings() ([]string, error) {
 	return paths, nil
 }
 
-// read reads the ledger of a folder. A ledger that does not exist is empty.
+// read reads the ledger of the folder path. A ledger that does not exist has no entries; a damaged one is an
+// error.
 func (f *folder) read(path string) ([]Entry, error) {
 	text, err := f.text(path)
 	if err != nil {

@@ -35,8 +35,8 @@ type commit struct {
 	ops     int
 }
 
-// before stands, as a number of disk operations, for a row that was committed before the disk's
-// first operation.
+// before is the number of disk operations that is stored for a row that was committed before the disk's first
+// operation.
 const before = -1
 
 var _ budget.Store = (*chains)(nil)

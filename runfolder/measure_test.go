@@ -34,9 +34,9 @@ func TestMeasureHasItsShare(t *testing.T) {
 	}
 }
 
-// TestMeasuredIsCompared tests that a fit that measures its result also states the loss of the
-// model that gives every record the score 0, to compare it with: its value if that is the same for
-// every record, and else its bounds.
+// TestMeasuredIsCompared tests that a fit that measures its result also states the loss of the model that
+// gives every record the score 0, to compare it with: the loss itself if it is the same for every record, and
+// otherwise public bounds on it.
 func TestMeasuredIsCompared(t *testing.T) {
 	for _, test := range []struct {
 		changes []string

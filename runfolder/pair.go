@@ -14,17 +14,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Readers see a model and its certificate together: never a model without its certificate. First both files
-// are put on stable storage under temporary names, and the journal says so. Then an earlier model is removed,
-// the certificate gets its final name, and then the model does. If the process stops at any point, the
-// journal has enough to go on.
+// Readers never see a model without its certificate. First both files are put on stable storage under
+// temporary names, and the journal's last line says that they are ready. Then an earlier model is removed.
+// Then the certificate gets its final name, and after it the model. If the process stops at any point,
+// Recover can continue from the journal and the files.
 
 // pair is the model and the certificate of a fit, under temporary names that readers do not see.
 type pair struct {
 	f                  *folder
 	model, certificate durable.File
-	// size is the size, in bytes, of the part of the certificate before its first event. events is the number of
-	// events for which space is reserved.
+	// size is the size, in bytes, of the part of the certificate before its first event. events is the number
+	// of events for which space is reserved.
 	size   int64
 	events int
 }
@@ -33,7 +33,7 @@ type pair struct {
 func (f *folder) partial(name string) string { return f.file(fmt.Sprintf(".%s-%d", name, f.fit)) }
 
 // newPair creates the run's model and certificate under temporary names. It reserves disk space for the
-// largest size that each can have.
+// largest model, and for a certificate with one event for each planned step and spareEvents more.
 func (f *folder) newPair(h train.Head, r train.Released) (*pair, error) {
 	p := &pair{f: f}
 	if err := p.make(h, r); err != nil {
@@ -87,8 +87,9 @@ func (p *pair) reserve(events int) error {
 	return nil
 }
 
-// grow makes sure that the certificate has reserved space for the given number of events. If space is
-// missing, it reserves some more than needed.
+// grow makes sure that the certificate has reserved space for the given number of events. If fewer than
+// spareEvents/2 events would stay free, it reserves space for a quarter more events than needed and
+// spareEvents more.
 func (p *pair) grow(events int) error {
 	if events+spareEvents/2 <= p.events {
 		return nil
@@ -112,7 +113,7 @@ func (p *pair) fill(model, certificate []byte) (r ready, err error) {
 	return r, p.f.disk.SyncFolder(p.f.path)
 }
 
-// close closes the two files. The method discard also removes them.
+// close closes the two files. It does not remove them; discard does.
 func (p *pair) close() {
 	for _, file := range []durable.File{p.model, p.certificate} {
 		if file != nil {
@@ -128,8 +129,8 @@ func (p *pair) discard() {
 	}
 }
 
-// show gives the complete files of a fit, the model and the certificate, their final names. It may
-// be called again after an attempt that stopped at any point.
+// show gives the complete files of a fit, the model and the certificate, their final names. r has the hashes
+// of the files. If an earlier call was interrupted at any point, another call completes its work.
 func (f *folder) show(r ready) error {
 	seen, err := f.digest(f.file(ModelFile))
 	if err != nil {
@@ -171,7 +172,7 @@ func (f *folder) see(name string) error {
 	return f.disk.SyncFolder(f.path)
 }
 
-// digest returns the SHA-256 of a regular file; "" if there is none.
+// digest returns the SHA-256 of a regular file, in hexadecimal; "" if the file does not exist.
 func (f *folder) digest(path string) (string, error) {
 	file, err := f.disk.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -188,9 +189,9 @@ func (f *folder) digest(path string) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// sweep removes the journals and the temporary files of this fit and of earlier fits. They are of no use for
-// recovery any more. The files of an earlier fit stay while its intent (the note of its reservation in a
-// store) exists: only they can prove how much of the reservation the fit used.
+// sweep removes the journals and the temporary files of this fit and of earlier fits. Recovery no longer
+// needs them. The files of an earlier fit stay if its intent exists (the note of its reservation in a store
+// of budgets), since only these files can prove how much of the reservation the fit used.
 func (f *folder) sweep() error {
 	entries, err := f.disk.ReadDir(f.path)
 	if err != nil {

@@ -10,22 +10,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 )
 
-// place is the file system in which output folders are; tests replace it by one that fails.
+// place is the file system of output folders. Tests replace it by a file system that fails.
 type place interface {
 	durable.Disk
-	// Lock locks a file until unlock is called. held is true if another process has locked it.
+	// Lock locks a file until unlock is called. If another process has locked the file, Lock does not wait,
+	// and held is true.
 	Lock(path string) (unlock func(), held bool, err error)
 }
 
 // machine is the machine's own file system, the usual place of output folders.
 type machine struct{ durable.System }
 
-// Lock locks a file in a folder. All users who may write in the folder share this file. The lock ends with
-// the process, so a killed fit leaves no lock.
+// Lock locks a file in a folder, and creates the file if it does not exist. All users who may write in the
+// folder use the same file. The lock ends with the process, so a killed fit leaves no lock.
 func (m machine) Lock(path string) (unlock func(), held bool, err error) {
 	f, err := m.Append(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if f, err = m.Create(path, durable.Shared); errors.Is(err, fs.ErrExist) { // another was faster
+		if f, err = m.Create(path, durable.Shared); errors.Is(err, fs.ErrExist) { // by another process
 			f, err = m.Append(path)
 		}
 	}

@@ -20,30 +20,31 @@ type Recovered struct {
 	Budget account.Budget
 	// Unit is the unit of privacy. The zero Unit means that each row was one record.
 	Unit certificate.Unit
-	// Files is true if model and certificate were made, or got their final names. If it is false, the fit had
-	// ended with both files or had released nothing. Of the fields below, only Settlements is then set.
+	// Files is true if Recover made the model and the certificate or gave them their final names. If it is
+	// false, the fit had ended with both files or had released nothing. Of the fields below, only Settlements
+	// and Folder are then set.
 	Files bool
-	// Complete is true if the fit itself had made its files, and Recover only gave them their final names.
+	// Complete is true if the fit itself had made the files of a run with all its steps, and Recover only
+	// gave them their final names.
 	Complete bool
-	// Step is the number of the step after which the model's weights were reached, and Steps the
-	// number of steps planned. Step is 0 if there is no model, and also if the fit itself had made
-	// its files.
+	// Step is the number of the step whose iterate is the model's weights, and Steps the number of steps
+	// planned. Step is 0 if there is no model, and also if the fit itself had made its files.
 	Step, Steps int
-	// Releases is the number of releases that the journal proves. Charged is their charge, in units of mu^2. More
-	// releases may have happened; all of them are within the budget.
+	// Releases is the number of releases that the journal proves. Charged is their charge, in units of mu^2.
+	// The fit may have made further releases; all of them are within the budget.
 	Releases int
 	Charged  float64
-	// Damaged is the number of the journal's first line that a killed process cannot have left so. It is 0 if
-	// there is none. The content of this line and of all later lines is lost.
+	// Damaged is the number of the journal's first line that was damaged or cut off after it was written. It
+	// is 0 if no damage was found. The content of this line and of all later lines is lost.
 	Damaged int
-	// Settlements are the messages that told stores of budgets the end of runs, or the reasons why
-	// there were no such messages.
+	// Settlements are the messages that told stores of budgets the final charges of runs, or the reasons why
+	// no message was sent.
 	Settlements []Settlement
 	// Folder is the folder of the files. ModelPath is empty if there is no model.
 	Folder, ModelPath, CertificatePath string
 
-	// unproven is true if a store of budgets keeps the whole charge because the folder does not prove a smaller
-	// one. The journal is then kept, and no end of the fit is written to the ledger.
+	// unproven is true if a store of budgets keeps the whole charge because the folder does not prove a
+	// smaller charge. The journal then stays, and no end of the fit is written to the ledger.
 	unproven bool
 }
 
@@ -68,10 +69,10 @@ type RecoverOptions struct {
 // Recover can be stopped at any point and can then be run again.
 //
 // Recover also tells stores of budgets the final charges of runs in the folder whose end they do not know.
-// The stores free the rest of these runs' budgets. A run that the ledger lacks released nothing. Every other
-// run is charged by its journal or, if it has ended, by its certificate. A run whose journal is damaged or
-// cut off stays charged in full. If a store cannot be reached, Recover returns the results so far together
-// with the error.
+// The stores then free the rest of these runs' budgets. A run that is not in the folder's ledger released
+// nothing and is charged nothing. The charge of another run is the charge that its journal states or, if the
+// journal is gone, its certificate. A run whose journal is damaged or cut off stays charged in full. If a
+// store cannot be reached, Recover returns the results so far together with the error.
 func Recover(ctx context.Context, dir string, o RecoverOptions) (*Recovered, error) {
 	return recoverIn(ctx, machine{}, dir, o)
 }
@@ -113,8 +114,8 @@ func recoverIn(ctx context.Context, disk place, dir string, o RecoverOptions) (*
 	return r, nil
 }
 
-// enter claims a folder that has fits. It returns the entries of its ledger and its intents, which are the
-// notes of reservations in stores.
+// enter locks the folder. It returns the entries of the folder's ledger and its intents, which are the notes
+// of reservations in stores of budgets. It returns an error if the folder has neither.
 func (f *folder) enter() (entries []Entry, left []intent, err error) {
 	if info, err := f.disk.Stat(f.path); err != nil {
 		return nil, nil, err
@@ -127,7 +128,7 @@ func (f *folder) enter() (entries []Entry, left []intent, err error) {
 		}
 		return err
 	}
-	// A folder without fits is left without a lock file.
+	// The folder is read once before it is locked, so that no lock file is created in a folder without fits.
 	if err := read(); err != nil {
 		return nil, nil, err
 	}
@@ -140,8 +141,9 @@ func (f *folder) enter() (entries []Entry, left []intent, err error) {
 	return entries, left, read()
 }
 
-// recover completes the model and the certificate of the folder's fit from the journal t, gives
-// them their final names, and writes the fit's end to the ledger.
+// recover makes the missing model and certificate of the folder's fit from the journal t, gives them their
+// final names, and sets r. It writes the fit's end to the ledger, unless the ledger has it (ended) or a store
+// of budgets keeps the whole charge (r.unproven).
 func (f *folder) recover(ctx context.Context, t *told, r *Recovered, ended bool) (err error) {
 	if r.Budget, err = account.NewBudget(f.entry.Epsilon, f.entry.Delta, f.entry.Relation); err != nil {
 		return err
@@ -174,7 +176,7 @@ func (f *folder) recover(ctx context.Context, t *told, r *Recovered, ended bool)
 // reservation) in the folder, and of the ledger's last run. The last run is included because
 // folders of earlier versions have no intents.
 func (f *folder) tell(ctx context.Context, open train.Stores, r *Recovered, left []intent) error {
-	entries, err := f.read(f.path) // with the end that may just have been recorded
+	entries, err := f.read(f.path) // again, since recover may have added the fit's end
 	if err != nil {
 		return err
 	}
@@ -202,8 +204,8 @@ func (f *folder) tell(ctx context.Context, open train.Stores, r *Recovered, left
 	return err
 }
 
-// last makes the last fit in the ledger the fit that the folder works on. ended is true if the
-// ledger has this fit's end.
+// last sets the folder's fit and entry to those of the last reservation in the ledger. ended is true if the
+// ledger has the end of that fit.
 func (f *folder) last(entries []Entry) (ended bool) {
 	for _, e := range entries {
 		if e.Entry == ledgerfile.Reserved {
@@ -215,7 +217,8 @@ func (f *folder) last(entries []Entry) (ended bool) {
 	return ended
 }
 
-// belongs returns an error unless the journal belongs to the fit with the reservation e.
+// belongs returns an error if the journal's head and the reservation e differ in the fit's number, relation,
+// epsilon, delta or schedule. The journal is then of another fit.
 func (t *told) belongs(e Entry) error {
 	if h := t.head; h.Fit != e.Fit || h.Relation != e.Relation || h.Epsilon != e.Epsilon || h.Delta != e.Delta || !slices.Equal(h.Schedule, e.Schedule) {
 		return fmt.Errorf("is not the journal of fit %d as %s has it", e.Fit, LedgerFile)
@@ -223,8 +226,8 @@ func (t *told) belongs(e Entry) error {
 	return nil
 }
 
-// save gives the model and the certificate of the journal's fit their final names. If the files are
-// missing, save makes them first.
+// save gives the model and the certificate of the journal's fit their final names, and sets r. If the journal
+// t does not say that the files are ready, or they are missing, save makes them from t first.
 func (f *folder) save(ctx context.Context, t *told, r *Recovered) (ready, error) {
 	r.Steps = t.head.Plan.Steps
 	done := t.ready
@@ -256,8 +259,8 @@ func (f *folder) holds() bool {
 	return false
 }
 
-// has reports whether the folder has the files that the journal says are ready, with the same hashes, under
-// their final or their temporary names.
+// has reports whether the folder has the model and the certificate with the hashes in r, each under its final
+// or its temporary name.
 func (f *folder) has(r ready) bool {
 	for name, want := range map[string]string{ModelFile: r.Model, CertificateFile: r.Certificate} {
 		seen, err := f.digest(f.file(name))
@@ -269,9 +272,10 @@ func (f *folder) has(r ready) bool {
 	return true
 }
 
-// remake makes the model and the certificate from a journal, and writes to the journal that they are ready.
-// If a store of budgets was charged and the journal does not prove the charge, remake does not write to the
-// journal.
+// remake makes the model and the certificate from a journal under temporary names, and adds the line to the
+// journal that says that they are ready. If a store of budgets was charged and the journal does not prove the
+// charge, remake does not change the journal. If the folder has the files of an earlier fit and overwriting
+// is not allowed, remake returns an error.
 func (f *folder) remake(ctx context.Context, t *told) (*ready, error) {
 	text, cert, err := t.files(ctx)
 	if ctx.Err() != nil {
@@ -289,7 +293,7 @@ func (f *folder) remake(ctx context.Context, t *told) (*ready, error) {
 		done.Model = sha(text)
 	}
 	if seen, err := f.digest(f.file(CertificateFile)); err == nil && seen == done.Certificate && f.has(done) {
-		return &done, nil // by an earlier recovery
+		return &done, nil // an earlier recovery has made these files
 	}
 	if !f.overwrite && f.holds() {
 		return nil,

@@ -17,14 +17,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// Settlement is a message that told a store of budgets that a run has ended, or the reason why the store got
-// no message.
+// Settlement is a message that told a store of budgets the final charge of a run, or the reason why the store
+// got no message.
 type Settlement struct {
 	Store   string `json:"store"`
 	Dataset string `json:"dataset"`
 	Run     string `json:"run"`
-	// Fit is the run's number in the folder's ledger. It is 0 if the ledger lacks the run. Nothing was released
-	// then.
+	// Fit is the run's number in the folder's ledger. It is 0 if the run is not in the ledger; the run then
+	// released nothing.
 	Fit int `json:"fit"`
 	// Absent is true if the store of budgets has no reservation of the run.
 	Absent bool `json:"absent"`
@@ -34,8 +34,7 @@ type Settlement struct {
 	Kept string `json:"kept,omitempty"`
 }
 
-// String describes the settlement, the message of a run's end to a store of budgets, in one
-// sentence.
+// String describes the settlement in one sentence.
 func (s Settlement) String() string {
 	run := fmt.Sprintf("%s: run %s", printable.Text(s.Dataset), printable.Text(s.Run))
 	switch {
@@ -53,16 +52,17 @@ func (s Settlement) String() string {
 // mostCertificate is the largest size of a certificate that is read, in bytes.
 const mostCertificate = 512 << 20
 
-// errKept is the reason why a folder does not prove how much of its budget a run used. The store then keeps
-// the run's full charge.
+// errKept is the error of a folder that does not prove how much of its budget a run used. why is the reason.
+// The store of budgets then keeps the run's full charge.
 type errKept struct{ why string }
 
 func (e errKept) Error() string { return e.why }
 
 func kept(format string, args ...any) error { return errKept{fmt.Sprintf(format, args...)} }
 
-// settleIntent tells the store of budgets named in an intent, the note of a reservation, the final
-// charge of the intent's run, as far as the folder proves it.
+// settleIntent settles the run of the intent i, the note of a reservation in a store of budgets. If the
+// ledger (entries) has the run, settleIntent calls settleEntry. Otherwise the run released nothing, and
+// settleIntent withdraws its reservation from the store.
 func (f *folder) settleIntent(ctx context.Context, open train.Stores, i intent, entries []Entry) (Settlement, error) {
 	for _, e := range entries {
 		if e.Entry == ledgerfile.Reserved && e.Run == i.Run {
@@ -80,8 +80,9 @@ func (f *folder) settleIntent(ctx context.Context, open train.Stores, i intent, 
 	return s, errors.Join(err, book.Close())
 }
 
-// settleEntry tells a store of budgets the final charge of a run in the folder's ledger, as far as
-// the folder proves it. told is true if the store did not know the run's end before.
+// settleEntry tells a store of budgets the final charge of the run with the ledger's entry e. If the folder
+// does not prove the charge, settleEntry sets s.Kept and tells the store nothing. told is true if the store
+// did not know the run's end before.
 func (f *folder) settleEntry(
 	ctx context.Context, open train.Stores, e Entry, entries []Entry,
 ) (s Settlement, told bool, err error) {
@@ -121,9 +122,9 @@ func ended(ctx context.Context, book *budget.Book, e Entry) (bool, error) {
 	return false, nil
 }
 
-// proof returns a certificate of the largest charge that a fit can have had. No other fit may use
-// the folder meanwhile. If the fit has ended, the certificate is the fit's own. Otherwise proof
-// makes it from the journal. If neither file proves the charge, the error is errKept.
+// proof returns a certificate of the largest charge that the fit with the entry e can have. The folder must
+// be locked. If the folder has the fit's journal, proof uses it (journalled). Otherwise it reads the fit's
+// certificate (certified). If the charge is not proved, the error is errKept.
 func (f *folder) proof(ctx context.Context, e Entry, entries []Entry) (*certificate.Certificate, error) {
 	own := *f
 	own.fit, own.entry = e.Fit, e
@@ -140,7 +141,9 @@ func (f *folder) proof(ctx context.Context, e Entry, entries []Entry) (*certific
 	return own.journalled(ctx, t)
 }
 
-// journalled makes a certificate of the charge of the folder's fit from the fit's journal.
+// journalled makes a certificate of the charge of the folder's fit from the fit's journal t. A journal of
+// version 1 does not prove its charges; if it says that the files are ready and they exist, journalled
+// returns the fit's own certificate. Otherwise, and if the journal is damaged, it returns errKept.
 func (f *folder) journalled(ctx context.Context, t *told) (*certificate.Certificate, error) {
 	if t.damaged > 0 {
 		return nil, kept("%s: line %d is damaged or cut off, and what was released after it is not known", f.journalFile(),
@@ -160,7 +163,8 @@ func (f *folder) journalled(ctx context.Context, t *told) (*certificate.Certific
 	return cert, nil
 }
 
-// sealed returns the certificate that the journal's last line names as complete.
+// sealed reads the fit's certificate whose hash is in r, the journal's last line. It returns errKept if no
+// such file exists.
 func (f *folder) sealed(ctx context.Context, r ready) (*certificate.Certificate, error) {
 	for _, path := range []string{f.file(CertificateFile), f.partial(CertificateFile)} {
 		if digest, err := f.digest(path); err == nil && digest == r.Certificate {
@@ -170,8 +174,8 @@ func (f *folder) sealed(ctx context.Context, r ready) (*certificate.Certificate,
 	return nil, kept("%s: is not the one that the journal speaks of", f.file(CertificateFile))
 }
 
-// certified returns the certificate that has its final name in the folder, for a fit whose other
-// files are gone. The certificate and the ledger must state the same charge.
+// certified reads the certificate under its final name in the folder, for a fit whose journal is gone. It
+// returns errKept if the ledger lacks the fit's end or states another charge than the certificate.
 func (f *folder) certified(ctx context.Context, entries []Entry) (*certificate.Certificate, error) {
 	for _, e := range entries {
 		if e.Fit == f.fit && e.Entry != ledgerfile.Reserved {
@@ -181,8 +185,8 @@ func (f *folder) certified(ctx context.Context, entries []Entry) (*certificate.C
 	return nil, kept("fit %d has left no journal", f.fit)
 }
 
-// charges reads the certificate at path. It returns errKept unless the certificate is valid, belongs to the
-// folder's run, was made by the fit itself and not from a journal, and states the charge want.
+// charges reads the certificate at path. The certificate must be valid, belong to the folder's run, be made
+// by the fit itself instead of from a journal, and state the charge want. Otherwise charges returns errKept.
 func (f *folder) charges(ctx context.Context, path string, want float64) (*certificate.Certificate, error) {
 	text, err := durable.ReadAll(f.disk, path, mostCertificate)
 	if err != nil {
@@ -218,8 +222,9 @@ func isRecovered(c *certificate.Certificate) bool {
 	return json.Unmarshal(c.Algorithm().Plan, &plan) != nil || plan.Recovered != nil
 }
 
-// Settle tells a run's store of budgets the run's final charge, as far as the folder proves it. It does this
-// as [Recover] does, but makes no files. It returns an error if the folder does not have the run.
+// Settle tells a run's store of budgets the run's final charge, as [Recover] does, but makes no model and no
+// certificate. If the folder dir does not prove the charge, the store keeps the full charge and
+// Settlement.Kept says why. Settle returns an error if the folder does not have the run.
 func Settle(ctx context.Context, dir, run string, open train.Stores) (Settlement, error) {
 	f := &folder{disk: machine{}, path: dir}
 	entries, left, err := f.enter()
@@ -232,7 +237,7 @@ func Settle(ctx context.Context, dir, run string, open train.Stores) (Settlement
 			continue
 		}
 		s, err := f.settleIntent(ctx, open, i, entries)
-		if err == nil && s.Kept == "" && !s.Absent { // it may be in another store
+		if err == nil && s.Kept == "" && !s.Absent { // an absent run may be in another store: its intent stays
 			err = f.forget(i.Fit)
 		}
 		return s, err
@@ -246,8 +251,9 @@ func Settle(ctx context.Context, dir, run string, open train.Stores) (Settlement
 	return Settlement{}, fmt.Errorf("%s: knows no run %s: must be the output folder of that run", dir, run)
 }
 
-// Runs finds all runs that were charged to a store, in all folders below a root. It maps each run to its
-// folder. It skips folders and files that cannot be read, but returns an error if the root cannot be read.
+// Runs finds the runs that were charged to stores of budgets, in root and all folders below it. It maps each
+// run to its folder. It skips folders and files that cannot be read, but returns an error if the root cannot
+// be read.
 func Runs(ctx context.Context, root string) (folders map[string]string, err error) {
 	folders = map[string]string{}
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -276,8 +282,9 @@ func Runs(ctx context.Context, root string) (folders map[string]string, err erro
 	return folders, err
 }
 
-// reclaim tells stores of budgets the final charges of earlier fits in the folder. If the folder does not
-// prove a run's charge, the store keeps the full charge. This is no error.
+// reclaim tells stores of budgets the final charges of earlier fits in the folder that have an intent, and
+// removes their intents. If the folder does not prove a run's charge, the store keeps the full charge, the
+// intent stays, and reclaim returns no error.
 func (f *folder) reclaim(ctx context.Context, open train.Stores) (all []Settlement, err error) {
 	left, err := f.intents()
 	if err != nil || len(left) == 0 {

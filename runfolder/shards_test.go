@@ -12,7 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// lossy returns the configuration of a fit over two shards, and a function that ends the worker of the second.
+// lossy returns the configuration of a fit over two shards, and a function that ends the worker of the
+// second.
 func lossy(t *testing.T, changes ...string) (c *train.Config, lose func()) {
 	t.Helper()
 	c = config(t, 600, changes...)
@@ -34,9 +35,10 @@ func lossy(t *testing.T, changes ...string) (c *train.Config, lose func()) {
 	return c, lose
 }
 
-// TestLostShards tests fits that lose a shard for good. Before the budget is reserved, the error must say that
-// nothing was charged, and nothing must be left. After that it must be a ChargedError that names the partition,
-// the ledger and the command that recovers the fit. The charge must stay, and Recover must save the steps made.
+// TestLostShards tests fits that lose a shard for good. Before the budget is reserved, the error must say
+// that nothing was charged, and nothing must be left. After that it must be a ChargedError that names the
+// partition, the ledger and the command that recovers the fit. The charge must stay, and Recover must save
+// the steps made.
 func TestLostShards(t *testing.T) {
 	for _, relation := range []string{"replace-one", "add-or-remove, records: 1200"} {
 		c, lose := lossy(t, "replace-one", relation, "privacy:", "train: {algorithm: gd, steps: 100000}\nprivacy:")

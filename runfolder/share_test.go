@@ -15,9 +15,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestSixFitsAtOnce: six fits of one table, in folders beside each other, reserve at the same
-// time. Of any two fits, at least one finds the reservation of the other. Each has a folder of
-// its own.
+// TestSixFitsAtOnce: six fits of one table, in folders beside each other, reserve at the same time. For any
+// two of the fits, at least one must find the other's reservation. Each fit must have its own folder.
 func TestSixFitsAtOnce(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const fits = 6

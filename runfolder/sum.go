@@ -16,12 +16,12 @@ import (
 )
 
 // Total is the privacy cost of all fits of one table under one relation and for one unit of privacy. Fits
-// under other relations or units have a Total of their own.
+// under another relation or for another unit have their own Total.
 type Total struct {
 	// Table is the table's public name after the word "table", or the table's path if it has no name.
 	Table string
-	// Guarantee is an upper bound for all the fits together. Its epsilon holds at its delta. Its mu is 0, because
-	// the fits are composed by their privacy-loss distributions.
+	// Guarantee holds for all the fits together: its Epsilon is an upper bound at its Delta. Its Mu is 0,
+	// because the fits are composed by their privacy-loss distributions.
 	account.Guarantee
 	// Fits is the number of reservations. It includes the reservations of fits that were killed.
 	Fits int
@@ -39,8 +39,10 @@ func (t Total) MarshalJSON() ([]byte, error) {
 	}{t.Table, t.Relation, t.Unit, t.Fits, t.Epsilon, t.Delta})
 }
 
-// Totals adds up the ledgers of output folders, table by table. A folder without a ledger stands for all
-// folders in it. If delta is 0, each total is stated at the largest delta of its fits.
+// Totals composes the reservations in the ledgers of output folders, separately for each table, relation and
+// unit. Of a folder without a ledger, Totals reads the folders directly in it; if none of them has a ledger,
+// Totals returns an error. Epsilons are stated at delta or, if delta is 0, at the largest delta of the
+// composed fits.
 func Totals(ctx context.Context, folders []string, delta float64) ([]Total, error) {
 	if delta != 0 && !(delta > 0 && delta < 1) {
 		return nil, fmt.Errorf("delta = %v: must be > 0 and < 1", delta)
@@ -79,7 +81,8 @@ func Totals(ctx context.Context, folders []string, delta float64) ([]Total, erro
 	return totals, nil
 }
 
-// reservedIn reads the reservations in the ledgers of all given folders. It reads each ledger once.
+// reservedIn returns the reservations in the ledgers of the given folders. Of a folder without a ledger, it
+// reads the folders directly in it. It reads each ledger once, even if several paths lead to it.
 func reservedIn(folders []string) (all []Entry, err error) {
 	disk := machine{}
 	f := &folder{disk: disk}
@@ -137,9 +140,9 @@ func reservedIn(folders []string) (all []Entry, err error) {
 	return all, nil
 }
 
-// together returns an epsilon that, at the given delta, covers all the reservations together. They
-// must have the same relation. Gaussian budgets and schedules are composed by their privacy-loss
-// distributions.
+// together returns an upper bound, at the given delta, on the epsilon of all the reservations together. The
+// reservations must have the same relation. Gaussian budgets and schedules of Poisson samples are composed by
+// their privacy-loss distributions.
 func together(ctx context.Context, entries []Entry, delta float64) (epsilon float64, err error) {
 	var all []mechanism.Composed
 	for _, e := range entries {

@@ -10,9 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// TestNamedTablesAreOne: a fit finds the earlier fits of files with the same public name,
-// whatever the files. It does not find fits under another name or, if it has a name, fits
-// without one.
+// TestNamedTablesAreOne: a fit finds the earlier fits of files with the same public name, whatever the files.
+// It must not find fits under another name. A fit with a name must not find fits without a name.
 func TestNamedTablesAreOne(t *testing.T) {
 	c := config(t, 30)
 	c.Train.Algorithm, c.Train.Settings = "gd", train.Settings{"steps": 1}

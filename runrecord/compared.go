@@ -2,8 +2,8 @@ package runrecord
 
 import "math"
 
-// Compared is the released comparison of a model with the best constant, the best model that gives every row
-// the same prediction. Losses are after scaling and without the regularizer.
+// Compared is the released comparison of a fit with the best constant: the best model that gives
+// every row the same prediction. Losses are computed on scaled rows, without the regularizer.
 type Compared struct {
 	// Difference is the mean loss of the fit minus the mean loss of the constant. Each record's
 	// difference is clipped to [-Clip, Clip]. Sigma is the standard deviation of the noise in
@@ -18,21 +18,21 @@ type Compared struct {
 	ConstantSigma float64 `json:"constant_sigma"`
 	// Margins are the margins (linear predictors) that the constant model gives every row.
 	Margins []float64 `json:"margins"`
-	// Shrunk is how far the published model is from the fit towards the constant: 0 means the fit, 1 the
-	// constant. Difference is always measured for the fit, whatever Shrunk is.
+	// Shrunk is the position of the published model on the line from the fit (0) to the constant
+	// (1). Difference is the difference for the fit, whatever Shrunk is.
 	Shrunk float64 `json:"shrunk,omitempty"`
 }
 
-// halfway is the value of Shrunk for a model whose comparison with the constant is unclear: the model goes
-// half the way to the constant.
+// halfway is the value of Shrunk if the comparison of the fit with the constant is unclear. The
+// published model is then the mean of the fit and the constant.
 const halfway = .5
 
-// Decide sets Shrunk: how far the published model is on the way from the fit (0) to the constant
-// (1). If the fit is worse than the constant (see Verdict), the model is the constant. Otherwise,
-// if the fit is not better by at least one standard deviation of the noise and the loss is convex
-// in the weights, the model is halfway between the two. There its loss is at most the mean of the
-// two losses. On a quadratic loss, halfway is the best point of the line if the fit and the
-// constant are equally good, since noise then costs the fit as much as it has gained.
+// Decide sets Shrunk, the position of the published model on the line from the fit (0) to the
+// constant (1). If the Verdict is Worse, Decide sets 1. Otherwise it sets 1/2 if the loss is convex
+// in the weights and the fit is not better than the constant by at least one standard deviation of
+// the noise. It sets 0 in all other cases. At 1/2 a convex loss is at most the mean of the losses
+// of the fit and of the constant. On a quadratic loss, 1/2 is the best point of the line if the fit
+// and the constant are equally good: the noise has then cost the fit as much as the fit has gained.
 func (c *Compared) Decide(convex bool) {
 	switch c.Shrunk = 0; {
 	case c.Verdict() == Worse:
@@ -55,8 +55,9 @@ func (c *Compared) Model(w, constant []float64) []float64 {
 	return out
 }
 
-// Fit returns the weights of the fit, given the weights that Model returned for the same constant. It returns
-// false if the model is the constant, since the fit's weights are then lost.
+// Fit returns the weights of the fit, given the weights that Model returned for the same constant.
+// It returns nil and false if Shrunk is 1: the published model is then the constant, from which the
+// fit cannot be computed.
 func (c *Compared) Fit(model, constant []float64) ([]float64, bool) {
 	if c.Shrunk >= 1 {
 		return nil, false
@@ -68,17 +69,18 @@ func (c *Compared) Fit(model, constant []float64) ([]float64, bool) {
 	return out, true
 }
 
-// Verdict is the conclusion of the comparison of a model with the best constant.
+// Verdict is the conclusion of the comparison of a fit with the best constant.
 type Verdict int
 
 const (
-	// Unclear: the difference of the losses is within two standard deviations of its noise.
+	// Unclear means that the difference of the losses is at most two standard deviations of its
+	// noise.
 	Unclear Verdict = iota
-	// Better: the model's loss is below the constant's by more than two standard deviations of the
-	// noise.
+	// Better means that the fit's loss is below the constant's loss by more than two standard
+	// deviations of the noise.
 	Better
-	// Worse: the model's loss is above the constant's by more than two standard deviations of the
-	// noise.
+	// Worse means that the fit's loss is above the constant's loss by more than two standard
+	// deviations of the noise.
 	Worse
 )
 
@@ -90,9 +92,9 @@ func (v Verdict) String() string {
 // Code returns the name of the verdict for programs: better, worse or unclear.
 func (v Verdict) Code() string { return [...]string{"unclear", "better", "worse"}[v] }
 
-// Verdict returns the conclusion of the comparison with the best constant. A model that is exactly
-// as good as the constant is called better in one of 44 comparisons by chance, and worse in one of
-// 44.
+// Verdict returns the conclusion of the comparison of the fit with the best constant. A fit that is
+// exactly as good as the constant is called Better in one of 44 comparisons by chance, and Worse in
+// one of 44.
 func (c Compared) Verdict() Verdict {
 	switch {
 	case c.Difference < -2*c.Sigma:
@@ -103,9 +105,9 @@ func (c Compared) Verdict() Verdict {
 	return Unclear
 }
 
-// Explained returns the share of the constant's loss that the fit saves, and the standard deviation of the
-// noise in this share. ok is false unless the constant's loss is positive and above three standard deviations
-// of its own noise.
+// Explained returns the share by which the fit's loss is below the constant's loss, as a fraction
+// of the constant's loss, and the standard deviation of the noise in this share. ok is false unless
+// the constant's loss is positive and above three standard deviations of its own noise.
 func (c Compared) Explained() (share, sigma float64, ok bool) {
 	if !(c.Constant > 3*c.ConstantSigma) || c.Constant <= 0 {
 		return 0, 0, false

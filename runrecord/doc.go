@@ -1,7 +1,7 @@
-// Package runrecord defines the record of a run, apart from its charges: its plan, the law by which its
-// releases became its result, and the released quality of the result. Optimizers write it, certificates
-// store it as the member algorithm.plan, and reports read it. All of it is public, or was released with
-// noise and charged.
+// Package runrecord defines the record of a run, apart from the run's charges: its plan, the
+// computation by which its releases became its result, and the released quality of the result.
+// Optimizers write this record, certificates store it as the member algorithm.plan, and reports
+// read it. Every number in it is public, or was released with noise and charged.
 //
 // The package imports nothing of the module. A reader of certificates therefore uses the types that the
 // run wrote, and links no code that computes on records.

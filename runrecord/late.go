@@ -5,9 +5,10 @@ import (
 	"math"
 )
 
-// Late describes the last quarter of a run's steps. Gradient is the length of the mean of their
-// released gradients. Noise is the root mean square of the length that noise alone would give this
-// mean. If the run used a metric (preconditioner), both lengths are measured in the metric.
+// Late describes the last quarter of a run's steps. Steps is the number of these steps. Gradient is
+// the length of the mean of their released gradients. Noise is the root mean square of the length
+// that this mean would have if the released gradients were noise alone. If the run used a metric
+// (preconditioner), both lengths are measured in the metric.
 type Late struct {
 	Steps    int     `json:"steps"`
 	Gradient float64 `json:"gradient_norm"`
@@ -21,9 +22,10 @@ type Late struct {
 	Coordinates   int     `json:"coordinates,omitempty"`
 }
 
-// begins reports whether the mean of the first gradients is longer than noise explains. The length of
-// noise alone has a relative standard deviation of 1/sqrt(2 Coordinates). The limit is three of these
-// standard deviations above FirstNoise.
+// begins reports whether the mean of the first gradients is longer than noise explains. It is true
+// if Coordinates is 0, as in certificates of earlier versions. The length of noise alone has a
+// relative standard deviation of 1/sqrt(2 Coordinates). The limit is three of these standard
+// deviations above FirstNoise.
 func (l Late) begins() bool {
 	return l.Coordinates == 0 || l.FirstGradient > l.FirstNoise*(1+3/math.Sqrt(2*float64(l.Coordinates)))
 }
@@ -33,13 +35,14 @@ func (l Late) begins() bool {
 type Arrival int
 
 const (
-	// Untold: the noise is not known, or the run has too few steps or too small a signal-to-noise size.
+	// Untold means that nothing can be said: the noise is not known, or the run has fewer than 8
+	// steps or a signal-to-noise size below [SmallSize].
 	Untold Arrival = iota
-	// NoiseOnly: noise explains the gradients of all steps, the first included.
+	// NoiseOnly means that noise explains the late gradients and the first gradients.
 	NoiseOnly
-	// Arrived: noise explains the late gradients, but not the first ones.
+	// Arrived means that noise explains the late gradients, but not the first gradients.
 	Arrived
-	// NotArrived: the late gradients are longer than noise explains.
+	// NotArrived means that the late gradients are longer than noise explains.
 	NotArrived
 )
 
@@ -52,8 +55,9 @@ const (
 	fewSteps = 8
 )
 
-// SmallSize is a limit on the effective size of a fit, its signal-to-noise ratio (records times mu,
-// over sqrt(coefficients)). Below it the table or the budget is too small for a useful model.
+// SmallSize is a limit on the effective size of a fit, which is the signal-to-noise ratio records
+// times mu over sqrt(coefficients). Below SmallSize the table or the budget is too small for a
+// useful model.
 const SmallSize = 30
 
 // Arrival says whether a run reached the point after which more steps would only add noise. steps
@@ -71,7 +75,8 @@ func (l Late) Arrival(steps int, effective float64) Arrival {
 	return Arrived
 }
 
-// Text returns the Arrival in plain words. It returns "" if the noise is not known.
+// Text returns the Arrival in plain words. It returns "" if no step or no noise is recorded. steps
+// and effective are as for the method Arrival.
 func (l Late) Text(steps int, effective float64) string {
 	late := fmt.Sprintf("the gradients of the last %d steps are %.2g on average, of which noise makes %.2g", l.Steps,
 		l.Gradient, l.Noise)

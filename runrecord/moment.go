@@ -8,23 +8,24 @@ import (
 	"strings"
 )
 
-// Moment is the second moment of the rows x, G = mean x x', as a run released it. The run made its
-// steps in the metric (preconditioner) P = (G_+ + Ridge I)^(-1/2), where G_+ is G with negative
-// eigenvalues set to 0. The moment shows along which directions rows determine the weights, and
-// therefore how much noise remains in each combination of weights.
+// Moment is the second moment of the rows x, G = mean of x x', as a run released it, with noise.
+// The run made its steps in the metric (preconditioner) P = (G_+ + Ridge I)^(-1/2), where G_+ is G
+// with negative eigenvalues set to 0. G shows which combinations of weights the rows determine
+// well, and therefore how much noise remains in each combination of weights.
 type Moment struct {
 	Features int `json:"features"`
-	// Rows hold the entries of the matrix in units of Step, as integers separated by spaces. Row j begins
-	// at its diagonal entry. Step is a power of two, at most 1/16 of the noise in an entry. Rows is empty
-	// for more than MostMoment features.
+	// Rows hold the entries of the symmetric matrix in units of Step, as integers separated by
+	// spaces. The text of row j begins with the diagonal entry of row j and leaves out the entries
+	// before it. Step is a power of two, at most 1/16 of the noise in an entry. Rows is empty for
+	// more than MostMoment features.
 	Step float64  `json:"step,omitempty"`
 	Rows []string `json:"rows,omitempty"`
 	// Sigma is the standard deviation of the noise in a diagonal entry of the matrix. For other entries it
 	// is Sigma/sqrt 2.
 	Sigma float64 `json:"sigma"`
 	Ridge float64 `json:"ridge"`
-	// Diagonal means that the run released only the diagonal of G, the mean squares of the
-	// features, with noise of standard deviation Sigma in each. The metric (preconditioner) is then
+	// Diagonal is true if the run released only the diagonal of G: the mean squares of the
+	// features, each with noise of standard deviation Sigma. The metric (preconditioner) is then
 	// diagonal, too.
 	Diagonal bool `json:"diagonal,omitempty"`
 	// Mean, if present, is the released mean row m. Rows then hold the second moment C about m. The
@@ -34,14 +35,15 @@ type Moment struct {
 	Mean       []float64 `json:"mean,omitempty"`
 	MeanSigma  float64   `json:"mean_sigma,omitempty"`
 	MeanWeight float64   `json:"mean_weight,omitempty"`
-	// A record's slope is the derivative of its loss in the margin. Slope is the last released root
-	// mean square of the slopes. It is 0 if none was released. With several margins it is the root
-	// mean square of the length of the vectors of slopes.
+	// A record's slope is the derivative of its loss in the margin (the linear predictor). Slope is
+	// the last released root mean square of the records' slopes. It is 0 if no such number was
+	// released. With several margins, Slope is the root mean square of the length of the records'
+	// vectors of slopes.
 	Slope float64 `json:"slope,omitempty"`
 }
 
-// MostMoment is the largest number of features whose second moment a certificate keeps. The matrix has
-// the square of this number of entries.
+// MostMoment is the largest number of features for which a certificate keeps the second moment, a
+// matrix with the square of this number of entries.
 const MostMoment = 300
 
 // MomentBytes returns an upper bound on the number of bytes that a second moment takes in a
@@ -55,7 +57,10 @@ func MomentBytes(features int) int64 {
 	return whole + line*d + entry*d*(d+1)/2
 }
 
-// NewMoment returns a released symmetric matrix as a Moment. matrix has dim rows, one after the other.
+// NewMoment returns a released symmetric matrix as a Moment. matrix contains its dim rows, one
+// after the other. sigma is the standard deviation of the noise in a diagonal entry, and ridge the
+// field Ridge. Entries are rounded to multiples of Step. Rows is empty if dim exceeds [MostMoment]
+// or sigma is not > 0.
 func NewMoment(matrix []float64, dim int, sigma, ridge float64) *Moment {
 	m := &Moment{Features: dim, Sigma: Short(sigma), Ridge: Short(ridge)}
 	if dim > MostMoment || !(sigma > 0) {
@@ -106,8 +111,9 @@ func (m *Moment) Matrix() ([]float64, error) {
 	return out, nil
 }
 
-// Means returns the released means of the features up to a common factor, or nil if none were
-// released. The last feature must be the same in every row.
+// Means returns the released means of the features, multiplied by a common factor, or nil if no
+// means were released for this number of features. The last feature must have the same value in
+// every row: without a released mean row, the last column of the second moment is used.
 func (m *Moment) Means(features int) []float64 {
 	switch {
 	case m == nil || m.Features != features:

@@ -1,7 +1,7 @@
 package runrecord
 
-// Plan describes a run's plan to people and in certificates. Norms are after scaling, where rows have
-// norm at most 1. No program makes a decision from the words in it.
+// Plan describes a run's plan to people and in certificates. Norms are after scaling, where rows
+// have norm at most 1. Its texts are for readers: no program makes a decision from them.
 type Plan struct {
 	Algorithm string `json:"algorithm"`
 	// Citation names the papers of the algorithm and of its guarantee.
@@ -17,17 +17,18 @@ type Plan struct {
 	// loss with Lipschitz constant L0.
 	Effective float64 `json:"effective_size"`
 	Floor     float64 `json:"floor"`
-	// Passes is the number of times that the plan computes a record's gradient, or a scalar that costs as
-	// much, on average over records. The difference of two gradients counts as two. Methods that read
-	// each record once count 1, whatever they compute from it.
+	// Passes is the number of times that the plan computes a record's gradient, or a scalar that
+	// costs as much, on average over records. The difference of two gradients counts as two. A
+	// method that reads each record once counts 1, whatever it computes from the record.
 	Passes float64 `json:"passes"`
 	// PairPasses is an upper bound on the number of additional passes over the table that compute a
 	// number for each pair of features.
 	PairPasses float64 `json:"pair_passes,omitempty"`
-	// Predicted is the expected norm of the gradient at the output, for the mean loss over the table.
-	// Population is the expected norm for the population that the table was drawn from. Excess is the
-	// expected excess risk (optimize.Forecast). Numbers that were measured to be too far off are 0
-	// (choose.Shown); in records of present plans Population always is.
+	// Predicted is the expected norm of the gradient at the output, for the mean loss over the
+	// table. Population is the expected norm for the population that the table was drawn from.
+	// Excess is the expected excess risk (optimize.Forecast). A predicted number is 0 if
+	// measurements showed that such predictions are too far off (choose.Shown). Population is 0 in
+	// all records of present plans.
 	Predicted  float64 `json:"predicted_gradient_norm"`
 	Population float64 `json:"predicted_population_gradient_norm"`
 	Excess     float64 `json:"predicted_excess_risk"`

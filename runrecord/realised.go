@@ -5,14 +5,14 @@ import (
 	"strconv"
 )
 
-// Realised states how the releases of a run became its result, so that the noise in the result can be
-// computed. It is the record of a run; the plan of a run, which rules and forecasts compute with, is
-// optimize.Law. Each slice is a column: it has one entry for each step, or a single
-// entry for all steps. Norms are after scaling.
+// Realised states how the releases of a run became its result, so that the noise in the result can
+// be computed. It records a run that has been made. The corresponding plan, with which rules and
+// forecasts compute, is optimize.Law. A slice with data of steps is called a column: it has one
+// entry for each step, or a single entry for all steps. Norms are after scaling.
 type Realised struct {
-	// Back and Keep describe the gradient estimate of a step. It was Keep times the estimate used Back
-	// steps earlier, plus a release. If Back is missing, every entry is 1; if Keep is missing, every entry
-	// is 0.
+	// Back and Keep describe the gradient estimate of a step: it was Keep times the estimate of the
+	// step Back steps earlier, plus a release. If Back is missing, Back is 1 for every step. If
+	// Keep is missing, Keep is 0 for every step.
 	Back []int     `json:"back,omitempty"`
 	Keep []float64 `json:"keep,omitempty"`
 	// Noise is the standard deviation of the noise that a step's release adds to one coordinate of the
@@ -21,49 +21,53 @@ type Realised struct {
 	StepSizes []float64 `json:"step_sizes,omitempty"`
 	// Momentum is the momentum of each step (optimize.Law). If it is missing, the momentum is 0.
 	Momentum []float64 `json:"momentum,omitempty"`
-	// Scales are set if steps were made in a metric (preconditioner). Scales[j] is the factor by which the
-	// metric multiplies the noise in the weight of feature j. It is the same for every margin.
+	// Scales are set if steps were made in a metric (preconditioner). Scales[j] is the factor by
+	// which the metric multiplies the noise in the weight of feature j. The factor is the same for
+	// every margin.
 	Scales []float64 `json:"scales,omitempty"`
 	// Moment is the released second moment from which the metric was computed. It is nil if the metric was
 	// not computed from a second moment.
 	Moment *Moment `json:"second_moment,omitempty"`
 	// The result is a weighted average of the points y_0, ..., y_{T-1} where gradients were taken
-	// and of the last iterate w_T. Weights are their weights in this average. If they are missing,
-	// the result is w_T. Without momentum y_t is the iterate w_t. If there are Rounds, the weights
-	// of each round sum to 1.
+	// and of the last iterate w_T. Weights are the T+1 weights of these points in the average. If
+	// Weights is missing, the result is w_T. Without momentum y_t is the iterate w_t. If there are
+	// Rounds, the weights of each round sum to 1.
 	Weights []float64 `json:"weights,omitempty"`
-	// Rounds are the numbers of the steps at which rounds ended. Each round started from the results of the
-	// rounds before it. If Rounds is missing, there was one round.
+	// Rounds are the numbers of the steps, counted from 1, at which rounds of the run ended. Each
+	// round started from the results of the rounds before it. If Rounds is missing, there was one
+	// round.
 	Rounds []int `json:"rounds,omitempty"`
 	// Chosen is the number of points among which the result was chosen by noisy scores. It is 0 if nothing
 	// was chosen.
 	Chosen int `json:"chosen_among,omitempty"`
-	// Move, if > 0, says that the steps are not linear in the gradient estimates. A step then moves each
-	// coordinate by at most Move.
+	// Move is > 0 if the steps are not linear in the gradient estimates. A step then moves each
+	// coordinate of the weights by at most Move.
 	Move float64 `json:"largest_move,omitempty"`
-	// Unstated says that the run mixed released answers in a way that a Realised cannot express. No noise is
-	// then stated.
+	// Unstated is true if the run combined released answers in a way that a Realised cannot
+	// express. WeightNoise is then 0, which states nothing about the noise.
 	Unstated bool `json:"unstated,omitempty"`
-	// WeightNoise is the standard deviation of the noise in each weight of the result, as Noises computes
-	// it. It is present even if the columns are not. If there are Scales, the standard deviation for a
-	// weight of feature j is Scales[j] times WeightNoise.
+	// WeightNoise is the standard deviation of the noise in each weight of the result, as Noises
+	// computes it. It is present even if the columns were left out. If there are Scales, the
+	// standard deviation for a weight of feature j is Scales[j] times WeightNoise.
 	WeightNoise float64 `json:"weight_noise"`
 }
 
-// Steps returns the number of steps of the run that the law's columns describe.
+// Steps returns the number of steps of the run: the length of the longest of the columns Noise,
+// StepSizes, Keep and Back.
 func (l Realised) Steps() int { return max(len(l.Noise), len(l.StepSizes), len(l.Keep), len(l.Back)) }
 
 // Noises returns two kinds of standard deviation: of the noise in one coordinate of each step's
 // gradient estimate, and of the noise in one coordinate of the result.
 //
-// To first order the noise e_t of an estimate enters the last iterate as -eta J e_t, where eta is the
-// step size and J a product of matrices I - eta Hessian. On a flat loss J is the identity. If Exact
-// also reports true, the standard deviation of a weight is exactly the number computed here. On a
-// convex loss whose steps do not overshoot, J shrinks noise, and the number is an upper bound.
-// Projections and convex regularizers shrink noise as well. With momentum beta the response to an
-// impulse oscillates on a curved loss, but it is not larger than on a flat loss. With a the step size
-// times the curvature and r^2 = beta (1-a), the k-th response on the curved loss is at most r^k (k+1).
-// On a flat loss it is 1 + beta + ... + beta^k, which is at least as large.
+// To first order the noise e_t of an estimate enters the last iterate as -eta J e_t, where eta is
+// the step size and J a product of matrices I - eta Hessian. On a flat loss J is the identity. If
+// Exact reports true on such a loss, the standard deviation of a weight is exactly the number that
+// Noises returns. On a convex loss whose steps do not overshoot, J shrinks noise, and the number is
+// an upper bound. Projections and convex regularizers shrink noise as well. With momentum beta, the
+// response of the iterates to one estimate's noise oscillates on a curved loss, but it is not
+// larger than on a flat loss. Let a be the step size times the curvature, and r^2 = beta (1-a).
+// After k steps the response on the curved loss is at most r^k (k+1). On a flat loss the response
+// is 1 + beta + ... + beta^k, which is at least as large.
 //
 // The standard deviations of several rounds are added, whatever their correlation: a round's result is
 // an affine combination of the results before it, plus the round's own noise. A point chosen among c
@@ -104,21 +108,23 @@ func (l Realised) Noises() (estimate []float64, weight float64) {
 	return variance, weight
 }
 
-// Settle sets WeightNoise from the columns.
+// Settle sets WeightNoise to the number that Noises computes from the columns, or to 0 if Unstated
+// is true.
 func (l *Realised) Settle() {
 	if _, l.WeightNoise = l.Noises(); l.Unstated {
 		l.WeightNoise = 0
 	}
 }
 
-// Exact reports whether WeightNoise, the noise that the law states, is exactly the standard
-// deviation of the noise in a weight on a flat loss. If it is not, WeightNoise is an upper bound.
+// Exact reports whether WeightNoise is exactly the standard deviation of the noise in a weight on a
+// flat loss. If Exact reports false, WeightNoise is an upper bound.
 func (l Realised) Exact() bool { return len(l.Rounds) < 2 && l.Chosen < 2 && l.Move == 0 }
 
-// after returns a number for each of the run's T steps: how far the result of the step's round moves if the
-// iterate after the step is moved by 1. Without momentum, the number is the sum of the weights of all later
-// iterates of the round in the round's average. Momentum adds to it, because the next step repeats a part of the
-// move, and one step later this part is taken back.
+// after returns a number for each of the run's T steps: the distance by which the result of the
+// step's round moves if the iterate after the step is moved by 1. Without momentum, this distance
+// is the sum of the weights of all later iterates of the round in the round's average. Momentum
+// increases the distance, because the next step repeats a part of the move. The step after the next
+// takes this part back.
 func (l Realised) after(T int) []float64 {
 	after, sum, back := make([]float64, T), 0.0, 0.0
 	end := len(l.Rounds) - 1
@@ -141,13 +147,12 @@ func (l Realised) after(T int) []float64 {
 	return after
 }
 
-// mostLaw is the largest number of steps for which a certificate keeps the columns of a law, the
-// description of each step of a run.
+// mostLaw is the largest number of steps for which a certificate keeps the columns of a [Realised].
 const mostLaw = 20_000
 
-// Compact returns the law, the description of a run's steps, in the form that a certificate keeps:
-// numbers have five significant digits, and a column of equal entries has one entry. For runs of
-// more than mostLaw steps it leaves out the columns and keeps the noise of the result.
+// Compact returns the record in the form that a certificate keeps. Numbers are rounded to five
+// significant digits, and most columns of equal entries are reduced to one entry. For a run of more
+// than mostLaw steps, Compact leaves out the columns and keeps WeightNoise.
 func (l Realised) Compact() Realised {
 	l.WeightNoise = Short(l.WeightNoise)
 	if l.Steps() > mostLaw {
@@ -160,7 +165,8 @@ func (l Realised) Compact() Realised {
 	return l
 }
 
-// Short rounds a finite number to five significant digits.
+// Short rounds a finite number to five significant digits. It returns 0 for NaN, for an infinite
+// number and for a number whose rounded value overflows.
 func Short(x float64) float64 {
 	y, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 5, 64), 64)
 	if err != nil || math.IsNaN(y) || math.IsInf(y, 0) {
@@ -177,8 +183,8 @@ func shorts(v []float64) []float64 {
 	return out
 }
 
-// single shortens a column of a law (the description of a run's steps) to one entry if all its
-// entries are equal.
+// single reduces a column (the data of a run's steps) to one entry if all its entries are equal. It
+// returns any other column as it is.
 func single[T comparable](v []T) []T {
 	for _, x := range v {
 		if x != v[0] {
@@ -188,9 +194,9 @@ func single[T comparable](v []T) []T {
 	return v[:min(len(v), 1)]
 }
 
-// constant shortens a column of a law, the description of a run's steps. It returns nil for a
-// column in which every entry is the value that a missing column means. It returns other columns
-// with equal entries reduced to one.
+// constant reduces a column (the data of a run's steps). absent is the value that a missing column
+// stands for. constant returns nil if every entry of the column is absent, one entry if all entries
+// have another equal value, and otherwise the column as it is.
 func constant[T comparable](v []T, absent T) []T {
 	if v = single(v); len(v) == 1 && v[0] == absent {
 		return nil
@@ -198,8 +204,8 @@ func constant[T comparable](v []T, absent T) []T {
 	return v
 }
 
-// column returns the entry for step t of a column of a law (the description of a run's steps), or
-// absent if the column is missing. The one entry of a shortened column is for all steps.
+// column returns the entry for step t, counted from 0, of a column (the data of a run's steps). It
+// returns absent if the column is empty. The entry of a column with one entry is for all steps.
 func column[T any](v []T, t int, absent T) T {
 	switch len(v) {
 	case 0:

@@ -11,15 +11,16 @@ type Run struct {
 	// Compared is the comparison of the result with the best constant, the best model that gives every
 	// row the same prediction.
 	Compared *Compared `json:"compared,omitempty"`
-	// Law states how the releases became the result. It is nil for a run recovered from its journal,
-	// which does not record it.
+	// Law states how the releases became the result. It is nil for a run that was recovered from
+	// its journal, because a journal does not record the law.
 	Law *Realised `json:"law,omitempty"`
 	// Monotone lists the columns that were made monotone after the last release, from released numbers alone.
 	Monotone []Monotone `json:"monotone,omitempty"`
-	// Reduce names the public map that shortened rows to fewer features. It is empty if there was none.
+	// Reduce names the public map that reduced rows to fewer features. It is empty if rows were not
+	// reduced.
 	Reduce string `json:"reduce,omitempty"`
 	// Seed is the seed of the run's public random bits, in hexadecimal. It is empty if the run drew
-	// none.
+	// no public random bits.
 	Seed string `json:"public_seed,omitempty"`
 	// Late compares the gradients of the last steps with their noise. Arrived says in words whether more
 	// steps would have helped.
@@ -30,22 +31,24 @@ type Run struct {
 	Foreseen float64 `json:"foreseen_gradient_norm,omitempty"`
 	// Curvature is the released curvature at the result.
 	Curvature *Curved `json:"curvature,omitempty"`
-	// Looked is the released gradient norm at the result, which was chosen by such norms.
+	// Looked is the released gradient norm at the result. The result was chosen among several
+	// points by their gradient norms.
 	Looked *Looked `json:"looked,omitempty"`
 
 	Recovered *Rebuilt `json:"recovered,omitempty"`
 }
 
-// Monotone says that the part of the score that depends on a column was replaced by the nearest monotone one.
+// Monotone states that the part of the score that depends on one column was replaced by the nearest
+// monotone function of this column.
 type Monotone struct {
 	Column string `json:"column"`
-	// Way is up or down.
+	// Way is "up" for an increasing function and "down" for a decreasing one.
 	Way string `json:"way"`
-	// Moved is the greatest change of a row's margin by this replacement.
+	// Moved is the greatest change of a row's margin (its linear predictor) by this replacement.
 	Moved float64 `json:"moved"`
 }
 
-// Rebuilt says that a certificate was made from a run's journal, after the run was killed.
+// Rebuilt states that a certificate was made from a run's journal after the run was killed.
 type Rebuilt struct {
 	// Step is the number of the step whose iterate became the model.
 	Step int    `json:"step"`

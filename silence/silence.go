@@ -1,10 +1,11 @@
-// Package silence prevents a process that has read private records from showing them when it crashes.
+// Package silence prevents a process that has read private records from showing the records when it
+// crashes.
 //
 // When a process fails (an unrecovered panic, a stack overflow, no memory left, SIGQUIT and similar
-// signals), the Go runtime writes a traceback of all goroutines. The arguments and registers in it are
-// cells and labels of the records in use. The runtime writes to file descriptor 2, whatever the program
-// does, and in more detail if the environment asks for it (GOTRACEBACK, GODEBUG). The system may add a
-// core dump. [Crashes] prevents both.
+// signals), the Go runtime writes a traceback of all goroutines. The arguments and registers in the
+// traceback may be cells and labels of records. The runtime writes the traceback to file descriptor 2,
+// whatever the program does, and writes more details if an environment variable (GOTRACEBACK, GODEBUG) asks
+// for them. The system may also write a core dump. [Crashes] prevents the traceback and the core dump.
 //
 // # For a service
 //
@@ -29,8 +30,9 @@ import (
 	"sync"
 )
 
-// crashes runs its function only once: after the first call file descriptor 2 is the null device, and
-// a copy of it would be no standard error.
+// crashes runs its function only once and then returns the same results. After the first call file
+// descriptor 2 is the null device, so a second run would return a copy of the null device as the standard
+// error.
 var crashes = sync.OnceValues(func() (*os.File, error) {
 	if err := debug.SetCrashOutput(nil, debug.CrashOptions{}); err != nil {
 		return nil, fmt.Errorf("silence: crash output: must be given up: %w", err)
@@ -46,10 +48,10 @@ var crashes = sync.OnceValues(func() (*os.File, error) {
 	return private, nil
 })
 
-// Crashes discards everything that the runtime writes when this process crashes, for the rest of
-// the process's life, whatever the environment sets. It returns a private copy of the standard
-// error for the program's own messages, and assigns it to os.Stderr. After an error a crash may
-// show anything: the program must not go on to read records.
+// Crashes makes the process discard everything that the runtime writes when the process crashes, for the
+// rest of the process's life and whatever the environment sets. It returns a private copy of the standard
+// error for the program's own messages, and assigns this copy to os.Stderr. If Crashes returns an error, a
+// crash may show records, so the program must not read any.
 //
 //   - File descriptor 2 (on Windows, the standard error handle) becomes the null
 //     device. Everything written to the descriptor itself is lost: print and println,
@@ -64,5 +66,6 @@ var crashes = sync.OnceValues(func() (*os.File, error) {
 //     many programs use for wrong usage. On other systems, which may keep a
 //     report of an aborted process, the exit code stays 2.
 //
-// Crashes may be called more than once; it works only the first time.
+// Crashes may be called more than once. Later calls change nothing and return the results of the first
+// call.
 func Crashes() (*os.File, error) { return crashes() }

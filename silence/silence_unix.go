@@ -17,7 +17,7 @@ func divert(device string) (*os.File, error) {
 		return nil, err
 	}
 	defer null.Close()
-	// A regular file at this path, which some containers have, would keep the discarded output.
+	// Some containers have a regular file at this path. It would keep the output that is to be discarded.
 	if info, err := null.Stat(); err != nil || info.Mode()&os.ModeCharDevice == 0 {
 		return nil, errors.Join(errors.New(device+": must be a character device"), err)
 	}

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 	if way == "" {
 		os.Exit(m.Run())
 	}
-	// A program may have requested that tracebacks go to a file, too.
+	// A program may have requested that tracebacks are also written to a file.
 	output, err := os.Create(outputFile)
 	if err == nil {
 		err = debug.SetCrashOutput(output, debug.CrashOptions{})

@@ -8,7 +8,7 @@ import (
 )
 
 // divert sets the standard error handle to the null device at the path device, and returns the former
-// handle as a file. This is enough since the runtime reads the handle at each write.
+// standard error. Setting the handle is enough, since the runtime reads the handle at each write.
 func divert(device string) (*os.File, error) {
 	name, err := windows.UTF16PtrFromString(device)
 	if err != nil {
@@ -28,8 +28,8 @@ func divert(device string) (*os.File, error) {
 	return os.Stderr, nil
 }
 
-// noImage turns off Windows Error Reporting and the dumps that it may write. The runtime turns it on if
-// GOTRACEBACK is wer.
+// noImage turns off Windows Error Reporting, which may write dumps of the memory. The runtime turns Windows
+// Error Reporting on if GOTRACEBACK is wer.
 func noImage() error {
 	const failCriticalErrors, noFaultBox, noOpenFileBox = 1, 2, 0x8000
 	set := windows.NewLazySystemDLL("kernel32.dll").NewProc("SetErrorMode")

@@ -16,14 +16,14 @@ type Estimate struct {
 	High  float64 `json:"high"`
 }
 
-// resamples is the number of bootstrap samples. The probability of a 2.5% quantile then has a standard
-// error of about .4%.
+// resamples is the number of bootstrap samples. With this number, the probability below an estimated 2.5%
+// quantile has a standard error of about .4 percentage points.
 const resamples = 2000
 
-// Bootstrap returns the statistic of groups of numbers with its percentile interval (Efron 1979). Each
-// group is resampled separately, with replacement. The random numbers have a fixed seed, so the result
-// is deterministic. With few numbers in a group the interval is approximate, and intervals of medians
-// are rather too short. Bootstrap returns an error if a group is empty.
+// Bootstrap returns a statistic of groups of numbers with its 95% percentile interval (Efron 1979). Each
+// group is resampled separately, with replacement. The random numbers have a fixed seed, so the result is
+// deterministic. With few numbers in a group the interval is approximate, and intervals of medians tend to
+// be too short. Bootstrap returns an error if a group is empty.
 func Bootstrap(groups [][]float64, statistic func(groups [][]float64) float64) (Estimate, error) {
 	for i, g := range groups {
 		if len(g) == 0 {
@@ -49,9 +49,10 @@ func Bootstrap(groups [][]float64, statistic func(groups [][]float64) float64) (
 	return Estimate{statistic(groups), values[tail-1], values[resamples-tail]}, nil
 }
 
-// Slope fits a line by least squares to the medians of y[i] at x[i] and returns its slope with a
-// bootstrap interval. For logarithms of errors over logarithms of sizes, the slope is the exponent of a
-// power law.
+// Slope fits a line by least squares to the medians of y[i] at x[i] and returns its slope with a bootstrap
+// interval. If x has logarithms of sizes and y logarithms of errors, the slope is the exponent of a power
+// law. Slope returns an error if x and y have different lengths, a group is empty, or the values of x are
+// not finite or all equal.
 func Slope(x []float64, y [][]float64) (Estimate, error) {
 	if len(x) != len(y) {
 		return Estimate{}, fmt.Errorf("stationarity: slope: %d abscissas, %d groups: must be equal", len(x), len(y))

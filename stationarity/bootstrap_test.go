@@ -24,11 +24,11 @@ func TestSlopeOfAPowerLaw(t *testing.T) {
 	}
 }
 
-// TestSlopeCovers: with 21 noisy runs at each of four sizes, the interval must contain the true slope
-// in 75 or more of 100 cases. With a coverage of 95% fewer than 75 have a probability below exp(-200
-// .2^2) = 4e-4 (Hoeffding), and below 1e-10 by the binomial law. Intervals of a half or a third of the
-// length would contain the slope in fewer than 70. Bootstrapped medians make the interval a little too
-// short or too long.
+// TestSlopeCovers: with 21 noisy runs at each of four sizes, the interval must contain the true slope in 75
+// or more of 100 cases. If an interval covers with probability 95%, fewer than 75 of 100 have a probability
+// below exp(-200 .2^2) = 4e-4 by Hoeffding's inequality, and below 1e-10 by the binomial distribution.
+// Intervals of a half or a third of the length would contain the slope in fewer than 70. Bootstrapped
+// medians make the interval a little too short or too long.
 func TestSlopeCovers(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 3))
 	const cases = 100
@@ -58,7 +58,7 @@ func TestSlopeCovers(t *testing.T) {
 }
 
 // TestBootstrapOfAMean: the interval of a mean must extend 1.96 standard errors to both sides, within a
-// tenth, and a second call must return the same.
+// tenth, and a second call must return the same interval.
 func TestBootstrapOfAMean(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 3))
 	g := make([]float64, 400)

@@ -8,22 +8,24 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Goldstein bounds the distance from 0 to the Goldstein subdifferential of radius alpha at w
-// (Goldstein 1977): the convex hull of the gradients in the ball around w. It computes the gradient
-// of the mean loss over the sample plus the regularizer at w and at up to points further points of
-// the ball. It returns the point of least norm in the hull of these gradients. Its Norm is an upper
-// bound on the distance for any choice of points, unless the objective F is not differentiable at one
-// of them. Lower and Gap refer to the hull of these gradients only.
+// Goldstein bounds the distance from 0 to the Goldstein subdifferential of radius alpha at w (Goldstein
+// 1977): the convex hull of the gradients in the ball around w. It computes gradients of F, the mean loss
+// over the sample plus the regularizer, at w and at further points of the ball, whose number is limited by
+// the parameter points. It returns the point of least norm in the convex hull of these gradients. For any
+// choice of points at which F is differentiable, Norm of the result is an upper bound on the distance.
+// Lower and Gap of the result refer only to the hull of the computed gradients.
 //
-// Points are chosen adaptively (Zhang et al. 2020; Davis et al. 2022). Each is w - s alpha g/||g||,
-// where g is the point of least norm so far and s is uniform in [0, 1], drawn from seed. If F falls
-// by less than alpha ||g||/2 along this segment, the mean inner product of g and the gradient there
-// is less than ||g||^2/2, and the new gradient lowers the least norm. If F falls by more, w is not
-// stationary. Uniform points of the ball would be useless in high dimensions: at all but an
-// exponentially small part of the ball, hardly any margin changes.
+// Points are chosen adaptively (Zhang et al. 2020; Davis et al. 2022). Each point is w - s alpha g/||g||.
+// Here g is the point of least norm in the hull of the gradients so far, and s is uniform in [0, 1], drawn
+// from seed. If F falls by less than alpha ||g||/2 along the segment from w to w - alpha g/||g||, the mean
+// inner product of g and the gradients on the segment is less than ||g||^2/2, and the new gradient lowers
+// the least norm on average. If F falls by more, w is not stationary. Uniform points of the ball would be
+// useless in high dimensions: at all but an exponentially small part of the ball, hardly any margin
+// changes.
 //
-// For a generalised linear model with a [loss.Kinked] loss, [SmoothedGradient] is an exact mean of
-// gradients in the ball.
+// For a generalised linear model with a [loss.Kinked] loss, [SmoothedGradient] with loss.OverBall is an
+// exact mean of gradients in the ball. Goldstein returns an error if alpha is negative or not finite, if
+// points is negative, or if the loss has no gradient.
 func Goldstein(l loss.Loss, r loss.Regularizer, s Sample, w []float64, alpha float64, points int,
 	seed uint64) (MinNormPoint, error) {
 	if !(alpha >= 0) || math.IsInf(alpha, 0) {
@@ -54,8 +56,9 @@ func Goldstein(l loss.Loss, r loss.Regularizer, s Sample, w []float64, alpha flo
 }
 
 // SmoothedGradient returns the gradient at w of the mean over the sample of the smoothed loss plus the
-// regularizer, which is not smoothed. With loss.OverBall of radius r and no regularizer it is a mean of
-// gradients within r of w, so its norm is an upper bound on the distance that [Goldstein] bounds.
+// regularizer, which is not smoothed. With loss.OverBall of radius r and no regularizer, the result is a
+// mean of gradients at points within r of w. Its norm is then an upper bound on the distance that
+// [Goldstein] bounds for alpha = r.
 func SmoothedGradient(l loss.Kinked, by loss.Smoothing, r loss.Regularizer, s Sample, w []float64) []float64 {
 	g, slope := make([]float64, len(w)), make([]float64, 1)
 	for i, x := range s.Rows {

@@ -1,5 +1,5 @@
-// Package stationarity measures how stationary a point is, directly from rows. Its results are not
-// private: it is for experiments on generated or public data.
+// Package stationarity measures how close a point is to a stationary point of an objective, directly from
+// rows. Its results are not private. It is for experiments on generated or public data.
 package stationarity
 
 import (
@@ -46,8 +46,8 @@ func Gradient(l loss.Loss, r loss.Regularizer, s Sample, w []float64) ([]float64
 	return g, nil
 }
 
-// joint returns a loss of several margins as a loss.General, a function of all parameters; any other
-// loss unchanged.
+// joint returns a loss of several margins as a loss.General, a function of all parameters. It returns any
+// other loss unchanged.
 func joint(l loss.Loss) loss.Loss {
 	if m, ok := l.(loss.Margins); ok {
 		return loss.Joint(m)
@@ -80,7 +80,7 @@ func Objective(l loss.Loss, r loss.Regularizer, s Sample, w []float64) (float64,
 	return sum, nil
 }
 
-// Norm returns the Euclidean norm.
+// Norm returns the Euclidean norm of v.
 func Norm(v []float64) float64 { return vector.Norm(v) }
 
 func margin(w []float64, x []float32) float64 {

@@ -28,8 +28,7 @@ func parse(t testing.TB, l, r string) (loss.Loss, loss.Regularizer) {
 	return a, b
 }
 
-// sample returns n random rows of d features, so short that losses that clip their gradients do not
-// clip them.
+// sample returns n random rows of d features. The rows are so short that no loss clips its gradients.
 func sample(r *rand.Rand, n, d int) stationarity.Sample {
 	var s stationarity.Sample
 	for range n {
@@ -42,10 +41,10 @@ func sample(r *rand.Rand, n, d int) stationarity.Sample {
 	return s
 }
 
-// TestGradientIsTheObjectives compares Gradient with central differences of the objective. Their error
-// at step h is h^2/6 of a third derivative (below 10 here) and 1e-16/h of rounding: 1e-9 at h = 1e-5,
-// against a tolerance of 1e-7. The test fails if a row, a target or the regularizer is left out, or if
-// the sum is not divided by n.
+// TestGradientIsTheObjectives compares Gradient with central differences of the objective. The error of a
+// central difference with step h is h^2/6 times a third derivative (below 10 here) plus 1e-16/h for
+// rounding. At h = 1e-5 it is about 1e-9, and the tolerance is 1e-7. The test fails if a row, a target or
+// the regularizer is left out, or if the sum is not divided by n.
 func TestGradientIsTheObjectives(t *testing.T) {
 	const h = 1e-5
 	r := rand.New(rand.NewPCG(1, 2))

@@ -10,11 +10,11 @@ import (
 // HessianVector returns the product of v and the Hessian at w of the mean loss over the sample plus
 // the regularizer, which may be nil.
 //
-// The data term is exact up to rounding if the loss is a [loss.RankOne], [loss.Margins] or
-// [loss.Twice]. Where a second derivative jumps, the value of one of the two sides is used. For other
-// losses, and for the regularizer, the product is a central difference of gradients at a distance of
-// about 6e-6 (1+||w||). Its error relative to ||v|| is about 1e-10 times the sum of gradient norm and
-// smoothness, plus 1e-11 (1+||w||)^2 times the third derivative.
+// The data term is exact up to rounding if the loss is a [loss.RankOne], [loss.Margins] or [loss.Twice]. At
+// a jump of the second derivative, its value on one of the two sides is used. For other losses, and for the
+// regularizer, the product is a central difference of gradients at a distance of about 6e-6 (1+||w||). The
+// error of the difference, relative to ||v||, is about 1e-10 times the sum of gradient norm and smoothness,
+// plus 1e-11 (1+||w||)^2 times the third derivative.
 func HessianVector(l loss.Loss, r loss.Regularizer, s Sample, w, v []float64) ([]float64, error) {
 	size := Norm(v)
 	if len(v) != len(w) {
@@ -64,8 +64,8 @@ func HessianVector(l loss.Loss, r loss.Regularizer, s Sample, w, v []float64) ([
 	return out, nil
 }
 
-// difference adds to out the derivative along v, at w, of the gradient that addGradient computes. It
-// uses a central difference. size is the norm of v.
+// difference adds to out the derivative along v, at w, of the gradient that addGradient computes, as a
+// central difference. size is the norm of v and must be > 0.
 func difference(out, w, v []float64, size float64, addGradient func(g, w []float64)) {
 	h := math.Cbrt(0x1p-52) * (1 + Norm(w)) / size
 	for _, sign := range []float64{1, -1} {

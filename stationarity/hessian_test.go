@@ -61,10 +61,10 @@ func dense(t testing.TB, l loss.Loss, reg loss.Regularizer, s stationarity.Sampl
 	return out
 }
 
-// TestHessianVector compares products with a dense Hessian computed by differences, which is accurate
-// to about 1e-10 (h^2/6 of a third derivative below 10, and 1e-16/h of rounding); the tolerance is
-// 1e-8. The test fails if a row, the regularizer or the division by n is left out, or if the product is
-// not proportional to v.
+// TestHessianVector compares products with a dense Hessian computed by differences. The dense Hessian is
+// accurate to about 1e-10: h^2/6 times a third derivative below 10, plus 1e-16/h for rounding. The
+// tolerance is 1e-8. The test fails if a row, the regularizer or the division by n is left out, or if the
+// product is not proportional to v.
 func TestHessianVector(t *testing.T) {
 	for _, names := range hessians {
 		l, reg, s, w := drawn(t, names, 5, 1)
@@ -92,8 +92,8 @@ func TestHessianVector(t *testing.T) {
 	}
 }
 
-// TestLambdaMin compares with the eigenvalues of the dense Hessian, whose own error is 1e-10. The
-// stated residual must be the residual of the returned eigenvalue and eigenvector.
+// TestLambdaMin compares LambdaMin with the least eigenvalue of the dense Hessian, which has an error of
+// 1e-10. The stated residual must be the residual of the returned eigenvalue and eigenvector.
 func TestLambdaMin(t *testing.T) {
 	for _, names := range hessians {
 		for _, d := range []int{1, 2, 6, 30} {
@@ -118,8 +118,9 @@ func TestLambdaMin(t *testing.T) {
 }
 
 // TestLanczos uses matrices with a known spectrum. With few distinct eigenvalues the Krylov space ends
-// early; with a cluster near the least eigenvalue it must be long; with a gap, far fewer products than
-// dimensions must be enough. The test fails without reorthogonalisation.
+// early. With a cluster near the least eigenvalue many products are needed. With a gap above the least
+// eigenvalue, far fewer products than dimensions must be enough. The test fails without
+// reorthogonalisation.
 func TestLanczos(t *testing.T) {
 	for name, c := range map[string]struct {
 		eigenvalues func(j, d int) float64

@@ -10,29 +10,31 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Eigenpair is an approximate eigenvalue of a symmetric matrix H with its unit eigenvector.
+// Eigenpair is an approximate eigenvalue Value of a symmetric matrix H, with its approximate unit
+// eigenvector Vector.
 type Eigenpair struct {
 	Value  float64
 	Vector []float64
-	// Residual is ||H v - value v|| for the eigenvector v, computed with one additional product. If
-	// products are exact, some eigenvalue of H is within Residual of Value.
+	// Residual is ||H v - Value v|| for v = Vector, computed with one additional product. If products are
+	// exact, some eigenvalue of H is within Residual of Value.
 	Residual float64
-	// Products is the number of products of H and a vector that were computed.
+	// Products is the number of products of H and a vector that were computed, including the one for Residual.
 	Products int
 }
 
 // LambdaMin returns the least eigenvalue of the Hessian at w of the mean loss over the sample plus the
-// regularizer, which may be nil.
+// regularizer, which may be nil (see [Lanczos] and [HessianVector] for the accuracy).
 func LambdaMin(l loss.Loss, r loss.Regularizer, s Sample, w []float64) (Eigenpair, error) {
 	return Lanczos(len(w), len(w), func(v []float64) ([]float64, error) { return HessianVector(l, r, s, w, v) })
 }
 
 // Lanczos returns the least eigenvalue of a symmetric d x d matrix given by its products with vectors
-// (Lanczos 1950), with full reorthogonalisation, from a fixed random start. It stops when the residual
-// is below 1e-9 of the matrix's norm, or after most products; d products are always enough. Up to
-// rounding and errors of the products, Value is never below the least eigenvalue. Value is another
-// eigenvalue only if the start is orthogonal to the eigenspace of the least one, or if most products
-// are too few for a small residual.
+// (Lanczos 1950), with full reorthogonalisation, from a fixed random start. It stops when the residual is
+// at most 1e-9 of the norm of the largest product so far, or when it has computed as many products as the
+// parameter most allows. d products are always enough. Up to rounding and errors of the products, Value is
+// never below the least eigenvalue. Value is near the least eigenvalue, except in two cases: the start is
+// orthogonal to the eigenspace of the least eigenvalue, or the allowed number of products is too small for
+// a small residual.
 func Lanczos(d, most int, product func(v []float64) ([]float64, error)) (Eigenpair, error) {
 	if d < 1 || most < 1 {
 		return Eigenpair{}, fmt.Errorf("stationarity: Lanczos: dimension = %d, products = %d: must be >= 1", d, most)
@@ -75,8 +77,8 @@ func Lanczos(d, most int, product func(v []float64) ([]float64, error)) (Eigenpa
 	}
 }
 
-// krylov is an orthonormal basis in which the matrix is tridiagonal: diagonal has the entries on the
-// diagonal, off those beside it.
+// krylov is an orthonormal basis in which the matrix is tridiagonal. diagonal has the matrix's entries on
+// the diagonal, and off the entries next to the diagonal.
 type krylov struct {
 	basis         [][]float64
 	diagonal, off []float64
@@ -110,7 +112,8 @@ func start(d int) []float64 {
 	return v
 }
 
-// least returns the least eigenvalue of the tridiagonal matrix and its eigenvector.
+// least returns the least eigenvalue of the tridiagonal matrix and its unit eigenvector, in the coordinates
+// of the basis.
 func (k *krylov) least() (float64, []float64, error) {
 	m := len(k.diagonal)
 	t := mat.NewSymDense(m, nil)
@@ -130,8 +133,9 @@ func (k *krylov) least() (float64, []float64, error) {
 	return e.Values(nil)[0], mat.Col(nil, 0, &vectors), nil
 }
 
-// pair returns the eigenvector s of the tridiagonal matrix in the original coordinates, with its
-// residual, which takes one more product.
+// pair returns the eigenpair of the given matrix for the eigenvalue value and the eigenvector s of the
+// tridiagonal matrix: it expresses s in the original coordinates. It computes the residual with one more
+// product.
 func (k *krylov) pair(value float64, s []float64, product func(v []float64) ([]float64, error)) (Eigenpair, error) {
 	v := make([]float64, len(k.basis[0]))
 	for i, b := range k.basis {

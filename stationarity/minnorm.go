@@ -9,7 +9,7 @@ import (
 
 // MinNormPoint is a point of approximately least norm in the convex hull of given points.
 type MinNormPoint struct {
-	// Point is the sum of the given points times Weights, which are >= 0 and sum to 1.
+	// Point is the sum of the given points, each times its weight in Weights. Weights are >= 0 and sum to 1.
 	Point, Weights []float64
 	// Norm is the norm of Point. The least norm in the hull is between Lower and Norm.
 	Norm, Lower float64
@@ -18,9 +18,10 @@ type MinNormPoint struct {
 	Gap float64
 }
 
-// MinNorm finds the point of least norm in the convex hull of points by Wolfe's algorithm (1976). It
-// stops when the gap is below 1e-12 of the largest squared norm of a point, or when rounding prevents
-// progress. The result's Gap is the gap at the end.
+// MinNorm finds the point of least norm in the convex hull of points by Wolfe's algorithm (1976). It stops
+// when the duality gap is at most 1e-12 of the largest squared norm of a point, or when rounding prevents
+// progress. The result's Gap is the duality gap at the end. MinNorm returns an error if there is no point,
+// or if points have different lengths or coordinates that are not finite.
 func MinNorm(points [][]float64) (MinNormPoint, error) {
 	if len(points) == 0 {
 		return MinNormPoint{}, fmt.Errorf("stationarity: least norm: must have at least one point")
@@ -47,7 +48,7 @@ func MinNorm(points [][]float64) (MinNormPoint, error) {
 			break
 		}
 		next, ok := c.reduce()
-		// A step that does not lower the norm ends the search: only rounding can be the cause.
+		// The search ends if a step does not lower the norm, which only rounding can cause.
 		if !ok || !(dot(next, next) < dot(x, x)) {
 			break
 		}
@@ -57,13 +58,13 @@ func MinNorm(points [][]float64) (MinNormPoint, error) {
 	return c.result(x), nil
 }
 
-// corral (Wolfe's term) is a set of affinely independent points and a point of their convex hull,
-// given by its weights.
+// corral (Wolfe's term) is a set of affinely independent points, and a point of their convex hull. members
+// has the indices of the set in points. weights has the weights of the members in the point.
 type corral struct {
 	points  [][]float64
 	members []int
 	weights []float64
-	// best is the set of points and weights of the lowest norm so far.
+	// best has the members and weights of the point of lowest norm so far.
 	best struct {
 		members []int
 		weights []float64
@@ -87,7 +88,8 @@ func (c *corral) farthest(x []float64) (worst int, gap float64) {
 	return worst, dot(x, x) - least
 }
 
-// enter adds point i with weight 0. It returns false if the corral already contains i.
+// enter adds point i to the corral with weight 0. If the corral already contains point i, enter changes
+// nothing and returns false.
 func (c *corral) enter(i int) bool {
 	for _, m := range c.members {
 		if m == i {
@@ -98,9 +100,9 @@ func (c *corral) enter(i int) bool {
 	return true
 }
 
-// reduce moves the weights to the point of least norm in the affine hull of the corral. If this point
-// is outside the convex hull, reduce removes points on the way until it is inside. It returns false if
-// rounding prevents this.
+// reduce moves the weights to the point of least norm in the affine hull of the corral. If this point is
+// outside the convex hull, reduce moves towards it as far as the hull reaches, removes the members whose
+// weight becomes 0, and repeats. It returns the new point, or false if rounding prevents this.
 func (c *corral) reduce() ([]float64, bool) {
 	for len(c.members) > 0 {
 		target, ok := c.affine()
@@ -121,7 +123,7 @@ func (c *corral) reduce() ([]float64, bool) {
 		if step == 1 {
 			return c.sum(), true
 		}
-		// The step ends where a weight reaches 0; with rounding, at the least weight.
+		// The step ends at the first weight that reaches 0. With rounding this is the least weight.
 		members, weights := c.members[:0], c.weights[:0]
 		var total float64
 		for k, i := range c.members {
@@ -148,10 +150,10 @@ func (c *corral) sum() []float64 {
 	return x
 }
 
-// affine returns the weights, which sum to 1, of the point of least norm in the affine hull of the
-// corral's points. They are mu/sum(mu), where mu solves (s 11' + P P') mu = 1 for a positive scale s
-// and the matrix P whose rows are the points. This matrix is positive definite for affinely
-// independent points. affine returns false if it is too ill-conditioned.
+// affine returns the weights, which sum to 1, of the point of least norm in the affine hull of the corral's
+// points. They are mu/sum(mu), where mu solves (s 11' + P P') mu = 1 for a positive scale s and the matrix
+// P whose rows are the points. The matrix s 11' + P P' is positive definite for affinely independent
+// points. affine returns false if this matrix is too ill-conditioned.
 func (c *corral) affine() ([]float64, bool) {
 	m := len(c.members)
 	var size float64

@@ -16,15 +16,15 @@ func TestLowerHoldsBeforeTheEnd(t *testing.T) {
 		if !(r.Lower <= 2.4+1e-12 && 2.4 <= r.Norm+1e-12) {
 			t.Errorf("weight %v: the least norm is said to be between %v and %v: want 2.4", a, r.Lower, r.Norm)
 		}
-		// The root of the gap bounds the distance from x to the minimum.
+		// The square root of the gap bounds the distance from x to the point of least norm.
 		if off := math.Sqrt(max(r.Norm*r.Norm-2.4*2.4, 0)); off > math.Sqrt(r.Gap)+1e-12 {
 			t.Errorf("weight %v: off by %v: the gap's root is %v", a, off, math.Sqrt(r.Gap))
 		}
 	}
 }
 
-// TestLowerIsReached: for points on a ray, Lower must be the least norm, from any point of the ray. The
-// test fails for any bound above Norm - Gap/Norm.
+// TestLowerIsReached: for points on a ray from the origin, Lower must be the least norm, at whatever point
+// of the ray the search ends. The test fails for any bound above Norm - Gap/Norm.
 func TestLowerIsReached(t *testing.T) {
 	points := [][]float64{{1, 0}, {2, 0}, {3, 0}}
 	for k := range points {

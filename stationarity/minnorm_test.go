@@ -151,8 +151,8 @@ func TestMinNormKnown(t *testing.T) {
 	}
 }
 
-// TestMinNormRandom compares with slowMinNorm on hulls that lie away from, near and around the origin,
-// with fewer and with more points than dimensions, some of them repeated.
+// TestMinNormRandom compares MinNorm with slowMinNorm on random hulls that are far from the origin, near
+// it, or contain it. The hulls have fewer and more points than dimensions, and some points are repeated.
 func TestMinNormRandom(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 9))
 	for k := range 150 {
@@ -207,7 +207,8 @@ func TestGoldsteinInManyDimensions(t *testing.T) {
 }
 
 // TestGoldsteinAtAKink measures a point at distance .1 from the minimum of |w|, smoothed at 1e-6. All
-// gradients within .05 are equal, and gradients within .2 have both signs, so 0 is in their hull.
+// gradients within distance .05 are equal. Gradients within distance .2 have both signs, so 0 is in their
+// hull.
 func TestGoldsteinAtAKink(t *testing.T) {
 	l, _ := parse(t, "huber(1e-06)", "")
 	s := stationarity.Sample{Rows: [][]float32{{1, 0}}, Targets: []float64{0}}

@@ -12,16 +12,16 @@ import (
 type Optimum struct {
 	W     []float64
 	Value float64
-	// GradientNorm is at most 1e-10 of the gradient norm at w = 0.
+	// GradientNorm is the gradient norm at W. It is at most 1e-10 times the gradient norm at w = 0.
 	GradientNorm float64
 }
 
-// Minimise minimises the mean loss over the sample plus the regularizer, which may be nil. It stops at
-// a gradient norm of 1e-10 of the gradient norm at w = 0. It runs L-BFGS (Liu and Nocedal 1989) until
-// differences of values are lost in rounding, and then Newton's method with conjugate gradients. It
-// returns an error if the objective is not convex or the gradient norm is not reached. If the infimum
-// is not attained, as for the logistic loss on separable rows, the result is a distant point with such
-// a small gradient.
+// Minimise minimises the mean loss over the sample plus the regularizer, which may be nil. It stops at a
+// gradient norm of 1e-10 times the gradient norm at w = 0. It runs L-BFGS (Liu and Nocedal 1989) until
+// differences of values are lost in rounding, and then Newton's method with conjugate gradients. It returns
+// an error if loss or regularizer is not convex, if the sample is empty, or if this gradient norm is not
+// reached. If the infimum is not attained, as for the logistic loss on separable rows, the result is a
+// distant point with a gradient of this norm.
 func Minimise(l loss.Loss, r loss.Regularizer, s Sample) (Optimum, error) {
 	if l.Constants().Curvature.Lo < 0 || r != nil && r.Convexity() < 0 {
 		return Optimum{}, fmt.Errorf("stationarity: minimum of %s: objective must be convex", l.Name())
@@ -46,7 +46,7 @@ func Minimise(l loss.Loss, r loss.Regularizer, s Sample) (Optimum, error) {
 		},
 	}
 	settings := &optimize.Settings{GradientThreshold: goal, MajorIterations: 1000, Converger: optimize.NeverTerminate{}}
-	// A failed line search is no error: the gradient norm is checked below.
+	// The error of a failed line search is ignored, since the gradient norm is checked at the end.
 	if found, _ := optimize.Minimize(problem, w, settings, &optimize.LBFGS{}); found != nil {
 		w = found.X
 	}
@@ -70,7 +70,8 @@ func ExcessRisk(l loss.Loss, r loss.Regularizer, s Sample, w []float64, o Optimu
 	return value - o.Value, err
 }
 
-// polish makes up to 50 Newton steps, as long as they shorten the gradient.
+// polish makes up to 50 Newton steps from w and returns the last point. It stops before a step that does
+// not shorten the gradient, and at a gradient norm of at most goal.
 func polish(l loss.Loss, r loss.Regularizer, s Sample, w []float64, goal float64) ([]float64, error) {
 	g, err := Gradient(l, r, s, w)
 	for steps := 0; err == nil && Norm(g) > goal && steps < 50; steps++ {
@@ -94,14 +95,14 @@ func polish(l loss.Loss, r loss.Regularizer, s Sample, w []float64, goal float64
 	return w, err
 }
 
-// conjugate solves H x = g by conjugate gradients (Hestenes and Stiefel 1952) to a residual of 1e-4
-// ||g||. One Newton step then shortens the gradient by about this factor.
+// conjugate solves H x = g by conjugate gradients (Hestenes and Stiefel 1952) to a residual of at most 1e-4
+// ||g||. product computes H v. A Newton step with x then shortens the gradient by a factor of about 1e-4.
 func conjugate(g []float64, product func(v []float64) ([]float64, error)) ([]float64, error) {
 	x, rest := make([]float64, len(g)), append([]float64(nil), g...)
 	along := append([]float64(nil), g...)
 	size := dot(rest, rest)
 	stop := 1e-8 * size
-	// In exact arithmetic len(g) iterations are enough; rounding may need more.
+	// In exact arithmetic len(g) iterations are enough. With rounding, more may be needed.
 	for turn := 0; size > stop && turn < 2*len(g)+50; turn++ {
 		h, err := product(along)
 		if err != nil {

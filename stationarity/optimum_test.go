@@ -12,9 +12,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// TestMinimise compares the minimum with the result of a million short steps of gradient descent, if
-// they are enough, for well- and ill-conditioned objectives. The goal, 1e-10 of the gradient norm at w
-// = 0, cannot be reached with differences of values alone.
+// TestMinimise compares the minimum with the result of a million short steps of gradient descent, if these
+// reach the minimum, for well- and ill-conditioned objectives. A search that only compares values cannot
+// reach the required gradient norm, 1e-10 times the norm at w = 0.
 func TestMinimise(t *testing.T) {
 	for _, names := range [][2]string{{"logistic", "l2(0.01)"}, {"huber(0.3)", "l2(0.1)"}, {"logistic", "l2(1e-05)"},
 		{"squared(1)", ""}, {"huber-mean", ""}} {

@@ -6,13 +6,12 @@ import (
 	"slices"
 )
 
-// Rise is an empirical bound on the excess of a loss F over its minimum, in the form of the KL
-// condition:
+// Rise is an empirical bound on the excess risk of an objective F, in the form of the KL condition:
 //
 //	F(w) - min F <= (Gamma ||grad F(w)||)^Kappa
 //
-// The bound holds at every point that EstimateRise used. Kappa is the exponent that fits these points
-// best. At other points the bound may fail.
+// The bound holds at every point that EstimateRise used, and may fail at other points. Kappa is the
+// exponent that fits the used points best.
 type Rise struct {
 	Kappa float64 `json:"kappa"`
 	Gamma float64 `json:"gamma"`
@@ -20,10 +19,12 @@ type Rise struct {
 	Points int `json:"points"`
 }
 
-// EstimateRise fits Kappa by least squares, as the slope of the logarithm of the excess over the
-// logarithm of the gradient norm. Gamma is the least value for which the bound holds at every point.
-// Points whose excess or gradient norm is not finite and > 0 are ignored. EstimateRise returns an error
-// unless three points remain and their gradient norms span a factor of 2.
+// EstimateRise estimates Kappa and Gamma from points at which the excess risk and the gradient norm are
+// known. Kappa is the slope of a line, fitted by least squares, of the logarithm of the excess risk against
+// the logarithm of the gradient norm. Gamma is the least value for which the bound holds at every used
+// point. A point is ignored unless its excess risk and its gradient norm are finite and > 0. EstimateRise
+// returns an error if fewer than three points remain, if their gradient norms span less than a factor of 2,
+// or if Kappa is not > 0.
 func EstimateRise(excess, gradient []float64) (Rise, error) {
 	if len(excess) != len(gradient) {
 		return Rise{}, fmt.Errorf("stationarity: rise: %d excesses, %d gradient norms: must be as many", len(excess),

@@ -8,9 +8,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// TestRiseOfAPower: from the excess (gamma g)^kappa the estimate must be gamma and kappa. If some
-// points are below the bound, the highest must determine gamma. The test fails for the slope of x over
-// y, and for the mean of the gammas in place of the largest.
+// TestRiseOfAPower: if the excess risk at gradient norm g is (gamma g)^kappa, the estimate must be gamma
+// and kappa. If some points are below this bound, the points on the bound must determine gamma. The test
+// fails for the slope of the wrong regression, of x against y, and for the mean of the points' gammas in
+// place of the largest.
 func TestRiseOfAPower(t *testing.T) {
 	for _, kappa := range []float64{1, 4. / 3, 2, 3} {
 		var excess, norms []float64

@@ -11,8 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
-// selected is the name of the output rule [optimize.Selected]: part of the records is held out, and the
-// result is chosen by the points' scores on the held-out records.
+// selected is the name of the output rule [optimize.Selected]. This rule holds out part of the records,
+// scores points of the run on the held-out records, and chooses the result by the scores.
 const selected = "selected"
 
 // Plan makes the plan of the configured algorithm for the problem p. If the algorithm is auto, Plan
@@ -36,7 +36,7 @@ func (t Train) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, []c
 
 // With returns a copy of the algorithm a with the given settings. A key must be the YAML key of a field of
 // a's type, and the value must have the field's type; otherwise With returns an error. Other fields keep
-// their values. Experiments use With to set algorithms that no configuration can name.
+// their values. Experiments use With for algorithms that no configuration can name.
 func With(a optimize.Algorithm, settings Settings) (optimize.Algorithm, error) {
 	if len(settings) == 0 {
 		return a, nil
@@ -58,8 +58,8 @@ func With(a optimize.Algorithm, settings Settings) (optimize.Algorithm, error) {
 	return own.Interface().(optimize.Algorithm), nil
 }
 
-// CountsOf reports whether the setting with this YAML key has a whole number as its value in the
-// algorithm a.
+// CountsOf reports whether a setting of the algorithm a is a whole number. key is the setting's YAML key. For
+// a key that a does not have, CountsOf returns false.
 func CountsOf(a optimize.Algorithm, key string) bool {
 	t := reflect.TypeOf(a)
 	if t == nil || t.Kind() != reflect.Struct {
@@ -90,7 +90,7 @@ func (t Train) settle() (optimize.Algorithm, error) {
 		_, selection := field(around.Type(), key)
 		var err error
 		switch {
-		case key == "output" && selects: // output: selected wraps any algorithm in optimize.Selected
+		case key == "output" && selects: // selected is no output of the algorithm itself: out below applies it
 		case takes:
 			err = set(own, key, value)
 		case i == 0:
@@ -111,8 +111,9 @@ func (t Train) settle() (optimize.Algorithm, error) {
 	}
 	switch a := own.Interface().(type) {
 	case choose.Auto:
-		// Plans on Poisson samples spend the whole budget and leave none for a measurement. Auto leaves
-		// them out if a measurement is configured, and also if the number of passes is not limited.
+		// Plans on Poisson samples spend the whole budget and leave none for a measurement. Auto therefore
+		// leaves these plans out if a measurement is configured. Auto also leaves them out if the setting
+		// passes does not limit the number of passes.
 		a.WithoutSamples = t.Measure > 0 || a.Passes == 0
 		return a, nil
 	case optimize.Algorithm:

@@ -9,19 +9,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Compare is the plan of the private comparison of a fitted model with the best constant (the model
-// that predicts the same for every row and has the smallest loss). Compared is the released result
-// of this comparison.
+// Compare is the plan of a private comparison of two losses: the loss of a fitted model and the loss of the
+// best constant. The best constant is the model that predicts the same for every row and has the smallest
+// loss. Compared is the released result of the comparison.
 type (
 	Compared = optimize.Compared
 	Compare  = optimize.Compare
 )
 
-// comparison returns the plan of the private comparison of the fit with the best constant (the
-// model that predicts the same for every row), and the problem with the budget that remains for
-// training. The comparison is nil, and the problem keeps its whole budget, in two cases: the
-// configuration turns the comparison off, or it states no share of the budget for the comparison
-// and the default share is too small to show any difference above the noise.
+// comparison returns the plan of the private comparison of the fit with the best constant (the model that
+// predicts the same for every row), and the problem with the budget that remains for training. In two cases
+// the comparison is nil and the problem keeps its whole budget. First, the configuration turns the comparison
+// off. Second, the configuration states no share of the budget for the comparison, and the default share is
+// too small to show a difference above the noise.
 func (c *Config) comparison(p optimize.Problem, l loss.Loss) (*optimize.Compare, optimize.Problem, error) {
 	share := c.Train.Compare
 	switch {
@@ -42,8 +42,8 @@ func (c *Config) comparison(p optimize.Problem, l loss.Loss) (*optimize.Compare,
 	return &compare, c.without(p, compare.Charge), nil
 }
 
-// Decides says in words what the planned comparison with the best constant decides about the published
-// model (see runrecord.Compared.Decide). It returns "" if there is no comparison.
+// Decides says in words what the planned comparison with the best constant decides about the published model
+// (see runrecord.Compared.Decide). It returns "" if the fit will not make the comparison.
 func (p Planned) Decides() string {
 	switch {
 	case p.Compare == nil:
@@ -56,15 +56,15 @@ func (p Planned) Decides() string {
 	return "a worse fit becomes the constant, an unclear one is published, since the objective is not convex"
 }
 
-// without returns the problem p with its budget, p.Mu^2, reduced by a charge.
+// without returns the problem p with its budget p.Mu^2 reduced by charge, which must be less than p.Mu^2.
 func (c *Config) without(p optimize.Problem, charge float64) optimize.Problem {
 	p.Mu *= math.Sqrt(1 - charge/(p.Mu*p.Mu))
 	return p
 }
 
-// compare releases the comparison of the fitted model with the best constant (the model that
-// predicts the same for every row), and pays for it with the share of the budget reserved for it.
-// It returns the weights to publish (see Head.published).
+// compare releases the comparison of the fitted model with the best constant (the model that predicts the
+// same for every row), and pays for it with the share of the budget reserved for it. It returns the weights
+// to publish (see [Head.published]).
 func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Head, result optimize.Result) ([]float64,
 	error) {
 	p, _, err := c.Problem(f.Budget, f.Records)
@@ -82,10 +82,9 @@ func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Head, re
 	return h.published(&compared, result.W)
 }
 
-// published returns the weights to publish, given the released comparison c with the best constant and the
-// weights w of the fit. They are w if there was no comparison or the comparison keeps the fit (c.Shrunk is
-// 0). Otherwise they are the weights of the constant model, or the point halfway between these weights and
-// w.
+// published returns the weights to publish. w are the weights of the fit, and c is the released comparison
+// with the best constant. If there was no comparison (c is nil) or c.Shrunk is 0, published returns w.
+// Otherwise it returns the weights of the best constant, or the point halfway between these weights and w.
 func (h Head) published(c *Compared, w []float64) ([]float64, error) {
 	if c == nil || c.Shrunk == 0 {
 		return w, nil
@@ -97,10 +96,10 @@ func (h Head) published(c *Compared, w []float64) ([]float64, error) {
 	return c.Model(w, comparing(l, h.features(), h.Reduce, h.Schema).Constant(c.Margins, len(w))), nil
 }
 
-// comparing returns the plan of the comparison with the best constant, for a fit with loss l and
-// the given number of features per row. The plan's charge is not set. Unless a projection shortens
-// the rows (reduce is not empty), the last feature is the intercept, whose value is 1/scale in
-// every row. Shortened rows have no intercept.
+// comparing returns the plan of the comparison with the best constant, for a fit with loss l and the given
+// number of features per row. The plan's charge is not set. If no projection shortens the rows (reduce is
+// empty), the last feature is the intercept, and its value is 1/s.Scale() in every row. Rows after a
+// projection have no intercept.
 func comparing(l loss.Loss, features int, reduce string, s *dataset.Schema) optimize.Compare {
 	c := optimize.Compare{Loss: l, Features: features}
 	if reduce == "" {

@@ -29,7 +29,7 @@ type Config struct {
 	Data Files `yaml:"data"`
 	// Table is a public name of the table. Ledgers identify the table by this name instead of the file's
 	// path, and sum the budgets of all fits with the same name. Table is required if the data are standard
-	// input or more than one file: the table stays the same when files are added or removed.
+	// input or more than one file. The name still identifies the table after files are added or removed.
 	Table string `yaml:"table"`
 	// CSV describes the text format of the files, if it differs from comma-separated values with a header
 	// row.
@@ -60,10 +60,9 @@ type Config struct {
 
 	name, folder string
 
-	// adapted has a warning for each curve or interaction that For has left out of the schema,
-	// because the table is too small. settled reports that the schema is final: For has been
-	// called. counted is the number of records in the table when it was counted for the schema; 0
-	// if the records were not counted.
+	// adapted has the warnings about curves and interactions that For has left out of the schema because the
+	// table is too small. settled reports that For has been called, so the schema is final. counted is the
+	// number of records in the table when it was counted for the schema; 0 if the records were not counted.
 	adapted []Warning
 	settled bool
 	counted int
@@ -83,10 +82,10 @@ type Model struct {
 	// Radius, if > 0, keeps the weights in the ball of that radius around the starting point. The starting
 	// point is zero except for networks.
 	Radius Positive `yaml:"radius"`
-	// Reduce, for example jl(500), projects each row to that number of features by a public random linear
-	// map before training. It requires a generalised linear model and is worthwhile for very many features.
-	// jl(auto) takes the number from the number of records and the budget (Arora et al. 2023, Theorem 6),
-	// and keeps rows as they are if they have no more features than that.
+	// Reduce, for example jl(500), projects each row to that number of features by a public random linear map
+	// before training. It requires a generalised linear model and is worthwhile for very many features.
+	// jl(auto) takes the number from the number of records and the budget (Arora et al. 2023, Theorem 6), and
+	// keeps rows as they are if they have no more features than this number.
 	Reduce string `yaml:"reduce"`
 	// KL states how fast the objective F rises from its minimum: F(w) - min F <= (gamma ||grad
 	// F(w)||)^kappa. It must be public knowledge that does not come from the table. Empty means that
@@ -131,9 +130,9 @@ type Train struct {
 	Settings Settings
 }
 
-// DefaultCompare and SmallCompare are the default shares of the budget for the comparison with the
-// best constant. SmallCompare applies if the effective size, n mu/sqrt(d) for n records and d
-// weights, is below SmallCompared, where the comparison more often changes which model is published
+// DefaultCompare and SmallCompare are the default shares of the budget for the comparison with the best
+// constant. SmallCompare applies if the effective size, n mu/sqrt(d) for n records and d weights, is below
+// SmallCompared. At such sizes the comparison more often changes which model is published
 // (results/outcome.md). Off is the value of Train.Compare that turns the comparison off.
 const (
 	DefaultCompare = .02
@@ -152,12 +151,12 @@ func CompareShare(p optimize.Problem) float64 {
 	return DefaultCompare
 }
 
-// ReadConfig reads the configuration file at path and checks that nothing required is missing.
+// ReadConfig reads the configuration file at path and makes the checks of [Config.Check].
 func ReadConfig(path string) (*Config, error) { return ReadConfigOver(path, nil) }
 
-// ReadConfigOver reads the configuration of a fit whose table is read in partitions by worker
-// processes, the shards. If shards is nil, it is ReadConfig, and the configuration must name the
-// table itself.
+// ReadConfigOver reads the configuration file of a fit whose table worker processes (shards) read in
+// partitions. If shards is nil, ReadConfigOver does the same as ReadConfig, and the configuration must name
+// the table.
 func ReadConfigOver(path string, shards *curator.Shards) (*Config, error) {
 	text, err := regular.Read(path, strictyaml.Largest)
 	if err != nil {
@@ -181,8 +180,9 @@ func ReadConfigOver(path string, shards *curator.Shards) (*Config, error) {
 // mostList is the largest size, in bytes, of a file with a category's values.
 const mostList = 16 << 20
 
-// list reads one of the files that a schema names, with the public values of a category, one on
-// each line. A file that belongs to the table is an error, since its values are not public.
+// list reads a file that the schema names as the list of a category's public values. The file has one value
+// on each line and at most mostList bytes. If the file belongs to the table, list returns an error, since the
+// table's values are not public.
 func (c *Config) list(name string) ([]byte, error) {
 	path := c.resolve(name)
 	own, err := os.Stat(path)
@@ -203,8 +203,8 @@ func (c *Config) list(name string) ([]byte, error) {
 	return regular.Read(path, mostList)
 }
 
-// decode parses the text of a configuration into c. Its errors quote nothing of the text, since the text
-// may be a table that was passed by mistake.
+// decode parses the text of a configuration into c. The errors do not quote the text, since it may be a table
+// that was passed by mistake.
 func (c *Config) decode(text []byte) error {
 	err := strictyaml.Decode(text, c)
 	if errors.Is(err, strictyaml.ErrOther) {
@@ -213,12 +213,13 @@ func (c *Config) decode(text []byte) error {
 	return err
 }
 
-// Check returns an error if something required is missing in a configuration that was not read from a file.
-// Plan and Fit check the values themselves.
+// Check returns an error if a required value is missing. It also returns an error if the table's name, the
+// text format, the number of records, the address of the budget store or the memory limit is invalid. A
+// calling program uses Check for a configuration that was not read from a file. Plan and Fit check the other
+// values.
 func (c *Config) Check() error { return c.check() }
 
-// check returns an error if something required is missing, or if the address of the budget store or
-// the memory limit is invalid. Other values are checked where they are used.
+// check does the work of Check. ReadConfig calls it too.
 func (c *Config) check() error {
 	if err := c.checkData(); err != nil {
 		return err
@@ -264,8 +265,8 @@ func nameRule(name string) string {
 	return ""
 }
 
-// mostMu is the largest mu (of Gaussian differential privacy) that a fit accepts. Such a mu
-// protects nobody, but it is within the range for which curator/internal/kernel can make noise.
+// mostMu is the largest mu (of Gaussian differential privacy) that a fit accepts. A budget with this mu gives
+// no useful protection, but curator/internal/kernel can still make its noise.
 const mostMu = 1e4
 
 // mostDelta is the exclusive upper limit of delta. With delta 1/2 the guarantee may fail in half of the
@@ -273,7 +274,7 @@ const mostMu = 1e4
 const mostDelta = .5
 
 // budget returns the privacy budget of the fit. It returns an error if epsilon, delta or the relation is
-// missing or invalid.
+// missing or invalid, if delta is not below mostDelta, or if the budget's mu exceeds mostMu.
 func (c *Config) budget() (account.Budget, error) {
 	if c.Privacy.Epsilon == nil {
 		return account.Budget{}, errors.New("privacy.epsilon: must be given (or --epsilon)")
@@ -301,9 +302,9 @@ func (c *Config) budget() (account.Budget, error) {
 	return b, nil
 }
 
-// declared returns the number of records that the configuration must state, before the table is
-// read: privacy.records under add-or-remove, and 0 (not needed) under replace-one. It returns an
-// error if the number is missing or invalid.
+// declared returns the number of records that must be known before the table is read. Under add-or-remove it
+// returns privacy.records, and an error if that number is missing or below 1. Under replace-one no number is
+// needed, and it returns 0.
 func (c *Config) declared(r account.Relation) (float64, error) {
 	if r == account.ReplaceOne {
 		return 0, nil
@@ -314,10 +315,10 @@ func (c *Config) declared(r account.Relation) (float64, error) {
 	return float64(c.Privacy.Records), nil
 }
 
-// loss returns the loss of one record: model.loss with what other keys of the configuration add to
-// it. The schema adds the number of classes, the smallest exposure and a column of weights,
-// model.weights adds weights of classes, and a unit in the schema combines the losses of the unit's
-// rows.
+// loss returns the loss of one record. It starts from model.loss and adds the number of classes, the smallest
+// exposure and the column of row weights, which the schema states, and the weights of classes from
+// model.weights. If the schema has a privacy unit, the loss of a record combines the losses of the unit's
+// rows. It returns an error if the loss does not suit the target.
 func (c *Config) loss() (loss.Loss, error) {
 	target := c.Schema.Target()
 	l, err := loss.ParseFor(string(c.Model.Loss), len(target.Classes))
@@ -348,7 +349,9 @@ func (c *Config) loss() (loss.Loss, error) {
 	return l, c.checkMonotone(l)
 }
 
-// checkMonotone returns an error if the schema has a monotone column and the model is not one sum of columns.
+// checkMonotone returns an error if the schema declares a column monotone and the fit does not support it.
+// The loss must then have exactly one margin, rows must not be projected (model.reduce), and no confidence
+// intervals may be requested. Without a monotone column it returns nil.
 func (c *Config) checkMonotone(l loss.Loss) error {
 	switch {
 	case !c.Schema.Monotonic():
@@ -365,8 +368,9 @@ func (c *Config) checkMonotone(l loss.Loss) error {
 	return nil
 }
 
-// classWeights returns the weight of each class, in the order of the schema's classes; nil if the
-// configuration gives none.
+// classWeights returns the weight of each class, in the order of the schema's classes. A class without a
+// weight in model.weights has weight 1. If model.weights is empty, classWeights returns nil. A name in
+// model.weights that is not a class is an error.
 func (c *Config) classWeights() ([]float64, error) {
 	classes := c.Schema.Target().Classes
 	for class := range c.Model.Weights {
@@ -387,7 +391,7 @@ func (c *Config) classWeights() ([]float64, error) {
 }
 
 // Problem returns the minimisation problem of the fit for a public number of records, and its loss. The
-// budget of the problem is the budget of the fit without the share that is reserved for the measurement.
+// problem's budget is the fit's budget minus the share that train.measure reserves for the measurement.
 func (c *Config) Problem(budget account.Budget, records float64) (optimize.Problem, loss.Loss, error) {
 	l, err := c.loss()
 	if err != nil {

@@ -119,8 +119,9 @@ func TestZerosThatAreWritten(t *testing.T) {
 	}
 }
 
-// TestARadiusOfZeroIsTheRules tests that algorithms whose radius has a rule read an explicit 0 as the
-// rule's, as their pages say, and refuse a negative one by its name.
+// TestARadiusOfZeroIsTheRules tests the setting radius of the algorithms o2nc and smoothed. An explicit 0
+// must give the same plan as no radius, which a rule then chooses. A radius of .25 must give another plan. A
+// negative radius must be refused with an error that names radius.
 func TestARadiusOfZeroIsTheRules(t *testing.T) {
 	b, err := account.NewBudget(2, 1e-6, account.ReplaceOne)
 	if err != nil {

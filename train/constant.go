@@ -5,12 +5,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Constant describes the loss of the model whose weights are all 0, a figure to compare the fit's
-// measured loss with. This model gives every record the score 0. For classes it makes all classes
-// equally likely; for a number it predicts the middle of the bounds. If all records have the same
-// loss under this model, the loss is public. Otherwise (for numbers, and for weights of rows or
-// classes) the loss depends on the targets, and only bounds on it are public. The model is not the
-// best constant: the best constant depends on the shares of the classes, which are not released.
+// Constant describes the loss of the model whose weights are all 0. The fit's measured loss can be compared
+// with it. This model gives every record the score 0. For classes it makes all classes equally likely; for a
+// number it predicts the middle of the bounds. If all records have the same loss under this model, the loss
+// is public. Otherwise (for numbers, and for weights of rows or classes) the loss depends on the targets, and
+// only bounds on it are public. The model with weights 0 is not the best constant. The best constant depends
+// on the shares of the classes, which are not released.
 type Constant struct {
 	// Least and Most are public bounds on the loss. They are equal if the loss is the same for every
 	// record.

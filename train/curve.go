@@ -12,11 +12,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// resolved returns the configuration with a final schema and projection: the setting "curve: auto" of a
-// column is replaced by a number of knots (the curve is linear between knots), interactions for which the
-// table is too small are left out, and the setting "reduce: jl(auto)" is replaced by a number of features.
-// All follow from the number of records and the budget, which are public. If the configuration leaves no
-// such choice, resolved returns c.
+// resolved returns the configuration with a final schema and projection. It replaces the setting "curve:
+// auto" of a column by a number of knots (the curve is linear between knots). It leaves out interactions for
+// which the table is too small. It replaces the setting "reduce: jl(auto)" by a number of features. All three
+// choices follow from the number of records and the budget, which are public. If the configuration has none
+// of these settings, or its choices were made before, resolved returns c itself.
 func (c *Config) resolved(ctx context.Context) (*Config, error) {
 	if _, byRule := c.reducesByRule(); c.settled || !c.Schema.Adapts() && !byRule {
 		return c, nil
@@ -56,10 +56,11 @@ func (c *Config) countable() error {
 	return nil
 }
 
-// For returns the configuration with the schema that a fit of a table with this public number of
-// records uses: the curves have their numbers of knots, and curves and interactions for which the
-// table is too small are left out. The setting "reduce: jl(auto)" has its number of features, or is empty
-// if rows keep theirs. Plan and Fit of the returned configuration keep both. For does not open the table.
+// For returns the configuration with the schema that a fit of a table with this public number of records
+// uses: the curves have their numbers of knots, and curves and interactions for which the table is too small
+// are left out. The setting "reduce: jl(auto)" becomes jl with a number of features, or empty if rows keep
+// all features. Plan and Fit use the returned configuration's schema and reduce unchanged. For does not open
+// the table.
 func (c *Config) For(records int) (*Config, error) {
 	budget, err := c.budget()
 	if err != nil {
@@ -79,8 +80,8 @@ func (c *Config) For(records int) (*Config, error) {
 	return &r, nil
 }
 
-// sizeOf returns the size from which the schema's curves get their numbers of knots: n mu for n
-// records under replace-one. Under add-or-remove it is 2 n mu, since the noise is half as large.
+// sizeOf returns the size that determines the numbers of knots of the schema's curves. The size is n mu for n
+// records under replace-one. It is 2 n mu under add-or-remove, since the noise is then half as large.
 func sizeOf(b account.Budget, records float64) float64 {
 	size := records * b.Mu()
 	if b.Relation() == account.AddOrRemove {
@@ -89,8 +90,9 @@ func sizeOf(b account.Budget, records float64) float64 {
 	return size
 }
 
-// adaptedTo returns a warning for each curve or interaction that was left out of the schema,
-// because the table has too few records for it.
+// adaptedTo returns the warnings about curves and interactions that were left out of the schema because the
+// table has too few records. One warning names all columns that stay linear, and one names all interactions
+// that are left out. It returns nil if nothing was left out.
 func adaptedTo(r dataset.Resolved, records int) (list []Warning) {
 	many := func(of int, one, more string) string {
 		if of == 1 {

@@ -43,8 +43,8 @@ func isPattern(path string) bool {
 	return err != nil
 }
 
-// checkData returns an error if no key of the configuration says which table to read, if a public
-// name of the table is required and missing, or if the public name or the text format is invalid.
+// checkData returns an error if the configuration does not say which table to read. It also returns an error
+// if a required public name of the table is missing, or if the public name or the text format is invalid.
 func (c *Config) checkData() error {
 	if c.held() {
 		return c.checkHeld()
@@ -103,8 +103,9 @@ func (c *Config) checkHeld() error {
 	return nil
 }
 
-// DataPaths returns the paths of the table's files, resolved against the configuration's folder, or "-"
-// alone. A pattern is matched anew at each call.
+// DataPaths returns the paths of the table's files, resolved against the configuration's folder. For standard
+// input it returns "-" alone. A pattern is matched anew at each call. A pattern that matches no file is an
+// error.
 func (c *Config) DataPaths() (paths []string, err error) {
 	for _, name := range c.Data {
 		found, err := c.files(name)
@@ -116,7 +117,7 @@ func (c *Config) DataPaths() (paths []string, err error) {
 	return paths, nil
 }
 
-// files returns the paths of the files that one entry of the key data means, a file's name or a
+// files returns the paths of the files for one entry of the key data. The entry is a file's name or a
 // pattern. A pattern that matches no file is an error.
 func (c *Config) files(name string) ([]string, error) {
 	path := c.resolve(name)
@@ -131,8 +132,8 @@ func (c *Config) files(name string) ([]string, error) {
 	return found, nil
 }
 
-// DataPath returns the table's files for messages, joined by commas and resolved against the
-// configuration's folder; or "-"; or the table's name if the program provides the table.
+// DataPath returns the table's files for messages, joined by commas and resolved against the configuration's
+// folder; or "-"; or the table's name if the calling program or workers provide the table.
 func (c *Config) DataPath() string {
 	if c.held() {
 		return c.TableName()
@@ -144,8 +145,8 @@ func (c *Config) DataPath() string {
 	return strings.Join(paths, ", ")
 }
 
-// TableName returns the name of the table for messages: its public name or, if it has none, the names in
-// data:.
+// TableName returns the name of the table for messages. It is the public name; without one, the names in the
+// key data. For a table without a public name that the calling program provides, it is the constant unnamed.
 func (c *Config) TableName() string {
 	switch {
 	case c.Table != "":
@@ -179,8 +180,8 @@ func (c *Config) Identity() (string, error) {
 // loss of each table.
 const unnamed = "rows without a name"
 
-// held reports whether the program, or workers in other processes, provide the table, rather than files
-// that the configuration names.
+// held reports whether the program, or workers in other processes, provide the table, so that the
+// configuration names no files.
 func (c *Config) held() bool { return c.Rows != nil || c.Reader != nil || c.Shards != nil }
 
 func (c *Config) resolve(path string) string {

@@ -75,8 +75,8 @@ func TestTableNames(t *testing.T) {
 	}
 }
 
-// TestFilesOfAPatternAreLinear tests that finding, counting and reading the files of a pattern takes
-// work in proportion to their number, by counting allocations and their bytes.
+// TestFilesOfAPatternAreLinear tests that the work of finding, counting and reading the files of a pattern is
+// proportional to their number. It counts allocations and their bytes.
 func TestFilesOfAPatternAreLinear(t *testing.T) {
 	work := func(n int) (allocations, bytes float64) {
 		dir := t.TempDir()
@@ -116,7 +116,8 @@ func TestFilesOfAPatternAreLinear(t *testing.T) {
 	work(10)
 	few, fewBytes := work(100)
 	many, manyBytes := work(400)
-	// What is the same for any number of files makes the ratio smaller than 4.
+	// There are 4 times as many files. Work that does not depend on the number of files makes the ratio
+	// smaller than 4.
 	if many > 4.4*few || manyBytes > 4.4*fewBytes {
 		t.Errorf("4 times the files take %.2f times the allocations and %.2f times their bytes", many/few,
 			manyBytes/fewBytes)

@@ -7,12 +7,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget"
 )
 
-// Dry describes a fit that was planned and not run, the result of DryRun.
+// Dry is the result of DryRun: it describes a fit that was planned and not run.
 type Dry struct {
 	// Fitted has the plan and the entry for the ledger. Its other fields are empty.
 	*Fitted
-	// Cost is the charge that the fit would make to the dataset in the store of budgets; nil without a
-	// store.
+	// Cost is the charge that the fit would make to the dataset in the store of budgets; nil if no store is
+	// used.
 	Cost *budget.Cost
 }
 

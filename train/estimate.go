@@ -13,11 +13,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Range returns the range in which the gradient norm at the result is likely to be: .1 and 2.5
-// times the predicted norm. The measured gradient norms were in this range on the tables of
-// results/accuracy.md (near the low end if every feature occurred twice), and in nine of ten
-// settings of both results/planner.md and results/outcome.md. If no prediction may be stated
-// (choose.Stated), both ends are 0.
+// Range returns the range in which the gradient norm at the result is likely to be: .1 and 2.5 times the
+// predicted norm. On the tables of results/accuracy.md the measured gradient norms were in this range; they
+// were near its low end where every feature occurred twice. In results/planner.md and in results/outcome.md
+// they were in this range in nine of ten settings. If no prediction may be stated (choose.Stated), low and
+// high are 0.
 func (p Planned) Range() (low, high float64) {
 	return .1 * p.Summary.Predicted, 2.5 * p.Summary.Predicted
 }
@@ -36,29 +36,30 @@ type Estimate struct {
 const (
 	perCell       = 60  // for each cell of a text table: to read it and to count the records
 	perTyped      = 15  // for each cell of a Parquet table
-	perProduct    = .5  // for each feature and each slope (derivative in a margin) of a row, in a pass
-	perPair       = .12 // for each pair of nonzero features of a row, in a pass over pairs
+	perProduct    = .5  // for each row, feature and margin of the loss, in a pass over the rows
+	perPair       = .12 // for each row and pair of its nonzero features, in a pass that computes the second moment
 	perCoordinate = 50  // for the noise of one coordinate
-	perEigen      = 4   // multiplies the cube of the number of features: eigenvalues of the second moment
+	perEigen      = 4   // times the cube of the number of features: for the eigenvalues of the second moment
 )
 
 // Costs of a fit in bytes of memory.
 const (
-	perProgram = 30 << 20 // of the program with an empty table
+	perProgram = 30 << 20 // for the program with an empty table
 	perPage    = 5        // for each cell of a Parquet table
-	mostPages  = 2 << 20  // at most, for each column of a Parquet table
+	mostPages  = 2 << 20  // limit of perPage's sum, for each column of a Parquet table
 	perText    = 8        // for each cell of a text table
-	mostText   = 12 << 20 // at most, for a text table of any size
+	mostText   = 12 << 20 // limit of perText's sum, for the whole text table
 )
 
 // rowBytes returns the bytes that an encoded row takes in memory: a float32 for each numeric feature, with
-// the number of features rounded up to a multiple of eight; 12 bytes for the target and the other values
-// kept with a row; and, if the schema has categories, 4 bytes and 2 bytes for the level of each category.
-// Rows after a projection have numeric features only.
+// the number of features rounded up to a multiple of eight; 12 bytes for the target and the other values kept
+// with a row; and, if the schema has categories, 4 bytes plus 2 bytes for each category. Features of curves
+// and of interactions with numbers take no memory, since they are computed from the stored numbers. Rows
+// after a projection have numeric features only.
 func rowBytes(s *dataset.Schema, reduce *dataset.Projection) float64 {
 	numbers, groups := s.Dim(), s.Groups()
 	for _, h := range s.Hats() {
-		numbers -= h.Width // a row stores the number, and not the features of its curve
+		numbers -= h.Width // a row stores the number itself instead of the features of its curve
 	}
 	for _, g := range groups {
 		numbers -= g.Width
@@ -75,12 +76,12 @@ func rowBytes(s *dataset.Schema, reduce *dataset.Projection) float64 {
 
 // costs holds the public numbers from which the time and the memory of a fit are estimated.
 type costs struct {
-	// rows is the largest possible number of rows.
+	// rows is the largest number of rows that the records may have.
 	rows     float64
 	weights  float64 // number of the model's parameters
 	summary  optimize.Summary
-	features int     // of a row
-	cells    int     // columns of the table that are read, with the target
+	features int     // number of a row's features on which the model is trained
+	cells    int     // number of the table's columns that are read, including the target
 	typed    bool    // the table is Parquet
 	row      float64 // bytes of an encoded row in memory
 	memory   float64 // limit of the table's memory in bytes; 0 for none
@@ -90,8 +91,9 @@ type costs struct {
 	loss   loss.Loss
 }
 
-// estimate returns the likely time and memory of a fit. pace is the time of a pass, measured on
-// this machine; where it is 0, not measured, the constants of this file replace it.
+// estimate returns the likely time and memory of a fit. pace has the times of passes, in nanoseconds for each
+// row, measured on this machine. A field of pace that is 0 was not measured, and a constant of this file
+// replaces it.
 func (c costs) estimate(pace curator.Pace) Estimate {
 	o, n, d, weights := c.summary, c.rows, float64(c.features), c.weights
 	pairs := d * (d + 1) / 2
@@ -120,14 +122,15 @@ func (c costs) estimate(pace curator.Pace) Estimate {
 	}
 	if o.PairPasses > 0 {
 		time += o.PairPasses*n*pace.Pairs + pairs*perCoordinate + d*d*d*perEigen
-		// Memory for the sums of four goroutines, and for the matrix, its eigenvectors and the metric.
+		// The first term is for the sums of four goroutines, the second for the matrix, its eigenvectors and
+		// the metric (the preconditioner).
 		bytes += 8*pairs*4 + 40*d*d
 	}
 	return Estimate{Time: duration(time), Memory: bytes + perProgram}
 }
 
-// paces caches the times of a pass over rows that this process has measured, by loss and shape of
-// the rows.
+// paces caches the times of passes that this process has measured. The key consists of the loss's name and
+// the shape of the rows.
 var paces sync.Map
 
 // Measured returns the estimate of the fit's time and memory, with the time of a pass over the rows
@@ -150,7 +153,8 @@ func (p Planned) Measured(ctx context.Context) Estimate {
 	return c.estimate(known.(curator.Pace))
 }
 
-// duration converts nanoseconds to a time.Duration and limits them to half of its range.
+// duration converts nanoseconds to a time.Duration. Values above half of the largest time.Duration are cut to
+// that half.
 func duration(ns float64) time.Duration { return time.Duration(min(ns, math.MaxInt64/2)) }
 
 // String returns the estimate in a few words, with numbers rounded to two digits.

@@ -16,9 +16,9 @@ import (
 
 // Options say where a fit is stored and which functions are called during it.
 type Options struct {
-	// Keeper stores the fit. If it is nil, the fit exists only in the values that Fit returns: if the
-	// process is killed, nothing of the fit is left, and the budget that a store has reserved for it stays
-	// charged in full.
+	// Keeper stores the fit. If it is nil, the fit exists only in the values that Fit returns: if the process
+	// is killed, nothing of the fit is left, and the store of budgets (if one is used) keeps the whole budget
+	// charged.
 	Keeper Keeper
 	// Strict makes Fit return a *SmallError, before anything is charged, if the effective size, n
 	// mu/sqrt(d) for n records and d weights, is below optimize.SmallSize. The model of such a fit
@@ -45,10 +45,11 @@ type Fitted struct {
 	Result optimize.Result
 	// Measured is the released loss and gradient norm at the result; nil if no measurement was configured.
 	Measured *optimize.Measured
-	// Constant is the public loss to compare the measured loss with; nil if no loss was measured or no such
-	// loss is public.
+	// Constant is the public loss to compare the measured loss with; nil if no loss was measured, or if no
+	// bounds on the loss of weights 0 are public.
 	Constant *Constant
-	// Compared is the released comparison of the result with the best constant; nil if there was none.
+	// Compared is the released comparison of the result with the best constant; nil if the fit did not make
+	// this comparison.
 	Compared *optimize.Compared
 	// Releases is the number of releases.
 	Releases int
@@ -71,8 +72,8 @@ type Fitted struct {
 	// Entry is the fit's reservation of budget, as a line of a folder's ledger states it.
 	Entry Entry
 
-	// norms are the released gradient norms of the run's steps, which the certificate lists; none
-	// for a very long run (see KeptNorm).
+	// norms are the released gradient norms of the run's steps, which the certificate lists. A run of more
+	// than MostNorms steps keeps none (see KeptNorm).
 	norms []float64
 }
 
@@ -100,8 +101,9 @@ func (o Options) keeper() Keeper {
 	return o.Keeper
 }
 
-// prepare makes a fit ready to run, without charging or writing anything: it makes the plan, opens
-// the store of budgets and the table, and checks that they agree.
+// prepare makes a fit ready to run, without charging or writing anything: it makes the plan, opens the store
+// of budgets and the table, and checks that the store covers the budget and that the table has the stated
+// number of records. If an error occurs, the store and the table are closed again.
 func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error) {
 	budget, err := c.budget()
 	if err != nil {
@@ -114,8 +116,8 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 	if err := o.keeper().Look(); err != nil {
 		return nil, err
 	}
-	// The plan is made once before the table is read, so that a configuration that cannot be planned fails
-	// early. This plan is made for the stated number of records or, if none is stated, for a large number.
+	// A first plan is made before the table is read, so that an invalid configuration fails early. It is made
+	// for the stated number of records or, if none is stated, for 2^20 records.
 	const enough = 1 << 20
 	likely := max(declared, float64(c.Privacy.Records))
 	if likely == 0 {
@@ -214,22 +216,22 @@ func (p *prepared) entry(data string) Entry {
 	return e
 }
 
-// samples reports whether the run may draw Poisson samples, judged by first, a plan made for a
-// provisional number of records. The schedule of such samples, and so the charge of the run,
-// depends on the number of records.
+// samples reports whether the run may draw Poisson samples. It returns true if the plan first, made for a
+// provisional number of records, draws them, or if the setting passes is given: auto may then choose such a
+// plan. The charge of a run on Poisson samples depends on the number of records, so it is unknown until the
+// table is read.
 func (c *Config) samples(first optimize.Plan) bool {
 	return first.Needs().Schedule != nil || c.Train.Settings["passes"] != nil
 }
 
-// Fit reads the table, reserves the budget, runs the plan, and makes the model and its certificate. The
-// whole budget is reserved before the first release, with the keeper and in the store that the
-// configuration names. The reservation with the keeper stays, whatever happens. Without a keeper no file is
-// written.
+// Fit reads the table, reserves the budget, runs the plan, and makes the model and its certificate. The whole
+// budget is reserved before the first release, with the keeper and in the store of budgets that the
+// configuration names. The keeper never removes its reservation. Without a keeper no file is written.
 //
-// If the context is cancelled during the run, or the keeper cannot store further releases, Fit makes a
-// model and a certificate of the steps made so far, marks both as incomplete, and returns them together
-// with the error. The budget for these steps is spent. If no step was made, Fit returns an error and no
-// model.
+// If the context is cancelled during the run, or the keeper cannot store further releases, Fit makes a model
+// and a certificate of the steps made so far, marks both as incomplete, and returns them together with the
+// error. The budget for these steps is spent. If no step was made, or the run failed for another reason, Fit
+// returns an error and no model.
 func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	c, err := c.resolved(ctx)
 	if err != nil {
@@ -261,8 +263,8 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err := k.Claim(ctx, data); err != nil {
 		return nil, err
 	}
-	// Until the keeper has stored the reservation, nothing is released. If an earlier step fails, the store
-	// gets its reservation back.
+	// Nothing is released until the keeper has stored the reservation. If an error occurs before that, the
+	// reservation in the store of budgets is withdrawn.
 	undone := func(err error) (*Fitted, error) { return nil, errors.Join(err, store.withdraw(ctx, k, session)) }
 	charged, err := store.begin(ctx, k, session.Ledger(), &fitted.Entry)
 	if err != nil {
@@ -301,13 +303,14 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if runErr == nil && c.Train.Measure > 0 {
 		runErr = c.measure(ctx, oracle, fitted, published)
 	}
-	// The session is closed, so that no query can follow and the files state the final ledger.
+	// The session is closed here, so that no further query is possible and the files state the final ledger.
 	_ = session.Close()
 	fitted.Result, fitted.Charged, fitted.Releases = result, session.Ledger().Charged(), session.Ledger().Len()
 	fitted.Ledger = session.Ledger()
 	stopped := ctx.Err() != nil || oracle.failed != nil
 	if runErr != nil && (!stopped || result.Steps == 0) {
-		// The charge stays. Without a step there is no model; the log keeps the releases.
+		// The whole budget stays charged. There is no model, since no step was made or the run failed. The
+		// log keeps the releases.
 		log.Discard()
 		return nil, k.Charged(errors.Join(runErr, oracle.finish(), k.Settle(fitted.Charged, false),
 			store.settle(ctx, k, session)))
@@ -337,8 +340,8 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		result.Steps, planned.Summary.Steps, runErr)
 }
 
-// publish makes the model and the certificate of a run from its head (what was known before the
-// first release) and its releases, and passes them to the log, which stores them.
+// publish makes the model and the certificate of a run and passes them to the log, which stores them. h holds
+// the facts that were known before the first release, and r everything that the run released.
 func (f *Fitted) publish(log Log, h Head, r Released) (err error) {
 	if f.Model, f.Certificate, err = h.Files(r); err != nil {
 		return err
@@ -353,8 +356,8 @@ func (f *Fitted) publish(log Log, h Head, r Released) (err error) {
 	return log.Publish(text, f.Certificate)
 }
 
-// measure releases the loss and the gradient norm at the weights w and pays for them with the share of the
-// budget reserved for the measurement.
+// measure releases the loss and the gradient norm at the weights w and pays with the share of the budget that
+// train.measure reserves. It stores them in f.Measured and the log, and sets f.Constant.
 func (c *Config) measure(ctx context.Context, r *recorder, f *Fitted, w []float64) error {
 	p, l, err := c.Problem(f.Budget, f.Records)
 	if err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// JournalVersion is the version of the journals that this program writes. It also reads journals of version
-// 1, whose lines have neither numbers nor checksums.
+// JournalVersion is the version of the journals that this program writes. The program also reads journals of
+// version 1, whose lines have neither numbers nor checksums.
 const JournalVersion = 2
 
 // CertificateFile is the name of the certificate's file as the model's file states it.
@@ -40,8 +40,8 @@ type Head struct {
 	Records int64 `json:"records"`
 	// Budget is the fit's reservation in a store of budgets; nil if no store is used.
 	Budget *certificate.Reservation `json:"budget,omitempty"`
-	// Schedule lists the steps of a fit on Poisson samples. ScheduleMu is the budget of the fit's Gaussian
-	// releases besides the samples.
+	// Schedule lists the steps of a fit on Poisson samples. ScheduleMu is the mu of all other Gaussian
+	// releases of the fit together; 0 if there are none.
 	Schedule   []account.SampledSteps `json:"schedule,omitempty"`
 	ScheduleMu float64                `json:"schedule_mu,omitempty"`
 
@@ -53,13 +53,13 @@ type Head struct {
 	CSV         dataset.CSV      `json:"csv,omitzero"`
 	// Seed is the seed of the public random bits, in hexadecimal; empty if the plan draws none.
 	Seed string `json:"public_seed,omitempty"`
-	// Adapted has a warning for each curve or interaction that was left out of the schema, because
-	// the table is too small (see Config.For).
+	// Adapted has the warnings about curves and interactions that Config.For left out of the schema because
+	// the table is too small.
 	Adapted []Warning `json:"adapted,omitempty"`
 }
 
-// head returns the head of a fit, all facts that are known before its first release: its number in
-// the ledger, the plan, the loss, and the schedule of Poisson samples (nil without them).
+// head returns the head of a fit. fit is its number in the ledger, p its plan, l its loss, and s the schedule
+// of its Poisson samples (nil if it draws none).
 func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *account.Schedule) (Head, error) {
 	regularizer := loss.None()
 	if c.Model.Regularizer != "" {
@@ -77,7 +77,7 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 	if p.Plan.Needs().Seed {
 		h.Seed = fmt.Sprintf("%016x", p.Seed)
 	}
-	h.CSV.Header = nil // another file may or may not have a header row
+	h.CSV.Header = nil // left out: another file with the same columns may or may not have a header row
 	if s != nil {
 		h.Schedule, h.ScheduleMu = s.Steps(), s.Mu()
 	}
@@ -88,10 +88,10 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 type Released struct {
 	// Complete reports whether the run made all its steps.
 	Complete bool
-	// Weights are the weights of the result; nil if there is none.
+	// Weights are the weights of the result; nil if the run has no result.
 	Weights []float64
-	// Session is the closed session that made the releases. If only the journal of a run is left, or
-	// nothing was released, Session is nil, and Events and Schedule are used instead.
+	// Session is the closed session that made the releases. Session is nil if only the journal of the run is
+	// left or nothing was released; Events and Schedule are used then.
 	Session  certificate.Session
 	Events   []account.Event
 	Schedule *account.Schedule
@@ -138,15 +138,15 @@ func (h Head) Files(r Released) (m *model.Model, cert *certificate.Certificate, 
 	return m, cert, err
 }
 
-// records returns the description of the records, their number, unit and filter, with which the
-// fit's session was opened (see tells).
+// records returns the number, unit and filter of the fit's records. The fit's session was opened with the
+// same ones (see tells).
 func (h Head) records() account.Records {
 	return account.Records{Count: h.Records, Unit: h.RecordUnit(), Filter: h.filter()}
 }
 
-// tells returns an error unless the head of the fit and the ledger v of its session state the same
-// number of records, unit, filter and relation. A certificate made from the journal then states the
-// same as one made from the session.
+// tells returns an error if the head and the ledger v of the fit's session differ in the number of records,
+// the unit, the filter or the relation. Without an error, a certificate made from the journal states the same
+// facts as a certificate made from the session.
 func (h Head) tells(v account.View) error {
 	if r, opened := v.Records(); !opened || r != h.records() || v.Budget().Relation() != h.Relation {
 		return fmt.Errorf("train: records: the session's ledger says %+v: must be %+v, as the configuration has it",
@@ -155,7 +155,8 @@ func (h Head) tells(v account.View) error {
 	return nil
 }
 
-// RecordUnit says which rows form one record. The loss must be valid.
+// RecordUnit says which rows form one record. It returns the zero Unit if each row is a record, or if the
+// head's loss is invalid.
 func (h Head) RecordUnit() certificate.Unit {
 	l, err := loss.Parse(h.Loss)
 	if err != nil {
@@ -209,8 +210,8 @@ func (h Head) features() int {
 	return h.Schema.Dim()
 }
 
-// Parameters returns the number of weights of a run. If Reduce is set, this is the number of weights for
-// shortened rows, and the model has more.
+// Parameters returns the number of weights that a run trains. If Reduce is set, these are weights for
+// projected rows, and the published model has more weights.
 func (h Head) Parameters() (int, error) {
 	l, err := loss.Parse(h.Loss)
 	if err != nil {
@@ -226,7 +227,7 @@ func (h Head) Parameters() (int, error) {
 	return loss.Check(l, loss.RecordFeatures(l, h.Schema.Dim()))
 }
 
-// reduction returns the projection that shortens rows; nil if there is none.
+// reduction returns the random projection that shortens rows; nil if rows are not projected.
 func (h Head) reduction() (*dataset.Projection, error) {
 	if h.Reduce == "" {
 		return nil, nil
@@ -234,10 +235,10 @@ func (h Head) reduction() (*dataset.Projection, error) {
 	return dataset.ParseProjection(h.Reduce, h.Schema.Dim())
 }
 
-// Where a random projection shortened the rows, lifted converts standard deviations of noise: from the
-// noise in the trained weights, which belong to shortened rows, to the noise in the model's weights. With k
-// shortened features, each weight of the model is the sum over all k weights, each multiplied by
-// +-1/sqrt(k). The variances are therefore averaged. Without a projection lifted returns scales unchanged.
+// lifted converts standard deviations of noise from the trained weights to the model's weights. The two
+// differ if a random projection shortened the rows to k features. Each weight of the model is then the sum of
+// all k trained weights, each multiplied by +-1/sqrt(k), so its variance is the mean of their variances.
+// Without a projection lifted returns scales unchanged.
 func (h Head) lifted(scales []float64) []float64 {
 	if h.Reduce == "" || len(scales) == 0 {
 		return scales
@@ -249,18 +250,18 @@ func (h Head) lifted(scales []float64) []float64 {
 	return slices.Repeat([]float64{math.Sqrt(square)}, h.Schema.Dim())
 }
 
-// Room returns upper bounds on the sizes of the model's and the certificate's file in bytes, so
-// that disk space can be reserved. PerEvent must be added to certificateSize for each event
-// (charge). Room makes the files of a run without releases, so an error in making the files is
-// found before anything is charged.
+// Room returns upper bounds on the sizes of the model's and the certificate's file in bytes, so that disk
+// space can be reserved. certificateSize includes no events (charges): the caller must add PerEvent for each.
+// Room makes the files of a run without releases, so that an error in making the files is found before
+// anything is charged.
 func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 	const (
 		aNumber = 26  // a float64 in decimal, with comma and sign
-		aNorm   = 32  // an indented number; a step has one for its norm and five for the law
-		aStep   = 160 // a step of a schedule
+		aNorm   = 32  // an indented number; a step has six: its gradient norm and five in runrecord.Realised
+		aStep   = 160 // a step of a schedule of Poisson samples
 		rest    = 4096
-		warned  = 1024 + mostSeen*seenBytes // the warnings about the comparison and about the second moment
-		aMargin = 32                        // a margin of the constant that the result is compared with
+		warned  = 1024 + mostSeen*seenBytes // warnings from the comparison and from the second moment
+		aMargin = 32                        // a margin of the best constant
 	)
 	m, cert, err := h.empty(r)
 	if err != nil {
@@ -270,7 +271,7 @@ func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	lift := 1 // number of the model's weights for each weight of the run
+	lift := 1 // upper bound on the model's weights for each trained weight
 	if reduce, err := h.reduction(); err == nil && reduce != nil {
 		lift += h.Schema.Dim() / reduce.Size()
 	}
@@ -291,8 +292,7 @@ func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 			1)+rest) + runrecord.MomentBytes(h.features()), nil
 }
 
-// empty makes the model and the certificate of a run without releases, as samples of the files. All
-// weights of the model are 0.
+// empty makes the model and the certificate of a run without releases. All weights of the model are 0.
 func (h Head) empty(r Released) (*model.Model, *certificate.Certificate, error) {
 	parameters, err := h.Parameters()
 	if err != nil {
@@ -319,8 +319,8 @@ func sha(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// MostNorms limits the steps whose gradient norms a certificate keeps: it keeps all norms of a run of at
-// most MostNorms steps, and none of a longer run.
+// MostNorms is the largest number of steps of a run whose gradient norms a certificate lists. For a longer
+// run the certificate lists no norms.
 const MostNorms = 20_000
 
 // KeptNorm returns the gradient norm of a step as certificates store it, rounded to five digits; the noise

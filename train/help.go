@@ -18,7 +18,7 @@ type Setting struct {
 }
 
 // HelpOf returns the descriptions of an algorithm's settings. For the name "selected" it returns the
-// settings of the output rule [optimize.Selected], and for an unknown name nil.
+// descriptions of the settings of the output rule [optimize.Selected]. For an unknown name it returns nil.
 func HelpOf(name string) []Setting {
 	if name == selected {
 		return describe(reflect.TypeFor[optimize.Selected]())

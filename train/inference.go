@@ -26,9 +26,9 @@ type Inference struct {
 // DefaultLevel is the coverage of intervals for which the configuration states no level.
 const DefaultLevel = .95
 
-// intervals returns the settings of the algorithm optimize/onestep, which computes confidence
-// intervals. It returns an error for a configuration in which a coefficient would have another
-// meaning or for which intervals have not been validated.
+// intervals returns the settings of the algorithm optimize/onestep, which computes confidence intervals. It
+// returns an error for a configuration that changes the meaning of a coefficient or for which intervals have
+// not been validated.
 func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 	level := c.Inference.Level
 	if level == 0 {
@@ -70,9 +70,9 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 		Features: c.Schema.Dim()}, nil
 }
 
-// bendOf returns the second derivative of a loss in its score, in the form in which the algorithm
-// optimize/onestep needs it for confidence intervals. Only the losses for which intervals have been
-// validated are accepted (results/inference.md).
+// bendOf returns the form of the second derivative of a loss in the score: Logistic, Flat (constant) or
+// Exponential. The algorithm optimize/onestep needs it for confidence intervals. For a loss whose intervals
+// have not been validated (results/inference.md) bendOf returns an error.
 func bendOf(l loss.Loss) (onestep.Bend, error) {
 	row := loss.RowLoss(l)
 	switch {
@@ -91,11 +91,11 @@ func bendOf(l loss.Loss) (onestep.Bend, error) {
 	return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s", row.Name(), losses)
 }
 
-// formula returns the columns of the regression formula, taken from the schema's terms: a column for each
-// number, one for each level of a category except the reference level, and one for each knot of a curve
-// except the reference knot. The number itself and the hat of the reference knot have no column: every
-// curve is a sum of the other hats and the intercept. The intercept comes last and is always kept. Interactions with
-// numbers and hashed columns are errors.
+// formula returns the columns of the regression formula: one for each number, one for each level of a
+// category except the reference level, and one for each knot of a curve except the reference knot. The
+// number of a curve and the hat (basis function) of its reference knot have no column, since the other hats
+// and the intercept span every such curve. The intercept comes last, and the fit never leaves it out. If
+// the schema has an interaction with a number or a hashed column, formula returns an error.
 func formula(s *dataset.Schema) ([]inference.Column, error) {
 	for _, h := range s.Hats() {
 		if !h.Curve() {
@@ -141,18 +141,18 @@ type Expected struct {
 	// half-width without privacy.
 	HalfWidth float64 `json:"half_width"`
 	Ratio     float64 `json:"over_non_private"`
-	// Records and Epsilon each halve the width: Records is a number of records at this budget, Epsilon an
-	// epsilon for the present number of records. Epsilon is 0 if no epsilon halves the width, since the
-	// sampling error alone is larger.
+	// Records and Epsilon each halve HalfWidth. Records is a number of records at this budget. Epsilon is an
+	// epsilon for the present number of records. It is 0 if no epsilon halves HalfWidth, because the sampling
+	// error alone is larger.
 	Records float64 `json:"records_to_halve"`
 	Epsilon float64 `json:"epsilon_to_halve,omitempty"`
 	// Columns is the number of columns of the formula. A fit may leave some of them out.
 	Columns int `json:"columns"`
 }
 
-// expected returns the forecast of the widths of the confidence intervals, for the settings a and the
-// problem p. p has the whole budget, of which the plan gets the given share. The forecast states the
-// half-width for this share. It states the records and the epsilon of a fit whose plan gets the same share.
+// expected returns the forecast of the widths of the confidence intervals, for the settings a and the problem
+// p. p has the whole budget, and the plan gets the given share of it, above 0 and at most 1. Epsilon in the
+// forecast is the epsilon of a whole budget of which the plan gets the same share.
 func expected(a onestep.Intervals, p optimize.Problem, share float64) *Expected {
 	e := &Expected{Level: a.Level, Columns: len(a.Columns)}
 	foresee := func(n, mu float64) (total, sampling float64) { return a.Foresee(p, n, mu*math.Sqrt(share)) }
@@ -171,8 +171,9 @@ func expected(a onestep.Intervals, p optimize.Problem, share float64) *Expected 
 	return e
 }
 
-// least returns the smallest factor between 1 and 1000 for which enough returns true, by bisection. It
-// returns +Inf if 1000 is not enough.
+// least returns the smallest factor f between 1 and 1000 for which enough(f) is true. enough must be false
+// below some factor and true above it; least finds that factor by bisection. It returns +Inf if enough(1000)
+// is false.
 func least(enough func(f float64) bool) float64 {
 	lo, hi := 1., 1000.
 	if !enough(hi) {
@@ -211,7 +212,8 @@ func inferenceRoom(features int) int {
 const (
 	// WarnFormula: columns were left out of the regression formula to which the intervals belong.
 	WarnFormula = "formula"
-	// WarnIdentified: no coefficient can be estimated at this budget.
+	// WarnIdentified: no interval of a coefficient can be stated at this budget, since the noise is too
+	// large.
 	WarnIdentified = "not-identified"
 )
 

@@ -235,7 +235,7 @@ func TestExpectedIsOfTheWholeBudget(t *testing.T) {
 
 // TestIntervalsAreEverywhere tests that each loss of package loss that gets confidence intervals has a
 // simulation of its coverage and is named by the documentation and by the error for other losses. Its second
-// derivative must change along the margin as its Bend says.
+// derivative must depend on the margin as its onestep.Bend (logistic, flat or exponential) says.
 func TestIntervalsAreEverywhere(t *testing.T) {
 	designs, page := read(t, "../results/inference_test.go"), read(t, "../docs/reference/configuration.md")
 	_, page, _ = strings.Cut(page, "\n# inference: ")

@@ -11,48 +11,56 @@ import (
 )
 
 // Keeper stores a fit so that it survives the process. Package runfolder implements it with a folder. Fit
-// calls the methods in the order in which they are listed, from one goroutine. If a method returns an
-// error, the fit ends. Nothing is charged to the folder's ledger before Reserve.
+// calls the methods from one goroutine, in this order: Look, Claim, Intend, Begin, Reserve, Settle, Forget,
+// Release. It calls Settle only for a run that has no model; for other runs it calls Log.Publish instead. It
+// calls Intend and Forget only if a store of budgets is used. If a method returns an error, the fit ends.
+// Nothing is charged to the folder's ledger before Reserve.
 type Keeper interface {
-	// Look returns an error if the fit could never be stored there. Fit calls Look before it reads
-	// anything.
+	// Look returns an error if the fit cannot be stored in this place. Fit calls Look before it makes a plan
+	// and before it opens a store. It may have counted the table's records before.
 	Look() error
-	// Claim locks the place where the fit is stored against other fits until Release is called, and
-	// determines Number and Folder. table is the string under which ledgers sum the table's fits.
+	// Claim locks the place where the fit is stored, so that no other fit uses it until Release is called.
+	// After Claim, Number and Folder return their values for this fit. table is the string under which
+	// ledgers sum the table's fits (Config.Identity).
 	Claim(ctx context.Context, table string) error
 	Release()
 	// Number returns the fit's number among the fits stored in the same ledger, from 1.
 	Number() int
-	// Folder returns the folder from which stillpoint recover can recover the fit; "" if there is none.
+	// Folder returns the folder from which stillpoint recover can recover the fit; "" if the fit is not
+	// stored in a folder.
 	Folder() string
-	// Intend writes a note of the run before the store of budgets is asked to reserve the run's budget.
-	// Forget removes the note after the store has learned how much of the reservation the run used.
+	// Intend writes a note that names the run and its dataset in the store of budgets. Fit calls it before it
+	// asks the store to reserve the run's budget. Forget removes the note. Fit calls it when the store knows
+	// how much of the reservation the run used.
 	Intend(store, dataset, run string) error
 	Forget() error
 	// Begin reserves disk space for the run's files and opens its log.
 	Begin(Head, Released) (Log, error)
 	// Reserve writes the reservation of the whole budget to stable storage. Fit calls it before the first
-	// release. Settle adds how the run ended. The reservation stays.
+	// release. Settle adds how the run ended: the sum of its charges, in units of mu^2, and whether it made
+	// all its steps. The reservation stays.
 	Reserve(Entry) error
 	Settle(charged float64, complete bool) error
 	// Charged wraps err, the error that ended a fit whose whole budget stays charged.
 	Charged(err error) error
 }
 
-// Log stores a run's events (its charges) and released numbers before the algorithm gets them. If Events
-// returns an error, the answer is withheld and the run ends.
+// Log stores a run's events (its charges) and its released numbers. Fit calls Events after each query, before
+// the algorithm gets the answer. If Events returns an error, the algorithm does not get the answer and the
+// run ends. Fit calls Step after each step, and Measured and Compared after the measurement and the
+// comparison.
 type Log interface {
 	Events([]account.Event) error
 	Step(Step) error
 	Measured(optimize.Measured) error
 	Compared(optimize.Compared) error
-	// Sync writes everything to stable storage.
+	// Sync puts everything that the log has stored on stable storage.
 	Sync() error
-	// Publish stores the run's model (nil if there is none) and its certificate, and notes beside
-	// the reservation that the run has ended.
+	// Publish stores the run's model and its certificate, and notes beside the reservation that the run has
+	// ended. model is nil if the run has no model.
 	Publish(model []byte, c *certificate.Certificate) error
-	// Discard removes the empty files that were reserved for the model and the certificate, after a
-	// run that has no model. The stored events stay.
+	// Discard removes the empty files that were reserved for the model and the certificate, after a run that
+	// has no model. The events that the log has stored remain.
 	Discard()
 	Close()
 }
@@ -93,8 +101,8 @@ type ChargedError struct {
 	Err error
 }
 
-// Error returns the text of the error that ended the fit. The text says that the whole budget stays
-// charged, and names the folder from which the fit can be recovered.
+// Error returns the text of the error that ended the fit, and adds that the whole budget stays charged. If
+// the fit is stored, the text names the ledger and the folder from which the fit can be recovered.
 func (e *ChargedError) Error() string {
 	if e.Folder == "" {
 		return fmt.Sprintf("%v\nthe whole budget stays charged: what was released before that cannot be taken back", e.Err)

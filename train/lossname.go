@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// LossName is the name of a loss in the notation of package loss. In a configuration it may also be a
-// network described by keys:
+// LossName is the name of a loss in the notation of package loss. A configuration may instead describe a
+// network by keys:
 //
 //	loss: {network: {hidden: [32, 16], activation: tanh, output: logistic}}
 //
@@ -24,7 +24,8 @@ type network struct {
 	Seed       uint64  `yaml:"seed"`
 }
 
-// UnmarshalYAML reads a name or a network.
+// UnmarshalYAML reads a name or the keys of a network. It stores a network as its name in the notation of
+// package loss.
 func (n *LossName) UnmarshalYAML(unmarshal func(any) error) error {
 	var name string
 	if unmarshal(&name) == nil {
@@ -44,8 +45,8 @@ func (n *LossName) UnmarshalYAML(unmarshal func(any) error) error {
 	return nil
 }
 
-// name returns the network in the notation of package loss. It does not check the network; loss.Parse
-// reports missing parts.
+// name returns the network in the notation of package loss. It does not check the network; loss.Parse reports
+// missing or invalid parts later.
 func (w network) name() LossName {
 	hidden := make([]string, len(w.Hidden))
 	for i, m := range w.Hidden {

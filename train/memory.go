@@ -6,12 +6,12 @@ import (
 	"math"
 )
 
-// Memory limits how much of the encoded table is kept in memory. It changes the speed of a fit and none of
-// its releases.
+// Memory limits how much of the encoded table is kept in memory. The limit affects the speed of a fit and has
+// no effect on its releases.
 type Memory struct {
-	// Gigabytes is the memory for the encoded table, in units of 10^9 bytes; zero means the whole table.
-	// The limit includes 4 bytes for every row. Rows that do not fit are written to a private file
-	// (curator.Config), which each pass reads ahead.
+	// Gigabytes is the memory for the encoded table, in units of 10^9 bytes; zero means the whole table. The
+	// limit includes 4 bytes for every row. Rows that do not fit are written to a private file
+	// (curator.Config), which each pass over the table reads.
 	Gigabytes Positive `yaml:"gigabytes"`
 	// Folder is the folder of the file with the rows that do not fit, relative to the configuration's
 	// folder; empty means the system's folder for temporary files. The file is not encrypted, so its disk

@@ -2,11 +2,13 @@ package train
 
 import "github.com/stillpoint-dp/stillpoint/runrecord"
 
-// monotone changes the weights so that the score never falls or never rises in the columns that the schema
-// declares monotone. It returns the new weights and, for each changed column, the greatest change of a row's
-// margin. It uses released numbers only. The values at a curve's knots become the nearest monotone values in
-// weighted mean square, where the weight of a knot is the released share of the rows near it. If no shares were
-// released, all knots have equal weights. Without monotone columns it returns the weights unchanged.
+// monotone returns weights with which the score is monotone in each column that the schema declares monotone:
+// it never falls with the column, or never rises, as declared. It also returns, for each changed column, the
+// greatest change of a row's margin. monotone uses released numbers only: the weights w and law. A curve's
+// values at its knots become the nearest monotone values in weighted mean square. The weight of a knot is the
+// released share of the rows near it, from law.Moment. If no shares were released, all knots have equal
+// weights. If no column is monotone, or w does not have one weight for each feature, monotone returns w
+// unchanged.
 func (h Head) monotone(w []float64, law *runrecord.Realised) ([]float64, []runrecord.Monotone) {
 	if !h.Schema.Monotonic() || len(w) != h.Schema.Dim() {
 		return w, nil

@@ -9,9 +9,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// TestMonotoneFit: a fit's model is monotone where its schema says so, in both directions of the same table,
-// so that one of them was changed, and the certificate says by how much. A configuration whose model has
-// more than one margin is refused before anything is charged. Fails if the projection is left out.
+// TestMonotoneFit fits the same table with a column declared increasing and declared decreasing. Both models
+// must be as declared, so at least one fit's weights must be changed, and the certificate must say by how
+// much. A configuration whose loss has more than one margin must be refused before anything is charged. The
+// test fails if the weights are not projected to monotone ones.
 func TestMonotoneFit(t *testing.T) {
 	moved := 0.
 	for _, way := range []string{"up", "down"} {

@@ -10,13 +10,12 @@ import (
 
 // Outlook is a forecast of the accuracy of a plan, computed from public numbers alone.
 type Outlook struct {
-	// Lost and Most are shares of the gain that a fit without privacy has over the best constant.
-	// In benchmarks at such an effective size (n mu/sqrt(d) for n records and d weights), half of
-	// the fits lost at most the share Lost of this gain to noise, and nine in ten lost at most
-	// Most; Most 1 means that one in ten lost the whole gain or more, and Lost above 1 that half of the
-	// fits were no better than the constant. The figures are from results/outcome.md: 162 settings of
-	// 27 tasks. They are no guarantee, since other tables may
-	// differ.
+	// Lost and Most are shares of the gain that a fit without privacy has over the best constant. They come
+	// from benchmarks whose effective size, n mu/sqrt(d) for n records and d weights, was in the same range
+	// as the plan's. Half of these fits lost at most the share Lost of the gain to noise, and nine in ten
+	// lost at most the share Most. Most 1 means that one in ten lost the whole gain or more. Lost above 1
+	// means that half of the fits were no better than the constant. The figures are from 162 settings of 27
+	// tasks (results/outcome.md). They are no guarantee, since other tables may differ.
 	Lost float64 `json:"lost_share"`
 	Most float64 `json:"lost_share_most"`
 	// Either of Records and Epsilon doubles the effective size, n mu/sqrt(d) for n records and d
@@ -24,17 +23,17 @@ type Outlook struct {
 	// number of records at the same delta. Epsilon is 0 if no epsilon doubles the size.
 	Records float64 `json:"records_to_double"`
 	Epsilon float64 `json:"epsilon_to_double,omitempty"`
-	// Either of HalveRecords and HalveEpsilon halves Lost, as Records and Epsilon double the size. They are
-	// 0 where the benchmarks tell no smaller loss: Lost is their smallest already. HalveEpsilon is also 0 if no
-	// epsilon is sufficient.
+	// Either of HalveRecords and HalveEpsilon halves Lost: HalveRecords is a number of records at this
+	// budget, HalveEpsilon an epsilon for the present number of records at the same delta. Both are 0 if no
+	// benchmark had a share as small as Lost/2. HalveEpsilon is also 0 if no epsilon is sufficient.
 	HalveRecords float64 `json:"records_to_halve,omitempty"`
 	HalveEpsilon float64 `json:"epsilon_to_halve,omitempty"`
 }
 
-// measuredLost lists what fits lost to noise in benchmarks, as shares of the gain that a fit
-// without privacy has over the best constant. An entry is for effective sizes (n mu/sqrt(d) for n
-// records and d weights) of at least size and below the size of the entry before it: half is the
-// median share, and nine in ten fits lost at most the share most.
+// measuredLost lists how much fits lost to noise in benchmarks, as a share of the gain that a fit without
+// privacy has over the best constant. half is the median share. Nine in ten fits lost at most the share most;
+// most is 1 if one in ten lost the whole gain or more. An entry is for effective sizes (n mu/sqrt(d) for n
+// records and d weights) of at least size and below the size of the entry before it.
 var measuredLost = []struct{ size, half, most float64 }{
 	{800, .01, .07}, {400, .01, .26}, {200, .02, .65}, {100, .25, 1}, {60, .38, 1}, {30, .56, 1}, {0, 1.1, 1},
 }
@@ -55,8 +54,8 @@ func (p Planned) Outlook() Outlook {
 	return o
 }
 
-// sizeOfHalf returns the smallest effective size at which half of the benchmarks lost at most half of the
-// share lost. It returns 0 if there is none.
+// sizeOfHalf returns the smallest effective size in measuredLost whose median share is at most lost/2. It
+// returns 0 if no entry of measuredLost has such a share.
 func sizeOfHalf(lost float64) float64 {
 	size := 0.
 	for _, m := range measuredLost { // from the largest size down
@@ -67,8 +66,8 @@ func sizeOfHalf(lost float64) float64 {
 	return size
 }
 
-// grown returns the number of records, and the epsilon at the present number of records, at which the
-// effective size is the present one times factor. epsilon is 0 if there is none.
+// grown returns two ways to multiply the plan's effective size by factor: a number of records at this budget,
+// or an epsilon for the present number of records at the same delta. epsilon is 0 if no epsilon does it.
 func (p Planned) grown(factor float64) (records, epsilon float64) {
 	epsilon, err := mechanism.GaussianEpsilon(factor*p.Budget.Mu(), p.Budget.Delta())
 	if err != nil {
@@ -77,9 +76,10 @@ func (p Planned) grown(factor float64) (records, epsilon float64) {
 	return math.Ceil(factor * p.Records), epsilon
 }
 
-// Verdict says whether a fit is to be expected to beat the best constant, from the share of the benchmarks
-// of its size that did: nine in ten with half of the possible gain to spare, nearly all of them, half of them,
-// less than half.
+// Verdict says in words whether a fit is expected to beat the best constant. It has four answers, chosen by
+// the benchmarks of the fit's effective size: nine in ten fits lost at most half of the gain (Most <= .5),
+// half of the fits lost at most half of it (Lost <= .5), half of them lost at most all of it (Lost <= 1), or
+// none of these.
 func (o Outlook) Verdict() string {
 	switch {
 	case o.Most <= .5:
@@ -102,8 +102,8 @@ func (o Outlook) String() string {
 		o.Verdict(), 100*o.Lost, most)
 }
 
-// Halve returns as text what halves the share of the gain that noise costs: HalveRecords or HalveEpsilon. It
-// returns "" if the benchmarks tell no smaller share.
+// Halve returns a text with the number of records and the epsilon that halve Lost, the share of the gain that
+// noise costs. It returns "" if HalveRecords is 0.
 func (o Outlook) Halve() string {
 	if o.HalveRecords == 0 {
 		return ""
@@ -126,7 +126,8 @@ type SmallError struct {
 	Records, Epsilon float64
 }
 
-// Error says how many records or which epsilon would be sufficient.
+// Error returns a text with the effective size and with the number of records or the epsilon that would be
+// sufficient.
 func (e *SmallError) Error() string {
 	text := fmt.Sprintf("train: too few rows for this budget, the model would be noise (effective size N = %.2g, below "+
 		"%d): %.0f records would do at this budget",

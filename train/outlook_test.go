@@ -60,9 +60,9 @@ func TestOutlookIsWhatWasMeasured(t *testing.T) {
 	}
 }
 
-// TestOutlookHalves: a plan of the size, or the epsilon, that the outlook names loses at most half of the share
-// that it lost, and one of a little less does not. At the largest size of the benchmarks nothing is named. The
-// verdict follows the shares.
+// TestOutlookHalves tests the number of records at which the outlook says that noise costs half as much. At
+// this size the share lost must be at most half, and at a size slightly below it must be more. At the largest
+// sizes of the benchmarks the outlook must state no number. The verdict must follow from the shares.
 func TestOutlookHalves(t *testing.T) {
 	budget, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
 	if err != nil {

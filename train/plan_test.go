@@ -270,8 +270,9 @@ func TestMeasured(t *testing.T) {
 	}
 }
 
-// TestPlanOfMoreRecordsThanNumbers tests that algorithms that ask about all records are planned for more than
-// 2^31 - 1 records, and that those that draw among them are refused by name. auto names an algorithm, too.
+// TestPlanOfMoreRecordsThanNumbers tests plans for more than 2^31 - 1 records. Algorithms whose queries are
+// about all records must be planned. Algorithms that draw records at random must be refused with an error
+// that names the algorithm, also if auto has chosen it.
 func TestPlanOfMoreRecordsThanNumbers(t *testing.T) {
 	planned := map[string]bool{}
 	for _, name := range append(Algorithms(), "auto") {

@@ -2,12 +2,12 @@ package train
 
 import "errors"
 
-// Positive is a number > 0 that a configuration may leave out; the value 0 means that it was left out. A
-// written 0 is an error, since its author hardly means that the number was left out.
+// Positive is a number > 0 that a configuration may leave out; the value 0 means that it was left out. A 0 in
+// the configuration's text is an error, since its author hardly wants the default.
 type Positive float64
 
-// UnmarshalYAML returns an error for 0. Other invalid values, such as negative numbers, are reported where
-// the number is used.
+// UnmarshalYAML returns an error for 0. It accepts negative numbers; the code that uses the number reports
+// them.
 func (p *Positive) UnmarshalYAML(read func(any) error) error {
 	var x float64
 	if err := read(&x); err != nil {

@@ -11,10 +11,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// recorder is the oracle to which a plan makes its queries. It passes queries to the session, and
-// writes the charges of each query to the log before it returns the answer. If the log cannot be
-// written, the recorder returns an error instead of this answer and all later ones, and the plan
-// ends with the steps it has made. Answers are all that a plan learns about records.
+// recorder is the oracle to which a plan makes its queries. It passes queries to the session, and writes the
+// charges of each query to the log before it returns the answer. If the log cannot be written, the recorder
+// returns an error in place of this answer and of all later answers, and the plan ends with the steps it has
+// made. A plan learns about records only through answers.
 type recorder struct {
 	session *curator.Session
 	log     Log
@@ -22,11 +22,13 @@ type recorder struct {
 	noted int
 
 	mu sync.Mutex
-	// failed is the first error in writing the log. After it nothing more is written or answered.
+	// failed is the first error in writing the log. After it the recorder writes nothing and returns no
+	// answers.
 	failed error
 }
 
-// note writes the events of the last query to the log, unless the log has failed before.
+// note writes the events of the last query to the log. If the log has failed, now or before, note returns the
+// log's first error.
 func (r *recorder) note() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -43,8 +45,8 @@ func (r *recorder) take() error {
 	return r.fail(r.log.Events(events))
 }
 
-// fail records err as the log's error, unless there was one before. It returns the first error, nil
-// if there was none. r.mu must be held.
+// fail records err as the log's error if the log had none before and err is not nil. It returns the log's
+// first error, or nil if there was none. r.mu must be held.
 func (r *recorder) fail(err error) error {
 	if err != nil && r.failed == nil {
 		r.failed = fmt.Errorf("output: %w", err)
@@ -52,8 +54,7 @@ func (r *recorder) fail(err error) error {
 	return r.failed
 }
 
-// step writes a step of the run, its released numbers, to the log. If that fails, the next query
-// fails.
+// step writes the released numbers of a step to the log. If writing fails, the next query returns an error.
 func (r *recorder) step(s Step) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -76,8 +77,8 @@ func (r *recorder) compared(c optimize.Compared) error {
 	return r.fail(r.log.Compared(c))
 }
 
-// finish writes the remaining events to the log, and makes sure that the log is on stable storage.
-// It does nothing if the log has failed before.
+// finish writes the remaining events to the log and writes the log to stable storage. It does nothing if the
+// log has failed before.
 func (r *recorder) finish() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -90,9 +91,8 @@ func (r *recorder) finish() error {
 	return r.fail(r.log.Sync())
 }
 
-// answer withholds answers until they are logged: it writes the events of the last query to the
-// log, then returns the answer a and its error. If the log cannot be written, it returns that error
-// instead.
+// answer writes the events of the last query to the log, then returns the query's answer a and its error err.
+// If the log cannot be written, answer withholds a and returns err joined with the log's error.
 func answer[T any](r *recorder, a T, err error) (T, error) {
 	if noted := r.note(); noted != nil {
 		return *new(T), errors.Join(err, noted)

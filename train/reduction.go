@@ -12,11 +12,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// autoReduction is the number of features in model.reduce that stands for the rule's.
+// autoReduction is the word that model.reduce has in place of a number of features: the rule of
+// reducedFeatures then sets the number.
 const autoReduction = "auto"
 
-// reducesByRule reports whether model.reduce leaves the number of features to the rule, and returns the
-// text after the word auto: "" or a comma and a seed.
+// reducesByRule reports whether model.reduce is jl(auto) or jl(auto,SEED), so that the rule of
+// reducedFeatures sets the number of features. rest is the text between the word auto and the closing
+// bracket: "" or a comma and a seed.
 func (c *Config) reducesByRule() (rest string, ok bool) {
 	inside, ok := strings.CutPrefix(strings.ReplaceAll(c.Model.Reduce, " ", ""), "jl("+autoReduction)
 	if !ok {
@@ -26,8 +28,8 @@ func (c *Config) reducesByRule() (rest string, ok bool) {
 	return rest, closed && (rest == "" || rest[0] == ',')
 }
 
-// Reduction returns the projection that shortens rows; nil if the configuration has none. It returns an
-// error if the number of features is the rule's: For replaces it by a number.
+// Reduction returns the projection that shortens rows; nil if the configuration has none. It returns an error
+// for jl(auto), which For replaces by jl with a number.
 func (c *Config) Reduction() (*dataset.Projection, error) {
 	if c.Model.Reduce == "" {
 		return nil, nil
@@ -39,8 +41,8 @@ func (c *Config) Reduction() (*dataset.Projection, error) {
 	return p, nil
 }
 
-// features returns the number of features of a row on which the model is trained: after the projection, if
-// there is one.
+// features returns the number of features of a row on which the model is trained. If model.reduce is set, it
+// is the number after the projection, and a loss whose rows may not be projected is an error.
 func (c *Config) features(l loss.Loss) (int, error) {
 	reduce, err := c.Reduction()
 	if err != nil || reduce == nil {
@@ -52,7 +54,8 @@ func (c *Config) features(l loss.Loss) (int, error) {
 	return reduce.Size(), nil
 }
 
-// reducible returns an error unless rows of the loss may be projected.
+// reducible returns an error if rows may not be projected with the loss l. They may be projected only for
+// generalised linear models.
 func reducible(l loss.Loss) error {
 	if loss.Count(loss.RowLoss(l)) == 0 {
 		return fmt.Errorf("model.reduce: loss %s: must be of a generalised linear model", l.Name())
@@ -60,8 +63,9 @@ func reducible(l loss.Loss) error {
 	return nil
 }
 
-// reduced returns model.reduce with the rule's number of features in place of auto, and a warning if the
-// rule keeps all features; the setting is then empty. The schema must be final.
+// reduced returns model.reduce with the number of reducedFeatures in place of auto. If that number is not
+// below the number of the rows' features, reduced returns "" and a warning: rows keep all features. If
+// model.reduce is not jl(auto), it is returned as it is. The schema must be final.
 func (c *Config) reduced(budget account.Budget, records float64) (string, []Warning, error) {
 	rest, ok := c.reducesByRule()
 	if !ok {
@@ -96,25 +100,27 @@ func (c *Config) reduced(budget account.Budget, records float64) (string, []Warn
 	return fmt.Sprintf("jl(%d%s)", k, rest), nil, nil
 }
 
-// reducedFeatures returns the number k of features to which jl(auto) projects rows. It is the k of Theorem 6
+// reducedFeatures returns the number k of features to which jl(auto) projects rows. k is that of Theorem 6
 // (Arora et al. 2023),
 //
 //	k = ceil(min(argmin_j g(j) + L0 log(n)/sqrt(j), rank log(2n/delta))),
 //
-// and follows from public quantities only. g(j) is the gradient norm that the theory promises on the records
-// with j features, with a = 2 sqrt(j margins)/(n mu): L0 a for convex losses (recursive regularization, their
-// Theorem 5; noisy gradient descent reaches it), else (sqrt(F0 L1 L0) a)^(2/3) + L0 a (Private SpiderBoost,
-// their Theorem 1). Constants that the theory leaves open are 1. L0 log(n)/sqrt(j) is their bound on what the
-// map costs. The rank of the rows is private. It is at most the number of features and the number of records.
+// and depends on public quantities only. n is the number of records, and L0, L1 and F0 are the loss's
+// Lipschitz constant, smoothness and initial gap. g(j) is the gradient norm that the theory promises on
+// records with j features. Let a = 2 sqrt(j margins)/(n mu). For convex losses g(j) is L0 a (recursive
+// regularization, their Theorem 5; noisy gradient descent reaches it too). For other losses it is (sqrt(F0 L1
+// L0) a)^(2/3) + L0 a (Private SpiderBoost, their Theorem 1). Constants that the theory leaves open are 1. L0
+// log(n)/sqrt(j) is their bound on the increase of the gradient norm due to the projection. The rank of the
+// rows is private, so the smaller of the number of features and the number of records replaces it.
 //
 // The theorem has 2 L0 and delta/2, for rows of norm up to 2 outside an event of probability delta/2. Here
-// mapped rows have norm at most 1 and no such event exists, so L0 and the whole budget stand. g and the map's
-// cost are both proportional to L0 for convex losses, so that k is log(n) n mu/(2 sqrt(margins)) there.
+// projected rows always have norm at most 1, so L0 and the whole delta are used. For convex losses both terms
+// of the sum are proportional to L0, and the minimum is at j = log(n) n mu/(2 sqrt(margins)).
 //
-// The sum falls up to its minimum and rises after it, since g rises in j and the other term falls, and the
-// sum is convex in the logarithm of j. reducedFeatures may return more features than the rows have.
+// Bisection finds the minimum, since the sum is convex in the logarithm of j: it falls up to its minimum and
+// rises after it. reducedFeatures may return more features than the rows have.
 func reducedFeatures(p optimize.Problem, delta float64) int {
-	const most = 1 << 40 // above any number of features
+	const most = 1 << 40 // larger than any number of features
 	n, l0 := p.Records, p.Constants.Lipschitz
 	sum := func(j int) float64 {
 		a := 2 * math.Sqrt(float64(j*p.Shape.Margins)) / (n * p.Mu)

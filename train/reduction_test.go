@@ -11,9 +11,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// TestReducedFeatures finds the k of Theorem 6 (Arora et al. 2023) by trying every number of features, with the
-// gradient norm of Theorem 5 for convex losses and of Theorem 1 for others, from the budget's mu. The test fails
-// if the map's cost or the number of margins is left out, or if the rank's bound is.
+// TestReducedFeatures compares reducedFeatures with the k of Theorem 6 (Arora et al. 2023), which the test
+// finds by trying every number of features. The gradient norm is that of Theorem 5 for convex losses and of
+// Theorem 1 for other losses, computed from the budget's mu. The test fails if reducedFeatures leaves out the
+// cost of the projection, the number of margins, or the bound on the rank.
 func TestReducedFeatures(t *testing.T) {
 	for _, c := range []struct {
 		loss     loss.Loss
@@ -64,9 +65,10 @@ func must(l loss.Loss, err error) func(*testing.T) loss.Loss {
 	}
 }
 
-// TestReducedByRule: plan and fit must have the number of features of the rule, log(n) n mu/2 for a convex loss of
-// one margin, worked out by hand for 300 records at mu .2367 (epsilon 1, delta 1e-6): 202.5, and the head, which the certificate is made
-// of, must name that number. On 3000 records rows of four features keep them, with a warning.
+// TestReducedByRule tests jl(auto) in a plan and a fit. For a convex loss of one margin the rule gives log(n)
+// n mu/2 features: 202.5 for 300 records at mu .2367 (epsilon 1, delta 1e-6), computed by hand. The head,
+// from which the certificate is made, must state that number. With 3000 records, rows of four features must
+// keep all features, with a warning.
 func TestReducedByRule(t *testing.T) {
 	for setting, want := range map[string]string{"jl(auto)": "jl(203)", "jl( auto , 7 )": "jl(203,7)"} {
 		c := config(t, 300, "note: ignore", "note: {hash: 3000}", "{loss: logistic}", "{loss: logistic, reduce: \""+setting+"\"}")
@@ -96,7 +98,8 @@ func TestReducedByRule(t *testing.T) {
 	}
 }
 
-// TestReductionByRuleIsRefused has configurations in which jl(auto) cannot stand.
+// TestReductionByRuleIsRefused tests configurations for which jl(auto) must be refused: a network, an invalid
+// seed, confidence intervals, and a stream of rows whose number is not stated.
 func TestReductionByRuleIsRefused(t *testing.T) {
 	for model, want := range map[string]string{
 		"{loss: {network: {hidden: [2], output: logistic}}, reduce: jl(auto)}": "must be of a generalised linear model",

@@ -14,8 +14,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/secondorder"
 )
 
-// algorithm is an algorithm that a configuration can name. Its field zero is the algorithm without
-// settings. The settings are the fields of zero's type that have a YAML key.
+// algorithm is an algorithm that a configuration can name. zero is the algorithm with all settings left out.
+// The settings are the fields of zero's type that have a YAML key.
 type algorithm struct {
 	name string
 	zero optimize.Algorithm
@@ -61,8 +61,8 @@ func Algorithms() []string {
 }
 
 // SettingsOf returns the YAML keys of an algorithm's settings, or nil for a name that is not in Algorithms.
-// The settings of the output rule "selected", which every algorithm but auto accepts as well, are not
-// included.
+// The list does not include the settings of the output rule "selected", which every algorithm except auto
+// also accepts.
 func SettingsOf(name string) []string {
 	i := slices.IndexFunc(algorithms, func(a algorithm) bool { return a.name == name })
 	if i < 0 {
@@ -74,8 +74,8 @@ func SettingsOf(name string) []string {
 // SelectionSettings returns the YAML keys of the settings of the output rule "selected".
 func SelectionSettings() []string { return keys(reflect.TypeFor[optimize.Selected]()) }
 
-// Counts reports whether the setting with this YAML key has a whole number as its value. It looks
-// in all algorithms and in the output rule "selected".
+// Counts reports whether the setting with this YAML key is a whole number. It searches all algorithms and the
+// output rule "selected". For an unknown key it returns false.
 func Counts(key string) bool {
 	f, ok := known(key)
 	return ok && f.Type.Kind() == reflect.Int
@@ -114,8 +114,8 @@ func keys(t reflect.Type) []string {
 // inline is the option in a YAML tag that marks a struct whose own fields are settings.
 const inline = ",inline"
 
-// field returns the field of t with a YAML key. Its index is relative to t, also if the field is in
-// an inlined struct.
+// field returns the field of t with a YAML key. The field may be in an inlined struct; its index is relative
+// to t in any case. field returns false if no field has the key.
 func field(t reflect.Type, key string) (reflect.StructField, bool) {
 	for i := range t.NumField() {
 		f := t.Field(i)

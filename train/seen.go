@@ -9,22 +9,22 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
-// Thresholds of the warnings that follow from a released second moment of the rows. A warning is
-// given only if the moment is beyond the threshold by several standard deviations of its noise
-// (clearly).
+// Thresholds of the warnings that follow from a released second moment of the rows. A warning is given only
+// if the released value is beyond its threshold by more than the number clearly of standard deviations of its
+// noise.
 const (
-	manyRows  = .9  // smallest share of rows that the fit learns from, without a warning
-	oneLevel  = .99 // share of rows with the same level of a category
-	oneSide   = .97 // distance of a number's mean from the middle of its bounds, in half widths of the bounds
-	hardlyAny = .06 // standard deviation of a number, in half widths of its bounds
+	manyRows  = .9  // a smaller share of rows that the fit learns from gives a warning
+	oneLevel  = .99 // a larger share of rows with the same level of a category gives a warning
+	oneSide   = .97 // limit of a number's mean, in half widths of its bounds from their middle
+	hardlyAny = .06 // lower limit of a number's standard deviation, in half widths of its bounds
 	// clearly is the number of standard deviations of the noise by which a released number must be
 	// beyond a threshold before a warning is given.
 	clearly  = 3
-	someRows = .2 // if fewer rows are learned from, no column is judged
+	someRows = .2 // if the fit learns from a smaller share of rows, no column is judged
 )
 
 // mostSeen is the largest number of warnings that seenWarnings returns, and seenBytes the largest size of
-// one of them in bytes. The names of columns and levels are cut to 80 characters.
+// such a warning in bytes. The names of columns and levels are cut to 80 characters.
 const mostSeen, seenBytes = 8, 1024
 
 // seen is a released second moment of the rows, the mean of u u^T over all rows u, in the units of
@@ -32,18 +32,19 @@ const mostSeen, seenBytes = 8, 1024
 // column. The feature of a level is 0 or 1. The last feature is the intercept, which is 1 in every
 // row that the fit learns from. A malformed row has all features 0.
 type seen struct {
-	matrix []float64 // released mean of u u' over all rows, with malformed rows as zeros
-	mean   []float64 // released mean row in the same units; nil if the moment was released about 0
+	matrix []float64 // mean of u u^T over all rows; entry (j, k) is at j*dim+k
+	mean   []float64 // mean of u over all rows; nil if the moment was released about 0
 	dim    int
-	// sigma is the standard deviation of the noise in a diagonal entry of the moment as it was
-	// released. That moment is about the mean of the rows if mean, the released mean, is not nil.
-	// meanSigma is the standard deviation of the noise in a coordinate of mean.
+	// sigma is the standard deviation of the noise in a diagonal entry of the released moment. The released
+	// moment is about the released mean if mean is not nil, otherwise about 0. meanSigma is the standard
+	// deviation of the noise in a coordinate of mean.
 	sigma, meanSigma float64
 }
 
-// seenBy converts the released second moment m of a run's rows to the units of the schema. ok is
-// false if no moment was stored, or if the schema limits the norm of rows: rows are then rescaled,
-// and the moment says nothing about columns.
+// seenBy converts the released second moment m of a run's rows to the units of the schema. ok is false if no
+// moment was stored, or if the stored one cannot be decoded or has another number of features than the
+// schema. ok is also false if the schema limits the norm of rows, because rows are then rescaled and the
+// moment does not describe columns.
 func seenBy(s *dataset.Schema, m *runrecord.Moment) (g seen, ok bool) {
 	if m == nil || s.Norm() != 0 || m.Features != s.Dim() {
 		return seen{}, false
@@ -86,8 +87,8 @@ func (g seen) at(j, k int) (value, sigma float64) {
 }
 
 // seenWarnings returns the warnings that follow from a released second moment: many rows that the fit does
-// not learn from, columns that hardly vary, and columns whose cells are nearly all at a bound. It uses
-// released numbers only and makes no query.
+// not learn from, numbers that hardly vary or are nearly all at a bound, and categories with nearly all rows
+// at one level. It uses released numbers only and makes no query.
 func seenWarnings(s *dataset.Schema, m *runrecord.Moment) (list []Warning) {
 	g, ok := seenBy(s, m)
 	if !ok {
@@ -119,9 +120,9 @@ func seenWarnings(s *dataset.Schema, m *runrecord.Moment) (list []Warning) {
 	return list[:min(len(list), mostSeen)]
 }
 
-// number returns the warning, if any, that a numeric or date column hardly varies or is nearly
-// always at a bound. j is the index of the column's feature. share is the share of rows that the
-// fit learns from, and noise its standard deviation.
+// number returns a warning if a numeric or date column hardly varies or nearly all its cells are at a bound;
+// otherwise it returns nil. j is the index of the column's feature. share is the share of rows that the fit
+// learns from, and noise its standard deviation.
 func (g seen) number(column string, j int, share, noise float64) []Warning {
 	first, firstNoise := g.at(j, g.dim-1)
 	square, squareNoise := g.at(j, j)
@@ -146,7 +147,7 @@ func (g seen) number(column string, j int, share, noise float64) []Warning {
 	return nil
 }
 
-// category returns the warning, if any, that nearly all rows have the same level of a category.
+// category returns a warning if nearly all rows have the same level of a category; otherwise it returns nil.
 // share is the share of rows that the fit learns from, and noise its standard deviation.
 func (g seen) category(s *dataset.Schema, names []string, column string, share, noise float64) []Warning {
 	for _, group := range s.Groups() {

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// Settings are the settings of an algorithm by their YAML keys. They are kept as read, since the
-// command line may name the algorithm later. When the plan is made, they are converted into the
-// fields of the algorithm's type; one that does not fit is an error.
+// Settings are the settings of an algorithm by their YAML keys. The values stay as the decoder returned them,
+// since the command line may name the algorithm later. When the plan is made, they are converted into the
+// fields of the algorithm's type. A setting that the algorithm does not have is then an error.
 type Settings map[string]any
 
-// set assigns a value, as YAML or JSON decoders return it, to the field of the struct into that has
-// this YAML key. A value of another type is an error.
+// set assigns value, as YAML or JSON decoders return it, to the field of the struct into that has this YAML
+// key. It returns an error if no field has the key or the value does not have the field's type.
 func set(into reflect.Value, key string, value any) error {
 	f, ok := field(into.Type(), key)
 	if !ok {
@@ -56,7 +56,8 @@ func set(into reflect.Value, key string, value any) error {
 	return nil
 }
 
-// numeric converts a number of any type that YAML or JSON decoders return. ok is false for other values.
+// numeric converts a number of any type that YAML or JSON decoders return, or a number written as text. Its
+// second result is false for other values.
 func numeric(value any) (float64, bool) {
 	switch v := reflect.ValueOf(value); v.Kind() {
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -85,7 +86,8 @@ func (t *Train) UnmarshalYAML(unmarshal func(any) error) error {
 }
 
 // Set adds settings, by their YAML keys, to the settings of the configuration. The keys algorithm, measure
-// and compare set Train's own fields. Set returns an error for an unknown key and for an invalid value.
+// and compare set Train's own fields. Set returns an error for an unknown key and for a value of the wrong
+// type.
 func (t *Train) Set(all map[string]any) error {
 	for key, value := range all {
 		switch key {

@@ -31,7 +31,8 @@ type Planned struct {
 	// Unit says which rows form one record; the zero Unit means that each row is a record.
 	Unit    certificate.Unit
 	Summary optimize.Summary
-	// Seed is the seed of the public random bits that the plan draws; 0 if the plan will not be run.
+	// Seed is the seed of the public random bits that the plan draws; 0 in a plan from Config.Plan, which is
+	// not run.
 	Seed uint64
 	// LowerBound is, up to a constant factor, a lower bound on the gradient norm that a private algorithm
 	// can guarantee on all problems with these constants (optimize.Problem.LowerBound).
@@ -45,32 +46,32 @@ type Planned struct {
 	// Candidates. Why explains the choice in words.
 	Criterion choose.Criterion
 	Why       string
-	// Estimate is the approximate time and memory of the fit on a usual machine.
+	// Estimate is the approximate time and memory of the fit on the machine of results/speed.md.
 	Estimate Estimate
-	// Compare is the planned comparison of the result with the best constant; nil if there is none.
+	// Compare is the planned comparison of the result with the best constant; nil if the fit will not make
+	// this comparison.
 	Compare *optimize.Compare
-	// NotCompared says why there is no comparison; empty if there is one or the configuration turned it
-	// off.
+	// NotCompared says why the fit will not make the comparison. It is empty if the fit will make it, and if
+	// the configuration turned it off.
 	NotCompared string
 	// Intervals is the forecast of the confidence intervals; nil if the configuration requests none.
 	Intervals *Expected
 	// Schema is the final schema: the configuration's schema, with the knots of its curves.
 	Schema *dataset.Schema
-	// Adapted lists a warning for each curve or interaction that was left out of the configuration's
-	// schema.
+	// Adapted has the warnings about curves, interactions and the projection jl(auto) that were left out
+	// because the table is too small (see Config.For).
 	Adapted []Warning
 
-	// chosen reports that the configuration states the number of steps. foresees reports that the
-	// fit may state optimize.Result.Foreseen, the gradient norm that its releases lead one to
-	// expect (choose.Foreseen).
-	// convex reports that the objective is convex (optimize.Problem.Convex).
+	// chosen is true if the configuration states the number of steps. foresees is true if the fit may state
+	// optimize.Result.Foreseen, the gradient norm expected at the result given the releases
+	// (choose.Foreseen). convex is true if the objective is convex (optimize.Problem.Convex).
 	chosen, foresees, convex bool
 	costs                    costs
 }
 
-// Useless returns an error if the plan is certain to return its starting point, whatever is released. If
-// the configuration states the number of steps, Useless returns nil. Fit does not spend a budget on a
-// useless plan.
+// Useless returns an error if the plan is certain to return its starting point, whatever is released. If the
+// configuration states the number of steps, Useless returns nil. Fit returns this error before it charges
+// anything.
 func (p Planned) Useless() error {
 	if p.chosen || !p.Plan.Properties().Unmoved {
 		return nil
@@ -90,10 +91,10 @@ func (p Planned) Ranked() []choose.Candidate {
 	return []choose.Candidate{{Plan: p.Plan, Summary: p.Summary, Predicted: p.Summary.Predicted}}
 }
 
-// records returns the number of records: the number that the configuration states, or that was counted
-// before. If there is neither, records reads the table and counts them. Under add-or-remove, and if
-// shards hold the table, it does not read the table but returns an error: the configuration must then
-// state the number. It also returns an error if it counts no records.
+// records returns the number of records. It is the number that the configuration states or that was counted
+// before. Otherwise records reads the table and counts its records; if there are none, it returns an error.
+// Under add-or-remove, and if shards hold the table, the configuration must state the number: records then
+// returns an error instead of reading the table.
 func (c *Config) records(ctx context.Context, budget account.Budget) (int, error) {
 	if n := max(c.Privacy.Records, c.counted); n != 0 {
 		return n, nil
@@ -135,8 +136,8 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 	if err != nil || planned.Candidates == nil || c.Train.Measure > 0 {
 		return planned, err
 	}
-	// Fit does not plan algorithms on Poisson samples if auto would not choose them. The list for the user
-	// includes them.
+	// settle leaves out algorithms on Poisson samples if auto may not choose them (see Train.settle). The
+	// list that Plan returns includes them.
 	problem, _, err := c.Problem(budget, float64(n))
 	if err != nil {
 		return Planned{}, err
@@ -158,8 +159,9 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 	return planned, nil
 }
 
-// shown returns a copy of a list of compared plans, in which a forecast is 0 if it is not reliable enough to
-// be stated (choose.Shown). Predicted is the forecast for the goal that the plans were compared by.
+// shown returns a copy of a list of compared plans. In the copy a forecast is 0 if it is not reliable enough
+// to be stated (choose.Stated, choose.Shown). Predicted, the forecast by which the plans were compared, is
+// also 0 if the goal is choose.Population.
 func shown(p optimize.Problem, goal choose.Criterion, list []choose.Candidate) []choose.Candidate {
 	list = slices.Clone(list) // nil stays nil
 	for i := range list {
@@ -194,10 +196,10 @@ func (c *Config) costs(p optimize.Problem, o optimize.Summary, features int, l l
 	return cost, nil
 }
 
-// settle makes the plan for a public number of records and a public seed. It first sets aside the
-// share of the budget for the comparison with the best constant. If the plan draws Poisson samples,
-// which need the whole budget, the default comparison is dropped and a configured comparison is an
-// error.
+// settle makes the plan for a public number of records and a public seed. It first reserves the share of the
+// budget for the comparison with the best constant. A plan on Poisson samples needs the whole budget. For
+// such a plan, settle drops the comparison if it is the default, and returns an error if the configuration
+// requests the comparison.
 func (c *Config) settle(ctx context.Context, budget account.Budget, records float64, seed uint64) (optimize.Plan,
 	Planned, loss.Loss, error) {
 	problem, l, err := c.Problem(budget, records)

@@ -14,11 +14,11 @@ import (
 )
 
 // Stores is a function that opens a store of budgets by its address, such as stores.Open of package
-// budget/stores. A program passes it to Fit, so that a program that uses no stores links no
-// database driver.
+// budget/stores. Programs pass it to Fit in Options. A program that uses no store passes nil and then links
+// no database driver.
 type Stores func(ctx context.Context, address string) (*budget.Book, error)
 
-// Open opens the store of budgets at an address. It returns an error if s is nil.
+// Open calls s to open the store of budgets at an address. It returns an error if s is nil.
 func (s Stores) Open(ctx context.Context, address string) (*budget.Book, error) {
 	if s == nil {
 		return nil, fmt.Errorf("budget.store: %s: this program opens none: nothing was charged", address)
@@ -26,14 +26,14 @@ func (s Stores) Open(ctx context.Context, address string) (*budget.Book, error) 
 	return s(ctx, address)
 }
 
-// storedRun is the reservation of a fit in a store of budgets. All methods accept a nil *storedRun, the
-// value for a fit without a store, and then do nothing.
+// storedRun is the reservation of a fit in a store of budgets. A fit without a store has a nil *storedRun.
+// All methods accept nil and then do nothing.
 type storedRun struct {
 	address string
 	dataset string
 	book    *budget.Book
 	run     *budget.Run
-	id      string // identifies the run in the store; set when the keeper has noted it
+	id      string // identifies the run in the store; empty until the keeper has written its note of the run
 }
 
 // stored opens the store of budgets that the configuration names, for the fit's reservation; it
@@ -60,8 +60,8 @@ func (c *Config) stored(ctx context.Context, open Stores) (*storedRun, error) {
 	return r, nil
 }
 
-// label returns the configuration's name in a form that every store of budgets accepts: unprintable
-// characters are replaced, and it is cut to mostName bytes.
+// label returns the configuration's name in a form that every store of budgets accepts. Unprintable
+// characters are replaced, the name is cut to at most mostName bytes, and white space at its ends is removed.
 func (c *Config) label() string {
 	name := printable.Text(c.name)
 	for len(name) > mostName {
@@ -71,8 +71,8 @@ func (c *Config) label() string {
 	return strings.TrimSpace(name)
 }
 
-// reserve returns the function that asks the store of budgets for the fit's budget, for
-// curator.Config.Reserve; nil without a store.
+// reserve returns the function that reserves the fit's budget in the store of budgets, as
+// curator.Config.Reserve needs it; nil without a store.
 func (r *storedRun) reserve() func(context.Context, account.View) error {
 	if r == nil {
 		return nil
@@ -103,8 +103,9 @@ func (r *storedRun) begin(ctx context.Context, k Keeper, v account.View, e *Entr
 	return &receipt, nil
 }
 
-// withdraw closes a session that has released nothing and returns to the store the budget that begin may
-// have reserved for it.
+// withdraw closes a session that has released nothing, cancels the reservation that begin may have made for
+// it in the store of budgets, and removes the keeper's note. If this fails, the reservation stays charged and
+// withdraw returns an error.
 func (r *storedRun) withdraw(ctx context.Context, k Keeper, s budget.Session) error {
 	if r == nil || r.id == "" {
 		return nil
@@ -122,9 +123,9 @@ func (r *storedRun) withdraw(ctx context.Context, k Keeper, s budget.Session) er
 	return k.Forget()
 }
 
-// covers returns an error if the budget is larger than what is left of the dataset's cap in the
-// store of budgets. It is called before the table is read. For a run that may draw Poisson samples
-// it returns nil: the store is asked when the schedule is known.
+// covers returns an error if the budget is larger than what is left of the dataset's cap in the store of
+// budgets. It is called before the table is read. For a run that may draw Poisson samples covers returns nil.
+// The store is asked about such a run later, when its schedule is known.
 func (r *storedRun) covers(ctx context.Context, b account.Budget, unit string, samples bool) error {
 	if r == nil || samples {
 		return nil

@@ -9,8 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// TestTargetWarnings: what the released best constant says of the target. Nothing is said where its noise hides
-// it, or of a quantile or a rate, whose best constant may be at a bound of a sound target.
+// TestTargetWarnings tests the warnings about the target that follow from the released best constant. There
+// must be no warning if the noise is too large. For a quantile or a rate there must be none about a bound,
+// since the best constant may be at a bound even if the target is sound.
 func TestTargetWarnings(t *testing.T) {
 	at := func(loss, sigma, margin float64) *optimize.Compared {
 		return &optimize.Compared{Constant: loss, ConstantSigma: sigma, Margins: []float64{margin}}
@@ -46,9 +47,10 @@ func TestTargetWarnings(t *testing.T) {
 }
 
 // TestUnreadTargetsAreTold fits a table whose targets match no class by an algorithm that releases no second
-// moment. The fit must end with the warning about the target, which the table with sound targets must not have.
-// The released loss of the constant is far from its noise there and 0 here; noise of three deviations
-// or more hides the warning with probability .003, so that one of four fits must have it.
+// moment. The fit must have the warning about the target, and a fit of a table with sound targets must not
+// have it. If no target is read, the true loss of the constant is 0, and noise of three standard deviations
+// or more hides the warning with probability .003. At least one of four fits must therefore have the warning.
+// If targets are sound, the loss is far above its noise.
 func TestUnreadTargetsAreTold(t *testing.T) {
 	told := func(classes string) int {
 		n := 0

@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// trialTag is the struct tag that states a value with which to test the setting, for example
-// `trial:"phased-sgd"`.
+// trialTag is the key of a struct tag on a setting's field. The tag states a value with which tests set the
+// setting, for example `trial:"phased-sgd"`.
 const trialTag = "trial"
 
 // Trials returns settings with which to test the algorithms: the given ones, followed by one entry

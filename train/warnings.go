@@ -13,10 +13,11 @@ import (
 // Codes of warnings, by which programs tell them apart.
 const (
 	// WarnNotBetter: the difference between the loss of the fit and the loss of the best constant is within
-	// the noise. If the loss is convex, the published model is then halfway between the two.
+	// the noise. If the objective is convex, the published model is then halfway between the fit and the
+	// constant, unless the fit has confidence intervals.
 	WarnNotBetter = "not-better-than-constant"
 	// WarnWorse: the loss of the fit is larger than the loss of the best constant by more than the noise
-	// explains. The published model is then the constant.
+	// explains. The published model is then the constant, unless the fit has confidence intervals.
 	WarnWorse = "worse-than-constant"
 	// WarnEpsilon: epsilon is so large (above 10) that it guarantees next to nothing.
 	WarnEpsilon = "epsilon-large"
@@ -43,7 +44,8 @@ const (
 	// WarnPairs: interactions with numbers are left out, since the table is too small for them at this
 	// budget.
 	WarnPairs = "interactions-left-out"
-	// WarnWhole: reduce: jl(auto) keeps all features, since the table has too few for its rule.
+	// WarnWhole: reduce: jl(auto) keeps all features, since the rows have no more features than its rule
+	// keeps.
 	WarnWhole = "rows-not-reduced"
 	// WarnBounds: by the released second moment, nearly all cells of a column are at one of its bounds or
 	// beyond it.
@@ -75,8 +77,8 @@ func privacyWarnings(epsilon, delta, records, effective float64) (list []Warning
 	return list
 }
 
-// comparisonWarnings returns the warning that follows from the released comparison with the best
-// constant; nil if there was none or the fit was better than the constant.
+// comparisonWarnings returns the warning that follows from the released comparison with the best constant;
+// nil if no comparison was made or the fit was better than the constant.
 func comparisonWarnings(c *optimize.Compared) []Warning {
 	if c == nil || c.Verdict() == optimize.Better {
 		return nil
@@ -96,17 +98,18 @@ func comparisonWarnings(c *optimize.Compared) []Warning {
 			c.Sigma)}}
 }
 
-// preciselyKnown is the largest noise in the released loss of the best constant, in units of F0, at which that
-// loss tells anything of the targets. (F0 is loss.Constants.InitialGap.) atBound is the smallest distance of the
-// best constant from the middle of a real target's bounds, in half widths of the bounds, at which the target
-// counts as clamped.
+// preciselyKnown is a limit on the noise in the released loss of the best constant, as a share of F0
+// (loss.Constants.InitialGap). With more noise that loss gives no warning. atBound is the smallest distance
+// of the best constant from the middle of a real target's bounds, in half widths of the bounds, that gives
+// the warning WarnClamped.
 const (
 	preciselyKnown = 1. / 30
 	atBound        = .97
 )
 
-// targetWarnings returns the warnings about the target that follow from the released best constant of a fit
-// with the given loss, whatever the algorithm; nil if nothing was compared. It makes no query.
+// targetWarnings returns the warning about the target that follows from the released comparison c with the
+// best constant. name is the name of the fit's loss. It returns nil if there was no comparison, or if the
+// released loss of the constant is too noisy (preciselyKnown). It makes no query.
 func targetWarnings(name string, c *optimize.Compared) []Warning {
 	l, err := loss.Parse(name)
 	if c == nil || err != nil || c.ConstantSigma > preciselyKnown*l.Constants().InitialGap {
@@ -133,7 +136,8 @@ func targetWarnings(name string, c *optimize.Compared) []Warning {
 	return nil
 }
 
-// warnings returns all warnings of a run, the worst first.
+// warnings returns all warnings of a run. Warnings about the result come first, warnings about the budget and
+// the schema last.
 func (h Head) warnings(r Released) []Warning {
 	list := append(comparisonWarnings(r.Run.Compared), targetWarnings(h.Loss, r.Run.Compared)...)
 	list = append(list, inferenceWarnings(h.Schema, r.Inference)...)

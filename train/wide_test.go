@@ -8,10 +8,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 )
 
-// TestWideTablesTakeTheMetric tests a table with a column hashed into 3,000 buckets. By default its
-// fit uses a diagonal preconditioner (metric), whose steps follow from the public number of
-// features that are not zero in a row: the age, the sex, the note and the intercept, so four. Rows
-// that a random projection makes dense have no such number.
+// TestWideTablesTakeTheMetric tests a table with a column hashed into 3,000 buckets. By default its fit uses
+// a diagonal preconditioner (metric), whose step size follows from the public number of features that are not
+// zero in a row. That number is four: the age, the sex, the note and the intercept. After a random projection
+// rows are dense and have no such number.
 func TestWideTablesTakeTheMetric(t *testing.T) {
 	c := config(t, 500, "note: ignore", "note: {hash: 3000}")
 	b, err := account.NewBudget(4, 1e-6, account.ReplaceOne)

@@ -62,22 +62,25 @@ func CheckApproximateMu(ctx context.Context, steps []SampledSteps, r Relation, d
 }
 
 const (
-	// approximateMost is the largest mu that is tried. A mu this large protects nobody.
+	// approximateMost is the largest mu that is tried. A mu this large protects nobody. The search
+	// for mu ends at the relative width approximateWidth.
 	approximateMost  = 1 << 10
 	approximateWidth = 1e-6
-	// approximateCells is the number of intervals of epsilon. into which the range of a tabled
-	// hockey-stick divergence is divided. The divergence is computed at their ends. Each interval is
-	// compared with the Gaussian divergence in approximateParts parts.
+	// approximateCells is the number of equal intervals of epsilon in a table of a hockey-stick
+	// divergence. The divergence is computed at the ends of the intervals. The method below divides
+	// each interval into approximateParts parts, and compares the divergence with the Gaussian one
+	// on each part.
 	approximateCells, approximateParts = 64, 16
 )
 
 // tabled is an upper bound on a hockey-stick divergence, as a table. At epsilon[j] the divergence
-// is at most delta[j]. Between two entries it is convex in e^epsilon. Beyond the last entry it is
-// at most the delta given to profileOf.
+// is at most delta[j]. The divergence is convex in e^epsilon, so between two entries it is at most
+// their chord. Beyond the last entry the divergence is at most the delta given to profileOf.
 type tabled struct{ epsilon, delta []float64 }
 
-// profileOf tabulates an upper bound on the hockey-stick divergence of steps, up to the epsilon at
-// which this bound is delta. It is an error if that epsilon exceeds tradeoffMost.
+// profileOf returns a table of an upper bound on the hockey-stick divergence of steps. The table
+// goes from epsilon = 0 to an epsilon at which the divergence is at most delta. It is an error if
+// this last epsilon exceeds tradeoffMost or if delta is not within [1e-30, 0.1].
 func profileOf(ctx context.Context, steps []SampledSteps, r Relation, delta float64) (tabled, error) {
 	if !(delta >= 1e-30 && delta <= .1) {
 		return tabled{}, fmt.Errorf("account: delta = %v: must be within [1e-30, 0.1]", delta)
@@ -113,13 +116,13 @@ func profileOf(ctx context.Context, steps []SampledSteps, r Relation, delta floa
 		if err != nil {
 			return tabled{}, err
 		}
-		if j > 0 { // delta does not increase
+		if j > 0 { // the divergence does not increase with epsilon
 			d.Upper = min(d.Upper, p.delta[j-1])
 		}
 		p.epsilon, p.delta = append(p.epsilon, epsilon), append(p.delta, d.Upper)
 	}
-	// Beyond last.Upper the divergence is at most delta, and so within the bound to be proven, for
-	// every mu.
+	// Beyond last.Upper the divergence is at most delta. The bound to be proven is at least delta,
+	// so it holds there for every mu.
 	p.epsilon, p.delta = append(p.epsilon, last.Upper), append(p.delta, min(delta, p.delta[len(p.delta)-1]))
 	return p, nil
 }
@@ -134,7 +137,7 @@ func (p tabled) below(mu, delta float64) bool {
 		width := p.epsilon[j+1] - p.epsilon[j]
 		for i := range approximateParts {
 			begin, end := width*float64(i)/approximateParts, width*float64(i+1)/approximateParts
-			weight := 0.0 // the weight of the cell's end, linear in e^epsilon
+			weight := 0.0 // the weight of the interval's end in the chord, linear in e^epsilon
 			if i > 0 {
 				weight = math.Expm1(begin) / math.Expm1(width)
 			}

@@ -7,9 +7,10 @@ import (
 )
 
 // TestApproximateMu compares the bound that ApproximateMu's result states with a new composition of
-// the steps, at many epsilons that ApproximateMu did not use. The composition must be within the
-// bound. The result must also not be much above the limit of many small steps (Dong, Roth & Su
-// 2022, corollary 5.4: q sqrt(T (e^(1/z^2) - 1)) under add-or-remove, in their symmetrised form).
+// the steps, at many epsilons that ApproximateMu did not use. The delta of the composition must be
+// within the bound. The mu must also not be much above its limit for many small steps (Dong, Roth &
+// Su 2022, corollary 5.4: q sqrt(T (e^(1/z^2) - 1)) under add-or-remove, in their symmetrised
+// form).
 func TestApproximateMu(t *testing.T) {
 	ctx := context.Background()
 	const delta = 1e-8
@@ -85,9 +86,9 @@ func TestApproximateMu(t *testing.T) {
 	}
 }
 
-// TestApproximateIsCheckedWhereCellsBegin tests that the method below, which compares divergences on
-// cells (intervals of epsilon), returns false for a divergence that exceeds delta-approximate mu-GDP
-// only at the beginning of one cell, the first or another.
+// TestApproximateIsCheckedWhereCellsBegin tests that the method below, which compares divergences
+// on cells (intervals of epsilon), returns false for a divergence that exceeds delta-approximate
+// mu-GDP only at the beginning of one cell. The test does this for each of three cells.
 func TestApproximateIsCheckedWhereCellsBegin(t *testing.T) {
 	const mu, delta, width = .5, 1e-3, 1e-4
 	for cell := range 3 {

@@ -9,10 +9,11 @@ import (
 // a sampling probability ends.
 const calibrationStep = 2e-6
 
-// bisect searches between two values no and yes, at geometric means: ok is false at no and true at
-// yes. no may be the smaller or the larger of the two. The search ends when the relative width of the
-// interval is calibrationStep or when the computation has used up the work allowed to it. bisect
-// returns the last value at which ok was true.
+// bisect narrows the interval between two positive values, no and yes, where ok is false at no and
+// true at yes. no may be the smaller or the larger value. Each step calls ok at the geometric mean
+// of the interval's ends. The search ends when the relative width of the interval is
+// calibrationStep, or when ok returns errEffort because the work allowed is used up. bisect returns
+// the last value at which ok was true. Any other error of ok is returned.
 func bisect(no, yes float64, ok func(float64) (bool, error)) (float64, error) {
 	for math.Abs(yes/no-1) > calibrationStep {
 		mid := math.Sqrt(no * yes)
@@ -32,8 +33,9 @@ func bisect(no, yes float64, ok func(float64) (bool, error)) (float64, error) {
 	return yes, nil
 }
 
-// halve bisects the interval from no to yes the given number of times. ok is assumed to be true at
-// yes. halve returns the last value at which ok was true.
+// halve bisects the interval between no and yes the given number of times, at its midpoint. ok is
+// assumed to be true at yes. halve returns the last value at which ok was true, or yes if ok was
+// true at no midpoint.
 func halve(no, yes float64, times int, ok func(float64) bool) float64 {
 	for range times {
 		if mid := (no + yes) / 2; ok(mid) {

@@ -6,22 +6,24 @@ import (
 	"math"
 )
 
-// Every calibration, a search for a parameter of mechanisms, judges by the upper end of the computed
-// bracket of delta only. The returned value is therefore itself proven private. A search assumes that
-// the events become more private in one direction of the parameter. If they do not, the value is
-// still private, but perhaps not the best.
+// A calibration searches for a parameter of mechanisms, such as a noise multiplier. It accepts a
+// value of the parameter if the upper end of the computed bracket of delta is at most the stated
+// delta. The returned value is therefore itself proven private. A search assumes that the events
+// become more private as the parameter moves in one direction. If they do not, the returned value
+// is still private, but perhaps not the best.
 
 const (
-	// calibrationWidth is the relative width to which a calibration brackets delta. It changes the
-	// noise multiplier found by at most a tenth of this width.
+	// calibrationWidth is the relative width to which a calibration brackets delta. The relative
+	// change of the noise multiplier found is at most a tenth of this width.
 	calibrationWidth = 2e-3
 	// MultiplierLeast and MultiplierMost are the ends of the interval in which calibrations search
 	// for a noise multiplier.
 	MultiplierLeast, MultiplierMost = 0.05, 1e6
 )
 
-// private reports whether the events are proven (epsilon, delta)-DP. It returns errEffort if the
-// computation has used up the work allowed to it.
+// private reports whether the events are proven (epsilon, delta)-DP. The computation may use the
+// work effortAnswer. If this work does not suffice for a proof, ok is false. If e allows no more
+// work, private returns errEffort.
 func private(e *effort, events []Composed, epsilon, delta float64) (ok bool, err error) {
 	c, err := Compose(e.ctx, events, calibrationWidth)
 	if err != nil {
@@ -61,10 +63,10 @@ func checkTarget(epsilon, delta float64) error {
 
 // CalibrateMultiplier returns the smallest noise multiplier in [MultiplierLeast, MultiplierMost]
 // for which events(multiplier) are (epsilon, delta)-DP. The result is never below the true minimum.
-// It exceeds the minimum by about 1e-4 of itself, or by more if a search this precise would exceed
-// the work allowed, a few seconds. It is an error if no multiplier up to MultiplierMost is enough.
-// events may scale any number of different mechanisms jointly. The events must not become less
-// private as the multiplier grows.
+// It exceeds the minimum by about 1e-4 of itself, or by more if a search this precise would take
+// more than the work allowed (a few seconds). It is an error if no multiplier up to MultiplierMost
+// is enough. events may scale any number of different mechanisms jointly. The events must not
+// become less private as the multiplier grows.
 func CalibrateMultiplier(ctx context.Context, epsilon, delta float64,
 	events func(multiplier float64) ([]Composed, error)) (float64, error) {
 	return calibrateMultiplier(newEffort(ctx, effortSearch), epsilon, delta, events)
@@ -119,9 +121,10 @@ func SampledMultiplier(ctx context.Context, epsilon, delta, sampling float64, st
 	})
 }
 
-// CalibrateCount returns the largest n in [0, 2^30] for which events(n) are (epsilon, delta)-DP. It
-// assumes that events(n) become less private as n grows. The result 0 means that events(1) are not
-// (epsilon, delta)-DP.
+// CalibrateCount returns the largest n in [0, 2^30] for which events(n) are proven (epsilon,
+// delta)-DP. It assumes that events(n) become less private as n grows. The result 0 means that
+// events(1) are not proven (epsilon, delta)-DP. It is an error if the search needs more than the
+// work allowed.
 func CalibrateCount(ctx context.Context, epsilon, delta float64, events func(n int) ([]Composed, error)) (int, error) {
 	if err := checkTarget(epsilon, delta); err != nil {
 		return 0, err
@@ -156,13 +159,14 @@ func CalibrateCount(ctx context.Context, epsilon, delta float64, events func(n i
 	return yes, nil
 }
 
-// samplingLeast is the sampling probability below which CalibrateSampling does not search.
+// samplingLeast is a limit on the search of CalibrateSampling. The search fails if the first
+// probability tried below this limit is not private.
 const samplingLeast = 1e-9
 
 // CalibrateSampling returns the largest sampling probability in (0, 1] for which events(sampling)
 // are (epsilon, delta)-DP. The result is never above the true maximum. It is below the maximum by
-// about 1e-4 of itself, or by more if a search this fine would exceed the work allowed, a few
-// seconds. It is an error if no probability down to samplingLeast is small enough.
+// about 1e-4 of itself, or by more if a search this precise would take more than the work allowed
+// (a few seconds). It is an error if no probability down to 1e-9 is small enough.
 func CalibrateSampling(ctx context.Context, epsilon, delta float64,
 	events func(sampling float64) ([]Composed, error)) (float64, error) {
 	if err := checkTarget(epsilon, delta); err != nil {

@@ -7,8 +7,8 @@ import (
 
 func TestCalibrateGoldens(t *testing.T) {
 	t.Parallel()
-	// The value is from the tests of dp_accounting's accountant. The result here is rounded to the private
-	// side, so it may be slightly above that value but never below.
+	// The expected value is from the tests of dp_accounting's accountant. The calibrated multiplier
+	// is rounded up, so it may be slightly above the expected value but never below.
 	z, err := SampledMultiplier(t.Context(), 1, 1e-5, .01, 1, AddOrRemove)
 	if err != nil {
 		t.Fatal(err)
@@ -16,7 +16,8 @@ func TestCalibrateGoldens(t *testing.T) {
 	if want := 0.67379294682; z < want*(1-1e-9) || z > want*(1+2e-4) {
 		t.Errorf("multiplier %v, want %v", z, want)
 	}
-	// 100 steps at q = .02 and 1900 at q = .005 with one multiplier, to five digits.
+	// The run has 100 steps at q = .02 and 1900 steps at q = .005 with one multiplier. The expected
+	// multipliers are known to about five digits.
 	targets := []struct{ epsilon, want float64 }{{1, 1.507924}, {.5, 2.562007}, {3, .868438}}
 	if testing.Short() {
 		targets = nil // TestCalibratedSchedulesOfAnyPlan calibrates, too
@@ -92,7 +93,7 @@ func TestCalibrateCountAndSampling(t *testing.T) {
 
 func TestCalibrateExtremes(t *testing.T) {
 	t.Parallel()
-	// At a weak target the smallest multiplier is enough.
+	// For a target as weak as epsilon = 1e6 the smallest multiplier is enough.
 	if z, err := SampledMultiplier(t.Context(), 1e6, .5, .001, 1, AddOrRemove); err != nil || z != MultiplierLeast {
 		t.Errorf("multiplier %v, %v", z, err)
 	}

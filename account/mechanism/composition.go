@@ -16,12 +16,13 @@ type Composed struct {
 
 // Composition is the privacy of several mechanisms used on the same records. All mechanisms are
 // fixed before the first release. Their releases may interleave. An output of one mechanism may
-// determine the query of another, but not the law of its noise. A Composition is immutable and safe
-// for concurrent use.
+// determine the query of another mechanism, but not the noise distribution of that mechanism. A
+// Composition is immutable and safe for concurrent use.
 type Composition struct {
 	parts []Composed
 	// mu2 is the sum of the squared mu of all Gaussian mechanisms, rounded up. mu2Down is the same
-	// sum rounded down. parts contains the other mechanisms.
+	// sum rounded down. parts contains the mechanisms that are not Gaussian. goal is the relative
+	// width to which epsilon and delta are bracketed.
 	mu2, mu2Down float64
 	goal         float64
 	relation     Relation
@@ -31,8 +32,8 @@ type Composition struct {
 // mechanisms of other kinds. Compose returns an error for a larger sum.
 const composedCharge = 1e6
 
-// countLimit bounds the number of uses of a mechanism. Counts are then exact in float64, and sums of
-// losses stay within range.
+// countLimit is the largest number of uses of a mechanism. Counts are then exact in float64, and
+// sums of losses stay within range.
 const countLimit = 1 << 30
 
 // Compose returns the composition of events. width is the relative width, in [1e-6, 0.1], to which
@@ -41,8 +42,8 @@ const countLimit = 1 << 30
 //
 // Gaussian parts are combined exactly: the squares of their mu add. It is an error if mechanisms
 // were made for different relations. A count must be in [0, 2^30], and so must the sum of the
-// counts of equal mechanisms. If there are other mechanisms too, the sum of the squared mu of the
-// Gaussian ones must be at most 1e6.
+// counts of equal mechanisms. If the events also contain mechanisms that are not Gaussian, the sum
+// of the squared mu of the Gaussian mechanisms must be at most 1e6.
 //
 // Compose, Delta, Epsilon and TradeOff return the context's error once the context has ended.
 func Compose(ctx context.Context, events []Composed, width float64) (*Composition, error) {
@@ -56,8 +57,9 @@ func Compose(ctx context.Context, events []Composed, width float64) (*Compositio
 	return gather(ctx, events, width)
 }
 
-// gather checks the events. It adds up the squared mu of the Gaussian ones and merges equal
-// mechanisms among the others.
+// gather checks the events and returns their composition. It adds up the squared mu of the Gaussian
+// mechanisms. Of the mechanisms that are not Gaussian, equal ones become one part with the sum of
+// their counts. Unlike [Compose], gather accepts mechanisms without a known dominating pair.
 func gather(ctx context.Context, events []Composed, width float64) (*Composition, error) {
 	if !(width >= 1e-6 && width <= .1) {
 		return nil, fmt.Errorf("account: width = %v: must be within [1e-6, 0.1]", width)
@@ -134,9 +136,10 @@ func asGaussian(m Mechanism) (gaussianMechanism, bool) {
 	return gaussianMechanism{}, false
 }
 
-// directions returns the directions in which delta must be bounded: two neighbouring tables can be
-// compared in either order. It returns one direction if both are equal for every mechanism. If there
-// are two, the first has the larger delta in most cases.
+// directions returns the directions in which delta must be bounded. A direction is one of the two
+// orders in which neighbouring tables can be compared. directions returns only one direction if
+// every mechanism has the same law of the privacy loss in both. If it returns two, the first has
+// the larger delta in most cases.
 func (c *Composition) directions() []direction {
 	one := true
 	for _, p := range c.parts {
@@ -214,14 +217,16 @@ func (c *Composition) delta(e *effort, epsilon float64) (Bracket, error) {
 	return out, nil
 }
 
-// allowed returns a new counter that limits the work of computing one [Bracket]. Its limit grows with
-// the number of different mechanisms. A computation that needs more work fails with an error.
+// allowed returns a new counter that limits the work of computing one [Bracket]. Its limit grows
+// with the number of different mechanisms. A computation that reaches the limit returns the bracket
+// found so far, or errEffort if there is none.
 func (c *Composition) allowed(ctx context.Context) *effort {
 	return newEffort(ctx, among(effortMost, len(c.parts)))
 }
 
-// each calls ask for every direction of the composition, which is an order of the two neighbouring
-// tables. If there are two directions, the first may use at most half of the work allowed by e.
+// each calls ask for every direction of the composition. A direction is one of the two orders of
+// two neighbouring tables. If there are two directions, the first may use at most half of the work
+// that e allows. each stops at the first error and returns it.
 func (c *Composition) each(e *effort, ask func(*effort, direction) error) error {
 	all := c.directions()
 	for k, d := range all {
@@ -232,8 +237,8 @@ func (c *Composition) each(e *effort, ask func(*effort, direction) error) error 
 	return nil
 }
 
-// within reports whether the composition is proven (epsilon, delta)-DP. It stops as soon as the
-// bracket of delta decides this.
+// within reports whether the composition is proven (epsilon, delta)-DP. The computation of delta
+// stops as soon as its bracket lies on one side of the stated delta.
 func (c *Composition) within(e *effort, epsilon, delta float64) (bool, error) {
 	if len(c.parts) == 0 {
 		return c.gaussianDelta(epsilon).Upper <= delta, nil

@@ -8,8 +8,8 @@ import (
 )
 
 // TestCompositionGoldens compares brackets with published values. The values of dp_accounting's
-// tests were computed on grids and are upper bounds to the stated digits. The values marked as
-// intervals were recomputed by their authors' methods with error bounds.
+// tests were computed on grids and are upper bounds, to the stated digits. Where lo and hi differ,
+// the value was computed again by its authors' method, with error bounds.
 func TestCompositionGoldens(t *testing.T) {
 	sampledAdd := func(z, q float64, n int) []Composed {
 		return []Composed{{sampled(t, z, q, AddOrRemove), n}}
@@ -30,8 +30,9 @@ func TestCompositionGoldens(t *testing.T) {
 		{"q=.01 T=120", sampledAdd(.7, .01, 120), false, 1e-5, 2.46101, 2.46147, "TensorFlow Privacy, recomputed", 0},
 		{"q=.04 T=2250", sampledAdd(1.5, .04, 2250), false, 1e-5, 6.758, 6.7795, "Opacus, recomputed", 0},
 		{"q=.05 T=1000", sampledAdd(3, .05, 1000), false, 1e-6, 2.5127, 2.5222, "Opacus, recomputed", 0},
-		// The source calls these values replace-one. Its neighbours are (1-q) N(0, s^2) + q N(1,
-		// s^2) and N(0, s^2), which is add-or-remove; replace-one gives twice as much.
+		// The source calls these values replace-one. Its pair of distributions is (1-q) N(0, s^2) +
+		// q N(1, s^2) and N(0, s^2), which is the pair for add-or-remove. Replace-one would give
+		// about twice as much.
 		{"q=.01 T=1e4", sampledAdd(2, .01, 10000), false, 1e-6, 2.446734047, 2.446734047, "PLD-Accountant", 1e-6},
 		{"q=.01 T=1e4", sampledAdd(2, .01, 10000), false, 1e-5, 2.162704603, 2.162704603, "PLD-Accountant", 1e-6},
 		{"gaussian", []Composed{{gaussianMechanism{1, 1}, 1}}, true, 1, .126936735, .126936745, "dp_accounting", 0},
@@ -57,8 +58,8 @@ func TestCompositionGoldens(t *testing.T) {
 	}
 }
 
-// TestDirectionGoldens tests the two directions of add-or-remove, which have different values. Only
-// dp_accounting's tests state them.
+// TestDirectionGoldens compares the deltas of the two directions of add-or-remove, which differ,
+// with the values in dp_accounting's tests.
 func TestDirectionGoldens(t *testing.T) {
 	d := compose(t, 1e-4, Composed{sampled(t, 1, .8, AddOrRemove), 1}).directions()
 	for k, want := range []float64{.0816951786585355, .0231362104090899} {
@@ -189,7 +190,7 @@ func TestMixtureIsSampledGaussian(t *testing.T) {
 
 // TestCompositionOrder tests that every bracket of epsilon has Lower <= Upper, and that brackets
 // are ordered: with less noise, a larger sampling probability, more steps or a smaller delta, the
-// new bracket is never entirely below the old one.
+// bracket of epsilon is never entirely below the original bracket.
 func TestCompositionOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(44, 3))
 	for range trials(24) {

@@ -8,7 +8,8 @@ import (
 
 // direction is the composition of dominating pairs of distributions (see [Mechanism]) in one of the
 // two orders of neighbouring tables. laws[i] is the law of a pair's privacy loss in this order, and
-// counts[i] the number of its uses.
+// counts[i] is the number of uses of the pair. profile holds the sketches that the method draw
+// makes.
 type direction struct {
 	laws    []lossLaw
 	counts  []float64
@@ -34,9 +35,9 @@ func (d *direction) draw(e *effort, tail float64) error {
 }
 
 // apart returns an upper bound on the total variation distance between the two composed
-// distributions: the sum of the distances of the single laws, or 1 if the distance of a law is not
-// known. It is useful for small sampling probabilities, also if the losses leave the range of
-// float64.
+// distributions P and Q. The bound is the sum of the distances of the single pairs, or 1 if the
+// distance of a pair is not known. It is useful for small sampling probabilities, and holds even if
+// losses are too large for float64.
 func (d direction) apart() float64 {
 	var sum float64
 	for i, l := range d.laws {
@@ -50,8 +51,9 @@ func (d direction) apart() float64 {
 }
 
 // search calls find, which searches for a saddle point or a grid by the approximate cumulant
-// generating function p, and returns its result. Before the call it subtracts the work of find from
-// the work that e allows. If less work is left, it returns an error and does not call find.
+// generating function p, and returns its result. Before the call it subtracts an estimate of the
+// work of find from the work that e allows. If less work is left, search returns errEffort and does
+// not call find.
 func search[T any](e *effort, p profile, find func() T) (T, error) {
 	if err := e.spend(profileLooks * p.labour()); err != nil {
 		var none T
@@ -60,11 +62,12 @@ func search[T any](e *effort, p profile, find func() T) (T, error) {
 	return find(), nil
 }
 
-// lay returns a layout (the grid and the window of losses for the Fourier transform) with which delta
-// is bracketed to the relative width goal. If the layout would take more than half of the work left,
-// lay tries 4 times the width, and so on, up to coarsest. It tries only widths below most. If most is
-// infinite, the layout for coarsest may take all of the work left. reached is the width for which the
-// layout was made. lay returns errEffort if no layout is cheap enough.
+// lay returns a layout (the grid and the window of losses for the Fourier transform) with which
+// delta is bracketed to the relative width goal. If the layout would take more than half of the
+// work left, lay tries 4 times the width, and so on, up to coarsest. A wider width is tried only if
+// 4 times the last one is below most. If most is infinite, the layout for the width coarsest may
+// take all of the work left. reached is the width for which the layout was made. lay returns
+// errEffort if no layout is cheap enough.
 func (d direction) lay(e *effort, s saddle, goal, most, tail float64) (l layout, reached float64, err error) {
 	for {
 		l, err := search(e, d.profile, func() layout { return d.profile.lay(s, goal, tail, d.laws) })
@@ -85,7 +88,8 @@ func (d direction) lay(e *effort, s saddle, goal, most, tail float64) (l layout,
 // coarsest is the largest relative width of delta for which a layout is tried.
 const coarsest = 1
 
-// labour estimates the work of composing the laws with the given grid and window.
+// labour estimates the work of composing the laws with the given grid and window, in the unit of
+// [effort].
 func (d direction) labour(l layout) float64 {
 	work := transformLabour * float64(l.n) * float64(len(d.laws)+1)
 	for i, w := range d.laws {
@@ -96,8 +100,8 @@ func (d direction) labour(l layout) float64 {
 	return work
 }
 
-// curve composes the direction's laws on the layout's grid of losses and returns the bracket of delta
-// as a function of epsilon.
+// curve composes the direction's laws on the layout's grid of losses. It returns a lower and an
+// upper bound on delta as functions of epsilon.
 func (d direction) curve(e *effort, l layout) (curve, error) {
 	uppers, lowers := make([]weighted, len(d.laws)), make([]weighted, len(d.laws))
 	var infinite, shift float64
@@ -132,19 +136,21 @@ func (d direction) largest() float64 {
 }
 
 const (
+	// attempts is the largest number of grids that are tried for one bracket.
 	attempts = 5
 	// coarse is the relative width in delta of a first rough bracket.
 	coarse = .2
 	// finest is the smallest relative width in delta that is requested.
 	finest = 1e-6
-	// deltaLeast is the smallest delta for which a bracket is computed. For a smaller delta, masses
-	// would be subnormal numbers.
+	// deltaLeast is the smallest delta for which a bracket is computed. For a smaller delta, some
+	// probability masses would be subnormal float64, which have fewer digits.
 	deltaLeast = 1e-280
 )
 
-// epsilon brackets the epsilon of one direction at the given delta. It stops when the bracket has the
-// relative width goal, when its upper end is at most other, the upper end of the other direction, or
-// when the computation has used up the work that e allows.
+// epsilon brackets the epsilon of one direction at the given delta. other is the upper end of the
+// bracket already found for the opposite direction, or 0. The method stops when the bracket has the
+// relative width goal, when its upper end is at most other, or when the work that e allows is used
+// up. It is an error if no finite upper end was found.
 func (d *direction) epsilon(e *effort, delta, goal, other float64) (Bracket, error) {
 	if d.apart() <= delta {
 		return Bracket{}, nil
@@ -180,11 +186,11 @@ func (d *direction) narrowEpsilon(e *effort, delta, goal, other float64, best *B
 		return err
 	}
 	full := min(.3, goal*s.epsilon*(s.theta+1)*.8)
-	if s.epsilon == 0 { // epsilon = 0 may be enough, which a rough bracket shows
+	if s.epsilon == 0 { // a rough bracket shows whether epsilon = 0 is enough
 		full = coarse / 4
 	}
 	relative := full
-	if other > 0 { // a rough bracket may be enough
+	if other > 0 { // a rough bracket may show that the upper end is at most other
 		relative = max(full, coarse)
 	}
 	last := math.Inf(1)
@@ -214,9 +220,9 @@ func (d *direction) narrowEpsilon(e *effort, delta, goal, other float64, best *B
 	return nil
 }
 
-// attempt composes the laws on a grid made for the saddle point s, the tilt that belongs to an
-// epsilon or a delta. It returns the composed curve and the relative width of delta for which the
-// grid was made.
+// attempt composes the laws on a grid made for the saddle point s: the tilt e^(theta loss) of the
+// loss distribution that suits an epsilon or a delta. It returns the composed curve and the
+// relative width of delta for which the grid was made.
 func (d *direction) attempt(e *effort, s saddle, goal, most, tail float64) (v curve, reached float64, err error) {
 	l, reached, err := d.lay(e, s, goal, most, tail)
 	if err != nil {
@@ -237,8 +243,8 @@ func (d *direction) counted() profile {
 }
 
 // delta brackets the delta of one direction at the given epsilon. It stops when the bracket has the
-// relative width goal, when the function enough accepts the bracket, or when the computation has used
-// up the work that e allows. If rough is true, the first bracket has the relative width coarse.
+// relative width goal, when enough(bracket) is true, or when the work that e allows is used up. If
+// rough is true, the first grid aims at the relative width coarse instead of goal.
 func (d *direction) delta(e *effort, epsilon, goal float64, rough bool, enough func(Bracket) bool) (Bracket, error) {
 	if epsilon >= d.largest() {
 		return Bracket{}, nil
@@ -294,7 +300,7 @@ func (d *direction) narrowDelta(e *effort, epsilon, goal float64, rough bool, en
 		}
 		relative = min(full, relative*min(.5, .8*goal/best.Width()))
 		if finer := d.profile.tail(saddle{logDelta: math.Log(best.Upper)}, goal); finer < tail/2 {
-			tail, last = finer, math.Inf(1) // the estimate of delta was too large
+			tail, last = finer, math.Inf(1) // the first estimate of delta was too large for tail
 			if err := redraw(); err != nil {
 				return err
 			}

@@ -7,16 +7,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/internal/round"
 )
 
-// discreteGaussian is the mechanism that adds discrete Gaussian noise N_Z(0, sigma^2) to an integer.
-// On the integers y, the noise has probabilities proportional to exp(-y^2/(2 sigma^2)) (Canonne,
-// Kamath & Steinke 2020).
+// discreteGaussian is the mechanism that adds discrete Gaussian noise N_Z(0, sigma^2) to an
+// integer. The probability that the noise is the integer y is proportional to exp(-y^2/(2 sigma^2))
+// (Canonne, Kamath & Steinke 2020).
 type discreteGaussian struct {
 	sigma       float64
 	sensitivity int
 }
 
-// discreteSigmaMost and discreteSensitivityMost bound the parameters of the discrete Gaussian. For a
-// larger sigma the privacy loss has more atoms than the grid for its distribution has cells.
+// discreteSigmaMost and discreteSensitivityMost are the largest sigma and the largest sensitivity
+// of the discrete Gaussian. For a larger sigma the privacy loss has more atoms than its discretised
+// distribution has cells.
 const (
 	discreteSigmaMost       = 1 << 15
 	discreteSensitivityMost = 1 << 20
@@ -33,8 +34,8 @@ const (
 // which increases with k for every t. The law is symmetric, so both signs of a shift and both
 // orders of the pair give the same H.
 //
-// A vector of integers is one such mechanism for each coordinate, with the sensitivity of that
-// coordinate. A Euclidean sensitivity of the vector does not determine the law of the loss.
+// For a vector of integers, compose one such mechanism for each coordinate, with the sensitivity of
+// that coordinate. The Euclidean sensitivity of the vector does not determine the law of the loss.
 func NewDiscreteGaussian(sigma float64, sensitivity int) (Mechanism, error) {
 	if !(sigma > 0 && sigma <= discreteSigmaMost) {
 		return nil, fmt.Errorf("account: sigma = %v: must be > 0 and <= %d for a discrete Gaussian", sigma, discreteSigmaMost)
@@ -87,26 +88,27 @@ func newDiscreteLaw(sigma float64, shift int) discreteLaw {
 }
 
 // discreteNormaliser returns the sum of exp(-y^2/(2 sigma^2)) over all integers y. For sigma >= 1
-// it uses the dual series of Poisson's summation formula, which converges faster there:
+// it uses the dual series of Poisson's summation formula, which converges faster for these sigma:
 //
 //	sigma sqrt(2 pi) (1 + 2 sum over n >= 1 of exp(-2 pi^2 sigma^2 n^2)).
 //
-// Two terms of this series leave out less than e^-(18 pi^2) < 2^-256 of the sum.
+// The terms n = 1 and n = 2 are used. The terms left out are less than e^-(18 pi^2) < 2^-256 of the
+// sum.
 func discreteNormaliser(sigma float64) float64 {
 	if sigma >= 1 {
 		s := 2 * math.Pi * math.Pi * sigma * sigma
 		return sigma * math.Sqrt(2*math.Pi) * (1 + 2*(math.Exp(-s)+math.Exp(-4*s)))
 	}
 	var sum float64
-	for y := 9.0; y > 0; y-- { // the terms from e^(-50) on are left out
+	for y := 9.0; y > 0; y-- { // the terms with |y| >= 10 are below e^(-50) and are left out
 		sum += math.Exp(-y * y / (2 * sigma * sigma))
 	}
 	return 1 + 2*sum
 }
 
 // at returns the loss and the mass of the atom that belongs to the integer y. y^2/(2 sigma^2) is
-// computed in double-double arithmetic, because exp turns an absolute error of its argument into a
-// relative error.
+// computed in double-double arithmetic, because an absolute error of the argument of exp becomes a
+// relative error of the result.
 func (l discreteLaw) at(y float64) (loss, mass float64) {
 	v := ddProd(2*l.sigma, l.sigma)
 	t := y * y / v.hi // y^2 is exact: |y| is below 2^25
@@ -150,9 +152,9 @@ func (l discreteLaw) period() float64 {
 	return l.shift / (l.sigma * l.sigma)
 }
 
-// slabs adds every atom to the slab that contains its loss: the part of the law whose losses lie
-// between two neighbouring lattice points. The slab's excess is P - e^a Q for the loss a at its
-// beginning: an atom of mass m and loss s adds m (1 - e^(a-s)) to it.
+// slabs adds every atom to the slab that contains the atom's loss. A [slab] is the part of the law
+// whose losses lie between two neighbouring lattice points. Its excess is P - e^a Q, where a is the
+// loss at which the slab begins. An atom of mass m and loss s adds m (1 - e^(a-s)) to the excess.
 func (l discreteLaw) slabs(e *effort, dst []slab, on lattice, below, above float64) error {
 	lo, hi := l.reach(below, above)
 	if err := e.spend(l.labour(float64(len(dst)), below, above)); err != nil {

@@ -31,8 +31,8 @@ func refDiscrete(sigma float64, reach int) []float64 {
 	return p
 }
 
-// refShift returns the delta at epsilon of noise with the probabilities p, if neighbouring tables
-// shift the output by k, by the definition.
+// refShift returns the delta at epsilon, by the definition, of noise with the probabilities p, if
+// the outputs of neighbouring tables differ by k.
 func refShift(p []float64, k int, epsilon float64) float64 {
 	at := func(i int) float64 {
 		if i < 0 || i >= len(p) {

@@ -51,7 +51,8 @@ func among(base float64, kinds int) float64 {
 }
 
 // spend subtracts work that is about to be done from the work left. It returns errEffort if less
-// work is left, or the context's error if the context has ended.
+// work is left. After every effortStride units of work it checks the context, and returns the
+// context's error if the context has ended.
 func (e *effort) spend(units float64) error {
 	if e.unchecked += units; !(e.unchecked < effortStride) {
 		if err := e.ctx.Err(); err != nil {
@@ -65,8 +66,9 @@ func (e *effort) spend(units float64) error {
 	return nil
 }
 
-// lend calls f with a counter of its own, by which f may use at most the stated amount of the work
-// left. Work that f does not use stays with the lender.
+// lend calls f with a counter of its own and returns the error of f. The counter allows f the work
+// most, but no more than is left in e. After the call, lend subtracts from e only the work that f
+// has used.
 func (e *effort) lend(most float64, f func(*effort) error) error {
 	part := &effort{ctx: e.ctx, left: min(e.left, most), unchecked: e.unchecked}
 	lent := part.left

@@ -14,10 +14,10 @@ import (
 // mostSchedule bounds the work of calibrating a schedule of one kind of steps: about four seconds.
 const mostSchedule = 1 << 29
 
-// TestCalibratedSchedulesOfAnyPlan calibrates schedules of one step and of many, with small
-// sampling probabilities and with 1, at small and large budgets. Each must be found or refused with
-// bounded work. A schedule that is found must be accepted again, as a verifier does. Short mode
-// uses a part of the grid.
+// TestCalibratedSchedulesOfAnyPlan calibrates schedules of one step and of many steps, with
+// sampling probabilities from very small to 1, at small and large budgets. Each calibration must
+// return a schedule or an error with bounded work. A second proof, as a verifier makes it, must
+// accept the schedule. Short mode uses a part of the grid.
 func TestCalibratedSchedulesOfAnyPlan(t *testing.T) {
 	t.Parallel()
 	found, i, every := 0, 0, 5
@@ -31,7 +31,8 @@ func TestCalibratedSchedulesOfAnyPlan(t *testing.T) {
 		for _, delta := range []float64{1e-12, .1} {
 			for _, relation := range []Relation{ReplaceOne, AddOrRemove} {
 				for _, step := range []SampledSteps{{1, .1, 1}, {1, .1, 100}, {1, 1e-3, 1000}} {
-					// 5 and 17 are coprime to the lengths of the lists.
+					// Every 5th or 17th case is used. 5 and 17 are coprime to the lengths of the
+					// lists, so every entry of every list occurs.
 					if i++; i%every != 1%every {
 						continue
 					}
@@ -70,8 +71,8 @@ func TestWorkGrowsWithTheKinds(t *testing.T) {
 	}
 }
 
-// TestEffortIsLentOnce tests lend: work that is lent and used is subtracted, work that is lent and
-// not used is not, and no more is lent than is left.
+// TestEffortIsLentOnce tests the method lend. Only the work that the function has used is
+// subtracted, and no more work is lent than is left.
 func TestEffortIsLentOnce(t *testing.T) {
 	e := newEffort(t.Context(), 100)
 	for k, c := range []struct{ lend, use, left float64 }{{60, 10, 90}, {60, 60, 30}, {60, 29, 1}, {1, 0, 1}} {
@@ -105,8 +106,8 @@ func TestManyKindsAreBracketed(t *testing.T) {
 	}
 }
 
-// TestDirectionsShareTheWork tests that the second direction may use as much work as the first was
-// allowed, whether or not the first used all of it.
+// TestDirectionsShareTheWork tests that the second direction may use at least as much work as was
+// allowed to the first direction, whether or not the first direction used all of it.
 func TestDirectionsShareTheWork(t *testing.T) {
 	c := compose(t, 1e-3, Composed{sampled(t, 1, .1, AddOrRemove), 10})
 	var lent []float64

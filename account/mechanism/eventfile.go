@@ -12,9 +12,9 @@ type EventFile struct {
 	Events   []Composed
 }
 
-// maxFileEvents bounds the number of events of a file. maxRepeatedEvents bounds the number of
-// events inside repeat-and-select events, because their divergences are tabulated while the file is
-// read.
+// maxFileEvents is the largest number of events of a file, including events inside other events.
+// maxRepeatedEvents is the largest number of events inside repeat-and-select events. It is smaller
+// because the divergences of these events are tabulated while the file is read.
 const maxFileEvents, maxRepeatedEvents = 1 << 17, 64
 
 // DecodeEventFile reads an event file:
@@ -23,26 +23,27 @@ const maxFileEvents, maxRepeatedEvents = 1 << 17, 64
 //	 "events": [{"kind": "sampled-gaussian", "noise_multiplier": 1.5, "sampling": 0.04, "count": 2250},
 //	            {"kind": "gaussian", "noise_multiplier": 20, "count": 1}]}
 //
-// A kind has exactly these fields, besides count (>= 1), all required unless a
-// default stands beside them:
+// Every event has a kind and a count (>= 1). A kind has exactly these further
+// fields. A field is required unless a default stands beside it:
 //
 //	gaussian             noise_multiplier: sigma over the sensitivity under the relation
 //	sampled-gaussian     noise_multiplier: sigma over one record's largest norm; sampling
-//	fixed-size-gaussian  noise_multiplier: the same; records, batch; replace-one only
+//	fixed-size-gaussian  noise_multiplier: as for sampled-gaussian; records, batch;
+//	                     replace-one only
 //	gaussian-mixture     noise_multiplier, weights, offsets; add-or-remove only
 //	discrete-gaussian    sigma; sensitivity, a whole number
 //	tree                 noise_multiplier: sigma over one record's largest norm; items;
-//	                     participations (1), separation (1)
-//	toeplitz             the same, and bands (items)
+//	                     participations (default 1), separation (default 1)
+//	toeplitz             the fields of tree, and bands (default: items)
 //	laplace              scale, over the l1 sensitivity
-//	randomized-response  p, the probability of a lie
+//	randomized-response  p, the probability that the released bit is inverted
 //	pure                 epsilon
 //	selection            epsilon, the range: as in the exponential mechanism's weights
 //	                     exp(epsilon score/(2 sensitivity))
-//	bounded-range        epsilon: another name of a selection
+//	bounded-range        epsilon: the same mechanism as selection
 //	repeat-and-select    repetitions: "poisson", "geometric", "logarithmic" or
-//	                     "negative-binomial"; mean; shape, for the last alone; events,
-//	                     one run, in the format of the events of the file
+//	                     "negative-binomial"; mean; shape, for negative-binomial alone;
+//	                     events: one run, in the format of the events of the file
 //
 // For instance, one line a kind:
 //
@@ -91,7 +92,7 @@ func DecodeEventFile(data []byte) (EventFile, error) {
 }
 
 // planDecoder counts the events of a file, including the events inside repeat-and-select events,
-// while the file is decoded, to keep to the limits on their numbers.
+// while the file is decoded. It does so to enforce maxFileEvents and maxRepeatedEvents.
 type planDecoder struct {
 	relation       Relation
 	seen, repeats  int
@@ -137,7 +138,8 @@ func (d *planDecoder) event(data []byte, where string) (Composed, error) {
 	return out, f.err
 }
 
-// mechanism reads the fields of a kind and returns its mechanism. The first error is kept in f.
+// mechanism reads the fields that an event of the given kind has, and returns the event's
+// mechanism. The first error is stored in f.err.
 func (d *planDecoder) mechanism(kind EventKind, f *planFields) Mechanism {
 	switch kind {
 	case Gaussian:

@@ -15,7 +15,7 @@ const planText = `{"relation": "add-or-remove", "events": [
 	{"kind": "pure", "epsilon": 0.01, "count": 1},
 	{"kind": "bounded-range", "epsilon": 0.02, "count": 1}]}`
 
-// newKindsText is an event file with the other kinds, under replace-one.
+// newKindsText is an event file under replace-one with kinds that planText does not contain.
 const newKindsText = `{"relation": "replace-one", "events": [
 	{"kind": "fixed-size-gaussian", "noise_multiplier": 3, "records": 50000, "batch": 500, "count": 300},
 	{"kind": "discrete-gaussian", "sigma": 40, "sensitivity": 2, "count": 10},
@@ -55,7 +55,8 @@ func TestDecodeNewKinds(t *testing.T) {
 	if n := len(p.Events); n != 11 || p.Events[0].Count != 300 || p.Events[8].Count != 2 {
 		t.Errorf("%d events: %v", n, p.Events)
 	}
-	// A selection is at most (e^2/8)-zCDP; a tree is the Gaussian of its levels.
+	// A selection with epsilon e is at most (e^2/8)-zCDP. A tree is a Gaussian mechanism whose
+	// squared sensitivity is its number of levels.
 	if rho, err := ZCDP(t.Context(), p.Events[6:7]); err != nil || rho > 5.01e-5 {
 		t.Errorf("selection: rho %v, %v", rho, err)
 	}

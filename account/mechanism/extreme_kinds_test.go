@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// agreeWork is an amount of work that is enough for a useful bracket, but not for the narrowest.
+// agreeWork is an amount of work that is enough for a useful bracket, but not for the narrowest
+// bracket.
 const agreeWork = 1 << 24
 
 // TestExtremesAgree tests that the brackets of epsilon and of delta of one mechanism are consistent,

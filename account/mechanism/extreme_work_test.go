@@ -100,8 +100,9 @@ func TestScheduleCountsWithinRange(t *testing.T) {
 	}
 }
 
-// TestTinyDelta tests a delta for which masses would be too small for float64. It must be refused
-// at once if losses are unbounded; otherwise epsilon is at most the largest loss.
+// TestTinyDelta tests a delta for which masses would be too small for float64. If losses are
+// unbounded, the delta must be refused at once. If losses are bounded, epsilon must be at most the
+// largest loss.
 func TestTinyDelta(t *testing.T) {
 	for _, delta := range []float64{math.SmallestNonzeroFloat64, 1e-310, 1e-300, 9e-281} {
 		for _, relation := range []Relation{ReplaceOne, AddOrRemove} {
@@ -120,8 +121,8 @@ func TestTinyDelta(t *testing.T) {
 	}
 }
 
-// TestRarestSamples tests sampling probabilities so small that float64 cannot resolve the losses:
-// delta must be at most the number of uses times the probability.
+// TestRarestSamples tests sampling probabilities so small that the losses are lost in the rounding
+// of float64. delta must be at most the number of uses times the sampling probability.
 func TestRarestSamples(t *testing.T) {
 	t.Parallel()
 	for _, q := range []float64{1e-100, 1e-116, 1e-117, 1e-200} {
@@ -136,7 +137,8 @@ func TestRarestSamples(t *testing.T) {
 			}
 		}
 	}
-	// The bound is for the whole composition, not for one use.
+	// The bound on delta, the number of uses times the sampling probability, is for the whole
+	// composition and not for one use: epsilon is here not 0.
 	c := compose(t, 1e-3, Composed{sampled(t, 1, .01, AddOrRemove), 100})
 	if b, err := c.Epsilon(t.Context(), 1e-3); err != nil || !(b.Upper > 0) {
 		t.Errorf("100 uses of samples of .01 at delta 1e-3: %v, %v", b, err)

@@ -6,17 +6,17 @@ import (
 	"sort"
 )
 
-// fixedSample is a Gaussian mechanism on a sample of fixed size, as seen by a group of records. Each
-// entry of parts stands for one number of group members in the sample. The entry holds the
-// probability of this number, given that the sample contains any member, and the largest distance by
-// which so many members move the sum.
+// fixedSample is a Gaussian mechanism on a sample of fixed size, for a group of records that change
+// together. Each entry of parts stands for one number j >= 1 of group members in the sample. The
+// entry's weight is the probability of j, given that the sample contains any member. Its mean is
+// the largest distance by which j members move the sum, divided by sigma.
 type fixedSample struct {
 	multiplier     float64
 	records, batch int
 	group          int
 	// sampling is the probability that the sample contains a member of the group.
 	sampling float64
-	parts    []bump // mean is the distance over sigma
+	parts    []bump
 }
 
 // NewFixedSizeGaussian returns the Gaussian mechanism on a uniformly random, secret sample of batch
@@ -47,12 +47,12 @@ type fixedSample struct {
 //
 // with b = u/v. Both hockey sticks on the right are at most G(v). For u < 1, H(u; P, Q) = 1 - u + u
 // H(1/u; Q, P), and the same bound holds for (Q, P). H is convex, because the slopes at 1 differ by
-// (1-q)(1 - 2 Phi(-C/sigma)) >= 0. So a pair of distributions has this curve, and it composes (Zhu,
-// Dong & Wang 2022, theorem 10).
+// (1-q)(1 - 2 Phi(-C/sigma)) >= 0. So there is a pair of distributions with this curve, and this
+// pair composes (Zhu, Dong & Wang 2022, theorem 10).
 //
 // The bound is attained at each u >= 1 by a table whose other records contribute -C and whose
-// record changes from -C to C, and at each u < 1 by the reverse change. No single table attains
-// both, so a composition may cost less than the lower end of its bracket.
+// record changes from -C to C, and at each u < 1 by the reverse change. No single table attains the
+// bound on both sides of u = 1, so a composition may cost less than the lower end of its bracket.
 func NewFixedSizeGaussian(multiplier float64, records, batch int) (Mechanism, error) {
 	return newFixedSample(multiplier, records, batch, 1)
 }
@@ -66,9 +66,9 @@ func NewFixedSizeGaussian(multiplier float64, records, batch int) (Mechanism, er
 //
 //	H(u) <= sum over j >= 1 of P(J = j) G_j(1 + (u-1)/q),   G_j the hockey stick for distance 2 j C,
 //
-// This is a mean of curves of NewFixedSizeGaussian with the same q. The proof needs at least as many
-// other records as the sample has. If there are fewer, the bound is the Gaussian mechanism for the
-// largest possible J.
+// This is a mean of curves of NewFixedSizeGaussian with the same q. The proof needs at least batch
+// records outside the group. If there are fewer, the result is the Gaussian mechanism without
+// sampling, for the largest possible J.
 func newFixedSample(multiplier float64, records, batch, k int) (Mechanism, error) {
 	if err := positive("noise multiplier", multiplier); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func newFixedSample(multiplier float64, records, batch, k int) (Mechanism, error
 	for j := 1; j <= most; j++ {
 		m.sampling += hypergeometric(records, batch, k, j)
 	}
-	var lost float64 // the weights too small for float64, moved to the largest distance
+	var lost float64 // the sum of the weights below weightLeast, added to the weight of the largest distance
 	for j := 1; j < most; j++ {
 		w := hypergeometric(records, batch, k, j) / m.sampling
 		if w < weightLeast {
@@ -110,9 +110,9 @@ func newFixedSample(multiplier float64, records, batch, k int) (Mechanism, error
 // exact in float64 and their products finite.
 const fixedMost = 1 << 40
 
-// hypergeometric returns the probability that a sample of batch records contains exactly j of k
-// given records, for k <= groupMost. It is a product of at most 2k factors. Its relative error is
-// therefore at most 2^-45.
+// hypergeometric returns the probability that a uniformly random sample of batch out of records
+// records contains exactly j of k given records, for k <= groupMost. It is a product of at most 2k
+// factors. Its relative error is therefore at most 2^-45.
 func hypergeometric(records, batch, k, j int) float64 {
 	p := 1.0
 	for i := range k {
@@ -158,10 +158,10 @@ func (m fixedSample) grouped(k int) (Mechanism, error) {
 }
 
 // folded is a law of the privacy loss made of two laws: up, and its mirror image down. Its
-// hockey-stick curve H(u) is the curve of up for u >= 1 and the curve of down for u < 1. It consists
-// of the losses of up above 0, the losses of down below 0, and the remaining mass at 0. The loss of
-// up is 0 at x = mean/2, and the loss of down is 0 at x = -mean/2. The mass at 0 is therefore
-// (1-sampling)(Phi(mean/2) - Phi(-mean/2)).
+// hockey-stick curve H(u) is the curve of up for u >= 1 and the curve of down for u < 1. The law
+// consists of the part of up with losses above 0, the part of down with losses below 0, and the
+// remaining mass at the loss 0. For the output x, the loss of up is 0 at x = mean/2, and the loss
+// of down is 0 at x = -mean/2. The mass at 0 is therefore (1-sampling)(Phi(mean/2) - Phi(-mean/2)).
 type folded struct {
 	weight, mean, sampling float64
 	up, down               mixtureLaw
@@ -226,9 +226,11 @@ func (l foldedLaw) labour(slabs, below, above float64) float64 {
 	return work
 }
 
-// sketch returns a rough copy of the law, for planning. It divides the x on either side of 0 into intervals
-// and puts an atom at the loss of each midpoint. The masses of a side are scaled to their exact sum,
-// because an error of the sum is multiplied by the number of uses of the law.
+// sketch returns a rough copy of the law, for planning. The outputs x below -mean/2 have losses
+// below 0, and the outputs above mean/2 have losses above 0. The sketch divides each of these two
+// ranges into 500 intervals and puts an atom at the loss of each midpoint. The masses of a range
+// are scaled to their exact sum, because an error of the sum is multiplied by the number of uses of
+// the law.
 func (l foldedLaw) sketch(e *effort, tail float64) ([]sketchAtom, error) {
 	const n = 500
 	if err := e.spend(8 * n * float64(len(l))); err != nil {

@@ -14,7 +14,8 @@ import (
 // point is an output or a record, of one or two coordinates.
 type point [2]float64
 
-// outcome is a mean of the Gaussian output, the sum over one sample, with the sample's probability.
+// outcome is the sum of the records of one possible sample, which is a mean of the Gaussian output,
+// with the sample's probability.
 type outcome struct {
 	probability float64
 	mean        point
@@ -214,8 +215,9 @@ func TestFixedSizeIsAttained(t *testing.T) {
 	}
 }
 
-// refFolded returns the hockey-stick curve at u of a fixed-size sample for a group of one record. It
-// follows the definition, with the closed form of the Gaussian's curve.
+// refFolded returns the hockey-stick curve at u of a fixed-size sample for a group of one record.
+// It follows the formula at NewFixedSizeGaussian, with the closed form of the Gaussian mechanism's
+// curve.
 func refFolded(mu, q, u float64) float64 {
 	if u < 1 {
 		return 1 - u + u*refFolded(mu, q, 1/u)

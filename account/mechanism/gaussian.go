@@ -10,8 +10,9 @@ import (
 //	delta = Phi(mu/2 - epsilon/mu) - e^epsilon Phi(-mu/2 - epsilon/mu)
 //
 // (Balle & Wang 2018, theorem 8; Dong, Roth & Su 2022, corollary 1). The Gaussian mechanism of
-// sensitivity mu and noise 1 attains this delta. The computed result is rounded up: it exceeds the
-// exact delta by at most 2^-79 of itself, and by at most 2^-73 if epsilon is below 2^-22 mu.
+// sensitivity mu and noise of standard deviation 1 attains this delta. The computed result is
+// rounded up: it exceeds the exact delta by at most 2^-79 of itself, and by at most 2^-73 if
+// epsilon is below 2^-22 mu.
 //
 // mu and epsilon must be finite and >= 0; mu = 0 gives delta 0. The result is in [0, 1],
 // nonincreasing in epsilon, nondecreasing in mu and positive for mu > 0. A delta below the range of
@@ -93,7 +94,7 @@ const (
 //
 // The result is monotone. Moving an argument to the next float64 changes delta by at least 2^-79 of
 // itself, or 1 - delta by 2^-77 of itself where a < 0 and mu > 2. This change is more than twice
-// the error. To make it so, an epsilon below 2^-22 mu is first rounded down to a multiple of about
+// the error. To ensure this, an epsilon below 2^-22 mu is first rounded down to a multiple of about
 // 2^-75 mu. This rounding can only raise delta.
 func gaussianDelta(mu, epsilon float64) float64 {
 	if mu == 0 {
@@ -133,7 +134,7 @@ func gaussianDelta(mu, epsilon float64) float64 {
 func gaussianPoint(f float64, e int, epsilon float64) dd {
 	if e < -6 {
 		m := gaussianQuotient(f, e, epsilon)
-		if m.hi > gaussianFar+1 { // may be infinite
+		if m.hi > gaussianFar+1 { // delta is then not computed; m may be infinite
 			return m
 		}
 		return m.sub(dd{math.Ldexp(f, e-1), 0})
@@ -148,7 +149,7 @@ func gaussianPoint(f float64, e int, epsilon float64) dd {
 // gaussianQuotient returns epsilon/mu in double-double arithmetic, for mu given as f 2^e.
 func gaussianQuotient(f float64, e int, epsilon float64) dd {
 	scaled := math.Ldexp(epsilon, -e)
-	if scaled > 0x1p1000 { // large, and the division might overflow
+	if scaled > 0x1p1000 { // the division might overflow
 		return dd{scaled, 0}
 	}
 	return dd{scaled, 0}.div(dd{f, 0})
@@ -165,8 +166,8 @@ const gaussianSmall = 1.0 / 64
 //
 // where I_0 = M(m), K = I_1 = 1 - m I_0 and I_{n+1} = n I_{n-1} - m I_n. The terms from 2j+1 = 13
 // on are below 2^-100 of the first term. Each step of the recurrence multiplies the error of I_0 by
-// m; the series multiplies it by at most mu/2. The relative error is therefore at most the error of
-// I_1, 2^-95 m M/K < 2^-84.
+// m. Each step of the series multiplies the error by at most mu/2. The relative error of the sum is
+// therefore at most the relative error of I_1, which is 2^-95 m M/K < 2^-84.
 func gaussianMillsStep(mu float64, m dd) dd {
 	const last = 11
 	previous := mills(m)

@@ -62,8 +62,9 @@ func TestGaussianGoldens(t *testing.T) {
 }
 
 // checkDelta compares the result of GaussianDelta with the reference: it must be the least float64
-// that is at least delta. The code adds 2^-80 of delta before rounding, so that a false failure needs
-// a delta within 2^-80 below a float64: which has probability 2^-27 in each case.
+// that is at least delta. The code adds 2^-80 of delta before rounding, so that the test fails
+// wrongly only if delta is less than 2^-80 below a float64, which has probability 2^-27 in each
+// case.
 func checkDelta(t *testing.T, mu, epsilon float64) {
 	t.Helper()
 	got, want := mustGaussian(t, GaussianDelta, mu, epsilon), bigDelta(t, mu, epsilon)
@@ -219,8 +220,8 @@ func TestGaussianDeltaMonotoneAtSteps(t *testing.T) {
 }
 
 // checkEpsilon compares the result of GaussianEpsilon with the reference: it must be the least
-// float64 that is large enough, or, where GaussianDelta rounds epsilon to a grid, less than 2^-73 mu
-// above it.
+// float64 at which delta is small enough. Where GaussianDelta rounds epsilon to a grid, it may
+// exceed this float64 by less than 2^-73 mu.
 func checkEpsilon(t *testing.T, mu, delta float64) {
 	t.Helper()
 	epsilon := mustGaussian(t, GaussianEpsilon, mu, delta)

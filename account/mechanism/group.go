@@ -6,8 +6,8 @@ import (
 )
 
 // Group returns the mechanism m for a group of k records that change together, such as the rows of
-// one person. m holds for neighbouring tables that differ in one record; the result holds for
-// tables that differ in k records. k must be in [1, 64].
+// one person. The guarantee of m is for tables that differ in one record. The guarantee of the
+// result is for tables that differ in k records. k must be in [1, 64].
 //
 //   - Gaussian, prefix sums, discrete Gaussian, Laplace: the mechanism with k times the
 //     sensitivity. These bounds are tight.
@@ -67,8 +67,9 @@ func Group(m Mechanism, k int) (Mechanism, error) {
 const groupMost = 64
 
 // binomial returns the probability that exactly j of k <= groupMost records join a sample, each
-// with probability q. The result is a product of exact integers and of powers that each round at
-// most k times. Its relative error is therefore at most 2^-45.
+// with probability q. The binomial coefficient is computed exactly in integers. The result is this
+// coefficient multiplied by k factors q or 1-q, each with one rounding. Its relative error is
+// therefore at most 2^-45.
 func binomial(k, j int, q float64) float64 {
 	choose := uint64(1) // at most (64 choose 32) < 2^61
 	for i := range j {
@@ -90,9 +91,9 @@ func binomial(k, j int, q float64) float64 {
 	return p
 }
 
-// newBinomialMixture returns the mechanism of a sampled sum for a group of records that join or
-// leave the table together. weights[j] is the probability that offsets[j] of them are in the
-// sample.
+// newBinomialMixture returns the mechanism of a sum over a Poisson sample for a group of records
+// that join or leave the table together. weights[j] is the probability that offsets[j] records of
+// the group are in the sample.
 func newBinomialMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
 	w, o := towardsLargest(weights, offsets)
 	return NewGaussianMixture(multiplier, w, o)
@@ -115,8 +116,8 @@ func towardsLargest(weights, offsets []float64) (w, o []float64) {
 }
 
 // replacedMixture is the mechanism of a sum over a Poisson sample for a group of records that are
-// exchanged for others. With probability weights[i], offsets[i] of these records are in the sample,
-// before and after the exchange.
+// exchanged for others. With probability weights[i] the sample contains offsets[i] records of the
+// group. This number is the same before and after the exchange.
 type replacedMixture struct {
 	multiplier       float64
 	weights, offsets []float64
@@ -129,13 +130,14 @@ type replacedMixture struct {
 // z is the noise multiplier. This pair dominates, and a table whose records lie on one line attains
 // it.
 //
-// Proof. Given the rest of the sample, let S be the members of the group that join it. They move
-// the sum by d_S before and by d'_S after the exchange, and both are at most |S| contributions
-// long. Let a test accept with probability Phi(-t) under N(0, z^2). By Neyman and Pearson it
-// accepts with probability at most Phi(|S|/z - t) under N(d_S, z^2) and at least Phi(-|S|/z - t)
-// under N(d'_S, z^2). For any u >= 0, consider the acceptance probability before the exchange minus
-// u times the acceptance probability after it. For this test it is therefore at most the same
-// quantity for the test x > t z on the pair's two distributions. The latter is at most the pair's
+// Proof. Given the rest of the sample, let S be the members of the group that join it. The members
+// in S move the sum by d_S before the exchange and by d'_S after it. The lengths of d_S and d'_S
+// are at most |S|, in units of the largest norm of one contribution. Let a test accept with
+// probability Phi(-t) under N(0, z^2). By Neyman and Pearson the test accepts with probability at
+// most Phi(|S|/z - t) under N(d_S, z^2) and at least Phi(-|S|/z - t) under N(d'_S, z^2). For any u
+// >= 0, consider the acceptance probability before the exchange minus u times the acceptance
+// probability after it. For the given test this difference is at most the difference for the test x
+// > t z on the pair's two distributions. The difference for the test x > t z is at most the pair's
 // hockey stick at u.
 func newReplacedMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
 	if err := positive("noise multiplier", multiplier); err != nil {

@@ -1,19 +1,20 @@
 package mechanism
 
-// EventKind names the law of a release. Event files and the events of a ledger contain this name.
+// EventKind names the kind of mechanism of a release. Event files and the events of a ledger
+// contain this name.
 type EventKind string
 
 // Kinds of the events of a ledger.
 const (
-	// Gaussian is the law of a vector plus N(0, sigma^2 I).
+	// Gaussian is the release of a vector plus noise N(0, sigma^2 I).
 	Gaussian EventKind = "gaussian"
-	// SampledGaussian is the law of a sum over a Poisson sample plus N(0, sigma^2 I).
+	// SampledGaussian is the release of a sum over a Poisson sample plus noise N(0, sigma^2 I).
 	SampledGaussian EventKind = "sampled-gaussian"
-	// Selection is the law of the index of one of several candidates, drawn with a range of at most
-	// Epsilon. This means: between two neighbouring tables the log probabilities of any two indices
-	// change by amounts that differ by at most Epsilon. The exponential mechanism with weights
-	// exp(-Epsilon score/(2 Sensitivity)) is such a law (Durfee & Rogers 2019). A selection is
-	// Epsilon-DP.
+	// Selection is the release of the index of one of several candidates, drawn by a mechanism of
+	// Epsilon-bounded range. This means that, between two neighbouring tables, the log
+	// probabilities of any two indices change by amounts that differ by at most Epsilon. An example
+	// is the exponential mechanism with weights exp(-Epsilon score/(2 Sensitivity)) (Durfee &
+	// Rogers 2019). A selection is Epsilon-DP.
 	Selection EventKind = "selection"
 )
 

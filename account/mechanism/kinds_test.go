@@ -28,7 +28,7 @@ func refKind(kind EventKind, number map[string]float64, r Relation, group int, e
 		if r == ReplaceOne {
 			return refHockey(refSampled(z, q, r)[0], epsilon)
 		}
-		// Each member of the group joins independently.
+		// Each member of the group joins the sample independently of the others.
 		with, mirror := []bump{{1, 0}}, []bump{{1, 0}}
 		for range group {
 			var more, mirrored []bump

@@ -5,15 +5,16 @@ import (
 	"math"
 )
 
-// Mechanism is the worst case of one release for privacy: an immutable value made by the constructors
-// of this package. It is represented by a dominating pair of distributions (Zhu, Dong & Wang 2022):
-// the guarantee of this pair holds for every pair of neighbouring tables and composes adaptively.
+// Mechanism describes the privacy of one release in the worst case. It is an immutable value made
+// by the constructors of this package. It is represented by a dominating pair of distributions
+// (Zhu, Dong & Wang 2022): a guarantee that holds for this pair holds for the outputs on any two
+// neighbouring tables, and composes adaptively.
 type Mechanism interface {
 	fmt.Stringer
-	// laws returns the laws of the privacy loss ln(P/Q) in the two directions, which are the two orders
-	// of neighbouring tables. Under add-or-remove the first is the removal of a record, where P is the
-	// output with the record. The second is the addition of a record. The two are equal if the
-	// dominating pair is symmetric.
+	// laws returns the laws of the privacy loss ln(P/Q) in the two directions, which are the two
+	// orders of neighbouring tables. Under add-or-remove the first direction is the removal of a
+	// record, where P is the output with the record. The second direction is the addition of a
+	// record. The two laws are equal if the dominating pair is symmetric.
 	laws() [2]lossLaw
 	// oneDirection reports whether the two laws are equal.
 	oneDirection() bool
@@ -62,9 +63,9 @@ type sampledGaussian struct {
 
 // NewSampledGaussian returns the Gaussian mechanism on a Poisson sample: each record takes part
 // with probability sampling in (0, 1], by its own secret random bits. The noise has standard
-// deviation multiplier times C, the largest norm of one record's contribution, under either
-// relation. Replacing a record that is always sampled moves the sum by 2C, so that sampling = 1
-// under replace-one is the Gaussian mechanism of half the multiplier.
+// deviation multiplier times C, the largest norm of one record's contribution, under both
+// relations. Replacing a record that is always sampled moves the sum by at most 2C. With sampling =
+// 1 under replace-one, the result is therefore the Gaussian mechanism of half the multiplier.
 //
 // With q = sampling and s = multiplier, the dominating pairs are as follows. Add-or-remove: (1-q)
 // N(0, s^2) + q N(1, s^2) against N(0, s^2), in both orders. Replace-one: (1-q) N(0, s^2) + q N(1,
@@ -126,11 +127,12 @@ type gaussianMixture struct {
 	weights, offsets []float64
 }
 
-// NewGaussianMixture returns a Gaussian mechanism whose sensitivity is random and secret, under
-// add-or-remove. The sensitivity is offsets[i] >= 0 with probability weights[i]. The noise has
-// standard deviation multiplier. This describes a record that may join several of the sums that
-// make up one release. The weights must sum to 1. Each weight must be at least 1e-200, multiplier
-// in [0.02, 1e7], and each offset 0 or in [1e-100, 1e4] times multiplier, at least one of them > 0.
+// NewGaussianMixture returns a Gaussian mechanism under add-or-remove whose sensitivity is random
+// and secret. The sensitivity is offsets[i] >= 0 with probability weights[i], and the noise has
+// standard deviation multiplier, in the same unit. An example is a record that joins several of the
+// sums of one release at random. The weights must sum to 1. Each weight must be at least 1e-200,
+// and multiplier in [0.02, 1e7]. Each offset must be 0 or in [1e-100, 1e4] times multiplier, and at
+// least one offset must be > 0.
 func NewGaussianMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
 	if err := positive("noise multiplier", multiplier); err != nil {
 		return nil, err
@@ -190,11 +192,12 @@ type boundedMechanism struct {
 	epsilon float64
 	law     func(epsilon float64) exponentialLaw
 	order   func(order, epsilon float64) float64
-	// rangeOnly reports that epsilon bounds the range of the loss, not its absolute value.
+	// rangeOnly is true if epsilon bounds the range of the privacy loss (its largest minus its
+	// least value). Otherwise epsilon bounds the absolute value of the loss.
 	rangeOnly bool
 }
 
-// NewLaplace returns the Laplace mechanism whose noise has the given scale, in units of the l1
+// NewLaplace returns the Laplace mechanism. scale is the scale of the noise divided by the l1
 // sensitivity. It is (1/scale)-DP. scale must be in [0.02, 1e7].
 func NewLaplace(scale float64) (Mechanism, error) {
 	if err := positive("scale", scale); err != nil {
@@ -232,8 +235,8 @@ func NewBoundedRange(epsilon float64) (Mechanism, error) {
 }
 
 // boundedLeast and boundedMost bound the epsilon of pure and bounded-range mechanisms. Below
-// boundedLeast, float64 cannot resolve the losses. Up to boundedMost, e^epsilon is within the range
-// of float64.
+// boundedLeast the losses are too small for the precision of float64. Up to boundedMost, e^epsilon
+// is within the range of float64.
 const boundedLeast, boundedMost = 1e-7, 600
 
 func newBounded(name string, epsilon float64, l func(float64) exponentialLaw,
@@ -267,13 +270,13 @@ func (m boundedMechanism) renyi(order float64) (float64, error) {
 // underflow in float64 or lose precision.
 const weightLeast = 1e-200
 
-// offsetLeast and offsetMost bound a mixture's offset divided by the noise's standard deviation. The
-// effect of a smaller offset is below the rounding errors; a larger offset is detected with practical
-// certainty.
+// offsetLeast and offsetMost bound a mixture's offset divided by the noise's standard deviation. A
+// smaller positive offset changes the result by less than the rounding errors. With a larger
+// offset, the record is detected almost surely.
 const offsetLeast, offsetMost = 1e-100, 1e4
 
 // multiplierFloor and multiplierCeiling bound a noise multiplier. With less noise the guarantee is
-// useless; with more noise the output is.
+// useless. With more noise the output is useless.
 const multiplierFloor, multiplierCeiling = 0.02, 1e7
 
 func positive(name string, x float64) error {

@@ -8,7 +8,7 @@ import (
 
 // TestClosedFormsBehave evaluates the closed forms on 1e5 random inputs (fewer without -long, and a
 // twentieth for functions that search). Results must never be negative or NaN, deltas must be at
-// most 1, and all must be monotone in every argument.
+// most 1, and every result must be monotone in every argument.
 func TestClosedFormsBehave(t *testing.T) {
 	t.Parallel()
 	n := trials(100_000)

@@ -60,8 +60,8 @@ func mills(x dd) dd {
 	return sum.add(ddSqrt2Pi.div(g.scale(i).mul(dd{1, 0}.add(w.scale(j)))))
 }
 
-// normalBound is the relative error allowed to every double-double result before it is rounded to a
-// float64. The error bounds derived in this package are smaller, at most 2^-81.
+// normalBound is the relative error that normalCeil assumes for every double-double result. The
+// error bounds derived in this package are smaller, at most 2^-81.
 const normalBound = 0x1p-80
 
 // normalCeil returns a float64 that is an upper bound on every number within the relative distance
@@ -85,8 +85,9 @@ func normalRoundUp(v dd, k int) float64 {
 
 // normalLeast returns the least x in (0, MaxFloat64] for which ok(x) is true. ok must be monotone:
 // false below some x and true from that x on. The second result is false if ok(MaxFloat64) is
-// false, and there is then no x. normalLeast bisects on the bits of x, which have the order of the
-// numbers, and calls ok at most 64 times. ok is true at the returned x even if ok is not monotone.
+// false, which means that there is no such x. normalLeast bisects on the bit patterns of x, read as
+// integers: they have the same order as the numbers. It calls ok at most 64 times. ok is true at
+// the returned x even if ok is not monotone.
 func normalLeast(ok func(float64) bool) (float64, bool) {
 	lo, hi := uint64(0), math.Float64bits(math.MaxFloat64)
 	if !ok(math.MaxFloat64) {

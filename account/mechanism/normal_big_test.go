@@ -120,9 +120,9 @@ var bigNodes = sync.OnceValue(func() (levels [bigLevels][]bigNode) {
 	return levels
 })
 
-// bigIntegral integrates exp(exponent) * factor over w in (0, inf), halving the step until two sums
-// agree to 2^-90. rough computes exponent in float64; nodes whose term is, by rough, less than
-// 2^-130 of the largest term are left out.
+// bigIntegral integrates exp(exponent) * factor over w in (0, inf). It halves the step until two
+// sums agree to 2^-90. rough computes exponent in float64. A node whose term is, according to
+// rough, less than 2^-130 of the largest term is left out.
 func bigIntegral(t testing.TB, rough func(n bigNode) float64, exponent, factor func(n bigNode) *big.Float) *big.Float {
 	t.Helper()
 	most := math.Inf(-1)

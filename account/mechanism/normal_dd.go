@@ -7,8 +7,9 @@ import "math"
 // or underflows (Joldes, Muller & Popescu 2017: at most 15 units of 2^-106, for the division).
 //
 // A compiler may fuse a product into a sum. This would invalidate the error bounds and give
-// different results on different machines. A product that is added to something is therefore
-// converted to float64 first. Where the fusion is wanted, math.FMA is written.
+// different results on different machines. A product that is added to another number is therefore
+// converted to float64 first, which forbids the fusion. Where the fusion is wanted, math.FMA is
+// called.
 type dd struct{ hi, lo float64 }
 
 // Each constant is split at compile time: hi is the nearest float64, and lo is the remainder. Package
@@ -68,8 +69,8 @@ func (x dd) div(y dd) dd {
 // scale returns x * 2^k. The result is exact unless it overflows or underflows.
 func (x dd) scale(k int) dd { return dd{math.Ldexp(x.hi, k), math.Ldexp(x.lo, k)} }
 
-// ddTerms is the degree of the Taylor polynomial of e^s - 1 in ddExpm1Small, which needs it for |s|
-// <= ln2/128. The first term left out, s^12/12!, is below 2^-111 s.
+// ddTerms is the degree of the Taylor polynomial of e^s - 1 in ddExpm1Small. It suffices for |s| <=
+// ln2/128. The first term left out, s^12/12!, is below 2^-111 s.
 const ddTerms = 11
 
 var ddInverseFactorial = func() (c [ddTerms + 1]dd) {

@@ -9,8 +9,8 @@ import (
 	"slices"
 )
 
-// planFields reads the fields of a JSON object. It records the names of the fields that it reads
-// and keeps the first error.
+// planFields reads the fields of a JSON object. It records the names of the fields that it reads,
+// and stores the first error in err. After an error it reads no more values.
 type planFields struct {
 	object map[string]json.RawMessage
 	where  string
@@ -48,9 +48,9 @@ func (f *planFields) demand(kind EventKind, is, must Relation) {
 	}
 }
 
-// build returns the result of make, which makes the mechanism of the object's fields. It does not
-// call make, and returns nil, if there was an error before or if the object has fields that were not
-// read.
+// build calls make, which makes a mechanism from the fields read, and returns the mechanism. An
+// error of make is stored in f.err. If there was an error before, or if the object has fields that
+// were not read, build returns nil and does not call make.
 func (f *planFields) build(make func() (Mechanism, error)) Mechanism {
 	if f.err == nil {
 		f.err = exactly(f.object, f.where, f.names...)
@@ -65,8 +65,9 @@ func (f *planFields) build(make func() (Mechanism, error)) Mechanism {
 	return m
 }
 
-// decodeObject reads one JSON object. It is an error if a name is repeated or if text follows the
-// object. Names are compared exactly; package json would ignore their case.
+// decodeObject reads one JSON object and returns its fields by name. It is an error if a name is
+// repeated or if text follows the object. Upper and lower case in a name differ, unlike in package
+// json. where names the object in errors.
 func decodeObject(data []byte, where string) (map[string]json.RawMessage, error) {
 	dec := json.NewDecoder(bytes.NewReader(data))
 	open, err := dec.Token()
@@ -82,7 +83,7 @@ func decodeObject(data []byte, where string) (map[string]json.RawMessage, error)
 		if err != nil {
 			return nil, fmt.Errorf("account: %s: %w", where, err)
 		}
-		key := name.(string) // the decoder admits no other name
+		key := name.(string) // a name in a JSON object is always a string
 		if _, twice := fields[key]; twice {
 			return nil, fmt.Errorf("account: %s: %s: given twice", where, key)
 		}

@@ -3,9 +3,9 @@ package mechanism
 import "math"
 
 // exponentialLaw is the law of a privacy loss ln(P/Q) with at most two atoms, at -edge and +edge,
-// and a density between them. At loss l, P has the density (c/2) e^(l/2), and Q therefore has (c/2)
-// e^(-l/2). The law equals its mirror image if the masses of the atoms at -edge and +edge are in
-// the ratio 1 : e^edge.
+// and a density between them. At loss l the density of P is (c/2) e^(l/2), and the density of Q is
+// therefore (c/2) e^(-l/2). The law equals its mirror image if the masses of the atoms at -edge and
+// +edge are in the ratio 1 : e^edge.
 type exponentialLaw struct {
 	edge float64
 	// top is the mass of P at the loss +edge, and bottom the mass of P at the loss -edge.
@@ -17,8 +17,9 @@ func (l exponentialLaw) span(_, _ float64) (lo, hi float64) { return -l.edge, l.
 
 func (l exponentialLaw) largest() float64 { return l.edge * (1 + 0x1p-50) }
 
-// anchor returns a loss that must be on the grid (the lattice), and period a distance that the grid's
-// width should divide. Both are chosen so that the grid contains both atoms of the law.
+// anchor returns a loss that should be a point of the grid (the [lattice]). The method period
+// returns a distance that the grid's width should divide. The two values are chosen so that the
+// grid contains the atoms of the law at -edge and +edge.
 func (l exponentialLaw) anchor(float64) float64 {
 	if l.top == 0 {
 		return 0
@@ -60,8 +61,8 @@ func (l exponentialLaw) slabs(e *effort, dst []slab, on lattice, _, _ float64) e
 	return nil
 }
 
-// exponentialSnap, multiplied by the field edge, is the largest distance by which an atom is moved
-// onto a grid point.
+// exponentialSnap times the largest |loss| of a law is the largest distance by which an atom is
+// moved onto a grid point.
 const exponentialSnap = 0x1p-44
 
 func (exponentialLaw) labour(slabs, _, _ float64) float64 { return 5 * slabs }
@@ -129,7 +130,7 @@ func laplaceLaw(epsilon float64) exponentialLaw {
 //	H(u) = (e^(epsilon/2) - sqrt u)^2/(e^epsilon - 1),   e^-epsilon <= u <= e^epsilon,
 //
 // attained at t = (epsilon + ln u)/2. For the loss L, P(L > l) = H(u) - u H'(u) at u = e^l. This
-// gives the density of an exponentialLaw.
+// gives the density of an [exponentialLaw] without atoms.
 func boundedRangeLaw(epsilon float64) exponentialLaw {
 	// c is e^(epsilon/2)/(e^epsilon - 1).
 	return exponentialLaw{edge: epsilon, c: -math.Exp(-epsilon/2) / math.Expm1(-epsilon)}

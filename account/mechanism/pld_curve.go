@@ -11,19 +11,21 @@ type curve struct {
 	// from is the index of the first known entry of upper and lower.
 	from     int
 	logScale float64
-	// constant is added to the upper end at every epsilon. It is not divided by e^logScale.
+	// constant is added to the upper end at every epsilon. Unlike upper, it is not divided by
+	// e^logScale.
 	constant float64
-	// shift is an upper bound on the distance of the losses from the grid points that stand for them.
+	// shift is an upper bound on the distance between a loss of the composition and the grid point
+	// to which its mass was moved.
 	shift float64
-	// known reports that the upper end is finite, and knownBelow that the lower end is. If the
-	// computation of an end left the range of float64, that end is not used.
+	// known is true if the upper end is finite, and knownBelow is true if the lower end is finite.
+	// An end that is not finite is not used.
 	known, knownBelow bool
 }
 
 func finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// lowerLeast is the least delta that the bracket's lower end states. For a smaller delta, masses
-// too small for float64 could matter.
+// lowerLeast is the least positive delta that the bracket's lower end states. A smaller lower end
+// is replaced by 0, because masses too small for float64 could change it.
 const lowerLeast = 1e-284
 
 func newCurve(upper, lower convolution, at, infinite, shift float64) curve {
@@ -51,14 +53,16 @@ func newCurve(upper, lower convolution, at, infinite, shift float64) curve {
 	return c
 }
 
-// hockeyRange bounds the exponents of the factors by which the function hockey removes the tilt
-// e^(theta loss), by which the masses were multiplied before the Fourier transform.
+// hockeyRange is a limit on exponents in the function hockey. Before the Fourier transform the
+// masses were multiplied by the tilt e^(theta loss). The function hockey multiplies them by
+// e^(-theta loss) again, and stops at the loss where this exponent exceeds hockeyRange.
 const hockeyRange = 600
 
-// hockey returns d, the hockey-stick curve H of the composed loss at the grid points times factor
-// e^(theta at - logScale), where e^(theta loss - logScale) is the tilt of the masses of c. Values
-// before the index from are not known. Let w_i be the masses without tilt, s_i the losses and h the
-// grid's width. Let C_j be the sum over i > j of w_i e^(s_j - s_i), and D_j = H(e^s_j). Then
+// hockey returns d, the hockey-stick curve H of the composed loss at the grid points, multiplied by
+// factor e^(theta at - logScale). Here e^(theta loss - logScale) is the tilt by which the masses of
+// c were multiplied. The entries of d before the index from are not computed. Let w_i be the masses
+// without tilt, s_i the losses and h the grid's width. Let C_j be the sum over i > j of w_i e^(s_j
+// - s_i), and D_j = H(e^s_j). Then
 //
 //	C_j = e^-h (w_(j+1) + C_(j+1)),   D_j = D_(j+1) + (1 - e^-h) (w_(j+1) + C_(j+1)),
 //
@@ -82,7 +86,8 @@ func hockey(c convolution, at, factor float64) (d []float64, from int) {
 
 // locate returns the index j of the grid cell that contains epsilon, and the weight of the cell's
 // upper end in the interpolation, which is linear in e^epsilon. j is -1 for an epsilon below the
-// range in which the curve is known.
+// range in which the curve is known. For an epsilon beyond the last grid point, j is the last grid
+// point and weight is 0.
 func (c *curve) locate(epsilon float64) (j int, weight float64) {
 	x := math.Floor((epsilon-c.offset)/c.width) - float64(c.first)
 	if !(x >= float64(c.from)) {
@@ -111,7 +116,7 @@ func (c *curve) upperDelta(epsilon float64) float64 {
 		return 1
 	}
 	v := value(c.upper, j, weight)*math.Exp(c.logScale) + c.constant
-	if math.IsNaN(v) { // 0 times an overflow is not a bound
+	if math.IsNaN(v) { // 0 times +Inf is NaN, which is not a bound
 		return 1
 	}
 	return min(1, max(v*(1+curveRounding), math.SmallestNonzeroFloat64))
@@ -130,9 +135,10 @@ func (c *curve) lowerDelta(epsilon float64) float64 {
 	return min(1, v)
 }
 
-// cross returns the epsilon at which d, a decreasing curve of delta over epsilon, falls to the delta
-// level, interpolated in e^epsilon. side is -1 if d is already at most level where the known range
-// begins, 1 if d is still at least level where it ends, and 0 otherwise.
+// cross returns the epsilon at which d, a decreasing curve of delta over epsilon, falls to the
+// delta level, interpolated in e^epsilon. side is -1 if d is at most level at the first known grid
+// point, and 1 if d is at least level at the last grid point. epsilon is then this grid point's.
+// Otherwise side is 0.
 func (c *curve) cross(d []float64, level float64) (epsilon float64, side int) {
 	n := len(d)
 	if !(d[n-1] < level) {

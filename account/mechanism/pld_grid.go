@@ -14,15 +14,17 @@ type gridLaw struct {
 	mass []float64
 }
 
-// discretised holds a lower and an upper bound on a law, both on a grid. A law is larger than
-// another if its hockey-stick curve is nowhere smaller.
+// discretised holds a lower and an upper bound on a law, both on a grid. One law bounds another law
+// from above if its hockey-stick curve is nowhere smaller than the other law's curve.
 type discretised struct {
-	// upper dominates the law once its losses are raised by shift and the mass infinite is added at
-	// an infinite loss. lower is dominated by the law once its losses are lowered by shift.
+	// upper dominates the law after the losses of upper are raised by shift and the mass infinite
+	// is added to upper at an infinite loss. The law dominates lower after the losses of lower are
+	// lowered by shift.
 	upper, lower gridLaw
 	// infinite is the mass that the upper bound has at an infinite loss.
 	infinite float64
-	// shift is an upper bound on the distance of a loss from the grid point that stands for it.
+	// shift is an upper bound on the distance by which rounding may have moved a loss to another
+	// cell.
 	shift float64
 }
 
@@ -36,9 +38,10 @@ type discretised struct {
 //
 // Lower bound: take a tangent of H at the middle of every cell, and at each grid point the lower of
 // the two tangents that meet there. The piecewise linear function through these points is nowhere
-// above H, and neither is its largest convex minorant. At the ends of the range a tangent would pass
-// below the trivial bound (P - u Q)+. There the tangent is taken at the outer end of the cell
-// instead, which keeps the minorant above the trivial bound and so its masses non-negative.
+// above H, and neither is its largest convex minorant. At the ends of the range of losses, such a
+// tangent would pass below the trivial bound (P - u Q)+. There the tangent is taken at the outer
+// end of the cell instead. The minorant then stays above the trivial bound, and its masses are
+// non-negative.
 //
 // Together the two bounds add a variance of at most width^2/4 to the loss. Every rounding error is
 // bounded; the bound is added to the upper masses and subtracted from the lower masses.
@@ -72,7 +75,7 @@ func discretise(e *effort, l lossLaw, width, below, above float64) (discretised,
 		upper[i+1] += c.excess*toHigh + doubt
 		out.shift = max(out.shift, c.shift)
 	}
-	upper[2] += below // the first grid point above lo
+	upper[2] += below // grid point 2 is the first above lo
 	out.lower = gridLaw{on, contract(merged, width)}
 	for i := range upper {
 		upper[i] *= 1 + gridRounding
@@ -85,31 +88,36 @@ func discretise(e *effort, l lossLaw, width, below, above float64) (discretised,
 }
 
 const (
-	// exactIndex is a limit on the index of a lattice point. Smaller indices are exact in float64.
+	// exactIndex is a limit on the absolute value of the index of a lattice point. Below it an
+	// index is exact in float64.
 	exactIndex = 1 << 52
-	// cellLabour is the work for a cell beyond the work for its two slabs.
+	// cellLabour is the work for a cell of the grid, in addition to the work for its two slabs. Its
+	// unit is the unit of [effort].
 	cellLabour = 10
 )
 
-// gridRounding bounds the relative error of a mass. It covers the error of exp(-x^2/2) for x up to
-// 37, the error of the quadrature, and the error of the parameters, which are known to 2^-50.
+// gridRounding bounds the relative error of a mass. It covers the error of exp(-x^2/2) for |x| up
+// to 37, the error of the quadrature, and the relative error 2^-50 of the parameters.
 const gridRounding = 0x1p-42
 
-// cell is the interval of losses between two grid points, with what the lower bound on a law needs of
-// it. On the cell the lower bound on the hockey-stick curve H is a tangent of H; left and right are
-// the distances between H and the tangent at the cell's two ends.
+// cell is the part of a law with losses in the interval [a, b) between two grid points. On this
+// interval, the lower bound on the hockey-stick curve H is a tangent of H. left and right are the
+// distances between H and the tangent at the interval's two ends.
 type cell struct {
 	slab
-	// short is the cell's shortfall, e^b Q - P, where b is the loss at its end.
+	// short is the cell's shortfall e^b Q - P, for the masses P and Q of the cell and the loss b at
+	// its end.
 	short float64
-	// left is P - e^a Q of the left half of the cell (its excess), for the masses P and Q of the half
-	// and the loss a at the cell's start. right is e^b Q - P of the right half (its shortfall), for
-	// the loss b at the cell's end.
+	// For a tangent at the middle, left is the excess P - e^a Q of the cell's left half, where P
+	// and Q are the masses of this half and a is the loss at the cell's start. right is the
+	// shortfall e^b Q - P of the right half, where b is the loss at the cell's end. The function
+	// chooseTangents sets left and right for a tangent at an end.
 	left, right float64
-	// leftEmpty reports that the left half has no mass.
+	// leftEmpty is true if the left half of the cell has no mass.
 	leftEmpty bool
-	// atStart and atEnd report that the tangent touches the hockey-stick curve H at the start or at
-	// the end of the cell. Otherwise it touches H in the middle.
+	// atStart is true if the tangent touches the hockey-stick curve H at the start of the cell, and
+	// atEnd is true if it touches H at the end. If atStart and atEnd are false, the tangent touches
+	// H at the middle.
 	atStart, atEnd bool
 }
 
@@ -124,16 +132,18 @@ func mergeHalves(halves []slab, width float64) []cell {
 		c.shift = max(l.shift, r.shift)
 		c.left, c.right, c.leftEmpty = l.excess, r.shortfall(width/2), l.mass == 0
 		c.short = c.right + grow*l.mass + (1+grow)*l.shortfall(width/2)
-		// The shortfall is computed from a slab's excess. It loses digits if the slab's mass is near the
-		// slab's end. The last term bounds this loss.
+		// The shortfall of a slab is computed as a difference that involves the slab's excess. It
+		// loses digits if most of the slab's mass is near the slab's end. The last term bounds this
+		// loss.
 		c.err = l.err + r.err + 0x1p-48*(l.excess+r.excess)
 	}
 	return cells
 }
 
-// contract returns the masses on the grid points of the lower bound on a law: the law whose
-// hockey-stick curve is given by one tangent for each cell. A mass may be negative before the
-// function minorant is applied.
+// contract returns the masses, on the grid points, of the lower bound on a law. The hockey-stick
+// curve of this bound is made from one tangent for each cell. The masses of the tangents alone may
+// be negative. contract therefore applies the function minorant last, and returns non-negative
+// masses.
 func contract(cells []cell, width float64) []float64 {
 	n := len(cells)
 	toHigh, toLow := -1/math.Expm1(-width), 1/math.Expm1(width)
@@ -167,7 +177,8 @@ func contract(cells []cell, width float64) []float64 {
 			doubt(i-1, i+2, e)
 		}
 	}
-	// dip is the distance by which the polygon is below H at grid point i.
+	// dip is the distance by which the lower of the two tangents at grid point i is below H. before
+	// and after are the distances whose contributions were left out in the loop above.
 	for i := range n + 1 {
 		var dip, before, after float64
 		if i > 0 {
@@ -187,8 +198,8 @@ func contract(cells []cell, width float64) []float64 {
 		add(i-1, (before-dip)*toLow)
 		add(i+1, (after-dip)*toHigh)
 	}
-	// The last cell with mass has its tangent at its end, where H is 0. It therefore adds no mass
-	// beyond its start.
+	// The last cell with mass has its tangent at its end, where H is 0. The cell therefore adds no
+	// mass at grid points beyond its start.
 	top := n
 	for top > 0 && mass[top] == 0 {
 		top--
@@ -202,8 +213,8 @@ func contract(cells []cell, width float64) []float64 {
 // the start of the cell is below H at the end of the cell by the cell's shortfall.
 func chooseTangents(cells []cell, width float64) {
 	grow := math.Expm1(width)
-	// above is the value of the hockey-stick curve at the loss that ends cell i, computed from the
-	// finite range of losses. beyond is the mass of P at losses above the cell.
+	// above is the value of the hockey-stick curve H at the loss that ends cell i, computed from
+	// the losses of all later cells. beyond is the mass of P in these cells.
 	var above, beyond float64
 	for i := len(cells) - 1; i >= 0; i-- {
 		c := &cells[i]
@@ -215,15 +226,17 @@ func chooseTangents(cells []cell, width float64) {
 		above = c.excess + beyond - beyondQ
 		beyond += c.mass
 	}
-	// below is the integral of u_i - u with respect to Q over the cells below cell i, for u = e^loss
-	// and u_i the value of u at the start of cell i. weight is u_i times the mass of Q in these cells.
+	// below is the integral of u_i - u with respect to Q over the cells below cell i, for u =
+	// e^loss and u_i the value of u at the start of cell i. weight is u_i times the mass of Q in
+	// the cells below cell i.
 	var below, weight float64
 	for i := range cells {
 		c := &cells[i]
 		switch {
 		case c.left > below && c.atEnd:
-			// There is no mass above the cell, and too little mass below it to balance the cell about its
-			// start. The surplus is removed from the mass of P.
+			// The tangent is at the cell's end, because there is no mass above the cell. At the
+			// cell's start it would pass below the trivial bound by left - below. This surplus is
+			// removed from the mass of P.
 			surplus := c.left - below
 			c.mass -= surplus
 			c.short += surplus
@@ -281,15 +294,16 @@ func minorant(mass, err []float64, width float64) {
 	}
 }
 
-// forgive compensates for a negative mass at the highest losses; debt is its absolute value. It sets the
-// masses at the highest losses to zero until, at every u below the remaining masses, the hockey stick of
-// the dropped masses is at least the hockey stick of the negative mass, taken with a positive sign. Both
-// hockey sticks are linear in u there, so it is enough to compare them at u = 0 and at the next remaining
+// forgive compensates for a negative mass at the highest losses; debt is its absolute value. It
+// sets masses to zero, from the highest loss downwards, until the dropped masses outweigh debt.
+// That is the case if, at every u = e^loss up to the next remaining loss, the hockey stick of the
+// dropped masses is at least the hockey stick of a mass debt at grid point at. The two hockey
+// sticks are linear in u there, so it is enough to compare them at u = 0 and at the next remaining
 // loss.
 func forgive(mass []float64, kept *[]int, at int, debt, width float64) {
-	// total is the mass dropped so far. hockey is the hockey stick of the dropped mass at the loss of
-	// grid point last: the sum of mass (1 - e^-(loss - last)). For a grid point whose loss is lower
-	// by g, it is e^-g hockey + (1 - e^-g) total.
+	// total is the mass dropped so far. hockey is the hockey stick of the dropped masses at the
+	// loss of grid point last: the sum of mass (1 - e^-(loss - last)). At a grid point whose loss
+	// is lower by g, the hockey stick is e^-g hockey + (1 - e^-g) total.
 	var total, hockey float64
 	last := at
 	for k := len(*kept) - 1; k >= 0; k-- {

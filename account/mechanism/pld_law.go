@@ -2,19 +2,19 @@ package mechanism
 
 import "math"
 
-// lossLaw is the distribution, or law, of the privacy loss L = ln(dP/dQ) of one dominating pair (P, Q). It
-// is restricted to a finite range of losses, which leaves out at most a stated part of P's mass. For u =
-// e^epsilon the hockey stick of the pair,
+// lossLaw is the distribution, or law, of the privacy loss L = ln(dP/dQ) of one dominating pair (P,
+// Q). Its methods restrict it to a finite range of losses, which leaves out at most a stated part
+// of P's mass. For u = e^epsilon the hockey stick of the pair,
 //
 //	H(u) = sup_A P(A) - u Q(A) = E_Q (e^L - u)+,
 //
 // is convex in u. One pair dominates another if its H is nowhere smaller (Zhu, Dong & Wang 2022).
-// Domination survives composition, for all finite positive measures P and Q. Therefore mass may be
-// added to the dominating side and dropped from the dominated side.
+// Domination survives composition. This holds for all finite positive measures P and Q, not only
+// for probabilities. Therefore mass may be added to an upper bound and dropped from a lower bound.
 type lossLaw interface {
 	// span returns the range [lo, hi] of the losses that the method slabs divides into intervals.
-	// Under P the loss has the probability below of losses under lo, and at most the probability
-	// above of losses over hi.
+	// Under P, the probability of a loss under lo is at most below, and the probability of a loss
+	// over hi is at most above.
 	span(below, above float64) (lo, hi float64)
 	// slabs fills dst with the parts of the law between consecutive lattice points: dst[k] is the
 	// part with losses from on.on(k) to on.on(k+1). Together these intervals cover the range that the
@@ -25,9 +25,10 @@ type lossLaw interface {
 	// anchor returns a loss that a lattice of the given width should contain.
 	anchor(width float64) float64
 	// period returns the distance between the law's atoms, the losses of positive probability. The
-	// width of the grid (the lattice) should divide it. It is 0 if there is no such distance.
+	// width of the grid (the [lattice]) should divide this distance. It is 0 if the atoms are not
+	// evenly spaced or the law has none.
 	period() float64
-	// largest returns an upper bound on the losses, +Inf if there is none.
+	// largest returns an upper bound on the losses, or +Inf if the losses are not bounded.
 	largest() float64
 	// sketch returns a rough copy of the law for planning, as atoms in increasing order of their
 	// losses. It leaves out a probability mass of about tail at either end. No bound depends on it.
@@ -43,7 +44,8 @@ type slab struct {
 	// err bounds the absolute error of the field excess. In addition, mass, excess and the shortfall
 	// computed from them may have relative errors of 2^-46.
 	err float64
-	// shift bounds the distance of the slab's losses from its interval [a, b).
+	// shift bounds the distance by which losses counted in this slab lie outside [a, b), because of
+	// rounding.
 	shift float64
 }
 

@@ -6,8 +6,8 @@ import "math"
 type bump struct{ weight, mean float64 }
 
 // mixtureLaw is the law of the privacy loss ln(dP/dQ), where P and Q are the mixtures of the
-// components p and q. The weights of each mixture sum to 1. No mean of q exceeds a mean of p, so the
-// loss increases with x.
+// components p and q. The weights of each mixture sum to 1. No mean of q exceeds a mean of p, so
+// the loss does not decrease as the output x grows.
 type mixtureLaw struct{ p, q []bump }
 
 // newMixtureLaw returns the law of the mixtures p against q. It drops components of weight 0 and
@@ -33,9 +33,10 @@ func compact(bumps []bump) []bump {
 	return out
 }
 
-// reach returns a range [lo, hi] of the output x. P has at most the probability below of x under lo,
-// and at most the probability above of x over hi. Each component gets an equal share of these; its
-// range follows from Phi(-z) <= exp(-z^2/2)/2.
+// reach returns a range [lo, hi] of the output x. Under P, x is less than lo with probability at
+// most below, and greater than hi with probability at most above. Each of the n components of P may
+// have the mass below/n under lo and above/n over hi. The range of a component follows from Phi(-z)
+// <= exp(-z^2/2)/2.
 func (l mixtureLaw) reach(below, above float64) (lo, hi float64) {
 	lo, hi = math.Inf(1), math.Inf(-1)
 	for _, b := range l.p {
@@ -73,8 +74,9 @@ func (l mixtureLaw) largest() float64 {
 	return (math.Log(p.weight) - math.Log(q.weight)) * (1 + 0x1p-48)
 }
 
-// apart returns an upper bound on the total variation distance of P and Q. Both contain N(0, 1)
-// except for the mass of their other components.
+// apart returns an upper bound on the total variation distance of P and Q. P and Q have the
+// component N(0, 1) in common. The bound is the larger of the masses that P and Q have in other
+// components.
 func (l mixtureLaw) apart() float64 {
 	var p, q float64
 	for _, b := range l.p {
@@ -91,13 +93,14 @@ func (l mixtureLaw) apart() float64 {
 }
 
 // A mixture's density is computed as phi(x) (1 + r), where phi is the density of N(0, 1). This is
-// done only if the exponents in r are at most mixtureSafe and 1 + r is at least mixtureLeast,
-// because the sum 1 + r cancels below it. Otherwise the densities are summed directly.
+// done only if the absolute exponents in r are below mixtureSafe and 1 + r is at least
+// mixtureLeast. For a smaller 1 + r, the sum would lose digits by cancellation. Otherwise the
+// densities of the components are summed directly.
 const mixtureSafe, mixtureLeast = 300, .5
 
-// ratio returns three numbers: the r for which the mixture's density is phi(x) (1 + r), the sum of
-// the absolute values of the terms of r, and the largest absolute exponent in them. phi is the
-// density of N(0, 1).
+// ratio returns three numbers: r, for which the mixture's density is phi(x) (1 + r); size, the sum
+// of the absolute values of the terms of r; and exponent, the largest absolute exponent in the
+// terms. phi is the density of N(0, 1).
 func ratio(bumps []bump, x float64) (r, size, exponent float64) {
 	for _, b := range bumps {
 		if b.mean != 0 {
@@ -145,16 +148,17 @@ func logRatio(bumps []bump, x float64) (value, slope float64) {
 	return top + math.Log(sum), slope / sum
 }
 
-// loss returns the privacy loss L(x) = ln(dP/dQ)(x) of the output x, and its derivative.
+// loss returns the privacy loss L(x) = ln(dP/dQ)(x) of the output x, and its derivative in x.
 func (l mixtureLaw) loss(x float64) (value, slope float64) {
 	p, dp := logRatio(l.p, x)
 	q, dq := logRatio(l.q, x)
 	return p - q, dp - dq
 }
 
-// invert finds an x in [lo, hi] whose loss L(x) differs from the given loss by at most slack, or the
-// nearest x that a float64 can represent. It starts at the given x and uses Newton's method within a
-// bracket. It also returns L(x), its derivative, and the number of steps.
+// invert finds an output x in [lo, hi] whose loss L(x) differs from the given loss by at most
+// slack. If no float64 does, it returns a neighbouring one. It starts at the given x and uses
+// Newton's method within the bracket [lo, hi]. It returns x, L(x), the derivative of L at x, and
+// the number of steps.
 func (l mixtureLaw) invert(loss, lo, x, hi, slack float64) (at, value, slope float64, steps int) {
 	for steps = 1; steps < 200; steps++ {
 		if !(x > lo && x < hi) {
@@ -175,14 +179,14 @@ func (l mixtureLaw) invert(loss, lo, x, hi, slack float64) (at, value, slope flo
 	return x, value, slope, steps
 }
 
-// lossDoubt times the largest |loss| bounds the rounding error of a computed loss. This includes the
-// rounding of the weights.
+// lossDoubt times the largest |loss| in the range bounds the rounding error of a computed loss. The
+// bound includes the rounding of the weights.
 const lossDoubt = 0x1p-43
 
-// anchor returns the loss that should be a point of the lattice, so that most of the mass stays on one
-// point. For small sampling probabilities most losses are within the given width, one cell of the lattice,
-// of the loss at x = 0. The anchor is then ln(P(x < c)/Q(x < c)), where the loss at c is half a cell above
-// the loss at 0.
+// anchor returns a loss that should be a point of the lattice, so that most of the mass stays on
+// one point. width is the width of one cell of the lattice. For small sampling probabilities, most
+// losses differ from the loss at x = 0 by less than width. The anchor is then ln(P(x < c)/Q(x <
+// c)), where the loss at c is half a cell above the loss at 0.
 func (l mixtureLaw) anchor(width float64) float64 {
 	middle, _ := l.loss(0)
 	lo, hi := l.reach(1e-30, 1e-30)
@@ -197,8 +201,8 @@ func (l mixtureLaw) anchor(width float64) float64 {
 	for _, b := range l.q {
 		q += b.weight * math.Erfc((b.mean-c)/math.Sqrt2)
 	}
-	// The anchor is slightly low, because the lower bound may lower a mass to it but may not raise
-	// one.
+	// The anchor is set slightly too low. The lower bound on the law may move a mass down to the
+	// anchor but may not move a mass up.
 	if at := math.Log(p / q); math.Abs(at-middle) < width {
 		middle = at
 	}
@@ -207,10 +211,10 @@ func (l mixtureLaw) anchor(width float64) float64 {
 
 func (mixtureLaw) period() float64 { return 0 }
 
-// size returns the number of components.
+// size returns the number of components of P and Q together.
 func (l mixtureLaw) size() float64 { return float64(len(l.p) + len(l.q)) }
 
-// steepest returns the largest |mean|.
+// steepest returns the largest |mean| of a component of P or Q.
 func (l mixtureLaw) steepest() float64 {
 	var m float64
 	for _, b := range l.p {
@@ -222,8 +226,9 @@ func (l mixtureLaw) steepest() float64 {
 	return m
 }
 
-// labour estimates the work of dividing the law into its parts between grid points, as the method
-// slabs does: the nodes of the quadrature, and the Newton steps that find the ends of the slabs.
+// labour estimates the work of the method slabs, which divides the law into its parts between grid
+// points. The work consists of the nodes of the quadrature and the Newton steps that find the ends
+// of the slabs.
 func (l mixtureLaw) labour(slabs, below, above float64) float64 {
 	lo, hi := l.reach(below, above)
 	pieces := slabs + 4*(hi-lo)*(max(math.Abs(lo), math.Abs(hi))+l.steepest()+3)
@@ -235,10 +240,10 @@ func (l mixtureLaw) slabs(e *effort, dst []slab, on lattice, below, above float6
 	return l.stretch(e, dst, on, lo, hi)
 }
 
-// stretch adds to dst[k] the part of the law whose losses lie between points k and k+1 of the lattice
-// on, but only for outputs x in [lo, hi]. If lo or hi is not an end of the range that the method
-// reach returns, its loss must be exactly 0, and 0 must be an end of a slab in dst. Otherwise
-// rounding could drop mass when an end of a slab is converted from a loss to an x.
+// stretch sets dst[k] to the part of the law whose losses lie between points k and k+1 of the
+// lattice on, restricted to outputs x in [lo, hi]. If lo or hi is not an end of the range that the
+// method reach returns, its loss must be exactly 0, and 0 must be an end of a slab in dst.
+// Otherwise rounding could drop mass when an end of a slab is converted from a loss to an x.
 func (l mixtureLaw) stretch(e *effort, dst []slab, on lattice, lo, hi float64) error {
 	from, _ := l.loss(lo)
 	to, _ := l.loss(hi)

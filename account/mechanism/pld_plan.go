@@ -3,8 +3,9 @@ package mechanism
 import "math"
 
 // profile is an approximation of the cumulant generating function K(theta) = ln E_P e^(theta L) of
-// the composed loss L. It is used to choose the tilt theta, the grid and the window of losses.
-// Every choice gives a valid bracket; a good choice gives a narrow one.
+// the composed loss L. It holds a sketch, a rough copy, of each law and the number of its uses. It
+// is used to choose the tilt theta, the grid and the window of losses. Every choice gives a valid
+// bracket; a good choice gives a narrow one.
 type profile []sketched
 
 type sketched struct {
@@ -40,9 +41,9 @@ func (p profile) cumulant(theta float64) (k, mean, variance float64) {
 }
 
 // saddle is a tilt theta with the epsilon and ln delta to which it belongs. K is the cumulant
-// generating function of the composed privacy loss, and V its tilted variance, slightly increased.
-// delta is about exp(K(theta) - theta epsilon)/(theta (theta+1) sqrt(2 pi V)). The tilted mean is
-// epsilon + 1/theta + 1/(theta+1).
+// generating function of the composed privacy loss. V is the variance of the loss tilted by
+// e^(theta loss), plus 1/theta^2 + 1/(theta+1)^2. delta is about exp(K(theta) - theta
+// epsilon)/(theta (theta+1) sqrt(2 pi V)). The tilted mean is epsilon + 1/theta + 1/(theta+1).
 type saddle struct {
 	theta, epsilon, logDelta, mean, deviation float64
 }
@@ -69,8 +70,9 @@ func (p profile) find(enough func(saddle) bool) saddle {
 	})))
 }
 
-// forEpsilon returns the first saddle point (the tilt, with ln delta) whose epsilon is at least the given one or
-// whose ln delta is below -670, whichever comes first. The epsilon of the result is at most the given epsilon.
+// forEpsilon returns the [saddle] with the least theta whose epsilon is at least the given epsilon
+// or whose ln delta is below -670. If the epsilon of the result exceeds the given epsilon, it is
+// replaced by the given epsilon.
 func (p profile) forEpsilon(epsilon float64) saddle {
 	s := p.find(func(s saddle) bool { return s.epsilon >= epsilon || s.logDelta < -670 })
 	s.epsilon = min(s.epsilon, epsilon)
@@ -92,19 +94,21 @@ type layout struct {
 	saddle
 	width, bottom float64
 	n             int
-	high, low     float64 // the exponents of the Chernoff bounds
+	high, low     float64 // the exponents of the Chernoff bounds on the mass above and below the window
 	// above is the probability mass that each law may leave out at high losses.
 	above float64
-	// below[i] is a probability mass at the lowest losses of law i. This mass may be moved up to
-	// the smallest of the law's other losses.
+	// below[i] is a probability mass at the lowest losses of law i. The upper bound on the law may
+	// move this mass up to the smallest of the remaining losses.
 	below []float64
 }
 
 const (
+	// maxPoints is the largest number of points of the window. maxCells is the largest number of
+	// cells into which one law is divided.
 	maxPoints   = 1 << 21
 	maxCells    = 1 << 20
 	windowLeave = 28  // -ln of the relative mass that the window may leave out
-	widest      = 300 // keeps e^width within float64
+	widest      = 300 // the largest width; it keeps e^width within float64
 )
 
 // labour returns the work of one evaluation of the cumulant generating function.
@@ -133,9 +137,10 @@ func (p profile) tail(s saddle, goal float64) float64 {
 	return min(1e-3, max(1e-290, math.Exp(s.logDelta)*goal*1e-3)) / p.count()
 }
 
-// lift returns, for each law, a probability mass at its lowest losses that may be moved up to the
-// smallest of the other losses. Moving a mass to a loss changes the result by about mass times
-// e^(theta loss), for the tilt theta.
+// lift returns, for each law, the probability mass at its lowest losses that may be moved up to the
+// smallest of the remaining losses. It is at least tail. Moving a mass up to a loss changes the
+// result, relative to its value, by about mass times e^(theta loss), for the tilt theta. lift
+// limits this change to goal/1000 over all uses of all laws.
 func (p profile) lift(theta, goal, tail float64) []float64 {
 	limit := goal * 1e-3 / p.count()
 	out := make([]float64, len(p))
@@ -193,15 +198,15 @@ func (p profile) lay(s saddle, goal, tail float64, laws []lossLaw) layout {
 		l.n *= 2
 	}
 	if periods == 0 {
-		width = max((top-bottom)/float64(l.n-8), least) // fill the window
+		width = max((top-bottom)/float64(l.n-8), least) // the window's n points cover top - bottom
 	}
 	l.width, l.bottom = width, bottom
 	return l
 }
 
-// align returns a lattice width, between about half the given width and the given width, of which
-// the periods of the laws (the distances between their atoms) are multiples as nearly as possible.
-// The remainder of a period is weighted by the number of uses of the law.
+// align returns a lattice width between about half the given width and the given width. It chooses
+// the width of which the laws' periods (the distances between their atoms) are most nearly
+// multiples. The remainder of a period is weighted by the number of uses of its law.
 func (p profile) align(width float64, laws []lossLaw) float64 {
 	var longest float64
 	for _, w := range laws {

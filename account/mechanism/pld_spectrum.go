@@ -28,8 +28,8 @@ type weighted struct {
 }
 
 // convolution is the tilted law of a sum of independent losses. mass[j] approximates e^(theta s -
-// logScale) P(s) for the loss s = on(j). Its absolute error is at most slack, plus a relative error
-// of at most e^spread - 1.
+// logScale) P(s) for the loss s = on(j). The error of mass[j] is at most slack, plus a relative
+// error of at most e^spread - 1.
 type convolution struct {
 	lattice
 	mass     []float64
@@ -39,16 +39,16 @@ type convolution struct {
 	spread   float64
 	// beyond bounds the tilted mass at losses above the window (the range of losses that the
 	// transform covers). outside bounds the tilted mass above and below the window together. The
-	// transform is cyclic, and so adds this mass to losses inside the window.
+	// transform is cyclic, and so adds the mass outside the window to losses inside the window.
 	beyond, outside float64
 }
 
 // convolve composes laws, which means that it convolves the laws of their privacy losses, by a
 // Fourier transform of as many points as the window has. The measure of each law is first tilted,
-// which means multiplied by e^(theta loss), and scaled to sum to 1. Most of the transformed mass is
-// then at the losses that matter, however far in the tail they are, and every error is relative to
-// this mass. The layout's fields l.high and l.low are the exponents of the Chernoff bounds on the
-// mass outside the window.
+// which means multiplied by e^(theta loss), and scaled to sum to 1. Most of the tilted mass is then
+// at the losses that determine delta, however far in the tail of the law they are. Errors of the
+// transform are small relative to the tilted mass. l.high and l.low are the exponents of the
+// Chernoff bounds on the mass outside the window. It is an error if e allows too little work.
 func convolve(e *effort, laws []weighted, l layout) (convolution, error) {
 	out := convolution{lattice: lattice{width: l.width}, theta: l.theta}
 	for _, w := range laws {
@@ -138,7 +138,7 @@ func tilt(g gridLaw, theta float64) tilted {
 }
 
 // logMoment returns the logarithm of the sum of mass e^(kappa loss) over all losses of the tilted
-// law.
+// law. on is the lattice of the losses. The result is 0 if there is no mass.
 func (t tilted) logMoment(kappa float64, on lattice) float64 {
 	// The largest exponent is at an end of the lattice. Dividing by its exponential prevents overflow.
 	ends := max(kappa*on.on(0), kappa*on.on(len(t.mass)-1))
@@ -162,11 +162,13 @@ type spectrum struct {
 	sequence []float64
 	one      []complex128
 	product  []complex128
-	// logBound is ln of the product of (|transform| + error), over the transforms of the laws, each
-	// to the power of its number of uses. The product bounds the absolute values of both the exact
-	// and the computed product.
+	// logBound[k] is ln of the product of (|transform| + error) at frequency k, over the transforms
+	// of the laws, each factor to the power of the law's number of uses. e^logBound[k] bounds the
+	// absolute values of both the exact and the computed product.
 	logBound []float64
-	// relative is ln of e^logBound divided by the absolute value of the computed product.
+	// relative[k] is logBound[k] minus ln of the absolute value of the computed product, plus a
+	// bound on the rounding of powers. e^relative - 1 bounds the relative error of the computed
+	// product.
 	relative []float64
 }
 
@@ -186,10 +188,10 @@ func newSpectrum(n int) *spectrum {
 // absolute value is below this number is replaced by 0, and its bound is added to the error.
 const spectrumNegligible = -70
 
-// multiply transforms the field sequence, whose sum is 1, and multiplies the product by the power
-// count of the transform. With computed factors x^ and errors e of single factors, |prod x^ - prod
-// x| <= prod (|x^|+e) - prod |x^| over the whole product. A power by repeated squaring has at most
-// the error of count-1 rounded products.
+// multiply transforms the field sequence, whose entries sum to 1, and multiplies the field product
+// by the transform raised to the power count. With computed factors x^ and errors e of single
+// factors, |prod x^ - prod x| <= prod (|x^|+e) - prod |x^| over the whole product. A power by
+// repeated squaring has at most the error of count-1 rounded products.
 func (s *spectrum) multiply(count float64) {
 	s.fft.Coefficients(s.one, s.sequence)
 	e := fftBound * math.Log2(float64(s.n)) * (1 + 0x1p-30)
@@ -218,8 +220,8 @@ func power(x complex128, n int) complex128 {
 	return out
 }
 
-// invert transforms the product back. It returns the masses of the convolution and a bound on the
-// absolute error of each.
+// invert applies the inverse Fourier transform to the field product. It returns the masses of the
+// convolution and a bound on the absolute error of each mass.
 func (s *spectrum) invert() (mass []float64, slack float64) {
 	var size float64
 	for k, x := range s.product {

@@ -8,13 +8,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/internal/round"
 )
 
-// PrefixSums describes a prefix-sum release, by which DP-FTRL releases the sum of all items so far
-// after each item (Kairouz et al. 2021). It states how often a record contributes, and which matrix
-// correlates the noise of the answers. All answers together are one Gaussian mechanism: a matrix
-// times the items, plus N(0, sigma^2 I). The prefix sums are computed from the mechanism's output,
-// so completing a tree or averaging its nodes costs no privacy. Items must be large enough for
-// Participations items at the distance Separation; otherwise [NewTree] and [NewToeplitz] return an
-// error.
+// PrefixSums describes a prefix-sum release: after each item, the sum of all items so far is
+// released, as in DP-FTRL (Kairouz et al. 2021). It states how often a record contributes, and
+// which matrix correlates the noise of the answers. All answers together are one Gaussian
+// mechanism: a matrix times the items, plus N(0, sigma^2 I). The prefix sums are computed from the
+// mechanism's output, so completing a tree or averaging its nodes costs no privacy. Items must be
+// large enough for Participations items at the distance Separation; otherwise [NewTree] and
+// [NewToeplitz] return an error.
 type PrefixSums struct {
 	// Items is the number of items, or the number of items of one tree if trees are restarted. It must
 	// be in [1, 2^20].
@@ -22,8 +22,8 @@ type PrefixSums struct {
 	// Participations is the largest number of items to which one record contributes. Separation is the
 	// least distance between any two of these items.
 	Participations, Separation int
-	// Bands is the number of diagonals of the square-root Toeplitz matrix that are kept. If it equals
-	// Items, all are kept. For a tree it must be 0.
+	// Bands is the number of diagonals of the square-root Toeplitz matrix that are kept. If Bands
+	// equals Items, all diagonals are kept. For a tree Bands must be 0.
 	Bands int
 }
 
@@ -50,9 +50,9 @@ func (s PrefixSums) validate() error {
 // NewTree returns the binary tree mechanism (Dwork, Naor, Pitassi & Rothblum 2010; Chan, Shi & Song
 // 2011). Every complete block of 2^j items that starts at a multiple of 2^j is a node, and every
 // node is released with noise. The noise has standard deviation multiplier times C, the largest
-// norm of one record's contribution to an item. Each tree of a restarted sum is a mechanism of its
-// own: a record that is in k trees is charged for k trees. A record that is in only one tree,
-// whichever it is, is charged for the largest tree. multiplier must be in [0.02, 1e7].
+// norm of one record's contribution to an item. If the sum is restarted with a new tree, each tree
+// is a mechanism of its own: a record that is in k trees is charged for k trees. A record that is
+// in only one tree is charged for the largest tree. multiplier must be in [0.02, 1e7].
 //
 // Let p be the items to which a record contributes. A node that covers c items of p contains c
 // contributions of the record. The squared norm of the record, in units of C^2, is at most the sum
@@ -97,8 +97,8 @@ func (s PrefixSums) treeSquare() float64 {
 // The entries e_k of the matrix, binom(2k, k)/4^k, are positive and decrease. The inner product of
 // columns i < j, the sum over t of e_(t-i) e_(t-j), therefore decreases with j - i and, for a given
 // j - i, with j. Participations at 0, Separation, 2 Separation, ... are nearest to each other and
-// to the start, so they have the largest norm. The entries here are exact; a curator that rounds
-// them must charge for its rounded entries.
+// to the start, so they have the largest norm. The entries used here are exact. A curator that
+// rounds the entries must charge for the rounded entries.
 func NewToeplitz(multiplier float64, s PrefixSums, r Relation) (Mechanism, error) {
 	if s.Bands < 1 || s.Bands > s.Items {
 		return nil, fmt.Errorf("account: bands = %d: must be within [1, items], and there are %d", s.Bands, s.Items)
@@ -136,8 +136,9 @@ func (s PrefixSums) toeplitzSquare() float64 {
 	return sum.hi * (1 + 0x1p-50)
 }
 
-// newPrefix returns the Gaussian mechanism of a prefix sum. square is the squared sensitivity of its
-// answers together under add-or-remove, in units of the squared norm of one contribution.
+// newPrefix returns the Gaussian mechanism of a prefix sum. square is the squared sensitivity of
+// all its answers together under add-or-remove, in units of the squared largest norm of one
+// contribution. Under replace-one the sensitivity is twice as large.
 func newPrefix(multiplier, square float64, r Relation, name string, s PrefixSums) (Mechanism, error) {
 	if err := positive("noise multiplier", multiplier); err != nil {
 		return nil, err

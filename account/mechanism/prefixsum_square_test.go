@@ -27,7 +27,7 @@ func TestTreeSquareAgainstEverySet(t *testing.T) {
 					t.Errorf("%+v: squared norm %v, the largest of any set is %d", s, got, most)
 				}
 			}
-			// One more participation does not fit.
+			// One more participation than fits into the items must be refused.
 			s := PrefixSums{Items: items, Participations: 2 + (items-1)/separation, Separation: separation}
 			if s.validate() == nil {
 				t.Errorf("%+v: taken", s)

@@ -6,9 +6,10 @@ import (
 	"math/rand/v2"
 )
 
-// The tests of this package use a slow second implementation, which is in this file and works without
-// grids of losses, Fourier transforms or the laws' own code. It exists because few exact values are
-// published: it gives one for every mechanism, count and epsilon that a test draws.
+// The tests of this package use a slow second implementation, which is in this file and works
+// without grids of losses, Fourier transforms or the laws' own code. It exists because few exact
+// values are published. It gives an exact value for every mechanism, count and epsilon that a test
+// draws.
 
 func refNormal(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 

@@ -13,8 +13,8 @@ const (
 	// ReplaceOne makes two tables neighbours if they differ by one row that is exchanged for any
 	// other. The number of rows is public.
 	ReplaceOne Relation = iota + 1
-	// AddOrRemove makes two tables neighbours if one has one more row. The number of rows is
-	// secret, so sums are divided by declared numbers.
+	// AddOrRemove makes two tables neighbours if one of them is the other with one row added. The
+	// number of rows is secret, so a mean is a sum divided by a declared number.
 	AddOrRemove
 )
 
@@ -52,7 +52,7 @@ func (r Relation) MarshalText() ([]byte, error) {
 	return []byte(r.String()), nil
 }
 
-// UnmarshalText reads a name.
+// UnmarshalText reads a relation's name. Any other text is an error, and *r is then unchanged.
 func (r *Relation) UnmarshalText(text []byte) error {
 	v, err := ParseRelation(string(text))
 	if err != nil {

@@ -12,10 +12,11 @@ import (
 // add in closed form and are looser than the brackets of [Composition]. A Renyi is immutable.
 type Renyi struct{ parts []Composed }
 
-// ComposeRenyi returns the composition of events in Renyi DP. It returns an error if mechanisms were made
-// for different relations, or if no valid bound is known for a mechanism. No bound is known for Gaussian
-// mixtures. No bound is known either for the sampled Gaussian under replace-one, because its divergence
-// differs from its divergence under add-or-remove.
+// ComposeRenyi returns the composition of events in Renyi DP. It returns an error if mechanisms
+// were made for different relations, or if no valid bound is known for a mechanism. No bound is
+// known for Gaussian mixtures, for the Gaussian on a sample of fixed size, for groups of records on
+// a Poisson sample, and for the sampled Gaussian under replace-one. The divergence of the sampled
+// Gaussian under replace-one differs from its divergence under add-or-remove.
 func ComposeRenyi(ctx context.Context, events []Composed) (*Renyi, error) {
 	if _, err := gather(ctx, events, 1e-3); err != nil { // for its checks
 		return nil, err
@@ -56,9 +57,9 @@ func (a *Renyi) at(e *effort, order float64) (float64, error) {
 	return sum, nil
 }
 
-// Epsilon returns an epsilon with which the composition is (epsilon, delta)-DP. With R(a) the Renyi
-// divergence of order a, it is the minimum over orders a of (Canonne, Kamath & Steinke 2020,
-// proposition 12)
+// Epsilon returns an epsilon >= 0 with which the composition is (epsilon, delta)-DP, rounded up.
+// With R(a) the Renyi divergence of order a, it is the minimum over the orders a tried of (Canonne,
+// Kamath & Steinke 2020, proposition 12)
 //
 //	R(a) + ln((a-1)/a) - (ln delta + ln a)/(a-1).
 //
@@ -82,9 +83,9 @@ func (a *Renyi) Epsilon(ctx context.Context, delta float64) (float64, error) {
 	return max(0, least+renyiSlack*(1+math.Abs(least))), nil
 }
 
-// Delta returns a delta with which the composition is (epsilon, delta)-DP. With R(a) the Renyi
-// divergence of order a, it is the minimum over orders a of exp((a-1)(R(a) - epsilon))/(a-1)
-// (1-1/a)^a, and at most 1. epsilon must be finite and >= 0.
+// Delta returns a delta <= 1 with which the composition is (epsilon, delta)-DP, rounded up. With
+// R(a) the Renyi divergence of order a, it is the minimum over the orders a tried of exp((a-1)(R(a)
+// - epsilon))/(a-1) (1-1/a)^a. epsilon must be finite and >= 0.
 func (a *Renyi) Delta(ctx context.Context, epsilon float64) (float64, error) {
 	if err := gaussianNonNegative("epsilon", epsilon); err != nil {
 		return 0, err
@@ -104,8 +105,10 @@ func (a *Renyi) Delta(ctx context.Context, epsilon float64) (float64, error) {
 	return min(1, max(math.SmallestNonzeroFloat64, math.Exp(least+renyiSlack*(1+math.Abs(least))))), nil
 }
 
-// minimise returns the least bound over Renyi orders. It searches orders 1 + e^t on a grid of t,
-// and then by golden section around the best grid point. Every order gives a valid bound.
+// minimise returns the least bound over the Renyi orders that it tries. It first tries the orders 1
+// + e^t on a grid of t in [-6, 14], and then searches by golden section around the best grid point.
+// Every order gives a valid bound, so minimise returns the least bound found if the work allowed
+// runs out.
 func (a *Renyi) minimise(ctx context.Context, bound func(order, r float64) float64) (float64, error) {
 	e := newEffort(ctx, effortSearch)
 	least := math.Inf(1)
@@ -123,7 +126,7 @@ func (a *Renyi) minimise(ctx context.Context, bound func(order, r float64) float
 			return math.Inf(1)
 		}
 		v := bound(order, r)
-		if math.IsNaN(v) { // a difference of infinities
+		if math.IsNaN(v) { // bound subtracted infinities
 			return math.Inf(1)
 		}
 		least = min(least, v)
@@ -164,10 +167,10 @@ func (a *Renyi) minimise(ctx context.Context, bound func(order, r float64) float
 	return least, failed
 }
 
-// ZCDP returns a rho such that the events together are rho-zCDP, rounded up. The rho of an event is
-// mu^2/2 for a Gaussian, epsilon^2/2 for pure DP and epsilon^2/8 for bounded range, and these add
-// (Bun & Steinke 2016; Cesar & Rogers 2021). It is an error for mechanisms without a useful finite
-// rho, such as sampled Gaussians.
+// ZCDP returns a rho such that the events together are rho-zCDP, rounded up. The rho of one release
+// is mu^2/2 for a Gaussian, epsilon^2/2 for pure DP and epsilon^2/8 for bounded range. The rho of
+// the releases add (Bun & Steinke 2016; Cesar & Rogers 2021). It is an error for mechanisms without
+// a useful finite rho, such as sampled Gaussians.
 func ZCDP(ctx context.Context, events []Composed) (float64, error) {
 	if _, err := gather(ctx, events, 1e-3); err != nil { // for its checks
 		return 0, err

@@ -24,7 +24,8 @@ func responseRenyi(order, epsilon float64) float64 {
 
 // laplaceRenyi returns the Renyi divergence of order a of the Laplace mechanism with epsilon e,
 // ln((a e^((a-1)e) + (a-1) e^(-a e))/(2a-1))/(a-1) (Mironov 2017, proposition 6). The argument of
-// the logarithm minus 1 is a power series in epsilon whose linear term cancels.
+// the logarithm, minus 1, is a power series in e without a linear term. For small a e it is
+// computed from this series.
 func laplaceRenyi(order, epsilon float64) float64 {
 	a, e := order, epsilon
 	var v float64
@@ -50,7 +51,7 @@ func laplaceRenyi(order, epsilon float64) float64 {
 // boundedRangeRenyi returns the largest Renyi divergence of order a among pairs of two atoms at
 // losses t and t - e, where e is epsilon. With y = exp(t) and A = (exp(e) - exp(-(a-1)e))/(exp(e) -
 // 1), the divergence ln(y^(a-1) A/a)/(a-1) is largest at y = ((a-1)/a) (exp(a e) - 1)/(exp((a-1)e)
-// - 1). It is at most a e^2/8.
+// - 1). The divergence is at most a e^2/8.
 func boundedRangeRenyi(order, epsilon float64) float64 {
 	a, e := order, epsilon
 	bound := round.MulUp(round.MulUp(e, e), a/8)

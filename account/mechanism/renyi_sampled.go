@@ -8,10 +8,10 @@ import (
 )
 
 // renyi returns the Renyi divergence of order a of the Gaussian mechanism on a Poisson sample,
-// ln(A)/(a-1). Here A = E (1 + w(X))^a for X standard normal, w(x) = q (e^(mu x - mu^2/2) - 1), q the
-// sampling probability and mu = 1/multiplier. Mironov, Talwar & Zhang 2019 prove that the other order
-// of the two neighbouring tables has a smaller divergence. The logarithm of A - 1 is computed
-// directly, without cancellation.
+// ln(A)/(a-1). Here A = E (1 + w(X))^a for X standard normal, w(x) = q (e^(mu x - mu^2/2) - 1), q
+// the sampling probability and mu = 1/multiplier. This is the divergence of the output with the
+// record from the output without it. Mironov, Talwar & Zhang 2019 prove that the divergence in the
+// opposite order is smaller. The logarithm of A - 1 is computed directly, without cancellation.
 func (m sampledGaussian) renyi(order float64) (float64, error) {
 	if m.under == ReplaceOne {
 		return 0, fmt.Errorf("%v: no Renyi bound under replace-one; use Compose", m)
@@ -29,23 +29,25 @@ func (m sampledGaussian) renyi(order float64) (float64, error) {
 	case order <= fractionalOrders && m.rule(order).points() <= momentPoints:
 		log = logOnePlusExp(m.moment(order))
 	default:
-		var a float64 // of order 1
+		var a float64 // ln A is 0 at order 1
 		if low > 1 {
 			a = logOnePlusExp(m.integerMoment(int(low)))
 		}
 		b := logOnePlusExp(m.integerMoment(int(low) + 1))
 		log = a + (order-low)*(b-a)
 	}
-	if math.IsNaN(log) { // terms too small for a float64
+	if math.IsNaN(log) { // terms of the sum were too small for float64
 		return always, nil
 	}
 	return log / (order - 1) * (1 + renyiSlack), nil
 }
 
-// Renyi orders are treated in three ways. Fractional orders up to fractionalOrders are integrated,
-// if momentPoints nodes are enough. Other fractional orders are interpolated between integer
-// orders: ln A, the logarithm of the moment, is convex in the order and 0 at order 1. Orders above
-// integerOrders are bounded by the divergence of a record that is always sampled.
+// The moment of the likelihood ratio is computed in one of four ways, by the Renyi order. Integer
+// orders up to integerOrders use an exact sum. Fractional orders up to fractionalOrders are
+// integrated numerically, if momentPoints nodes are enough. Other fractional orders up to
+// integerOrders are interpolated between integer orders: ln A, the logarithm of the moment, is
+// convex in the order and 0 at order 1. Orders above integerOrders are bounded by the divergence of
+// a record that is always sampled.
 const fractionalOrders, integerOrders, momentPoints = 64, 1 << 16, 20_000
 
 // momentLabour bounds the work of computing one divergence of the given order.
@@ -81,7 +83,7 @@ func (m sampledGaussian) integerMoment(order int) float64 {
 	a := float64(order)
 	q, mu := m.sampling, 1/m.multiplier
 	logs := make([]float64, 0, order)
-	logBinomial := math.Log(a) // of k = 1
+	logBinomial := math.Log(a) // ln binom(a, 1)
 	for k := 2; k <= order; k++ {
 		f := float64(k)
 		logBinomial += math.Log((a - f + 1) / f)
@@ -111,14 +113,14 @@ func logSum(logs []float64) float64 {
 //
 //	A - 1 = E h(w(X)),   h(w) = (1+w)^a - 1 - a w >= 0.
 //
-// Take a strip |Im x| <= s with s <= pi/(2 mu). In it 1 + w has no zero, and its modulus is at most 1
-// + w(Re x). The normal density phi grows by at most e^(s^2/2). The error of the rule with step d is
-// therefore at most
+// Take a strip |Im x| <= s with s <= pi/(2 mu). In this strip 1 + w has no zero, and its modulus is
+// at most 1 + w(Re x). The normal density phi grows by at most e^(s^2/2). The error of the rule
+// with step d is therefore at most
 //
 //	4 e^(s^2/2) (A + 1 + 2a)/(e^(2 pi s/d) - 1)
 //
-// (Trefethen & Weideman 2014, theorem 5.1). The method rule chooses d so that this is below e^-35 (A
-// - 1). It uses A - 1 >= a(a-1)/2 q^2 (e^(mu^2) - 1) c, where c = (1-q)^a.
+// (Trefethen & Weideman 2014, theorem 5.1). The method rule chooses d so that this error is below e^-35
+// (A - 1). For this it uses the bound A - 1 >= a(a-1)/2 q^2 (e^(mu^2) - 1) c, where c = (1-q)^a.
 func (m sampledGaussian) moment(order float64) float64 {
 	a, q, mu := order, m.sampling, 1/m.multiplier
 	r := m.rule(order)

@@ -82,7 +82,8 @@ func TestSampledRenyi(t *testing.T) {
 			t.Errorf("z %v, q %v, order %v: the other direction has %v > %v", z, q, order, other, got)
 		}
 	}
-	// The two methods must agree, at parameters over a wide range.
+	// The integral and the exact sum for integer orders must agree, for parameters over a wide
+	// range.
 	for range trials(400) {
 		s := sampledGaussian{logUniform(r, .3, 100), logUniform(r, 1e-8, .99), AddOrRemove}
 		order := 2 + r.IntN(200)

@@ -8,13 +8,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/internal/round"
 )
 
-// Repetitions is the law of K: a mechanism is run K times, and only the best output is released.
-// Mean must be at most 1e9 and Shape at most 1e3.
+// Repetitions is the law of the random number K of runs of a mechanism of which only the best
+// output is released. Mean must be at most 1e9 and Shape at most 1e3.
 type Repetitions struct {
 	// Mean is the mean of K, at least 1.
 	Mean float64
-	// Poisson is true if K, the number of runs, has a Poisson law. Nothing is released if K is 0. If
-	// Poisson is false, K has a truncated negative binomial law.
+	// Poisson is true if K has a Poisson law. K may then be 0, and nothing is released in this
+	// case. If Poisson is false, K has a truncated negative binomial law, with K >= 1.
 	Poisson bool
 	// Shape >= 0 is the parameter of the truncated negative binomial law. 0 gives the logarithmic law
 	// and 1 the geometric law. It must be 0 if Poisson is true.
@@ -44,7 +44,7 @@ func (k Repetitions) String() string {
 
 // logMean returns ln E K as a function of y = ln(1/gamma), where K is the number of runs and gamma
 // the parameter of its negative binomial law. E K is shape (1-gamma)/(gamma (1-gamma^shape)), and
-// (1-gamma)/(gamma y) for shape 0. It increases with y.
+// (1-gamma)/(gamma y) for shape 0. E K increases with y.
 func (k Repetitions) logMean(y float64) float64 {
 	if y == 0 {
 		return 0
@@ -58,7 +58,7 @@ func (k Repetitions) logMean(y float64) float64 {
 
 // logGamma returns, rounded up, ln(1/gamma) for the parameter gamma of the negative binomial law at
 // which the number of runs has the stated mean. All bounds on the mechanism's privacy increase with
-// it.
+// ln(1/gamma), so rounding it up is safe.
 func (k Repetitions) logGamma() float64 {
 	want := math.Log(k.Mean)
 	lo, hi := 0.0, 1.0
@@ -76,12 +76,15 @@ type repeated struct {
 	// name describes one run in words.
 	name  string
 	under Relation
-	// constant is a term of the divergence that a negative binomial number of runs adds at every order.
+	// constant is a term of the mechanism's divergence if the number of runs is negative binomial.
+	// It is the same at every order.
 	constant float64
-	// known holds Renyi divergences of one run. With a Poisson number of runs they bound the delta of
-	// one run.
+	// known holds the Renyi divergences of one run at a fixed set of orders, in increasing order.
+	// The field constant is computed from them. With a Poisson number of runs they bound the delta
+	// of one run.
 	known []renyiPoint
-	// pure is an epsilon with which the whole mechanism is (epsilon, 0)-DP, or 0 if there is none.
+	// pure is an epsilon with which the whole mechanism is (epsilon, 0)-DP, or 0 if no such epsilon
+	// is known.
 	pure float64
 }
 
@@ -95,8 +98,8 @@ type renyiPoint struct{ order, divergence float64 }
 // repetition, or if [ComposeRenyi] refuses the events.
 //
 // Sources: Papernot & Steinke 2022, theorem 2 (truncated negative binomial), theorem 6 (Poisson)
-// and corollary 3 (pure). Let R be the Renyi divergence of one run. For every order b >= 1, with
-// R(b)(1-1/b) = 0 at b = 1,
+// and corollary 3 (pure). Let R(a) be the Renyi divergence of order a of one run, and R'(a) a bound
+// on the divergence of the whole mechanism. For every order b >= 1, with R(b)(1-1/b) = 0 at b = 1,
 //
 //	R'(a) = R(a) + (1+shape) ((1-1/b) R(b) + ln(1/gamma)/b) + ln(E K)/(a-1).
 //
@@ -110,7 +113,7 @@ type renyiPoint struct{ order, divergence float64 }
 // and q' is e^(m (q-q')), and q - q' is at most the total variation distance of an epsilon-DP pair.
 //
 // Without a pure bound, no dominating pair of distributions is known for this mechanism. [Compose]
-// then refuses it, and only [ComposeRenyi] accounts for it.
+// then refuses the mechanism, and only [ComposeRenyi] accounts for it.
 func NewRepeatAndSelect(ctx context.Context, times Repetitions, events []Composed) (Mechanism, error) {
 	if err := times.validate(); err != nil {
 		return nil, err
@@ -191,7 +194,7 @@ func (m *repeated) tabulate(ctx context.Context) error {
 		}
 	}
 	y := m.times.logGamma()
-	least := y // b = 1
+	least := y // the value for b = 1
 	for _, p := range m.known {
 		least = min(least, (1-1/p.order)*p.divergence+y/p.order)
 	}

@@ -119,7 +119,8 @@ func TestRepeatAndSelectPure(t *testing.T) {
 			m := repeat(t, times, Composed{mustMechanism(t, response, err), 1})
 			pure := m.(repeated).pure
 			truth := 1 / (1 + math.Exp(-epsilon))
-			// P(the best is the worse bit) = f(q) with q the probability of that bit.
+			// The best output is the worse bit with probability f(q), where q is the probability of
+			// the worse bit in one run.
 			integral := func(from, to float64) (s float64) {
 				const n = 400
 				for i := range n {
@@ -190,7 +191,7 @@ func TestRepeatAndSelectGoldens(t *testing.T) {
 			t.Errorf("z %v: %v, %v; want %v or somewhat above", z, got, err, want)
 		}
 	}
-	// A mean of 1 is one run, unless K is Poisson.
+	// If the mean of K is 1, there is exactly one run, unless K is Poisson.
 	gaussian, err := NewGaussian(2)
 	one := mustMechanism(t, gaussian, err)
 	for _, shape := range []float64{0, .5, 1, 2} {
@@ -226,8 +227,8 @@ func TestRepeatAndSelectLimits(t *testing.T) {
 		_, err := NewRepeatAndSelect(t.Context(), c.times, c.events)
 		wantError(t, err, c.want)
 	}
-	// Without a pure bound there is no dominating pair: Compose refuses it, ComposeRenyi accepts
-	// it.
+	// A mechanism without a pure bound has no known dominating pair. Compose must refuse it and
+	// ComposeRenyi must accept it.
 	m := repeat(t, Repetitions{Mean: 9, Shape: 1}, Composed{sampled(t, 2, .01, AddOrRemove), 100})
 	_, err = Compose(t.Context(), []Composed{{m, 1}}, 1e-3)
 	wantError(t, err, "no dominating pair is known")
@@ -247,7 +248,8 @@ func TestRepeatAndSelectLimits(t *testing.T) {
 	if err != nil || !(several > single && several < 4*single) {
 		t.Errorf("best of 9: %v, one: %v, %v", several, single, err)
 	}
-	// A group's repetition is the repetition of the group's mechanism.
+	// Group must give the repetition of the runs' mechanisms for the group. Without a Renyi bound
+	// for these it must fail.
 	g, err := Group(m, 3)
 	if err == nil {
 		t.Errorf("a group of a sampled mechanism without Renyi bound: %v", g)

@@ -34,8 +34,8 @@ func (s SampledSteps) validate() error {
 // Gaussian releases.
 type SampledPlan struct {
 	Steps []SampledSteps
-	// Mu is the mu of all Gaussian releases together, or 0 if there are none. It must be finite and >=
-	// 0.
+	// Mu is the mu of all Gaussian releases together, or 0 if there are no Gaussian releases. It
+	// must be finite and >= 0.
 	Mu       float64
 	Relation Relation
 }
@@ -65,8 +65,8 @@ func (p SampledPlan) Count() (total int, err error) {
 	return total, nil
 }
 
-// effort returns the work allowed to the proof that the plan is within a budget. It depends only on
-// the plan's steps, so that a repeated proof has the same result.
+// effort returns the work allowed to the proof that the plan is within a budget. The allowance
+// depends only on the plan's steps, so that a repeated proof has the same result.
 func (p SampledPlan) effort() float64 {
 	kinds := make(map[stepKind]bool)
 	for _, s := range p.Steps {
@@ -150,8 +150,8 @@ func (p SampledPlan) epsilon(e *effort, delta float64) (float64, error) {
 	return b.Upper, err
 }
 
-// planTries is the number of factors on the noise multipliers that Calibrate tries, in increasing
-// order, until the proof succeeds.
+// planTries is the largest number of factors on the noise multipliers for which Calibrate tries the
+// proof. The factors increase until the proof succeeds.
 const planTries = 4
 
 // Calibrate multiplies the noise multipliers of all steps by one factor and returns the resulting
@@ -176,9 +176,10 @@ func (p SampledPlan) calibrate(e *effort, epsilon, delta float64) (scaled Sample
 		return SampledPlan{}, 0, err
 	}
 	// The calibration brackets delta at the stated epsilon, but the proof brackets epsilon at the
-	// stated delta. Even if the upper end of delta did not exceed the stated delta, the upper end of
-	// epsilon may exceed the stated epsilon. It does so by at most the width of its bracket, or by
-	// more if the work allowed runs out.
+	// stated delta. The upper end of epsilon may exceed the stated epsilon even if the upper end of
+	// delta is at most the stated delta. The difference is at most the width of the bracket of
+	// epsilon, or more if the work allowed runs out. The factor is then increased and the proof is
+	// tried again.
 	more := planWidth
 	for try := 1; ; try++ {
 		scaled = p.scaled(factor)

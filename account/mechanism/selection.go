@@ -4,9 +4,9 @@ import (
 	"fmt"
 )
 
-// selectionLeast and selectionMost are the least and the greatest Epsilon of a selection. SelectionMu
-// compares two probabilities of tails. Between these limits neither probability is near an end of the
-// range of float64, and the difference between the two is far larger than their rounding errors.
+// selectionLeast and selectionMost are the least and the greatest Epsilon of a selection. Between
+// these limits, the two probabilities that SelectionMu compares are far from the ends of the range
+// of float64, and their rounding errors are far smaller than the difference that decides.
 const selectionLeast, selectionMost = 0x1p-40, 16
 
 // SelectionMu returns the least mu for which every mechanism of epsilon-bounded range is mu-GDP,
@@ -44,8 +44,8 @@ func SelectionMu(epsilon float64) (float64, error) {
 			float64(selectionMost))
 	}
 	// The condition on mu is 2 Phi(mu/2) - 1 >= 2/(1 + e^(-epsilon/2)) - 1 = (e^y - 1)/(e^y + 1),
-	// where y = epsilon/2. The left side is the exact value of GaussianDelta(mu, 0), and is computed
-	// by this function, whose result exceeds the exact value by less than 2^-51.
+	// where y = epsilon/2. The left side is the delta of mu-GDP at epsilon = 0. gaussianDelta(mu,
+	// 0) computes it and exceeds the exact value by less than 2^-51 of itself.
 	y := dd{epsilon / 2, 0}
 	var m dd
 	if y.hi <= .25 {

@@ -7,23 +7,24 @@ import (
 	"slices"
 )
 
-// tradeoffPoints is the number of intervals of epsilon from which a trade-off curve is computed.
-// delta is computed at the ends of these intervals.
+// tradeoffPoints is the number of equal intervals of epsilon from which a trade-off curve is
+// computed. delta is computed at the ends of these intervals.
 const tradeoffPoints = 96
 
-// tradeoffLeast is the delta at the last epsilon of a trade-off curve.
+// tradeoffLeast is the delta that determines the last epsilon of a trade-off curve: the epsilon at
+// which delta is at most tradeoffLeast.
 const tradeoffLeast = 1e-9
 
-// TradeOff brackets the trade-off function at each alpha in [0, 1]. Its value is the least type II
-// error of any test between two neighbouring tables whose type I error is alpha, for either order
-// of the two tables. With delta(epsilon) the larger of the deltas of the two orders (Dong, Roth &
-// Su 2022, proposition 6),
+// TradeOff brackets the trade-off function at each alpha in [0, 1]. The value at alpha is the least
+// type II error of any test between two neighbouring tables whose type I error is alpha, in the
+// worse of the two orders of the tables. With delta(epsilon) the larger of the deltas of the two
+// orders (Dong, Roth & Su 2022, proposition 6),
 //
 //	beta = max over epsilon >= 0 of max(0, 1 - delta - e^epsilon alpha, e^-epsilon (1 - delta - alpha)).
 //
-// The lower end is the value to report: no attack has a smaller error. It uses finitely many
-// epsilons. For the upper end, delta is bounded from below between these epsilons, by secants of a
-// convex function.
+// The lower end is the value to report: no attack has a smaller error. It is the maximum over
+// finitely many epsilons. For the upper end, delta is also bounded from below between these
+// epsilons, by secants: delta is convex in e^epsilon.
 func (c *Composition) TradeOff(ctx context.Context, alphas []float64) ([]Bracket, error) {
 	for i, a := range alphas {
 		if !(a >= 0 && a <= 1) {
@@ -54,7 +55,7 @@ func (c *Composition) tradeOff(e *effort, alphas []float64) ([]Bracket, error) {
 		if err != nil {
 			return nil, err
 		}
-		if k > 0 { // delta does not increase
+		if k > 0 { // delta does not increase with epsilon
 			d.Upper = min(d.Upper, delta[k-1].Upper)
 			d.Lower = min(d.Lower, d.Upper)
 		}
@@ -75,7 +76,8 @@ func (c *Composition) tradeOff(e *effort, alphas []float64) ([]Bracket, error) {
 const tradeoffMost = 700
 
 // reach returns the largest epsilon from which a trade-off curve is computed: an epsilon at which
-// delta is at most tradeoffLeast, or tradeoffMost if that is smaller.
+// delta is at most tradeoffLeast, or tradeoffMost if tradeoffMost is smaller or no such epsilon was
+// found.
 func (c *Composition) reach(e *effort) (last float64, err error) {
 	err = e.lend(effortReach, func(e *effort) error {
 		var b Bracket
@@ -107,8 +109,9 @@ func tradeOff(u []float64, delta []Bracket, alpha float64) Bracket {
 		if k == last {
 			break
 		}
-		// lines are lower bounds on delta between u[k] and u[k+1]. One is the constant value at u[k+1]. The
-		// others are the secants of the neighbouring cells, extended into this cell.
+		// lines are lower bounds on delta between u[k] and u[k+1]. One line is the constant delta
+		// at u[k+1]. The other lines are the secants of the neighbouring intervals, extended into
+		// this interval.
 		lines := []line{{u[k+1], delta[k+1].Lower, 0}}
 		if k > 0 {
 			lines = append(lines, line{u[k], delta[k].Lower, (delta[k].Lower - delta[k-1].Upper) / (u[k] - u[k-1])})
@@ -127,9 +130,9 @@ type line struct{ at, value, slope float64 }
 
 func (l line) on(u float64) float64 { return l.value + l.slope*(u-l.at) }
 
-// highest returns the largest value of gain between a and b, where u is between a and b and delta is
-// the largest value of the lines at u. gain is monotone along a line, so its maximum is at an end or
-// where two lines meet.
+// highest returns the largest value of gain(u, delta) over u in [a, b], where delta is the largest
+// value of the lines at u, but at least 0. gain is monotone along a line, so its maximum is at a,
+// at b or where two lines meet.
 func highest(lines []line, a, b float64, gain func(u, delta float64) float64) float64 {
 	at := []float64{a, b}
 	for i, l := range lines {

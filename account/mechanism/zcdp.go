@@ -22,8 +22,8 @@ func RhoOfMu(mu float64) (float64, error) {
 	return rho, nil
 }
 
-// MuOfRho returns the greatest float64 mu for which the mu-GDP Gaussian mechanism is rho-zCDP:
-// sqrt(2 rho), rounded down, so that a budget of rho is never exceeded. The result holds for the
+// MuOfRho returns the greatest float64 mu for which the mu-GDP Gaussian mechanism is rho-zCDP. This
+// is sqrt(2 rho), rounded down, so that a budget of rho is never exceeded. The result holds for the
 // Gaussian mechanism only: rho-zCDP does not imply mu-GDP. rho must be finite and >= 0.
 func MuOfRho(rho float64) (float64, error) {
 	if err := gaussianNonNegative("rho", rho); err != nil {
@@ -83,9 +83,9 @@ func ZCDPEpsilon(rho, delta float64) (float64, error) {
 //
 //	ln delta = t ((1+t) rho - epsilon) - t ln(1+1/t) - ln(1+t)
 //
-// is convex in t. The function minimises it over t. Every t > 0 gives a valid bound, so t is found in
-// float64. Its rounding error changes ln delta to second order only, by less than 2^-90. ln delta
-// itself is computed in double-double, to 2^-85.
+// is convex in t. The function minimises ln delta over t. Every t > 0 gives a valid bound, so t is
+// found in float64. The rounding error of t changes ln delta to second order only, by less than
+// 2^-90. ln delta itself is computed in double-double arithmetic, with error at most 2^-85.
 func zcdpDelta(rho, epsilon float64) float64 {
 	if rho == 0 {
 		return 0

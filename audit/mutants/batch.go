@@ -11,13 +11,13 @@ import (
 	"time"
 )
 
-// selection says which mutants the flags select. The zero value selects all mutants. A random sample is drawn from
-// the selected mutants. Without -resume and -new every mutant can be drawn, even if the file of verdicts has a
-// verdict for it.
+// selection says which mutants the flags select. The zero value selects all mutants. A random sample is
+// drawn from the selected mutants. Without -resume and -new, the verdicts recorded in caught.tsv do not
+// matter to the selection.
 type selection struct {
-	names  *regexp.Regexp // names to select; nil for all
-	resume bool           // without mutants whose verdict still holds
-	fresh  bool           // without mutants that are claimed to be caught
+	names  *regexp.Regexp // select the mutants whose name matches; nil for all
+	resume bool           // leave out mutants with a recorded catch that still holds (see verdict.caught)
+	fresh  bool           // leave out mutants that were caught and have not changed since (see verdict.claimed)
 }
 
 func (s selection) of(table []mutant, found results, sources sources) (list []mutant) {
@@ -31,8 +31,8 @@ func (s selection) of(table []mutant, found results, sources sources) (list []mu
 	return list
 }
 
-// shuffled returns n of the mutants in a random order that the seed determines; all of them if n is
-// 0 or above their number.
+// shuffled returns n of the mutants in a random order that the seed determines. If n is 0 or above the
+// number of mutants, it returns all of them.
 func shuffled(list []mutant, n int, seed uint64) []mutant {
 	list = append([]mutant(nil), list...)
 	rand.New(rand.NewPCG(seed, 0)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
@@ -47,15 +47,15 @@ func shuffled(list []mutant, n int, seed uint64) []mutant {
 type batch struct {
 	runner  *runner
 	workers int
-	check   bool      // only compile
+	check   bool      // only check that the mutants compile
 	until   time.Time // no mutant starts after this time; zero for no limit
 	sources sources
 	total   int
 	keep    func(name string, v verdict) error // records a verdict; nil to record none
 }
 
-// run tests the mutants, prints every verdict, and returns the number of mutants that no test
-// caught.
+// run tests the mutants, prints every verdict, and returns the number of mutants that no test caught or
+// whose test ended with an error. Mutants that need Python, where it is not available, are not counted.
 func (b batch) run(list []mutant) (bad int) {
 	var mu sync.Mutex
 	var done, skipped, lacking int

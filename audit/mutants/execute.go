@@ -18,19 +18,21 @@ import (
 type execution struct {
 	passed   bool
 	timedOut bool   // ran into the time limit
-	none     bool   // no test matched
-	test     string // the first test that failed, or the test running when the time was over
+	none     bool   // no test matched the pattern
+	test     string // the first test that failed, or that ran at the time limit; empty if none is named
 	out      string
 }
 
-// execute runs a package's compiled tests in the package's folder, as go test does. tests and skip
-// are patterns of tests to run and to leave out; an empty tests runs all, and an empty skip leaves
-// out none.
+// execute runs a package's compiled tests in the package's folder, as go test does. tests and skip are
+// patterns of the tests to run and of the tests to leave out. If tests is empty, all tests are run. If skip
+// is empty, no test is left out.
 func execute(binary, pkg, tests, skip string, limit time.Duration) execution {
-	// The binary ends itself at its own limit. The context ends a binary that fails to do so.
+	// The binary ends itself at the time limit. The context ends the binary 30 seconds later if it is still
+	// running.
 	ctx, stop := context.WithTimeout(context.Background(), limit+30*time.Second)
 	defer stop()
-	// -test.v names the tests that had begun, should the process end without naming one.
+	// With -test.v the output names the tests that have begun, also if the process ends without naming a
+	// failed test.
 	a := []string{binary, "-test.v", "-test.failfast", "-test.paniconexit0", "-test.timeout", limit.String(), "-test.run",
 		tests}
 	if skip != "" {
@@ -57,8 +59,8 @@ var (
 	begun      = regexp.MustCompile(`(?m)^=== (?:RUN|CONT|NAME) +((?:Test|Example|Fuzz)\w+)`)
 )
 
-// catcher returns the first failing test in the output of a test binary, and whether it failed by
-// exceeding the time limit.
+// catcher returns the first failing test in the output of a test binary, and whether this test failed by
+// exceeding the time limit. It returns "" if the output names no test.
 func catcher(out string) (test string, timedOut bool) {
 	if m := failedTest.FindStringSubmatch(out); m != nil {
 		return m[1], false
@@ -69,11 +71,11 @@ func catcher(out string) (test string, timedOut bool) {
 	if strings.Contains(out, "panic: test timed out") {
 		return "", true
 	}
-	// A panic outside the test's goroutine, or a crash.
+	// For a panic outside the test's goroutine, or a crash, return the test in a printed stack.
 	if m := inTest.FindStringSubmatch(out); m != nil {
 		return m[1], false
 	}
-	// A panic in a goroutine whose stack contains no test: return the test that began last.
+	// If no printed stack contains a test, return the test that began last.
 	if m := begun.FindAllStringSubmatch(out, -1); len(m) > 0 && crashed.MatchString(out) {
 		return m[len(m)-1][1], false
 	}

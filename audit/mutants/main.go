@@ -101,8 +101,8 @@ func main() {
 	}
 }
 
-// deadline returns the time that many minutes from now, or the zero time, which means no deadline,
-// for 0.
+// deadline returns the time in the given number of minutes. For 0 minutes it returns the zero time, which
+// means no deadline.
 func deadline(minutes float64) time.Time {
 	if minutes == 0 {
 		return time.Time{}
@@ -110,8 +110,8 @@ func deadline(minutes float64) time.Time {
 	return time.Now().Add(time.Duration(minutes * float64(time.Minute)))
 }
 
-// unfitting returns an error for each mutant that cannot be made, because the text that it replaces
-// does not occur exactly once in its file.
+// unfitting returns an error for each mutant that cannot be made, because its file cannot be read or a text
+// that it replaces does not occur exactly once there.
 func unfitting(table []mutant) (list []error) {
 	for _, m := range table {
 		text, err := os.ReadFile(m.file)

@@ -112,8 +112,8 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestSourcesKey tests the key that decides whether a verdict on a defect is still valid. It must
-// change with every source of a package's tests and with nothing else.
+// TestSourcesKey tests the key that decides whether a verdict on a defect is still valid. The key must
+// change if a source of a package's tests changes, and must not change otherwise.
 func TestSourcesKey(t *testing.T) {
 	module(t)
 	key := func(packages ...string) string {
@@ -168,8 +168,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestSampleIsOfAll tests that a sample is drawn from every seeded defect, whatever its last verdict
-// was, and that -resume and -new leave out what they say.
+// TestSampleIsOfAll tests that a sample is drawn from every seeded defect, whatever its last verdict was,
+// and that -resume and -new leave out the defects that their descriptions name.
 func TestSampleIsOfAll(t *testing.T) {
 	s, found := sources{"p": "1"}, results{}
 	var table []mutant
@@ -234,8 +234,8 @@ func TestShuffled(t *testing.T) {
 	}
 }
 
-// TestPageHidesNothing tests that the page docs/mutants.md counts every outcome of a seeded defect,
-// lists by name each that no test is recorded to catch, and does not list the others.
+// TestPageHidesNothing tests that the page docs/mutants.md counts every outcome of a seeded defect, lists
+// by name each defect that no test is recorded to catch, and lists no other defect.
 func TestPageHidesNothing(t *testing.T) {
 	dir := t.TempDir()
 	s := sources{"p": "1"}

@@ -13,14 +13,15 @@ import (
 // results are the latest verdicts by name of mutant.
 type results map[string]verdict
 
-// caught reports whether the recorded verdict still holds: the mutant was caught by its tests, and
-// neither it nor the tests have changed since.
+// caught reports whether the mutant was caught when it was last run, and neither the mutant nor the sources
+// of its tests have changed since.
 func (v verdict) caught(m mutant, s sources) bool {
 	return v.outcome == caught && v.key == m.key() && v.sources == s.key(m)
 }
 
-// claimed reports whether the mutant was caught when it was last run and has not changed since,
-// even if its tests have. The page docs/mutants.md lists the others.
+// claimed reports whether the mutant was caught when it was last run and has not changed since. Unlike
+// [verdict.caught], it ignores changes of the tests' sources. The page docs/mutants.md lists the mutants
+// for which claimed is false.
 func (v verdict) claimed(m mutant) bool { return v.outcome == caught && v.key == m.key() }
 
 func readCaught(path string) (results, error) {
@@ -94,9 +95,8 @@ Where Python or its packages cannot be had, the Python defects of a sample are
 named and skipped. This page is written by the program and not edited by hand.
 `
 
-// writePage writes the page docs/mutants.md: how many defects there are with each outcome, and the
-// names of those that no test is recorded to catch. The file caught.tsv has the tests that caught the
-// others.
+// writePage writes the page docs/mutants.md: the number of defects with each outcome, and a line for each
+// defect that no test is recorded to catch. For each caught defect, the file caught.tsv names the test.
 func writePage(path string, table []mutant, found results, s sources) error {
 	var count, stale int
 	var missed, pending, lacking []string
@@ -123,7 +123,8 @@ func writePage(path string, table []mutant, found results, s sources) error {
 	return os.WriteFile(path, []byte(text), 0o666)
 }
 
-// sectionOf returns a section of the page with a line for each defect; or nothing if there are none.
+// sectionOf returns a section of the page with the given heading and lines, one for each defect. It returns
+// "" if there are no lines.
 func sectionOf(heading string, lines []string) string {
 	if len(lines) == 0 {
 		return ""
@@ -131,8 +132,8 @@ func sectionOf(heading string, lines []string) string {
 	return "\n## " + heading + "\n\n" + strings.Join(lines, "")
 }
 
-// line returns the line about the seeded defect on the page. became is the outcome of its run, to be added in
-// parentheses; it is "" if the section's heading already states the outcome.
+// line returns the line about the seeded defect on the page. became is the outcome of its run, which line
+// adds in parentheses. became is "" if the section's heading already states the outcome.
 func (m mutant) line(became string) string {
 	if became != "" {
 		became = " (" + became + ")"
@@ -140,8 +141,8 @@ func (m mutant) line(became string) string {
 	return fmt.Sprintf("- %s, in %s: %s%s\n", m.name, m.file, m.breaks, became)
 }
 
-// where returns the name of the test that caught the defect, with its package if that is not the
-// defect's own package.
+// where returns the name of the test that decided the verdict on the defect. The test's package precedes
+// the name if it is not the defect's own package.
 func (v verdict) where(m mutant) string {
 	if v.test == "" || strings.HasPrefix(m.file, v.pkg+"/") {
 		return v.test

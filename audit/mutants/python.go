@@ -25,13 +25,13 @@ const needsPython outcome = "needs Python"
 
 func (m mutant) isPython() bool { return strings.HasPrefix(m.file, pythonFolder+"/") }
 
-// pythonNames matches the selections of tests that a mutant of the Python package may give in
-// mutants.txt: one or more words with | between them, or nothing.
+// pythonNames matches the selections of tests that mutants.txt may give for a mutant of the Python package:
+// words with | between them, or nothing, which selects all tests.
 var pythonNames = regexp.MustCompile(`^(\w+(\|\w+)*)?$`)
 
-// environment makes, in a folder, the Python environment (venv) in which the tests of the Python
-// package run, and returns the path of its interpreter. The path is empty if the environment cannot
-// be made on this machine.
+// environment makes a Python environment (venv) for the tests of the Python package in the given folder,
+// and returns the path of its interpreter. The path is empty if the environment cannot be made on this
+// machine.
 func environment(folder string) (string, error) {
 	c := polite(context.Background(), []string{"bash", pythonFolder + "/test.sh", "--environment", folder})
 	out, err := c.CombinedOutput()
@@ -47,8 +47,8 @@ func environment(folder string) (string, error) {
 	return filepath.Join(folder, "bin", "python"), nil
 }
 
-// runPython tests a mutant of the Python package. It copies the package's folder, since Python has
-// no overlays. The stillpoint command that the tests run is built from the unchanged source.
+// runPython tests a mutant of the Python package. It makes a copy of the package with the defect, since
+// Python has no overlays. The stillpoint command that the tests run is built from the unchanged source.
 func (r *runner) runPython(m mutant) (verdict, error) {
 	interpreter, err := r.interpreter()
 	if err != nil {
@@ -79,8 +79,9 @@ func (r *runner) runPython(m mutant) (verdict, error) {
 	return v, err
 }
 
-// confirmedPython returns the verdict on a run of the Python package's tests on a mutant, as
-// confirmed does for Go: a failure must repeat with the mutant and must not occur without it.
+// confirmedPython returns the verdict on a run x of the Python package's tests on a mutant, as
+// [runner.confirmed] does for Go tests. The mutant is caught if a test fails again with the mutant and
+// passes without it.
 func (r *runner) confirmedPython(x execution, interpreter, tree string) (verdict, error) {
 	v := verdict{pkg: pythonFolder, test: x.test}
 	switch {
@@ -115,8 +116,8 @@ func (r *runner) confirmedPython(x execution, interpreter, tree string) (verdict
 	})
 }
 
-// reads returns an error if a file of the Python package cannot be parsed once it has the mutant's
-// defect. Without an interpreter it returns nil.
+// reads returns an error if the mutant's file of the Python package cannot be parsed after the defect is
+// put into it. It returns nil if the system has no Python interpreter.
 func (r *runner) reads(m mutant) error {
 	interpreter, err := exec.LookPath("python3")
 	if err != nil {
@@ -130,8 +131,8 @@ func (r *runner) reads(m mutant) error {
 	return parses(interpreter, filepath.Join(tree, m.file))
 }
 
-// parses returns an error if a Python file cannot be parsed, since such a file would fail every
-// test. It returns nil for any other kind of file.
+// parses returns an error if a Python file cannot be parsed, since every test would fail with such a file.
+// It returns nil for a file whose name does not end in .py.
 func parses(interpreter, file string) error {
 	if !strings.HasSuffix(file, ".py") {
 		return nil
@@ -143,9 +144,8 @@ func parses(interpreter, file string) error {
 	return nil
 }
 
-// pytest runs tests of the copy of the Python package in the folder tree. The files that Python and
-// the test library hypothesis write go to the scratch folder, so that none of them is left beside a
-// source.
+// pytest runs tests of the copy of the Python package in the folder tree. Files that Python and the test
+// library hypothesis write go to the scratch folder and not beside the sources.
 func (r *runner) pytest(interpreter, tree string, selection ...string) execution {
 	ctx, stop := context.WithTimeout(context.Background(), r.limit)
 	defer stop()
@@ -173,7 +173,8 @@ var (
 	begunPython  = regexp.MustCompile(`(?m)^(\S+?::\w+(?:\[.*?\])?) *$`)
 )
 
-// pythonCatcher returns the failing test in pytest's output, or the test that did not end.
+// pythonCatcher returns the first failing test in pytest's output. If there is none, it returns the test
+// that began and did not end, and "" if there is none either.
 func pythonCatcher(out string) string {
 	for _, form := range []*regexp.Regexp{failedPython, begunPython} {
 		if m := form.FindStringSubmatch(out); m != nil {

@@ -144,7 +144,7 @@ func TestWithoutPython(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, page)
 		}
 	}
-	// A survivor makes the run fail, as for Go.
+	// A defect that no test catches makes the run fail, as for Go.
 	b.runner = r
 	if bad := b.run([]mutant{pythonDefect("", "x = 0")}); bad != 1 {
 		t.Errorf("%d bad", bad)

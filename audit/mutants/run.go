@@ -18,9 +18,9 @@ import (
 type outcome string
 
 const (
-	caught   outcome = "caught"    // a test fails with it, twice, and passes without it
+	caught   outcome = "caught"    // a test fails twice with the mutant and passes without it
 	survived outcome = "survived"  // every test passes
-	timedOut outcome = "timed out" // no test fails, and one does not end
+	timedOut outcome = "timed out" // no test fails, and a test does not end within the time limit
 	flaky    outcome = "flaky"     // a test failed once and then passed
 )
 
@@ -29,7 +29,7 @@ type verdict struct {
 	key, sources string // digests of the mutant and of the sources of its tests
 	outcome      outcome
 	pkg, test    string
-	none         bool // no test was selected
+	none         bool // no test matched the mutant's pattern
 }
 
 // runner tests mutants: it builds the changed packages and runs their tests. It is safe for
@@ -45,8 +45,8 @@ type runner struct {
 	sound map[string]func() error
 	built map[string]func() (string, error)
 
-	// interpreter returns the path of Python in the environment of the Python package's tests,
-	// empty if there is none. The environment is made at the first call.
+	// interpreter returns the path of the Python interpreter that runs the Python package's tests. The path is
+	// empty if their environment cannot be made. The environment is made at the first call.
 	interpreter func() (string, error)
 }
 
@@ -76,7 +76,9 @@ func (r *runner) compiles(m mutant) error {
 	return nil
 }
 
-// run tests a mutant in its packages, first in the package in which it was caught the last time.
+// run runs the tests of a mutant's packages on it and returns the verdict. It begins with the package in
+// which the mutant was caught the last time, and stops when a test catches the mutant. It returns an error
+// if no test was run.
 func (r *runner) run(m mutant) (verdict, error) {
 	if m.isPython() {
 		return r.runPython(m)
@@ -143,17 +145,17 @@ func (r *runner) test(m mutant, overlay, pkg string, hint verdict) (verdict, err
 		if v.test == "" || len(skip) == maxSkip {
 			return final, nil
 		}
-		// A test that does not end or is flaky keeps the other tests from running, so it is left
-		// out in the next attempt.
+		// After a failure the remaining tests are not run. If the failing test did not end or is flaky, it is
+		// therefore left out in the next attempt.
 		skip = append(skip, exactly(v.test))
 	}
 }
 
-// maxSkip is the largest number of tests left out in this way.
+// maxSkip is the largest number of flaky or unending tests that [runner.test] leaves out.
 const maxSkip = 3
 
-// confirmed returns the verdict on a run x of a package's tests on a mutant. A failure must repeat
-// with the mutant and must not occur without it.
+// confirmed returns the verdict on a run x of a package's tests on a mutant. The mutant is caught if the
+// failed test fails again with the mutant, run alone, and passes without the mutant.
 func (r *runner) confirmed(x execution, binary, pkg string) (verdict, error) {
 	v := verdict{pkg: pkg, test: x.test}
 	switch {
@@ -180,13 +182,13 @@ func (r *runner) confirmed(x execution, binary, pkg string) (verdict, error) {
 	return v, nil
 }
 
-// baseline returns an error if a test fails without the mutant.
+// baseline returns an error if the selected tests fail without the mutant.
 func (r *runner) baseline(pkg, tests string) error {
 	return r.soundly(pkg+" "+tests, func() error { return r.passes(pkg, tests) })
 }
 
-// soundly returns the error of try. For each key it calls try only once and remembers the error, so
-// that a check needed by many mutants is made once.
+// soundly calls try and returns its error. For each key it calls try only once and remembers the error, so
+// that a check that many mutants need is made once.
 func (r *runner) soundly(key string, try func() error) error {
 	r.mu.Lock()
 	if r.sound[key] == nil {
@@ -227,8 +229,9 @@ func (r *runner) unchanged(pkg string) (string, error) {
 	return once()
 }
 
-// overlay writes the file with the defect, and the overlay file that makes the go command read it
-// in place of the original. It returns the path of the overlay file.
+// overlay writes two files to the scratch folder: the mutant's file with the defect, and an overlay file,
+// with which the go command reads the first file in place of the original. It returns the path of the
+// overlay file.
 func (r *runner) overlay(m mutant) (path string, err error) {
 	text, err := os.ReadFile(m.file)
 	if err != nil {
@@ -254,7 +257,8 @@ func (r *runner) overlay(m mutant) (path string, err error) {
 	return path, os.WriteFile(path, listing, 0o666)
 }
 
-// named is the name of a test as a verdict holds it; a note in brackets may follow the name.
+// named is the name of a test as a verdict holds it. In the name of a Python test, parameters in brackets
+// may follow.
 type named string
 
 // matches reports whether a pattern of the go command's -run selects the test.

@@ -20,7 +20,7 @@ import (
 // versions of all other modules.
 type sources map[string]string
 
-// key returns a digest over all packages whose tests are run on a mutant.
+// key returns a digest of the sources of all packages whose tests are run on a mutant.
 func (s sources) key(m mutant) string {
 	sum := sha256.New()
 	for _, pattern := range m.packages {
@@ -99,7 +99,7 @@ func readSources() (sources, error) {
 		versions += sums
 	}
 	result := sources{}
-	code := map[string]string{} // by import path, without tests
+	code := map[string]string{} // digest of each package's own files without tests, by import path
 	for path, p := range packages {
 		if code[path], err = digest(absolute(p.Dir, p.GoFiles, p.EmbedFiles)...); err != nil {
 			return nil, err
@@ -139,7 +139,8 @@ func readSources() (sources, error) {
 	return result, nil
 }
 
-// pythonSources returns a digest of the Python package and of the command that it runs.
+// pythonSources returns a digest of the Python package's files and of the sources of the stillpoint command
+// that it runs.
 func pythonSources(s sources) (string, error) {
 	files, err := pythonFiles()
 	if err != nil {
@@ -161,7 +162,7 @@ func absolute(dir string, lists ...[]string) (files []string) {
 	return files
 }
 
-// below lists the files below a folder; it lists none if the folder does not exist.
+// below lists the files in a folder and its subfolders. The list is empty if the folder does not exist.
 func below(dir string) (files []string, err error) {
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {

@@ -23,15 +23,15 @@ type mutant struct {
 	edits               []edit
 }
 
-// key returns a digest of everything in a mutant that may change whether its tests catch it; a
-// verdict with another key is out of date.
+// key returns a digest of the parts of a mutant that decide whether its tests catch it. A recorded verdict
+// with another key is out of date.
 func (m mutant) key() string {
 	sum := sha256.Sum256([]byte(fmt.Sprintf("%q %q %q %q", m.file, m.packages, m.tests, m.edits)))
 	return fmt.Sprintf("%x", sum[:6])
 }
 
-// apply returns the file's text with the defect. It returns an error if an old text does not occur
-// exactly once.
+// apply returns the given text of the mutant's file with the edits made. It returns an error if the old
+// text of an edit does not occur exactly once.
 func (m mutant) apply(text string) (string, error) {
 	for _, e := range m.edits {
 		if n := strings.Count(text, e.old); n != 1 {

@@ -42,10 +42,11 @@ func Cap(t testing.TB) budget.Cap {
 	return c
 }
 
-// Session is a session with a given mu that has made no query yet.
+// Session is a budget.Session for tests. It has a ledger but no table.
 type Session struct{ own *account.Ledger }
 
-// NewSession returns a session whose budget has the largest mu that is at most the given mu.
+// NewSession returns a session for 1000 records, under replace-one, whose budget has a mu just
+// below or equal to the given mu.
 func NewSession(t testing.TB, mu float64) *Session {
 	t.Helper()
 	epsilon := mu // with epsilon = mu, delta is neither near 0 nor near 1
@@ -69,13 +70,14 @@ func NewSession(t testing.TB, mu float64) *Session {
 	}
 }
 
-// Certificate is a certificate of a ledger that has ended.
+// Certificate is a budget.Certificate for tests. Receipt is the reservation that it names, and Own
+// is its ledger, which has ended.
 type Certificate struct {
 	Receipt account.Reservation
 	Own     *account.Ledger
 }
 
-// Budget returns the row of the store with the reservation of the run.
+// Budget returns the reservation that the certificate names. ok is false if it names none.
 func (c Certificate) Budget() (account.Reservation, bool) {
 	return c.Receipt, c.Receipt != (account.Reservation{})
 }
@@ -99,7 +101,7 @@ func (s *Session) Ledger() account.View { return s.own.View() }
 // Close ends the ledger, so that it refuses every further charge.
 func (s *Session) Close() error { s.own.End(); return nil }
 
-// Charge charges the given share of the session's budget to its ledger.
+// Charge charges the given share of the session's budget, in units of mu^2, to its ledger.
 func (s *Session) Charge(share float64) error {
 	e, err := account.GaussianEvent("gradient", account.Everyone, math.Sqrt(share*s.own.Budget().Charge()), 1)
 	if err != nil {
@@ -122,8 +124,8 @@ func check(t testing.TB, err error) {
 	}
 }
 
-// life tests a dataset from its registration to its end: runs are reserved, use their budget
-// and settle until the cap is full, and then the dataset is closed.
+// life tests a dataset from its registration until it is closed. Runs are reserved, refused, use a
+// part of their budget and settle.
 func life(t *testing.T, open func() budget.Store) {
 	ctx := context.Background()
 	one, two := book(t, open), book(t, open)
@@ -185,8 +187,8 @@ func life(t *testing.T, open func() budget.Store) {
 	}
 }
 
-// withdrawn tests that a reservation can be withdrawn by its id from another process, and only
-// before the run has used any of it.
+// withdrawn tests that another process can withdraw a reservation by its run's id, but not after
+// the run has settled with a charge.
 func withdrawn(t *testing.T, open func() budget.Store) {
 	ctx := context.Background()
 	one, two := book(t, open), book(t, open)

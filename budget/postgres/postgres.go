@@ -1,10 +1,10 @@
 // Package postgres keeps budgets in a PostgreSQL database, for teams.
 //
-// A transaction that writes locks its dataset's row before it reads the chain, so that no other transaction
-// can append to the chain in between. It commits synchronously, whatever the server's default. A server
-// that does not write commits to its disk is refused. A standby server that may take over must be
-// synchronous. Otherwise it may lack reservations that were made, and only the certificates of those runs
-// reveal this.
+// A transaction that writes locks its dataset's row before it reads the chain, so that no other
+// transaction can append to the chain in between. It commits synchronously, whatever the server's
+// default. A server whose settings allow it to lose commits is refused. A standby server that may
+// replace the server must be synchronous. A standby server that is not synchronous may lack
+// reservations that were made, and only the certificates of the runs concerned reveal this.
 package postgres
 
 import (
@@ -20,14 +20,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget/internal/sqlstore"
 )
 
-// mostConnections is the largest number of connections of a process. More would not help, since
-// reservations of one dataset wait for each other.
+// mostConnections is the largest number of connections of a process. More connections would not
+// help, since reservations of one dataset wait for each other.
 const mostConnections = 4
 
-// Open opens the store in a database, given by an address postgres://... It creates the tables if
-// create is true. The address must hold no password, since addresses are written to the files of a
-// run; passwords come from PGPASSWORD or a password file. Open returns an error if the
-// server's fsync or full_page_writes is off.
+// Open opens the store in a database, given by an address postgres://... If create is true, it
+// creates missing tables. The address must hold no password, since addresses are written to the
+// files of a run. Passwords come from PGPASSWORD or a password file. Open returns an error if the
+// tables are missing or if the server's setting fsync or full_page_writes is off.
 func Open(ctx context.Context, address string, create bool) (budget.Store, error) {
 	c, err := pgx.ParseConfig(address)
 	if err != nil {
@@ -60,9 +60,9 @@ func check(ctx context.Context, db *sql.DB) error {
 }
 
 var dialect = sqlstore.Dialect{
-	// A transaction that has locked the chain's row sees everything that was committed before.
-	// Transactions on one dataset wait for this lock, and so run one after the other. They are
-	// therefore serializable.
+	// A transaction first locks the row of its dataset's chain. After that it sees everything that
+	// was committed before. Transactions on one dataset wait for this lock and run one after the
+	// other. They are therefore serializable.
 	Begin:    []string{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", "SET LOCAL synchronous_commit = on"},
 	Lock:     " FOR UPDATE",
 	Read:     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",

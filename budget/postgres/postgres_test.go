@@ -20,9 +20,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget/budgettest"
 )
 
-// server starts a PostgreSQL server from the programs on this machine, in a folder of its own, and returns
-// its address. The server listens on a socket in that folder only. crash stops the server as a power loss
-// would, and start starts it again. The test is skipped if the programs are missing, and in CI.
+// server starts a PostgreSQL server from the programs on this machine, in a folder of its own, and
+// returns its address. The server listens on a socket in that folder only. crash stops the server
+// at once, without a clean shutdown, as a power loss would. start starts it again. The test is
+// skipped if the programs are missing, and in CI.
 func server(t testing.TB) (address string, crash, start func()) {
 	t.Helper()
 	if os.Getenv("CI") != "" {

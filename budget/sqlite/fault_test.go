@@ -265,7 +265,7 @@ func TestDamage(t *testing.T) {
 		if at > 0 {
 			look(fmt.Sprintf("cut off after page %d", at/page), whole[:at])
 		}
-		// An earlier version of the page in place of this one, as on a disk that lost a write.
+		// The page is replaced by the page before it.
 		if at >= page {
 			text := bytes.Clone(whole)
 			copy(text[at:at+page], whole[at-page:at])

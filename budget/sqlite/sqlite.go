@@ -1,9 +1,10 @@
-// Package sqlite keeps budgets in a file.
+// Package sqlite keeps budgets in an SQLite file.
 //
-// A transaction that writes takes the file's only write lock before it reads, and is on stable
-// storage when it ends. The folder of SQLite's rollback journal is synced as well. Otherwise a
-// deleted journal could reappear after a power loss and undo a commit. The file must be on a local
-// disk: locks of network file systems are not reliable. Teams use package postgres.
+// A transaction that writes takes the file's only write lock before it reads. When it ends, its
+// changes are on stable storage. The folder that contains SQLite's rollback journal is synced as
+// well. Without this, a deleted journal could reappear after a power loss and undo a commit. The
+// file must be on a local disk: locks of network file systems are not reliable. Teams use package
+// postgres.
 package sqlite
 
 import (
@@ -26,9 +27,9 @@ import (
 // driverName is the name of the SQL driver. Tests set it to a driver that injects failures.
 var driverName = "sqlite"
 
-// Open opens the store in a file. If create is true and the file does not exist, Open creates it,
-// readable by its owner only. If create is false, a missing file is an error. A mistyped name then
-// does not begin a new budget.
+// Open opens the store in a file. If create is true and the file does not exist, Open creates the
+// file, readable by its owner only. If create is false, a missing file is an error, so that a
+// mistyped name does not begin a new budget.
 func Open(ctx context.Context, path string, create bool) (budget.Store, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {
@@ -67,15 +68,15 @@ func Open(ctx context.Context, path string, create bool) (budget.Store, error) {
 	return nil, fmt.Errorf("budget: store %s: %w", path, err)
 }
 
-// patience is the time, in milliseconds, that a transaction waits for transactions of other
+// patience is the longest time, in milliseconds, that a transaction waits for transactions of other
 // processes.
 const patience = 120_000
 
-// address returns the form in which the SQL driver names a file. It includes the settings of every
-// connection.
+// address returns the URL by which the SQL driver opens the file at path. Its query contains the
+// settings of every connection.
 func address(path string) string {
 	path = filepath.ToSlash(path)
-	if !strings.HasPrefix(path, "/") { // a drive letter
+	if !strings.HasPrefix(path, "/") { // a Windows path begins with a drive letter
 		path = "/" + path
 	}
 	query := url.Values{"mode": {"rw"}, "_pragma": {
@@ -85,8 +86,8 @@ func address(path string) string {
 	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + query.Encode()
 }
 
-// check returns an error unless commits are durable. It reads the settings back, since the driver
-// ignores options that it does not know.
+// check returns an error unless commits are durable. It reads the settings journal_mode and
+// synchronous from the database, since the driver ignores options that it does not know.
 func check(ctx context.Context, db *sql.DB) error {
 	var mode string
 	var synchronous int

@@ -28,7 +28,7 @@ type accountCommand struct {
 	Plot            string    `help:"Draw delta over epsilon as SVG, the only format." placeholder:"FILE.svg"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (accountCommand) Help() string {
 	return `Says what a sequence of releases costs, without any data: a certified bracket from
 privacy-loss distributions, and what other accountants would say. The upper end
@@ -136,7 +136,8 @@ func (a *accountCommand) Run(ctx context.Context, c *console) error {
 	return nil
 }
 
-// check returns an error if two flags of the command contradict each other.
+// check returns an error if flags contradict each other, a required flag is missing, or a flag's value is not
+// one of its names.
 func (a *accountCommand) check() error {
 	if err := checkPicture(a.Plot); err != nil {
 		return err
@@ -173,9 +174,9 @@ func (a *accountCommand) check() error {
 	return nil
 }
 
-// releases returns the releases that the flags and the file describe, equal ones grouped, for their
-// composition. If a flag asks for an unknown parameter, such as a noise multiplier, it is computed
-// first.
+// releases returns the releases that the flags and the file of --events describe, for their composition:
+// mechanisms with the number of times each is used. With --calibrate it computes the unknown parameter, such
+// as the noise multiplier, first.
 func (a *accountCommand) releases(ctx context.Context) (*accountReport, []mechanism.Composed, error) {
 	report := &accountReport{Group: a.Group}
 	var events []mechanism.Composed
@@ -220,7 +221,7 @@ func (a *accountCommand) releases(ctx context.Context) (*accountReport, []mechan
 	return report, events, nil
 }
 
-// own returns the releases that the flags describe, without the releases of the file.
+// own returns the releases that the flags describe, without the releases in the file of --events.
 func (a *accountCommand) own(relation account.Relation) ([]mechanism.Composed, error) {
 	if a.Steps < 1 {
 		return nil, fmt.Errorf("account: steps = %d: must be >= 1", a.Steps)

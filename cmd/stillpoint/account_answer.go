@@ -10,8 +10,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// answer is one accountant's answer to one question, such as the epsilon at a delta. The command's
-// help documents the names of its fields and of the fields of accountReport.
+// answer is one accountant's answer to one question: the epsilon at a delta, or the delta at an epsilon. The
+// help of the command account documents the JSON names of the fields of answer and accountReport.
 type answer struct {
 	Accountant   string   `json:"accountant"`
 	Kind         string   `json:"kind"`
@@ -39,7 +39,7 @@ type curvePoint struct {
 }
 
 type accountReport struct {
-	*answer                      // the first result
+	*answer                      // the first of Results
 	Relation    account.Relation `json:"relation"`
 	Neighbours  string           `json:"neighbours"`
 	Group       int              `json:"group"`
@@ -66,9 +66,10 @@ func (r *accountReport) describe(events []mechanism.Composed) {
 	r.Neighbours = what
 }
 
-// ask computes the answer of every accountant to every question of the flags, the exact accountant
-// first. If an accountant has no answer, the reason is printed beside it. If none has any answer,
-// ask returns an error. refused is the reason why the exact accountant, c, could not be made.
+// ask computes the answers of three accountants to each question of the flags. The accountant pld, which
+// composes privacy-loss distributions, comes first. An accountant without an answer has the kind none and
+// states the reason. If no accountant answers a question, ask returns an error. c is the composition for pld;
+// refused, if not nil, is the reason why there is no such composition.
 func (a *accountCommand) ask(ctx context.Context, c *mechanism.Composition, refused error,
 	events []mechanism.Composed) ([]answer, error) {
 	rho, noRho := mechanism.ZCDP(ctx, events)
@@ -123,7 +124,8 @@ func (a *accountCommand) ask(ctx context.Context, c *mechanism.Composition, refu
 	return out, nil
 }
 
-// fill sets the answer's lower and upper bound, or the reason why there is no bound.
+// fill sets the answer's bounds from r.bracket. If err is not nil or the upper bound is not finite, it sets
+// the kind none and the reason instead.
 func (r *answer) fill(err error) {
 	if err == nil && (math.IsNaN(r.bracket.Upper) || math.IsInf(r.bracket.Upper, 0)) {
 		err = fmt.Errorf("account: %s: no finite bound", r.Accountant)
@@ -142,8 +144,8 @@ func (r *answer) fill(err error) {
 	}
 }
 
-// The printed curve of delta over epsilon has curvePoints points, from epsilon 0 to the epsilon at
-// which delta is curveLeast.
+// The printed curve of delta over epsilon has curvePoints+1 points at equal distances, from epsilon 0 to the
+// epsilon at which delta is curveLeast.
 const curvePoints, curveLeast = 32, 1e-12
 
 func curve(ctx context.Context, c *mechanism.Composition) ([]curvePoint, error) {

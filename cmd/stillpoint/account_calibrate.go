@@ -9,20 +9,20 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
 
-// calibrated is a parameter of the releases that the command was asked to compute, such as the
-// noise multiplier.
+// calibrated is the parameter of the releases that --calibrate asks for, such as the noise multiplier, with
+// its computed value.
 type calibrated struct {
 	Parameter string  `json:"parameter"`
 	Value     float64 `json:"value"`
-	// Epsilon and Delta are the goal that the user stated. They are no account.Guarantee: the releases may be
-	// of any mechanism and need not have a mu.
+	// Epsilon and Delta are the goal that the user stated. They are no account.Guarantee, since releases of
+	// other mechanisms than the Gaussian need not have a mu.
 	Epsilon float64 `json:"epsilon"`
 	Delta   float64 `json:"delta"`
 }
 
-// calibrate computes the value of the unknown flag, for a composition with the releases in beside, and sets
-// the flag. The value, with the digits that are printed and at the width that is printed, has itself been
-// verified to be private.
+// calibrate computes the parameter that --calibrate names, for a composition with the releases in beside, and
+// sets its flag. It rounds the value to the digits that are printed, and verifies that the composition with
+// the rounded value is within the goal (epsilon, delta).
 func (a *accountCommand) calibrate(ctx context.Context, relation account.Relation,
 	beside []mechanism.Composed) (*calibrated, error) {
 	epsilon, delta := a.Epsilon[0], a.Delta[0]
@@ -43,7 +43,7 @@ func (a *accountCommand) calibrate(ctx context.Context, relation account.Relatio
 		return float64(min(n, most)), err
 	}
 	out := &calibrated{Epsilon: epsilon, Delta: delta}
-	var digit float64 // towards more privacy
+	var digit float64 // one unit of the last printed digit; its sign is the direction of more privacy
 	var err error
 	switch {
 	case a.Calibrate == "noise":
@@ -72,13 +72,14 @@ func (a *accountCommand) calibrate(ctx context.Context, relation account.Relatio
 		return nil, err
 	}
 	set(a, out.Value)
-	a.Delta = nil // the following output states delta at epsilon
+	a.Delta = nil // the report then states the delta at the goal's epsilon
 	return out, nil
 }
 
-// verified moves the computed value by units of its last printed digit towards more privacy until
-// the composition with it is shown to be within the budget. Usually the first value is; only the
-// width of the search can make further steps necessary. After 20 tests it returns an error.
+// verified tests that the composition with the computed value is within the goal (epsilon, delta). If it is
+// not, verified moves the value by one unit of its last printed digit towards more privacy and tests again.
+// Usually the first test succeeds; the width of the search can make further tests necessary. After 20 tests
+// without success verified returns an error.
 func (a *accountCommand) verified(ctx context.Context, out *calibrated, digit float64,
 	at func(float64) ([]mechanism.Composed, error)) error {
 	const tries = 20
@@ -106,7 +107,7 @@ func (a *accountCommand) verified(ctx context.Context, out *calibrated, digit fl
 // unit returns one unit of the sixth significant digit of x.
 func unit(x float64) float64 { return math.Pow(10, math.Floor(math.Log10(x))-5) }
 
-// inDigits returns n units as the nearest number with few decimal digits, so that it prints short.
+// inDigits returns n times unit, a power of 10, rounded so that it is printed with few digits.
 func inDigits(n, unit float64) float64 {
 	if unit >= 1 {
 		return n * unit

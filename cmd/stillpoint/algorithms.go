@@ -12,7 +12,7 @@ type algorithmsCommand struct {
 	Name string `arg:"" optional:"" help:"Only this algorithm, or selected, the output rule."`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (algorithmsCommand) Help() string {
 	return `Lists what train.algorithm can be and, for each, what can be set beside it under
 train: in a configuration, with its meaning and rule. What is left out follows the

@@ -16,7 +16,7 @@ type auditCommand struct {
 	JSON bool `help:"Print JSON." name:"json"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (auditCommand) Help() string {
 	return `Looks for what would break the guarantee of this configuration, by trying. The loss,
 budget, algorithm and settings are run on a generated table with the columns of the
@@ -65,11 +65,12 @@ func (a *auditCommand) Run(ctx context.Context, c *console) error {
 	return result.Err()
 }
 
-// leastRuns is the smallest number of runs on each table with which the audit can choose and test
-// an attack's threshold.
+// leastRuns is the smallest number of runs on each table that the attack needs to choose a threshold and to
+// test it.
 const leastRuns = 20
 
-// replayed shows the progress of an audit: done of about as many runs as of says.
+// replayed shows the progress of an audit: the number of runs done, and the approximate number of all runs
+// (of).
 func (p *progress) replayed(done, of int) {
 	if p.terminal {
 		if p.bar == nil {

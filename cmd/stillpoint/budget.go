@@ -23,7 +23,7 @@ type budgetCommand struct {
 	Close  budgetClose  `cmd:"" help:"Close a dataset: nothing more is released of it, ever."`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (budgetCommand) Help() string {
 	return `A store of budgets outlasts runs, folders and machines. Whoever keeps a table
 registers it there once, with the (epsilon, delta) that everything ever released of
@@ -82,7 +82,7 @@ type budgetCreate struct {
 	csvFlags
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (budgetCreate) Help() string {
 	return `Makes the store if there is none. Neither epsilon nor delta has a default, and neither
 can be changed later: a cap that can be raised is none.
@@ -181,7 +181,7 @@ type budgetShow struct {
 	storeFlag
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (budgetShow) Help() string {
 	return `Rechecks every row of the dataset, and shows what is spent of its cap:
 
@@ -240,8 +240,7 @@ func (b *budgetShow) Run(ctx context.Context, c *console) error {
 	})
 }
 
-// against returns an error unless the run of the certificate at path is in the dataset's chain of
-// rows.
+// against returns an error if the dataset's chain of rows does not have the run of the certificate at path.
 func against(ctx context.Context, d *budget.Dataset, path string) error {
 	cert, err := certificate.Read(path)
 	if err != nil {
@@ -275,7 +274,7 @@ func (b *budgetClose) Run(ctx context.Context, c *console) error {
 	})
 }
 
-// spent describes in words how much of a dataset's budget is spent.
+// spent returns a text with a dataset's cap, the spent part of it, and one line for each run.
 func spent(d *budget.Dataset) string {
 	var b strings.Builder
 	line := func(name, format string, args ...any) {
@@ -309,7 +308,8 @@ func spent(d *budget.Dataset) string {
 	return b.String()
 }
 
-// isBudget reports whether a file begins like a dataset's certificate.
+// isBudget reports whether the first 64 bytes of a file contain the format's name of a dataset's certificate.
+// It returns false if the file cannot be opened.
 func isBudget(path string) bool {
 	f, err := regular.Open(path)
 	if err != nil {

@@ -7,9 +7,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget"
 )
 
-// bar draws the spent part of the budget as a bar of width characters.
+// bar draws a dataset's cap as a bar of width characters: # for charges of runs that ended, + for
+// reservations of runs that have not ended, and a dot for the part that is left.
 func bar(d *budget.Dataset, width int) string {
-	// A reserved part has at least one character, even if it is very small.
+	// Both numbers are rounded up, so that a small charge or reservation has at least one character.
 	all := min(width, ceiling(d.Spent/d.Charge*float64(width)))
 	open := min(all, ceiling(d.Open/d.Charge*float64(width)))
 	return "[" + strings.Repeat("#", all-open) + strings.Repeat("+", open) + strings.Repeat(".", width-all) + "]"

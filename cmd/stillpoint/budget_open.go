@@ -11,19 +11,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/runfolder"
 )
 
-// openRun is a run in a store of budgets that has not ended, so that its whole budget stays
-// charged.
+// openRun is a run in a store of budgets whose end the store does not know. Its whole budget stays charged.
 type openRun struct {
 	Run  string `json:"run"`
 	Row  int    `json:"row"`
 	Time string `json:"time"`
-	// Charge is the charge that the run has reserved, in units of mu^2.
+	// Charge is the charge that is reserved for the run, in units of mu^2.
 	Charge float64 `json:"charge"`
-	// Folder is the run's output folder; empty if none was found.
+	// Folder is the run's output folder; empty if it was not found.
 	Folder string `json:"folder,omitempty"`
 }
 
-// open lists the runs of a dataset that have not ended, with their folders where they were found.
+// open lists the runs of a dataset that have not ended. It looks for their output folders below the folders
+// of --in.
 func (b *budgetShow) open(ctx context.Context, d *budget.Dataset) (all []openRun, err error) {
 	folders := map[string]string{}
 	for _, root := range b.In {
@@ -43,8 +43,8 @@ func (b *budgetShow) open(ctx context.Context, d *budget.Dataset) (all []openRun
 	return all, nil
 }
 
-// listed describes runs that have not ended, one on each line, with the command that reports their
-// final charge to the store.
+// listed returns a text with one line for each run that has not ended. The line has the command that reports
+// the run's final charge to the store or, if the run's folder was not found, the flag that looks for it.
 func listed(all []openRun, store string) string {
 	var b strings.Builder
 	for i, r := range all {
@@ -68,7 +68,7 @@ type budgetSettle struct {
 	storeFlag
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (budgetSettle) Help() string {
 	return `Charges a run that was killed by what its output folder proves, and has the rest back:
 
@@ -86,7 +86,8 @@ store that the folder names, and saves model and certificate.`
 }
 
 func (b *budgetSettle) Run(ctx context.Context, c *console) error {
-	// The store's address here may differ from the address under which the run was charged.
+	// The address of --store is used instead of the one in the folder's ledger, since the store's address may
+	// have changed.
 	open := func(ctx context.Context, _ string) (*budget.Book, error) { return stores.Open(ctx, b.Store) }
 	s, err := runfolder.Settle(ctx, b.From, b.ID, open)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/sshsig"
 )
 
-// signedAs is the purpose (the SSH signature's namespace) for which certificates are signed: a
-// signature made for anything else is refused.
+// signedAs is the namespace of the SSH signatures of certificates, which states their purpose. A signature
+// with another namespace is refused.
 const signedAs = "stillpoint-certificate"
 
 type certificateCommand struct {
@@ -28,7 +28,7 @@ type certificateSign struct {
 	Out         string `help:"Write the signature to FILE (default: CERTIFICATE.sig)." placeholder:"FILE"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (certificateSign) Help() string {
 	return `Verifies a certificate and signs its bytes with a private SSH key. The certificate then says
 who vouches that the run was as it says: its checksum alone is not a signature.
@@ -87,7 +87,7 @@ type certificateVerify struct {
 	JSON        bool   `help:"Print JSON." name:"json"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (certificateVerify) Help() string {
 	return `Recomputes a certificate's guarantee as stillpoint verify does, and tells who signed it.
 
@@ -118,7 +118,7 @@ func (v *certificateVerify) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	// The verified bytes are the signed ones: the file is read once.
+	// The file is read only once, so that the verified bytes are also the bytes whose signature is checked.
 	text, report, err := verified(ctx, v.Certificate)
 	if err != nil {
 		return err
@@ -156,7 +156,8 @@ func (v *certificateVerify) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// verified reads a certificate, of a run or of a dataset, and verifies it. The report is nil for a dataset.
+// verified reads and verifies the certificate of a run or of a dataset. It returns the certificate's bytes
+// and, for a run, the report of the verification; for a dataset the report is nil.
 func verified(ctx context.Context, path string) ([]byte, *certificate.Report, error) {
 	text, err := regular.Read(path, budget.MostCertificate)
 	if err != nil {

@@ -18,7 +18,7 @@ type checkCommand struct {
 	JSON   bool   `help:"Print JSON." name:"json"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (checkCommand) Help() string {
 	return `NOT private. Every cell of the table is looked at, counts are exact, and cells are
 quoted: do this on rows that you may look at, such as a sample, and publish nothing of
@@ -75,7 +75,8 @@ func (f *checkCommand) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// checked describes as text how a schema reads the table at path.
+// checked returns a text that describes how the schema reads the table at path, and the problems that were
+// found. The text quotes cells and is not private.
 func checked(path string, r *inspect.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", inspect.Warning)

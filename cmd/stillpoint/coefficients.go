@@ -15,7 +15,7 @@ type coefficientsCommand struct {
 	JSON bool   `help:"Print JSON, with the covariance of the noise." name:"json"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (coefficientsCommand) Help() string {
 	return `Says what a linear model says, column by column in the table's units, and how much of
 it is privacy noise. The terms of a row add up to the prediction (of two classes the
@@ -104,7 +104,7 @@ func coefficientTable(list *report.Coefficients) string {
 	for _, column := range list.NotInterpretable {
 		fmt.Fprintf(w, "%s\t%s%s\t%s\t%s\n", printable.Text(column), class("-"), "hashed", "-", "not interpretable")
 	}
-	_ = w.Flush() // of a strings.Builder
+	_ = w.Flush() // writing to a strings.Builder never fails
 	fmt.Fprintf(&b, "\nCoefficients are in %s.\n", printable.Text(list.Unit))
 	if list.Counted > 0 {
 		fmt.Fprintf(&b, "%d of %d, intercepts left out, differ from 0 by more than two standard deviations of the noise.\n",

@@ -18,7 +18,7 @@ type contrastCommand struct {
 	JSON     bool     `help:"Print JSON." name:"json"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (contrastCommand) Help() string {
 	return `Says a combination of coefficients with its confidence interval. A level stands for its
 difference from the column's reference level, the first one declared; a number for the change
@@ -33,7 +33,8 @@ none to verify. Intervals belong to the formula that is printed with them, which
 shorter than the one that was asked for.`
 }
 
-// model reads the model of a fit's folder, which is verified, or a model file.
+// model reads the model of a fit's folder, and verifies the folder's certificate and model. If Dir is a file,
+// model reads it as a model file without verification.
 func (k *contrastCommand) model(ctx context.Context) (*model.Model, error) {
 	if info, err := os.Stat(k.Dir); err == nil && !info.IsDir() {
 		return model.Read(k.Dir)
@@ -79,8 +80,8 @@ func (k *contrastCommand) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// contrastText describes in words the estimates and intervals of contrasts (combinations of terms)
-// and their joint region.
+// contrastText describes in words the estimates and intervals of contrasts (linear combinations of terms). If
+// joint is not nil, it also describes their joint region.
 func contrastText(list []*model.ContrastOf, joint *inference.Joint) string {
 	var b strings.Builder
 	for _, v := range list {

@@ -2,7 +2,7 @@ package main
 
 import "github.com/stillpoint-dp/stillpoint/dataset"
 
-// csvFlags give the format of a text table for commands without a configuration.
+// csvFlags are the flags for the format of a text table, for commands without a configuration.
 type csvFlags struct {
 	Delimiter string   `help:"What separates the table's fields: a character, or tab." placeholder:"C" group:"Tables that are text"`
 	Decimal   string   `help:"The decimal mark of its numbers." placeholder:"C" group:"Tables that are text"`

@@ -8,7 +8,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// drySummary describes the charge and the files of a fit that was not run, for the lines below its plan.
+// drySummary returns the lines that fit --dry-run prints below the plan: the charge and the files of the fit
+// that was not run.
 func drySummary(ctx context.Context, c *train.Config, d *runfolder.Dry) string {
 	var b facts
 	b.add("would charge", "the whole budget, in %s, before the first release", printable.Text(d.Ledger))
@@ -23,7 +24,8 @@ func drySummary(ctx context.Context, c *train.Config, d *runfolder.Dry) string {
 	return b.String()
 }
 
-// dryJSON returns the plan with the charge and the files of a fit that was not run.
+// dryJSON returns the output of fit --dry-run --json: the plan, the charge and the files of the fit that was
+// not run.
 func dryJSON(ctx context.Context, c *train.Config, d *runfolder.Dry) any {
 	j := struct {
 		DryRun      bool   `json:"dry_run"`
@@ -35,7 +37,8 @@ func dryJSON(ctx context.Context, c *train.Config, d *runfolder.Dry) any {
 		Dataset string  `json:"dataset,omitempty"`
 		Charge  float64 `json:"charge,omitempty"`
 		Earlier int     `json:"earlier_fits"`
-		// Together is an epsilon of all fits of the table, at this fit's delta.
+		// Together is an epsilon, at this fit's delta, that holds for this fit and the earlier fits of the
+		// table together; absent without earlier fits.
 		Together float64 `json:"together,omitempty"`
 	}{DryRun: true, Plan: planJSON(d.Planned, nil), Ledger: d.Ledger, Model: d.ModelPath, Certificate: d.CertificatePath,
 		Earlier: len(d.Earlier)}

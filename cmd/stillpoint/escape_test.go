@@ -61,8 +61,9 @@ func quoted(s string) string {
 	return string(text)
 }
 
-// unseen returns the rest of a text from the first character on that a terminal interprets or does
-// not show, except for line ends.
+// unseen finds the first character of a text, other than a newline, that a terminal interprets or does not
+// show. It returns up to 12 bytes of the text from this character on, quoted. It returns "" if there is no
+// such character.
 func unseen(s string) string {
 	for i, r := range s {
 		_, size := utf8.DecodeRuneInString(s[i:])

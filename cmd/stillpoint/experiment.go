@@ -19,7 +19,7 @@ type experimentCommand struct {
 	Report experimentReportCommand `cmd:"" help:"Write DIR/report.html of the runs there are and print the tables."`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (experimentCommand) Help() string {
 	return `Compares algorithms on generated problems: families, dimensions, sizes, budgets
 and algorithms with their settings stand in a YAML file. Coins are seeded and the
@@ -31,8 +31,7 @@ type experimentFlags struct {
 	Out  string `help:"Folder of the runs. NAME-runs in the current folder if not given." placeholder:"DIR"`
 }
 
-// read reads the specification of an experiment that the flags name, and returns it with the folder
-// for its runs.
+// read reads the experiment's specification that the flags name. It also returns the folder for the runs.
 func (f experimentFlags) read() (*experiment.Spec, string, error) {
 	s, err := experiment.ReadSpec(f.Spec)
 	if err != nil {
@@ -51,7 +50,7 @@ type experimentRunCommand struct {
 	JSON    bool `help:"Print JSON." name:"json"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (experimentRunCommand) Help() string {
 	return `Appends a line to DIR/runs.jsonl for each finished run. Ctrl-C, a crash or kill
 loses the runs under way and nothing else: the same command goes on from there.
@@ -119,8 +118,8 @@ func printSummary(w io.Writer, s experiment.Summary, asJSON bool) error {
 	return printJSON(w, s)
 }
 
-// runProgress shows how many runs of an experiment are done: a bar on a terminal, a few lines
-// elsewhere.
+// runProgress shows how many runs of an experiment are done. On a terminal it draws a bar, elsewhere it
+// prints a line every two seconds at most.
 type runProgress struct {
 	w        io.Writer
 	terminal bool

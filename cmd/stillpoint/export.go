@@ -18,7 +18,7 @@ type exportCommand struct {
 	Out   string   `help:"With --sql: write to FILE instead of standard output." placeholder:"FILE"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (exportCommand) Help() string {
 	return `Writes what predict computes as a program of another system: clamp, transform,
 missing and other cells, lookup of categories, norm, margins, probability and class.

@@ -9,9 +9,10 @@ import (
 	"path/filepath"
 )
 
-// writeFile writes a file at path with the output of write. After a failure or a crash there is the
-// whole file or none of it. It replaces an existing file, and returns an error if this file is one
-// of inputs. It writes directly to a device or pipe.
+// writeFile writes the output of the function write to the file named path. It writes to a temporary file
+// first, which gets the final name when it is complete. If an error occurs, an existing file is unchanged. An
+// existing file is replaced; if it is one of the files inputs, writeFile returns an error. If path is a
+// device or a pipe, writeFile writes directly to it.
 func writeFile(path string, inputs []string, write func(io.Writer) error) (err error) {
 	info, err := os.Stat(path)
 	if err == nil && !info.Mode().IsRegular() {

@@ -10,9 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// fingerprint returns a keyed hash of a table's header and cells, in order. A table and its copy have the
-// same fingerprint, compressed or not. The key is hashed before and after the table, as in HMAC, so that
-// nobody without the key can learn anything from a fingerprint.
+// fingerprint returns a keyed hash of a table's header and cells, in order, as hexadecimal digits. A copy of
+// a table has the same fingerprint, even if only one of the two is compressed. The key is hashed before and
+// after the table, as in HMAC, so that a fingerprint reveals nothing to anybody without the key.
 func fingerprint(ctx context.Context, path string, as dataset.CSV, key string) (string, error) {
 	t, err := table.Open([]string{path}, as)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// privacyFlags override the configuration's section privacy.
+// privacyFlags override values in the configuration's section privacy.
 type privacyFlags struct {
 	Epsilon *float64 `help:"Override privacy.epsilon." placeholder:"E"`
 	Delta   *float64 `help:"Override privacy.delta." placeholder:"D"`
@@ -61,7 +61,7 @@ type fitCommand struct {
 	JSON      bool   `help:"Print JSON." name:"json"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (fitCommand) Help() string {
 	return `Reads the table into the curator, which alone sees rows; reserves the whole budget in
 DIR/ledger.jsonl on stable storage; trains; and writes DIR/model.json and
@@ -164,8 +164,8 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	return nil
 }
 
-// around adds to a *train.SmallError, the error for a table that is too small for its budget, the
-// flag that allows the fit.
+// around returns err. If err is a *train.SmallError, the error for a table that is too small for its budget,
+// around adds to its text that the flag --anyway allows the fit.
 func around(err error) error {
 	if _, small := errors.AsType[*train.SmallError](err); small {
 		return fmt.Errorf("%w; --anyway fits all the same", err)
@@ -195,7 +195,7 @@ type planCommand struct {
 	Simulate bool `help:"Also run every candidate on generated rows of the same number and width, and compare."`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (planCommand) Help() string {
 	return `Shows what a fit would do: which rows count, what is protected, how much of the possible gain
 the noise will cost and what would halve that, the algorithm and why it is chosen, time and

@@ -11,7 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// reads names the table that a command reads, for its messages.
+// reads returns the table's name for messages: its files, or its public name if it comes from shards or
+// standard input.
 func reads(c *train.Config) string {
 	switch {
 	case c.Shards != nil:
@@ -22,7 +23,7 @@ func reads(c *train.Config) string {
 	return c.DataPath()
 }
 
-// fittedJSON is the output of fit --json, with the facts of the text summary.
+// fittedJSON is the output of fit --json. It has the facts of the text summary.
 type fittedJSON struct {
 	Folder      string `json:"folder"`
 	Model       string `json:"model"`
@@ -36,7 +37,7 @@ type fittedJSON struct {
 	account.Guarantee
 	Neighbour string `json:"neighbour"`
 	Protects  string `json:"protects"`
-	// Charged and Budget are in units of mu^2. Charged is zero for a schedule.
+	// Charged and Budget are in units of mu^2. Charged is zero for a fit on a schedule of Poisson samples.
 	Charged  float64  `json:"charged"`
 	Budget   float64  `json:"budget"`
 	Releases int      `json:"releases"`
@@ -50,17 +51,19 @@ type fittedJSON struct {
 	Coefficients *model.Coefficients `json:"coefficients,omitempty"`
 	Verdict      string              `json:"verdict,omitempty"`
 	Measured     any                 `json:"measured,omitempty"` // as in a certificate
-	// Constant is the loss of the model that scores every record 0, as far as it is public. The measured loss
-	// should be compared with it.
+	// Constant states public bounds on the loss of the model that gives every record the score 0. The
+	// measured loss can be compared with them.
 	Constant any `json:"constant,omitempty"`
-	// Curvature is the released curvature at the result, as in a certificate.
+	// Curvature is the released least curvature at the result along public directions, as a certificate
+	// states it.
 	Curvature any `json:"curvature,omitempty"`
-	// Looked is the released gradient norm at the result, as in a certificate.
+	// Looked is the released gradient norm at the result of algorithm o2nc, as a certificate states it.
 	Looked any `json:"looked,omitempty"`
-	// Stored is the row of a store of budgets by which the fit was charged.
+	// Stored is the row of the store of budgets that reserves the fit's budget; absent without a store.
 	Stored any `json:"stored,omitempty"`
-	// Table is the name by which fits of the table are summed. Earlier is the number of its fits before this
-	// one. Together is the epsilon of all of them at Delta; it is absent if unknown.
+	// Table is the table's name for messages. Earlier is the number of earlier fits of the table that the
+	// output folders have. Together is an epsilon, at Delta, that holds for this fit and the earlier fits
+	// together; it is absent if none could be computed.
 	Table    string   `json:"table"`
 	Earlier  int      `json:"earlier"`
 	Together *float64 `json:"together,omitempty"`

@@ -14,7 +14,7 @@ type ledgerCommand struct {
 	JSON    bool     `help:"Print JSON." name:"json"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (ledgerCommand) Help() string {
 	return `Reads the ledgers of these folders and says what all fits of a table cost together.
 A table is known by its public name (table: in a configuration) or by its path. Every

@@ -23,15 +23,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/silence"
 )
 
-// Exit codes, documented in the help and the README.
+// Exit codes of the command. The help and the README document them.
 const (
-	exitFailed      = 1   // input at fault: a configuration, a table, a file; the message says what
+	exitFailed      = 1   // a fault in the input, such as a configuration, a table or a file; the message names it
 	exitUsage       = 2   // the command line is wrong
 	exitOverBudget  = 3   // the budget does not cover what was asked
 	exitRefused     = 4   // a certificate or model does not verify
-	exitSystem      = 5   // the system at fault: a disk, a permission
-	exitInterrupted = 130 // Ctrl-C; what was reached is saved
-	exitFault       = 134 // a fault in the program, as when it is aborted
+	exitSystem      = 5   // a fault of the system, such as a full disk or a missing permission
+	exitInterrupted = 130 // interrupted by Ctrl-C; the model reached so far is saved
+	exitFault       = 134 // a fault in the program (128 + SIGABRT)
 )
 
 const description = `Train models on sensitive tables under differential privacy.
@@ -83,19 +83,19 @@ type commands struct {
 	Version      versionCommand      `cmd:"" help:"Print the version."`
 }
 
-// console is the output of commands. Control characters in it, which may come from files, are
-// escaped: run puts a printable.Writer before both outputs.
+// console has the outputs of a command: out for results, err for messages. Text from files may contain
+// control characters. run therefore wraps both outputs in a printable.Writer, which escapes them.
 type console struct {
 	out, err io.Writer
-	// saving is called by a command that saves its results when it is interrupted. The command may then take
-	// any time to end.
+	// A command calls saving if it saves its results when it is interrupted. After an interrupt it is then
+	// not ended after the grace period (see govern).
 	saving func()
 	// json is true if messages are printed as JSON.
 	json bool
 }
 
-// terminal returns the writer to which an escaping writer passes its text, and whether that writer
-// is a terminal.
+// terminal returns the writer behind w, to which w passes its text if w is a printable.Writer, and otherwise
+// w. It also reports whether the returned writer is a terminal.
 func terminal(w io.Writer) (io.Writer, bool) {
 	if escaped, ok := w.(*printable.Writer); ok {
 		w = escaped.Unwrap()
@@ -115,8 +115,8 @@ func main() {
 	}))
 }
 
-// escaping returns a console that writes to the plain one, with all characters escaped that do not show
-// (printable.Writer).
+// escaping returns a console that writes to plain and escapes all characters that are not visible
+// (printable.Writer). flush writes the text that the console has buffered.
 func escaping(plain *console) (c *console, flush func()) {
 	out, failures := printable.NewWriter(plain.out), printable.NewWriter(plain.err)
 	c = &console{out: out, err: failures, saving: plain.saving}
@@ -129,7 +129,7 @@ func escaping(plain *console) (c *console, flush func()) {
 	}
 }
 
-// run carries out the command line args, with its output to plain, and returns the exit code.
+// run runs the command line args, writes its output to plain, and returns the exit code.
 func run(ctx context.Context, args []string, plain *console) int {
 	c, flush := escaping(plain)
 	defer flush()

@@ -49,7 +49,7 @@ func faulty() {
 	os.Exit(govern(stderr, func(context.Context, func()) int { panic(errors.New(secretWord)) }))
 }
 
-// obedient runs a command that ends when its context ends, and says why.
+// obedient runs a command that ends when its context ends, and prints the context's error.
 func obedient() {
 	os.Exit(govern(os.Stderr, func(ctx context.Context, _ func()) int {
 		fmt.Fprintln(os.Stderr, "running")
@@ -113,7 +113,7 @@ func TestExitCodes(t *testing.T) {
 		{certificate.ErrAltered, 4},
 		{certificate.ErrUnsound, 4},
 		{certificate.ErrModel, 4},
-		// An error that is both over budget and of another kind.
+		// An error that is both a BudgetError and of another kind.
 		{fmt.Errorf("%w: %w", certificate.ErrUnsound, &account.BudgetError{Want: 2, Have: 1}), 4},
 		{fmt.Errorf("%w: %w", context.Canceled, certificate.ErrAltered), 4},
 		{context.Canceled, 130},

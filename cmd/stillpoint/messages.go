@@ -15,13 +15,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// With --progress=json, standard error has one JSON object on each line. The member "event" names the kind of
-// the object. Like everything printed, the objects contain public and released values only.
+// With --progress=json, each line of standard error is a JSON object. Its member "event" names its kind. The
+// objects contain only public and released values.
 
-// printLine prints one line of JSON.
+// printLine prints v as one line of JSON.
 func printLine(w io.Writer, v any) {
 	text, err := json.Marshal(v)
-	if err != nil { // only an infinite number has no JSON form, and no message contains one
+	if err != nil { // only a number that is not finite has no JSON form, and no message contains one
 		return
 	}
 	_, _ = fmt.Fprintf(w, "%s\n", bytes.TrimSpace(printable.JSON(text)))
@@ -50,8 +50,8 @@ type errorEvent struct {
 	Event string `json:"event"` // error
 	Code  string `json:"code"`
 	Exit  int    `json:"exit"`
-	// Field and Rule are the name of a wrong field and the rule that its value breaks, if the message has
-	// them.
+	// Field is the name of a field with an invalid value, and Rule the rule that the value breaks. Both are
+	// empty if the message names none.
 	Field   string `json:"field,omitempty"`
 	Rule    string `json:"rule,omitempty"`
 	Message string `json:"message"`
@@ -59,7 +59,7 @@ type errorEvent struct {
 	Charged bool `json:"charged"`
 }
 
-// codes are the names of the exit codes of errors, for messages in JSON.
+// codes maps the exit codes of errors to the names that messages in JSON have for them.
 var codes = map[int]string{
 	exitFailed: "configuration", exitUsage: "usage", exitOverBudget: "budget", exitRefused: "refused",
 	exitSystem: "system", exitInterrupted: "interrupted",
@@ -74,7 +74,8 @@ func (c *console) note(event, text string) {
 	fmt.Fprintln(c.err, printable.Text(text))
 }
 
-// complain prints an error in one line. A name that contains a line end must not begin a line of its own.
+// complain prints an error on one line, as text or as JSON. Line ends in the error's text, for example in a
+// file's name, are escaped.
 func (c *console) complain(err error, exit int) {
 	if !c.json {
 		fmt.Fprintln(c.err, "stillpoint:", printable.Text(err.Error()))
@@ -88,8 +89,7 @@ func (c *console) complain(err error, exit int) {
 	printLine(c.err, event)
 }
 
-// savedError is an error of a fit that was interrupted after its budget was charged, and whose
-// model is saved.
+// savedError is the error of a fit that ended early, after its budget was charged, and whose model is saved.
 type savedError struct{ error }
 
 func (e *savedError) Unwrap() error { return e.error }
@@ -97,7 +97,8 @@ func (e *savedError) Unwrap() error { return e.error }
 // convention matches error messages that name a field, its value and the rule that the value breaks.
 var convention = regexp.MustCompile(`(?s)(?:^|: )([A-Za-z_][\w.\[\]-]*)(?: = .*?)?: ((?:must|is|needs) .*)$`)
 
-// broken returns the field and the rule in an error's message, empty if the message has none.
+// broken returns the field and the rule that an error's message names; both are empty if it names none (see
+// convention).
 func broken(message string) (field, rule string) {
 	if m := convention.FindStringSubmatch(message); m != nil {
 		return m[1], strings.TrimSpace(m[2])
@@ -105,12 +106,13 @@ func broken(message string) (field, rule string) {
 	return "", ""
 }
 
-// nameless are the system's errors for a wrong file name, which is a mistake in the input.
+// nameless are the errors of the operating system that a wrong file name causes. They count as mistakes in
+// the input.
 var nameless = []error{fs.ErrNotExist, fs.ErrExist, syscall.ENOTDIR, syscall.EISDIR, syscall.ENAMETOOLONG,
 	syscall.ELOOP, syscall.EINVAL}
 
-// fromSystem reports whether an error has its cause in the machine and not in the input: for
-// example a full disk or a missing permission.
+// fromSystem reports whether the cause of an error is the machine, for example a full disk or a missing
+// permission. It returns false for errors of wrong input.
 func fromSystem(err error) bool {
 	if _, is := errors.AsType[syscall.Errno](err); !is {
 		return false

@@ -20,7 +20,7 @@ type predictCommand struct {
 	csvFlags
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (predictCommand) Help() string {
 	return `Writes one CSV row for each row of the table, in order. A row that cannot be read
 gets an empty prediction. A text is taken to be written as the one that the model was
@@ -63,7 +63,7 @@ type evaluateCommand struct {
 	csvFlags
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (evaluateCommand) Help() string {
 	return `The figures are computed directly from the table, without noise and without a
 charge. They are for rows that are public or yours to look at, such as a held-out

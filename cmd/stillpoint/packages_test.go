@@ -95,7 +95,8 @@ var (
 	pythonDef   = regexp.MustCompile(`(?m)^    def ([a-z]\w*)\(`)
 )
 
-// pythonDefinition finds a name at an indentation of a source.
+// pythonDefinition finds the definition of a name with the given indentation in a Python source. It returns
+// false if there is none.
 func pythonDefinition(text, name, indent string) (definition, bool) {
 	at := regexp.MustCompile(`(?m)^` + indent + `(?:def|class) ` + name + `\b`).FindStringIndex(text)
 	if at == nil {
@@ -124,7 +125,8 @@ func pythonDefinition(text, name, indent string) (definition, bool) {
 	return d, true
 }
 
-// splitHead divides a definition after the colon that ends its head, and puts the head on a line.
+// splitHead divides a Python definition into its head, up to the colon that ends it, and the rest. It joins
+// the lines of the head.
 func splitHead(text string) (head, rest string) {
 	depth := 0
 	for i, c := range text {
@@ -142,7 +144,8 @@ func splitHead(text string) (head, rest string) {
 	return text, ""
 }
 
-// docstring returns the docstring at the beginning of a body, less its indentation and marks.
+// docstring returns the docstring at the beginning of a Python body, without its quotation marks and
+// indentation.
 func docstring(body, indent string) string {
 	text, is := strings.CutPrefix(strings.TrimLeft(body, " \n"), `"""`)
 	if !is {
@@ -166,7 +169,8 @@ func (d definition) name() string {
 	return name
 }
 
-// folded breaks a signature between its arguments, at column 100.
+// folded breaks a signature between its arguments into lines of at most 100 bytes, unless one argument is
+// longer.
 func folded(signature string) string {
 	var lines []string
 	line := ""
@@ -224,8 +228,8 @@ func rPage(t *testing.T) string {
 	return regexp.MustCompile(`\n{3,}`).ReplaceAllString(strings.TrimRight(p.String(), "\n")+"\n", "\n\n")
 }
 
-// rParts returns the arguments of each macro of that name in a text of R's help; those within others are
-// found by their own text.
+// rParts returns the arguments of each macro with the given name in a text of R's help. It finds no macros
+// inside the arguments of another one of that name.
 func rParts(text, macro string) (parts [][]string) {
 	for {
 		_, after, found := strings.Cut(text, `\`+macro+"{")
@@ -243,7 +247,7 @@ func rParts(text, macro string) (parts [][]string) {
 	}
 }
 
-// braced returns the place of the brace that closes the first one.
+// braced returns the byte index of the brace that closes the first brace of a text.
 func braced(text string) int {
 	depth := 0
 	for i, c := range text {
@@ -269,7 +273,8 @@ func rText(text string) string {
 	return rCode.ReplaceAllString(rLink.ReplaceAllString(text, "$1"), "`$1`")
 }
 
-// rUsage returns the usage of functions and methods, methods as they are called.
+// rUsage returns the usage lines of functions and methods. Methods are shown as calls of their generic
+// function.
 func rUsage(text string) string {
 	return strings.ReplaceAll(rMethod.ReplaceAllString(text, "$1"), `\dots`, "...")
 }

@@ -105,12 +105,13 @@ func patternOf(expected string) *regexp.Regexp {
 	return regexp.MustCompile(`^` + p.String() + `$`)
 }
 
-// attempts is how often a page with noisy blocks is tried. By a rare turn of the noise a fit prints a line that the
-// page does not show, as that it has not arrived. In 40 runs of all pages this happened twice, to a page each.
+// attempts is how often a page with noisy blocks is tried. Rarely the noise makes a fit print a line that the
+// page does not show, for example that its steps were too few. In 40 runs of all pages this happened twice,
+// each time to one page.
 const attempts = 3
 
-// TestPagesRun runs the commands of each documentation page in a folder of the page's own, in which
-// examples is the repository's folder. They must print the output that the page shows.
+// TestPagesRun runs the commands of each documentation page in a new folder, which has the repository's
+// folder examples. The commands must print the output that the page shows.
 func TestPagesRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("fits the tables of the tutorials")
@@ -173,8 +174,8 @@ func sources(t *testing.T, folder, end string) string {
 	return all.String()
 }
 
-// tryPage tries the blocks of a page in a folder of their own. It returns what is wrong with them, and whether
-// one of them is noisy.
+// tryPage tries the blocks of a page in a folder of their own. It returns what is wrong with them, and
+// whether one of them is noisy.
 func tryPage(t *testing.T, root, page, tests string) (faults []string, noisy bool) {
 	text, err := os.ReadFile(page)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 // leastDelta is the delta at which the drawn curve of delta over epsilon ends.
 const leastDelta = 1e-12
 
-// checkPicture returns an error for the name of a picture's file with an ending other than .svg:
-// the picture is always an SVG.
+// checkPicture returns an error if the name of a picture's file has an ending other than .svg, since pictures
+// are always SVG. A name without an ending is allowed.
 func checkPicture(path string) error {
 	if e := filepath.Ext(path); e != "" && !strings.EqualFold(e, ".svg") {
 		return fmt.Errorf("--plot %s: is drawn as SVG: the name must end in .svg", path)
@@ -22,8 +22,9 @@ func checkPicture(path string) error {
 	return nil
 }
 
-// plotCurve draws the upper bound of delta over epsilon, from epsilon 0 to the epsilon at which delta is
-// leastDelta. The axis of delta is logarithmic.
+// plotCurve writes an SVG file at path with the upper bound of delta over epsilon, from epsilon 0 to the
+// epsilon at which delta is leastDelta. The axis of delta is logarithmic. If delta is 0 at nearly every
+// epsilon, plotCurve returns an error.
 func plotCurve(ctx context.Context, path string, c *mechanism.Composition) error {
 	last, err := c.Epsilon(ctx, leastDelta)
 	if err != nil {

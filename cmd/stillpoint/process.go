@@ -14,8 +14,9 @@ import (
 // interrupts are the signals that ask a command to end and to save its results so far.
 var interrupts = []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}
 
-// heeded returns the signals that were not ignored when the process started. nohup makes a process ignore
-// SIGHUP, and a shell makes a background job ignore SIGINT. The process continues to ignore them.
+// heeded returns the given signals without those that the process ignores since its start. For example, nohup
+// starts a process that ignores SIGHUP, and a shell starts background jobs that ignore SIGINT. The process
+// continues to ignore them.
 func heeded(signals []os.Signal) []os.Signal {
 	var heeded []os.Signal
 	for _, s := range signals {
@@ -26,7 +27,7 @@ func heeded(signals []os.Signal) []os.Signal {
 	return heeded
 }
 
-// grace is the time in which a command must end after an interrupt, unless the command has called saving.
+// grace is the time after an interrupt at which the process is ended, unless the command has called saving.
 const grace = time.Second
 
 // govern runs a command, handles the process's signals and returns the exit code:

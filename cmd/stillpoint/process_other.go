@@ -4,5 +4,5 @@ package main
 
 import "io"
 
-// watchFatal does nothing: this system has no such signals.
+// watchFatal does nothing, since this system does not have the signals that end a process with a traceback.
 func watchFatal(io.Writer) {}

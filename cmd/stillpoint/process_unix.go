@@ -11,17 +11,18 @@ import (
 )
 
 // fatal are the signals at which the Go runtime ends a process with a traceback. Only signals from other
-// processes arrive here. At a fault of its own the runtime ends the process at once, and this program can
-// print nothing.
+// processes are delivered to this program. At a fault in the process itself the runtime ends the process at
+// once, and this program can print nothing.
 var fatal = []os.Signal{
 	syscall.SIGQUIT, syscall.SIGABRT, syscall.SIGSEGV, syscall.SIGBUS,
 	syscall.SIGFPE, syscall.SIGILL, syscall.SIGTRAP, syscall.SIGSYS,
 }
 
-// watchFatal ends the process at a fatal signal, with a line that says so.
+// watchFatal ends the process at a fatal signal, with exit code 128 plus the signal's number. It prints one
+// line that names the signal.
 func watchFatal(stderr io.Writer) {
-	// A shell makes its background jobs ignore both SIGINT and SIGQUIT, but the runtime remembers only
-	// SIGINT.
+	// A shell starts background jobs that ignore both SIGINT and SIGQUIT. The Go runtime reports only SIGINT
+	// as ignored, so SIGQUIT is ignored here if SIGINT is.
 	background := signal.Ignored(syscall.SIGINT)
 	received := make(chan os.Signal, 1)
 	signal.Notify(received, fatal...)

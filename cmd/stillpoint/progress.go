@@ -10,14 +10,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// progress shows how far a fit or an audit is: a bar on a terminal and a few lines elsewhere. It
-// shows released and public numbers only. It shows no text from files, because a bar is drawn with
-// control characters.
+// progress shows how many steps of a fit or runs of an audit are done. On a terminal it draws a bar,
+// elsewhere it prints a line every two seconds at most. It shows released and public numbers only. It shows
+// no text from files, because a bar is drawn with control characters.
 type progress struct {
 	c        *console
 	w        io.Writer
 	terminal bool
-	verbose  bool // shows gradient norms
+	verbose  bool // also show gradient norms
 	bar      *progressbar.ProgressBar
 	last     time.Time
 }

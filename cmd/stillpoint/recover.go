@@ -15,7 +15,7 @@ type recoverCommand struct {
 	Overwrite bool   `help:"Replace the files of an earlier fit in DIR by those of the one that did not end."`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (recoverCommand) Help() string {
 	return `Makes model.json and certificate.json of a fit that was killed, whose machine
 stopped or whose disk was full, from the journal it kept in DIR. If it had made
@@ -44,7 +44,8 @@ func (r *recoverCommand) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// describe prints what the command recover has saved: the files and the charge.
+// describe prints the files and the charge of the fit that was recovered, and the settlements of runs with
+// stores of budgets.
 func describe(w io.Writer, r *runfolder.Recovered) (err error) {
 	line := func(name, format string, args ...any) {
 		if err == nil {

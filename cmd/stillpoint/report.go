@@ -18,7 +18,7 @@ type reportCommand struct {
 	Where  string `help:"Of that table, use only the rows with column=value." placeholder:"COLUMN=VALUE"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (reportCommand) Help() string {
 	return `Writes one HTML file for people: what was asked, what it cost and what that means,
 how the noise compares with the signal, the coefficients in the table's units with

@@ -26,7 +26,7 @@ type schemaCommand struct {
 	csvFlags
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (schemaCommand) Help() string {
 	return `Prints a configuration to be completed: every ??? is a public fact that only you
 can state. Nothing but the header is read, so nothing about people shapes it.
@@ -83,8 +83,8 @@ func (s *schemaCommand) Run(ctx context.Context, c *console) error {
 	return err
 }
 
-// drafted drafts the text of a schema for a table with the given header. It uses the values of a
-// public table if one is given.
+// drafted returns the draft of a schema for a table with the given header. With --from-public, it drafts
+// kinds, bounds and values from the rows of that public table, and adds a remark to note.
 func (s *schemaCommand) drafted(ctx context.Context, header []string, note *string) (string, error) {
 	if s.FromPublic == "" {
 		return dataset.Draft(header), nil
@@ -103,7 +103,7 @@ func (s *schemaCommand) drafted(ctx context.Context, header []string, note *stri
 	return dataset.DraftWith(header, columns, missing), nil
 }
 
-// another returns an error if the table that is given as public is the sensitive table itself.
+// another returns an error if the file of --from-public is the sensitive table itself.
 func (s *schemaCommand) another() error {
 	public, err := os.Stat(s.FromPublic)
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *schemaCommand) another() error {
 // mostName is the greatest length of a column's name, in characters.
 const mostName = 1000
 
-// tooMuch returns the index of the first cell of the header that cannot be a name, and -1 if there is none.
-// Such a cell is longer than mostName or contains a control character: it holds more than a header.
+// tooMuch returns the index of the first cell of the header that cannot be a column's name, and -1 if every
+// cell can be a name. A name has at most mostName characters and no control character.
 func tooMuch(header []string) int {
 	for i, name := range header {
 		if utf8.RuneCountInString(name) > mostName || strings.ContainsFunc(name, unicode.IsControl) {

@@ -160,7 +160,8 @@ func TestNeighboursLookAlike(t *testing.T) {
 		changed[i] = row
 		return strings.Join(changed, "")
 	}
-	// The sensitivities of gd follow from the plan. Those of preconditioned follow from released answers as well.
+	// The sensitivities of gd follow from the plan. Those of preconditioned follow from released answers as
+	// well.
 	gd := peopleYAML + "train: {algorithm: gd}\n"
 	addOrRemove := strings.Replace(gd, "replace-one", "add-or-remove\n  records: 50", 1)
 	tests := []struct {

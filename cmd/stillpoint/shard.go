@@ -17,14 +17,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// shardFlags are the flags of a fit whose table is in partitions, each held by a worker process.
+// shardFlags are the flags of a fit whose table is in partitions, each read by a worker process.
 type shardFlags struct {
 	Shards int    `help:"Number of partitions of the table, each held by a worker (stillpoint shard). The key comes in the first line of standard input." placeholder:"N"`
 	Listen string `help:"Address at which workers connect; port 0 means any. Without it, a free port that this machine alone reaches." placeholder:"HOST:PORT"`
 }
 
-// shards returns the partitioned table that the flags describe, nil if there is none. The key that
-// protects the connections is not read yet.
+// shards returns the partitioned table that the flags describe, or nil without --shards. It does not set the
+// key that protects the connections.
 func (f shardFlags) shards() (*stillpoint.Shards, error) {
 	switch {
 	case f.Shards == 0 && f.Listen != "":
@@ -37,7 +37,8 @@ func (f shardFlags) shards() (*stillpoint.Shards, error) {
 	return &stillpoint.Shards{Count: f.Shards, Listen: f.Listen, Version: software()}, nil
 }
 
-// shardKey reads the key that a fit shares with its workers: the first line of standard input.
+// shardKey reads the key that a fit shares with its workers from the first line of r, which is standard
+// input. It returns an error if the line is not a key of 64 hexadecimal digits.
 func shardKey(r *bufio.Reader) (stillpoint.ShardKey, error) {
 	const most = 100
 	var line strings.Builder
@@ -57,8 +58,9 @@ func shardKey(r *bufio.Reader) (stillpoint.ShardKey, error) {
 	return key, nil
 }
 
-// awaitKey reads the key of a fit and its workers as shardKey does, and ends with the context.
-// Whoever gives the key may partition the table first, which takes as long as it takes.
+// awaitKey reads the key as shardKey does. If the context ends before the key is read, awaitKey returns the
+// context's error. It sets no time limit, since the program that writes the key may partition the table
+// first.
 func awaitKey(ctx context.Context, r *bufio.Reader) (stillpoint.ShardKey, error) {
 	type read struct {
 		key stillpoint.ShardKey
@@ -79,11 +81,11 @@ func awaitKey(ctx context.Context, r *bufio.Reader) (stillpoint.ShardKey, error)
 
 type keyEvent struct {
 	Event string `json:"event"` // key: the fit waits for its key
-	Unit  string `json:"unit"`  // the column by whose cells the table must be partitioned; empty if by none
+	Unit  string `json:"unit"`  // column whose cells must decide a row's partition; empty if any will do
 }
 
-// tellUnit tells the program that started the fit that the fit waits for its key, and by which
-// column the program must partition the table.
+// tellUnit prints, with --progress=json, that the fit waits for its key, and by which column the program that
+// started the fit must partition the table.
 func (c *console) tellUnit(config *train.Config) {
 	if c.json && config.Schema != nil {
 		printLine(c.err, keyEvent{"key", config.Schema.Unit().Column})
@@ -99,11 +101,11 @@ type listeningEvent struct {
 type shardEvent struct {
 	Event     string `json:"event"` // shard
 	Partition int    `json:"partition"`
-	Ready     bool   `json:"ready"` // false if the partition was ready and is lost
+	Ready     bool   `json:"ready"` // true if a worker became ready, false if the partition lost its last worker
 }
 
-// tellShards prints the address at which workers connect, and an event for each worker that becomes ready
-// or is lost.
+// tellShards sets functions of s that print the address at which workers connect, and an event when a worker
+// of a partition becomes ready or a partition loses its last worker.
 func (c *console) tellShards(s *stillpoint.Shards) {
 	s.Listening = func(address string) {
 		if c.json {
@@ -137,7 +139,7 @@ type shardCommand struct {
 	NewKey    bool          `help:"Write a fresh key and end." name:"new-key"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (shardCommand) Help() string {
 	return `A worker: holds one partition of a table for a fit that runs elsewhere
 (stillpoint fit --shards N), and answers its questions with exact sums. The fit adds the
@@ -202,17 +204,16 @@ func (f *shardCommand) Run(ctx context.Context, c *console) error {
 	}
 }
 
-// errOrphaned reports that standard input was closed: the process that fed this one is gone.
+// errOrphaned reports that standard input was closed: the process that writes this worker's rows has ended.
 var errOrphaned = errors.New("shard: standard input was closed: the process that gave the rows has ended")
 
-// mostFrame is the largest length in bytes of a frame, a piece of the rows' text that starts with
-// its length.
+// mostFrame is the largest length of a frame, in bytes (see [frames]).
 const mostFrame = 1 << 28
 
-// frames reads a worker's rows from standard input. They come in frames, pieces of text that start
-// with their length; a frame of length 0 ends the table. If the feeding process is killed, the pipe
-// is closed early and the rows are not a whole table: gone is called, and no reader sees the end of
-// the table. After the table, gone is called when the pipe is closed.
+// frames is a reader of a worker's rows from standard input. The text comes in frames: 4 bytes with a length,
+// little-endian, then as many bytes of text. A frame of length 0 ends the table. If standard input is closed
+// before that frame, the writing process was killed and the table is not whole: Read calls gone and returns
+// errOrphaned instead of io.EOF. If standard input is closed after the table, gone is called too.
 type frames struct {
 	r    *bufio.Reader
 	gone func()

@@ -12,10 +12,9 @@ import (
 // below returns the probability that a standard normal variable is below x.
 func below(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
 
-// sampledDelta is delta(epsilon) of one Gaussian release on a Poisson sample, with sampling
-// probability q and noise of z clip norms, under add-or-remove (Zhu, Dong and Wang 2022): the
-// larger of the values for both directions, each computed by adding up the outcomes that contribute
-// a positive amount.
+// sampledDelta is delta(epsilon) of one Gaussian release on a Poisson sample, with sampling probability q and
+// noise of z clip norms, under add-or-remove (Zhu, Dong and Wang 2022): the larger of the values for both
+// directions, each computed as the integral over the outcomes that contribute a positive amount.
 func sampledDelta(z, q, epsilon float64) float64 {
 	// The density ratio of (1-q) N(0,z^2) + q N(1,z^2) to N(0,z^2) at x is 1-q + q e^((2x-1)/(2 z^2)),
 	// which increases with x.

@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// simulate runs on generated rows the plans that the setting "algorithm: auto" compares. If the
-// configuration names its algorithm, only that plan is run.
+// simulate runs, on generated rows, the plans that the setting "algorithm: auto" compares. If the
+// configuration names its algorithm, simulate runs only that algorithm's plan.
 func simulate(ctx context.Context, c *train.Config, p train.Planned, progress io.Writer) ([]experiment.Checked, error) {
 	c, err := c.For(int(p.Records))
 	if err != nil {
@@ -39,8 +39,8 @@ func medians(tried []experiment.Checked) (m []float64) {
 	return m
 }
 
-// comparison describes how the results of plans on generated rows compare with the plans'
-// predictions.
+// comparison describes the results of plans on generated rows and compares them with the plans' predictions.
+// It returns "" if no plan was run.
 func comparison(p train.Planned, tried []experiment.Checked) string {
 	if len(tried) == 0 {
 		return ""

@@ -15,16 +15,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
-// facts is a text of facts, each on a line that begins with the fact's name.
+// facts builds a text with one fact on each line. The line begins with the fact's name.
 type facts struct{ strings.Builder }
 
 func (f *facts) add(name, format string, args ...any) {
 	fmt.Fprintf(f, "%-13s%s\n", name, fmt.Sprintf(format, args...))
 }
 
-// outline describes a plan. It begins with the facts that readers ask for: which rows count, what is
-// protected, what the noise costs in accuracy, how long the fit takes. With verbose it adds the optimizer's
-// numbers: steps, charges, predicted gradient norms, and the plans not chosen.
+// outline describes a plan. It states which rows are records, what the guarantee protects, how much accuracy
+// the noise will cost, and the fit's time and memory. With verbose it adds the optimizer's numbers: steps,
+// charges, predicted gradient norms, and the plans not chosen.
 func outline(p train.Planned, verbose bool) string {
 	var b facts
 	b.rows(p)
@@ -56,7 +56,8 @@ func outline(p train.Planned, verbose bool) string {
 	return b.String()
 }
 
-// opening describes a plan in the first lines of a fit. It leaves out what the fit's summary says.
+// opening returns the first lines that a fit prints about its plan. It leaves out the facts that the fit's
+// summary repeats at the end.
 func opening(p train.Planned) string {
 	var b facts
 	b.rows(p)
@@ -66,7 +67,7 @@ func opening(p train.Planned) string {
 	return b.String()
 }
 
-// rows adds which rows count, and the features made of them.
+// rows adds the number of records, the number of features, the row filter, the curves and the privacy unit.
 func (b *facts) rows(p train.Planned) {
 	weights := ""
 	if p.Dim != p.Features {
@@ -98,13 +99,14 @@ func (b *facts) outlook(p train.Planned) {
 	}
 }
 
-// algorithm adds the algorithm and what it takes.
+// algorithm adds the algorithm's name and source, and the estimated time and memory.
 func (b *facts) algorithm(p train.Planned) {
 	b.add("takes", "%v", p.Measured(context.Background()))
 	b.add("algorithm", "%s: %s", p.Summary.Algorithm, p.Summary.Citation)
 }
 
-// warnings adds what a user of the model must know before the fit.
+// warnings adds the facts that a user must know before the fit. If Fit would refuse the plan, it adds the
+// reason.
 func (b *facts) warnings(p train.Planned) {
 	for _, w := range p.Warnings() {
 		b.add("warning", "%s", w.Text)
@@ -114,7 +116,8 @@ func (b *facts) warnings(p train.Planned) {
 	}
 }
 
-// details adds the optimizer's numbers: steps, charges, predicted gradient norms.
+// details adds the optimizer's numbers: steps, charges, predicted gradient norms, and the plans that auto
+// compared.
 func (b *facts) details(p train.Planned) {
 	o := p.Summary
 	b.add("steps", "%d of size %.4g; clip norm %v", o.Steps, o.StepSize, o.Clip)
@@ -164,25 +167,26 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		Records float64 `json:"records"`
 		Dim     int     `json:"dim"`
 		account.Guarantee
-		// Neighbour describes a neighbouring table, and Protects what the guarantee hides. Filter is the row
-		// filter, absent if all rows are records.
+		// Neighbour says in words how a neighbouring table differs, and Protects what the guarantee protects.
+		// Filter is the row filter; absent if no filter is set.
 		Neighbour string              `json:"neighbour"`
 		Protects  string              `json:"protects"`
 		Filter    *certificate.Filter `json:"filter,omitempty"`
-		// Unit is the unit of privacy, absent if each row is one record. It replaces the column name in
-		// Guarantee and states more.
+		// Unit is the unit of privacy, absent if each row is one record. Its JSON member replaces the member
+		// unit of Guarantee, which has only the column's name.
 		Unit *certificate.Unit `json:"unit,omitempty"`
 		Plan any               `json:"plan"`
 		// Curves are the numbers of knots of columns with curves.
 		Curves map[string]int `json:"curves,omitempty"`
-		// Compare is the share of the budget for comparing the model with the best constant. Warnings are the
-		// facts that a user must know before the fit.
+		// Compare is the share of the budget for comparing the model with the best constant; absent without
+		// comparison. Warnings are the facts that a user must know before the fit.
 		Compare float64       `json:"compare,omitempty"`
 		Outlook train.Outlook `json:"outlook"`
 		// Intervals is the forecast of the confidence intervals, absent if none are requested.
 		Intervals *train.Expected `json:"intervals,omitempty"`
 		Warnings  []train.Warning `json:"warnings,omitempty"`
-		// LowerBound is known only up to a constant factor.
+		// LowerBound is a lower bound, up to a constant factor, on the gradient norm that a private algorithm
+		// can guarantee (train.Planned.LowerBound).
 		LowerBound float64 `json:"lower_bound"`
 		// Considered are the plans that auto compared, the chosen plan first.
 		Considered []any `json:"considered,omitempty"`

@@ -16,7 +16,7 @@ type verifyCommand struct {
 	JSON        bool     `help:"Print JSON." name:"json"`
 }
 
-// Help is printed below the flags.
+// Help returns the text that the help of the command prints below its flags.
 func (verifyCommand) Help() string {
 	return `Recomputes (epsilon, delta) from the filter's mu or from the schedule, each
 release's charge from its law, and their sum against mu^2, without the data. A
@@ -75,7 +75,7 @@ func (v *verifyCommand) verifyBudget(ctx context.Context, c *console) error {
 	return err
 }
 
-// provenOf describes what a dataset's verified chain of rows proves about its budget.
+// provenOf states in words what a dataset's verified chain of rows proves about the privacy of its runs.
 func provenOf(d *budget.Dataset) string {
 	return fmt.Sprintf(`Everything that was released of this dataset by the runs above is together
 (%v, %v)-differentially private under %v: each was charged before its

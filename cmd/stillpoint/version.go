@@ -13,11 +13,11 @@ func (versionCommand) Run(c *console) error {
 	return err
 }
 
-// stamp is the version that was given to the build: go build -ldflags "-X main.stamp=v1.2.0".
+// stamp is the version that the build sets, or "": go build -ldflags "-X main.stamp=v1.2.0".
 var stamp string
 
-// software returns the program's name and version. The version is the stamp, the module's version, or the
-// source revision of the build.
+// software returns the program's name and version. The version is the stamp if it is set, else the module's
+// version, else "devel" and the first 12 digits of the source revision.
 func software() string {
 	if stamp != "" {
 		return "stillpoint " + stamp

@@ -1,7 +1,7 @@
-// Package simulate opens sessions with seeded random bits or without noise, over rows that are
-// generated or declared public. The sessions run the same code as sessions over real records, so
-// that experiments measure the real behaviour. Every event that they write is marked as simulated,
-// and a certificate with such an event does not verify. They protect nobody's privacy.
+// Package simulate opens sessions with seeded random bits or without noise, over rows that are generated or
+// declared public. The sessions run the same code as sessions over real records, so that experiments
+// measure the real behaviour. Every event that they write is marked as simulated, and a certificate with
+// such an event does not verify. Simulated sessions protect nobody's privacy.
 package simulate
 
 import (
@@ -26,9 +26,9 @@ type Config struct {
 	// answer.
 	Rows    [][]float32
 	Targets []float64
-	// Absent lists the numbers of rows that are left out of every sum, although random bits are drawn
-	// for them as for all rows. A session with an absent row shows the answers on a table with one
-	// record less, for the same random bits.
+	// Absent lists the numbers of rows that are left out of every sum, although random bits are drawn for
+	// them as for all rows. A session with one absent row gives the answers on the table without this row,
+	// for the same random bits.
 	Absent []int
 	// Repeat is the number of times that each row counts. Each copy is a record of its own. Zero means once.
 	Repeat int
@@ -107,7 +107,7 @@ func (s *Session) Select(ctx context.Context, sel query.Selection) (int, error) 
 // All returns the cohort of all records.
 func (s *Session) All() query.Cohort { return s.kernel.All() }
 
-// Draw returns a cohort of records that were in no cohort before.
+// Draw returns a cohort of size records that were in no cohort before.
 func (s *Session) Draw(size int) (query.Cohort, error) { return s.kernel.Draw(size) }
 
 // Follow makes the session draw Poisson samples by a schedule.

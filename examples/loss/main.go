@@ -1,5 +1,5 @@
-// Command loss trains a model with a loss of its own: a prediction that is too low costs three times what
-// one that is as much too high costs.
+// Command loss trains a model with its own loss: a prediction that is too low costs three times as much as
+// a prediction that is too high by the same amount.
 //
 //	go run ./examples/loss
 //
@@ -23,13 +23,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
-// asymmetric is, in the residual r = z - y, the Huber loss of r times a(r), where a is low for predictions
-// that are too low (r < 0) and 1 otherwise; low >= 1, and y is in [-1, 1].
+// asymmetric is a Huber loss that weights errors by their sign. Let r = z - y be the prediction minus the
+// label, with y in [-1, 1]. The loss is a(r) times the Huber loss of r with the threshold delta, where a(r)
+// = low >= 1 for r < 0 (the prediction is too low) and a(r) = 1 otherwise.
 //
 //	d/dr = a(r) r clamped to [-a delta, a delta]
 //	d2/dr2 = a(r) inside, 0 outside: in [0, low], with jumps, so there is no bound on the third derivative
 //
-// Values grow with |r| from 0, and |r| <= 1 at z = 0, so InitialGap is the value at r = -1.
+// InitialGap is an upper bound on the loss at z = 0. There |r| <= 1, and the loss grows with |r|, so
+// InitialGap is the value at r = -1.
 type asymmetric struct{ delta, low float64 }
 
 func (a asymmetric) Name() string      { return fmt.Sprintf("asymmetric(%v,%v)", a.delta, a.low) }
@@ -85,7 +87,7 @@ func (a asymmetric) Curvatures(dst, z, y []float64) {
 	}
 }
 
-// same panics unless the lengths are equal. What it says holds no number of a row.
+// same panics unless dst, z and y have the same length. Its message contains no number from a row.
 func same(dst, z, y []float64) {
 	if len(dst) != len(z) || len(dst) != len(y) {
 		panic("asymmetric: dst, z and y: must have the same length")
@@ -94,7 +96,8 @@ func same(dst, z, y []float64) {
 
 type person struct{ age, cost float64 }
 
-// people are generated: a cost of 20 for each year of age, and up to 500 more or less.
+// people generates n persons with ages from 18 to 90. The cost is 600, plus 20 for each year of age, plus a
+// random amount between -500 and 500.
 func people(n int) []person {
 	coin := rand.New(rand.NewPCG(1, 2))
 	made := make([]person, n)
@@ -105,7 +108,8 @@ func people(n int) []person {
 	return made
 }
 
-// fit trains a linear model with the loss and returns what it predicts at an age.
+// fit trains a linear model with the loss l and the budget (1, 1e-6), and returns the cost that it predicts
+// at the given age.
 func fit(ctx context.Context, rows []person, l loss.Loss, age float64) (float64, error) {
 	schema, err := dataset.New(dataset.Definition{
 		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 18, High: 90}},

@@ -9,10 +9,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/losstest"
 )
 
-// TestOwnLoss tests the loss's constants, and that the model is the one that the loss asks for. Costs at
-// an age of 50 are spread evenly over 1,100 to 2,100. The symmetric loss predicts their middle, 1,600. The
-// other predicts less than the place with three quarters below, 1,850, since small residuals count
-// by their squares. Eight runs were within 1 of 1,600 and of 1,810; the bounds are 20 away.
+// TestOwnLoss tests the loss's constants, and that the predictions are near the minimum of the loss. Costs
+// at an age of 50 are spread evenly over 1,100 to 2,100. The symmetric loss predicts their middle, 1,600.
+// The asymmetric loss predicts less than the 75% quantile, 1,850, since small errors count by their
+// squares. In eight runs the predictions were within 1 of 1,600 and of 1,810. The test's bounds are 20 away
+// from these.
 func TestOwnLoss(t *testing.T) {
 	losstest.Conformance(t, asymmetric{.1, 3})
 	losstest.Conformance(t, asymmetric{.5, 1})

@@ -1,6 +1,6 @@
 // Command optimizer compares its own algorithm, noisy gradient descent with heavy-ball momentum, with the
-// library's algorithms. No configuration can name its algorithm. It prints medians, quartiles, and ratios
-// at equal budget with bootstrap intervals.
+// library's algorithms. A configuration file cannot select this algorithm, because it is not part of the
+// library. The command prints medians, quartiles, and ratios at equal budget with bootstrap intervals.
 //
 //	go run ./examples/optimizer DIR
 //
@@ -26,10 +26,10 @@ import (
 // HeavyBall is gradient descent with momentum: w_{t+1} = w_t - eta m_t with m_t = Momentum m_{t-1} + g_t,
 // where g_t is a noisy mean of clipped gradients. Its settings are the fields with a YAML key.
 type HeavyBall struct {
-	// Momentum is beta in [0, 1); zero means plain gradient descent.
+	// Momentum is beta in [0, 1). Zero means plain gradient descent.
 	Momentum float64 `yaml:"momentum"`
-	// Steps is the number of steps, T. Zero means the number that the library's rule for gradient
-	// descent gives.
+	// Steps is the number of steps, T. Zero means that the library's rule for gradient descent gives the
+	// number.
 	Steps int `yaml:"steps"`
 }
 
@@ -38,7 +38,8 @@ type plan struct {
 	momentum, charge float64
 }
 
-// Plan computes everything that does not depend on data: the number of steps T, and their equal charges.
+// Plan computes everything that does not depend on data, such as the number of steps and the step size.
+// Every step has the same privacy charge. Plan returns an error if Momentum is not in [0, 1).
 func (h HeavyBall) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if !(h.Momentum >= 0 && h.Momentum < 1) {
 		return nil, fmt.Errorf("heavy-ball: momentum = %v: must be in [0, 1)", h.Momentum)
@@ -54,10 +55,11 @@ func (h HeavyBall) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "heavy-ball", Citation: "Polyak 1964", Charges: "every step alike",
-			// The sum of the weights of a gradient in all later steps is 1/(1-beta).
+			// All steps together use a gradient with weights that sum to 1/(1-beta).
 			Steps: steps, StepSize: (1 - h.Momentum) * p.StepSize(1), Passes: float64(steps),
 		},
-		// The forecast treats the steps as gradient descent's steps of the same length.
+		// The forecast treats the steps as steps of gradient descent with the same total weight of a
+		// gradient.
 		Law: optimize.Law{Importance: slices.Repeat([]float64{1}, steps),
 			Answer: func(int, float64, float64) (float64, optimize.Variance) {
 				return 1, optimize.Variance{Noise: noise * noise / made.charge}
@@ -71,9 +73,10 @@ func (h HeavyBall) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	return made, nil
 }
 
-// Run makes the plan's steps. In each it asks for a noisy gradient, adds it to the momentum and
-// makes a step. The method Descend of optimize.Run adds the regularizer's gradient, with the same
-// weights as the momentum gives to the noisy gradients.
+// Run makes the plan's steps. In each step it asks for a noisy gradient, adds the gradient to Momentum
+// times the previous estimate, and moves the weights against the new estimate. The method Descend of
+// optimize.Run adds the regularizer's gradient, with the same weights as the momentum gives to the noisy
+// gradients.
 func (h *plan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	run := h.Begin(ctx, o, observe)
 	var m *optimize.Estimate

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestMain runs the service's own main function if the environment asks for it, in a process of its
-// own: it turns crash output off for its whole process.
+// TestMain runs the service's main function if the environment asks for it. The function needs a separate
+// process, because it turns crash output off for its whole process.
 func TestMain(m *testing.M) {
 	if dir := os.Getenv("SERVICE_EXAMPLE"); dir != "" {
 		os.Args = []string{"service", dir}

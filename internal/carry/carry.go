@@ -1,6 +1,6 @@
 // Package carry encodes two numbers of a record as one: the target and a share in [0, 1], which is
-// a weight or an exposure. A stored row has room for one number only. Table readers join the two
-// numbers; losses with weights or exposures split them again.
+// a weight or an exposure. A stored row has only one number besides its features. Therefore the two numbers
+// are joined when a table is read, and losses with weights or exposures split them again.
 package carry
 
 import "math"
@@ -9,9 +9,9 @@ import "math"
 // divided. It is a power of two.
 const levels = 1 << 16
 
-// spacing returns by how much the encoded number grows if the share falls by one level. It exceeds the
-// range of targets, so that target and share can be told apart: targets are in [-1, 1] or, if wide, class
-// numbers below 2^12.
+// spacing returns by how much the encoded number increases if the share decreases by one level, 2^-16. It is
+// larger than the range of targets, so that target and share can be separated. Targets are in [-1, 1] or, if
+// wide is true, class numbers below 2^12.
 func spacing(wide bool) float64 {
 	if wide {
 		return 1 << 13

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestSplitIsTheInverse tests that target and share come back, each within its rounding, and that a
-// share of 1 keeps every bit of the target.
+// TestSplitIsTheInverse tests that Split returns the target and the share that Join encoded, each up to its
+// rounding, and that a share of 1 preserves every bit of the target.
 func TestSplitIsTheInverse(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 77))
 	for range 20000 {

@@ -10,14 +10,14 @@ import (
 // number of its rows.
 //
 // A record starts with the features, row after row, divided by [Rows.Scale]. Scale is a power of
-// two, so multiplying by it again changes no bit. It is so large that Most rows of norm 1 together
-// have a norm below 1. After the features, three float32s hold each target, a float64, with all its
-// bits down to 2^-89. Unused room is zero.
+// two, so multiplying by it again changes no bit. It is so large that the features of Most rows of norm 1,
+// divided by Scale, have a norm below 1 together. After the features of all rows, three float32s hold each
+// row's target, a float64, rounded to a multiple of 2^-89. The numbers of unused rows are zero.
 type Rows struct{ Features, Most int }
 
-// MostRows bounds Rows.Most. MostTarget bounds the absolute value of a target: it is the largest
-// number that Join returns. Multiplied by the factor tiny, as records store targets, it is negligible
-// in a record's norm.
+// MostRows is the largest value of Rows.Most. MostTarget bounds the absolute value of a target: no number
+// that Join returns is larger. Records store targets multiplied by the factor tiny. Even the largest target
+// times tiny is negligible in a record's norm.
 const (
 	MostRows   = 1 << 10
 	MostTarget = 1 << 30
@@ -40,8 +40,8 @@ func (r Rows) Check() error {
 	return nil
 }
 
-// RowsIn returns the layout of records of the given width, in float32s, with room for most rows; ok
-// is false if there is no such layout.
+// RowsIn returns the layout of records of the given width, in float32s, that hold up to most rows. ok is
+// false if there is no such layout.
 func RowsIn(width, most int) (r Rows, ok bool) {
 	if most < 1 || most > MostRows || width%most != 0 {
 		return Rows{}, false
@@ -62,8 +62,8 @@ func (r Rows) Scale() float64 {
 	return s
 }
 
-// Put writes row i and its target, of size at most MostTarget, to a record. The places of the row in
-// the record must be zero before.
+// Put writes row i, with the features x and the target y, to a record. The absolute value of y must be at
+// most MostTarget.
 func (r Rows) Put(record []float32, i int, x []float32, y float64) {
 	by := float32(1 / r.Scale())
 	at := record[i*r.Features : (i+1)*r.Features]
@@ -98,8 +98,8 @@ func (r Rows) Target(record []float32, i int) float64 {
 	return (float64(of[0]) + float64(of[1]) + float64(of[2])) / tiny
 }
 
-// Count returns the number of rows that a record's target y encodes; ok is false if y is not a
-// whole number between 1 and Most.
+// Count returns the number of rows of a record, which is its target y. ok is false if y is not a whole number
+// from 1 to Most.
 func (r Rows) Count(y float64) (n int, ok bool) {
 	if !(y >= 1 && y <= float64(r.Most)) || y != math.Trunc(y) {
 		return 0, false

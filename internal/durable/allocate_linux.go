@@ -6,8 +6,8 @@ import (
 	"syscall"
 )
 
-// allocate reserves blocks without writing them. done is false if the file system does not support
-// it.
+// allocate reserves disk space for the first size bytes of f without writing them. done is false, and err is
+// nil, if the file system does not support this.
 func allocate(f *os.File, size int64) (done bool, err error) {
 	for {
 		err = syscall.Fallocate(int(f.Fd()), 0, 0, size)

@@ -5,23 +5,24 @@ import (
 	"io/fs"
 )
 
-// Disk is the file system as a folder of results uses it. Only synced state survives a crash: a
-// file's content after File.Sync, and the names in a folder after SyncFolder of that folder.
-// [System] is the real file system; tests use one that simulates crashes.
+// Disk has the operations of a file system that a folder of results needs. Only synced state survives a
+// crash for certain: a file's content after File.Sync, and the names in a folder after SyncFolder of that
+// folder. [System] is the real file system. Tests use a file system in memory that simulates crashes
+// (package durabletest).
 type Disk interface {
-	// Mkdir makes one folder; the error is fs.ErrExist if the name is taken.
+	// Mkdir makes one folder. The error is fs.ErrExist if the name is taken.
 	Mkdir(path string) error
-	// Stat follows links, Lstat does not.
+	// Stat and Lstat describe a file or folder. Stat follows links, and Lstat does not.
 	Stat(path string) (fs.FileInfo, error)
 	Lstat(path string) (fs.FileInfo, error)
 	ReadDir(path string) ([]fs.DirEntry, error)
 	// Open opens a file for reading, Append for adding to its end, Update for writing in place.
-	// They do not create the file, and do not follow a link. The file must be a regular file,
-	// because a pipe or device may never end; otherwise the error is ErrIrregular.
+	// They do not create the file, and do not follow a link. If the file is not a regular file, the error
+	// is ErrIrregular: a pipe or device may never end.
 	Open(path string) (File, error)
 	Append(path string) (File, error)
 	Update(path string) (File, error)
-	// Create makes a new file to write; the error is fs.ErrExist if the name is taken.
+	// Create makes a new file and opens it for writing. The error is fs.ErrExist if the name is taken.
 	Create(path string, access Access) (File, error)
 	// MayReplace returns nil if Rename may replace path with a file, or if path does not exist.
 	// Otherwise it returns the reason why Rename would fail, as far as it can be known in advance.
@@ -39,8 +40,8 @@ type File interface {
 	io.Writer
 	io.WriterAt
 	Truncate(size int64) error
-	// Reserve makes room for size bytes on the disk, so that writing them cannot fail for lack of
-	// space. The file is at least that long afterwards.
+	// Reserve reserves disk space for the first size bytes of the file, so that writing them cannot fail
+	// for lack of space. Afterwards the file has at least size bytes.
 	Reserve(size int64) error
 	// Sync writes the content to stable storage.
 	Sync() error

@@ -10,9 +10,9 @@ import (
 	"path/filepath"
 )
 
-// WriteFile writes data to path, and replaces an existing file. The file appears under its name
-// with its whole content or not at all, and is on stable storage when WriteFile returns. Everybody
-// can read it, so data must be public.
+// WriteFile writes data to path, and replaces an existing file. After a crash, path has the whole new content
+// or is as before. The new content is on stable storage when WriteFile returns. Everybody can read the file,
+// so data must be public.
 func WriteFile(path string, data []byte) error { return writeFile(System{}, path, data) }
 
 func writeFile(d Disk, path string, data []byte) (err error) {
@@ -34,7 +34,8 @@ func writeFile(d Disk, path string, data []byte) (err error) {
 	return d.SyncFolder(filepath.Dir(path))
 }
 
-// createBeside creates a file with an unused name in the folder of path.
+// createBeside creates a file with an unused random name in the folder of path, and returns the file and its
+// name.
 func createBeside(d Disk, path string) (f File, name string, err error) {
 	for range 1000 {
 		name = filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s-%08x", filepath.Base(path), rand.Uint32()))
@@ -49,8 +50,8 @@ func createBeside(d Disk, path string) (f File, name string, err error) {
 // [System.SyncFolder]).
 func SyncFolder(path string) error { return System{}.SyncFolder(path) }
 
-// Append adds a line to a shared file, which it creates if necessary. The line is on stable storage
-// when Append returns.
+// Append adds a line and a line feed to the end of a file. If the file does not exist, Append creates it with
+// the access Shared. The line is on stable storage when Append returns.
 func Append(d Disk, path string, line []byte) error {
 	file, err := d.Append(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -72,8 +73,8 @@ func Append(d Disk, path string, line []byte) error {
 	return d.SyncFolder(filepath.Dir(path))
 }
 
-// Fill replaces the content of an open file for which enough space was reserved ([File.Reserve]).
-// The content is on stable storage when Fill returns.
+// Fill replaces the content of an open file by data. It cannot fail for lack of disk space if enough space
+// was reserved ([File.Reserve]). The content is on stable storage when Fill returns.
 func Fill(f File, data []byte) error {
 	if _, err := f.WriteAt(data, 0); err != nil {
 		return err
@@ -102,8 +103,8 @@ func ReadAll(d Disk, path string, most int64) ([]byte, error) {
 	return text, nil
 }
 
-// MakeFolder makes a folder and the missing folders above it. Their names are on stable storage
-// when it returns.
+// MakeFolder makes a folder and the missing folders above it. The names of the new folders are on stable
+// storage when MakeFolder returns. It does nothing if path exists.
 func MakeFolder(d Disk, path string) error {
 	path = filepath.Clean(path)
 	if _, err := d.Stat(path); err == nil || !errors.Is(err, fs.ErrNotExist) {

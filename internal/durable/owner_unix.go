@@ -10,12 +10,13 @@ import (
 	"syscall"
 )
 
-// openFlags are flags of the system call open: with them it does not follow a link and does not wait
-// for the other end of a pipe.
+// openFlags are flags of the system call open. With these flags, open does not follow a link and does not
+// wait until another process opens the other end of a pipe.
 const openFlags = syscall.O_NOFOLLOW | syscall.O_NONBLOCK
 
-// share gives a new file the write permissions of its folder, in spite of the umask: for others,
-// and for the folder's group, which becomes the file's group if possible.
+// share gives a new file the write permissions of its folder, in spite of the umask. If the folder's group
+// may write in the folder, the file's group may read and write the file, and the folder's group becomes the
+// file's group if possible. If all users may write in the folder, all users may read and write the file.
 func share(f *os.File, folder string) error {
 	info, err := os.Stat(folder)
 	if err != nil {
@@ -28,8 +29,8 @@ func share(f *os.File, folder string) error {
 	mode := own.Mode().Perm()
 	if info.Mode()&0o020 != 0 {
 		mode |= 0o060
-		// Only the owner may change the group, and only to a group they belong to. If that fails
-		// and the folder is not setgid, the folder's group gets no access.
+		// Only the owner of a file may change its group, and only to a group of which the owner is a
+		// member. If Chown fails and the folder is not setgid, the folder's group gets no access.
 		if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 			_ = f.Chown(-1, int(stat.Gid))
 		}

@@ -10,7 +10,8 @@ import (
 	"syscall"
 )
 
-// ErrIrregular is the error for opening anything but a regular file.
+// ErrIrregular is the error for opening or replacing something that is not a regular file, such as a folder,
+// pipe or device.
 var ErrIrregular = errors.New("must be a regular file")
 
 // System is the real file system.
@@ -39,9 +40,8 @@ func (System) Append(path string) (File, error) { return open(path, os.O_WRONLY|
 // Update implements Disk.
 func (System) Update(path string) (File, error) { return open(path, os.O_WRONLY) }
 
-// open opens a regular file. It checks the type of the file before and after opening: before, because
-// opening a device may have an effect and because the error is then clear; after, because the file
-// may have been replaced.
+// open opens a regular file. It checks the type of the file before opening it, because opening a device may
+// have an effect. It checks the type again after opening, because the file may have been replaced in between.
 func open(path string, flag int) (File, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -103,8 +103,8 @@ func (System) Rename(from, to string) error { return os.Rename(from, to) }
 // Remove implements Disk.
 func (System) Remove(path string) error { return os.Remove(path) }
 
-// SyncFolder implements Disk. It does nothing and returns no error where a folder cannot be synced:
-// some systems cannot, and a writable folder may be unreadable.
+// SyncFolder implements Disk. It returns nil if the system cannot sync a folder, or if the user may write in
+// the folder but not open it.
 func (System) SyncFolder(path string) error {
 	d, err := os.Open(path)
 	if errors.Is(err, fs.ErrPermission) {

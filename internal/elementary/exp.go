@@ -6,25 +6,25 @@ import "math"
 const (
 	invLn2 = 1 / math.Ln2
 	ln2Hi  = 0x1.62e42fefa39efp-1 // ln 2 rounded to 53 bits
-	ln2Lo  = math.Ln2 - ln2Hi     // and the next 53
+	ln2Lo  = math.Ln2 - ln2Hi     // the next 53 bits of ln 2
 
-	// shift is added to a float of absolute value below 2^51 to round it to an integer. The sum is
-	// rounded to an integer, whose two's complement is in the low bits of the sum.
+	// shift rounds a float of absolute value below 2^51 to an integer k: the float plus shift is rounded to
+	// k + shift, and the low bits of this sum are k in two's complement.
 	shift     = 0x1.8p52
-	shiftBits = 0x4338000000000000 // math.Float64bits(shift)
+	shiftBits = 0x4338000000000000 // the bits of shift as a float64
 
-	// saturation is the largest absolute value of an argument of Exp that is not clamped. It is
-	// beyond overflow (709.8) and underflow (-745.2), and small enough that 2^(k/2) is a normal
-	// number.
+	// saturation is the bound to which Exp clamps the absolute value of its argument x. It is beyond the
+	// arguments at which e^x overflows (709.8) and underflows (-745.2), and small enough that 2^(k/2) is a
+	// normal number for k = x/ln 2.
 	saturation = 800
 )
 
 // Exp returns e^x within 1 ulp, with the same bits on every machine: 0 below -745.2, +Inf above
 // 709.8, NaN for NaN. It has no branches.
 //
-// The argument is split as x = k ln 2 + r with |r| <= ln(2)/2, so e^x = 2^k e^r. e^r = 1 + (r + r^2
-// q(r)), where q comes from the Taylor series of e^r up to r^13; the first omitted term is below
-// 5e-18. q is evaluated in a fixed order (Estrin 1960). 2^k is built from bits.
+// The argument is split as x = k ln 2 + r with an integer k and |r| <= ln(2)/2, so e^x = 2^k e^r. e^r is
+// computed as 1 + (r + r^2 q(r)), where q comes from the Taylor series of e^r up to r^13. The first omitted
+// term is below 5e-18. q is evaluated in a fixed order (Estrin 1960). The bits of 2^k are computed from k.
 func Exp(x float64) float64 {
 	x = min(max(x, -saturation), saturation)
 	kd := math.FMA(x, invLn2, shift)
@@ -52,8 +52,8 @@ func Exp(x float64) float64 {
 	return float64(p * math.Float64frombits(uint64(k2+1023)<<52))
 }
 
-// Exps sets dst[i] to Exp(x[i]), with the same bits. It panics unless the lengths are equal. dst
-// may be x, and must not overlap it otherwise.
+// Exps sets dst[i] to Exp(x[i]) for every i, with the same bits. It panics unless the lengths are equal. dst
+// may be x itself. Otherwise dst and x must not overlap.
 //
 // With AVX-512 or AVX2 it computes eight or four results at a time, by the same operations in the
 // same order (exp_amd64.s). All operations are exactly rounded, so the results are the same.
@@ -66,14 +66,14 @@ func Exps(dst, x []float64) {
 	}
 }
 
-// OneMinusExp returns 1 - e^-u for u >= 0 within a few ulp, with the same bits on every machine;
+// OneMinusExp returns 1 - e^-u for u >= 0 within a few ulp, with the same bits on every machine. It returns
 // NaN for NaN.
 func OneMinusExp(u float64) float64 {
 	if !(u < .5) {
 		return 1 - Exp(-u)
 	}
 	// The alternating series u - u^2/2 + u^3/6 - ... in nested form, u (1 - u/2 (1 - u/3 (...))).
-	// The 15th term is below 2e-17 of the first.
+	// The 15th term, which is the first omitted term, is below 2e-17 times the first term.
 	s := 0.0
 	for k := 14.0; k >= 1; k-- {
 		s = float64(u / k * (1 - s))

@@ -13,8 +13,9 @@ import (
 // Entry is a line of a ledger file.
 type Entry struct {
 	Time time.Time `json:"time"`
-	// Entry is Reserved, Settled or Interrupted. If a fit has a reservation and no later entry, its
-	// process was killed. The budget of every reservation counts in full, whatever follows.
+	// Entry is Reserved, Settled or Interrupted. If a fit has a reservation and no later entry, the fit is
+	// still running or its process was killed. The budget of every reservation counts in full, whatever
+	// entry follows.
 	Entry string `json:"entry"`
 	// Fit numbers the fits of a folder from 1.
 	Fit int `json:"fit"`
@@ -25,11 +26,11 @@ type Entry struct {
 	// Guarantee is the guarantee of the fit. Its mu is the whole budget, reserved before the first
 	// release.
 	account.Guarantee
-	// Schedule lists the releases of a fit that samples records. If it is not empty, an accountant
-	// composes the mechanisms of Schedule instead of a Gaussian mechanism with parameter Mu.
+	// Schedule lists the releases of a fit that samples records. If Schedule is not empty, an accountant
+	// composes its sampled mechanisms instead of a single Gaussian mechanism with parameter Mu.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
-	// Store, Dataset and Run identify the reservation of the budget in a store; empty if the
-	// configuration names no store.
+	// Store, Dataset and Run identify the reservation of the budget in a budget store. They are empty if
+	// the configuration names no store.
 	Store   string `json:"store,omitempty"`
 	Dataset string `json:"dataset,omitempty"`
 	Run     string `json:"run,omitempty"`
@@ -61,13 +62,13 @@ func (e Entry) Composed() ([]mechanism.Composed, error) {
 	return all, nil
 }
 
-// rule returns the error for a field whose value breaks a rule; must completes the sentence "must
+// rule returns the error for a field whose value breaks a rule. The text must completes the sentence "must
 // be ...".
 func rule(field string, value any, must string) error {
 	return fmt.Errorf("%s = %v: must be %s", field, value, must)
 }
 
-// mostSteps bounds the number of releases of a schedule. It is far above the number in any plan.
+// mostSteps is the largest number of releases of a schedule. It is far above the number in any plan.
 const mostSteps = 1 << 40
 
 // muWidth is the largest allowed relative difference between an entry's mu and the mu computed from
@@ -110,9 +111,9 @@ func (e *Entry) check() error {
 	return e.checkSchedule()
 }
 
-// checkMu returns an error unless the entry's mu agrees, within muWidth, with its epsilon and
-// delta, and its spent budget is at most mu^2. The test is needed because accountants add up mu^2
-// over entries.
+// checkMu returns an error unless the entry's mu agrees with its epsilon and delta, up to the relative
+// difference muWidth, and the entry's spent budget is at most mu^2 (1 + muWidth). The test is needed because
+// accountants add up mu^2 over entries.
 func (e *Entry) checkMu() error {
 	if !(e.Mu > 0) || math.IsInf(e.Mu, 0) {
 		return rule("mu", e.Mu, "finite and > 0")
@@ -154,8 +155,8 @@ func (e *Entry) checkSchedule() error {
 	return nil
 }
 
-// ends returns an error unless entry e may end the fit of reservation r: both must state the same
-// table, algorithm, budget, schedule and store.
+// ends returns an error unless entry e may end the fit of reservation r. The two entries must state the same
+// table, algorithm, guarantee, schedule, store, dataset and run.
 func (e *Entry) ends(r Entry) error {
 	same := e.Data == r.Data && e.Algorithm == r.Algorithm && e.Guarantee == r.Guarantee &&
 		slices.Equal(e.Schedule, r.Schedule) &&

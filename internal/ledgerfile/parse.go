@@ -10,13 +10,13 @@ import (
 	"unicode/utf8"
 )
 
-// Parse parses the text of a ledger. Fits are numbered from 1 without gaps, in the order of their
-// reservations. A fit ends at most once, after it began. A last line without a newline that is not
-// valid JSON was cut short by a crash: it is ignored, because nothing was released under it.
-// Anything else that is not an entry is an error.
+// Parse parses the text of a ledger. Fits must be numbered from 1 without gaps, in the order of their
+// reservations. A fit may have one more entry, its end, after its reservation. A last line without a newline
+// that is not valid JSON was cut short by a crash. It is ignored: if it was a reservation, nothing was
+// released under it. Any other line that is not an entry is an error.
 func Parse(text []byte) ([]Entry, error) {
 	var entries []Entry
-	var reserved []Entry // by fit
+	var reserved []Entry // the reservation of each fit, in order
 	var ended []bool
 	for n := 1; len(text) > 0; n++ {
 		line, rest, whole := bytes.Cut(text, []byte{'\n'})
@@ -49,9 +49,8 @@ func Parse(text []byte) ([]Entry, error) {
 	return entries, nil
 }
 
-// Torn finds a last line that a crash cut short. at is the offset of that line, or the text's
-// length if the last line is complete. unended reports that the last line is complete except for
-// its newline.
+// Torn finds a last line that a crash cut short. at is the offset in bytes of this line, or the text's length
+// if the last line is complete. unended reports whether the last line is complete except for its newline.
 func Torn(text []byte) (at int, unended bool) {
 	at = bytes.LastIndexByte(text, '\n') + 1
 	switch tail := text[at:]; {
@@ -98,9 +97,9 @@ func parseLine(line []byte) (e Entry, err error) {
 	return e, e.check()
 }
 
-// object parses a JSON object. Its keys must be among keys, none may appear twice, and only the keys
-// in optional may be absent; no value may be null. Package json alone would accept repeated keys, keys in
-// another case, and null for any value.
+// object parses a JSON object and returns its values by key. It returns an error if a key is not in keys or
+// appears twice, if a key that is not in optional is absent, or if a value is null. Package json alone would
+// accept repeated keys, keys in another case, and null for any value. field begins the text of errors.
 func object(field string, text []byte, keys, optional []string) (map[string]json.RawMessage, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	if token, err := d.Token(); err != nil || token != json.Delim('{') {

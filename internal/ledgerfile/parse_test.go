@@ -87,7 +87,7 @@ func TestRules(t *testing.T) {
 		"time":             {`""`, `"yesterday"`, "null", "1", `"0001-01-01T00:00:00Z"`},
 		"charged":          {"-1", "null", "0.06", "1e308", `"0"`, "1"},
 		"schedule":         {"null", "{}", "[]", "[1]", "1"},
-		"noise_multiplier": numbers[:12], // 1e308 is noise
+		"noise_multiplier": numbers[:12], // the next number, 1e308, is a valid noise multiplier
 		"sampling":         append(numbers, "1.0000001", "2"),
 		"count":            append(numbers, "1.5", "1099511627777", "9223372036854775807"),
 	}

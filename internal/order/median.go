@@ -3,8 +3,8 @@ package order
 
 import "slices"
 
-// Median returns the median of at least one number. It panics without numbers, and does not change
-// v.
+// Median returns the median of the numbers v: for an even count, the mean of the two middle numbers. It
+// panics if v is empty. It does not change v.
 func Median(v []float64) float64 {
 	if len(v) == 0 {
 		panic("order: median of no numbers")

@@ -15,10 +15,10 @@ import (
 
 // codec is a compression method for pages.
 type codec struct {
-	// most is the largest number of bytes to which one compressed byte can expand. A page that
-	// claims more is damaged, and is refused before memory is allocated for it.
+	// most is the largest number of bytes to which one compressed byte can expand. A page whose header
+	// states a larger expansion is damaged. It is refused before memory is allocated for its content.
 	most int64
-	// into decompresses src into dst. It fails unless the result fills dst exactly. The former
+	// into decompresses src into dst. It returns an error unless the result fills dst exactly. The former
 	// content of dst has no effect on the result.
 	into func(dst, src []byte) error
 }
@@ -71,7 +71,7 @@ func fill(dst []byte, r io.Reader) error {
 	return exactly(n == 0 && err == io.EOF)
 }
 
-// decoder is shared: each call of DecodeAll has its own state.
+// decoder returns the zstd decoder that all goroutines share: each call of DecodeAll has its own state.
 var decoder = sync.OnceValues(func() (*zstd.Decoder, error) {
 	return zstd.NewReader(nil,
 		zstd.WithDecoderMaxMemory(MostPage), zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderLowmem(true))
@@ -86,10 +86,10 @@ func unzstd(dst, src []byte) error {
 	return exactly(err == nil && len(out) == len(dst) && &out[0] == &dst[0])
 }
 
-// hadoop decompresses LZ4 blocks in Hadoop's framing: the length of a part, and then the lengths
-// and blocks of the part. This is the older of the two codecs named LZ4. Some writers formerly
-// wrote bare blocks or LZ4's own frames under the same name; these are refused, since only their
-// content could tell them apart.
+// hadoop decompresses LZ4 blocks in Hadoop's framing: the decompressed length of a part, and then, for each
+// block of the part, its compressed length and the block. This is the older of the two codecs named LZ4. Some
+// writers formerly wrote LZ4 blocks without this framing, or LZ4's own frames, under the same name. hadoop
+// returns ErrDamaged for these, since the file does not state which framing it has.
 func hadoop(dst, src []byte) error {
 	for len(src) >= 8 {
 		part := int64(binary.BigEndian.Uint32(src))

@@ -2,24 +2,24 @@ package parquet
 
 import "encoding/binary"
 
-// mostBlock bounds the number of integers in a block of deltas; writers use 128.
+// mostBlock is the largest number of integers in a block of deltas. Writers use 128.
 const mostBlock = 1 << 16
 
 // deltas decodes integers that are stored as packed differences: the format's DELTA_BINARY_PACKED.
 // Sums wrap around, as the format specifies.
 type deltas struct {
 	b          []byte
-	block      int    // integers of a block
-	part       int    // integers of each of its parts; a part has one width
-	widths     []byte // widths of the block's remaining parts
-	left       uint64 // integers not yet decoded
-	last       int64
-	started    bool // the first integer has been decoded
-	least      int64
-	inPart     int    // integers of the part not yet decoded
+	block      int    // number of integers of a block
+	part       int    // number of integers of each part of a block
+	widths     []byte // widths, in bits, of the differences in the block's remaining parts
+	left       uint64 // number of integers not yet decoded
+	last       int64  // the last integer decoded; at first the first integer
+	started    bool   // the first integer has been decoded
+	least      int64  // is added to each stored difference of the block
+	inPart     int    // number of integers of the part not yet decoded
 	packed     []byte // bytes of the part
-	bit        uint64
-	width      uint
+	bit        uint64 // offset in packed, in bits, of the next difference
+	width      uint   // width, in bits, of the part's differences
 	difference [64]int64
 }
 
@@ -45,7 +45,7 @@ func newDeltas(b []byte) (*deltas, error) {
 	return d, nil
 }
 
-// decode fills dst with the next integers.
+// decode fills dst with the next integers. It returns ErrDamaged if there are fewer.
 func (d *deltas) decode(dst []int64) error {
 	if uint64(len(dst)) > d.left {
 		return ErrDamaged
@@ -75,8 +75,8 @@ func (d *deltas) decode(dst []int64) error {
 	return nil
 }
 
-// next reads the header of the next part of a block (a miniblock), and of a new block if the current
-// block has ended.
+// next starts the next part of the block (a miniblock). If the block has no more parts, next reads the header
+// of a new block first.
 func (d *deltas) next() error {
 	if len(d.widths) == 0 {
 		least, n := binary.Varint(d.b)
@@ -90,7 +90,7 @@ func (d *deltas) next() error {
 	if d.width > 64 {
 		return ErrDamaged
 	}
-	// A part is stored whole, but the last part may end after its last integer.
+	// All bytes of a part are stored, except that the last part may end after its last integer.
 	size := d.part / 8 * int(d.width)
 	d.inPart = int(min(uint64(d.part), d.left))
 	if need := (d.inPart*int(d.width) + 7) / 8; need > len(d.b) {
@@ -112,7 +112,7 @@ func (d *deltas) skim() ([]byte, error) {
 	return d.b, nil
 }
 
-// split returns a decoder of the integers at the start of b, and the bytes after them.
+// split returns a decoder of the integers at the start of b, and the bytes after these integers.
 func split(b []byte) (*deltas, []byte, error) {
 	d, err := newDeltas(b)
 	if err != nil {

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// MostPage bounds the bytes of a page, compressed or not.
+	// MostPage is the largest number of bytes of a page, compressed or decompressed.
 	MostPage = 256 << 20
-	// MostDictionary bounds the bytes of a dictionary page.
+	// MostDictionary is the largest number of bytes of a decompressed dictionary page.
 	MostDictionary = 64 << 20
-	// MostDescription bounds the bytes of the footer, the file's metadata.
+	// MostDescription is the largest number of bytes of the footer, the file's metadata.
 	MostDescription = 64 << 20
 	// DefaultLimit is the default of File.Limit.
 	DefaultLimit = 1 << 30
@@ -24,33 +24,35 @@ const magic = "PAR1"
 // ErrDamaged says that a file violates the format.
 var ErrDamaged = errors.New("parquet: damaged")
 
-// Unsupported names a feature that cannot be read, as the end of a sentence about the file.
+// Unsupported is an error about a feature of a file that cannot be read. Its text continues the sentence
+// "the file ...".
 type Unsupported string
 
 func (u Unsupported) Error() string { return "parquet: the file " + string(u) }
 
 // File is a Parquet file. Different groups may be read by different goroutines.
 type File struct {
-	// Limit bounds the bytes of decompressed pages in memory at a time, in addition to one page and
-	// one dictionary for each group being read. It is DefaultLimit unless set before the first
-	// group is read.
+	// Limit is the number of bytes of decompressed pages that may stay in memory, in addition to one page
+	// and one dictionary for each row group being read. Open sets it to DefaultLimit. It may be changed
+	// before the first group is read.
 	Limit int64
 	// Columns are the columns of the table.
 	Columns []Column
 
 	src    io.ReaderAt
-	end    int64 // end of the pages
+	end    int64 // offset of the end of the pages, where the metadata starts
 	groups []groupInfo
-	held   atomic.Int64 // bytes of pages held
-	short  atomic.Bool  // the limit was exceeded: pages will be read again
+	held   atomic.Int64 // bytes that all readers hold
+	short  atomic.Bool  // whether Limit has ever been exceeded, so that pages may have to be read again
 
-	rows, largeRows int // rows of a batch: see batchRows
+	rows, largeRows int // the largest numbers of rows of a batch: see batchRows
 }
 
-// over reports whether the pages in memory exceed the limit, or have exceeded it before.
+// over reports whether the bytes that readers hold exceed f.Limit, or have exceeded it before.
 func (f *File) over() bool { return f.short.Load() || f.held.Load() > f.Limit }
 
-// Open reads the metadata of a file with the given size.
+// Open reads the metadata of a file of size bytes. It returns ErrDamaged or an Unsupported error if the file
+// cannot be read.
 func Open(src io.ReaderAt, size int64) (*File, error) {
 	var tail [8]byte
 	if size < int64(len(tail)+len(magic)) {
@@ -132,11 +134,11 @@ func (f *File) columns(elements []element) (leaves int, err error) {
 	return leaves, exactly(len(rest) == 0)
 }
 
-// mostScale bounds the digits after a decimal's point.
+// mostScale is the largest number of digits after the point of a decimal.
 const mostScale = 100
 
-// checked returns the type, but with the meaning Unreadable if the storage form and the meaning do
-// not go together.
+// checked returns the type y unchanged if its kind can store values of its meaning. Otherwise it returns y
+// with the meaning Unreadable.
 func (y Type) checked() Type {
 	integer := y.Kind == Int32 || y.Kind == Int64
 	ok := y.Kind >= Boolean && y.Kind <= FixedLenByteArray && y.Meaning != Unreadable
@@ -169,24 +171,25 @@ type Group struct {
 	info       groupInfo
 	compressed []byte // buffer for the page that is being decompressed
 	entries    []byte // buffer for the dictionary that is being read
-	columns    int64  // columns that are read
+	columns    int64  // number of columns that are read
 }
 
-// large returns the number of rows of a batch for which the page must be decompressed again. Callers
-// keep a batch of every column. All batches together, of 8 bytes a row, take the file's limit once
-// more, unless one of them has more than largeRows or fewer rows than a usual batch.
+// large returns the number of rows of a batch if the page must be decompressed again for each batch. Callers
+// keep a batch of every column, of 8 bytes for each row. The number is chosen so that the batches of all
+// columns together take File.Limit bytes. It is at least File.rows and at most File.largeRows.
 func (g *Group) large() int {
 	most := g.file.Limit / (8 * max(g.columns, 1))
 	return int(min(max(most, int64(g.file.rows)), int64(g.file.largeRows)))
 }
 
-// Group returns a row group.
+// Group returns row group i, counted from 0.
 func (f *File) Group(i int) *Group { return &Group{file: f, info: f.groups[i]} }
 
 // Rows returns the number of the group's rows.
 func (g *Group) Rows() int64 { return g.info.rows }
 
-// Column returns a reader of the group's values in a flat column of a readable type.
+// Column returns a reader of the group's values in column c, which must be flat and of a readable type. It
+// returns ErrDamaged or an Unsupported error if the metadata rules out that the column can be read.
 func (g *Group) Column(c *Column) (*Reader, error) {
 	info := g.info.chunks[c.leaf]
 	refuse := func(rule string) (*Reader, error) {

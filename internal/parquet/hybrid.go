@@ -6,9 +6,9 @@ import "encoding/binary"
 // for levels, dictionary indices and some booleans.
 type hybrid struct {
 	b     []byte
-	width uint // bits of a number
+	width uint // number of bits of a number
 
-	left   uint64 // numbers of the run not yet decoded
+	left   uint64 // how many numbers of the run are not yet decoded
 	value  int32  // value of a run of equal numbers
 	packed []byte // bytes of a bit-packed run; nil for a run of equal numbers
 	bit    uint64 // bit offset of the next bit-packed number
@@ -36,8 +36,8 @@ func (h *hybrid) run() error {
 		h.left, h.value, h.packed, h.b = head>>1, int32(number), nil, h.b[size:]
 		return exactly(uint64(number)>>h.width == 0)
 	}
-	// Eight bit-packed numbers of width bits take width bytes. The last run of a page may end after
-	// its last number.
+	// A bit-packed run consists of groups of eight numbers, and a group takes width bytes. The last run of a
+	// page may end after its last number.
 	if h.left = head >> 1; h.left > 1<<32 {
 		return ErrDamaged
 	}
@@ -50,8 +50,8 @@ func (h *hybrid) run() error {
 	return exactly(h.left > 0)
 }
 
-// ones skips n numbers and returns true if the current run consists of ones and has at least n
-// left. Otherwise it skips nothing and returns false.
+// ones skips n numbers and returns true if the current run is a run of equal numbers, of value 1, and at
+// least n of them are left. Otherwise it skips nothing and returns false.
 func (h *hybrid) ones(n int) bool {
 	if h.packed != nil || h.value != 1 || h.left < uint64(n) {
 		return false
@@ -60,7 +60,7 @@ func (h *hybrid) ones(n int) bool {
 	return true
 }
 
-// decode fills dst with the next numbers.
+// decode fills dst with the next numbers. It returns ErrDamaged if there are fewer.
 func (h *hybrid) decode(dst []int32) error {
 	for len(dst) > 0 {
 		if h.left == 0 {
@@ -87,8 +87,8 @@ func (h *hybrid) decode(dst []int32) error {
 	return nil
 }
 
-// unpack decodes bit-packed numbers of width bits, at most 64, from b, starting at the given bit,
-// lowest bits first. b must contain them all.
+// unpack fills dst with bit-packed numbers from b. Each number has width bits, at most 64, lowest bits first.
+// The first number starts at the given bit of b. b must contain all the numbers.
 func unpack[T int32 | int64](dst []T, b []byte, bit uint64, width uint) {
 	mask := uint64(1)<<width - 1
 	i := 0

@@ -15,13 +15,13 @@ const (
 	FixedLenByteArray
 )
 
-// Meaning is the interpretation of stored values: the format's logical type, or the older converted
-// type, as far as it changes how a value is read.
+// Meaning is the interpretation of stored values. It comes from the format's logical type or, without one,
+// from the older converted type. Types that do not change how a value is read are Plain.
 type Meaning uint8
 
 // The meanings.
 const (
-	Plain Meaning = iota // as stored, or text
+	Plain Meaning = iota // the values as they are stored, such as numbers and texts
 	Decimal
 	Date
 	Time
@@ -30,17 +30,17 @@ const (
 	UUID
 	Float16
 	Nothing    // a column with null values only
-	Unreadable // types without a text form: intervals, variants, geometries, lists and maps
+	Unreadable // a type that cannot be read: an interval, variant, geometry, list or map
 )
 
 // Type is a column's type.
 type Type struct {
 	Kind    Kind
-	Width   int // of FixedLenByteArray, in bytes
+	Width   int // of FixedLenByteArray: length of a value in bytes
 	Meaning Meaning
 	Scale   int   // of Decimal: digits after the point
-	Second  int64 // of Time and Timestamp: units in a second
-	UTC     bool  // of Timestamp: in UTC
+	Second  int64 // of Time and Timestamp: number of units in a second
+	UTC     bool  // of Timestamp: whether it is in UTC
 }
 
 // Column is a field of the table.
@@ -50,15 +50,15 @@ type Column struct {
 	Flat bool
 	Type Type
 
-	optional bool // a value may be missing
-	leaf     int  // index of its first column chunk in a row group
+	optional bool // whether a value may be missing
+	leaf     int  // index of the column's first column chunk in a row group
 }
 
 // element is a stored node of the schema.
 type element struct {
 	typ        Type
 	leaf       bool
-	repetition int32 // 0 required, 1 optional, 2 repeated
+	repetition int32 // 0 is required, 1 optional, 2 repeated
 	name       string
 	children   int32
 }
@@ -81,8 +81,8 @@ type chunkInfo struct {
 	codec      int32
 	values     int64
 	data       int64 // offset of the first data page
-	dictionary int64 // offset of the dictionary page; 0 for none
-	elsewhere  bool  // in another file
+	dictionary int64 // offset of the dictionary page; 0 if there is none
+	elsewhere  bool  // the chunk is in another file
 	encrypted  bool
 	described  bool // the footer describes the chunk
 }
@@ -138,7 +138,7 @@ func (t *thrift) element() (e element) {
 		}
 		return true
 	})
-	// An element without a name takes one byte of the file and many bytes of memory.
+	// An element without a name is refused: it would take one byte of the file and many bytes of memory.
 	if !named {
 		t.fail()
 	}
@@ -170,7 +170,7 @@ func (y *Type) convert(converted, scale int32) {
 	}
 }
 
-// logical reads a logical type; it reports whether there was one.
+// logical reads a logical type and sets y's meaning from it. It reports whether the type was present.
 func (t *thrift) logical(y *Type) (is bool) {
 	t.fields(func(id int16, kind byte) bool {
 		is = true
@@ -222,7 +222,8 @@ func (t *thrift) logical(y *Type) (is bool) {
 	return is
 }
 
-// ticks reads the description of a timestamp or a time of day.
+// ticks reads the parameters of a timestamp or a time of day: whether it is in UTC, and the number of units
+// in a second.
 func (t *thrift) ticks(y *Type) {
 	t.fields(func(id int16, kind byte) bool {
 		if id == 1 {

@@ -29,10 +29,10 @@ const (
 // header is the header of a page: its type, its sizes and its encodings.
 type header struct {
 	kind              int32
-	whole, compressed int32 // bytes of the contents, which follow the header in the file
+	whole, compressed int32 // decompressed and compressed bytes of the contents, which follow the header
 	checksum          uint32
-	checked           bool // there is a checksum
-	described         bool // the description that fits the kind of page is there
+	checked           bool // the header has a checksum
+	described         bool // the header has the description for its kind of page
 	values            int32
 	encoding          int32
 	levels            int32 // encoding of definition levels
@@ -67,16 +67,16 @@ func (t *thrift) header() (h header) {
 	return h
 }
 
-// is records that a page description of the given kind is present, and reports whether the page is
-// of that kind.
+// is reports whether the page is of the given kind. If it is, is records that the header has the description
+// for its kind of page.
 func (h *header) is(kind int32) bool {
 	h.described = h.described || h.kind == kind
 	return h.kind == kind
 }
 
-// numbers reads a thrift struct whose fields 1, 2, ... are int32. If use is true, it stores field i in dst[i-1];
-// it skips the field if dst[i-1] is nil. It returns true if the struct has a field 7 that is false. If use is
-// false, it skips all fields and returns false.
+// numbers reads a thrift struct whose fields 1, 2, ... are int32. If use is true, it stores field i in
+// dst[i-1], or skips the field if dst[i-1] is nil. It then returns true if the struct has a field 7 that is
+// false. If use is false, it skips all fields and returns false.
 func (t *thrift) numbers(use bool, dst ...*int32) (no bool) {
 	t.fields(func(id int16, kind byte) bool {
 		if id == 7 && kind == thriftFalse {
@@ -91,11 +91,12 @@ func (t *thrift) numbers(use bool, dst ...*int32) (no bool) {
 	return no && use
 }
 
-// mostHeader bounds the bytes of a page's header, which may contain the page's smallest and largest
-// value.
+// mostHeader limits the memory for reading a page's header, which may contain the page's smallest and largest
+// value. The header is read into larger and larger buffers, each of 8 times the size before. It is refused if
+// it does not fit in the first buffer of more than mostHeader bytes.
 const mostHeader = 16 << 20
 
-// header reads the header at an offset of the file.
+// header reads the header of the page at an offset of the file and checks its sizes.
 func (f *File) header(offset int64) (header, error) {
 	if offset >= f.end {
 		return header{}, ErrDamaged
@@ -125,7 +126,7 @@ func (h header) check(end int64) error {
 	case h.missing < 0 || h.repeated != 0 || h.missing > h.whole || h.missing > h.compressed:
 		return ErrDamaged
 	case h.kind != dataPage && h.kind != dataPage2 && h.kind != dictionaryPage:
-		return nil // is skipped
+		return nil // a page of an unknown kind is skipped
 	case !h.described:
 		return ErrDamaged
 	case h.whole > MostPage || h.compressed > MostPage:
@@ -136,7 +137,8 @@ func (h header) check(end int64) error {
 	return nil
 }
 
-// contents reads the contents of a page into buf, which it may replace.
+// contents reads and decompresses the contents of the page with header h. It returns them in the memory of
+// buf or, if buf is too small, in new memory.
 func (r *Reader) contents(h header, buf []byte) ([]byte, error) {
 	bare := int(h.missing) // bytes that are never compressed
 	codec := r.codec
@@ -164,16 +166,16 @@ func (r *Reader) contents(h header, buf []byte) ([]byte, error) {
 
 // page is a data page.
 type page struct {
-	rows     int     // rows not yet decoded
+	rows     int     // number of rows not yet decoded
 	missing  *hybrid // definition levels; nil if no value can be missing
 	encoding int32
-	b        []byte // bytes of the values
-	indices  *hybrid
-	values   values // nil before the first value
+	b        []byte  // the encoded values
+	indices  *hybrid // indices of dictionary entries; nil before the first one is decoded
+	values   values  // decoder of the values; nil before the first value is decoded
 }
 
-// open splits a data page's contents into definition levels, which say which rows have a value, and
-// values.
+// open splits the contents b of a data page into the definition levels, which say which rows have a value,
+// and the values.
 func (r *Reader) open(h header, b []byte) (*page, error) {
 	p := &page{rows: int(h.values), encoding: h.encoding, b: b}
 	var levels []byte

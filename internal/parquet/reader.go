@@ -2,8 +2,8 @@ package parquet
 
 import "fmt"
 
-// The numbers of rows of a batch. A batch has up to largeRows if the page must be decompressed again
-// for each batch: see Group.large.
+// batchRows is the largest number of rows of a batch. If the page must be decompressed again for each batch,
+// it is the number that Group.large returns, which is at most largeRows.
 const (
 	batchRows = 1 << 10
 	largeRows = 1 << 14
@@ -12,16 +12,16 @@ const (
 // Batch holds consecutive rows of a column.
 type Batch struct {
 	Rows int
-	// Present reports for each row whether it has a value; nil if all have one.
+	// Present reports for each row whether it has a value. It is nil if all rows have a value.
 	Present []bool
-	// N is the number of values, which is the number of rows that have one.
+	// N is the number of values: the number of rows that have a value.
 	N int
-	// Indices are the values' entries in the dictionary; nil if Values holds the values.
+	// Indices are the indices of the values in the dictionary. It is nil if Values holds the values.
 	Indices []int32
 	Values  Values
 
 	levels []int32
-	flags  []bool // Present, if not nil
+	flags  []bool // memory for Present
 	index  []int32
 }
 
@@ -30,27 +30,27 @@ type Reader struct {
 	group  *Group
 	column *Column
 	codec  codec
-	offset int64 // of the next page
-	left   int64 // rows after the current page
+	offset int64 // offset in the file of the next page
+	left   int64 // number of rows after the current page
 
-	dictionary header // start is 0 if there is no dictionary
-	entries    int32
+	dictionary header // header of the dictionary page; its start is 0 if there is none
+	entries    int32  // number of entries of the dictionary
 
 	current header // header of the page being read
-	done    int    // rows of the page already returned in batches
-	page    *page  // nil if there is none, or it must be read again
+	done    int    // number of rows of the page already returned in batches
+	page    *page  // nil before the first page, and if the page must be read again
 	buf     []byte // contents of the page
-	beside  int64  // bytes that the caller holds
-	held    int64  // bytes that the file counts for this reader
+	beside  int64  // bytes that the caller declared with Hold
+	held    int64  // bytes that File.held counts for this reader
 }
 
 func (r *Reader) refuse(rule string) error {
 	return Unsupported(fmt.Sprintf("has a column %q that %s, which cannot be read", r.column.Name, rule))
 }
 
-// Next reads the next rows of the column into b, at least one. The content of b is valid until the
-// next call with b or until Rest. Since callers know the number of rows, a call after the last row
-// returns ErrDamaged.
+// Next reads the next rows of the column, at least one, into b. The content of b is valid until the next
+// call with b or until a call of Rest. After the last row Next returns ErrDamaged: callers know the number of
+// rows and must not call it.
 func (r *Reader) Next(b *Batch) error {
 	if r.page == nil {
 		if err := r.again(b); err != nil {
@@ -69,9 +69,9 @@ func (r *Reader) Next(b *Batch) error {
 	return r.decode(b, rows)
 }
 
-// Rest releases the page if the pages of all readers, and the bytes that callers declared with
-// Hold, take more than the file's limit. It reports whether it released the page; then the caller
-// must also release what it declared.
+// Rest releases the reader's page if the pages of all readers, and the bytes that callers declared with Hold,
+// take more than File.Limit bytes together. It reports whether it released the page. If it did, the caller
+// must also release the bytes that it declared with Hold.
 func (r *Reader) Rest() bool {
 	if !r.group.file.over() {
 		return false
@@ -84,8 +84,8 @@ func (r *Reader) Rest() bool {
 	return false
 }
 
-// Hold declares how many bytes the caller keeps for this column, such as converted dictionary
-// entries.
+// Hold declares how many bytes the caller keeps in memory for this column, such as converted dictionary
+// entries. They count towards File.Limit.
 func (r *Reader) Hold(bytes int) {
 	r.beside = int64(bytes)
 	r.count()
@@ -97,14 +97,15 @@ func (r *Reader) Close() {
 	r.count()
 }
 
-// count updates the file's count of bytes that the reader holds.
+// count adds the change of the number of bytes that this reader holds to File.held, the bytes of all readers.
 func (r *Reader) count() {
 	now := int64(cap(r.buf)) + r.beside
 	r.group.file.held.Add(now - r.held)
 	r.held = now
 }
 
-// again reads the page that Rest has released a second time, and skips the rows already returned.
+// again reads once more the page that Rest released, and skips the rows already returned. It does nothing if
+// there is no such page or all its rows were returned. b is scratch memory.
 func (r *Reader) again(b *Batch) error {
 	if r.current.start == 0 || r.done == int(r.current.values) {
 		return nil
@@ -121,7 +122,8 @@ func (r *Reader) again(b *Batch) error {
 	return nil
 }
 
-// load reads the next data page.
+// load reads the next page. It makes a data page the current page, records the position of a dictionary page,
+// and skips any other page.
 func (r *Reader) load() error {
 	if r.left == 0 {
 		return ErrDamaged
@@ -164,7 +166,8 @@ func (r *Reader) fill() (err error) {
 	return err
 }
 
-// decode decodes at most rows of the page's remaining rows.
+// decode decodes the next rows of the current page into b: at most as many as rows says, and fewer if the
+// page or a limit on the size of a batch ends first.
 func (r *Reader) decode(b *Batch, rows int) error {
 	p := r.page
 	rows = min(rows, p.rows)
@@ -220,7 +223,7 @@ func (b *Batch) present(levels *hybrid, rows int) error {
 	return nil
 }
 
-// until returns the number of rows of the batch before the row that has value number n.
+// until returns the number of rows of the batch before the row with value n, counted from 0.
 func (b *Batch) until(n int) int {
 	if b.Present == nil {
 		return n
@@ -236,7 +239,8 @@ func (b *Batch) until(n int) int {
 	return len(b.Present)
 }
 
-// values decodes the values of a batch and returns their number.
+// values decodes the next b.N values of the current page and returns how many it decoded. The number is less
+// than b.N if the values take too much memory for one batch.
 func (r *Reader) values(b *Batch) (int, error) {
 	p := r.page
 	if b.N == 0 {
@@ -282,10 +286,10 @@ func (r *Reader) indices(dst []int32) error {
 	return exactly(most < uint32(r.entries))
 }
 
-// Dictionary calls take with the entries of the dictionary, n entries at a time. left is an upper
-// bound of the number of entries from this call on: the number that the file states, limited by the
-// bytes that were read for them. Dictionary may be called only after a batch with Indices. Entries
-// are valid until take returns.
+// Dictionary calls take with consecutive entries of the dictionary until take has received all of them. Each
+// call has n entries in v. left is an upper bound on the number of entries of this call and all later calls.
+// It follows from the number of entries that the file states and from the number of bytes that were read.
+// Dictionary may be called only after a batch with Indices. Entries are valid until take returns.
 func (r *Reader) Dictionary(take func(v *Values, n, left int) error) error {
 	b, err := r.contents(r.dictionary, r.group.entries)
 	if err != nil {

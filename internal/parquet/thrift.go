@@ -18,7 +18,7 @@ const (
 	thriftStruct = 12
 )
 
-// mostDepth bounds the nesting of values that are skipped.
+// mostDepth is the largest depth of nesting of values that are skipped.
 const mostDepth = 32
 
 // thrift reads values of Thrift's compact protocol from the bytes of a message. After the first error
@@ -51,7 +51,7 @@ func (t *thrift) uvarint() uint64 {
 	return x
 }
 
-// int reads an integer of 16, 32 or 64 bits.
+// int reads an integer of 16, 32 or 64 bits, which is stored in zigzag form.
 func (t *thrift) int() int64 {
 	x := t.uvarint()
 	return int64(x>>1) ^ -int64(x&1)
@@ -78,8 +78,9 @@ func (t *thrift) binary() []byte {
 	return t.b[t.at-int(n) : t.at]
 }
 
-// fields reads a struct. It calls read for each field; read must consume the field or return false,
-// and then fields skips it.
+// fields reads a struct. It calls read for each field with the field's number and type. read must either
+// read the field's value and return true, or read nothing and return false. If read returns false, fields
+// skips the value.
 func (t *thrift) fields(read func(id int16, kind byte) bool) { t.fieldsAt(0, read) }
 
 func (t *thrift) fieldsAt(depth int, read func(id int16, kind byte) bool) {
@@ -99,8 +100,8 @@ func (t *thrift) fieldsAt(depth int, read func(id int16, kind byte) bool) {
 	}
 }
 
-// list reads the head of a list and calls read for each element. It allocates nothing for the
-// length that the list claims.
+// list reads a list. It calls read for each element, which must be of the given type. It allocates nothing
+// for the length that the list states.
 func (t *thrift) list(kind byte, read func()) {
 	n, of := t.listHead()
 	if n > 0 && of != kind {
@@ -120,14 +121,15 @@ func (t *thrift) listHead() (n uint64, kind byte) {
 	return n, head & 15
 }
 
-// skip reads over the value of a struct's field, whose type is kind. depth is the depth of nesting.
+// skip skips the value of a struct's field, whose type is kind. depth is the depth of nesting, of which more
+// than mostDepth is an error.
 func (t *thrift) skip(kind byte, depth int) {
 	if depth > mostDepth {
 		t.fail()
 		return
 	}
 	switch kind {
-	case thriftTrue, thriftFalse: // the type holds the value
+	case thriftTrue, thriftFalse: // the type is the value: there are no bytes to skip
 	case thriftByte:
 		t.byte()
 	case thriftI16, thriftI32, thriftI64:
@@ -150,7 +152,7 @@ func (t *thrift) skip(kind byte, depth int) {
 	}
 }
 
-// skipElement reads over an element of a list, whose type is kind; in a list a boolean takes a byte.
+// skipElement skips an element of a list or map, whose type is kind. In a list or map a boolean takes a byte.
 func (t *thrift) skipElement(kind byte, depth int) {
 	if kind == thriftTrue || kind == thriftFalse {
 		kind = thriftByte

@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// Values holds values that all have the same kind: only the slice for that kind is used. Bytes holds byte arrays,
-// of fixed or variable length, and Int96 timestamps; its elements share memory with a page.
+// Values holds values that all have the same kind: only the slice for this kind is used. Bytes holds byte
+// arrays, of fixed or variable length, and Int96 timestamps. Its elements share memory with a page or with
+// arena.
 type Values struct {
 	Bools   []bool
 	Int32s  []int32
@@ -15,21 +16,22 @@ type Values struct {
 	Doubles []float64
 	Bytes   [][]byte
 
-	arena []byte // bytes that are not in a page
+	arena []byte // memory for bytes of values that a page does not hold as they are
 }
 
-// mostBytes is the number of bytes of values after which a batch ends early.
+// mostBytes is the number of bytes of byte arrays of variable length after which a batch ends.
 const mostBytes = 1 << 20
 
-// values is a decoder of the values of a page, for one encoding. It decodes one part after the other.
+// values is a decoder of the values of a page, for one encoding. Each call of next decodes the next part of
+// the values.
 type values interface {
-	// next decodes up to n of the next values, at least one, and returns their number. It is less
-	// than n only if the batch would grow too large.
+	// next decodes the next values, from 1 to n of them, and returns their number. The number is less
+	// than n only if the decoded values have mostBytes bytes or more. n must be at least 1.
 	next(v *Values, n int) (int, error)
 }
 
-// newValues returns the decoder of a page's values; nil if the encoding does not exist for the
-// type.
+// newValues returns the decoder of the values of type y in b, the bytes of a page. It returns nil and no
+// error if the encoding does not exist for the type.
 func newValues(y Type, encoding int32, b []byte) (values, error) {
 	width := y.width()
 	switch {
@@ -61,7 +63,8 @@ func newValues(y Type, encoding int32, b []byte) (values, error) {
 	return nil, nil
 }
 
-// width returns the number of bytes of a value; zero if it varies or is a bit.
+// width returns the number of bytes of a value. It returns 0 for booleans and for byte arrays of variable
+// length.
 func (y Type) width() int {
 	switch y.Kind {
 	case Int32, Float:
@@ -117,7 +120,8 @@ func (d *fixed) next(v *Values, n int) (int, error) {
 	return n, nil
 }
 
-// fixed decodes n consecutive values of the given width.
+// fixed decodes n consecutive values of the given kind and width in bytes from b, into the slice of v for
+// this kind.
 func (v *Values) fixed(kind Kind, b []byte, n, width int) {
 	switch kind {
 	case Int32:
@@ -191,7 +195,7 @@ func (d *integers) next(v *Values, n int) (int, error) {
 	return n, nil
 }
 
-// lengthsFirst decodes byte arrays whose lengths are stored before all of them.
+// lengthsFirst decodes byte arrays of which all lengths are stored first, and then all bytes.
 type lengthsFirst struct {
 	lengths *deltas
 	b       []byte
@@ -214,7 +218,7 @@ func (d *lengthsFirst) next(v *Values, n int) (int, error) {
 	return n, nil
 }
 
-// value returns the next value.
+// value returns the next byte array. It returns ErrDamaged if there is none.
 func (d *lengthsFirst) value() ([]byte, error) {
 	var size [1]int64
 	if err := d.lengths.decode(size[:]); err != nil {
@@ -228,13 +232,14 @@ func (d *lengthsFirst) value() ([]byte, error) {
 	return value, nil
 }
 
-// prefixes decodes byte arrays that each share a prefix with the previous one.
+// prefixes decodes byte arrays that are stored as the length of the prefix that they share with the previous
+// byte array, and the suffix after this prefix.
 type prefixes struct {
-	width    int // of each value; negative if it varies
-	shared   *deltas
+	width    int     // number of bytes of each value; negative if it varies
+	shared   *deltas // lengths of the prefixes
 	suffixes lengthsFirst
-	last     []byte
-	ends     []int
+	last     []byte // the value decoded last
+	ends     []int  // ends of the values of a batch in Values.arena
 }
 
 func newPrefixes(y Type, b []byte) (values, error) {

@@ -1,10 +1,10 @@
 // Package printable makes text from files safe to show: names of columns and files, texts of a
-// certificate, anything that a stranger may have written. A terminal obeys control characters, and
-// characters that change the writing direction can make a line read as another one.
+// certificate, and any other text that a stranger may have written. A terminal executes control characters,
+// and characters that change the writing direction can make a line look like another line.
 //
 // [Text] is for a text within a line. Code that puts text from a file into a line or an error
-// passes it through Text or quotes it as package strconv does. [Writer] wraps the terminal and
-// escapes the text that did not pass through Text.
+// passes the text through Text or quotes it as package strconv does. [Writer] wraps the terminal and
+// escapes all text that is written to it, in case some text did not pass through Text.
 package printable
 
 import (
@@ -16,9 +16,9 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns s with every character that is not graphic (letters, marks, digits, punctuation,
-// symbols, spaces) written as a Go escape: \n, \x1b, \u202e. Escaped are line ends, DEL, C1
-// controls, invisible and bidirectional formatting and bytes that are not UTF-8.
+// Text returns s with every character that is not graphic written as a Go escape, such as \n, \x1b or
+// \u202e. Graphic characters are letters, marks, digits, punctuation, symbols and spaces. Text escapes line
+// ends and other control characters, invisible and bidirectional formatting, and bytes that are not UTF-8.
 func Text(s string) string {
 	if strings.IndexFunc(s, hidden) < 0 {
 		return s
@@ -26,9 +26,9 @@ func Text(s string) string {
 	return string(appendText(nil, []byte(s), false))
 }
 
-// hidden reports whether r is a character that Text may have to escape. A byte that is not UTF-8
-// decodes to utf8.RuneError, which is graphic and equal to a replacement character in the text;
-// appendText tells the two apart.
+// hidden reports whether r is a character that Text may have to escape. A byte that is not UTF-8 decodes to
+// utf8.RuneError. A replacement character in the text decodes to the same rune, but need not be escaped.
+// appendText distinguishes the two cases.
 func hidden(r rune) bool { return !unicode.IsGraphic(r) || r == utf8.RuneError }
 
 // appendText appends the escaped text of s. If lines is true, it keeps line ends.
@@ -50,9 +50,9 @@ func appendText(dst, s []byte, lines bool) []byte {
 	return dst
 }
 
-// JSON returns a JSON text with the characters that Text escapes written as JSON \u escapes inside
-// strings, which leaves the value unchanged. Outside of strings only white space can occur among
-// them; line ends and tabs are kept.
+// JSON returns a JSON text in which every character that Text would escape is written as a JSON \u escape.
+// Line ends and tabs stay as they are. In a valid JSON text all other characters that Text would escape are
+// inside strings, where the JSON escape does not change the value.
 func JSON(text []byte) []byte {
 	dst := make([]byte, 0, len(text))
 	for len(text) > 0 {
@@ -61,7 +61,7 @@ func JSON(text []byte) []byte {
 		case unicode.IsGraphic(r) || r == '\n' || r == '\t' || r == '\r':
 			dst = utf8.AppendRune(dst, r) // a byte that is not UTF-8 becomes U+FFFD
 		case r > 0xffff:
-			// JSON has no longer escape, so it takes a pair of surrogates.
+			// An escape of JSON has four hexadecimal digits, so the character is written as two surrogates.
 			r -= 0x10000
 			dst = appendEscape(appendEscape(dst, 0xd800+r>>10), 0xdc00+r&0x3ff)
 		default:
@@ -77,8 +77,8 @@ func appendEscape(dst []byte, r rune) []byte {
 	return append(append(dst, '\\', 'u'), digits[1:]...)
 }
 
-// Writer escapes text as [Text] does, but keeps line ends. A character may be split between two
-// writes. A Writer is safe for concurrent use.
+// Writer escapes text as [Text] does, but keeps line feeds, and writes the result to another writer. The
+// bytes of a character may be split between two writes. A Writer is safe for concurrent use.
 type Writer struct {
 	w    io.Writer
 	mu   sync.Mutex
@@ -111,7 +111,7 @@ func (w *Writer) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// Flush writes an incomplete character at the end of the text.
+// Flush writes the bytes of an incomplete character at the end of the text, escaped.
 func (w *Writer) Flush() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -121,9 +121,9 @@ func (w *Writer) Flush() error {
 	return err
 }
 
-// Lines breaks a text at its spaces into lines that begin with indent and have at most width bytes,
-// each ended by a line feed. A word that is too long for a line has a line of its own. A text without
-// a word is one line without indent.
+// Lines breaks a text at its white space into lines that begin with indent and have at most width bytes,
+// indent included. Each line ends in a line feed. A word that is too long for a line has a line of its own.
+// For a text without a word Lines returns one line feed.
 func Lines(text, indent string, width int) string {
 	var b strings.Builder
 	length := 0

@@ -29,7 +29,7 @@ func shows(s string, lines bool) bool {
 func everyCharacter(yield func(rune) bool) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
 		if r >= 0x12000 && r>>12 != 0xe0 {
-			r += 0xfff // one of a block
+			r += 0xfff // only one character of each block
 		}
 		if !yield(r) {
 			return
@@ -119,8 +119,8 @@ func TestWriterCutsNoCharacter(t *testing.T) {
 	}
 }
 
-// TestLines: a line is filled to its width exactly, a longer word stands alone, and every line has the
-// indent.
+// TestLines: a line may have exactly the given width, a word that is longer than a line has a line of its
+// own, and every line begins with the indent.
 func TestLines(t *testing.T) {
 	for _, c := range []struct{ text, indent, want string }{
 		{"", "  ", "\n"},

@@ -2,15 +2,15 @@ package regular
 
 import "io/fs"
 
-// Identity is a key for finding equal files among many: files that [os.SameFile] holds to be the same
-// have equal identities. Different files have different ones on Unix. Elsewhere they may have the
-// same one, if their sizes and times of modification are equal.
+// Identity is a key for finding the same file among many. Files that are the same by [os.SameFile] have equal
+// identities. On Unix different files have different identities. On other systems different files have equal
+// identities if their sizes and times of modification are equal.
 type Identity struct {
 	device, inode  uint64
 	size, modified int64
 }
 
-// IdentityOf returns the identity of a file, given what [os.File.Stat] returned for it.
+// IdentityOf returns the identity of the file that info, a result of [os.File.Stat], describes.
 func IdentityOf(info fs.FileInfo) Identity {
 	if device, inode, ok := number(info); ok {
 		return Identity{device: device, inode: inode}

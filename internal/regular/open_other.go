@@ -4,9 +4,9 @@ package regular
 
 import "io/fs"
 
-// nonblocking is a flag for opening files without waiting. It is 0, no flag, since this system has
-// none.
+// nonblocking is a flag for opening files without waiting. It is 0, which is no flag, since this system has
+// no flag for this.
 const nonblocking = 0
 
-// number returns false: files have no numbers that can be read here.
+// number returns ok = false: on this system it cannot read the numbers of a file's device and inode.
 func number(fs.FileInfo) (device, inode uint64, ok bool) { return 0, 0, false }

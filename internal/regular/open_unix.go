@@ -7,11 +7,12 @@ import (
 	"syscall"
 )
 
-// nonblocking makes opening a pipe return at once, if a pipe has replaced the file: without it the
-// open would wait for a writer. It has no effect on a regular file.
+// nonblocking is a flag for opening files without waiting. If a pipe has replaced a file, opening it without
+// this flag would wait for a writer. The flag has no effect on a regular file.
 const nonblocking = syscall.O_NONBLOCK
 
-// number returns the numbers of a file's device and of the file on it.
+// number returns the number of a file's device and the file's inode number on this device. ok is false if
+// info does not have them.
 func number(info fs.FileInfo) (device, inode uint64, ok bool) {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -15,7 +15,7 @@ import (
 
 // Document is the largest size, in bytes, of files that are read whole: configurations,
 // certificates, models. The largest file that Stillpoint writes, a model of 10^5 columns with their
-// names, is smaller than a fourth of it.
+// names, is smaller than a fourth of this size.
 const Document = 64 << 20
 
 // Open opens a regular file for reading. Errors are [fs.PathError].
@@ -23,8 +23,8 @@ func Open(path string) (*os.File, error) {
 	return open(path, os.O_RDONLY, 0)
 }
 
-// Append opens a regular file for reading and appending. It creates the file with the given
-// permissions if there is none.
+// Append opens a regular file for reading and appending. If the file does not exist, Append creates it with
+// the given permissions.
 func Append(path string, permissions fs.FileMode) (*os.File, error) {
 	return open(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, permissions)
 }
@@ -45,7 +45,7 @@ func open(path string, flag int, permissions fs.FileMode) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Check again: another file may have replaced it between Stat and open.
+	// Check the opened file: another file may have replaced the checked file between Stat and OpenFile.
 	if info, err = file.Stat(); err == nil {
 		err = check(path, info)
 	}
@@ -78,7 +78,7 @@ func Read(path string, most int64) ([]byte, error) {
 	if info, err := file.Stat(); err == nil && info.Size() > most {
 		return nil, large
 	}
-	// One byte more detects a file that has grown since, or that reports no size.
+	// Reading one byte more than most detects a file that is larger than its description says.
 	text, err := io.ReadAll(io.LimitReader(file, most+1))
 	if err != nil {
 		return nil, err

@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// Key is a key of 256 random bits, for one use.
+// Key is a key of 256 random bits that the two sides of a connection share. A new key should be drawn for
+// every use, such as one fit.
 type Key [32]byte
 
 // role is a side of a connection: the one that connects or the one that listens.
@@ -38,8 +39,8 @@ func (k Key) pair(r role) ed25519.PrivateKey {
 var ErrStranger = errors.New("sealed: the other side does not have the same key")
 
 // config returns the TLS configuration of the side whose role is own, for a connection to the side
-// whose role is other. The other side is verified by its public key alone; crypto/tls verifies that
-// it has the private key.
+// whose role is other. The other side is verified by its public key alone. Package crypto/tls verifies that
+// the other side has the private key.
 func (k Key) config(own, other role) (*tls.Config, error) {
 	private := k.pair(own)
 	template := &x509.Certificate{
@@ -85,7 +86,8 @@ type Listener struct {
 	all  sync.WaitGroup
 }
 
-// Listen listens at an address HOST:PORT. Port 0 means any port that is free.
+// Listen listens at an address HOST:PORT for processes that have the key k. Port 0 means any port that is
+// free.
 func Listen(address string, k Key) (*Listener, error) {
 	c, err := k.config(listening, connecting)
 	if err != nil {
@@ -113,7 +115,7 @@ func (l *Listener) accept() {
 			select {
 			case <-l.done:
 				return
-			case <-time.After(100 * time.Millisecond): // too many open files, perhaps
+			case <-time.After(100 * time.Millisecond): // a temporary error, such as too many open files
 				continue
 			}
 		}
@@ -153,7 +155,8 @@ func (l *Listener) meet(c net.Conn) {
 	}
 }
 
-// Accept returns the next connection whose handshake has succeeded.
+// Accept returns the next connection whose handshake has succeeded. It returns net.ErrClosed after Close, and
+// the error of ctx if ctx ends first.
 func (l *Listener) Accept(ctx context.Context) (net.Conn, error) {
 	select {
 	case c := <-l.met:

@@ -1,6 +1,6 @@
 // Package sshsig makes and verifies SSH signatures of files, in the format of ssh-keygen -Y
-// (PROTOCOL.sshsig of OpenSSH). This package verifies signatures of ssh-keygen, also if the key is in
-// hardware, and ssh-keygen verifies signatures made here. A list in OpenSSH's format allowed_signers states
+// (PROTOCOL.sshsig of OpenSSH). This package verifies signatures of ssh-keygen, also from keys in hardware,
+// and ssh-keygen verifies signatures of this package. A list in OpenSSH's format allowed_signers states
 // whose signatures are accepted.
 package sshsig
 
@@ -17,7 +17,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// Most is the largest size of a signature, of a key and of a list of signers, in bytes.
+// Most is the largest size in bytes of a file with a signature, a key or a list of signers. Callers that read
+// such files apply it.
 const Most = 1 << 20
 
 const (
@@ -53,7 +54,8 @@ type signed struct {
 	Digest    string
 }
 
-// body returns the bytes over which a signature of the file is computed.
+// body returns the bytes over which a signature of the file is computed. hash names the hash of the file:
+// hash256, or hash512 for any other value.
 func body(namespace, hash string, file []byte) []byte {
 	var sum []byte
 	if hash == hash256 {
@@ -79,7 +81,7 @@ func ParseKey(text []byte) (*Key, error) {
 	if err != nil {
 		return nil, errors.New("must be a private SSH key, as ssh-keygen makes it")
 	}
-	if s.PublicKey().Type() == ssh.KeyAlgoRSA { // without this RSA signs with SHA-1
+	if s.PublicKey().Type() == ssh.KeyAlgoRSA { // the default of an RSA key is to sign with SHA-1
 		of, ok := s.(ssh.AlgorithmSigner)
 		if !ok {
 			return nil, errors.New("must be a key that signs with SHA-512")
@@ -124,9 +126,9 @@ type Signer struct {
 	Type        string `json:"key_type"`
 }
 
-// Verify returns the allowed signer who made the signature of a file under a namespace. If the
-// signature is not accepted, the error wraps ErrRefused. An invalid list of signers is another
-// error.
+// Verify returns the allowed signer who made the signature of a file under a namespace. signers is the text
+// of the list of allowed signers. If the signature is not accepted, the error wraps ErrRefused. If the list
+// is invalid, Verify returns an error that does not wrap ErrRefused.
 func Verify(signers []byte, namespace string, file, signature []byte) (Signer, error) {
 	allowed, err := parseSigners(signers)
 	if err != nil {
@@ -154,7 +156,7 @@ func Verify(signers []byte, namespace string, file, signature []byte) (Signer, e
 	if err != nil || ssh.Unmarshal([]byte(w.Signature), &s) != nil {
 		return Signer{}, fmt.Errorf("%w: must hold a public key and a signature", ErrRefused)
 	}
-	// Both algorithms use SHA-1.
+	// The algorithms ssh-rsa and ssh-dss use SHA-1.
 	if s.Format == ssh.KeyAlgoRSA || s.Format == "ssh-dss" {
 		return Signer{}, fmt.Errorf("%w: algorithm = %q: must be one that does not rest on SHA-1", ErrRefused, s.Format)
 	}
@@ -192,8 +194,9 @@ func (a allowed) allows(namespace string) bool {
 	return false
 }
 
-// parseSigners reads lines NAME [namespaces="A,B"] TYPE KEY, and skips empty lines and comments.
-// Any other option is an error: ignoring it could allow more than the line allows.
+// parseSigners reads lines NAME [namespaces="A,B"] TYPE KEY, and skips empty lines and comments. Any option
+// other than namespaces is an error: ignoring the option could allow more than the line allows. A list
+// without a signer is an error.
 func parseSigners(text []byte) (list []allowed, err error) {
 	for i, line := range strings.Split(string(text), "\n") {
 		line = strings.TrimSpace(line)

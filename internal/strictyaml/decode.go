@@ -1,6 +1,6 @@
 // Package strictyaml reads the YAML files that people write for Stillpoint. Its errors never quote
-// the file. A file given by mistake may be the table itself, and errors are printed, logged and
-// shared. An error gives the position and the rule that is broken.
+// the file, because a file given by mistake may be the table itself, and errors are printed, logged and
+// shared. An error gives the position and the rule that the file breaks.
 package strictyaml
 
 import (
@@ -18,13 +18,13 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// ErrOther is the target of errors.Is for a file that is obviously of another kind.
+// ErrOther is the error, for [errors.Is], about a file that is obviously not one of Stillpoint's YAML files.
 var ErrOther = errors.New("another kind of file")
 
 // Error is an error in a file. It contains nothing of the file's text, except in errors that a
 // type's own UnmarshalYAML returns.
 type Error struct {
-	// Line and Column count from 1; zero if the position is not known.
+	// Line and Column count from 1. They are 0 if the position is not known.
 	Line, Column int
 	Rule         string
 
@@ -53,12 +53,13 @@ func other(rule string, args ...any) error {
 	return &Error{Rule: fmt.Sprintf(rule, args...), other: true}
 }
 
-// Decode decodes one YAML document into a pointer to a struct. Every key must be the tag of a
+// Decode decodes one YAML document into a pointer to a struct. Every key must be the yaml tag of a
 // field. Every value must have the field's type, and an integer field must be a whole number. The
-// error is ErrOther for a file that is obviously of another kind. An empty file is an error, too.
+// error is ErrOther if the file is not text in UTF-8 or has none of the struct's keys. An empty file is an
+// error, too.
 //
-// A type with its own UnmarshalYAML writes its own errors. They must quote nothing that may be part
-// of a table.
+// Errors of a type's own UnmarshalYAML are passed on with their texts. They must quote nothing that may be
+// part of a table.
 func Decode(text []byte, into any) error {
 	shape := reflect.TypeOf(into).Elem()
 	if rule := notText(text); rule != "" {
@@ -112,7 +113,8 @@ func Decode(text []byte, into any) error {
 	return nil
 }
 
-// notText names the format of a file that is not text, or returns "".
+// notText returns a text that says why a file is not text in UTF-8, such as "is gzipped". It returns "" for
+// text in UTF-8.
 func notText(text []byte) string {
 	start := text[:min(len(text), 4)]
 	for _, f := range []struct{ magic, name string }{
@@ -129,8 +131,8 @@ func notText(text []byte) string {
 	return ""
 }
 
-// mentions reports whether a line starts with one of the keys and a colon. In every configuration
-// some line does; in a table none does.
+// mentions reports whether a line starts with one of the keys and a colon. Every configuration has such a
+// line, and a table hardly ever has one.
 func mentions(text []byte, keys []string) bool {
 	for line := range bytes.Lines(text) {
 		line = bytes.TrimLeft(line, " \t{\"'-\ufeff")
@@ -144,7 +146,7 @@ func mentions(text []byte, keys []string) bool {
 	return false
 }
 
-// keys returns the keys of a struct's fields.
+// keys returns the keys of a struct's fields: the names in their yaml tags.
 func keys(shape reflect.Type) []string {
 	var list []string
 	for i := range shape.NumField() {
@@ -158,7 +160,7 @@ func keys(shape reflect.Type) []string {
 // conform returns an error unless a node has the form that the Go type shape requires.
 func conform(node ast.Node, shape reflect.Type) error {
 	if _, none := node.(*ast.NullNode); none || node == nil {
-		return nil // leaves the zero value
+		return nil // null leaves the field unchanged
 	}
 	switch n := node.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode, *ast.MergeKeyNode:
@@ -200,8 +202,8 @@ func conformStruct(node ast.Node, shape reflect.Type) error {
 	})
 }
 
-// each calls visit for each entry of a mapping, in order. It returns an error for another node and
-// for a repeated key.
+// each calls visit for each entry of a mapping, in order. It returns an error if node is not a mapping or a
+// key is repeated, and the first error of visit.
 func each(node ast.Node, visit func(key string, at *token.Token, value ast.Node) error) error {
 	m, ok := node.(ast.MapNode)
 	if !ok {
@@ -270,7 +272,7 @@ func conformScalar(node ast.Node, kind reflect.Kind) error {
 // whether the type has this method.
 func ownWords(node ast.Node, shape reflect.Type) (own bool, err error) {
 	if shape.Kind() == reflect.Pointer {
-		return false, nil // its element type is tested next
+		return false, nil // conform calls ownWords again with the pointer's element type
 	}
 	switch reader := reflect.New(shape).Interface().(type) {
 	case interface{ UnmarshalYAML(ast.Node) error }:

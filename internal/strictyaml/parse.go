@@ -9,14 +9,14 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// The parser copies the remaining entries of a block mapping for each of its entries, so its time
-// grows with the square of their number. Long mappings are therefore parsed in portions of entries,
-// which are joined here.
+// For each entry of a block mapping, the parser copies all later entries. Its time therefore grows with the
+// square of the number of entries. This file parses long mappings in portions of entries, and joins the
+// parsed portions.
 
-// portion is the number of entries of a mapping that the parser is given at a time.
+// portion is the largest number of entries of a block mapping that the parser gets at a time.
 const portion = 128
 
-// parse returns the parsed documents of a text.
+// parse returns the parsed documents of a text, without comments.
 func parse(text []byte) (*ast.File, error) {
 	tokens := slices.DeleteFunc(lexer.Tokenize(string(text)),
 		func(t *token.Token) bool { return t.Type == token.CommentType })
@@ -60,7 +60,8 @@ type mapping struct {
 	end     int
 }
 
-// complete parses the entries after the first portion and adds them to the parsed mapping.
+// complete parses the entries of m after its first portion, and adds them to the node into, which holds the
+// parsed first portion.
 func (m mapping) complete(tokens token.Tokens, into *ast.MappingNode) error {
 	for k := portion; k < len(m.entries); k += portion {
 		end := m.end
@@ -83,9 +84,9 @@ func (m mapping) complete(tokens token.Tokens, into *ast.MappingNode) error {
 	return nil
 }
 
-// long returns the block mappings with more than portion entries, inner mappings before outer ones.
-// An entry starts a line with a key and a colon. More deeply indented lines belong to the entry; so
-// do list items at the entry's own indentation.
+// long returns the block mappings with more than portion entries, inner mappings before outer mappings.
+// An entry starts a line with a key and a colon. The more deeply indented lines after it, and list items at
+// the entry's own indentation, belong to the entry.
 func long(tokens token.Tokens) (list []mapping) {
 	var open []mapping
 	closeTo := func(column, at int) {
@@ -105,7 +106,7 @@ func long(tokens token.Tokens) (list []mapping) {
 		case token.MappingEndType, token.SequenceEndType:
 			flow--
 		case token.DocumentHeaderType, token.DocumentEndType, token.MappingKeyType:
-			return nil // no accepted file looks so
+			return nil // files with several documents or complex keys are not accepted and not split
 		}
 		starts := flow == 0 && (i == 0 || t.Position.Line > tokens[i-1].Position.Line)
 		if !starts || t.Type == token.MappingEndType || t.Type == token.SequenceEndType {
@@ -113,7 +114,7 @@ func long(tokens token.Tokens) (list []mapping) {
 		}
 		key := i+1 < len(tokens) && tokens[i+1].Type == token.MappingValueType && tokens[i+1].Position.Line == t.Position.Line
 		if !key && i > 0 && awaits(tokens[i-1].Type) {
-			continue // its column may be any
+			continue // a scalar value on its own line, whose column does not matter
 		}
 		column := t.Position.Column
 		closeTo(column, i)
@@ -138,8 +139,8 @@ func awaits(t token.Type) bool {
 	return t == token.MappingValueType || t == token.LiteralType || t == token.FoldedType || t == token.SequenceEntryType
 }
 
-// outermost sorts mappings by position. It removes a mapping that lies inside a portion of an outer
-// mapping, since the outer mapping's portions are parsed separately with all they contain.
+// outermost sorts mappings by position. It removes every mapping that is inside a later portion of another
+// mapping, since complete parses such a portion by parseTokens, which splits the inner mapping.
 func outermost(list []mapping) []mapping {
 	slices.SortFunc(list, func(a, b mapping) int { return a.entries[portion] - b.entries[portion] })
 	end := 0

@@ -13,16 +13,17 @@ const (
 	// Largest is the largest size in bytes of a file that people write: about 50,000 columns with
 	// their bounds.
 	Largest = 4 << 20
-	// mostTokens is enough for a file of that size; the parser uses half a kilobyte for each token.
+	// mostTokens is the largest number of tokens, which is enough for a file of Largest bytes. The parser
+	// uses half a kilobyte of memory for each token.
 	mostTokens = 500_000
-	// deepest bounds the nesting of lists and mappings. The parser's memory grows with the square
-	// of the depth.
+	// deepest is the largest depth of nesting of lists and mappings. The parser's memory grows with the
+	// square of the depth.
 	deepest = 24
 )
 
-// shallow returns an error, before parsing, for a text whose parsing would cost much more than its
-// size: deep nesting, too many tokens, or aliases that expand. Errors give line and rule and quote
-// nothing.
+// shallow returns an error for a text whose parsing would take time or memory out of proportion to its size:
+// a text with deep nesting, too many tokens, or aliases, which expand. It is called before parsing. Errors
+// quote nothing of the text.
 func shallow(text []byte) error {
 	if len(text) > Largest {
 		return fmt.Errorf("is larger than %d bytes", Largest)
@@ -48,13 +49,14 @@ func shallow(text []byte) error {
 
 // depth tracks, while tokens are processed in order, how deeply lists and mappings are nested.
 type depth struct {
-	brackets int
-	// blocks are the columns of the open block lists and mappings.
+	brackets int // number of open brackets and braces
+	// blocks are the columns in which the open block lists and mappings start.
 	blocks []int
 	last   *token.Token
 }
 
-// after updates the depth by the next token. It returns the rule that the token breaks, or "".
+// after updates the depth by the next token t. It returns the rule that the token breaks, or "" if it breaks
+// none.
 func (d *depth) after(t *token.Token) string {
 	column := t.Position.Column
 	if t.Type == token.MappingValueType && d.last != nil && d.last.Position.Line == t.Position.Line {

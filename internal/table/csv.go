@@ -12,7 +12,7 @@ import (
 
 const byteOrderMark = "\uFEFF"
 
-// csvFile reads a text file.
+// csvFile reads a text file in chunks of whole records.
 type csvFile struct {
 	split  splitter
 	header []string
@@ -42,7 +42,8 @@ func newCSV(path string, as Dialect, src *bufio.Reader) (*csvFile, error) {
 // limit has no effect: a text reader keeps only one chunk and one record in memory.
 func (f *csvFile) limit(int64) {}
 
-// head reads the first record of the text.
+// head reads the first record of the text, the header row, and removes it from the text. It returns the
+// record's cells, or its verdict if the header row is not valid.
 func (s *splitter) head() ([]string, verdict, error) {
 	for size := s.size; ; size *= 2 {
 		if s.fill(min(size, mostHeader)); endsInCR(s.held) {
@@ -65,15 +66,15 @@ func (s *splitter) head() ([]string, verdict, error) {
 const ruleCR = "lines must end in LF or CRLF: those of the header row end in CR alone"
 
 // endsInCR reports whether the first line of a file's start ends in CR alone. If lines end in CR
-// alone, the whole file is the header row. The error about this must come before any other, because
-// the records would decide which other rule the header breaks.
+// alone, the whole file is read as the header row. The error about CR must come before any other error,
+// because otherwise the records would decide which rule the header breaks.
 func endsInCR(start []byte) bool {
 	i := bytes.IndexAny(start, "\r\n")
 	return i >= 0 && i+1 < len(start) && start[i] == '\r' && start[i+1] != '\n' &&
 		!slices.ContainsFunc(start[:i], foreignByte)
 }
 
-// headerRule returns the rule that a header row breaks, or "".
+// headerRule returns the rule that a header row breaks, or "" if it breaks none.
 func headerRule(cells []string, v verdict, delimiter byte) string {
 	switch {
 	case v == over:
@@ -90,8 +91,8 @@ func headerRule(cells []string, v verdict, delimiter byte) string {
 	return ""
 }
 
-// otherDelimiter returns advice, for an error message, if the only cell of a header row contains
-// another common delimiter. It returns "" if it does not.
+// otherDelimiter returns advice, for an error message, if the only cell of a header row contains a common
+// delimiter other than the given one. Otherwise it returns "".
 func otherDelimiter(cell string, delimiter byte) string {
 	for _, d := range []struct{ mark, name, yaml, flag string }{
 		{";", "semicolons", `";"`, `';'`}, {"\t", "tabs", "tab", "tab"}, {"|", "bars", `"|"`, `'|'`},
@@ -107,7 +108,7 @@ func otherDelimiter(cell string, delimiter byte) string {
 
 func (f *csvFile) names() []string { return f.header }
 
-// use does nothing: the cells of a text are known only when its row is split.
+// use does nothing: all cells of a row of text are returned, whether they are read or not.
 func (f *csvFile) use([]bool, columns) error { return nil }
 
 func (f *csvFile) chunk() (Chunk, error) {
@@ -118,12 +119,12 @@ func (f *csvFile) chunk() (Chunk, error) {
 	if c.long {
 		return &malformedRow{}, nil
 	}
-	// One cell more than the header has is kept, to show that a row has too many.
+	// At most one cell more than the header has is kept. The additional cell shows that a row has too many.
 	return &textChunk{records{dialect: f.split.dialect, text: c.text, last: c.last, cells: len(f.header) + 1, quoted: -1}},
 		nil
 }
 
-// textChunk is a text of whole records.
+// textChunk is a chunk of text that consists of whole records.
 type textChunk struct{ records }
 
 // Next returns the next row.

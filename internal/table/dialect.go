@@ -1,19 +1,19 @@
 package table
 
-// Dialect states how text files write a table. [dataset.CSV] implements it.
+// Dialect describes how text files write a table. [dataset.CSV] implements it.
 type Dialect interface {
-	// Check returns an error for the first rule that is broken.
+	// Check returns an error for the first rule that the dialect breaks.
 	Check() error
-	// Marks returns the delimiter and the quote; the quote is zero if there is none.
+	// Marks returns the bytes of the delimiter and of the quote. The quote is 0 if files have no quote.
 	Marks() (delimiter, quote byte)
-	// Charset is the name of the encoding, empty for UTF-16 where a byte order mark says so, and
-	// else UTF-8.
+	// Charset returns the name of the encoding. It returns "" for files that are UTF-16 if they begin with
+	// a UTF-16 byte order mark, and UTF-8 otherwise.
 	Charset() string
-	// Names are the names of the columns of files without a header row; nil if files have a header
-	// row.
+	// Names returns the names of the columns of files without a header row. It returns nil if files have
+	// a header row.
 	Names() []string
 	// Respelled returns the function that rewrites a number of the text to the form in which a
-	// [Map] reads it; nil if the text has that form already.
+	// [Map] reads it. It returns nil if the text has this form already.
 	Respelled() func(cell string) string
 }
 
@@ -23,27 +23,28 @@ type named struct {
 	names []string
 }
 
-// Names returns the names.
+// Names returns the copy of the names of the columns.
 func (n named) Names() []string { return n.names }
 
 // Map encodes the rows of a table by columns of type C. [dataset.Map] implements it.
 type Map[C Column] interface {
 	// Reads reports for each cell of a row whether the map reads it.
 	Reads() []bool
-	// Respell returns the function that rewrites the numbers of a row in place by the function plain;
-	// nil if there is nothing to rewrite.
+	// Respell returns a function that rewrites the numbers of a row in place, each by the function plain.
+	// It returns nil if there is nothing to rewrite.
 	Respell(plain func(cell string) string) func(cells []string)
 	// ByUnit reports whether the map needs the texts of all cells, so that readings ([Column]) do
 	// not suffice.
 	ByUnit() bool
-	// Column returns column i of the table.
+	// Column returns the map of the cells of column i of the table.
 	Column(i int) C
 }
 
-// Column maps the cells of one column to readings: numbers that contain everything the row map uses
-// of the cells ([dataset.ColumnMap]).
+// Column maps the cells of one column to readings: numbers that contain all information of the cells that
+// the row map uses ([dataset.ColumnMap]).
 type Column interface {
-	// Missing returns the texts of missing cells, besides the empty text.
+	// Missing returns the texts of missing cells. The empty text means a missing cell even if it is not in
+	// the list.
 	Missing() []string
 	// Text returns the reading of a cell given as text.
 	Text(cell string) float64
@@ -51,7 +52,8 @@ type Column interface {
 	Number() bool
 	// Days reports whether cells may be passed to Numbers as days since 1970-01-01.
 	Days() bool
-	// Numbers replaces each number of x by the reading of a cell that contains that number.
+	// Numbers replaces each number of x by the reading of a cell that contains this number. NaN means a
+	// cell that is missing or cannot be read.
 	Numbers(x []float64)
 }
 

@@ -13,8 +13,8 @@ var (
 	bigEndian    = unicode.UTF16(unicode.BigEndian, unicode.IgnoreBOM)
 )
 
-// decode converts text to UTF-8. Bytes that are invalid in the encoding become U+FFFD; an error
-// would depend on the records. UTF-8 is passed on unchanged.
+// decode converts text to UTF-8. Bytes that are invalid in the encoding become U+FFFD and are no error,
+// because an error would depend on the records. UTF-8 is passed on unchanged.
 func decode(src *bufio.Reader, as Dialect) (*bufio.Reader, error) {
 	from, err := encodingOf(src, as)
 	if from == nil || err != nil {
@@ -23,7 +23,7 @@ func decode(src *bufio.Reader, as Dialect) (*bufio.Reader, error) {
 	return bufio.NewReaderSize(&sticky{r: from.NewDecoder().Reader(src)}, bufferSize), nil
 }
 
-// encodingOf returns the encoding of a text; nil for UTF-8.
+// encodingOf returns the encoding of a text. It returns nil for UTF-8.
 func encodingOf(src *bufio.Reader, as Dialect) (encoding.Encoding, error) {
 	switch as.Charset() {
 	case "latin-1":
@@ -40,9 +40,10 @@ func encodingOf(src *bufio.Reader, as Dialect) (encoding.Encoding, error) {
 	return byMark(src, as)
 }
 
-// byMark returns the encoding that a byte order mark at the start of a text states. A text without a
-// header row starts with a record, which must not be mistaken for a mark. In such a text a mark is
-// read only if the declared encoding is utf-16.
+// byMark returns the encoding that a UTF-16 byte order mark at the start of a text states. Without a mark,
+// it returns nil, for UTF-8, or an error if the declared encoding is utf-16. A text without a header row
+// starts with a record, whose bytes must not be read as a mark. For a text without a header row and without
+// a declared encoding byMark therefore returns nil and reads nothing.
 func byMark(src *bufio.Reader, as Dialect) (encoding.Encoding, error) {
 	if as.Names() != nil && as.Charset() == "" {
 		return nil, nil

@@ -5,8 +5,8 @@ import (
 	"io/fs"
 )
 
-// Error is a fault of a file. Its text depends on the file's name, its leading bytes and the
-// operating system's answer, never on records.
+// Error is a fault of a file. Its text depends on the file's name, on the file's bytes that are not records,
+// such as a header row, and on the operating system's answer. It never depends on records.
 type Error struct {
 	Path string
 	Rule string
@@ -15,8 +15,8 @@ type Error struct {
 
 func (e *Error) Error() string { return "table: " + e.Path + ": " + e.Rule }
 
-// Unwrap returns the operating system's error, such as [fs.ErrNotExist]; nil if
-// the fault lies in the content.
+// Unwrap returns the operating system's error, such as [fs.ErrNotExist]. It returns nil if the fault is in
+// the file's content.
 func (e *Error) Unwrap() error { return e.err }
 
 // fault converts an error of opening or reading into an Error that may be shown. Only errors of the

@@ -14,7 +14,7 @@ const bufferSize = 1 << 16
 // file is one file of a table.
 type file struct {
 	watch
-	text   bool // the file is text; rows already read stay valid when it is closed
+	text   bool // the file is text, whose rows stay valid when the file is closed
 	closer io.Closer
 	content
 }
@@ -22,12 +22,12 @@ type file struct {
 // content reads the rows of a file.
 type content interface {
 	names() []string
-	// use declares which cells are read; nil means all. If rows is not nil, the method chunk may
+	// use declares which cells are read. nil means all cells. If rows is not nil, the method chunk may
 	// return a Typed, which gives numbers in place of texts.
 	use(cells []bool, rows columns) error
-	// limit bounds the bytes that may be buffered ahead of rows.
+	// limit sets the largest number of bytes that may be buffered ahead of the rows being read.
 	limit(bytes int64)
-	// chunk returns the next rows; io.EOF after the last.
+	// chunk returns the next rows. After the last row it returns io.EOF.
 	chunk() (Chunk, error)
 }
 
@@ -51,9 +51,9 @@ func openFile(path string, as Dialect) (*file, error) {
 	return f, f.read(disk, as)
 }
 
-// openStandard opens standard input. It may be a Parquet file only if it is a regular file at its
-// start (or one in memory, as Linux has them), since Parquet is read from its end. Whether such a
-// file changes while it is read is not watched: the path at which it was opened is not known.
+// openStandard opens standard input. Standard input may be Parquet only if it is a regular file, on a disk
+// or in memory, and none of it has been read, since Parquet is read from its end. openStandard does not
+// detect whether the file changes while it is read, because it does not know the file's path.
 func openStandard(src *os.File, as Dialect) (*file, error) {
 	f := &file{watch: watch{path: Standard}, text: true, closer: io.NopCloser(src)}
 	info, err := src.Stat()
@@ -68,7 +68,8 @@ func openStandard(src *os.File, as Dialect) (*file, error) {
 	return f, err
 }
 
-// read starts reading the file's content as text.
+// read opens the file's content as text: it decompresses and decodes it and reads the header row. It returns
+// an error if the content cannot be a table.
 func (f *file) read(src io.Reader, as Dialect) error {
 	plain, err := decompress(f.path, bufio.NewReaderSize(&sticky{r: src}, bufferSize), as)
 	if err != nil {
@@ -91,7 +92,7 @@ func (f *file) read(src io.Reader, as Dialect) error {
 	return nil
 }
 
-// close closes the file; a nil file is no error.
+// close closes the file. It does nothing for a nil file.
 func (f *file) close() error {
 	if f == nil {
 		return nil
@@ -112,8 +113,8 @@ func errChanged(path string) error {
 	return &Error{path, "changed while it was read: leave it as it is and start again", nil}
 }
 
-// isParquet reports whether a file starts as Parquet does. It is false for a file that may start
-// with a record, as the package comment explains.
+// isParquet reports whether a file starts as Parquet does. It returns false if files have no header row:
+// the file may then start with a record (see the package comment).
 func isParquet(src io.ReaderAt, as Dialect) bool {
 	if as.Names() != nil {
 		return false

@@ -17,12 +17,13 @@ const (
 	parquetMagic = "PAR1"
 )
 
-// mostWindow bounds the memory that a zstd stream may request. It is the default bound of the zstd
-// command.
+// mostWindow is the largest window, in bytes of memory, that a zstd stream may request: 128 MiB, the default
+// limit of the zstd command.
 const mostWindow = 128 << 20
 
-// decompress recognises a compressed file by its first bytes or, if these may belong to a record,
-// by its name, and returns the decompressed content.
+// decompress returns the content of a file, decompressed if it is compressed by gzip or zstd. It recognises
+// compression by the file's first bytes. If files have no header row, the first bytes may belong to a
+// record. decompress then uses the ending of the file's name, .gz or .zst.
 func decompress(path string, src *bufio.Reader, as Dialect) (*bufio.Reader, error) {
 	start, err := peek(src, len(zstdMagic))
 	if err != nil {
@@ -49,7 +50,8 @@ func decompress(path string, src *bufio.Reader, as Dialect) (*bufio.Reader, erro
 	return bufio.NewReaderSize(&sticky{r: plain}, bufferSize), nil
 }
 
-// foreign lists formats that are recognised so that errors can name them.
+// foreign lists formats that cannot be read, with their first bytes. They are recognised so that errors can
+// name them.
 var foreign = []struct{ magic, name string }{
 	{parquetMagic, "a Parquet file within another"},
 	{"PARE", "an encrypted Parquet file"},
@@ -66,16 +68,16 @@ var foreign = []struct{ magic, name string }{
 	{zstdMagic, "compressed twice"},
 }
 
-// refused returns the rule that the start of a table breaks, or "". It looks only at the first
-// line, which is the header row. If files have no header row, it looks at nothing, because the
-// first line is a record.
+// refused returns the rule that the start of a text breaks, or "" if it breaks none. It reads only the first
+// line, the header row, of which it needs at most startSize bytes. If files have no header row, it returns
+// "" and reads nothing, because the first line is a record.
 func refused(src *bufio.Reader, as Dialect) string {
 	if as.Names() != nil {
 		return ""
 	}
 	start, err := peek(src, startSize)
 	if err != nil {
-		return "" // sticky: the reader of the header gets the error again
+		return "" // the type sticky repeats the error to the reader of the header
 	}
 	if len(start) == 0 {
 		return "is empty: a table starts with a header row"
@@ -97,14 +99,14 @@ const supported = "only CSV, plain or compressed by gzip or zstd, and Parquet ca
 // startSize is the number of bytes used to recognise the format of a file.
 const startSize = 512
 
-// textual reports whether the first line of a file's start may be text.
+// textual reports whether the first line of a file's start may be UTF-8 text: it has no foreignByte.
 func textual(start []byte) bool {
 	line, _, _ := bytes.Cut(start, []byte("\n"))
 	return !slices.ContainsFunc(line, foreignByte)
 }
 
-// foreignByte reports a byte that a header in UTF-8 never contains: control characters other than
-// tab and carriage return, and bytes that occur in no UTF-8 sequence.
+// foreignByte reports whether b is a byte that a header in UTF-8 does not contain: a control character other
+// than tab and carriage return, or a byte that occurs in no UTF-8 sequence.
 func foreignByte(b byte) bool {
 	switch {
 	case b == '\t' || b == '\r':
@@ -115,7 +117,8 @@ func foreignByte(b byte) bool {
 	return b == 0xc0 || b == 0xc1 || b >= 0xf5
 }
 
-// peek returns up to n of the next bytes; a shorter file is no error.
+// peek returns the next n bytes without reading them, or fewer if the file ends before. A short file is no
+// error.
 func peek(src *bufio.Reader, n int) ([]byte, error) {
 	start, err := src.Peek(n)
 	if len(start) > 0 || err == io.EOF {

@@ -5,11 +5,11 @@ import (
 	"sync"
 )
 
-// Each processes a table's rows in parallel and passes the results on in the order of the rows. The
-// given number of worker goroutines call work with chunks. work yields results, called parts, and
-// must return when yield returns false. The caller's goroutine calls take with the parts of all
-// chunks in order. Order and parts do not depend on workers. The first error stops all work and is
-// returned.
+// Each processes a table's rows in parallel and passes the results on in the order of the rows. As many
+// goroutines as workers says call work, each for one chunk at a time. work calls yield for each of its
+// results, called parts, and must return when yield returns false. The caller's goroutine calls take with
+// the parts of all chunks in the order of the rows. The parts and their order do not depend on workers. The
+// first error stops all work, and Each returns it.
 func Each[T any](r *Reader, workers int, work func(c Chunk, yield func(T) bool) error, take func(T) error) error {
 	type job struct {
 		chunk Chunk

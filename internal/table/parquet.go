@@ -14,9 +14,9 @@ import (
 type parquetFile struct {
 	file   *file
 	source *parquet.File
-	used   []bool  // nil for all
+	used   []bool  // which columns are read; nil for all
 	rows   columns // nil if the cells are read as texts only
-	group  int     // index of the next group
+	group  int     // index of the next row group
 }
 
 func newParquet(f *file, disk *os.File, size int64) (*parquetFile, error) {
@@ -146,21 +146,21 @@ func (g *groupRows) close() {
 // readings.
 type column struct {
 	reader *parquet.Reader
-	batch  *parquet.Batch // shared by all columns; data needed longer are copied
+	batch  *parquet.Batch // shared by all columns: load copies the data that it keeps
 	spell  speller
 
-	present    []bool // which cells of the batch have a value; nil if all do
-	rows       int    // cells of the batch, missing ones included
-	row, value int
+	present    []bool  // which cells of the batch have a value; nil if all do
+	rows       int     // number of cells of the batch, missing cells included
+	row, value int     // indices, in the batch, of the next cell and of the next value
 	index      []int32 // dictionary entry of each value; nil if values holds the values
-	values     texts   // texts of the values
+	values     texts   // texts of the values, if index is nil
 	dictionary []string
-	known      bool // dictionary, or entries, has been read
+	known      bool // whether dictionary, or for readings entries, is filled
 
 	// The following fields are used if readings are read in place of texts.
 	read     func(dst []float64, v *parquet.Values)
 	none     float64    // reading of a missing value
-	readings []float64  // of the batch, missing values included
+	readings []float64  // readings of the batch, missing values included
 	entries  []float64  // readings of the dictionary
 	spare    *[]float64 // memory for entries, shared by the columns of a group
 }
@@ -205,7 +205,7 @@ func (c *column) load() error {
 	return nil
 }
 
-// define reads the dictionary and writes its entries as text, once.
+// define reads the dictionary and writes its entries as text. It does nothing if it did so before.
 func (c *column) define() error {
 	if c.known {
 		return nil
@@ -222,16 +222,16 @@ func (c *column) define() error {
 	})
 }
 
-// texts holds texts, one after the other, in one buffer.
+// texts holds several texts, one after the other, in one buffer.
 type texts struct {
 	built []byte
 	text  string // content of built, after seal
-	ends  []int
+	ends  []int  // the end in built of each text
 }
 
 func (t *texts) reset() { t.built, t.ends = t.built[:0], t.ends[:0] }
 
-// seal copies the buffer to a string, so that cells stay valid when the buffer is reused.
+// seal copies the buffer to the string text, so that cells stay valid when the buffer is reused.
 func (t *texts) seal() { t.text = string(t.built) }
 
 // at returns the text with index i.

@@ -12,11 +12,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/parquet"
 )
 
-// speller appends to t the texts of the first n values of v: the cells that the same table has as
-// CSV; see the package comment.
+// speller appends to t the texts of the first n values of v: the cells that the same table would have as
+// CSV (see the package comment).
 type speller func(t *texts, v *parquet.Values, n int)
 
-// spellerOf returns the speller for a type; nil for a type without a text form.
+// spellerOf returns the speller for a type. It returns nil for a type without a text form.
 func spellerOf(y parquet.Type) speller {
 	if y.Meaning == parquet.Unreadable {
 		return nil
@@ -47,7 +47,7 @@ func spellerOf(y parquet.Type) speller {
 	return func(t *texts, v *parquet.Values, n int) { join(t, v.Bytes[:n], spell) }
 }
 
-// join appends to t the text of each value, which the function spell writes.
+// join appends to t the text of each value. The function spell appends the text of one value to a buffer.
 func join[T any](t *texts, values []T, spell func([]byte, T) []byte) {
 	for _, v := range values {
 		t.built = spell(t.built, v)
@@ -55,7 +55,8 @@ func join[T any](t *texts, values []T, spell func([]byte, T) []byte) {
 	}
 }
 
-// spellInt returns the function that writes integers of the given number of bits.
+// spellInt returns the function that appends the text of a value of type y that is stored as an integer of
+// the given number of bits: an integer, decimal, date, timestamp or time of day.
 func spellInt(y parquet.Type, bits int) func(b []byte, x int64) []byte {
 	switch y.Meaning {
 	case parquet.Unsigned:
@@ -85,16 +86,16 @@ func moment(x, perSecond int64) time.Time {
 	return time.Unix(seconds, rest*int64(time.Second)/perSecond).UTC()
 }
 
-// spellInt96 writes a timestamp stored as nanoseconds of a Julian day, the only use of Int96
-// columns.
+// spellInt96 appends the text of a timestamp that is stored in 12 bytes: 8 bytes of nanoseconds of the day
+// and 4 bytes of the Julian day. Int96 columns have no other use.
 func spellInt96(b, value []byte) []byte {
 	const epoch = 2440588 // the Julian day of 1970-01-01
 	nanoseconds, day := int64(binary.LittleEndian.Uint64(value)), int64(binary.LittleEndian.Uint32(value[8:]))
 	return time.Unix((day-epoch)*86400, nanoseconds).UTC().AppendFormat(b, timestamp)
 }
 
-// spellFloat writes the shortest decimal that parses to the same number, without an exponent for
-// sizes from 1e-6 to 1e21.
+// spellFloat appends the shortest decimal that parses to the same float of the given number of bits. The
+// decimal has an exponent if the absolute value is below 1e-6 and not 0, or at least 1e21.
 func spellFloat(b []byte, x float64, bits int) []byte {
 	form := byte('f')
 	if abs := math.Abs(x); abs != 0 && (abs < 1e-6 || abs >= 1e21) {
@@ -103,8 +104,8 @@ func spellFloat(b []byte, x float64, bits int) []byte {
 	return strconv.AppendFloat(b, x, form, -1, bits)
 }
 
-// spellBytes returns the function that writes bytes: unchanged, unless the type is a number or a
-// UUID.
+// spellBytes returns the function that appends the text of a value of type y that is stored as bytes. The
+// text is the bytes themselves, unless the type is a number or a UUID.
 func spellBytes(y parquet.Type) func(b, value []byte) []byte {
 	switch y.Meaning {
 	case parquet.Decimal:
@@ -128,7 +129,7 @@ func signed(value []byte) *big.Int {
 	return x
 }
 
-// spellDecimal writes x times 10^-scale, with scale digits after the point.
+// spellDecimal appends x times 10^-scale, with scale digits after the point. A scale below 0 counts as 0.
 func spellDecimal(b []byte, x *big.Int, scale int) []byte {
 	if x.Sign() < 0 {
 		b = append(b, '-')
@@ -155,7 +156,7 @@ func spellUUID(b, value []byte) []byte {
 	return b
 }
 
-// half returns the value of a 16-bit float: sign, 5 bits of exponent, 10 of fraction (IEEE 754).
+// half returns the value of a 16-bit float (IEEE 754): 1 sign bit, 5 bits of exponent, 10 bits of fraction.
 func half(bits uint16) float64 {
 	exponent, fraction := int(bits>>10&31), float64(bits&1023)
 	var x float64

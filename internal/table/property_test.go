@@ -16,8 +16,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
-// TestReadsWhatIsWritten tests that a table from a correct writer is read unchanged, for any cells;
-// the reader drops leading space, which the row map ignores.
+// TestReadsWhatIsWritten tests that a table from a correct writer is read unchanged, for any cells, except
+// that the reader drops leading white space, which the row map ignores.
 func TestReadsWhatIsWritten(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.csv")
 	rapid.Check(t, func(t *rapid.T) {

@@ -15,16 +15,16 @@ type Reader struct {
 	as     Dialect
 	header []string
 	files  []watch // the table's files, in order
-	// known are the indices of the files by their identity, so that a file that is given twice is
-	// found without a comparison with each of the others.
+	// known maps the identity of a file to the indices of the files with this identity. It finds a file that
+	// is given twice without a comparison with every other file.
 	known map[regular.Identity][]int
 
-	open  []*file // the open files; the last is being read
-	next  int     // index of the next file to open
-	uses  []bool  // which cells are read; nil for all
-	typed columns // the columns whose readings chunks may give; nil for none
-	spell func([]string)
-	most  int64 // bytes that may be buffered ahead of rows; 0 for the default
+	open  []*file        // the open files; the last is being read
+	next  int            // index in files of the next file to open
+	uses  []bool         // which cells are read; nil for all
+	typed columns        // the columns whose readings chunks may give; nil for none
+	spell func([]string) // rewrites the numbers of a row of text in place; nil if there is nothing to rewrite
+	most  int64          // bytes that may be buffered ahead of rows; 0 for the default
 
 	rows Chunk // the chunk that Next reads; nil before the first and after the last
 	err  error // repeated by every call; io.EOF at the end of the table
@@ -32,8 +32,8 @@ type Reader struct {
 
 // Chunk is a sequence of consecutive rows of a table.
 type Chunk interface {
-	// Next returns the next row's cells, or nil cells for a malformed row. The slice is overwritten
-	// by the next call; its strings stay valid. At the end of the chunk ok is false and err is nil.
+	// Next returns the next row's cells, or nil cells for a malformed row. The next call overwrites the
+	// slice cells, but its strings stay valid. At the end of the chunk ok is false and err is nil.
 	// Errors reveal nothing about records.
 	Next() (cells []string, ok bool, err error)
 }
@@ -43,9 +43,9 @@ type Chunk interface {
 // read either by Readings or by Next, not by both.
 type Typed interface {
 	Chunk
-	// Readings returns the readings of the next n rows, at least one. columns has an element for
-	// each column of the table; it is nil for columns that the map does not read. The next call
-	// overwrites them. At the end of the chunk n is 0. Errors reveal nothing about records.
+	// Readings returns the readings of the next n rows, n >= 1. columns has an element for each column of
+	// the table: a slice of at least n readings, or nil for a column that the map does not read. The next
+	// call overwrites the slices. At the end of the chunk n is 0. Errors reveal nothing about records.
 	Readings() (columns [][]float64, n int, err error)
 }
 
@@ -78,14 +78,14 @@ func Open(paths []string, as Dialect) (*Reader, error) {
 		case i == 0:
 			r.open, r.next = []*file{f}, 1
 		default:
-			f.close() // opened again when its rows are read
+			f.close() // the file is opened again when its rows are read
 		}
 	}
 	return r, nil
 }
 
-// OpenStream is Open for text from a stream, which is read once, to its end. OpenStream cannot tell
-// a stream that ends early from a shorter table.
+// OpenStream opens a table of text from a stream and reads its header. The stream is read once. A Reader
+// cannot distinguish a stream that ends early from a shorter table. as is the dialect of the text.
 func OpenStream(src io.Reader, as Dialect) (*Reader, error) {
 	if err := as.Check(); err != nil {
 		return nil, err
@@ -124,10 +124,10 @@ func (r *Reader) admit(f *file) error {
 // Header returns the names of the columns.
 func (r *Reader) Header() []string { return slices.Clone(r.header) }
 
-// For declares the map that encodes the rows. Cells that the map does not read may then be left
-// empty, numbers are rewritten to the form that the map reads, and chunks may be Typed. For must be
-// called before the first row is read. It returns an error if a Parquet column that the map reads
-// is nested or of a type without a text form.
+// For declares the map that encodes the rows. The Reader may then leave cells empty that the map does not
+// read. It rewrites numbers to the form that the map reads, and its chunks may be Typed. For must be called
+// before the first row is read. It returns an error if a Parquet column that the map reads is nested or of a
+// type without a text form.
 func For[C Column](r *Reader, m Map[C]) error {
 	r.uses = m.Reads()
 	r.spell = m.Respell(r.as.Respelled())
@@ -137,23 +137,24 @@ func For[C Column](r *Reader, m Map[C]) error {
 	return r.open[0].use(r.uses, r.typed)
 }
 
-// Use declares the cells of a row that are read, for callers that do not encode rows: other cells
-// may be left empty. It must be called before the first row is read, and returns the errors of
-// [For].
+// Use declares which cells of a row are read, for callers that do not encode rows. The Reader may leave all
+// other cells empty. Use must be called before the first row is read. It returns an error if a Parquet column
+// that is read is nested or of a type without a text form.
 func (r *Reader) Use(cells []bool) error {
 	r.uses = cells
 	return r.open[0].use(r.uses, nil)
 }
 
-// Limit bounds the bytes of Parquet pages that are held while rows are read, in addition to one
-// page for each chunk. It must be called before the first row is read, and affects speed only.
+// Limit sets the largest number of bytes of Parquet pages that are held in memory while rows are read, in
+// addition to one page for each chunk. It must be called before the first row is read. It affects only speed
+// and memory.
 func (r *Reader) Limit(bytes int64) {
 	r.most = bytes
 	r.open[0].limit(bytes)
 }
 
-// Next returns the table's next row, in the form that Chunk.Next documents. After an error every
-// further call returns the same error.
+// Next returns the table's next row, as Chunk.Next does for a chunk. At the end of the table ok is false and
+// err is nil. After an error every further call returns the same error.
 func (r *Reader) Next() (cells []string, ok bool, err error) {
 	for r.err == nil {
 		if r.rows == nil {
@@ -174,8 +175,8 @@ func (r *Reader) Next() (cells []string, ok bool, err error) {
 	return nil, false, r.err
 }
 
-// Chunk returns the next rows of the table; io.EOF after the last. After reading all rows of all
-// chunks, the caller must call whole, which reports whether a file changed meanwhile.
+// Chunk returns the next rows of the table. After the last row it returns io.EOF. After reading all rows of
+// all chunks, the caller must call the method whole, which returns an error if a file has changed.
 func (r *Reader) Chunk() (Chunk, error) {
 	for {
 		f := r.open[len(r.open)-1]
@@ -197,9 +198,10 @@ func (r *Reader) Chunk() (Chunk, error) {
 	}
 }
 
-// turn opens the next file. It returns an error if the file has changed since the table was opened.
+// turn opens the next file of the table, and closes the last one if it is text. It returns an error if the
+// next file has changed since the table was opened.
 func (r *Reader) turn() error {
-	if last := r.open[len(r.open)-1]; last.text { // all its rows have been handed out
+	if last := r.open[len(r.open)-1]; last.text { // all rows of the file have been returned
 		last.close()
 		r.open = r.open[:len(r.open)-1]
 	}
@@ -219,8 +221,8 @@ func (r *Reader) turn() error {
 	return f.use(r.uses, r.typed)
 }
 
-// whole is called after the last row. It returns io.EOF, or an error if a file has changed since it
-// was opened.
+// whole must be called after the last row. It returns an error if a file has changed since the table was
+// opened, and io.EOF if none has.
 func (r *Reader) whole() error {
 	for _, f := range r.files {
 		if f.changed() {

@@ -12,8 +12,8 @@ const (
 	mostRecord = 16 << 20
 )
 
-// verdict says what the remaining text starts with: a whole record, a malformed one, or one whose end
-// is not in the text.
+// verdict says with what the remaining text starts: a valid record, a malformed record, a record whose end
+// is not in the text, or nothing.
 type verdict uint8
 
 const (
@@ -39,14 +39,14 @@ type records struct {
 	cells int  // largest number of cells kept of a record
 
 	at     int // start of the next record
-	quoted int // position of the first quote from at on; quotes after it are not known yet
+	quoted int // position of the last quote that quoteFrom found, or len(text); -1 at first
 	built  []byte
 	row    []string
 }
 
-// next returns the cells of the next record; the slice is overwritten by the next call. After whole
-// and malformed, at is the end of the record, at the start of a line. After cut, at is the start of
-// the record.
+// next returns the cells and the verdict of the next record. The next call overwrites the slice of cells.
+// If the verdict is whole or malformed, r.at is then the start of the line after the record. If the verdict
+// is cut, r.at is the start of the record.
 func (r *records) next() ([]string, verdict) {
 	if r.skipEmpty(); r.at == len(r.text) {
 		return nil, over
@@ -159,7 +159,8 @@ func (r *records) plain(line string) {
 // trim returns the position after the white space at text[i:end].
 func (r *records) trim(i, end int) int { return i + r.space(r.text[i:end]) }
 
-// space returns the length of the white space at the start of s. A delimiter is not white space.
+// space returns the length, in bytes, of the white space at the start of s. The delimiter is not white space,
+// even if it is a blank or a tab.
 func (r *records) space(s string) int {
 	if len(s) == 0 || s[0] > ' ' && s[0] < utf8.RuneSelf {
 		return 0
@@ -171,10 +172,10 @@ func (r *records) space(s string) int {
 	return n
 }
 
-// inQuotes returns the cell whose opening quote is before i, and the position after its closing
-// quote. Two quotes in a row stand for one quote within the cell; a single quote closes it. closed
-// is false if the text does not contain both the closing quote and the byte after it, so that the
-// cell's end is not yet known.
+// inQuotes returns the cell whose opening quote is directly before position i, and the position after its
+// closing quote. Two quotes in a row mean one quote within the cell. A single quote closes the cell. closed
+// is false if the text does not contain the closing quote. It is also false if the text ends directly after a
+// quote and is not the end of the table, since the next byte may be a second quote.
 func (r *records) inQuotes(i int) (cell string, after int, closed bool) {
 	r.built = r.built[:0]
 	for first := true; ; first = false {

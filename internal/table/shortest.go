@@ -5,24 +5,24 @@ import (
 	"strconv"
 )
 
-// shortest finds the decimal with the fewest digits that rounds to a given 32-bit float, and among
-// several the nearest one. This is the decimal that spellFloat writes. Use one shortest for each
-// column: the decimals of a column tend to have equally many digits after the point, so the search
-// starts with the last number of digits.
-type shortest struct{ behind int } // digits after the point of the decimal before
+// shortest finds the decimal with the fewest digits that rounds to a given 32-bit float. If several decimals
+// have as few digits, it finds the nearest to the float. This is the decimal that spellFloat writes. Each
+// column needs its own shortest: the decimals of a column tend to have equally many digits after the point,
+// so the search starts with the number of digits of the previous decimal.
+type shortest struct{ behind int } // digits after the point of the previous decimal
 
 // number returns the float64 that is nearest to the shortest decimal of x.
 func (s *shortest) number(x float32) float64 {
 	size := math.Abs(float64(x))
 	switch {
 	case size < 1<<24 && size == math.Trunc(size) || size-size != 0:
-		return float64(x) // the decimal is the number itself, or there is none
+		return float64(x) // the decimal is the number itself, or x is infinite or NaN
 	case size < 1e-6 || size >= 1<<24:
 		return parsed(x)
 	}
-	// Just below a power of two, floats are closer together than above it. At such a power, the
-	// decimal nearest to the float could belong to another float, and a decimal farther away to the
-	// same float. For the powers of two in the range handled here this does not happen.
+	// Just below a power of two, floats are closer together than above it. At a power of two, the
+	// decimal nearest to the float could therefore round to another float, while a decimal farther away
+	// rounds to this float. For the powers of two from 1e-6 to 2^24 this does not happen.
 	for s.behind > 0 && size*tens[s.behind] >= mostDigits {
 		s.behind--
 	}
@@ -45,8 +45,8 @@ func (s *shortest) number(x float32) float64 {
 	return math.Copysign(c, float64(x))
 }
 
-// mostDigits bounds a decimal's digits, read as an integer. Nine digits are enough to distinguish
-// all 32-bit floats.
+// mostDigits bounds the digits of a decimal, without the point, as an integer. Nine digits are enough to
+// distinguish all 32-bit floats.
 const mostDigits = 1e10
 
 // decimalOf returns the decimal c nearest to size with the given number of digits after the point.
@@ -59,7 +59,7 @@ func decimalOf(size float64, behind int) (c float64, is, sure bool) {
 	if math.Abs(math.Abs(scaled-whole)-.5) < 0x1p-18 {
 		return 0, false, false
 	}
-	c = whole / tens[behind] // exact but for one rounding, as the decimal's text is parsed
+	c = whole / tens[behind] // rounded once, and therefore equal to the parsed text of the decimal
 	// The midpoint between two 32-bit floats is a float64. At any other float64, rounding the
 	// decimal to float64 and then to float32 equals rounding it once.
 	if math.Float64bits(c)&(1<<29-1) == 1<<28 {

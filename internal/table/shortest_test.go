@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestShortestDecimals tests the shortest decimal of a 32-bit float against its text, for random
-// bits, floats with few decimals, their neighbours, powers of two and integers near 2^24.
+// TestShortestDecimals compares the shortest decimal of a 32-bit float with the float's parsed text, for
+// random bits, floats with few decimals, their neighbours, powers of two and integers near 2^24.
 func TestShortestDecimals(t *testing.T) {
 	n := 2_000_000
 	if testing.Short() {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// chunkSize is the size in bytes of a chunk of text: small enough for a cache, and large enough
-// that handing chunks over costs little.
+// chunkSize is the size in bytes of a chunk of text. It is small enough for a processor's cache, and large
+// enough that passing chunks between goroutines takes little time.
 const chunkSize = 256 << 10
 
 // splitter divides a text into chunks of whole records. It finds the ends of records by scanning
@@ -15,22 +15,22 @@ const chunkSize = 256 << 10
 type splitter struct {
 	dialect
 	src  io.Reader
-	size int // approximate size of a chunk
-	most int // largest size of a record
+	size int // approximate size of a chunk in bytes
+	most int // largest size of a record in bytes
 
 	held []byte // read from src and not yet in a chunk
-	err  error  // error that ended src
+	err  error  // the error, or io.EOF, with which src ended
 }
 
-// chunk is a part of the text that consists of whole records, or stands for one record that is too
-// long.
+// chunk is a part of the text that consists of whole records. If long is true, it stands for one record that
+// is too long, and text is empty.
 type chunk struct {
 	text string
 	last bool // the table ends with this chunk
 	long bool
 }
 
-// next returns the next chunk; after the last it returns io.EOF.
+// next returns the next chunk. After the last chunk it returns io.EOF.
 func (s *splitter) next() (chunk, error) {
 	for size := s.size; ; size *= 2 {
 		s.fill(min(size, s.most))
@@ -63,7 +63,7 @@ func (s *splitter) fill(size int) {
 	}
 }
 
-// whole returns the number of bytes of text that are whole records.
+// whole returns the number of bytes at the start of text that are whole records.
 func (s *splitter) whole(text string) int {
 	if s.err == io.EOF {
 		return len(text)

@@ -68,7 +68,7 @@ func drain(path string) (header []string, rows [][]string, err error) {
 	return drainAs(dataset.CSV{}, path)
 }
 
-// drainAs is drain for files in the given dialect.
+// drainAs reads a table in the given dialect to its end. A malformed row is nil.
 func drainAs(as dataset.CSV, paths ...string) (header []string, rows [][]string, err error) {
 	r, err := Open(paths, as)
 	if err != nil {

@@ -11,10 +11,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/parquet"
 )
 
-// The row map, which encodes a row, is defined on the texts of cells. The reading of a typed value is
-// the reading of its text, computed without writing the text where possible: if the text would be a
-// number or a date, the map gets that number. Texts are written for all other values, and for values
-// whose text is a missing marker. The entries of a dictionary are read once.
+// The row map, which encodes a row, is defined on the texts of cells. It first maps each cell to a number,
+// the cell's reading. The reading of a typed value is the reading of its text. If the text would be a number
+// or a date, the reading is computed from the number or the days, without writing the text. For all other
+// values, and for values whose text is a missing marker, the text is written. The entries of a dictionary
+// are read once.
 
 // typedRows are the rows of a Parquet row group, returned as readings: the numbers to which the row
 // map maps cells.
@@ -82,8 +83,8 @@ func (c *column) loadReadings() error {
 	return nil
 }
 
-// spread moves the first n readings (numbers to which the row map maps values) to the rows that have
-// a value, and gives all other rows the reading of a missing value.
+// spread moves the first n readings of the batch (numbers to which the row map maps values) to the rows that
+// have a value, as present says. All other rows get the reading of a missing value.
 func (c *column) spread(present []bool, n int) {
 	for i := len(present) - 1; i >= 0; i-- {
 		if !present[i] {
@@ -95,9 +96,9 @@ func (c *column) spread(present []bool, n int) {
 	}
 }
 
-// defineReadings computes the readings (the numbers to which the row map maps cells) of the
-// dictionary's entries. They are computed once, unless the memory limit does not allow to keep them.
-// The slice of readings that were released is used again.
+// defineReadings computes the readings (the numbers to which the row map maps cells) of the dictionary's
+// entries. It does nothing if c.entries holds them already. loadReadings releases them if the memory limit
+// does not allow keeping them. The memory that a column releases is c.spare, which the next column uses.
 func (c *column) defineReadings() error {
 	if c.known {
 		return nil
@@ -169,8 +170,8 @@ func readingsOfTexts(y parquet.Type, c Column) func(dst []float64, v *parquet.Va
 }
 
 // readEach returns the function that sets dst to the readings of the first len(dst) values. number
-// returns the number that a value's text means. If its ok is false, the text is written by spell
-// and read by c.Text.
+// returns the number that a value's text means. If number returns false for a value, the function writes
+// the value's text by spell and reads it by c.Text.
 func readEach[T any](c Column, number func(T) (x float64, ok bool), spell func([]byte, T) []byte) func(dst []float64,
 	values []T) {
 	var text []byte
@@ -192,8 +193,8 @@ func readEach[T any](c Column, number func(T) (x float64, ok bool), spell func([
 	}
 }
 
-// numberOfFloat returns the function that computes the readings of floats. number maps a float to the
-// float64 that its text means; nil if they are equal.
+// numberOfFloat returns the function that computes the readings of floats of the given number of bits. number
+// maps a float to the float64 that its text means. It is nil if the two are equal.
 func numberOfFloat[T float32 | float64](c Column, number func(T) float64, bits int) func(dst []float64, values []T) {
 	spell := func(b []byte, x T) []byte { return spellFloat(b, float64(x), bits) }
 	var marked []uint64
@@ -218,7 +219,7 @@ func numberOfFloat[T float32 | float64](c Column, number func(T) float64, bits i
 	}, spell)
 }
 
-// mostWhole is the largest integer up to which all integers are floats.
+// mostWhole is 2^53: all integers from -2^53 to 2^53 are exact as float64 numbers.
 const mostWhole = 1 << 53
 
 // numberOfInt returns the function that computes the readings of values stored as integers: integers,
@@ -240,7 +241,7 @@ func numberOfInt[T int32 | int64](y parquet.Type, c Column, bits int) func(dst [
 			number = func(int64) (float64, bool) { return 0, false }
 			break
 		}
-		// Both operands are exact, so the quotient is rounded once, as the parsed text is.
+		// Numerator and denominator are exact, so the quotient is rounded once and equals the parsed text.
 		ten := tens[y.Scale]
 		number = func(x int64) (float64, bool) { return float64(x) / ten, -mostWhole <= x && x <= mostWhole }
 	case parquet.Date:
@@ -260,7 +261,7 @@ func numberOfInt[T int32 | int64](y parquet.Type, c Column, bits int) func(dst [
 	}, func(b []byte, v T) []byte { return spell(b, int64(v)) })
 }
 
-// tens are the powers of ten that are exact floats.
+// tens are the powers of ten that are exact as float64 numbers.
 var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17,
 	1e18, 1e19, 1e20, 1e21, 1e22}
 
@@ -280,8 +281,9 @@ func floor(x, y int64) int64 {
 	return q
 }
 
-// intOf returns the stored integer whose text may equal a marker of missing cells. The caller must
-// write that integer's text and compare it with the marker.
+// intOf returns the stored integer of type y whose text may be a given marker of missing cells. ok is false
+// if no integer's text is the marker. If ok is true, the caller must still compare the integer's text with
+// the marker.
 func intOf(y parquet.Type, marker string) (x int64, ok bool) {
 	switch y.Meaning {
 	case parquet.Unsigned:
@@ -304,7 +306,7 @@ func intOf(y parquet.Type, marker string) (x int64, ok bool) {
 }
 
 // narrow returns the number that bytes represent in two's complement, highest byte first. ok is
-// false if it takes more than 64 bits.
+// false if the number does not fit in 64 bits.
 func narrow(b []byte) (x int64, ok bool) {
 	if len(b) == 0 {
 		return 0, true

@@ -156,7 +156,7 @@ func sameReadings(t *testing.T, path string, expected map[string][]string) (uses
 		return 0
 	}
 	for _, name := range header {
-		var texts []string // distinct ones
+		var texts []string // up to 9 distinct texts of the column
 		for _, cell := range expected[name] {
 			if cell = strings.TrimSpace(cell); cell != "" && !slices.Contains(texts, cell) &&
 				!strings.ContainsAny(cell, "\n\r\t\x00") {
@@ -194,7 +194,7 @@ func sameReadings(t *testing.T, path string, expected map[string][]string) (uses
 			s := schemaOf(t, columns, target, markers)
 			if c.Kind == dataset.Public && len(c.Values) > 0 {
 				if s, err = s.Where(name + "=" + c.Values[0]); err != nil {
-					continue // no value that can be stated
+					continue // the value cannot be written in a row filter
 				}
 			}
 			uses++

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// watch detects whether a file has changed since it was opened: another file at its path, another
-// size or another time of modification. A watch without info detects nothing.
+// watch detects whether a file has changed since it was opened: whether its path has another file, another
+// size or another time of modification. A watch without info reports no change.
 type watch struct {
 	path string
 	info fs.FileInfo
@@ -28,7 +28,7 @@ func (w watch) changed() bool {
 	return now.Size() != w.info.Size() || !now.ModTime().Equal(w.info.ModTime())
 }
 
-// name is the file's name in errors.
+// name returns the file's name for errors.
 func (w watch) name() string {
 	if w.path == Standard {
 		return "standard input"

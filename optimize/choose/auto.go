@@ -16,78 +16,85 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/recursive"
 )
 
-// Auto plans every algorithm with its default rule, within a limit on passes, and orders the plans by
-// their forecasts. It uses public quantities only, so that the choice has no privacy cost.
+// Auto plans every algorithm with its default rule, within a limit on passes over the records, and orders
+// the plans by their forecasts. It uses public quantities only, so the choice has no privacy cost.
 //
-// Forecasts may be wrong by a third or more in both directions. Forecasts within the factor Agreement
-// of the lowest therefore count as equal. Among these plans the plan with the fewest passes over the
-// records comes first, if it makes at most half the passes of the plan with the lowest forecast.
-// Among plans with equal passes, up to 5 %, the lowest forecast comes first. The rule of fewest
-// passes is not used for an effective size N below 20: there all forecasts are close to the gradient
-// norm at the start, and agree for that reason only. (On 2,000 rows of Adult at epsilon .1 a single
-// step had an AUC of .56, the plan with the lowest forecast .71.)
+// Forecasts may be wrong by a third or more in both directions. Forecasts within the factor Agreement of
+// the lowest therefore count as equal. Among these plans the plan with the fewest passes over the records
+// comes first, if it makes at most half the passes of the plan with the lowest forecast. Among plans with
+// equal passes, up to 5 %, the lowest forecast comes first. The rule of fewest passes is not used for an
+// effective size N below 20. At such N all forecasts are close to the gradient norm at the start, and agree
+// for this reason only. (On 2,000 rows of Adult at epsilon .1 a plan of a single step had an AUC of .56,
+// and the plan with the lowest forecast had .71.)
 //
 // These rules adjust the order. Each corrects a measured error of the forecasts:
 //
-//   - preconditioned is planned for generalised linear models with N at least 20. For smaller N, the
-//     second moment of the rows that it releases is mostly noise (the ridge lambda of its
-//     preconditioner is above .3).
-//   - For more than 2000 features preconditioned has a diagonal metric (preconditioner). It is
-//     planned from n mu = 450 on, for n records, and comes first, unless the goal is the excess risk.
-//   - For losses and targets of which the forecast of preconditioned assumes a curvature that tables do
-//     not have (see byRecord), preconditioned comes first, unless the goal is the excess risk.
-//   - With several margins preconditioned comes first, unless the goal is the excess risk. Plans that
-//     stop early reach small gradients in directions in which few rows lie, but they separated the
-//     classes worse at every budget (results/accuracy.md).
-//   - For nonconvex losses preconditioned is placed by its forecast, although its gradient was 1.6 to
-//     1.9 times its forecast: most records' gradients are clipped there. The smaller gradients of
-//     other plans came from weights so large that the derivative of the loss vanishes
-//     (results/outcome.md).
-//   - For convex losses on 100,000 records and more, preconditioned comes first if its forecast of
-//     the population gradient is within 5 % of the best plan's. Other plans reach smaller gradients
-//     on the records with 20 to 100 times the passes, but the gradient on the records differs from
-//     the gradient of the distribution by more than that.
+//   - preconditioned is planned for generalised linear models with N at least 20. For smaller N, the second
+//     moment of the rows that it releases is mostly noise (the ridge lambda of its preconditioner is above
+//     .3). For two classes and a convex loss whose Lipschitz constant is not a clip, it is planned with N
+//     at least 5.
+//   - For more than 2000 features preconditioned has a diagonal metric (preconditioner). It is planned if n
+//     mu is at least 450, for n records under replace-one. It then comes first, unless the goal is the
+//     excess risk.
+//   - For some losses and targets the forecast of preconditioned assumes a curvature that tables do not
+//     have (see byRecord). For these preconditioned comes first, unless the goal is the excess risk or N is
+//     below 20.
+//   - With several margins preconditioned comes first, unless the goal is the excess risk. Plans of few
+//     steps reach a small gradient norm although they have not converged along directions in which few rows
+//     vary. Such plans separated the classes worse at every budget (results/accuracy.md).
+//   - For nonconvex losses preconditioned is ordered by its forecast without a correction, although its
+//     gradient norm was 1.6 to 1.9 times its forecast, since most records' gradients are clipped. Other
+//     plans had smaller gradients only because their weights were so large that the derivative of the loss
+//     vanishes (results/outcome.md).
+//   - For the goal gradient and convex losses on 100,000 records and more, preconditioned comes first if
+//     its forecast of the population gradient is at most 5 % above the first plan's. With 20 to 100 times
+//     the passes, other plans reach smaller gradients on the records. The gain is smaller than the
+//     difference between the gradient on the records and the gradient of the distribution.
 //   - If the rule for STORM's steps is cut off at 1000, STORM is also planned with 2000 steps. This
 //     plan's forecast is multiplied by .95, since forecasts ignore directions in which the loss falls
 //     slowly.
-//   - For the goal gradient and N at least 20, the forecast of nesterov is multiplied by .85, unless
-//     the limit on passes reduces its steps: along directions in which the loss falls slowly, gd was
-//     up to 7 times worse than nesterov.
-//   - Forecasts assume that the gradient at an average of iterates is the average of their gradients.
-//     On regularized convex data terms this error raised gd's gradient norm by up to a third for N
-//     below 1000. There, forecasts of averages are multiplied by 1.15. The risk at an average, in
-//     contrast, is below the average risk: for the goal excess-risk the forecasts of plans without an
-//     average are multiplied by 1.15, except single passes. Without a regularizer no such error was
-//     measured, on generated rows or on tables.
-//   - The forecast of recursive is multiplied by 1.3: at equal forecasts it was worse by that much
-//     (docs/explanation/papers/recursive-regularization.md).
-//   - For the goal population, forecasts of single passes are multiplied by 1.5. Plans with repeated
-//     passes reach half their forecast, single passes four fifths (results/planner.md).
-//   - Without a limit on passes, plans on Poisson samples come last: sampling saves passes, not
-//     privacy. Of SpiderBoost only the plan on all records is made: on the batches of its rule dp-sgd was
-//     ahead or level at equal passes, but for one budget of one table (results/planner.md).
+//   - For the goal gradient and N at least 20, the forecast of nesterov is multiplied by .85, unless the
+//     limit on passes reduces its steps. The reason is that gd was up to 7 times worse than nesterov along
+//     directions in which the loss falls slowly.
+//   - Forecasts assume that the gradient at an average of iterates is the average of the iterates'
+//     gradients. With a regularizer and a convex loss, this error raised gd's gradient norm by up to a
+//     third for N below 1000. With a regularizer and a convex loss, forecasts of plans that average are
+//     therefore multiplied by 1.15. The goal excess-risk is treated in the opposite way, since the risk at
+//     an average is below the average risk: forecasts of plans that do not average are multiplied by 1.15,
+//     except single passes. Without a regularizer no such error was measured, on generated rows or on
+//     tables.
+//   - The forecast of recursive is multiplied by 1.3, since recursive was worse by this factor than plans
+//     with equal forecasts (docs/explanation/papers/recursive-regularization.md).
+//   - For the goal population, forecasts of single passes are multiplied by 1.5. The measured norm was half
+//     of the forecast for plans with repeated passes, and four fifths of it for single passes
+//     (results/planner.md).
+//   - Without a limit on passes, plans on Poisson samples come last, since sampling saves passes and not
+//     privacy. SpiderBoost is planned on all records only. With the batches of its rule, SpiderBoost was no
+//     better than dp-sgd at equal passes, except for one budget of one table (results/planner.md).
+//   - For N below 20, convex losses and generalised linear models with one margin, forecasts do not
+//     decide which plan is first (see scarce), unless the goal is the excess risk.
 //
 // For losses whose slope jumps only the algorithms of package nonsmooth are planned. Forecasts assume
-// bounded curvature and do not order these plans: smoothed comes first if it uses a preconditioner or
-// N is at least 2000, otherwise subgradient. For networks with such outputs smoothed comes first,
-// with gradients at weights that are perturbed at random for each record.
+// bounded curvature, so they do not order these plans. smoothed comes first if it uses a preconditioner or
+// N is at least 2000, and subgradient comes first otherwise. For networks whose slope jumps smoothed comes
+// first, with gradients at weights that are perturbed at random for each record.
 //
-// For networks with smooth outputs gd comes first; neither forecasts nor passes order the plans (see
-// networks).
+// For networks without jumps gd comes first, whatever the forecasts and the passes, unless the limit on
+// passes is below 8 (see networks).
 //
-// If the problem has a KL condition ([optimize.KL]), kl-geometric is planned, too.
+// If the problem has a KL condition ([optimize.KL]), kl-geometric is also planned.
 type Auto struct {
 	// Goal is the quantity that plans are compared by: gradient, population (the gradient over the
 	// distribution), excess-risk, or second-order. second-order is the gradient at points where no
 	// eigenvalue of the Hessian is far below zero.
 	Goal Criterion `yaml:"goal"`
-	// Gap is the limit for goal second-order: eigenvalues below -Gap are far below zero. Zero means
-	// a tenth of the smoothness.
+	// Gap is a bound for the goal second-order, as a positive number: an eigenvalue of the Hessian below
+	// -Gap counts as far below zero. Zero means a tenth of the smoothness of the objective.
 	Gap float64 `yaml:"gap"`
 	// Passes is the largest number of passes over the data. Zero means no limit.
 	Passes float64 `yaml:"passes"`
-	// WithoutSamples leaves out plans on Poisson samples, which take longest to make. They are also
-	// left out if the problem has no Budget.
+	// WithoutSamples leaves out plans on Poisson samples, since the calibration of their noise takes
+	// longest. Such plans are also left out if the problem has no Budget.
 	WithoutSamples bool
 }
 
@@ -105,10 +112,11 @@ type Candidate struct {
 	// unranked means that the order of the candidates does not follow Ranked.
 	unranked bool
 	// curvature is the prediction for the goal second-order: the smallest eigenvalue of the Hessian at the
-	// point that the plan reaches. why is the text that Why returns; empty for the general text.
+	// point that the plan reaches. why is the text that Why returns. If why is empty, Why composes a text
+	// from the forecasts.
 	curvature float64
 	why       string
-	// cut means that the limit on passes over the records leaves a plan too few steps to leave
+	// cut means that the limit on passes over the records leaves the plan too few steps to escape from
 	// saddles.
 	cut bool
 }
@@ -125,9 +133,9 @@ func (a Auto) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, erro
 	return list[0].Plan, nil
 }
 
-// Candidates returns the plans of all algorithms for the problem that keep the limit on passes over
-// the records, the best first. It returns an error if the problem or a setting is not valid, or if no
-// algorithm has a plan.
+// Candidates returns the plans of all algorithms for the problem that make at most the allowed number of
+// passes over the records, the best plan first. It returns an error if the problem or a setting is not
+// valid, or if no algorithm has a plan.
 func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, error) {
 	if err := p.ValidateKinked(); err != nil {
 		return nil, err
@@ -199,8 +207,10 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 const manyRecords = 1e5
 
 // scarce puts a plan first for generalised linear models with convex losses and one margin, at effective
-// sizes below leastEffective. There the forecasts of all plans are level and as long as the gradient at
-// the start, and the plan with the least forecast was far behind on tables (results/outcome.md).
+// sizes below leastEffective. The plan is nesterov if the target is a real number or the Lipschitz constant
+// is a clip, and preconditioned otherwise. At such sizes the forecasts of all plans are about equal to the
+// gradient norm at the start, and the plan with the lowest forecast was far worse on tables
+// (results/outcome.md).
 func scarce(p optimize.Problem, list []Candidate) {
 	if !p.Convex() || !p.RankOne || p.Shape.Margins > 1 {
 		return
@@ -242,9 +252,9 @@ func (a Auto) rank(p optimize.Problem, s optimize.Summary, q optimize.Properties
 }
 
 // cheapest moves a plan that makes few passes over the records to the front. The plan's forecast must be
-// within the factor Agreement of the best plan's, and its passes must be at most half the best plan's. Of
-// several such plans, cheapest moves the plan with the fewest passes. Among plans with equally many passes
-// (see asMany), it moves the first one of the list.
+// within the factor Agreement of the best plan's, and its passes must be at most half the best plan's. If
+// several plans satisfy this, cheapest moves the plan with the fewest passes. Among plans with equally many
+// passes (see asMany), it moves the first one of the list.
 func cheapest(list []Candidate) []Candidate {
 	fewest := list[0].Summary.Passes / 2
 	for _, c := range list {
@@ -348,7 +358,8 @@ func capped(of func(steps int) optimize.Algorithm) func(context.Context, optimiz
 // the rows improves a fit by more than its part of the budget is worth.
 const leastEffective = 20
 
-// leastClasses is the same for two classes and a convex loss.
+// leastClasses is the smallest such effective size for two classes and a convex loss whose Lipschitz
+// constant is not a clip.
 const leastClasses = 5
 
 // leastWide is the smallest product n mu of the number of records and the budget at which the
@@ -356,10 +367,10 @@ const leastClasses = 5
 // (results/outcome.md).
 const leastWide = 450
 
-// leastFor returns the smallest effective size N at which the algorithm preconditioned is planned. N
-// is n mu over the square root of the number of features. The ridge of a diagonal metric does not
-// depend on the number of features, so for such metrics the limit is a number n mu and is divided by
-// the square root here.
+// leastFor returns the smallest effective size N at which the algorithm preconditioned is planned. N is n
+// mu over the square root of the number of features. The ridge of a diagonal metric does not depend on the
+// number of features. For diagonal metrics the limit is therefore on n mu (leastWide), and leastFor divides
+// it by the square root of the number of features.
 func leastFor(p optimize.Problem) float64 {
 	switch {
 	case firstorder.Diagonal(p):
@@ -370,10 +381,10 @@ func leastFor(p optimize.Problem) float64 {
 	return leastEffective
 }
 
-// preconditioned returns the plan of Preconditioned for generalised linear models whose effective
-// size N is large enough (see leastFor), and nil for other problems. The plan makes as many steps as
-// the limit on passes over the records allows. If these are fewer than
-// firstorder.LeastPreconditioned, preconditioned returns nil.
+// preconditioned returns the plan of Preconditioned for generalised linear models whose effective size N is
+// large enough (see leastFor), and nil for other problems. The plan makes the default number of steps, or
+// as many as the limit on passes over the records allows. If this limit allows fewer than
+// firstorder.LeastPreconditioned steps, preconditioned returns nil.
 func preconditioned(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
 	c := firstorder.Preconditioned{}
 	if p.Effective() < leastFor(p) || c.Serves(p) != nil {
@@ -389,9 +400,10 @@ func preconditioned(ctx context.Context, p optimize.Problem, a Auto) (optimize.P
 	return plan, err
 }
 
-// sampled returns the plan of DP-SGD on Poisson samples. Each sample has a tenth of the records, or
-// the share of the records that the limit on passes allows in each step. sampled returns nil if
-// samples are excluded.
+// sampled returns the plan of DP-SGD on Poisson samples. Each sample has a tenth of the records. With a
+// limit on passes, each sample has the share of the records at which the default number of steps makes as
+// many passes as allowed. sampled returns nil if samples are excluded, or if no noise multiplier that the
+// calibration tries meets the budget.
 func sampled(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
 	if a.WithoutSamples || p.Budget == (account.Budget{}) {
 		return nil, nil
@@ -412,8 +424,9 @@ func sampled(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, er
 	return plan, nil
 }
 
-// caution returns the factor by which [Auto] multiplies a plan's forecast: above 1 if such forecasts
-// were measured to be too low compared with other plans', below 1 if they were too high.
+// caution returns the factor by which [Auto] multiplies a plan's forecast. The factor is above 1 if
+// forecasts of such plans were measured to be too low compared with other plans' forecasts, and below 1 if
+// they were too high. Only the first factor that applies is used.
 func (a Auto) caution(p optimize.Problem, s optimize.Summary, q optimize.Properties) float64 {
 	lo, _ := p.Curvature()
 	risk := a.Goal == ExcessRisk
@@ -433,8 +446,9 @@ func (a Auto) caution(p optimize.Problem, s optimize.Summary, q optimize.Propert
 	return averagingMargin
 }
 
-// averagingMargin is the factor by which the forecast of a plan whose result is an average is
-// multiplied, since forecasts ignore the error that averaging adds.
+// averagingMargin is the factor on the forecast of a plan whose result is an average, since forecasts
+// ignore the error that averaging adds. For the goal excess-risk it is the factor on forecasts of plans
+// that do not average (see [Auto]).
 const averagingMargin = 1.15
 
 // Why explains in a few words why the first candidate of the list was chosen.

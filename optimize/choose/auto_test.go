@@ -307,8 +307,9 @@ func TestManyRecordsTakeTheMetric(t *testing.T) {
 }
 
 // TestManyFeaturesTakeTheDiagonalMetric: above 2,000 features of which few are not zero in a row,
-// preconditioned must come first if n mu is at least 450, for n records, however small the effective
-// size N is, and state no forecast. Rows without zeros have no such metric.
+// preconditioned must come first if n mu is at least 450, for n records, however small the effective size N
+// is, and state no forecast. If no feature of a row is zero, preconditioned has no diagonal metric and must
+// not be planned.
 func TestManyFeaturesTakeTheDiagonalMetric(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	p.Regularizer, p.Start, p.Set = nil, nil, nil
@@ -334,8 +335,9 @@ func TestManyFeaturesTakeTheDiagonalMetric(t *testing.T) {
 }
 
 // TestFewRecords: below N = 20 the plan for a convex generalised linear model must not follow the
-// forecasts: classes must have preconditioned from N = 5 on, numbers and counts must have nesterov, and
-// the reason must say so. From N = 20 on preconditioned is planned for all of them.
+// forecasts: for two classes preconditioned must be first if N is at least 5, and for numbers and counts
+// nesterov must be first. The text of Why must state the reason. If N is at least 20, preconditioned must
+// be planned for all of these targets.
 func TestFewRecords(t *testing.T) {
 	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
 	if err != nil {

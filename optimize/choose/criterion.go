@@ -6,7 +6,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Criterion is the quantity whose forecasts order the plans.
+// Criterion is the quantity by whose forecasts plans are ordered.
 type Criterion uint8
 
 const (
@@ -17,8 +17,8 @@ const (
 	// ExcessRisk is the mean loss over the records minus its minimum. It is allowed for convex losses
 	// only.
 	ExcessRisk
-	// SecondOrder is the gradient norm, among plans that are predicted to escape saddles (see
-	// Auto.Gap). For convex objectives it is the same as Gradient.
+	// SecondOrder is the gradient norm, with plans that are predicted to escape saddles before all others
+	// (see Auto.Gap). For convex objectives it is the same as Gradient.
 	SecondOrder
 )
 
@@ -78,12 +78,12 @@ func (a Auto) validate(p optimize.Problem) error {
 	return nil
 }
 
-// allows reports whether a plan makes at most a.Passes passes over the records, up to rounding; 0
-// means no limit.
+// allows reports whether a plan makes at most a.Passes passes over the records, up to rounding. If a.Passes
+// is 0, there is no limit.
 func (a Auto) allows(s optimize.Summary) bool { return a.Passes == 0 || s.Passes <= a.Passes*(1+1e-9) }
 
-// steps returns the number of steps that an algorithm's rule chose, or fewer if the limit on passes
-// over the records does not allow them. Each step is a pass.
+// steps returns the number of steps that an algorithm's rule chose, but at most the limit on passes over
+// the records, and at least 1. It counts one pass for each step.
 func (a Auto) steps(rule int) int {
 	if a.Passes == 0 {
 		return rule

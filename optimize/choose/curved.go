@@ -14,11 +14,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/secondorder"
 )
 
-// A plan is predicted to escape a saddle at which the Hessian has an eigenvalue of -gap if the noise
-// level r (Summary.Floor) is at most one of these factors times gap^2. leftByAll is for plans with
-// queries on all records; leftByPass is for plans of a single pass and for plans with Hessian-vector
-// products. The factors were measured on saddles of 100 dimensions with gaps .05 and .15
-// (results/theorems.md).
+// leftByAll and leftByPass are factors on gap^2. A plan is predicted to escape from a saddle at which the
+// Hessian has an eigenvalue of -gap if the noise level r (Summary.Floor) is at most the factor times gap^2,
+// and, unless the plan uses Hessian-vector products, it has enough steps (see leaves). leftByAll is the
+// factor for plans with queries on all records. leftByPass is the factor for plans of a single pass and for
+// plans with Hessian-vector products. The factors were measured on saddles of 100 dimensions with gaps .05
+// and .15 (results/theorems.md).
 const leftByAll, leftByPass = .6, .05
 
 // openings is the number of steps after which noise alone has moved a run away from a saddle, in
@@ -26,18 +27,20 @@ const leftByAll, leftByPass = .6, .05
 // needs twice as many.
 const openings = 16
 
-// manySums is the effective size N above which the algorithm second-order comes first if no plan is
-// predicted to leave saddles and the limit on passes is too tight for methods on all records. At N of 4,000
-// its gradient norm was within a factor of 3 of the other algorithms' on all of ten problems, and the
-// gradient norm of one-pass-sgd was not on three. At N of 450 one-pass-sgd was within this factor on all,
-// and second-order was not on one (results/theorems.md).
+// manySums is the least effective size N at which the algorithm second-order comes first if no plan is
+// predicted to escape from saddles and the limit on passes is too tight for methods on all records. For
+// smaller N one-pass-sgd comes first. Each was measured on ten problems, with a gradient norm within a
+// factor of 3 of the other algorithms' as the criterion. At N of 4,000 second-order met the criterion on
+// all ten and one-pass-sgd on seven. At N of 450 one-pass-sgd met it on all ten and second-order on nine
+// (results/theorems.md).
 const manySums = 1000
 
-// curved returns the candidates for second-order stationary points of a nonconvex objective.
-// Candidates that are predicted to escape saddles come first. Among these, and among the others, the
-// order is by predicted gradient norm. Methods on all records take at least as many steps as noise
-// needs to leave a saddle with an eigenvalue of -gap. If the limit on passes leaves them fewer steps,
-// they come last: at a saddle they would return the start.
+// curved returns the candidates for second-order stationary points of a nonconvex objective. Candidates
+// that are predicted to escape from saddles come first, in the order of their predicted gradient norms. The
+// other candidates follow in the order of the list of algorithms below. Without a limit on passes, methods
+// on all records make at least as many steps as noise needs to move a run away from a saddle with an
+// eigenvalue of -gap (see opening). If the limit on passes leaves such a method fewer steps, it is not
+// predicted to escape: at a saddle it would return a point near the start.
 func (a Auto) curved(ctx context.Context, p optimize.Problem) ([]Candidate, error) {
 	gap := a.Gap
 	if gap == 0 {
@@ -82,9 +85,10 @@ func (a Auto) curved(ctx context.Context, p optimize.Problem) ([]Candidate, erro
 	return list, nil
 }
 
-// passed orders the candidates if the limit on passes is too tight for methods on all records and no
-// plan is predicted to leave saddles. The order follows measurements and not forecasts (see
-// manySums).
+// passed orders the candidates if the limit on passes is too tight for methods on all records and no plan
+// is predicted to escape from saddles. The order follows measurements and not forecasts (see manySums):
+// first one method of a single pass, then all others, and last the methods for which the limit is too
+// tight.
 func passed(p optimize.Problem, list []Candidate) []Candidate {
 	first := "one-pass-sgd"
 	if p.Effective() >= manySums {
@@ -108,14 +112,15 @@ func passed(p optimize.Problem, list []Candidate) []Candidate {
 	return list
 }
 
-// opening returns the number of steps after which noise has moved the plan's run away from a saddle
-// with an eigenvalue of -gap.
+// opening returns the number of steps after which noise has moved the plan's run away from a saddle with an
+// eigenvalue of -gap, but at most RuleSteps.
 func opening(s optimize.Summary, gap float64) int {
 	return int(min(math.Ceil(openings/(s.StepSize*gap)), optimize.RuleSteps))
 }
 
-// leaves reports whether a plan is predicted to escape from points at which the Hessian has an
-// eigenvalue of -gap.
+// leaves reports whether a plan is predicted to escape from points at which the Hessian has an eigenvalue
+// of -gap. The noise level must be low enough (see leftByAll). Plans without Hessian-vector products must
+// also make enough steps (see opening), and single passes twice as many.
 func leaves(s optimize.Summary, q optimize.Properties, gap float64) bool {
 	switch {
 	case q.Escapes:

@@ -45,9 +45,9 @@ func TestSecondOrderGoal(t *testing.T) {
 	}
 }
 
-// TestSecondOrderGoalInOnePass: with a limit of one pass a method on all records makes one step,
-// which returns the start where that is a saddle. It comes last, and a method of one pass first:
-// second-order where the effective size N is large, else one-pass-sgd.
+// TestSecondOrderGoalInOnePass: with a limit of one pass a method on all records makes one step, which
+// hardly moves from a start that is a saddle. Such methods must come last. A method of one pass must come
+// first: second-order if the effective size N is large, and one-pass-sgd otherwise.
 func TestSecondOrderGoalInOnePass(t *testing.T) {
 	_, bent, s, _ := goals(t)
 	bent.Products = true

@@ -25,8 +25,8 @@ func goals(t *testing.T) (convex, bent optimize.Problem, s size, b account.Budge
 	return convex, bent, size{Records: 20_000, Mu: b.Mu()}, b
 }
 
-// TestGoalLimitsPasses: no candidate may make more passes than allowed. Methods must be planned with
-// fewer steps, not dropped. A limit above all plans' passes must change no plan.
+// TestGoalLimitsPasses: no candidate may make more passes than allowed. Methods must be planned with fewer
+// steps and not be left out. If the limit is above the passes of all plans, it must change no plan.
 func TestGoalLimitsPasses(t *testing.T) {
 	p, _, s, b := goals(t)
 	names := func(g choose.Auto, b ...account.Budget) (list []string) {

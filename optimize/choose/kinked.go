@@ -9,8 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/nonsmooth"
 )
 
-// kinked returns the candidates for losses whose slope jumps. The order follows measurements at the
-// problem's size, since forecasts do not hold for such losses.
+// kinked returns the candidates for losses whose slope jumps: smoothed, subgradient, and subgradient in one
+// pass. Forecasts do not hold for such losses. The order follows measurements: smoothed comes first if
+// nonsmooth.Suits returns true for the problem, and subgradient comes first otherwise.
 func (a Auto) kinked(ctx context.Context, p optimize.Problem) ([]Candidate, error) {
 	var list []Candidate
 	for _, of := range []func(steps int) optimize.Algorithm{

@@ -6,17 +6,17 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// networks orders the candidates for a network whose output is smooth: gradient descent (gd) first,
-// whatever the forecasts and passes. The forecasts assume the curvature of linear models. For
-// networks, plans with forecasts equal to gd's made a few steps and ended with 2 to 6 times gd's
-// gradient norm. gd has the best measured results on networks (results/accuracy.md). If the limit on
-// passes reduces gd's steps, the plan of gd that returns the last iterate comes first. If the limit
-// is below fewPasses, forecasts order the plans, since after so few steps gd is still near the start.
+// networks orders the candidates for a network without jumps: it moves gradient descent (gd) to the front,
+// whatever the forecasts and passes. The forecasts assume the curvature of linear models. On networks,
+// plans whose forecasts were equal to gd's made a few steps and ended with 2 to 6 times gd's gradient norm.
+// gd has the best measured results on networks (results/accuracy.md). If the limit on passes reduces gd's
+// steps, the plan of gd that returns the last iterate comes first. If the limit is below fewPasses,
+// networks is not used and forecasts order the plans, since after so few steps gd is still near the start.
 func networks(list []Candidate) []Candidate {
 	first := -1
 	for i, c := range list {
 		if c.Summary.Algorithm == "gd" {
-			first = i // a later plan of gd is the one for few passes
+			first = i // the later of two plans of gd is the plan for few passes
 		}
 	}
 	if first < 0 {

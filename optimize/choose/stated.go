@@ -11,7 +11,8 @@ import (
 // if the measured gradient norms were .6 to 1.6 times the forecasts at the median
 // (results/outcome.md, results/planner.md). It is not reliable
 //
-//   - for networks and for losses whose derivative jumps: the forecasts assume bounded curvature,
+//   - for networks, since the forecasts assume the curvature of linear models, and for losses whose
+//     derivative jumps, since the forecasts assume bounded curvature,
 //   - for losses whose Lipschitz constant is a clip, such as Poisson's: the forecasts use the
 //     curvature at the clip, which is far above the curvature of most records, and ignore the clip's
 //     bias,
@@ -20,8 +21,8 @@ import (
 //   - for preconditioned with a diagonal metric, whose forecast was not measured,
 //   - for single passes (one-pass-sgd, one-pass-storm): the measured excess risk was a quarter of the
 //     forecast, and the measured norm a third to three fifths,
-//   - for the methods for second-order points: the forecasts ignore their perturbations and early
-//     stops.
+//   - for the methods for second-order points (perturbed-gd, second-order), since the forecasts ignore the
+//     perturbations and the early stops of these methods.
 func Stated(p optimize.Problem, s optimize.Summary) bool {
 	switch s.Algorithm {
 	case "perturbed-gd", "second-order", "subgradient", "o2nc", "smoothed", "one-pass-sgd", "one-pass-storm":
@@ -46,9 +47,10 @@ func foreseen(p optimize.Problem) bool {
 	return !p.Layered && p.Kinked == nil && !p.Constants.Clipped && !math.IsInf(p.DataSmoothness(), 1)
 }
 
-// Shown returns the summary of a plan for users, with forecasts that are not reliable set to zero: all of
-// them if Stated is false, and in any case the forecast for the population's gradient, of which plans of
-// several passes reached a third to a half at the median (results/planner.md).
+// Shown returns the summary of a plan for users, with forecasts that are not reliable set to zero. If
+// Stated returns false, all forecasts are set to zero. The forecast of the population gradient is always
+// set to zero: at the median the measured norm of plans of several passes was a third to a half of it
+// (results/planner.md).
 func Shown(p optimize.Problem, s optimize.Summary) optimize.Summary {
 	s.Population = 0
 	if !Stated(p, s) {
@@ -58,9 +60,9 @@ func Shown(p optimize.Problem, s optimize.Summary) optimize.Summary {
 }
 
 // byRecord reports whether the algorithm preconditioned comes first whatever the forecasts. It returns true
-// if preconditioned is among the candidates and its forecast assumes a curvature that tables do not have. On
-// tables with such losses preconditioned lowered the loss more than the other algorithms, or as much
-// (results/outcome.md).
+// if preconditioned is among the candidates and its forecast assumes a curvature that tables do not have.
+// On tables with losses for which byRecord returns true, preconditioned lowered the loss at least as much
+// as the other algorithms (results/outcome.md).
 func byRecord(p optimize.Problem, list []Candidate) bool {
 	return find(list, "preconditioned") >= 0 && !curvedAsForeseen(p)
 }

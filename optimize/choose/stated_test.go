@@ -141,11 +141,11 @@ func TestForecastsThatAreNotStated(t *testing.T) {
 	}
 }
 
-// TestForecastsOfTheGeneratedFamiliesHold reads the settings in results/planner.md: which algorithm was chosen,
-// for which goal, and by how much its forecast was above what it reached. For each algorithm with two settings
-// or more of the goals gradient and excess-risk, a forecast is stated if and only if the ratio of reached to
-// predicted was between .6 and 1.6 at the median. For the goal population no algorithm of several passes may
-// have held, since that forecast is never shown.
+// TestForecastsOfTheGeneratedFamiliesHold reads the settings in results/planner.md: which algorithm was
+// chosen, for which goal, and the ratio of its forecast to the measured value. For each algorithm with two
+// settings or more of the goals gradient and excess-risk, a forecast is stated if and only if the ratio of
+// reached to predicted was between .6 and 1.6 at the median. For the goal population no algorithm of
+// several passes may have held, since that forecast is never shown.
 func TestForecastsOfTheGeneratedFamiliesHold(t *testing.T) {
 	text, err := os.ReadFile("../../results/planner.md")
 	if err != nil {

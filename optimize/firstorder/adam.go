@@ -9,18 +9,19 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Adam is DP-Adam: it makes Adam's steps (Kingma and Ba 2015, Algorithm 1, with beta1 = .9 and beta2
-// = .999) along the noisy gradients of DP-SGD. Adam only post-processes these gradients, so the
-// guarantee is the same as for [SGD]. The plan's forecast is made for SGD's steps, not for Adam's.
+// Adam is DP-Adam. It makes Adam's steps (Kingma and Ba 2015, Algorithm 1, with beta1 = .9 and beta2 =
+// .999) along the noisy gradients of DP-SGD. Adam only post-processes these gradients, so the guarantee is
+// the same as for [SGD]. The plan's forecast is made for SGD's steps, not for Adam's.
 //
 // The zero Adam samples each record with probability one tenth in each step, and makes as many steps
 // as the default rule of [GD] chooses.
 type Adam struct {
 	// Rate is the step size alpha. Zero means .05.
 	Rate float64 `yaml:"rate"`
-	// Sampling is the probability with which a record joins a batch. Zero means .1.
+	// Sampling is the probability with which a record joins the batch of a step. Zero means .1.
 	Sampling float64 `yaml:"sampling"`
-	// Steps is T. Zero means as many as GD's rule.
+	// Steps is the number of steps T. Zero means the number that the default rule of gradient descent (gd)
+	// gives.
 	Steps int `yaml:"steps"`
 	// Output is the rule that chooses the result; zero means TailAverage.
 	Output optimize.Output `yaml:"output"`
@@ -59,7 +60,8 @@ const beta1, beta2, small = .9, .999, 1e-8
 //
 //	(1-beta1)^2/(1-beta2) (1-beta2^t)/(1-beta1^t)^2 sum_{k<t} (beta1^2/beta2)^k.
 //
-// The last expression is 1 for t = 1 and at most 52.9 for every t.
+// The last expression is 1 for t = 1 and at most 52.9 for every t. mostDirection is the square root of its
+// limit for large t, 7.3.
 var mostDirection = math.Sqrt((1 - beta1) * (1 - beta1) / (1 - beta2) / (1 - beta1*beta1/beta2))
 
 // moments contains Adam's moving averages of the gradient (m) and its square (v) after t gradients

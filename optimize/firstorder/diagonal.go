@@ -22,21 +22,21 @@ import (
 //
 //	u' P G P u = mean (sum_j x_j P_jj u_j)^2 <= m mean sum_j x_j^2 P_jj^2 u_j^2 <= m ||u||^2.
 //
-// Nesterov's momentum t/(t+3) is stable if the curvature times the step is below 4/3 (see centring).
-// m is public: the features of a category count as one. The bound is attained by categories that are
-// copies of each other. The default number of steps is sqrt m times the usual one, to make up for the
-// shorter steps. Rows with more than mostFilled nonzero features would need steps too short to be of
-// use, and have no diagonal metric.
+// Nesterov's momentum t/(t+3) is stable if the curvature times the step is below 4/3 (see centring). m is
+// public: the features of a category count as one. Categories that are copies of each other attain the
+// bound. To make up for the shorter steps, the default number of steps is sqrt(3m/4) times the usual number
+// (see moreSteps). If m is above mostFilled, steps would be too short to be of use, and Preconditioned
+// rejects the problem.
 const (
 	diagonalRidge = 30
 	mostFilled    = 64
 )
 
-// Diagonal reports whether the preconditioner of Preconditioned is diagonal for the problem, since it
-// has many features.
+// Diagonal reports whether the preconditioner of Preconditioned is diagonal for the problem. It is diagonal
+// for more than query.MaxPairs features.
 func Diagonal(p optimize.Problem) bool { return p.Shape.Features > query.MaxPairs }
 
-// momentName names the release from which the metric is computed, for the plan's summary.
+// momentName returns the name, for the plan's summary, of the release from which the metric is computed.
 func momentName(p optimize.Problem) string {
 	if Diagonal(p) {
 		return "the mean squares of the features"
@@ -53,8 +53,8 @@ func usualStep(p optimize.Problem) float64 {
 	return 1
 }
 
-// moreSteps returns the factor by which the default number of steps grows because the steps are
-// shorter.
+// moreSteps returns the factor by which the default number of steps grows if the default step is shorter
+// than 1/b: the square root of 1/b over the step size.
 func moreSteps(p optimize.Problem) float64 { return math.Sqrt(1 / min(usualStep(p), 1)) }
 
 // squaresOf releases the mean squares of the features.
@@ -78,7 +78,7 @@ func (s *spectrum) diagonalMetric(ridge float64) (query.Metric, error) {
 	return query.NewDiagonal(entries)
 }
 
-// along returns the coordinates of g along the eigenvectors of the released matrix, which for a
+// along returns the coordinates of g along the eigenvectors of the released matrix. The eigenvectors of a
 // diagonal matrix are the axes of the features.
 func (s *spectrum) along(g []float64) []float64 {
 	if s.diagonal {

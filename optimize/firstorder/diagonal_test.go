@@ -14,8 +14,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// manyFeatures returns rows of d features of which four are not zero, in copies of one another in pairs, and the problem
-// of logistic regression on them.
+// manyFeatures returns rows of d features and the problem of logistic regression on these rows. In each row
+// four features are not zero: two pairs of features that are equal in all rows.
 func manyFeatures(t *testing.T, n, d int) (optimize.Problem, optimizetest.Config) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(5, uint64(d)))
@@ -41,9 +41,10 @@ func manyFeatures(t *testing.T, n, d int) (optimize.Problem, optimizetest.Config
 	return p, config
 }
 
-// TestManyFeaturesTakeADiagonalMetric: above query.MaxPairs features, a run asks for the mean squares of the
-// features at a tenth of the budget, makes its steps in the diagonal metric that follows from the answer with a
-// ridge of 30 deviations of the noise, spends the budget exactly, and its record says so.
+// TestManyFeaturesTakeADiagonalMetric: for more than query.MaxPairs features, a run must release the mean
+// squares of the features for a tenth of the budget. It must make its steps in the diagonal metric that
+// follows from the answer, with a ridge of 30 standard deviations of the noise. It must spend the budget
+// exactly, and its record must state the release and the metric.
 func TestManyFeaturesTakeADiagonalMetric(t *testing.T) {
 	const d = query.MaxPairs + 4
 	p, config := manyFeatures(t, 40, d)
@@ -93,8 +94,9 @@ func TestManyFeaturesTakeADiagonalMetric(t *testing.T) {
 	}
 }
 
-// TestDiagonalStepsAreStable: in the metric, the curvature of rows with up to four nonzero features that are copies
-// of each other, times the step, is below the 4/3 that Nesterov's momentum allows, and not far below it.
+// TestDiagonalStepsAreStable: for rows with up to four nonzero features that are copies of each other, the
+// curvature in the metric times the step size must be below 4/3, the limit for Nesterov's momentum, and not
+// far below it.
 func TestDiagonalStepsAreStable(t *testing.T) {
 	const d = query.MaxPairs + 4
 	p, config := manyFeatures(t, 300, d)
@@ -137,8 +139,8 @@ func TestDiagonalStepsAreStable(t *testing.T) {
 	}
 }
 
-// TestFullRowsHaveNoDiagonalMetric: rows of many features that may all be nonzero are refused, and the error says
-// the limit.
+// TestFullRowsHaveNoDiagonalMetric: if all of many features may be nonzero in a row, Plan must return an
+// error that states the limit.
 func TestFullRowsHaveNoDiagonalMetric(t *testing.T) {
 	p, _ := manyFeatures(t, 4, query.MaxPairs+4)
 	for filled, served := range map[int]bool{0: false, 4: true, 64: true, 65: false} {

@@ -21,16 +21,16 @@ import (
 // Deviations from the textbook. Measurements showed that each lowers the error; none affects privacy:
 //   - Step t of T is charged in proportion to t, so that the last steps have the least noise.
 //   - The result is the average of the iterates t >= T/2, weighted by their charges.
-//   - On generalised linear models eta = 4/L1, since with rows of norm at most 1 the curvature is
-//     rarely near its bound L1. If a step goes far past the minimum, the next gradient estimate points
-//     back. Later steps are then shortened, down to 1/L1, which is stable on every table (see
-//     [optimize.Pace]).
+//   - On generalised linear models eta = 4/L1, since with rows of norm at most 1 the curvature is rarely
+//     near its bound L1. If a step goes far past the minimum, the next gradient estimate points the
+//     opposite way. Later steps are then shortened, down to 1/L1, which is stable on every table (see
+//     [optimize.Pace]). If StepScale is set, steps are not shortened.
 //
 // The zero GD selects every setting by the rule in the field's comment. A field that is set overrides
 // its rule.
 type GD struct {
-	// Steps is T. Zero means Multiplier * G0 N/(2 L0 h) rounded up, at most 1000, with G0 = sqrt(2 L1
-	// F0).
+	// Steps is the number of steps T. Zero means Multiplier * G0 N/(2 L0 h) rounded up, five times as many
+	// for networks, at most 1000. Here G0 = sqrt(2 L1 F0), N is the effective size and h is StepScale.
 	Steps int `yaml:"steps"`
 	// Multiplier multiplies the default T. Zero means 4, which suits tables. 1 is enough on
 	// well-conditioned synthetic problems.

@@ -67,9 +67,9 @@ func TestGDAsksAsItsPageSays(t *testing.T) {
 	}
 }
 
-// TestGDSpendsItsBudget: for any number of steps, the charges must sum to at most mu^2 and nearly to
-// mu^2, with sums rounded up as the privacy filter rounds them. The test fails if plans divide the
-// whole of mu^2 and leave nothing for rounding.
+// TestGDSpendsItsBudget: for any number of steps, the charges must sum to at most mu^2 and nearly to mu^2,
+// with sums rounded up as the privacy filter rounds them. The test fails if plans divide all of mu^2 and
+// leave no part for rounding.
 func TestGDSpendsItsBudget(t *testing.T) {
 	p := optimizetest.Problems()[0]
 	many := optimize.MostSteps
@@ -183,8 +183,8 @@ func TestGDPredictionIsExact(t *testing.T) {
 	for _, c := range []struct {
 		gd     firstorder.GD
 		lambda float64
-		// f0 is the initial gap. A large f0 makes the start contribute most of the gradient, a small f0
-		// the noise.
+		// f0 is the initial gap. With a large f0 most of the gradient comes from the start. With a small f0
+		// most of it comes from noise.
 		f0 float64
 	}{
 		{firstorder.GD{Steps: 12}, 0, 400},

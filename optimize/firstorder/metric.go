@@ -9,8 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// spectrum is the eigendecomposition Gt = V diag(values) V' of a released second moment Gt of the
-// rows. Negative eigenvalues come from noise alone, so the methods of spectrum replace them by 0.
+// spectrum is the eigendecomposition Gt = V diag(values) V' of a released second moment Gt of the rows.
+// Negative eigenvalues come from noise alone, so the methods of spectrum replace them by 0. The method plus
+// replaces them by a limit that its caller gives.
 type spectrum struct {
 	matrix  []float64
 	values  []float64
@@ -49,9 +50,10 @@ func (s *spectrum) metric(ridge float64) (query.Metric, error) {
 	return query.NewMetric(dim, p.RawMatrix().Data)
 }
 
-// outside returns the squared length of P^-1 g, the vector g transformed back from the preconditioner
-// P (see metric). noise is the expectation of this square if g were noise of standard deviation 1 per
-// coordinate. With several margins, g is the concatenation of one vector for each margin.
+// outside transforms the vector g back from the preconditioner P (see metric), and returns the squared
+// length of P^-1 g as square. noise is the value that square would have on average if g were noise of
+// standard deviation 1 per coordinate. With several margins, g is the concatenation of one vector for each
+// margin.
 func (s *spectrum) outside(g []float64, ridge float64) (square, noise float64) {
 	d := len(s.values)
 	for ; len(g) > 0; g = g[d:] {

@@ -9,10 +9,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// centring plans the release of the rows' second moment about a released mean row m, for tables whose
-// rows lie near each other. About m, rows are shorter than about 0, so the release needs less noise.
-// Row differences from m that are longer than R are shortened to the length R. The query for the
-// second moment has a share of the budget, of which the releases here get these parts:
+// centring plans the release of the rows' second moment about a released mean row m, for tables whose rows
+// lie near each other. About m, rows are shorter than about 0, so the release needs less noise. Row
+// differences from m that are longer than R are shortened to the length R. The setting MomentShare gives
+// the second moment a share of the budget. Three releases get these parts of the share:
 //
 //	m   = mean x_i + noise                                          .15 of the share
 //	rho = mean min(||x_i - m||^2, 1) + noise                        .02
@@ -20,12 +20,13 @@ import (
 //	C   = mean z_i z_i' + noise,   z_i = x_i - m shortened to R     the rest
 //	Gt  = C_+ + 3 m m'
 //
-// The noise in C is R^2 times the noise in mean x x', the second moment about 0. So is the largest
-// eigenvalue (edge) of the noise, which is the smallest possible ridge lambda of the preconditioner.
-// A smaller lambda hides fewer directions of the rows. For an effective size N above 1000 the noise
-// in mean x x' hides few directions anyway, and for N below 50 m is mostly noise. In both cases mean
-// x x' is released instead. The query for C costs d^2/2 operations a row, however many cells are
-// zero. If n d^2, for n records, is above mostPairWork, mean x x' is released as well.
+// The noise in C is R^2 times the noise in mean x x', the second moment about 0. The largest eigenvalue
+// (edge) of the noise is therefore R^2 times as large too. This edge is the smallest possible ridge lambda
+// of the preconditioner, and a smaller lambda hides fewer directions of the rows. For an effective size N
+// of 1000 or more, the noise in mean x x' hides few directions. For N below 50, m is mostly noise. In both
+// cases mean x x' is released in place of m, rho and C. The query for C costs d^2/2 operations a row,
+// however many cells are zero. If n d^2, for n records, is above mostPairWork, mean x x' is also released
+// in place of m, rho and C.
 //
 // # Why a step of 1/b is stable
 //
@@ -42,19 +43,19 @@ import (
 // Nesterov's method is stable if the curvature times the step is below 2(1+beta)/(1+2beta), which is
 // above 4/3. With m m' in place of 3 m m', P G P was up to 1.6 on real tables.
 //
-// If rows are shortened, A exceeds mean z z', by a factor of at most ((1+||m||)/R)^2. That P G P
-// stays below 4/3 in this case is not proved but measured (results/outcome.md). Because of that
-// measurement R grows with N and is not reduced by the noise in rho.
+// If rows are shortened, A exceeds mean z z', by a factor of at most ((1+||m||)/R)^2. For this case the
+// bound 4/3 on P G P is measured and not proved (results/outcome.md). The measurement is the reason why R
+// grows with N, and why noise in rho is allowed for by adding 2 sigma.
 type centring struct {
 	mean, spread float64 // charges
-	reach        float64 // ratio of R to the root mean squared distance of rows from m
+	reach        float64 // R over the root mean squared distance of rows from m, while R is below 1
 }
 
 // Constants of the rule by which the second moment is released about the mean row (see centring), and
 // of the rule by which steps along hidden directions are shortened (see worth).
 const (
 	leastCentred, mostCentred = 50, 1000 // centring is used for N in [50, 1000)
-	meanShare, spreadShare    = .15, .02 // of the second moment's charge
+	meanShare, spreadShare    = .15, .02 // shares of the second moment's charge
 	reachLeast, reachFrom     = 1.15, 200
 	leastSpread               = .01
 	spreadNoise               = 2       // number of standard deviations of rho's noise that are added to rho
@@ -65,11 +66,11 @@ const (
 	leastWorth, mostWorth     = 1e-6, 10. // limits of lambda; no second moment of rows exceeds 1
 )
 
-// centres reports whether the second moment of the rows is released about the released mean row instead of about
-// 0. It returns false if the loss clips its own slope (Constants.Clipped) or is smoothed, because centring made
-// the measured errors of such fits larger. It returns false for losses of several margins, for which nothing was
-// measured. It also returns false for a diagonal preconditioner, and beyond the limits on effective size and work
-// that the constants above state.
+// centres reports whether the second moment of the rows is released about the released mean row. If it
+// returns false, the second moment is released about 0. It returns false if the loss clips its own slope
+// (Constants.Clipped) or is smoothed, because centring made the measured errors of such fits larger. It
+// returns false for losses of several margins, for which nothing was measured. It also returns false for a
+// diagonal preconditioner, for an effective size outside [50, 1000), and for n d^2 above mostPairWork.
 func centres(p optimize.Problem) bool {
 	d := float64(p.Shape.Features)
 	return weighs(p) && !Diagonal(p) && p.Effective() >= leastCentred && p.Records*d*d <= mostPairWork
@@ -78,8 +79,8 @@ func centres(p optimize.Problem) bool {
 // weighs reports whether the ridge lambda of the preconditioner is raised at least to the value that the
 // function worth returns. It returns true only for an effective size N below 1000, where lambda is large
 // compared with the rows' second moment. It returns false for losses whose Lipschitz constant is a clip,
-// for losses of several margins and for smoothed losses: there a larger lambda made errors smaller on some
-// tables and larger on others.
+// for losses of several margins and for smoothed losses. For such losses a larger lambda made errors
+// smaller on some tables and larger on others.
 func weighs(p optimize.Problem) bool {
 	return p.Effective() < mostCentred && !p.Constants.Clipped && !p.Smoothing.On() && p.Shape.Margins == 1
 }
@@ -99,8 +100,8 @@ func newCentring(p optimize.Problem, moment *float64) *centring {
 	return c
 }
 
-// passes returns the number of passes over the table that the releases of the mean row and of the
-// squared distance add.
+// passes returns the number of passes over the table that the releases of the mean row and of the squared
+// distance add: 2, or 0 if c is nil.
 func (c *centring) passes() float64 {
 	if c == nil {
 		return 0
@@ -108,8 +109,9 @@ func (c *centring) passes() float64 {
 	return 2
 }
 
-// expectedEdge returns the largest eigenvalue (edge) of the second moment's noise that forecasts
-// assume before the run.
+// expectedEdge returns the largest eigenvalue (edge) of the second moment's noise that forecasts assume
+// before the run. For a diagonal preconditioner it returns the ridge that takes the place of the edge,
+// diagonalRidge standard deviations.
 func (g *preconditionedPlan) expectedEdge(p optimize.Problem) float64 {
 	sigma := math.Sqrt(p.Neighbours()) / p.Records / math.Sqrt(g.moment)
 	if Diagonal(p) {
@@ -146,10 +148,10 @@ func (c *centring) radius(spread, sigma float64) float64 {
 	return min(c.reach*math.Sqrt(max(spread+spreadNoise*sigma, leastSpread)), 1)
 }
 
-// released is the second moment of the rows that a run released, with the noise it has.
+// released is the second moment of the rows that a run released, with facts about the noise in it.
 type released struct {
 	*spectrum
-	edge float64   // largest eigenvalue of the noise
+	edge float64   // largest eigenvalue of the noise in the released matrix
 	seen []float64 // eigenvalues of the released matrix with its noise, negative ones included
 	// about is the released second moment of the rows about the released mean row, mean. sigma is the
 	// standard deviation of the noise in a diagonal entry of about. If the second moment was released
@@ -216,11 +218,11 @@ func (g *preconditionedPlan) release(run *optimize.Run) (released, error) {
 	return released{s, edgeOf(p, answer.Sigma), seen.values, about, answer.Sigma, m, mean.Sigma}, err
 }
 
-// rows returns the released eigenvalues, eigenvectors and mean row in the form that the result of a
-// run has.
+// rows returns the released eigenvalues, eigenvectors and mean row in the form that [optimize.Result] has.
+// It returns nil for a diagonal release.
 func (r released) rows() *optimize.Rows {
 	if r.diagonal {
-		return nil // mean squares do not tell how features vary together
+		return nil // mean squares do not determine how features vary together
 	}
 	out := &optimize.Rows{Values: r.values, Vectors: r.vectors.RawMatrix().Data, Edge: r.edge}
 	if r.mean != nil {
@@ -249,8 +251,8 @@ func spectrumOf(svec []float64) (*spectrum, error) {
 	return newSpectrum(matrix, dim)
 }
 
-// plus returns the matrix V diag(max(values, least)) V' + weight m m', where V diag(values) V' is the
-// decomposed matrix.
+// plus returns the matrix V diag(max(values, least)) V' + weight m m', row by row. V diag(values) V' is the
+// decomposed matrix s.
 func (s *spectrum) plus(m []float64, weight, least float64) []float64 {
 	dim := len(s.values)
 	var scaled, sum mat.Dense
@@ -261,13 +263,13 @@ func (s *spectrum) plus(m []float64, weight, least float64) []float64 {
 	return sum.RawMatrix().Data
 }
 
-// worth returns the ridge lambda of the preconditioner below which steps would add more noise than
-// they reduce the loss. It is the solution of lambda = sqrt(2 E(lambda)/F0)/2. F0 (the argument gap)
-// bounds the initial gap. E(lambda) (the function excess) is the forecast excess risk that the noise
-// of the steps leaves, for a clip of kappa times the usual root mean square slope. Momentum
-// accumulates noise along directions in which the rows' second moment is below lambda, and a larger
-// lambda shortens the steps along them. The solution is found by bisection of the logarithm of
-// lambda.
+// worth returns the smallest useful ridge lambda of the preconditioner. With a smaller lambda, the noise of
+// steps would raise the loss by more than the steps lower it. The reason is that momentum accumulates noise
+// along directions in which the rows' second moment is below lambda; a larger lambda shortens the steps
+// along these directions. worth returns the solution of lambda = sqrt(2 E(lambda)/F0)/2, which it finds by
+// bisection of the logarithm of lambda. F0 (the argument gap) bounds the initial gap. E(lambda) (the
+// function excess) is the forecast excess risk that the noise of the steps leaves, for a clip of kappa
+// times the usual root mean square gradient.
 func worth(gap float64, excess func(lambda float64) float64) float64 {
 	lo, hi := math.Log(leastWorth), math.Log(mostWorth)
 	for range 20 {

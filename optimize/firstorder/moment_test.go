@@ -240,8 +240,8 @@ func TestCentringRule(t *testing.T) {
 	}
 }
 
-// TestCentredIsStable: on tables of very different rows, with any noise in the mean row and with or
-// without shortened rows, long runs must end near the minimum. The loss has the curvature b throughout.
+// TestCentredIsStable: on tables of very different rows, with any noise in the mean row and with or without
+// shortened rows, long runs must end near the minimum. The second derivative of the loss is b everywhere.
 // The test fails for m m' in place of 3 m m', on tables where the noise in m is large compared with the
 // rows' variation.
 func TestCentredIsStable(t *testing.T) {

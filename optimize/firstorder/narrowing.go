@@ -9,12 +9,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// narrowing plans falling smoothing radii, from a wide radius to the problem's, for a loss whose
-// slope jumps at a kink. At the problem's radius, about d/N for d features and the effective size N,
-// the curvature b of the smoothed loss is bounded by about N/d only. Steps of 1/b are then so short
-// that tens of steps do not reach the minimum, and more records make them shorter. Therefore radii
-// fall geometrically over the first half of the T steps, and each step has the size that is stable at
-// its radius. Over the second half, whose iterates are averaged, the radius is constant:
+// narrowing plans falling smoothing radii, from a wide radius to the problem's, for a loss whose slope
+// jumps at a kink. The problem's radius is about d/N for d features and the effective size N. At this
+// radius the curvature b of the smoothed loss is bounded by about N/d only. Steps of 1/b are then so short
+// that tens of steps do not reach the minimum, and steps become shorter as the number of records grows.
+// Therefore radii fall geometrically over the first half of the T steps, and each step has the size that is
+// stable at its radius. Over the second half, whose iterates are averaged, the radius is constant:
 //
 //	r_t = r_0 (r/r_0)^min(t/T', 1),   T' = (T-1)/2 rounded down
 //	eta_t = (h/b(r_t)) (lambda/lambda(r_t))
@@ -26,42 +26,43 @@ import (
 //
 //	eta_t (b(r_t) G + s I) <= (lambda/lambda(r_t)) (Gt_+ + (e + s/b(r_t)) I) <= Gt_+ + lambda I,
 //
-// since lambda(r) = e + s/b(r) is at least lambda for a wider radius. Without a regularizer lambda(r)
-// and lambda are equal.
+// since lambda(r) = e + s/b(r) is at least lambda for a radius r wider than the problem's. Without a
+// regularizer lambda(r) and lambda are equal.
 //
-// The first radius r_0 is determined by released mean squared slopes at w = 0, for seven radii from
-// the widest to the problem's. The widest radius smooths all kinks away, and its mean square is the
-// smallest. r_0 is twice the widest radius whose mean square is above the middle between the first
-// and the last mean square, but not wider than the widest radius. If the last mean square is not
-// above the first by a quarter, the difference may be noise, and r_0 is the widest radius: from too
-// narrow a start the run does not reach the minimum, while too wide a start costs only a few steps.
+// The first radius r_0 is determined by released mean squared slopes at w = 0, for seven radii from the
+// widest to the problem's. The widest radius smooths all kinks away, and its mean square is the smallest.
+// Let the middle be the mean of the first and the last of the seven mean squares. r_0 is twice the widest
+// radius whose mean square is at least the middle, but not wider than the widest radius. If the last mean
+// square is at most 1.25 times the first, the difference may be noise, and r_0 is the widest radius. The
+// reason is that a run that starts with too narrow a radius does not reach the minimum, while too wide a
+// first radius costs only a few steps.
 type narrowing struct {
-	wide  []optimize.Problem // the problem smoothed over each of the seven radii, from the widest on
-	scale float64            // h
+	wide  []optimize.Problem // the problem smoothed over each of the seven radii, the widest radius first
+	scale float64            // step scale h
 	look  float64            // the charge of the seven mean squares together
 }
 
 // Constants of the rule for falling smoothing radii (see narrowing).
 const (
-	leastNarrow     = 50   // least N for which radii fall
-	widestDeviation = 1    // standard deviation of a prediction over the widest ball
-	usualDeviation  = .2   // the same over the ball whose curvature forecasts assume
+	leastNarrow     = 50   // least effective size N for which radii fall
+	widestDeviation = 1    // standard deviation of a prediction if w is a random point of the widest ball
+	usualDeviation  = .2   // such a standard deviation for the ball whose curvature forecasts assume
 	looks           = 7    // number of radii at which mean squares are released
 	lookShare       = .02  // share of the steps' charges that pays for these mean squares
-	passed          = .5   // the middle between the first and the last mean square
-	startOver       = 2    // r_0 as a multiple of the widest radius above the middle
+	passed          = .5   // position of the middle between the first and the last mean square
+	startOver       = 2    // ratio of r_0 to the widest radius whose mean square is at least the middle
 	leastRise       = 1.25 // least ratio of the last to the first mean square at which they determine r_0
-	foldSteps       = 3    // number of steps for each factor e between r_0 and r, times base (see narrowingSteps)
-	smoothSteps     = 4.2  // number of steps for a smooth loss, times base
+	foldSteps       = 3    // number of steps, over base, for each factor e from r_0 to r (see narrowingSteps)
+	smoothSteps     = 4.2  // number of steps, over base, for a smooth loss
 	mostNarrowing   = 200
 	mostMomentum    = .9
 )
 
-// narrows reports whether smoothing radii fall during the run. They do for losses of real targets
-// smoothed over balls, if the effective size N is at least leastNarrow. Below it, falling radii made
-// two tables of three worse (results/outcome.md). For losses of binary targets falling radii were
-// worse (the hinge loss on Adult: .379 instead of .359), since there the rows that matter lie away
-// from the kink.
+// narrows reports whether smoothing radii fall during the run. They fall for losses of real targets
+// smoothed over balls, if the effective size N is at least leastNarrow and the widest radius is above the
+// problem's. For smaller N, falling radii made the errors on two tables of three worse
+// (results/outcome.md). For losses of binary targets, falling radii made errors worse (the hinge loss on
+// Adult: .379 instead of .359), since the rows that determine such a fit are not near the kink.
 func narrows(p optimize.Problem) bool {
 	return p.Kinked != nil && p.Kinked.Target() == loss.Real && p.Smoothing.On() && p.Smoothing.By == query.Ball &&
 		p.Effective() >= leastNarrow && widest(p) > p.Smoothing.Radius
@@ -105,7 +106,7 @@ func newNarrowing(p optimize.Problem, scale, T float64, each *float64) (*narrowi
 	return n, nil
 }
 
-// overRadius returns the smoothed problem p with its smoothing radius replaced.
+// overRadius returns the smoothed problem p with the given smoothing radius in place of its own.
 func overRadius(p optimize.Problem, radius float64) (optimize.Problem, error) {
 	s := p.Smoothing
 	s.Radius = radius
@@ -176,9 +177,9 @@ func (n *narrowing) from(seen []float64) float64 {
 	return widest
 }
 
-// usual returns the problem and the law that forecasts use if smoothing radii fall: the problem has a
-// usual radius, near which most steps are made, and the law has step sizes that are stable at this
-// radius.
+// usual returns the problem and the law that forecasts use if smoothing radii fall. The returned problem is
+// smoothed over a usual radius, near which most steps are made. The returned law has step sizes that are
+// stable at this radius.
 func usual(p optimize.Problem, law optimize.Law, ridge float64) (optimize.Problem, optimize.Law, error) {
 	wide, err := overRadius(p, max(p.Smoothing.Radius, radiusOf(p, usualDeviation)))
 	if err != nil {
@@ -192,8 +193,8 @@ func usual(p optimize.Problem, law optimize.Law, ridge float64) (optimize.Proble
 	return wide, law, nil
 }
 
-// expected returns the forecast of the plan before the run. If smoothing radii fall, the forecast is
-// for the radius near which most steps are made.
+// expected returns the forecast of the plan before the run. If smoothing radii fall, the forecast is for
+// the usual radius (see usual).
 func (g *preconditionedPlan) expected() (optimize.Forecast, error) {
 	p, law := g.Problem(), g.Law()
 	edge := g.least(g.expectedEdge(p), func(ridge float64) float64 { return g.effective(p, ridge) },

@@ -7,11 +7,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestRadiiStartWide: if the mean squares do not rise by a quarter from the widest radius to the
-// narrowest, the first radius must be the widest. Otherwise it must be twice the widest radius whose
-// mean square is above the middle, and at most the widest. The values named cps are from the table
-// CPS1988 at epsilon 2: with a start near the narrowest radius, which the middle alone would give, runs
-// did not reach the minimum. The test fails for a rule without the limit of a quarter.
+// TestRadiiStartWide: if the mean squares do not rise by a quarter from the widest radius to the narrowest,
+// the first radius must be the widest. Otherwise it must be twice the widest radius whose mean square is
+// above the middle, and at most the widest. The values named cps are from the table CPS1988 at epsilon 2.
+// For these values the rule of the middle alone would give a first radius near the narrowest one, and runs
+// with this first radius did not reach the minimum. The test fails for a rule without the limit of a
+// quarter.
 func TestRadiiStartWide(t *testing.T) {
 	n := &narrowing{}
 	for i := range looks {

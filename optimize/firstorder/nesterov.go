@@ -22,8 +22,8 @@ import (
 // place of (T+1)^2/4.
 //
 // A step of 1/L1 is stable on every table; a step of 4/L1 is not. T steps go as far as T^2/4 steps of
-// gradient descent. Ill-conditioned tables therefore need tens of passes, where gradient descent
-// needs a thousand. Momentum accumulates the noise of the steps. The average over the second half
+// gradient descent. On ill-conditioned tables Nesterov therefore needs tens of passes, where gradient
+// descent needs a thousand. Momentum accumulates the noise of the steps. The average over the second half
 // removes most of this noise.
 //
 // Deviation from the textbook: the result is not w_T but the average, over the second half of the
@@ -32,11 +32,12 @@ import (
 // The zero Nesterov selects every setting by the rule in the field's comment. A field that is set
 // overrides its rule.
 type Nesterov struct {
-	// Steps is T. Zero means Multiplier * sqrt(G0 N/(2 L0 h)) rounded up, at most 1000, with G0 =
-	// sqrt(2 L1 F0): the square root of the number that gradient descent needs.
+	// Steps is the number of steps T. Zero means Multiplier * sqrt(G0 N/(2 L0 h)) rounded up, at most 1000,
+	// with G0 = sqrt(2 L1 F0), the effective size N and h = StepScale. Gradient descent needs a number in
+	// proportion to the square of this root.
 	Steps int `yaml:"steps"`
-	// Multiplier multiplies the default T. Zero means 6. On tables 4 stops a little early, and 8 takes
-	// longer without a gain.
+	// Multiplier multiplies the default T. Zero means 6. With 4, runs on real tables stopped a little
+	// early. With 8, they took longer without a gain.
 	Multiplier float64 `yaml:"multiplier"`
 	// StepScale is h in eta = h/L1. Zero means 1, the largest value that is stable on every table.
 	StepScale float64 `yaml:"step_scale"`
@@ -107,7 +108,8 @@ func (c Nesterov) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	return plan, nil
 }
 
-// Run extrapolates to y_t, makes one gradient query there and descends, for each step of the plan.
+// Run extrapolates to y_t, makes one gradient query at y_t and makes one descent step from y_t, for each
+// step of the plan.
 func (g *nesterovPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
 	error) {
 	l0 := g.Problem().Constants.Lipschitz

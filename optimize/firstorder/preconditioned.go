@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Preconditioned is accelerated noisy gradient descent in a preconditioner learned privately (metric)
-// P, for generalised linear models. The method is new here; no paper describes it.
+// Preconditioned is accelerated noisy gradient descent with a privately learned preconditioner (metric) P,
+// for generalised linear models. The method is new here; no paper describes it.
 //
 //	Gt = mean_i x_i x_i' + noise, released once;   P = (Gt_+ + lambda I)^(-1/2)
 //	y_t = w_t + t/(t+3) (w_t - w_{t-1})
@@ -38,19 +38,21 @@ import (
 // the margin, is therefore stable on every table, whatever the spectrum. A public regularizer of
 // smoothness s adds s/b to lambda, and the bound still holds.
 //
-// For N from 50 to 1000, Gt is computed from the released mean row and the second moment about this
-// row, which has less noise (see centring). Then P G P <= (4/3) I if no row is shortened, and steps
-// are still stable. For N below 1000, lambda is at least the value below which steps along a
-// direction add more noise than they reduce the loss (see worth). Neither applies to losses whose
-// Lipschitz constant is a clip, to smoothed losses or to losses of several margins.
+// For N from 50 to below 1000, Gt is computed from the released mean row and the second moment about this
+// row, which has less noise (see centring). Then P G P <= (4/3) I if no row is shortened, and steps are
+// still stable. For N below 1000, lambda is also at least a value that depends on the forecast noise: with
+// a smaller lambda, the noise of steps would raise the loss by more than the steps lower it (see worth).
+// Neither of these two rules applies to losses whose Lipschitz constant is a clip, to smoothed losses or to
+// losses of several margins.
 //
 // For more than query.MaxPairs features the run releases the mean squares of the features in place of Gt,
-// and P is diagonal; steps are shorter by the number of features that are not zero in a row (see Diagonal).
+// and P is diagonal. The step size is then divided by about the largest number of features that are not
+// zero in a row (see diagonalRidge).
 //
-// The clip norm C_t adapts during the run. At regular intervals a step also releases v = mean_i
-// min(||P grad f(y_t; x_i)||^2, B^2) for a fixed bound B, and C_t is kappa (the setting ClipScale)
-// times the square root of the moving average of v. With a clip norm a little above this root mean
-// square most gradients are not clipped.
+// The clip norm C_t adapts during the run. At regular intervals a step also releases v = mean_i min(||P
+// grad f(y_t; x_i)||^2, B^2) for a fixed bound B, and C_t is kappa (the setting ClipScale) times the square
+// root of the moving average of v. With a clip norm a little above the root mean square of gradient norms,
+// most gradients are not clipped.
 //
 // For a smoothed loss with a real target, smoothing radii fall from wide to narrow (see narrowing).
 // Each step has the size for its radius, and momentum is at most .9. Seven mean squared slopes at the
@@ -64,24 +66,28 @@ import (
 // set overrides its rule.
 type Preconditioned struct {
 	// Steps is T. Zero means 4.2 min(1, sqrt(N/N0)) sqrt(2 sqrt(d/s) b/L0) rounded up, with s =
-	// MomentShare, between 8 and 80. N0 is 50 for classes and counts, and 100 for numbers. Momentum needs
-	// the square root of the condition number in the metric, and with few records further steps mostly add
-	// noise. If the Lipschitz constant of the loss is a clip, T is at least 48 min(1, sqrt(N/500)): b is
-	// then the curvature of the clip, which is far above the curvature of most records. If smoothing radii
-	// fall from r_0 = sqrt(d+2) to r, zero means min(1, sqrt(N/150)) sqrt(.8 sqrt(d/s)) (4.2 + 3
-	// ln(r_0/r)) rounded up, between 8 and 200. For more than 2000 features T is larger by the square root
-	// of 1/h, for h by the rule of StepScale, within these limits.
+	// MomentShare, between 8 and 80. N0 is 50 for classes and counts, 100 for numbers, and 150 for numbers
+	// if the loss has a kink. The number of steps that momentum needs is in proportion to the square root
+	// of the condition number in the metric. With few records, further steps mostly add noise. If the
+	// Lipschitz constant of the loss is a clip, T is at least 48 min(1, sqrt(N/500)): b is then the
+	// curvature of the clip, which is far above the curvature of most records. If smoothing radii fall from
+	// the widest radius r_0 = sqrt(d+2) to the radius r of the problem, zero means min(1, sqrt(N/150))
+	// sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200. For more than 2000 features T
+	// is multiplied by the square root of 1/h, with h by the rule of StepScale but at most 1. The limits on
+	// T stay the same.
 	Steps int `yaml:"steps"`
-	// MomentShare is the second moment's share of the budget. Zero means .1. A larger share detects
-	// directions in which rows vary less, and its lower lambda saves steps.
+	// MomentShare is the second moment's share of the budget. Zero means .1. With a larger share, the
+	// second moment has less noise. It then shows directions in which rows vary less, and the ridge lambda
+	// is smaller, so fewer steps are needed.
 	MomentShare float64 `yaml:"moment_share"`
-	// ClipShare is the share of each step's charge that pays for adapting the clip. Zero means .01: one
-	// number has the noise of a single coordinate.
+	// ClipShare is the share of the steps' charges that pays for adapting the clip norm. Zero means .01. A
+	// small share is enough, since each of these releases is a single number.
 	ClipShare float64 `yaml:"clip_share"`
-	// ClipScale is kappa in C = kappa sqrt(mean square). Zero means .9 log10 N, or .6 log10 N for
-	// several margins and for slopes that are at their bound nearly everywhere (b F0 > 2 L0^2), between
-	// 1.2 and 4. With little noise the bias of clipping dominates. The bias is smaller if the clipped
-	// rows pull in different directions.
+	// ClipScale is kappa in C = kappa sqrt(mean square), where C is the clip norm and the mean square is of
+	// the norms of gradients. Zero means .9 log10 N, limited to [1.2, 4]. It means .6 log10 N, with the
+	// same limits, for several margins and for losses without smoothing whose slopes are at their bound
+	// nearly everywhere (b F0 > 2 L0^2). kappa grows with N because with little noise the bias of clipping
+	// dominates. The bias is smaller if the gradients of the clipped rows have different directions.
 	ClipScale float64 `yaml:"clip_scale"`
 	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table. For more
 	// than 2000 features zero means 4/3 over the largest number of features that are not zero in a row.
@@ -98,9 +104,10 @@ const LeastPreconditioned = 8
 // sqrt(N/manyClipped) (results/outcome.md).
 const leastClipped, manyClipped = 48, 500
 
-// scarcity returns the factor by which the default number of steps is smaller at small effective sizes
-// N, where more steps add more noise than they take away error: sqrt(N/many), at most 1. many is 50 for
-// classes and counts, 100 for numbers, and 150 for numbers whose loss has a kink (results/outcome.md).
+// scarcity returns the factor on the default number of steps that makes it smaller at small effective sizes
+// N: sqrt(N/many), at most 1. With few records, the noise of more steps raises the error by more than these
+// steps lower it. many is 50 for classes and counts, 100 for numbers, and 150 for numbers whose loss has a
+// kink (results/outcome.md).
 func scarcity(p optimize.Problem) float64 {
 	many := 50.
 	switch {
@@ -114,17 +121,18 @@ func scarcity(p optimize.Problem) float64 {
 
 // Constants of the rules that choose settings. On no table did the result depend much on them.
 const (
-	firstClip  = .7  // ratio of C_0 to the bound of the root mean square: most slopes are below L0
-	forgetting = .7  // factor on the old average when a new mean square is released
-	leastRoot  = .02 // least mean square, over L0^2 d_eff: smaller released values are noise
-	limit      = 2   // B^2 over L0^2 d_eff, the mean square if every slope is L0: few records are clipped
-	squares    = 12  // approximate number of mean squares released in a run
-	usualRoot  = .15 // mean square, over L0^2 d_eff, that forecasts assume
+	firstClip  = .7  // ratio of C_0 to the bound on the root mean square: most slopes are below L0
+	forgetting = .7  // factor on the weight of earlier mean squares when a new one is released
+	leastRoot  = .02 // ratio of the least mean square to L0^2 d_eff: smaller released values are noise
+	limit      = 2   // ratio of B^2 to L0^2 d_eff, the mean square if every slope is L0: clips few records
+	squares    = 12  // largest number of mean squares released in a run
+	usualRoot  = .15 // ratio to L0^2 d_eff of the mean square that forecasts assume
 	leastCount = .5  // least d_eff: one direction whose second moment is lambda
 )
 
-// preconditionedPlan is the plan of a [Preconditioned] for one problem. Each step whose number is a
-// multiple of the field every also releases the mean square of gradients to which the clip adapts.
+// preconditionedPlan is the plan of a [Preconditioned] for one problem. Each step whose number, counted
+// from 0, is a multiple of the field every also releases the mean square of gradient norms, from which the
+// clip norm is computed.
 type preconditionedPlan struct {
 	optimize.Settled
 	moment, gradient, square float64 // charges
@@ -258,11 +266,11 @@ func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 	return c, nil
 }
 
-// clipGrowth returns by how much the default kappa, the ratio of the clip norm to the root mean
-// square gradient, grows for each factor ten of the effective size N. With the smaller value errors
-// were lower on every table, but the gradient norm of logistic regression was three times larger
-// (results/accuracy.md): there most clipped rows are of the rarer class, and their gradients point
-// the same way. Smoothed losses were measured with the larger value (results/theorems.md).
+// clipGrowth returns by how much the default kappa, the ratio of the clip norm to the root mean square
+// gradient, grows for each factor ten of the effective size N: .6 or .9. With .6 errors were lower on every
+// table, but the gradient norm of logistic regression was three times larger (results/accuracy.md). The
+// reason is that in logistic regression most clipped rows are of the rarer class, and their gradients point
+// the same way. Smoothed losses were measured with .9 (results/theorems.md).
 func clipGrowth(p optimize.Problem) float64 {
 	l0 := p.Constants.Lipschitz
 	if p.Shape.Margins > 1 || !p.Smoothing.On() && p.DataSmoothness()*p.Constants.InitialGap > 2*l0*l0 {
@@ -308,15 +316,15 @@ func (g *preconditionedPlan) foresee(law *optimize.Law, p optimize.Problem, ridg
 	}
 }
 
-// clip returns the clip norm for square, the moving average of the released mean squares of
-// gradients. No gradient multiplied by the preconditioner is longer than l0/sqrt(ridge), so the clip
-// norm is at most that.
+// clip returns the clip norm kappa sqrt(square), where square is the moving average of the released mean
+// squares of gradient norms, but at least leastRoot l0^2 times effective. No gradient multiplied by the
+// preconditioner is longer than l0/sqrt(ridge), so the clip norm is at most l0/sqrt(ridge).
 func (g *preconditionedPlan) clip(l0, effective, ridge, square float64) float64 {
 	return min(g.kappa*math.Sqrt(max(square, leastRoot*l0*l0*effective)), l0/math.Sqrt(ridge))
 }
 
-// Run releases the second moment of the rows, computes the preconditioner from it and makes the steps
-// of the plan in it.
+// Run releases the second moment of the rows, computes the preconditioner from this release and makes the
+// steps of the plan with the preconditioner.
 func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
 	error) {
 	p := g.Problem()
@@ -379,7 +387,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 		}
 	}
 	if released.diagonal {
-		return result, nil // mean squares do not tell the curvature
+		return result, nil // mean squares of features do not determine the curvature
 	}
 	noise := forecast.Released(p, released.seen, released.edge, law)
 	result.Rows = released.rows()
@@ -387,9 +395,9 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	return result, nil
 }
 
-// secondHalf sums the released gradients of the second half of a run. The result of the run is the average of the
-// iterates of this half. The method seen tells from the sum whether the mean gradient is longer than noise alone
-// would be, which shows that the run has not converged.
+// secondHalf sums the released gradients of the second half of a run. The result of the run is the average
+// of the iterates of this half. The method seen computes from the sum whether the mean gradient is longer
+// than a mean of noise alone. If it is longer, the run has not converged.
 type secondHalf struct {
 	from     int
 	sum      []float64
@@ -415,10 +423,10 @@ func (l *secondHalf) add(t int, g []float64, sigma float64) {
 	l.count++
 }
 
-// seen returns by how much the squared norm of the mean gradient, transformed back from the
-// preconditioner, exceeds the square that noise alone would have; 0 if it does not. The excess is the
-// gradient along directions that have not converged. Once all directions have converged, the iterates
-// follow the noise, and the mean is shorter than noise alone.
+// seen returns the squared norm of the mean gradient, transformed back from the preconditioner, minus the
+// mean squared norm of the noise in it. It returns 0 if the difference is negative. A positive difference
+// comes from directions along which the run has not converged. Once all directions have converged, the
+// iterates follow the noise, and the mean gradient is shorter than its noise alone would be.
 func (l *secondHalf) seen(s *spectrum, ridge float64) float64 {
 	square, noise := s.outside(l.sum, ridge)
 	return max(square-noise*l.variance, 0) / (l.count * l.count)

@@ -105,12 +105,13 @@ func times(p [][]float64, v []float64) []float64 {
 	return out
 }
 
-// TestPreconditionedAsksAsItsPageSays recomputes a run from its released answers (see Preconditioned).
-// The first query must be the second moment. Then, at every y_t, must come the gradient in the metric,
-// clipped at the C_t that follows from the mean squares released so far, and at regular intervals such
-// a mean square. Steps must be 1/b along P times the answer, with the regularizer's gradient added in
-// the metric. The result must be the mean of the y_t of the second half. The test fails if the ridge, a
-// clip, the momentum or a charge is wrong, or if the regularizer is left out of the ridge or of a step.
+// TestPreconditionedAsksAsItsPageSays recomputes a run from its released answers (see Preconditioned). The
+// first query must be the second moment. Then the gradient in the metric must be released at every y_t,
+// clipped at the C_t that follows from the mean squares released so far. At regular intervals the mean
+// square of gradient norms must also be released. Steps must be 1/b along P times the answer, with the
+// regularizer's gradient added in the metric. The result must be the mean of the y_t of the second half.
+// The test fails if the ridge, a clip, the momentum or a charge is wrong, or if the regularizer is left out
+// of the ridge or of a step.
 func TestPreconditionedAsksAsItsPageSays(t *testing.T) {
 	const T, every, kappa = 26, 3, 1.7
 	for _, p := range linear(t) {
@@ -250,9 +251,9 @@ func TestPreconditionedIsStable(t *testing.T) {
 	}
 }
 
-// TestPreconditionedSeesNothing: if the released second moment has no eigenvalue above zero, the run
-// must go on with the clip norm for d_eff = 1/2. This happens with every other seed if the only feature
-// is always 0. The test fails for a clip norm of 0, which queries reject.
+// TestPreconditionedSeesNothing: if the released second moment has no eigenvalue above zero, the run must
+// continue with the clip norm for d_eff = 1/2. If the only feature is always 0, about half of the seeds
+// give such a release. The test fails for a clip norm of 0, which queries reject.
 func TestPreconditionedSeesNothing(t *testing.T) {
 	problem := optimizetest.Problems()[2]
 	unseen := 0
@@ -334,10 +335,10 @@ func TestPreconditionedRule(t *testing.T) {
 	}
 }
 
-// TestPreconditionedRuleOfClips: if the Lipschitz constant is a clip, the default number of steps
-// must be at least 48 min(1, sqrt(N/500)) for the effective size N. By hand for the problem of
-// TestPreconditionedRule: 48 from N = 500 on, 22 for N = 100, and for N = 20 the 11 of
-// TestPreconditionedRule, which is more.
+// TestPreconditionedRuleOfClips: if the Lipschitz constant is a clip, the default number of steps must be
+// at least 48 min(1, sqrt(N/500)) for the effective size N. By hand for the problem of
+// TestPreconditionedRule: 48 for N of 500 or more, and 22 for N = 100. For N = 20 the number is 11 as in
+// TestPreconditionedRule, which is above the limit.
 func TestPreconditionedRuleOfClips(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	p.Shape, p.Constants.Clipped = optimize.Vector(100), true

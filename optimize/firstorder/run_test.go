@@ -91,8 +91,8 @@ func TestStopsAndHandsBack(t *testing.T) {
 	}
 }
 
-// TestOverBudget: a run whose plan was made for more budget than there is must stop at the privacy
-// filter, with an error that states the charge wanted and the charge left.
+// TestOverBudget: if a plan was made for a larger budget than the oracle has, the privacy filter must stop
+// the run, with an error that states the charge of the query and the charge that is left.
 func TestOverBudget(t *testing.T) {
 	p := optimizetest.Problems()[2]
 	for _, m := range methods(settings{steps: 20}) {

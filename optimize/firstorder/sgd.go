@@ -10,16 +10,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// SGD is DP-SGD with Poisson batches (Abadi et al. 2016), the most widely used method.
+// SGD is DP-SGD with Poisson batches (Abadi et al. 2016), the most widely used method of private training.
 //
 //	g_t = sum over a Poisson sample of clip(grad f(w_t; x_i), L0) + noise, over the expected size
 //	w_{t+1} = Proj(w_t - eta (g_t + grad reg(w_t)))
 //
-// Guarantee: (epsilon, delta)-DP, by composing the privacy-loss distributions of the subsampled
-// Gaussian for the schedule of steps. Subsampling saves computation, not privacy. At equal budget and
-// number of steps the noise is never below the noise of full batches, and it is far above if batches
-// are small and steps few (results/cost.md). The algorithm auto (package choose) therefore chooses
-// SGD only if the number of passes over the table is limited.
+// Guarantee: (epsilon, delta)-DP, by composing the privacy-loss distributions of the subsampled Gaussian
+// for the schedule of steps. Subsampling saves computation, not privacy. At equal budget and number of
+// steps, the noise of a gradient estimate is never below the noise with full batches. It is far above the
+// noise with full batches if batches are small and steps few (results/cost.md). The algorithm auto (package
+// choose) therefore chooses SGD only if the number of passes over the table is limited.
 //
 // Deviations from Abadi et al.:
 //   - Sums are divided by the declared expected batch size, never by the size of the sample drawn.
@@ -28,9 +28,10 @@ import (
 // The zero SGD samples each record with probability one tenth in each step, and makes as many steps
 // as the default rule of [GD] chooses.
 type SGD struct {
-	// Sampling is the probability with which a record joins a batch. Zero means .1.
+	// Sampling is the probability with which a record joins the batch of a step. Zero means .1.
 	Sampling float64 `yaml:"sampling"`
-	// Steps is T. Zero means as many as GD's rule.
+	// Steps is the number of steps T. Zero means the number that the default rule of gradient descent (gd)
+	// gives.
 	Steps int `yaml:"steps"`
 	// StepScale is h in eta = h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of
 	// several rows, and 1 for other losses.
@@ -47,10 +48,9 @@ type sampled struct {
 	rate          float64
 }
 
-// Plan returns the plan of SGD for the problem p, with the rule's value for each zero setting. The
-// noise is calibrated to the budget's (epsilon, delta) by privacy-loss distributions; the problem's mu
-// is not used. Plan returns an error if p is not valid, a setting is out of range or the calibration
-// fails.
+// Plan returns the plan of SGD for the problem p, with the rule's value for each zero setting. The noise is
+// calibrated to the budget's (epsilon, delta) by privacy-loss distributions. The problem's mu is not used.
+// Plan returns an error if p is not valid, a setting is out of range or the calibration fails.
 func (c SGD) Plan(ctx context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -129,7 +129,8 @@ func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s op
 	return plan, nil
 }
 
-// Run releases the gradient of a new Poisson sample in each step of the plan, and descends by it.
+// Run releases the mean gradient of a new Poisson sample in each step of the plan, and makes one descent
+// step along it.
 func (g *sampled) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := g.Problem()
 	run := g.Begin(ctx, o, observe)

@@ -62,9 +62,9 @@ func sampledProblem(t *testing.T) (optimize.Problem, size, account.Budget) {
 	return p, size{Records: 1000, Mu: b.Mu()}, b
 }
 
-// TestSGDAsksItsSchedule (Abadi et al. 2016, Algorithm 1): each step must make one gradient query on
-// its own sample, clipped at L0, and step against the gradient. The schedule must be within the budget
-// and not far below it. The test fails if the noise is not calibrated, or if there are more queries
+// TestSGDAsksItsSchedule (Abadi et al. 2016, Algorithm 1): each step must make one gradient query on a new
+// sample, clipped at L0, and move against the gradient. The privacy cost of the schedule must be within the
+// budget and not far below it. The test fails if the noise is not calibrated, or if there are more queries
 // than the schedule has.
 func TestSGDAsksItsSchedule(t *testing.T) {
 	p, s, b := sampledProblem(t)

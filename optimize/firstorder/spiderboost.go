@@ -17,7 +17,7 @@ import (
 //	else:            g += mean_i clip(grad f(w_t; x_i) - grad f(w_{t-1}; x_i), ball) + noise
 //	w_{t+1} = w_t - eta (g + grad reg(w_t))
 //
-// A release of the first line is called an anchor, a release of the second a difference.
+// A release by the first line is called an anchor. A release by the second line is called a difference.
 //
 // Guarantee: mu-GDP whatever the constants. For an L1-smooth loss and the theorem's settings a
 // uniformly random iterate has expected gradient norm O((sqrt(F0 L1 L0) a)^(2/3) + L0 a) with a = 2
@@ -26,51 +26,59 @@ import (
 // Deviations from the paper:
 //   - Anchors and differences share one budget. The paper's Algorithm 1 calibrates the noise of each to
 //     the whole budget.
-//   - Sensitivities are for replace-one: twice the clip norm, where Algorithm 1 has the norm.
+//   - Under replace-one the sensitivity of a sum is twice the clip norm, where Algorithm 1 has once the
+//     clip norm. Under add-or-remove it is once the clip norm.
 //   - The loop runs T times, not T+1. The q of Theorem 9 has an extra factor L1^2, which is dropped.
 //   - Differences are clipped, by default to the ball centred on the curvature interval (see
 //     [optimize.DifferenceBall]), which enforces L1.
-//   - If an iterate equals the one before, the difference is zero and needs no query. The step instead
-//     releases a gradient at the charge of a difference, and averages it with the estimate, weighted by
-//     inverse variances.
+//   - If an iterate equals the iterate before it, the difference is zero and needs no query. The step
+//     instead releases a gradient at the charge of a difference, and averages it with the estimate,
+//     weighted by inverse variances.
 //   - The regularizer's gradient is added exactly and never estimated.
-//   - Batches smaller than n, the number of records, are Poisson samples, and their noise is calibrated
-//     together by privacy-loss distributions, in place of the amplification that Theorem 8 states up to
-//     a constant. Samples save computation. Privacy amplification gains less than the smaller samples
-//     lose.
-//   - In the settings of Theorem 9, a = 2 sqrt(d)/(n mu) takes the place of sqrt(d log(1/delta))/(n
-//     epsilon), in b2 too, and b2 is at most n.
+//   - Batches smaller than n, the number of records, are Poisson samples. The noise of all releases on
+//     samples is calibrated together by privacy-loss distributions. The paper uses the amplification that
+//     Theorem 8 states up to a constant. Samples save computation. At equal budget they raise the error,
+//     since privacy amplification gains less accuracy than smaller samples lose.
+//   - In the settings of Theorem 9, the batch size b2 included, a = 2 sqrt(d)/(n mu) takes the place of
+//     sqrt(d log(1/delta))/(n epsilon). b2 is at most n.
 //
-// The zero SpiderBoost uses practical constants, with which errors were measured to be far smaller
-// than with the theorem's: T = .1 (G0/L0)^(2/3) N^(4/3)/h steps, at most 1000; an anchor every q =
-// .02 N^2/(h^2 T) steps, but at least 8 anchors, with .8 of the budget; the tail average as output.
-// Here N is the effective size, G0 the bound on the first gradient norm and h = eta L1.
+// The zero SpiderBoost uses practical constants. With these, measured errors were far smaller than with the
+// constants of the theorem. It makes T = .1 (G0/L0)^(2/3) N^(4/3)/h steps, at most 1000. Every q = .02
+// N^2/(h^2 T) steps it releases an anchor, but at least 8 anchors if T is at least 8. All anchors together
+// have .8 of the budget. The result is the tail average. Here N is the effective size, G0 the bound on the
+// first gradient norm and h = eta L1.
 type SpiderBoost struct {
-	// Theorem gives fields that are zero the settings of Theorem 9, its batches included, and, as output,
-	// a random iterate.
+	// Theorem means that each setting that is zero has the value of Theorem 9 (Arora et al. 2023), the
+	// batches included. The output is then a random iterate, unless Output is set.
 	Theorem bool `yaml:"theorem"`
-	// Steps is T.
+	// Steps is the number of steps T. Zero means .1 (G0/L0)^(2/3) N^(4/3)/h, at most 1000, or with Theorem
+	// the theorem's number. N is the effective size, G0 = sqrt(2 L1 F0) and h is StepScale.
 	Steps int `yaml:"steps"`
-	// Period is q: one anchor every q steps.
+	// Period is q: every q-th step releases a gradient (an anchor), the other steps release gradient
+	// differences. Zero means .02 N^2/(h^2 T), at most T/8, or with Theorem the theorem's number.
 	Period int `yaml:"period"`
-	// AnchorShare is the anchors' share of the budget.
+	// AnchorShare is the share of the budget that all anchors together have. Zero means .8, or .5 with
+	// Theorem.
 	AnchorShare float64 `yaml:"anchor_share"`
-	// StepScale is h in eta = h/L1.
+	// StepScale is h in eta = h/L1. Zero means .5 with Theorem. Without Theorem, zero means 16 for
+	// networks, 4 for rank-one losses and for records of several rows, and 1 for other losses.
 	StepScale float64 `yaml:"step_scale"`
-	// Ball is the ball to which differences are clipped.
+	// Ball is the ball to which each record's gradient difference is clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
-	// Batches is the rule for shares of the records that are zero in AnchorBatch and DifferenceBatch:
-	// all, theorem (all records in anchors, Theorem 9's b2 in differences) or auto (the fewest records
-	// for which BatchSlack holds). Zero means theorem with Theorem, else all.
+	// Batches is the rule for AnchorBatch and DifferenceBatch if these are zero. all means all records.
+	// theorem means all records for anchors and the b2 of Theorem 9 (Arora et al. 2023) for differences.
+	// auto means the fewest records for which BatchSlack holds. Zero means theorem if Theorem is set, and
+	// all otherwise.
 	Batches Batches `yaml:"batches" trial:"auto"`
-	// BatchSlack is the stated loss of accuracy of batches: auto. The root mean square error of every
-	// gradient estimate is at most 1 + BatchSlack times that on all records, for the same steps. Zero
-	// means .1.
+	// BatchSlack is the loss of accuracy that batches: auto allows. The root mean square error of every
+	// gradient estimate is at most 1 + BatchSlack times the error with all records, for the same steps.
+	// Zero means .1.
 	BatchSlack float64 `yaml:"batch_slack"`
-	// AnchorBatch and DifferenceBatch are b1/n and b2/n in (0, 1], the shares of the records in a
-	// Poisson sample. If both are zero and Batches has no rule for them, all records are used without
-	// sampling. The ratio between the noise multipliers of anchors and differences is the ratio that
-	// AnchorShare gives on all records; with batches: auto it is the ratio that charges them alike.
+	// AnchorBatch and DifferenceBatch are b1/n and b2/n in (0, 1], the expected shares of the n records in
+	// the Poisson sample of an anchor and of a difference. If both are zero and Batches is all, all records
+	// are used without sampling. The ratio between the noise of anchors and of differences is the ratio
+	// that AnchorShare gives with all records. With batches: auto it is the ratio at which sampling leaves
+	// the charges of anchors and differences as they are with all records.
 	AnchorBatch     float64 `yaml:"anchor_batch"`
 	DifferenceBatch float64 `yaml:"difference_batch"`
 	// Output is the rule that chooses the result; zero means Random with Theorem, else TailAverage.
@@ -159,9 +167,9 @@ func (b *spiderBoostPlan) charge(t int) float64 {
 	return b.difference
 }
 
-// answer implements [optimize.Law].Answer: the weight K of the new gradient is 1 for an anchor (a
-// gradient) and 0 for a difference. A record's clipped part is assumed to be as long as the clip norm
-// (root mean square) when samples are counted.
+// answer implements [optimize.Law].Answer. The weight K of the new gradient is 1 for an anchor (a gradient)
+// and 0 for a difference. For the variance from sampling, each record's clipped gradient or difference is
+// assumed to be as long as the clip norm (root mean square).
 func (b *spiderBoostPlan) answer(t int, radius, _ float64) (K float64, fresh optimize.Variance) {
 	p := b.Problem()
 	batch := b.differenceBatch

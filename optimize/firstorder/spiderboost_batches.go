@@ -12,7 +12,7 @@ import (
 type Batches uint8
 
 const (
-	// ruleBatches means TheoremBatches with SpiderBoost.Theorem, else AllRecords.
+	// ruleBatches means TheoremBatches if SpiderBoost.Theorem is set, and AllRecords otherwise.
 	ruleBatches Batches = iota
 	// AllRecords uses all records in each release.
 	AllRecords
@@ -32,14 +32,15 @@ var _ = [1]struct{}{}[len(batchNames)-int(batchRules)]
 
 func (b Batches) String() string { return optimize.NameOf(batchNames[:], "batches", uint8(b)) }
 
-// UnmarshalText sets b to the rule with the given name; the empty name is the algorithm's own rule.
+// UnmarshalText sets b to the rule with the given name: all, theorem or auto. The empty name is the
+// algorithm's own rule (see ruleBatches). Any other name is an error.
 func (b *Batches) UnmarshalText(text []byte) error {
 	i, err := optimize.ParseName(batchNames[:], "batches", string(text))
 	*b = Batches(i)
 	return err
 }
 
-// defaultBatchSlack is the loss of accuracy that batches: auto states where no other is given.
+// defaultBatchSlack is the value of SpiderBoost.BatchSlack if it is zero.
 const defaultBatchSlack = .1
 
 func (c SpiderBoost) checkBatches() error {
@@ -66,8 +67,9 @@ func (c SpiderBoost) checkBatches() error {
 	return nil
 }
 
-// withBatches replaces shares that are zero by those of the rule c.Batches, for releases with the given
-// charges on all records. If both shares are then 1, both become zero: nothing is sampled.
+// withBatches replaces AnchorBatch and DifferenceBatch, if they are zero, by the shares of the rule
+// c.Batches. anchor and difference are the charges of the two kinds of releases on all records. If both
+// shares are then 1, withBatches sets both to zero, which means that nothing is sampled.
 func (c SpiderBoost) withBatches(p optimize.Problem, anchor, difference float64) SpiderBoost {
 	var anchors, differences float64
 	switch c.Batches {
@@ -95,15 +97,15 @@ func (c SpiderBoost) withBatches(p optimize.Problem, anchor, difference float64)
 	return c
 }
 
-// theoremBatch returns b2/n, the share of the n records in the batch of a gradient difference, by Theorem 9 of
-// Arora et al. 2023. The theorem's sqrt(d log(1/delta))/(n epsilon) is replaced by a = 2/N for the effective size
-// N:
+// theoremBatch returns b2/n, the share of the n records in the batch of a gradient difference, by Theorem 9
+// of Arora et al. 2023. The theorem's sqrt(d log(1/delta))/(n epsilon) is replaced by a = 2/N, with the
+// effective size N:
 //
 //	b2 = floor(max((L0/(sqrt(F0 L1) a))^(2/3), n (L0 a^2/sqrt(F0 L1))^(1/3))), from 1 to n
 //
-// With at least the first number of records, the sampling error is at most the privacy noise. The second number is
-// n/sqrt(T) for the theorem's number of steps T. In smaller samples, one release needs more noise than
-// amplification by sampling saves.
+// If b2 is at least the first number, the sampling error is at most the privacy noise. The second number is
+// n/sqrt(T) for the theorem's number of steps T. If b2 is smaller than the second number, one release needs
+// more noise than amplification by sampling saves.
 func theoremBatch(p optimize.Problem) float64 {
 	a, f := 2/p.Effective(), math.Sqrt(p.Constants.InitialGap*p.Smoothness())
 	samples := math.Pow(p.Constants.Lipschitz/(f*a), 2./3)
@@ -111,33 +113,37 @@ func theoremBatch(p optimize.Problem) float64 {
 	return min(max(math.Floor(max(samples, amplified)), 1)/p.Records, 1)
 }
 
-// leastBatch returns the smallest share b in (0, 1] of the records for which the variance of a release
-// with the given charge on all records grows at most by the factor most.
+// leastBatch returns the smallest share b in (0, 1] of the records that may be sampled for a release, if
+// sampling may raise the variance of the release at most by the factor most. charge is the charge of the
+// release on all records. If charge is 0, leastBatch returns 1.
 //
-// Why this is the rule of least work. Anchors and differences are to take the fewest gradients of
-// records, A b1 + 2 D b2 times n, while no gradient estimate has more than most times the variance that
-// it has on all records, wherever the steps go. The estimate is a sum of an anchor and of the
-// differences since. A release with clip norm C has, with v = 2 under replace-one and 1 under
-// add-or-remove,
+// Why this rule needs the least work. With A anchors and D differences, a run computes n (A b1 + 2 D b2)
+// gradients of records, where b1 and b2 are the shares of anchors and of differences. This number is to be
+// smallest. At the same time no gradient estimate may have more than most times the variance that it has on
+// all records, whatever the steps are. An estimate is the sum of an anchor and of the differences since
+// this anchor. Let v be 2 under replace-one and 1 under add-or-remove, and let u = m/(v b)^2. The variance
+// of a release with clip norm C and charge m is
 //
 //	on all records:        d (v C/n)^2/m from noise
-//	on a share b of them:  I(u) times that, with u = m/(v b)^2, and at most (1/b - 1) C^2/n from samples
+//	on a share b of them:  I(u) d (v C/n)^2/m from noise, and at most (1/b - 1) C^2/n from samples
 //
-// The ratio of the two is
+// The ratio of the second variance to the first is
 //
 //	I(u) + (1/b - 1) n m/(v^2 d),
 //
-// in which C has dropped out, and with it the length of the step. An estimate's ratio is a mean of the
-// ratios of its releases, weighted by their variances. Steps of length zero leave the anchor alone, and
-// long steps leave the differences alone. So both ratios have to be at most the factor, and each is the
-// least with the smallest share that satisfies it, since the ratio falls in b.
+// It depends neither on C nor on the length of the step. The ratio of an estimate is the mean of the ratios
+// of its releases, weighted by their variances. With steps of length zero only the anchor has variance, and
+// with long steps almost all variance comes from the differences. So neither the ratio of anchors nor the
+// ratio of differences may exceed the factor most. The ratio falls as b grows, so the smallest share that
+// satisfies this condition needs the least work.
 //
 // I(u) is the price of sampling in the limit of many releases (the central limit theorem of Gaussian
-// differential privacy: Dong, Roth and Su 2022; Bu, Dong, Long and Su 2020). The chi-square divergence of
-// a release on samples with noise multiplier z is 4 b^2 sinh(1/z^2) under replace-one, where the record
-// moves the sum from C to -C, and b^2 (exp(1/z^2) - 1) under add-or-remove. Equating it with the charge m
-// gives z^2 = 1/asinh(u), or 1/ln(1+u). The noise's variance over that on all records is u z^2. The limit
-// chooses batches only. The noise is calibrated by the accountant.
+// differential privacy: Dong, Roth and Su 2022; Bu, Dong, Long and Su 2020). The chi-square divergence of a
+// release on samples with noise multiplier z is 4 b^2 sinh(1/z^2) under replace-one, where the record moves
+// the sum from C to -C, and b^2 (exp(1/z^2) - 1) under add-or-remove. Setting this divergence equal to the
+// charge m gives z^2 = 1/asinh(u) under replace-one and 1/ln(1+u) under add-or-remove. I(u) = u z^2 is the
+// ratio of the noise's variance to the variance with all records. The limit is used only to choose batches.
+// The accountant calibrates the noise.
 func leastBatch(p optimize.Problem, charge, most float64) float64 {
 	v := p.Neighbours()
 	ratio := func(b float64) float64 {
@@ -146,7 +152,7 @@ func leastBatch(p optimize.Problem, charge, most float64) float64 {
 	}
 	lo, hi := math.Log(min(1/p.Records, 1)), 0.
 	switch {
-	case charge == 0: // there is no such release
+	case charge == 0: // the plan makes no release of this kind
 		return 1
 	case ratio(math.Exp(lo)) <= most:
 		return math.Exp(lo)
@@ -162,8 +168,9 @@ func leastBatch(p optimize.Problem, charge, most float64) float64 {
 	return math.Exp(hi)
 }
 
-// sampledMultiplier returns the noise multiplier of a release on a Poisson sample of the share b of the
-// records that costs as much as the charge, in the limit of many such releases (see leastBatch).
+// sampledMultiplier returns the noise multiplier at which a release on a Poisson sample of the share b of
+// the records costs the given charge, in the limit of many such releases (see leastBatch). v is 2 under
+// replace-one and 1 under add-or-remove.
 func sampledMultiplier(v, b, charge float64) float64 {
 	u := max(charge, math.SmallestNonzeroFloat64) / (v * v * b * b)
 	if v == 1 {

@@ -22,10 +22,11 @@ func batchShares(p optimize.Plan) (anchor, difference float64) {
 	return anchor, difference
 }
 
-// TestSpiderBoostTheorem9Batches computes b1 = n and b2 of Theorem 9 (Arora et al. 2023) a second time, as it is
-// printed, with n mu/(2 sqrt(d)) for n epsilon/sqrt(d log(1/delta)). It also checks the two conditions of the
-// theorem's proof: b2 >= 1/(T a^2), and b2 >= n/sqrt(T), which the amplification needs. The test fails if the
-// smaller of b2's two terms is taken, if anchors are sampled, or if b2 is a share of other records than n.
+// TestSpiderBoostTheorem9Batches computes b1 = n and b2 of Theorem 9 (Arora et al. 2023) a second time, as
+// it is printed, with n mu/(2 sqrt(d)) for n epsilon/sqrt(d log(1/delta)). It also checks the two
+// conditions of the theorem's proof: b2 >= 1/(T a^2), and b2 >= n/sqrt(T), which the amplification needs.
+// The test fails if b2 is the smaller of its two terms, if anchors are sampled, or if b2 is divided by
+// another number than n.
 func TestSpiderBoostTheorem9Batches(t *testing.T) {
 	b, sampled := budget(t), 0
 	for _, p := range optimizetest.Problems() {
@@ -83,10 +84,11 @@ func wideProblem(t *testing.T, relation account.Relation) (optimize.Problem, acc
 		account.AddOrRemove: 1}[relation]}, b), b
 }
 
-// TestAutoBatchesKeepTheirSlack: with the noise that the accountant calibrates, a release on samples must have at
-// most (1+slack)^2 times its variance on all records, up to 3 % that the calibration and its limit of many
-// releases may miss. With batches a tenth smaller the variance must be larger. The test fails if the variance of
-// the samples, or the price of amplification, is left out of the rule, or if the slack is not squared.
+// TestAutoBatchesKeepTheirSlack: with the noise that the accountant calibrates, the variance of a release
+// on samples must be at most (1+slack)^2 times its variance on all records. The test allows 3 % more, for
+// the rounding of the calibration and for the use of the limit of many releases. With batches a tenth
+// smaller the variance must be larger. The test fails if the variance of the samples, or the price of
+// amplification, is left out of the rule, or if the slack is not squared.
 func TestAutoBatchesKeepTheirSlack(t *testing.T) {
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		for _, slack := range []float64{0, .3, 2} {
@@ -123,9 +125,9 @@ func TestAutoBatchesKeepTheirSlack(t *testing.T) {
 	}
 }
 
-// lossOf is the distribution of the privacy loss of a release with noise multiplier z on a Poisson sample of the
-// share q, when one record is replaced by its opposite. The bin i counts from low and is a step wide. Losses are
-// rounded up, or down.
+// lossOf is the distribution of the privacy loss of a release with noise multiplier z on a Poisson sample
+// of the share q, when one record is replaced by its opposite. mass[i] is the probability of the loss (low
+// + i) step, after losses are rounded to multiples of step: up if up is set, and down otherwise.
 func lossOf(z, q, step float64, up bool) (low int, mass []float64) {
 	normal := func(x float64) float64 { return .5 * math.Erfc(-x/math.Sqrt2) }
 	below := func(x, shift float64) float64 { return (1-q)*normal(x/z) + q*normal((x-shift)/z) }
@@ -186,9 +188,10 @@ func deltaOf(s *account.Schedule, epsilon float64, up bool) (delta float64) {
 	return delta
 }
 
-// TestBatchesAreCharged composes the privacy losses of the releases of a plan by direct convolution, which shares
-// nothing with the accountant, for the theorem's batches and the rule's. At epsilon 1, delta must be at most 1e-6,
-// and at epsilon .97 above it. The test fails if differences have half the noise, or if anchors are not counted.
+// TestBatchesAreCharged composes the privacy losses of the releases of a plan by direct convolution, which
+// shares nothing with the accountant, for the theorem's batches and the rule's. At epsilon 1, delta must be
+// at most 1e-6. At epsilon .97, delta must be above 1e-6. The test fails if differences have half the
+// noise, or if anchors are not counted.
 func TestBatchesAreCharged(t *testing.T) {
 	p, _ := wideProblem(t, account.ReplaceOne)
 	for _, c := range []firstorder.SpiderBoost{
@@ -221,7 +224,7 @@ func TestBatchRulesAreChecked(t *testing.T) {
 			t.Errorf("%+v: %v: want %q", c, err, want)
 		}
 	}
-	// A share that is given stays, and the rule has the other.
+	// A share that is set must stay, and the rule must determine the share that is not set.
 	c := firstorder.SpiderBoost{Steps: 6, Period: 3, Batches: firstorder.AutoBatches, BatchSlack: 1, AnchorBatch: .75}
 	if b1, b2 := batchShares(planned(t, c, p)); b1 != .75 || !(b2 < .75) {
 		t.Errorf("batches of %v and %v", b1, b2)

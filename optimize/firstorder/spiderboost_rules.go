@@ -80,8 +80,9 @@ func varianceReducedSteps(p optimize.Problem, h float64) int {
 // states, for each release, the charge that a release on all records with the same noise would have.
 func (c SpiderBoost) schedule(ctx context.Context, p optimize.Problem, plan *spiderBoostPlan) (*account.Schedule,
 	error) {
-	// Noise of standard deviation z C/(q n) on the mean is the noise of a release on all records at the
-	// charge (2 q/z)^2.
+	// A release on samples of the share q with noise multiplier z has noise of standard deviation z C/(q n)
+	// in the mean. A release on all records with the same noise has the charge (v q/z)^2, with v = 2 under
+	// replace-one and 1 under add-or-remove.
 	root := func(charge float64) float64 { return math.Sqrt(max(charge, math.SmallestNonzeroFloat64)) }
 	multiplier := func(batch, charge float64) float64 { return batch / root(charge) }
 	if c.Batches == AutoBatches {

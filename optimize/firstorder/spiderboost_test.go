@@ -12,11 +12,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestSpiderBoostIsAlgorithm1 recomputes a run by Arora et al. 2023, Algorithm 1. If t is a multiple of
-// q, the query must be an anchor. Otherwise it must be the difference between w_t and w_{t-1}, which is
-// added to the estimate. Then a step goes against the estimate. The test fails if the period is off by
-// one, or if a difference has the wrong sign, starts at an older iterate, is added to an anchor or not
-// at all, or is clipped to another ball.
+// TestSpiderBoostIsAlgorithm1 recomputes a run by Arora et al. 2023, Algorithm 1. If t is a multiple of q,
+// the query must be an anchor. Otherwise it must be the difference between w_t and w_{t-1}, which is added
+// to the estimate. Then a step must be made against the estimate. The test fails if the period is off by
+// one, or if a difference has the wrong sign, starts at an older iterate, is added to an anchor or not at
+// all, or is clipped to another ball.
 func TestSpiderBoostIsAlgorithm1(t *testing.T) {
 	const T, q = 17, 5
 	for _, p := range variants(t) {
@@ -173,11 +173,11 @@ func TestSpiderBoostTheorem9(t *testing.T) {
 	}
 }
 
-// TestSpiderBoostRate checks the rate of Theorem 9 (Arora et al. 2023), (sqrt(F0 L1 L0) a)^(2/3) + L0 a. For
-// N from 30 to 1500 the mean gradient norm of the iterates, one of which is the output, must be at most
+// TestSpiderBoostRate checks the rate of Theorem 9 (Arora et al. 2023), (sqrt(F0 L1 L0) a)^(2/3) + L0 a.
+// For N from 30 to 1500 the mean gradient norm of the iterates, one of which is the output, must be at most
 // 2 ((sqrt(F0 L1) L0 a)^(2/3) + L0 a), which is at least twice the rate for the L0 >= 1 of these problems.
-// It is a fifth to a half of this bound. Random bits are seeded, so the outcome is fixed. The test fails
-// if differences are charged a hundredth. It also fails if an anchor at the charge of a difference
+// It is a fifth to a half of this bound. Random bits are seeded, so the outcome is fixed. The test fails if
+// differences have a hundredth of their charge. It also fails if an anchor at the charge of a difference
 // replaces the estimate where the iterate no longer moves, as happens in long periods.
 func TestSpiderBoostRate(t *testing.T) {
 	for _, p := range optimizetest.Problems() {

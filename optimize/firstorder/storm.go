@@ -18,15 +18,15 @@ import (
 //	      + (1-K) clip(grad f(w_t; x_i) - grad f(w_{t-1}; x_i), ball)] + noise
 //	w_{t+1} = w_t - eta (g_t + grad reg(w_t))
 //
-// Let s_a and s_d be the sensitivities of the mean gradient and of the mean difference, m the step's
-// charge and P the variance of a coordinate of g_{t-1}. The variance of a coordinate of g_t is
-// (1-K)^2 P + (K s_a + (1-K) s_d)^2/m. It is least at
+// Let s_a and s_d be the sensitivities of the mean gradient and of the mean difference, m the step's charge
+// and P the variance of a coordinate of g_{t-1}. The variance of a coordinate of g_t is (1-K)^2 P + (K s_a
+// + (1-K) s_d)^2/m. The variance is smallest for
 //
 //	K = clip((P - s_d (s_a - s_d)/m)/(P + (s_a - s_d)^2/m), 0, 1).
 //
-// All these numbers are public and known exactly, so that K is the gain of a scalar Kalman filter.
-// The variance equals the variance of the best combination of separate releases of gradient and
-// difference.
+// All these numbers are public and known exactly, so K is the gain of a scalar Kalman filter. The smallest
+// variance equals the variance of the best combination of two separate releases, one of the gradient and
+// one of the difference.
 //
 // Guarantee: mu-GDP whatever the constants, since each release is one Gaussian sum. For given charges
 // the weight K minimises the variance step by step. No rate for the gradient norm is proved. In
@@ -37,24 +37,28 @@ import (
 // the mean variance if s_d/s_a stays near k. P contains noise only: a clip norm below the true bound
 // adds a bias that P does not contain.
 //
-// On generalised linear models steps are longer than 1/L1, and are shortened if they overshoot, as in
-// [GD].
+// On generalised linear models the default step size is above 1/L1, and steps that overshoot are shortened,
+// as in [GD].
 //
-// The zero STORM selects every setting by a rule: the number of steps T as for [SpiderBoost], the
-// ball centred on the curvature interval, the last iterate as output. With a strongly convex
-// regularizer T is halved as long as halving lowers the predicted gradient norm, since steps beyond
-// convergence add noise. With other regularizers T is not halved: there the prediction of how fast
-// the effect of the starting point fades depends on assumed curvature alone, and is too rough.
+// The zero STORM selects every setting by a rule: the number of steps T as for [SpiderBoost], the ball
+// centred on the curvature interval, the last iterate as output. With a strongly convex regularizer T is
+// halved as long as halving lowers the predicted gradient norm, since steps beyond convergence add noise.
+// Without such a regularizer T is not halved. The prediction of how fast the effect of the starting point
+// fades then depends on assumed curvature alone, and is too rough.
 type STORM struct {
-	// Steps is T; zero means the rule's number.
+	// Steps is the number of steps T. Zero means .1 (G0/L0)^(2/3) N^(4/3)/h, at most 1000, with the
+	// effective size N, G0 = sqrt(2 L1 F0) and h = StepScale. With a strongly convex regularizer this
+	// number is halved as long as halving lowers the predicted gradient norm.
 	Steps int `yaml:"steps"`
 	// StepScale is h in eta = h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of
 	// several rows, and 1 for other losses.
 	StepScale float64 `yaml:"step_scale"`
-	// Ball is the ball to which differences are clipped.
+	// Ball is the ball to which each record's gradient difference is clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
-	// FrontLoad is k in (0, 1]. With k = 1 every step has the same charge. Zero means the s_d/s_a
-	// expected of the second step.
+	// FrontLoad is k in (0, 1]. The first step has 1/(k(2-k)) times the charge of each later step, so with
+	// k = 1 every step has the same charge. Zero means the ratio s_d/s_a that is expected in the second
+	// step, where s_d and s_a are the sensitivities of the mean gradient difference and of the mean
+	// gradient.
 	FrontLoad float64 `yaml:"front_load"`
 	// Output is the rule that chooses the result; zero means Last.
 	Output optimize.Output `yaml:"output"`
@@ -153,9 +157,9 @@ func (c STORM) planSteps(p optimize.Problem, steps int) (*stormPlan, error) {
 }
 
 // frontLoad returns the default of the setting FrontLoad: the expected sensitivity of the gradient
-// difference in the second step, divided by the sensitivity of a gradient. The first sensitivity is the
-// radius of the ball to which differences are clipped after a step of h/L1 times the assumed initial
-// gradient; the second is L0. The ratio is limited to [.02, 1].
+// difference in the second step, divided by the sensitivity of a gradient. The ratio is R/L0, where R is
+// the radius of the ball to which differences are clipped after a step of h/L1 along the assumed initial
+// gradient. The ratio is limited to [.02, 1].
 func (c STORM) frontLoad(p optimize.Problem, h float64) float64 {
 	return min(max(c.Ball.Slope(p)*p.StepSize(h)*forecast.StartGradient(p)/p.Constants.Lipschitz, .02), 1)
 }
@@ -200,7 +204,7 @@ func (s *stormPlan) Run(ctx context.Context, o optimize.Oracle, observe func(opt
 		}
 		var answer optimize.Answer
 		if len(terms) == 0 {
-			// The iterate has not moved and the best gain is 0, so the step makes no query.
+			// The iterate has not moved and the best weight K is 0, so the step makes no query.
 			m, K = 0, 0
 		} else {
 			var err error

@@ -207,8 +207,8 @@ func TestSTORMSpendsItsBudget(t *testing.T) {
 	}
 }
 
-// TestSTORMPinned: while the iterate does not move there is no difference, and the released gradients
-// must be averaged with equal weights, K = 1/t, as their charges are equal. The iterate never moves,
+// TestSTORMPinned: while the iterate does not move, the gradient difference is zero. The released gradients
+// have equal charges and must be averaged with equal weights, K = 1/t in step t. The iterate never moves,
 // since the feasible set is the origin.
 func TestSTORMPinned(t *testing.T) {
 	p := optimizetest.Problems()[0]

@@ -7,34 +7,35 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Of returns the forecast of a run with the law l on the problem p. It follows second moments along
-// every assumed direction (see [Assumed]). Along an eigenvector of eigenvalue e, with a = eta e for
-// the step size eta, let tau be the true gradient, err the error of the gradient estimate and out the
-// gradient at the output. Each step changes them by
+// Of returns the forecast of a run with the law l on the problem p. It computes, step by step, the second
+// moments of gradient and error along every assumed direction (see [Assumed]). Along an eigenvector of
+// eigenvalue e, with a = eta e for the step size eta, let tau be the true gradient, err the error of the
+// gradient estimate and out the gradient at the output. Each step changes tau, err and out by
 //
 //	tau <- tau + momentum (tau - before)
 //	err <- (1-K) err + fresh noise
 //	out <- out + weight tau
 //	tau <- (1-a) tau - a err
 //
-// where before is the gradient at the previous point and K the weight of the new gradient. The
-// gradient that the start contributes follows the same recursion without noise.
+// where before is the gradient at the previous point and K the weight of the new gradient. The part of the
+// gradient that comes from the starting point follows the same recursion without noise.
 //
 // Simplifications:
-//   - If a step passes the minimum (a > 1), the gradient from the start is assumed to keep its sign,
-//     which makes the forecast larger. For a > 2 the quadratic diverges, but losses with bounded
-//     slopes do not; a is then replaced by 2.
-//   - If an estimate corrects an earlier estimate than the last one ([optimize.Law].Back), its error
+//   - If a step passes the minimum (a > 1), the part of the gradient that comes from the start is assumed
+//     to keep its sign, which makes the forecast larger. For a > 2 a run on the quadratic diverges, but a
+//     run on a loss with bounded slopes does not. a is then replaced by 2.
+//   - If an estimate corrects an estimate earlier than the previous step's ([optimize.Law].Back), its error
 //     is computed separately, and the change of the error from step to step counts as fresh noise.
 //   - With a preconditioner, moments are computed in the preconditioned coordinates, and the result
 //     is converted back.
-//   - If each release uses records that no other release uses, the gradient is the distribution's,
-//     and the sampling of records counts as noise. The gradient on the records is assumed to be the
-//     same.
-//   - In such a run, steps that pass the minimum along the steepest direction are shortened when
-//     estimates reverse (see [optimize.Pace]). Of computes two forecasts and returns the lower: one
-//     with steps shortened in this way, and one with steps that just reach the minimum, as on losses
-//     with bounded slopes. Each of the two was measured to be too high more often than not.
+//   - If each release uses records that no other release uses, the forecast gradient is the gradient of the
+//     distribution, and the sampling of records counts as noise. The gradient on the records is assumed to
+//     have the same norm.
+//   - In a run whose releases use different records, steps that pass the minimum along the steepest
+//     direction are shortened when estimates reverse (see [optimize.Pace]). Of computes two forecasts and
+//     returns the lower: one with steps shortened in this way, and one with steps that just reach the
+//     minimum, as on losses with bounded slopes. Each of the two forecasts was measured to be too high more
+//     often than not.
 //
 // If the problem has a KL condition (Problem.KL), the excess risk is the largest that the condition
 // allows at the predicted gradient norm.
@@ -42,7 +43,8 @@ func Of(p optimize.Problem, l optimize.Law) optimize.Forecast {
 	return over(Assumed(p), p, l)
 }
 
-// over returns the forecast [Of], but for the given directions in place of the assumed ones.
+// over returns the forecast that [Of] would return with the given directions in place of the assumed
+// directions.
 func over(directions []Direction, p optimize.Problem, l optimize.Law) optimize.Forecast {
 	if !l.OnePass {
 		return follow(directions, p, l, math.Inf(1), nil)
@@ -58,8 +60,8 @@ func over(directions []Direction, p optimize.Problem, l optimize.Law) optimize.F
 	return just
 }
 
-// follow computes the forecast for a run with the law l on a quadratic with the given directions.
-// Steps are at most longest; if shorter is not nil, it shortens them further.
+// follow computes the forecast for a run with the law l on a quadratic with the given directions. Step
+// sizes are at most longest. If shorter is not nil, shorter reduces the step sizes further.
 func follow(directions []Direction, p optimize.Problem, l optimize.Law, longest float64,
 	shorter *shortened) optimize.Forecast {
 	directions = slices.Clone(directions)
@@ -159,10 +161,10 @@ func AtStart(p optimize.Problem) optimize.Forecast {
 	return f
 }
 
-// Parts of the second moment along one direction. tau and before are the random parts of the true
-// gradient at the current and the previous point. err is the error of the gradient estimate, and out
-// is the random part of the gradient at the output. last is the random part of the last estimate;
-// only shortened steps use it.
+// Indices of the random numbers along one direction whose second moments a forecast computes. tau and
+// before are the random parts of the true gradient at the current and the previous point. err is the error
+// of the gradient estimate, and out is the random part of the gradient at the output. last is the random
+// part of the previous gradient estimate, and is used only if steps are shortened.
 const (
 	tau = iota
 	before
@@ -172,17 +174,19 @@ const (
 	parts
 )
 
-// moment has the expected products of the parts of the second moment along one direction (cov). start
-// and before are the gradients at the output and at the previous point that a run without noise would
-// have. turned is the product of this step's and the last step's gradients in such a run.
+// moment has the second moments along one direction. cov has the expected products of the random numbers
+// tau, before, err, out and last above. The other fields are about a run without noise: start is its
+// gradient at the output, before its gradient at the previous point, and turned the product of its
+// gradients at this step and at the previous step.
 type moment struct {
 	cov                   [parts][parts]float64
 	start, before, turned float64
 }
 
-// shortened shortens steps in a forecast as [optimize.Pace] does in a run. Pace decides by the
-// product of a gradient estimate and the previous estimate; shortened decides by the expectation of
-// this product. It is used for single passes over the records.
+// shortened shortens steps in a forecast as [optimize.Pace] does in a run. Pace decides by the inner
+// product of a gradient estimate and the previous estimate, and shortened decides by the expectation of
+// this product. It is used for single passes over the records. factor is the factor on step sizes so far,
+// least the smallest step size, and square the mean square of the previous estimate.
 type shortened struct{ factor, least, square float64 }
 
 func newShortened(p optimize.Problem, l optimize.Law) *shortened {
@@ -190,8 +194,9 @@ func newShortened(p optimize.Problem, l optimize.Law) *shortened {
 }
 
 // next returns the size of a step whose size without shortening is eta. square is the mean square of the
-// gradient estimate, and product is its mean product with the previous estimate. If product is strongly
-// negative, this step and all later ones are shortened. The size is at least the field least.
+// gradient estimate, and product is its mean product with the previous estimate. If product is below -1/2
+// times the product of the root mean squares of the two estimates, this step and all later steps are
+// shortened. The returned size is at least the field least.
 func (s *shortened) next(eta, square, product float64) float64 {
 	if product < -math.Sqrt(s.square*square)/2 {
 		s.factor /= 1 - product/s.square
@@ -200,7 +205,8 @@ func (s *shortened) next(eta, square, product float64) float64 {
 	return max(eta*s.factor, s.least)
 }
 
-// replace sets part i of the moment to a linear combination of all parts; by has the coefficients.
+// replace sets random number i of the moment to a linear combination of all its random numbers. by has the
+// coefficients.
 func (m *moment) replace(i int, by [parts]float64) {
 	var cross [parts]float64
 	for j := range parts {
@@ -218,8 +224,7 @@ func (m *moment) replace(i int, by [parts]float64) {
 	m.cov[i][i] = own
 }
 
-// extrapolate makes the move of momentum: it adds beta times the last change of the gradient tau to
-// tau.
+// extrapolate makes the move of momentum: it adds to tau beta times the change from before to tau.
 func (m *moment) extrapolate(beta float64) {
 	was := m.cov
 	m.replace(tau, [parts]float64{tau: 1 + beta, before: -beta})

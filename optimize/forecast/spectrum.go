@@ -12,25 +12,26 @@ type Direction struct {
 	Eigenvalue float64
 	// Share is the group's share of the dimensions.
 	Share float64
-	// Gradient is the length of the initial gradient along the group.
+	// Gradient is the norm of the part of the initial gradient that lies along the group.
 	Gradient float64
 }
 
 // Assumed returns the Hessian's spectrum and the gradient at the start that forecasts assume.
 //
-// A loss whose gradients have low rank has, with rows of norm at most 1, a Hessian of trace at most
-// L1, the smoothness. (With several margins the same is assumed, although softmax may have twice this
-// trace.) Forecasts assume half of this trace, with eigenvalues proportional to 1/j, j = 1..d, like
-// the covariances of real tables. Along an eigenvector, the distance of the start from the minimum is
-// proportional to the fourth root of the eigenvalue. This is a compromise between a distance that
-// does not depend on the eigenvalue and a distance proportional to its square root, which is the
-// standard deviation of the rows. For other losses only the bound L1 is known, and every eigenvalue
-// is assumed to be L1.
+// A loss whose gradients have low rank has, with rows of norm at most 1, a Hessian of trace at most L1, the
+// smoothness. (With several margins the same is assumed, although softmax may have twice this trace.)
+// Forecasts assume half of this trace, with eigenvalues proportional to 1/j, j = 1..d, like the covariances
+// of real tables. Along an eigenvector, the distance of the start from the minimum is proportional to the
+// fourth root of the eigenvalue. This is a compromise between a distance that does not depend on the
+// eigenvalue and a distance proportional to the eigenvalue's square root, which is the standard deviation
+// of the rows. For other losses only the bound L1 is known. Every eigenvalue is assumed to be L1, if the
+// gradient at the start is then certainly at most L0 (2 L1 F0 <= L0^2). If it is not, eigenvalues are
+// assumed to be L1/j, j = 1..d.
 //
-// In both cases the initial gap F(w_0) - F* is assumed to be half its bound F0, with one exception:
-// the gradient at the start is limited to L0, its largest possible length. The limit applies to
-// losses that are steep far from the minimum and flat near it. With a regularizer, whose gradient L0
-// does not bound, there is no limit.
+// In all cases the initial gap F(w_0) - F* is assumed to be half its bound F0, with one exception: the
+// gradient at the start is limited to L0, its largest possible length. The limit matters for losses that
+// are steep far from the minimum and flat near it. With a strongly convex regularizer there is no limit,
+// since L0 does not bound the regularizer's gradient.
 //
 // Only forecasts depend on these assumptions.
 func Assumed(p optimize.Problem) []Direction {
@@ -77,13 +78,13 @@ func Assumed(p optimize.Problem) []Direction {
 	return list
 }
 
-// Released returns the gradient norm that noise leaves in the output, if the second moment of the
-// rows, mean x x', has been released. values are its eigenvalues. Eigenvalues below edge, the largest
-// eigenvalue of the noise, cannot be distinguished from noise. Each of them is replaced by their
-// mean.
+// Released returns the gradient norm that noise leaves in the output of a run with the law l, after the
+// second moment of the rows, mean x x', has been released. values are the released eigenvalues. edge is the
+// largest eigenvalue of the noise. Released eigenvalues below edge cannot be distinguished from noise, and
+// each of them is replaced by their mean, at least leastSeen times edge.
 //
-// Released assumes that the Hessian is half of the largest Hessian that such rows allow. If there are
-// K > 2 margins, it assumes 1/K of the largest Hessian, because the margins share it.
+// Released assumes that the Hessian is half of the largest Hessian that such rows allow. With K > 2 margins
+// it assumes 1/K of the largest Hessian, because the margins share the curvature.
 func Released(p optimize.Problem, values []float64, edge float64, l optimize.Law) float64 {
 	return over(releasedDirections(p, values, edge), p, l).Gradient
 }
@@ -127,9 +128,9 @@ func releasedDirections(p optimize.Problem, values []float64, edge float64) []Di
 	return list
 }
 
-// leastSeen times the largest eigenvalue of the noise (edge) is the smallest second moment that is
-// assumed along a direction whose released eigenvalue is below the edge. Usually the mean of these
-// eigenvalues is assumed; noise may make it smaller than that, or negative.
+// leastSeen times the largest eigenvalue of the noise (edge) is the smallest second moment that is assumed
+// along directions whose released eigenvalues are below the edge. Usually the mean of these eigenvalues is
+// assumed. The limit is needed because noise may make this mean tiny or negative.
 const leastSeen = .01
 
 // norm returns the length of the gradient at the start, over all directions.

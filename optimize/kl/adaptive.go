@@ -14,60 +14,61 @@ import (
 // Algorithm 3). The method needs no KL condition. At each iterate it releases the norm N_t of the
 // gradient, and then the gradient with noise in proportion to N_t.
 //
-//	2  while the filter admits it
+//	2  while the privacy filter admits the step's charge
 //	3      N_t = ||mean_i clip(grad f(w_t; x_i), L0) + grad reg(w_t)|| + noise, one number
 //	4      g_t = mean_i clip(grad f(w_t; x_i), L0) + noise of sigma_t = max(N_t/sqrt(k d), sigma_min)
 //	5      w_{t+1} = Proj(w_t - eta (g_t + grad reg(w_t)))
 //	6      charge both releases
 //
-// Guarantee: mu-GDP whatever the constants. The privacy filter is fully adaptive, so that a charge
-// may depend on earlier releases. With the theorem's settings, under the KL condition with kappa in
-// [1, 2], the last iterate has excess risk O~((sqrt(d)/(n mu))^(2 kappa/(4-kappa)) + (1/(n
-// mu))^(kappa/2)) (Menart et al. 2024, Theorem 4). Without the KL condition, an iterate drawn by the
-// exponential mechanism (the output selected) is a stationary point: its gradient norm is O(sqrt(F0
-// L1/T)) and no more than O((sqrt(d)/(n mu))^(1/2)) (Menart et al. 2024, Theorem 5).
+// Guarantee: mu-GDP whatever the constants. The privacy filter is fully adaptive: a charge may depend on
+// earlier releases. With the theorem's settings, under the KL condition with kappa in [1, 2], the last
+// iterate has excess risk O~((sqrt(d)/(n mu))^(2 kappa/(4-kappa)) + (1/(n mu))^(kappa/2)) (Menart et al.
+// 2024, Theorem 4). Without the KL condition, an iterate drawn by the exponential mechanism (the output
+// selected) is a stationary point: its gradient norm is O(sqrt(F0 L1/T)) and no more than O((sqrt(d)/(n
+// mu))^(1/2)) (Menart et al. 2024, Theorem 5).
 //
 // Deviations from the paper:
-//   - In line 3 the noise is one number, since the norm is one number. The paper prints a vector.
-//   - Charges are for replace-one, which doubles the sensitivities in line 6. Charges are computed
-//     exactly in Gaussian DP.
+//   - In line 3 the noise is one number, since the norm is one number. The paper prints a noise vector
+//     there.
+//   - Charges are for replace-one neighbours. This doubles the sensitivities in line 6. Charges are
+//     computed exactly in Gaussian DP.
 //   - The privacy filter tests before a step whether the step's charge fits. Line 2 of the paper
 //     tests only the charges of the earlier steps.
-//   - The adaptive part, the steps above, is charged at most a tenth of the budget. A final phase of
-//     gradient descent, the landing, gets the rest, with the charges of firstorder.GD: step t is
-//     charged in proportion to t, and the result is the average of the later half. Without the
-//     landing the result was measured to be 3 to 370 times worse.
-//   - sigma_min is the noise of a gradient that is charged all that is left of the adaptive part.
-//     Without a landing this gradient is the last release. With a landing it is not released, and its
-//     charge goes to the landing.
-//   - A gradient is charged at least an eighth of the charge of a norm.
-//   - N_t is the norm of the gradient of the whole objective, regularizer included, since the step
-//     follows this gradient.
+//   - The steps above are the adaptive part. By default they are charged at most a tenth of the budget. A
+//     final phase of gradient descent, the landing, spends the rest. As in firstorder.GD, step t of the
+//     landing is charged in proportion to t, and the result is the average of the landing's later half of
+//     iterates. Without the landing the result was measured to be 3 to 370 times worse.
+//   - sigma_min is the noise of a gradient that is charged all that is left of the adaptive part's budget.
+//     Without a landing, a gradient with noise sigma_min is the last release. With a landing, this gradient
+//     is not released, and the rest of the adaptive part's budget goes to the landing.
+//   - The charge of a gradient is at least an eighth of the charge of a norm.
+//   - N_t includes the regularizer's gradient, since the step follows the gradient of the whole objective.
 type Adaptive struct {
-	// Proportion is k in sigma_t = N_t/sqrt(k d), so that the noise has norm N_t/sqrt(k). Zero means 1;
-	// with the setting Theorem, zero means log(n sqrt(rho)/failure).
+	// Proportion is k in sigma_t = N_t/sqrt(k d): the noise of a gradient has norm N_t/sqrt(k), where N_t is
+	// the released gradient norm. Zero means 1; with the setting Theorem, zero means log(n sqrt(rho)/failure).
 	Proportion float64 `yaml:"proportion"`
-	// NormCharge is the charge of one norm, as a share of the budget. Zero means 5e-4; with the setting
-	// Theorem, zero means the charge of a norm with noise L0/(sqrt(n) rho^(1/4)).
+	// NormCharge is the charge of one released gradient norm, as a share of the budget. Zero means 5e-4. With
+	// the setting Theorem, zero means the charge of a norm whose noise has standard deviation L0/(sqrt(n)
+	// rho^(1/4)), and at most .5.
 	NormCharge float64 `yaml:"norm_charge"`
-	// Landing is the share of the budget that the landing spends. Zero means .9; with Theorem zero
-	// means no landing.
+	// Landing is the share of the budget that is kept for the landing, the final gradient descent. Zero means
+	// .9. With the setting Theorem, zero means no landing.
 	Landing float64 `yaml:"landing"`
-	// LandingSteps is the number of steps of the landing. Zero means gd's rule, with at most 2000
-	// steps.
+	// LandingSteps is the number of steps of the landing, the final gradient descent. Zero means the number
+	// that the rule of algorithm gd gives, but at most 2000. Without a landing it must be zero.
 	LandingSteps int `yaml:"landing_steps"`
 	// StepScale is h in eta = h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of
-	// several rows, and 1 for other losses. With zero, steps that overshoot are shortened, to 1/L1 at the
-	// least. With Theorem zero means 1/2.
+	// several rows, and 1 for other losses. With zero, steps that overshoot are shortened, but not below 1/L1.
+	// With the setting Theorem, zero means 1/2.
 	StepScale float64 `yaml:"step_scale"`
 	// Theorem uses the settings of Theorem 4 of Menart et al. (2024) for the fields that are zero.
 	Theorem bool `yaml:"theorem"`
-	// Failure is beta, the probability with which the theorem may fail. Zero means .05. Without
+	// Failure is beta, the probability with which the theorem may fail. Zero means .05. Without the setting
 	// Theorem it must be zero.
 	Failure float64 `yaml:"failure"`
-	// Output is the rule that picks the result. Zero means Average over the landing, or Last with
-	// Theorem. Smallest compares the released norms before the landing and the norms of the
-	// gradient estimates in the landing.
+	// Output is the rule that picks the result. Zero means Average, over the later half of the landing. With
+	// the setting Theorem and no landing, zero means Last. Rule Smallest compares the released norms before
+	// the landing and the norms of the gradient estimates in the landing.
 	Output optimize.Output `yaml:"output"`
 }
 
@@ -94,8 +95,8 @@ func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	}
 	plan := &adaptivePlan{proportion: c.Proportion, norm: c.NormCharge * p.Charge(), part: (1 - c.Landing) * p.Charge(),
 		landing: c.LandingSteps}
-	// Each step of the adaptive part is charged at least norm (1+leastGradient), which limits the
-	// number of steps.
+	// Each step of the adaptive part is charged at least norm (1+leastGradient). This limits the number of its
+	// steps.
 	plan.steps = int(min(max(plan.part/(plan.norm*(1+leastGradient)), 1), float64(optimize.MostSteps-c.LandingSteps)))
 	words := fmt.Sprintf("as the run goes, %.3g of mu^2 for a norm N and what noise of norm N/sqrt(%.3g) costs, at "+
 		"most %d times", c.NormCharge, c.Proportion, plan.steps)
@@ -142,8 +143,8 @@ func (c Adaptive) settle(p optimize.Problem) (Adaptive, error) {
 	}
 	proportion, charge, scale := 1., 5e-4, p.StepScale()
 	if c.Theorem {
-		// Noise of standard deviation L0/(sqrt(n) rho^(1/4)) has the charge (Delta/sigma)^2. It is
-		// given here as a share of mu^2 = 2 rho.
+		// A norm with noise of standard deviation sigma = L0/(sqrt(n) rho^(1/4)) has the charge (Delta/sigma)^2,
+		// where Delta is the norm's sensitivity. The variable charge is this charge divided by mu^2 = 2 rho.
 		n := rootRho(p)
 		proportion, scale = max(math.Log(n/beta), 1), .5
 		charge = min(math.Pow(p.Neighbours(), 2)/(p.Records*p.Mu*math.Sqrt2), .5)
@@ -178,9 +179,9 @@ func (c Adaptive) settle(p optimize.Problem) (Adaptive, error) {
 	return c, nil
 }
 
-// answer implements [optimize.Law].Answer: it returns the noise variance of step t. It assumes that
-// the adaptive part, before the landing (the final gradient descent), makes all its steps with equal
-// charges.
+// answer implements [optimize.Law].Answer: it returns the assumed noise variance, per coordinate, of the
+// gradient released in step t. For the adaptive part it assumes the largest number of steps, all with equal
+// charges. Steps from a.steps on are those of the landing (the final gradient descent).
 func (a *adaptivePlan) answer(t int, _, _ float64) (K float64, fresh optimize.Variance) {
 	p := a.Problem()
 	charge := a.part/float64(a.steps) - a.norm
@@ -191,8 +192,9 @@ func (a *adaptivePlan) answer(t int, _, _ float64) (K float64, fresh optimize.Va
 	return 1, optimize.Variance{Noise: sigma * sigma}
 }
 
-// Run makes the steps of the adaptive part until its part of the budget is used up, and then the
-// steps of the landing, a final gradient descent with fixed charges.
+// Run makes steps of the adaptive part until [adaptivePlan.step] makes no further step. Run then makes the
+// steps of the landing, a final gradient descent. The landing spends all of the budget that is left, in
+// fixed proportions.
 func (a *adaptivePlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
 	error) {
 	run := a.Begin(ctx, o, observe)
@@ -223,8 +225,8 @@ func (a *adaptivePlan) share(t int) float64 {
 	return 2 * float64(t+1) / (T * (T + 1))
 }
 
-// weight returns the weight in the average of the iterate at step t of the landing (the final
-// gradient descent). It is 0 in the first half.
+// weight returns the weight that the iterate at step t of the landing (the final gradient descent) has in
+// the average. The weight is t+1, and 0 in the first half of the landing.
 func (a *adaptivePlan) weight(t int) float64 {
 	if 2*(t+1) < a.landing {
 		return 0
@@ -232,10 +234,10 @@ func (a *adaptivePlan) weight(t int) float64 {
 	return float64(t + 1)
 }
 
-// step makes one step of the adaptive part: it releases the norm of the gradient and then the
-// gradient. If too little of the adaptive part's budget is left for both, it releases nothing and
-// returns false. If a landing (a final gradient descent) follows and the gradient would cost all that
-// is left, it releases the norm only and returns false.
+// step makes one step of the adaptive part: it releases the norm of the gradient and then the gradient. If
+// the rest of the adaptive part's budget does not pay for a norm and a gradient of the least charge, step
+// releases nothing and returns false. If a landing (the final gradient descent) follows and the gradient
+// would cost all of that rest, step releases only the norm and returns false.
 func (a *adaptivePlan) step(run *optimize.Run) (taken bool, err error) {
 	p := a.Problem()
 	left := run.Left() - (p.Charge() - a.part) - a.norm
@@ -262,8 +264,8 @@ func (a *adaptivePlan) step(run *optimize.Run) (taken bool, err error) {
 	return true, a.descend(run, charge, use)
 }
 
-// leastGradient is the smallest charge of a gradient, relative to the charge of the norm released
-// before it. A smaller charge would save almost nothing.
+// leastGradient is the smallest charge of a gradient, divided by the charge of the norm that is released
+// before the gradient. A smaller charge would save almost nothing.
 const leastGradient = 1. / 8
 
 // descend releases the gradient at the given charge and makes a step along it.

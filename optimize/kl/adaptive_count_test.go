@@ -38,9 +38,9 @@ func (s *steep) Ask(_ context.Context, q query.Question) (query.Release, error) 
 }
 
 // TestAdaptiveStepsAreCounted: even if the charge of the adaptive part would pay for more steps, the
-// landing (the final gradient descent) must begin after the plan's number of steps. The test fails if
-// only charges end the adaptive part. The number of steps is limited since certificates list every
-// event and sums of charges are rounded up.
+// landing (the final gradient descent) must begin after the plan's number of steps. The test fails if the
+// adaptive part ends only when its charges are used up. The number of steps is limited because certificates
+// list every event and because each addition of a charge rounds up.
 func TestAdaptiveStepsAreCounted(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a million questions")

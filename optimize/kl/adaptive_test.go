@@ -10,11 +10,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestAdaptiveIsAlgorithm3 recomputes a run by Menart et al. 2024, Algorithm 3. A step must release a
-// norm, including the regularizer's gradient, and then a gradient with sigma = N/sqrt(k d), within the
-// rest of the adaptive part and charged at least an eighth of a norm. In the landing, charges and
-// weights of the later half's average must be proportional to t. The test fails if the norm leaves out
-// the regularizer, if the noise has d in place of sqrt(d), or if the average is over all steps.
+// TestAdaptiveIsAlgorithm3 recomputes a run by Menart et al. 2024, Algorithm 3. A step must release the
+// norm N of the gradient, regularizer included, and then a gradient with sigma = N/sqrt(k d). The
+// gradient's charge must fit the rest of the adaptive part's budget and be at least an eighth of the norm's
+// charge. In the landing (the final gradient descent), charges must be proportional to t, and so must the
+// weights in the average over the later half. The test fails if the norm leaves out the regularizer, if the
+// noise has d in place of sqrt(d), or if the average is over all steps.
 func TestAdaptiveIsAlgorithm3(t *testing.T) {
 	const k, norm, landing, share, h = 3, .004, 20, .6, .5
 	for _, p := range optimizetest.Problems() {
@@ -52,8 +53,7 @@ func TestAdaptiveIsAlgorithm3(t *testing.T) {
 					t.Fatalf("%s: after norm %v a charge of %v: want %v of the %v left", p.Name, N, got, want, left)
 				}
 			} else {
-				// share of the rest of the budget: landed/(landed + ... + landing), landed being the
-				// step's number
+				// share of the rest of the budget: landed/(landed + ... + landing), where landed is the step's number
 				landed++
 				rest := float64(landing*(landing+1)-landed*(landed-1)) / 2
 				if want := (whole - charged) * float64(landed) / rest; !close(x.Question.Charge(), want, 1e-6) {
@@ -72,10 +72,9 @@ func TestAdaptiveIsAlgorithm3(t *testing.T) {
 	}
 }
 
-// TestTheorem4Settings: the run must have the constants of Theorem 4 (Menart et al. 2024), no
-// landing, and the last iterate as its result, and the last query must be charged the rest of the
-// budget. The test fails if the norm of the paper's line 3 has the noise of a vector, or if line 6
-// charges half.
+// TestTheorem4Settings: the run must have the constants of Theorem 4 (Menart et al. 2024), no landing, and
+// the last iterate as its result, and the last query must be charged the rest of the budget. The test fails
+// if the norm of the paper's line 3 has the noise of a vector, or if line 6 charges only half.
 func TestTheorem4Settings(t *testing.T) {
 	p := optimizetest.Problems()[2]
 	_, o, r, public := asked(t, kl.Adaptive{Theorem: true, Failure: .1}, p, 600_000, 0)

@@ -20,41 +20,41 @@ import (
 //	w_{t+1} = Proj(w_t - (h/L1) (g_t + grad reg(w_t)))
 //	until the charges sum to mu^2;  return sum_t charge_t w_t / sum_t charge_t
 //
-// By the KL condition, a point of excess risk Phi has a gradient of norm at least
-// Phi^(1/kappa)/gamma. A step tolerates noise in proportion to this norm, so that early steps cost
-// almost nothing. With a = 10 the noise is larger than the gradient in each single step, and the
-// average of the iterates removes it.
+// By the KL condition, a point of excess risk Phi has a gradient of norm at least Phi^(1/kappa)/gamma. A
+// step tolerates noise in proportion to this norm. Early steps, at large Phi, therefore cost almost
+// nothing. With a = 10 the noise is larger than the gradient in each single step, and the average of the
+// iterates removes it.
 //
 // Guarantee: mu-GDP whatever the constants. No rate is proved. In measurements the method was as good
 // as averaged gradient descent with a tuned number of steps (results/theorems.md).
 //
 // Deviations from Algorithm 1:
-//   - Every step releases a full gradient (an anchor) and has length h/L1 times the norm of its
-//     estimate. For kappa = 2 the paper has T_k = 1 and never uses gradient differences. For kappa <
-//     2 the paper divides Phi by c once in T_k = (F0/Phi)^((2-kappa)/kappa) steps; here Phi falls a
-//     little in each of these steps.
-//   - c is 1.02; the theorem's c - 1 is about 10^-4.
-//   - The result is an average; the theorem's is the last iterate.
-//   - All charges are public and fixed before the run. They are scaled so that their sum is mu^2. If
-//     NoiseScale determines the number of steps, the scaling reduces the sum by less than the last
-//     charge. The number of steps is at least 2/log(q), where q = c^(2/kappa) is the ratio of the
-//     first two charges, and at most 1000. For kappa < 2 it is at most 2000, since the excess risk
-//     falls only as a power of the number of steps.
+//   - Every step releases a gradient of all records (the paper's anchor). The length of the step is h/L1
+//     times the norm of the released gradient. For kappa = 2 the paper has T_k = 1 and never uses gradient
+//     differences. For kappa < 2 the paper divides Phi by c once in every T_k = (F0/Phi)^((2-kappa)/kappa)
+//     steps. Here Phi falls a little in every step.
+//   - The default of c is 1.02. The theorem's c - 1 is about 10^-4.
+//   - The result is an average of the iterates. The theorem's result is the last iterate.
+//   - All charges are public and fixed before the run. They are scaled so that their sum is mu^2. The
+//     number of steps is the first one at which the charges before scaling sum to mu^2 or more, within two
+//     limits. The lower limit is 2/log(q), where q = c^(2/kappa) is the ratio of the first two charges. The
+//     upper limit is 1000, or 2000 for kappa < 2, where the excess risk falls only as a power of the number
+//     of steps. If neither limit applies, scaling reduces the sum by less than the last charge.
 type Geometric struct {
 	// KL is the KL condition that the plan assumes.
 	KL optimize.KL `yaml:",inline"`
 	// Shrink is c > 1. Zero means 1.02.
 	Shrink float64 `yaml:"shrink"`
-	// NoiseScale is a, the norm of the noise divided by the smallest gradient norm at excess risk
-	// Phi. Zero means 10. With Steps it must be zero.
+	// NoiseScale is a, the norm of the noise divided by the smallest gradient norm at excess risk Phi. Zero
+	// means 10. If Steps is set, NoiseScale must be zero.
 	NoiseScale float64 `yaml:"noise_scale"`
-	// Steps is the number of steps. If it is set, the noise stops falling as soon as the rest of the budget
-	// pays for all remaining steps at the current noise. Zero means the number that NoiseScale leads to, at
-	// most 1000, or 2000 for kappa < 2.
+	// Steps is the number of steps. If it is set, the noise stops falling once the rest of the budget pays for
+	// all remaining steps at the current noise, but not before step kappa/log c. Zero means the number at
+	// which steps with noise scale NoiseScale have used the budget: at least kappa/log c, at most 1000, and at
+	// most 2000 for kappa < 2.
 	Steps int `yaml:"steps"`
 	// StepScale is h in eta = h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of
-	// several rows, and 1 for other losses. With zero, steps that overshoot are shortened, to 1/L1 at the
-	// least.
+	// several rows, and 1 for other losses. With zero, steps that overshoot are shortened, but not below 1/L1.
 	StepScale float64 `yaml:"step_scale"`
 	// Output is the rule that picks the result; zero means Average.
 	Output optimize.Output `yaml:"output"`
@@ -111,9 +111,9 @@ func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	return plan, nil
 }
 
-// rules returns the charge of each step. A step at which the excess risk Phi is assumed has noise of
-// norm proportional to Phi^(1/kappa), and therefore a charge proportional to Phi^(-2/kappa). The
-// charges are scaled to the sum mu^2.
+// rules returns the charge of each step. If the assumed excess risk at a step is Phi, the step's noise has
+// a norm proportional to Phi^(1/kappa), and its charge is proportional to Phi^(-2/kappa). The charges are
+// scaled so that their sum is mu^2. rules returns an error if a setting is out of range.
 func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL) ([]float64, error) {
 	if c.Shrink == 0 {
 		c.Shrink = 1.02
@@ -159,7 +159,7 @@ func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL) ([]
 	return charges, nil
 }
 
-// words returns the KL condition that a plan assumes as a text for the plan's summary.
+// words returns the text that states, in the plan's summary, the KL condition k that the plan assumes.
 func words(k optimize.KL) string {
 	return fmt.Sprintf("taken: F - min F <= (%.3g ||grad F||)^%.3g", k.Gamma, k.Kappa)
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestNoiseFollowsTheExcess: the noise of step t must have norm 10 Phi_t^(1/kappa)/gamma, up to the
-// common factor for which the charges sum to mu^2. Phi_t must be F0/c^t for kappa = 2, and otherwise
-// fall by the factor c in T_k steps. The result must be the average weighted by charge. The test fails
-// for charges that grow by c, or if kappa is left out.
+// TestNoiseFollowsTheExcess: the noise of step t must have norm 10 Phi_t^(1/kappa)/gamma, up to the common
+// factor for which the charges sum to mu^2. Phi_t must be F0/c^t for kappa = 2, and otherwise fall by the
+// factor c in T_k steps. The result must be the average weighted by charge. The test fails if charges grow
+// by the factor c in each step, or if kappa is left out.
 func TestNoiseFollowsTheExcess(t *testing.T) {
 	p := optimizetest.Problems()[1]
 	for _, known := range []optimize.KL{{Kappa: 2, Gamma: 3}, {Kappa: 1, Gamma: 20}, {Kappa: 4. / 3, Gamma: 20}} {
@@ -41,9 +41,9 @@ func TestNoiseFollowsTheExcess(t *testing.T) {
 	}
 }
 
-// TestShortBudget: if the budget does not pay for the noise of even the first step, the run must have
-// the least number of steps, 2/log(q). Over these the charges grow by a factor e^2, and they must sum
-// to mu^2.
+// TestShortBudget: if the budget does not even pay for the noise of the first step, the run must have the
+// least number of steps, 2/log(q). Over these steps charges must grow by a factor of e^2, and all charges
+// must sum to mu^2.
 func TestShortBudget(t *testing.T) {
 	p := optimizetest.Problems()[1]
 	plan, o, _, public := asked(t, kl.Geometric{KL: optimize.KL{Kappa: 2, Gamma: 1e5}}, p, 200, 0)
@@ -54,8 +54,9 @@ func TestShortBudget(t *testing.T) {
 	withinBudget(t, public.Mu, charged)
 }
 
-// TestFewSteps: with a given small number of steps the charges must sum to mu^2, although the rule's
-// noise would cost less. The test fails if charges are scaled down to the budget but not up to it.
+// TestFewSteps: with a small number of steps, set by the user, the charges must sum to mu^2, although steps
+// with the rule's noise would cost less. The test fails if charges are scaled down to the budget but not up
+// to it.
 func TestFewSteps(t *testing.T) {
 	_, o, _, public := asked(t, kl.Geometric{KL: optimize.KL{Kappa: 2, Gamma: 3}, Steps: 3}, optimizetest.Problems()[1],
 		20000, 0)

@@ -8,10 +8,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// condition returns the KL condition that a plan assumes. It is the algorithm's own setting given, if that is set,
-// and otherwise the condition of the problem, if that is set. Without either, it is the condition that strong
-// convexity implies (kappa = 2), with the modulus of the objective if the modulus is known to be positive, and
-// otherwise with the smallest curvature that forecasts assume.
+// condition returns the KL condition that a plan assumes. The algorithm's own setting, the parameter given,
+// comes first. If it is not set, condition returns the condition of the problem p. If the problem has none,
+// condition returns the condition that strong convexity with modulus m implies: kappa = 2 and gamma =
+// 1/sqrt(2m). Here m is the objective's known modulus if this is positive, and otherwise the smallest
+// curvature that forecasts assume (see leastAssumed). condition returns an error if the setting given is
+// not valid.
 func condition(given optimize.KL, p optimize.Problem) (optimize.KL, error) {
 	if err := given.Validate(); err != nil {
 		return given, err
@@ -29,8 +31,8 @@ func condition(given optimize.KL, p optimize.Problem) (optimize.KL, error) {
 	return optimize.KL{Kappa: 2, Gamma: 1 / math.Sqrt(2*m)}, nil
 }
 
-// convexity returns the known modulus of strong convexity of the objective. It is 0 or negative if the
-// objective is not known to be strongly convex.
+// convexity returns the known modulus of strong convexity of the objective: a lower bound on the curvature
+// of loss plus regularizer. It is 0 or negative if the objective is not known to be strongly convex.
 func convexity(p optimize.Problem) float64 {
 	lo, _ := p.Curvature()
 	return lo + regularizerConvexity(p)
@@ -53,13 +55,14 @@ func leastAssumed(p optimize.Problem) float64 {
 	return least
 }
 
-// longest is the largest default number of steps T for kappa below 2. There the excess risk without
-// noise falls only like T^(-kappa/(2-kappa)), so that more steps help. For kappa = 2,
-// optimize.RuleSteps steps are enough.
+// longest is the largest default number of steps T for kappa below 2, and for the landing of [Adaptive].
+// For kappa below 2 the excess risk without noise falls only like T^(-kappa/(2-kappa)), and more steps
+// help. For kappa = 2, optimize.RuleSteps steps are enough.
 const longest = 2 * optimize.RuleSteps
 
-// noise returns the standard deviation, per coordinate, of the noise in the mean gradient of all
-// records, if it is released at the given charge.
+// noise returns the standard deviation, per coordinate, of the noise in the mean gradient of all records
+// when the gradient is released at the given charge. It is Delta/sqrt(charge), where Delta is the
+// sensitivity of the mean gradient.
 func noise(p optimize.Problem, charge float64) float64 {
 	return p.Neighbours() * p.Constants.Lipschitz / (p.Records * math.Sqrt(charge))
 }
@@ -71,16 +74,15 @@ func chargeFor(p optimize.Problem, sigma float64) float64 {
 	return s * s
 }
 
-// rootRho returns n sqrt(rho) for n records, where rho = mu^2/2 is the budget in zCDP, under replace-one,
-// which is the paper's relation (Menart et al. 2024). Under add-or-remove it returns twice this number:
-// with it, replace-one would have the noise that add-or-remove has.
+// rootRho returns n sqrt(rho) for n records, where rho = mu^2/2 is the budget in zCDP, if neighbours are by
+// replace-one, as in the paper (Menart et al. 2024). Under add-or-remove it returns 2 n sqrt(rho), since a
+// sensitivity is half as large there.
 func rootRho(p optimize.Problem) float64 {
 	return p.Effective() * math.Sqrt(float64(p.Dim())) / math.Sqrt2
 }
 
-// failure returns the probability beta with which a theorem may fail: the setting, or .05 if it is 0.
-// It returns an error if beta is outside (0, 1), or if beta is set but the theorem's settings are not
-// used.
+// failure returns the probability beta with which a theorem may fail: the setting beta, or .05 if beta is
+// 0. It returns an error if beta is neither 0 nor in (0, 1), or if beta is set but theorem is false.
 func failure(algorithm string, theorem bool, beta float64) (float64, error) {
 	switch {
 	case !theorem && beta != 0:
@@ -95,8 +97,8 @@ func failure(algorithm string, theorem bool, beta float64) (float64, error) {
 
 const defaultFailure = .05
 
-// positiveOr returns the setting x, or the default rule if x is 0. It returns an error that names
-// algorithm and field if the value is not finite and > 0.
+// positiveOr returns the setting x, or its default (the parameter rule) if x is 0. It returns an error that
+// names algorithm and field if the returned value is not finite and > 0.
 func positiveOr(algorithm, field string, x, rule float64) (float64, error) {
 	if x == 0 {
 		x = rule
@@ -107,8 +109,8 @@ func positiveOr(algorithm, field string, x, rule float64) (float64, error) {
 	return x, nil
 }
 
-// shareOr returns the setting x, or the default rule if x is 0. It returns an error that names
-// algorithm and field if the value is not > 0 and < 1.
+// shareOr returns the setting x, or its default (the parameter rule) if x is 0. It returns an error that
+// names algorithm and field if the returned value is not > 0 and < 1.
 func shareOr(algorithm, field string, x, rule float64) (float64, error) {
 	if x == 0 {
 		x = rule

@@ -46,9 +46,9 @@ func TestWholeBudget(t *testing.T) {
 	}
 }
 
-// TestStopsAndHandsBack: an error must end a run with an error that names the method, and with the last
-// point. A refusal by the privacy filter must be an error, except for methods whose charges adapt: for
-// them it is the regular end (Menart et al. 2024, Algorithm 3, line 2).
+// TestStopsAndHandsBack: if a query fails, the run must end with an error that names the method, and must
+// return the last point. A refusal by the privacy filter must be an error, except for methods whose charges
+// adapt: for these methods a refusal is the regular end (Menart et al. 2024, Algorithm 3, line 2).
 func TestStopsAndHandsBack(t *testing.T) {
 	broken := errors.New("broken")
 	p := optimizetest.Problems()[3]
@@ -82,10 +82,10 @@ func TestStopsAndHandsBack(t *testing.T) {
 	}
 }
 
-// TestRandomStrategiesKeepToTheFilter: ten thousand random strategies choose charges, points and the
-// time to stop from earlier releases, and continue after refusals. None may be charged more than mu^2
-// (Menart et al. 2024, Theorem 3, with the filter of Koskela, Tobaben and Honkela 2022). The test fails
-// if the filter admits a charge beyond the budget, or if the oracle charges after the answer.
+// TestRandomStrategiesKeepToTheFilter: ten thousand random strategies choose charges, points and the time
+// to stop from earlier releases, and continue after refusals. No strategy may be charged more than mu^2
+// (Menart et al. 2024, Theorem 3, with the filter of Koskela, Tobaben and Honkela 2022). The test fails if
+// the filter admits a charge beyond the budget, or if the oracle charges after the answer.
 func TestRandomStrategiesKeepToTheFilter(t *testing.T) {
 	p, b := optimizetest.Problems()[0], budget(t)
 	most := b.Mu() * b.Mu()

@@ -23,10 +23,10 @@ var smallest = map[string]optimize.Algorithm{
 }
 
 // TestSmallestOfAnyMethod: the result must be the point with the smallest released gradient norm, the
-// regularizer's gradient included. The norm is the released norm if there is one, and otherwise the
-// estimate's. It must be the norm of F's gradient, even if a method descends another objective. The law
-// must count all points that were compared. The test fails if the norm includes the proximal term, if
-// the first or last point of a round is left out, or if only the first round counts.
+// regularizer's gradient included. If the method releases norms, the released norm counts, and otherwise
+// the norm of the gradient estimate. The norm must be of F's gradient, even if a method descends another
+// objective. The law must count all points that were compared. The test fails if the norm includes the
+// proximal term, if the first or last point of a round is left out, or if only the first round counts.
 func TestSmallestOfAnyMethod(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
 		for name, a := range smallest {
@@ -51,8 +51,8 @@ func TestSmallestOfAnyMethod(t *testing.T) {
 				full := add(g, 1, make([]float64, len(g)))
 				public.AddRegularizer(full, at)
 				norm := length(full)
-				// The landing releases no norms. The last norm before the landing must not count,
-				// because the noise of the gradient after it is not in proportion to it.
+				// The landing releases no norms. The last norm before the landing must not count, because the noise of
+				// the next gradient is not proportional to this norm.
 				if adaptive := i+1 < len(o.Asked) && o.Asked[i+1].Question.Terms()[0].Kind() == query.Norm; adaptive &&
 					measured > 0 {
 					norm = measured

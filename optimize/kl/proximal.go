@@ -15,7 +15,7 @@ import (
 //
 //	3  for t = 1..T
 //	4      F_t(w) = F(w) + L~ ||w - w_{t-1}||^2
-//	5      w_t = noisy gradient descent on F_t, for mu^2/T (StronglyConvex's steps
+//	5      w_t = noisy gradient descent on F_t, charged mu^2/T (StronglyConvex's steps
 //	             1/(L~ s) and weights s, in the ball of radius L0/(2 L~) around w_{t-1})
 //	7  return w_T
 //
@@ -27,19 +27,21 @@ import (
 // al. 2024, Theorem 2).
 //
 // Deviations from the paper:
-//   - A round is charged exactly mu^2/T. The noise in the paper's Algorithm 4 has half that charge.
-//   - The average is over the points that steps lead to. It leaves out the round's starting point,
-//     which has weight 1 of K(K+1)/2 in the paper.
+//   - A round is charged exactly mu^2/T. The noise in the paper's Algorithm 4 costs half as much.
+//   - A round's average is over the points at which its K steps end. It leaves out the round's starting
+//     point, which has weight 1 of K(K+1)/2 in the paper.
 //   - L~ is at least 1/(4 gamma^2). Without this bound convex losses would have L~ = 0.
-//   - The regularizer is part of F. Its gradient is added exactly, after clipping, and the ball's
-//     radius grows by the norm of the regularizer's gradient at the round's start (see ball). If the
-//     problem has a feasible set, points are projected on it instead of the ball.
-//   - With Theorem a round has N^2 log^2(2 T/beta)/(2 T) steps, where N is the effective size, and a
-//     run has at most 10^6.
-//   - Without Theorem a step is at most h/(L1 + 2 L~) long and there are few rounds. The theorem's
-//     values are for the worst case.
-//   - With output smallest, the result is the point, of any round, at which the released gradient of
-//     F had the smallest norm. With output selected, the points are scored on other records.
+//   - The regularizer is part of F. The regularizer's gradient is added exactly, after clipping. The ball's
+//     radius accounts for the norm of the regularizer's gradient at the round's start (see
+//     [proximalPlan.ball]). If the problem has a feasible set, points are projected on this set instead of
+//     the ball.
+//   - With Theorem a round has N^2 log^2(2 T/beta)/(2 T) steps, where N is the effective size. A run has at
+//     most 10^6 steps.
+//   - Without Theorem a step size is at most h/(L1 + 2 L~), and there are few rounds. The theorem's values
+//     are for the worst case.
+//   - With output smallest, the result is the point, of any round, at which the released gradient of F had
+//     the smallest norm. With output selected, the points are scored on records that are held out (see
+//     [optimize.Selected]).
 //
 // The zero Proximal has 4 rounds, which together have as many steps as the default rule of
 // firstorder.GD chooses.
@@ -48,18 +50,19 @@ type Proximal struct {
 	KL optimize.KL `yaml:",inline"`
 	// Lambda is L~. Zero means the larger of the objective's weak convexity and 1/(4 gamma^2).
 	Lambda float64 `yaml:"lambda"`
-	// Rounds is T. Zero means 4, with Theorem the theorem's number.
+	// Rounds is T. Zero means 4. With the setting Theorem, zero means the theorem's number.
 	Rounds int `yaml:"rounds"`
-	// Steps is the number of steps in each round. Zero means GD's number divided by Rounds, with
-	// Theorem the theorem's number.
+	// Steps is the number of steps in each round. Zero means the number that the rule of algorithm gd gives,
+	// divided by Rounds. With the setting Theorem, zero means the theorem's number.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta <= h/(L1 + 2 L~). Zero means 16 for networks, 4 for rank-one losses
-	// and for records of several rows, and 1 for other losses. With Theorem it must be zero.
+	// StepScale is h in the bound h/(L1 + 2 L~) on the step size. Zero means 16 for networks, 4 for rank-one
+	// losses and for records of several rows, and 1 for other losses. With the setting Theorem it must be
+	// zero.
 	StepScale float64 `yaml:"step_scale"`
 	// Theorem uses the settings of Theorem 2 of Menart et al. (2024) for the fields that are zero.
 	Theorem bool `yaml:"theorem"`
-	// Output is the rule that picks the result. Zero means Average, taken over the last round. The
-	// only other rule is Smallest.
+	// Output is the rule that picks the result. Zero means Average, taken over the last round. The only other
+	// rule is Smallest.
 	Output optimize.Output `yaml:"output"`
 }
 
@@ -71,8 +74,8 @@ type proximalPlan struct {
 	steps  int // steps in a round
 	step   harmonic
 	charge float64 // charge of one release
-	// smallest means that the result is the point at which the norm of the gradient estimate was
-	// smallest.
+	// smallest means that the result is the point, of any round, at which the gradient estimate had the
+	// smallest norm.
 	smallest bool
 }
 
@@ -134,16 +137,17 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	if err != nil {
 		return nil, err
 	}
-	// The forecast is the rate of Theorem 2 of Menart et al. 2024 without its logarithms. The
-	// gradient norm is the noise level for the last round's part of the budget, and the excess risk
-	// is the largest that the KL condition allows at this norm.
+	// The forecast is the rate of Theorem 2 of Menart et al. 2024 without its logarithms. The forecast
+	// gradient norm is the noise level for the last round's part of the budget. The forecast excess risk is
+	// the largest that the KL condition allows at this gradient norm.
 	f := optimize.Forecast{Gradient: p.Floor() * math.Sqrt(float64(plan.rounds))}
 	f.Excess, f.Population = known.Excess(f.Gradient), math.Hypot(f.Gradient, p.Constants.Lipschitz/math.Sqrt(p.Records))
 	plan.Expect(f)
 	return plan, nil
 }
 
-// settle sets the plan's number of rounds, number of steps in a round, and step sizes.
+// settle sets the plan's number of rounds, number of steps in a round, and step sizes. It returns an error
+// if StepScale is out of range or the rounds together have more than optimize.MostSteps steps.
 func (c Proximal) settle(name string, p optimize.Problem, known optimize.KL, plan *proximalPlan) error {
 	n := p.Effective()
 	plan.rounds, plan.steps = c.Rounds, c.Steps
@@ -184,8 +188,8 @@ func (c Proximal) settle(name string, p optimize.Problem, known optimize.KL, pla
 	return nil
 }
 
-// Run minimises the objective of each round, which is pulled towards the result of the last round,
-// starting from that result.
+// Run minimises the objective F + L~ ||w - w_{t-1}||^2 of each round t, where w_{t-1} is the result of the
+// round before. The round starts at w_{t-1}.
 func (r *proximalPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result,
 	error) {
 	run := r.Begin(ctx, o, observe)
@@ -199,8 +203,8 @@ func (r *proximalPlan) Run(ctx context.Context, o optimize.Oracle, observe func(
 	return run.RoundsResult(true, r.smallest), nil
 }
 
-// solve minimises F + L~ ||w - centre||^2 by noisy gradient descent (Menart et al. 2024, Algorithm
-// 4), starting at centre.
+// solve makes one round: it minimises F + L~ ||w - centre||^2 by noisy gradient descent (Menart et al.
+// 2024, Algorithm 4), starting at centre. The round's result is run.Average().
 func (r *proximalPlan) solve(run *optimize.Run, centre []float64) (err error) {
 	p, s := r.Problem(), 0
 	round := optimize.Round{
@@ -229,9 +233,9 @@ func (r *proximalPlan) solve(run *optimize.Run, centre []float64) (err error) {
 }
 
 // ball returns a ball around centre that contains the minimiser w of F + L~ ||w - centre||^2. At the
-// minimiser, 2 L~ ||w - centre||^2 = -<grad F(w), w - centre>. On the right side, the part of the
-// loss is at most L0 ||w - centre||. The regularizer's part is at most ||grad reg(centre)|| ||w -
-// centre|| - m ||w - centre||^2, where m is the regularizer's convexity.
+// minimiser, 2 L~ ||w - centre||^2 = -<grad F(w), w - centre>. On the right side, the loss contributes at
+// most L0 ||w - centre||. The regularizer contributes at most ||grad reg(centre)|| ||w - centre|| - m ||w -
+// centre||^2, where m is the regularizer's convexity.
 func (r *proximalPlan) ball(p optimize.Problem, centre []float64) (convex.Set, error) {
 	at := make([]float64, p.Dim())
 	p.AddRegularizer(at, centre)

@@ -11,10 +11,10 @@ import (
 )
 
 // TestProximalIsAlgorithm2 recomputes a run by Menart et al. 2024, Algorithms 2 and 4. Every round must
-// descend F + L~ ||w - w_{t-1}||^2 from w_{t-1} with steps 1/(L~ s), projected on a ball around
-// w_{t-1}. It must end at the average, with weights s, of the points that steps lead to. All charges
-// must be equal. The test fails for half of the proximal term, for a centre that does not move, and if
-// step sizes do not start again in each round.
+// descend F + L~ ||w - w_{t-1}||^2 from w_{t-1} with steps 1/(L~ s), projected on a ball around w_{t-1}.
+// The result of a round must be the average, with weights s, of the points at which its steps s end. All
+// charges must be equal. The test fails for half of the proximal term, for a centre that does not move, and
+// if step sizes do not start again in each round.
 func TestProximalIsAlgorithm2(t *testing.T) {
 	const rounds, K, lambda = 3, 7, .3
 	for _, p := range optimizetest.Problems() {

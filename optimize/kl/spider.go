@@ -29,55 +29,58 @@ import (
 // al. 2024, Theorem 1), which is optimal up to logarithms.
 //
 // Deviations from the paper:
-//   - Theorem 1 claims a privacy loss of rho, but Lemma 8 proves 2 rho. Under replace-one this is
-//     17/8 of mu^2: 2 for anchors and 1/8 for differences. Here anchors and differences share mu^2 in
+//   - Theorem 1 claims a privacy loss of rho, but Lemma 8 proves 2 rho. Under replace-one this is 17/8 of
+//     mu^2: 2 for anchors and 1/8 for differences. Here mu^2 is divided between anchors and differences in
 //     the proportion 2 to 1/8.
-//   - A round starts at the current iterate; line 17 prints the previous iterate.
-//   - The loop ends at t = T_k, as the proof counts, not one step later. No difference is released
+//   - A round starts at the current iterate. Line 17 of the paper prints the previous iterate.
+//   - The loop ends at t = T_k, as the paper's proof counts, not one step later. No difference is released
 //     after a round's last step.
 //   - Differences are clipped, by default to the ball centred on the curvature interval (see
 //     [optimize.DifferenceBall]), so that L1 is enforced.
 //   - The regularizer's gradient is added exactly. It counts in ||g|| and in L1.
-//   - If the projection returns a step to its starting point, the round ends.
+//   - The round ends if the projection leads back to the point at which a step began.
 //   - T_k is rounded up, and a run has at most 10^6 steps.
 //
-// The zero Spider has constants found by a search: Descent b = 1/8, StepScale h = 1, targets below
-// the noise of a round, half the budget for the first gradient of each round (the anchor), and an
-// average with more weight on the last rounds. If a round ends early, later rounds are charged the
-// rest of its budget; with Theorem the rest stays unspent.
+// The zero Spider has constants found by a search: Descent b = 1/8, StepScale h = 1, targets below the
+// noise of a round, half of a round's budget for its first gradient (the anchor), and an average with more
+// weight on the last rounds. If a round ends early, later rounds spend the rest of its budget. With Theorem
+// this rest stays unspent.
 type Spider struct {
 	// KL is the KL condition that the plan assumes. Its kappa must be at most 2.
 	KL optimize.KL `yaml:",inline"`
-	// Theorem uses the settings of Theorem 1 of Menart et al. (2024) for the fields that are zero, and
-	// the last iterate.
+	// Theorem uses the settings of Theorem 1 of Menart et al. (2024) for the fields that are zero. The zero
+	// Output then means Last.
 	Theorem bool `yaml:"theorem"`
-	// Failure is beta, the probability with which the theorem may fail. Zero means .05. Without
+	// Failure is beta, the probability with which the theorem may fail. Zero means .05. Without the setting
 	// Theorem it must be zero.
 	Failure float64 `yaml:"failure"`
-	// Rounds is K. Zero means as many rounds as bring the target from F0 to its least value, or
-	// with Theorem the theorem's number.
+	// Rounds is K. Zero means the smallest number of rounds that bring the target excess risk from F0 to its
+	// least value. With the setting Theorem, zero means the theorem's number.
 	Rounds int `yaml:"rounds"`
-	// Descent is the number b in the factor c = 1 + b F0^((2-kappa)/kappa)/(gamma^2 L1). Each round divides the
-	// target excess risk by c. b is the decrease that a round asks for, as a multiple of the amount by which the
-	// round's steps would lower the objective without noise. Zero means 1/8 or, with Theorem, 1/64.
+	// Descent is the number b in the factor c = 1 + b F0^((2-kappa)/kappa)/(gamma^2 L1). Each round divides
+	// the target excess risk by c. b is the decrease that a round asks for, as a multiple of the amount by
+	// which the round's steps would lower the objective without noise. Zero means 1/8, or 1/64 with the
+	// setting Theorem. The largest value is 1000.
 	Descent float64 `yaml:"descent"`
-	// Threshold sets the least target: the target at which the KL condition bounds the gradient
-	// norm from below by Threshold times the norm of an anchor's noise. Zero means .1, with Theorem
-	// 32 sqrt(log(1/beta')).
+	// Threshold sets the least target excess risk. At this target, the KL condition's lower bound on the
+	// gradient norm is Threshold times the norm of the noise in an anchor (the first gradient of a round).
+	// Zero means .1, or 32 sqrt(log(1/beta')) with the setting Theorem.
 	Threshold float64 `yaml:"threshold"`
-	// AnchorShare is the share of a round's budget that pays for the anchor, in rounds that release
-	// differences. Zero means .5, with Theorem 16/17.
+	// AnchorShare is the share of a round's budget that pays for the anchor, the round's first gradient. A
+	// round without gradient differences spends its whole budget on the anchor. Zero means .5, or 16/17 with
+	// the setting Theorem.
 	AnchorShare float64 `yaml:"anchor_share"`
-	// StepScale is h: a step is h Phi_k^(1/kappa)/(gamma L1) long. Zero means 1, or 1/4 with Theorem.
+	// StepScale is h: in a round with target Phi_k, a step is h Phi_k^(1/kappa)/(gamma L1) long. Zero means 1,
+	// or 1/4 with the setting Theorem.
 	StepScale float64 `yaml:"step_scale"`
 	// Ball is the ball to which gradient differences are clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
-	// Output is the rule that picks the result. Zero means Average with weights Phi_k^(-2/kappa),
-	// or with Theorem Last.
+	// Output is the rule that picks the result. Zero means Average, with the weight Phi_k^(-2/kappa) for the
+	// iterates of round k. With the setting Theorem, zero means Last.
 	Output optimize.Output `yaml:"output"`
 }
 
-// spiderRound has the target of a round, the excess risk phi, and the largest number of its steps.
+// spiderRound has the target excess risk phi of a round and the largest number of the round's steps.
 type spiderRound struct {
 	phi   float64
 	steps int // T_k, the largest number of steps
@@ -88,8 +91,8 @@ type spiderPlan struct {
 	optimize.Settled
 	known  optimize.KL
 	rounds []spiderRound
-	// share is the share of a round's budget that pays for its first gradient (the anchor). move is
-	// h/(gamma L1): a step is move phi^(1/kappa) long for the target phi.
+	// share is the share of a round's budget that pays for its first gradient (the anchor). move is h/(gamma
+	// L1): in a round with target phi, a step is move phi^(1/kappa) long.
 	share, move float64
 	ball        optimize.DifferenceBall
 	// saves means that the unused budget of a round stays unspent and does not go to later rounds.
@@ -142,15 +145,15 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 		},
 		Law:    optimize.Law{Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz},
 		Output: c.Output,
-		// The average is over the points from which steps start. With a single step it is the starting
-		// point.
+		// The average is over the points from which steps start. With a single step, the average is the run's
+		// starting point.
 		Properties: optimize.Properties{Unmoved: T == 1 && c.Output != optimize.Last},
 	})
 	if err != nil {
 		return nil, err
 	}
-	// The forecast is the last target, and the smallest gradient norm that the KL condition allows at
-	// this excess risk.
+	// The forecast excess risk is the last round's target. The forecast gradient norm is the smallest that the
+	// KL condition allows at this excess risk.
 	f := optimize.Forecast{Gradient: known.Gradient(last.phi), Excess: last.phi}
 	f.Population = math.Hypot(f.Gradient, p.Constants.Lipschitz/math.Sqrt(p.Records))
 	plan.Expect(f)
@@ -208,9 +211,9 @@ func (c Spider) settle(name string, p optimize.Problem, known optimize.KL) (Spid
 	return c, nil
 }
 
-// roundRule returns the smallest number of rounds that bring the target from the initial gap F0 to
-// the least target that noise allows. More rounds leave each round less budget and more noise, which
-// raises the least target.
+// roundRule returns the smallest number of rounds that bring the target from the initial gap F0 down to the
+// least target that noise allows. The least target rises with the number of rounds, since each round then
+// has less budget and more noise.
 func (c Spider) roundRule(p optimize.Problem, known optimize.KL) int {
 	return 1 + sort.Search(optimize.MostSteps-1, func(k int) bool {
 		K := float64(k + 1)
@@ -228,8 +231,8 @@ func (c Spider) rise(p optimize.Problem, known optimize.KL) float64 {
 // much as this value asks.
 const mostDescent = 1e3
 
-// least returns the least target excess risk that noise allows if the budget is divided equally among
-// K rounds.
+// least returns the smallest target excess risk that noise allows if the budget is divided equally among K
+// rounds (see the setting Threshold). It is at most the initial gap F0.
 func (c Spider) least(p optimize.Problem, known optimize.KL, K float64) float64 {
 	anchor := noise(p, c.AnchorShare*p.Charge()/K) * math.Sqrt(float64(p.Dim()))
 	return min(known.Excess(c.Threshold*anchor), p.Constants.InitialGap)
@@ -256,7 +259,8 @@ func (s *spiderPlan) length(k spiderRound) float64 {
 	return s.move * math.Pow(k.phi, 1/s.known.Kappa)
 }
 
-// Run makes the rounds of the plan, each with its part of the budget.
+// Run makes the rounds of the plan. Each round may spend an equal part of the budget, or with the default
+// settings an equal part of the budget that earlier rounds have left.
 func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	run := s.Begin(ctx, o, observe)
 	var path float64
@@ -279,9 +283,10 @@ func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 	})
 }
 
-// round makes one round at a charge of at most part, and returns the number of steps made. The round
-// ends early if the norm of the gradient estimate is below (7/8) phi^(1/kappa)/gamma: then the KL
-// condition says that the round's target phi is nearly reached.
+// round makes one round at a charge of at most part, and returns the number of steps made. The round ends
+// early if the norm of the gradient estimate, regularizer included, is below (7/8) phi^(1/kappa)/gamma. By
+// the KL condition the round's target phi is then nearly reached. The round also ends early if a step does
+// not move the iterate.
 func (s *spiderPlan) round(run *optimize.Run, k spiderRound, part float64) (steps int, err error) {
 	p := s.Problem()
 	length, least := s.length(k), s.known.Gradient(k.phi)

@@ -12,10 +12,10 @@ import (
 
 // TestSpiderIsAlgorithm1 recomputes a run by Menart et al. 2024, Algorithm 1. A round must release an
 // anchor and then differences, and targets must fall by the factor c. A round must have at most T_k =
-// (F0/Phi_k)^((2-kappa)/kappa) steps of length h Phi_k^(1/kappa)/(gamma L1), and none if the estimate
-// is below (7/8) Phi_k^(1/kappa)/gamma. The next round must start at the current iterate. The test
-// fails for steps proportional to ||g||, for T_k + 1 steps, for a round that starts one step back as
-// printed, for a threshold of Phi itself, and for a difference released after the last step.
+// (F0/Phi_k)^((2-kappa)/kappa) steps of length h Phi_k^(1/kappa)/(gamma L1), and none if the estimate is
+// below (7/8) Phi_k^(1/kappa)/gamma. The next round must start at the current iterate. The test fails for
+// steps proportional to ||g||, for T_k + 1 steps, for a round that starts one step back, as the paper
+// prints, for a threshold without the factor 7/8, and for a difference released after the last step.
 func TestSpiderIsAlgorithm1(t *testing.T) {
 	for _, p := range optimizetest.Problems()[1:] {
 		known := optimize.KL{Kappa: 1.25, Gamma: 2}
@@ -78,10 +78,10 @@ func TestSpiderIsAlgorithm1(t *testing.T) {
 	}
 }
 
-// TestTheorem1Settings: c, K and the least target must have the values of lines 2, 3 and 6 (Menart et
-// al. 2024, Algorithm 1). Anchors and differences must share the budget in the proportion of Lemma 8, 2
-// to 1/8 of mu^2, and together charge at most mu^2. The test fails if rho is not rebalanced, or if beta
-// is used for beta'.
+// TestTheorem1Settings: c, K and the least target must have the values of lines 2, 3 and 6 (Menart et al.
+// 2024, Algorithm 1). Anchors and differences must share the budget in the proportion of Lemma 8, 2 to 1/8
+// of mu^2, and together charge at most mu^2. The test fails if the charges sum to the paper's 2 rho, or if
+// beta is used in place of beta'.
 func TestTheorem1Settings(t *testing.T) {
 	p := optimizetest.Problems()[1]
 	known := optimize.KL{Kappa: 1, Gamma: .5}
@@ -151,9 +151,9 @@ func TestEarlyLeavingSaves(t *testing.T) {
 	}
 }
 
-// TestSpiderOfOneStepIsUnmoved: a plan of one step whose output averages the points before steps
-// returns its starting point. The plan must declare this (Properties.Unmoved), and fits refuse it. With
-// output last it must not.
+// TestSpiderOfOneStepIsUnmoved: a plan of one step whose output averages the points before steps returns
+// its starting point. The plan must declare this by Properties.Unmoved, which makes a fit refuse the plan.
+// With output last the plan must not declare it.
 func TestSpiderOfOneStepIsUnmoved(t *testing.T) {
 	p := optimizetest.With(optimizetest.Problems()[2].Public, optimizetest.Size{Records: 1000, Mu: 1})
 	p.KL = optimize.KL{Kappa: 2, Gamma: 2}

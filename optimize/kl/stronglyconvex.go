@@ -21,29 +21,30 @@ import (
 // Here eta_t = 1/(lambda t). If the regularizer is m-strongly convex, Proj projects on the ball of
 // radius (L0 + ||grad reg(0)||)/m around zero, which contains the minimiser.
 //
-// Guarantee: mu-GDP whatever the constants. If the objective is lambda-strongly convex, smooth or
-// not, the excess risk after T = N^2 log^2(2/beta)/2 steps, for the effective size N, is O(L0^2
-// d/(lambda n^2 mu^2)) up to logarithms.
+// Guarantee: mu-GDP whatever the constants. N is the effective size. If the objective is lambda-strongly
+// convex, smooth or not, the excess risk after T = N^2 log^2(2/beta)/2 steps is O(L0^2 d/(lambda n^2 mu^2))
+// up to logarithms.
 //
 // Deviations from the paper:
-//   - A step is charged exactly mu^2/T; the paper's noise has half that charge.
-//   - A gradient is released at w_T, too: T releases, where the paper's loop has T-1.
-//   - The regularizer is the problem's own. The ball is around zero; the paper's is around its w_0.
-//     If the problem has a feasible set, points are projected on it instead of the ball. Without a
-//     feasible set and a strongly convex regularizer there is no projection.
-//   - Without Theorem a step is at most h/L1 long. The paper assumes no smoothness, and its first
-//     steps overshoot.
+//   - A step is charged exactly mu^2/T. The paper's noise costs half as much.
+//   - A gradient is released at w_T, too. A run has T releases, the paper's loop T-1.
+//   - The regularizer is the problem's own. The ball is around zero, the paper's ball around its w_0. If
+//     the problem has a feasible set, points are projected on this set instead of the ball. If the problem
+//     has neither a feasible set nor a strongly convex regularizer, there is no projection.
+//   - Without Theorem a step size is at most h/L1. The paper assumes no smoothness, and its first steps
+//     overshoot.
 //
 // The zero StronglyConvex makes as many steps as the default rule of firstorder.GD chooses.
 type StronglyConvex struct {
-	// Lambda is the modulus of strong convexity. Zero means the sum of the regularizer's modulus
-	// and the data term's, if the sum is > 0. Else it means 1/(2 gamma^2) if the problem is known
-	// to have kappa = 2, and otherwise the smallest curvature that forecasts assume.
+	// Lambda is the modulus of strong convexity. Zero means the regularizer's modulus plus the lower bound on
+	// the curvature of the loss, if this sum is > 0. Otherwise zero means 1/(2 gamma^2) if the problem states
+	// a KL condition with kappa = 2, and else the smallest curvature that forecasts assume.
 	Lambda float64 `yaml:"lambda"`
-	// Steps is T. Zero means GD's rule, with Theorem N^2 log^2(2/.05)/2 but at most 10^6.
+	// Steps is T. Zero means the number that the rule of algorithm gd gives. With the setting Theorem, zero
+	// means N^2 log^2(2/.05)/2, but at most 10^6.
 	Steps int `yaml:"steps"`
-	// StepScale is h in eta_t <= h/L1. Zero means 16 for networks, 4 for rank-one losses and for records
-	// of several rows, and 1 for other losses. With Theorem it must be zero.
+	// StepScale is h in eta_t <= h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of
+	// several rows, and 1 for other losses. With the setting Theorem it must be zero.
 	StepScale float64 `yaml:"step_scale"`
 	// Theorem uses the settings of Theorem 9 of Menart et al. (2024) for the fields that are zero.
 	Theorem bool `yaml:"theorem"`
@@ -57,7 +58,7 @@ type stronglyConvexPlan struct {
 	charge float64
 }
 
-// harmonic is the sequence of step sizes min(1/(lambda t), most), t = 1, 2, ...
+// harmonic is the sequence of step sizes min(1/(lambda t), most) for t = 1, 2, ...
 type harmonic struct{ lambda, most float64 }
 
 func (h harmonic) eta(t int) float64 { return min(1/(h.lambda*float64(t)), h.most) }
@@ -113,7 +114,7 @@ func (c StronglyConvex) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	return plan, nil
 }
 
-// rules returns the step sizes and the number of steps, or an error if a setting is out of range.
+// rules returns the step sizes and the number of steps. It returns an error if a setting is out of range.
 func (c StronglyConvex) rules(name string, p optimize.Problem, lambda float64) (harmonic, int, error) {
 	if err := optimize.CheckSteps(name, c.Steps); err != nil {
 		return harmonic{}, 0, err
@@ -155,10 +156,10 @@ func modulus(p optimize.Problem) float64 {
 	return leastAssumed(p)
 }
 
-// minimiserBall returns a ball around zero that contains the minimiser of the objective. At the
-// minimiser the gradients of regularizer and loss cancel, so both have the same norm, which is at
-// most L0. The regularizer's gradient at w has norm at least m ||w|| - ||grad reg(0)||, where m is
-// its convexity. This bounds ||w||.
+// minimiserBall returns a ball around zero that contains the minimiser of the objective. At the minimiser
+// the gradients of regularizer and loss cancel. The regularizer's gradient therefore has the norm of the
+// loss's gradient, at most L0. The regularizer's gradient at w has norm at least m ||w|| - ||grad reg(0)||,
+// where m is its convexity. This bounds ||w||.
 func minimiserBall(p optimize.Problem) (convex.Set, error) {
 	at := make([]float64, p.Dim())
 	p.AddRegularizer(at, make([]float64, p.Dim()))

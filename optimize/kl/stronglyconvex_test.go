@@ -84,9 +84,9 @@ func TestTheorem9(t *testing.T) {
 	}
 }
 
-// TestModulus: lambda must be the known modulus of strong convexity, otherwise the modulus implied by
-// kappa = 2, and otherwise the one that forecasts assume. The test reads lambda from the first step
-// size.
+// TestModulus: lambda must be the objective's known modulus of strong convexity. If none is known, it must
+// be the modulus that a KL condition with kappa = 2 implies, and without this condition the smallest
+// curvature that forecasts assume. The test reads lambda from the first step size.
 func TestModulus(t *testing.T) {
 	p := optimizetest.Problems()[1]
 	o := optimizetest.New(p.Config(budget(t), 100, 1))

@@ -11,16 +11,17 @@ import (
 )
 
 const (
-	// lookShare is the share of the budget for a look at the result; with the oracle single-pass, the share
-	// of the records.
+	// lookShare is the share of the budget that pays for the look, the private choice of the result among
+	// averages. With the oracle single-pass it is the share of the records that are held out for the look.
 	lookShare = .1
-	// mostLooks is the largest number of averages that a look is at. It bounds the time and the memory:
-	// each costs a pass over the records and d numbers.
+	// mostLooks is the largest number of averages among which a look chooses. It bounds time and memory: each
+	// average costs a pass over the records and memory for d numbers.
 	mostLooks = 1000
 )
 
-// reserve sets the price of the look in the plan g, and returns the problem with the budget or the
-// records that are left to the run's steps.
+// reserve sets, in the plan g, the look's charge and the number of records held out for the look. It
+// returns the problem with the budget or the records that are left to the run's steps. Without a look it
+// returns p unchanged. It returns an error if no records would be left.
 func (g *o2ncPlan) reserve(c O2NC, p optimize.Problem) (rest optimize.Problem, err error) {
 	if rest = p; c.Look == 0 {
 		return rest, nil
@@ -41,11 +42,12 @@ func (g *o2ncPlan) reserve(c O2NC, p optimize.Problem) (rest optimize.Problem, e
 	return rest, err
 }
 
-// stretch is a range of steps, without its end, whose points z are averaged.
+// stretch is the range of steps from, ..., end-1 (counted from 0) whose points z are averaged.
 type stretch struct{ from, end int }
 
-// outputs sets the averages that may become the result, and describes them for the plan's summary. A
-// random block is drawn before the run, so that it does not depend on records.
+// outputs sets the plan's candidates, the stretches of steps whose averages may become the result, and
+// describes them for the plan's summary. Random blocks are drawn before the run, so that they do not depend
+// on records.
 func (g *o2ncPlan) outputs(c O2NC, p optimize.Problem) string {
 	most := max(c.Look, 1)
 	if !c.Theorem {
@@ -74,8 +76,8 @@ func (g *o2ncPlan) outputs(c O2NC, p optimize.Problem) string {
 		g.M, len(g.candidates), blocks)
 }
 
-// halves returns the last 1/2, 1/4, 1/8, ... of the steps, at most the given number of them, as far as
-// they have a block's steps.
+// halves returns the last 1/2, 1/4, 1/8, ... of the steps: at most the given number of stretches, and after
+// the first only stretches of at least g.M steps.
 func (g *o2ncPlan) halves(most int) (list []stretch) {
 	for size := g.T - ((g.T+1)/2 - 1); len(list) < most && (len(list) == 0 || size >= g.M); size /= 2 {
 		list = append(list, stretch{g.T - size, g.T})
@@ -98,7 +100,8 @@ func (g *o2ncPlan) looks(p optimize.Problem) float64 {
 	return passes
 }
 
-// price states the price of the look for the plan's summary.
+// price states, for the plan's summary, the charge of the look and the records it uses. It is empty if
+// there is no look.
 func (g *o2ncPlan) price(p optimize.Problem) string {
 	if g.look == (optimize.Look{}) {
 		return ""
@@ -118,7 +121,8 @@ func (g *o2ncPlan) price(p optimize.Problem) string {
 // averages has the sums of the points of several stretches of steps.
 type averages []average
 
-// average accumulates the sum and the number of the points of a stretch of steps, for a mean.
+// average accumulates the sum and the number of the points z of a stretch of steps. Their quotient is the
+// mean.
 type average struct {
 	stretch
 	sum   []float64
@@ -133,7 +137,7 @@ func newAverages(list []stretch, d int) averages {
 	return all
 }
 
-// add adds the point z of step t to the stretches with this step.
+// add adds the point z of step t to each average whose stretch contains step t.
 func (a averages) add(t int, z []float64) {
 	for i := range a {
 		if s := &a[i]; s.from <= t && t < s.end {
@@ -157,8 +161,9 @@ func (a *average) or(z []float64) []float64 {
 	return mean
 }
 
-// choose looks at the averages of a finished run and returns the one chosen. held has the records held
-// out, if any are.
+// choose makes the look at the end of a run: it privately chooses one of the averages by the norm of the
+// smoothed loss's gradient, and returns this average. The look uses the records in held, or all records if
+// g.held is 0. If it fails, choose returns the first average, marked as not complete, and an error.
 func (g *o2ncPlan) choose(run *optimize.Run, held query.Cohort, kept averages) (optimize.Result, error) {
 	if g.held == 0 {
 		held = run.All()

@@ -41,14 +41,15 @@ func pinballNorm(c optimizetest.Config, tau, radius, lambda float64, w []float64
 	return math.Hypot(g[0], g[1])
 }
 
-// TestLookTakesTheBest: the candidates must be the averages of the last halves, or of distinct blocks of
-// which the first is the block without a look; the result must be the one with the least gradient norm of
-// the smoothed loss, and this norm must be released there. All releases together must be charged the whole
-// budget and no more. With the oracle single-pass the look must be on a tenth of the records, which no
-// other question is about.
+// TestLookTakesTheBest: the candidates must be the averages of the last 1/2, 1/4, ... of the points or,
+// with Theorem, of distinct blocks. The first block must be the block that a run without a look returns.
+// The result must be the candidate at which the smoothed loss has the least gradient norm, and this norm
+// must be released at the result. All releases together must be charged the whole budget and no more. With
+// the oracle single-pass, the look must use a tenth of the records, and no other query may use these
+// records.
 func TestLookTakesTheBest(t *testing.T) {
 	const tau, lambda = .8, .02
-	later := 0 // how often the best was not the first candidate
+	later := 0 // number of runs in which the best candidate was not the first
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		for _, c := range []nonsmooth.O2NC{{}, {Oracle: nonsmooth.MultiPass}, {Oracle: nonsmooth.SinglePass},
 			{Oracle: nonsmooth.MultiPass, Theorem: true}, {Oracle: nonsmooth.SinglePass, Theorem: true}} {
@@ -95,7 +96,7 @@ func TestLookTakesTheBest(t *testing.T) {
 				}
 			}
 			last := o.Asked[len(o.Asked)-1].Question
-			if c.Oracle == nonsmooth.SinglePass { // its scores are those of the held-out records
+			if c.Oracle == nonsmooth.SinglePass { // scores are computed on the held-out records
 				k = slices.IndexFunc(questions, func(q query.Question) bool { return slices.Equal(q.Terms()[0].Point(), r.W) })
 				least = r.Looked.GradientNorm
 				if held := last.Cohort(); held.Everyone() || !optimizetest.Close(held.Size(), 40, 1e-9) || len(o.Asked) != 1 {
@@ -113,7 +114,7 @@ func TestLookTakesTheBest(t *testing.T) {
 			}
 			whole := p.Mu * p.Mu
 			price := map[bool]float64{true: 1, false: .1}[c.Oracle == nonsmooth.SinglePass] * whole
-			// An epsilon is as private as the mu with epsilon = 2 log(Phi(mu/2)/Phi(-mu/2)).
+			// Pure epsilon-DP implies mu-GDP for the mu with epsilon = 2 log(Phi(mu/2)/Phi(-mu/2)).
 			below := math.Erfc(math.Sqrt(price)/4) / 2
 			epsilon := 2 * math.Log((1-below)/below)
 			if got := o.Charged(); got > whole || got < .999*whole || !optimizetest.Close(o.asked[0].Epsilon(), epsilon, 1e-5) ||
@@ -137,7 +138,8 @@ func TestLookTakesTheBest(t *testing.T) {
 	}
 }
 
-// findMean returns the range of points whose mean is w, or -1 and -1. Ranges that end last are preferred.
+// findMean returns a range from, ..., end-1 of the points z whose mean is w, or -1 and -1 if there is none.
+// Ranges with a larger end are preferred.
 func findMean(z [][]float64, w []float64) (from, end int) {
 	for end := len(z); end > 0; end-- {
 		sum := make([]float64, len(w))
@@ -155,8 +157,9 @@ func findMean(z [][]float64, w []float64) (from, end int) {
 	return -1, -1
 }
 
-// TestLookAtOne: a look at one average must draw nothing and release the norm there for its whole price.
-// The result must be the average that the run without a look has at the smaller budget.
+// TestLookAtOne: a look at one average must make no private selection, and must release the norm at this
+// average for the look's whole charge. The result must be the average that a run without a look returns if
+// its budget is smaller by this charge.
 func TestLookAtOne(t *testing.T) {
 	c := quantile(.8, 50)
 	c.Budget = budget(t)
@@ -179,7 +182,8 @@ func TestLookAtOne(t *testing.T) {
 	}
 }
 
-// TestLookRefuses: counts out of range, and a table of which a look in a single pass would leave nothing.
+// TestLookRefuses: a plan must refuse numbers of averages out of range, and a table of which the look of a
+// single pass would leave no records.
 func TestLookRefuses(t *testing.T) {
 	for _, c := range []struct {
 		o2nc    nonsmooth.O2NC

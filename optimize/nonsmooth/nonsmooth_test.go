@@ -40,7 +40,7 @@ func quantile(tau float64, repeat int) optimizetest.Config {
 	return c
 }
 
-// methods lists the methods, each with settings that find the quantile of such a table.
+// methods lists the methods, each with settings that find the quantile in a table of the function quantile.
 var methods = []struct {
 	name string
 	of   optimize.Algorithm
@@ -62,10 +62,10 @@ func problem(t *testing.T, o *optimizetest.Oracle, l loss.Loss) optimize.Problem
 	return p
 }
 
-// TestFindsTheQuantile: without noise every method must find the known quantile, up to the table's
-// sampling error and the smoothing. The share of targets below the fitted line must be the level tau
-// of the quantile, and the line must be the known one. The test fails for the slope of 1 - tau, and
-// if smoothing is in the constants but not in the queries.
+// TestFindsTheQuantile: without noise every method must find the known quantile, up to the table's sampling
+// error and the smoothing. The share of targets below the fitted line must be the level tau of the
+// quantile, and the line must be the known one. The test fails for the quantile 1 - tau, and if the plan's
+// constants are those of the smoothed loss but its queries are not.
 func TestFindsTheQuantile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a second")
@@ -171,7 +171,7 @@ func TestRules(t *testing.T) {
 			t.Errorf("space %v: %q: must say %q", space, s.Charges, want)
 		}
 	}
-	// For large N only convex losses use the metric.
+	// For large N only convex losses have space metric by default.
 	for _, c := range []struct {
 		l       loss.Loss
 		records float64

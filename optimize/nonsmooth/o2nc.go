@@ -19,10 +19,11 @@ import (
 //	for t = 1..T:  s ~ U[0,1];  z = x + s delta;  x = x + delta
 //	               g = oracle(z);  delta = clip(delta - eta g, D)
 //
-// Steps form blocks of M, with M D <= alpha, so that the points of a block are within alpha of each other. The
-// gradients are of f_alpha, the loss smoothed over radius alpha. The Goldstein measure of a block's mean therefore
-// has the radius r = 2 alpha. The step size is eta = D/(G1 sqrt M), where G1 is the norm that the plan assumes for a
-// gradient estimate.
+// Steps form blocks of M steps. With the theorems' settings M D <= alpha, and the points of a block are
+// within alpha of each other. By default M D = 2 alpha. The gradients are of f_alpha, the loss smoothed
+// over radius alpha. With the theorems' settings, the norm of the mean of a block's gradients is therefore
+// a Goldstein measure of radius r = 2 alpha. The step size is eta = D/(G1 sqrt M), where G1 is the norm
+// that the plan assumes for a gradient estimate.
 //
 // Oracles, which release the gradient estimates (field Oracle):
 //
@@ -40,72 +41,80 @@ import (
 //	zero   the mean of (d/(2 alpha)) (f(z + alpha y) - f(z - alpha y)) y over m points y of
 //	       the sphere (Algorithms 3 and 4); C = 2 L0
 //
-// Guarantee: mu-GDP whatever the constants, because of clipping. The paper's guarantee instead holds only if the
-// random directions concentrate. With Theorem the result is the mean of z over a block drawn uniformly. Up to
-// constants and logarithms, which are set to 1, the result's expected Goldstein measure is (sqrt(F0) L0 d^(3/4)/(n
-// epsilon sqrt(alpha)))^(2/3) for multi-pass (Theorem 4.1). For single-pass it is at most b if n is of order
-// sqrt(d)/(alpha b^3) + d/(epsilon alpha b^2) (Theorem 3.1 with order zero, Theorem 6.1 with order first).
+// Guarantee: mu-GDP whatever the constants, because of clipping. The paper's privacy guarantee holds only
+// if the random directions concentrate. With Theorem the result is the mean of the points z over a block
+// that is drawn uniformly. Up to constants and logarithms, which are set to 1, the result's expected
+// Goldstein measure is (sqrt(F0) L0 d^(3/4)/(n epsilon sqrt(alpha)))^(2/3) for multi-pass (Theorem 4.1).
+// For single-pass it is at most b if n is of order sqrt(d)/(alpha b^3) + d/(epsilon alpha b^2) (Theorem 3.1
+// with order zero, Theorem 6.1 with order first).
 //
 // Deviations from Kornowski, Liu and Talwar:
-//   - With order exact, a difference is clipped to the ball given by the smoothed loss's curvature interval. For
-//     convex losses its radius is half of the paper's bound.
-//   - Directions are public, and the same at both points of a difference. The paper draws new ones. With order zero
-//     they are from the sphere, where Algorithms 3 and 4 print the ball. Clipping bounds the sensitivity whatever m
-//     is, so that m need not be of order d^2 B1^2.
-//   - Without Theorem the result is the average of the second half of the points z, and the constants were found by
-//     measurement: M = 3, D = 2 alpha/M, and G1^2 = (.03 L0)^2 plus the square of the noise's norm. The theorems' G1
-//     >= L0 and their random block were measured to be far worse.
-//   - Theorem 4.1's D is set to alpha (b/L0)^2, so that D is a length.
+//   - With order exact, a difference is clipped to the ball given by the smoothed loss's curvature
+//     interval. For convex losses the radius of this ball is half of the paper's bound.
+//   - The random directions are public, and the same at both points of a difference. The paper draws new
+//     directions at each point. With order zero, directions are drawn from the sphere, where Algorithms 3
+//     and 4 print the ball. Clipping bounds the sensitivity for every m. Therefore m need not be of order
+//     d^2 B1^2.
+//   - Without Theorem the result is the average of the second half of the points z, and the constants were
+//     found by measurement: M = 3, D = 2 alpha/M, and G1^2 = (.03 L0)^2 plus the square of the noise's
+//     norm. The theorems' G1 >= L0 and their result, a random block's mean, were measured to be far worse.
+//   - D of Theorem 4.1 is set to alpha (b/L0)^2. With this correction D has the unit of a length.
 //   - The numbers s come from public random bits.
 //   - If parameters are restricted to a set, x and z are projected on it.
-//   - With Look, several blocks are drawn and one is chosen by the norm of the smoothed loss's gradient there,
-//     which [optimize.Look] releases. Of K blocks drawn from a run, one has at most twice the mean of that
-//     run's blocks with probability 1 - 2^-K at least. The norm of the smoothed loss's gradient at a point is
-//     a stricter measure than a block's: its radius is alpha, not 2 alpha.
+//   - With Look, several blocks are drawn, and [optimize.Look] privately chooses one block by the norm of
+//     the smoothed loss's gradient at the block's mean. If K blocks are drawn from a run, then with
+//     probability at least 1 - 2^-K one of them has a Goldstein measure of at most twice the mean over the
+//     run's blocks. The norm of the smoothed loss's gradient is a stricter measure than a block's Goldstein
+//     measure, since its radius is alpha, not 2 alpha.
 //
-// The plan's forecast is the forecast of the starting point ([forecast.AtStart]); there is none for the method
-// itself. If the noise in the mean of all gradient estimates is at least that long, a single pass cannot leave the
-// start but at random. The rule then refuses it.
+// The plan's forecast is the forecast for the starting point ([forecast.AtStart]), since the method has no
+// forecast of its own. If the noise in the mean of all gradient estimates is at least as long as the
+// gradient forecast at the start, a single pass leaves the start only at random. The default rule then
+// refuses the oracle single-pass with an error.
 type O2NC struct {
-	// Radius is r = 2 alpha. Zero means the rule of Smoothed.
+	// Radius is r = 2 alpha, twice the radius alpha over which the loss is smoothed. Zero means d/N, but at
+	// least .001 and at most 1.
 	Radius float64 `yaml:"radius"`
 	// Oracle is fresh, multi-pass or single-pass. Empty means fresh.
 	Oracle Oracle `yaml:"oracle"`
-	// Prefix is the factorization of single-pass's prefix sums, tree or toeplitz. Empty means
-	// toeplitz.
+	// Prefix is the factorization of the prefix sums that the oracle single-pass releases: tree or toeplitz.
+	// Empty means toeplitz. With another oracle it must be empty or toeplitz.
 	Prefix Prefix `yaml:"prefix"`
-	// Steps is T. Zero means 3 N, between 300 and 3000; for single-pass it means 4 sqrt N, or fewer
-	// if cohorts would be empty.
+	// Steps is T. Zero means 3 N, but at least 300 and at most 3000. With the oracle single-pass, zero means 4
+	// sqrt N, or fewer if a step's cohort of records would otherwise be empty. With Theorem, zero means the
+	// theorem's number.
 	Steps int `yaml:"steps"`
-	// Block is M, the number of steps in a block. Zero means 3.
+	// Block is M, the number of steps in a block. Zero means 3, or with Theorem the theorem's number.
 	Block int `yaml:"block"`
-	// Period is the number of steps from one gradient to the next, with oracle multi-pass or
-	// single-pass. Zero means 8 with multi-pass; with single-pass it means the power of 2 up to 64
-	// whose estimates have the least error. With oracle fresh it must be zero.
+	// Period is the number of steps from one released gradient to the next. The steps between release gradient
+	// differences. Zero means 8 with the oracle multi-pass. With single-pass, zero means the power of 2, at
+	// most 64, with which the gradient estimates have the least error. With Theorem, zero means the theorem's
+	// number. With the oracle fresh it must be zero.
 	Period int `yaml:"period"`
-	// Theorem uses the settings of Theorem 3.1, 4.1 or 6.1. The oracle must be multi-pass or
-	// single-pass.
+	// Theorem uses the settings of Kornowski, Liu and Talwar (2024): of Theorem 4.1 with the oracle
+	// multi-pass, and of Theorem 3.1 or 6.1 with single-pass. The oracle fresh is not allowed.
 	Theorem bool `yaml:"theorem"`
-	// Order says how a record's gradient of the smoothed loss is computed: exact, in closed form;
-	// first, from gradients at points around; or zero, from loss values. Empty means exact if the
-	// loss is smooth or has a closed form, else first.
+	// Order says how a record's gradient of the smoothed loss is computed: exact is in closed form, first is
+	// from gradients at random points within alpha, and zero is from loss values at random points. Empty means
+	// first for networks whose derivative jumps, and exact for all other losses.
 	Order Order `yaml:"order"`
-	// Directions is m, the number of points around for order first or zero. Zero means d for order
-	// zero. For order first it means 4 alpha/(sqrt(d) D), the fewest that estimate a difference
-	// well, or 1 with oracle fresh.
+	// Directions is m, the number of random points (with order zero, pairs of points) at which a record's loss
+	// is evaluated with order first or zero. Zero means d for order zero. For order first, zero means 4
+	// alpha/(sqrt(d) D), the smallest number that estimates a difference well, or 1 with the oracle fresh.
 	Directions int `yaml:"directions"`
-	// Look is the number of averages that may become the result. The run chooses among them by the norm
-	// of the smoothed loss's gradient, and releases that norm at its choice. A tenth of the budget pays
-	// for it; with oracle single-pass, a tenth of the records are held out for it. With Theorem the
-	// averages are over blocks drawn without replacement, else over the last 1/2, 1/4, 1/8, ... of the
-	// points. Zero means one average and no look; 1 means that the norm is released there.
+	// Look is the number of averages that may become the result. The run chooses one of them by the norm of
+	// the smoothed loss's gradient, and releases this norm at the chosen average. A tenth of the budget pays
+	// for the choice. With the oracle single-pass, a tenth of the records are held out for the choice instead.
+	// With Theorem the averages are over blocks drawn without replacement. Without Theorem they are over the
+	// last 1/2, 1/4, 1/8, ... of the points. Zero means one average and no released norm. 1 means one average,
+	// at which the norm is released.
 	Look int `yaml:"look"`
 }
 
-// Oracle selects how gradient estimates are released. Fresh releases a new gradient of all records at
-// every step. MultiPass releases a gradient of all records once in a period of steps, and differences of
+// Oracle selects how gradient estimates are released. Fresh releases a new gradient of all records at every
+// step. MultiPass releases a gradient of all records once in a period of steps, and differences of
 // gradients of all records in the other steps. SinglePass releases gradients and differences as items of
-// prefix sums, and no record is in two items.
+// prefix sums, and each record is in one item only.
 type Oracle uint8
 
 const (
@@ -123,8 +132,8 @@ var oracles = [...]string{"fresh", "multi-pass", "single-pass"}
 
 func (o Oracle) String() string { return optimize.NameOf(oracles[:], "oracle", uint8(o)) }
 
-// UnmarshalText reads the name of an oracle; the empty name is fresh. It returns an error for any
-// other name.
+// UnmarshalText reads the name of an oracle. The empty name means fresh. It returns an error for any other
+// name.
 func (o *Oracle) UnmarshalText(text []byte) error {
 	i, err := optimize.ParseName(oracles[:], "oracle", string(text))
 	*o = Oracle(i)
@@ -138,7 +147,7 @@ var prefixes = [...]string{"toeplitz", "tree"}
 
 func (p Prefix) String() string { return optimize.NameOf(prefixes[:], "prefix", uint8(p)) }
 
-// UnmarshalText reads "tree" or "toeplitz"; the empty name is toeplitz. It returns an error for any
+// UnmarshalText reads "tree" or "toeplitz". The empty name means toeplitz. It returns an error for any
 // other name.
 func (p *Prefix) UnmarshalText(text []byte) error {
 	i, err := optimize.ParseName(prefixes[:], "prefix", string(text))
@@ -299,9 +308,9 @@ func (c O2NC) practical(g *o2ncPlan, p optimize.Problem) {
 	g.base = .03 * p.Constants.Lipschitz
 }
 
-// cohort returns the number of records for each gradient difference of a single pass, so that the
-// given number of steps uses all records. The gradient that begins a period has period times as many
-// records, as in the theorem.
+// cohort returns the number of records that each gradient difference of a single pass uses. The gradient
+// that begins a period uses period times as many records, as in the theorem. With this number, the given
+// number of steps uses all records, except for the rest that rounding down under replace-one leaves.
 func cohort(p optimize.Problem, steps, period int) float64 {
 	anchors := math.Ceil(float64(steps) / float64(period))
 	size := p.Records / (anchors*float64(period) + float64(steps) - anchors)
@@ -332,8 +341,8 @@ func (c O2NC) theorem(g *o2ncPlan, p optimize.Problem) error {
 			math.Cbrt(Φ*Φ*α/(L*L*T*T*math.Sqrt(d))),
 		)
 		g.period = int(min(max(math.Ceil(math.Pow(α/(ε*g.D), 2./3)+α/(g.D*math.Sqrt(d))), 1), T))
-		// In units of the cohort of a difference, a period uses Sigma cohorts for its gradient and Sigma - 1 for its
-		// differences.
+		// A period of Sigma steps uses 2 Sigma - 1 times the cohort of a difference: Sigma times for its
+		// gradient, and once for each of its Sigma - 1 differences.
 		Σ := float64(g.period)
 		T = min(T, max(math.Floor(n/(2*Σ-1)), 1)*Σ)
 		g.M = int(min(max(math.Floor(α/(4*g.D)), 1), T))
@@ -361,9 +370,9 @@ func (c O2NC) theorem(g *o2ncPlan, p optimize.Problem) error {
 // with the oracle multi-pass.
 const anchorShare = .8
 
-// divide divides the budget (for a single pass: the records) among gradients and gradient
-// differences. It computes the step size eta from the resulting noise, and returns a description of
-// the division for the plan's summary.
+// divide divides the budget, or for a single pass the records, among gradients and gradient differences. It
+// computes the step size eta from the resulting noise. It returns a description of the division for the
+// plan's summary, or an error if a single pass has too few records.
 func (g *o2ncPlan) divide(c O2NC, p optimize.Problem) (words string, err error) {
 	C, d, anchors := g.clip, float64(p.Dim()), math.Ceil(float64(g.T)/float64(g.period))
 	differences := float64(g.T) - anchors
@@ -407,8 +416,9 @@ func (g *o2ncPlan) divide(c O2NC, p optimize.Problem) (words string, err error) 
 	return words, nil
 }
 
-// Run makes the steps of Algorithm 2 of Kornowski, Liu and Talwar 2024 and averages the points z that
-// the output needs.
+// Run makes the steps of Algorithm 2 of Kornowski, Liu and Talwar 2024. It returns the average of the
+// points z over a stretch of steps that the plan fixes, or with a look over the stretch that the look
+// chooses.
 func (g *o2ncPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := g.Problem()
 	run := g.Begin(ctx, o, observe)
@@ -480,7 +490,7 @@ func (g *o2ncPlan) estimates(run *optimize.Run) func(t int, z []float64) ([]floa
 			return g.difference(p, cohort, z, prev)
 		}
 		if !first && !(term().Ball().Radius > 0x1p-100) {
-			return estimate, 0, nil // z has not moved: the last estimate holds, without a query
+			return estimate, 0, nil // z has not moved: the last estimate is used again, without a query
 		}
 		if g.oracle == SinglePass {
 			if first {

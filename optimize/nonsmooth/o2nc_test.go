@@ -51,9 +51,9 @@ func TestO2NCByThePage(t *testing.T) {
 	if len(o.Asked) != T || math.Hypot(sum[0]-r.W[0], sum[1]-r.W[1]) > 1e-12 {
 		t.Errorf("%d questions, result %v: want %v", len(o.Asked), r.W, sum)
 	}
-	// The shares s must be uniform on [0, 1]. By Massart's inequality the empirical distribution
-	// function of 40 uniform numbers deviates from the uniform one by more than .35 with probability
-	// 1.1e-4. The seed is fixed.
+	// The numbers s must be uniform on [0, 1]. By Massart's inequality the empirical distribution function of
+	// 40 uniform numbers deviates from the uniform one by more than .35 with probability 1.1e-4. The seed is
+	// fixed.
 	slices.Sort(shares)
 	for i, s := range shares {
 		if above := float64(i+1)/float64(len(shares)) - s; math.Abs(above) > .35 {
@@ -66,10 +66,10 @@ func TestO2NCByThePage(t *testing.T) {
 	}
 }
 
-// TestOraclesByThePage: a gradient must be released at the first step of each period, and differences
-// at the others (Kornowski, Liu and Talwar 2024, Algorithms 4 and 5). With single-pass each item of
-// the prefix sum must have records of its own, and the first item of a period must have as many as
-// period differences. Both relations and both factorizations are run.
+// TestOraclesByThePage: a gradient must be released at the first step of each period, and differences at
+// the other steps (Kornowski, Liu and Talwar 2024, Algorithms 4 and 5). With single-pass each item of the
+// prefix sum must have records of its own, and the first item of a period must have period times as many
+// records as a difference. Both relations and both factorizations are run.
 func TestOraclesByThePage(t *testing.T) {
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
 		for _, c := range []nonsmooth.O2NC{{Oracle: nonsmooth.MultiPass}, {Oracle: nonsmooth.SinglePass},

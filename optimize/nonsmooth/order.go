@@ -13,14 +13,14 @@ import (
 type Order uint8
 
 const (
-	// RuleOrder means Exact if the smoothed loss has a closed form, else FirstOrder.
+	// RuleOrder means FirstOrder for networks whose derivative jumps, and Exact for all other losses.
 	RuleOrder Order = iota
 	// Exact computes the gradient of the smoothed loss in closed form.
 	Exact
-	// FirstOrder averages the gradients at random points within the smoothing radius.
+	// FirstOrder averages the record's gradients at random points within the smoothing radius.
 	FirstOrder
-	// ZeroOrder combines loss values at random points on the sphere of the smoothing radius, without
-	// gradients.
+	// ZeroOrder estimates the gradient from the record's loss values at random points on the sphere whose
+	// radius is the smoothing radius.
 	ZeroOrder
 )
 
@@ -28,8 +28,8 @@ var orders = [...]string{"", "exact", "first", "zero"}
 
 func (o Order) String() string { return optimize.NameOf(orders[:], "order", uint8(o)) }
 
-// UnmarshalText reads "exact", "first" or "zero"; the empty name is RuleOrder. It returns an error
-// for any other name.
+// UnmarshalText reads "exact", "first" or "zero". The empty name means RuleOrder. It returns an error for
+// any other name.
 func (o *Order) UnmarshalText(text []byte) error {
 	i, err := optimize.ParseName(orders[:], "order", string(text))
 	*o = Order(i)
@@ -70,11 +70,11 @@ func (c O2NC) smooth(g *o2ncPlan, p optimize.Problem) (optimize.Problem, error) 
 // own directions (see [query.Directions]).
 const seed = 2024
 
-// directions returns the default number m of random directions for a record's gradient. With
-// FirstOrder, a jump of the derivative lies between two points at distance D for a share sqrt(d)
-// D/alpha of the sampled gradients, where alpha is the smoothing radius; m is chosen so that about 4
-// gradients change. With the oracle fresh, m is 1. With ZeroOrder m is d: about d pairs of loss
-// values are needed to estimate a gradient's norm.
+// directions returns the default number m of random directions for a record's gradient. With FirstOrder, a
+// move of length D crosses a jump of the derivative for a share sqrt(d) D/alpha of the sampled gradients,
+// where alpha is the smoothing radius. m is chosen so that about 4 of the m gradients change. With the
+// oracle fresh, m is 1. With ZeroOrder m is d: about d pairs of loss values are needed to estimate a
+// gradient's norm.
 func (g *o2ncPlan) directions(by query.Smoother, alpha float64, d int) int {
 	m := 1.
 	switch {

@@ -91,10 +91,10 @@ func TestSinglePassByValues(t *testing.T) {
 	}
 }
 
-// TestOrdersFindTheMedian: without noise both orders must find the known median, with fresh gradients
-// and with differences, and so must smoothed with sampled gradients. The test fails if the two points
-// of a difference have different directions, which makes the estimate drift, and for d/alpha in place
-// of d/(2 alpha).
+// TestOrdersFindTheMedian: without noise, O2NC with order first and with order zero must find the known
+// median, with fresh gradients and with differences. Smoothed with sampled gradients must find it, too. The
+// test fails if the two points of a difference have different directions, which makes the estimate drift,
+// and for d/alpha in place of d/(2 alpha).
 func TestOrdersFindTheMedian(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a second")

@@ -14,8 +14,8 @@ func (g *o2ncPlan) farthest(p optimize.Problem) float64 {
 	return min(g.ball.Slope(p)*2*g.D, 2*g.clip)
 }
 
-// items declares the prefix sum that a single pass uses for the gradient and the differences of one
-// period.
+// items returns the declaration of a prefix sum for one period of a single pass. The items are the period's
+// gradient and its differences.
 func (g *o2ncPlan) items(c O2NC, p optimize.Problem, period int) query.Prefix {
 	rest := cohort(p, g.T, period)
 	return query.Prefix{
@@ -24,10 +24,10 @@ func (g *o2ncPlan) items(c O2NC, p optimize.Problem, period int) query.Prefix {
 	}
 }
 
-// pass returns the mean squared error of the gradient estimates in a single pass with the given
-// period. The error has three parts: the noise, the choice of the records for the gradient of the
-// period, and the choice of those for the differences since. It is infinite if cohorts would be
-// empty.
+// pass returns the mean squared error of the gradient estimates in a single pass with the given period. The
+// error has three parts: the noise, the random choice of the records for the period's gradient, and the
+// random choice of the records for the differences. The result is infinite if a difference would have less
+// than one record.
 func (g *o2ncPlan) pass(c O2NC, p optimize.Problem, period int) (square float64) {
 	rest := cohort(p, g.T, period)
 	if !(rest >= 1) {
@@ -41,7 +41,7 @@ func (g *o2ncPlan) pass(c O2NC, p optimize.Problem, period int) (square float64)
 	return square / float64(period)
 }
 
-// longestPeriod is the largest period that the rule considers.
+// longestPeriod is the largest period that the default rule considers (see leastError).
 const longestPeriod = 64
 
 // leastError returns the period, a power of 2 up to longestPeriod, with which the gradient estimates
@@ -56,10 +56,9 @@ func (g *o2ncPlan) leastError(c O2NC, p optimize.Problem) int {
 	return best
 }
 
-// leaves returns an error if a single pass is expected to move from the start only at random: if the
-// error in the mean of all gradient estimates is at least as long as the gradient that is expected at
-// the start. This limit is for the default rule only. If the user sets steps or a period, or takes a
-// theorem's settings, the run is made.
+// leaves returns an error if a single pass is expected to move from the start only at random: if the error
+// in the mean of all gradient estimates is at least as long as the gradient that is expected at the start.
+// This limit is for the default rule only. If Steps, Period or Theorem is set, leaves returns nil.
 func (g *o2ncPlan) leaves(c O2NC, p optimize.Problem) error {
 	if c.Theorem || c.Steps > 0 || c.Period > 0 {
 		return nil

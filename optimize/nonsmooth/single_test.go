@@ -12,10 +12,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/nonsmooth"
 )
 
-// TestSinglePassRefusesWhatIsAllNoise: with few records the noise in the mean of all estimates is
-// longer than the gradient that is expected at the start, and the default rule refuses a single pass
-// with both figures. A user who sets the steps gets the run. With many records the default rule plans
-// it.
+// TestSinglePassRefusesWhatIsAllNoise: with few records the noise in the mean of all estimates is longer
+// than the gradient that is expected at the start, and the default rule must refuse a single pass with an
+// error that states both lengths. If the user sets the steps, there must be a plan. With many records the
+// default rule must make a plan.
 func TestSinglePassRefusesWhatIsAllNoise(t *testing.T) {
 	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
 	if err != nil {
@@ -38,10 +38,10 @@ func TestSinglePassRefusesWhatIsAllNoise(t *testing.T) {
 	}
 }
 
-// TestSinglePassOfFewRecords: the rule must choose steps and a period of which every cohort has a
-// record, and steps where the period is given. An error must be about the records, not about a
-// setting that nobody gave. There are plans at 51 records, for which the rule once chose more steps
-// than there are records.
+// TestSinglePassOfFewRecords: the default rule must choose steps and a period with which every cohort has a
+// record. If the user sets the period, it must choose such steps. An error must be about the records, not
+// about a setting that the user did not set. There are plans at 51 records, for which the rule once chose
+// more steps than there are records.
 func TestSinglePassOfFewRecords(t *testing.T) {
 	planned := 0
 	for _, epsilon := range []float64{.01, 1, 8, 50} {
@@ -82,9 +82,9 @@ func TestSinglePassOfFewRecords(t *testing.T) {
 	}
 }
 
-// TestSinglePassHasThePeriodOfLeastError: where a move is long for the smoothed loss's curvature, differences have no
-// less sensitivity than gradients, and each step has a gradient of its own. Where moves are short (a wide radius in
-// few dimensions and many steps a block), differences save noise, and the period is longer.
+// TestSinglePassHasThePeriodOfLeastError: if moves are long for the smoothed loss's curvature, differences
+// have no less sensitivity than gradients, and the period must be 1. If moves are short (a wide radius, few
+// dimensions and many steps in a block), differences save noise, and the period must be longer.
 func TestSinglePassHasThePeriodOfLeastError(t *testing.T) {
 	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
 	if err != nil {

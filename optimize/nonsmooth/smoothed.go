@@ -19,18 +19,17 @@ import (
 //	f_r(w; x) = mean of f over the ball of radius r around w, one integral in closed form
 //	w_{t+1} = Proj(w_t - eta_t (mean_i clip(grad f_r(w_t; x_i), L0) + noise_t + grad reg(w_t)))
 //
-// If the derivative of the loss in the margin jumps by J, the curvature of f_r is at most c_d J/r,
-// where c_d is about .4 sqrt d. The gradient of f_r is no longer than the gradient of f
-// ([loss.OverBall]). Kornowski, Liu and Talwar (2024) estimate f_r from random points of the ball,
-// since they assume access to values or gradients only. For a generalised linear model the mean over
-// the ball has a closed form, which has no sampling noise and no bias and needs one gradient for each
-// record.
+// If the derivative of the loss in the margin jumps by J, the curvature of f_r is at most c_d J/r, where
+// c_d is about .4 sqrt d. The gradient of f_r is no longer than the gradient of f ([loss.OverBall]).
+// Kornowski, Liu and Talwar (2024) estimate f_r from random points of the ball, since they assume access to
+// values or gradients only. For a generalised linear model the mean over the ball has a closed form. This
+// has no sampling noise and no bias, and it needs one gradient for each record.
 //
-// Guarantee: mu-GDP whatever the constants. The gradient of the mean of f_r at w is a mean of
-// gradients within r of w. If its norm is b, w is an (r, b)-stationary point in Goldstein's sense. A
-// query for this norm therefore releases the Goldstein measure. r is 2 alpha in the notation of
-// Kornowski, Liu and Talwar. With LasryLions each record's gradient is evaluated at a point of its
-// own within r of w, which is a weaker statement (Kornowski, Liu and Talwar 2024, Definition B.1).
+// Guarantee: mu-GDP whatever the constants. The gradient of the mean of f_r at w is a mean of gradients
+// within r of w. If this gradient has norm b, w is an (r, b)-stationary point in Goldstein's sense. A query
+// for this norm therefore releases a Goldstein measure. r is 2 alpha in the notation of Kornowski, Liu and
+// Talwar. With smoothing lasry-lions each record's gradient is evaluated at a point of its own within r of
+// w. A small norm then says less (Kornowski, Liu and Talwar 2024, Definition B.1).
 //
 // With space metric the plan is the plan of [firstorder.Preconditioned] for the loss f_r. With space
 // plain the step size is
@@ -38,37 +37,38 @@ import (
 //	eta_t = (1 - t/T)^2 max(4 (F0/L0^2) min(N/T, 2), far_t/sqrt(sum_{s<=t} ||g_s||^2))
 //
 // where N is the effective size, far_t is the largest distance from the start so far and g_s are the
-// released gradients (Ivgi, Hinder and Carmon 2023). If a loss saturates, the weights must move far;
-// with the first term of the maximum alone they did not get there. The charge of step t is
-// proportional to 1/4 + t/T, and the last iterate is the result. This rule was found by measurement;
-// no rate is proved.
+// released gradients (Ivgi, Hinder and Carmon 2023). If a loss saturates, the weights must move far. Steps
+// of the first term's size alone were measured to be too short for this. The charge of step t is
+// proportional to 1/4 + t/T, and the last iterate is the result. This rule was found by measurement. No
+// rate is proved.
 //
-// A loss that is already smooth is not smoothed; the statements above then hold with r = 0.
+// A loss that is already smooth is not smoothed. The statements above then hold with r = 0.
 //
 // The zero Smoothed selects every setting by the rule in the field's comment. A field that is set
 // overrides its rule.
 type Smoothed struct {
-	// Radius is r. Zero means d/N, between .001 and 1, and for convex losses of two classes in space
-	// metric d/400 at least: smaller radii ask for more steps than there are (results/outcome.md).
-	// Smoothing with radius r changes a record's loss by at most L0 r/sqrt(d+2). With r = d/N this is
-	// about L0 sqrt(d)/N, the mean loss that privacy costs in any case for weights of norm sqrt d
-	// (Bassily, Smith and Thakurta 2014). With a smaller radius the smoothed loss is nearer to the loss
-	// and the descent is slower.
+	// Radius is r. Zero means d/N, but at least .001 and at most 1. For convex losses of two classes in space
+	// metric, the radius is also at least d/400 (or 1, if d/400 is larger), since smaller radii need more
+	// steps than a run makes (results/outcome.md). Smoothing with radius r changes a record's loss by at most
+	// L0 r/sqrt(d+2). With r = d/N this change is about L0 sqrt(d)/N, the mean loss that privacy costs in any
+	// case for weights of norm sqrt d (Bassily, Smith and Thakurta 2014). With a smaller radius the smoothed
+	// loss is nearer to the loss and the descent is slower.
 	Radius float64 `yaml:"radius"`
-	// Smoothing is ball (closed form over the ball), lasry-lions, or sampled: gradients at random
-	// points of the ball, for any loss. Empty means ball, or sampled for networks whose slopes
-	// jump.
+	// Smoothing is ball, lasry-lions or sampled. Ball computes the mean of the loss over the ball in closed
+	// form. Lasry-lions computes the Lasry-Lions regularization in closed form. Sampled averages gradients at
+	// random points of the ball, for any loss. Empty means sampled for networks whose derivative jumps, and
+	// ball for all other losses.
 	Smoothing Smoothing `yaml:"smoothing"`
-	// Space is metric, for steps with a released preconditioner, or plain. Empty means metric if the
-	// problem allows it and N is at least 5 or, for nonconvex losses, from 20 to 2000; otherwise it
-	// means plain. For nonconvex losses and larger N, the metric's few steps and its clipping end far
-	// from a stationary point.
+	// Space is metric or plain. With metric, steps use a released preconditioner. With plain, they use none.
+	// Empty means metric if the problem allows a preconditioner and N is large enough: at least 5 for convex
+	// losses, and at least 20 but below 2000 for nonconvex losses. Otherwise empty means plain. For nonconvex
+	// losses with larger N, the few steps and the clipping of space metric end far from a stationary point.
 	Space Space `yaml:"space"`
-	// Steps is T. Zero means the preconditioned method's rule in space metric, and 2 N, between 100
-	// and 3000, in space plain.
+	// Steps is T. Zero means the rule of the preconditioned method in space metric. In space plain, zero means
+	// 2 N, but at least 100 and at most 3000.
 	Steps int `yaml:"steps"`
-	// Directions is the number of points of the ball at which a record's gradient is computed, with
-	// smoothing sampled. Zero means 1: with many records the average needs no more.
+	// Directions is the number of points of the ball at which a record's gradient is computed, with smoothing
+	// sampled. Zero means 1: with many records the mean over the records needs no more points.
 	Directions int `yaml:"directions"`
 }
 
@@ -79,7 +79,7 @@ var smoothings = [...]string{query.Ball: "ball", query.LasryLions: "lasry-lions"
 
 func (s Smoothing) String() string { return optimize.NameOf(smoothings[:], "smoothing", uint8(s)) }
 
-// UnmarshalText reads "ball", "lasry-lions" or "sampled"; the empty name is ball. It returns an error
+// UnmarshalText reads "ball", "lasry-lions" or "sampled". The empty name means ball. It returns an error
 // for any other name.
 func (s *Smoothing) UnmarshalText(text []byte) error {
 	i, err := optimize.ParseName(smoothings[:], "smoothing", string(text))
@@ -92,8 +92,8 @@ func (s *Smoothing) UnmarshalText(text []byte) error {
 type Space uint8
 
 const (
-	// RuleSpace is InMetric if the problem allows it and N is in its range (see metricServes), else
-	// Plain.
+	// RuleSpace means InMetric if the problem allows a preconditioner and metricServes returns true, and Plain
+	// otherwise.
 	RuleSpace Space = iota
 	// InMetric makes steps with a preconditioner that the run releases (see
 	// [firstorder.Preconditioned]).
@@ -106,7 +106,7 @@ var spaces = [...]string{"", "metric", "plain"}
 
 func (s Space) String() string { return optimize.NameOf(spaces[:], "space", uint8(s)) }
 
-// UnmarshalText reads "metric" or "plain"; the empty name is RuleSpace. It returns an error for any
+// UnmarshalText reads "metric" or "plain". The empty name means RuleSpace. It returns an error for any
 // other name.
 func (s *Space) UnmarshalText(text []byte) error {
 	i, err := optimize.ParseName(spaces[:], "space", string(text))
@@ -114,10 +114,10 @@ func (s *Space) UnmarshalText(text []byte) error {
 	return err
 }
 
-// leastEffective is the smallest effective size N at which a released second moment of the rows
-// improves a fit by more than its part of the budget is worth, and leastConvex is the same for convex
-// losses (results/outcome.md). From N = manyEffective on, plain steps are better than steps with a
-// preconditioner for losses that are not convex.
+// leastEffective and leastConvex are the smallest effective sizes N, for nonconvex and for convex losses,
+// at which a released second moment of the rows improves a fit by more than its part of the budget is worth
+// (results/outcome.md). From N = manyEffective on, plain steps are better than steps with a preconditioner
+// for losses that are not convex.
 const leastEffective, leastConvex, manyEffective = 20, 5, 2000
 
 // leastOf returns the smallest effective size N at which steps are made with a preconditioner.
@@ -135,8 +135,8 @@ func metricServes(p optimize.Problem) bool {
 	return N >= leastOf(p) && (N < manyEffective || p.Convex())
 }
 
-// Suits reports whether Smoothed was measured to be better than Subgradient on problems like p. It
-// was on networks, for effective sizes N of at least manyEffective, and for N of at least
+// Suits reports whether Smoothed was measured to be better than Subgradient on problems like p. It returns
+// true in three cases: for networks, for effective sizes N of at least manyEffective, and for N of at least
 // leastOf(p) on problems that allow a preconditioner.
 func Suits(p optimize.Problem) bool {
 	N := p.Effective()
@@ -236,9 +236,9 @@ func (c Smoothed) smooth(p optimize.Problem) (smooth optimize.Problem, words str
 	return smooth, words, err
 }
 
-// populationScale returns how much the gradient of the mean smoothed loss over n records differs, up
-// to a constant, from its expectation over the distribution of the records. The number L0 sqrt(d
-// log(R sqrt(d)/(alpha zeta))/n), with 2 alpha the radius, is a bound at all points of norm at most R
+// populationScale bounds, up to a constant, how much the gradient of the mean smoothed loss over n records
+// differs from its expectation over the distribution of the records. The bound is L0 sqrt(d log(R
+// sqrt(d)/(alpha zeta))/n), where alpha is half the given radius. It holds at all points of norm at most R
 // = sqrt d, with probability 1 - zeta = 99% (Kornowski, Liu and Talwar 2024, Proposition 5.1, for the
 // smoothed loss).
 func populationScale(p optimize.Problem, radius float64) float64 {
@@ -246,8 +246,8 @@ func populationScale(p optimize.Problem, radius float64) float64 {
 	return p.Constants.Lipschitz * math.Sqrt(d*math.Log(max(d/(radius/2*.01), math.E))/p.Records)
 }
 
-// sampled estimates the mean over the ball from gradients at random points of the ball. It is for
-// losses without a closed form.
+// sampled is the smoothing that estimates the gradient of the mean over the ball from gradients at random
+// points of the ball. It serves losses without a closed form.
 const sampled = Smoothing(query.Gradients)
 
 // promise describes in words, for the plan's summary, what a small gradient of the smoothed loss says
@@ -260,7 +260,7 @@ func (s Smoothing) promise(radius float64) string {
 		"Goldstein's sense", radius)
 }
 
-// named is the plan of another algorithm, under the summary of Smoothed.
+// named is the plan of another algorithm or of Smoothed itself, with the summary that Smoothed gives it.
 type named struct {
 	optimize.Plan
 	summary optimize.Summary
@@ -269,20 +269,20 @@ type named struct {
 // Summary returns n.summary in place of the inner plan's summary.
 func (n named) Summary() optimize.Summary { return n.summary }
 
-// DefaultRadius returns the default smoothing radius: d/N for d parameters and the effective size N,
-// between .001 and 1.
+// DefaultRadius returns the default smoothing radius: d/N for d parameters and the effective size N, but at
+// least .001 and at most 1.
 func DefaultRadius(p optimize.Problem) float64 {
 	return min(max(float64(p.Dim())/p.Effective(), .001), 1)
 }
 
-// mostNarrow is the largest effective size N whose default smoothing radius d/N is used for losses of
-// two classes if steps have a preconditioner; for larger N the radius is d/400. With the curvature at
-// d/400 about 130 steps are needed, of which the default rule makes 80. For losses with a real
-// target, radii fall during the run instead.
+// mostNarrow limits the default smoothing radius for convex losses of two classes whose steps have a
+// preconditioner. Up to the effective size N = 400 the radius is d/N, for larger N it is d/400. With the
+// curvature at radius d/400 about 130 steps are needed, and the default rule makes 80. For losses with a
+// real target, radii fall during the run instead.
 const mostNarrow = 400
 
-// leastRadius returns the smallest default smoothing radius. For losses of two classes whose steps
-// have a preconditioner it is d/mostNarrow, but at most 1; otherwise it is 0.
+// leastRadius returns the smallest default smoothing radius. For convex losses of two classes whose steps
+// have a preconditioner, it is d/mostNarrow, but at most 1. Otherwise it is 0.
 func (c Smoothed) leastRadius(p optimize.Problem) float64 {
 	if p.Kinked == nil || p.Real || !p.RankOne || !p.Convex() || c.Space == Plain ||
 		c.Smoothing != 0 || p.Effective() < leastConvex || p.Set != nil {
@@ -291,8 +291,8 @@ func (c Smoothed) leastRadius(p optimize.Problem) float64 {
 	return min(float64(p.Dim())/mostNarrow, 1)
 }
 
-// steps returns the number of steps given if the user set it (if it is positive), and otherwise
-// multiple times the effective size effective, between 100 and 3000.
+// steps returns the number of steps that the user set, given, if it is positive. Otherwise it returns
+// multiple times the effective size effective, rounded up, but at least 100 and at most 3000.
 func steps(given int, multiple, effective float64) int {
 	if given > 0 {
 		return given
@@ -373,8 +373,8 @@ func (g *smoothedPlan) Run(ctx context.Context, o optimize.Oracle, observe func(
 	})
 }
 
-// travelled returns the function that computes the size of each step without a preconditioner, from
-// the largest distance from the start so far and the released gradients (see [Smoothed]).
+// travelled returns the function that computes each step's size in space plain, from the largest distance
+// from the start so far and the norms of the released gradients (see [Smoothed] for the formula).
 func (g *smoothedPlan) travelled(run *optimize.Run) func(estimate []float64, _ float64) float64 {
 	start, away := slices.Clone(run.W), make([]float64, len(run.W))
 	var far, squares float64

@@ -16,22 +16,23 @@ import (
 //
 //	w_{t+1} = Proj(w_t - eta_t (mean_i clip(grad f(w_t; x_i), L0) + noise_t + grad reg(w_t)))
 //
-// On all records, the step size is eta = min(3 F0 N/T, F0)/L0^2, for T steps and the effective size
-// N, and all steps have the same charge. With OnePass each step uses records that no other step uses,
-// its charge is the whole budget, and eta_t = 8 (F0/L0^2)(1 - t/T). The result is the average of the
-// second half of the iterates. Both rules were found by measurement.
+// By default each of the T steps uses all records, all steps have the same charge, and the step size is eta
+// = min(3 F0 N/T, F0)/L0^2, where N is the effective size. With OnePass each step uses records that no
+// other step uses, each step is charged the whole budget, and the step size is eta_t = 8 (F0/L0^2)(1 -
+// t/T). The result is the average of the second half of the iterates. Both rules were found by measurement.
 //
-// Guarantee: mu-GDP whatever the constants. For a convex loss whose minimiser is within R of the
-// start, steps of R/(G sqrt T) and the average of all iterates give a mean loss within R G/sqrt T of
-// its minimum, where G^2 is L0^2 plus the noise's variance. Stationarity is not proved. In
-// measurements the average was as close to stationary as the results of methods with such a proof.
+// Guarantee: mu-GDP whatever the constants. For a convex loss whose minimiser is within R of the start,
+// steps of size R/(G sqrt T) and the average of all iterates give a mean loss within R G/sqrt T of its
+// minimum, where G^2 is L0^2 plus the noise's variance. No bound on stationarity is proved. In measurements
+// the average was as close to stationary as the results of methods whose stationarity is proved.
 //
 // The zero Subgradient selects every setting by the rule in the field's comment. A field that is set
 // overrides its rule.
 type Subgradient struct {
 	// OnePass gives each step its own records, which no other step uses.
 	OnePass bool `yaml:"one_pass"`
-	// Steps is T. Zero means 3 N, between 100 and 3000, or with OnePass sqrt N.
+	// Steps is T. Zero means 3 N, but at least 100 and at most 3000. With OnePass, zero means sqrt N, but at
+	// least 1 and at most the number of records.
 	Steps int `yaml:"steps"`
 	// StepScale multiplies eta. Zero means 1.
 	StepScale float64 `yaml:"step_scale"`
@@ -113,7 +114,7 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 	if plan.Settled, err = optimize.Settle(draft); err != nil {
 		return nil, err
 	}
-	// If the slope jumps, the forecast is for the gradient of the smoothed loss.
+	// If the derivative of the loss jumps, the forecast is for the gradient of the smoothed loss.
 	smooth := p
 	if (p.Kinked != nil || p.Jumps) && !p.Smoothing.On() {
 		by := query.Smoothing{Radius: DefaultRadius(p)}

@@ -1,7 +1,7 @@
-// Package onepass contains the methods that use each record in one release only. The cohorts (the
-// subsets of records) that steps use are disjoint, so that the releases compose in parallel and each
-// may be charged the whole budget. Since no record is used twice, the methods' accuracy guarantees
-// hold for the distribution of the records.
+// Package onepass contains the methods that use each record in one release only. The cohorts (the subsets
+// of records) that steps use are disjoint. The releases therefore compose in parallel, and each release may
+// be charged the whole budget. Since no record is used twice, the methods' accuracy guarantees hold for the
+// distribution of the records.
 //
 // Symbols: n is the number of records, d the number of parameters and F the mean loss plus the
 // regularizer. L0 is the norm at which a record's gradient is clipped, L1 the smoothness of F, and F0

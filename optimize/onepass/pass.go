@@ -9,10 +9,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// stepScale returns the default of h in the size eta = h/L1 of the first step of a pass. For losses
-// whose gradients have rank one, and for records of several such rows, h is four times the default of
-// methods on all records, since a pass has few steps; [optimize.Pace] shortens later steps if steps
-// overshoot. For other losses only L1 is known, and steps above 1/L1 may be unstable.
+// stepScale returns the default of h in the size eta = h/L1 of the first step of a pass. For losses whose
+// gradients have rank one, and for records of several such rows, h is four times the default of methods on
+// all records, since a pass has few steps. If steps overshoot, [optimize.Pace] shortens later steps. For
+// other losses only L1 is known, and steps above 1/L1 may be unstable.
 func stepScale(p optimize.Problem) float64 {
 	if p.RankOne || p.Grouped {
 		return 4 * p.StepScale()
@@ -20,14 +20,15 @@ func stepScale(p optimize.Problem) float64 {
 	return p.StepScale()
 }
 
-// stepRule returns the default number of steps of a pass, 4 sqrt(N)/h but at most 1000. The argument
-// n is the effective size N, and h is the step size in units of 1/L1.
+// stepRule returns the default number of steps of a pass: 4 sqrt(N)/h rounded up, at least 1 and at most
+// 1000. The argument n is the effective size N, and h is the size of the first step in units of 1/L1.
 func stepRule(n, h float64) int { return optimize.StepCount(4 * math.Sqrt(n) / h) }
 
-// scatter computes the expected squared distance, summed over the d coordinates, of a cohort's
-// released mean vector from the exact mean. Each record's vector lies within distance 1 of a public
-// centre. Noise adds d (neighbours/size)^2/charge to the error (neighbours is 2 under replace-one,
-// else 1), and the random choice of the cohort's records adds at most 1/size.
+// scatter computes the expected squared error, summed over the d coordinates, of the released mean vector
+// of a cohort. The error is the distance from the mean over the distribution of the records. Each record's
+// vector lies within distance 1 of a public centre. Noise adds d (neighbours/size)^2/charge to the squared
+// error, where neighbours is 2 under replace-one and 1 under add-or-remove. The random choice of the
+// cohort's records adds at most 1/size.
 type scatter struct {
 	dim, neighbours, charge float64
 }
@@ -50,9 +51,9 @@ func newScatter(p optimize.Problem) scatter {
 	return scatter{dim: float64(p.Dim()), neighbours: p.Neighbours(), charge: p.Charge()}
 }
 
-// cohortSizes divides the records among the steps. The size of the cohort of step t, counted from 1,
-// is proportional to sqrt(t), or all cohorts have one size if equal is set. Under replace-one sizes
-// are whole numbers. ok is false if a cohort would have less than one record.
+// cohortSizes divides the records among the steps. The size of the cohort of step t, counted from 1, is
+// proportional to sqrt(t). If equal is set, all cohorts have the same size. Under replace-one sizes are
+// rounded to whole numbers. ok is false if a cohort would have less than one record.
 func cohortSizes(p optimize.Problem, steps int, equal bool) (sizes []float64, ok bool) {
 	sizes = make([]float64, steps)
 	var sum float64
@@ -77,9 +78,9 @@ func cohortSizes(p optimize.Problem, steps int, equal bool) (sizes []float64, ok
 	return sizes, ok
 }
 
-// passSizes returns the size of the cohort of each step of a pass. If steps is 0, the pass has as
-// many steps as the argument rule says, or the largest smaller number for which each cohort has a
-// record. passSizes returns an error if steps is out of range or a cohort would have less than one
+// passSizes returns the size of the cohort of each step of a pass. If steps is 0, the number of steps is
+// the argument rule, or the largest smaller number for which each cohort has at least one record. passSizes
+// returns an error if steps is out of range, or if steps is set and a cohort would have less than one
 // record.
 func passSizes(algorithm string, p optimize.Problem, steps, rule int, equal bool) ([]float64, error) {
 	if err := optimize.CheckSteps(algorithm, steps); err != nil {
@@ -108,9 +109,9 @@ func passWords(sizes []float64) string {
 		slices.Min(sizes), slices.Max(sizes))
 }
 
-// paced returns a function that chooses each step's size by pace (see [optimize.Pace]). It tells pace
-// that the noise is unknown: in one pass, the error of an estimate comes from noise and from the
-// choice of records, and only their sum is bounded.
+// paced returns a function that chooses each step's size by pace (see [optimize.Pace]). It passes the noise
+// 0 to pace, which means that the noise is unknown. In one pass, the error of an estimate comes from noise
+// and from the random choice of records, and only the sum of the two errors is bounded.
 func paced(pace *optimize.Pace) func(g []float64, _ float64) float64 {
 	return func(g []float64, _ float64) float64 { return pace.Next(g, 0) }
 }

@@ -14,7 +14,7 @@ import (
 //
 //	w_{t+1} = Proj(w_t - eta (mean over cohort t of clip(grad f(w_t; x), L0) + noise + grad reg(w_t)))
 //
-// Each record is in one release only, so that every release is charged the whole budget.
+// Each record is in one release only, so every release is charged the whole budget.
 //
 // Guarantee: mu-GDP whatever the constants. If nothing is clipped, answers are unbiased for the
 // gradient of the expected loss. For an L1-smooth loss, cohorts of b records and eta <= 1/L1, the
@@ -25,21 +25,23 @@ import (
 //   - The size of cohort t is proportional to sqrt(t), so that the last steps have the least noise.
 //   - The result is the average of the points that the second half of the steps reach, weighted by the
 //     cohort sizes.
-//   - On generalised linear models eta starts at 16/L1. Whenever an estimate turns by more than 120
-//     degrees from the previous estimate, eta is divided by eta times a secant estimate of the
-//     curvature.
+//   - On generalised linear models eta starts at 16/L1. Whenever the angle between an estimate and the
+//     previous estimate exceeds 120 degrees, eta is divided by eta times a secant estimate of the
+//     curvature, but never falls below 1/L1.
 //
-// With these deviations the bound above is not proved, since it needs eta <= 1/L1 and a random
-// iterate.
+// With these deviations the bound above is not proved, since its proof needs eta <= 1/L1 and a random
+// iterate as result.
 //
 // The zero SGD selects every setting by the rule in the field's comment.
 type SGD struct {
-	// Steps is T. Zero means 4 sqrt(N)/h rounded up, at most 1000.
+	// Steps is the number of steps T. Zero means 4 sqrt(N)/h rounded up, at most 1000, with the effective
+	// size N and h = StepScale.
 	Steps int `yaml:"steps"`
 	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, networks and
 	// records of several rows, and 1 for other losses.
 	StepScale float64 `yaml:"step_scale"`
-	// EqualCohorts gives each step the same number of records.
+	// EqualCohorts gives each step the same number of records. Without it, step t (counted from 1) gets a
+	// number in proportion to sqrt(t).
 	EqualCohorts bool `yaml:"equal_cohorts"`
 	// Output is the rule that picks the result; zero means TailAverage.
 	Output optimize.Output `yaml:"output"`

@@ -10,41 +10,43 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// STORM is STORM (Cutkosky and Orabona 2019) in one pass over disjoint cohorts. The weight K of new
-// gradients minimises the error from noise and sampling together.
+// STORM makes the steps of STORM (Cutkosky and Orabona 2019) in one pass over disjoint cohorts. The weight
+// K of new gradients minimises the error from noise and sampling together.
 //
 //	g_t = (1-K) g_{t-1} + mean over cohort t of [K clip(grad f(w_t; x), L0)
 //	      + (1-K) clip(grad f(w_t; x) - grad f(w_{t-1}; x), ball)] + noise
 //	w_{t+1} = w_t - eta (g_t + grad reg(w_t))
 //
-// Let R be the ball's radius. A record's vector lies within K L0 + (1-K) R of a public centre. The
-// mean over a cohort of b records, released at charge m, then has a mean squared error of at most (K
-// L0 + (1-K) R)^2 v with v = d (2/b)^2/m + 1/b. The first term of v is noise, the second is the
-// sampling of the records. If P bounds the mean squared error of g_{t-1}, the error of g_t is at most
-// (1-K)^2 P + (K L0 + (1-K) R)^2 v. The weight K minimises this bound.
+// Let R be the ball's radius. The vector that a record adds to the sum lies within distance K L0 + (1-K) R
+// of a public centre. The mean over a cohort of b records, released at charge m, then has a mean squared
+// error of at most (K L0 + (1-K) R)^2 v with v = d (2/b)^2/m + 1/b. The first term of v is noise, the
+// second is the sampling of the records. If P bounds the mean squared error of g_{t-1}, the error of g_t is
+// at most (1-K)^2 P + (K L0 + (1-K) R)^2 v. The weight K minimises this bound.
 //
-// Each record is in one release only, so that every release is charged the whole budget.
+// Each record is in one release only, so every release is charged the whole budget.
 //
 // Guarantee: mu-GDP whatever the constants. If nothing is clipped, P bounds the mean squared distance
 // of g_t from the gradient of the expected loss at every step. A rate for the gradient norm is not
 // proved.
 //
 // Deviations from Cutkosky and Orabona:
-//   - K and the step size do not follow their schedules.
+//   - K and the step size do not follow the schedules of Cutkosky and Orabona.
 //   - The size of cohort t is proportional to sqrt(t).
 //   - Step sizes follow the rule of [SGD].
 //
 // The zero STORM selects every setting by a rule: the number of steps T as for [SGD], the ball
 // centred on the curvature interval (see [optimize.DifferenceBall]), the last iterate as output.
 type STORM struct {
-	// Steps is T. Zero means 4 sqrt(N)/h rounded up, at most 1000.
+	// Steps is the number of steps T. Zero means 4 sqrt(N)/h rounded up, at most 1000, with the effective
+	// size N and h = StepScale.
 	Steps int `yaml:"steps"`
 	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, networks and
 	// records of several rows, and 1 for other losses.
 	StepScale float64 `yaml:"step_scale"`
-	// Ball is the ball to which gradient differences are clipped.
+	// Ball is the ball to which each record's gradient difference is clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
-	// EqualCohorts gives each step the same number of records.
+	// EqualCohorts gives each step the same number of records. Without it, step t (counted from 1) gets a
+	// number in proportion to sqrt(t).
 	EqualCohorts bool `yaml:"equal_cohorts"`
 	// Output is the rule that picks the result; zero means Last.
 	Output optimize.Output `yaml:"output"`

@@ -23,65 +23,72 @@ import (
 //	leaf:           if ||g + grad reg(w)|| <= 2 alpha~ return w, else
 //	                w <- w - eta (g + grad reg(w))
 //
-// An estimate is thus a sum of at most D+1 answers, while the walk makes 2^D steps. Each record is in
-// one release only, so that every release is charged the whole budget. The noise of a difference is
-// proportional to the true distance between its two points, which are both released.
+// An estimate is therefore a sum of at most D+1 answers, while a round makes 2^D steps. Each record is in
+// one release only, so every release is charged the whole budget. The noise of a difference is proportional
+// to the true distance between its two points, which are both released.
 //
 // Guarantee: mu-GDP whatever the constants. For an L1-smooth loss, the theorem's settings and n >=
 // max(sqrt(d)(D/2+1)^2/epsilon, (D/2+1)^3), the run returns, with probability 1 - p, a leaf where the
-// gradient norm of the expected loss is at most 3 alpha~ (Arora et al. 2023, Theorem 4). Here alpha~
-// = C~ sqrt2 L0 max(n^(-1/3), (sqrt(d)/(n epsilon))^(1/2)), and C~ is above 256 ln(1.25/delta) ln(2 T
-// 2^(D+1)/p). For any realistic n, 3 alpha~ is above L0, and the bound says nothing: the estimate at
-// the first leaf already satisfies it.
+// gradient norm of the expected loss is at most 3 alpha~ (Arora et al. 2023, Theorem 4). Here alpha~ = C~
+// sqrt2 L0 max(n^(-1/3), (sqrt(d)/(n epsilon))^(1/2)), and C~ is above 256 ln(1.25/delta) ln(2 T
+// 2^(D+1)/p). For any realistic n, 3 alpha~ is above L0. The bound is then without content, since the
+// gradient at the first leaf already satisfies it.
 //
 // Deviations from the paper:
 //   - b is rounded down to a multiple of 2^D, and D is the largest depth for which D 2^(D+1) is at most
 //     b.
-//   - Noise follows from the exact budget, which needs less noise than the paper's formula for the same
-//     (epsilon, delta), and from the true distance.
-//   - The last leaf of a round makes a step, too. Line 3 as printed drops this step.
+//   - The noise of a release is computed from the exact budget and, for a difference, from the true
+//     distance of its two points. For the same (epsilon, delta) this is less noise than the paper's formula
+//     gives.
+//   - The last leaf of a round also makes a step. Line 3 of the paper's algorithm, as printed, drops this
+//     step.
 //   - The paper's beta, which sets the length of steps, has the factor sqrt(b) epsilon/sqrt(d) that the
 //     proof uses.
-//   - A right child at the same point as its parent takes its parent's estimate, and draws no records.
+//   - A right child at the same point as its parent gets the estimate of its parent, and no records are
+//     drawn for it.
 //   - Differences are clipped, by default to the ball centred on the curvature interval (see
 //     [optimize.DifferenceBall]).
 //   - The regularizer's gradient is added exactly.
 //
-// The zero TreeSpider uses practical constants, with which errors were measured to be smaller. Steps
-// have the size h/L1 instead of one common length, and are shortened if they overshoot, as in [SGD].
-// No leaf is returned early. Cohorts at depth j have b/2^(3j/2) records if the sampling error of a
-// cohort of b exceeds its noise, and b/2^j otherwise. All records are used. There are about 4
-// sqrt(N)/h steps, where N is the effective size, in at least four rounds if there are at least eight
-// steps. The result is the average of the points that the second half of the steps reach, where the
-// point of step t has the weight t^2.
+// The zero TreeSpider uses practical constants. With these, measured errors were smaller than with the
+// constants of the theorem. Steps have the size h/L1 instead of one common length, and are shortened if
+// they overshoot, as in [SGD]. No leaf is returned early. Cohorts at depth j have b/2^(3j/2) records if the
+// sampling error of a cohort of b records is at least its noise, and b/2^j otherwise. All records are used.
+// There are about 4 sqrt(N)/h steps, where N is the effective size, in at least four rounds if there are at
+// least eight steps. The result is the average of the points that the second half of the steps reach, where
+// the point of step t has the weight t^2.
 type TreeSpider struct {
-	// Theorem uses the settings of Theorem 4 of Arora et al. (2023), steps of one length, and a random
-	// leaf if no leaf is returned early.
+	// Theorem means that each setting that is zero has the value of Theorem 4 of Arora et al. (2023). All
+	// steps then have the same length. If no leaf is returned early, the result is a random leaf, unless
+	// Output is set.
 	Theorem bool `yaml:"theorem"`
 	// Failure is p, the probability with which the theorem may fail. Zero means .05. Without
 	// Theorem it must be zero.
 	Failure float64 `yaml:"failure"`
-	// Beta is the theorem's beta: steps have length beta/(2^(D/2) L1). Zero means the theorem's
-	// value. Without Theorem it must be zero.
+	// Beta is the theorem's beta: steps have length beta/(2^(D/2) L1), where D is Depth. Zero means the
+	// theorem's value. Without Theorem it must be zero.
 	Beta float64 `yaml:"beta"`
-	// Rounds is T. Zero means the number of rounds that the records allow with the theorem's b, or
-	// without Theorem the practical rule's number. If Rounds is set, b is as large as the records
-	// allow.
+	// Rounds is T, the number of rounds, each of which visits one binary tree. Zero means with Theorem as
+	// many rounds as there are records for, with the theorem's number b of records at the root. Without
+	// Theorem it means as many as give about 4 sqrt(N)/h steps in total. If Rounds is set, b is as large as
+	// the number of records allows.
 	Rounds int `yaml:"rounds"`
-	// Depth is D. Zero means the largest D that the theorem allows, or without Theorem the
-	// practical rule's.
+	// Depth is D, the depth of the binary tree that each round visits; a round makes 2^D steps. Zero means
+	// the largest D that the theorem allows, or without Theorem the D for which four to eight rounds give
+	// about 4 sqrt(N)/h steps in total.
 	Depth int `yaml:"depth"`
-	// Decay is k: a right child at depth j has b/2^(k j) records. Zero means 1 with Theorem;
-	// without it, 3/2 if the sampling error of a cohort of b exceeds its noise, else 1.
+	// Decay is k: a right child at depth j has b/2^(k j) records, where b is the number of records at the
+	// root. Zero means 1 with Theorem. Without Theorem it means 3/2 if the sampling error of a cohort of b
+	// records is at least its noise, and 1 otherwise.
 	Decay float64 `yaml:"decay"`
 	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, networks and
 	// records of several rows, and 1 for other losses. With Theorem it must be zero.
 	StepScale float64 `yaml:"step_scale"`
-	// Accuracy is alpha~. The run ends at the first leaf at which the estimate of the gradient
-	// has a norm of at most 2 alpha~. Zero means the theorem's value with Theorem, else no early
-	// return.
+	// Accuracy is alpha~. The run ends at the first leaf at which the gradient estimate has a norm of at
+	// most 2 alpha~, and returns the point of this leaf. Zero means the theorem's value with Theorem, and
+	// no early end without Theorem.
 	Accuracy float64 `yaml:"accuracy"`
-	// Ball is the ball to which gradient differences are clipped.
+	// Ball is the ball to which each record's gradient difference is clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
 	// Output is the rule that picks the result if no leaf is returned early. Zero means Random with
 	// Theorem, else TailAverage.
@@ -94,11 +101,11 @@ type treePlan struct {
 	rounds, depth int // T, D
 	// sizes[j] is the number of records that a right child at depth j uses; sizes[0] is the root's.
 	sizes []float64
-	// length is the length of every step; 0 means steps of size eta and of different lengths.
+	// length is the length of every step. 0 means that steps have the size eta, and so different lengths.
 	length   float64
 	accuracy float64
-	// proved means that accuracy, the limit below which a leaf is returned, has the value for which
-	// the theorem is proved (alpha~ in Arora et al. 2023, Theorem 4).
+	// proved means that accuracy has the value alpha~ for which Theorem 4 of Arora et al. 2023 is proved. A
+	// leaf is returned if its estimate has a norm of at most 2 accuracy.
 	proved  bool
 	scatter scatter
 	ball    optimize.DifferenceBall
@@ -131,8 +138,8 @@ func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, 
 	for t := range importance {
 		importance[t] = leafWeight(t)
 	}
-	// The forecast needs step sizes. Steps of one length are assumed to have the size eta of the first
-	// step.
+	// The forecast needs step sizes. If all steps have one length, they are assumed to have the size of the
+	// first step for the gradient norm that forecasts assume at the start.
 	taken := eta
 	if plan.length > 0 {
 		taken = plan.length / forecast.AtStart(p).Gradient
@@ -167,20 +174,19 @@ func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, 
 	return plan, nil
 }
 
-// back implements [optimize.Law].Back for the step at a leaf. It returns how many leaves earlier the
-// leaf lies whose estimate this leaf's estimate continues by a difference. Within its tree, number
-// the leaves from 0. Leaf k > 0 is reached through a right child. The parent of this right child has
-// the estimate of the leaf whose number is k with its last binary digit 1 cleared. The first leaf of
-// a tree has the root's estimate, without a difference; back then returns 1.
+// back implements [optimize.Law].Back for the step at a leaf. The estimate of a leaf is the estimate of an
+// earlier leaf plus a released difference. back returns the number of leaves from the earlier leaf to this
+// leaf. Number the leaves of a tree from 0. Leaf k > 0 is reached through a right child. The parent of this
+// right child has the estimate of the leaf whose number is k with its last binary digit 1 cleared. The
+// first leaf of a tree has the root's estimate, without a difference; back then returns 1.
 func (t *treePlan) back(step int) int {
 	k := step % (1 << t.depth)
 	return max(k&-k, 1)
 }
 
-// answer implements [optimize.Law].Answer: the weight of the new gradient is 1 for the root of a tree
-// and 0 for a right child, which releases a difference. The law assumes that the distance to the
-// parent's point is the sum of the lengths of the steps in between, as if all steps had one
-// direction.
+// answer implements [optimize.Law].Answer. The weight K of the new gradient is 1 for the root of a tree and
+// 0 for a right child, which releases a difference. The distance of a right child from its parent's point
+// is assumed to be the sum of the lengths of the steps in between, as if all these steps had one direction.
 func (t *treePlan) answer(step int, radius, _ float64) (K float64, fresh optimize.Variance) {
 	k := step % (1 << t.depth)
 	if k == 0 {
@@ -189,9 +195,9 @@ func (t *treePlan) answer(step int, radius, _ float64) (K float64, fresh optimiz
 	return 0, t.scatter.variance(radius, t.sizes[t.depth-bits.TrailingZeros(uint(k))])
 }
 
-// forecast returns the forecast for the law that the plan will follow. With the theorem's accuracy
-// alpha~ it returns the smaller of 3 alpha~ and the gradient norm expected at the start: if the start
-// satisfies the bound, the run returns the start.
+// forecast returns the forecast for the law that the plan will follow. With the theorem's accuracy alpha~,
+// the forecast of the gradient norm is the smaller of 3 alpha~ and the gradient norm expected at the start,
+// since the run returns the start if the start satisfies the bound.
 func (t *treePlan) forecast() optimize.Forecast {
 	if !t.proved {
 		return forecast.Of(t.Problem(), t.Law())
@@ -213,17 +219,18 @@ type node struct {
 // lines of Algorithm 2 of Arora et al. 2023.
 func (t *treePlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	run := t.Begin(ctx, o, observe)
-	// The pace may shorten steps without a limit. The noise of a difference is proportional to the
-	// length of the last steps. If the cohort is small, the noise may be longer than the difference
-	// itself; without shorter steps, the noise would then lengthen the steps and the steps the noise.
+	// The pace may shorten steps without a limit. The noise of a difference is proportional to the length
+	// of the last steps. If the cohort is small, the noise may be longer than the difference itself. If
+	// steps were then not shortened, the noise would make steps longer and longer steps would have more
+	// noise.
 	run.Eta = paced(optimize.NewPace(t.Law().StepSize, 0))
 	if t.length > 0 { // 23
 		run.Eta = func(g []float64, _ float64) float64 { return t.length / optimize.Norm(g) }
 	}
 	return run.Loop(func() error {
 		path := make([]node, t.depth+1) // the vertices from the root to the current one
-		for range t.rounds {            // the root is yielded first
-			for u := range depthFirst(t.depth) { // 7, the root put first
+		for range t.rounds {            // each round visits one tree
+			for u := range depthFirst(t.depth) { // 7; depthFirst yields the root first
 				j := u.depth
 				switch {
 				case j == 0: // 3-6
@@ -261,12 +268,12 @@ func (t *treePlan) Run(ctx context.Context, o optimize.Oracle, observe func(opti
 				run.Descend(g, optimize.Use{Weight: leafWeight(run.Taken())}) // 22-24
 			}
 		}
-		return nil // 28 is the output rule
+		return nil // line 28 is the output rule
 	})
 }
 
-// ask draws a cohort of the size for the depth and releases the term on it (Arora et al. 2023,
-// Algorithm 2, lines 4-6 and 13-15).
+// ask draws a cohort of the plan's size for the given depth, and releases the query term that the function
+// term returns for the cohort (Arora et al. 2023, Algorithm 2, lines 4-6 and 13-15).
 func (t *treePlan) ask(run *optimize.Run, depth int, term func(query.Cohort) query.Term) (optimize.Answer, error) {
 	cohort, err := run.Draw(t.sizes[depth])
 	if err != nil {
@@ -279,8 +286,9 @@ func (t *treePlan) ask(run *optimize.Run, depth int, term func(query.Cohort) que
 // leads. k counts from 0.
 func leafWeight(k int) float64 { return float64(k+1) * float64(k+1) }
 
-// still reports whether two points are so near that no difference between them is released. A query's
-// clip radius must be at least 2^-200; the limit here is 2^-100.
+// still reports whether a vertex's point w and its parent's point are so near that no gradient difference
+// is released: the clip radius of the difference would be at most 2^-100. (Queries reject clip radii below
+// 2^-200.)
 func (t *treePlan) still(w, parent []float64) bool {
 	step := slices.Clone(w)
 	optimize.Descend(step, parent, 1)

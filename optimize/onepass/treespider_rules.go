@@ -37,8 +37,9 @@ func (c TreeSpider) validate() error {
 	return nil
 }
 
-// settlePractical sets the plan's depth, rounds and cohort sizes by the practical rule and returns the
-// step size eta. It returns an error if the settings leave a cohort with less than one record.
+// settlePractical sets the plan's depth, rounds and cohort sizes by the practical rule and returns the step
+// size eta. If a cohort would have less than one record, it first reduces the depth and then the number of
+// rounds, unless these are set. It returns an error if a cohort still has less than one record.
 func (c TreeSpider) settlePractical(plan *treePlan, p optimize.Problem) (eta float64, err error) {
 	h := c.StepScale
 	if h == 0 {
@@ -68,15 +69,17 @@ func (c TreeSpider) settlePractical(plan *treePlan, p optimize.Problem) (eta flo
 	return p.StepSize(h), nil
 }
 
-// divide divides all records among the cohorts of all rounds. If the root's cohort has b records, a
-// right child at depth j gets b/2^(k j), where k is decay, and there are 2^(j-1) right children at
-// depth j. If decay is 0, divide chooses k. It reports whether each cohort has at least one record.
+// divide divides all records among the cohorts of all rounds. If the root's cohort has b records, a right
+// child at depth j gets b/2^(k j), where k is decay, and there are 2^(j-1) right children at depth j. If
+// decay is 0, divide chooses k (see below). divide reports whether each cohort has at least one record.
 //
-// The squared error of a leaf's estimate is a sum over the right children above the leaf: of
-// (distance/size)^2 for the noise, and of distance^2/size for the sampling of records. The distance
-// at depth j is proportional to 2^-j. For a given number of records the noise is least for k = 1 and
-// the sampling error for k = 3/2. divide chooses k = 1 if the noise at the root is larger than the
-// sampling error, and 3/2 otherwise.
+// The squared error of a leaf's estimate is a sum over the right children above the leaf. Noise adds
+// (distance/size)^2 for each right child, and the sampling of records adds distance^2/size, up to
+// constants. size is the size of the child's cohort, and distance is the distance between the child's point
+// and its parent's point, which at depth j is about proportional to 2^-j. For a given number of records the
+// noise is smallest for k = 1, and the sampling error is smallest for k = 3/2. divide chooses k = 1 if the
+// noise at the root is larger than the sampling error, or if a cohort would have less than one record with
+// k = 3/2. Otherwise divide chooses 3/2.
 func (t *treePlan) divide(p optimize.Problem, decay float64) bool {
 	try := func(k float64) bool {
 		var round float64

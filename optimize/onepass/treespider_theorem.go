@@ -7,9 +7,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// settleTheorem replaces settings that are zero by the values of Theorem 4 of Arora et al. 2023, and
-// returns the step size at the start. The theorem's n is the number of records; its epsilon and delta are
-// the budget's. settleTheorem returns an error if the problem has no budget or too few records.
+// settleTheorem sets the fields of the plan, with the values of Theorem 4 of Arora et al. 2023 for settings
+// that are zero. It returns the step size for a gradient of norm L0. The theorem's n is the number of
+// records, and its epsilon and delta are those of the problem's budget. settleTheorem returns an error if
+// the problem has no budget or too few records.
 func (c TreeSpider) settleTheorem(plan *treePlan, p optimize.Problem) (eta float64, err error) {
 	epsilon, delta := p.Budget.Epsilon(), p.Budget.Delta()
 	if !(epsilon > 0) {

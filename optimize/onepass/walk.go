@@ -12,9 +12,9 @@ type vertex struct {
 	right bool
 }
 
-// depthFirst yields the vertices of a complete binary tree of the given depth D, parents before
-// children and left before right. This is the order DFS[D] of Arora et al. 2023, Algorithm 2, after
-// the root.
+// depthFirst yields the vertices of a complete binary tree of the given depth D, parents before children
+// and left before right. The root comes first. The other vertices have the order DFS[D] of Arora et al.
+// 2023, Algorithm 2.
 //
 // Number the leaves from 0, and let z be the number of trailing zeros of k in binary. Leaf k > 0 is
 // reached through a right child at depth D - z, and from there through left children only.

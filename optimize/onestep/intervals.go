@@ -14,13 +14,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Bend says how fast the second derivative of a loss changes along the margin z: it selects the ratio
-// of the size of the third derivative to the second derivative.
+// Bend states how fast the second derivative of a loss changes with the margin z. It selects the value that
+// is assumed for the ratio of the third derivative's absolute value to the second derivative.
 type Bend uint8
 
 const (
-	// Flat is for quadratic losses, and for quadratic losses whose slope is clipped: the relative
-	// change is 0.
+	// Flat is for quadratic losses, and for quadratic losses whose slope is clipped: the ratio is 0.
 	Flat Bend = iota
 	// Logistic is for log loss: the ratio is |tanh(z/2)|, taken at the mean margin z.
 	Logistic
@@ -41,37 +40,38 @@ const (
 //	estimate = b_1 - H^-1 g, with g released at b_1                   .36
 //	                         and H and S released at b_1 + d/2        .17 and .06
 //
-// Here b are coefficients, phi' is the derivative of the loss in the margin, and Gt_+ is Gt without
-// its negative eigenvalues. d = -s H_0^-1 g is the step that is expected from b_1. The factor s =
-// .36/(.36 + .14) is the coefficient of the regression of the true step on the released one, which
-// has the noise of g and of g_0. A Newton step with the curvature at its middle is exact to the third
-// order. If the noise hides the direction of least curvature of H_0, d is 0.
+// Here b are coefficients, phi' is the derivative of the loss in the margin, and Gt_+ is Gt without its
+// negative eigenvalues. d = -s H_0^-1 g is the step that is expected from b_1. The released step -H_0^-1 g
+// has the noise of g and of g_0. The factor s = .36/(.36 + .14) is the coefficient in a regression of the
+// true step on the released step. H is released at the middle of the expected step, since a Newton step
+// with the curvature at its middle is exact to the third order. If noise hides the direction of least
+// curvature of H_0, d is 0.
 //
-// H is the mean second derivative matrix (curvature) and S the second moment of the records'
-// gradients. The edge is the largest eigenvalue of the noise in Gt. The weights u = min(1, B^2/||P
-// x||^2) depend on rows alone, so that no clip of slopes biases the estimate. B^2 = min(beta d_eff,
-// 1/lambda), where d_eff is the number of directions along which Gt exceeds lambda. beta is 4 if the
-// noise of the final gradient is expected to be small compared with the sampling error (ratio of
-// variances below .3), and 2.5 otherwise. A larger beta has more noise, but weights far below 1
-// change what is estimated if the model is wrong. Package inference computes the variance and the
-// region.
+// H is the mean second derivative matrix (curvature) and S the second moment of the records' gradients. The
+// edge is the largest eigenvalue of the noise in Gt. The weights u = min(1, B^2/||P x||^2) limit the
+// contribution of a row. They depend on rows alone, so they do not bias the estimate as a clip of slopes
+// would. B^2 = min(beta d_eff, 1/lambda), where d_eff is the number of directions along which Gt exceeds
+// lambda. beta is 4 if the noise of the final gradient is expected to be small compared with the sampling
+// error (ratio of variances below .3), and 2.5 otherwise. A larger beta causes more noise. A smaller beta
+// makes more weights far below 1, and such weights change the estimated quantity if the model is wrong.
+// Package inference computes the variance and the region.
 //
 // Guarantee: mu-GDP whatever the constants. Charges are fixed in the plan; the metric, the columns
 // and the points depend on earlier releases, as adaptive composition allows.
 //
-// That intervals cover the truth with the nominal frequency is shown by simulation
-// (results/inference.md); no theorem states it for a finite number of records.
+// Simulation shows that intervals cover the true coefficient with the nominal frequency
+// (results/inference.md). No theorem states this coverage for a finite number of records.
 type Intervals struct {
 	// Level is the nominal coverage of an interval, for example .95.
 	Level float64
-	// Columns are the columns of the formula, coded against reference levels.
+	// Columns are the columns of the formula. Categories are coded against reference levels.
 	Columns []inference.Column
 	// Bend describes the curvature of the loss.
 	Bend Bend
 	// Intercept is the value of the last feature, which is the same in all rows.
 	Intercept float64
-	// Features is the number of features of a row. If a record is a unit of several rows, it is still
-	// the number of a single row.
+	// Features is the number of features of a row. If a record is a unit of several rows, Features is the
+	// number for one of these rows.
 	Features int
 }
 
@@ -82,14 +82,14 @@ const (
 	firstGradient, firstCurvature = .14, .09
 	lastGradient, lastCurvature   = .36, .17
 	middleShare                   = .06
-	steps                         = 24 // steps of the fit; enough since the curvature in the metric is between a few hundredths and 1
+	steps                         = 24 // steps of the fit; enough for curvatures from a few hundredths to 1
 	betaTrusted, beta             = 4., 2.5
-	trusted                       = .3     // ratio of privacy to sampling variance below which beta is betaTrusted
-	usualSquare                   = .15    // mean squared slope over L0^2 that the choice of beta assumes
-	usualCurvature                = .48    // mean second derivative over its bound that dropping columns assumes
-	usualCurvatureOfCounts        = .25    // of its bound, which is mostRates times the mean rate
-	usualRate                     = 1. / 3 // of the clip: the mean rate of counts that Foresee assumes
-	levels                        = 3      // of the fit's steps: they find the mean rate of counts
+	trusted                       = .3     // largest ratio of privacy to sampling variance for betaTrusted
+	usualSquare                   = .15    // assumed mean squared slope over L0^2, for the choice of beta
+	usualCurvature                = .48    // assumed mean second derivative over its bound, for dropping columns
+	usualCurvatureOfCounts        = .25    // the same for counts, whose bound is mostRates times the mean rate
+	usualRate                     = 1. / 3 // mean rate of counts, over the clip, that Foresee assumes
+	levels                        = 3      // number of the fit's steps that find the mean rate of counts
 	mostRates                     = 4.
 )
 
@@ -98,8 +98,9 @@ type plan struct {
 	Intervals
 }
 
-// Plan returns the plan for the problem p. It returns an error if p is not valid or is not a problem
-// for which the method computes intervals.
+// Plan returns the plan for the problem p. It returns an error if p is not valid, or if the method has no
+// intervals for p. It has none unless the loss is a generalised linear model with one margin. It has none
+// with a feasible set, a regularizer or a smoothing, or for more than query.MaxPairs features.
 func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
 	if err := p.Validate(); err != nil {
 		return nil, err
@@ -136,10 +137,10 @@ func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	return g, nil
 }
 
-// Foresee returns the expected standard error of a column's coefficient for n records and a budget of
-// mu, and the part of it that comes from sampling alone. Its unit is 1/s, where s is the standard
-// deviation of the column given the other columns. Foresee assumes the usual first and second
-// derivatives of the loss, and that no column is dropped.
+// Foresee returns the expected standard error of a column's coefficient for n records and a budget of mu
+// (total), and the standard error that sampling alone would cause (sampling). Both are in units of 1/s,
+// where s is the standard deviation of the column given the other columns. Foresee assumes the usual first
+// and second derivatives of the loss, and that no column is dropped.
 func (c Intervals) Foresee(p optimize.Problem, n, mu float64) (total, sampling float64) {
 	l0 := p.Constants.Lipschitz
 	square := usualSquare * l0 * l0 / n
@@ -166,8 +167,9 @@ func (c Intervals) reach(p optimize.Problem, n, mu float64) float64 {
 	return of(beta)
 }
 
-// trusts reports whether the noise of the final gradient is expected to be small compared with the
-// sampling error. Rows then get larger weights.
+// trusts reports whether the noise of the final gradient is expected to be small compared with the sampling
+// error: whether the ratio of the variances is at most trusted. If it returns true, beta is betaTrusted and
+// rows get larger weights.
 func (c Intervals) trusts(p optimize.Problem, reach, n, mu float64) bool {
 	noise := p.Neighbours() * reach / (n * mu * math.Sqrt(lastGradient))
 	return noise*noise <= trusted*usualSquare/n
@@ -230,7 +232,7 @@ type state struct {
 	moment []float64 // released second moment of all features
 	shape  *inference.Shape
 	metric query.Metric
-	rate   float64 // of counts: the mean rate that the first steps find; 0 before
+	rate   float64 // mean rate of counts that the first steps find; 0 before these steps and for other targets
 }
 
 func (r *state) charge(share float64) float64 { return r.Problem().Charge() * share }
@@ -266,10 +268,10 @@ func (r *state) all() (*inference.Fit, error) {
 	})
 }
 
-// bound returns the bound to which the second derivative of the loss in the margin is clipped. For
-// counts the second derivative is the rate, and the bound is a multiple of the released mean rate:
-// the loss's own bound is many times any rate, and would make the noise of the curvature many times
-// larger.
+// bound returns the bound to which the second derivative of the loss in the margin is clipped. For counts
+// the second derivative is the rate. The bound is then mostRates times the mean rate found by the first
+// steps, but at least the bound on slopes and at most the loss's own bound. The loss's own bound is many
+// times any rate, and would make the noise of the curvature many times larger.
 func (r *state) bound() float64 {
 	b := r.Problem().DataSmoothness()
 	if r.rate == 0 {
@@ -324,8 +326,8 @@ func (r *state) begin() ([]int, error) {
 // at sets the point of the next releases to the coefficients b.
 func (r *state) at(b []float64) { r.w = r.shape.Weights(b, r.Features) }
 
-// gradient releases the weighted gradient at the coefficients b, multiplied by the metric. It returns
-// the release with the standard deviation of its noise.
+// gradient releases the weighted gradient at the coefficients b, multiplied by the metric. It returns the
+// released gradient and the standard deviation of its noise.
 func (r *state) gradient(b []float64, share float64) ([]float64, float64, error) {
 	r.at(b)
 	answer, err := r.run.Ask(r.charge(share),
@@ -338,8 +340,8 @@ func (r *state) gradient(b []float64, share float64) ([]float64, float64, error)
 	return g, answer.Sigma, nil
 }
 
-// pairs releases the symmetric matrix that the term t asks for, in the coordinates of the metric. It
-// returns the release with the standard deviation of its noise.
+// pairs releases the symmetric matrix of the query term t, in the coordinates of the metric. It returns the
+// released matrix and the standard deviation of its noise.
 func (r *state) pairs(share float64, t query.Term) (*mat.SymDense, float64, error) {
 	answer, err := r.run.Ask(r.charge(share), t)
 	if err != nil {
@@ -352,10 +354,10 @@ func (r *state) pairs(share float64, t query.Term) (*mat.SymDense, float64, erro
 	return r.shape.ReduceMatrix(all, r.Features), answer.Sigma, nil
 }
 
-// fit runs Nesterov's method with the metric P as preconditioner and returns the average of the
-// second half of its iterates. Steps of 1 over the largest second derivative are stable: P G P is at
-// most I for the rows' second moment G, since lambda is at least the largest eigenvalue of the noise,
-// and the weights u of rows are at most 1.
+// fit runs Nesterov's method with the metric P as preconditioner and returns the average of the second half
+// of its iterates. The step size is 1 over the largest second derivative (see bound). This is stable, since
+// P G P is at most I for the rows' second moment G. The bound on P G P holds because lambda is at least the
+// largest eigenvalue of the noise and the weights u of rows are at most 1.
 func (r *state) fit() ([]float64, error) {
 	b, err := r.start()
 	if err != nil {
@@ -394,18 +396,19 @@ func (r *state) fit() ([]float64, error) {
 	return sum, nil
 }
 
-// start returns the coefficients at which the fit begins. They are 0, except for counts, for which a
-// margin of 0 is the largest rate. For counts the fit begins at the constant rate at which the mean
-// slope (derivative of the loss) is 0. At the constant rate e^z the mean slope is e^z less the mean
-// count, if nothing is clipped, which is so for rates up to the clip and counts up to twice the clip.
-// (With exposures, or rows without a target, a step goes part of the way.)
+// start returns the coefficients at which the fit begins. They are 0 for targets other than counts. For
+// counts, coefficients of 0 would mean the largest rate, so the fit begins at the constant rate at which
+// the mean slope (derivative of the loss) is 0. Each of the first steps releases the mean slope at a
+// constant rate e^z and subtracts it from the rate. The mean slope is e^z less the mean count if nothing is
+// clipped, which holds for rates up to the clip and counts up to twice the clip. (With exposures, or rows
+// without a target, each step corrects a part of the error only.)
 func (r *state) start() ([]float64, error) {
 	k := len(r.shape.Columns)
 	b := make([]float64, k)
 	if r.Bend != Exponential {
 		return b, nil
 	}
-	constant := mat.NewVecDense(k, nil) // the point of the margin 1
+	constant := mat.NewVecDense(k, nil) // the coefficients that give every row the margin 1
 	unit := mat.NewVecDense(k, nil)
 	unit.SetVec(k-1, 1/r.Intercept)
 	if err := constant.SolveVec(r.shape.Metric, unit); err != nil {
@@ -432,8 +435,9 @@ func (r *state) start() ([]float64, error) {
 }
 
 // estimate makes the last three releases and computes the estimate. It releases the gradient at the
-// coefficients b, and the curvature and the gradients' second moment halfway between b and the
-// estimate that is expected. ahead returns the expected step for a gradient.
+// coefficients b. It then releases the curvature and the second moment of the records' gradients halfway
+// between b and the expected estimate. ahead returns the expected step from b for a released gradient, or
+// nil if the step is taken as 0.
 func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]float64, error)) (*inference.Fit,
 	error) {
 	p := r.Problem()
@@ -473,8 +477,8 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 	return fit, nil
 }
 
-// bend returns how fast the second derivative of the loss changes along the margin, relative to
-// itself, at the mean margin of the estimate.
+// bend returns the ratio of the third derivative's absolute value to the second derivative of the loss (see
+// [Bend]), at the mean margin of the estimate.
 func (r *state) bend() float64 {
 	switch r.Bend {
 	case Exponential:

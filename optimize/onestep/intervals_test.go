@@ -242,8 +242,8 @@ func TestStopsWhereItIs(t *testing.T) {
 
 // TestTwoNewtonSteps: gradient and curvature of the first Newton step must be released at one point, and
 // the last gradient at the point to which this step leads. The last curvature and S must be released at one
-// point. With epsilon 8 this point must be between the last gradient's point and the estimate. With
-// epsilon .5, where noise hides the least direction of the first curvature, it must be the last gradient's.
+// point. With epsilon 8 this point must be between the last gradient's point and the estimate. With epsilon
+// .5 noise hides the direction of least curvature, and this point must be the last gradient's point.
 func TestTwoNewtonSteps(t *testing.T) {
 	rows, targets := generated(8, 400)
 	for _, epsilon := range []float64{8, .5} {
@@ -277,9 +277,9 @@ func TestTwoNewtonSteps(t *testing.T) {
 	}
 }
 
-// TestCountsBeginAtTheirMean: the fit of counts begins at the mean rate, which its first steps find, and
-// the curvature is clipped near it, far below the bound of the loss. The estimates are computed on the
-// population.
+// TestCountsBeginAtTheirMean: the fit of counts must begin at the mean rate, which its first steps find.
+// The second derivative must be clipped near this rate, far below the bound of the loss. The estimates must
+// be near the true coefficients.
 func TestCountsBeginAtTheirMean(t *testing.T) {
 	l, err := loss.Poisson(.5)
 	if err != nil {

@@ -1,5 +1,6 @@
 // Package recursive contains methods for convex losses that solve a sequence of optimization problems
-// (rounds). Each round's objective is regularized towards the solutions of the earlier rounds.
+// (rounds). The objective of each round has quadratic regularizers around the solutions of the earlier
+// rounds.
 //
 // Symbols: n is the number of records, d the number of parameters and F the mean loss plus the
 // regularizer. L0 is the norm at which a record's gradient is clipped, L1 the smoothness of F, and F0

@@ -7,23 +7,23 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// forecast computes the gradient norm and excess risk of Recursive's result on the quadratic that
-// forecasts assume, with minimiser w*. Along an eigenvector of eigenvalue e every round is a linear
-// map. Let wbar_t be the output of round t, v the minimiser of the round's objective, lambda_s the
-// weight with which later rounds are pulled towards wbar_s, and keep the share of its start that a
-// round's output keeps. Then
+// forecast computes the gradient norm and excess risk of Recursive's result on the quadratic that forecasts
+// assume, with minimiser w*. Along an eigenvector of eigenvalue e every round is a linear map. Let wbar_t
+// be the output of round t and v the minimiser of the round's objective. Let lambda_s be the weight of the
+// quadratic around wbar_s in the objectives of later rounds. Let keep be the factor by which a round
+// without noise reduces the distance from its start to v. Then
 //
 //	wbar_t = (1 - keep) v + keep wbar_{t-1} + noise,
 //	v - w* = sum_{s<t} lambda_s (wbar_s - w*)/(e + sum_{s<t} lambda_s),
 //
-// so wbar_t - w* is a known linear combination of w_0 - w* and of the noises of the rounds. If each
-// round has its own records, the sampling error of the gradients counts as noise, too: its variance
-// is L0^2 divided by the number of records, distributed over the directions in proportion to the
+// so wbar_t - w* is a known linear combination of w_0 - w* and of the noises of the rounds. If each round
+// has its own records, the sampling error of the gradients also counts as noise. Its variance is L0^2
+// divided by the round's number of records, distributed over the directions in proportion to their
 // curvature. Projections are ignored.
 func (r *plan) forecast() optimize.Forecast {
 	p := r.Problem()
 	directions := forecast.Assumed(p)
-	var trace float64 // of the Hessian
+	var trace float64 // trace of the Hessian
 	for _, e := range directions {
 		trace += e.Share * float64(p.Dim()) * e.Eigenvalue
 	}
@@ -76,9 +76,10 @@ func (r *plan) along(e forecast.Direction, trace float64) float64 {
 	return square
 }
 
-// response says how the average of a round depends on its start and on noise, along a direction of
-// the given curvature. keep is the share of the start that the average keeps. variance is the
-// variance of the average if an answer's noise has variance 1/charge.
+// response computes how the average of a round depends on the round's start and on noise, along a direction
+// of the given curvature. keep is the ratio of the distance from the average to the round's minimiser,
+// without noise, to the distance from the start to the minimiser. variance is the variance of the average
+// if an answer's noise has variance 1/charge.
 func (s noisyGD) response(curvature float64) (keep, variance float64) {
 	q := math.Abs(1 - min(s.eta*curvature, 2))
 	var weights float64 // sum of the weights of points k to K, relative to the weight of point K
@@ -96,11 +97,12 @@ func (s noisyGD) response(curvature float64) (keep, variance float64) {
 	return keep, s.eta * s.eta * squares / (weights * weights * s.charge)
 }
 
-// response says how the last phase's release depends on the start and on noise, along a direction of
-// the given curvature. keep is the share of the start that the release keeps, and variance is the
-// variance of the release. Each step uses the gradient of one record, whose variance is the argument
-// gradient. The noise of phase i's release has the standard deviation eta_i times reach, over the
-// square root of the charge.
+// response computes how the last phase's release depends on the round's start and on noise, along a
+// direction of the given curvature. keep is the ratio of the distance from the release to the round's
+// minimiser, without noise, to the distance from the start to the minimiser. variance is the variance of
+// the release. Each step uses the gradient of one record. The argument gradient is the variance of such a
+// gradient along the direction. The noise of phase i's release has the standard deviation eta_i
+// reach/sqrt(charge).
 func (s phasedSGD) response(curvature, reach, gradient float64) (keep, variance float64) {
 	keep = 1
 	for i, size := range s.sizes {

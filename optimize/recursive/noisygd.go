@@ -6,15 +6,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// noisyGD is noisy gradient descent as the solver of a round, whose objective is strongly convex (Arora
-// et al. 2023, Algorithm 7). It makes projected steps of one size, each on a noisy mean of clipped
-// gradients, and returns the average
+// noisyGD solves a round, whose objective is strongly convex, by noisy gradient descent (Arora et al. 2023,
+// Algorithm 7). It makes projected steps of one size, each along a noisy mean of clipped gradients. The
+// result of the round is the average
 //
 //	sum_k (1-decay)^(-k) w_k / sum_k (1-decay)^(-k),   k = 1..K.
 type noisyGD struct {
-	steps  int     // K
+	steps  int     // number K of steps
 	eta    float64 // step size
-	safe   float64 // step size that is stable on every table; longer steps are shortened by optimize.Pace
+	safe   float64 // step size that is stable on every table, to which optimize.Pace may shorten eta
 	decay  float64 // eta lambda_t, in [0, 1]
 	charge float64 // charge of each step
 }
@@ -28,10 +28,10 @@ type objective struct {
 	set     convex.Set
 }
 
-// pull is the quadratic sum_s (lambda_s/2) ||w - wbar_s||^2 that pulls a round towards the solutions
-// wbar_s of the earlier rounds. It is public, and its gradient is added without noise.
+// pull is the quadratic sum_s (lambda_s/2) ||w - wbar_s||^2 in the objective of a round, around the
+// solutions wbar_s of the earlier rounds. The quadratic is public, and its gradient is added without noise.
 type pull struct {
-	strength float64   // sum_s lambda_s
+	strength float64   // sum_s lambda_s, the curvature of the quadratic
 	linear   []float64 // sum_s lambda_s wbar_s
 }
 
@@ -51,8 +51,8 @@ func (p *pull) addGradient(g, w []float64) {
 	}
 }
 
-// solve makes the steps of a round on the given records, from the round's start. It returns the first
-// error.
+// solve makes the steps of a round, with queries on the given records. It returns the first error of a
+// query. The run computes the average.
 func (s noisyGD) solve(run *optimize.Run, records query.Cohort, f objective) error {
 	for range s.steps {
 		answer, err := run.Ask(s.charge, query.GradientAt(records, run.W, f.problem.Constants.Lipschitz))
@@ -64,9 +64,9 @@ func (s noisyGD) solve(run *optimize.Run, records query.Cohort, f objective) err
 	return nil
 }
 
-// paced returns a function that chooses each step's size: always eta or, if eta is above the step
-// size that is stable on every table, the size of [optimize.Pace], which shortens steps that
-// overshoot.
+// paced returns a function that returns the size of each step. If eta is at most safe, the step size that
+// is stable on every table, every step has the size eta. If eta is larger, steps begin with the size eta,
+// and [optimize.Pace] shortens steps that overshoot, down to safe.
 func (s noisyGD) paced() func(g []float64, noise float64) float64 {
 	if !(s.eta > s.safe) {
 		return func([]float64, float64) float64 { return s.eta }

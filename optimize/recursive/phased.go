@@ -12,22 +12,24 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// phasedSGD is phased SGD as the solver of a round (Feldman, Koren and Talwar 2020; Arora et al.
-// 2023, Algorithm 5). Phase i = 1, 2, ... makes one pass over 2^-i of the round's records with steps
-// of size 4^-i eta. It starts at the point that phase i-1 released.
+// phasedSGD solves a round by phased SGD (Feldman, Koren and Talwar 2020; Arora et al. 2023, Algorithm 5).
+// Phase i = 1, 2, ... makes one pass over the share 2^-i of the round's records with steps of size 4^-i
+// eta. Phase 1 starts at the round's start, and every later phase at the point that the phase before it
+// released.
 //
-// Its privacy needs stability: if the round's objective is convex with smoothness L1 + Lambda, steps
-// of at most 2/(L1 + Lambda) do not increase the distance between two runs on neighbouring tables.
-// (Lambda is the convexity that the earlier rounds' quadratics add to the objective.) Each phase has
-// its own records, so that each phase may be charged the whole budget.
+// The privacy of phased SGD needs stability: steps must not increase the distance between two runs on
+// neighbouring tables. Steps of at most 2/(L1 + Lambda) have this property if the round's objective is
+// convex with smoothness L1 + Lambda. Lambda is the convexity that the earlier rounds' quadratics add to
+// the objective. Each phase has its own records, so each phase may be charged the whole budget.
 type phasedSGD struct {
 	sizes  []int   // n_i, the number of records of each phase
 	eta    float64 // phase i, counted from 1, makes steps of size 4^-i eta
 	charge float64 // charge of each phase
 }
 
-// phaseSizes returns 2^-i of the records, rounded down, for i = 1, 2, ... as long as this number is at
-// least 2. With a single record the average of a phase would be its start.
+// phaseSizes returns the number of records of each phase i = 1, 2, ...: 2^-i times records, rounded down,
+// as long as this number is at least 2. With a single record the average of a phase would be the phase's
+// start.
 func phaseSizes(records int) []int {
 	var sizes []int
 	for n := records / 2; n >= 2; n /= 2 {
@@ -36,14 +38,15 @@ func phaseSizes(records int) []int {
 	return sizes
 }
 
-// errUnresolved means that the steps of a phase are so small that the rounding errors of float64
-// would exceed them.
+// errUnresolved means that the steps of a round's first phase are too small compared with the rounding
+// errors of float64 (see resolved).
 var errUnresolved = errors.New("phased-sgd")
 
-// resolved reports whether a pass over n records is accurate enough in float64 for the curator to
-// answer it. The rounding errors of all steps together, each about (d/2) 2^-53 times the ball's radius,
-// must be below 1/64 of a step, and the noise above 2^-30 of the radius. The limits are a little
-// stricter than the curator's own.
+// resolved reports whether a pass over n records is accurate enough in float64 for the curator to answer
+// it. Let reach bound the norms of the points that the pass computes with. The rounding error of one step
+// is below d 2^-53 reach for large d. The rounding errors of all n steps together must be at most 1/80 of
+// the longest step. The standard deviation of the noise must be at least 2^-29 reach. These limits are a
+// little stricter than the curator's own.
 func resolved(p query.Pass, n int, smoothness, mu float64) bool {
 	d := float64(len(p.Start))
 	reach := optimize.Norm(p.Centre) + p.Radius + optimize.Norm(p.Start)
@@ -83,17 +86,17 @@ func (s phasedSGD) solve(run *optimize.Run, f objective) error {
 		if err != nil {
 			return err
 		}
-		// A pass releases no gradient. The run records it as one step in the direction from the pass's
-		// start to its release. The average of the iterates is about half as far from the start as the
-		// last iterate, so the recorded step size is half the sum of the pass's step sizes.
+		// A pass releases no gradient. The run records the pass as one step from the pass's start to its
+		// release. The average of the iterates is about half as far from the start as the last iterate, so
+		// the recorded step size is half the sum of the pass's step sizes.
 		run.Land(answer, pass.Step*float64(size)/2)
 	}
 	return nil
 }
 
-// checkPhased returns an error if phased SGD would not be stable or the curator does not offer it for
-// the problem: under add-or-remove, for a loss that is not rank-one with one margin, for a
-// regularizer that is not quadratic, or for a feasible set that is not a ball.
+// checkPhased returns an error if phased SGD would not be stable or if the curator does not offer it for
+// the problem. This is so under add-or-remove, for a loss that is not rank-one with one margin, for a
+// regularizer that is not quadratic, and for a feasible set that is neither a ball nor the whole space.
 func checkPhased(p optimize.Problem) error {
 	switch r := p.Regularizer; {
 	case p.Relation == account.AddOrRemove:

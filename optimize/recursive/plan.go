@@ -12,12 +12,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// mostRounds is larger than any default number of rounds. With more rounds the weights lambda of the
-// rounds' quadratics would leave the range that float64 resolves.
+// mostRounds is the largest number of rounds. With more rounds the weights lambda_s of the rounds'
+// quadratics would leave the range that float64 resolves.
 const mostRounds = 100
 
-// mostGrowth is the largest ratio R_t/D of the radius of a round's ball to the radius D of the first,
-// for PhasedSGD without Theorem. The rounding errors of PhasedSGD grow with the radius.
+// mostGrowth is the largest ratio R_t/D for PhasedSGD without Theorem. R_t is the radius of the ball of
+// round t, and D is the bound on the distance from the start to a minimiser (Recursive.Radius). The
+// rounding errors of PhasedSGD grow with R_t.
 const mostGrowth = 8
 
 // Plan returns the plan of Recursive for the problem p, with the default rule's value for each
@@ -52,7 +53,8 @@ func (c Recursive) leastCohort() float64 {
 	return 1
 }
 
-// plan returns the plan for settings none of which is zero any more.
+// plan returns the plan for settings that settle has completed. Only Steps may still be zero; noisyGD then
+// applies the rule for Steps.
 func (c Recursive) plan(p optimize.Problem) (*plan, error) {
 	if float64(c.Steps)*float64(c.Rounds) > optimize.MostSteps {
 		return nil, fmt.Errorf("optimize: recursive: steps = %d a round: must be at most %d over %d rounds", c.Steps,
@@ -155,7 +157,7 @@ func (c Recursive) check(p optimize.Problem) error {
 	return nil
 }
 
-// settle returns c with each setting that is zero replaced by the default rule's value.
+// settle returns c with each setting that is zero, except Steps, replaced by the default rule's value.
 func (c Recursive) settle(p optimize.Problem) Recursive {
 	if c.Cohorts == RuleDivision {
 		c.Cohorts = AllRecords
@@ -185,7 +187,7 @@ func (c Recursive) settle(p optimize.Problem) Recursive {
 	n, l0, l1 := p.Effective(), p.Constants.Lipschitz, p.Smoothness()
 	if c.Lambda == 0 {
 		onePass := l1 * math.Log(max(p.Records, 2)) / p.Records
-		// lambda of Theorem 5, divided by D^2, which the first part of the theorem omits.
+		// The lambda of Theorem 5, divided by D^2. The first part of the theorem omits this division.
 		theorem := l0 * l0 / (l1 * c.Radius * c.Radius) * min(1/p.Records, 1/(n*n))
 		switch {
 		case c.Theorem && c.Inner == PhasedSGD:
@@ -201,7 +203,7 @@ func (c Recursive) settle(p optimize.Problem) Recursive {
 	if c.Rounds == 0 {
 		// 1e-9 corrects a quotient that rounding puts just below a whole number.
 		t := math.Floor(math.Log(l1/c.Lambda)/math.Log(c.Growth) + 1e-9)
-		if c.Cohorts == Disjoint { // not more rounds than there are records for
+		if c.Cohorts == Disjoint { // at most as many rounds as there are records for
 			t = min(t, math.Floor(p.Records/c.leastCohort()))
 		}
 		c.Rounds = int(min(max(t, 1), mostRounds))
@@ -209,7 +211,9 @@ func (c Recursive) settle(p optimize.Problem) Recursive {
 	return c
 }
 
-// set returns the set onto which round t projects: the problem's own, or a ball around the start.
+// set returns the set onto which round t, counted from 1, projects. It is the feasible set of the problem,
+// or, for a problem without one, the ball of radius R_t = growth^(t/2) D around the start. For PhasedSGD
+// without Theorem R_t is at most mostGrowth D.
 func (c Recursive) set(p optimize.Problem, t int) (convex.Set, error) {
 	if p.Set != nil {
 		if _, whole := p.Set.(convex.Whole); !whole {
@@ -228,9 +232,9 @@ func (c Recursive) set(p optimize.Problem, t int) (convex.Set, error) {
 	return ball, nil
 }
 
-// noisyGD returns the solver by noisy gradient descent of a round. lambda is the weight lambda_t of
-// the quadratic that the round adds for later rounds, and pulls is the sum of these weights up to the
-// round.
+// noisyGD returns the solver of round t by noisy gradient descent. lambda is lambda_t, the weight of the
+// quadratic around the round's solution in the objectives of later rounds. pulls is the sum of lambda_0,
+// ..., lambda_{t-1}, the weights in the objective of this round.
 func (c Recursive) noisyGD(p optimize.Problem, lambda, pulls float64) *noisyGD {
 	l1, n, rounds := p.Smoothness(), p.Effective(), float64(c.Rounds)
 	kappa := (l1 + lambda) / lambda
@@ -246,8 +250,8 @@ func (c Recursive) noisyGD(p optimize.Problem, lambda, pulls float64) *noisyGD {
 		steps = int(max(min(math.Ceil(k), math.Floor(most)), 1))
 	}
 	eta := c.StepScale / (l1 + pulls)
-	// The quadratics and the regularizer have their full curvature in every direction; the data may
-	// have less.
+	// The quadratics and the regularizer may have their full curvature in every direction. The curvature of
+	// the data may be smaller than its bound.
 	if r := pulls + l1 - p.DataSmoothness(); r > 0 {
 		eta = min(eta, 1/r)
 	}
@@ -261,9 +265,9 @@ func (c Recursive) noisyGD(p optimize.Problem, lambda, pulls float64) *noisyGD {
 	return &noisyGD{steps: steps, eta: eta, safe: 1 / (l1 + pulls), decay: min(eta*lambda, 1), charge: charge}
 }
 
-// phased returns the solver by phased SGD of a round on size records. It returns errUnresolved if
-// float64 cannot resolve the steps of the first phase, and omits later phases whose steps float64
-// cannot resolve.
+// phased returns the solver by phased SGD of a round on size records. lambda and pulls are as for noisyGD.
+// phased returns errUnresolved if float64 cannot resolve the steps of the first phase (see resolved). It
+// omits the first later phase whose steps float64 cannot resolve, and all phases after it.
 func (c Recursive) phased(p optimize.Problem, size, lambda, pulls float64, set convex.Set) (*phasedSGD, error) {
 	eta := c.StepScale * math.Log(size) / (lambda * size)
 	// Phase 1 makes steps of size eta/4. A step of 2/(L1 + Lambda) is stable in exact arithmetic; the

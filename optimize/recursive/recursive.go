@@ -9,72 +9,79 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/forecast"
 )
 
-// Recursive is recursive regularization for convex losses (Arora, Bassily, González, Guzmán, Menart
-// and Ullah 2023, Algorithm 3, after Allen-Zhu 2018 and Foster et al. 2019). It runs T rounds. Each
-// round minimises an objective that is more strongly convex than the last round's, and starts at the
-// solution of the last round.
+// Recursive is recursive regularization for convex losses (Arora, Bassily, González, Guzmán, Menart and
+// Ullah 2023, Algorithm 3, after Allen-Zhu 2018 and Foster et al. 2019). It runs T rounds. Each round
+// minimises an objective that is more strongly convex than the objective of the round before it, and starts
+// at the solution of the round before it.
 //
 //	wbar_t = solve  F(w) + sum_{s<t} (lambda_s/2) ||w - wbar_s||^2,   t = 1..T
 //	         over   ||w - w_0|| <= R_t,  from wbar_{t-1};   wbar_0 = w_0
 //
-// with lambda_s = 2^s lambda, T = floor(log2(L1/lambda)), R_t = sqrt(2)^t D, where D bounds the
-// distance ||w* - w_0|| from the start to a minimiser. Early rounds come near a minimiser. Late
-// rounds are well conditioned, which makes the gradient small.
+// with lambda_s = 2^s lambda, T = floor(log2(L1/lambda)), R_t = sqrt(2)^t D, where D bounds the distance
+// ||w* - w_0|| from the start to a minimiser. The solutions of early rounds come near a minimiser. The
+// objectives of late rounds are well conditioned, which makes the gradient small.
 //
-// Guarantee: mu-GDP. With NoisyGD it holds whatever the constants. With PhasedSGD it holds only if
-// the loss is convex and L1-smooth as declared, and the curator's ledger records this assumption.
-// With the theorem's settings the gradient norm of the *expected* loss is O(L0/sqrt(n) + L0/N) up to
-// logarithms, where N is the effective size, which is optimal; with PhasedSGD, in one pass, it is
+// Guarantee: mu-GDP. With NoisyGD it holds whatever the constants. With PhasedSGD it holds only if the loss
+// is convex and L1-smooth as declared, and the curator's ledger records this assumption. With the theorem's
+// settings and NoisyGD, the gradient norm of the *expected* loss is O(L0/sqrt(n) + L0/N) up to logarithms,
+// where N is the effective size. This rate is optimal. With PhasedSGD, in one pass, the gradient norm is
 // O(L0/sqrt(n) + L0/N + L1 D/sqrt(n)) (Arora et al. 2023, Theorem 5).
 //
 // Deviations from the paper (N^2 stands for the paper's (n epsilon)^2/(d log 1/delta)):
 //   - There are T rounds. Algorithm 3 loops to T-1 and returns the result of round T.
-//   - Cohorts are disjoint; the paper's overlap by one record.
-//   - Noise follows from exact charges. The paper's sigma_t^2 has the factor K_t^2 where K_t T^2
-//     (L0/(n epsilon))^2 is needed.
-//   - lambda is divided by D^2, which the first part of the theorem omits.
+//   - The cohorts of rounds are disjoint with the theorem's settings. The paper's cohorts overlap by one
+//     record.
+//   - Noise is computed from exact charges. The paper's sigma_t^2 has the factor K_t^2 where K_t T^2 (L0/(n
+//     epsilon))^2 is needed.
+//   - The theorem's lambda is divided by D^2. The first part of the theorem omits this division.
 //   - The problem's own regularizer is part of F and added exactly.
-//   - Steps are at most 1/(L1 + sum lambda_s) long, which the theorem does not require, and a round
-//     of NoisyGD has at most 10^6/T steps.
-//   - If the problem has a feasible set, points are projected on it instead of the balls.
-//   - PhasedSGD omits phases whose steps float64 does not resolve. If a round's first phase is not
-//     resolved, the plan has fewer rounds, unless Rounds is set.
+//   - With the theorem's settings, steps of NoisyGD have a size of at most 1/(L1 + sum lambda_s), which the
+//     theorem does not require, and a round of NoisyGD has at most 10^6/T steps.
+//   - If the problem has a feasible set, points are projected onto this set and not onto the balls of
+//     radius R_t.
+//   - PhasedSGD omits phases whose steps are too small for float64 to resolve. If a round's first phase is
+//     not resolved, the plan has fewer rounds, unless Rounds is set.
 //
-// The zero Recursive uses practical constants: rounds on all records with mu^2/T each, lambda = .1
-// L0/(D N), steps of h/(L1 + sum lambda_s), and K_t = (kappa log kappa)/h with kappa = (L1 +
-// lambda_t)/lambda_t, at most 3/T of the steps of a whole run of firstorder.GD. With disjoint
-// cohorts the factor of lambda from round to round is 8, so that there are few rounds. PhasedSGD uses
-// disjoint cohorts, lambda = 5 L1 log(n)/n, three times the theorem's step size and R_t <= 8 D.
+// The zero Recursive uses practical constants. All rounds are on all records, and each round is charged
+// mu^2/T. lambda is .1 L0/(D N), and steps have the size h/(L1 + sum lambda_s). Round t has K_t = (kappa
+// log kappa)/h steps with kappa = (L1 + lambda_t)/lambda_t, but at most 3/T times the default number of
+// steps of firstorder.GD. With disjoint cohorts the factor of lambda from round to round is 8, so that
+// there are few rounds. PhasedSGD uses disjoint cohorts, lambda = 5 L1 log(n)/n, three times the theorem's
+// step size and R_t <= 8 D.
 //
-// In every measurement the method was worse than GD's tail average (docs/explanation/papers). The
-// theorem is the only reason to use it. it is the theorem.
+// In every measurement the method was worse than GD's tail average (docs/explanation/papers). The theorem
+// is the only reason to use it.
 type Recursive struct {
-	// Inner solves a round: noisy-gd or phased-sgd.
+	// Inner is the algorithm that solves each round: noisy-gd or phased-sgd. Zero means noisy-gd.
 	Inner Inner `yaml:"inner"`
-	// Cohorts says which records a round uses: all or disjoint. Zero means all for NoisyGD without
-	// Theorem, else disjoint.
+	// Cohorts states which records a round uses: all, or disjoint for a different part of the records in
+	// each round. Zero means all for NoisyGD without Theorem, and disjoint otherwise.
 	Cohorts Division `yaml:"cohorts"`
-	// Theorem uses the settings of Theorem 5 of Arora et al. (2023) for the fields that are zero.
+	// Theorem means that each setting that is zero has the value of Theorem 5 of Arora et al. (2023).
 	Theorem bool `yaml:"theorem"`
-	// Radius is D, a public bound on the distance from the start to a minimiser. It affects
-	// accuracy, never privacy. Zero means the largest distance within the problem's set if that is
-	// a ball, else the distance of the minimiser that forecasts assume.
+	// Radius is D, a public bound on the distance from the start to a minimiser. It affects accuracy, never
+	// privacy. Zero means the largest distance from the start to a point of the problem's feasible set if
+	// this set is a ball. Otherwise zero means the distance from the start to the minimiser that forecasts
+	// assume.
 	Radius float64 `yaml:"distance"`
-	// Lambda is lambda in lambda_s = growth^s lambda. Zero means .1 L0/(D N) for NoisyGD and 5 L1
-	// log(n)/n for PhasedSGD, with Theorem the theorem's value.
+	// Lambda is lambda in lambda_s = growth^s lambda, the weight of the quadratic around the solution of
+	// round s. Zero means .1 L0/(D N) for NoisyGD and 5 L1 log(n)/n for PhasedSGD, or with Theorem the
+	// theorem's value.
 	Lambda float64 `yaml:"lambda"`
-	// Growth is the factor of lambda from round to round, at least 2. Zero means 2, but 8 for
-	// disjoint cohorts without Theorem, where few rounds are better.
+	// Growth is the factor of lambda from round to round, from 2 to 1024. Zero means 8 for disjoint cohorts
+	// without Theorem, since few rounds are then better, and 2 otherwise.
 	Growth float64 `yaml:"growth"`
-	// Rounds is T. Zero means floor(log(L1/lambda)/log(growth)), at least 1.
+	// Rounds is T, the number of rounds. Zero means floor(log(L1/lambda)/log(growth)), at least 1 and at
+	// most 100, and with disjoint cohorts at most as many as there are records for.
 	Rounds int `yaml:"rounds"`
-	// Steps is K_t, the number of steps of each round of NoisyGD. Zero means (kappa log
-	// kappa)/h with kappa = (L1 + lambda_t)/lambda_t, but at most 3/T of the steps of a whole
-	// run of GD. With Theorem it means the theorem's number. With PhasedSGD it must be zero.
+	// Steps is K_t, the number of steps of each round of NoisyGD. Zero means (kappa log kappa)/h with kappa
+	// = (L1 + lambda_t)/lambda_t, but at most 3/T times the default number of steps of gradient descent
+	// (gd). With Theorem it means the theorem's number. With PhasedSGD it must be zero.
 	Steps int `yaml:"steps"`
-	// StepScale is h in the step size; for PhasedSGD it multiplies the step of Theorem 5. Zero
-	// means 1 with Theorem, 3 for PhasedSGD, else 4 for rank-one losses and for records of
-	// several rows, and 1 for other losses.
+	// StepScale is h. For NoisyGD steps have the size h/(L1 + sum lambda_s). For PhasedSGD h multiplies the
+	// step size of Theorem 5. Zero means 1 with Theorem and 3 for PhasedSGD without Theorem. For NoisyGD
+	// without Theorem it means 4 for rank-one losses and for records of several rows, and 1 for other
+	// losses.
 	StepScale float64 `yaml:"step_scale"`
 }
 
@@ -101,7 +108,7 @@ func ParseInner(s string) (Inner, error) {
 	return Inner(i), err
 }
 
-// UnmarshalText reads the name of an inner algorithm like ParseInner.
+// UnmarshalText sets i to the inner algorithm with the given name (see ParseInner).
 func (i *Inner) UnmarshalText(text []byte) (err error) {
 	*i, err = ParseInner(string(text))
 	return err
@@ -111,7 +118,7 @@ func (i *Inner) UnmarshalText(text []byte) (err error) {
 type Division uint8
 
 const (
-	// RuleDivision leaves the choice to the rule: see the field Cohorts of [Recursive].
+	// RuleDivision means the default rule in the comment of the field Cohorts of [Recursive].
 	RuleDivision Division = iota
 	// Disjoint gives each round n/T records of its own. A round may be charged the whole budget.
 	Disjoint
@@ -130,7 +137,7 @@ func ParseDivision(s string) (Division, error) {
 	return Division(i), err
 }
 
-// UnmarshalText reads the name of a division like ParseDivision.
+// UnmarshalText sets c to the division with the given name (see ParseDivision).
 func (c *Division) UnmarshalText(text []byte) (err error) {
 	*c, err = ParseDivision(string(text))
 	return err
@@ -145,14 +152,15 @@ type plan struct {
 
 // round has the settings of one round. Exactly one of gd and phased is set: the solver of the round.
 type round struct {
-	centre float64    // lambda_{t-1}, the strength of the quadratic around wbar_{t-1}
-	set    convex.Set // the set on which w is projected
+	centre float64    // lambda_{t-1}, the weight of the quadratic around wbar_{t-1}
+	set    convex.Set // the set onto which w is projected
 	size   float64    // number of records of the round; all records unless cohorts are disjoint
 	gd     *noisyGD
 	phased *phasedSGD
 }
 
-// Run solves the rounds of the plan, each from the solution of the last.
+// Run solves the rounds of the plan in order, each from the solution of the round before it. The result is
+// the solution of the last round.
 func (r *plan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	p := r.Problem()
 	run := r.Begin(ctx, o, observe)

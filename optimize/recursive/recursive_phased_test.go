@@ -172,8 +172,8 @@ func TestPhasedSGDAsksAsItsPageSays(t *testing.T) {
 	}
 }
 
-// TestPhasedSGDTheorem5: lambda must be at least L1 log(n)/n, and eta must be log(n/T)/(lambda_t n/T),
-// except where such a step would not be stable (Arora et al. 2023, Theorem 5).
+// TestPhasedSGDTheorem5: lambda must be at least L1 log(n)/n. eta must be log(n/T)/(lambda_t n/T), or
+// smaller if steps of this size would not be stable (Arora et al. 2023, Theorem 5).
 func TestPhasedSGDTheorem5(t *testing.T) {
 	p, s := optimizetest.Problems()[2].Public, size{Records: 1e5, Mu: .3}
 	plan, err := recursive.Recursive{Inner: recursive.PhasedSGD, Theorem: true, Radius: 50}.Plan(ctx, with(p, s))
@@ -221,10 +221,10 @@ func TestPhasedSGDTheorem5(t *testing.T) {
 	}
 }
 
-// TestPhasedSGDIsResolved: for every size, the rounding errors of a phase, (d/2) 2^-53 of the ball's
-// radius in each step, must be less than 1/64 of a step. The plan must omit phases that would be too
-// small, and rounds that are not possible. If more rounds are set than are possible, the plan must be
-// an error.
+// TestPhasedSGDIsResolved: for every size, the rounding errors of a phase, (d/2) 2^-53 of the ball's radius
+// in each step, must be less than 1/64 of a step. The plan must omit phases whose steps would be too small.
+// It must have fewer rounds if a round's first phase would be too small. If the setting Rounds is larger
+// than the possible number, Plan must return an error.
 func TestPhasedSGDIsResolved(t *testing.T) {
 	p := optimizetest.Problems()[2].Public
 	left, cut := 0, 0

@@ -87,11 +87,11 @@ func (c recursion) follow(answers [][]float64) (points, averages [][]float64) {
 
 // TestRecursiveAsksAsItsPageSays recomputes a run by Arora et al. 2023, Algorithms 3 and 7, with the
 // deviations in Recursive's comment. The queries of a round must be gradients, clipped at L0, on n/T
-// records of this round alone, or on all records. Each must be at the point that follows from the
-// answers and the exact quadratics. Disjoint rounds must be charged mu^2 each, rounds on all records
-// mu^2 together. A run that ends early must return the average so far. The test fails if a centre or a
-// strength is wrong, a quadratic is clipped, the ball does not grow or is not around w_0, weights are
-// equal, a round starts at w_0, or cohorts overlap.
+// records of this round alone, or on all records. Each must be at the point that follows from the answers
+// and the exact quadratics. Rounds on disjoint cohorts must be charged mu^2 each. Rounds on all records
+// must be charged mu^2 together. A run that ends early must return the average so far. The test fails if a
+// centre or a strength is wrong, a quadratic is clipped, the ball does not grow or is not around w_0,
+// weights are equal, a round starts at w_0, or cohorts overlap.
 func TestRecursiveAsksAsItsPageSays(t *testing.T) {
 	const T, K = 4, 6
 	broken := errors.New("broken")

@@ -11,35 +11,34 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Perturbed is noisy gradient descent with perturbations on all records (Ganesh, Liu, Oh and Thakurta
-// 2023, Algorithm 1 with Gaussian oracles). Unlike [Spider], Perturbed needs no Hessian-vector
-// products. An anchor is a gradient released afresh; a difference updates the estimate g of the
-// gradient since the last anchor.
+// Perturbed is noisy gradient descent with perturbations on all records (Ganesh, Liu, Oh and Thakurta 2023,
+// Algorithm 1 with Gaussian oracles). Unlike [Spider], Perturbed needs no Hessian-vector products. An
+// anchor is a newly released gradient of all records. A difference is a released gradient difference
+// between two successive iterates. Added to the estimate g, it updates g to the current iterate.
 //
-//	where the path since the last anchor is long, or a perturbation is due, an anchor:
+//	if the path since the last anchor is long, or a perturbation is due, an anchor:
 //	    g  = mean_i clip(grad f(w_t; x_i), L0) + noise
 //	else a difference:
 //	    g += mean_i clip(grad f(w_t; x_i) - grad f(w_{t-1}; x_i), ball) + noise
-//	where the last estimate was small, and the last Gamma steps had no perturbation:
+//	if the last estimate was small, and the last Gamma steps had no perturbation:
 //	    w_{t+1} = Proj(w_t - (h/L1) (g + grad reg(w_t) + zeta)),  zeta ~ N(0, s^2 I)
 //	else the same without zeta
 //
-// Guarantee: mu-GDP whatever the constants. The numbers of anchors and differences are limited, and
-// the charges of all of them sum to at most mu^2. The paper proves that a random iterate has a
-// gradient norm of O~((sqrt(d)/(n epsilon))^(2/3)) for the empirical risk, with the paper's settings.
-// The paper's proof for the population risk has a flaw (Liu and Talwar 2025, section 1.1).
+// Guarantee: mu-GDP whatever the constants. The numbers of anchors and differences are limited, and the
+// charges of all anchors and differences sum to at most mu^2. The paper proves that a random iterate has a
+// gradient norm of O~((sqrt(d)/(n epsilon))^(2/3)) for the empirical risk, with the paper's settings. The
+// paper's proof for the population risk has a flaw (Liu and Talwar 2025, section 1.1).
 //
 // Deviations from the paper:
-//   - Anchors and differences share one budget. Up to 8 anchors get .8 of it in equal parts, and the
-//     differences get the rest in equal parts. After the last anchor there are only differences and no
-//     perturbations.
-//   - The path is long when the differences since the anchor have together as much noise variance as
-//     the anchor. In the paper's terms, the threshold kappa is set to the path length at which both
-//     errors are equal.
+//   - The budget mu^2 is divided. Up to 8 anchors share .8 of it equally. The differences share the rest
+//     equally. After the last anchor there are only differences and no perturbations.
+//   - The path counts as long when the differences since the last anchor have together at least the noise
+//     variance of the anchor. In the paper's terms, the threshold kappa is set to the path length at which
+//     both errors are equal.
 //   - An estimate is small if its norm, with the regularizer's gradient added, is at most 1.5 times the
 //     root mean square norm of its noise. Gamma is min(8/(eta gap), 60), where gap is the setting Gap,
 //     and s is the standard deviation of an anchor's noise.
-//   - zeta is added to one step only. The following differences update the estimate without zeta.
+//   - zeta is added to one step only. The later differences update the estimate without zeta.
 //   - Differences are clipped, by default to the ball centred on the curvature interval (see
 //     [optimize.DifferenceBall]), which enforces L1.
 //   - The regularizer's gradient is added exactly and never estimated.
@@ -47,14 +46,15 @@ import (
 //
 // The zero Perturbed selects every setting by the rule in the field's comment.
 type Perturbed struct {
-	// Gap sets which eigenvalues of the Hessian the run must escape: those below -Gap. Gamma and
-	// Steps follow from it. Zero means a tenth of the smoothness L1.
+	// Gap says which saddle points the run must leave: those where the Hessian has an eigenvalue below -Gap.
+	// The defaults of Gamma, the least number of steps between perturbations, and of Steps depend on Gap. Zero
+	// means a tenth of the smoothness L1.
 	Gap float64 `yaml:"gap"`
-	// Steps is T. Zero means the larger of gd's rule and 16/(eta gap), at most 1000.
+	// Steps is T. Zero means 16/(eta gap), or the number that the rule of algorithm gd gives, whichever is
+	// larger, but at most 1000.
 	Steps int `yaml:"steps"`
 	// StepScale is h in eta = h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of
-	// several rows, and 1 for other losses. With zero, steps that overshoot are shortened, to 1/L1 at the
-	// least.
+	// several rows, and 1 for other losses. With zero, steps that overshoot are shortened, but not below 1/L1.
 	StepScale float64 `yaml:"step_scale"`
 	// Ball is the ball to which gradient differences are clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
@@ -162,7 +162,7 @@ func (s *perturbedPlan) Run(ctx context.Context, o optimize.Oracle, observe func
 	var (
 		prev     []float64
 		estimate *optimize.Estimate
-		noise    float64 // standard deviation of the anchor's noise, per coordinate
+		noise    float64 // standard deviation of the last anchor's noise, per coordinate
 		first,
 		drift float64 // noise variances per coordinate: of the last anchor, and of the sum of the differences since then
 		frozen int // number of steps until a perturbation is allowed
@@ -189,7 +189,7 @@ func (s *perturbedPlan) Run(ctx context.Context, o optimize.Oracle, observe func
 		small = optimize.Norm(run.Regularized(estimate.Vector())) <= 1.5*math.Sqrt(float64(p.Dim())*(first+drift))
 		prev, frozen = slices.Clone(run.W), frozen-1
 		use := optimize.Use{Weight: 1}
-		if perturb { // a perturbed step always follows a fresh anchor
+		if perturb { // a perturbed step always uses an anchor released in the same step
 			frozen = s.frozen
 			use.Coins, use.Deviation = make([]float64, p.Dim()), noise
 			for j := range use.Coins {

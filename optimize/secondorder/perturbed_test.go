@@ -14,12 +14,12 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// TestPerturbedReadsAsItsPage recomputes a run from its released answers by Ganesh et al. 2023,
-// Algorithm 1. The first query must be a gradient (anchor). Each later query must be the difference
-// from the previous point, but an anchor if the differences since the last anchor have as much noise
-// variance as the anchor, or if a perturbation is due. Each step must follow the sum of the anchor and
-// the differences exactly. Only a step after an anchor that a perturbation required may deviate, and
-// such anchors must be more than Gamma steps apart. The charges must sum to at most mu^2. The test
+// TestPerturbedReadsAsItsPage recomputes a run from its released answers by Ganesh et al. 2023, Algorithm
+// 1. The first query must be a gradient (anchor). A later query must be an anchor if the differences since
+// the last anchor have together at least the anchor's noise variance, or if a perturbation is due. Every
+// other query must be the gradient difference from the previous point. Each step must follow the sum of the
+// anchor and the differences exactly. Only a step after an anchor that a perturbation required may deviate,
+// and such anchors must be more than Gamma steps apart. The charges must sum to at most mu^2. The test
 // fails if every small estimate causes a perturbation.
 func TestPerturbedReadsAsItsPage(t *testing.T) {
 	for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
@@ -87,7 +87,7 @@ func TestPerturbedReadsAsItsPage(t *testing.T) {
 	}
 }
 
-// TestPerturbedRefuses: the error of each invalid setting names the field, its value and the rule.
+// TestPerturbedRefuses: the error for each invalid setting must name the field, its value and its limits.
 func TestPerturbedRefuses(t *testing.T) {
 	_, p := spikes(t, 100, account.ReplaceOne)
 	for want, c := range map[string]secondorder.Perturbed{

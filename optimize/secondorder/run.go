@@ -21,9 +21,8 @@ type pass struct {
 	held            query.Cohort
 
 	sum *optimize.PrefixSum
-	// estimate is the noisy estimate of the gradient (the paper's nabla_t). sigma is the standard
-	// deviation of its noise per coordinate. before is the point at which the gradient was last added
-	// to the prefix sum.
+	// estimate is the noisy estimate of the gradient (the paper's nabla_t). sigma is the standard deviation of
+	// its noise per coordinate. before is the iterate at which an item was last added to the prefix sum.
 	estimate []float64
 	sigma    float64
 	before   []float64
@@ -38,9 +37,9 @@ type pass struct {
 	pace *optimize.Pace
 }
 
-// part is one term of the Hessian estimate H, computed from one cohort. If prev is nil, the term is the
-// cohort's mean Hessian at the point at. Otherwise the term is the change of the mean Hessian from prev
-// to at.
+// part is one term of the Hessian estimate H, computed from one cohort. If the field prev is nil, the term
+// is the cohort's mean Hessian at the point in the field at. Otherwise the term is the change of the
+// cohort's mean Hessian from prev to at.
 type part struct {
 	cohort   query.Cohort
 	at, prev []float64
@@ -55,8 +54,8 @@ type anchor struct {
 	reached bool
 }
 
-// Run runs the algorithm with queries to o and returns one point. If answers fail, the result is the
-// last iterate, marked as not complete.
+// Run runs the algorithm with queries to o and returns one point. If a query fails, the result is the last
+// iterate, marked as not complete, and Run returns an error.
 func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(optimize.Step)) (optimize.Result, error) {
 	r := &pass{Run: s.Begin(ctx, o, observe), rules: s.rules, walk: s.rules.walk, problem: s.Problem()}
 	// zeta, the noise added to Hessian-vector products, comes from public random bits and does not
@@ -87,12 +86,12 @@ func (s *spiderPlan) Run(ctx context.Context, o optimize.Oracle, observe func(op
 	return result, nil
 }
 
-// averaged says which points make the average that a run may return: the points at which the last
-// 1/averaged of the records are used.
+// averaged is the number k of this rule: a run's average is over the iterates of steps that begin when at
+// most 1/k of the records are unused.
 const averaged = 3
 
-// descend runs the outer loop of Liu and Talwar 2025, Algorithm 3, until too few records are left.
-// The line numbers in its comments are that algorithm's.
+// descend runs the outer loop of Liu and Talwar 2025, Algorithm 3, until too few records are left. Line
+// numbers in the comments refer to Algorithm 3.
 func (r *pass) descend() error {
 	for { // line 3
 		if r.due() { // line 5
@@ -127,9 +126,9 @@ func (r *pass) descend() error {
 	}
 }
 
-// begin opens a new prefix sum. It draws a cohort of r.root records, releases the cohort's mean
-// gradient as the first item, and makes the cohort's Hessian the whole estimate H (Liu and Talwar
-// 2025, Algorithm 4, oracles 1 and 3).
+// begin opens a new prefix sum. It draws a cohort of r.root records and releases the cohort's mean gradient
+// as the first item. The cohort's Hessian at the current iterate becomes the whole Hessian estimate H (Liu
+// and Talwar 2025, Algorithm 4, oracles 1 and 3).
 func (r *pass) begin() (err error) {
 	if r.sum, err = r.OpenPrefix(r.prefix(r.problem)); err != nil {
 		return err
@@ -143,9 +142,9 @@ func (r *pass) begin() (err error) {
 	return r.add(query.GradientAt(cohort, r.W, r.problem.Constants.Lipschitz))
 }
 
-// extend releases the gradient difference since the last item as the next item of the prefix sum (Liu
-// and Talwar 2025, Algorithm 4, oracles 2 and 4). It draws a new cohort for the item. It returns ok =
-// false, without a query, if too few records are left for the cohort.
+// extend draws a new cohort and releases, as the next item of the prefix sum, the cohort's mean gradient
+// difference between the current iterate and the iterate of the last item (Liu and Talwar 2025, Algorithm
+// 4, oracles 2 and 4). It returns ok = false, without a query, if too few records are left for the cohort.
 func (r *pass) extend() (ok bool, err error) {
 	lo, hi := r.problem.Curvature()
 	change := query.DifferenceByCurvature(query.Cohort{}, r.W, r.before, lo, hi)
@@ -178,9 +177,9 @@ func (r *pass) draw(size float64) (query.Cohort, error) {
 	return c, err
 }
 
-// threshold returns the norm up to which a gradient estimate counts as small, so that an escape may
-// begin. It is the accuracy alpha with the settings of Theorem 3.17 (Liu and Talwar 2025), and
-// otherwise 1.5 times the estimate's likely error (see scatter).
+// threshold returns the norm up to which a gradient estimate counts as small, so that an escape may begin.
+// With the settings of Theorem 3.17 (Liu and Talwar 2025) it is the theorem's accuracy alpha. Otherwise it
+// is 1.5 times the root mean square error of the estimate (see [rules.scatter]).
 func (r *pass) threshold() float64 {
 	if r.theorem != nil {
 		return r.theorem.alpha
@@ -201,9 +200,9 @@ func (r *pass) step(g []float64, eta, norm, sigma float64) (moved float64) {
 	return moved
 }
 
-// escape tries to leave a saddle by Algorithm 2 of Liu and Talwar 2025, from the current iterate x_0.
-// At the iterate x it descends along g + H (x - x_0) instead of a new gradient estimate; g is the
-// estimate at x_0 and H the estimate of the Hessian.
+// escape tries to leave a saddle by Algorithm 2 of Liu and Talwar 2025, from the current iterate x_0. At
+// the iterate x it descends along g + H (x - x_0) and not along a new gradient estimate. Here g is the
+// gradient estimate at x_0, and H is the Hessian estimate.
 func (r *pass) escape() error {
 	a := anchor{w: slices.Clone(r.W)}
 	r.anchored()
@@ -234,8 +233,8 @@ func (r *pass) escape() error {
 	return nil
 }
 
-// product adds the noisy product H (x - x_0) to g, where x is the iterate and x_0 is from. It returns
-// the noise variance of the product per coordinate.
+// product adds the noisy product H (x - x_0) to g, where x is the iterate and x_0 is the parameter from. It
+// releases one product for each part of H. It returns the noise variance of the sum per coordinate.
 func (r *pass) product(g, from []float64) (variance float64, err error) {
 	v := slices.Clone(r.W)
 	optimize.Descend(v, from, 1)
@@ -260,8 +259,8 @@ func (r *pass) product(g, from []float64) (variance float64, err error) {
 	if r.theorem == nil {
 		return variance, nil
 	}
-	// With Theorem 3.17's settings, zeta raises the product's noise to a standard deviation of
-	// alpha/sqrt(d) per coordinate.
+	// With Theorem 3.17's settings, the public noise zeta is added so that the product's noise has a standard
+	// deviation of at least alpha/sqrt(d) per coordinate.
 	if want := r.theorem.alpha * r.theorem.alpha / float64(len(g)); want > variance {
 		more := math.Sqrt(want - variance)
 		for j := range g {
@@ -272,21 +271,20 @@ func (r *pass) product(g, from []float64) (variance float64, err error) {
 	return variance, nil
 }
 
-// mostAlong is the largest number of directions along which the curvature of a candidate for the
-// result is released. mostAnchors is the largest number of candidates that are starting points of
-// escapes; later ones are preferred.
+// mostAlong is the largest number of escape directions along which the curvature of a candidate for the
+// result is released. mostAnchors limits the number of candidates: choose adds starting points of escapes,
+// those of later escapes first, while there are fewer than mostAnchors candidates.
 const mostAlong, mostAnchors = 4, 8
 
-// choose replaces the result by one of these candidates: the average, the last point, or the starting
-// point (anchor) of an escape that stayed near. If an escape went as far as its limit xi, its anchor
-// is a saddle and is therefore no candidate; knowing this needs no further release. The start of the
-// run is no candidate either: at a saddle its gradient may be exactly zero, and the noise of a
-// curvature may hide a negative eigenvalue.
+// choose replaces the result by one of these candidates: the average, the last iterate, or the starting
+// point (anchor) of an escape that ended before the distance xi. If an escape reached the distance xi, its
+// anchor counts as a saddle and is no candidate. This decision needs no further release. The starting point
+// of the run is no candidate either. If it is a saddle, its gradient may be exactly zero, and noise in a
+// released curvature may hide its negative eigenvalue.
 func (r *pass) choose(ctx context.Context, o optimize.Oracle, result *optimize.Result) error {
 	var along [][]float64
 	for _, a := range slices.Backward(r.anchors) {
-		// The directions of escapes that reached xi come first: they are known to lead away from a
-		// saddle.
+		// The directions of escapes that reached the distance xi come first, since they lead away from a saddle.
 		if a.reached {
 			along = append(along, a.along)
 		}
@@ -321,7 +319,7 @@ func (r *pass) choose(ctx context.Context, o optimize.Oracle, result *optimize.R
 	return nil
 }
 
-// average accumulates the sum and the number of points for a mean.
+// average accumulates the sum and the number of points. Their quotient is the mean.
 type average struct {
 	sum   []float64
 	count float64

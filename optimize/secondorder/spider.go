@@ -11,9 +11,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Spider is the stochastic Spider with escapes from saddle points (Liu and Talwar 2025, Algorithm 3,
-// which uses Algorithms 1, 2 and 4). It makes one pass: each record is in one item of one prefix sum
-// (see [query.Prefix]), and later in products with its Hessian.
+// Spider is the stochastic Spider with escapes from saddle points (Liu and Talwar 2025, Algorithm 3, which
+// uses Algorithms 1, 2 and 4). It makes one pass: each record is in one item of one prefix sum (see
+// [query.Prefix]). Later releases use a record only in Hessian-vector products over the record's cohort.
 //
 //	descend  release a fresh estimate of the gradient from a cohort of b records;
 //	         extend it by gradient differences over cohorts of b_t records, b_t in
@@ -33,52 +33,56 @@ import (
 // alpha), where rho is the Hessian's Lipschitz constant.
 //
 // Deviations from the paper:
-//   - All items have the sensitivity of the fresh estimate, which is declared beforehand, and b_t is
-//     large enough for this sensitivity. b_t is in proportion to the distance moved, since the norm of
-//     the next estimate is not known when the cohort is drawn.
+//   - All items have the sensitivity of the fresh estimate, which is declared beforehand, and b_t is large
+//     enough for this sensitivity. b_t is proportional to the distance moved, since the norm of the next
+//     estimate is not known when the cohort is drawn.
 //   - The fresh estimate is the first item of its prefix sum and has noise of its own.
-//   - A prefix sum ends after a declared number of items.
-//   - For Gamma steps after an escape no other escape begins, so that the run moves away from a point
-//     that turned out not to be a saddle.
+//   - A prefix sum ends at the latest after a number of items that is declared beforehand.
+//   - For Gamma steps after an escape no other escape begins. In these steps the run moves away from a
+//     point that turned out not to be a saddle.
 //   - Without Theorem, prefix sums use the square-root Toeplitz factorization and not the tree.
-//     Hessian-vector products use only the fresh estimate's cohort, at the anchor, and get no extra
-//     noise. Steps are h/L1, and are shortened where they overshoot (see [optimize.Pace]). Steps of an
-//     escape are shorter, since the noise of a product grows with the distance from the anchor.
-//   - A run ends where the cohort of the next item would exceed the records left.
-//   - The run returns one chosen point (see WithoutSelection). The paper proves only that some
-//     iterate is good.
+//     Hessian-vector products are with the Hessian at the anchor, use only the fresh estimate's cohort, and
+//     get no noise zeta. Steps have size h/L1. With the default StepScale, steps that overshoot are
+//     shortened (see [optimize.Pace]), and steps of an escape are smaller, since the noise of a product
+//     grows with the distance from the anchor.
+//   - A run ends when fewer records are left than the cohort of the next item needs.
+//   - The run returns one point (see the field WithoutSelection). The paper proves only that some iterate
+//     is good.
 //
 // If the objective is convex, every stationary point is a second-order stationary point. A run then
 // makes no products and no escapes, and holds out no records.
 //
 // The zero Spider selects every setting by the practical rule in the field's comment.
 type Spider struct {
-	// Gap sets which eigenvalues of the Hessian make a point a saddle: those below -Gap. Zero means
-	// a tenth of the smoothness L1. With Theorem it must be zero: the theorem sets it.
+	// Gap defines a saddle: a point where the Hessian has an eigenvalue below -Gap. Zero means a tenth of the
+	// smoothness L1. With the setting Theorem, Gap must be zero, since the theorem sets it.
 	Gap float64 `yaml:"gap"`
-	// StepScale is h in eta = h/L1. Zero means 16 for rank-one losses, networks and records of several
-	// rows, and 4 for other losses. With zero, steps that overshoot are shortened, to 1/L1 at the least,
-	// and the steps of an escape are a quarter as long as the others, for networks just as long. With
-	// Theorem it must be zero and h is 1.
+	// StepScale is h in eta = h/L1. Zero means 16 for rank-one losses, networks and records of several rows,
+	// and 4 for other losses. With zero, steps that overshoot are shortened, but not below 1/L1, and step
+	// sizes in an escape from a saddle are a quarter of h/L1, or h/L1 for networks. With the setting Theorem,
+	// StepScale must be zero, and h is 1.
 	StepScale float64 `yaml:"step_scale"`
-	// Rounds is K: the cohort of a fresh estimate has n/(3 K) records. Zero means 6. With Theorem it
-	// must be zero.
+	// Rounds is K: the cohort of a fresh gradient estimate has n/(3 K) records, where n leaves out records
+	// that are held out. Zero means 6. With the setting Theorem it must be zero.
 	Rounds int `yaml:"rounds"`
-	// Items is the number of items of a prefix sum. Zero means between 64 and 128, depending on
-	// Gap. With Theorem it must be zero.
+	// Items is the largest number of items of a prefix sum. The items are one fresh gradient estimate and
+	// gradient differences. Zero means a number from 64 to 128 that depends on Gap, StepScale and Rounds. With
+	// the setting Theorem it must be zero.
 	Items int `yaml:"items"`
-	// WithoutProducts turns escapes off. The run then consists of prefix sums only.
+	// WithoutProducts turns escapes from saddles off. The run then releases prefix sums only, and no
+	// Hessian-vector products.
 	WithoutProducts bool `yaml:"without_products"`
-	// WithoutSelection makes the result the average of the points at which estimates were released
-	// in the last third of the records, since the last escape that went as far as Xi. If it is
-	// false, a tenth of the records is held out to choose the result among that average, the last
-	// point, and the anchors whose escape stayed near. On the held-out records the run releases
-	// each candidate's curvature along the directions of all escapes, and leaves out candidates
-	// with a curvature below -Gap/2. From the others the exponential mechanism draws one with a
-	// small gradient.
+	// WithoutSelection makes the result an average. It is over the iterates at which the last third of the
+	// records was used, and only over those after the last escape that reached the distance Xi. If
+	// WithoutSelection is false and the run makes escapes, a tenth of the records is held out to choose the
+	// result among this average, the last point, and the anchors (starting points) of escapes that ended
+	// before the distance Xi. On the held-out records the run releases each candidate's curvature along the
+	// directions of up to 4 escapes. It leaves out candidates with a curvature below -Gap/2. From the
+	// remaining candidates the exponential mechanism draws one with a small gradient.
 	WithoutSelection bool `yaml:"without_selection"`
-	// Theorem takes batches, thresholds and noise from Theorem 3.17, with the theorem's constants
-	// set to 1, in place of the practical rule. It also sets Gap, StepScale, Rounds and Items.
+	// Theorem replaces the practical rule by Theorem 3.17 of Liu and Talwar (2025), with the theorem's
+	// constants set to 1. The theorem then sets the cohort sizes, thresholds and noise, and also Gap,
+	// StepScale, Rounds and Items.
 	Theorem bool `yaml:"theorem"`
 }
 
@@ -144,8 +148,8 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 // rules contains the values of all settings that a run follows.
 type rules struct {
 	walk walk
-	// gap is the size above which a negative eigenvalue of the Hessian makes a point a saddle. eta is
-	// the step size outside escapes, and short the step size in an escape.
+	// gap defines a saddle: a point where the Hessian has an eigenvalue below -gap. eta is the step size
+	// outside escapes, and short the step size in an escape.
 	gap, eta, short float64
 	// guarded says that steps which overshoot are shortened.
 	guarded bool
@@ -166,15 +170,15 @@ type rules struct {
 }
 
 const (
-	// pathShare is the number of records that all gradient differences of a prefix sum use together,
-	// relative to the number of records of its fresh estimate. With 2 the paths of all prefix sums together
-	// are 12 L0/L1 long. A minimum may be farther from the start where the loss is flatter than its
-	// curvature bound L1.
+	// pathShare is the number of records that all gradient differences of a prefix sum use together, relative
+	// to the number of records of its fresh estimate. With the value 2 and 6 rounds, the paths of all prefix
+	// sums together are 12 L0/L1 long. If the loss is flatter than its curvature bound L1, a minimum may be
+	// farther from the start than this.
 	pathShare = 2
-	// longer is the factor by which steps of the descent exceed steps of an escape, except on networks,
-	// whose bound on the curvature holds at the start only.
+	// longer is the default step size of the descent divided by the default step size of an escape. On
+	// networks both are equal, since the bound on a network's curvature holds only at the start.
 	longer = 4
-	// productShare is the share of the budget for products.
+	// productShare is the share of the budget that pays for Hessian-vector products.
 	productShare = .1
 	// mostEscapes is tau, the largest number of escapes during a prefix sum. longestEscape is the upper
 	// limit of Gamma, in steps.
@@ -236,10 +240,11 @@ func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 	if r.guarded {
 		r.short = min(r.eta, p.StepSize(p.StepScale()))
 	}
-	H := r.eta // gradient steps of h/L1
+	H := r.eta // step size h/L1 of the descent
 	if c.Items == 0 {
-		// With this rule, all prefix sums together have about 32/(H gap) items, one for each step. This
-		// is twice the 16/(H gap) steps in which noise alone moves the iterate away from a saddle.
+		// With this rule, 3 K prefix sums, the largest possible number for K rounds, have together about 32/(H
+		// gap) items, one for each step. This is twice the number 16/(H gap) of steps in which noise alone moves
+		// the iterate away from a saddle.
 		c.Items = int(min(max(math.Ceil(32/(H*c.Gap)/(float64(c.Rounds)*(1+pathShare))), 64), 128))
 	}
 	if c.Rounds < 1 || c.Rounds > optimize.RuleSteps || c.Items < 1 || c.Items > mostItems {
@@ -261,9 +266,9 @@ func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 	return r, nil
 }
 
-// share moves the charge of all Hessian-vector products, products, from the charge of the items to
-// the products. It divides this charge equally among the largest possible number of products over one
-// cohort: gamma steps of each of tau escapes.
+// share reserves the given charge for Hessian-vector products: it subtracts this charge from the charge of
+// an item, and divides it equally among the products over one cohort. Their largest possible number is
+// gamma steps of each of tau escapes.
 func (r *rules) share(products float64) {
 	r.item -= products
 	r.product = products / float64(r.walk.gamma*r.walk.tau) * (1 - 0x1p-30)
@@ -278,9 +283,9 @@ func whole(p optimize.Problem, size float64) float64 {
 	return max(math.Ceil(size), 1)
 }
 
-// batch returns b_t, the number of records for a gradient difference whose contributions are clipped
-// to the given radius. With b_t records the difference has at most the sensitivity of a fresh
-// estimate. With the settings of Theorem 3.17 (Liu and Talwar 2025), batch returns at least the
+// batch returns b_t, the number of records for a gradient difference whose contributions are clipped to the
+// given radius. With b_t records the sensitivity of the mean difference is at most the sensitivity of a
+// fresh estimate. With the settings of Theorem 3.17 (Liu and Talwar 2025), batch returns at least the
 // theorem's b_t for the distance moved.
 func (r *rules) batch(p optimize.Problem, radius, distance float64) float64 {
 	size := r.root * radius / p.Constants.Lipschitz
@@ -307,9 +312,9 @@ func (r *rules) variance(p optimize.Problem) optimize.Variance {
 	return optimize.Variance{Noise: sigma * sigma, Sampling: G * G * (1 + pathShare/2) / r.root / float64(p.Dim())}
 }
 
-// scatter returns the root mean square norm of a gradient estimate's error that the rules assume. The
-// error comes from noise with standard deviation sigma per coordinate and from the random choice of
-// records. drift is the path length since the fresh estimate, times the smoothness.
+// scatter returns the root mean square norm of a gradient estimate's error that the rules assume. The error
+// comes from noise with standard deviation sigma per coordinate and from the random choice of records.
+// drift is the length of the path since the fresh estimate, times the smoothness L1.
 func (r *rules) scatter(p optimize.Problem, sigma, drift float64) float64 {
 	G := p.Constants.Lipschitz
 	return math.Sqrt(float64(p.Dim())*sigma*sigma + G*(G+drift)/r.root)

@@ -263,8 +263,9 @@ func TestResultIsTheAverageOfTheLastThird(t *testing.T) {
 	}
 }
 
-// TestLongAndShortSteps: by the rule, descents start with steps of 16/L1 on rank-one losses, and no step
-// is longer; steps of an escape are 4/L1. A step scale that is set holds for both.
+// TestLongAndShortSteps: by default the step size of the descent must start at 16/L1 on rank-one losses and
+// never be larger, and the step size in an escape must be 4/L1. A step scale that is set must apply to the
+// descent and to escapes.
 func TestLongAndShortSteps(t *testing.T) {
 	for _, h := range []float64{0, 4} {
 		oracle, p := spikes(t, 6000, account.ReplaceOne)
@@ -299,7 +300,7 @@ func TestLongAndShortSteps(t *testing.T) {
 			case math.Abs(eta-map[float64]float64{0: p.StepSize(16) * p.Smoothness(), 4: 4}[h]) < 1e-6:
 				long++
 			case h == 0 && eta < 16:
-			case math.Abs(eta-4) < 1e-6: // the first step of an escape asks for no product
+			case math.Abs(eta-4) < 1e-6: // the first step of an escape makes no query for a product
 			default:
 				t.Errorf("step scale %v: a step is %v/L1", h, eta)
 			}
@@ -332,7 +333,7 @@ func TestConvex(t *testing.T) {
 	}
 }
 
-// TestRefusals: the error of each invalid setting names the field, its value and the rule.
+// TestRefusals: the error for each invalid setting must name the field, its value and its limits.
 func TestRefusals(t *testing.T) {
 	_, p := spikes(t, 100, account.ReplaceOne)
 	blind, rough := p, p
@@ -361,8 +362,9 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// TestTheoremOfFewRecords: the theorem's settings for a table of one record, or of a few, must be a
-// plan whose figures are finite, or an error about the records. Nothing may be divided by zero.
+// TestTheoremOfFewRecords: for a table of one record or of a few records, the theorem's settings must give
+// a plan whose numbers are finite, or an error about the number of records. The test fails for a division
+// by zero.
 func TestTheoremOfFewRecords(t *testing.T) {
 	_, p := spikes(t, 100, account.ReplaceOne)
 	refused := 0

@@ -54,8 +54,8 @@ func (c theorem) batch(distance float64) float64 {
 		c.rho*distance*c.xi*math.Sqrt(c.gamma*c.tau)*c.root/c.alpha, 1)
 }
 
-// need returns a number of records that is enough for a run with these parameters (Liu and Talwar
-// 2025, Lemma 3.15).
+// need returns a number of records that is enough for a run with the parameters of c (Liu and Talwar 2025,
+// Lemma 3.15).
 func (c theorem) need() float64 {
 	square := c.alpha * c.alpha
 	return c.fresh()*max(1, c.B*c.M/(c.kappa*c.alpha)) +
@@ -90,9 +90,9 @@ func (r *rules) byTheorem(p optimize.Problem, records float64, escapes bool) err
 	r.gap, r.eta, r.short = math.Sqrt(c.rho*c.alpha), p.StepSize(1), p.StepSize(1)
 	r.root = whole(p, c.fresh())
 	r.rounds = max(int(records/r.root), 1)
-	// The number of items is limited three times: each item needs a record, the paper's number of steps
-	// is enough, and mostItems limits the plan. One item is left where fewer than one record are, as
-	// expected under add-or-remove.
+	// The number of items has three upper limits: the number of records, since each item needs a record, the
+	// paper's number of steps, and mostItems. It is at least 1, also if fewer than one record is expected, as
+	// is possible under add-or-remove.
 	items := max(min(records, math.Ceil(c.B*c.M/(c.alpha*c.alpha)), mostItems), 1)
 	r.walk = walk{kappa: c.kappa, items: int(items), xi: c.xi, gamma: int(min(c.gamma, mostItems))}
 	r.item = p.Charge()

@@ -5,9 +5,9 @@ package secondorder
 // contains no points and makes no queries. Its inputs are public or released numbers. Line numbers in
 // the comments are the paper's.
 type walk struct {
-	// A prefix sum ends when the drift (see below) reaches kappa, a number in units of a gradient
-	// norm. items is the largest number of items of a prefix sum. tau is the largest number of
-	// escapes from saddles during a prefix sum; 0 means that there are none.
+	// A prefix sum ends when drift reaches kappa. Both are in units of a gradient norm. items is the largest
+	// number of items of a prefix sum. tau is the largest number of escapes from saddles during a prefix sum;
+	// 0 means that there are none.
 	kappa      float64
 	items, tau int
 	// gamma is the largest number of steps of an escape. xi is the distance from the escape's starting
@@ -17,9 +17,9 @@ type walk struct {
 
 	// drift is the length of the path since the last fresh estimate, times the smoothness L1.
 	drift       float64
-	taken       int // number of items of the current prefix sum, with the fresh estimate
+	taken       int // number of items of the current prefix sum, including the fresh estimate
 	escapes     int
-	frozen      int // number of steps until another escape may begin
+	frozen      int // number of steps outside escapes until another escape may begin
 	left        int // number of steps left in the current escape
 	begun, stop bool
 }
@@ -41,10 +41,10 @@ func (w *walk) fresh() {
 // difference to the sum (Liu and Talwar 2025, Algorithm 3, line 9).
 func (w *walk) extended() { w.taken++ }
 
-// saddle reports whether an escape from a saddle begins at a gradient estimate with the given norm
-// (Liu and Talwar 2025, Algorithm 3, line 13). The norm must be at most the threshold, the last
-// escape must be at least gamma steps ago, and fewer than tau escapes must have been made during the
-// prefix sum.
+// saddle reports whether an escape from a saddle begins at a gradient estimate with the given norm (Liu and
+// Talwar 2025, Algorithm 3, line 13). Three conditions must hold: the norm is at most the threshold, the
+// run has made at least gamma steps since the last escape, and the prefix sum has had fewer than tau
+// escapes.
 func (w *walk) saddle(norm, threshold float64) bool {
 	return w.tau > 0 && norm <= threshold && w.frozen <= 0 && w.escapes < w.tau
 }
@@ -65,10 +65,10 @@ func (w *walk) descended(moved float64) {
 }
 
 // escaped records a step of an escape and reports whether the escape goes on (Liu and Talwar 2025,
-// Algorithm 2, lines 7 to 9, and Algorithm 3, lines 21 to 24). distance is the distance from the
-// escape's starting point to the iterate. After the escape, the next item of the prefix sum is the
-// gradient difference between these two points. The drift therefore grows by the smoothness times
-// distance.
+// Algorithm 2, lines 7 to 9, and Algorithm 3, lines 21 to 24). distance is the distance from the escape's
+// starting point to the iterate. After the escape, the next item of the prefix sum is the gradient
+// difference between the escape's starting point and its last point. The drift therefore grows by the
+// smoothness times distance.
 func (w *walk) escaped(distance, smoothness float64) (on bool) {
 	w.left--
 	if distance < w.xi && w.left > 0 {

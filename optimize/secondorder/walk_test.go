@@ -81,9 +81,9 @@ func TestEscapesBegin(t *testing.T) {
 	}
 }
 
-// TestEscapesEnd (Liu and Talwar 2025, Algorithm 2, line 7, and Algorithm 3, line 22): an escape must
-// end at a distance of at least Xi or after Gamma steps. Its last distance, times the smoothness,
-// must be added to the drift.
+// TestEscapesEnd (Liu and Talwar 2025, Algorithm 2, line 7, and Algorithm 3, line 22): an escape must end
+// at a distance of at least Xi from its starting point, or after Gamma steps. The distance at its end,
+// times the smoothness, must be added to the drift.
 func TestEscapesEnd(t *testing.T) {
 	for _, c := range []struct {
 		distances []float64

@@ -1,6 +1,6 @@
-// Package round computes a*b, a+b and a/b in float64, rounded in a stated direction. The exact
-// result is never beyond the returned float64 in that direction. A fused multiply-add or Knuth's
-// two-sum computes the rounding error of each operation exactly.
+// Package round computes a*b, a+b and a/b in float64, rounded up or down. A result rounded up is at
+// least the exact result. A result rounded down is at most the exact result. A fused multiply-add
+// or Knuth's two-sum gives the sign of the rounding error of each operation.
 package round
 
 import "math"
@@ -11,8 +11,9 @@ func Up(x float64) float64 { return math.Nextafter(x, math.Inf(1)) }
 // Down returns the next float64 below x.
 func Down(x float64) float64 { return math.Nextafter(x, math.Inf(-1)) }
 
-// tiny is a threshold. Products and dividends below it are computed in another way, because their
-// rounding error may be too small for a float64.
+// tiny is a threshold for the absolute value of a product or a dividend. Below it the rounding
+// error may be too small for a float64. The result is then moved by one float64 in the direction of
+// rounding without a look at the error.
 const tiny = 0x1p-960
 
 // MulDown returns a*b rounded down: a float64 that is at most the exact product.

@@ -8,8 +8,8 @@ import (
 )
 
 // TestDirectedRoundingAgainstRationals compares every operation with its exact value in rationals:
-// the result is never on the wrong side of the exact value and at most two floats away from it.
-// The operands range over all exponents, so that results and residuals underflow.
+// the result is never on the wrong side of the exact value and at most two floats away from it. The
+// operands range over all exponents, so that results and rounding errors underflow, too.
 func TestDirectedRoundingAgainstRationals(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 11))
 	float := func() float64 {

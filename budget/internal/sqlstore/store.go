@@ -15,18 +15,20 @@ import (
 
 // Dialect holds the parts of SQL in which databases differ.
 type Dialect struct {
-	// Begin are the statements that begin a transaction that writes. Until this transaction ends, no
-	// other transaction may change the chain whose row Lock locks.
+	// Begin are the statements that begin a transaction that writes. After such a transaction has
+	// read the row of a chain in the table of chains, no other transaction may change this chain
+	// until the transaction ends. Begin and Lock together must ensure this.
 	Begin []string
 	// Lock is the SQL text that is appended to the SELECT of a chain's row, so that the database
 	// locks this row.
 	Lock string
 	// Read begins a transaction that reads a consistent snapshot.
 	Read string
-	// Draw, Key and Now are SQL expressions: Draw gives 32 random hexadecimal digits, and Key gives
-	// 64. Now gives the time.
+	// Draw, Key and Now are SQL expressions. Draw gives 32 random hexadecimal digits, and Key gives
+	// 64. Now gives the present time as text.
 	Draw, Key, Now string
-	// Numbered means that parameters are written $1, $2 and so on, and not as question marks.
+	// Numbered is true if parameters of statements are written $1, $2 and so on. Otherwise they are
+	// written as question marks.
 	Numbered bool
 	// Schema lists the statements that create the tables unless they exist.
 	Schema []string
@@ -103,16 +105,17 @@ func (s *Store) sql(text string) string {
 	return b.String()
 }
 
-// transact runs the function f in a transaction that the statements begin. It commits if f returns
-// true without an error, and otherwise rolls back. If the rollback fails, it closes the connection.
+// transact begins a transaction with the statements begin and calls f in it. It commits the
+// transaction if f returns true and no error, and otherwise rolls it back. It returns the error of
+// a statement, of f or of the commit. If the rollback fails, the connection is closed.
 func (s *Store) transact(ctx context.Context, begin []string, f func(*sql.Conn) (commit bool, err error)) (err error) {
 	c, err := s.db.Conn(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	// COMMIT and ROLLBACK ignore cancellation: if one of them were interrupted, its outcome would be
-	// unknown.
+	// COMMIT and ROLLBACK are not interrupted if ctx ends, because the outcome of an interrupted
+	// one would be unknown.
 	whole := context.WithoutCancel(ctx)
 	commit := false
 	for _, statement := range begin {
@@ -138,8 +141,8 @@ func (s *Store) transact(ctx context.Context, begin []string, f func(*sql.Conn) 
 func (s *Store) Update(ctx context.Context, dataset string, from int,
 	next func(budget.Tail) (*budget.Row, error)) error {
 	return s.transact(ctx, s.dialect.Begin, func(c *sql.Conn) (bool, error) {
-		// The chain's row is inserted before it is locked. If two transactions begin the same chain, one of
-		// them then waits for the other.
+		// The row of a new chain is inserted in the table of chains before it is locked. If two
+		// transactions begin the same chain, one of them therefore waits until the other has ended.
 		if _,
 			err := c.ExecContext(ctx,
 			s.sql("INSERT INTO stillpoint_chains (dataset, length, head) VALUES (?, 0, '') ON CONFLICT DO NOTHING"),
@@ -175,8 +178,9 @@ func (s *Store) View(ctx context.Context, dataset string, from int) (t budget.Ta
 	return t, err
 }
 
-// tail reads the rows of a dataset's chain after row number from, with the chain's length and last
-// hash. lock is appended to the statement that reads the chain's own row.
+// tail reads the rows of a dataset's chain after row number from, the hash of row number from, and
+// the chain's length and last hash. lock is appended to the statement that reads the chain's length
+// and last hash.
 func (s *Store) tail(ctx context.Context, c *sql.Conn, dataset string, from int, lock string) (t budget.Tail,
 	err error) {
 	err = c.QueryRowContext(ctx,
@@ -213,7 +217,8 @@ func (s *Store) Datasets(ctx context.Context) ([]string, error) {
 	return s.texts(ctx, "SELECT dataset FROM stillpoint_chains ORDER BY dataset")
 }
 
-// texts returns the single column of a query's result.
+// texts runs a query whose result has one column of text, and returns the values of this column in
+// order.
 func (s *Store) texts(ctx context.Context, query string, args ...any) (all []string, err error) {
 	rows, err := s.db.QueryContext(ctx, s.sql(query), args...)
 	if err != nil {

@@ -19,17 +19,18 @@ type Keyed struct {
 	open func() hash.Hash
 }
 
-// Keyed returns the function whose key is the next 256 bits of s.
+// Keyed returns the pseudorandom function whose key is the next 256 bits of s.
 func (s *Secret) Keyed() *Keyed { return NewKeyed(s.key()) }
 
-// NewKeyed returns the function with the given key, which another process has drawn with Secret.Key.
+// NewKeyed returns the pseudorandom function with the given key, which another process has drawn with
+// Secret.Key.
 func NewKeyed(key [32]byte) *Keyed {
 	mac := hmac.New(sha256.New, key[:])
 	return &Keyed{open: func() hash.Hash { return mac }}
 }
 
-// Sum returns the value of the function at a list of texts. Each text is preceded by its length, so
-// that different lists have different encodings.
+// Sum returns the first 64 bits of the pseudorandom function's value at a list of texts. Each text is
+// preceded by its length, so that different lists have different encodings.
 func (k *Keyed) Sum(texts []string) uint64 { return binary.LittleEndian.Uint64(k.whole(texts)) }
 
 // Tag returns the first 128 bits of the pseudorandom function's value at one text. It identifies a

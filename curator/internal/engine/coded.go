@@ -11,10 +11,10 @@ import "github.com/stillpoint-dp/stillpoint/curator/internal/row"
 // ((s0+s2) + (s1+s3)). A row adds one rounded number to a sum at each code. A row stored with all its
 // features would add the same, because zeros add nothing.
 //
-// Hats are the values of curves' basis functions. Each edge of a row has two hats that are not zero,
-// each with its own value.
+// Hats are features that hold the values of curves' basis functions. An edge (row.Edges) is a pair of
+// neighbouring hats of a row, each with its own value. All other hats of the row are zero.
 
-// code is the type of the codes in a block.
+// code is the type of the codes of one-hot groups in a block: 16 or 32 bits.
 type code interface{ uint16 | uint32 }
 
 // dots sets z to the dot products of the rows of b with the vectors in w, each of the layout's width. The
@@ -103,7 +103,8 @@ func (p *pass) addRows(acc []int64, c []float64, b row.Block) {
 	}
 }
 
-// addHats adds round(c[i] * v) to acc for each nonzero hat v of row i, a value of a curve's basis function.
+// addHats adds, for each hat in an edge of row i, round(c[i] * v) to the sums in acc, where v is the hat's
+// value. A hat holds the value of a curve's basis function.
 func addHats(acc []int64, width int, c []float64, e row.Edges, edges, stride int) {
 	count, rows := len(acc)/width, len(e.At)/edges
 	for k := range count {
@@ -119,9 +120,9 @@ func addHats(acc []int64, width int, c []float64, e row.Edges, edges, stride int
 	}
 }
 
-// addLevels adds the contribution of one-hot groups to the sums acc: round(c[i] * level of row i) at
-// each code of row i, where level is the value of the groups' nonzero features and a code the index
-// of one.
+// addLevels adds the contribution of one-hot groups to the sums acc: round(c[i] * level of row i) at each
+// code of row i. The level is the value of the nonzero features of the row's groups. A code is the index of
+// such a feature.
 func addLevels[C code](acc []int64, width int, c []float64, levels []float32, codes []C, stride int) {
 	count, groups := len(acc)/width, len(codes)/max(len(levels), 1)
 	for k := range count {

@@ -118,7 +118,8 @@ func (e *shards) Sum(ctx context.Context, q query.Question, scale float64, membe
 	return total, nil
 }
 
-// window is the rows of a source from row start to before row end, each in a block of its own.
+// window is a source of the rows of another source from row start to before row end. Each row is in a block
+// of its own.
 type window struct {
 	row.Source
 	start, end int

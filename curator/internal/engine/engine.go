@@ -34,17 +34,16 @@ type Sum struct {
 	Residual []int64
 }
 
-// Engine answers queries over the rows of one table with one loss, in integers. The integers do not
-// depend on the place where rows are stored, on their division into blocks, or on the number of
-// goroutines. The rows may be in another process. An implementation must pass the tests of package
-// enginetest.
+// Engine answers queries over the rows of one table with one loss, in integers. The integers do not depend
+// on the place where rows are stored, on their division into blocks, or on the number of goroutines. The
+// rows may be in other processes. An implementation must pass the tests of package enginetest.
 //
 // Members are row numbers, in any order. A row counts as often as it is listed. The sum over two
 // lists of members together is the sum over one list plus the sum over the other, so a sum may be
 // computed in parts.
 //
-// An error is the context's error, row.ErrUnread, ErrIncomplete, or an error of the arguments. An
-// error never depends on the content of rows.
+// An error is the context's error, row.ErrUnread, ErrIncomplete, ErrOrder, or an error about the arguments.
+// An error never depends on the content of rows.
 type Engine interface {
 	// Len returns the number of rows. Under add-or-remove this number is secret.
 	Len() int
@@ -180,10 +179,10 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 	return sum, nil
 }
 
-// Centre returns the public centre of contributions to q, in rounded grid steps. The centre is
-// subtracted from every record's rounded contribution, and from the contribution zero of a malformed
-// (faulty) record. For a query about a number Centre returns zero. The centre of a number may be
-// large compared with the radius, so it is subtracted before clipping.
+// Centre returns the public centre of contributions to q, in rounded grid steps. The centre is subtracted
+// from every record's rounded contribution, and from the contribution zero of a malformed (faulty) record.
+// For a query whose contributions are numbers, Centre returns zero: the centre of a number may be large
+// compared with the clip radius, and is therefore subtracted before clipping.
 func Centre(q query.Question, scale float64) []int64 {
 	c := make([]int64, q.SumDim())
 	if q.Facts().Number {
@@ -215,8 +214,8 @@ func CentreVector(q query.Question) []float64 {
 	return c
 }
 
-// Answers returns an error if a query cannot be answered with a loss, because the loss has not the
-// form that the query needs.
+// Answers returns an error if the loss does not have the form that the query needs, or if the query smooths
+// the loss and the loss cannot be smoothed in this way.
 func Answers(l loss.Loss, q query.Question) error {
 	switch f := q.Facts(); {
 	case f.Suits(loss.Count(l), loss.Products(l), loss.UnitOfMargin(l)):
@@ -231,7 +230,7 @@ func Answers(l loss.Loss, q query.Question) error {
 	return fmt.Errorf("curator: %s: loss %s: must be of the form phi(<w,x>, y)", q.Name(), l.Name())
 }
 
-// within returns an error unless all members are numbers of n rows.
+// within returns an error unless every member is at least 0 and below n, the number of rows.
 func within(members []int32, n int) error {
 	for _, m := range members {
 		if m < 0 || int(m) >= n {

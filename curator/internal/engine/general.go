@@ -10,7 +10,8 @@ import (
 // gradient itself.
 type generalPass struct {
 	loss loss.General
-	// sum, grad and another hold one number for each parameter.
+	// sum is the record's contribution, grad the contribution of one term, and another a second vector for
+	// a term that is a difference. Each has one number for each parameter.
 	sum, grad, another []float64
 	// w, along and x are copies of the loss's arguments, so that a loss that writes to its
 	// arguments changes nothing.
@@ -30,7 +31,8 @@ func newGeneralPass(l loss.General, parameters, features int) *generalPass {
 	}
 }
 
-// add adds one record's contribution.
+// add adds one record's contribution, rounded to grid steps, to the sums p.acc. A faulty record adds
+// nothing or, if contributions are numbers, p.faultySteps().
 func (g *generalPass) add(p *pass, x []float32, y float64) {
 	sum := g.sum
 	if p.number {
@@ -72,9 +74,9 @@ func (g *generalPass) value(w []float64, x []float32, y float64) float64 {
 }
 
 // contribution sets the field sum to the weighted sum of the record's clipped terms. If the terms are
-// numbers, the first entry of sum is the sum of the clipped numbers, each minus its public centre.
-// contribution returns false if the loss panicked or wrote a number that is not finite, which makes
-// the record faulty, or a term is not finite.
+// numbers, the public centre is subtracted from each of them before clipping, and the first entry of sum is
+// their weighted sum. contribution returns false for a faulty record: if its target is NaN, which marks a
+// malformed record, or if a term is not finite. A panic of the loss is not caught here.
 func (g *generalPass) contribution(terms []pointedTerm, x []float32, y float64) (ok bool) {
 	if terms[0].number {
 		g.sum[0] = 0
@@ -117,8 +119,9 @@ func (g *generalPass) contribution(terms []pointedTerm, x []float32, y float64) 
 	return true
 }
 
-// clip scales v to norm at most radius. It returns false if v is not finite. Because of rounding,
-// the norm of the result may exceed radius by at most (len+4) 2^-52 of radius.
+// clip scales v to the norm radius if v is longer, and leaves v unchanged otherwise. It returns false if v
+// is not finite. Because of rounding, the norm of the result may exceed radius by at most (len+4) 2^-52 of
+// radius.
 func clip(v []float64, radius float64) bool {
 	var sum float64
 	for _, x := range v {

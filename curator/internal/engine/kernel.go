@@ -6,37 +6,36 @@ import "github.com/stillpoint-dp/stillpoint/curator/internal/row"
 // bits and integers as the portable kernel.
 type kernel struct {
 	name string
-	// dots sets z to the dot products of rows with vectors. The rows start at x. The vectors are in
-	// w, and each starts width floats after the one before. The products of a row with all vectors
-	// precede the products of the next row. stride is the length of rows and vectors, a multiple of
+	// dots sets z to the dot products of rows with vectors. The rows start at x. The vectors are in w, and
+	// each vector starts width floats after the start of the previous one. The products of a row with all
+	// vectors precede the products of the next row. stride is the length of rows and vectors, a multiple of
 	// row.Lane.
 	dots func(z, w []float64, x []float32, stride, width int)
-	// add adds round(c[i] * row i) for all rows i, coordinate by coordinate, to the sums in acc.
-	// Each sum starts width integers after the one before. c holds a coefficient for each sum and
-	// row. The coefficients of a row precede the coefficients of the next row. |c*x| must be at
-	// most 2^51.
+	// add adds round(c[i] * row i) for all rows i, coordinate by coordinate, to the sums in acc. Each sum
+	// starts width integers after the start of the previous one. c holds a coefficient for each sum and
+	// row. The coefficients of a row precede the coefficients of the next row. |c*x| must be at most 2^51.
 	add func(acc []int64, width int, c []float64, x []float32, stride int)
-	// pairs computes what the function addAllPairs does, for at most tileRows rows.
+	// pairs computes the same sums as the function addAllPairs, for at most tileRows rows.
 	pairs func(acc []int64, c []float64, x []float32, stride, dim int)
 	// weigh is the inner loop of lengths ||R x|| in a metric. It adds sk[j] * x[panel*j+i] to
-	// sums[panel*k+i] for k from 0 to 3 and the rows i of a panel, in the order of j. The four
-	// vectors s0 to s3 have the same length. weigh is nil on machines on which the loops of metric.go
-	// are faster.
+	// sums[panel*k+i] for k from 0 to 3 and i below panel, in the order of j. The four vectors s0 to s3
+	// have the same length. weigh is nil on machines on which the loops of metric.go are faster.
 	weigh func(sums *[4 * panel]float64, s0, s1, s2, s3, x []float64)
 }
 
-// portable is the kernel of every machine.
+// portable is the kernel in plain Go, which every machine can run.
 var portable = kernel{"portable", dots, addRounded, addAllPairs, nil}
 
-// fastest is the kernel for this machine.
+// fastest returns the fastest kernel that this machine supports.
 func fastest() kernel {
 	all := kernels()
 	return all[len(all)-1]
 }
 
-// extent returns the number of rows at x and the number of vectors. It panics unless numbers is the
-// product of the two, each vector is stride long and fits in width, and x holds all rows. The
-// assembly relies on these checks.
+// extent returns the number of rows at x and the number of vectors (or sums) beside them. numbers is the
+// number of products or coefficients, one for each row and vector. vectors is the length of all vectors
+// together, width each. extent panics unless numbers is a multiple of the number of vectors, stride is a
+// multiple of row.Lane and at most width, and x holds all rows. The assembly relies on these checks.
 func extent(numbers, vectors int, x []float32, stride, width int) (rows, count int) {
 	count = vectors / width
 	rows = numbers / count

@@ -2,10 +2,10 @@ package engine
 
 import "math"
 
-// pairsBy adds the products of all pairs of features of rows, on machines with vector instructions.
-// It calls inner, which adds the products of four features with the later features, in as many
-// columns as inner can, and returns the number of these columns. pairsBy adds the products of the
-// other columns.
+// pairsBy computes the same sums as addAllPairs, on machines with vector instructions. It processes four
+// features at a time. inner adds the products of these four features with the features after them, which
+// are called columns. inner processes some of the columns, from the first on, and returns their number.
+// pairsBy adds the products with the remaining columns, and the products among the four features.
 func pairsBy(inner func(a *[4][]int64, times []float64, x []float32, stride, rows, columns int) int,
 	acc []int64, c []float64, x []float32, stride, dim int) {
 	rows := len(c)

@@ -5,14 +5,14 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// computation is an entry of the engine's table of kinds of queries: the functions that compute the
-// contribution of one record to a term, before it is clipped and weighted. The table has the order
-// of the kinds in package query.
+// computation is an entry of the table computations: the functions that compute contributions to a term of
+// one kind of query, one function for losses of margins and one for general losses. The table is indexed by
+// the kind, query.Kind.
 type computation struct {
 	// rankOne is for losses of margins. It computes the numbers by which the term multiplies each row of a
-	// tile, one number for each margin, weighted and clipped, and adds them to p.coef. If the answers of
-	// the kind are numbers, it adds the number itself. On entry p.margin holds the rows' margins at the
-	// term's point.
+	// tile, one number for each margin. It clips them, multiplies them by the term's weight and adds them
+	// to p.coef. If the answers of the kind are numbers, it adds the number itself. On entry p.margin holds
+	// the rows' margins at the term's point.
 	rankOne func(p *pass, t *pointedTerm, b row.Block)
 	// general writes to v the term's unclipped contribution of one record. general is nil for kinds
 	// that general losses do not have.
@@ -39,7 +39,7 @@ var computations = [...]computation{
 	query.SquaredDistance: {rankOne: addSquaredDistances},
 	query.CentredMoment:   {rankOne: addOnes},
 
-	// A weightedPass computes the weighted kinds.
+	// The weighted kinds have no functions here: a weightedPass computes them.
 	query.WeightedGradient:  {},
 	query.WeightedCurvature: {},
 	query.ScoreMoment:       {},
@@ -48,8 +48,8 @@ var computations = [...]computation{
 	query.SquaredFeatures: {rankOne: addOnes},
 }
 
-// addSlopes computes the coefficients of gradients. The gradient of phi(<w,x>, y) is the slope times
-// the row.
+// addSlopes adds the clipped and weighted coefficients of gradients to p.coef. The gradient of phi(<w,x>,
+// y) is the slope times the row.
 func addSlopes(p *pass, t *pointedTerm, b row.Block) {
 	n := p.shape.margins * len(b.Targets)
 	slope := p.slope[:n]
@@ -57,8 +57,8 @@ func addSlopes(p *pass, t *pointedTerm, b row.Block) {
 	p.addWithin(slope, t)
 }
 
-// addSlopeChanges computes the coefficients of differences of two gradients. The difference is the
-// change of the slope times the row.
+// addSlopeChanges adds the clipped and weighted coefficients of differences of gradients at two points to
+// p.coef. A difference is the change of the slope times the row.
 func addSlopeChanges(p *pass, t *pointedTerm, b row.Block) {
 	n := p.shape.margins * len(b.Targets)
 	slope, other, move, margin := p.slope[:n], p.other[:n], p.move[:n], p.margin[:n]
@@ -81,7 +81,8 @@ func addSlopeChanges(p *pass, t *pointedTerm, b row.Block) {
 	}
 }
 
-// addValues computes the values of the loss, each minus its public centre.
+// addValues adds, to each record's number, the value of the loss minus the term's public centre, clipped to
+// the term's radius and times the term's weight. A value that is not finite makes its record faulty.
 func addValues(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	value := p.slope[:len(y)]
@@ -92,8 +93,9 @@ func addValues(p *pass, t *pointedTerm, b row.Block) {
 	addClipped(p.coef, p.faulty, value, t.weight, -t.ball.Radius, t.ball.Radius)
 }
 
-// addValueChanges computes, for each record, the loss at the term's point minus the loss at its
-// previous point. The margins at the previous point are the margins at the point minus the rows'
+// addValueChanges adds, to each record's number, the loss at the term's point minus the loss at its
+// previous point, clipped to the term's radius and times the term's weight. A difference that is not finite
+// makes its record faulty. The margins at the previous point are the margins at the point minus the rows'
 // products with the displacement between the points.
 func addValueChanges(p *pass, t *pointedTerm, b row.Block) {
 	y, n := b.Targets, p.shape.margins*len(b.Targets)

@@ -32,8 +32,9 @@ func (l *lengths) rows(members []int32) []float32 {
 	return v
 }
 
-// blockOf returns the index of the block that holds row m. blockOf first tries the block in which the
-// row is if all blocks have equal size, as in most sources.
+// blockOf returns the index of the block that holds row m. It first tries the block with index m divided by
+// the size of the first block. This block holds the row if all blocks have equal size, as in most sources.
+// Otherwise it searches for the block.
 func (l *lengths) blockOf(m int) int {
 	if b := m / max(len(l.blocks[0]), 1); b < len(l.blocks) && m >= l.starts[b] && m < l.starts[b+1] {
 		return b
@@ -41,8 +42,9 @@ func (l *lengths) blockOf(m int) int {
 	return sort.SearchInts(l.starts, m+1) - 1
 }
 
-// lengths returns the lengths ||R x|| of all rows x, for the matrix R of the metric. It keeps the
-// lengths in the latest metric, and computes lengths only if the metric is not the latest one.
+// lengths returns the lengths ||R x|| of all rows x, for the matrix R of the metric. It keeps the lengths
+// for the latest metric only. If the metric is another one, it computes the lengths in a pass over the
+// table.
 func (e *Portable) lengths(ctx context.Context, m query.Metric) (*lengths, error) {
 	var l *lengths
 	select {
@@ -99,9 +101,9 @@ func (e *Portable) measure(ctx context.Context, m query.Metric) (*lengths, error
 type ruler struct {
 	kernel kernel
 	dim    int
-	// square holds the rows of R^2, as multiples of the square of the metric's rounding unit, each
-	// from its diagonal entry on. Entries are sums of at most 2^11 products below 2^41, which float64
-	// holds exactly.
+	// step is the metric's rounding unit, Metric.Step. square holds the rows of R^2, each from its diagonal
+	// entry on, as integer multiples of step^2. Entries are sums of at most 2^11 products below 2^41, which
+	// float64 holds exactly.
 	square [][]float64
 	step   float64
 	// lost is an upper bound on the rounding error of a computed squared length, in squared steps.
@@ -153,7 +155,8 @@ func newRuler(m query.Metric, by kernel) *ruler {
 	return r
 }
 
-// exactDot returns <a, b> for vectors of integers. The result is exact if no partial sum exceeds 2^53.
+// exactDot returns <a, b> for vectors of integers, whose length is a multiple of 4. The result is exact if
+// no partial sum exceeds 2^53.
 func exactDot(a, b []float64) float64 {
 	var s0, s1, s2, s3 float64
 	b = b[:len(a)]
@@ -166,8 +169,9 @@ func exactDot(a, b []float64) float64 {
 	return (s0 + s1) + (s2 + s3)
 }
 
-// measure computes the lengths ||R x|| of the rows x of blocks, for the metric's matrix R, until no
-// block is left or the context ends.
+// measure takes blocks, numbered by the shared counter next, until no block is left or the context ends. It
+// sets blocks[i] to the lengths ||R x|| of the rows x of block i, for the metric's matrix R. It returns an
+// error if a block cannot be read.
 func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.Int64, reader row.Reader,
 	l *row.Layout) error {
 	f := filled{writer: writer{layout: l}}
@@ -248,8 +252,8 @@ func (r *ruler) quadratics(dst []float64, x []float32, stride int) {
 	}
 }
 
-// products4 is the inner loop of quadratics for four rows. It adds the terms of one feature and the
-// later features.
+// products4 is the inner loop of quadratics for four rows. It adds to dst, for each row, the terms of one
+// feature with itself and with the later features.
 func products4(dst, s []float64, x0, x1, x2, x3 []float32) {
 	var s0, s1, s2, s3 float64
 	x0, x1, x2, x3 = x0[:len(s)], x1[:len(s)], x2[:len(s)], x3[:len(s)]
@@ -274,16 +278,17 @@ func above(v float64) float32 {
 	return f
 }
 
-// addOnes sets the coefficient by which each row x, or its second moment x x', is multiplied to 1
-// times the term's weight.
+// addOnes adds the term's weight to the coefficient of each row x of a tile. The kind of query determines
+// what the coefficient multiplies: x, its second moment x x', or the squares of its features.
 func addOnes(p *pass, t *pointedTerm, b row.Block) {
 	for i := range b.Targets {
 		p.coef[i] += t.weight
 	}
 }
 
-// addCurvatures computes the coefficient of x x' for each row x: the clipped second derivative of the
-// loss phi(<w,x>, y) in its margin.
+// addCurvatures adds to the coefficient of x x', for each row x of a tile, the second derivative of the
+// loss phi(<w,x>, y) in its margin, clipped to [0, radius] and times the term's weight. A derivative that
+// is not finite makes its record faulty.
 func addCurvatures(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	bend := p.slope[:len(y)]
@@ -291,9 +296,10 @@ func addCurvatures(p *pass, t *pointedTerm, b row.Block) {
 	addClipped(p.coef, p.faulty, bend, t.weight, 0, t.ball.Radius)
 }
 
-// addSlopesInMetric computes gradients that are multiplied by a metric's matrix R and then clipped.
-// The slopes of a row x are clipped to two limits: their norm times ||R x|| is at most the radius,
-// and their norm is at most the term's largest slope.
+// addSlopesInMetric adds to p.coef the weighted coefficients of gradients that are later multiplied by a
+// metric's matrix R. It clips the slopes of a row x to two limits: their norm times ||R x|| is at most the
+// term's radius, and their norm is at most the term's largest slope. A slope that is not finite makes its
+// record faulty.
 func addSlopesInMetric(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	k := p.shape.margins
@@ -311,9 +317,10 @@ func addSlopesInMetric(p *pass, t *pointedTerm, b row.Block) {
 	}
 }
 
-// addSquaredSlopes computes the squared length of each record's gradient in a metric (after
-// multiplication by the metric's matrix), minus the public centre. If the slopes are finite but their
-// squares overflow, the result is clipped like any other number.
+// addSquaredSlopes computes the squared length of each record's gradient in a metric, that is, after
+// multiplication by the metric's matrix. It subtracts the term's public centre, clips the difference to the
+// term's radius, and adds it, times the term's weight, to the record's number. If the slopes are finite but
+// their squares overflow, the result is clipped like any other number.
 func addSquaredSlopes(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	k := p.shape.margins

@@ -32,7 +32,7 @@ func BenchmarkMetric(b *testing.B) {
 		on, w := query.NewCohort(0, float64(c.n)), make([]float64, c.d)
 		for _, kind := range []struct {
 			name  string
-			terms []query.Term // used in turn
+			terms []query.Term // the queries' terms, one after the other
 		}{
 			{"gradient", []query.Term{query.GradientAt(on, w, 1)}},
 			{"moment", []query.Term{query.SecondMomentOf(on, c.d)}},

@@ -12,14 +12,15 @@ import (
 type filled struct {
 	index []int32
 	value []float64
-	// next[i] and end[i] bound the features of row i that are yet to be processed.
+	// rows is the number of rows. The features of row i that are yet to be processed have the indices
+	// index[next[i]:end[i]] and the values value[next[i]:end[i]].
 	rows      int
 	next, end [tileRows]int
 	writer    writer
 	weighed   weighed
 }
 
-// gather finds the nonzero features of the rows of a tile.
+// gather lists the nonzero features of the rows of a tile in f, in place of the former list.
 func (f *filled) gather(b row.Block) {
 	l := f.writer.layout
 	f.index, f.value, f.rows = f.index[:0], f.value[:0], len(b.Targets)
@@ -69,9 +70,9 @@ func (f *filled) add(j int, v float32) {
 	}
 }
 
-// from iterates over the rows whose next nonzero feature is j. It yields the row's index in the tile
-// and the row's remaining features, the first of which is j, and then removes j from these. The
-// caller must call from for every feature j, in increasing order of j.
+// from iterates over the rows whose next nonzero feature is j. For each of them it yields the row's index
+// in the tile and the row's remaining nonzero features, of which j is the first. It also removes feature j
+// from the remaining features. The caller must call from for every feature j, in increasing order of j.
 func (f *filled) from(j int) iter.Seq2[int, run] {
 	return func(yield func(int, run) bool) {
 		for i := range f.rows {
@@ -87,7 +88,7 @@ func (f *filled) from(j int) iter.Seq2[int, run] {
 	}
 }
 
-// run holds some features of a row and their indices.
+// run holds some nonzero features of a row: their indices, in increasing order, and their values.
 type run struct {
 	index []int32
 	value []float64
@@ -103,7 +104,7 @@ func (f *filled) dense() bool { return 3*len(f.index) >= f.rows*f.writer.layout.
 // in the first-level cache.
 func (p *pass) addPairs(c []float64, b row.Block) {
 	for _, v := range c {
-		Round(float64(v * math.Sqrt2)) // no product with features of a row is larger
+		Round(float64(v * math.Sqrt2)) // in tests, checks a bound on all products of this row
 	}
 	f, acc, dim := p.filled, p.acc, p.layout.Dim()
 	f.gather(b)

@@ -5,10 +5,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// addProducts computes the coefficients of products of the Hessian and the term's vector (its step):
-// for a loss phi(<w,x>, y), the second derivative of phi times the product of step and row x. The
-// coefficient is later multiplied by the row. The result obeys the same bound as the difference of
-// gradients at two points that differ by the step, so it is clipped in the same way.
+// addProducts adds the clipped and weighted coefficients of products of the Hessian and the term's vector,
+// its step, to p.coef. For a loss phi(<w,x>, y), the coefficient is the second derivative of phi times the
+// product of step and row x. The coefficient is later multiplied by the row. A product obeys the same bound
+// as the difference of gradients at two points that differ by the step, and is clipped in the same way.
 func addProducts(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	n := p.shape.margins * len(y)
@@ -19,10 +19,10 @@ func addProducts(p *pass, t *pointedTerm, b row.Block) {
 	p.addBetween(bend, move, t, lo, hi)
 }
 
-// addProductChanges computes the coefficients of products with a change of the Hessian: the Hessian
-// at the term's point minus the Hessian at its previous point, times the term's vector along. The
-// margin at the previous point is computed as the margin at the point minus the product of the row
-// and the displacement between the points.
+// addProductChanges adds the clipped and weighted coefficients of products with a change of the Hessian to
+// p.coef: the Hessian at the term's point minus the Hessian at its previous point, times the term's vector
+// along. The margin at the previous point is computed as the margin at the point minus the product of the
+// row and the displacement between the points.
 func addProductChanges(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	n := p.shape.margins * len(y)
@@ -40,8 +40,8 @@ func addProductChanges(p *pass, t *pointedTerm, b row.Block) {
 	p.addWithin(bend, t)
 }
 
-// addCurvaturesAlong computes the numbers v'Hv, each minus its public centre, for the loss's Hessian
-// H and the term's vector v.
+// addCurvaturesAlong adds, to each record's number, v'Hv minus the term's public centre, clipped to the
+// term's radius and times the term's weight. H is the Hessian of the record's loss and v the term's vector.
 func addCurvaturesAlong(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	k := p.shape.margins

@@ -36,15 +36,15 @@ type pass struct {
 	// absent is the contribution of a faulty record before scaling: the value zero, minus the public
 	// centre, clipped and weighted. It is 0 unless the record contributes a number.
 	absent float64
-	// filled lists the rows' nonzero features, for sums of products of features. It is nil if a record
-	// contributes multiples of its row, or numbers.
+	// filled lists the rows' nonzero features, for sums of products or of squares of features. It is nil if
+	// a record contributes multiples of its row, or numbers.
 	filled  *filled
 	centred []float32 // rows of a tile minus a public point, for kinds about such rows
 	general *generalPass
 	stacked *stackedPass // adds up gradients layer by layer, in place of general, if the loss and the terms allow it
 	// weighted computes terms of the weighted kinds. It is nil for other kinds.
 	weighted *weightedPass
-	rankOne  margins      // nil if the query needs no loss
+	rankOne  margins      // the loss; nil if the query needs no loss
 	single   loss.RankOne // the same loss, if it has one margin
 	kinked   loss.Kinked  // the same loss, if its slopes jump
 
@@ -98,7 +98,7 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 			ball:  term.Ball(),
 			point: s.pad(term.Point()), prev: s.pad(term.Previous()), step: s.pad(term.Step()), along: s.pad(term.Along()),
 		}
-		pt.smoothed, _ = smoothing(term.Smoothing(), p.layout.Dim()) // smoothable has checked it
+		pt.smoothed, _ = smoothing(term.Smoothing(), p.layout.Dim()) // no error: smoothable has checked the loss
 		pt.drawn = drawnFor(term)
 		if term.Kind().Facts().Losses == query.NoLoss {
 			pt.among = term.Point()
@@ -146,8 +146,8 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 	p.norm = make([]float64, tileRows)
 }
 
-// place returns the index in the sums acc, which are ordered as rows are stored, of coordinate j of
-// the query's sum.
+// place returns the index in acc of coordinate j of the query's sum. The sums in acc are in the order in
+// which rows store features.
 func (p *pass) place(j int) int {
 	switch {
 	case p.number: // a number is added up in the first entry, whatever the layout
@@ -225,9 +225,9 @@ func (p *pass) faultySteps() float64 {
 	return 0
 }
 
-// toSteps converts lists of coefficients to grid steps. Each list has the same number of coefficients
-// for every record. A record with a coefficient that is not finite in steps is faulty. The
-// coefficients of a faulty record become a fixed contribution, the same for all faulty records.
+// toSteps converts lists of coefficients to grid steps. Each list has the same number of coefficients for
+// every record. A record with a coefficient that is not finite in steps is faulty. All coefficients of a
+// faulty record are set to p.faultySteps(), which is the same for all faulty records.
 func (p *pass) toSteps(faulty []bool, lists ...[]float64) {
 	for _, list := range lists {
 		for i, c := range list {

@@ -6,11 +6,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// shape describes the order of parameters in memory. For a loss of margins, the parameters are one
-// row for each margin, with one coordinate for each feature. Each row of parameters is in the order
-// in which the layout stores features and takes width floats, so that a margin is a sum over
-// contiguous numbers. For a loss that is not a function of margins and computes its gradient itself,
-// layout is nil and the coordinates are in their own order, without padding.
+// shape describes the order of parameters in memory. For a loss of margins, the parameters are one vector
+// for each margin, with one coordinate for each feature. Each vector is in the order in which the layout
+// stores features and takes width floats, so that a margin is a sum over contiguous numbers. For a loss
+// that is not a function of margins and computes its gradient itself, layout is nil and the coordinates are
+// in their own order, without padding.
 type shape struct {
 	margins, features, width int
 	layout                   *row.Layout
@@ -47,7 +47,8 @@ func (e *Portable) shapeFor(q query.Question) shape {
 func (s shape) parameters() int { return s.margins * s.features }
 func (s shape) padded() int     { return s.margins * s.width }
 
-// place returns the index in memory of parameter j, whose place depends on the layout of rows.
+// place returns the index in memory of parameter j. For a loss of margins, the index follows from the
+// layout of the rows.
 func (s shape) place(j int) int {
 	if s.layout == nil {
 		return j

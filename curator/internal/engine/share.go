@@ -18,7 +18,7 @@ type share struct {
 	unread error
 }
 
-// work processes pieces until none is left or the context ends.
+// work processes pieces until none is left, a read fails or the context ends.
 func (s *share) work(ctx context.Context) {
 	defer s.survive(ctx)
 	for ctx.Err() == nil {
@@ -36,7 +36,8 @@ func (s *share) work(ctx context.Context) {
 	s.done = true
 }
 
-// survive is called when work returns, and when the loss has panicked or ended the goroutine.
+// survive is called when work returns, and when the loss has panicked or ended the goroutine. In the second
+// case it handles the current tile (see stopped) and starts another goroutine.
 func (s *share) survive(ctx context.Context) {
 	if s.done {
 		s.ended.Done()
@@ -84,9 +85,9 @@ func (p *pass) passed() {
 	p.alone = max(p.alone-n, 0)
 }
 
-// stopped handles a tile in which the loss panicked. If the tile is a single record, the record is
-// faulty, which means that it contributes as a malformed record does. A larger tile is repeated
-// record by record, to find the faulty record.
+// stopped handles a tile in which the loss panicked or ended the goroutine. If the tile is a single record,
+// the record is faulty and contributes as a malformed record does. A larger tile will be repeated record by
+// record, to find the faulty record.
 func (p *pass) stopped() {
 	if p.trying > 1 {
 		p.alone = p.trying

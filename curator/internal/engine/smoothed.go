@@ -26,7 +26,7 @@ func smoothing(s query.Smoothing, features int) (loss.Smoothing, error) {
 // has no such form.
 func smoothable(l loss.Loss, q query.Question) error {
 	for _, t := range q.Terms() {
-		if !t.Smoothing().On() || t.Smoothing().Sampled() { // directions work with every loss
+		if !t.Smoothing().On() || t.Smoothing().Sampled() { // random directions work with every loss
 			continue
 		}
 		k, ok := l.(loss.Kinked)
@@ -45,8 +45,8 @@ func smoothable(l loss.Loss, q query.Question) error {
 	return nil
 }
 
-// slopes makes the loss compute the slopes, at the margins z, of the records of a tile for a term. If
-// the term smooths the loss, the loss also receives the norms of the rows.
+// slopes sets dst to the slopes of the loss at the margins z, for the records of a tile. If the term
+// smooths the loss, the slopes are those of the smoothed loss, which depend on the norms of the rows, too.
 func (p *pass) slopes(t *pointedTerm, dst, z []float64, b row.Block) {
 	y, stride := b.Targets, p.layout.Stride()
 	if p.kinked == nil || !t.Smoothing().On() {

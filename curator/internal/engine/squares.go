@@ -13,7 +13,7 @@ func (p *pass) addSquares(c []float64, b row.Block) {
 	f := p.filled
 	f.gather(b)
 	for i, v := range c {
-		Round(v) // no product with the square of a feature is larger
+		Round(v) // in tests, checks a bound on all products of this row
 		for at := f.next[i]; at < f.end[i]; at++ {
 			x := f.value[at]
 			p.acc[f.index[at]] += round(float64(v * float64(x*x)))
@@ -21,9 +21,9 @@ func (p *pass) addSquares(c []float64, b row.Block) {
 	}
 }
 
-// newDiagonalRuler returns the ruler, which computes lengths ||R x|| of rows x, of a metric with a
-// diagonal matrix R. Its lengths equal, to the bit, the lengths in the metric of the same matrix
-// stored in full.
+// newDiagonalRuler returns a ruler for a metric with a diagonal matrix R. A ruler computes the lengths ||R
+// x|| of rows x. The lengths equal, to the bit, the lengths in the metric of the same matrix stored in
+// full.
 func newDiagonalRuler(m query.Metric) *ruler {
 	d := m.Dim()
 	r := &ruler{dim: d, step: m.Step(), diagonal: make([]float64, d)}

@@ -12,10 +12,10 @@ import (
 // Loss returns the loss with which the engine answers queries.
 func (e *Portable) Loss() loss.Loss { return e.loss }
 
-// Average makes one pass of projected SGD over the given members, in their order. It returns the
-// average of the iterates minus the start, rounded to grid steps. scale is the number of grid steps
-// in a unit. The loss must be rank-one. Average returns an error if a row cannot be read or if the
-// context ends.
+// Average makes one pass of projected SGD over the given members, in their order. It returns the average of
+// the iterates minus the start, rounded to grid steps. scale is the number of grid steps in a unit. Average
+// returns an error if the loss is not rank-one, if a member is not the number of a row, if a row cannot be
+// read, or if the context ends.
 //
 // docs/explanation/exactness.md bounds the distance of two such passes on neighbouring tables. The
 // proof there counts the roundings of this file one by one.
@@ -54,8 +54,8 @@ func (e *Portable) Average(ctx context.Context, p query.Pass, scale float64, mem
 	return answer, nil
 }
 
-// walk is the state of a pass of SGD. All vectors are padded to the stride. A walk outlives its
-// goroutine: if the loss ends the goroutine that called it, another goroutine continues.
+// walk is the state of a pass of SGD. All vectors are padded to the stride. A walk outlives its goroutine:
+// if the loss panics or ends the goroutine, another goroutine continues.
 type walk struct {
 	table row.Reader
 	// left holds the members of the current tile and of all later ones.
@@ -71,7 +71,8 @@ type walk struct {
 	loss   loss.RankOne
 	target loss.Target
 	// A step replaces the point w by keep*w + shift - gain*s*x, for a row x with the slope s, clipped to
-	// [-clip, clip].
+	// [-clip, clip]. If radius is not 0, the step then projects the point to the ball of this radius around
+	// centre.
 	keep, gain, clip float64
 	shift            []float64
 	radius           float64
@@ -125,8 +126,8 @@ func (w *walk) work(ctx context.Context) {
 	w.done = true
 }
 
-// survive is called when work returns, and when the loss has panicked or ended the goroutine. In
-// the second case the current record is faulty, and a new goroutine continues.
+// survive is called when work returns, and when the loss has panicked or ended the goroutine. In the second
+// case the current record is faulty: its step is made with slope 0, and a new goroutine continues.
 func (w *walk) survive(ctx context.Context) {
 	if w.done {
 		close(w.ended)
@@ -139,8 +140,8 @@ func (w *walk) survive(ctx context.Context) {
 	go w.work(ctx)
 }
 
-// over makes the step of one member after the other until the last, or returns when the context ends.
-// It does not make the step of the last record, since the point after this step is not part of the
+// over makes the steps of the members in their order. It returns early if the context ends or rows cannot
+// be read. It does not make the step of the last record, since the point after this step is not part of the
 // average.
 func (w *walk) over(ctx context.Context) {
 	for len(w.left) > 0 {
@@ -198,8 +199,9 @@ func (w *walk) step(x []float32, slope float64) {
 	}
 }
 
-// slopeAt returns the record's clipped slope. It returns 0 for a malformed (faulty) record, and for a
-// target outside the loss's targets, for which the slope might rise faster than the loss declares.
+// slopeAt returns the record's clipped slope. It returns 0 for a malformed (faulty) record, and for a slope
+// that is NaN. It also returns 0 for a target that the loss does not accept, since the slope for such a
+// target might rise faster than the loss declares.
 func (w *walk) slopeAt(x []float32, y float64) float64 {
 	if !meant(w.target, y) {
 		return 0
@@ -275,7 +277,7 @@ func advanceFrom(w, sum, shift []float64, x []float32, keep, c float64, centre [
 	return (q0 + q2) + (q1 + q3)
 }
 
-// shrink moves w towards the centre by a factor.
+// shrink sets w to centre + factor*(w - centre).
 func shrink(w, centre []float64, factor float64) {
 	centre = centre[:len(w)]
 	for j := 0; j <= len(w)-half; j += half {

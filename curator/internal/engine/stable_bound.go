@@ -14,8 +14,8 @@ import (
 // left out and the roundings of this computation.
 type Bounds struct {
 	n float64
-	// Jump bounds the part of a step that depends on the record. Point bounds an iterate, before
-	// and after its projection. Start bounds the first iterate.
+	// Jump bounds the part of a step that depends on the record: gain times the clipped slope times the
+	// row. Point bounds an iterate, before and after its projection. Start bounds the first iterate.
 	Jump, Point, Start float64
 	// Contraction is the largest factor by which a step without rounding errors multiplies the distance of
 	// two points. Powers is the sum of the powers 0 to n-2 of Contraction.

@@ -8,11 +8,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// stackedPass adds up gradients, and differences of gradients, of a loss whose first layer is
-// linear in the row (loss.Stacked), a tile of rows at a time. A record's gradient has two parts:
-// the outer product of slopes and row, and the gradient with respect to the parameters above the
-// first layer. The norm of the whole, by which it is clipped, follows from the slopes, the row's
-// norm and the second part. The outer product is rounded and added as for a loss of margins.
+// stackedPass adds up gradients, and differences of gradients, of a loss whose first layer is linear in the
+// row (loss.Stacked), a tile of rows at a time. A record's gradient has two parts: the outer product of
+// slopes and row, and the gradient with respect to the parameters above the first layer. The gradient is
+// clipped by its norm, which follows from the slopes, the row's norm and the second part. The outer product
+// is rounded and added as for a loss of margins.
 type stackedPass struct {
 	loss  loss.Stacked
 	first shape // the shape of the first layer
@@ -20,12 +20,12 @@ type stackedPass struct {
 	above int
 
 	terms []stackedTerm
-	// margin and other hold the first layer's margins of a tile, at two points. coef holds the
-	// coefficients by which each record's row is multiplied. rest holds each record's gradient
-	// above the first layer.
+	// margin holds the first layer's margins of the rows of a tile at a term's point, and other the margins
+	// at the term's previous point. coef holds the coefficients by which each record's row is multiplied.
+	// rest holds each record's gradient above the first layer.
 	margin, other, coef, rest []float64
-	// slopes and gradient belong to the current record at one point. moved and gradient2 belong to
-	// the same record at another point.
+	// slopes and gradient are the two parts of the current record's gradient at a term's point. moved and
+	// gradient2 are the two parts at the term's previous point.
 	slopes, moved       []float64
 	gradient, gradient2 []float64
 	// z and theta are copies of the loss's arguments, so that a loss that writes to its arguments
@@ -33,20 +33,21 @@ type stackedPass struct {
 	z, theta []float64
 }
 
-// stackedTerm is a term whose first-layer parameters are padded to the stride of the rows.
+// stackedTerm is a term with its first-layer parameters in the order and padding of the rows: first at the
+// term's point and, for a difference, before at its previous point.
 type stackedTerm struct {
 	*pointedTerm
 	first, before []float64
-	between       bool // the term is a difference
+	between       bool // whether the term is a difference of gradients
 }
 
-// mostAbove is the largest number of parameters above the first layer for which a stackedPass is used
-// (an engine's code path that processes a tile of rows at a time). It bounds the scratch memory of a
-// tile.
+// mostAbove is the largest number of parameters above the first layer for which a [stackedPass] is used. It
+// bounds the pass's scratch memory, which holds these parameters' gradient for each row of a tile.
 const mostAbove = 1 << 12
 
-// newStackedPass returns the pass for a loss.Stacked if every term is a gradient or a difference of gradients
-// of the unsmoothed loss, clipped around zero. Otherwise it returns nil.
+// newStackedPass returns the pass for a loss.Stacked with at most mostAbove parameters above its first
+// layer, if every term is a gradient or a difference of gradients of the unsmoothed loss, clipped around
+// zero. Otherwise it returns nil.
 func newStackedPass(l loss.Loss, terms []pointedTerm, s shape, rows *row.Layout) *stackedPass {
 	of, ok := l.(loss.Stacked)
 	if !ok {
@@ -130,8 +131,9 @@ func (s *stackedPass) tile(p *pass, b row.Block) {
 	}
 }
 
-// add adds the clipped and weighted contribution of record r of the tile to a term. It returns false if the
-// contribution is not finite.
+// add adds the contribution of record r of the tile to one term, clipped and weighted, to the record's
+// coefficients and to its gradient above the first layer. square is the squared norm of the record's row.
+// add returns false, and adds nothing, if the contribution is not finite.
 func (s *stackedPass) add(t *stackedTerm, r int, square, y float64) bool {
 	z := func(of []float64) []float64 { return of[r*s.units : (r+1)*s.units] }
 	s.backward(s.slopes, s.gradient, z(s.margin), t.point, square, y)
@@ -177,10 +179,11 @@ func square(x []float32) (sum float64) {
 	return sum
 }
 
-// clipStacked scales slopes and rest to a joint norm of at most radius. The joint norm is the norm of two
-// things together: the outer product of slopes and a row whose squared norm is square, and rest. For a row
-// of norm 0, clipStacked sets the slopes to 0. Their outer product with this row is zero, so the joint norm
-// would not bound the slopes. It returns false if a number is not finite.
+// clipStacked scales slopes and rest by one factor, so that their joint norm is at most radius. A shorter
+// gradient is left unchanged. The joint norm is the norm of two things together: the outer product of
+// slopes and a row whose squared norm is square, and rest. For a row of norm 0, clipStacked sets the slopes
+// to 0. Their outer product with this row is zero, so the joint norm would not bound the slopes. It returns
+// false if a number is not finite.
 func clipStacked(slopes, rest []float64, square, radius float64) bool {
 	for _, list := range [...][]float64{slopes, rest} {
 		for _, v := range list {
@@ -238,7 +241,7 @@ func maxAbs(v []float64) (big float64) {
 	return big
 }
 
-// squares returns the sum of the squares of the entries of v, each divided by 2^exp.
+// squares returns the sum of (x/2^exp)^2 over the entries x of v.
 func squares(v []float64, exp int) (sum float64) {
 	if exp == 0 {
 		for _, x := range v {

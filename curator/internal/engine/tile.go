@@ -32,8 +32,9 @@ func (t tiling) records() int {
 	return len(t.members)
 }
 
-// at returns the rows of piece i: a block of the table, or a copy of the members' rows in the
-// goroutine's scratch memory. next is the piece that the goroutine processes after i.
+// at returns the rows of piece i: a block of the table, or a copy of the members' rows in the goroutine's
+// scratch memory. next is the piece that the goroutine processes after i, or -1 if this is not known yet.
+// If the query has a metric, at also sets p.long to the rows' lengths in the metric.
 func (t tiling) at(i, next int, p *pass) (row.Block, error) {
 	if t.members == nil {
 		if t.measured != nil {
@@ -52,8 +53,8 @@ func (t tiling) at(i, next int, p *pass) (row.Block, error) {
 	return p.gathered, nil
 }
 
-// writer expands stored rows of a layout, which hold only one index for each one-hot group, to all
-// their features.
+// writer expands stored rows to all their features. A stored row holds one index for each one-hot group and
+// two values for each edge (row.Edges), without the zeros.
 type writer struct {
 	layout *row.Layout
 	full   []float32

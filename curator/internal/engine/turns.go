@@ -34,7 +34,8 @@ func (t *turns) take() (i int, ok bool) {
 	return i, i < t.n
 }
 
-// block reads block i. If the reader can read ahead, it also starts to read the block numbered next.
+// block reads block i. If the reader can read ahead, block also starts to read the block numbered next,
+// provided that there is such a block.
 func block(r row.Reader, i, next int) (row.Block, error) {
 	if a, ok := r.(row.Ahead); ok {
 		return a.BlockAhead(i, next)

@@ -31,7 +31,7 @@ func TestCentredMomentsOfAnyPoint(t *testing.T) {
 		case 1:
 			clear(m)
 		case 2:
-			for j := range m { // a record's own place
+			for j := range m { // the point is a record's row
 				m[j] = float64(records[3].x[j])
 			}
 		}

@@ -12,20 +12,20 @@ import (
 // cohorts draws disjoint sets of records, in a uniformly random order that does not depend on the
 // records' values.
 type cohorts struct {
-	records, repeat int // each row stands for repeat of the records
-	// order holds the rows of all cohorts, one cohort after the other.
+	records, repeat int // the number of records, and the number for which each row stands
+	// order holds the row numbers of the records of all cohorts, one cohort after the other.
 	order []int32
-	// left holds the records that are in no cohort yet, if cohorts are drawn by number.
+	// left holds the records that are in no cohort yet, if cohorts of a given size are drawn (Draw).
 	left shuffle
-	// joined marks the records already in a cohort, if records join by random bits.
+	// joined has a bit for each record, which is 1 if the record is in a cohort. It is used if each record
+	// joins by its own random bits (DrawEach).
 	joined []uint64
-	// ends[i] is the index in order before which cohort i+1 ends. The cohort starts where the
-	// previous cohort ends.
+	// Cohort i+1 is order[ends[i-1]:ends[i]]. The first cohort is order[:ends[0]].
 	ends []int
-	// declared[i] is the declared size of cohort i+1, if records join by random bits. It is nil if
-	// cohorts are drawn by number.
+	// declared[i] is the declared size of cohort i+1, if each record joins by its own random bits
+	// (DrawEach). declared is nil if cohorts of a given size are drawn (Draw).
 	declared []float64
-	// unjoined is the part of the declared number of records that is in no cohort.
+	// unjoined is the expected part of the declared number of records that is in no cohort.
 	unjoined float64
 }
 
@@ -159,8 +159,8 @@ func (c *cohorts) members(h query.Cohort) ([]int32, error) {
 // which each row stands (repeat).
 func (s *Session) records() int { return s.engine.Len() * int(s.repeat) }
 
-// numbered returns an error if the table has more rows than members of cohorts and samples have numbers
-// for. Such a table's number of rows is public.
+// numbered returns an error if the table has more than 2^31 - 1 rows, since cohorts and samples hold row
+// numbers as int32. The number of rows of such a table is public.
 func (s *Session) numbered() error {
 	if s.engine.Len() > math.MaxInt32 {
 		return fmt.Errorf("curator: draw: the table has more than %d rows: queries must be about all of them", math.MaxInt32)

@@ -27,7 +27,8 @@ type release[R any] struct {
 	// sums are the queries whose sums over the members are computed. If there are none, the field
 	// walk is the pass of SGD that is made instead.
 	sums []query.Question
-	// scale is the number of grid steps in a unit of the sums, or of walk.
+	// scale is the number of grid steps in a unit of the sums or, without sums, of the average that walk
+	// computes.
 	scale float64
 	// walk is a pass of SGD over the members. It is used only if there are no sums.
 	walk *query.Pass
@@ -37,7 +38,8 @@ type release[R any] struct {
 	// score computes, from the sum with index i, a number that gets noise or is compared: a norm or a
 	// candidate's score. If score is nil, the release's only sum itself gets the noise.
 	score func(i int, sum []int64) int64
-	// answer adds noise to the scores, or to the sum if there are none, and returns the released value.
+	// answer computes the released value from the exact integers: the scores or, without scores, the sum.
+	// It adds noise to them or, for a selection, draws a candidate by them.
 	answer func(exact []int64, n *noises) R
 }
 
@@ -114,9 +116,9 @@ type noises struct {
 	exchange *exchange
 }
 
-// add adds independent normals of standard deviation 2^bits, each rounded to the nearest integer.
-// The sum is an integer, so the result equals sum + N(0, 4^bits) rounded to the nearest integer, a
-// post-processing of the Gaussian mechanism.
+// add adds independent normals of standard deviation 2^bits, each rounded to the nearest integer, to the
+// numbers of sum. The sum is an integer, so the result equals sum + N(0, 4^bits) rounded to the nearest
+// integer, a post-processing of the Gaussian mechanism.
 func (n *noises) add(sum []int64, bits int) {
 	for j, z := range n.normals(len(sum), bits) {
 		sum[j] += z
@@ -134,7 +136,8 @@ func (n *noises) normals(count, bits int) []int64 {
 	return z
 }
 
-// coins returns a fresh source of random bits. It returns nil in a session without noise.
+// coins returns a source of random bits that nobody else draws from. It returns nil in a session without
+// noise.
 func (n *noises) coins() *coin.Secret {
 	s := n.session
 	if s.noiseless {

@@ -165,7 +165,7 @@ func look(in string, d ast.Node, found map[string]int) (complaints []string) {
 			if p, is := parts[id.Name]; is {
 				asked[id] = true
 				if id.Name == "engine" && of == ast.Expr(id) {
-					break // the package
+					break // here engine is the package, not the field
 				}
 				if !slices.Contains(p.methods, n.Sel.Name) {
 					complaints = append(complaints, fmt.Sprintf("%s asks %s for %s", in, id.Name, n.Sel.Name))
@@ -177,7 +177,7 @@ func look(in string, d ast.Node, found map[string]int) (complaints []string) {
 				if n.Name == "New" && isOf(above, "engine") {
 					what = "engine.New"
 				} else if n.Name == "New" {
-					break // errors.New, query.New and New itself
+					break // New is errors.New, query.New or this package's New
 				}
 				found[what]++
 				if !slices.Contains(where, in) {
@@ -327,7 +327,7 @@ func onlyMakes(f *ast.File) bool {
 		case of != nil && of.Name == "engine":
 			only = only && slices.Contains([]string{"New", "Engine", "Proven"}, s.Sel.Name)
 		case of != nil && slices.Contains([]string{"account", "digest"},
-			of.Name): // account.Sum is a rule for the rows of a unit
+			of.Name): // account.Sum is no method of an engine, but a rule for the rows of a unit
 		case s.Sel.Name == "Sum" || s.Sel.Name == "Average":
 			only = false
 		}

@@ -12,17 +12,17 @@ import (
 // of a grid step, which is 1/scale, and added as integers. The noise is a normal with standard deviation
 // 2^bits steps, rounded to whole steps. sensitivity and sigma are in the query's units, not in steps.
 //
-// docs/explanation/exactness.md derives the following. Let C be the clip norm, d the number of
-// coordinates, and slack the largest relative excess of a computed contribution over C. A record's
-// residual is its contribution less a public centre. Rounding moves the contribution by at most half a
-// step in each coordinate, which is a vector of norm sqrt(d)/2, and it moves the centre by as much. The
-// residual therefore has norm at most C(1+slack) scale + sqrt(d) steps. This bounds how much the sum
-// changes if a record is added or removed. If a record is replaced, the centre cancels, and the sum
+// docs/explanation/exactness.md derives the following. Let C be the clip norm, d the number of coordinates,
+// and slack the largest relative excess of a computed contribution over C. A record's residual is its
+// contribution less a public centre. Rounding moves the contribution by at most half a step in each
+// coordinate, hence by a vector of norm at most sqrt(d)/2 steps. Rounding moves the centre by at most as
+// much. The residual therefore has norm at most C(1+slack) scale + sqrt(d) steps. This bounds how much the
+// sum changes if a record is added or removed. If a record is replaced, the centre cancels, and the sum
 // changes by at most 2C(1+slack) scale + sqrt(d) steps.
 //
-// Two things change these bounds. A query whose sum is multiplied by a metric's matrix rounds
-// contributions on a coarser grid (see sumScale), and a kind of query may round more often. The method
-// rounding returns the term that then stands in place of sqrt(d).
+// Two things change these bounds. A query whose sum is multiplied by a metric's matrix rounds contributions
+// on a coarser grid (see sumScale), and a kind of query may round more often. The function rounding returns
+// the term that replaces sqrt(d) in these cases.
 type grid struct {
 	bits        int
 	scale       float64
@@ -31,9 +31,10 @@ type grid struct {
 }
 
 const (
-	// The noise is 2^bits times a standard normal. minBits is the smallest allowed number bits. It
-	// keeps the rounding of contributions far below the noise. With wantBits or more, the sensitivity
-	// that rounding adds, sqrt(d) steps in d coordinates, is negligible compared with the noise.
+	// The noise is 2^bits times a standard normal. minBits and maxBits are the smallest and the largest
+	// allowed number bits. With minBits, the rounding of contributions is already far below the noise. With
+	// wantBits or more, the sensitivity that rounding adds, sqrt(d) steps in d coordinates, is negligible
+	// compared with the noise.
 	minBits, wantBits, maxBits = 20, 32, 48
 	// maxContribution is the largest contribution in grid steps: half of the largest number, 2^51,
 	// that the engine rounds correctly.
@@ -49,15 +50,15 @@ const (
 // terms. The term (d+16) 2^-50 covers the roundings of dot products, clips and products.
 func slack(d int) float64 { return 0x1p-20 + float64(d+16)*0x1p-50 }
 
-// newGrid chooses a grid for a query at the charge that the query offers. The argument rows is an
-// upper bound on the number of records.
+// newGrid chooses a grid for a query. The noise has the charge that the query offers. The argument rows is
+// an upper bound on the number of records.
 func newGrid(q query.Question, r account.Relation, rows float64) (grid, error) {
 	return gridFor(q, q.Facts().Moves(r), q.Charge(), rows)
 }
 
-// gridFor chooses a grid whose sensitivity is factor times the clip norm and whose noise has the
-// given charge. The argument rows is an upper bound on the number of records. gridFor returns an
-// error if contributions or sums exceed their limits with every allowed number of bits.
+// gridFor chooses a grid whose sensitivity is factor times the clip norm, plus rounding errors, and whose
+// noise has the given charge. The argument rows is an upper bound on the number of records. gridFor returns
+// an error if contributions or sums exceed their limits with every allowed number of bits.
 func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
 	d := q.PointDim()
 	root := rounding(q)
@@ -66,7 +67,7 @@ func gridFor(q query.Question, factor, charge, rows float64) (grid, error) {
 	z := math.Sqrt(charge)
 	start := startBits(root, z)
 	if q.Facts().Lifted {
-		start = maxBits // the metric's integers take some of these bits
+		start = maxBits // the product with the metric's integers takes some of these bits
 	}
 	for bits := start; bits >= minBits; bits-- {
 		g := grid{bits: bits}
@@ -107,8 +108,8 @@ func clips(r account.Relation) float64 {
 	return 2
 }
 
-// reach returns an upper bound on the norm of a record's contribution, to a query, including its
-// public centre.
+// reach returns an upper bound on the norm of a record's contribution to a query. The contribution includes
+// its public centre.
 func reach(q query.Question) float64 {
 	var size float64
 	for _, t := range q.Terms() {

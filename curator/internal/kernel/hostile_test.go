@@ -22,9 +22,9 @@ var whims = []float64{
 
 const finiteWhims, ways = 11, 6
 
-// whim writes hostile numbers to dst, as a badly behaved loss could. They depend on a record's
-// target, an integer, and on a number computed from its margins. They are any numbers of the list
-// whims, finite ones only, or the same number everywhere.
+// whim writes hostile numbers to dst, as a badly behaved loss could. They depend on a record's target, an
+// integer, and on a number computed from its margins. The target decides whether they are any numbers of
+// the list whims, only finite numbers of the list, or the same finite number everywhere.
 func whim(dst []float64, y, z float64, part uint64) {
 	way := int(y) % ways
 	r := rand.New(rand.NewPCG(math.Float64bits(y), math.Float64bits(z)+part))

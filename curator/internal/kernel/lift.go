@@ -6,10 +6,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Some queries are answered by a public metric's matrix R times the sum over records. R is a matrix
-// of integers, M, times a power of two, the step. The answer is therefore M times the integer sum, on
-// a grid that is finer than the sum's grid by the factor step. The noise is added on the finer grid,
-// as for a prefix sum by the square-root mechanism. docs/explanation/exactness.md derives this.
+// Some queries are answered by a public metric's matrix R times the sum over records. R is a matrix of
+// integers, M, times a power of two below one, Metric.Step. The answer is M times the integer sum. It is
+// therefore on a finer grid: one step of the answer's grid is Metric.Step times a step of the sum's grid.
+// The noise is added on the finer grid, as for a prefix sum by the square-root mechanism.
+// docs/explanation/exactness.md derives this.
 
 // sumScale returns the number of steps in a unit for the grid of a query's sum, on which
 // contributions are rounded.
@@ -49,10 +50,9 @@ func rounding(q query.Question) float64 {
 }
 
 // mostRecords returns the number of records for which a query's sums must not overflow. Usually this is an
-// upper bound on the number of records. For a query whose sum is multiplied by a metric's matrix (a
-// lifted query), in a session in which the number of records is secret, it is at most the constant
-// crowd (8) times the declared number. With more than four times as many records, a sum may wrap, as
-// in a prefix sum.
+// upper bound on the number of records. For a query whose sum is multiplied by a metric's matrix (a lifted
+// query), in a session in which the number of records is secret, it is at most crowd (8) times the declared
+// number. If the records are more than four times this result, a sum may wrap, as in a prefix sum.
 func (s *Session) mostRecords(q query.Question) float64 {
 	if q.Facts().Lifted {
 		return min(s.mostRows(), crowd*s.declared)

@@ -17,7 +17,7 @@ import (
 type alike struct {
 	engine.Engine
 	n    int
-	mean *float64 // of the records' contributions to the latest query
+	mean *float64 // the mean of the records' contributions to the latest query
 }
 
 func (a alike) Len() int { return a.n }
@@ -33,9 +33,9 @@ func (a alike) Sum(_ context.Context, q query.Question, scale float64, members [
 }
 
 // TestMoreRecordsThanNumbers: a table of which the number of rows is public may have more rows than members
-// have numbers, up to 2^40. Sums of all records stay within int64: their mean is released with the noise that is
-// charged. No cohort or sample is drawn. One row more is refused, as are 2^31 rows where their number is
-// secret. Lengths are simulated.
+// have numbers, up to 2^40. Sums of all records must stay within int64, so that their mean is released with
+// the noise that is charged. Cohorts and samples must be refused. One row more than 2^40 must be refused,
+// and so must 2^31 rows if the number of rows is secret. The engine only claims to have so many rows.
 func TestMoreRecordsThanNumbers(t *testing.T) {
 	one := []record{{x: []float32{1, 0}, y: 1, ok: true}}
 	var mean float64
@@ -63,7 +63,8 @@ func TestMoreRecordsThanNumbers(t *testing.T) {
 		if n == math.MaxInt32 {
 			continue
 		}
-		// The first that is drawn ends the test, since drawing of so many takes minutes.
+		// If a cohort is drawn, the test ends at once, since each of the many other draws would take
+		// minutes.
 		if _, err := s.Draw(1); err == nil || !strings.Contains(err.Error(), "more than 2147483647 rows") {
 			t.Fatalf("%d records: a cohort by number: %v", n, err)
 		}

@@ -9,8 +9,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// scoring returns the function that computes the norm of each query's shifted sum. It returns nil
-// if the queries do not ask for norms, because the sums are then the answers.
+// scoring returns the function that computes, from the index of a query and the query's sum in grid steps,
+// the norm of the sum plus the query's public shift. It returns nil if the queries do not ask for norms,
+// because the sums are then the answers.
 func scoring(g grid, questions ...query.Question) (func(i int, sum []int64) int64, error) {
 	if !questions[0].Facts().Normed {
 		return nil, nil
@@ -25,8 +26,8 @@ func scoring(g grid, questions ...query.Question) (func(i int, sum []int64) int6
 	return func(i int, sum []int64) int64 { return norm(sum, shifts[i]) }, nil
 }
 
-// shifted returns the public vector that a query for a norm adds to the sum, rounded to grid steps.
-// It returns an error if the shift is too large for the grid.
+// shifted returns the public vector that a query for a norm adds to the sum, rounded to grid steps. It
+// returns an error if a coordinate of the shift exceeds 2^50 steps.
 func shifted(q query.Question, g grid) ([]int64, error) {
 	t := q.Terms()[0]
 	shift := make([]int64, q.SumDim())

@@ -14,8 +14,9 @@ type permit struct {
 	ask func(context.Context, account.View) error
 
 	mu sync.Mutex
-	// asked is true if the session's budget may have been reserved. From then on the budget must
-	// not change, whatever the reply was.
+	// asked is true if the session's budget may have been reserved. From then on the budget must not
+	// change, even if ask returned an error. given is true once ask returned nil, or from the start if
+	// there is no ask.
 	asked, given bool
 }
 

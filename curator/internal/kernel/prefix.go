@@ -34,11 +34,11 @@ type mechanism interface {
 	law() (q int, square uint64)
 	// items returns the number of items that were added.
 	items() int
-	// add adds the next item to the noisy state, and noise that it draws by calling normals. The standard
-	// deviation of this noise is 2^q times the noise of the grid, for the integer q that the method law
-	// returns. add returns the noisy prefix sum in the items' unit, and the standard deviation of the
-	// prefix sum's noise as a multiple of the noise of the grid. The prefix sum is a function of the noisy
-	// state alone.
+	// add adds the next item to the noisy state, and noise that it draws by calling normals. normals
+	// returns integers in units of 2^-q grid steps, where q is the result of law. Their standard deviation
+	// is 2^(bits+q) of these units, hence 2^bits grid steps, for the grid's number bits. add returns the
+	// noisy prefix sum in the items' unit, and the standard deviation of the prefix sum's noise as a
+	// multiple of 2^bits grid steps. The prefix sum is a function of the noisy state alone.
 	add(item []int64, normals func() []int64) (prefix []float64, deviation float64)
 }
 
@@ -58,10 +58,10 @@ func (s *Session) OpenPrefix(spec query.Prefix) (*Prefix, error) {
 	}, nil
 }
 
-// crowd is a multiple of the declared number of records, for tables whose number of records is
-// secret. Sums over up to crowd times the declared number of records stay below a quarter of the
-// range of int64. A sum over more than four times as many records may wrap. Such a sum is useless,
-// but remains private, because it is a function of sum + noise modulo 2^64.
+// crowd is a multiple of the declared number of records, for tables whose number of records is secret. Sums
+// over up to 8 times the declared number of records stay below 2^61, a quarter of the largest int64. A sum
+// over more than 32 times the declared number of records may wrap. Such a sum is useless, but remains
+// private, because it is a function of sum + noise modulo 2^64.
 const crowd = 8
 
 func newMechanism(spec query.Prefix) mechanism {
@@ -116,9 +116,14 @@ func (p *Prefix) item(q query.Question) (r release[query.Release], err error) {
 	}, nil
 }
 
-// admit checks an item against the declared specification. It returns the number of grid steps in a
-// unit of one record's contribution. A prefix sum adds items of several cohorts, so contributions
-// are divided by the size of their cohort before they are rounded.
+// admit checks an item against the declared specification. It returns an error if the item is not a vector
+// with one coordinate for each feature, if the item's cohort was used before, or if all declared items were
+// added. It also returns an error if the item's sensitivity exceeds the declared sensitivity, or if its
+// contributions exceed the limit of exact arithmetic.
+//
+// Otherwise admit returns the number of grid steps in a unit of one record's contribution. A prefix sum
+// adds items of several cohorts, so contributions are divided by the size of their cohort before they are
+// rounded.
 func (p *Prefix) admit(q query.Question) (scale float64, err error) {
 	if err := p.session.pointed(q); err != nil {
 		return 0, err

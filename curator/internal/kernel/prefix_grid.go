@@ -9,14 +9,13 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// newPrefixGrid chooses the grid of a prefix sum, in units of a mean: scale is the number of steps in
-// a unit of an item. One record moves its item by at most D(1+slack) scale + sqrt(d) steps, where D
-// is the declared sensitivity, slack bounds relative rounding errors and d is the number of
-// coordinates. The noisy state is the mechanism's matrix times the items, plus noise. The record
-// moves it by this distance times the norm of a column of the matrix. The movement of the noisy state
-// is the sensitivity of the event that each item is charged. docs/explanation/exactness.md derives
-// it. newPrefixGrid returns an error if no number of bits keeps contributions and sums within their
-// limits.
+// newPrefixGrid chooses the grid of a prefix sum, in units of a mean: scale is the number of steps in a
+// unit of an item. One record moves its item by at most D(1+slack) scale + sqrt(d) steps, where D is the
+// declared sensitivity, slack bounds relative rounding errors and d is the number of coordinates. The noisy
+// state is the mechanism's matrix times the items, plus noise. One record therefore moves the noisy state
+// by at most this distance times the norm of a column of the matrix. This product is the sensitivity of the
+// event that each item is charged. docs/explanation/exactness.md derives the grid. newPrefixGrid returns an
+// error if no number of bits keeps contributions and sums within their limits.
 func newPrefixGrid(spec query.Prefix, m mechanism, r account.Relation, dim int, rows float64) (grid, error) {
 	shift, square := m.law()
 	column := columnNorm(shift, square)

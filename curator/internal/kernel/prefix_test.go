@@ -41,7 +41,7 @@ func seeded(b byte) *coin.Secret { return coin.Simulated([32]byte{b, 0x77}) }
 func TestPrefixSumsItsItems(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	const d = 5
-	l := parse(t, "logistic") // its differences have a centre
+	l := parse(t, "logistic") // a loss whose clipped differences have a public centre other than zero
 	k := l.Constants()
 	for _, m := range mechanisms {
 		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {

@@ -9,12 +9,12 @@ import (
 // that sums items is the square of E, the lower triangular Toeplitz matrix with binom(2k, k)/4^k on
 // diagonal k. For items x the noisy state is z = E x + noise, and the prefix sums are A E^-1 z.
 //
-// E is rounded to multiples of 2^-q, so that z is an integer in units of 2^-q. From then on E means
-// the rounded matrix. The norms of its columns are charged, and its own inverse is computed. The
-// rounding therefore adds a little noise and has no other effect.
+// E is rounded to multiples of 2^-q, so that z is an integer in units of 2^-q. From then on E means the
+// rounded matrix. The charge follows from the largest norm of a column of the rounded matrix, and A E^-1 is
+// computed from the rounded matrix. The rounding therefore adds a little noise and has no other effect.
 type toeplitz struct {
 	q int
-	// coef is 2^q E.
+	// coef[k] is the integer on diagonal k of 2^q E, for the rounded E.
 	coef []int64
 	// square is the sum of the squares of coef.
 	square uint64

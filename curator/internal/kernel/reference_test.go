@@ -12,9 +12,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// slow computes a kind of query from its definition, one record at a time, before clip and weight.
-// The variable references has one for each kind. It exists besides the reference of enginetest because it
-// tries answers of whole sessions: grid, centre and clip are chosen there, and not by an engine.
+// slow computes a kind of query from its definition, one record at a time, before clip and weight. The
+// variable references has one for each kind. It exists in addition to the reference of package enginetest,
+// because it serves to test the answers of whole sessions. A session, not an engine, chooses the grid, the
+// centre and the clip.
 type slow struct {
 	// scalar returns the number by which a rank-one term multiplies the row, or the term itself if
 	// it is a number.
@@ -391,7 +392,7 @@ func TestKindsAgainstReferences(t *testing.T) {
 		k := l.Constants()
 		bounds := query.Bounds{Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: k.Curvature.Lo, Hi: k.Curvature.Hi,
 			Features: d}
-		if math.IsInf(bounds.Hi-bounds.Lo, 0) { // its slope jumps
+		if math.IsInf(bounds.Hi-bounds.Lo, 0) { // the loss's slope jumps
 			bounds.Lo, bounds.Hi, bounds.Smoothing = -1, 2, query.Smoothing{Radius: .4}
 		}
 		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {

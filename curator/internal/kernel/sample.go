@@ -26,12 +26,12 @@ func (s *Session) Follow(schedule *account.Schedule) error {
 	return s.permit.unasked(func() error { return s.ledger.Follow(schedule) })
 }
 
-// Sample draws the schedule's next Poisson sample. Every record joins by its own secret random
-// bits, with the schedule's probability, whatever other samples it is in. The declared size is the
-// expected size. The sample may be empty. One query may be made on a sample. Its noise is the
-// schedule's noise, and the charge that the query offers is ignored. The next sample replaces this
-// one. Sample returns an error if the session follows no schedule, and an account.BudgetError after
-// the schedule's last sample.
+// Sample draws the schedule's next Poisson sample. Every record joins by its own secret random bits, with
+// the schedule's probability, whatever other samples it is in. The declared size is the expected size. The
+// sample may be empty. One query may be made on a sample. Its noise is the schedule's noise, and the charge
+// that the query offers is ignored. The next sample replaces this one. Sample returns an error if the
+// session follows no schedule, and an error that wraps an account.BudgetError after the schedule's last
+// sample.
 func (s *Session) Sample() (query.Cohort, error) {
 	schedule := s.ledger.Schedule()
 	if schedule == nil {

@@ -29,8 +29,8 @@ func (s *Session) selection(sel query.Selection) (r release[int], err error) {
 	if err != nil {
 		return r, err
 	}
-	// On the grid for charge 1 the sensitivity of a score is 2^bits steps. All candidates have the
-	// same clip norm, and so the same grid.
+	// The candidates' questions offer the charge 1. On the grid for this charge, the sensitivity of a score
+	// is at most 2^bits steps. All candidates have the same clip norm, hence the same grid.
 	g, err := newGrid(questions[0], s.ledger.Budget().Relation(), s.mostRows())
 	if err != nil {
 		return r, err
@@ -52,8 +52,8 @@ func (s *Session) selection(sel query.Selection) (r release[int], err error) {
 	}, nil
 }
 
-// draw returns i with probability proportional to exp(-epsilon scores[i]/2^(bits+1)), exactly. In a
-// session without noise it returns the first of the lowest scores.
+// draw returns an index i with probability exactly proportional to exp(-epsilon scores[i]/2^(bits+1)). In a
+// session without noise it returns the first index with the lowest score.
 func (n *noises) draw(scores []int64, epsilon float64, bits int) int {
 	rates := newRates(scores, epsilon, bits+1)
 	coins := n.coins()

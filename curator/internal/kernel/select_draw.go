@@ -70,8 +70,8 @@ func (f *fair) bit() uint {
 	return b
 }
 
-// below returns a uniform integer in [0, n), n > 0. It draws as many bits as n-1 has, again and
-// again until they form such an integer.
+// below returns a uniform integer in [0, n), n > 0. It draws as many bits as n-1 has, again and again until
+// they form an integer below n.
 func (f *fair) below(n uint64) uint64 {
 	for {
 		var v uint64
@@ -112,9 +112,10 @@ func (f *fair) exp(n *big.Int, point uint) bool {
 	return f.run(rest, point)
 }
 
-// run returns true with probability exp(-g) for g = n/2^point <= 1. A run goes from length k-1 to
-// length k with probability g/k, and so reaches length k with probability g^k/k!. The probability
-// that it ends at an even length is the alternating sum of these,
+// run returns true with probability exp(-g) for g = n/2^point <= 1. A run starts at length 0. It goes from
+// length k-1 to length k with probability g/k, and ends otherwise. It therefore reaches length k with
+// probability g^k/k!. The probability that it ends at an even length is the alternating sum of these
+// probabilities,
 //
 //	1 - g + g^2/2! - ... = exp(-g).
 func (f *fair) run(n *big.Int, point uint) bool {

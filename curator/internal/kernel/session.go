@@ -75,12 +75,13 @@ type Session struct {
 	closed  bool
 }
 
-// mostTable is the largest number of rows where it is public.
+// mostTable is the largest number of rows of a table whose number of rows is public.
 const mostTable = 1 << 40
 
-// mostRows returns the largest number of rows, of which each counts Repeat times. Where the number of rows is
-// secret, grids have room for the sums of 2^31 - 1 records. Simulated records that share a row have numbers of
-// 31 bits.
+// mostRows returns the largest allowed number of records, where each row counts Repeat times. This is
+// mostTable under replace-one without repeated rows, and 2^31 - 1 in two other cases. If the number of rows
+// is secret, grids have room for the sums of 2^31 - 1 records. If rows are repeated, records have numbers
+// of 31 bits.
 func (c Config) mostRows() int64 {
 	if c.Budget.Relation() == account.ReplaceOne && c.Repeat <= 1 {
 		return mostTable
@@ -202,7 +203,8 @@ func (s *Session) present(members []int32) []int32 {
 }
 
 // law returns the grid on which a query's answer is rounded and released, and the ledger event of the
-// answer.
+// answer. For a query on a Poisson sample, the schedule determines the noise. For other queries, the charge
+// that the query offers determines it.
 func (s *Session) law(q query.Question) (grid, account.Event, error) {
 	if z, sampling, ok := s.sampleOf(q.Cohort()); ok {
 		g, err := gridFor(q, 1, 1/(z*z), s.mostRecords(q))

@@ -1,8 +1,8 @@
 package kernel
 
-// shuffle is a Fisher-Yates shuffle in progress. Position i holds record i unless an entry says
-// otherwise. While few records have moved, the shuffle stores entries for these only, so that
-// drawing a small cohort from many records needs no memory for all records.
+// shuffle is a Fisher-Yates shuffle in progress. At the start, position i holds record i. While few records
+// have moved, the map moved holds the record of each position where this has changed. Drawing a small
+// cohort from many records therefore needs no memory for all records.
 type shuffle struct {
 	moved map[int32]int32
 	all   []int32 // replaces moved once many records have moved

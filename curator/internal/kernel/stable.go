@@ -55,9 +55,10 @@ func (s *Session) stable(q query.Stable) (r release[query.Release], err error) {
 	}, nil
 }
 
-// walkers validates a query about a pass of SGD against this session. It returns the row numbers of
-// the cohort in the order in which they were drawn, which is uniformly random and independent of the
-// rows' values.
+// walkers validates a query about a pass of SGD against this session. It returns an error if the query's
+// cohort was not drawn with a given size (Draw) or has fewer than 2 records, if the rows are in several
+// shards, and under add-or-remove. Otherwise it returns the row numbers of the cohort in the order in which
+// they were drawn, which is uniformly random and independent of the rows' values.
 func (s *Session) walkers(q query.Stable) ([]int32, error) {
 	switch r := s.ledger.Budget().Relation(); {
 	case q.Dim() == 0:

@@ -43,11 +43,11 @@ func passesAt(r *rand.Rand, d int, smoothness float64) map[string]query.Pass {
 	}
 }
 
-// TestReplacingARecordOfAPass replaces records of a pass, at every position, and compares the
-// integers without noise with the charged sensitivity. Replacements are random, worst, extreme and
-// faulty records. The other rows are chosen so that the two runs stay apart, or by hill climbing.
-// The change must never exceed the bound, and must nearly reach it for every kind of pass whose
-// steps do not overshoot.
+// TestReplacingARecordOfAPass replaces records of a pass, at every position, and compares the integers
+// without noise with the charged sensitivity. Replacements are random, worst, extreme and faulty records.
+// The other rows are chosen such that the two runs stay at a distance from each other, or by hill climbing.
+// The change must never exceed the bound, and must nearly reach it for every kind of pass whose steps do
+// not overshoot.
 func TestReplacingARecordOfAPass(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 1))
 	closest := map[string]float64{}
@@ -126,7 +126,7 @@ func TestReplacingARecordOfAPass(t *testing.T) {
 		t.Logf("%s: largest ratio %.4f", kind, ratio)
 		want := .9
 		switch kind {
-		case "overshoot": // its differences change their sign at every step
+		case "overshoot": // each step changes the sign of the difference between the two runs
 			want = .1
 		}
 		if ratio < want {
@@ -353,7 +353,7 @@ func TestPassRoundingIsCharged(t *testing.T) {
 	x[0], minus[0] = 0, 0
 	l := parse(t, "huber(1)")
 	start := make([]float64, d)
-	start[0] = 6e6 // needs so much room that the grid is coarse
+	start[0] = 6e6 // iterates are so long that the grid is coarse
 	worst := 0.
 	records, members := make([]record, n), make([]int32, n)
 	for i := range records {

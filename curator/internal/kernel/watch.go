@@ -24,9 +24,10 @@ type Exchange struct {
 	// Bits gives the noise's standard deviation, 2^Bits steps. For a selection, 2^Bits steps are
 	// the sensitivity of a score.
 	Bits int
-	// Exact is the sum of the residuals in grid steps, without noise. It is nil for a selection.
-	// Scores holds the numbers that are computed from the sum before noise is added: a norm, or one
-	// score for each candidate.
+	// Exact is the sum of the residuals in grid steps, without noise. A residual is a record's contribution
+	// less the public centre. For a pass of SGD, Exact is the average of the iterates less the start. It is
+	// nil for a selection. Scores holds the numbers that are computed from a sum before noise is added: the
+	// norm of the sum, or one score for each candidate. Scores is nil for other queries.
 	Exact, Scores []int64
 	// Noisy is the answer with its noise, before the public centre is added. It is nil for an item
 	// of a prefix sum and for a selection.
@@ -68,8 +69,8 @@ func (x *exchange) noisy(v []int64) {
 	}
 }
 
-// released returns the value to be released: the value that the session's watcher returns or, without
-// a watcher, r.
+// released returns the value to be released: the value that the session's watcher returns or, without a
+// watcher, r. It returns an error if the watcher returns an error or a value of another type than r.
 func released[R any](x *exchange, r R) (R, error) {
 	if x == nil {
 		return r, nil

@@ -11,11 +11,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// weighed returns the contribution of a record to a term of a kind that weights rows by their length
-// in a metric, from the definition. For a row x with weight u and the metric's matrix R, it is the
-// average over the record's rows of the slope times u R x, of the second derivative of phi times u R
-// x x' R, or of u R x x' R, or the outer product of the first of these averages with itself. weighed
-// returns nil for a faulty record.
+// weighed returns the contribution of a record to a term of a kind that weights rows by their length in a
+// metric, from the definition. Let x be a row with weight u, and R the metric's matrix. The kind of the
+// term decides which of four things the contribution is. It is the average over the record's rows of the
+// slope times u R x, of the second derivative of phi times u R x x' R, or of u R x x' R. Or it is the outer
+// product of the first of these averages with itself. weighed returns nil for a faulty record.
 func weighed(l loss.Loss, t query.Term, x []float32, y float64) []float64 {
 	xs, ys, share := [][]float32{x}, []float64{y}, 1.
 	if u, is := l.(loss.Units); is {

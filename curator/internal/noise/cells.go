@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// fineness is the number s for which Normals divides the magnitudes of normals into cells of width
-// 2^-s. With s = 6, Karney's algorithm accepts a trial with probability 0.99, and the table takes 8
-// KB, which fits a first-level cache of 32 KB.
+// fineness is the number s for which Normals divides the magnitudes of normals into cells of width 2^-s.
+// With s = 6, Karney's algorithm (karney.go) accepts a trial with probability 0.99, and the table [cells]
+// takes 8 KB, which fits a first-level cache of 32 KB.
 const fineness = 6
 
 // fine is the table by which Normals draws the cell of a normal's magnitude, an interval of width
@@ -26,8 +26,8 @@ var fine = sync.OnceValue(func() *cells { return newCells(fineness, 64) })
 // draws. A wrong cell is never drawn.
 type cells struct {
 	s, width uint
-	// first[j] is the lower bound of the distribution function at cell j, in units of 2^-width, for
-	// the number width of bits of a digit.
+	// width is the number of bits of a digit of U. first[j] is the lower bound of F(j), in units of
+	// 2^-width.
 	first []uint64
 	// guide[g] is the first cell that a digit of U with leading bits g can lead to.
 	guide []uint16
@@ -101,7 +101,7 @@ const slack = 2
 //
 //	b[j] <= 2^n F(j) < b[j] + slack,
 //
-// up to the first b[j] >= 2^n - slack, beyond which n bits cannot decide.
+// up to the first b[j] >= 2^n - slack. Beyond this j, n bits cannot decide whether U < F(j).
 //
 // F(j) = S(j)/S, where S(j) is the sum of w(i) = exp(-i^2 a) over i <= j, with a = 2^-(2s+1), and S
 // the sum over all i. The recursion is w(j+1) = w(j) r(j) and r(j+1) = r(j) exp(-2a), where r(0) =

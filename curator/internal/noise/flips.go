@@ -48,7 +48,7 @@ func (f *flips) refill() {
 // number of bits left carries no information about their values.
 func (f *flips) few(n uint) (v uint64) {
 	if f.pool>>(n%64) == 0 {
-		if min(f.width, 63) < n { // bit by bit
+		if min(f.width, 63) < n { // the pool cannot hold n bits
 			for range n {
 				v = v<<1 | f.few(1)
 			}
@@ -67,7 +67,7 @@ func (f *flips) upTo(m uint64, n uint) uint64 {
 	if m == 1 {
 		return v
 	}
-	for { // the factor of 2^n: drawn below a power of two until it is below m
+	for { // draws below a power of two until the result is below m
 		if high := f.few(uint(bits.Len64(m - 1))); high < m {
 			return high<<n | v
 		}
@@ -79,7 +79,7 @@ func (f *flips) upTo(m uint64, n uint) uint64 {
 func (f *flips) place() uint {
 	i := uint(bits.TrailingZeros64(f.pool))
 	f.pool = f.pool >> (i % 64) >> 1
-	if f.pool == 0 { // the one was the end mark
+	if f.pool == 0 { // the 1 that was read was the end mark
 		f.refill()
 		return i + f.place()
 	}

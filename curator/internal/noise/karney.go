@@ -32,11 +32,11 @@ func (f *flips) accept(j uint64, x *fraction) bool {
 	return true
 }
 
-// run is algorithm B of Karney (2016): it returns true with probability exp(-p), p = x(2j+x) a/m, for
-// the cell's number j, the place x in the cell, a = 2^-(2s+1), and the number m of runs that the
-// function accept makes. A run continues from length i-1 to i with probability p/i, and so reaches
-// length i with probability p^i/i!. The probability that its final length is even is the alternating
-// sum of these,
+// run is algorithm B of Karney (2016): it returns true with probability exp(-p), p = x(2j+x) a/m, for the
+// cell's number j, the place x in the cell, a = 2^-(2s+1), and the number m of runs that the function
+// accept makes. A run continues from length i-1 to i with probability p/i, and so reaches length i with
+// probability p^i/i!. The probability that its final length is even is the alternating sum of these
+// probabilities,
 //
 //	1 - p + p^2/2! - ... = exp(-p).
 //
@@ -70,7 +70,7 @@ func (f *flips) trial() (j uint64, x fraction, ok bool) {
 // 2^-k, and gives it a random sign, 0 <= k <= MaxBits. The bits of x that the trial has read are used
 // again; further bits of x are drawn.
 func (f *flips) round(j uint64, x *fraction, k uint) int64 {
-	var m uint64 // N5: half of twice the magnitude, rounded up
+	var m uint64 // N5: floor((floor(2 M) + 1)/2) for the magnitude M in units of 2^-k
 	if s := f.cells.s; k >= s {
 		m = j<<(k-s) + (f.leading(x, k+1-s)+1)>>1
 	} else {

@@ -13,7 +13,7 @@ type Ahead interface {
 // may be abandoned while a block is being read.
 type aheadReader struct {
 	now, then *fileReader
-	begun     int // the block that then is reading; -1 for none
+	begun     int // number of the block that the reader in field then is reading; -1 for none
 	read      chan fetched
 }
 

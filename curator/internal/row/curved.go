@@ -15,7 +15,8 @@ type Curved struct {
 	rule   *hanger
 }
 
-// Axis is a column's number from which hats, the values of a curve's basis functions, are computed.
+// Axis describes a column of numbers from which hats, the values of a curve's basis functions, are
+// computed.
 type Axis struct {
 	// Number is the feature with the value u c, where u in [-1, 1] is the column's scaled value and
 	// c is the row's constant. Missing is the feature that is not zero if the value is missing.
@@ -23,10 +24,10 @@ type Axis struct {
 	Knots           hats.Knots
 }
 
-// Hanging says from which features of a row the hats in one place of a layout, the values of a
-// curve's or a surface's basis functions, are computed. A curve is computed from one axis. A surface
-// of two columns is computed from two axes, the first of which is the outer one. A curve for each
-// category is computed from an axis and a one-hot group.
+// Hanging describes the hats of one curve or surface of a layout: the features of a row from which they are
+// computed. Hats are the values of the basis functions of the curve or surface. A curve is computed from
+// one axis. A surface of two columns is computed from two axes, the first of which is the outer one. A
+// curve for each category is computed from an axis and a one-hot group.
 type Hanging struct {
 	Axes []Axis
 	// Group is the index of the one-hot group, -1 if there is none. The hats of the group's first
@@ -94,8 +95,9 @@ type hanger struct {
 	strung []strung
 }
 
-// strung describes the hats (values of basis functions) whose first index among the features of
-// groups and hats is from: the axes and the group from which these hats are computed.
+// strung describes the hats of one curve or surface, which are the values of its basis functions: the axes
+// and the group from which these hats are computed. group is -1 if there is none. from is the index of the
+// first hat among the features of groups and hats.
 type strung struct {
 	axes  []axis
 	group int

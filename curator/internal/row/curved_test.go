@@ -154,7 +154,7 @@ func TestCurvedRowsAreShort(t *testing.T) {
 			t.Errorf("row %v: hats add up to %v: want %v", records[i], hats, want)
 		}
 	}
-	// The value -.4/.5 is a fifth of the way from the first knot to the second knot, 0.
+	// The value -.4/.5 = -.8 is a fifth of the way from the first knot, -1, to the second knot, 0.
 	if x := full[7*s.Layout().Full()+2:]; math.Abs(float64(x[0])-.8*math.Sqrt2/2) > 1e-6 ||
 		math.Abs(float64(x[1])-.2*math.Sqrt2/2) > 1e-6 || x[2] != 0 {
 		t.Errorf("hats %v", x[:3])

@@ -1,7 +1,9 @@
 package row
 
-// Encode calls write with the encoding of a source's rows, in their order. The encoding is the one of a
-// private file: it does not depend on where rows are stored or on how they are divided into blocks.
+// Encode calls write with the encoded rows of a source, in their order, one block at a time. The bytes are
+// valid until write returns. Rows are encoded as in the private file of a File. The concatenated bytes
+// depend neither on where rows are stored nor on their division into blocks. Hats, the values of curves'
+// basis functions, are not encoded. Encode returns ErrUnread if a row cannot be read.
 func Encode(s Source, write func([]byte)) error {
 	r, l := s.Reader(), s.Layout()
 	var bytes []byte

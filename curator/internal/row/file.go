@@ -15,9 +15,9 @@ import (
 // in memory is known only when the number of rows is known.
 //
 // In the file, a row is its target, its numbers and, with one-hot groups, its level and codes, all
-// little-endian. Rows without groups are stored with their padding. A row that is read back counts
-// as faulty if no row map could have made it: if its norm is too large, if it is not finite, or if
-// it has a code outside its group. A damaged disk can therefore not change a sum by more than the
+// little-endian. Rows without groups are stored with their padding. A row that is read back counts as
+// faulty if no row map could have made it: if its squared norm exceeds MaxSquare, if a number is not
+// finite, or if a code is outside its group. A damaged disk can therefore not change a sum by more than the
 // sensitivity that is charged.
 type File struct {
 	head   *Table // the first blocks, all of them full
@@ -37,14 +37,15 @@ type File struct {
 	closed sync.Once
 }
 
-// beside is the number of bytes of memory that the engine, which computes sums over the rows, needs
-// for each row, wherever the row is stored. Engines store the row's norm in a metric there.
+// beside is the number of bytes of memory that the engine, which computes sums over the rows, needs for
+// each row, wherever the row is stored. Engines store the row's length in a metric there.
 const beside = 4
 
-// NewFile returns an empty list of rows of dim features, all of them numbers. At most the given
-// number of bytes of memory is used: for whole blocks of rows, and for what engines need for every
-// row. The file is made in dir when the first row does not fit in memory. dir "" means the system's
-// folder for temporary files. dim and blockRows are as in NewTable.
+// NewFile returns an empty list of rows of dim features, all of them numbers. At most the given number of
+// bytes of memory is used for whole blocks of rows and for the memory that engines need for every row.
+// Buffers for writing and reading a block come in addition. The file is made in dir when the first row does
+// not fit in memory. dir "" means the system's folder for temporary files. dim and blockRows are as in
+// NewTable.
 func NewFile(dim, blockRows int, bytes int64, dir string) (*File, error) {
 	l, err := Dense(dim)
 	if err != nil {
@@ -89,8 +90,9 @@ func (f *File) AppendCoded(x []float32, level float32, in []uint32, y float64, o
 	return f.flush()
 }
 
-// Create makes the private file before the first row that does not fit in memory. If the file cannot
-// be made, the failure then reveals nothing about the number of rows.
+// Create makes the private file at once. Without Create, the file is made when the first row does not fit
+// in memory. If Create is called before the first row, its failure reveals nothing about the number of
+// rows.
 func (f *File) Create() error {
 	file, err := os.CreateTemp(f.dir, "rows-*") // mode 0600; never an existing file
 	if err != nil {

@@ -7,10 +7,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 )
 
-// Grouped is a source whose records are groups of rows of another source. Each record holds the rows
-// of one privacy unit in the form of package carry, one vector for all of them. Invalid (faulty) rows
-// are left out of records, and a record without a valid row is faulty. Each row is stored once. A
-// record has the length of a record of the largest number of rows, and is built when it is read.
+// Grouped is a source whose records are groups of rows of another source. Each record holds the rows of one
+// privacy unit in the form of package carry, one vector for all of them. Invalid (faulty) rows are left out
+// of records, and a record without a valid row is faulty. Each row is stored once. A record is built when
+// it is read. Every record has the length of a record with the largest number of rows.
 type Grouped struct {
 	of Source
 	// format is the form in which rows are stored in a record.
@@ -25,8 +25,8 @@ type Grouped struct {
 const recordsABlock = 64
 
 // NewGrouped returns a source of len(first)-1 records. Record i has the rows with numbers
-// rows[first[i]:first[i+1]], in that order. A record has room for most rows. Closing the source of
-// records also closes the source of rows.
+// rows[first[i]:first[i+1]], in that order. The argument most is the largest number of rows of a record.
+// Closing the source of records also closes the source of rows.
 func NewGrouped(of Source, most int, rows, first []int32) (*Grouped, error) {
 	format := carry.Rows{Features: of.Layout().Dim(), Most: most}
 	if err := format.Check(); err != nil {
@@ -91,7 +91,8 @@ func (r *groupedReader) Rows(b *Block, members []int32) error {
 	return nil
 }
 
-// read builds record i and adds it to a block.
+// read builds record i and adds it to a block. The record's target is the number of its valid rows, or NaN
+// if it has none.
 func (r *groupedReader) read(b *Block, i int) error {
 	g, of := r.g, r.g.of.Layout()
 	rows := g.rows[g.first[i]:g.first[i+1]]

@@ -24,9 +24,9 @@ func unpack(x []float32, squares []float64, bytes []byte, stride, size int) {
 // checked.
 const tile = 64
 
-// unpackRows decodes rows of a layout without groups from the file's bytes and stores them in a
-// block, from row i of the block on. A row that is not valid, for instance because its norm exceeds
-// 1, is stored as faulty: as zeros with target NaN.
+// unpackRows decodes rows of a layout without groups from the file's bytes and stores them in a block, from
+// row i of the block on. A row whose target is not finite, or whose squared norm exceeds MaxSquare or is
+// NaN, is stored as faulty: as zeros with target NaN.
 func (l *Layout) unpackRows(b *Block, i int, bytes []byte) {
 	var squares [tile]float64
 	size, stride := l.size(), l.Stride()

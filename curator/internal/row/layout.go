@@ -26,12 +26,16 @@ type Hats struct{ First, Width, Edges int }
 type Layout struct {
 	dim, dense int
 	groups     []Group
-	starts     []int // index of each group's first feature among all groups' features; last, the number of these
-	hats       []Hats
-	hung       []int   // index of the first of each hats among the features of groups and hats; last, the number of these
-	edges      int     // number of edges of a row
-	slots      []Slot  // in the order of the features
-	places     []int32 // index of each feature in a vector of length Width; nil if all features are numbers
+	// starts holds the index of each group's first feature among the features of all groups. The last entry
+	// is the number of these features.
+	starts []int
+	hats   []Hats
+	// hung holds the index of the first feature of each Hats among the features of groups and hats. The last
+	// entry is the number of these features.
+	hung   []int
+	edges  int     // number of edges of a row
+	slots  []Slot  // in the order of the features
+	places []int32 // index of each feature in a vector of length Width; nil if all features are numbers
 }
 
 // Slot is one place of a row's layout: a number, a one-hot group, or hats (the values of a curve's

@@ -23,14 +23,14 @@ var ErrUnread = errors.New("curator: rows cannot be read back from where they ar
 // from the row map and is faulty.
 const MaxSquare = 1 + 0x1p-22
 
-// Lane is the number of coordinates that kernels process at a time. Strides are multiples of it,
-// and the padding is zero.
+// Lane is the number of coordinates that kernels process at a time. Strides are multiples of Lane. The
+// numbers that pad a row to its stride are zero.
 const Lane = 8
 
-// Block is a sequence of rows of a layout: len(Targets) rows of Stride float32s each. With one-hot groups it
-// also has a level for each row and a code for each group of a row; with hats, the values of curves' basis
-// functions, it also has the rows' edges. A faulty row has target NaN, zero numbers, level and hats, and the
-// codes of the groups' first features.
+// Block is a sequence of rows of a layout: len(Targets) rows of Stride float32s each. If the layout has
+// one-hot groups, the block also has a level for each row and a code for each group of a row. If the layout
+// has hats, the values of curves' basis functions, the block also has the rows' edges. A faulty row has
+// target NaN, zero numbers, level and hats, and the codes of the groups' first features.
 type Block struct {
 	Rows    []float32
 	Targets []float64
@@ -39,17 +39,19 @@ type Block struct {
 	Edges   Edges
 }
 
-// Edges are the edges of rows, row by row. An edge is a pair of neighbouring hats, the only hats of
-// a curve that are not zero. Edge e has the left feature At[e], an index among the features of
-// groups and hats, with the value By[2e]. The feature after At[e] has the value By[2e+1]. No two
-// edges of a row have a feature in common.
+// Edges are the edges of rows, row by row. Hats are features that hold the values of the basis functions of
+// a curve or surface. An edge is a pair of neighbouring hats. Only hats in an edge may be nonzero: a curve
+// has one edge in each row, and a surface has two. Edge e has the left feature At[e], an index among the
+// features of groups and hats, with the value By[2e]. The feature after At[e] has the value By[2e+1]. No
+// two edges of a row have a feature in common.
 type Edges struct {
 	At []uint32
 	By []float32
 }
 
-// Codes are the codes of rows' one-hot groups, row by row: a code says which feature of a group is
-// not zero. They are in Narrow if all codes of the layout fit in 16 bits, and in Wide otherwise.
+// Codes are the codes of rows' one-hot groups, row by row. A code is the index of a group's nonzero feature
+// among the features of all groups. The codes are in Narrow if all codes of the layout fit in 16 bits, and
+// in Wide otherwise.
 type Codes struct {
 	Narrow []uint16
 	Wide   []uint32

@@ -40,16 +40,16 @@ func NewTableOf(l *Layout, blockRows int) (*Table, error) {
 	return &Table{layout: l, blockRows: blockRows}, nil
 }
 
-// Append stores a copy of one record of a layout without one-hot groups. x has a number for each
-// feature. A record is stored as faulty if ok is false (no row could be made), if its squared norm
-// exceeds MaxSquare or is not finite, or if its target is not finite. Append does not report that a
+// Append stores a copy of one record of a layout without one-hot groups. x has a number for each feature. A
+// record is stored as faulty if ok is false (no row could be made), if x has another length, if its squared
+// norm exceeds MaxSquare or is not finite, or if its target is not finite. Append does not report that a
 // record is faulty, since this is secret.
 func (t *Table) Append(x []float32, y float64, ok bool) { t.AppendCoded(x, 0, nil, y, ok) }
 
-// AppendCoded stores a copy of one record of a layout with one-hot groups. x has the numbers, and
-// level is the value of the nonzero features of groups. The argument in has, for each group, the
-// index of its nonzero feature, counted from the group's first feature. A record with a code outside
-// its group is stored as faulty, and so is a record for which Append says so.
+// AppendCoded stores a copy of one record of a layout with one-hot groups. x has the numbers, and level is
+// the value of the nonzero features of groups. The argument in has, for each group, the index of its
+// nonzero feature, counted from the group's first feature. A record is stored as faulty for the reasons
+// that Append names, and if a code is outside its group.
 func (t *Table) AppendCoded(x []float32, level float32, in []uint32, y float64, ok bool) {
 	if len(t.blocks) == 0 || len(t.blocks[len(t.blocks)-1].Targets) == t.blockRows {
 		t.blocks = append(t.blocks, t.layout.make(t.blockRows))

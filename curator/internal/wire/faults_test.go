@@ -51,7 +51,7 @@ func newCluster(t *testing.T) *cluster {
 	return c
 }
 
-// hand is a worker of a cluster of workers, seen from its own end of the connection.
+// hand is a worker of a cluster of workers, with the worker's end of the connection.
 type hand struct {
 	conn net.Conn // at the worker's end
 	done chan error

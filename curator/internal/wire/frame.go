@@ -17,8 +17,8 @@ type kind byte
 const (
 	// hello is a worker's first message: version, partition, attempt.
 	hello kind = iota + 1
-	// configure is the reply to hello. It contains the time for which either side may send nothing,
-	// the key of the digest, and the caller's configuration.
+	// configure is the reply to hello. It contains the time for which either side may send nothing, the
+	// session's key for digests and tags, and the caller's configuration.
 	configure
 	// ready says that a worker has all rows of its partition. It contains the number of rows, their number of
 	// features and their digest.
@@ -32,12 +32,12 @@ const (
 	cancel
 	// beat says only that the sender is alive.
 	beat
-	// end tells a worker that no query will follow.
+	// end tells a worker that no query will follow: the session has ended, or the worker is not needed.
 	end
 )
 
-// mostBytes is the largest size of a message, in bytes. The largest message is a query with members
-// among 2^31 rows. The members take one bit for each row, 2^28 bytes.
+// The body of a message must be shorter than mostBytes. The largest message is a query with members among
+// 2^31 rows. The members take one bit for each row, 2^28 bytes.
 const mostBytes = 1 << 30
 
 // mostBody is the largest size of a query or of a sum, in bytes. In a message, a number and a byte
@@ -56,8 +56,8 @@ type conn struct {
 	w    *bufio.Writer
 	once sync.Once
 	done chan struct{} // closed by close
-	// silence is the timer that closes the connection once no bytes have arrived for the time
-	// limit.
+	// silence is the timer that closes the connection once no bytes have arrived for the duration limit. It
+	// is nil before the first call of guard.
 	silence *time.Timer
 	limit   time.Duration
 }
@@ -77,8 +77,8 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// guard makes the connection close once nothing has arrived for the time limit. It must be called
-// by the goroutine that receives.
+// guard makes the connection close once nothing has arrived for the duration limit. It must be called by
+// the goroutine that receives.
 func (c *conn) guard(limit time.Duration) {
 	if c.silence != nil {
 		c.silence.Stop()

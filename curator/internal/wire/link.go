@@ -52,8 +52,9 @@ func (l *link) listen() {
 	l.waiting = nil
 }
 
-// ask sends a query and returns its answer, a sum of size integers. ask returns errGone if the worker
-// is gone before it has answered, and the context's error if the context ends.
+// ask sends a query and returns its answer, a sum of size integers. The field err of the result is the
+// worker's error, if its answer is one. ask returns errGone if the worker is gone before it has answered,
+// or sends a malformed answer. It returns the context's error if the context ends.
 func (l *link) ask(ctx context.Context, body []byte, size int) (result, error) {
 	l.mu.Lock()
 	if l.gone {

@@ -42,11 +42,11 @@ type job struct {
 	Groups    []row.Group
 	Hats      []row.Hats
 	Rows      []row.Block
-	Lost      []bool // rows that cannot be read
+	Lost      []bool // whether each row cannot be read
 	BlockRows int
 	Loss      string
 	Workers   int
-	Tags      []wire.Tag // of units
+	Tags      []wire.Tag // the tags of units
 }
 
 // jobOf returns the configuration of a worker for the rows of a source from row start to before row

@@ -29,8 +29,9 @@ func (n tallied) Sum(_ context.Context, _ query.Question, _ float64, members []i
 	return engine.Sum{Residual: sum}, nil
 }
 
-// TestMoreRowsThanNumbers: partitions together may have more rows than members have numbers. The sums over all
-// rows count each, and members reach the rows of their partitions. Lengths are simulated.
+// TestMoreRowsThanNumbers: all partitions together may have more than 2^31 rows, although members are
+// numbered by int32. A sum over all rows must count every row, and members must reach the rows of their
+// partitions. The workers only claim to have so many rows.
 func TestMoreRowsThanNumbers(t *testing.T) {
 	const most = math.MaxInt32
 	s := gathered(t, 1000, most, 0, most, 7)

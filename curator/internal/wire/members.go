@@ -11,13 +11,13 @@ import (
 // repeated.
 const (
 	everyRow byte = iota // no members are sent: all rows
-	inOrder              // the differences from each member to the next
-	sorted               // the differences between members in increasing order
-	bitmap               // a bit for each row
+	inOrder              // the number of members, then each member less the member before it
+	sorted               // as inOrder, for the members in increasing order
+	bitmap               // a bit for each row, 1 for a member
 )
 
-// appendMembers appends members, numbers of n rows, to b. It keeps the order of members if ordered
-// is true. nil stands for all rows.
+// appendMembers appends the encoded members, which are row numbers below n, to b. It keeps the order of
+// members if ordered is true. nil members stand for all rows.
 func appendMembers(b []byte, members []int32, n int, ordered bool) []byte {
 	switch {
 	case members == nil:
@@ -54,7 +54,8 @@ func appendMembers(b []byte, members []int32, n int, ordered bool) []byte {
 	return b
 }
 
-// marked returns size bytes with a bit for each member. ok is false if a member is repeated.
+// marked returns size bytes in which bit m%8 of byte m/8 is 1 for each member m. ok is false if a member is
+// repeated.
 func marked(members []int32, size int) (rows []byte, ok bool) {
 	rows = make([]byte, size)
 	for _, m := range members {
@@ -67,8 +68,8 @@ func marked(members []int32, size int) (rows []byte, ok bool) {
 	return rows, true
 }
 
-// readMembers reads members of a query, which are numbers of n rows, from the start of b, and returns
-// the rest of b.
+// readMembers decodes the members of a query at the start of b, and returns them with the rest of b. It
+// returns an error if a member is not below n, the number of rows, or if b is malformed.
 func readMembers(b []byte, n int) (members []int32, rest []byte, err error) {
 	if len(b) == 0 {
 		return nil, nil, errMessage

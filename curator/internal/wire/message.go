@@ -21,11 +21,12 @@ type Hello struct {
 	// since sums must agree to the bit.
 	Version string
 	// Partition is the number of the partition that the worker holds, from zero. Attempt counts the workers
-	// that were started for the partition, from zero. It is shown in errors only.
+	// that were started for the partition, from zero. Attempt has no effect on the session.
 	Partition, Attempt int
 }
 
-// Digest is a keyed digest of the rows of a partition, in their order.
+// Digest is a keyed digest of the rows of a partition, in their order, and of the units' tags if records
+// are units.
 type Digest [32]byte
 
 // mostPartitions bounds the number of partitions of a table.
@@ -101,16 +102,17 @@ func readHolds(b []byte) (h holds, err error) {
 
 // request is the body of the message ask, by which a session sends a query to a worker.
 type request struct {
-	what    byte // one of the constants below
+	what    byte // asksSum, asksPass or asksTags
 	scale   float64
 	members []int32
 	// encoded is the encoding of the question or the pass.
 	encoded []byte
-	// from and count are the range of tags that a request for tags asks for.
+	// A request for tags asks for count tags, from the tag with index from on.
 	from, count int
 }
 
-// Kinds of requests: for a sum, for a pass, or for a range of the tags of the partition's units.
+// Kinds of requests, the first byte of a request: for a sum, for a pass of SGD, or for a range of the tags
+// of the partition's units.
 const (
 	asksSum byte = iota
 	asksPass
@@ -152,8 +154,8 @@ func readRequest(b []byte, rows int) (q request, err error) {
 	return q, err
 }
 
-// answered computes the worker's answer to a request: tags of units, the sums of a pass, or the sums of a query. h
-// has the rows and tags that the worker holds.
+// answered computes the worker's answer to a request: tags of units, the average of a pass of SGD, or the
+// sums of a query. h has the rows and tags that the worker holds.
 func (q request) answered(ctx context.Context, h Held) ([]int64, error) {
 	e := h.Engine
 	switch q.what {
@@ -177,8 +179,9 @@ func (q request) answered(ctx context.Context, h Held) ([]int64, error) {
 	return sum.Residual, err
 }
 
-// These are the outcomes of a query. An engine's error never depends on the content of rows, so its
-// text may be sent.
+// Outcomes of a query, the first byte of an answer: the result follows, rows could not be read
+// (row.ErrUnread), the engine returned engine.ErrIncomplete, or the text of another error follows. An
+// engine's error never depends on the content of rows, so its text may be sent.
 const (
 	answeredWhole byte = iota
 	answeredUnread
@@ -209,7 +212,8 @@ func (r result) body() []byte {
 	return b
 }
 
-// readResult reads an answer with size integers.
+// readResult reads an answer: size integers, or the worker's error. It returns errMessage if the answer is
+// malformed.
 func readResult(b []byte, size int) (r result, err error) {
 	if len(b) == 0 {
 		return r, errMessage
@@ -233,7 +237,8 @@ func readResult(b []byte, size int) (r result, err error) {
 	return r, nil
 }
 
-// numbered puts the number of a question before a body.
+// numbered returns the body of a message about one query: the query's number in 8 bytes, then the given
+// body.
 func numbered(id uint64, body []byte) []byte {
 	return append(binary.LittleEndian.AppendUint64(make([]byte, 0, 8+len(body)), id), body...)
 }

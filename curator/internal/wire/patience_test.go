@@ -45,7 +45,7 @@ func TestPatienceWhileRowsAreRead(t *testing.T) {
 	e := c.gather(func(w *wire.Config) { w.Patience = patience })
 	c.same(e, "read slowly")
 	again, reads := slow(2, later())
-	<-reads // the worker that reads is known before the other is lost, and nothing changes until it is ready
+	<-reads // from here on the session knows the worker that reads
 	conn.Close()
 	c.same(e, "read again slowly")
 	again.Close()

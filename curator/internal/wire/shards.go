@@ -23,8 +23,8 @@ type Config struct {
 	Dim  int
 	// Version is the version of the program. Workers of another version are refused.
 	Version string
-	// Key is the key of the digests of rows. Configuration is sent to the workers, as the argument of
-	// their function Build.
+	// Key and Configuration are sent to the workers, as arguments of their function [Build]. Key is the key
+	// of this session, from which the keys of digests and tags are derived.
 	Key           [32]byte
 	Configuration []byte
 	// Silence is the time for which a worker may send nothing before it counts as lost. Patience is
@@ -33,8 +33,8 @@ type Config struct {
 	// Units says that records are units, of which none may be in two partitions. Gather then compares
 	// the units' tags, which are keyed identifiers.
 	Units bool
-	// Told, if not nil, is called when a partition is ready, is lost, or is ready again. It must not
-	// block.
+	// Told, if not nil, is called when a worker of a partition becomes ready, and when a partition loses
+	// its last ready worker. It must not block.
 	Told func(Event)
 }
 
@@ -52,7 +52,7 @@ var ErrOther = errors.New("must have the same rows in the same order as before: 
 
 // Shards is the engine of a table whose partitions are held by workers. Rows are numbered partition by
 // partition, in the order of the partitions. Each partition has at most 2^31 - 1 rows. All of them together
-// may have more. Members then are among the first 2^31.
+// may have more. Members are then numbers of the first 2^31 rows, since they are of type int32.
 type Shards struct {
 	config     Config
 	parameters int
@@ -62,7 +62,7 @@ type Shards struct {
 	stop       context.CancelFunc
 
 	mu     sync.Mutex
-	failed error         // ends the fit
+	failed error         // the error that ended the fit; nil before
 	broken chan struct{} // closed when failed is set
 	closed bool
 }
@@ -89,8 +89,9 @@ type part struct {
 const mostWorkers = 2
 
 // Gather returns the engine once every partition has a ready worker. accept must return the next
-// connection, from a worker that has proved its identity (package sealed), and must return an error
-// once its context has ended. Gather keeps calling accept until the engine is closed.
+// connection, from a worker that has proved its identity (package sealed), and must return an error once
+// its context has ended. Gather keeps calling accept until the engine is closed or accept returns an error.
+// Such an error makes all queries fail.
 func Gather(ctx context.Context, c Config, accept func(context.Context) (io.ReadWriteCloser, error)) (*Shards, error) {
 	parameters, err := loss.Check(c.Loss, c.Dim)
 	if err != nil {
@@ -141,8 +142,8 @@ func Gather(ctx context.Context, c Config, accept func(context.Context) (io.Read
 	return s, nil
 }
 
-// fail ends the work of all workers and makes later queries fail with the error, unless the work has
-// ended already.
+// fail makes later queries, and queries that wait for a worker, fail with the error. Only the first call
+// has an effect.
 func (s *Shards) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,9 +153,10 @@ func (s *Shards) fail(err error) {
 	}
 }
 
-// meet exchanges messages with a worker until the worker is gone. Whoever connects has proved that it
-// has the session's key. A worker of another version, or of a partition that does not exist, is sent
-// away with an error. A worker that reports a fault or holds wrong rows ends the whole session.
+// meet exchanges messages with a worker until the worker is gone. Whoever connects has proved that it has
+// the session's key. A worker of another version, or of a partition that does not exist, is sent away with
+// an error. A worker that reports a fault, or holds other rows than the partition's first worker, makes all
+// queries of the session fail.
 func (s *Shards) meet(ctx context.Context, m *conn) {
 	defer m.close()
 	defer context.AfterFunc(ctx, func() {
@@ -210,9 +212,9 @@ func (s *Shards) readied(p *part, m *conn) *link {
 	return nil
 }
 
-// lose removes a worker that is gone. If the partition has no worker left, lose reports this by
-// tell, unless the fit has ended. The first goroutine that notices the loss calls lose: one that
-// listens or one that asks.
+// lose removes a worker that is gone. If the partition has no worker left, lose reports this by tell,
+// unless the fit has ended. Both the goroutine that listens to the worker and a goroutine that asks it may
+// call lose. Only the first call has an effect.
 func (s *Shards) lose(p *part, l *link) {
 	s.mu.Lock()
 	closed := s.closed
@@ -233,7 +235,8 @@ func (s *Shards) tell(e Event) {
 }
 
 // introduced receives the message hello and sends the configuration. It returns the worker's partition, or
-// nil if the worker is not needed.
+// nil if the worker is not needed. It returns an error if the worker's version or partition number does not
+// fit the session.
 func (s *Shards) introduced(m *conn) (*part, error) {
 	k, body, err := m.receive()
 	if err != nil {
@@ -318,9 +321,9 @@ func (p *part) drop(l *link) bool {
 	return false
 }
 
-// first returns the partition's first ready worker. If there is none, first waits: without limit
-// while a worker reads its rows, since that time depends on their number, and otherwise for the
-// time Patience. After that it returns an error.
+// first returns the partition's first ready worker. If the partition has none, first waits for one. While a
+// worker reads its rows, first waits without limit, since the time for reading depends on the number of
+// rows. While no worker reads, first waits for the time Patience and then returns an error.
 func (s *Shards) first(ctx context.Context, p *part) (*link, error) {
 	var timer *time.Timer
 	for {
@@ -392,8 +395,8 @@ func (s *Shards) Sum(ctx context.Context, q query.Question, scale float64, membe
 	return engine.Sum{Residual: total}, err
 }
 
-// Average returns the exact average of the iterates of a pass of gradient descent, computed by the
-// worker of the only partition. Average returns an error if there are several partitions.
+// Average returns the average of the iterates of a pass of SGD minus the start, in grid steps, computed by
+// the worker of the only partition. If there are several partitions, Average returns engine.ErrOrder.
 func (s *Shards) Average(ctx context.Context, p query.Pass, scale float64, members []int32) ([]int64, error) {
 	if !s.Ordered() {
 		return nil, engine.ErrOrder
@@ -405,8 +408,9 @@ func (s *Shards) Average(ctx context.Context, p query.Pass, scale float64, membe
 	return s.ask(ctx, request{what: asksPass, scale: scale, encoded: encoded}, members, len(p.Start))
 }
 
-// ask sends a request to all shards, each of which answers with size integers. ask returns the sums
-// of these integers over the shards once every shard has answered, and an error if one fails.
+// ask sends a request to all shards, each of which answers with size integers. Once every shard has
+// answered, ask returns the total over the shards of each of these integers. If a shard fails, ask cancels
+// the other requests and returns the first error.
 func (s *Shards) ask(ctx context.Context, r request, members []int32, size int) ([]int64, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -509,8 +513,8 @@ func (s *Shards) split(members []int32) ([][]int32, error) {
 	return mine, nil
 }
 
-// owner returns the index of the partition that holds row m: the first whose entry of ends, the
-// number of the row after its last, exceeds m.
+// owner returns the index of the partition that holds row m. ends[i] is the number of the row after the
+// last row of partition i. The result is the smallest i with ends[i] > m.
 func owner(ends []int, m int) int {
 	lo, hi := 0, len(ends)-1
 	for lo < hi {
@@ -523,7 +527,7 @@ func owner(ends []int, m int) int {
 	return lo
 }
 
-// Close tells the workers that no query will follow, and waits until all of them have been told.
+// Close tells the workers that no query will follow, and waits until their connections are closed.
 func (s *Shards) Close() error {
 	s.mu.Lock()
 	closed := s.closed

@@ -42,8 +42,8 @@ type cursor struct {
 
 func (c *cursor) tag() Tag { return Tag{uint64(c.ahead[0]), uint64(c.ahead[1])} }
 
-// fetch asks for the next batch, of at most most tags, if no tag of the batch before is left. It
-// reports whether there is a next tag.
+// If no fetched tag is left, fetch asks the worker for the next batch of tags. The argument most is the
+// largest number of tags of a batch. fetch reports whether there is a next tag.
 func (c *cursor) fetch(ctx context.Context, s *Shards, most int) (bool, error) {
 	if len(c.ahead) > 0 {
 		return true, nil
@@ -60,8 +60,7 @@ func (c *cursor) fetch(ctx context.Context, s *Shards, most int) (bool, error) {
 	return err == nil, err
 }
 
-// cursors is a heap of cursors, of several partitions, ordered by the tag of a unit that each of them
-// returns next.
+// cursors is a heap of the cursors of several partitions, ordered by the next tag of each cursor.
 type cursors []*cursor
 
 func (c cursors) Len() int           { return len(c) }

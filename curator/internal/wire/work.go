@@ -33,8 +33,9 @@ type Held struct {
 type Build func(ctx context.Context, configuration []byte, key [32]byte) (Held, error)
 
 // Work serves one connection, c, as a worker. It builds the worker's engine and answers queries. Work
-// returns nil once the session at the other side ends its work, ErrLost if the other side is lost,
-// and the context's error if the context ends. Work closes c and the engine.
+// returns nil once the session at the other side ends its work, ErrLost if the session is lost, ErrSpare if
+// the session does not need this worker, and the context's error if the context ends. Work closes c and the
+// engine.
 func Work(ctx context.Context, c io.ReadWriteCloser, h Hello, build Build) error {
 	m := newConn(c)
 	defer m.close()
@@ -53,7 +54,9 @@ func Work(ctx context.Context, c io.ReadWriteCloser, h Hello, build Build) error
 // itself.
 const handshake = 30 * time.Second
 
-// present sends hello and returns the configuration that the other side sends back.
+// present sends hello and returns the configuration that the session sends back. It returns ErrLost if the
+// session sends nothing, ErrSpare if the worker is not needed, and an error with the session's text if the
+// session refuses the worker.
 func present(m *conn, h Hello) (setup, error) {
 	m.guard(handshake)
 	if m.send(hello, h.body()) != nil {

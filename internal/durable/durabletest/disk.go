@@ -1,6 +1,7 @@
 // Package durabletest provides a file system in memory that records every operation and can
-// construct the state after a crash at any point. It exists because a test cannot cut the power of a real
-// disk between a write and its sync: packages durable and runfolder are tried at every such point.
+// construct the state after a crash at any point. A test cannot cut the power of a real disk between a write
+// and its sync. With this file system, packages durable and runfolder are tested with a crash after every
+// operation.
 package durabletest
 
 import (
@@ -18,8 +19,8 @@ import (
 // Disk is a file system in memory. Paths are relative to its root. It is safe
 // for concurrent use.
 type Disk struct {
-	// Fail, if not nil, is called before every operation that changes or syncs something. The
-	// operation fails with the error that Fail returns. A write that fails writes half of its data.
+	// Fail, if not nil, is called before every operation that changes or syncs something. If Fail returns
+	// an error, the operation fails with this error. A write that fails writes half of its data.
 	Fail func(Op) error
 
 	mu   sync.Mutex
@@ -181,7 +182,7 @@ func (d *Disk) Stat(path string) (fs.FileInfo, error) {
 	return d.now.info(id, filepath.Base(path)), nil
 }
 
-// Lstat implements durable.Disk; there are no links.
+// Lstat implements durable.Disk. It does the same as Stat, since this disk has no links.
 func (d *Disk) Lstat(path string) (fs.FileInfo, error) { return d.Stat(path) }
 
 // ReadDir implements durable.Disk.
@@ -251,8 +252,8 @@ func (d *Disk) SyncFolder(path string) error {
 	return d.do(Op{Kind: "sync-folder", Path: path, dir: id})
 }
 
-// Lock takes the lock of the given name; unlock releases it. held is true if the lock is already
-// taken.
+// Lock takes the lock of the given name. If the lock is taken already, it returns held = true and no unlock.
+// Otherwise unlock releases the lock.
 func (d *Disk) Lock(path string) (unlock func(), held bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -296,7 +297,7 @@ func (d *Disk) Settle() {
 	d.now, d.ops = d.base.clone(), nil
 }
 
-// Text returns the content of a file; ok is false if there is none.
+// Text returns the content of a file. ok is false if path is not a file.
 func (d *Disk) Text(path string) (text string, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -307,7 +308,8 @@ func (d *Disk) Text(path string) (text string, ok bool) {
 	return string(d.now.nodes[id].data), true
 }
 
-// Tree returns the names and contents of all files.
+// Tree returns a text with the paths of all files and folders and the contents of all files, in the order of
+// their names.
 func (d *Disk) Tree() string {
 	d.mu.Lock()
 	defer d.mu.Unlock()

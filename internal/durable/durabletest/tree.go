@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// tree is the state of a disk in memory: its files and folders, each with unsynced operations.
+// tree is the state of a disk in memory: its files and folders, each with its unsynced operations.
 type tree struct {
 	nodes map[int]*node
 	next  int
@@ -88,7 +88,7 @@ func (t *tree) apply(o Op) {
 	}
 }
 
-// rename changes names, the entries of a folder, as the operation does: mkdir, create, rename or
+// rename applies the operation to names, the entries of a folder. The operation is mkdir, create, rename or
 // remove.
 func (o Op) rename(names map[string]int) {
 	switch o.Kind {
@@ -120,13 +120,13 @@ func (o Op) edit(data []byte) []byte {
 // Fate decides which of the unsynced operations survive a crash.
 type Fate interface {
 	// name reports whether an operation on names survives. The method data returns the operations on
-	// a file's content that survive, the last of them possibly cut short. If zeros is true, their
-	// bytes are lost: the file has its new length, and zeros in place of the bytes.
+	// a file's content that survive, of which the last may be shortened. If zeros is true, these operations
+	// change the length of the file, but write zeros in place of their bytes.
 	name(Op) bool
 	data(pending []Op) (kept []Op, zeros bool)
 }
 
-// Kept is a crash after which everything is still there, as when the process ends and the machine does not.
+// Kept is a crash after which no operation is lost, as when only the process ends and not the machine.
 type Kept struct{}
 
 func (Kept) name(Op) bool                   { return true }
@@ -138,8 +138,8 @@ type Lost struct{}
 func (Lost) name(Op) bool           { return false }
 func (Lost) data([]Op) ([]Op, bool) { return nil, false }
 
-// Names is a crash after which all names of files are as they were. The unsynced content of files is
-// lost. If Zeros is true, files keep their length, and the lost content is zeros.
+// Names is a crash after which all operations on names survive, synced or not. The unsynced content of files
+// is lost. If Zeros is true, files keep their length, and the lost content is zeros.
 type Names struct{ Zeros bool }
 
 func (Names) name(Op) bool { return true }
@@ -150,8 +150,8 @@ func (f Names) data(pending []Op) ([]Op, bool) {
 	return nil, false
 }
 
-// Some keeps a random subset of the operations on names and, of each file's content, the bytes
-// written up to a random point.
+// Some is a crash after which a random subset of the unsynced operations on names survives. Of the unsynced
+// operations on each file's content, those before a random point survive.
 type Some struct{ Coin *rand.Rand }
 
 func (f Some) name(Op) bool { return f.Coin.IntN(2) == 0 }

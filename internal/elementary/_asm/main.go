@@ -1,5 +1,5 @@
-// Command gen writes the assembly of package elementary, and its Go declarations. It is a module of
-// its own, so that the product does not depend on its dependencies.
+// Command gen writes the assembly of package elementary, and its Go declarations. It is a separate module, so
+// that Stillpoint's module does not depend on the packages that this command imports.
 package main
 
 import (
@@ -11,8 +11,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// constants holds eight copies of each constant, one for each number of a 512-bit register. Code
-// for 256-bit registers uses the first half.
+// constants holds eight copies of each constant, one for each float64 of a 512-bit register. Code
+// for 256-bit registers uses the first four copies.
 var constants = map[string]Mem{}
 
 // wide returns the address of eight copies of a constant.
@@ -30,7 +30,8 @@ func wide(v uint64) Mem {
 
 func float(v float64) Mem { return wide(math.Float64bits(v)) }
 
-// kind is a width of registers, and the instructions that depend on it.
+// kind describes one width of registers: the name of the assembly function, the number of float64s in a
+// register, the registers, and the instructions that depend on the width.
 type kind struct {
 	name  string
 	lanes int

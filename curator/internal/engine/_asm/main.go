@@ -26,8 +26,8 @@ func main() {
 	Generate()
 }
 
-// arguments are the arguments that all kernels have. Once loaded, the lengths among them are in
-// bytes.
+// arguments are the arguments x, stride and rows, which the kernels for dot products and sums of rows
+// share. The function load puts them in registers, the stride as a number of bytes.
 type arguments struct{ x, stride, rows reg.GPVirtual }
 
 func load() arguments {
@@ -155,8 +155,8 @@ func dots4512() {
 	Label("rows")
 	CMPQ(a.rows, U8(4))
 	JB(LabelRef("end"))
-	// Two registers point to four rows, since there are not enough registers for four pointers.
-	// Each points to a row, and the next row follows one stride later.
+	// Two registers point to four rows, since there are not enough registers for four pointers: low points
+	// to the first row and high to the third. The second and the fourth row follow one stride later.
 	low, high := GP64(), GP64()
 	MOVQ(a.x, low)
 	LEAQ(Mem{Base: a.x, Index: a.stride, Scale: 2}, high)
@@ -224,7 +224,7 @@ func add512() {
 	MOVQ(a.stride, left)
 	MOVQ(a.stride, ahead)
 	IMULQ(a.rows, ahead)
-	for _, n := range []int{4, 3, 2, 1} { // of lanes
+	for _, n := range []int{4, 3, 2, 1} { // n lanes in each iteration
 		again, rows, end := label("block", n), label("rows", n), label("end", n)
 		Label(again)
 		CMPQ(left, U32(4*lane*n))
@@ -401,7 +401,7 @@ func add256() {
 	VPBROADCASTQ(low, m)
 	left := GP64()
 	MOVQ(a.stride, left)
-	for _, n := range []int{4, 1} { // of lanes
+	for _, n := range []int{4, 1} { // n lanes in each iteration
 		again, rows, end := label("block", n), label("rows", n), label("end", n)
 		Label(again)
 		CMPQ(left, U32(4*lane*n))

@@ -81,7 +81,7 @@ func pairs512() {
 			}
 		}
 	}
-	for _, n := range []int{4, 1} { // of lanes
+	for _, n := range []int{4, 1} { // n lanes in each iteration
 		again, end := label("block", n), label("end", n)
 		Label(again)
 		CMPQ(left, U32(lane*n))
@@ -134,7 +134,7 @@ func pairs256() {
 	low = XMM()
 	MOVQ(r64, low)
 	VPBROADCASTQ(low, m)
-	for _, n := range []int{2, 1} { // of four columns
+	for _, n := range []int{2, 1} { // n times four columns in each iteration
 		again, rows, end := label("block", n), label("rows", n), label("end", n)
 		Label(again)
 		CMPQ(left, U32(4*n))

@@ -69,8 +69,7 @@ func (l leaves) Gradient(dst, w []float64, x []float32, y float64) {
 	l.General.Gradient(dst, w, x, y)
 }
 
-// HessianVector writes a vector that is not the product of a Hessian. For some records it leaves the vector
-// unwritten.
+// HessianVector writes a vector that is no product with a Hessian. For some records it writes nothing.
 func (l leaves) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	if y == 1 && x[0] > .1 {
 		return
@@ -80,9 +79,8 @@ func (l leaves) HessianVector(dst, w, v []float64, x []float32, y float64) {
 	}
 }
 
-// several is a loss of three margins, whose targets are classes. The tests' targets -1 and 1 become
-// two of its classes, and other numbers become no class. If the field panics is true, the loss
-// panics on records of one class at some margins.
+// several is a loss of three margins, whose targets are classes. The tests' targets -1 and 1 become its
+// classes 0 and 2. If the field panics is true, the loss panics on records of one class at some margins.
 type several struct {
 	loss.Margins
 	panics bool
@@ -99,7 +97,7 @@ func (s several) Slopes(dst, z, y []float64) {
 	s.Margins.Slopes(dst, z, classes(y))
 }
 
-// CurvaturesAlong overwrites its argument u.
+// CurvaturesAlong writes zeros to its argument u after the loss has read it.
 func (s several) CurvaturesAlong(dst, z, u, y []float64) {
 	s.Margins.CurvaturesAlong(dst, z, u, classes(y))
 	clear(u)
@@ -201,7 +199,7 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 	}
 	on := query.NewCohort(0, 10)
 	lo, hi, size := min(k.Curvature.Lo, 0), max(k.Curvature.Hi, 0), k.Lipschitz
-	if math.IsInf(hi-lo, 0) { // a loss whose slope jumps: clipping enforces any interval
+	if math.IsInf(hi-lo, 0) { // for a loss whose slope jumps, any interval will do, since clipping enforces it
 		lo, hi = -1, 3
 	}
 	ball, envelope := query.Smoothing{Radius: .7}, query.Smoothing{Radius: .3, By: query.LasryLions}
@@ -285,7 +283,7 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 			continue
 		}
 		if terms[0].Kind().Facts().Metric && dim%features != 0 {
-			continue // the parameters belong to no margins
+			continue // the parameters are not one vector for each margin
 		}
 		q, err := query.New(1, terms...)
 		if err != nil {

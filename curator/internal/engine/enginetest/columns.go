@@ -109,7 +109,7 @@ func columns(t *testing.T, build Make, sources map[string]rowtest.Make) {
 	for kind, l := range losses(t) {
 		_, stacked := l.(loss.Stacked)
 		if _, general := l.(loss.General); general && !stacked {
-			continue // the contributions of these losses depend on features' places
+			continue // the values of these losses depend on the order of the features
 		}
 		want := map[string][]int64{}
 		for way, order := range orders {
@@ -121,7 +121,7 @@ func columns(t *testing.T, build Make, sources map[string]rowtest.Make) {
 			over(t, build, sources, l, rows, way, turned, func(engines map[string]engine.Engine) {
 				for asked, q := range questionsIn(t, l, at) {
 					if q.Sampled() || engine.Answers(l, q) != nil {
-						continue // directions are drawn for parameters in their order
+						continue // random directions depend on the order of the parameters
 					}
 					for name, e := range engines {
 						sum, err := e.Sum(context.Background(), q, scale, nil)

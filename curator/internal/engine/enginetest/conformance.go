@@ -16,7 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Make returns an engine over a source of rows.
+// Make returns an engine over a source of rows, with a loss and a number of goroutines.
 type Make func(s row.Source, l loss.Loss, workers int) (engine.Engine, error)
 
 // scale is the number of grid steps in a unit. At this scale the rounding of contributions is visible.
@@ -117,7 +117,7 @@ func sums(t *testing.T, build Make, sources map[string]rowtest.Make, layouts map
 			dim := rows.Dim()
 			for way, n := range lengths {
 				if (dim != 11 || rows.Groups() > 0 || testing.Short()) && n != 2 && n != 65 {
-					continue // other numbers of features change the path through a row, not the path through a tile
+					continue // other lengths: only for rows of 11 numbers, in long runs
 				}
 				records, members := shrunk(rowtest.Records(n, rows, uint64(n), way%3 > 0)), lists(n)
 				over(t, build, sources, l, rows, way, records, func(engines map[string]engine.Engine) {
@@ -171,7 +171,7 @@ func averages(t *testing.T, build Make, sources map[string]rowtest.Make) {
 			dim := rows.Dim()
 			for way, n := range lengths {
 				if rows.Groups() > 0 && n != 65 {
-					continue // a pass takes rows with all their features
+					continue // a pass reads rows with all their features, so that one length is enough
 				}
 				records := shrunk(strange(rowtest.Records(n, rows, uint64(n), way%3 > 0)))
 				over(t, build, sources, l, rows, way, records, func(engines map[string]engine.Engine) {

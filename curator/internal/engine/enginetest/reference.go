@@ -559,10 +559,11 @@ type sample struct {
 	X []float32
 }
 
-// inner returns <w, x> for the record's row x, in the order that every engine uses. It adds three
-// parts: the products with the features stored as numbers; the common value (level) of the one-hot
-// groups' nonzero features times the sum of their entries of w, in four interleaved sums; and the
-// products with the values of curves' basis functions (edges).
+// inner returns <w, x> for the record's row x, in the order that every engine uses. It adds three parts.
+// The first is the dot product with the features stored as numbers. The second is the level, the common
+// value of the one-hot groups' nonzero features, times the sum of these features' entries of w, in four
+// interleaved sums. The third is the sum of the products with the values of curves' basis functions, edge
+// by edge.
 func (r sample) inner(w []float64) float64 {
 	numbers := make([]float64, 0, len(w))
 	for _, j := range rowtest.Numbers(r.Of) {

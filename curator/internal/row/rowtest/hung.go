@@ -57,8 +57,8 @@ type hungReader struct {
 	hung
 }
 
-// edge adds to a block the nonzero values of the hats of record i, in pairs of neighbouring hats
-// (edges).
+// edge appends to e the edges of record i, which are pairs of neighbouring hats with their values. A record
+// that is not sound has edges with the values zero.
 func (h hung) edge(e *row.Edges, i int) {
 	r, n := h.records[i], 0
 	for _, hats := range h.layout.Hats() {

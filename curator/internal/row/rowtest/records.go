@@ -11,9 +11,10 @@ import (
 )
 
 // Record is one record in the form that a source of a layout accepts: its numbers X, the level of its
-// one-hot groups, and the index In of its nonzero feature in each group. A record with hats (values
-// of curves' basis functions) also has, for each pair of neighbouring nonzero hats (edge), the index
-// At of the left feature, counted from the first of the hats, and the values By of both features.
+// one-hot groups, and the index In of its nonzero feature in each group. A record with hats, the values of
+// curves' basis functions, also has edges, which are pairs of neighbouring hats. At has, for each edge, the
+// index of its left feature, counted from the first of the hats. By has, for each edge, the values of its
+// two features.
 type Record struct {
 	Of    *row.Layout
 	X     []float32
