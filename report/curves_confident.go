@@ -6,14 +6,16 @@ import (
 
 // confident converts the values of a shape with one number to a Curve with confidence intervals. Each
 // point is the difference from the reference knot, which is a contrast of the dim weights of a fit with
-// intervals: the formula of such a fit has a column for the hat of each knot but the reference knot. A
-// knot that is not in the formula counts as the reference knot. The points between it and its neighbours
-// have no interval and are thin: noise hides the rows there.
+// intervals: the formula of such a fit has a column for the hat of each knot but the reference knot. If
+// noise hides a knot, the formula has no column for it, and no point has an interval.
 func (s shaped) confident(fit *inference.Fit, dim int) Curve {
 	c := s.curve()
 	reference := s.Axes[0].Reference()
 	c.Centred, c.Level, c.Reference = AtReference, fit.Level, &c.Knots[reference]
-	contrast := fit.Contrasts()
+	contrast, whole := fit.Contrasts(), true
+	for i, p := range s.Places {
+		whole = whole && (i == reference || fit.Has(p.Feature))
+	}
 	for n := range c.Points {
 		i, share := n/betweenKnots, float64(n%betweenKnots)/betweenKnots
 		weights := make([]float64, dim)
@@ -24,8 +26,8 @@ func (s shaped) confident(fit *inference.Fit, dim int) Curve {
 		p := &c.Points[n]
 		at := contrast(weights, 0)
 		p.Effect, p.Low, p.High = at.Estimate, nil, nil
-		switch p.Thin = s.hidden(fit, i) || share > 0 && s.hidden(fit, i+1); {
-		case p.Thin:
+		switch {
+		case !whole:
 		case i == reference && share == 0:
 			p.Low, p.High = new(float64), new(float64)
 		case at.State == inference.Reported:
@@ -40,9 +42,4 @@ func (s shaped) add(weights []float64, i int, factor float64) {
 	for _, part := range s.Places[i].Parts {
 		weights[part.Feature] += factor * part.Factor
 	}
-}
-
-// hidden reports whether knot i, which is not the reference knot, is not in the fit's formula.
-func (s shaped) hidden(fit *inference.Fit, i int) bool {
-	return i != s.Axes[0].Reference() && !fit.Has(s.Places[i].Feature)
 }

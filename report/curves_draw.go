@@ -56,8 +56,8 @@ func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 		return fmt.Sprintf("Each curve is the part of the prediction that depends on one column alone, less its value at a "+
 			"knot in the middle, where the band has no width. Bands are %.4g%% confidence intervals of the difference from "+
 			"there, of sampling and privacy noise together, point by point: with many points, some miss. They belong to "+
-			"curves with these knots. Where it is grey, noise hides the rows of a knot, and nothing is stated. Curves "+
-			"describe the model, not causes.", 100*fit.Level)
+			"curves with these knots. A curve of which noise hides a knot is not drawn: fewer knots, or narrower public "+
+			"bounds, help. Grey stretches hold few rows. Curves describe the model, not causes.", 100*fit.Level)
 	}
 	text := "Each curve is the part of the prediction that depends on one column alone, less its mean over the rows, " +
 		"as far as the released means of the columns tell. "
@@ -192,13 +192,12 @@ func (c Curve) position(x float64) float64 {
 }
 
 // thinStretches returns the intervals of the plot's horizontal axis that lie between neighbouring thin
-// points. A point is thin if few rows are near it. Of a curve with confidence intervals it also returns the
-// intervals with one thin point, since the curve is not drawn there.
+// points. A point is thin if few rows are near it.
 func thinStretches(c Curve) (list []Interval) {
 	for i, p := range c.Points[1:] {
 		from, to := c.position(c.Points[i].X), c.position(p.X)
 		switch last := len(list) - 1; {
-		case !c.Points[i].Thin && !p.Thin || c.Level == 0 && (!c.Points[i].Thin || !p.Thin):
+		case !c.Points[i].Thin || !p.Thin:
 		case last >= 0 && list[last].High == from:
 			list[last].High = to
 		default:
