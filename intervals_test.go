@@ -5,10 +5,15 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/report"
 )
 
 // TestIntervalsOfASpec: a Spec with Inference must fit like a configuration with inference. Its summary,
@@ -109,5 +114,125 @@ func TestPredictionsHaveIntervals(t *testing.T) {
 	if err := stillpoint.Predict(t.Context(), plain.Model, s.Table, &rows,
 		stillpoint.PredictOptions{Intervals: true}); err == nil || !strings.Contains(err.Error(), "no confidence intervals") {
 		t.Errorf("intervals of a model without them: %v", err)
+	}
+}
+
+// TestCurvesHaveIntervals: of a fit with a curve and intervals, the curve in the report must be the
+// difference from the middle knot: at the other knots the coefficient and its interval, between knots the
+// interpolated estimate with an interval no wider than the ends' together. If noise hides a knot, no
+// coefficient, contrast, prediction or point of the curve may have an interval, and the others must.
+func TestCurvesHaveIntervals(t *testing.T) {
+	schema, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 0, High: 100, Curve: 6},
+			{Name: "sex", Kind: dataset.Category, Categories: []string{"f", "m"}}},
+		Target: dataset.Target{Column: "returned", Kind: dataset.Category, Classes: []string{"no", "yes"}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type person struct {
+		age           float64
+		sex, returned string
+	}
+	for oldest, whole := range map[float64]bool{100: true, 65: false} {
+		var people []person
+		for i := range 12_000 { // the odds rise until 30
+			p := person{math.Mod(float64(i)/10, oldest), "f", "no"}
+			if i*31%7 < 3 {
+				p.sex = "m"
+			}
+			if float64(i*7919%1000) < 200+15*min(p.age, 30) {
+				p.returned = "yes"
+			}
+			people = append(people, p)
+		}
+		dir := filepath.Join(t.TempDir(), "fit")
+		r, err := stillpoint.Fit(t.Context(), stillpoint.Spec{
+			Table: stillpoint.Rows(people,
+				stillpoint.Number("age", func(p person) float64 { return p.age }),
+				stillpoint.Text("sex", func(p person) string { return p.sex }),
+				stillpoint.Text("returned", func(p person) string { return p.returned })).Named("people"),
+			Schema: schema, Loss: loss.Logistic(), Inference: &stillpoint.Inference{Level: .9},
+			Budget: stillpoint.Budget{Epsilon: 100, Delta: 1e-6, Relation: stillpoint.ReplaceOne},
+			Folder: &stillpoint.Folder{Path: dir}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list, err := r.Model.Coefficients()
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := map[string]inference.Interval{}
+		for _, c := range list.List {
+			at[c.Term] = c.Interval
+			knot := strings.HasPrefix(c.Term, "age@")
+			if knot && c.Reference != "age@40" {
+				t.Errorf("%s is against %q: want the middle knot", c.Term, c.Reference)
+			}
+			if knot && (c.State == inference.Reported) != whole || c.Term == "sex=m" && c.State != inference.Reported ||
+				c.Term == "age=missing" && c.State != inference.Absent {
+				t.Errorf("oldest %v: %s: %+v", oldest, c.Term, c.Interval)
+			}
+		}
+		if list.Short == whole || slices.Contains(list.Changes, "age@100 counts as age@40") == whole {
+			t.Errorf("oldest %v: short %v, %q", oldest, list.Short, list.Changes)
+		}
+		between, err := r.Model.Contrast("age@20 - age@0")
+		if want := at["age@20"].Estimate - at["age@0"].Estimate; err != nil || (between.State == inference.Reported) != whole ||
+			whole && math.Abs(between.Estimate-want) > 1e-9 {
+			t.Errorf("age@20 - age@0: %v, %+v: want %v", err, between, want)
+		}
+		joint, err := r.Model.Joint([]string{"age@20", "sex=m"})
+		if err != nil || (joint.State == inference.Reported) != whole || (joint.Reason == "") != whole {
+			t.Errorf("oldest %v: joint region: %v, %+v", oldest, err, joint)
+		}
+		for p, err := range stillpoint.Predictions(t.Context(), r.Model, stillpoint.Rows(people[:1],
+			stillpoint.Number("age", func(p person) float64 { return p.age }),
+			stillpoint.Text("sex", func(p person) string { return p.sex }))) {
+			if err != nil || (p.Interval != nil) != whole {
+				t.Errorf("oldest %v: prediction: %v, %+v", oldest, err, p.Interval)
+			}
+		}
+		fit, err := report.ReadFit(t.Context(), dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		said, err := fit.Coefficients()
+		if err != nil || len(said.Curves) != 1 {
+			t.Fatalf("%v, curves %+v", err, said)
+		}
+		checkConfident(t, said.Curves[0], at, whole)
+		var page bytes.Buffer
+		if err := r.Report(&page); err != nil || !strings.Contains(page.String(), "90% confidence intervals of the difference") ||
+			strings.Contains(page.String(), "The curve of age") != whole {
+			t.Errorf("oldest %v: report: %v: must draw the curve if it has intervals, and say what the bands are", oldest, err)
+		}
+	}
+}
+
+// checkConfident checks the points of a curve with knots at 0, 20, ..., 100 against the intervals at its knots.
+func checkConfident(t *testing.T, curve report.Curve, at map[string]inference.Interval, whole bool) {
+	t.Helper()
+	if curve.Level != .9 || curve.Reference == nil || *curve.Reference != 40 || curve.Centred != report.AtReference {
+		t.Errorf("curve %+v: must be confident and 0 at 40", curve)
+	}
+	for _, p := range curve.Points {
+		if stated := p.Low != nil && p.High != nil; stated != whole {
+			t.Errorf("at %v: %+v: has an interval: %v", p.X, p, stated)
+		}
+		if !whole {
+			continue
+		}
+		knot := 20 * math.Floor(p.X/20)
+		low, high := at[fmt.Sprintf("age@%v", knot)], at[fmt.Sprintf("age@%v", knot+20)]
+		f := (p.X - knot) / 20
+		switch want := (1-f)*low.Estimate + f*high.Estimate; {
+		case math.Abs(p.Effect-want) > 1e-9:
+			t.Errorf("at %v: effect %v: want %v", p.X, p.Effect, want)
+		case f == 0 && (*p.Low != low.Low || *p.High != low.High):
+			t.Errorf("at the knot %v: %v to %v: want %+v", p.X, *p.Low, *p.High, low)
+		case !(*p.High-*p.Low <= (1-f)*(low.High-low.Low)+f*(high.High-high.Low)+1e-9):
+			t.Errorf("at %v: %v to %v is wider than at the knots: %+v, %+v", p.X, *p.Low, *p.High, low, high)
+		}
 	}
 }

@@ -55,6 +55,14 @@ type Hats struct {
 // interaction (false).
 func (h Hats) Curve() bool { return h.curve }
 
+// Reference returns the feature of the knot against which the terms of a curve are differences (see
+// [Schema.Terms]).
+func (h Hats) Reference() int { return h.First + referenceKnot(h.Axes[0].Knots) }
+
+// referenceKnot returns the index of the middle knot, of two middle ones the lower. The terms of a curve
+// are differences from it, since rows are often few near the ends.
+func referenceKnot(k hats.Knots) int { return (k.Len() - 1) / 2 }
+
 // Axis is one number or date from which Hats are computed.
 type Axis struct {
 	Column          string

@@ -93,6 +93,10 @@ func (s *Schema) Shapes(rate bool) (list []Shape) {
 	return list
 }
 
+// Reference returns the index of the knot of a curve against which the terms of the curve are differences
+// (see [Schema.Terms]).
+func (a ShapeAxis) Reference() int { return referenceKnot(a.knots) }
+
 // grouped returns the column whose one-hot group has the given index in Groups.
 func (s *Schema) grouped(group int) Column {
 	i := slices.IndexFunc(s.columns, func(c Column) bool {

@@ -51,13 +51,14 @@ const midpoint = "at the midpoint of its bounds"
 // is the sum of
 //
 //   - the intercept: the score, without interactions with numbers, of a row with numbers at 0, dates at
-//     their first day, numbers and dates with curves at their first knot, and categories at their
+//     their first day, numbers and dates with curves at their middle knot, and categories at their
 //     reference level;
 //   - for each number or date without a curve: the slope times the number, times the log1p of the
 //     number if it has that transform, or times the days since the first date;
 //   - for each number or date with a curve: the difference between the curve's value and its value at
-//     the first knot. There is one term for each other knot, and between knots the curve is linear (on
-//     the scale of log1p if the number has that transform). There is no slope;
+//     the middle knot (of two middle knots, the lower). There is one term for each other knot, and
+//     between knots the curve is linear (on the scale of log1p if the number has that transform). There
+//     is no slope;
 //   - for each number or date with an indicator, if it is missing: the difference from a number at the
 //     midpoint of the transformed bounds. The two items above count a missing number as this midpoint;
 //   - for each category: the difference between the row's level and the reference level. If the category
@@ -99,7 +100,9 @@ func (s *Schema) Terms(rate bool) []Term {
 		case Number, Date:
 			if c.Curve > 0 {
 				list = append(list, s.knotTerms(c, at, unit)...)
-				whole.Parts = append(whole.Parts, Part{at, -unit}, Part{at + 2, unit * HatScale})
+				middle := referenceKnot(c.knots())
+				whole.Parts = append(whole.Parts, Part{at, unit * c.knots().Position(middle)},
+					Part{at + 2 + middle, unit * HatScale})
 				continue
 			}
 			slope := s.slope(c, at, unit)
@@ -174,10 +177,15 @@ const noInteraction = "no interaction"
 func (s *Schema) knotTerms(c Column, at int, unit float64) (list []Term) {
 	k := c.knots()
 	first := at + 2
-	for i := 1; i < k.Len(); i++ {
+	middle := referenceKnot(k)
+	for i := range k.Len() {
+		if i == middle {
+			continue
+		}
 		list = append(list, Term{
-			Name: s.features[first+i], Column: c.Name, Reference: s.features[first],
-			Parts: []Part{{at, unit * (k.Position(i) + 1)}, {first + i, unit * HatScale}, {first, -unit * HatScale}},
+			Name: s.features[first+i], Column: c.Name, Reference: s.features[first+middle],
+			Parts: []Part{{first + i, unit * HatScale}, {first + middle, -unit * HatScale},
+				{at, unit * (k.Position(i) - k.Position(middle))}},
 		})
 	}
 	missing := Term{Name: s.features[at+1], Column: c.Name, Reference: midpoint, Parts: []Part{{at + 1, unit}}}

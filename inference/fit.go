@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
@@ -135,6 +136,11 @@ func (f *Fit) Belongs(weights []float64) bool {
 		}
 	}
 	return true
+}
+
+// Has reports whether the formula has a column of the feature.
+func (f *Fit) Has(feature int) bool {
+	return slices.ContainsFunc(f.Columns, func(c Column) bool { return c.Feature == feature })
 }
 
 // Check returns an error if the fields of a Fit that was read from a file cannot be right: an unknown

@@ -41,7 +41,7 @@ func (m *Model) Contrast(text string) (*ContrastOf, error) {
 		return nil, err
 	}
 	out := &ContrastOf{Text: text, Formula: m.formula(f), Short: m.short(), Level: f.Level,
-		Interval: f.Contrast(weights, 0)}
+		Interval: m.contrasts()(weights, 0)}
 	out.Unit, out.Multiplied, out.Reason = m.unit(), m.multiplied(out.Interval), m.reason(out.Interval)
 	out.Meaning = m.words(out)
 	return out, nil
@@ -77,6 +77,12 @@ func (m *Model) Joint(texts []string) (inference.Joint, error) {
 			return inference.Joint{}, err
 		}
 		all = append(all, weights)
+	}
+	alone := m.contrasts()
+	for i, weights := range all {
+		if v := alone(weights, 0); v.State == inference.Absent {
+			return inference.Joint{State: v.State, Reason: texts[i] + ": " + m.reason(v)}, nil
+		}
 	}
 	out, err := m.inference.Joint(all, make([]float64, len(all)))
 	if err == nil && out.State != inference.Reported {

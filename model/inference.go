@@ -123,6 +123,7 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 	for _, j := range f.Dropped {
 		out.Changes = append(out.Changes, m.changed(names, j))
 	}
+	contrast := m.contrasts()
 	unit := terms[len(terms)-1].Parts[0].Factor // the factor of the intercept, which levels have too
 	for i, t := range terms {
 		weights := make([]float64, len(names))
@@ -134,7 +135,10 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 		if !c.Intercept && t.Reference == "" {
 			c.Span = 2 * unit / t.Parts[0].Factor
 		}
-		c.Interval = f.Contrast(weights, t.Constant)
+		c.Interval = contrast(weights, t.Constant)
+		if own := t.Parts[0].Feature; m.schema.IsOther(own) && !f.Has(own) {
+			c.Interval = inference.Interval{State: inference.Absent}
+		}
 		if !c.Intercept {
 			out.Counted++
 			if c.State == inference.Reported {
@@ -199,6 +203,33 @@ func (m *Model) multiplied(i inference.Interval) (out Multiplied) {
 	return out
 }
 
+// contrasts returns the function that computes the interval of a linear combination of the weights (see
+// [inference.Fit.Contrasts]). A knot of a curve that noise hides has no column in the formula: it counts as
+// the middle knot, which bends the curve between its neighbours and changes their coefficients. A combination
+// that involves such a curve therefore has no interval.
+func (m *Model) contrasts() func(weights []float64, constant float64) inference.Interval {
+	broken := slices.DeleteFunc(m.schema.Hats(), func(h dataset.Hats) bool { return !h.Curve() || m.whole(h) })
+	of := m.inference.Contrasts()
+	return func(weights []float64, constant float64) inference.Interval {
+		for _, h := range broken {
+			if slices.ContainsFunc(weights[h.First:h.First+h.Width], func(v float64) bool { return v != 0 }) {
+				return inference.Interval{State: inference.Absent}
+			}
+		}
+		return of(weights, constant)
+	}
+}
+
+// whole reports whether the fit's formula has a column for each knot of a curve but the reference knot.
+func (m *Model) whole(h dataset.Hats) bool {
+	for i := range h.Width {
+		if feature := h.First + i; feature != h.Reference() && !m.inference.Has(feature) {
+			return false
+		}
+	}
+	return true
+}
+
 // short reports whether the fit's formula lacks terms that the configuration requested. The level for missing
 // or unlisted cells does not count, because many tables have no such cell.
 func (m *Model) short() bool {
@@ -208,6 +239,11 @@ func (m *Model) short() bool {
 // changed says in words that a feature was dropped from the fit: it counts as the reference level or is left
 // out.
 func (m *Model) changed(names []string, feature int) string {
+	for _, h := range m.schema.Hats() {
+		if h.Curve() && (feature == h.Axes[0].Missing || feature >= h.First && feature < h.First+h.Width) {
+			return names[feature] + " counts as " + names[h.Reference()]
+		}
+	}
 	if m.isLevel(feature) {
 		return names[feature] + " counts as the reference level"
 	}

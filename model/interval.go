@@ -17,7 +17,7 @@ func (m *Model) intervals(o Output, l margins) (func(x []float32) *Interval, err
 	if m.inference == nil {
 		return nil, errNoIntervals
 	}
-	contrast := m.inference.Contrasts()
+	contrast := m.contrasts()
 	scale := func(z float64) float64 { return m.inUnits(l, z) }
 	if o == Probability {
 		scale = func(z float64) float64 { return probability(l, z) }

@@ -10,8 +10,9 @@ import (
 
 // Curve is the effect of a number or date column that has a piecewise linear function in the model. It is
 // the part of the predicted sum that depends on this column alone, minus the mean of this part over the
-// rows that Centred names. It includes the column's linear term. A missing number has no value on the
-// curve.
+// rows that Centred names. If the fit has confidence intervals, the value at the reference knot is
+// subtracted instead of the mean. The effect includes the column's linear term. A missing number has no
+// value on the curve.
 type Curve struct {
 	Class  string `json:"class,omitempty"`
 	Column string `json:"column"`
@@ -22,6 +23,10 @@ type Curve struct {
 	Log bool `json:"log,omitempty"`
 	// Centred says over which rows the curve has the mean 0.
 	Centred Centre `json:"mean_zero_over"`
+	// Reference is the knot at which the curve is 0, in the column's units; nil if its mean is 0.
+	Reference *float64 `json:"zero_at,omitempty"`
+	// Level is the level of the confidence intervals from Low to High; 0 if they are privacy noise alone.
+	Level float64 `json:"confidence_level,omitempty"`
 	// Knots are the knots in the column's units. Points are the curve's values at the knots and at points
 	// between them.
 	Knots  []float64    `json:"knots"`
@@ -35,7 +40,8 @@ type CurvePoint struct {
 	Effect float64 `json:"effect"`
 	// Low and High are Effect minus and plus two standard deviations of the privacy noise. They are nil if
 	// no standard deviation is known. They do not include the sampling error, so they are not a confidence
-	// interval.
+	// interval. If the curve has a Level they are the ends of a confidence interval, and nil where the fit
+	// states none.
 	Low  *float64 `json:"low"`
 	High *float64 `json:"high"`
 	// Mass is the share of the rows around a knot, computed from the released means of the curve's basis
@@ -76,10 +82,12 @@ type SurfaceAxis struct {
 type Centre string
 
 // Values of Centre. OverRows means the rows of the table, if their mean was released. OverBounds means
-// hypothetical rows that are spread evenly between the bounds and over the levels.
+// hypothetical rows that are spread evenly between the bounds and over the levels. AtReference means rows
+// at the reference knot.
 const (
-	OverRows   Centre = "rows"
-	OverBounds Centre = "bounds"
+	OverRows    Centre = "rows"
+	OverBounds  Centre = "bounds"
+	AtReference Centre = "reference"
 )
 
 // thinShare defines few rows: a knot is thin if the share of the rows around it is below thinShare times
@@ -144,9 +152,12 @@ func (f *Fit) shapes(e explanation) []shaped {
 // readers and programs.
 func (f *Fit) curvesOf(e explanation) (curves []Curve, surfaces []Surface) {
 	for _, s := range f.shapes(e) {
-		if len(s.Axes) == 1 {
+		switch fit := f.Model.Inference(); {
+		case len(s.Axes) == 1 && fit != nil:
+			curves = append(curves, s.confident(fit, f.Model.Schema().Dim()))
+		case len(s.Axes) == 1:
 			curves = append(curves, s.curve())
-		} else {
+		default:
 			surfaces = append(surfaces, s.surface())
 		}
 	}

@@ -52,6 +52,13 @@ func (f *Fit) curves(n runNoise) (s Section, ok bool) {
 // aboutCurves explains to readers how to read the plots of curves. overBounds says that some curve or
 // surface has the mean 0 between the bounds, since no means over the rows were released.
 func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
+	if fit := f.Model.Inference(); fit != nil {
+		return fmt.Sprintf("Each curve is the part of the prediction that depends on one column alone, less its value at a "+
+			"knot in the middle, where the band has no width. Bands are %.4g%% confidence intervals of the difference from "+
+			"there, of sampling and privacy noise together, point by point: with many points, some miss. They belong to "+
+			"curves with these knots. A curve of which noise hides a knot is not drawn: fewer knots, or narrower public "+
+			"bounds, help. Grey stretches hold few rows. Curves describe the model, not causes.", 100*fit.Level)
+	}
 	text := "Each curve is the part of the prediction that depends on one column alone, less its mean over the rows, " +
 		"as far as the released means of the columns tell. "
 	if overBounds {
@@ -110,8 +117,11 @@ func (f *Fit) picture(list []Curve) Plot {
 		X:     Axis{Label: first.Column}, Y: Axis{Label: label, Log: log},
 		References: []Reference{Level("mean of the rows", shown(0))},
 	}
-	if first.Centred == OverBounds {
+	switch first.Centred {
+	case OverBounds:
 		p.References[0].Name = "mean between bounds"
+	case AtReference:
+		p.References[0].Name = "as at the middle knot"
 	}
 	p.X.Min, p.X.Max = first.position(first.Knots[0]), first.position(first.Knots[len(first.Knots)-1])
 	switch {
@@ -126,19 +136,14 @@ func (f *Fit) picture(list []Curve) Plot {
 		list = list[:mostSeries]
 	}
 	for _, c := range list {
-		s := Series{Name: "curve", Style: Line}
-		if c.Class != "" {
-			s.Name = c.Class
-		}
-		for _, point := range c.Points {
-			s.X, s.Y = append(s.X, c.position(point.X)), append(s.Y, shown(point.Effect))
-			if point.Low != nil && point.High != nil {
-				s.Low, s.High = append(s.Low, shown(*point.Low)), append(s.High, shown(*point.High))
-			}
-		}
-		p.Series = append(p.Series, s)
+		p.Series = append(p.Series, c.series(shown)...)
 	}
 	p.Shaded = thinStretches(first)
+	if first.Level > 0 {
+		p.Caption += fmt.Sprintf(" Band: %.4g %% confidence intervals of the difference from the middle knot, point by point.",
+			100*first.Level)
+		return p
+	}
 	if share, ok := thinned(first); ok {
 		p.Caption += fmt.Sprintf(" The grey stretches hold about %.2g %% of the rows.", 100*share)
 	}
@@ -146,6 +151,32 @@ func (f *Fit) picture(list []Curve) Plot {
 		p.Caption += " Band: privacy noise only."
 	}
 	return p
+}
+
+// series returns the lines that draw the curve, with their bands. The function shown converts an effect to
+// the drawn value. A curve without confidence intervals is one line. A curve with confidence intervals is
+// drawn where it has them, and each stretch of such points is a line of its own.
+func (c Curve) series(shown func(float64) float64) (list []Series) {
+	name := "curve"
+	if c.Class != "" {
+		name = c.Class
+	}
+	begun := false
+	for _, point := range c.Points {
+		if c.Level > 0 && point.Low == nil {
+			begun = false
+			continue
+		}
+		if !begun {
+			list, begun = append(list, Series{Name: name, Style: Line}), true
+		}
+		s := &list[len(list)-1]
+		s.X, s.Y = append(s.X, c.position(point.X)), append(s.Y, shown(point.Effect))
+		if point.Low != nil && point.High != nil {
+			s.Low, s.High = append(s.Low, shown(*point.Low)), append(s.High, shown(*point.High))
+		}
+	}
+	return list
 }
 
 // position converts a value of the curve's column to a position on the plot's axis. A date in days becomes

@@ -16,6 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/hats"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/onestep"
@@ -45,6 +46,8 @@ type population struct {
 	// the categories; the first level of each is the reference.
 	numbers int
 	levels  []int
+	// knots is the number of knots of each number's curve; 0 if numbers have no curves.
+	knots int
 	// crossed says that the last category has a level for each pair of levels of the first two, that of
 	// (i, j) being i times the levels of the second plus j. The formula has the pairs without a reference level.
 	crossed bool
@@ -77,23 +80,31 @@ func (p *population) clip() float64 {
 }
 
 func (p *population) features() int {
-	d := p.numbers + 1
+	d := p.numbers*max(p.knots, 1) + 1
 	for _, l := range p.levels {
 		d += l
 	}
 	return d
 }
 
-func (p *population) scale() float64 { return 1 / math.Sqrt(float64(p.numbers+len(p.levels)+1)) }
+func (p *population) scale() float64 {
+	square := p.numbers + len(p.levels) + 1
+	if p.knots > 0 { // beside its hats a curve has the number, which is not in the formula
+		square += p.numbers
+	}
+	return 1 / math.Sqrt(float64(square))
+}
 
 // columns returns the columns of the regression formula; the levels of a category are coded against
-// a reference level.
+// a reference level, and the knots of a curve against its middle knot.
 func (p *population) columns() []inference.Column {
 	var list []inference.Column
-	for j := range p.numbers {
-		list = append(list, inference.Column{Feature: j})
+	for j := range p.numbers * max(p.knots, 1) {
+		if p.knots == 0 || j%p.knots != (p.knots-1)/2 {
+			list = append(list, inference.Column{Feature: j, Level: p.knots > 0})
+		}
 	}
-	at := p.numbers
+	at := p.numbers * max(p.knots, 1)
 	for g, l := range p.levels {
 		for i := 1; i < l; i++ {
 			if pairs := p.crossed && g == 2; pairs && (i < p.levels[1] || i%p.levels[1] == 0) {
@@ -112,12 +123,21 @@ func (p *population) row(x []float64, in []int) []float32 {
 	out := make([]float32, p.features())
 	s := p.scale()
 	for j, v := range x {
-		out[j] = float32(s * min(max(v, -1), 1))
+		v = min(max(v, -1), 1)
+		if p.knots == 0 {
+			out[j] = float32(s * v)
+			continue
+		}
+		place := (v + 1) / 2 * float64(p.knots-1)
+		cell := min(int(place), p.knots-2)
+		share := place - float64(cell)
+		out[j*p.knots+cell] = float32(s * hats.Scale * (1 - share))
+		out[j*p.knots+cell+1] = float32(s * hats.Scale * share)
 	}
 	if p.crossed {
 		in[2] = in[0]*p.levels[1] + in[1]
 	}
-	at := p.numbers
+	at := p.numbers * max(p.knots, 1)
 	for g, l := range p.levels {
 		out[at+in[g]] = float32(s)
 		at += l
@@ -721,6 +741,24 @@ func designs() []*population {
 			mean: func(x []float64, _ []int) float64 { return math.Exp(-2.8 + linear(x, 1.2, -.8, 0)) }},
 		{name: "counts with exposures, epsilon 2", loss: "poisson-rate(0.375,0.05)", exposed: true, bend: onestep.Exponential,
 			n: 20000, eps: 2, numbers: 3, levels: []int{2}, draw: of(flat, two), mean: rate(-1.8), noise: countsOf(8, 0)},
+		{name: "curves of 6 knots", loss: log, bend: L, n: 20000, eps: 1, numbers: 2, knots: 6, draw: of(flat),
+			mean: func(x []float64, _ []int) float64 { return odds(.2 + 1.2*math.Sin(3*x[0]) - .8*math.Abs(x[1])) }},
+		{name: "curves of 6 knots, thin ends, epsilon 2", loss: log, bend: L, n: 20000, eps: 2, numbers: 2, levels: []int{3},
+			knots: 6, draw: of(correlated(.3), three), mean: logit(1)},
+		{name: "a curve of 16 knots, n 100,000", loss: log, bend: L, n: 100000, eps: 1, numbers: 1, levels: []int{3},
+			knots: 16, draw: of(flat, three),
+			mean: func(x []float64, in []int) float64 { return odds(math.Sin(6*x[0]) + .4*float64(in[0])) }},
+		{name: "linear, curves of 5 knots, heteroscedastic", loss: "squared(1)", n: 20000, eps: 1, numbers: 2,
+			levels: []int{2}, knots: 5, draw: of(flat, two),
+			mean:  func(x []float64, in []int) float64 { return .3*x[0]*x[0] - .2*x[1] + .1*float64(in[0]) },
+			noise: func(r *rand.Rand, x []float64, mean, _ float64) float64 { return mean + .1*(1.2+x[0])*r.NormFloat64() }},
+		{name: "huber, a skewed curve of 8 knots, epsilon 4", loss: "huber(0.2)", n: 20000, eps: 4, numbers: 1,
+			levels: []int{3}, knots: 8, draw: of(skewed, three),
+			mean:  func(x []float64, in []int) float64 { return .4*math.Tanh(3*x[0]+2) + .05*float64(in[0]) },
+			noise: func(r *rand.Rand, x []float64, mean, _ float64) float64 { return mean + .06*student(r) }},
+		{name: "counts, curves of 5 knots, n 50,000", loss: "poisson(0.375)", bend: onestep.Exponential, n: 50000, eps: 1,
+			numbers: 2, knots: 5, draw: of(flat), noise: countsOf(8, 0),
+			mean: func(x []float64, _ []int) float64 { return math.Exp(-2.2 + .8*x[0]*x[0] - .4*x[1]) }},
 		{name: "8 levels and 6 numbers, epsilon 2", loss: log, bend: L, n: 20000, eps: 2, numbers: 6, levels: []int{8},
 			draw: of(correlated(.3), levels(.3, .2, .15, .1, .1, .05, .05, .05)), mean: logit(.3)},
 	}

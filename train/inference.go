@@ -91,14 +91,17 @@ func bendOf(l loss.Loss) (onestep.Bend, error) {
 	return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s", row.Name(), losses)
 }
 
-// formula returns the columns of the regression formula: one for each number, and one for each level of a
-// category except the reference level. The intercept comes last, and the fit never leaves it out. If the
-// schema has a curve, an interaction with a number or a hashed column, formula returns an error.
+// formula returns the columns of the regression formula: one for each number, one for each level of a
+// category except the reference level, and one for each knot of a curve except the reference knot. The
+// number of a curve and the hat (basis function) of its reference knot have no column, since the other hats
+// and the intercept span every such curve. The intercept comes last, and the fit never leaves it out. If
+// the schema has an interaction with a number or a hashed column, formula returns an error.
 func formula(s *dataset.Schema) ([]inference.Column, error) {
 	for _, h := range s.Hats() {
-		return nil,
-			fmt.Errorf("inference: column %q: has a curve or an interaction with a number: intervals of curves are not "+
-				"validated", h.Axes[0].Column)
+		if !h.Curve() {
+			return nil, fmt.Errorf("inference: column %q: has an interaction with a number, whose intervals are not validated",
+				h.Axes[0].Column)
+		}
 	}
 	for _, c := range s.Columns() {
 		if c.Kind == dataset.Hash {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/inference"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize/onestep"
@@ -69,6 +70,34 @@ func TestFormula(t *testing.T) {
 	want := []inference.Column{{Feature: 0}, {Feature: 2, Level: true}, {Feature: 3, Level: true}, {Feature: 4, Kept: true}}
 	if !slices.Equal(columns, want) {
 		t.Errorf("%+v: want %+v", columns, want)
+	}
+}
+
+// TestFormulaOfCurves: a curve must have a column for each knot but the middle one and for missing numbers, and
+// none for the number itself. An interaction with a number is refused.
+func TestFormulaOfCurves(t *testing.T) {
+	of := func(crossed ...dataset.Interaction) *dataset.Schema {
+		s, err := dataset.New(dataset.Definition{
+			Columns: []dataset.Column{{Name: "sex", Kind: dataset.Category, Categories: []string{"f", "m"}},
+				{Name: "age", Kind: dataset.Number, Low: 0, High: 100, Curve: 4}},
+			Interactions: crossed,
+			Target:       dataset.Target{Column: "sick", Kind: dataset.Category, Classes: []string{"no", "yes"}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	// Features: f, m, other; age, its indicator, the hats of four knots; the intercept.
+	columns, err := formula(of())
+	want := []inference.Column{{Feature: 1, Level: true}, {Feature: 2, Level: true}, {Feature: 5, Level: true},
+		{Feature: 7, Level: true}, {Feature: 8, Level: true}, {Feature: 4, Level: true}, {Feature: 9, Kept: true}}
+	if err != nil || !slices.Equal(columns, want) {
+		t.Errorf("%v: %+v: want %+v", err, columns, want)
+	}
+	if _, err := formula(of(dataset.Interaction{"sex", "age"})); err == nil ||
+		!strings.Contains(err.Error(), "interaction with a number") {
+		t.Errorf("an interaction with a number: %v", err)
 	}
 }
 

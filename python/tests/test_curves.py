@@ -62,3 +62,21 @@ def test_refusals(fit, monkeypatch):
         stillpoint.plot_curves(fit)
 
 
+
+
+def test_curves_with_intervals():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+
+    def point(x, effect, low, high, thin=False):
+        return {"x": x, "effect": effect, "low": low, "high": high, "mass": None, "thin": thin}
+
+    points = [point(0, -1.0, -1.5, -0.5), point(1, 0.0, 0.0, 0.0), point(2, 0.5, 0.2, 0.8), point(3, 0.0, None, None, True)]
+    curve = {"column": "a", "mean_zero_over": "reference", "zero_at": 1, "confidence_level": 0.9, "knots": [0, 1, 2, 3]}
+    (ax,) = stillpoint.plot_curves({"unit": "units of y", "curves": [{**curve, "points": points}]})
+    drawn = ax.lines[0].get_ydata()
+    assert list(drawn[:3]) == [-1.0, 0.0, 0.5] and math.isnan(drawn[3])
+    assert len(ax.patches) == 1  # from 2 to 3 nothing is stated
+    assert len(ax.collections) == 1 and ax.get_title() == "band: 90% confidence intervals"
+    ax.figure.canvas.draw()
+    matplotlib.pyplot.close("all")

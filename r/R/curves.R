@@ -1,6 +1,7 @@
 # Pictures of the curves of a fit and of its interactions. All numbers are those of stillpoint coefficients --json.
 
-# The curves, one data frame each: x, effect, low, high, mass and thin.
+# The curves, one data frame each: x, effect, low, high, mass and thin. A curve with a level (of confidence) is the
+# difference from its middle knot, and low and high are the ends of confidence intervals, NA where none is stated.
 curves_of <- function(x) {
   curves <- x$coefficients$curves
   if (is.null(curves)) return(list())
@@ -9,6 +10,7 @@ curves_of <- function(x) {
     list(
       column = curves$column[i], class = if (is.null(curves$class)) NA_character_ else curves$class[i],
       date = !is.null(curves$date) && isTRUE(curves$date[i]), log = !is.null(curves$log) && isTRUE(curves$log[i]),
+      level = if (is.null(curves$confidence_level)) NA_real_ else as.numeric(curves$confidence_level[i]),
       points = data.frame(
         x = p$x, effect = p$effect, low = optional(p$low, nrow(p)), high = optional(p$high, nrow(p)),
         mass = optional(p$mass, nrow(p)), thin = if (is.null(p$thin)) FALSE else !is.na(p$thin) & p$thin
@@ -100,20 +102,26 @@ draw_curve <- function(x, curves, ...) {
   thin <- first$points$thin
   box <- par("usr")
   if (multiplies) box[3:4] <- 10^box[3:4]
-  for (i in which(thin[-1L] & thin[-length(thin)])) {
+  confident <- !is.na(first$level)
+  grey <- if (confident) thin[-1L] | thin[-length(thin)] else thin[-1L] & thin[-length(thin)]
+  for (i in which(grey)) {
     graphics::rect(at[i], box[3L], at[i + 1L], box[4L], col = "grey90", border = NA)
   }
   abline(h = shown(0), lty = 2)
-  stated <- !anyNA(first$points$low)
+  stated <- !all(is.na(first$points$low))
   for (i in seq_along(curves)) {
     p <- curves[[i]]$points
     where <- place(curves[[i]])
+    drawn <- if (confident) !is.na(p$low) else rep(TRUE, nrow(p))
     if (stated) {
       band <- grDevices::adjustcolor(i, alpha.f = 0.2)
-      graphics::polygon(c(where, rev(where)), shown(c(p$high, rev(p$low))), col = band, border = NA)
+      for (run in split(which(drawn), cumsum(c(TRUE, diff(which(drawn)) > 1L)))) {
+        graphics::polygon(c(where[run], rev(where[run])), shown(c(p$high[run], rev(p$low[run]))), col = band, border = NA)
+      }
     }
-    graphics::lines(where, shown(p$effect), col = i, lwd = 2)
+    graphics::lines(where, ifelse(drawn, shown(p$effect), NA), col = i, lwd = 2)
   }
   if (!is.na(first$class)) graphics::legend("topleft", vapply(curves, `[[`, "", "class"), col = seq_along(curves), lwd = 2, bty = "n", cex = 0.7)
-  if (stated) graphics::mtext("band: privacy noise only", 3, cex = 0.7)
+  said <- if (confident) sprintf("band: %.4g%% confidence intervals", 100 * first$level) else "band: privacy noise only"
+  if (stated) graphics::mtext(said, 3, cex = 0.7)
 }

@@ -291,6 +291,11 @@ curves <- plot_curves(bent)
 stopifnot(identical(vapply(curves, `[[`, "", "column"), c("pay", "age")), curves[[1L]]$log, nrow(curves[[1L]]$points) == 17L)
 stopifnot(with(curves[[2L]]$points, all(low < effect & effect < high) && abs(sum(mass[seq(1, length(mass), 4)]) - 1) < 1e-9))
 stopifnot(length(plot_curves(bent, "age")) == 1L)
+sure <- quietly(go(ill ~ age, curves = list(age = 5), inference = 0.9))
+grDevices::pdf(NULL)
+sure <- plot_curves(sure)[[1L]]
+invisible(grDevices::dev.off())
+stopifnot(sure$level == 0.9, with(sure$points, all(low <= effect & effect <= high, na.rm = TRUE) && all(is.na(low) == is.na(high))))
 pairs <- quietly(go(ill ~ age * region + pay, curves = list(age = 3)))
 stopifnot(identical(vapply(plot_curves(pairs), `[[`, "", "column"), c("age", "region:age")))
 heat <- plot_curves(pairs, "region:age")[[1L]]

@@ -15,7 +15,9 @@ def plot_curves(fitted: Any, columns: Sequence[str] | None = None, *, axes: Sequ
     A curve is the part of the prediction that depends on one column, less its mean over the rows; of
     classes it multiplies the odds, of counts the rate. The band is two standard deviations of privacy
     noise either way. It says nothing of sampling, and is no confidence band. Grey stretches hold few
-    rows. Needs matplotlib: ``pip install 'stillpoint-dp[plot]'``.
+    rows. Of a fit with ``inference`` a curve is the difference from its middle knot, the band is of
+    confidence intervals, point by point, and where it is grey nothing is stated. Needs matplotlib: ``pip
+    install 'stillpoint-dp[plot]'``.
 
     Args:
         fitted: a :class:`stillpoint.Fit`, a fitted estimator, or what ``stillpoint coefficients
@@ -95,13 +97,16 @@ def _curve(ax: Any, said: Mapping[str, Any], curves: Sequence[Mapping[str, Any]]
     for i, curve in enumerate(curves):
         points = curve["points"]
         x = [_place(curve, p["x"]) for p in points]
-        ax.plot(x, [_shown(said, p["effect"]) for p in points], color=f"C{i}", label=curve.get("class"))
-        if points[0]["low"] is not None:
+        stated = [not _level(curve) or p["low"] is not None for p in points]
+        effect = [_shown(said, p["effect"] if seen else None) for p, seen in zip(points, stated, strict=True)]
+        ax.plot(x, effect, color=f"C{i}", label=curve.get("class"))
+        if _banded(curve):
             low, high = [_shown(said, p["low"]) for p in points], [_shown(said, p["high"]) for p in points]
             ax.fill_between(x, low, high, color=f"C{i}", alpha=0.2, linewidth=0)
     points = first["points"]
     for left, right in zip(points, points[1:], strict=False):
-        if left.get("thin") and right.get("thin"):
+        thin = left.get("thin", False), right.get("thin", False)
+        if all(thin) or _level(first) and any(thin):
             ax.axvspan(_place(first, left["x"]), _place(first, right["x"]), color="0.5", alpha=0.15, linewidth=0)
     ax.axhline(_shown(said, 0), color="0.3", linestyle="--", linewidth=0.8)
     if said.get("ratio"):
@@ -112,8 +117,18 @@ def _curve(ax: Any, said: Mapping[str, Any], curves: Sequence[Mapping[str, Any]]
     ax.set_ylabel(_label(said))
     if first.get("class"):
         ax.legend(fontsize="small")
-    if first["points"][0]["low"] is not None:
+    if _level(first):
+        ax.set_title(f"band: {100 * _level(first):.4g}% confidence intervals", fontsize="small")
+    elif _banded(first):
         ax.set_title("band: privacy noise only", fontsize="small")
+
+
+def _level(curve: Mapping[str, Any]) -> float:
+    return curve.get("confidence_level", 0)
+
+
+def _banded(curve: Mapping[str, Any]) -> bool:
+    return any(p["low"] is not None for p in curve["points"])
 
 
 def _surface(ax: Any, said: Mapping[str, Any], surface: Mapping[str, Any]) -> None:
