@@ -183,7 +183,7 @@ var testLocal = map[string][]string{
 		"curator/internal/row/rowtest", "curator/internal/engine/enginetest"},
 	"curator/internal/kernel": {"account/mechanism", "internal/carry", "curator/internal/row",
 		"curator/internal/engine/enginetest"},
-	"":                   {"account/mechanism", "budget/stores"},
+	"":                   {"account/mechanism", "budget/stores", "inference"},
 	"examples/service":   {"account", "curator", "optimize", "optimize/choose", "silence"},
 	"examples/optimizer": {"account", "loss", "optimize/firstorder"},
 	"examples/loss":      {"losstest"},
@@ -194,7 +194,7 @@ var testLocal = map[string][]string{
 	"audit":            {"audit/testdata/naive", "optimize/firstorder"},
 	"experiment":       {"account/mechanism", "convex", "optimize/firstorder"},
 	"results": {"account", "account/mechanism", "budget", "budget/stores", "curator", "curator/simulate",
-		"dataset", "inference", "internal/table", "loss", "optimize", "optimize/onestep", "query", "report",
+		"dataset", "inference", "internal/hats", "internal/table", "loss", "optimize", "optimize/onestep", "query", "report",
 		"runfolder", "train"},
 }
 

@@ -136,7 +136,7 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 			c.Span = 2 * unit / t.Parts[0].Factor
 		}
 		c.Interval = contrast(weights, t.Constant)
-		if own := t.Parts[0].Feature; m.schema.IsOther(own) && !f.Has(own) {
+		if own := t.Parts[0].Feature; m.isMissing(own) && !f.Has(own) {
 			c.Interval = inference.Interval{State: inference.Absent}
 		}
 		if !c.Intercept {
@@ -201,6 +201,13 @@ func (m *Model) multiplied(i inference.Interval) (out Multiplied) {
 		out.Odds = r
 	}
 	return out
+}
+
+// isMissing reports whether a feature is the indicator of a missing number with a curve.
+func (m *Model) isMissing(feature int) bool {
+	return slices.ContainsFunc(m.schema.Hats(), func(h dataset.Hats) bool {
+		return h.Curve() && h.Axes[0].Missing == feature
+	})
 }
 
 // contrasts returns the function that computes the interval of a linear combination of the weights (see
