@@ -287,6 +287,9 @@ func TestSpecsAreChecked(t *testing.T) {
 		"memory.gigabytes = -1: must be":                           func(s *stillpoint.Spec) { s.Memory.Gigabytes = -1 },
 		"loss: must be left out beside config":                     func(s *stillpoint.Spec) { *s = stillpoint.Spec{Config: new(stillpoint.Config), Loss: loss.Logistic()} },
 		"table: must be left out beside config":                    func(s *stillpoint.Spec) { *s = stillpoint.Spec{Config: new(stillpoint.Config), Table: s.Table} },
+		"inference: must be left out beside config": func(s *stillpoint.Spec) {
+			*s = stillpoint.Spec{Config: new(stillpoint.Config), Inference: &stillpoint.Inference{}}
+		},
 		"budget: must be left out beside config":                   func(s *stillpoint.Spec) { *s = stillpoint.Spec{Config: new(stillpoint.Config), Budget: s.Budget} },
 		"go.mod: is no Parquet file: must be given as CSV or File": func(s *stillpoint.Spec) { s.Table = stillpoint.Parquet("go.mod") },
 		"must give the table a public name":                        func(s *stillpoint.Spec) { s.Table = stillpoint.CSV("a.csv", "b.csv") },

@@ -257,10 +257,11 @@ func lossName(l loss.Loss) (train.LossName, error) {
 	return train.LossName(l.Name()), nil
 }
 
-// bare returns an error if a field that Config replaces is set. It does not check the field Inference.
+// bare returns an error if a field that Config replaces is set.
 func (s Spec) bare() error {
 	for field, given := range map[string]bool{
-		"table": s.Table.kind != nothing, "shards": s.Shards != nil, "schema": s.Schema != nil, "loss": s.Loss != nil, "budget": s.Budget != (Budget{}),
+		"table": s.Table.kind != nothing, "shards": s.Shards != nil, "schema": s.Schema != nil, "loss": s.Loss != nil,
+		"budget": s.Budget != (Budget{}), "inference": s.Inference != nil,
 		"weights": s.Weights != nil, "regularizer": s.Regularizer != nil, "radius": s.Radius != 0, "reduce": s.Reduce != "",
 		"kl": s.KL != (optimize.KL{}), "units": s.Units != "", "memory": s.Memory != (Memory{}),
 		"train": s.Train.Algorithm != "" || s.Train.Measure != 0 || s.Train.Compare != 0 || s.Train.Settings != nil,

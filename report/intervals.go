@@ -175,8 +175,8 @@ func forest(c *model.Coefficients) Bars {
 	b := Bars{
 		Title: title, Dots: true, X: Axis{Label: "effect (" + c.Unit + ")"},
 		Caption: fmt.Sprintf("Lines with ends are %g%% private confidence intervals, sampling and privacy noise together. "+
-			"Hollow: the interval holds 0. For a number, the change from its lower to its upper bound; for a level, the "+
-			"difference from the level it is compared with.", 100*c.Level),
+			"For a number, the change from its lower to its upper bound; for a level, the difference from the level it is "+
+			"compared with.", 100*c.Level),
 		Marks: []Mark{{Name: "no effect", Value: 0}},
 	}
 	for _, t := range c.List {
@@ -188,7 +188,7 @@ func forest(c *model.Coefficients) Bars {
 			name += " against " + t.Reference
 		}
 		b.Items = append(b.Items, Bar{Name: name, Value: t.Estimate * t.Span,
-			Interval: Interval{t.Low * t.Span, t.High * t.Span}, Faint: t.Low <= 0 && 0 <= t.High})
+			Interval: Interval{t.Low * t.Span, t.High * t.Span}})
 	}
 	return b
 }
