@@ -117,13 +117,16 @@ func random(r *rand.Rand, dim int, l loss.Loss) candidate {
 	return candidate{Record{narrow(scaled(direction(r, dim), length)), y}, "random"}
 }
 
-// worst returns records of dim features that move the answer to a query most, as far as this can be
-// calculated. For a term with a step (a difference between two points), these are rows along, against and
-// across the step. For a term without a step, they are rows along, against and across the point. A loss
-// with several margins has these rows for each margin. Some of the rows have norm 1.3, which a session must
-// not accept. For rank-one losses, phi(<w,x>, y), worst adds rows at the margins where phi's slope,
-// curvature or value is extreme. Of all rows with this margin, they are the two that reach farthest along
-// and against the step.
+// worst returns records of dim features that are likely to move the answer to a query most. It makes them
+// for each term and, for a loss with several margins, for each margin's row w of the parameters.
+//
+//   - Three rows have norm 1: one along the term's step (the difference between two points), one against it
+//     and one across it. For a term without a step, the point w takes the place of the step.
+//   - Two rows, along and against the same direction, have norm 1.3. A session must not accept them.
+//   - A rank-one loss phi(<w,x>, y) adds rows of norm 1 at the margins where phi's slope, curvature or value
+//     is least or greatest. Each such margin gives two rows: of all rows of norm 1 with this margin, they
+//     have the largest component along the step and the largest against it. For a term without a step,
+//     they lie in a random plane that contains w.
 func worst(r *rand.Rand, l loss.Loss, dim int, terms []query.Term) []candidate {
 	if u, ok := l.(loss.Units); ok {
 		return worstUnits(r, u, dim, terms)

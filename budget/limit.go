@@ -157,9 +157,11 @@ func (l Limit) cost(ctx context.Context, c Cap) (Cost, error) {
 	return cost, nil
 }
 
-// checkCost returns an error unless the stated cost is enough, under the cap, for a run whose
-// releases have this limit. Only if sampled is true does it compose the steps of a schedule again,
-// to check the part of the cost that pays for them.
+// checkCost checks the cost that a run states, for a run whose releases have the limit l. It returns an
+// error if the limit is invalid, or if the cap c does not permit such a run. It also returns an error if
+// the charge is smaller than the releases without sampling require, or if the delta is not what the cap
+// sets aside for a run that samples (0 for other runs). If sampled is true and the run samples, checkCost
+// also composes the schedule again, and returns an error unless the rest of the charge pays for it.
 func (l Limit) checkCost(ctx context.Context, c Cap, cost Cost, sampled bool) error {
 	if err := l.check(); err != nil {
 		return err

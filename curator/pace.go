@@ -17,10 +17,10 @@ import (
 
 // Pace is the time that a pass takes for each row on this machine, in nanoseconds on one processor.
 type Pace struct {
-	// Gradient is the time for a pass that sums gradients.
+	// Gradient is the time, for each row, of a pass that sums gradients.
 	Gradient float64
-	// Pairs is the time for a pass that sums the products of all pairs of features. It is zero if it
-	// was not asked for, or if there are more features than query.MaxPairs.
+	// Pairs is the time, for each row, of a pass that sums the products of all pairs of features. It is
+	// zero if the caller did not ask for it, or if there are more features than query.MaxPairs.
 	Pairs float64
 }
 

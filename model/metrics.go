@@ -63,8 +63,8 @@ type Metrics struct {
 
 const notPrivate = "NOT private: computed directly from the table; do not publish without accounting."
 
-// String returns a table with one measure on each line. The first line says that the measures are not
-// private.
+// String returns the measures as lines of text: one line for each number that is set, then the confusion
+// matrix and the reliability table if they are set. The first line says that the measures are not private.
 func (m Metrics) String() string {
 	var b strings.Builder
 	b.WriteString(notPrivate + "\n")

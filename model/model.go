@@ -196,8 +196,9 @@ func (m *Model) checkTarget() error {
 	return nil
 }
 
-// checkMonotone returns an error if the score is not monotone in a column that the schema declares monotone.
-// Without such a column it returns nil.
+// checkMonotone returns nil if the schema declares no column monotone. Otherwise it returns an error unless
+// the score is one weighted sum of features (one margin, no network) and is monotone, up to rounding and in
+// the declared direction, in each such column.
 func (m *Model) checkMonotone() error {
 	if !m.schema.Monotonic() {
 		return nil

@@ -247,9 +247,9 @@ func (c *collector) result(current []float64) Result {
 	return r
 }
 
-// weightsOf returns the weights in the result of all iterates so far, w_0, ..., w_t. It returns nil if the
-// last iterate is the result. It also returns nil for the rule Smallest, whose result is one of the
-// iterates (see chosen).
+// weightsOf returns the weight of each iterate so far, w_0, ..., w_t, in the result. The weights sum to 1. It
+// returns nil for the rules Last and Smallest (for Smallest see chosen). It also returns nil for another rule
+// that has not yet received an iterate that it uses; the result is then the last iterate.
 func (c *collector) weightsOf() []float64 {
 	if c.rule == Random && c.kept != nil {
 		w := make([]float64, c.seen+1)

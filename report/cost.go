@@ -112,8 +112,9 @@ func (f *Fit) scheduleTable() Table {
 	return t
 }
 
-// ledger lists the reservations in the folder's ledger that are on the same table as this fit, and states
-// their total privacy loss. If the ledger does not hold this fit's own reservation, it returns only a note.
+// ledger lists the reservations in the folder's ledger that are on the same table as this fit, at most the
+// last mostRows. If there are several, and they compose, it states their total privacy loss. If the ledger
+// does not hold this fit's own reservation, it returns only a note.
 func (f *Fit) ledger(ctx context.Context) []Part {
 	own, ok := f.own()
 	if !ok {

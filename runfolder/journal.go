@@ -36,7 +36,8 @@ type record struct {
 // reached has the released values of a step, as a journal's line states them.
 type reached struct {
 	Number int `json:"number"`
-	// Norm is the norm of the noisy gradient. It is nil if the certificate will not list it (train.KeptNorm).
+	// Norm is the norm of the noisy gradient, rounded as in the certificate. It is nil if the norm is not
+	// finite, or if the run has more than train.MostNorms steps: a certificate lists no such norm.
 	Norm *float64 `json:"norm,omitempty"`
 	// W is the iterate, the vector of weights after the step. It is nil for most steps (see due).
 	W []float64 `json:"w,omitempty"`

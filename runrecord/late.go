@@ -75,8 +75,9 @@ func (l Late) Arrival(steps int, effective float64) Arrival {
 	return Arrived
 }
 
-// Text returns the Arrival in plain words. It returns "" if no step or no noise is recorded. steps
-// and effective are as for the method Arrival.
+// Text says Arrival(steps, effective) in a sentence and adds the lengths that decided it. steps is the run's
+// number of steps. effective is its signal-to-noise size (see the method Arrival). Text returns "" if
+// l.Steps is 0 or l.Noise is not > 0.
 func (l Late) Text(steps int, effective float64) string {
 	late := fmt.Sprintf("the gradients of the last %d steps are %.2g on average, of which noise makes %.2g", l.Steps,
 		l.Gradient, l.Noise)

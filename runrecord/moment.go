@@ -28,10 +28,14 @@ type Moment struct {
 	// features, each with noise of standard deviation Sigma. The metric (preconditioner) is then
 	// diagonal, too.
 	Diagonal bool `json:"diagonal,omitempty"`
-	// Mean, if present, is the released mean row m. Rows then hold the second moment C about m. The
-	// second moment about 0 is G = C + m m', and the metric (preconditioner) is (C_+ + MeanWeight m
-	// m' + Ridge I)^(-1/2), where C_+ is C with negative eigenvalues set to 0. MeanSigma is the
-	// standard deviation of the noise in a coordinate of m.
+	// Mean is the released mean row m. It is empty if no mean row was released; the comments on Moment and
+	// Rows then hold as they stand. If Mean is not empty, Rows hold C, the second moment of the rows about
+	// m, and G, the second moment about 0, is C + m m'. The metric (preconditioner) is then
+	//
+	//	(C_+ + MeanWeight m m' + Ridge I)^(-1/2),
+	//
+	// where C_+ is C with negative eigenvalues set to 0. MeanSigma is the standard deviation of the noise in
+	// each coordinate of m.
 	Mean       []float64 `json:"mean,omitempty"`
 	MeanSigma  float64   `json:"mean_sigma,omitempty"`
 	MeanWeight float64   `json:"mean_weight,omitempty"`

@@ -204,8 +204,8 @@ func constant[T comparable](v []T, absent T) []T {
 	return v
 }
 
-// column returns the entry for step t, counted from 0, of a column (the data of a run's steps). It
-// returns absent if the column is empty. The entry of a column with one entry is for all steps.
+// column returns the entry for step t, counted from 0, of a list v about the steps of a run. v has an entry
+// for each step, or a single entry that holds for all steps, or none. If it has none, column returns absent.
 func column[T any](v []T, t int, absent T) T {
 	switch len(v) {
 	case 0:

@@ -186,8 +186,9 @@ func (l discreteLaw) labour(slabs, below, above float64) float64 {
 	return slabs + 6*(hi-lo)
 }
 
-// sketch returns a rough copy of the law for planning: it keeps at most about 2000 evenly spaced
-// atoms. Each kept atom stands for the skipped atoms after it: its mass is multiplied by the spacing.
+// sketch returns a rough copy of the law, for planning. It leaves out a probability mass of at most tail at
+// either end. From the rest it keeps evenly spaced atoms, about 2000 to 4000, or all atoms if there are
+// fewer. A kept atom also stands for the skipped atoms after it: its mass is multiplied by the spacing.
 func (l discreteLaw) sketch(e *effort, tail float64) ([]sketchAtom, error) {
 	lo, hi := l.reach(tail, tail)
 	if err := e.spend(4 * min(hi-lo, 4000)); err != nil {

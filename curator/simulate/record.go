@@ -15,8 +15,8 @@ import (
 // are Asked, Prefix, Members, Event, Scale, Bits, Exact, Scores, Noisy and Released.
 type Exchange = kernel.Exchange
 
-// ErrDiverged reports that a replayed session got another kind of query than the recorded session at
-// the same place, or more queries.
+// ErrDiverged reports that a replayed session released more answers than were recorded, or an answer whose
+// type or length differs from the recorded answer at the same place.
 var ErrDiverged = errors.New("simulate: replay: the questions are not those of the recording")
 
 // Recording is a simulated session that stores its exchanges: each query, the released answer and the

@@ -263,13 +263,15 @@ func (s *spectrum) plus(m []float64, weight, least float64) []float64 {
 	return sum.RawMatrix().Data
 }
 
-// worth returns the smallest useful ridge lambda of the preconditioner. With a smaller lambda, the noise of
-// steps would raise the loss by more than the steps lower it. The reason is that momentum accumulates noise
-// along directions in which the rows' second moment is below lambda; a larger lambda shortens the steps
-// along these directions. worth returns the solution of lambda = sqrt(2 E(lambda)/F0)/2, which it finds by
-// bisection of the logarithm of lambda. F0 (the argument gap) bounds the initial gap. E(lambda) (the
-// function excess) is the forecast excess risk that the noise of the steps leaves, for a clip of kappa
-// times the usual root mean square gradient.
+// worth returns the smallest useful ridge lambda of the preconditioner. It is the solution of
+//
+//	lambda = sqrt(2 excess(lambda)/gap)/2.
+//
+// gap is an upper bound on the initial gap. excess(lambda) is the forecast of the excess risk that the noise
+// of the steps leaves. Momentum accumulates noise along directions in which the rows' second moment is below
+// lambda, and a larger lambda shortens the steps there. With a lambda below the solution, the noise would
+// raise the loss by more than the steps lower it. worth finds the solution by bisection of log lambda between
+// leastWorth and mostWorth. If it is outside these limits, worth returns the nearer limit.
 func worth(gap float64, excess func(lambda float64) float64) float64 {
 	lo, hi := math.Log(leastWorth), math.Log(mostWorth)
 	for range 20 {

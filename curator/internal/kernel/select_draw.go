@@ -112,10 +112,9 @@ func (f *fair) exp(n *big.Int, point uint) bool {
 	return f.run(rest, point)
 }
 
-// run returns true with probability exp(-g) for g = n/2^point <= 1. A run starts at length 0. It goes from
-// length k-1 to length k with probability g/k, and ends otherwise. It therefore reaches length k with
-// probability g^k/k!. The probability that it ends at an even length is the alternating sum of these
-// probabilities,
+// run returns true with probability exp(-g), for g = n/2^point in [0, 1]. It makes trials until one fails.
+// Trial k, counted from 1, succeeds with probability g/k. The first k trials all succeed with probability
+// g^k/k!. run returns true if the number of successes is even. This has the probability
 //
 //	1 - g + g^2/2! - ... = exp(-g).
 func (f *fair) run(n *big.Int, point uint) bool {

@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Stable answers with the average of the iterates of one pass of projected SGD. The charge is
+// Stable answers with the average of the iterates of one pass of projected SGD, with noise. The charge is
 // reserved in the ledger before the pass and is never given back.
 //
 // The sensitivity relies on the loss being convex and as smooth as it declares. Stable therefore

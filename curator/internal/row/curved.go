@@ -30,8 +30,9 @@ type Axis struct {
 // curve for each category is computed from an axis and a one-hot group.
 type Hanging struct {
 	Axes []Axis
-	// Group is the index of the one-hot group, -1 if there is none. The hats of the group's first
-	// category come first.
+	// Group is the index, among the layout's groups, of the one-hot group for whose categories there are
+	// curves, one for each category. The curves follow each other in the order of the categories. Group is
+	// -1 if there is only one curve.
 	Group int
 }
 
