@@ -18,7 +18,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import stillpoint
 from stillpoint import ConfigurationError, SpentWarning, StillpointClassifier, StillpointError, StillpointRegressor
-from stillpoint import _command, _fit
+from stillpoint import _command, _fit, _typed
 from stillpoint._progress import Progress
 
 ROWS = 300
@@ -136,8 +136,11 @@ def test_fit_hands_on_its_arguments(tmp_path, monkeypatch):
     assert seen == [["ledger", "a", "b", "--json"]]
 
 
-def test_columns_go_by_name(tmp_path):
+@pytest.mark.parametrize("over", ["memory", "pipe"])
+def test_columns_go_by_name(over, tmp_path, monkeypatch):
     """Another order of columns, and more of them, are the same rows; an absent one is told."""
+    if over == "pipe":
+        monkeypatch.setattr(_typed.Typed, "file", lambda self: None)
     makes = {name: pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow")}
     model = None
     for name, library in makes.items():
