@@ -10,6 +10,7 @@ import pytest
 np = pytest.importorskip("numpy")
 pytest.importorskip("sklearn", "1.6")
 pandas = pytest.importorskip("pandas")
+from conftest import write
 from feeding import rows, written
 from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
@@ -196,6 +197,18 @@ def test_arguments_of_others_are_refused_with_the_reason(tmp_path):
     with pytest.raises(TypeError, match="y must be dense"):
         classifier(tmp_path, bounds=(18, 90)).fit(X, Sparse())
     assert not list(tmp_path.iterdir())
+
+
+def test_the_package_alone_needs_no_other(tmp_path):
+    """Without its extras stillpoint is imported and fits a configuration, whose rows the command reads."""
+    others = ("numpy", "pandas", "polars", "pyarrow", "sklearn", "matplotlib")
+    config = write(tmp_path, "logistic", 2)
+    code = (
+        f"import sys; sys.modules.update(dict.fromkeys({others})); import stillpoint; "
+        f"print(stillpoint.fit({str(config)!r}, out={str(tmp_path / 'fit')!r}, progress=False).coefficients()['target'])"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert said.returncode == 0 and said.stdout, said.stderr
 
 
 def test_a_missing_extra_is_named(tmp_path, monkeypatch):

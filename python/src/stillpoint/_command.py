@@ -15,8 +15,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import IO, Any
 
-from stillpoint._typed import Typed
-
 Event = dict[str, Any]
 Feed = Callable[[IO[bytes]], None]
 
@@ -61,6 +59,29 @@ def command() -> str:
 def version() -> str:
     """What the command says of its version."""
     return run(["version"]).strip()
+
+
+class Typed:
+    """A feed that writes text to a pipe if it is called, and may be written to a file instead."""
+
+    def __init__(self, feed: Callable[[IO[bytes]], None], write: Callable[[IO[bytes]], None]):
+        self._feed, self._write = feed, write
+
+    def __call__(self, pipe: IO[bytes]) -> None:
+        self._feed(pipe)
+
+    def file(self) -> int | None:
+        """The descriptor of a file in memory, still empty; None where the system has none."""
+        try:
+            return os.memfd_create("stillpoint", os.MFD_CLOEXEC)
+        except (AttributeError, OSError):
+            return None
+
+    def fill(self, descriptor: int) -> None:
+        """Writes the table to the file, and goes back to its start."""
+        with os.fdopen(descriptor, "wb", closefd=False) as sink:
+            self._write(sink)
+        os.lseek(descriptor, 0, os.SEEK_SET)
 
 
 def run(

@@ -7,39 +7,16 @@ depends on types, names and the system alone, never on cells.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 import numpy as np
 
 from stillpoint._cells import amount, cells, text
+from stillpoint._command import Typed
 
 # Texts of more bytes are not written as Parquet, where the size of a page depends on them.
 SHORT = 4096
-
-
-class Typed:
-    """A feed that writes text to a pipe if it is called, and may be written to a file instead."""
-
-    def __init__(self, feed: Callable[[IO[bytes]], None], write: Callable[[IO[bytes]], None]):
-        self._feed, self._write = feed, write
-
-    def __call__(self, pipe: IO[bytes]) -> None:
-        self._feed(pipe)
-
-    def file(self) -> int | None:
-        """The descriptor of a file in memory, still empty; None where the system has none."""
-        try:
-            return os.memfd_create("stillpoint", os.MFD_CLOEXEC)
-        except (AttributeError, OSError):
-            return None
-
-    def fill(self, descriptor: int) -> None:
-        """Writes the table to the file, and goes back to its start."""
-        with os.fdopen(descriptor, "wb", closefd=False) as sink:
-            self._write(sink)
-        os.lseek(descriptor, 0, os.SEEK_SET)
 
 
 def typed(
