@@ -182,16 +182,21 @@ func TestCurvesHaveIntervals(t *testing.T) {
 			whole && math.Abs(between.Estimate-want) > 1e-9 {
 			t.Errorf("age@20 - age@0: %v, %+v: want %v", err, between, want)
 		}
+		if c, err := r.Model.Contrast("age=missing"); err != nil || c.State != inference.Absent {
+			t.Errorf("oldest %v: nobody's age is missing: %v, %+v", oldest, err, c)
+		}
 		joint, err := r.Model.Joint([]string{"age@20", "sex=m"})
 		if err != nil || (joint.State == inference.Reported) != whole || (joint.Reason == "") != whole {
 			t.Errorf("oldest %v: joint region: %v, %+v", oldest, err, joint)
 		}
-		for p, err := range stillpoint.Predictions(t.Context(), r.Model, stillpoint.Rows(people[:1],
+		known := whole // of the first row; the age of the second is missing
+		for p, err := range stillpoint.Predictions(t.Context(), r.Model, stillpoint.Rows([]person{people[0], {age: math.NaN()}},
 			stillpoint.Number("age", func(p person) float64 { return p.age }),
 			stillpoint.Text("sex", func(p person) string { return p.sex }))) {
-			if err != nil || (p.Interval != nil) != whole {
+			if err != nil || (p.Interval != nil) != known {
 				t.Errorf("oldest %v: prediction: %v, %+v", oldest, err, p.Interval)
 			}
+			known = false
 		}
 		fit, err := report.ReadFit(t.Context(), dir)
 		if err != nil {

@@ -136,9 +136,6 @@ func (m *Model) Coefficients() (*Coefficients, error) {
 			c.Span = 2 * unit / t.Parts[0].Factor
 		}
 		c.Interval = contrast(weights, t.Constant)
-		if own := t.Parts[0].Feature; m.isMissing(own) && !f.Has(own) {
-			c.Interval = inference.Interval{State: inference.Absent}
-		}
 		if !c.Intercept {
 			out.Counted++
 			if c.State == inference.Reported {
@@ -203,25 +200,27 @@ func (m *Model) multiplied(i inference.Interval) (out Multiplied) {
 	return out
 }
 
-// isMissing reports whether a feature is the indicator of a missing number with a curve.
-func (m *Model) isMissing(feature int) bool {
-	return slices.ContainsFunc(m.schema.Hats(), func(h dataset.Hats) bool {
-		return h.Curve() && h.Axes[0].Missing == feature
-	})
-}
-
 // contrasts returns the function that computes the interval of a linear combination of the weights (see
 // [inference.Fit.Contrasts]). A knot of a curve that noise hides has no column in the formula: it counts as
 // the middle knot, which bends the curve between its neighbours and changes their coefficients. A combination
-// that involves such a curve therefore has no interval.
+// that involves such a curve therefore has no interval. Nor has a combination that involves missing numbers of
+// a curve, if the formula has no column for them.
 func (m *Model) contrasts() func(weights []float64, constant float64) inference.Interval {
-	broken := slices.DeleteFunc(m.schema.Hats(), func(h dataset.Hats) bool { return !h.Curve() || m.whole(h) })
+	var hidden []int // features of which no combination has an interval
+	for _, h := range m.schema.Hats() {
+		if missing := h.Axes[0].Missing; h.Curve() && !m.inference.Has(missing) {
+			hidden = append(hidden, missing)
+		}
+		for i := range h.Width {
+			if h.Curve() && !m.whole(h) {
+				hidden = append(hidden, h.First+i)
+			}
+		}
+	}
 	of := m.inference.Contrasts()
 	return func(weights []float64, constant float64) inference.Interval {
-		for _, h := range broken {
-			if slices.ContainsFunc(weights[h.First:h.First+h.Width], func(v float64) bool { return v != 0 }) {
-				return inference.Interval{State: inference.Absent}
-			}
+		if slices.ContainsFunc(hidden, func(feature int) bool { return weights[feature] != 0 }) {
+			return inference.Interval{State: inference.Absent}
 		}
 		return of(weights, constant)
 	}

@@ -79,4 +79,8 @@ def test_curves_with_intervals():
     assert len(ax.patches) == 1  # from 2 to 3 nothing is stated
     assert len(ax.collections) == 1 and ax.get_title() == "band: 90% confidence intervals"
     ax.figure.canvas.draw()
+    for p in points:
+        p.update(low=None, high=None)
+    (ax,) = stillpoint.plot_curves({"unit": "units of y", "curves": [{**curve, "points": points}]})
+    assert not ax.collections and "noise hides a knot" in ax.get_title()
     matplotlib.pyplot.close("all")

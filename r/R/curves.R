@@ -123,5 +123,6 @@ draw_curve <- function(x, curves, ...) {
   }
   if (!is.na(first$class)) graphics::legend("topleft", vapply(curves, `[[`, "", "class"), col = seq_along(curves), lwd = 2, bty = "n", cex = 0.7)
   said <- if (confident) sprintf("band: %.4g%% confidence intervals", 100 * first$level) else "band: privacy noise only"
-  if (stated) graphics::mtext(said, 3, cex = 0.7)
+  if (confident && !stated) said <- "noise hides a knot: no confidence intervals"
+  if (stated || confident) graphics::mtext(said, 3, cex = 0.7)
 }

@@ -117,7 +117,9 @@ def _curve(ax: Any, said: Mapping[str, Any], curves: Sequence[Mapping[str, Any]]
     ax.set_ylabel(_label(said))
     if first.get("class"):
         ax.legend(fontsize="small")
-    if _level(first):
+    if _level(first) and not _banded(first):
+        ax.set_title("noise hides a knot: no confidence intervals", fontsize="small")
+    elif _level(first):
         ax.set_title(f"band: {100 * _level(first):.4g}% confidence intervals", fontsize="small")
     elif _banded(first):
         ax.set_title("band: privacy noise only", fontsize="small")
