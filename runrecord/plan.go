@@ -12,6 +12,9 @@ type Plan struct {
 	// Charges describes in words how the budget is divided among releases.
 	Charges string `json:"charges"`
 	Output  string `json:"output"`
+	// AtRandom says why the run is expected to leave its starting point only at random: the error of all its
+	// answers together is above the gradient that is usual at the start. It is empty for all other plans.
+	AtRandom string `json:"at_random,omitempty"`
 	// Effective is the signal-to-noise size N, records times mu over sqrt(coefficients). Floor is
 	// the norm of the noise of one gradient that is released with the whole budget, 2 L0/N for a
 	// loss with Lipschitz constant L0.

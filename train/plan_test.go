@@ -297,3 +297,36 @@ func TestPlanOfMoreRecordsThanNumbers(t *testing.T) {
 		t.Errorf("%v: must plan gd and auto, and neither dp-sgd nor one-pass-sgd", planned)
 	}
 }
+
+// TestPlanSaysThatItStaysAtItsStart: settings that the user states make a single pass whose answers are all noise. The
+// plan and the result of a fit must then have the warning, once. A plan that leaves its start must not have it.
+func TestPlanSaysThatItStaysAtItsStart(t *testing.T) {
+	for _, c := range []struct {
+		train string
+		warns bool
+	}{
+		{"{algorithm: o2nc, oracle: single-pass, steps: 10}", true},
+		{"{algorithm: o2nc, steps: 10}", false},
+	} {
+		configured := config(t, 300, "model: {loss: logistic}", "model: {loss: hinge}\ntrain: "+c.train)
+		planned, err := configured.Plan(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := configured.Fit(context.Background(), Options{Software: "test 1"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, list := range map[string][]Warning{"plan": planned.Warnings(), "fit": f.Warnings, "model": f.Model.Warnings()} {
+			found := 0
+			for _, w := range list {
+				if w.Code == WarnAtRandom && strings.Contains(w.Text, "does not leave the start but at random") {
+					found++
+				}
+			}
+			if found != map[bool]int{true: 1}[c.warns] {
+				t.Errorf("%s: the %s has the warning %d times", c.train, what, found)
+			}
+		}
+	}
+}

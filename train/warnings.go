@@ -27,6 +27,10 @@ const (
 	// WarnSmall: the effective size, n mu/sqrt(d) for n records and d weights, is below
 	// optimize.SmallSize: the table is too small for the budget.
 	WarnSmall = "table-small"
+	// WarnAtRandom: the error of all answers of the run together is above the gradient that is usual at the
+	// start, so that the run leaves its start only at random. Settings that were stated make such a plan;
+	// default rules refuse it.
+	WarnAtRandom = "start-left-at-random"
 	// WarnRows: by the released second moment, many rows are counted but not learned from, since they are
 	// malformed.
 	WarnRows = "rows-lost"
@@ -75,6 +79,14 @@ func privacyWarnings(epsilon, delta, records, effective float64) (list []Warning
 				effective, optimize.SmallSize)})
 	}
 	return list
+}
+
+// startWarnings returns the warning that a run leaves its start only at random; nil if the plan has none.
+func startWarnings(plan optimize.Summary) []Warning {
+	if plan.AtRandom == "" {
+		return nil
+	}
+	return []Warning{{Code: WarnAtRandom, Text: plan.AtRandom}}
 }
 
 // comparisonWarnings returns the warning that follows from the released comparison with the best constant;
@@ -144,11 +156,14 @@ func (h Head) warnings(r Released) []Warning {
 	if law := r.Run.Law; law != nil {
 		list = append(list, seenWarnings(h.Schema, law.Moment)...)
 	}
+	list = append(list, startWarnings(h.Plan)...)
 	list = append(list, privacyWarnings(h.Epsilon, h.Delta, float64(h.Records), h.Plan.Effective)...)
 	return append(list, h.Adapted...)
 }
 
 // Warnings returns the warnings about a plan, before any release.
 func (p Planned) Warnings() []Warning {
-	return append(privacyWarnings(p.Budget.Epsilon(), p.Budget.Delta(), p.Records, p.Summary.Effective), p.Adapted...)
+	list := append(startWarnings(p.Summary),
+		privacyWarnings(p.Budget.Epsilon(), p.Budget.Delta(), p.Records, p.Summary.Effective)...)
+	return append(list, p.Adapted...)
 }

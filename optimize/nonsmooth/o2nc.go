@@ -69,8 +69,9 @@ import (
 //
 // The plan's forecast is the forecast for the starting point ([forecast.AtStart]), since the method has no
 // forecast of its own. If the noise in the mean of all gradient estimates is at least as long as the
-// gradient forecast at the start, a single pass leaves the start only at random. The default rule then
-// refuses the oracle single-pass with an error.
+// gradient that is usual at the start, .14 L0, a single pass leaves the start only at random. The default rule
+// then refuses the oracle single-pass with an error. If Steps, Period or Theorem is set, the plan warns instead
+// ([optimize.Summary].AtRandom).
 type O2NC struct {
 	// Radius is r = 2 alpha, twice the radius alpha over which the loss is smoothed. Zero means d/N, but at
 	// least .001 and at most 1.
@@ -175,6 +176,7 @@ type o2ncPlan struct {
 	ball         optimize.DifferenceBall
 	candidates   []stretch // the averages that may become the result
 	look         optimize.Look
+	random       string  // why a single pass leaves the start only at random; "" if it is expected to leave it
 	held         float64 // number of records held out for the look; 0 means that the look is at all records
 }
 
@@ -235,7 +237,7 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 			Algorithm: "o2nc",
 			Citation: "online-to-nonconvex conversion (Kornowski, Liu and Talwar 2024, Algorithm 2), oracle " +
 				c.Oracle.String() + asked(p.Smoothing),
-			Steps: plan.T, StepSize: plan.eta, Clip: plan.clip, Output: output, Passes: passes,
+			Steps: plan.T, StepSize: plan.eta, Clip: plan.clip, Output: output, Passes: passes, AtRandom: plan.random,
 			Charges: fmt.Sprintf("%s; moves of at most %.3g, blocks of %d: a block's mean is judged by gradients within %.3g%s",
 				words, plan.D, plan.M, c.Radius, plan.price(p)),
 		},
@@ -405,7 +407,7 @@ func (g *o2ncPlan) divide(c O2NC, p optimize.Problem) (words string, err error) 
 		g.prefix = g.items(c, p, g.period)
 		sigma := g.prefix.Sigma(g.period)
 		variance = sigma*sigma + C*C/g.anchor/d
-		if err := g.leaves(c, p); err != nil {
+		if g.random, err = g.leaves(c, p); err != nil {
 			return "", err
 		}
 		words = fmt.Sprintf("the whole budget to each record's item of a prefix sum (%v) over %d steps: cohorts of %.6g "+

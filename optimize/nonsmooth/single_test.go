@@ -13,27 +13,39 @@ import (
 )
 
 // TestSinglePassRefusesWhatIsAllNoise: with few records the noise in the mean of all estimates is longer
-// than the gradient that is expected at the start, and the default rule must refuse a single pass with an
-// error that states both lengths. If the user sets the steps, there must be a plan. With many records the
-// default rule must make a plan.
+// than the gradient that is usual at the start, .14 L0, and the default rule must refuse a single pass with an
+// error that states both lengths. At 3200 records the noise is below the gradient that forecasts assume, L0, and
+// the rule must refuse all the same: measured runs stay at their start there. If the user sets the steps or the
+// period, there must be a plan with a warning. With many records the default rule must make a plan without one. The
+// noise of values is twice that of gradients, so that between the two there is a plan by gradients alone. There the
+// error of a period of one step must be that of gradients: half of it, if its item were declared for differences.
 func TestSinglePassRefusesWhatIsAllNoise(t *testing.T) {
 	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
-		records float64
-		steps   int
-		refused bool
-	}{{200, 0, true}, {200, 10, false}, {1e6, 0, false}} {
+		records         float64
+		set             nonsmooth.O2NC
+		refused, random bool
+	}{
+		{200, nonsmooth.O2NC{}, true, false}, {200, nonsmooth.O2NC{Steps: 10}, false, true},
+		{3200, nonsmooth.O2NC{}, true, false}, {3200, nonsmooth.O2NC{Period: 1}, false, true},
+		{7000, nonsmooth.O2NC{}, false, false}, {7000, nonsmooth.O2NC{Order: nonsmooth.ZeroOrder}, true, false},
+		{1e6, nonsmooth.O2NC{}, false, false}, {1e6, nonsmooth.O2NC{Period: 1}, false, false},
+	} {
 		p, err := optimize.NewProblem(loss.Hinge(), b, optimize.Stated(100, c.records))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = nonsmooth.O2NC{Radius: .4, Oracle: nonsmooth.SinglePass, Steps: c.steps}.Plan(t.Context(), p)
-		if refused := err != nil && strings.Contains(err.Error(),
-			"is above the gradient expected at the start"); refused != c.refused || err != nil && !refused {
-			t.Errorf("%v records, steps %d: %v: refused must be %v", c.records, c.steps, err, c.refused)
+		c.set.Radius, c.set.Oracle = .4, nonsmooth.SinglePass
+		const words = "is above the gradient expected at the start, 0.14"
+		plan, err := c.set.Plan(t.Context(), p)
+		if refused := err != nil && strings.Contains(err.Error(), words); refused != c.refused || err != nil && !refused {
+			t.Errorf("%v records, %+v: %v: refused must be %v", c.records, c.set, err, c.refused)
+		}
+		if plan != nil && strings.Contains(plan.Summary().AtRandom, words) != c.random {
+			t.Errorf("%v records, %+v: warns %q: must warn %v", c.records, c.set, plan.Summary().AtRandom, c.random)
 		}
 	}
 }
