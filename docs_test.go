@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // readText returns a file's text with each line break, and the indent after it, replaced by a
@@ -190,5 +192,43 @@ func TestTheSiteHasEveryPage(t *testing.T) {
 	}
 	for page := range named {
 		t.Errorf("docs/site.yml names %s, which is not there", page)
+	}
+}
+
+// TestPapersSayWhereEachAlgorithmWorks: for every algorithm but auto a page of docs/explanation/papers must have a row
+// that says where it works, where it fails, how it is charged and which figures show it, in this order and with no
+// cell empty. A row may be about a variant, which follows the algorithm's name and a comma. One row may be about several
+// algorithms.
+func TestPapersSayWhereEachAlgorithmWorks(t *testing.T) {
+	pages, err := filepath.Glob("docs/explanation/papers/*.md")
+	if err != nil || len(pages) == 0 {
+		t.Fatal(pages, err)
+	}
+	rows := map[string]bool{}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, table, _ := strings.Cut(string(text), "| algorithm | works | fails | charge | evidence |\n")
+		for line := range strings.Lines(table) {
+			cells := strings.Split(strings.TrimSpace(line), "|")
+			if len(cells) < 3 {
+				break
+			}
+			for i, c := range cells[1 : len(cells)-1] {
+				if len(cells) != 7 || strings.TrimSpace(c) == "" {
+					t.Errorf("%s: %.60q: cell %d is empty, or the row has not five", page, line, i+1)
+				}
+			}
+			for name := range strings.SplitSeq(cells[1], ",") {
+				rows[strings.Trim(name, " `")] = true
+			}
+		}
+	}
+	for _, name := range train.Algorithms() {
+		if name != "auto" && !rows[name] {
+			t.Errorf("%s: no page of docs/explanation/papers says where it works and fails", name)
+		}
 	}
 }

@@ -102,8 +102,8 @@ func TestForecastsAreStatedWhereTheyHeld(t *testing.T) {
 }
 
 // TestForecastsThatAreNotStated: no forecast may be stated for networks; for losses whose derivative
-// jumps or whose Lipschitz constant is a clip; for preconditioned with a real target; or for the
-// methods for second-order points.
+// jumps or whose Lipschitz constant is a clip; for preconditioned with a real target; for kl-spider; for the
+// methods of losses whose derivative jumps; or for the methods for second-order points.
 func TestForecastsThatAreNotStated(t *testing.T) {
 	for _, c := range []struct {
 		loss, algorithm string
@@ -114,6 +114,8 @@ func TestForecastsThatAreNotStated(t *testing.T) {
 		{"hinge", "smoothed", false}, {"absolute", "subgradient", false}, {"network(4,tanh,logistic)", "gd", false},
 		{"tanh", "perturbed-gd", false}, {"tanh", "second-order", false}, {"tanh", "preconditioned", false},
 		{"logistic", "one-pass-sgd", false}, {"logistic", "one-pass-storm", false}, {"tanh", "nesterov", true},
+		{"logistic", "kl-spider", false}, {"logistic", "kl-geometric", true}, {"hinge", "o2nc", false},
+		{"logistic", "o2nc", false}, {"logistic", "subgradient", false},
 	} {
 		l, err := loss.Parse(c.loss)
 		if err != nil {
