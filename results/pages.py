@@ -4,6 +4,7 @@ A page's numbers are written in several ways (.15, -.137, 3.7e-4, 10^-6, 1,000, 
 such as a median and its range; all are read, in order.
 """
 
+import math
 import pathlib
 import re
 from typing import NamedTuple
@@ -80,13 +81,15 @@ def numbers(cell):
 
 
 def like(text, value):
-    """Returns a value written as the number that text is: with as many digits, and as it begins."""
+    """Returns a value written as the number that text is: as it begins, and with as many decimals, or two digits."""
     mantissa, e, _ = text.partition("e")
     digits = len(mantissa.partition(".")[2])
+    if not e and 0.001 <= abs(value) < 1 and digits > 1:
+        digits = max(digits, 1 - math.floor(math.log10(abs(value))))
     if e:
         number, _, exponent = f"{value:.{digits}e}".partition("e")
         return f"{number}e{int(exponent)}"
     written = f"{value:{',' if ',' in text else ''}.{digits}f}"
     if float(written.replace(",", "")) == 0 and value:
-        return like("1.0e0", value)
+        return like(".00" if abs(value) >= 0.01 else "1.0e0", value)
     return written.replace("0.", ".", 1) if text.lstrip("-+").startswith(".") and abs(float(written)) < 1 else written
