@@ -199,7 +199,8 @@ def of_runs(table, recipe):
                         wanted = measures or part.measures
                         where = {f: v.format(**here) if isinstance(v, str) and "{" in v else v for f, v in part.where.items()}
                         ask = ({**here, **where}, wanted[k]) if k < len(wanted) else f"number {k + 1} of a cell of {len(wanted)}"
-                    yield Figure(row.line, i, n.value, n.unit, n.span, ask)
+                    share = not isinstance(ask, str) and ask[1] in ("S1", "S2")  # 0 and 1 are written for .00 and 1.00
+                    yield Figure(row.line, i, n.value, 0.01 if share else n.unit, n.span, ask)
 
 
 def of_printed(table, recipe):

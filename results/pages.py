@@ -84,6 +84,8 @@ def like(text, value):
     """Returns a value written as the number that text is: as it begins, and with as many decimals, or two digits."""
     mantissa, e, _ = text.partition("e")
     digits = len(mantissa.partition(".")[2])
+    if not e and not digits and abs(value) < 1 and value != round(value):
+        return like(".00", value)
     if not e and 0.001 <= abs(value) < 1 and digits > 1:
         digits = max(digits, 1 - math.floor(math.log10(abs(value))))
     if e:
@@ -91,5 +93,5 @@ def like(text, value):
         return f"{number}e{int(exponent)}"
     written = f"{value:{',' if ',' in text else ''}.{digits}f}"
     if float(written.replace(",", "")) == 0 and value:
-        return like(".00" if abs(value) >= 0.01 else "1.0e0", value)
+        return like("1.0e0", value)
     return written.replace("0.", ".", 1) if text.lstrip("-+").startswith(".") and abs(float(written)) < 1 else written

@@ -238,7 +238,7 @@ RECIPES = [
              [Key("family"), *[At(("g", "S1"), {"records": n, "label": label}) for label in (
                  "gd", "storm", "one-pass-sgd", "one-pass-storm", "prefix sums alone", "prefix sums and products", "auto",
                  "auto, passes: 1")]], nth=nth)
-        for nth, n in ((0, 1e5),)
+        for nth, n in ((0, 1e5), (1, 1e4), (2, 1e6))
     ],
     # Fits of tables have noise of their own: a figure may be off by what medians of as many fits are.
     Printed("accuracy.md", "Adult: classification under privacy",
