@@ -19,8 +19,10 @@ FITTED = {"tanh", "logistic", "logistic+nonconvex", "softmax", "smoothed-hinge(0
 
 
 def ratios(folders):
-    """Returns predicted over measured by algorithm and whether people fit such models, one number for each problem, size
-    and settings."""
+    """Returns predicted over measured, by algorithm and whether people fit such models.
+
+    Each problem, size and settings has one number.
+    """
     runs = collections.defaultdict(dict)
     for folder in folders:
         for line in (pathlib.Path(folder) / "runs.jsonl").read_text().splitlines():
@@ -28,7 +30,14 @@ def ratios(folders):
             settings = r["settings"]
             if settings["algorithm"] == "auto" or settings.get("theorem") or r["population"]:
                 continue
-            key = (r["family"], r["dimension"], r["rows"], r["repeat"], r["epsilon"], json.dumps(settings, sort_keys=True))
+            key = (
+                r["family"],
+                r["dimension"],
+                r["rows"],
+                r["repeat"],
+                r["epsilon"],
+                json.dumps(settings, sort_keys=True),
+            )
             runs[settings["algorithm"], key][r["seed"]] = r["outcome"]
     found = collections.defaultdict(list)
     for (algorithm, key), seeds in runs.items():
@@ -41,8 +50,10 @@ def ratios(folders):
 
 def main():
     found = ratios(sys.argv[1:])
-    print("| algorithm | models people fit: problems | median | within [.5, 2] | other families: problems | median | "
-          "within [.5, 2] |\n|---|---|---|---|---|---|---|")
+    print(
+        "| algorithm | models people fit: problems | median | within [.5, 2] | other families: problems | median | "
+        "within [.5, 2] |\n|---|---|---|---|---|---|---|"
+    )
     for algorithm in sorted({a for a, _ in found}):
         row = [algorithm]
         for fitted in (True, False):

@@ -5,13 +5,14 @@ specifications (Runs) or a command that prints rows of Markdown (Printed). REASO
 again. check_test.py fails when a table has neither, and when an entry names no table.
 """
 
-from typing import NamedTuple, Sequence
+from collections.abc import Sequence
+from typing import NamedTuple
 
 
 class Key(NamedTuple):
     """A column that says which runs a row is of. A cell that is empty has the one above it."""
 
-    field: str  # of Runs.at; "" is text alone
+    field: str  # label, family, dimension, epsilon, records, N (approximately), spec, or a name for At
 
 
 class At(NamedTuple):
@@ -22,7 +23,7 @@ class At(NamedTuple):
 
 
 class Runs(NamedTuple):
-    """A table of runs of specifications. See check.Experiments.figures for the measures.
+    """A table of runs of specifications. See check.Experiments.find for the measures.
 
     columns has an entry for each column: Key, At, a reason not to compare it, or both Key and At. In At, names in
     braces stand for the row's fields. labels translates words of the page to those of the specifications, or to
@@ -73,7 +74,7 @@ class Reason(NamedTuple):
 
 
 def by(field, values, *measures):
-    """Returns a column for each value of a field."""
+    """Returns columns of figures, a column for each value of a field."""
     return [At(measures, {field: v}) for v in values]
 
 
@@ -114,6 +115,7 @@ PARTS = "printed in parts, by family and size: go test -tags results -run Arora 
 FETCHED = "needs tables from their publishers"
 PEERS = "needs other libraries"
 TIME = "absolute time, or memory, of one machine"
+VARIANTS = "of variants that are not in the program"
 
 RECIPES = [
     # Fixed seeds: a figure of these tests is the one that is written, up to another processor's roundings.
@@ -178,7 +180,8 @@ RECIPES = [
          labels=KL,
          rows={
              "slope in N": ({"label": "kl-spider, theorem", "records": None}, ("risk",)),
-             "slope in N (95%)": ({"label": "adaptive-gd, theorem", "records": None}, ("risk", "risk.low", "risk.high")),
+             "slope in N (95%)":
+                 ({"label": "adaptive-gd, theorem", "records": None}, ("risk", "risk.low", "risk.high")),
              "Theorem 1": THEORY, "Theorem 4: the smaller of 2 kappa/(4-kappa) and kappa/2": THEORY,
              "gd's default (excess)": ({}, ("excess",)),
          }),
@@ -187,13 +190,16 @@ RECIPES = [
          labels=KL, rows={"Theorem 1": THEORY}),
     Runs("theorems.md", "kappa 3, and Theorem 2", ["kl-theorem3"],
          [Key("label"), *sizes("excess", values=(1e3, 1e4, 1e5, 1e6))]),
-    Printed("theorems.md", "Real tables", "results/nonsmooth.sh 5", [0, 2], {1: 1, 3: 3, 4: "another draw", 5: "a target"},
+    Printed("theorems.md", "Real tables", "results/nonsmooth.sh 5", [0, 2],
+            {1: "the command's argument", 3: 3, 4: "another draw", 5: "a target"},
             {3: 0.01}, labels={
-                "Adult, [hinge](../examples/adult/hinge.yaml)": "adult/hinge", "share below": "share_below", "MAE, minutes": "mae",
-                "AUC": "auc", "flights, [pinball(0.5)](../examples/flights/median.yaml)": "flights/median",
+                "Adult, [hinge](../examples/adult/hinge.yaml)": "adult/hinge", "share below": "share_below",
+                "MAE, minutes": "mae", "AUC": "auc",
+                "flights, [pinball(0.5)](../examples/flights/median.yaml)": "flights/median",
                 "flights, [pinball(0.9)](../examples/flights/quantile.yaml)": "flights/quantile"}),
     Runs("theorems.md", "Generated rows", ["nonsmooth"],
-         [Key("family"), Key("records"), *by("label", ("smoothed, in the metric", "subgradient", "o2nc, fresh"), "g/r", "loss")],
+         [Key("family"), Key("records"),
+          *by("label", ("smoothed, in the metric", "subgradient", "o2nc, fresh"), "g/r", "loss")],
          labels={"capped": "capped(0.1)", "ramp": "ramp(0.1)"}, aside=r"\(\d+( runs)?\)|(?<=e\d) \(\d+\)"),
     Runs("theorems.md", "Generated rows", ["nonsmooth-plain", "nonsmooth-plain-wide"],
          [Key("family"), Key("dimension"), *sizes("g/r", "g/r.max", "loss"), At(("slope.n",))], nth=1,
@@ -206,16 +212,19 @@ RECIPES = [
          [Key("order"), *by("label", ("fresh, {order}", "multi-pass, {order}", "single-pass, {order}"), *RANGE)], nth=4,
          labels={"first": "first order", "zero": "zero order"}),
     Runs("theorems.md", "Generated rows", ["nonsmooth-pass"],
-         [Key("family"), Key("records"), *by("label", ("o2nc, toeplitz", "o2nc, period 8", "subgradient, one pass"), "g")],
+         [Key("family"), Key("records"),
+          *by("label", ("o2nc, toeplitz", "o2nc, period 8", "subgradient, one pass"), "g")],
          nth=5, labels={"capped": "capped(0.4)", "ramp": "ramp(0.4)"}),
     Runs("theorems.md", "Where a single pass leaves its start", ["nonsmooth-start"],
          [Key("family"), Key("dimension"), Key("records"), Key("N"), *by("label", ("exact", "zero"), "g")],
          labels={"capped": "capped(0.4)", "ramp": "ramp(0.4)"}),
     Runs("theorems.md", "A look at O2NC's result", ["nonsmooth-look-multi", "nonsmooth-look-single"],
-         [Key("block"), Key("records"), *by("label", ("random block", "look at 8", "look at 32"), *RANGE)], labels=BLOCKS),
+         [Key("block"), Key("records"), *by("label", ("random block", "look at 8", "look at 32"), *RANGE)],
+         labels=BLOCKS),
     Runs("theorems.md", "A look at O2NC's result", ["nonsmooth-look"],
          [Key("oracle"), Key("records"),
-          *by("label", ("{oracle}, average", "{oracle}, look at 4", "{oracle}, look at 8"), *RANGE)], nth=1, labels=ORACLES),
+          *by("label", ("{oracle}, average", "{oracle}, look at 4", "{oracle}, look at 8"), *RANGE)], nth=1,
+         labels=ORACLES),
     Runs("theorems.md", "gap .15, n = 100,000 (N = 2044; gap^2 = 2.3e-2)", ["second-order-15"],
          [Key("label"), At(("g",)), At(("eigenvalue",)), At(("S1",)), At(("S2",)), At(("steps",)), At(("runs",))],
          labels=SADDLE),
@@ -236,8 +245,8 @@ RECIPES = [
         Runs("theorems.md", "Families that no rule was fitted to (n = 100,000 and 1,000,000)",
              ["second-order-autoencoders", "second-order-factorizations", "second-order-networks"],
              [Key("family"), *[At(("g", "S1"), {"records": n, "label": label}) for label in (
-                 "gd", "storm", "one-pass-sgd", "one-pass-storm", "prefix sums alone", "prefix sums and products", "auto",
-                 "auto, passes: 1")]], nth=nth)
+                 "gd", "storm", "one-pass-sgd", "one-pass-storm", "prefix sums alone", "prefix sums and products",
+                 "auto", "auto, passes: 1")]], nth=nth)
         for nth, n in ((0, 1e5), (1, 1e4), (2, 1e6))
     ],
     # Fits of tables have noise of their own: a figure may be off by what medians of as many fits are.
@@ -245,77 +254,96 @@ RECIPES = [
             {"auto: preconditioned": "results/adult.sh 10 auto", "gd": "results/adult.sh 10 gd"}, [0],
             {2: 1, 3: 2, 4: 3, 5: 4, 6: QUOTIENT}, {2: 0.004, 3: 0.005, 4: 0.2, 5: 0.02}, which=1,
             rows=NEWTON),
-    Printed("accuracy.md", "Adult: logistic regression, 32,561 rows, 113 features, delta 1e-6", "results/tables.sh adult 5 .5 1 2",
-            [0, 1], {2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7, 8: QUOTIENT}, {4: 0.006, 5: 0.006, 6: 0.25, 7: 0.02}),
+    Printed("accuracy.md", "Adult: logistic regression, 32,561 rows, 113 features, delta 1e-6",
+            "results/tables.sh adult 5 .5 1 2", [0, 1], {2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7, 8: QUOTIENT},
+            {4: 0.006, 5: 0.006, 6: 0.25, 7: 0.02}),
     Printed("accuracy.md", "Flights: arrival delay at take-off, huber(0.01), 282,252 rows, 123 features, epsilon 1",
             "results/tables.sh flights 1 1", [0, 1], {2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7, 8: QUOTIENT},
             {4: 0.01, 5: 0.01, 6: 0.3, 7: 0.02}),
-    Printed("accuracy.md", "Adult: 32,561 rows, 117 features, logistic", "results/metric.sh examples/adult/adult.yaml '' 10", [0],
-            METRIC, {4: 0.004, 5: 0.004, 6: 0.2, 7: 0.03}, rows=NEWTON),
+    Printed("accuracy.md", "Adult: 32,561 rows, 117 features, logistic",
+            "results/metric.sh examples/adult/adult.yaml '' 10", [0], METRIC, {4: 0.004, 5: 0.004, 6: 0.2, 7: 0.03},
+            rows=NEWTON),
     Printed("accuracy.md", "Flights: 282,252 rows, 123 features, huber(0.01), minutes",
-            "results/metric.sh examples/flights/flights.yaml '' 3", [0], METRIC, {4: 0.01, 5: 0.01, 6: 0.25, 7: 0.03}, rows=NEWTON),
+            "results/metric.sh examples/flights/flights.yaml '' 3", [0], METRIC,
+            {4: 0.01, 5: 0.01, 6: 0.25, 7: 0.03}, rows=NEWTON),
     Printed("planner.md", "The planner against hindsight",
             GO + "-run TestPlanner ./experiment -draw 12 -settings 60 -seeds 5 -rows 600", [0, 1, 2, 3, 5, 6],
             {i: i for i in (4, *range(8, 17))}, dict.fromkeys(range(8, 17), 0.02), nth=1),
-    Printed("planner.md", "Batches of SpiderBoost", "results/batches.sh 5 0.1 1 2 8", [0, 1, 3], {i: i for i in range(2, 8)},
-            {4: 0.01, 5: 0.01, 6: 0.25, 7: 0.02}, nth=1),
+    Printed("planner.md", "Batches of SpiderBoost", "results/batches.sh 5 0.1 1 2 8", [0, 1, 3],
+            {i: i for i in range(2, 8)}, {4: 0.01, 5: 0.01, 6: 0.25, 7: 0.02}, nth=1),
     Runs("planner.md", "A million records", ["batches-auto"],
-         [Key("family"), *[At((m,), {"label": f"auto, passes: {n}"}) for n in ("21.4", "6.5") for m in ("g/r", "passes")]], nth=1),
+         [Key("family"),
+          *[At((m,), {"label": f"auto, passes: {n}"}) for n in ("21.4", "6.5") for m in ("g/r", "passes")]], nth=1),
     Printed("inference.md", "Coverage", GO + "-run TestCoverage ./results", [0, 1, 2, 3], {i: i for i in range(4, 15)},
             dict.fromkeys(range(5, 15), 0.02)),
     Printed("inference.md", "How much is reported", GO + "-run TestReported ./results -inference.fits 20", [0, 1],
             {i: i for i in range(2, 7)}, dict.fromkeys(range(3, 7), 0.02)),
     Printed("cost.md", "Everybody has K rows", "results/units.sh 5 1", [0, 1],
             {2: 2, 4: 4, 5: 5, 6: 6, 7: 7}, {5: 0.006, 6: 0.006, 7: 0.02}),
-    Printed("cost.md", "People have unlike numbers of rows", "SIZES='1 1 1 1 2 2 4 16' results/units.sh 5 1 1 2 4 8 16", [0, 1],
+    Printed("cost.md", "People have unlike numbers of rows",
+            "SIZES='1 1 1 1 2 2 4 16' results/units.sh 5 1 1 2 4 8 16", [0, 1],
             {2: 2, 4: 4, 5: 5, 6: 6, 7: 7}, {5: 0.006, 6: 0.006, 7: 0.02}),
 ]
 
 # Specifications whose figures stand in sentences, or in tables together with more runs.
 ALONE = {"kl-draw", "nonsmooth-theorem-multi", "nonsmooth-theorem-single", "nonsmooth-theorem-values"}
 
+BATCHES = "go test -tags results -run TestBatches prints its columns in other words"
+
+
+def reasons(page, why, *headings):
+    """Returns one reason for all tables of some headings."""
+    return [Reason(page, heading, None, why) for heading in headings]
+
+
 REASONS = [
-    Reason("README.md", "", None, "repeats figures of the pages"),
+    Reason("README.md", "", None, "repeats figures of the pages, or counts them"),
     Reason("theorems.md", "In short", None, "repeats figures of the tables below it"),
     Reason("theorems.md", "Theorem 5: recursive regularization, convex losses", 1, PARTS),
     Reason("theorems.md", "Theorem 7's instance: a coin's bias", 0, PARTS),
     Reason("theorems.md", "On a table", 0, "one fit each with noise of its own: differences of .002 are noise"),
-    Reason("theorems.md", "Generated rows", 3, "more runs than the specifications have, which stand beside the figures"),
-    Reason("theorems.md", "The exponential start", 0, "of a test that prints lines, go test -tags results -run TestWarmStart"),
-    *[Reason("accuracy.md", heading, None, FETCHED) for heading in (
-        "Diamonds: 43,151 rows, 30 features, huber(0.1), dollars", "CPS1988: 22,523 rows, 17 features, huber(0.1), dollars a week",
-        "After the second moment is released", "The clip, once more", "Models", "Classes of a diamond's cut",
-        "Curves: additive models and interactions of numbers", "Tables on which nothing was chosen, and the explainable boosting machine",
-        "Bands of privacy noise", "How large a table interactions of numbers need")],
-    Reason("accuracy.md", "Records without a target", None, "compares with the program of before"),
-    Reason("accuracy.md", "Hard in one way each", None, "results/shapes.sh 3 prints its rows in other words"),
-    Reason("accuracy.md", "Ten classes", None, FETCHED),
-    Reason("accuracy.md", "Rivals on the same encoded rows", None, PEERS),
-    Reason("accuracy.md", "Many features", None, "results/models/wide.sh prints its rows in other words"),
-    *[Reason("accuracy.md", heading, None, "fits by hand, of which no script is kept") for heading in ("Which algorithm", "Steps")],
-    Reason("accuracy.md", "Seven classes", None, "one fit each, by the commands above it"),
-    Reason("accuracy.md", "Flights: robust regression under privacy", None, "results/flights.sh 3 prints its rows in other words"),
+    Reason("theorems.md", "Generated rows", 3, "of more runs than the specifications have, as the page says"),
+    Reason("theorems.md", "The exponential start", 0, "TestWarmStart, of tag results, prints lines and no rows"),
+    *reasons(
+        "accuracy.md", FETCHED, "Diamonds: 43,151 rows, 30 features, huber(0.1), dollars",
+        "CPS1988: 22,523 rows, 17 features, huber(0.1), dollars a week", "After the second moment is released",
+        "The clip, once more", "Models", "Classes of a diamond's cut", "Ten classes",
+        "Curves: additive models and interactions of numbers", "How large a table interactions of numbers need",
+        "Tables on which nothing was chosen, and the explainable boosting machine", "Bands of privacy noise"),
+    *reasons("accuracy.md", "compares with the program of before", "Records without a target"),
+    *reasons("accuracy.md", "results/shapes.sh 3 prints its rows in other words", "Hard in one way each"),
+    *reasons("accuracy.md", PEERS, "Rivals on the same encoded rows"),
+    *reasons("accuracy.md", "results/models/wide.sh prints its rows in other words", "Many features"),
+    *reasons("accuracy.md", "fits by hand, of which no script is kept", "Which algorithm", "Steps"),
+    *reasons("accuracy.md", "one fit each, by the commands above it", "Seven classes"),
+    *reasons("accuracy.md", "results/flights.sh 3 prints its rows in other words",
+             "Flights: robust regression under privacy"),
     Reason("audit.md", "", None, "go test ./audit -v prints them, and its tests hold them to their bounds"),
-    Reason("cost.md", "Golden values", None, "go test -run Golden ./account compares them, at every change"),
-    Reason("cost.md", "Speed and width", None, TIME),
-    *[Reason("cost.md", heading, None, PEERS) for heading in (
-        "Against dp_accounting", "Other kinds against dp_accounting", "A thousand runs together")],
-    Reason("cost.md", "What subsampling costs", None, "go test -run Calibrat ./account/... holds multipliers to the accountant"),
-    Reason("cost.md", "Faults", None, "go test ./budget/... repeats the faults, at every change"),
-    Reason("cost.md", "Reservations a second", None, TIME),
-    Reason("inference.md", "Coverage", 1, "of variants that are not in the program"),
-    Reason("inference.md", "Where the last curvature is released", None, "of variants that are not in the program"),
-    Reason("inference.md", "Other methods, at equal (epsilon, delta), on the same rows", None,
-           "go test -tags results -run TestIntervalRivals takes hours"),
-    *[Reason("inference.md", f"{table}, epsilon {epsilon}, n = {n}", None, FETCHED)
-      for table, n in (("Adult, numbers and sex, logistic", 32561), ("Adult, logistic", 32561), ("diamonds, squared(0.5)", 53940),
-                       ("CPS 1988, squared(0.5)", 28155), ("flights, logistic", 352814)) for epsilon in (1, 4)],
-    *[Reason("inference.md", heading, None, "go test -tags results -run TestCoefficientNoise takes hours") for heading in (
-        "In a metric, whose second moment was released", "Every algorithm")],
+    *reasons("cost.md", "go test -run Golden ./account compares them, at every change", "Golden values"),
+    *reasons("cost.md", TIME, "Speed and width", "Reservations a second"),
+    *reasons("cost.md", PEERS, "Against dp_accounting", "Other kinds against dp_accounting",
+             "A thousand runs together"),
+    *reasons("cost.md", "go test -run Calibrat ./account/... holds multipliers to the accountant",
+             "What subsampling costs"),
+    *reasons("cost.md", "go test ./budget/... repeats the faults, at every change", "Faults"),
+    Reason("inference.md", "Coverage", 1, VARIANTS),
+    *reasons("inference.md", VARIANTS, "Where the last curvature is released"),
+    *reasons("inference.md", "go test -tags results -run TestIntervalRivals takes hours",
+             "Other methods, at equal (epsilon, delta), on the same rows"),
+    *[
+        Reason("inference.md", f"{table}, epsilon {epsilon}, n = {n}", None, FETCHED)
+        for table, n in (
+            ("Adult, numbers and sex, logistic", 32561), ("Adult, logistic", 32561), ("diamonds, squared(0.5)", 53940),
+            ("CPS 1988, squared(0.5)", 28155), ("flights, logistic", 352814))
+        for epsilon in (1, 4)
+    ],
+    *reasons("inference.md", "go test -tags results -run TestCoefficientNoise takes hours",
+             "In a metric, whose second moment was released", "Every algorithm"),
     Reason("outcome.md", "", None, "needs 27 tables from their publishers (results/outcome.py), and hours"),
     Reason("planner.md", "The planner against hindsight", 0, "of rules of before"),
-    Reason("planner.md", "A million records", 0, "go test -tags results -run TestBatches prints its columns in other words"),
-    Reason("planner.md", "Batches of SpiderBoost", 0, "go test -tags results -run TestBatches prints its columns in other words"),
-    Reason("python.md", "", None, "of other packages, readers and times of one machine; python/test.sh repeats the agreements"),
+    Reason("planner.md", "Batches of SpiderBoost", 0, BATCHES),
+    Reason("planner.md", "A million records", 0, BATCHES),
+    Reason("python.md", "", None,
+           "of other packages, readers and times of one machine; python/test.sh repeats the agreements"),
     Reason("speed.md", "", None, TIME),
 ]
