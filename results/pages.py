@@ -81,12 +81,15 @@ def numbers(cell):
 
 
 def like(text, value):
-    """Returns a value written as the number that text is: as it begins, and with as many decimals, or two digits."""
+    """Returns a value written as the number that text is: as it begins, and with as many decimals.
+
+    Text of two digits after a leading point, such as .055, is answered by two digits, such as .0039.
+    """
     mantissa, e, _ = text.partition("e")
     digits = len(mantissa.partition(".")[2])
     if not e and not digits and abs(value) < 1 and value != round(value):
         return like(".00", value)
-    if not e and 0.001 <= abs(value) < 1 and digits > 1:
+    if re.fullmatch(r"-?\.0*[1-9]\d+", text) and 0.001 <= abs(value) < 1:
         digits = max(digits, 1 - math.floor(math.log10(abs(value))))
     if e:
         number, _, exponent = f"{value:.{digits}e}".partition("e")

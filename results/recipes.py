@@ -341,6 +341,7 @@ REASONS = [
              "In a metric, whose second moment was released", "Every algorithm"),
     Reason("outcome.md", "", None, "needs 27 tables from their publishers (results/outcome.py), and hours"),
     Reason("planner.md", "The planner against hindsight", 0, "of rules of before"),
+    Reason("planner.md", "Forecasts, by algorithm", 0, "results/forecasts.py makes it of the runs of the other pages"),
     Reason("planner.md", "Batches of SpiderBoost", 0, BATCHES),
     Reason("planner.md", "A million records", 0, BATCHES),
     Reason("python.md", "", None,
