@@ -281,28 +281,33 @@ class Experiments:
         Measures are those of runs (g, g/r, loss, excess, passes, steps, runs), the ends of their range (.min, .max),
         the shares S1 and S2, the least eigenvalue, the number of saddles returned, the excess risk over the first
         algorithm's, ratios and exponents with their ends. Intervals are quartiles over runs, or bootstraps; ends may
-        be off by the width of theirs, shares by a run, steps by a twentieth.
+        be off by the width of theirs, shares by a run, steps by a twentieth. Cells that lack runs are left out.
         """
         for spec in [where["spec"]] if "spec" in where else specs:
             summary, runs = self.of(spec)
-            if summary is None:
+            if not summary or not summary["cells"]:
                 continue
+            those = [c for c in summary["cells"] if fits(c, where)]
+            seeds = max(c["runs"] for c in summary["cells"])
+            if any(c["runs"] < seeds for c in those):
+                return None
+            if summary["missing"] and measure.startswith(("slope", "risk")):
+                return None
             if measure.split(".")[0] in ("slope", "risk") and measure != "slope.n":
                 key = "slopes" if measure.startswith("slope") else "excess_risk_slopes"
                 hits = [s for s in summary.get(key) or [] if fits(s, where)]
                 if len(hits) == 1:
                     return ends(hits[0]["value"], hits[0]["low"], hits[0]["high"], measure)
                 continue
-            hits = [c for c in summary["cells"] if fits(c, where)]
-            if measure == "slope.n" and len(hits) > 1:
+            if measure == "slope.n" and len(those) > 1:
                 x, y = (
                     [math.log(v) for v in vs]
-                    for vs in zip(*((c["records"], c["gradient_norm"]["median"]) for c in hits))
+                    for vs in zip(*((c["records"], c["gradient_norm"]["median"]) for c in those))
                 )
                 slope = statistics.linear_regression(x, y).slope
                 return Found(slope, slope - 0.03, slope + 0.03)
-            if len(hits) == 1:
-                return self.figure(summary, runs, hits[0], measure)
+            if len(those) == 1:
+                return self.figure(summary, runs, those[0], measure)
         return None
 
     def figure(self, summary, runs, cell, measure):
