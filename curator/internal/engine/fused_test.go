@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -165,7 +164,7 @@ func awkwardTable(t testing.TB, r *rand.Rand, d int, groups []row.Group) *row.Ta
 			x[j] = float32(size * max(min(r.NormFloat64(), 1.5), -1.5))
 		}
 		if r.IntN(9) == 0 {
-			x[r.IntN(d)] = float32(margin(r)) // mostly no row that may be
+			x[r.IntN(d)] = float32(margin(r)) // makes most such rows faulty
 		}
 		for k, g := range groups {
 			in[k] = uint32(r.IntN(g.Width))
@@ -196,7 +195,7 @@ func TestFusedOnly(t *testing.T) {
 		"a value":                      {l, term(query.ValueAt(query.NewCohort(0, 1), []float64{0}, 0, 1)), false},
 	} {
 		if got := newFused(c.l, fastest(), c.terms, 1) != nil; got != c.want {
-			t.Error(fmt.Sprintf("%s: fused: %v: want %v", name, got, c.want))
+			t.Errorf("%s: fused: %v: want %v", name, got, c.want)
 		}
 	}
 }

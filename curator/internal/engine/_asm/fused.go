@@ -12,7 +12,8 @@ import (
 
 // coefficients writes a loop from margins and targets to the coefficients of clipped gradients, in
 // grid steps. slope writes the loss's slope at margins z and targets y to z. parameter holds the loss's
-// parameter in each element. ../fused.go says in portable Go what the loop computes.
+// parameter in each element. The method fused.portable in ../fused.go computes the same
+// numbers in portable Go.
 func coefficients(text string, w exp.Width, slope func(w exp.Width, z, y, parameter reg.VecVirtual)) {
 	TEXT(text, NOSPLIT, "func(c, z, y *float64, n int, parameter, radius, weight, scale float64)")
 	Doc(fmt.Sprintf("%s sets c[i] to the coefficient of the record with margin z[i] and target y[i],", text),
