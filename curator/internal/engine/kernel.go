@@ -21,10 +21,14 @@ type kernel struct {
 	// sums[panel*k+i] for k from 0 to 3 and i below panel, in the order of j. The four vectors s0 to s3
 	// have the same length. weigh is nil on machines on which the loops of metric.go are faster.
 	weigh func(sums *[4 * panel]float64, s0, s1, s2, s3, x []float64)
+	// logistic and residual compute the same numbers as the method fused.portable, for the logistic loss and
+	// for clipped residuals. They compute the first of them, as many as fill their registers again and again,
+	// and return how many. They are nil on machines without such registers.
+	logistic, residual func(c, z, y []float64, f *fused) int
 }
 
 // portable is the kernel in plain Go, which every machine can run.
-var portable = kernel{"portable", dots, addRounded, addAllPairs, nil}
+var portable = kernel{name: "portable", dots: dots, add: addRounded, pairs: addAllPairs}
 
 // fastest returns the fastest kernel that this machine supports.
 func fastest() kernel {

@@ -7,11 +7,11 @@ import "golang.org/x/sys/cpu"
 // kernels returns the kernels that this machine supports, the fastest last.
 func kernels() []kernel {
 	all := []kernel{portable}
-	if cpu.X86.HasAVX2 {
-		all = append(all, kernel{"AVX2", dots256, add256, pairs256, weigh256})
+	if cpu.X86.HasAVX2 && cpu.X86.HasFMA { // every processor with AVX2 has FMA
+		all = append(all, kernel{"AVX2", dots256, add256, pairs256, weigh256, logistic256, residual256})
 	}
 	if cpu.X86.HasAVX512F {
-		all = append(all, kernel{"AVX-512", dots512, add512, pairs512, weigh512})
+		all = append(all, kernel{"AVX-512", dots512, add512, pairs512, weigh512, logistic512, residual512})
 	}
 	return all
 }
@@ -105,4 +105,45 @@ func weigh256(sums *[4 * panel]float64, s0, s1, s2, s3, x []float64) {
 	for i := 0; i < panel; i += 8 {
 		weighAVX2(&sums[i], &s0[0], &s1[0], &s2[0], &s3[0], &x[i], n)
 	}
+}
+
+// filling returns the largest multiple of lanes, a power of two, that is at most the number of coefficients.
+// It panics unless there is a margin and a target for each coefficient.
+func filling(lanes int, c, z, y []float64) int {
+	if len(z) != len(c) || len(y) != len(c) {
+		panic("engine: margins, targets and coefficients do not fit each other")
+	}
+	return len(c) &^ (lanes - 1)
+}
+
+func logistic512(c, z, y []float64, f *fused) int {
+	n := filling(8, c, z, y)
+	if n > 0 {
+		logisticAVX512(&c[0], &z[0], &y[0], n, f.parameter, f.radius, f.weight, f.scale)
+	}
+	return n
+}
+
+func logistic256(c, z, y []float64, f *fused) int {
+	n := filling(4, c, z, y)
+	if n > 0 {
+		logisticAVX2(&c[0], &z[0], &y[0], n, f.parameter, f.radius, f.weight, f.scale)
+	}
+	return n
+}
+
+func residual512(c, z, y []float64, f *fused) int {
+	n := filling(8, c, z, y)
+	if n > 0 {
+		residualAVX512(&c[0], &z[0], &y[0], n, f.parameter, f.radius, f.weight, f.scale)
+	}
+	return n
+}
+
+func residual256(c, z, y []float64, f *fused) int {
+	n := filling(4, c, z, y)
+	if n > 0 {
+		residualAVX2(&c[0], &z[0], &y[0], n, f.parameter, f.radius, f.weight, f.scale)
+	}
+	return n
 }

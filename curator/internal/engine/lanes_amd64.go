@@ -9,57 +9,75 @@ package engine
 //go:noescape
 func dotsAVX512(z *float64, step int, w *float64, x *float32, stride int, rows int)
 
-// dots4AVX512 sets z[i*step+k] to the dot product of row i and the vector that starts k*width floats
-// after w, for k below 4. rows is a multiple of 4.
+// dots4AVX512 sets z[i*step+k] to the dot product of row i and the vector that is k widths behind w,
+// for k below 4. rows is a multiple of 4.
 //
 //go:noescape
 func dots4AVX512(z *float64, step int, w *float64, width int, x *float32, stride int, rows int)
 
-// addAVX512 adds round(c[i*step] * row i), summed over all rows i, to acc. It adds the bits of
-// c[i*step] * row i + magic as integers and subtracts bias, the bits of magic times the number of
-// rows.
+// addAVX512 adds the bits of c[i*step] * row i + magic, over all rows, less bias, to acc.
 //
 //go:noescape
 func addAVX512(acc *int64, c *float64, step int, x *float32, stride int, rows int, bias uint64)
 
-// add4AVX512 does the work of four calls of addAVX512: with the coefficients that start at c+k, for
-// the sums that start k*width integers after acc, k below 4.
+// add4AVX512 is addAVX512 with c+k for the sums that are k widths behind acc, for k below 4.
 //
 //go:noescape
 func add4AVX512(acc *int64, width int, c *float64, step int, x *float32, stride int, rows int, bias uint64)
 
-// pairsAVX512 adds round(c[4*i+k] * row i), summed over all rows i, to the sums at ak, for k below 4.
-// It adds the bits of the products plus magic as integers and subtracts bias, the bits of magic times
-// the number of rows. It reads and adds as many columns as the argument columns says.
+// pairsAVX512 adds the bits of c[4*i+k] * row i + magic, over all rows, less bias, to the sums at ak, for
+// k below 4. It reads and adds as many columns as it is told.
 //
 //go:noescape
 func pairsAVX512(a0 *int64, a1 *int64, a2 *int64, a3 *int64, c *float64, x *float32, stride int, rows int, columns int, bias uint64)
 
-// weighAVX512 adds sk[j] * x[32*j+i] to sums[32*k+i] in the order of j, for j below n, k below 4 and
-// the 32 rows i of a panel.
+// weighAVX512 adds sk[j] * x[32*j+i] to sums[32*k+i] in the order of j, for j below n, k below 4 and the rows i
+// of its vectors.
 //
 //go:noescape
 func weighAVX512(sums *float64, s0 *float64, s1 *float64, s2 *float64, s3 *float64, x *float64, n int)
+
+// logisticAVX512 sets c[i] to the coefficient of the record with margin z[i] and target y[i],
+// for i below n, a multiple of 8.
+//
+//go:noescape
+func logisticAVX512(c *float64, z *float64, y *float64, n int, parameter float64, radius float64, weight float64, scale float64)
+
+// residualAVX512 sets c[i] to the coefficient of the record with margin z[i] and target y[i],
+// for i below n, a multiple of 8.
+//
+//go:noescape
+func residualAVX512(c *float64, z *float64, y *float64, n int, parameter float64, radius float64, weight float64, scale float64)
 
 // dotsAVX2 sets z[i*step] to the dot product of w and row i.
 //
 //go:noescape
 func dotsAVX2(z *float64, step int, w *float64, x *float32, stride int, rows int)
 
-// addAVX2 adds round(c[i*step] * row i), summed over all rows i, to acc. It adds the bits of
-// c[i*step] * row i + magic as integers and subtracts bias, the bits of magic times the number of
-// rows.
+// addAVX2 adds the bits of c[i*step] * row i + magic, over all rows, less bias, to acc.
 //
 //go:noescape
 func addAVX2(acc *int64, c *float64, step int, x *float32, stride int, rows int, bias uint64)
 
-// pairsAVX2 computes the same sums as pairsAVX512. columns is a multiple of 4.
+// pairsAVX2 is pairsAVX512. columns is a multiple of 4.
 //
 //go:noescape
 func pairsAVX2(a0 *int64, a1 *int64, a2 *int64, a3 *int64, c *float64, x *float32, stride int, rows int, columns int, bias uint64)
 
-// weighAVX2 adds sk[j] * x[32*j+i] to sums[32*k+i] in the order of j, for j below n, k below 4 and
-// the 32 rows i of a panel.
+// weighAVX2 adds sk[j] * x[32*j+i] to sums[32*k+i] in the order of j, for j below n, k below 4 and the rows i
+// of its vectors.
 //
 //go:noescape
 func weighAVX2(sums *float64, s0 *float64, s1 *float64, s2 *float64, s3 *float64, x *float64, n int)
+
+// logisticAVX2 sets c[i] to the coefficient of the record with margin z[i] and target y[i],
+// for i below n, a multiple of 4.
+//
+//go:noescape
+func logisticAVX2(c *float64, z *float64, y *float64, n int, parameter float64, radius float64, weight float64, scale float64)
+
+// residualAVX2 sets c[i] to the coefficient of the record with margin z[i] and target y[i],
+// for i below n, a multiple of 4.
+//
+//go:noescape
+func residualAVX2(c *float64, z *float64, y *float64, n int, parameter float64, radius float64, weight float64, scale float64)

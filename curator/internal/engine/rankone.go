@@ -47,6 +47,7 @@ type pass struct {
 	rankOne  margins      // the loss; nil if the query needs no loss
 	single   loss.RankOne // the same loss, if it has one margin
 	kinked   loss.Kinked  // the same loss, if its slopes jump
+	fused    *fused       // computes all coefficients, if the question and the loss allow it
 
 	// coef, margin, move, slope and other hold shape.margins numbers for each record of a tile. The
 	// numbers of a record precede the numbers of the next record. If number is true, coef holds one
@@ -138,6 +139,7 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 		p.rankOne = l.(margins)
 		p.single, _ = l.(loss.RankOne)
 		p.kinked, _ = l.(loss.Kinked)
+		p.fused = newFused(l, p.kernel, p.terms, scale)
 	}
 	for _, v := range []*[]float64{&p.coef, &p.margin, &p.move, &p.slope, &p.other, &p.z, &p.given} {
 		*v = make([]float64, s.margins*tileRows)

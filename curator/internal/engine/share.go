@@ -56,11 +56,16 @@ func (s *share) survive(ctx context.Context) {
 func (p *pass) run() {
 	for len(p.rows.Targets) > 0 {
 		p.trying = min(tileRows, len(p.rows.Targets))
+		if p.fused != nil { // its losses do not panic
+			p.trying = len(p.rows.Targets)
+		}
 		if p.alone > 0 || p.general != nil || p.weighted != nil {
 			p.trying = 1
 		}
 		b := p.layout.Cut(p.rows, 0, p.trying)
 		switch {
+		case p.fused != nil:
+			p.fused.piece(p, b)
 		case p.weighted != nil:
 			p.weighted.add(p, p.writer.out(b), b.Targets[0])
 		case p.general != nil:

@@ -1,4 +1,4 @@
-module asm
+module github.com/stillpoint-dp/stillpoint/curator/internal/engine/gen
 
 go 1.26
 
@@ -9,3 +9,7 @@ require (
 	golang.org/x/sys v0.1.0 // indirect
 	golang.org/x/tools v0.2.0 // indirect
 )
+
+require github.com/stillpoint-dp/stillpoint/internal/elementary/gen v0.0.0
+
+replace github.com/stillpoint-dp/stillpoint/internal/elementary/gen => ../../../../internal/elementary/_asm

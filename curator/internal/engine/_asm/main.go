@@ -6,6 +6,8 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
+
+	"github.com/stillpoint-dp/stillpoint/internal/elementary/gen/exp"
 )
 
 // lane is the number of coordinates processed at a time.
@@ -19,10 +21,14 @@ func main() {
 	add4512()
 	pairs512()
 	weigh("weighAVX512", 4, 64, ZMM, true)
+	coefficients("logisticAVX512", exp.Whole, logistic)
+	coefficients("residualAVX512", exp.Whole, residual)
 	dots256()
 	add256()
 	pairs256()
 	weigh("weighAVX2", 2, 32, YMM, false)
+	coefficients("logisticAVX2", exp.Half, logistic)
+	coefficients("residualAVX2", exp.Half, residual)
 	Generate()
 }
 
@@ -108,34 +114,113 @@ func dots512() {
 	Doc("dotsAVX512 sets z[i*step] to the dot product of w and row i.")
 	Pragma("noescape")
 	z, step, w, a := parameter("z"), doubles("step"), parameter("w"), load()
-	for _, n := range []int{4, 1} {
-		again, lanes, end := label("rows", n), label("lanes", n), label("end", n)
-		Label(again)
-		CMPQ(a.rows, U8(n))
-		JB(LabelRef(end))
-		x, sums := rowsFrom(a, n), zero512(n)
-		over(lanes, a, func(j reg.GPVirtual) {
-			v := ZMM()
-			VMOVUPD(Mem{Base: w, Index: j, Scale: 2}, v)
-			for i := range x {
-				t := ZMM()
-				VCVTPS2PD(Mem{Base: x[i], Index: j, Scale: 1}, t)
-				VMULPD(v, t, t)
-				VADDPD(t, sums[i], sums[i])
-			}
-		})
-		for _, s := range sums {
-			fold512(s)
-			VMOVSD(s.AsX(), Mem{Base: z})
-			ADDQ(step, z)
-			ADDQ(a.stride, a.x)
-		}
-		SUBQ(U8(n), a.rows)
-		JMP(LabelRef(again))
-		Label(end)
-	}
+	eight512(z, step, w, a)
+	Label("rows")
+	TESTQ(a.rows, a.rows)
+	JZ(LabelRef("end"))
+	sum := zero512(1)[0]
+	over("lanes", a, func(j reg.GPVirtual) {
+		v, t := ZMM(), ZMM()
+		VMOVUPD(Mem{Base: w, Index: j, Scale: 2}, v)
+		VCVTPS2PD(Mem{Base: a.x, Index: j, Scale: 1}, t)
+		VMULPD(v, t, t)
+		VADDPD(t, sum, sum)
+	})
+	fold512(sum)
+	VMOVSD(sum.AsX(), Mem{Base: z})
+	ADDQ(step, z)
+	ADDQ(a.stride, a.x)
+	DECQ(a.rows)
+	JMP(LabelRef("rows"))
+	Label("end")
 	VZEROUPPER()
 	RET()
+}
+
+// eight512 writes the products of w with eight rows at a time. Fewer than eight rows are left.
+func eight512(z, step, w reg.GPVirtual, a arguments) {
+	strides := multiples(a.stride)
+	Label("eight")
+	CMPQ(a.rows, U8(8))
+	JB(LabelRef("less"))
+	sum := products512(w, a, strides, func() {})
+	LEAQ(Mem{Base: a.x, Index: a.stride, Scale: 8}, a.x)
+	SUBQ(U8(8), a.rows)
+	CMPQ(step, U8(8))
+	JNE(LabelRef("apart"))
+	VMOVUPD(sum, Mem{Base: z})
+	ADDQ(U8(8*lane), z)
+	JMP(LabelRef("eight"))
+	Label("apart")
+	for range 8 {
+		VMOVSD(sum.AsX(), Mem{Base: z})
+		ADDQ(step, z)
+		VALIGNQ(U8(1), sum, sum, sum)
+	}
+	JMP(LabelRef("eight"))
+	Label("less")
+}
+
+// strided holds a stride and its multiples by three, five and seven.
+type strided struct{ one, three, five, seven reg.GPVirtual }
+
+func multiples(stride reg.GPVirtual) strided {
+	s := strided{stride, GP64(), GP64(), GP64()}
+	LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, s.three)
+	LEAQ(Mem{Base: stride, Index: stride, Scale: 4}, s.five)
+	LEAQ(Mem{Base: s.three, Index: stride, Scale: 4}, s.seven)
+	return s
+}
+
+// eight returns the addresses of eight rows of which the first is at x. An address holds one, two or four
+// times an index.
+func (s strided) eight(x reg.GPVirtual) [8]Mem {
+	return [8]Mem{{Base: x}, {Base: x, Index: s.one, Scale: 1}, {Base: x, Index: s.one, Scale: 2},
+		{Base: x, Index: s.three, Scale: 1}, {Base: x, Index: s.one, Scale: 4}, {Base: x, Index: s.five, Scale: 1},
+		{Base: x, Index: s.three, Scale: 2}, {Base: x, Index: s.seven, Scale: 1}}
+}
+
+// products512 writes the products of w with the eight rows at a.x. It writes what beside writes once for
+// each lane.
+func products512(w reg.GPVirtual, a arguments, strides strided, beside func()) reg.VecVirtual {
+	x, at, left, sums := GP64(), GP64(), GP64(), zero512(8)
+	MOVQ(a.x, x)
+	MOVQ(w, at)
+	MOVQ(a.stride, left)
+	Label("lanes8")
+	v := ZMM()
+	VMOVUPD(Mem{Base: at}, v)
+	for i, row := range strides.eight(x) {
+		t := ZMM()
+		VCVTPS2PD(row, t)
+		VMULPD(v, t, t)
+		VADDPD(t, sums[i], sums[i])
+	}
+	beside()
+	ADDQ(U8(4*lane), x)
+	ADDQ(U8(8*lane), at)
+	SUBQ(U8(4*lane), left)
+	JNZ(LabelRef("lanes8"))
+	return foldEight512(sums)
+}
+
+// foldEight512 returns the sums of eight registers, in their order. It adds up each register in the order of
+// fold512, and takes halves, quarters and neighbours of several registers together.
+func foldEight512(v []reg.VecVirtual) reg.VecVirtual {
+	fold := func(a, b reg.VecVirtual, low, high func(a, b, to reg.VecVirtual)) reg.VecVirtual {
+		s, t := ZMM(), ZMM()
+		low(a, b, s)
+		high(a, b, t)
+		VADDPD(t, s, s)
+		return s
+	}
+	parts := func(which int) func(a, b, to reg.VecVirtual) {
+		return func(a, b, to reg.VecVirtual) { VSHUFF64X2(U8(which), b, a, to) }
+	}
+	halves := func(a, b int) reg.VecVirtual { return fold(v[a], v[b], parts(0x44), parts(0xee)) }
+	quarters := func(a, b reg.VecVirtual) reg.VecVirtual { return fold(a, b, parts(0x88), parts(0xdd)) }
+	return fold(quarters(halves(0, 2), halves(4, 6)), quarters(halves(1, 3), halves(5, 7)),
+		func(a, b, to reg.VecVirtual) { VUNPCKLPD(b, a, to) }, func(a, b, to reg.VecVirtual) { VUNPCKHPD(b, a, to) })
 }
 
 func dots4512() {
@@ -393,11 +478,11 @@ func add256() {
 	Pragma("noescape")
 	acc, c, step, a, bias, m := parameter("acc"), parameter("c"), doubles("step"), load(), YMM(), YMM()
 	b, r64, low := parameter("bias"), GP64(), XMM()
-	MOVQ(b, low)
+	VMOVQ(b, low)
 	VPBROADCASTQ(low, bias)
 	MOVQ(U64(magic), r64)
 	low = XMM()
-	MOVQ(r64, low)
+	VMOVQ(r64, low)
 	VPBROADCASTQ(low, m)
 	left := GP64()
 	MOVQ(a.stride, left)

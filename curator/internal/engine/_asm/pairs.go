@@ -128,11 +128,11 @@ func pairs256() {
 	acc := pointers("a0", "a1", "a2", "a3")
 	c, a, left, bias, m := parameter("c"), load(), parameter("columns"), YMM(), YMM()
 	b, r64, low := parameter("bias"), GP64(), XMM()
-	MOVQ(b, low)
+	VMOVQ(b, low)
 	VPBROADCASTQ(low, bias)
 	MOVQ(U64(magic), r64)
 	low = XMM()
-	MOVQ(r64, low)
+	VMOVQ(r64, low)
 	VPBROADCASTQ(low, m)
 	for _, n := range []int{2, 1} { // n times four columns in each iteration
 		again, rows, end := label("block", n), label("rows", n), label("end", n)
