@@ -30,7 +30,7 @@ func wide(v uint64) Mem {
 
 func float(v float64) Mem { return wide(math.Float64bits(v)) }
 
-// kind describes one width of registers: the name of the assembly function, the number of float64s in a
+// kind describes one width of registers: the end of the functions' names, the number of float64s in a
 // register, the registers, and the instructions that depend on the width.
 type kind struct {
 	name  string
@@ -41,26 +41,49 @@ type kind struct {
 
 func main() {
 	ConstraintExpr("amd64")
-	exps(kind{"exps256", 4, YMM, VPSRAD})
-	exps(kind{"exps512", 8, ZMM, VPSRAQ})
+	narrow, wide := kind{"256", 4, YMM, VPSRAD}, kind{"512", 8, ZMM, VPSRAQ}
+	exps(narrow)
+	exps(wide)
+	tanhs(narrow)
+	tanhs(wide)
 	Generate()
 }
 
-// exps emits the instructions that compute e^x for a register of numbers, by the steps of Exp in
-// exp.go.
+// exps emits a loop that computes e^x for a register of numbers.
 func exps(k kind) {
-	TEXT(k.name, NOSPLIT, "func(dst, x *float64, n int)")
+	TEXT("exps"+k.name, NOSPLIT, "func(dst, x *float64, n int)")
 	Pragma("noescape")
-	Doc(fmt.Sprintf("%s sets dst[i] to Exp(x[i]) for 0 <= i < n; n is a multiple of %d.", k.name, k.lanes))
+	Doc(fmt.Sprintf("exps%s sets dst[i] to Exp(x[i]) for 0 <= i < n; n is a multiple of %d.", k.name, k.lanes))
 	dst, x, n := Load(Param("dst"), GP64()), Load(Param("x"), GP64()), Load(Param("n"), GP64())
+	loop(k, n, []Register{x, dst}, func() {
+		v := k.reg()
+		VMOVUPD(Mem{Base: x}, v)
+		exp(k, v)
+		VMOVUPD(v, Mem{Base: dst})
+	})
+}
 
+// loop emits a loop over n numbers, a register of them at a time. pointers are moved on by a register.
+func loop(k kind, n Register, pointers []Register, body func()) {
 	Label("loop")
 	TESTQ(n, n)
 	JZ(LabelRef("done"))
+	body()
+	for _, p := range pointers {
+		ADDQ(Imm(uint64(8*k.lanes)), p)
+	}
+	SUBQ(Imm(uint64(k.lanes)), n)
+	JMP(LabelRef("loop"))
+
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+// exp emits the instructions that replace a register v of numbers x by e^x, by the steps of Exp in exp.go.
+func exp(k kind, v VecVirtual) {
 	// Clamp to [-800, 800]. If an operand is NaN, the instruction returns its second source, here
 	// x.
-	v := k.reg()
-	VMOVUPD(Mem{Base: x}, v)
 	low, high := k.reg(), k.reg()
 	VMOVUPD(float(-800), low)
 	VMAXPD(v, low, v)
@@ -104,13 +127,48 @@ func exps(k kind) {
 		VPSLLQ(Imm(52), factor, factor)
 		VMULPD(factor, v, v)
 	}
-	VMOVUPD(v, Mem{Base: dst})
-	ADDQ(Imm(uint64(8*k.lanes)), x)
-	ADDQ(Imm(uint64(8*k.lanes)), dst)
-	SUBQ(Imm(uint64(k.lanes)), n)
-	JMP(LabelRef("loop"))
+}
 
-	Label("done")
-	VZEROUPPER()
-	RET()
+// tanhs emits a loop that computes scaled tanh(u) and its derivative for a register of numbers, by the steps of
+// Tanhs in tanh.go.
+func tanhs(k kind) {
+	TEXT("tanhs"+k.name, NOSPLIT, "func(dst, slopes, u *float64, scale float64, n int)")
+	Pragma("noescape")
+	Doc(fmt.Sprintf("tanhs%s is Tanhs for the first n numbers; n is a multiple of %d.", k.name, k.lanes))
+	dst, slopes, u := Load(Param("dst"), GP64()), Load(Param("slopes"), GP64()), Load(Param("u"), GP64())
+	scale, low, n := k.reg(), XMM(), GP64()
+	Load(Param("scale"), low)
+	VBROADCASTSD(low, scale)
+	Load(Param("n"), n)
+	loop(k, n, []Register{u, dst, slopes}, func() {
+		v, one := k.reg(), k.reg()
+		VMOVUPD(Mem{Base: u}, v)
+		VADDPD(v, v, v)
+		VMOVUPD(float(1), one)
+
+		e := k.reg() // first e^-|2u| for the slope, then e^2u
+		VMOVUPD(wide(1<<63), e)
+		if k.lanes == 8 {
+			VPORQ(v, e, e)
+		} else {
+			VPOR(v, e, e)
+		}
+		exp(k, e)
+		d := k.reg()
+		VADDPD(one, e, d)
+		VMULPD(d, d, d)
+		VDIVPD(d, e, e)
+		VMULPD(float(4), e, e)
+		VMULPD(scale, e, e)
+		VMOVUPD(e, Mem{Base: slopes})
+
+		exp(k, v)
+		VADDPD(one, v, v)
+		two := k.reg()
+		VMOVUPD(float(2), two)
+		VDIVPD(v, two, v)
+		VSUBPD(v, one, v)
+		VMULPD(scale, v, v)
+		VMOVUPD(v, Mem{Base: dst})
+	})
 }
