@@ -129,7 +129,7 @@ var layers = map[string]struct {
 	"internal/durable/durabletest": {local: []string{"internal/durable"}},
 	"internal/ledgerfile":          {local: []string{"account/mechanism", "account"}},
 	"optimize/forecast":            {local: []string{"optimize"}},
-	"optimize/firstorder": {local: append([]string{"loss"}, familyMay...),
+	"optimize/firstorder": {local: append([]string{"internal/lanes", "loss"}, familyMay...),
 		others: []string{"gonum.org/v1/gonum"}},
 	"optimize/onepass": {local: familyMay},
 	"optimize/onestep": {local: []string{"inference", "optimize", "query"},

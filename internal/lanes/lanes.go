@@ -131,6 +131,34 @@ func Rounded(x []float64) int64 {
 	return sum
 }
 
+// Rotate applies len(c) plane rotations to neighbouring numbers of every record of the block x of n records, one
+// after the other. Rotation k turns numbers j = first + k step and j + step, with step 1 or -1: it replaces
+// them by
+//
+//	c[k] x_j + s[k] x_(j+step) and c[k] x_(j+step) - s[k] x_j.
+//
+// It panics unless len(s) = len(c) and the block has these numbers.
+func Rotate(x []float64, n, first, step int, c, s []float64) {
+	same(c, s)
+	last := first + len(c)*step
+	if m := rows(x, n); step*step != 1 || min(first, last) < 0 || max(first, last) >= m {
+		panic(fmt.Sprintf("lanes: rotations from row %d to %d of %d", first, last, m))
+	}
+	if len(c) == 0 {
+		return
+	}
+	for i := rotateAtOnce(x, n, first, step, c, s); i < n; i++ {
+		held := x[first*n+i]
+		for k, cosine := range c {
+			j := first + k*step
+			next := x[(j+step)*n+i]
+			x[j*n+i] = float64(cosine*held) + float64(s[k]*next)
+			held = float64(cosine*next) - float64(s[k]*held)
+		}
+		x[last*n+i] = held
+	}
+}
+
 // Turn sets dst to the block x of n records, record by record: number j of record i, of m, is at [i*m+j]. With
 // m in place of n it turns such numbers into a block. dst must not overlap x.
 func Turn(dst, x []float64, n int) {

@@ -114,3 +114,15 @@ func roundedAtOnce(x []float64) (sum int64, i int) {
 	}
 	return sum, v
 }
+
+func rotateAtOnce(x []float64, n, first, step int, c, s []float64) int {
+	v, wide := atOnce(n)
+	switch {
+	case v == 0:
+	case wide:
+		rotate512(&x[first*n], step*n, &c[0], &s[0], v, len(c))
+	default:
+		rotate256(&x[first*n], step*n, &c[0], &s[0], v, len(c))
+	}
+	return v
+}

@@ -113,6 +113,38 @@ func TestRecordsAreAlone(t *testing.T) {
 	})
 }
 
+// TestRotations tests rotations in both directions against their definition, for every number of records up to a few
+// registers.
+func TestRotations(t *testing.T) {
+	everyKind(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(3, 53))
+		for n := 1; n < 70; n++ {
+			m := 1 + r.IntN(7)
+			x, k := numbers(r, m*n), r.IntN(m)
+			first, step := r.IntN(m-k), 1
+			if r.IntN(2) == 0 {
+				first, step = first+k, -1
+			}
+			c, s := numbers(r, k), numbers(r, k)
+			want := append([]float64(nil), x...)
+			for i := range k {
+				a, b := want[(first+i*step)*n:][:n], want[(first+(i+1)*step)*n:][:n]
+				for at := range a {
+					p, q := a[at], b[at]
+					a[at] = float64(c[i]*p) + float64(s[i]*q)
+					b[at] = float64(c[i]*q) - float64(s[i]*p)
+				}
+			}
+			Rotate(x, n, first, step, c, s)
+			for i := range x {
+				if !alike(x[i], want[i]) {
+					t.Fatalf("%d rotations from row %d by %d, %d of %d records: %v, want %v", k, first, step, i%n, n, x[i], want[i])
+				}
+			}
+		}
+	})
+}
+
 // TestRounded tests sums of rounded numbers, halves and the largest numbers among them, at every length.
 func TestRounded(t *testing.T) {
 	everyKind(t, func(t *testing.T) {
@@ -146,6 +178,8 @@ func TestLengths(t *testing.T) {
 		"too few weights":   func() { Dots(v(8), v(4), 2, v(24)) },
 		"another length":    func() { Times(v(15), v(16), v(8)) },
 		"fewer numbers":     func() { Add(v(9), 1, v(8)) },
+		"too many turns":    func() { Rotate(v(8), 4, 0, 1, v(2), v(2)) },
+		"too far down":      func() { Rotate(v(8), 4, 0, -1, v(1), v(1)) },
 		"a part of a block": func() { Turn(v(9), v(9), 2) },
 	} {
 		func() {

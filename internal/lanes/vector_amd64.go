@@ -39,6 +39,11 @@ func add256(dst *float64, a float64, x *float64, lanes int)
 //go:noescape
 func rounded256(x *float64, lanes int) int64
 
+// rotate256 is Rotate for the first lanes, of rows from x on, each next numbers after the one before it. lanes is a multiple of 4.
+//
+//go:noescape
+func rotate256(x *float64, next int, c *float64, s *float64, lanes int, rotations int)
+
 // dots512 is Dots for the first lanes of n records and at least one row. lanes is a multiple of 8.
 //
 //go:noescape
@@ -73,3 +78,8 @@ func add512(dst *float64, a float64, x *float64, lanes int)
 //
 //go:noescape
 func rounded512(x *float64, lanes int) int64
+
+// rotate512 is Rotate for the first lanes, of rows from x on, each next numbers after the one before it. lanes is a multiple of 8.
+//
+//go:noescape
+func rotate512(x *float64, next int, c *float64, s *float64, lanes int, rotations int)

@@ -450,6 +450,108 @@ end1:
 	MOVQ         AX, ret+16(FP)
 	RET
 
+// func rotate256(x *float64, next int, c *float64, s *float64, lanes int, rotations int)
+// Requires: AVX
+TEXT ·rotate256(SB), NOSPLIT, $0-48
+	MOVQ x+0(FP), AX
+	MOVQ next+8(FP), CX
+	SHLQ $0x03, CX
+	MOVQ c+16(FP), DX
+	MOVQ s+24(FP), BX
+	MOVQ lanes+32(FP), SI
+	MOVQ rotations+40(FP), DI
+
+again4:
+	CMPQ    SI, $0x10
+	JL      end4
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(AX), Y2
+	VMOVUPD 96(AX), Y3
+	MOVQ    AX, R8
+	XORQ    R9, R9
+
+rotation4:
+	VBROADCASTSD (DX)(R9*8), Y4
+	VBROADCASTSD (BX)(R9*8), Y5
+	MOVQ         R8, R10
+	ADDQ         CX, R8
+	VMOVUPD      (R8), Y6
+	VMULPD       Y4, Y0, Y7
+	VMULPD       Y5, Y6, Y8
+	VADDPD       Y8, Y7, Y7
+	VMOVUPD      Y7, (R10)
+	VMULPD       Y5, Y0, Y0
+	VMULPD       Y4, Y6, Y6
+	VSUBPD       Y0, Y6, Y0
+	VMOVUPD      32(R8), Y6
+	VMULPD       Y4, Y1, Y7
+	VMULPD       Y5, Y6, Y8
+	VADDPD       Y8, Y7, Y7
+	VMOVUPD      Y7, 32(R10)
+	VMULPD       Y5, Y1, Y1
+	VMULPD       Y4, Y6, Y6
+	VSUBPD       Y1, Y6, Y1
+	VMOVUPD      64(R8), Y6
+	VMULPD       Y4, Y2, Y7
+	VMULPD       Y5, Y6, Y8
+	VADDPD       Y8, Y7, Y7
+	VMOVUPD      Y7, 64(R10)
+	VMULPD       Y5, Y2, Y2
+	VMULPD       Y4, Y6, Y6
+	VSUBPD       Y2, Y6, Y2
+	VMOVUPD      96(R8), Y6
+	VMULPD       Y4, Y3, Y7
+	VMULPD       Y5, Y6, Y8
+	VADDPD       Y8, Y7, Y7
+	VMOVUPD      Y7, 96(R10)
+	VMULPD       Y5, Y3, Y3
+	VMULPD       Y4, Y6, Y6
+	VSUBPD       Y3, Y6, Y3
+	INCQ         R9
+	CMPQ         R9, DI
+	JB           rotation4
+	VMOVUPD      Y0, (R8)
+	VMOVUPD      Y1, 32(R8)
+	VMOVUPD      Y2, 64(R8)
+	VMOVUPD      Y3, 96(R8)
+	ADDQ         $0x00000080, AX
+	SUBQ         $0x10, SI
+	JMP          again4
+
+end4:
+again1:
+	CMPQ    SI, $0x04
+	JL      end1
+	VMOVUPD (AX), Y0
+	MOVQ    AX, R8
+	XORQ    R9, R9
+
+rotation1:
+	VBROADCASTSD (DX)(R9*8), Y1
+	VBROADCASTSD (BX)(R9*8), Y2
+	MOVQ         R8, R10
+	ADDQ         CX, R8
+	VMOVUPD      (R8), Y3
+	VMULPD       Y1, Y0, Y4
+	VMULPD       Y2, Y3, Y5
+	VADDPD       Y5, Y4, Y4
+	VMOVUPD      Y4, (R10)
+	VMULPD       Y2, Y0, Y0
+	VMULPD       Y1, Y3, Y3
+	VSUBPD       Y0, Y3, Y0
+	INCQ         R9
+	CMPQ         R9, DI
+	JB           rotation1
+	VMOVUPD      Y0, (R8)
+	ADDQ         $0x00000020, AX
+	SUBQ         $0x04, SI
+	JMP          again1
+
+end1:
+	VZEROUPPER
+	RET
+
 // func dots512(dst *float64, w *float64, step int, x *float64, n int, lanes int, rows int)
 // Requires: AVX, AVX512F
 TEXT ·dots512(SB), NOSPLIT, $0-56
@@ -891,4 +993,106 @@ end1:
 	VZEROUPPER
 	MOVQ          X1, AX
 	MOVQ          AX, ret+16(FP)
+	RET
+
+// func rotate512(x *float64, next int, c *float64, s *float64, lanes int, rotations int)
+// Requires: AVX, AVX512F
+TEXT ·rotate512(SB), NOSPLIT, $0-48
+	MOVQ x+0(FP), AX
+	MOVQ next+8(FP), CX
+	SHLQ $0x03, CX
+	MOVQ c+16(FP), DX
+	MOVQ s+24(FP), BX
+	MOVQ lanes+32(FP), SI
+	MOVQ rotations+40(FP), DI
+
+again4:
+	CMPQ    SI, $0x20
+	JL      end4
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	MOVQ    AX, R8
+	XORQ    R9, R9
+
+rotation4:
+	VBROADCASTSD (DX)(R9*8), Z4
+	VBROADCASTSD (BX)(R9*8), Z5
+	MOVQ         R8, R10
+	ADDQ         CX, R8
+	VMOVUPD      (R8), Z6
+	VMULPD       Z4, Z0, Z7
+	VMULPD       Z5, Z6, Z8
+	VADDPD       Z8, Z7, Z7
+	VMOVUPD      Z7, (R10)
+	VMULPD       Z5, Z0, Z0
+	VMULPD       Z4, Z6, Z6
+	VSUBPD       Z0, Z6, Z0
+	VMOVUPD      64(R8), Z6
+	VMULPD       Z4, Z1, Z7
+	VMULPD       Z5, Z6, Z8
+	VADDPD       Z8, Z7, Z7
+	VMOVUPD      Z7, 64(R10)
+	VMULPD       Z5, Z1, Z1
+	VMULPD       Z4, Z6, Z6
+	VSUBPD       Z1, Z6, Z1
+	VMOVUPD      128(R8), Z6
+	VMULPD       Z4, Z2, Z7
+	VMULPD       Z5, Z6, Z8
+	VADDPD       Z8, Z7, Z7
+	VMOVUPD      Z7, 128(R10)
+	VMULPD       Z5, Z2, Z2
+	VMULPD       Z4, Z6, Z6
+	VSUBPD       Z2, Z6, Z2
+	VMOVUPD      192(R8), Z6
+	VMULPD       Z4, Z3, Z7
+	VMULPD       Z5, Z6, Z8
+	VADDPD       Z8, Z7, Z7
+	VMOVUPD      Z7, 192(R10)
+	VMULPD       Z5, Z3, Z3
+	VMULPD       Z4, Z6, Z6
+	VSUBPD       Z3, Z6, Z3
+	INCQ         R9
+	CMPQ         R9, DI
+	JB           rotation4
+	VMOVUPD      Z0, (R8)
+	VMOVUPD      Z1, 64(R8)
+	VMOVUPD      Z2, 128(R8)
+	VMOVUPD      Z3, 192(R8)
+	ADDQ         $0x00000100, AX
+	SUBQ         $0x20, SI
+	JMP          again4
+
+end4:
+again1:
+	CMPQ    SI, $0x08
+	JL      end1
+	VMOVUPD (AX), Z0
+	MOVQ    AX, R8
+	XORQ    R9, R9
+
+rotation1:
+	VBROADCASTSD (DX)(R9*8), Z1
+	VBROADCASTSD (BX)(R9*8), Z2
+	MOVQ         R8, R10
+	ADDQ         CX, R8
+	VMOVUPD      (R8), Z3
+	VMULPD       Z1, Z0, Z4
+	VMULPD       Z2, Z3, Z5
+	VADDPD       Z5, Z4, Z4
+	VMOVUPD      Z4, (R10)
+	VMULPD       Z2, Z0, Z0
+	VMULPD       Z1, Z3, Z3
+	VSUBPD       Z0, Z3, Z0
+	INCQ         R9
+	CMPQ         R9, DI
+	JB           rotation1
+	VMOVUPD      Z0, (R8)
+	ADDQ         $0x00000040, AX
+	SUBQ         $0x08, SI
+	JMP          again1
+
+end1:
+	VZEROUPPER
 	RET

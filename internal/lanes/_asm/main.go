@@ -31,6 +31,7 @@ func main() {
 		times(k)
 		add(k)
 		rounded(k)
+		rotate(k)
 	}
 	Generate()
 }
@@ -253,5 +254,50 @@ func rounded(k kind) {
 	out := GP64()
 	MOVQ(sum.AsX(), out)
 	Store(out, ReturnIndex(0))
+	RET()
+}
+
+func rotate(k kind) {
+	header(k, "rotate", "func(x *float64, next int, c, s *float64, lanes, rotations int)",
+		"is Rotate for the first lanes, of rows from x on, each next numbers after the one before it.")
+	x, next, cosines, sines, left, rotations := parameter("x"), doubles("next"), parameter("c"), parameter("s"),
+		parameter("lanes"), parameter("rotations")
+	k.over(left, func(registers int) {
+		var held []VecVirtual
+		for i := range registers {
+			v := k.reg()
+			VMOVUPD(Mem{Base: x, Disp: i * k.bytes()}, v)
+			held = append(held, v)
+		}
+		at, index := GP64(), GP64()
+		MOVQ(x, at)
+		XORQ(index, index)
+		label := fmt.Sprintf("rotation%d", registers)
+		Label(label)
+		c, s, to := k.reg(), k.reg(), GP64()
+		VBROADCASTSD(Mem{Base: cosines, Index: index, Scale: 8}, c)
+		VBROADCASTSD(Mem{Base: sines, Index: index, Scale: 8}, s)
+		MOVQ(at, to)
+		ADDQ(next, at)
+		for i, h := range held {
+			other, kept, t := k.reg(), k.reg(), k.reg()
+			VMOVUPD(Mem{Base: at, Disp: i * k.bytes()}, other)
+			VMULPD(c, h, kept)
+			VMULPD(s, other, t)
+			VADDPD(t, kept, kept)
+			VMOVUPD(kept, Mem{Base: to, Disp: i * k.bytes()})
+			VMULPD(s, h, h)
+			VMULPD(c, other, other)
+			VSUBPD(h, other, h)
+		}
+		INCQ(index)
+		CMPQ(index, rotations)
+		JB(LabelRef(label))
+		for i, h := range held {
+			VMOVUPD(h, Mem{Base: at, Disp: i * k.bytes()})
+		}
+		ADDQ(U32(registers*k.bytes()), x)
+	})
+	VZEROUPPER()
 	RET()
 }
