@@ -33,7 +33,7 @@ var layers = map[string]struct {
 	"account/mechanism": {local: []string{"account/internal/round"},
 		others: []string{"gonum.org/v1/gonum"}, barred: randomness},
 	"account/internal/round":   {},
-	"loss":                     {local: []string{"internal/carry", "internal/elementary"}},
+	"loss":                     {local: []string{"internal/carry", "internal/elementary", "internal/lanes"}},
 	"problem":                  {local: []string{"loss"}},
 	"convex":                   {},
 	"budget":                   {local: []string{"account/mechanism", "account"}},
@@ -60,7 +60,7 @@ var layers = map[string]struct {
 	"curator/internal/row": {local: []string{"internal/carry", "internal/hats"},
 		others: []string{"golang.org/x/sys/cpu"}, barred: randomness},
 	"curator/internal/row/rowtest": {local: []string{"curator/internal/row"}},
-	"curator/internal/engine": {local: []string{"loss", "query", "internal/carry", "curator/internal/row"},
+	"curator/internal/engine": {local: []string{"loss", "query", "internal/carry", "internal/lanes", "curator/internal/row"},
 		others: []string{"golang.org/x/sys/cpu"}, barred: randomness},
 	"curator/internal/wire": {local: []string{"loss", "query", "curator/internal/engine", "curator/internal/row"},
 		barred: randomness},
@@ -74,6 +74,7 @@ var layers = map[string]struct {
 	"internal/hats":       {},
 	"internal/sealed":     {}, // the only package with crypto/tls (docs/explanation/decisions/0039)
 	"internal/elementary": {others: []string{"golang.org/x/sys/cpu"}},
+	"internal/lanes":      {others: []string{"golang.org/x/sys/cpu"}},
 	"internal/order":      {},
 	"internal/vector":     {},
 	"internal/durable":    {},
@@ -128,7 +129,7 @@ var layers = map[string]struct {
 	"internal/durable/durabletest": {local: []string{"internal/durable"}},
 	"internal/ledgerfile":          {local: []string{"account/mechanism", "account"}},
 	"optimize/forecast":            {local: []string{"optimize"}},
-	"optimize/firstorder": {local: append([]string{"loss"}, familyMay...),
+	"optimize/firstorder": {local: append([]string{"internal/lanes", "loss"}, familyMay...),
 		others: []string{"gonum.org/v1/gonum"}},
 	"optimize/onepass": {local: familyMay},
 	"optimize/onestep": {local: []string{"inference", "optimize", "query"},
@@ -217,7 +218,7 @@ var pure = []string{
 // that can read its own goroutine's stack could read all stacks.
 var confined = map[string][]string{
 	"account": nil, "inference": nil, "runrecord": nil, "loss": nil, "problem": nil, "convex": nil, "query": nil,
-	"internal/vector": nil, "internal/carry": nil, "internal/elementary": nil,
+	"internal/vector": nil, "internal/carry": nil, "internal/elementary": nil, "internal/lanes": nil,
 	"optimize": {"math/rand/v2"},
 }
 
@@ -227,6 +228,7 @@ var assembly = map[string][]string{
 	"curator/internal/engine": {"lanes_amd64.s"},
 	"curator/internal/row":    {"unpack_amd64.s"},
 	"internal/elementary":     {"exp_amd64.s"},
+	"internal/lanes":          {"vector_amd64.s"},
 }
 
 // inspecting lists standard packages, including those below them, that give access to other stacks or
@@ -245,6 +247,7 @@ var inspectors = map[string][]string{
 	"experiment":                         {"runtime"},
 	"audit":                              {"reflect"},              // simulated sessions only
 	"internal/elementary":                {"golang.org/x/sys/cpu"}, // which instructions the processor has
+	"internal/lanes":                     {"golang.org/x/sys/cpu"}, // which instructions the processor has
 	"audit/mutants":                      {"runtime"},              // number of processors
 	"curator/internal/engine/enginetest": {"runtime/debug"},        // how often tests collect garbage
 	"internal/durable":                   {"runtime", "syscall"},

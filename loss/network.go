@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/internal/elementary"
+	"github.com/stillpoint-dp/stillpoint/internal/lanes"
 )
 
 // Composed is a loss phi(z, y) of margins z that are not linear in the parameters: the outputs of a
@@ -33,12 +34,16 @@ type Stacked interface {
 	Composed
 	// Units is the number of rows of W.
 	Units() int
-	// Backward computes the gradient of a record with z = W x and the target y. It writes to s the vector
-	// for which the gradient in W is s x', and to rest the gradient in theta. s and rest are scaled down
-	// by the factor by which Gradient scales the whole gradient. square is the squared norm of the row.
-	// Backward panics unless len(s) = len(z) = Units and len(rest) = len(theta), the number of
-	// parameters in theta.
-	Backward(s, rest, z, theta []float64, square, y float64)
+	// Forward computes the losses of a block of n = len(y) records from the margins z = W x of the first
+	// layer, and writes them to dst. Number j of record i is at [j*n+i] in z. Forward panics unless len(dst) =
+	// n, len(z) = Units n, and len(theta) is the number of parameters in theta.
+	Forward(dst, z, theta, y []float64)
+	// Backward computes the gradients of a block of n = len(y) records. For each record it writes to s the
+	// vector for which the gradient in W is s x', and to rest the gradient in theta. s and rest are scaled
+	// down by the factor by which Gradient scales the whole gradient. square holds the squared norms of the
+	// rows. Number j of record i is at [j*n+i] in s, rest and z. Backward panics unless len(s) = len(z) =
+	// Units n, len(rest) = n len(theta), len(square) = n, and len(theta) is the number of parameters in theta.
+	Backward(s, rest, z, theta, square, y []float64)
 }
 
 // Network is a multilayer perceptron: one or two layers of hidden units between the row and the
@@ -148,8 +153,8 @@ type network struct {
 	scratch sync.Pool // of *activity
 }
 
-// activity is scratch memory for one record: the intermediate results of the network's forward and
-// backward pass.
+// activity is scratch memory for a block of records: the intermediate results of the network's forward and
+// backward pass. Number j of record i, of n, is at [j*n+i].
 type activity struct {
 	first  []float64   // W_1 x, the arguments of the first layer's units
 	slopes []float64   // the derivatives of phi in first, scaled down by shrink
@@ -157,8 +162,12 @@ type activity struct {
 	bends  [][]float64 // of each hidden layer of m units: the derivatives of its scaled outputs, a'/sqrt(m+1)
 	deltas [][]float64 // of each layer: the derivatives of phi in the arguments of its units
 	z      []float64   // the network's outputs
-	y      [1]float64  // the target
-	value  [1]float64  // the loss
+	scale  []float64   // the factors of shrink
+	ones   []float64   // scratch memory for one number of each record
+	turned []float64   // the network's outputs, or the derivatives in them, record by record
+	y      [1]float64  // the target of a single record
+	value  [1]float64  // its loss
+	square [1]float64  // its row's squared norm
 }
 
 func (n *network) Target() Target { return n.Network.Output.Target() }
@@ -227,23 +236,43 @@ func (s *splitMix) normal() float64 {
 // Units is the number of units of the first hidden layer.
 func (n *network) Units() int { return n.Hidden[0] }
 
-// ready allocates the slices of a, unless they have been allocated before.
-func (n *network) ready(a *activity) {
+// ready gives the slices of a the lengths for a block of the given number of records.
+func (n *network) ready(a *activity, records int) {
 	layers := len(n.Hidden)
-	if len(a.inputs) != layers {
-		a.first, a.slopes = make([]float64, n.Hidden[0]), make([]float64, n.Hidden[0])
+	if a.inputs == nil {
 		a.inputs, a.bends, a.deltas = make([][]float64, layers), make([][]float64, layers), make([][]float64, layers+1)
-		for l, m := range n.Hidden {
-			a.inputs[l], a.bends[l], a.deltas[l] = make([]float64, m+1), make([]float64, m), make([]float64, m)
-		}
-		a.z, a.deltas[layers] = make([]float64, n.outputs), make([]float64, n.outputs)
 	}
+	if len(a.scale) == records {
+		return
+	}
+	fit := func(v *[]float64, numbers int) {
+		if numbers *= records; cap(*v) < numbers {
+			*v = make([]float64, numbers)
+		}
+		*v = (*v)[:numbers]
+	}
+	for l, m := range n.Hidden {
+		fit(&a.inputs[l], m+1)
+		fit(&a.bends[l], m)
+		fit(&a.deltas[l], m)
+		constant := 1 / math.Sqrt(float64(m+1))
+		for i := m * records; i < len(a.inputs[l]); i++ {
+			a.inputs[l][i] = constant
+		}
+	}
+	fit(&a.first, n.Hidden[0])
+	fit(&a.slopes, n.Hidden[0])
+	fit(&a.z, n.outputs)
+	fit(&a.deltas[layers], n.outputs)
+	fit(&a.turned, n.outputs)
+	fit(&a.scale, 1)
+	fit(&a.ones, 1)
 }
 
 // forward computes the hidden layers' outputs and the network's outputs of the row x at the
 // parameters w. It stores them in a and returns theta, the weights above the first layer.
 func (n *network) forward(a *activity, w []float64, x []float32) (theta []float64) {
-	n.ready(a)
+	n.ready(a, 1)
 	for j := range a.first {
 		sum := 0.0
 		for i, v := range w[j*len(x) : (j+1)*len(x)] {
@@ -256,21 +285,23 @@ func (n *network) forward(a *activity, w []float64, x []float32) (theta []float6
 	return theta
 }
 
-// above computes the outputs from first, the weighted sums that enter the first layer's units, and
-// from w, the weights above the first layer.
+// above computes the outputs of a block of records from first, the weighted sums that enter the first layer's
+// units, and from w, the weights above the first layer.
 func (n *network) above(a *activity, w, first []float64) {
-	layers := len(n.Hidden)
 	n.activate(a, 0, first)
-	for l := range layers {
-		in := a.inputs[l]
-		in[len(in)-1] = 1 / math.Sqrt(float64(len(in)))
-		if l+1 == layers {
-			products(a.z, w, in)
-			return
+	for l, m := range n.Hidden {
+		next := a.z
+		if l+1 < len(n.Hidden) {
+			next = a.bends[l+1]
 		}
-		products(a.bends[l+1], w, in)
-		n.activate(a, l+1, a.bends[l+1])
-		w = w[n.Hidden[l+1]*len(in):]
+		records := len(a.scale)
+		for k := 0; k*records < len(next); k++ {
+			lanes.Dots(next[k*records:(k+1)*records], w[k*(m+1):(k+1)*(m+1)], 1, a.inputs[l])
+		}
+		if l+1 < len(n.Hidden) {
+			n.activate(a, l+1, next)
+			w = w[n.Hidden[l+1]*(m+1):]
+		}
 	}
 }
 
@@ -278,7 +309,7 @@ func (n *network) above(a *activity, w, first []float64) {
 // from u, the weighted sums that enter the layer's units. u may be the slice a.bends[l].
 func (n *network) activate(a *activity, l int, u []float64) {
 	scale := 1 / math.Sqrt(float64(n.Hidden[l]+1))
-	inputs, bends := a.inputs[l], a.bends[l]
+	inputs, bends := a.inputs[l][:len(u)], a.bends[l]
 	if n.Activation == "relu" {
 		for j, u := range u {
 			inputs[j], bends[j] = float64(max(u, 0)*scale), 0
@@ -288,28 +319,7 @@ func (n *network) activate(a *activity, l int, u []float64) {
 		}
 		return
 	}
-	// The outputs are computed by tanh(u) = 1 - 2/(1+e^(2u)). The derivative of tanh is 4 s(1-s),
-	// where s is the logistic function of 2u.
-	var exp, low block
-	for len(u) > 0 {
-		twice := exp.take(len(u))
-		for j := range twice {
-			twice[j] = 2 * u[j]
-		}
-		e := low.expOfSizes(twice)
-		elementary.Exps(twice, twice)
-		for j, v := range twice {
-			inputs[j] = float64((1 - 2/(1+v)) * scale)
-			bends[j] = float64(4 * bell(e[j]) * scale)
-		}
-		inputs, bends, u = inputs[len(e):], bends[len(e):], u[len(e):]
-	}
-}
-
-func products(dst, w, x []float64) {
-	for k := range dst {
-		dst[k] = inner(w[k*len(x):(k+1)*len(x)], x)
-	}
+	elementary.Tanhs(inputs, bends, u, scale)
 }
 
 func inner(a, b []float64) (sum float64) {
@@ -339,13 +349,34 @@ func (n *network) Value(w []float64, x []float32, y float64) float64 {
 	defer n.scratch.Put(a)
 	n.forward(a, w, x)
 	a.y[0] = y
+	n.values(a.value[:], a, a.y[:])
+	return a.value[0]
+}
+
+// values writes the losses of the outputs a.z to dst.
+func (n *network) values(dst []float64, a *activity, y []float64) {
 	switch l := n.Output().(type) {
 	case RankOne:
-		l.Values(a.value[:], a.z, a.y[:])
+		l.Values(dst, a.z, y)
 	case Margins:
-		l.Values(a.value[:], a.z, a.y[:])
+		lanes.Turn(a.turned, a.z, len(y))
+		l.Values(dst, a.turned, y)
 	}
-	return a.value[0]
+}
+
+// outputSlopes computes the derivatives of the losses in the outputs, in the last element of a.deltas. The output
+// loss may leave some numbers of a faulty record unwritten.
+func (n *network) outputSlopes(a *activity, y []float64) {
+	top := a.deltas[len(n.Hidden)]
+	switch l := n.Output().(type) {
+	case RankOne:
+		l.Slopes(top, a.z, y)
+	case Margins:
+		lanes.Turn(a.turned, a.z, len(y))
+		// The derivatives are written over the outputs, which nothing reads after this.
+		l.Slopes(a.z, a.turned, y)
+		lanes.Turn(top, a.z, n.outputs)
+	}
 }
 
 // Gradient writes to dst the gradient of one record's loss in the parameters w, scaled down to norm
@@ -359,7 +390,8 @@ func (n *network) Gradient(dst, w []float64, x []float32, y float64) {
 	for _, v := range x {
 		square = math.FMA(float64(v), float64(v), square)
 	}
-	n.differentiate(a, a.slopes, dst[len(a.slopes)*len(x):], theta, square, y)
+	a.y[0], a.square[0] = y, square
+	n.differentiate(a, a.slopes, dst[len(a.slopes)*len(x):], theta, a.square[:], a.y[:])
 	for k, s := range a.slopes {
 		for i, v := range x {
 			dst[k*len(x)+i] = float64(s * float64(v))
@@ -367,80 +399,91 @@ func (n *network) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// Backward computes the gradient of one record's loss. The gradient in the first layer's weights is s x',
+// Forward computes the losses of a block of records from the first layer's margins (see [Stacked]).
+func (n *network) Forward(dst, z, theta, y []float64) {
+	n.checkBlock(len(dst), 1, z, theta, y)
+	a := n.scratch.Get().(*activity)
+	defer n.scratch.Put(a)
+	n.ready(a, len(y))
+	n.above(a, theta, z)
+	n.values(dst, a, y)
+}
+
+// Backward computes the gradients of a block of records. The gradient in the first layer's weights is s x',
 // and Backward writes s. It writes the gradient in all other weights to rest (see [Stacked]).
-func (n *network) Backward(s, rest, z, theta []float64, square, y float64) {
-	if above := n.Parameters(1) - n.Hidden[0]; len(s) != n.Hidden[0] || len(z) != len(s) || len(theta) != above ||
-		len(rest) != above {
-		panic(fmt.Sprintf("loss: network: len(s) = %d, len(z) = %d, len(rest) = %d, len(theta) = %d: must be %d and %d",
-			len(s), len(z), len(rest), len(theta), n.Hidden[0], above))
+func (n *network) Backward(s, rest, z, theta, square, y []float64) {
+	n.checkBlock(len(s), n.Hidden[0], z, theta, y)
+	if len(rest) != len(y)*len(theta) || len(square) != len(y) {
+		panic(fmt.Sprintf("loss: network: len(rest) = %d, len(square) = %d: must be %d and %d", len(rest), len(square),
+			len(y)*len(theta), len(y)))
 	}
 	a := n.scratch.Get().(*activity)
 	defer n.scratch.Put(a)
-	n.ready(a)
+	n.ready(a, len(y))
 	n.above(a, theta, z)
 	n.differentiate(a, s, rest, theta, square, y)
 }
 
-// differentiate writes to s the derivatives of the loss in the arguments W x of the first layer's units,
-// and to rest the gradient in the weights above the first layer. It multiplies s and rest by the factor of
-// the method shrink. The method above must have filled a. square is the row's squared norm.
-func (n *network) differentiate(a *activity, s, rest, theta []float64, square, y float64) {
-	layers := len(n.Hidden)
-	a.y[0] = y
-	switch l := n.Output().(type) {
-	case RankOne:
-		l.Slopes(a.deltas[layers], a.z, a.y[:])
-	case Margins:
-		l.Slopes(a.deltas[layers], a.z, a.y[:])
+// checkBlock panics unless the lengths are those of a block of len(y) records: each numbers a record in dst, and
+// Units in z.
+func (n *network) checkBlock(dst, each int, z, theta, y []float64) {
+	if above := n.Parameters(1) - n.Hidden[0]; len(y) == 0 || dst != each*len(y) || len(z) != n.Hidden[0]*len(y) ||
+		len(theta) != above {
+		panic(fmt.Sprintf("loss: network: len(y) = %d, len(dst) = %d, len(z) = %d, len(theta) = %d: must be at least 1, "+
+			"%d, %d and %d", len(y), dst, len(z), len(theta), each*len(y), n.Hidden[0]*len(y), above))
 	}
+}
+
+// differentiate writes to s the derivatives of the losses in the arguments W x of the first layer's units,
+// and to rest the gradients in the weights above the first layer. It multiplies s and rest by the factors of
+// the method shrink. The method above must have filled a. square holds the rows' squared norms.
+func (n *network) differentiate(a *activity, s, rest, theta, square, y []float64) {
+	records := len(y)
+	n.outputSlopes(a, y)
 	n.backward(a, theta)
-	scale := n.shrink(a, square)
-	for k, delta := range a.deltas[0] {
-		s[k] = float64(scale * delta)
-	}
-	at := 0
+	n.shrink(a, square)
+	lanes.Times(s, a.deltas[0], a.scale)
 	for l, in := range a.inputs {
-		for _, delta := range a.deltas[l+1] {
-			d := float64(scale * delta)
-			for i, v := range in {
-				rest[at+i] = float64(d * v)
-			}
-			at += len(in)
+		for deltas := a.deltas[l+1]; len(deltas) > 0; deltas, rest = deltas[records:], rest[len(in):] {
+			lanes.Times(a.ones, deltas[:records], a.scale)
+			lanes.Times(rest[:len(in)], in, a.ones)
 		}
 	}
 }
 
 // backward computes a.deltas of every hidden layer from the last element of a.deltas, the derivatives of
-// the loss in the network's outputs. w holds the weights above the first layer.
+// the losses in the network's outputs. w holds the weights above the first layer.
 func (n *network) backward(a *activity, w []float64) {
-	end := len(w)
+	records, end := len(a.scale), len(w)
 	for l := len(n.Hidden) - 1; l >= 0; l-- {
-		in, above, delta := len(a.inputs[l]), a.deltas[l+1], a.deltas[l]
-		w := w[end-len(above)*in : end]
-		end -= len(above) * in
-		clear(delta)
-		for k, s := range above {
-			for j := range delta {
-				delta[j] = math.FMA(s, w[k*in+j], delta[j])
-			}
+		in, above, delta := n.Hidden[l]+1, a.deltas[l+1], a.deltas[l]
+		start := end - len(above)/records*in
+		for j := range n.Hidden[l] {
+			lanes.Dots(delta[j*records:(j+1)*records], w[start+j:end], in, above)
 		}
-		for j, b := range a.bends[l] {
-			delta[j] = float64(delta[j] * b)
-		}
+		lanes.Times(delta, delta, a.bends[l])
+		end = start
 	}
 }
 
-// shrink returns the factor, at most 1, that scales the gradient down to norm at most Clip. The
+// shrink sets a.scale to the factors, at most 1, that scale the records' gradients down to norm at most Clip. A
 // gradient is an outer product of two vectors for each layer, so its norm is computed from the norms of
-// these vectors. square is the square of the row's norm.
-func (n *network) shrink(a *activity, square float64) float64 {
-	total := float64(square * inner(a.deltas[0], a.deltas[0]))
+// these vectors. square holds the squares of the rows' norms.
+func (n *network) shrink(a *activity, square []float64) {
+	total, inputs, deltas := a.scale, a.ones, a.turned[:len(square)]
+	lanes.FusedSquares(total, a.deltas[0])
+	lanes.Times(total, total, square)
 	for l, in := range a.inputs {
-		total = math.FMA(inner(in, in), inner(a.deltas[l+1], a.deltas[l+1]), total)
+		lanes.FusedSquares(inputs, in)
+		lanes.FusedSquares(deltas, a.deltas[l+1])
+		for i := range total {
+			total[i] = math.FMA(inputs[i], deltas[i], total[i])
+		}
 	}
-	if size := math.Sqrt(total); size > n.Clip {
-		return n.Clip / size
+	for i, t := range total {
+		total[i] = 1
+		if size := math.Sqrt(t); size > n.Clip {
+			total[i] = n.Clip / size
+		}
 	}
-	return 1
 }

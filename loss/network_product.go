@@ -33,7 +33,7 @@ type motion struct {
 
 // prepare allocates the slices of m, unless they have been allocated before.
 func (n *network) prepare(m *motion) {
-	n.ready(&m.activity)
+	n.ready(&m.activity, 1)
 	if m.moved != nil {
 		return
 	}

@@ -13,3 +13,13 @@ func exps256(dst *float64, x *float64, n int)
 //
 //go:noescape
 func exps512(dst *float64, x *float64, n int)
+
+// tanhs256 is Tanhs for the first n numbers; n is a multiple of 4.
+//
+//go:noescape
+func tanhs256(dst *float64, slopes *float64, u *float64, scale float64, n int)
+
+// tanhs512 is Tanhs for the first n numbers; n is a multiple of 8.
+//
+//go:noescape
+func tanhs512(dst *float64, slopes *float64, u *float64, scale float64, n int)

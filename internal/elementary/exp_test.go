@@ -230,3 +230,53 @@ func FuzzExps(f *testing.F) {
 		})
 	})
 }
+
+// TestTanhsAreTanh compares Tanhs with math.Tanh at ordinary and extreme numbers. It tests that the results have the
+// same bits for every length and position, as numbers one by one have, and in place.
+func TestTanhsAreTanh(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	special := []float64{0, math.Copysign(0, -1), 5e-324, -5e-324, 30, -30, 354, -354, 355, -355, 1e308, -1e308,
+		math.MaxFloat64, math.Inf(1), math.Inf(-1), math.NaN()}
+	everyKind(t, func(t *testing.T) {
+		for n := range 40 {
+			u, scale := make([]float64, n), math.Exp(rng.NormFloat64())
+			for i := range u {
+				if u[i] = rng.NormFloat64() * 2; rng.IntN(4) == 0 {
+					u[i] = special[rng.IntN(len(special))]
+				}
+			}
+			dst, slopes := make([]float64, n), make([]float64, n)
+			Tanhs(dst, slopes, u, scale)
+			for i, x := range u {
+				var one, slope [1]float64
+				Tanhs(one[:], slope[:], u[i:i+1], scale)
+				if !alike(dst[i], one[0]) || !alike(slopes[i], slope[0]) {
+					t.Fatalf("tanh(%v) of %d numbers: %v, %v: want %v, %v", x, n, dst[i], slopes[i], one[0], slope[0])
+				}
+				tanh := math.Tanh(x)
+				bend := 1 / math.Cosh(x) / math.Cosh(x)
+				if !near(dst[i]/scale, tanh, 0x1p-51) || !near(slopes[i]/scale, bend, 0x1p-40*bend+5e-324) {
+					t.Fatalf("tanh(%v): %v, %v: want %v, %v", x, dst[i]/scale, slopes[i]/scale, tanh, bend)
+				}
+			}
+			again := append([]float64(nil), u...)
+			out := make([]float64, n)
+			Tanhs(out, again, again, scale)
+			for i := range u {
+				if !alike(out[i], dst[i]) || !alike(again[i], slopes[i]) {
+					t.Fatalf("tanh(%v) in place: %v, %v: want %v, %v", u[i], out[i], again[i], dst[i], slopes[i])
+				}
+			}
+		}
+	})
+}
+
+// alike reports whether a and b have the same bits, or are both NaN.
+func alike(a, b float64) bool {
+	return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)
+}
+
+// near reports whether a and b differ by at most the tolerance, or are both NaN.
+func near(a, b, tolerance float64) bool {
+	return math.Abs(a-b) <= tolerance || math.IsNaN(a) && math.IsNaN(b)
+}

@@ -27,13 +27,11 @@ type spectrum struct {
 // Everything that an optimizer computes from the decomposition may therefore differ in its last bits
 // too. No privacy guarantee depends on these bits.
 func newSpectrum(matrix []float64, dim int) (*spectrum, error) {
-	var e mat.EigenSym
-	if !e.Factorize(mat.NewSymDense(dim, matrix), true) {
+	values, vectors, ok := eigen(matrix, dim)
+	if !ok {
 		return nil, errors.New("the released second moment has no eigenvalues: LAPACK's iteration did not converge")
 	}
-	s := &spectrum{matrix: matrix, values: e.Values(nil)}
-	e.VectorsTo(&s.vectors)
-	return s, nil
+	return &spectrum{matrix: matrix, values: values, vectors: *mat.NewDense(dim, dim, vectors)}, nil
 }
 
 // metric returns the preconditioner P = (Gt_+ + ridge I)^(-1/2), where Gt_+ is the released second

@@ -56,8 +56,11 @@ func (s *share) survive(ctx context.Context) {
 func (p *pass) run() {
 	for len(p.rows.Targets) > 0 {
 		p.trying = min(tileRows, len(p.rows.Targets))
-		if p.fused != nil { // its losses do not panic
+		switch {
+		case p.fused != nil: // its losses do not panic
 			p.trying = len(p.rows.Targets)
+		case p.stacked != nil:
+			p.trying = min(p.trying, p.stacked.rows)
 		}
 		if p.alone > 0 || p.general != nil || p.weighted != nil {
 			p.trying = 1

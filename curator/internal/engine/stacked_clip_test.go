@@ -107,3 +107,68 @@ func TestStackedClipAtEverySize(t *testing.T) {
 		t.Errorf("%d were clipped: the test shows little", clipped)
 	}
 }
+
+// TestBlocksAreClippedAsRecords tests that the clip of a block of records has the bits of clipStacked for each of its
+// records, at any number of records, any size of their numbers and any row, and that exactly the records with
+// a number that is not finite become faulty.
+func TestBlocksAreClippedAsRecords(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 92))
+	clipped, special := 0, 0
+	for range 3000 {
+		n, units, above := 1+r.IntN(20), 1+r.IntN(4), r.IntN(6)
+		radius := math.Ldexp(1+r.Float64(), r.IntN(400)-200)
+		slopes, rest, square := make([]float64, n*units), make([]float64, n*above), make([]float64, n)
+		want, faulty := make([][2][]float64, n), make([]bool, n)
+		bad := make([]bool, n)
+		for i := range n {
+			s, g := anySize(r, units), anySize(r, above)
+			if r.IntN(2) == 0 { // as usual: the squares neither over- nor underflow
+				for _, part := range [][]float64{s, g} {
+					for j := range part {
+						part[j] = radius * r.NormFloat64()
+					}
+				}
+			}
+			if square[i] = squareOf(r, rowsOf(r)); r.IntN(10) == 0 {
+				s[r.IntN(units)] = []float64{math.NaN(), math.Inf(1), math.Inf(-1)}[r.IntN(3)]
+				bad[i] = true
+			}
+			for k, v := range s {
+				slopes[k*n+i] = v
+			}
+			for j, v := range g {
+				rest[j*n+i] = v
+			}
+			before := s[0]
+			if sound := clipStacked(s, g, square[i], radius); sound == bad[i] {
+				t.Fatalf("%v, %v: sound is %v", s, g, sound)
+			}
+			if !bad[i] && s[0] != before {
+				clipped++
+			}
+			if !bad[i] && !ordinary(max(maxAbs(s), maxAbs(g))) {
+				special++
+			}
+			want[i] = [2][]float64{s, g}
+		}
+		var c stackedClip
+		c.make(n, units, above)
+		c.clip(slopes, rest, square, radius, faulty)
+		for i := range n {
+			if faulty[i] != bad[i] {
+				t.Fatalf("record %d: faulty is %v: want %v", i, faulty[i], bad[i])
+			}
+			for part, block := range [][]float64{slopes, rest} {
+				for j, v := range want[i][part] {
+					if got := block[j*n+i]; !bad[i] && math.Float64bits(got) != math.Float64bits(v) {
+						t.Fatalf("record %d of %d, squared norm %v, radius %v: number %d of part %d is %v: want %v", i, n, square[i],
+							radius, j, part, got, v)
+					}
+				}
+			}
+		}
+	}
+	if clipped < 1000 || special < 1000 {
+		t.Errorf("%d records are clipped, and %d of unusual size: the test tries little", clipped, special)
+	}
+}

@@ -58,14 +58,27 @@ func TestStackedClip(t *testing.T) {
 	}
 }
 
-// leaving is a network that leaves its last number unwritten for negative targets.
+// leaving is a network that leaves its value, and the last number of its gradient, unwritten for negative targets.
 type leaving struct{ loss.Stacked }
 
-func (l leaving) Backward(slopes, rest, z, theta []float64, square, y float64) {
-	last := rest[len(rest)-1]
+func (l leaving) Forward(dst, z, theta, y []float64) {
+	before := slices.Clone(dst)
+	l.Stacked.Forward(dst, z, theta, y)
+	for i, y := range y {
+		if y < 0 {
+			dst[i] = before[i]
+		}
+	}
+}
+
+func (l leaving) Backward(slopes, rest, z, theta, square, y []float64) {
+	last := rest[len(rest)-len(y):]
+	before := slices.Clone(last)
 	l.Stacked.Backward(slopes, rest, z, theta, square, y)
-	if y < 0 {
-		rest[len(rest)-1] = last
+	for i, y := range y {
+		if y < 0 {
+			last[i] = before[i]
+		}
 	}
 }
 
@@ -76,7 +89,7 @@ func TestStackedUnwritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sum := func(l loss.Loss, targets ...float64) []int64 {
+	sum := func(l loss.Loss, value bool, targets ...float64) []int64 {
 		t.Helper()
 		table, err := row.NewTable(2, 0)
 		if err != nil {
@@ -91,7 +104,11 @@ func TestStackedUnwritten(t *testing.T) {
 		}
 		w := l.(loss.Composed).Start(2)
 		w[len(w)-1] = .3
-		q, err := query.New(1, query.GradientAt(query.NewCohort(0, 9), w, 1))
+		term := query.GradientAt(query.NewCohort(0, 9), w, 1)
+		if value {
+			term = query.ValueAt(query.NewCohort(0, 9), w, 0, 1)
+		}
+		q, err := query.New(1, term)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,11 +118,18 @@ func TestStackedUnwritten(t *testing.T) {
 		}
 		return s.Residual
 	}
-	want := sum(l, .5, .75)
-	if got := sum(leaving{l.(loss.Stacked)}, .5, -1, .75, -.5); !slices.Equal(got, want) {
-		t.Errorf("%v: want %v", got, want)
-	}
-	if slices.Equal(want, make([]int64, len(want))) {
-		t.Error("nothing is summed")
+	for _, value := range []bool{false, true} {
+		// Two passes over tiles of the same goroutine: what the first leaves behind must not be seen.
+		first, more := make([]float64, tileRows), []float64{-.5, .75, -1}
+		for i := range first {
+			first[i] = .5 + float64(i)/100
+		}
+		want := sum(l, value, append(first, .75)...)
+		if got := sum(leaving{l.(loss.Stacked)}, value, append(first, more...)...); !slices.Equal(got, want) {
+			t.Errorf("values: %v: %v: want %v", value, got, want)
+		}
+		if slices.Equal(want, make([]int64, len(want))) {
+			t.Error("nothing is summed")
+		}
 	}
 }

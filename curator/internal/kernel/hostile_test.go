@@ -88,9 +88,25 @@ func (hostileStacked) Value(w []float64, x []float32, y float64) float64 {
 	return hostileGeneral{}.Value(w, x, y)
 }
 func (hostileStacked) Gradient(dst, w []float64, _ []float32, y float64) { whim(dst, y, w[0], 2) }
-func (hostileStacked) Backward(s, rest, z, theta []float64, _, y float64) {
-	whim(s, y, z[0]+theta[0], 3)
-	whim(rest, y, z[0]+theta[0], 4)
+func (hostileStacked) Forward(dst, z, theta, y []float64) {
+	for i := range y {
+		whim(dst[i:i+1], y[i], z[i]+theta[0], 1)
+	}
+}
+func (hostileStacked) Backward(s, rest, z, theta, _, y []float64) {
+	n := len(y)
+	for i := range y {
+		for salt, part := range map[uint64][]float64{3: s, 4: rest} {
+			numbers := make([]float64, len(part)/n)
+			for j := range numbers {
+				numbers[j] = part[j*n+i]
+			}
+			whim(numbers, y[i], z[i]+theta[0], salt)
+			for j, v := range numbers {
+				part[j*n+i] = v
+			}
+		}
+	}
 }
 
 // hostileRows returns rows of four features: of norm 0, of a tiny norm, of ordinary norms and of

@@ -38,21 +38,36 @@ func (s skips) Slopes(dst, z, y []float64) {
 }
 
 // stops is a network that overwrites its arguments. It panics on some records, and leaves a number of
-// the gradient unwritten for some others.
+// the gradient, or the value, unwritten for some others.
 type stops struct{ loss.Stacked }
 
-func (s stops) Backward(slopes, rest, z, theta []float64, square, y float64) {
-	first := z[0]
+func (s stops) Forward(dst, z, theta, y []float64) {
+	first := slices.Clone(z[:len(y)])
+	s.Stacked.Forward(dst, z, theta, y)
+	s.spoil(dst, first, z, theta, y)
+}
+
+func (s stops) Backward(slopes, rest, z, theta, square, y []float64) {
+	first := slices.Clone(z[:len(y)])
 	s.Stacked.Backward(slopes, rest, z, theta, square, y)
+	clear(square)
+	s.spoil(rest[:len(y)], first, z, theta, y)
+}
+
+// spoil spoils the results of a block of records, by their first margins and targets.
+func (stops) spoil(results, first, z, theta, y []float64) {
 	clear(z)
 	clear(theta)
-	switch {
-	case y > .5 && first > 0:
-		clear(slopes)
-		panic("a record")
-	case y < -.5 && first > 0:
-		rest[0] = math.NaN()
+	for i, target := range y {
+		switch {
+		case target > .5 && first[i] > 0:
+			clear(results)
+			panic("a record")
+		case target < -.5 && first[i] > 0:
+			results[i] = math.NaN()
+		}
 	}
+	clear(y)
 }
 
 // leaves is a general loss that panics on some records and leaves the gradient of

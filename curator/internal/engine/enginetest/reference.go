@@ -88,7 +88,7 @@ func contribution(l loss.Loss, q query.Question, scale float64, record rowtest.R
 		default:
 			switch l := l.(type) {
 			case loss.General:
-				if s, is := l.(loss.Stacked); is && aroundZero(q) {
+				if s, is := l.(loss.Stacked); is && layered(q) {
 					v, ok = stacked(s, q, scale, r)
 				} else {
 					v, ok = vector(l, q, scale, r)

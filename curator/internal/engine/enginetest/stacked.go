@@ -2,19 +2,28 @@ package enginetest
 
 import (
 	"math"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// aroundZero reports whether an engine computes a query about a loss.Stacked (a loss whose first
+// layered reports whether an engine computes a query about a loss.Stacked (a loss whose first
 // layer is linear in the row) without writing out each record's contribution. An engine does so if
-// all terms are unsmoothed gradients and differences of gradients that are clipped around zero.
-func aroundZero(q query.Question) bool {
+// all terms are unsmoothed values and differences of values, or gradients and differences of gradients that are
+// clipped around zero.
+func layered(q query.Question) bool {
 	for _, t := range q.Terms() {
-		kind := t.Kind()
-		if kind != query.Gradient && kind != query.Norm && kind != query.Difference || t.Ball().Centre != 0 ||
-			t.Smoothing().On() {
+		switch t.Kind() {
+		case query.Value, query.ValueChange:
+		case query.Gradient, query.Norm, query.Difference:
+			if t.Ball().Centre != 0 {
+				return false
+			}
+		default:
+			return false
+		}
+		if t.Smoothing().On() {
 			return false
 		}
 	}
@@ -27,11 +36,17 @@ func aroundZero(q query.Question) bool {
 func stacked(l loss.Stacked, q query.Question, scale float64, r sample) ([]float64, bool) {
 	units, d := l.Units(), len(r.X)
 	square := r.Square()
-	at := func(w []float64) (slopes, rest []float64, ok bool) {
+	margins := func(w []float64) []float64 {
 		z := make([]float64, units)
 		for k := range z {
 			z[k] = r.inner(w[k*d : (k+1)*d])
 		}
+		return z
+	}
+	if q.Facts().Number {
+		return stackedValue(l, q, scale, r, margins)
+	}
+	at := func(w []float64) (slopes, rest []float64, ok bool) {
 		slopes, rest = make([]float64, units), make([]float64, len(w)-units*d)
 		for j := range slopes {
 			slopes[j] = math.NaN()
@@ -40,7 +55,7 @@ func stacked(l loss.Stacked, q query.Question, scale float64, r sample) ([]float
 			rest[j] = math.NaN()
 		}
 		defer func() { ok = recover() == nil }()
-		l.Backward(slopes, rest, z, w[units*d:], square, r.Y)
+		l.Backward(slopes, rest, margins(w), slices.Clone(w[units*d:]), []float64{square}, []float64{r.Y})
 		return slopes, rest, true
 	}
 	coef, above := make([]float64, units), []float64(nil)
@@ -95,4 +110,33 @@ func stacked(l loss.Stacked, q query.Question, scale float64, r sample) ([]float
 		v = append(v, float64(c*scale))
 	}
 	return v, true
+}
+
+// stackedValue is stacked for queries whose contributions are numbers. margins computes the first layer's margins
+// of the record.
+func stackedValue(l loss.Stacked, q query.Question, scale float64, r sample, margins func(w []float64) []float64) (
+	v []float64, ok bool) {
+	at := func(w []float64) float64 {
+		dst := []float64{math.NaN()}
+		l.Forward(dst, margins(w), slices.Clone(w[l.Units()*len(r.X):]), []float64{r.Y})
+		return dst[0]
+	}
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	var sum float64
+	for _, t := range q.Terms() {
+		value := at(t.Point())
+		if t.Kind() == query.ValueChange {
+			value -= at(t.Previous())
+		}
+		value -= t.Ball().Centre
+		if math.IsNaN(value) || math.IsInf(value, 0) {
+			return nil, false
+		}
+		sum += float64(t.Weight() * clamp(value, -t.Ball().Radius, t.Ball().Radius))
+	}
+	return []float64{float64(sum * scale)}, true
 }

@@ -1,0 +1,303 @@
+// Command gen writes the assembly of package lanes, and its Go declarations. It is a separate module, so
+// that Stillpoint's module does not depend on the packages that this command imports.
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// kind describes one width of registers: the end of the functions' names, the number of float64s in a register
+// and the registers.
+type kind struct {
+	name  string
+	lanes int
+	reg   func() VecVirtual
+}
+
+func main() {
+	ConstraintExpr("amd64")
+	for _, k := range []kind{{"256", 4, YMM}, {"512", 8, ZMM}} {
+		dots(k)
+		squares(k, "squares", func(x, sum VecVirtual) {
+			VMULPD(x, x, x)
+			VADDPD(x, sum, sum)
+		})
+		squares(k, "fusedSquares", func(x, sum VecVirtual) { VFMADD231PD(x, x, sum) })
+		largest(k)
+		times(k)
+		add(k)
+		rounded(k)
+		rotate(k)
+	}
+	Generate()
+}
+
+func (k kind) bytes() int { return 8 * k.lanes }
+
+func (k kind) zero() VecVirtual {
+	z := k.reg()
+	if k.lanes == 8 {
+		VPXORQ(z, z, z)
+	} else {
+		VXORPD(z, z, z)
+	}
+	return z
+}
+
+// all returns a register with the integer v in every element.
+func (k kind) all(v uint64) VecVirtual {
+	r, low, z := GP64(), XMM(), k.reg()
+	MOVQ(U64(v), r)
+	MOVQ(r, low)
+	VPBROADCASTQ(low, z)
+	return z
+}
+
+func parameter(name string) GPVirtual { return Load(Param(name), GP64()).(GPVirtual) }
+
+func doubles(name string) GPVirtual {
+	r := parameter(name)
+	SHLQ(U8(3), r)
+	return r
+}
+
+// over writes loops over the registers of a row, four registers at a time and then one. left counts the
+// numbers that are left. body gets the number of registers, and must not change left.
+func (k kind) over(left GPVirtual, body func(registers int)) {
+	for _, registers := range []int{4, 1} {
+		again, end := fmt.Sprintf("again%d", registers), fmt.Sprintf("end%d", registers)
+		Label(again)
+		CMPQ(left, U8(registers*k.lanes))
+		JL(LabelRef(end))
+		body(registers)
+		SUBQ(U8(registers*k.lanes), left)
+		JMP(LabelRef(again))
+		Label(end)
+	}
+}
+
+// down writes a loop over the rows of a block, from the row at x on, for some registers of each row. next is
+// the distance of rows in bytes.
+func down(registers int, x, next, rows GPVirtual, body func(at GPVirtual)) {
+	at, left := GP64(), GP64()
+	MOVQ(x, at)
+	MOVQ(rows, left)
+	label := fmt.Sprintf("row%d", registers)
+	Label(label)
+	body(at)
+	ADDQ(next, at)
+	DECQ(left)
+	JNZ(LabelRef(label))
+}
+
+func header(k kind, name, arguments, doc string) {
+	TEXT(name+k.name, NOSPLIT, arguments)
+	Pragma("noescape")
+	Doc(fmt.Sprintf("%s%s %s lanes is a multiple of %d.", name, k.name, doc, k.lanes))
+}
+
+func dots(k kind) {
+	header(k, "dots", "func(dst, w *float64, step int, x *float64, n, lanes, rows int)",
+		"is Dots for the first lanes of n records and at least one row.")
+	dst, w, step, x, n, left, rows := parameter("dst"), parameter("w"), doubles("step"), parameter("x"), doubles("n"),
+		parameter("lanes"), parameter("rows")
+	k.over(left, func(registers int) {
+		var sums []VecVirtual
+		for range registers {
+			sums = append(sums, k.zero())
+		}
+		weight := GP64()
+		MOVQ(w, weight)
+		down(registers, x, n, rows, func(at GPVirtual) {
+			v := k.reg()
+			VBROADCASTSD(Mem{Base: weight}, v)
+			for i, s := range sums {
+				VFMADD231PD(Mem{Base: at, Disp: i * k.bytes()}, v, s)
+			}
+			ADDQ(step, weight)
+		})
+		for i, s := range sums {
+			VMOVUPD(s, Mem{Base: dst, Disp: i * k.bytes()})
+		}
+		ADDQ(U32(registers*k.bytes()), x)
+		ADDQ(U32(registers*k.bytes()), dst)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func squares(k kind, name string, body func(x, sum VecVirtual)) {
+	reduce(k, name, "is the Go function for the first lanes of n records and at least one row.", body)
+}
+
+func largest(k kind) {
+	reduce(k, "largest", "is Largest for the first lanes of n records and at least one row.", func(x, big VecVirtual) {
+		VPSLLQ(U8(1), x, x) // takes the sign away
+		VPSRLQ(U8(1), x, x)
+		if k.lanes == 8 {
+			VPMAXSQ(x, big, big)
+			return
+		}
+		more := k.reg()
+		VPCMPGTQ(big, x, more)
+		VBLENDVPD(more, x, big, big)
+	})
+}
+
+// reduce writes a function that folds the rows of a block into one row, from zero on.
+func reduce(k kind, name, doc string, body func(x, sum VecVirtual)) {
+	header(k, name, "func(dst, x *float64, n, lanes, rows int)", doc)
+	dst, x, n, left, rows := parameter("dst"), parameter("x"), doubles("n"), parameter("lanes"), parameter("rows")
+	k.over(left, func(registers int) {
+		var sums []VecVirtual
+		for range registers {
+			sums = append(sums, k.zero())
+		}
+		down(registers, x, n, rows, func(at GPVirtual) {
+			for i, s := range sums {
+				v := k.reg()
+				VMOVUPD(Mem{Base: at, Disp: i * k.bytes()}, v)
+				body(v, s)
+			}
+		})
+		for i, s := range sums {
+			VMOVUPD(s, Mem{Base: dst, Disp: i * k.bytes()})
+		}
+		ADDQ(U32(registers*k.bytes()), x)
+		ADDQ(U32(registers*k.bytes()), dst)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func times(k kind) {
+	header(k, "times", "func(dst, x, f *float64, n, lanes, rows int)",
+		"is Times for the first lanes of n records and at least one row.")
+	dst, x, f, n, left, rows := parameter("dst"), parameter("x"), parameter("f"), doubles("n"), parameter("lanes"),
+		parameter("rows")
+	k.over(left, func(registers int) {
+		var factors []VecVirtual
+		for i := range registers {
+			v := k.reg()
+			VMOVUPD(Mem{Base: f, Disp: i * k.bytes()}, v)
+			factors = append(factors, v)
+		}
+		to := GP64()
+		MOVQ(dst, to)
+		down(registers, x, n, rows, func(at GPVirtual) {
+			for i, f := range factors {
+				v := k.reg()
+				VMULPD(Mem{Base: at, Disp: i * k.bytes()}, f, v)
+				VMOVUPD(v, Mem{Base: to, Disp: i * k.bytes()})
+			}
+			ADDQ(n, to)
+		})
+		for _, p := range []GPVirtual{dst, x, f} {
+			ADDQ(U32(registers*k.bytes()), p)
+		}
+	})
+	VZEROUPPER()
+	RET()
+}
+
+func add(k kind) {
+	header(k, "add", "func(dst *float64, a float64, x *float64, lanes int)", "is Add for the first numbers, lanes of them.")
+	dst, x, left := parameter("dst"), parameter("x"), parameter("lanes")
+	a, low := k.reg(), XMM()
+	Load(Param("a"), low)
+	VBROADCASTSD(low, a)
+	k.over(left, func(registers int) {
+		for i := range registers {
+			v := k.reg()
+			VMULPD(Mem{Base: x, Disp: i * k.bytes()}, a, v)
+			VADDPD(Mem{Base: dst, Disp: i * k.bytes()}, v, v)
+			VMOVUPD(v, Mem{Base: dst, Disp: i * k.bytes()})
+		}
+		ADDQ(U32(registers*k.bytes()), x)
+		ADDQ(U32(registers*k.bytes()), dst)
+	})
+	VZEROUPPER()
+	RET()
+}
+
+// magic is the bit pattern of 1.5*2^52, which is added to a number to round it to an integer.
+const magic = 0x4338000000000000
+
+func rounded(k kind) {
+	header(k, "rounded", "func(x *float64, lanes int) int64", "is Rounded for the first numbers, lanes of them.")
+	x, left := parameter("x"), parameter("lanes")
+	m, sum := k.all(magic), k.zero()
+	k.over(left, func(registers int) {
+		for i := range registers {
+			v := k.reg()
+			VADDPD(Mem{Base: x, Disp: i * k.bytes()}, m, v)
+			VPSUBQ(m, v, v)
+			VPADDQ(v, sum, sum)
+		}
+		ADDQ(U32(registers*k.bytes()), x)
+	})
+	if k.lanes == 8 {
+		high := YMM()
+		VEXTRACTI64X4(U8(1), sum, high)
+		VPADDQ(high, sum.AsY(), sum.AsY())
+	}
+	high := XMM()
+	VEXTRACTI128(U8(1), sum.AsY(), high)
+	VPADDQ(high, sum.AsX(), sum.AsX())
+	VPSRLDQ(U8(8), sum.AsX(), high)
+	VPADDQ(high, sum.AsX(), sum.AsX())
+	VZEROUPPER()
+	out := GP64()
+	MOVQ(sum.AsX(), out)
+	Store(out, ReturnIndex(0))
+	RET()
+}
+
+func rotate(k kind) {
+	header(k, "rotate", "func(x *float64, next int, c, s *float64, lanes, rotations int)",
+		"is Rotate for the first lanes, of rows from x on, each next numbers after the one before it.")
+	x, next, cosines, sines, left, rotations := parameter("x"), doubles("next"), parameter("c"), parameter("s"),
+		parameter("lanes"), parameter("rotations")
+	k.over(left, func(registers int) {
+		var held []VecVirtual
+		for i := range registers {
+			v := k.reg()
+			VMOVUPD(Mem{Base: x, Disp: i * k.bytes()}, v)
+			held = append(held, v)
+		}
+		at, index := GP64(), GP64()
+		MOVQ(x, at)
+		XORQ(index, index)
+		label := fmt.Sprintf("rotation%d", registers)
+		Label(label)
+		c, s, to := k.reg(), k.reg(), GP64()
+		VBROADCASTSD(Mem{Base: cosines, Index: index, Scale: 8}, c)
+		VBROADCASTSD(Mem{Base: sines, Index: index, Scale: 8}, s)
+		MOVQ(at, to)
+		ADDQ(next, at)
+		for i, h := range held {
+			other, kept, t := k.reg(), k.reg(), k.reg()
+			VMOVUPD(Mem{Base: at, Disp: i * k.bytes()}, other)
+			VMULPD(c, h, kept)
+			VMULPD(s, other, t)
+			VADDPD(t, kept, kept)
+			VMOVUPD(kept, Mem{Base: to, Disp: i * k.bytes()})
+			VMULPD(s, h, h)
+			VMULPD(c, other, other)
+			VSUBPD(h, other, h)
+		}
+		INCQ(index)
+		CMPQ(index, rotations)
+		JB(LabelRef(label))
+		for i, h := range held {
+			VMOVUPD(h, Mem{Base: at, Disp: i * k.bytes()})
+		}
+		ADDQ(U32(registers*k.bytes()), x)
+	})
+	VZEROUPPER()
+	RET()
+}

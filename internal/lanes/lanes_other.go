@@ -1,0 +1,17 @@
+//go:build !amd64
+
+package lanes
+
+// The functions return the number of records, or numbers, that were computed by vector instructions:
+// none on this architecture.
+
+func dotsAtOnce(dst, w []float64, step int, x []float64, m int) int { return 0 }
+func squaresAtOnce(dst, x []float64, m int) int                     { return 0 }
+func fusedSquaresAtOnce(dst, x []float64, m int) int                { return 0 }
+func largestAtOnce(dst, x []float64, m int) int                     { return 0 }
+func timesAtOnce(dst, x, f []float64, m int) int                    { return 0 }
+func addAtOnce(dst []float64, a float64, x []float64) int           { return 0 }
+func roundedAtOnce(x []float64) (sum int64, i int)                  { return 0, 0 }
+func rotateAtOnce(x []float64, n, first, step int, c, s []float64) int {
+	return 0
+}

@@ -1,0 +1,8 @@
+//go:build !amd64
+
+package lanes
+
+var restrictions []struct {
+	name string
+	by   func() (restore func())
+}

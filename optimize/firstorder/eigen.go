@@ -1,0 +1,208 @@
+package firstorder
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack/gonum"
+
+	"github.com/stillpoint-dp/stillpoint/internal/lanes"
+)
+
+// eigen computes the eigendecomposition A = V diag(values) V' of the symmetric dim x dim matrix A, given row by row,
+// with the eigenvalues in ascending order. It returns V row by row: eigenvector k is column k. ok is false if the
+// iteration does not converge.
+//
+// These are the steps of LAPACK's dsyev: A is reduced to tridiagonal form (gonum), and implicit QL and QR
+// iterations make that diagonal. Each sweep of an iteration turns neighbouring columns of V. dsyev turns them sweep
+// by sweep, and passes over all of V each time. Here the rotations of many sweeps are collected, and then applied
+// to a few rows of V at a time, since rows do not depend on each other (Van Zee, van de Geijn and Quintana-Orti,
+// "Restructuring the tridiagonal and bidiagonal QR algorithms for performance", 2014).
+func eigen(matrix []float64, dim int) (values, vectors []float64, ok bool) {
+	var of gonum.Implementation
+	q := slices.Clone(matrix)
+	d, e, tau := make([]float64, dim), make([]float64, max(dim-1, 0)), make([]float64, max(dim-1, 0))
+	if dim == 1 {
+		return []float64{matrix[0]}, []float64{1}, true
+	}
+	work := make([]float64, 64*dim)
+	of.Dsytrd(blas.Upper, dim, q, dim, d, e, tau, work, len(work))
+	of.Dorgtr(blas.Upper, dim, q, dim, tau, work, len(work))
+	t := newTurning(q, dim)
+	if !t.diagonalise(d, e) {
+		return nil, nil, false
+	}
+	order := make([]int, dim)
+	for k := range order {
+		order[k] = k
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(d[a], d[b]) })
+	values = make([]float64, dim)
+	for k, from := range order {
+		values[k] = d[from]
+	}
+	return values, t.columns(order), true
+}
+
+// atOnce is the number of rows of V that are turned at a time, and mostWaiting the number of rotations that wait for
+// it. Both together fit the second-level cache for a thousand features and more.
+const atOnce, mostWaiting = 32, 1 << 14
+
+// turning is the matrix V of eigen with the rotations that have not been applied to it yet. The columns that a sweep
+// turns follow each other: its first rotation turns the column first and the next, up if the sweep goes up.
+type turning struct {
+	dim int
+	// blocks holds the rows of V, atOnce rows to a block: each row is a record of package lanes.
+	blocks [][]float64
+	sweeps []sweep
+	c, s   []float64 // of all sweeps, one after the other
+}
+
+type sweep struct {
+	first, rotations int
+	up               bool
+}
+
+func newTurning(q []float64, dim int) *turning {
+	t := &turning{dim: dim}
+	for from := 0; from < dim; from += atOnce {
+		rows := q[from*dim : min(from+atOnce, dim)*dim]
+		block := make([]float64, len(rows))
+		lanes.Turn(block, rows, dim)
+		t.blocks = append(t.blocks, block)
+	}
+	return t
+}
+
+// columns returns V row by row, with its columns in the given order.
+func (t *turning) columns(order []int) []float64 {
+	t.apply()
+	out := make([]float64, t.dim*t.dim)
+	for i := range t.dim {
+		block := t.blocks[i/atOnce]
+		n, at := len(block)/t.dim, i%atOnce
+		for k, from := range order {
+			out[i*t.dim+k] = block[from*n+at]
+		}
+	}
+	return out
+}
+
+// add appends a sweep of the rotations c and s.
+func (t *turning) add(first int, up bool, c, s []float64) {
+	t.sweeps = append(t.sweeps, sweep{first, len(c), up})
+	t.c, t.s = append(t.c, c...), append(t.s, s...)
+	if len(t.c) > mostWaiting {
+		t.apply()
+	}
+}
+
+// apply applies the rotations that wait.
+func (t *turning) apply() {
+	for _, block := range t.blocks {
+		n, at := len(block)/t.dim, 0
+		for _, w := range t.sweeps {
+			c, s := t.c[at:at+w.rotations], t.s[at:at+w.rotations]
+			if at += w.rotations; w.up {
+				lanes.Rotate(block, n, w.first, 1, c, s)
+			} else {
+				lanes.Rotate(block, n, w.first, -1, c, s)
+			}
+		}
+	}
+	t.sweeps, t.c, t.s = t.sweeps[:0], t.c[:0], t.s[:0]
+}
+
+// mostSweeps is the largest number of sweeps, in multiples of the dimension.
+const mostSweeps = 30
+
+// diagonalise makes the tridiagonal matrix with the diagonal d and the entries e beside it diagonal, by the
+// implicit QL and QR iterations of LAPACK's dsteqr, and adds the rotations to t. The eigenvalues are then in d, in
+// any order. A block of the matrix is iterated from the end with the smaller entry, so that small eigenvalues of a
+// graded matrix are not lost.
+func (t *turning) diagonalise(d, e []float64) bool {
+	const eps = 0x1p-53
+	left := mostSweeps * len(d)
+	for from := 0; from < len(d); {
+		end := from
+		for end < len(e) && !(math.Abs(e[end]) <= math.Sqrt(math.Abs(d[end]))*math.Sqrt(math.Abs(d[end+1]))*eps) {
+			end++
+		}
+		if end < len(e) {
+			e[end] = 0
+		}
+		down := math.Abs(d[end]) < math.Abs(d[from])
+		if left = t.block(d[from:end+1], e[from:end], from, down, left); left < 0 {
+			return false
+		}
+		from = end + 1
+	}
+	return true
+}
+
+// block makes a block of the tridiagonal matrix diagonal, whose first column is column first of V. It works from the
+// first eigenvalue on, or from the last if down is true, and returns the number of sweeps that are left.
+//
+// The two directions are one: read backwards, the matrix is tridiagonal as well. at and beside map an index of the
+// direction to one of d and of e.
+func (t *turning) block(d, e []float64, first int, down bool, left int) int {
+	var of gonum.Implementation
+	n := len(d)
+	at := func(i int) int {
+		if down {
+			return n - 1 - i
+		}
+		return i
+	}
+	beside := func(i int) int {
+		if down {
+			return n - 2 - i
+		}
+		return i
+	}
+	c, s := make([]float64, 0, n), make([]float64, 0, n)
+	for l := 0; l < n; {
+		m := l
+		for ; m < n-1; m++ {
+			v := math.Abs(e[beside(m)])
+			if v*v <= (0x1p-106*math.Abs(d[at(m)]))*math.Abs(d[at(m+1)])+0x1p-1022 {
+				e[beside(m)] = 0
+				break
+			}
+		}
+		if m == l {
+			l++
+			continue
+		}
+		if left--; left < 0 {
+			return left
+		}
+		// Wilkinson's shift.
+		p := d[at(l)]
+		g := (d[at(l+1)] - p) / (2 * e[beside(l)])
+		g = d[at(m)] - p + e[beside(l)]/(g+math.Copysign(math.Hypot(g, 1), g))
+		sine, cosine := 1.0, 1.0
+		p = 0
+		c, s = c[:0], s[:0]
+		for i := m - 1; i >= l; i-- {
+			f, b := sine*e[beside(i)], cosine*e[beside(i)]
+			var r float64
+			cosine, sine, r = of.Dlartg(g, f)
+			if i != m-1 {
+				e[beside(i+1)] = r
+			}
+			g = d[at(i+1)] - p
+			r = (d[at(i)]-g)*sine + 2*cosine*b
+			p = sine * r
+			d[at(i+1)] = g + p
+			g = cosine*r - b
+			c, s = append(c, cosine), append(s, sine)
+		}
+		d[at(l)] -= p
+		e[beside(l)] = g
+		t.add(first+at(m), down, c, s)
+	}
+	return left
+}
