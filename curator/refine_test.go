@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator"
@@ -205,9 +206,36 @@ func TestRefineRefuses(t *testing.T) {
 	}
 }
 
-// TestRefineWaits: queries and Refine at the same time follow each other, each query about one schema.
+// TestRefineWaits: Refine waits for a query that is being answered. Queries and Refine at the same time follow each
+// other, each query about one schema.
 func TestRefineWaits(t *testing.T) {
 	p := newParted(t, 90)
+	t.Run("one", func(t *testing.T) {
+		c := curator.Config{Path: p.whole, Loss: loss.Logistic(), Schema: bent(t, peopleSchema, "5"),
+			Budget: must[account.Budget](t)(account.NewBudget(4, 1e-6, account.ReplaceOne))}
+		var s *curator.Session
+		refined := make(chan error, 1)
+		c.Reserve = func(context.Context, account.View) error { // called while the first query is answered
+			go func() { refined <- s.Refine(bent(t, peopleSchema, "9")) }()
+			select {
+			case err := <-refined:
+				t.Errorf("refined while a query is answered: %v", err)
+				refined <- err
+			case <-time.After(100 * time.Millisecond):
+			}
+			return nil
+		}
+		s = must[*curator.Session](t)(curator.Open(context.Background(), c))
+		defer s.Close()
+		dim := s.Dim()
+		if _, err := s.Ask(context.Background(), must[query.Question](t)(query.New(.001,
+			query.GradientAt(s.All(), make([]float64, dim), 1)))); err != nil {
+			t.Error(err)
+		}
+		if err := <-refined; err != nil || s.Dim() == dim {
+			t.Errorf("%d features after %v", s.Dim(), err)
+		}
+	})
 	c := curator.Config{Path: p.whole, Loss: loss.Logistic(), Schema: bent(t, peopleSchema, "5"),
 		Budget: must[account.Budget](t)(account.NewBudget(4, 1e-6, account.ReplaceOne))}
 	s := must[*curator.Session](t)(curator.OpenNoisy(context.Background(), c, 5, nil))

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -78,6 +79,21 @@ func TestRanksPlaceKnots(t *testing.T) {
 		if err != nil || !strings.Contains(string(text), `"ranks"`) {
 			t.Errorf("the certificate does not name the ranks: %v", err)
 		}
+	}
+}
+
+// TestRowsOfARecord: all rows of a record count for the ranks, each by its features.
+func TestRowsOfARecord(t *testing.T) {
+	l, err := loss.NewUnits(loss.Logistic(), 2, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record := []float64{1, 2, 3, 10, 20, 30, 7, 7, 7, 7, 7, 7} // the last six hold targets
+	if got := rowOf(record, 3, l); !slices.Equal(got, []float64{11, 22, 33}) {
+		t.Errorf("two rows: %v", got)
+	}
+	if got := rowOf(record[:3], 3, loss.Logistic()); !slices.Equal(got, []float64{1, 2, 3}) {
+		t.Errorf("one row: %v", got)
 	}
 }
 
