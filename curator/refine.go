@@ -45,7 +45,8 @@ type refining func(e engine.Engine, schema *dataset.Schema) (engine.Engine, erro
 func refiner(c Config, make func(c Config, e engine.Engine) (engine.Engine, error)) refining {
 	return func(e engine.Engine, schema *dataset.Schema) (engine.Engine, error) {
 		if c.Reduce != nil {
-			return nil, errors.New("curator: refine: must not be called where rows are reduced: they store no numbers of columns")
+			return nil,
+				errors.New("curator: refine: must not be called where rows are reduced: they store no numbers of columns")
 		}
 		refined := c
 		refined.Schema = schema

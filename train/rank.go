@@ -35,7 +35,7 @@ type Ranks struct {
 // the configuration turns it off, if no curve's knots are left to the rule, if the fit is too small for the release
 // to help, if rows are reduced, since they store no numbers, and if the fit states intervals: they are of
 // coefficients of a formula that is fixed before the table is read.
-func (c *Config) ranking(p optimize.Problem) (*Ranks, optimize.Problem, error) {
+func (c *Config) ranking(p optimize.Problem, l loss.Loss) (*Ranks, optimize.Problem, error) {
 	share, why := c.Train.Ranks, ""
 	switch {
 	case share == Off:
@@ -46,6 +46,10 @@ func (c *Config) ranking(p optimize.Problem) (*Ranks, optimize.Problem, error) {
 		why = "rows are reduced"
 	case c.Inference != nil:
 		why = "intervals are of a formula that is fixed before the table is read"
+	case !c.fits(l):
+		why = "rows with 65 knots a curve have too many features"
+	case share > 0 && share+c.Train.Measure+max(c.Train.Compare, SmallCompare) >= 1:
+		why = "with the shares of the measurement and the comparison it leaves no budget to train"
 	case share == 0 && !(sizeOf(p.Budget, p.Records) >= RankedSize*c.rankNoise()):
 		return nil, p, nil
 	}
@@ -60,6 +64,17 @@ func (c *Config) ranking(p optimize.Problem) (*Ranks, optimize.Problem, error) {
 	}
 	r := &Ranks{Columns: slices.Clone(c.curves), Charge: share * p.Budget.Charge()}
 	return r, c.without(p, r.Charge), nil
+}
+
+// fits reports whether a session takes records with 65 knots in each curve whose knots follow from ranks.
+func (c *Config) fits(l loss.Loss) bool {
+	const most = 1 << 24 // float32s of a record
+	fine, err := c.Schema.Fine(c.curves)
+	if err != nil || fine.Dim() > most/max(c.Schema.Unit().Rows, 1)-3 {
+		return false
+	}
+	_, err = loss.Check(l, loss.RecordFeatures(l, fine.Dim()))
+	return err == nil
 }
 
 // rankNoise returns the factor between the noise of a row's coordinate and of a bin's mass: the divisor of rows

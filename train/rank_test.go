@@ -97,6 +97,23 @@ func TestRowsOfARecord(t *testing.T) {
 	}
 }
 
+// TestRanksFit: ranks are not asked for where a record with 65 knots a curve is longer than a session takes, so that
+// no fit fails after its budget is reserved.
+func TestRanksFit(t *testing.T) {
+	for rows, want := range map[string]bool{"10": true, "1000": false} {
+		c := config(t, 10, "category: [f, m]", "hash: 16750", "[0, 100]}", "[0, 100], curve: 4}", "    note: ignore\n", "",
+			"  target:", "  unit: {column: note, rows: "+rows+"}\n  target:")
+		c.curves = []string{"age"}
+		l, err := c.loss()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := c.fits(l); got != want {
+			t.Errorf("%s rows of %d features: fit is %v", rows, c.Schema.Dim(), got)
+		}
+	}
+}
+
 // ofPeople makes pairs of rows of a table belong to the same person.
 func ofPeople(table string) string {
 	lines := strings.Split(table, "\n")
@@ -156,6 +173,8 @@ func TestRanksAreRefused(t *testing.T) {
 			"{loss: logistic, reduce: jl(3)}"}},
 		{"fixed before the table is read", []string{"  columns:", "  curves: auto\n  columns:", "{loss: logistic}",
 			"{loss: logistic}\ninference: {level: .9}"}},
+		{"leaves no budget to train", []string{"  columns:", "  curves: auto\n  columns:", "ranks: 0.1",
+			"ranks: 0.7, measure: 0.3"}},
 		{"train.ranks: is not possible with dp-sgd", []string{"  columns:", "  curves: auto\n  columns:",
 			"ranks: 0.1", "ranks: 0.1, algorithm: dp-sgd, steps: 4"}},
 	} {

@@ -213,7 +213,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		return nil, Planned{}, nil, err
 	}
 	problem.Seed = seed
-	ranks, left, err := c.ranking(problem)
+	ranks, left, err := c.ranking(problem, l)
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
