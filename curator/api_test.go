@@ -33,6 +33,7 @@ var carriers = map[string]string{
 	"(*Session).Sample":       "an identifier and an expected size, from the schedule and the declared number of records",
 	"(*Session).DrawEach":     "an identifier and an expected size, from the declared number of records",
 	"(*Session).Dim":          "the number of features, which the schema fixes",
+	"(*Session).Refine":       "copies the schema it is given and writes nothing to it",
 	"(*Session).PublicSeed":   "fresh coins, of no record and of no noise",
 	"(*Session).Ledger":       "laws of noise and charges, functions of the questions alone; of the records what All and the schema state",
 	"(Session).String":        "a fixed text",

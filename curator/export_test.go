@@ -20,7 +20,11 @@ func Read(ctx context.Context, c Config, most int) (row.Source, error) {
 // ReadKeyed returns what Read returns, for a chosen seed of the key that determines which rows of a
 // unit are kept.
 func ReadKeyed(ctx context.Context, c Config, most int, seed [32]byte) (row.Source, error) {
-	return read(ctx, c, most, coin.Simulated(seed).Keyed())
+	s, err := read(ctx, c, most, coin.Simulated(seed).Keyed())
+	if err != nil {
+		return nil, err
+	}
+	return c.records(s)
 }
 
 // OpenWatched opens a session with seeded random bits and without noise. The watcher w gets a
@@ -36,11 +40,15 @@ func OpenNoisy(ctx context.Context, c Config, seed uint64, w kernel.Watcher) (*S
 }
 
 func openSeeded(ctx context.Context, c Config, seed uint64, w kernel.Watcher, noiseless bool) (*Session, error) {
-	rows, err := ReadKeyed(ctx, c, math.MaxInt32, seeded(seed))
+	rows, err := read(ctx, c, math.MaxInt32, coin.Simulated(seeded(seed)).Keyed())
 	if err != nil {
 		return nil, err
 	}
-	return over(rows, c, seed, w, noiseless)
+	e, err := c.first(rows)
+	if err != nil {
+		return nil, err
+	}
+	return c.seeded(e, seed, w, noiseless, refiner(c, rows.held))
 }
 
 // OpenShards opens a session with noise from seeded random bits over the configuration's shards.
@@ -49,24 +57,21 @@ func OpenShards(ctx context.Context, c Config, seed uint64) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.seeded(e, seed, nil, false)
+	return c.seeded(e, seed, nil, false, refiner(c, shared))
 }
 
 // OpenOver opens a session without noise over the given rows in place of the configuration's. The
 // watcher w gets a description of every release, with the exact sum.
 func OpenOver(rows row.Source, c Config, seed uint64, w kernel.Watcher) (*Session, error) {
-	return over(rows, c, seed, w, true)
-}
-
-func over(rows row.Source, c Config, seed uint64, w kernel.Watcher, noiseless bool) (*Session, error) {
-	e, err := c.engine(rows)
+	e, err := engine.New(rows, c.Loss, c.workers())
 	if err != nil {
 		return nil, err
 	}
-	return c.seeded(e, seed, w, noiseless)
+	return c.seeded(e, seed, w, true, nil)
 }
 
-func (c Config) seeded(e engine.Engine, seed uint64, w kernel.Watcher, noiseless bool) (*Session, error) {
+func (c Config) seeded(e engine.Engine, seed uint64, w kernel.Watcher, noiseless bool,
+	refine refining) (*Session, error) {
 	k, err := kernel.New(kernel.Config{
 		Engine: e, Budget: c.Budget, Declared: c.Declared, Workers: c.workers(),
 		Coins: coin.Simulated(seeded(seed)), Noiseless: noiseless, Watcher: w,
@@ -75,7 +80,7 @@ func (c Config) seeded(e engine.Engine, seed uint64, w kernel.Watcher, noiseless
 		e.Close()
 		return nil, err
 	}
-	return &Session{wall: &wall{kernel: func() *kernel.Session { return k }}}, nil
+	return &Session{wall: &wall{kernel: func() *kernel.Session { return k }, refine: refine}}, nil
 }
 
 func seeded(seed uint64) (key [32]byte) {

@@ -12,7 +12,6 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/kernel"
-	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
@@ -117,34 +116,43 @@ func Open(ctx context.Context, c Config) (*Session, error) {
 		if err != nil {
 			return nil, err
 		}
-		return c.over(e, coins)
+		return c.over(e, coins, refiner(c, shared))
 	}
 	rows, err := read(ctx, c, mostRows, coins.Keyed())
 	if err != nil {
 		return nil, err
 	}
-	e, err := c.engine(rows)
+	e, err := c.first(rows)
 	if err != nil {
 		return nil, err
 	}
-	return c.over(e, coins)
+	return c.over(e, coins, refiner(c, rows.held))
 }
 
-// engine returns an engine of this process that computes sums over rows. If it returns an error, it
-// closes the rows.
-func (c Config) engine(rows row.Source) (engine.Engine, error) {
-	e, err := engine.New(rows, c.Loss, c.workers())
+// first returns the first engine of this process over a stored table. If it returns an error, it closes the
+// table.
+func (c Config) first(of *stored) (engine.Engine, error) {
+	e, err := c.engine(of)
 	if err != nil {
-		rows.Close()
+		of.rows.Close()
 		return nil, err
 	}
 	return e, nil
 }
 
-// over returns a session whose exact sums the given engine computes. The engine may have the rows in other
-// processes. If over returns an error, it closes the engine. The engine's type is internal: no package
-// outside the folder of curator can make one.
-func (c Config) over(e engine.Engine, coins *coin.Secret) (*Session, error) {
+// engine returns an engine of this process that computes sums over the records of a stored table.
+func (c Config) engine(of *stored) (engine.Engine, error) {
+	records, err := c.records(of)
+	if err != nil {
+		return nil, err
+	}
+	return engine.New(records, c.Loss, c.workers())
+}
+
+// over returns a session whose exact sums the given engine computes, until refine makes another of it. The
+// engine may have the rows in other processes. If over returns an error, it closes the engine. The engine's
+// type is internal: no package outside the folder of curator can make one.
+func (c Config) over(e engine.Engine, coins *coin.Secret, refine refining) (*Session, error) {
 	k, err := kernel.New(kernel.Config{
 		Engine: e, Budget: c.Budget, Before: c.Reserve, Declared: c.Declared, Workers: c.workers(), Coins: coins,
 		Unit: c.unit(), Filter: account.Filter(c.Schema.Filter()),
@@ -153,7 +161,7 @@ func (c Config) over(e engine.Engine, coins *coin.Secret) (*Session, error) {
 		e.Close()
 		return nil, err
 	}
-	return &Session{wall: &wall{kernel: func() *kernel.Session { return k }}}, nil
+	return &Session{wall: &wall{kernel: func() *kernel.Session { return k }, refine: refine}}, nil
 }
 
 // Count returns the number of records in the configuration's files or Rows. This is the number of rows that

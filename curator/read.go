@@ -15,11 +15,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
-// read encodes the configuration's table into a source, which engines read in blocks. The argument most is
-// the largest number of stored rows: read returns an error if the table has further rows. For a whole table
-// under replace-one, it also returns an error if there is no record. The argument key determines which rows
-// of a unit are kept.
-func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source, error) {
+// read stores the configuration's table. The argument most is the largest number of stored rows: read returns
+// an error if the table has further rows. For a whole table under replace-one, it also returns an error if
+// there is no record. The argument key determines which rows of a unit are kept.
+func read(ctx context.Context, c Config, most int, key *coin.Keyed) (*stored, error) {
 	memory := c.Memory
 	switch {
 	case memory < 0:
@@ -72,18 +71,44 @@ func read(ctx context.Context, c Config, most int, key *coin.Keyed) (row.Source,
 	if records == 0 && c.partition == nil && c.Budget.Relation() != account.AddOrRemove {
 		return nil, fmt.Errorf("curator: %s: no %s is left after the public filter", c.name(), c.record())
 	}
-	s, err := rows.Source()
-	if err == nil && whole.Edges() > 0 {
-		s, err = c.curved(s, whole)
+	s := &stored{}
+	if s.rows, err = rows.Source(); err != nil {
+		return nil, err
 	}
-	if err == nil && grouped != nil {
+	if grouped != nil {
 		if c.partition != nil {
 			c.partition.mark(grouped.index)
 		}
-		s, err = grouped.source(s)
+		s.units = grouped.kept()
 	}
-	done = err == nil
-	return s, err
+	done = true
+	return s, nil
+}
+
+// stored is a table as it is stored: rows without what is computed when they are read, and the rows of each unit.
+type stored struct {
+	rows  row.Source
+	units *unitRows // nil if each row is a record
+}
+
+// records returns the records of a stored table, which engines read in blocks. They have the hats of the
+// configuration's schema, which must store rows as the schema does by which the table was stored
+// (dataset.Schema.Refines).
+func (c Config) records(of *stored) (row.Source, error) {
+	layout, err := c.layout()
+	if err != nil {
+		return nil, err
+	}
+	s := of.rows
+	if layout.Edges() > 0 {
+		if s, err = c.curved(s, layout); err != nil {
+			return nil, err
+		}
+	}
+	if u := of.units; u != nil {
+		return row.NewGrouped(s, u.most, u.rows, u.first)
+	}
+	return s, nil
 }
 
 // curved returns the rows with the schema's hats, the values of the basis functions of its curves.

@@ -26,6 +26,7 @@ type Session struct {
 // neither fmt nor reflect can look.
 type wall struct {
 	kernel func() *kernel.Session
+	refine refining
 }
 
 // Ask answers a query with exactly rounded Gaussian noise. The charge is reserved in the ledger

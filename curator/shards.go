@@ -319,8 +319,12 @@ func (c Config) hold(ctx context.Context, key [32]byte) (h wire.Held, err error)
 		return wire.Held{}, err
 	}
 	digest := coin.NewDigest(coin.Subkey(key, labelDigest))
-	if err := row.Encode(rows, func(b []byte) { digest.Write(b) }); err != nil {
-		rows.Close()
+	records, err := c.records(rows)
+	if err == nil {
+		err = row.Encode(records, func(b []byte) { digest.Write(b) })
+	}
+	if err != nil {
+		rows.rows.Close()
 		return wire.Held{}, err
 	}
 	h.Tags = c.partition.tags
@@ -329,7 +333,8 @@ func (c Config) hold(ctx context.Context, key [32]byte) (h wire.Held, err error)
 	}
 	digest.Sum(h.Digest[:0])
 	slices.SortFunc(h.Tags, wire.Tag.Compare)
-	h.Engine, err = c.engine(rows)
+	h.Engine, err = c.first(rows)
+	h.Refine = func(told []byte) (engine.Engine, error) { return c.refined(told, rows) }
 	return h, err
 }
 

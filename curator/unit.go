@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
-	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 )
 
@@ -104,18 +103,23 @@ func (g *grouping) sum(cells []string) uint64 {
 	return g.key.Sum(g.cells)
 }
 
-// source returns the source of records, built from the given source of rows. A row that its unit kept for a
-// time and then replaced stays in the source of rows, but belongs to no record. The grouping is empty
-// afterwards.
-func (g *grouping) source(of row.Source) (row.Source, error) {
-	var rows []int32
-	first := []int32{0}
+// unitRows lists the stored rows of units: unit i has the rows with numbers rows[first[i]:first[i+1]], at most
+// most of them.
+type unitRows struct {
+	most        int
+	rows, first []int32
+}
+
+// kept returns the rows that the units keep. A row that its unit kept for a time and then replaced stays in the
+// source of rows, but belongs to no record. The grouping is empty afterwards.
+func (g *grouping) kept() *unitRows {
+	u := &unitRows{most: g.rows, first: []int32{0}}
 	for _, kept := range g.units {
 		for _, r := range kept {
-			rows = append(rows, r.row)
+			u.rows = append(u.rows, r.row)
 		}
-		first = append(first, int32(len(rows)))
+		u.first = append(u.first, int32(len(u.rows)))
 	}
 	g.index, g.units = nil, nil
-	return row.NewGrouped(of, g.rows, rows, first)
+	return u
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
@@ -198,6 +199,7 @@ func (l *log) Step(s train.Step) error { return l.journal.step(s) }
 func (l *log) Measured(m optimize.Measured) error { return l.journal.add(record{Measured: &m}) }
 
 func (l *log) Compared(c optimize.Compared) error { return l.journal.add(record{Compared: &c}) }
+func (l *log) Refined(s *dataset.Schema) error    { return l.journal.add(record{Refined: s}) }
 
 func (l *log) Sync() error { return l.journal.sync() }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/train"
@@ -30,6 +31,7 @@ type record struct {
 	Step     *reached           `json:"step,omitempty"`
 	Measured *optimize.Measured `json:"measured,omitempty"`
 	Compared *optimize.Compared `json:"compared,omitempty"`
+	Refined  *dataset.Schema    `json:"refined,omitempty"`
 	Ready    *ready             `json:"ready,omitempty"`
 }
 

@@ -226,7 +226,7 @@ var errOrder = errors.New("does not follow")
 func (t *told) take(r record) error {
 	members := 0
 	for _, given := range []bool{r.Head != nil, r.Event != nil, r.Step != nil, r.Measured != nil, r.Compared != nil,
-		r.Ready != nil} {
+		r.Refined != nil, r.Ready != nil} {
 		if given {
 			members++
 		}
@@ -267,6 +267,12 @@ func (t *told) take(r record) error {
 		t.measured = r.Measured
 	case r.Compared != nil:
 		t.compared = r.Compared
+	case r.Refined != nil:
+		// The weights of steps are weights of the features of one schema.
+		if t.weights != nil || r.Refined.Refines(t.head.Schema) != nil {
+			return errOrder
+		}
+		t.head.Schema = r.Refined
 	case r.Ready != nil:
 		t.ready = r.Ready
 	}

@@ -19,6 +19,9 @@ type Run struct {
 	// Reduce names the public map that reduced rows to fewer features. It is empty if rows were not
 	// reduced.
 	Reduce string `json:"reduce,omitempty"`
+	// Ranks are the columns whose curves got their knots by released ranks: from the first release, a mean
+	// row with 65 hats for each of them.
+	Ranks []string `json:"ranks,omitempty"`
 	// Seed is the seed of the run's public random bits, in hexadecimal. It is empty if the run drew
 	// no public random bits.
 	Seed string `json:"public_seed,omitempty"`

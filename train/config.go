@@ -63,7 +63,9 @@ type Config struct {
 	// adapted has the warnings about curves and interactions that For has left out of the schema because the
 	// table is too small. settled reports that For has been called, so the schema is final. counted is the
 	// number of records in the table when it was counted for the schema; 0 if the records were not counted.
+	// curves are the columns with curve: auto whose number of knots For has chosen.
 	adapted []Warning
+	curves  []string
 	settled bool
 	counted int
 }
@@ -126,6 +128,10 @@ type Train struct {
 	// Off means no comparison. The comparison also decides which model is published: a fit with a larger
 	// loss than the constant is replaced by the constant (see runrecord.Compared.Decide).
 	Compare float64
+	// Ranks is the share of the budget reserved for releasing ranks, by which curves with curve: auto get
+	// their knots: more of them where rows are many. Zero means DefaultRanks where the records and the budget
+	// suffice (RankedSize), and otherwise none. Off means equally spaced knots.
+	Ranks float64
 	// Settings are the settings of the algorithm and of its output rule.
 	Settings Settings
 }
@@ -133,7 +139,8 @@ type Train struct {
 // DefaultCompare and SmallCompare are the default shares of the budget for the comparison with the best
 // constant. SmallCompare applies if the effective size, n mu/sqrt(d) for n records and d weights, is below
 // SmallCompared. At such sizes the comparison more often changes which model is published
-// (results/outcome.md). Off is the value of Train.Compare that turns the comparison off.
+// (results/outcome.md). Off is the value of Train.Compare that turns the comparison off, and of Train.Ranks that
+// turns the ranks off.
 const (
 	DefaultCompare = .02
 	SmallCompare   = .04

@@ -72,6 +72,7 @@ func (c *Config) For(records int) (*Config, error) {
 	}
 	r := *c
 	r.Schema, r.adapted, r.settled = schema, adaptedTo(choices, records), true
+	r.curves = slices.Concat(c.curves, choices.Curves)
 	reduce, whole, err := r.reduced(budget, float64(records))
 	if err != nil {
 		return nil, err

@@ -289,7 +289,14 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		return undone(err)
 	}
 	oracle := &recorder{session: session, log: log}
-	result, runErr := p.plan.Run(ctx, oracle, fitted.watch(oracle, o.Step))
+	var result optimize.Result
+	var runErr error
+	if planned.Ranks != nil {
+		c, h, runErr = c.ranked(ctx, oracle, fitted, h, p.loss)
+	}
+	if runErr == nil {
+		result, runErr = p.plan.Run(ctx, oracle, fitted.watch(oracle, o.Step))
+	}
 	if !planned.foresees {
 		result.Foreseen = 0
 	}

@@ -56,6 +56,9 @@ type Head struct {
 	// Adapted has the warnings about curves and interactions that Config.For left out of the schema because
 	// the table is too small.
 	Adapted []Warning `json:"adapted,omitempty"`
+	// Ranks are the columns whose curves get their knots by released ranks. Schema has them with equally
+	// spaced knots until the ranks are released.
+	Ranks []string `json:"ranks,omitempty"`
 }
 
 // head returns the head of a fit. fit is its number in the ledger, p its plan, l its loss, and s the schedule
@@ -76,6 +79,9 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 	}
 	if p.Plan.Needs().Seed {
 		h.Seed = fmt.Sprintf("%016x", p.Seed)
+	}
+	if p.Ranks != nil {
+		h.Ranks = p.Ranks.Columns
 	}
 	h.CSV.Header = nil // left out: another file with the same columns may or may not have a header row
 	if s != nil {
@@ -117,7 +123,7 @@ func (h Head) Files(r Released) (m *model.Model, cert *certificate.Certificate, 
 		}
 		digest = sha(text)
 	}
-	r.Run.Reduce, r.Run.Seed = h.Reduce, h.Seed
+	r.Run.Reduce, r.Run.Seed, r.Run.Ranks = h.Reduce, h.Seed, h.Ranks
 	plan, err := json.Marshal(r.Run)
 	if err != nil {
 		return nil, nil, err
@@ -262,6 +268,7 @@ func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 		rest    = 4096
 		warned  = 1024 + mostSeen*seenBytes // warnings from the comparison and from the second moment
 		aMargin = 32                        // a margin of the best constant
+		aKnot   = 48                        // a knot by ranks, on a line of its own
 	)
 	m, cert, err := h.empty(r)
 	if err != nil {
@@ -283,11 +290,17 @@ func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
+	knots := 0
+	for _, c := range h.Schema.Columns() {
+		if slices.Contains(h.Ranks, c.Name) {
+			knots += c.Curve + 1
+		}
+	}
 	intervals := 0
 	if h.Plan.Algorithm == onestep.Name {
 		intervals = inferenceRoom(h.Schema.Dim())
 	}
-	return int64(len(text) + aNumber*parameters*lift + warned + intervals),
+	return int64(len(text) + aNumber*parameters*lift + aKnot*knots + warned + intervals),
 		int64(len(certText)+6*aNorm*min(h.Plan.Steps, MostNorms)+aStep*len(h.Schedule)+aMargin*parameters/max(h.Schema.Dim(),
 			1)+rest) + runrecord.MomentBytes(h.features()), nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
@@ -54,6 +55,8 @@ type Log interface {
 	Step(Step) error
 	Measured(optimize.Measured) error
 	Compared(optimize.Compared) error
+	// Refined stores the schema that takes the place of the head's. Fit calls it before the first step.
+	Refined(*dataset.Schema) error
 	// Sync puts everything that the log has stored on stable storage.
 	Sync() error
 	// Publish stores the run's model and its certificate, and notes beside the reservation that the run has
@@ -84,6 +87,7 @@ func (unkept) Events([]account.Event) error                   { return nil }
 func (unkept) Step(Step) error                                { return nil }
 func (unkept) Measured(optimize.Measured) error               { return nil }
 func (unkept) Compared(optimize.Compared) error               { return nil }
+func (unkept) Refined(*dataset.Schema) error                  { return nil }
 func (unkept) Sync() error                                    { return nil }
 func (unkept) Publish([]byte, *certificate.Certificate) error { return nil }
 func (unkept) Discard()                                       {}

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/curator"
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -75,6 +76,13 @@ func (r *recorder) compared(c optimize.Compared) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.fail(r.log.Compared(c))
+}
+
+// refined writes the schema that the session was refined to, to the log.
+func (r *recorder) refined(s *dataset.Schema) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.fail(r.log.Refined(s))
 }
 
 // finish writes the remaining events to the log and writes the log to stable storage. It does nothing if the

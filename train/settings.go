@@ -85,8 +85,8 @@ func (t *Train) UnmarshalYAML(unmarshal func(any) error) error {
 	return t.Set(all)
 }
 
-// Set adds settings, by their YAML keys, to the settings of the configuration. The keys algorithm, measure
-// and compare set Train's own fields. Set returns an error for an unknown key and for a value of the wrong
+// Set adds settings, by their YAML keys, to the settings of the configuration. The keys algorithm, measure,
+// compare and ranks set Train's own fields. Set returns an error for an unknown key and for a value of the wrong
 // type.
 func (t *Train) Set(all map[string]any) error {
 	for key, value := range all {
@@ -114,6 +114,16 @@ func (t *Train) Set(all map[string]any) error {
 				return fmt.Errorf("train.compare = %v: must be off or a share of the budget, > 0 and < 1", value)
 			}
 			t.Compare = share
+			continue
+		case "ranks":
+			share, ok := numeric(value)
+			switch {
+			case value == "off" || value == false:
+				share = Off
+			case !ok || !(share > 0 && share < 1):
+				return fmt.Errorf("train.ranks = %v: must be off or a share of the budget, > 0 and < 1", value)
+			}
+			t.Ranks = share
 			continue
 		}
 		f, ok := known(key)

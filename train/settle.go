@@ -48,6 +48,9 @@ type Planned struct {
 	Why       string
 	// Estimate is the approximate time and memory of the fit on the machine of results/speed.md.
 	Estimate Estimate
+	// Ranks is the planned release by which curves get their knots; nil if their knots are equally spaced
+	// or listed.
+	Ranks *Ranks
 	// Compare is the planned comparison of the result with the best constant; nil if the fit will not make
 	// this comparison.
 	Compare *optimize.Compare
@@ -146,6 +149,9 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 	if err != nil {
 		return Planned{}, err
 	}
+	if planned.Ranks != nil {
+		problem = c.without(problem, planned.Ranks.Charge)
+	}
 	if planned.Compare != nil {
 		problem = c.without(problem, planned.Compare.Charge)
 	}
@@ -207,7 +213,11 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		return nil, Planned{}, nil, err
 	}
 	problem.Seed = seed
-	compare, left, err := c.comparison(problem, l)
+	ranks, left, err := c.ranking(problem, l)
+	if err != nil {
+		return nil, Planned{}, nil, err
+	}
+	compare, left, err := c.comparison(left, l)
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
@@ -226,12 +236,22 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
-	if compare != nil && plan.Needs().Schedule != nil { // a plan on Poisson samples spends the whole budget
-		if c.Train.Compare > 0 {
-			return nil, Planned{}, nil,
-				fmt.Errorf("train.compare: is not possible with %s, whose whole budget is its schedule's", plan.Summary().Algorithm)
+	// A plan on Poisson samples spends the whole budget.
+	if (compare != nil || ranks != nil) && plan.Needs().Schedule != nil {
+		for _, asked := range []struct {
+			key   string
+			share float64
+		}{{"ranks", c.Train.Ranks}, {"compare", c.Train.Compare}} {
+			if asked.share > 0 {
+				return nil, Planned{}, nil,
+					fmt.Errorf("train.%s: is not possible with %s, whose whole budget is its schedule's", asked.key,
+						plan.Summary().Algorithm)
+			}
 		}
-		compare, problem, why = nil, whole, "the whole budget is its schedule's"
+		if compare != nil {
+			why = "the whole budget is its schedule's"
+		}
+		ranks, compare, problem = nil, nil, whole
 		if plan, candidates, err = c.plan(ctx, problem, l); err != nil {
 			return nil, Planned{}, nil, err
 		}
@@ -261,8 +281,8 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	planned := Planned{
 		LowerBound: problem.LowerBound(), Seed: seed,
 		Records: records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates,
-		Plan:    plan,
-		Compare: compare, NotCompared: why, Schema: c.Schema, Adapted: c.adapted,
+		Plan:  plan,
+		Ranks: ranks, Compare: compare, NotCompared: why, Schema: c.Schema, Adapted: c.adapted,
 		Filter: certificate.Filter(c.Schema.Filter()),
 		Unit:   unitOf(c.Schema, l),
 		chosen: c.Train.Settings["steps"] != nil,

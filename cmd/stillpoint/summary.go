@@ -42,6 +42,10 @@ func outline(p train.Planned, verbose bool) string {
 	if p.Why != "" {
 		b.add("chosen", "%s", p.Why)
 	}
+	if p.Ranks != nil {
+		b.add("ranks", "%.2g%% of the budget places the knots of %s, more of them where rows are many (train.ranks: off)",
+			100*ranking(p), printable.Text(strings.Join(p.Ranks.Columns, ", ")))
+	}
 	switch {
 	case p.Compare != nil:
 		b.add("compare", "%.2g%% of the budget compares the fit with the best constant: %s (train.compare: off)",
@@ -180,7 +184,9 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		Curves map[string]int `json:"curves,omitempty"`
 		// Compare is the share of the budget for comparing the model with the best constant; absent without
 		// comparison. Warnings are the facts that a user must know before the fit.
-		Compare float64       `json:"compare,omitempty"`
+		Compare float64 `json:"compare,omitempty"`
+		// Ranks is the share of the budget for placing knots by released ranks; absent if none is.
+		Ranks   float64       `json:"ranks,omitempty"`
 		Outlook train.Outlook `json:"outlook"`
 		// Intervals is the forecast of the confidence intervals, absent if none are requested.
 		Intervals *train.Expected `json:"intervals,omitempty"`
@@ -196,7 +202,7 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		// Simulated are the median results of the considered plans on generated rows.
 		Simulated []float64 `json:"simulated,omitempty"`
 	}{p.Records, p.Dim, p.Budget.Guarantee(""), p.Unit.Neighbour(p.Filter, p.Budget.Relation()),
-		p.Unit.Protects(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, curvesOf(p), comparing(p), p.Outlook(), p.Intervals, p.Warnings(), p.LowerBound, considered,
+		p.Unit.Protects(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, curvesOf(p), comparing(p), ranking(p), p.Outlook(), p.Intervals, p.Warnings(), p.LowerBound, considered,
 		p.Measured(context.Background()), p.Why, medians(tried)}
 }
 
@@ -221,6 +227,14 @@ func comparing(p train.Planned) float64 {
 		return 0
 	}
 	return p.Compare.Charge / p.Budget.Charge()
+}
+
+// ranking returns the share of the budget that the plan reserves for placing knots by released ranks.
+func ranking(p train.Planned) float64 {
+	if p.Ranks == nil {
+		return 0
+	}
+	return p.Ranks.Charge / p.Budget.Charge()
 }
 
 func printJSON(w io.Writer, v any) error {

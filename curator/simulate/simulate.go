@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"runtime"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
@@ -45,7 +46,11 @@ type Config struct {
 }
 
 // Session is a simulated session. It satisfies optimize.Oracle.
-type Session struct{ kernel *kernel.Session }
+type Session struct {
+	kernel *kernel.Session
+	table  *row.Table // guarded by the kernel's Refine
+	config Config     // without rows and targets
+}
 
 // Open returns a simulated session.
 func Open(c Config) (*Session, error) { return open(c, nil) }
@@ -65,24 +70,55 @@ func open(c Config, w kernel.Watcher) (*Session, error) {
 	for i, x := range c.Rows {
 		t.Append(x, c.Targets[i], true)
 	}
-	workers := c.Workers
-	if workers == 0 {
-		workers = runtime.GOMAXPROCS(0)
+	if c.Workers == 0 {
+		c.Workers = runtime.GOMAXPROCS(0)
 	}
 	var seed [32]byte
 	binary.LittleEndian.PutUint64(seed[:], c.Seed)
-	e, err := engine.New(t, c.Loss, workers)
+	e, err := engine.New(t, c.Loss, c.Workers)
 	if err != nil {
 		return nil, err
 	}
 	k, err := kernel.New(kernel.Config{
-		Engine: e, Budget: c.Budget, Declared: c.Declared, Workers: workers,
+		Engine: e, Budget: c.Budget, Declared: c.Declared, Workers: c.Workers,
 		Coins: coin.Simulated(seed), Noiseless: c.Noiseless, Repeat: c.Repeat, Absent: c.Absent, Watcher: w,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &Session{kernel: k}, nil
+	c.Rows, c.Targets = nil, nil
+	return &Session{kernel: k, table: t, config: c}, nil
+}
+
+// Refine replaces every row by another one for the same record, as curator.Session.Refine does by another schema.
+// change must return a new row of dim features for the row x. It must depend on x, on public facts and on released
+// answers alone, and is not called for faulty records.
+func (s *Session) Refine(dim int, change func(x []float32) []float32) error {
+	return s.kernel.Refine(func(engine.Engine) (engine.Engine, error) {
+		t, err := row.NewTable(dim, s.config.BlockRows)
+		if err != nil {
+			return nil, err
+		}
+		from := s.table.Layout()
+		for r, i := s.table.Reader(), 0; i < s.table.Blocks(); i++ {
+			b, err := r.Block(i)
+			if err != nil {
+				return nil, err
+			}
+			for j, y := range b.Targets {
+				if y != y {
+					t.Append(nil, 0, false)
+					continue
+				}
+				t.Append(change(slices.Clone(b.Rows[j*from.Stride():][:from.Dim()])), y, true)
+			}
+		}
+		e, err := engine.New(t, s.config.Loss, s.config.Workers)
+		if err == nil {
+			s.table = t
+		}
+		return e, err
+	})
 }
 
 // Ask answers a query as curator.Session.Ask does, with simulated random bits.

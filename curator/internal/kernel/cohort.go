@@ -157,12 +157,12 @@ func (c *cohorts) members(h query.Cohort) ([]int32, error) {
 
 // records returns the number of records: the number of stored rows times the number of records for
 // which each row stands (repeat).
-func (s *Session) records() int { return s.engine.Len() * int(s.repeat) }
+func (s *Session) records() int { return s.engine().Len() * int(s.repeat) }
 
 // numbered returns an error if the table has more than 2^31 - 1 rows, since cohorts and samples hold row
 // numbers as int32. The number of rows of such a table is public.
 func (s *Session) numbered() error {
-	if s.engine.Len() > math.MaxInt32 {
+	if s.engine().Len() > math.MaxInt32 {
 		return fmt.Errorf("curator: draw: the table has more than %d rows: queries must be about all of them", math.MaxInt32)
 	}
 	return nil

@@ -64,11 +64,11 @@ func TestFaultyWhateverTheLossSays(t *testing.T) {
 		}) {
 			q := question(t, .1, terms...)
 			const scale = 1 << 20
-			want, err := plain.engine.Sum(t.Context(), q, scale, nil)
+			want, err := plain.engine().Sum(t.Context(), q, scale, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := other.engine.Sum(t.Context(), q, scale, nil)
+			got, err := other.engine().Sum(t.Context(), q, scale, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

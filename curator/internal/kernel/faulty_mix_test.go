@@ -48,7 +48,7 @@ func TestFaultyInALaterTermContributesZero(t *testing.T) {
 		s := open(t, records, l, budget(t, 8, .01, account.ReplaceOne), nil)
 		sound := query.GradientAt(s.All(), make([]float64, d), 1)
 		ask := func(terms ...query.Term) (total int64) {
-			sum, err := s.engine.Sum(t.Context(), question(t, .1, terms...), 1<<20, nil)
+			sum, err := s.engine().Sum(t.Context(), question(t, .1, terms...), 1<<20, nil)
 			if err != nil {
 				t.Fatal(err)
 			}

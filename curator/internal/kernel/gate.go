@@ -51,6 +51,8 @@ func through[R any](ctx context.Context, s *Session, describe func() (release[R]
 	if err := ctx.Err(); err != nil {
 		return none, err
 	}
+	s.passage.RLock()
+	defer s.passage.RUnlock()
 	r, err := describe()
 	if err != nil {
 		return none, err
@@ -83,11 +85,11 @@ func through[R any](ctx context.Context, s *Session, describe func() (release[R]
 // computes a score from each sum, and is nil otherwise.
 func compute[R any](ctx context.Context, s *Session, r release[R]) (exact, scores []int64, err error) {
 	if len(r.sums) == 0 {
-		exact, err = s.engine.Average(ctx, *r.walk, r.scale, r.members)
+		exact, err = s.engine().Average(ctx, *r.walk, r.scale, r.members)
 		return exact, nil, err
 	}
 	for i, q := range r.sums {
-		sum, err := s.engine.Sum(ctx, q, r.scale, s.present(r.members))
+		sum, err := s.engine().Sum(ctx, q, r.scale, s.present(r.members))
 		if err != nil {
 			return nil, nil, err
 		}

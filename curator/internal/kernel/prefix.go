@@ -17,8 +17,10 @@ import (
 // later answer.
 type Prefix struct {
 	session *Session
-	spec    query.Prefix
-	grid    grid
+	// table is the session's table when the sum was opened.
+	table *table
+	spec  query.Prefix
+	grid  grid
 
 	mu        sync.Mutex
 	mechanism mechanism
@@ -48,13 +50,15 @@ func (s *Session) OpenPrefix(spec query.Prefix) (*Prefix, error) {
 		return nil, err
 	}
 	m := newMechanism(spec)
-	g, err := newPrefixGrid(spec, m, s.ledger.Budget().Relation(), s.parameters(), min(s.mostRows(), crowd*s.declared))
+	t := s.table.Load()
+	parameters := t.engine.Parameters()
+	g, err := newPrefixGrid(spec, m, s.ledger.Budget().Relation(), parameters, min(s.mostRows(), crowd*s.declared))
 	if err != nil {
 		return nil, err
 	}
 	return &Prefix{
-		session: s, spec: spec, grid: g,
-		mechanism: m, used: make(map[uint64]bool), centre: make([]float64, s.parameters()),
+		session: s, table: t, spec: spec, grid: g,
+		mechanism: m, used: make(map[uint64]bool), centre: make([]float64, parameters),
 	}, nil
 }
 
@@ -119,12 +123,15 @@ func (p *Prefix) item(q query.Question) (r release[query.Release], err error) {
 // admit checks an item against the declared specification. It returns an error if the item is not a vector
 // with one coordinate for each feature, if the item's cohort was used before, or if all declared items were
 // added. It also returns an error if the item's sensitivity exceeds the declared sensitivity, or if its
-// contributions exceed the limit of exact arithmetic.
+// contributions exceed the limit of exact arithmetic, or if the session was refined since the sum was opened.
 //
 // Otherwise admit returns the number of grid steps in a unit of one record's contribution. A prefix sum
 // adds items of several cohorts, so contributions are divided by the size of their cohort before they are
 // rounded.
 func (p *Prefix) admit(q query.Question) (scale float64, err error) {
+	if p.table != p.session.table.Load() {
+		return 0, errors.New("curator: prefix sum: was opened before the session was refined: open another")
+	}
 	if err := p.session.pointed(q); err != nil {
 		return 0, err
 	}

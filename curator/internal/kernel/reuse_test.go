@@ -29,7 +29,7 @@ func TestTermsInEitherOrder(t *testing.T) {
 			}) {
 				var sums [2][]int64
 				for i, points := range [][2][]float64{{w, v}, {v, w}} {
-					sum, err := s.engine.Sum(t.Context(), question(t, .1, term(points[0]), term(points[1])), 1<<20, nil)
+					sum, err := s.engine().Sum(t.Context(), question(t, .1, term(points[0]), term(points[1])), 1<<20, nil)
 					if err != nil {
 						t.Fatal(err)
 					}

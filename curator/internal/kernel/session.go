@@ -13,6 +13,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
@@ -57,7 +58,10 @@ type Config struct {
 
 // Session answers queries about one table under one budget. It is safe for concurrent use.
 type Session struct {
-	engine    engine.Engine
+	// passage is held for reading while a query is answered, and for writing while the engine is replaced.
+	passage sync.RWMutex
+	table   atomic.Pointer[table]
+
 	workers   int
 	ledger    *account.Ledger
 	declared  float64
@@ -74,6 +78,9 @@ type Session struct {
 	sample  sample
 	closed  bool
 }
+
+// table is the engine that answers queries until it is replaced (Refine).
+type table struct{ engine engine.Engine }
 
 // mostTable is the largest number of rows of a table whose number of rows is public.
 const mostTable = 1 << 40
@@ -115,7 +122,6 @@ func New(c Config) (*Session, error) {
 		return nil, errors.New("curator: absent rows: must be none under secret coins")
 	}
 	s := &Session{
-		engine:    c.Engine,
 		workers:   c.Workers,
 		declared:  c.Declared,
 		coins:     c.Coins,
@@ -126,6 +132,7 @@ func New(c Config) (*Session, error) {
 		watcher:   c.Watcher,
 		permit:    permit{ask: c.Before, given: c.Before == nil},
 	}
+	s.table.Store(&table{c.Engine})
 	for _, i := range c.Absent {
 		if i < 0 || i >= c.Engine.Len() {
 			return nil, fmt.Errorf("curator: absent rows: row %d: must be one of the table's %d", i, c.Engine.Len())
@@ -149,10 +156,39 @@ func New(c Config) (*Session, error) {
 func (s *Session) All() query.Cohort { return query.NewCohort(account.Everyone, s.declared) }
 
 // Dim returns the number of features.
-func (s *Session) Dim() int { return s.engine.Dim() }
+func (s *Session) Dim() int { return s.engine().Dim() }
+
+// engine returns the engine that answers queries.
+func (s *Session) engine() engine.Engine { return s.table.Load().engine }
+
+// Refine replaces the engine by one over the same records, which change makes of the present engine. The features
+// of rows, and their number, may differ. Refine waits for queries that are being answered, and later queries wait
+// for it. It releases nothing and charges nothing: change must depend on public facts and released answers alone.
+// The sensitivity of a query is enforced for the rows of the new engine as for those of the old one. Cohorts,
+// samples and the ledger stay as they are. A prefix sum that was opened before takes no further items. If Refine
+// returns an error, the engine stays as it was.
+func (s *Session) Refine(change func(engine.Engine) (engine.Engine, error)) error {
+	s.passage.Lock()
+	defer s.passage.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	before := s.engine()
+	next, err := change(before)
+	if err != nil {
+		return err
+	}
+	if next.Len() != before.Len() || next.Loss().Name() != before.Loss().Name() {
+		return errors.New("curator: refine: must keep the records and the loss")
+	}
+	s.table.Store(&table{next})
+	return nil
+}
 
 // parameters returns the number of the loss's parameters.
-func (s *Session) parameters() int { return s.engine.Parameters() }
+func (s *Session) parameters() int { return s.engine().Parameters() }
 
 // Ledger returns a view of the session's ledger.
 func (s *Session) Ledger() account.View { return s.ledger.View() }
@@ -194,7 +230,7 @@ func (s *Session) present(members []int32) []int32 {
 		return members
 	}
 	if members == nil {
-		members = make([]int32, s.engine.Len())
+		members = make([]int32, s.engine().Len())
 		for i := range members {
 			members[i] = int32(i)
 		}
@@ -253,7 +289,7 @@ func (s *Session) Close() error {
 	s.closed = true
 	s.ledger.End()
 	s.cohorts = cohorts{}
-	return s.engine.Close()
+	return s.engine().Close()
 }
 
 // members validates the query against this session. It returns the row numbers of the query's
@@ -265,7 +301,7 @@ func (s *Session) members(q query.Question) ([]int32, error) {
 	if err := s.pointed(q); err != nil {
 		return nil, err
 	}
-	if err := engine.Answers(s.engine.Loss(), q); err != nil {
+	if err := engine.Answers(s.engine().Loss(), q); err != nil {
 		return nil, err
 	}
 	if q.Cohort().ID()&sampleBit != 0 {

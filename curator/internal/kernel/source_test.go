@@ -84,7 +84,7 @@ func TestUnreadRowsAreCharged(t *testing.T) {
 		budget(t, 1, 1e-6, account.ReplaceOne), func(c *Config) {
 			c.Engine = engineOver(t, fileOf(t, randomRecords(rand.New(rand.NewPCG(2, 8)), 50, 3), 0), parse(t, "logistic"))
 		})
-	if err := s.engine.Close(); err != nil {
+	if err := s.engine().Close(); err != nil {
 		t.Fatal(err)
 	}
 	r, err := s.Ask(context.Background(), question(t, .01, query.GradientAt(s.All(), make([]float64, 3), 1)))

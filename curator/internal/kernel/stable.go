@@ -18,7 +18,7 @@ import (
 // accepts only losses for which this is proven, and the event names the loss.
 func (s *Session) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
 	return through(ctx, s, func() (r release[query.Release], err error) {
-		if err := engine.Proven(s.engine.Loss()); err != nil {
+		if err := engine.Proven(s.engine().Loss()); err != nil {
 			return r, err
 		}
 		return s.stable(q)
@@ -32,7 +32,7 @@ func (s *Session) stable(q query.Stable) (r release[query.Release], err error) {
 	if err != nil {
 		return r, err
 	}
-	l := s.engine.Loss()
+	l := s.engine().Loss()
 	g, err := newStableGrid(q, l.Constants(), len(members))
 	if err != nil {
 		return r, err
@@ -63,7 +63,7 @@ func (s *Session) walkers(q query.Stable) ([]int32, error) {
 	switch r := s.ledger.Budget().Relation(); {
 	case q.Dim() == 0:
 		return nil, errors.New("curator: stable sgd: must be made by query.NewStable")
-	case !s.engine.Ordered():
+	case !s.engine().Ordered():
 		return nil,
 			errors.New("curator: stable sgd: the rows are in several shards: each step depends on the step before it: ask " +
 				"for sums instead")

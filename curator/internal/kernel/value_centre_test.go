@@ -20,7 +20,7 @@ func TestValuesAreClippedAboutTheirCentre(t *testing.T) {
 	for form, l := range inOrder(map[string]loss.Loss{"rank-one": logistic, "general": spring{logistic}}) {
 		s := open(t, randomRecords(r, n, d), l, budget(t, 8, .01, account.ReplaceOne), nil)
 		for centre, want := range map[float64]int64{1e9: -n << 18, -1e9: n << 18} {
-			sum, err := s.engine.Sum(t.Context(), question(t, .1, query.ValueAt(s.All(), make([]float64, d), centre, .25)),
+			sum, err := s.engine().Sum(t.Context(), question(t, .1, query.ValueAt(s.All(), make([]float64, d), centre, .25)),
 				1<<20, nil)
 			if err != nil {
 				t.Fatal(err)

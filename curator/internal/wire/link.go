@@ -17,6 +17,7 @@ type link struct {
 	next    uint64
 	waiting map[uint64]chan []byte
 	gone    bool
+	form    *form // what the worker computes features by; nil: as it began
 }
 
 func newLink(m *conn) *link { return &link{conn: m, waiting: map[uint64]chan []byte{}} }
@@ -50,6 +51,31 @@ func (l *link) listen() {
 		close(to)
 	}
 	l.waiting = nil
+}
+
+// refined makes the worker compute features in the given form, unless it does so already. Errors are those of ask,
+// or the worker's.
+func (l *link) refined(ctx context.Context, f *form) error {
+	l.mu.Lock()
+	done := f.configuration == nil || l.form == f
+	l.mu.Unlock()
+	if done {
+		return nil
+	}
+	got, err := l.ask(ctx, request{what: asksRefined, encoded: f.configuration}.body(0), 1)
+	if err != nil {
+		return err
+	}
+	if got.err != nil {
+		return got.err
+	}
+	if got.sum[0] != int64(f.dim) {
+		return errDim
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.form = f
+	return nil
 }
 
 // ask sends a query and returns its answer, a sum of size integers. The field err of the result is the

@@ -58,6 +58,7 @@ func TestALostWorkerIsToldOnce(t *testing.T) {
 		var told []Event
 		s := &Shards{config: Config{Patience: time.Millisecond, Told: func(e Event) { told = append(told, e) }},
 			broken: make(chan struct{})}
+		s.form.Store(new(form))
 		l := newLink(newConn(near))
 		p := &part{number: 4, links: []*link{l}, changed: make(chan struct{})}
 		want := 1

@@ -13,7 +13,7 @@ import (
 )
 
 // protocol is the version of the protocol, which is the form of all messages.
-const protocol = 1
+const protocol = 2
 
 // Hello is how a worker introduces itself to a session.
 type Hello struct {
@@ -102,30 +102,34 @@ func readHolds(b []byte) (h holds, err error) {
 
 // request is the body of the message ask, by which a session sends a query to a worker.
 type request struct {
-	what    byte // asksSum, asksPass or asksTags
+	what    byte // asksSum, asksPass, asksTags or asksRefined
 	scale   float64
 	members []int32
-	// encoded is the encoding of the question or the pass.
+	// encoded is the encoding of the question or the pass, or the configuration of refined rows.
 	encoded []byte
 	// A request for tags asks for count tags, from the tag with index from on.
 	from, count int
 }
 
-// Kinds of requests, the first byte of a request: for a sum, for a pass of SGD, or for a range of the tags
-// of the partition's units.
+// Kinds of requests, the first byte of a request: for a sum, for a pass of SGD, for a range of the tags
+// of the partition's units, or to compute the features of later requests by another configuration.
 const (
 	asksSum byte = iota
 	asksPass
 	asksTags
+	asksRefined
 )
 
 // body returns the message's body without the query's number, which the caller puts before it. A query that
 // is sent again gets another number.
 func (q request) body(rows int) []byte {
 	b := []byte{q.what}
-	if q.what == asksTags {
+	switch q.what {
+	case asksTags:
 		b = binary.AppendUvarint(b, uint64(q.from))
 		return binary.AppendUvarint(b, uint64(q.count))
+	case asksRefined:
+		return append(b, q.encoded...)
 	}
 	b = binary.LittleEndian.AppendUint64(b, math.Float64bits(q.scale))
 	b = appendMembers(b, q.members, rows, q.what == asksPass)
@@ -144,10 +148,14 @@ func readRequest(b []byte, rows int) (q request, err error) {
 		}
 		return q, nil
 	}
+	if q.what == asksRefined {
+		q.encoded = r.b
+		return q, nil
+	}
 	if s := r.take(8); s != nil {
 		q.scale = math.Float64frombits(binary.LittleEndian.Uint64(s))
 	}
-	if r.bad || q.what > asksTags {
+	if r.bad || q.what > asksRefined {
 		return request{}, errMessage
 	}
 	q.members, q.encoded, err = readMembers(r.b, rows)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
@@ -54,17 +55,26 @@ var ErrOther = errors.New("must have the same rows in the same order as before: 
 // partition, in the order of the partitions. Each partition has at most 2^31 - 1 rows. All of them together
 // may have more. Members are then numbers of the first 2^31 rows, since they are of type int32.
 type Shards struct {
-	config     Config
-	parameters int
-	length     int
-	parts      []*part
-	accepted   sync.WaitGroup
-	stop       context.CancelFunc
+	config   Config
+	form     atomic.Pointer[form]
+	length   int
+	parts    []*part
+	accepted sync.WaitGroup
+	stop     context.CancelFunc
 
 	mu     sync.Mutex
 	failed error         // the error that ended the fit; nil before
 	broken chan struct{} // closed when failed is set
 	closed bool
+}
+
+// form is the form of the rows that workers answer about.
+type form struct {
+	// configuration is sent to a worker before its first query about rows of this form. It is nil if the
+	// configuration that the worker began with is this form's.
+	configuration []byte
+	dim           int // number of features of a row
+	parameters    int
 }
 
 // part is a partition and its workers.
@@ -101,7 +111,8 @@ func Gather(ctx context.Context, c Config, accept func(context.Context) (io.Read
 		return nil, fmt.Errorf("shards: %d: must be between 1 and %d", c.Count, mostPartitions)
 	}
 	inner, stop := context.WithCancel(context.Background())
-	s := &Shards{config: c, parameters: parameters, stop: stop, broken: make(chan struct{})}
+	s := &Shards{config: c, stop: stop, broken: make(chan struct{})}
+	s.form.Store(&form{dim: c.Dim, parameters: parameters})
 	for i := range c.Count {
 		s.parts = append(s.parts, &part{number: i, changed: make(chan struct{})})
 	}
@@ -370,13 +381,30 @@ func (s *Shards) failure() error {
 func (s *Shards) Len() int { return s.length }
 
 // Dim returns the number of features of a row.
-func (s *Shards) Dim() int { return s.config.Dim }
+func (s *Shards) Dim() int { return s.form.Load().dim }
 
 // Loss returns the loss.
 func (s *Shards) Loss() loss.Loss { return s.config.Loss }
 
 // Parameters returns the number of parameters.
-func (s *Shards) Parameters() int { return s.parameters }
+func (s *Shards) Parameters() int { return s.form.Load().parameters }
+
+// Refine makes later queries ask about the same rows with features that workers compute by another
+// configuration, dim of them. It sends nothing itself. A worker is sent the configuration before the first of
+// these queries that it gets, and so is a worker that takes its place: it reads its rows by the first
+// configuration, so that the digest of its rows is compared with the digest of the worker before. No query may be
+// unanswered while Refine runs.
+func (s *Shards) Refine(configuration []byte, dim int) error {
+	parameters, err := loss.Check(s.config.Loss, dim)
+	if err != nil {
+		return fmt.Errorf("engine: %w", err)
+	}
+	if err := fits(len(configuration) + 1); err != nil {
+		return err
+	}
+	s.form.Store(&form{configuration, dim, parameters})
+	return nil
+}
 
 // Ordered reports whether passes of SGD can be made. The steps of a pass depend on each other, so
 // all rows must be in one partition.
@@ -462,7 +490,7 @@ func (s *Shards) ask(ctx context.Context, r request, members []int32, size int) 
 	return total, nil
 }
 
-// askOne asks a partition's worker. If the worker is lost, askOne asks the partition's next worker
+// askOne asks a partition's worker, which is told the form of rows before its first query about them. If the worker is lost, askOne asks the partition's next worker
 // the same query.
 func (s *Shards) askOne(ctx context.Context, p *part, r request, size int) (result, error) {
 	body := r.body(p.holds.rows)
@@ -474,12 +502,17 @@ func (s *Shards) askOne(ctx context.Context, p *part, r request, size int) (resu
 		if err != nil {
 			return result{}, err
 		}
-		got, err := l.ask(ctx, body, size)
+		if err = l.refined(ctx, s.form.Load()); err == nil {
+			var got result
+			if got, err = l.ask(ctx, body, size); err == nil {
+				return got, nil
+			}
+		}
 		if err == errGone {
 			s.lose(p, l)
 			continue
 		}
-		return got, err
+		return result{}, err
 	}
 }
 

@@ -26,6 +26,9 @@ type Held struct {
 	// Tags are the keyed identifiers of the partition's units, one for each record, in increasing
 	// order. It is nil if each row is a record.
 	Tags []Tag
+	// Refine returns an engine over the same rows, whose features are computed by another configuration of
+	// the session. The engine that Held had before is not closed.
+	Refine func(configuration []byte) (engine.Engine, error)
 }
 
 // Build makes a worker's Held from the caller's configuration. It reads and encodes the rows of the
@@ -186,6 +189,19 @@ func (w *worker) answer(ctx context.Context, body []byte) result {
 	if err != nil {
 		return result{err: err}
 	}
+	if q.what == asksRefined {
+		return w.refine(q.encoded)
+	}
 	sum, err := q.answered(ctx, w.held)
 	return result{sum, err}
+}
+
+// refine replaces the worker's engine. The answer is the number of features of a row. The caller holds turn.
+func (w *worker) refine(configuration []byte) result {
+	e, err := w.held.Refine(configuration)
+	if err != nil {
+		return result{err: err}
+	}
+	w.held.Engine = e
+	return result{sum: []int64{int64(e.Dim())}}
 }

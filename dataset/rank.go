@@ -1,0 +1,106 @@
+package dataset
+
+import (
+	"math"
+	"slices"
+)
+
+// The constants of knots by ranks ([Schema.Ranked]). A bin counts for at most mostBin times its share of a uniform
+// distribution, so that a number with which many rows agree draws few knots.
+const (
+	rankBins = 64
+	mostBin  = 4. / rankBins
+)
+
+// Fine returns the schema in which the curves of the given columns have 65 equally spaced knots. The mean row of
+// a table under it, [query.RowMean], has a histogram of each of these columns, in 64 bins between the knots: a row's
+// two hats divide its number between the two knots beside it. The schema refines s ([Schema.Refines]). The
+// columns must have curves without listed knots.
+//
+// [query.RowMean]: https://pkg.go.dev/github.com/stillpoint-dp/stillpoint/query#RowMean
+func (s *Schema) Fine(columns []string) (*Schema, error) {
+	def := s.definition()
+	for i := range def.Columns {
+		if c := &def.Columns[i]; slices.Contains(columns, c.Name) {
+			c.Curve, c.Knots = rankBins+1, nil
+		}
+	}
+	return New(def)
+}
+
+// Ranked returns the schema in which the curves of the given columns have as many knots as in s, at places that
+// follow from the distribution of the column: for the position u of a number between the column's bounds, from 0 to
+// 1 on the scale of its transform, and the distribution function F of u, knots are equally spaced in (u + F(u))/2.
+// Half of the knots thus follow the numbers of rows, and half the range, where rows are few.
+//
+// mean is the mean row under Fine(columns), or an estimate of it with noise: masses below zero count as zero, a bin
+// has at most 4/64 of the mass, and F is the cumulative mass over its total, with a missing number in no bin. A
+// column without positive mass, or whose knots would be too near to each other, keeps its equally spaced knots. The
+// schema refines s. A date's knots are whole days.
+func (s *Schema) Ranked(columns []string, mean []float64) (*Schema, error) {
+	fine, err := s.Fine(columns)
+	if err != nil {
+		return nil, err
+	}
+	def := s.definition()
+	for _, h := range fine.hats {
+		name := h.Axes[0].Column
+		if !h.curve || !slices.Contains(columns, name) {
+			continue
+		}
+		c := &def.Columns[s.places[name]]
+		equal := *c
+		c.Knots = c.rankKnots(mean[h.First : h.First+h.Width])
+		if c.Knots != nil && c.validateKnots() != nil {
+			*c = equal
+		}
+	}
+	return New(def)
+}
+
+// rankKnots returns the knots of the column's curve by ranks, in the column's units, or nil if there is no positive
+// mass. masses are the means of the 65 hats of the column, times any positive number.
+func (c Column) rankKnots(masses []float64) []float64 {
+	bins := make([]float64, rankBins)
+	var total float64
+	for i, m := range masses {
+		m = max(m, 0)
+		total += m
+		// A hat within the range has half of its rows on either side of its knot, if rows are spread evenly.
+		left, right := i-1, i
+		switch {
+		case i == 0:
+			left = right
+		case i == rankBins:
+			right = left
+		}
+		bins[left] += m / 2
+		bins[right] += m / 2
+	}
+	if !(total > 0) {
+		return nil
+	}
+	var capped float64
+	for i := range bins {
+		bins[i] = min(bins[i]/total, mostBin)
+		capped += bins[i]
+	}
+	knots := make([]float64, c.Curve)
+	knots[0], knots[c.Curve-1] = c.Low, c.High
+	// at is (u + F(u))/2 at the left end of bin i.
+	i, at := 0, 0.
+	for k := 1; k < c.Curve-1; k++ {
+		want := float64(k) / float64(c.Curve-1)
+		width := (1./rankBins + bins[i]/capped) / 2
+		for i < rankBins-1 && at+width < want {
+			at += width
+			i++
+			width = (1./rankBins + bins[i]/capped) / 2
+		}
+		u := (float64(i) + min((want-at)/width, 1)) / rankBins
+		if knots[k] = c.cellAt(2*u - 1); c.Kind == Date {
+			knots[k] = math.Round(knots[k])
+		}
+	}
+	return knots
+}

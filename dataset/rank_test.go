@@ -1,0 +1,131 @@
+package dataset
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+const rankedText = `
+schema:
+  columns:
+    age: {number: [0, 100], curve: 5}
+    gain: {number: [0, 63], transform: log1p, curve: 7}
+    ward: {category: [a, b]}
+    seen: {date: [2020-01-01, 2020-04-10], curve: 6}
+    size: {number: [-1, 1], curve: 9}
+  interactions: [[age, ward]]
+  target: {column: y, classes: [0, 1]}
+`
+
+// meanRow returns the mean row of cells under a schema.
+func meanRow(t *testing.T, s *Schema, rows [][]string) []float64 {
+	t.Helper()
+	m := mustBind(t, s, "age", "gain", "ward", "seen", "size", "y")
+	x, mean := make([]float32, m.Dim()), make([]float64, m.Dim())
+	for _, r := range rows {
+		if _, ok := m.Encode(x, r); !ok {
+			t.Fatalf("%q is malformed", r)
+		}
+		for j, v := range x {
+			mean[j] += float64(v) / float64(len(rows))
+		}
+	}
+	return mean
+}
+
+// TestRankedGolden: ages are uniform in [0, 50], so that F(u) = min(2u, 1) and the knots of 5 are at
+// (u + F(u))/2 = k/4: u = 1/6, 1/3 and 1/2. Three quarters of the gains are zero, a bin that is capped at 4/64, and
+// the others uniform on the scale of log2(1 + gain), from 0 to 6; half of them are missing and count in no bin. The
+// dates are all the same day, so that F is about a step, and knots by ranks of whole days remain apart.
+func TestRankedGolden(t *testing.T) {
+	s := mustLoad(t, rankedText)
+	var rows [][]string
+	const n = 6400
+	for i := range n {
+		u := (float64(i) + .5) / n
+		gain := "0"
+		switch {
+		case i%8 == 0:
+			gain = strconv.FormatFloat(math.Exp2(6*u)-1, 'g', -1, 64)
+		case i%8 == 1:
+			gain = ""
+		}
+		rows = append(rows, []string{fmt.Sprint(50 * u), gain, "a", "2020-01-21", "0", "0"})
+	}
+	columns := []string{"age", "gain", "seen"}
+	fine, err := s.Fine(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean := meanRow(t, fine, rows)
+	ranked, err := s.Ranked(columns, mean)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fine.Refines(s); err != nil {
+		t.Error(err)
+	}
+	if err := ranked.Refines(s); err != nil || ranked.Dim() != s.Dim() {
+		t.Errorf("%d features, %v: must refine the schema of %d", ranked.Dim(), err, s.Dim())
+	}
+	knots := map[string][]float64{}
+	for _, c := range ranked.Columns() {
+		knots[c.Name] = c.Knots
+	}
+	// The hats beside age 50 and beside the ends smear a bin's mass by a bin.
+	near := func(name string, want []float64, tolerance float64) {
+		t.Helper()
+		got := knots[name]
+		if len(got) != len(want) || !slices.IsSorted(got) {
+			t.Fatalf("%s: %v, must be %v", name, got, want)
+		}
+		for i := range got {
+			if math.Abs(got[i]-want[i]) > tolerance {
+				t.Errorf("%s: %v, must be %v", name, got, want)
+			}
+		}
+	}
+	near("age", []float64{0, 100. / 6, 100. / 3, 50, 100}, 1)
+	// Of the mass, 6/7 is at zero, in bin 0, and 1/7 spread over 64 bins. Capped at 4/64, bin 0 has
+	// .0625 of .0625 + 63/64/7 = .2031, which is .3077, and any other bin .01099.
+	var want []float64
+	for k := range 7 {
+		v, at := 64*float64(k)/6, .3077*32+.5
+		switch {
+		case v < at:
+			want = append(want, v/at)
+		default:
+			want = append(want, 1+(v-at)/(.5+.01099*32))
+		}
+		want[k] = math.Exp2(6*min(want[k], 64)/64) - 1
+	}
+	near("gain", want, .15)
+	if s := knots["seen"]; len(s) != 6 || slices.ContainsFunc(s, func(d float64) bool { return d != math.Trunc(d) }) {
+		t.Errorf("days %v", s)
+	}
+	if knots["size"] != nil {
+		t.Errorf("size was not asked for: %v", knots["size"])
+	}
+
+	// Noise may leave no positive mass, and any vector of numbers gives knots or leaves them equal.
+	for j := range mean {
+		mean[j] = -1
+	}
+	if ranked, err = s.Ranked(columns, mean); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range ranked.Columns() {
+		if c.Knots != nil {
+			t.Errorf("%s without mass: %v", c.Name, c.Knots)
+		}
+	}
+	for j := range mean {
+		mean[j] = math.Pow(-7, float64(j%40))
+	}
+	if ranked, err = s.Ranked(columns, mean); err != nil || ranked.Refines(s) != nil {
+		t.Error(err)
+	}
+}

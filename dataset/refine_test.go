@@ -1,0 +1,50 @@
+package dataset
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestRefines: schemas that differ in the knots of curves alone refine each other, in both directions, and no
+// others do.
+func TestRefines(t *testing.T) {
+	const text = `
+columns:
+  ward: {category: [a, b]}
+  age: {number: [17, 90], curve: 9}
+  gain: {number: [0, 99], transform: log1p, curve: 16}
+  size: {number: [0, 1]}
+  person: ignore
+interactions: [[age, ward], [size, ward]]
+target: {column: ill, classes: [no, yes]}
+`
+	schema := func(text string) *Schema { return mustLoad(t, "schema:"+strings.ReplaceAll(text, "\n", "\n  ")) }
+	of := schema(text)
+	refines := func(edits ...string) error { return schema(strings.NewReplacer(edits...).Replace(text)).Refines(of) }
+	for _, edits := range [][]string{
+		{}, {"curve: 9", "curve: 3"}, {"curve: 9", "curve: [17, 20, 90]"}, {"curve: 16", "curve: [0, 1, 2, 99]"},
+		{"curve: 9", "curve: [17, 17.5, 90]", "curve: 16", "curve: 64"},
+	} {
+		if err := refines(edits...); err != nil {
+			t.Errorf("%q: %v", edits, err)
+		}
+		if err := of.Refines(schema(strings.NewReplacer(edits...).Replace(text))); err != nil {
+			t.Errorf("back from %q: %v", edits, err)
+		}
+	}
+	for _, edits := range [][]string{
+		{"[a, b]", "[b, a]"}, {"[17, 90]", "[17, 91]"}, {", curve: 9", ""}, {", transform: log1p", ""},
+		{"curve: 9", "curve: auto"}, {"size: {number: [0, 1]}", "size: {number: [0, 1], curve: 4}"},
+		{"[age, ward], ", ""}, {"person: ignore\n", "person: {number: [0, 1]}\n"}, {"[no, yes]", "[yes, no]"},
+		{"target:", "norm: 2\ntarget:"}, {"person: ignore\n", "person: {public: [x]}\nwhere: person=x\n"},
+		{"  person: ignore\n", "unit: {column: person, rows: 2}\n"},
+	} {
+		if err := refines(edits...); err == nil {
+			t.Errorf("%q: refines", edits)
+		}
+	}
+	var zero Schema
+	if zero.Refines(of) == nil || of.Refines(&zero) == nil || of.Refines(nil) == nil {
+		t.Error("the zero schema refines, or is refined")
+	}
+}
