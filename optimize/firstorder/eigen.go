@@ -13,7 +13,7 @@ import (
 
 // eigen computes the eigendecomposition A = V diag(values) V' of the symmetric dim x dim matrix A, given row by row,
 // with the eigenvalues in ascending order. It returns V row by row: eigenvector k is column k. ok is false if the
-// iteration does not converge.
+// iteration does not converge, or the matrix is not finite.
 //
 // These are the steps of LAPACK's dsyev: A is reduced to tridiagonal form (gonum), and implicit QL and QR
 // iterations make that diagonal. Each sweep of an iteration turns neighbouring columns of V. dsyev turns them sweep
@@ -41,7 +41,9 @@ func eigen(matrix []float64, dim int) (values, vectors []float64, ok bool) {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(d[a], d[b]) })
 	values = make([]float64, dim)
 	for k, from := range order {
-		values[k] = d[from]
+		if values[k] = d[from]; math.IsNaN(values[k]) {
+			return nil, nil, false
+		}
 	}
 	return values, t.columns(order), true
 }
@@ -176,13 +178,21 @@ func (t *turning) block(d, e []float64, first int, down bool, left int) int {
 			l++
 			continue
 		}
+		if m == l+1 { // two columns are left, whose eigenvalues are known in closed form
+			i, cosine, sine := min(at(l), at(m)), 0.0, 0.0
+			d[i], d[i+1], cosine, sine = of.Dlaev2(d[i], e[i], d[i+1])
+			t.add(first+i, true, []float64{cosine}, []float64{sine})
+			e[i] = 0
+			l += 2
+			continue
+		}
 		if left--; left < 0 {
 			return left
 		}
 		// Wilkinson's shift.
 		p := d[at(l)]
 		g := (d[at(l+1)] - p) / (2 * e[beside(l)])
-		g = d[at(m)] - p + e[beside(l)]/(g+math.Copysign(math.Hypot(g, 1), g))
+		g = d[at(m)] - p + e[beside(l)]/(g+math.Copysign(of.Dlapy2(g, 1), g))
 		sine, cosine := 1.0, 1.0
 		p = 0
 		c, s = c[:0], s[:0]
