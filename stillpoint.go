@@ -44,6 +44,9 @@ type Spec struct {
 	// projects them to 500 features, jl(auto) to a number that follows from the number of records and the
 	// budget. Empty means no projection.
 	Reduce string
+	// Features, if it is "effects", adds features in which a linear model can express interactions of all columns
+	// (train.Model). Empty means none.
+	Features string
 	// KL is public knowledge of how fast the objective rises from its minimum (optimize.KL).
 	KL optimize.KL
 	// Units is "mean" or "sum" if the schema has a privacy unit, and otherwise "". With "mean" every unit has
@@ -229,7 +232,8 @@ func (s Spec) config() (*Config, error) {
 		Table: s.Table.name, CSV: s.Table.csv, Rows: s.Table.rows, Reader: s.Table.reader, Shards: s.Shards,
 		Data: s.Table.paths, Schema: s.Schema,
 		Model: train.Model{
-			Loss: name, Weights: s.Weights, Radius: train.Positive(s.Radius), Reduce: s.Reduce, KL: s.KL, Units: s.Units,
+			Loss: name, Weights: s.Weights, Radius: train.Positive(s.Radius), Reduce: s.Reduce,
+			Features: s.Features, KL: s.KL, Units: s.Units,
 		},
 		Train: s.Train, Memory: s.Memory, Inference: s.Inference,
 	}
@@ -263,7 +267,7 @@ func (s Spec) bare() error {
 		"table": s.Table.kind != nothing, "shards": s.Shards != nil, "schema": s.Schema != nil, "loss": s.Loss != nil,
 		"budget": s.Budget != (Budget{}), "inference": s.Inference != nil,
 		"weights": s.Weights != nil, "regularizer": s.Regularizer != nil, "radius": s.Radius != 0, "reduce": s.Reduce != "",
-		"kl": s.KL != (optimize.KL{}), "units": s.Units != "", "memory": s.Memory != (Memory{}),
+		"features": s.Features != "", "kl": s.KL != (optimize.KL{}), "units": s.Units != "", "memory": s.Memory != (Memory{}),
 		"train": s.Train.Algorithm != "" || s.Train.Measure != 0 || s.Train.Compare != 0 || s.Train.Ranks != 0 ||
 			s.Train.Settings != nil,
 	} {

@@ -207,6 +207,20 @@ func (c *counter) next() {
 	}
 }
 
+// staged returns the run of a fit with features of effects. The rows of its sessions get the features of the effects
+// that the first stage finds.
+func staged(s *train.Stage, schema *dataset.Schema) func(context.Context, Oracle, func(optimize.Step)) (any, error) {
+	const seed = 7
+	return func(ctx context.Context, o Oracle, observe func(optimize.Step)) (any, error) {
+		w, ok := o.(*witness)
+		if !ok {
+			return nil, errors.New("audit: model.features: must be run by an audit")
+		}
+		result, _, err := s.Run(ctx, o, schema, seed, w.refine, observe)
+		return result, err
+	}
+}
+
 // configured returns the subject of the audit: the run that a configuration describes, on a generated table
 // of planned.Records records. It returns an error if the configuration asks for a final measurement that
 // the algorithm's schedule leaves no budget for.
@@ -227,6 +241,9 @@ func configured(c *train.Config, planned train.Planned) (Subject, error) {
 		table = table.grouped(u, people, 12)
 	}
 	s := OfPlan(c.Name(), l, planned.Budget, table, planned.Plan)
+	if planned.First != nil {
+		s.Run = staged(planned.First, c.Schema)
+	}
 	if measure := c.Train.Measure; measure > 0 {
 		if s.Schedule != nil {
 			return Subject{}, fmt.Errorf("train.measure: is not possible with %s, whose whole budget is its schedule's",

@@ -199,3 +199,22 @@ func TestIntervalsAreReplayed(t *testing.T) {
 		}
 	}
 }
+
+// TestEffectsAreReplayed tests configurations with features of effects, under both relations. Both stages must be
+// replayed on neighbouring tables: the rows of the second have features that follow from the released answers of the
+// first, and no answer may move by more than its charge allows.
+func TestEffectsAreReplayed(t *testing.T) {
+	for _, change := range [][]string{nil, {"replace-one", "add-or-remove"}} {
+		change = append(change, "train: {algorithm: gd, steps: 6}\n", "train: {algorithm: preconditioned, steps: 6}\n",
+			", regularizer: l2(0.01), radius: 5", `, features: "effects(3,8)"`, "number: [0, 100]", "number: [0, 100], curve: 4")
+		o := little
+		o.Effort.Climbs = -1
+		r, err := RunConfig(context.Background(), configuration(t, change...), o)
+		if err != nil {
+			t.Fatalf("%q: %v", change, err)
+		}
+		if err := r.Err(); err != nil || r.Summary.Steps != 12 || r.Answers < 12*2 {
+			t.Errorf("%q: %v: %d answers of %d steps", change, err, r.Answers, r.Summary.Steps)
+		}
+	}
+}

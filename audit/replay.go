@@ -2,6 +2,7 @@ package audit
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -114,6 +116,23 @@ func (w *witness) Select(ctx context.Context, sel query.Selection) (int, error) 
 	i, err := w.Session.Select(ctx, sel)
 	w.note("Select", sel, i, err, true)
 	return i, err
+}
+
+// refine gives every row of the session the features of effects of a schema, whose numbers the audit compares between
+// tables. It returns an error if the session cannot change its rows.
+func (w *witness) refine(with *dataset.Schema) error {
+	session, ok := w.Session.(interface {
+		Refine(dim int, change func(x []float32) []float32) error
+	})
+	if !ok {
+		return errors.New("audit: model.features: must be of sessions whose rows can be refined")
+	}
+	told, err := json.Marshal(with)
+	if err == nil {
+		err = session.Refine(with.Dim(), with.Extended)
+	}
+	w.note("Refine", string(told), nil, err, false)
+	return err
 }
 
 func (w *witness) All() query.Cohort {

@@ -58,14 +58,16 @@ func curvy(t testing.TB, unit bool, norm string) *dataset.Schema {
 	return schema(t, strings.Replace(text, "  size:", "  person: ignore\n  size:", 1))
 }
 
-// TestCurvedRowsAreEncoded: rows whose hats (values of curves' basis functions) are computed when they are
-// read must equal the rows of the documented map, to the bit, wherever they are stored and in whatever
+// TestCurvedRowsAreEncoded: rows whose hats (values of curves' basis functions) and features of effects are computed
+// when they are read, or kept, must equal the rows of the documented map, to the bit, wherever they are stored and in whatever
 // order they are read.
 func TestCurvedRowsAreEncoded(t *testing.T) {
 	header, rows := curvyRows(150)
-	for _, norm := range []string{"", "norm: 2\n"} {
+	for _, norm := range []string{"", "norm: 2\n", "effects"} {
 		c := held(t, rowsOf(header, rows))
-		c.Schema = curvy(t, false, norm)
+		if c.Schema = curvy(t, false, strings.TrimPrefix(norm, "effects")); norm == "effects" {
+			c.Schema = withEffects(t, c.Schema, 1)
+		}
 		m, err := c.Schema.Bind(header)
 		if err != nil {
 			t.Fatal(err)
@@ -98,6 +100,20 @@ func TestCurvedRowsAreEncoded(t *testing.T) {
 			}
 		}
 	}
+}
+
+// withEffects returns a schema with features of effects, whose numbers follow from the seed.
+func withEffects(t testing.TB, s *dataset.Schema, seed uint64) *dataset.Schema {
+	t.Helper()
+	coin := rand.New(rand.NewPCG(seed, 2))
+	e := dataset.Effects{Seed: seed, Features: 6, Weight: 2, Scale: .3}
+	for range s.Ranges() {
+		e.Centres = append(e.Centres, .1*coin.NormFloat64())
+	}
+	for range s.Dim() {
+		e.Weights = append(e.Weights, coin.NormFloat64())
+	}
+	return must[*dataset.Schema](t)(s.WithEffects(e))
 }
 
 // blocksOf returns every bit of a source, like bitsOf, but reads it block by block, and ahead if its

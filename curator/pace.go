@@ -33,10 +33,10 @@ func PaceOf(ctx context.Context, s *dataset.Schema, reduce *dataset.Projection, 
 	if err != nil {
 		return Pace{}, err
 	}
-	if err := probe(l, layout.Dim()); err != nil {
+	if err := probe(l, c.features()); err != nil {
 		return Pace{}, err
 	}
-	weights, err := loss.Check(l, layout.Dim())
+	weights, err := loss.Check(l, c.features())
 	if err != nil {
 		return Pace{}, fmt.Errorf("curator: %w", err)
 	}
@@ -76,7 +76,7 @@ func PaceOf(ctx context.Context, s *dataset.Schema, reduce *dataset.Projection, 
 		return Pace{}, err
 	}
 	p := Pace{Gradient: whole / float64(rows.Len())}
-	d := layout.Dim()
+	d := c.features()
 	if !pairs || d > query.MaxPairs {
 		return p, nil
 	}
@@ -147,10 +147,7 @@ func (c Config) madeUp(whole *row.Layout, times int) (row.Source, error) {
 			rows.AppendCoded(x[:len(r.x)], r.level, codes[:len(r.codes)], r.y, r.ok)
 		}
 	}
-	if whole.Edges() > 0 {
-		return c.curved(rows, whole)
-	}
-	return rows, nil
+	return c.computed(rows, whole, true)
 }
 
 // madeUpCells returns the cells of generated row i, in the order of madeUp's header. The cells of dates are

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 
@@ -99,14 +100,27 @@ func (c Config) records(of *stored) (row.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := of.rows
+	s, err := c.computed(of.rows, layout, c.keeps(of.rows))
+	if err != nil {
+		return nil, err
+	}
+	if u := of.units; u != nil {
+		return row.NewGrouped(s, u.most, u.rows, u.first)
+	}
+	return s, nil
+}
+
+// computed returns rows with the features that are computed when rows are read: hats and features of effects.
+// layout is that of rows with hats alone. Features of effects are kept in memory if keep is true.
+func (c Config) computed(s row.Source, layout *row.Layout, keep bool) (row.Source, error) {
+	var err error
 	if layout.Edges() > 0 {
 		if s, err = c.curved(s, layout); err != nil {
 			return nil, err
 		}
 	}
-	if u := of.units; u != nil {
-		return row.NewGrouped(s, u.most, u.rows, u.first)
+	if basis, ratio := c.Schema.EffectBasis(); basis != nil {
+		return c.extended(s, row.Effects{Basis: basis, Ratio: ratio}, keep)
 	}
 	return s, nil
 }
@@ -121,15 +135,56 @@ func (c Config) curved(of row.Source, l *row.Layout) (row.Source, error) {
 		}
 		hanging = append(hanging, r)
 	}
-	return row.NewCurved(of, l, c.Schema.Dim()-1, hanging)
+	return row.NewCurved(of, l, l.Dim()-1, hanging)
 }
 
-// layout returns the form in which rows are stored: with the schema's one-hot groups and hats (values
-// of curves' basis functions), or numbers only if rows are reduced.
+// extended returns the rows with the features of effects of the schema.
+func (c Config) extended(of row.Source, e row.Effects, keep bool) (row.Source, error) {
+	found, _ := c.Schema.Effects()
+	e.Weights = found.Weights
+	for i, r := range c.Schema.Ranges() {
+		e.Of = append(e.Of, slices.Repeat([]int{i}, r.Width)...)
+	}
+	l, err := c.layoutOf(c.Schema.Dim())
+	if err != nil {
+		return nil, err
+	}
+	s, err := row.NewExtended(of, l, e)
+	if err != nil {
+		return nil, err
+	}
+	if keep {
+		err = s.Keep()
+	}
+	return s, err
+}
+
+// mostKept is the largest number of bytes of features of effects that are kept in memory.
+const mostKept = 1 << 30
+
+// KeepsEffects reports whether a session without Config.Memory, Config.Shards and a unit keeps the features of effects
+// of its rows in memory, 4 bytes each. It computes them whenever rows are read otherwise, which takes several times as
+// long. The number of rows is public under replace-one. Under add-or-remove features are never kept.
+func KeepsEffects(rows float64, features int) bool { return 4*rows*float64(features) <= mostKept }
+
+// keeps reports whether the features of effects of the rows are kept in memory (KeepsEffects).
+func (c Config) keeps(rows row.Source) bool {
+	e, ok := c.Schema.Effects()
+	return ok && c.Memory == 0 && c.partition == nil && c.Schema.Unit() == (dataset.Unit{}) &&
+		c.Budget.Relation() == account.ReplaceOne && KeepsEffects(float64(rows.Len()), e.Features)
+}
+
+// layout returns the form of rows without features of effects, which are computed from it: with the schema's
+// one-hot groups and hats (values of curves' basis functions), or numbers only if rows are reduced.
 func (c Config) layout() (*row.Layout, error) {
 	if c.Reduce != nil {
 		return row.Dense(c.Reduce.Size())
 	}
+	return c.layoutOf(c.Schema.WithoutEffects().Dim())
+}
+
+// layoutOf returns the layout of rows with dim features, of which those after groups and hats are numbers.
+func (c Config) layoutOf(dim int) (*row.Layout, error) {
 	var groups []row.Group
 	for _, g := range c.Schema.Groups() {
 		groups = append(groups, row.Group(g))
@@ -138,7 +193,7 @@ func (c Config) layout() (*row.Layout, error) {
 	for _, h := range c.Schema.Hats() {
 		hats = append(hats, row.Hats{First: h.First, Width: h.Width, Edges: len(h.Axes)})
 	}
-	return row.NewHatted(c.Schema.Dim(), groups, hats)
+	return row.NewHatted(dim, groups, hats)
 }
 
 // record returns the words by which errors name what makes a record: "row" or, if the schema has a unit,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -98,6 +99,58 @@ func TestRefinedSessionsAnswerAsIfOpenedSo(t *testing.T) {
 					t.Errorf("%s, %s: %d events by refining, %d features as before", test.name, way, n, s.Dim())
 				}
 				if got := answered(t, s, test.loss); got != want {
+					t.Errorf("%s, %v, %s:\n%.200s: must be\n%.200s", test.name, relation, way, got, want)
+				}
+				s.Close()
+			}
+		}
+	}
+}
+
+// TestEffectsAnswerAsIfOpenedSo: a session that is refined by a schema with features of effects gives the answers of a
+// session that was opened with it, over rows in memory, where the features are kept, in a private file and in shards,
+// over units, and by either relation. Their charges are those of any query, and nothing more.
+func TestEffectsAnswerAsIfOpenedSo(t *testing.T) {
+	single, units := newParted(t, 150), newPartedUnits(t)
+	of2 := must[loss.Loss](t)(loss.NewUnits(loss.Logistic(), 3, false))
+	for _, test := range []struct {
+		name   string
+		parted *parted
+		base   string
+		loss   loss.Loss
+	}{{"rows", single, peopleSchema, loss.Logistic()}, {"units", units, unitSchema, of2}} {
+		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+			b := must[account.Budget](t)(account.NewBudget(4, 1e-6, relation))
+			bare := bent(t, test.base, "4")
+			with := withEffects(t, bare, 3)
+			c := curator.Config{Path: test.parted.whole, Loss: test.loss, Budget: b, Schema: with}
+			if relation == account.AddOrRemove {
+				c.Declared = 140
+			}
+			s := must[*curator.Session](t)(curator.OpenNoisy(context.Background(), c, 5, nil))
+			want, events := answered(t, s, test.loss), s.Ledger().Events()
+			s.Close()
+			c.Schema = bare
+			for way, open := range map[string]func() (*curator.Session, error){
+				"memory": func() (*curator.Session, error) { return curator.OpenNoisy(context.Background(), c, 5, nil) },
+				"file": func() (*curator.Session, error) {
+					c := c
+					c.Memory, c.Folder = 1000, t.TempDir()
+					return curator.OpenNoisy(context.Background(), c, 5, nil)
+				},
+				"shards": func() (*curator.Session, error) {
+					c := c
+					c.Path, c.Shards = "", test.parted.shards(t, workers(t))
+					return curator.OpenShards(context.Background(), c, 5)
+				},
+			} {
+				s := must[*curator.Session](t)(open())
+				for _, schema := range []*dataset.Schema{withEffects(t, bare, 4), with} {
+					if err := s.Refine(schema); err != nil {
+						t.Fatalf("%s, %s: %v", test.name, way, err)
+					}
+				}
+				if got := answered(t, s, test.loss); got != want || !slices.Equal(s.Ledger().Events(), events) {
 					t.Errorf("%s, %v, %s:\n%.200s: must be\n%.200s", test.name, relation, way, got, want)
 				}
 				s.Close()

@@ -15,7 +15,8 @@ type Map struct {
 	groups  int // number of groups of one-hot features (Schema.Groups)
 	grouped int // number of features that are in groups or are hats (values of basis functions)
 	hats    []Hats
-	scale   float64
+	scale   float64 // the divisor of rows without features of effects
+	found   *found  // nil: no effects
 	inputs  []input
 	crosses []cross
 	target  int         // index of the target's cell; -1: unlabelled
@@ -78,7 +79,8 @@ func (s *Schema) bind(header []string, labelled bool) (*Map, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Map{schema: s, cells: len(header), dim: s.Dim(), scale: s.Scale(), target: -1, beside: -1, where: -1, unit: -1}
+	m := &Map{schema: s, cells: len(header), dim: s.Dim(), scale: s.WithoutEffects().Scale(),
+		found: s.found, target: -1, beside: -1, where: -1, unit: -1}
 	if s.filter != (Filter{}) {
 		m.where = at[s.filter.Column]
 	}
@@ -191,6 +193,14 @@ func (s *Schema) needed(labelled bool) []string {
 		}
 	}
 	return need
+}
+
+// base returns the number of features without those of effects.
+func (m *Map) base() int {
+	if m.found == nil {
+		return m.dim
+	}
+	return m.dim - m.found.Features
 }
 
 // Dim returns the number of features that Encode writes.

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stillpoint-dp/stillpoint/internal/elementary"
 )
 
 // ColumnKind says how a column is read. The zero ColumnKind is invalid.
@@ -134,7 +136,7 @@ func (c Column) validateNumber(field string) error {
 	if c.Transform == Log1p && !(c.Low > -1) {
 		return &fieldError{field + ".number", showBounds(c.Low, c.High), "transform log1p needs a lower bound above -1"}
 	}
-	if c.Transform == Log1p && !(log1p(c.Low) < log1p(c.High)) {
+	if c.Transform == Log1p && !(elementary.Log1p(c.Low) < elementary.Log1p(c.High)) {
 		return &fieldError{field + ".number", showBounds(c.Low, c.High), "the bounds coincide after log1p"}
 	}
 	return nil

@@ -135,7 +135,7 @@ func (s *Schema) Resolve(size float64) (*Schema, Resolved, error) {
 	if err := s.usable(); err != nil {
 		return nil, r, err
 	}
-	if !s.Adapts() {
+	if !s.Adapts() || s.found != nil { // effects belong to the features that they were found with
 		return s, r, nil
 	}
 	def := s.definition()
@@ -367,7 +367,7 @@ func (s *Schema) at(name string) (next int) {
 // written. codes holds, for each group of [Schema.Groups], the index within the group of the row's nonzero
 // feature. Hats of a missing number stay zero.
 func (m *Map) hang(x []float32, codes []int) {
-	level := x[m.dim-1]
+	level := x[m.base()-1]
 	for i := range m.hats {
 		h := &m.hats[i]
 		if x[h.Axes[0].Missing] != 0 {

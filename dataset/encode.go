@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
+	"github.com/stillpoint-dp/stillpoint/internal/elementary"
 )
 
 // Encode writes the features of a row to dst[:Dim] and returns the row's target, as the package comment
@@ -30,12 +31,18 @@ func (m *Map) encodeWhole(dst []float32, cells row) (target float64, ok bool) {
 		panic(fmt.Sprintf("dataset: a row of %d features does not fit in %d", m.dim, len(dst)))
 	}
 	clear(dst[:m.dim])
-	if len(m.hats) == 0 {
-		return m.encode(&features{x: dst[:m.dim]}, cells)
+	all := features{x: dst[:m.base()]}
+	if len(m.hats) > 0 {
+		all.which = make([]int, 0, m.groups)
 	}
-	all := features{x: dst[:m.dim], which: make([]int, 0, m.groups)}
-	if target, ok = m.encode(&all, cells); ok {
+	if target, ok = m.encode(&all, cells); !ok {
+		return target, ok
+	}
+	if len(m.hats) > 0 {
 		m.hang(all.x, all.which)
+	}
+	if m.found != nil {
+		m.found.extend(dst[:m.dim], m.base())
 	}
 	return target, ok
 }
@@ -44,16 +51,17 @@ func (m *Map) encodeWhole(dst []float32, cells row) (target float64, ok bool) {
 // features that are neither in a group ([Schema.Groups]) nor hats ([Schema.Hats]). For each group it writes
 // to codes the index, within the group, of the one feature that is not zero. level is the value of this
 // feature, which is the same in every group. All values have the bits that Encode writes. Hats are left
-// out, because they can be computed from x and codes. If ok is false, all results are zero. EncodeCoded
-// panics if the length of x or codes is wrong.
+// out, because they can be computed from x and codes. So are features of [Effects]; the values are those of the
+// schema without them. If ok is false, all results are zero. EncodeCoded panics if the length of x or codes is
+// wrong.
 func (m *Map) EncodeCoded(x []float32, codes []uint32, cells []string) (level float32, target float64, ok bool) {
 	return m.encodeCoded(x, codes, row{texts: cells})
 }
 
 func (m *Map) encodeCoded(x []float32, codes []uint32, cells row) (level float32, target float64, ok bool) {
-	if len(x) != m.dim-m.grouped || len(codes) != m.groups {
-		panic(fmt.Sprintf("dataset: a row of %d numbers and %d groups does not fit in %d and %d", m.dim-m.grouped, m.groups,
-			len(x), len(codes)))
+	if len(x) != m.base()-m.grouped || len(codes) != m.groups {
+		panic(fmt.Sprintf("dataset: a row of %d numbers and %d groups does not fit in %d and %d", m.base()-m.grouped,
+			m.groups, len(x), len(codes)))
 	}
 	clear(x)
 	clear(codes)
@@ -148,7 +156,8 @@ func (m *Map) encode(dst *features, cells row) (target float64, ok bool) {
 	return target, true
 }
 
-// fill writes the features of a row except hats, divided by S ([Schema.Scale]) and then by norm. It
+// fill writes the features of a row except hats and those of effects, divided by S ([Schema.Scale] of the schema
+// without effects) and then by norm. It
 // may overwrite an earlier fill of the same row. It returns the sum of the squared features before
 // rounding to float32. For hats, the values of basis functions, the sum uses the largest possible sum of
 // squares, before the division: 2 for a curve or an interaction with one number, 4 for an interaction of two
@@ -202,7 +211,7 @@ func (m *Map) fill(dst *features, cells *row, norm float64) (sum float64) {
 		a, b := int(m.reading(cells, x.a.cell)), int(m.reading(cells, x.b.cell))
 		dst.one(x.at, x.a.width()*x.b.width(), a*x.b.width()+b, scaled(1))
 	}
-	dst.number(m.dim-1, scaled(1))
+	dst.number(m.base()-1, scaled(1))
 	return sum
 }
 
@@ -234,7 +243,7 @@ type interval struct {
 func newInterval(c Column) interval {
 	n := interval{low: c.Low, high: c.High, log: c.Transform == Log1p, from: c.Low, to: c.High}
 	if n.log {
-		n.from, n.to = log1p(c.Low), log1p(c.High)
+		n.from, n.to = elementary.Log1p(c.Low), elementary.Log1p(c.High)
 	}
 	n.width = n.to - n.from
 	if n.date = c.Kind == Date; n.date {
@@ -266,7 +275,7 @@ func (n *interval) read(cell string, missing []string) (x float64, ok bool) {
 func (n *interval) unit(x float64) float64 {
 	x = clamp(x, n.low, n.high)
 	if n.log {
-		x = min(max(log1p(x), n.from), n.to) // within bounds even if log1p is not monotone
+		x = min(max(elementary.Log1p(x), n.from), n.to) // within bounds even if log1p is not monotone
 	}
 	return between(x, n.from, n.width)
 }

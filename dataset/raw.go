@@ -53,6 +53,8 @@ type rawSchema struct {
 
 	Interactions [][]string `json:"interactions,omitempty"`
 
+	Effects *Effects `json:"effects,omitempty"`
+
 	Unit *rawUnit `json:"unit,omitempty"`
 }
 
@@ -87,7 +89,11 @@ func (r rawSchema) schema() (*Schema, error) {
 		}
 		def.Unit = Unit(*u)
 	}
-	return New(def)
+	s, err := New(def)
+	if err == nil && r.Effects != nil {
+		s, err = s.WithEffects(*r.Effects)
+	}
+	return s, err
 }
 
 func (r rawColumn) column() (Column, error) {
@@ -236,6 +242,9 @@ func (s *Schema) raw() (rawSchema, error) {
 		r.Unit = &u
 	}
 	r.Target = s.target.raw()
+	if e, ok := s.Effects(); ok {
+		r.Effects = &e
+	}
 	return r, nil
 }
 

@@ -8,8 +8,9 @@ import (
 
 // Refines returns an error unless the schema can take the place of another one over rows that were stored by
 // the other one. What rows store must be the same under both schemas: the numbers of a row, its groups and the
-// divisor of the row ([Schema.Scale]). They may differ only in features that are computed when rows are read
-// ([Schema.Hats]): a column that has a curve in both schemas may have another number of knots, at other places.
+// divisor of the row ([Schema.Scale], without features of effects). They may differ only in features that are computed
+// when rows are read: a column that has a curve in both schemas may have another number of knots, at other places
+// ([Schema.Hats]), and either schema may have features of [Effects].
 func (s *Schema) Refines(of *Schema) error {
 	mine, err := s.stored()
 	if err != nil {

@@ -54,6 +54,7 @@ type Schema struct {
 	places   map[string]int
 	features []string
 	hats     []Hats
+	found    *found     // nil: no Effects
 	unread   *rawSchema // the schema as read, if lists of values are in unread files; see WithLists
 	terms    int        // largest squared norm of a row before it is divided (Scale); 0 in the zero Schema
 }
@@ -246,12 +247,17 @@ func (s *Schema) Missing() []string { return slices.Clone(s.missing) }
 func (s *Schema) Norm() float64 { return s.norm }
 
 // Scale returns S, the divisor of every row: the root of the largest squared norm that a row could have
-// (see Norms in the package comment), or the schema's norm if it states one.
+// (see Norms in the package comment), or the schema's norm if it states one. With [Effects] S^2 is larger by
+// their squared Weight.
 func (s *Schema) Scale() float64 {
+	scale := math.Sqrt(float64(s.terms))
 	if s.norm > 0 {
-		return s.norm
+		scale = s.norm
 	}
-	return math.Sqrt(float64(s.terms))
+	if s.found != nil {
+		scale = math.Sqrt(float64(scale*scale) + float64(s.found.Weight*s.found.Weight))
+	}
+	return scale
 }
 
 // TargetFromUnit maps u in [-1, 1], the scale of [Map.Encode], back to the target's units. Values outside

@@ -9,12 +9,16 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// MarshalYAML returns the schema as the content of a schema: section, one column on a line.
+// MarshalYAML returns the schema as the content of a schema: section, one column on a line. A schema with Effects
+// is an error: they come from a fit, not from a configuration.
 // UnmarshalYAML of the result gives an equal schema, with bounds of the same bits.
 func (s *Schema) MarshalYAML() ([]byte, error) {
 	raw, err := s.raw()
 	if err != nil {
 		return nil, err
+	}
+	if raw.Effects != nil {
+		return nil, &fieldError{"effects", "", "have no written form: a fit finds them"}
 	}
 	var b strings.Builder
 	b.WriteString("columns:\n")

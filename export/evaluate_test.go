@@ -188,6 +188,10 @@ func computed(kind string, in []tensorOf, attributes map[string]fields) tensorOf
 		return unary(math.Log)
 	case "Exp":
 		return unary(math.Exp)
+	case "Cos":
+		return unary(math.Cos)
+	case "Sin":
+		return unary(math.Sin)
 	case "Sqrt":
 		return unary(math.Sqrt)
 	case "Neg":

@@ -26,12 +26,16 @@ type form struct {
 	scale, share float64
 	weights      []float64
 	// dim is the number of features. margins is the number of margins. sums is the number of weighted sums
-	// over the features: the number of margins or, in a network, of units of the first layer.
+	// over the features: the number of margins or, in a network, of units of the first layer. With features of
+	// effects it is the number of effects and 1.
 	dim, sums, margins int
 	// hidden are the numbers of units of a network's hidden layers, and activation is the name of its
 	// activation function. Both are empty if the model is not a network.
 	hidden     []int
 	activation string
+	// waves are the model's features of effects; nil if it has none. The weighted sums are then the margin and the
+	// effects.
+	*waves
 }
 
 // column is a column of the table that has features in the model. at is the index of its first feature.
@@ -69,6 +73,7 @@ func newForm(m *model.Model) (*form, error) {
 			at += column{Column: c}.width()
 		}
 	}
+	f.findWaves(s)
 	f.hats = s.Hats()
 	for _, pair := range s.Interactions() {
 		if x := (cross{a: f.column(pair[0]), b: f.column(pair[1]), at: at}); !x.a.number() && !x.b.number() {

@@ -167,6 +167,9 @@ func (s *query) hatValues(list []way, at []int) (values []string) {
 func (s *query) hatTerms(sum int) (terms []string) {
 	_, of := s.ways()
 	for i, h := range s.hats {
+		if !s.within(sum, h.First) {
+			continue
+		}
 		value := func(k int) string { return s.own("v"+strconv.Itoa(k)+"_", i) }
 		knot := func(axis int) string { return s.own("k", of[i][axis]) }
 		inner := h.Axes[len(h.Axes)-1].Knots.Len()

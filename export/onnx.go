@@ -46,7 +46,7 @@ func ONNX(m *model.Model) ([]byte, error) {
 	for slices.ContainsFunc(f.columns, func(c column) bool { return strings.HasPrefix(c.Name, g.own) }) {
 		g.own += "_"
 	}
-	g.link(g.network(g.sum()))
+	g.link(g.network(g.wave(g.sum())))
 	return g.file(), nil
 }
 

@@ -28,7 +28,7 @@ type Query struct {
 // how cells are read and how closely the results agree with Predict. SQL returns an error if the dialect is
 // unknown, the table is empty, or a date layout or a name cannot be used in a query.
 //
-// The query needs the functions EXP, LN and SQRT. SQLite has them only if it was built with its
+// The query needs the functions EXP, LN and SQRT, and for features of effects COS and SIN. SQLite has them only if it was built with its
 // mathematical functions. The query consists of steps, each a list of columns that are computed once:
 //
 //	cell     numbers, days of dates and trimmed texts of categories
@@ -40,6 +40,7 @@ type Query struct {
 //	feature  the columns of share rounded to float32
 //	ratio, way, knot, hat, hung  the hats of curves and interactions
 //	sum      W x, the weighted sums: the margins, or the inputs of a network's first layer
+//	angle, wave  the angles of a row's effects, and the margin with their cosines and sines
 //	layer1, sum1, ...  the outputs of a network's layer, and the weighted sums of these
 //	top, power, prediction  the terms of probabilities, and the prediction to be clamped
 //
@@ -72,6 +73,7 @@ func SQL(m *model.Model, q Query) (string, error) {
 	s.rows()
 	s.hang()
 	s.sum()
+	s.wave()
 	s.network()
 	s.link()
 	return s.text.String(), nil
@@ -355,20 +357,28 @@ func (s *query) sum() {
 	for k := range s.sums {
 		var terms []string
 		for i, c := range s.numbers {
-			terms = append(terms, s.own("x", i)+" * "+s.literal(s.weight(k, c.at)))
+			if s.within(k, c.at) {
+				terms = append(terms, s.own("x", i)+" * "+s.literal(s.weight(k, c.at)))
+			}
 		}
 		constants := []string{s.literal(s.weight(k, s.intercept()))}
 		for i, c := range s.numbers {
-			if c.Indicator {
+			if c.Indicator && s.within(k, c.at) {
 				constants = append(constants, s.own("m", i)+" * "+s.literal(s.weight(k, c.at+1)))
 			}
 		}
 		for i, c := range s.categories {
+			if !s.within(k, c.at) {
+				continue
+			}
 			constants = append(constants, s.lookup(c, s.own("c", i), func(level int) string {
 				return s.literal(s.weight(k, c.at+level))
 			}))
 		}
 		for _, x := range s.crosses {
+			if !s.within(k, x.at) {
+				continue
+			}
 			constants = append(constants, s.lookup(x.a, s.cell(x.a), func(a int) string {
 				return s.lookup(x.b, s.cell(x.b), func(b int) string { return s.literal(s.weight(k, x.at+a*x.b.width()+b)) })
 			}))

@@ -45,3 +45,23 @@ func (r *Rows) Square(v []float64) (square float64) {
 	}
 	return max(square-r.MeanWeight*along*along, 0) + max(left, 0)/max(hidden, 1)*below
 }
+
+// Means returns an estimate of the mean row: the released mean row or, if there is none, the last column of the
+// second moment divided by constant, the value that the last feature has in every row. It returns nil if r is nil.
+func (r *Rows) Means(constant float64) []float64 {
+	if r == nil {
+		return nil
+	}
+	if r.Mean != nil {
+		return r.Mean
+	}
+	d := len(r.Values)
+	means := make([]float64, d)
+	for k, value := range r.Values {
+		last := value * r.Vectors[(d-1)*d+k] / constant
+		for j := range means {
+			means[j] += last * r.Vectors[j*d+k]
+		}
+	}
+	return means
+}

@@ -54,13 +54,26 @@ func (f *Fit) coefficients(n runNoise) Section {
 		Text(what+": the intercept, one term for each number or date, and for each category the difference between its "+
 			"level and its level of reference, the first one declared, in "+unit+". The intercept is for numbers of 0, dates "+
 			"at their first day and categories at their reference. Coefficients describe the model and its table, not "+
-			"causes."+hashed),
+			"causes."+hashed+f.additive()),
 		f.certainty(e, n))
 	if b := f.bars(e, unit); b.check() == nil { // a weight near the end of the float64 range cannot be drawn
 		s.Parts = append(s.Parts, b)
 	}
 	s.Parts = append(s.Parts, f.table(e, odds))
 	return s
+}
+
+// additive says that the model's coefficients and curves are a part of its score alone, if it has features of
+// effects; otherwise it returns "".
+func (f *Fit) additive() string {
+	e, ok := f.Model.Schema().Effects()
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(" Part of the score is interactions, which the fit found from the effects of the columns: a "+
+		"function of all columns together, with %d weights that have no reading one by one. Coefficients and curves are of the "+
+		"additive part alone. An effect of a column may be in both parts, so that a prediction may differ by more or by "+
+		"less than a coefficient when a column does.", e.Features)
 }
 
 // beyond returns the number of coefficients that noise alone does not explain (their method within returns

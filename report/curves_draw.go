@@ -75,6 +75,7 @@ func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 		text += "Made monotone after the last release: " + listed(names,
 			160) + "; their bands are those of the curves before. "
 	}
+	text += strings.TrimPrefix(f.additive()+" ", " ")
 	switch e.how {
 	case unstated:
 		text += "How much of a curve is noise is not stated here: " + e.noise.why + "."

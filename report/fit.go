@@ -317,6 +317,10 @@ func (f *Fit) columns(schema *dataset.Schema) Table {
 	for _, pair := range schema.Interactions() {
 		t.Rows = append(t.Rows, Row{Cells: []string{pair[0] + " & " + pair[1], "interaction", "every pair of their values"}})
 	}
+	if e, ok := schema.Effects(); ok {
+		t.Rows = append(t.Rows, Row{Cells: []string{"all columns", "interactions found from effects",
+			fmt.Sprintf("%d cosines and sines of random combinations of the columns' effects on the score", e.Features)}})
+	}
 	if len(t.Rows) > mostRows {
 		t.Caption += fmt.Sprintf(" The first %d of %s are shown; all are in %s.", mostRows, Number(float64(len(t.Rows))),
 			modelFile)

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -20,6 +21,10 @@ type runNoise struct {
 // releases.
 func (f *Fit) noise() runNoise {
 	n, err := derive(f.plan.Law)
+	if f.plan.Effects != nil {
+		err = errors.New("the fit has two stages, and the noise of the first is in the features and in the start of " +
+			"the second")
+	}
 	r := runNoise{noise: n, why: err}
 	if f.Model != nil {
 		r.convex = f.Model.Loss().Constants().Curvature.Lo >= 0 && f.Model.Regularizer().Convexity() >= 0

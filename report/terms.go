@@ -16,7 +16,8 @@ type Coefficients struct {
 	Terms []Coefficient `json:"terms"`
 	// Noise says what is known about the standard deviations: "estimated", "bounded" or "not stated".
 	Noise string `json:"noise"`
-	// Meaning explains the standard deviations, or says why none are stated.
+	// Meaning explains the standard deviations, or says why none are stated. It says so if the terms are those of the
+	// additive part of a model that also has features of effects.
 	Meaning string `json:"meaning"`
 	// Beyond is the number of coefficients that differ from 0 by at least two standard deviations. Counted
 	// is the number of all coefficients. Neither number counts intercepts. Both are 0 if no standard
@@ -95,7 +96,7 @@ func (f *Fit) Coefficients() (*Coefficients, error) {
 	c.Curves, c.Surfaces = f.curvesOf(e)
 	switch e.how {
 	case unstated:
-		c.Noise, c.Meaning = NoiseNotStated, "How much is noise is not stated: "+e.why+"."
+		c.Noise, c.Meaning = NoiseNotStated, "How much is noise is not stated: "+e.why+"."+f.additive()
 		return c, nil
 	case bounded:
 		c.Noise = NoiseBounded

@@ -6,7 +6,8 @@
 #
 # DATA is the folder of diamonds.csv.gz and cps1988.csv.gz; the first table is that of examples/adult.
 # pnwflights, bikes and housing are run if they are named, with DATA/TABLE.csv.gz.
-# Forms: linear; curves (curves: auto); pairs (also the interactions listed below).
+# Forms: linear; curves (curves: auto); pairs (also the interactions listed below); effects and effects5 (curves
+# with features: effects and features: effects(5)). FORMS, if set, are the forms to run.
 #
 # The figures are computed from the tables without accounting: the tables are public.
 set -euo pipefail
@@ -34,10 +35,15 @@ for table in "${@:-adult diamonds cps1988}"; do for table in $table; do
     exit 2
     ;;
   esac
-  for form in linear curves ${pairs:+pairs}; do
+  for form in ${FORMS:-linear curves ${pairs:+pairs} effects effects5}; do
     case $form in
     linear) cp "$config" "$work/$form.yaml" ;;
     curves) sed 's/^schema:$/schema:\n  curves: auto/' "$config" >"$work/$form.yaml" ;;
+    effects | effects5)
+      features=effects
+      [ $form = effects5 ] && features="effects(5)"
+      sed "s/^schema:\$/schema:\n  curves: auto/; s/^model:\$/model:\n  features: $features/" "$config" >"$work/$form.yaml"
+      ;;
     pairs) sed "s/^schema:\$/schema:\n  curves: auto\n  interactions: $pairs/" "$config" >"$work/$form.yaml" ;;
     esac
     for epsilon in ${EPSILONS:-0.1 0.5 1 2}; do

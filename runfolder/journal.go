@@ -29,6 +29,7 @@ type record struct {
 	Head     *train.Head        `json:"head,omitempty"`
 	Event    *account.Event     `json:"event,omitempty"`
 	Step     *reached           `json:"step,omitempty"`
+	Found    *dataset.Effects   `json:"effects,omitempty"`
 	Measured *optimize.Measured `json:"measured,omitempty"`
 	Compared *optimize.Compared `json:"compared,omitempty"`
 	Refined  *dataset.Schema    `json:"refined,omitempty"`

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
@@ -225,8 +226,8 @@ var errOrder = errors.New("does not follow")
 // take adds the record r to t. It returns an error if the record does not follow from the records before it.
 func (t *told) take(r record) error {
 	members := 0
-	for _, given := range []bool{r.Head != nil, r.Event != nil, r.Step != nil, r.Measured != nil, r.Compared != nil,
-		r.Refined != nil, r.Ready != nil} {
+	for _, given := range []bool{r.Head != nil, r.Event != nil, r.Step != nil, r.Found != nil, r.Measured != nil,
+		r.Compared != nil, r.Refined != nil, r.Ready != nil} {
 		if given {
 			members++
 		}
@@ -263,6 +264,8 @@ func (t *told) take(r record) error {
 		if r.Step.Norm != nil && len(t.norms) < train.MostNorms {
 			t.norms = append(t.norms, *r.Step.Norm)
 		}
+	case r.Found != nil:
+		return t.found(*r.Found)
 	case r.Measured != nil:
 		t.measured = r.Measured
 	case r.Compared != nil:
@@ -276,6 +279,24 @@ func (t *told) take(r record) error {
 	case r.Ready != nil:
 		t.ready = r.Ready
 	}
+	return nil
+}
+
+// found takes the effects that the first stage of a fit found: the steps that follow train weights of their
+// features, too. Until the first of them the weights are those of the first stage.
+func (t *told) found(e dataset.Effects) error {
+	h, err := t.head.Found(e)
+	if err != nil {
+		return err
+	}
+	n, err := h.Parameters()
+	if err != nil {
+		return err
+	}
+	if t.weights != nil {
+		t.weights = h.Begins(t.weights)
+	}
+	t.head, t.parameters = &h, n
 	return nil
 }
 

@@ -22,6 +22,9 @@ type Run struct {
 	// Ranks are the columns whose curves got their knots by released ranks: from the first release, a mean
 	// row with 65 hats for each of them.
 	Ranks []string `json:"ranks,omitempty"`
+	// Effects describes the features of effects that the first stage of the run found. It is nil if there are
+	// none.
+	Effects *Effects `json:"effects,omitempty"`
 	// Seed is the seed of the run's public random bits, in hexadecimal. It is empty if the run drew
 	// no public random bits.
 	Seed string `json:"public_seed,omitempty"`
@@ -49,6 +52,16 @@ type Monotone struct {
 	Way string `json:"way"`
 	// Moved is the greatest change of a row's margin (its linear predictor) by this replacement.
 	Moved float64 `json:"moved"`
+}
+
+// Effects describes features of effects, by which a model has interactions of columns: cosines and sines of random
+// combinations of the columns' effects on the score of the run's first stage. The model's file has their definition.
+type Effects struct {
+	Features int `json:"features"`
+	// Weight is the norm of a row's features of effects, before the row is divided. Scale is the scale of effects:
+	// the root of the sum of their released variances.
+	Weight float64 `json:"weight"`
+	Scale  float64 `json:"scale"`
 }
 
 // Rebuilt states that a certificate was made from a run's journal after the run was killed.

@@ -38,6 +38,7 @@ const (
 	perTyped      = 15  // for each cell of a Parquet table
 	perProduct    = .5  // for each row, feature and margin of the loss, in a pass over the rows
 	perPair       = .12 // for each row and pair of its nonzero features, in a pass that computes the second moment
+	perSine       = 8   // for each feature of effects and row, in a pass that computes them
 	perCoordinate = 50  // for the noise of one coordinate
 	perEigen      = 4   // times the cube of the number of features: for the eigenvalues of the second moment
 )
@@ -47,6 +48,7 @@ const (
 	perProgram = 30 << 20 // for the program with an empty table
 	perPage    = 5        // for each cell of a Parquet table
 	mostPages  = 2 << 20  // limit of perPage's sum, for each column of a Parquet table
+	perWave    = 4        // for each feature of effects and row, while they are kept
 	perText    = 8        // for each cell of a text table
 	mostText   = 12 << 20 // limit of perText's sum, for the whole text table
 )
@@ -54,10 +56,11 @@ const (
 // rowBytes returns the bytes that an encoded row takes in memory: a float32 for each numeric feature, with
 // the number of features rounded up to a multiple of eight; 12 bytes for the target and the other values kept
 // with a row; and, if the schema has categories, 4 bytes plus 2 bytes for each category. Features of curves
-// and of interactions with numbers take no memory, since they are computed from the stored numbers. Rows
+// and of interactions with numbers take no memory, since they are computed from the stored numbers; nor do
+// features of effects. Rows
 // after a projection have numeric features only.
 func rowBytes(s *dataset.Schema, reduce *dataset.Projection) float64 {
-	numbers, groups := s.Dim(), s.Groups()
+	numbers, groups := s.WithoutEffects().Dim(), s.Groups()
 	for _, h := range s.Hats() {
 		numbers -= h.Width // a row stores the number itself instead of the features of its curve
 	}
@@ -86,6 +89,10 @@ type costs struct {
 	row      float64 // bytes of an encoded row in memory
 	memory   float64 // limit of the table's memory in bytes; 0 for none
 
+	// waves is the number of features of effects, and computed is true if they are computed in each pass.
+	waves    float64
+	computed bool
+
 	schema *dataset.Schema
 	reduce *dataset.Projection
 	loss   loss.Loss
@@ -104,8 +111,14 @@ func (c costs) estimate(pace curator.Pace) Estimate {
 		pace.Pairs = pairs * perPair
 	}
 	read := n * float64(c.cells)
+	if c.computed {
+		pace.Gradient += c.waves * perSine
+	}
 	time := o.Passes*n*pace.Gradient + float64(o.Steps)*weights*perCoordinate
 	bytes := n * c.row
+	if !c.computed {
+		bytes += n * c.waves * perWave
+	}
 	if c.memory > 0 {
 		bytes = min(bytes, c.memory)
 	}

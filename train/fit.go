@@ -295,7 +295,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 		c, h, runErr = c.ranked(ctx, oracle, fitted, h, p.loss)
 	}
 	if runErr == nil {
-		result, runErr = p.plan.Run(ctx, oracle, fitted.watch(oracle, o.Step))
+		result, h.Schema, runErr = c.run(ctx, p, oracle, fitted.watch(oracle, o.Step))
 	}
 	if !planned.foresees {
 		result.Foreseen = 0
@@ -305,10 +305,10 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	}
 	published := result.W
 	if runErr == nil && planned.Compare != nil {
-		published, runErr = c.compare(ctx, oracle, fitted, h, result)
+		published, runErr = c.of(h.Schema).compare(ctx, oracle, fitted, h, result)
 	}
 	if runErr == nil && c.Train.Measure > 0 {
-		runErr = c.measure(ctx, oracle, fitted, published)
+		runErr = c.of(h.Schema).measure(ctx, oracle, fitted, published)
 	}
 	// The session is closed here, so that no further query is possible and the files state the final ledger.
 	_ = session.Close()

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -45,12 +46,14 @@ type Head struct {
 	Schedule   []account.SampledSteps `json:"schedule,omitempty"`
 	ScheduleMu float64                `json:"schedule_mu,omitempty"`
 
-	Loss        string           `json:"loss"`
-	Regularizer string           `json:"regularizer"`
-	Schema      *dataset.Schema  `json:"schema"`
-	Reduce      string           `json:"reduce,omitempty"`
-	Plan        optimize.Summary `json:"plan"`
-	CSV         dataset.CSV      `json:"csv,omitzero"`
+	Loss        string          `json:"loss"`
+	Regularizer string          `json:"regularizer"`
+	Schema      *dataset.Schema `json:"schema"`
+	Reduce      string          `json:"reduce,omitempty"`
+	// Features is model.features of the configuration. Schema gets the features of effects when they are found.
+	Features string           `json:"features,omitempty"`
+	Plan     optimize.Summary `json:"plan"`
+	CSV      dataset.CSV      `json:"csv,omitzero"`
 	// Seed is the seed of the public random bits, in hexadecimal; empty if the plan draws none.
 	Seed string `json:"public_seed,omitempty"`
 	// Adapted has the warnings about curves and interactions that Config.For left out of the schema because
@@ -75,9 +78,9 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 		Journal: JournalVersion, Software: software, Fit: fit,
 		Guarantee: p.Budget.Guarantee(p.Unit.Column), Records: int64(p.Records),
 		Loss: l.Name(), Regularizer: regularizer.Name(), Schema: c.Schema, Plan: p.Summary,
-		Reduce: c.Model.Reduce, CSV: c.CSV, Adapted: c.adapted,
+		Reduce: c.Model.Reduce, Features: c.Model.Features, CSV: c.CSV, Adapted: c.adapted,
 	}
-	if p.Plan.Needs().Seed {
+	if p.Plan.Needs().Seed || p.First != nil {
 		h.Seed = fmt.Sprintf("%016x", p.Seed)
 	}
 	if p.Ranks != nil {
@@ -123,7 +126,7 @@ func (h Head) Files(r Released) (m *model.Model, cert *certificate.Certificate, 
 		}
 		digest = sha(text)
 	}
-	r.Run.Reduce, r.Run.Seed, r.Run.Ranks = h.Reduce, h.Seed, h.Ranks
+	r.Run.Reduce, r.Run.Seed, r.Run.Ranks, r.Run.Effects = h.Reduce, h.Seed, h.Ranks, foundIn(h.Schema)
 	plan, err := json.Marshal(r.Run)
 	if err != nil {
 		return nil, nil, err
@@ -270,6 +273,10 @@ func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 		aMargin = 32                        // a margin of the best constant
 		aKnot   = 48                        // a knot by ranks, on a line of its own
 	)
+	h, err = h.largest()
+	if err != nil {
+		return 0, 0, err
+	}
 	m, cert, err := h.empty(r)
 	if err != nil {
 		return 0, 0, err
@@ -300,9 +307,56 @@ func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 	if h.Plan.Algorithm == onestep.Name {
 		intervals = inferenceRoom(h.Schema.Dim())
 	}
-	return int64(len(text) + aNumber*parameters*lift + aKnot*knots + warned + intervals),
+	found := 0
+	if e, ok := h.Schema.Effects(); ok {
+		found = aNumber * (len(e.Weights) + len(e.Centres) + 2)
+	}
+	return int64(len(text) + aNumber*parameters*lift + aKnot*knots + warned + intervals + found),
 		int64(len(certText)+6*aNorm*min(h.Plan.Steps, MostNorms)+aStep*len(h.Schedule)+aMargin*parameters/max(h.Schema.Dim(),
 			1)+rest) + runrecord.MomentBytes(h.features()), nil
+}
+
+// largest returns the head whose schema has features of effects, if the fit is to find them.
+func (h Head) largest() (Head, error) {
+	e, err := ParseFeatures(h.Features)
+	if e == nil || err != nil {
+		return h, err
+	}
+	if _, found := h.Schema.Effects(); !found {
+		h.Schema, err = e.placeholder(h.Schema)
+	}
+	return h, err
+}
+
+// Found returns the head after the effects were found: its schema has their features. It returns an error if the
+// fit was to find none, or others.
+func (h Head) Found(e dataset.Effects) (Head, error) {
+	want, err := ParseFeatures(h.Features)
+	if err != nil {
+		return h, err
+	}
+	if want == nil || e.Features != want.Features || e.Weight != want.Weight || fmt.Sprintf("%016x", e.Seed) != h.Seed {
+		return h, errors.New("effects: must be those that the fit was to find")
+	}
+	h.Schema, err = h.Schema.WithEffects(e)
+	return h, err
+}
+
+// Begins returns weights with which rows of the head's schema have the scores that rows without features of
+// effects have with the weights w. It returns w if the schema has no such features.
+func (h Head) Begins(w []float64) []float64 {
+	_, ratio := h.Schema.EffectBasis()
+	more := h.Schema.Dim() - len(w)
+	if more <= 0 || len(w) == 0 {
+		return w
+	}
+	last := len(w) - 1
+	begins := make([]float64, h.Schema.Dim())
+	for j, v := range w[:last] {
+		begins[j] = v / ratio
+	}
+	begins[last+more] = w[last] / ratio
+	return begins
 }
 
 // empty makes the model and the certificate of a run without releases. All weights of the model are 0.

@@ -53,6 +53,9 @@ type Keeper interface {
 type Log interface {
 	Events([]account.Event) error
 	Step(Step) error
+	// Found stores the effects that the first stage of a fit found. Later steps are about rows with features of
+	// them.
+	Found(dataset.Effects) error
 	Measured(optimize.Measured) error
 	Compared(optimize.Compared) error
 	// Refined stores the schema that takes the place of the head's. Fit calls it before the first step.
@@ -85,6 +88,7 @@ func (unkept) Settle(float64, bool) error                     { return nil }
 func (unkept) Charged(err error) error                        { return &ChargedError{Err: err} }
 func (unkept) Events([]account.Event) error                   { return nil }
 func (unkept) Step(Step) error                                { return nil }
+func (unkept) Found(dataset.Effects) error                    { return nil }
 func (unkept) Measured(optimize.Measured) error               { return nil }
 func (unkept) Compared(optimize.Compared) error               { return nil }
 func (unkept) Refined(*dataset.Schema) error                  { return nil }

@@ -85,6 +85,14 @@ func (r *recorder) refined(s *dataset.Schema) error {
 	return r.fail(r.log.Refined(s))
 }
 
+// found writes the effects that the first stage of a fit found to the log.
+func (r *recorder) found(schema *dataset.Schema) error {
+	e, _ := schema.Effects()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.fail(r.log.Found(e))
+}
+
 // finish writes the remaining events to the log and writes the log to stable storage. It does nothing if the
 // log has failed before.
 func (r *recorder) finish() error {

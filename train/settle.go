@@ -57,6 +57,9 @@ type Planned struct {
 	// NotCompared says why the fit will not make the comparison. It is empty if the fit will make it, and if
 	// the configuration turned it off.
 	NotCompared string
+	// First is the first of two stages of a fit with features of effects; nil for any other fit. Dim, Features and
+	// Plan are those of the second stage then, and Summary counts the steps of both.
+	First *Stage
 	// Intervals is the forecast of the confidence intervals; nil if the configuration requests none.
 	Intervals *Expected
 	// Schema is the final schema: the configuration's schema, with the knots of its curves.
@@ -191,6 +194,11 @@ func (c *Config) costs(p optimize.Problem, o optimize.Summary, features int, l l
 		memory: float64(c.Memory.bytes()),
 		schema: c.Schema, reduce: reduce, loss: l,
 	}
+	if e, ok := c.Schema.Effects(); ok {
+		cost.waves = float64(e.Features)
+		cost.computed = cost.memory > 0 || c.Shards != nil || p.Relation != account.ReplaceOne ||
+			c.Schema.Unit() != (dataset.Unit{}) || !curator.KeepsEffects(p.Records, e.Features)
+	}
 	for _, column := range c.Schema.Columns() {
 		if column.Kind != dataset.Ignore {
 			cost.cells++
@@ -208,12 +216,24 @@ func (c *Config) costs(p optimize.Problem, o optimize.Summary, features int, l l
 // requests the comparison.
 func (c *Config) settle(ctx context.Context, budget account.Budget, records float64, seed uint64) (optimize.Plan,
 	Planned, loss.Loss, error) {
+	base := c
+	effects, err := c.finds()
+	if err != nil {
+		return nil, Planned{}, nil, err
+	}
+	if effects != nil {
+		schema, err := effects.placeholder(c.Schema)
+		if err != nil {
+			return nil, Planned{}, nil, err
+		}
+		c = c.of(schema)
+	}
 	problem, l, err := c.Problem(budget, records)
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
 	problem.Seed = seed
-	ranks, left, err := c.ranking(problem, l)
+	ranks, left, err := base.ranking(problem, l)
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
@@ -232,7 +252,16 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 			return nil, Planned{}, nil, fmt.Errorf("train.inner = %s: %w", inner, err)
 		}
 	}
-	plan, candidates, err := c.plan(ctx, problem, l)
+	var first *Stage
+	var plan optimize.Plan
+	var candidates []choose.Candidate
+	if effects != nil {
+		if first, plan, err = base.stages(ctx, problem, *effects); err == nil {
+			problem = first.second
+		}
+	} else {
+		plan, candidates, err = c.plan(ctx, problem, l)
+	}
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
@@ -257,6 +286,9 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		}
 	}
 	o := plan.Summary()
+	if first != nil {
+		o = first.both(o)
+	}
 	if c.Shards != nil && plan.Needs().Stable {
 		return nil, Planned{}, nil,
 			fmt.Errorf("train.algorithm = %s with phased-sgd: is not possible where shards hold the table: each step of a "+
@@ -282,7 +314,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		LowerBound: problem.LowerBound(), Seed: seed,
 		Records: records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates,
 		Plan:  plan,
-		Ranks: ranks, Compare: compare, NotCompared: why, Schema: c.Schema, Adapted: c.adapted,
+		Ranks: ranks, Compare: compare, NotCompared: why, Schema: base.Schema, Adapted: c.adapted, First: first,
 		Filter: certificate.Filter(c.Schema.Filter()),
 		Unit:   unitOf(c.Schema, l),
 		chosen: c.Train.Settings["steps"] != nil,

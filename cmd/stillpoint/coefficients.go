@@ -42,6 +42,9 @@ twice it makes no confidence interval. Where it comes from:
   at most      without a released second moment, of a convex loss: an upper bound
   not stated   of other losses and older certificates; the column has a dash
 
+Of a model with features: effects the terms are the additive part of the score; the
+interactions come on top, and no noise is stated.
+
 Of a fit with inference: {level: 0.95} the text has confidence intervals in place of the noise,
 and the formula to which they belong; stillpoint contrast says differences.
 

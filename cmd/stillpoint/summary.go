@@ -39,6 +39,7 @@ func outline(p train.Planned, verbose bool) string {
 		b.add("to improve", "%s", more)
 	}
 	b.algorithm(p)
+	b.stages(p)
 	if p.Why != "" {
 		b.add("chosen", "%s", p.Why)
 	}
@@ -67,8 +68,19 @@ func opening(p train.Planned) string {
 	b.rows(p)
 	b.outlook(p)
 	b.algorithm(p)
+	b.stages(p)
 	b.warnings(p)
 	return b.String()
+}
+
+// stages adds the two stages of a fit with features of effects, with their shares of the budget for training.
+func (b *facts) stages(p train.Planned) {
+	if s := p.First; s != nil {
+		b.add("first stage", "%.2g%% of the budget for training: the model without interactions, in %d steps", 100*s.Share,
+			s.Summary.Steps)
+		b.add("second stage", "%.2g%%: the model with %d features of the effects that the first finds, in %d steps",
+			100*s.Second, s.Features(), p.Summary.Steps-s.Summary.Steps)
+	}
 }
 
 // rows adds the number of records, the number of features, the row filter, the curves and the privacy unit.
@@ -186,7 +198,9 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		// comparison. Warnings are the facts that a user must know before the fit.
 		Compare float64 `json:"compare,omitempty"`
 		// Ranks is the share of the budget for placing knots by released ranks; absent if none is.
-		Ranks   float64       `json:"ranks,omitempty"`
+		Ranks float64 `json:"ranks,omitempty"`
+		// First is the first of two stages of a fit with features of effects; absent if there is one stage.
+		First   *train.Stage  `json:"first_stage,omitempty"`
 		Outlook train.Outlook `json:"outlook"`
 		// Intervals is the forecast of the confidence intervals, absent if none are requested.
 		Intervals *train.Expected `json:"intervals,omitempty"`
@@ -202,7 +216,7 @@ func planJSON(p train.Planned, tried []experiment.Checked) any {
 		// Simulated are the median results of the considered plans on generated rows.
 		Simulated []float64 `json:"simulated,omitempty"`
 	}{p.Records, p.Dim, p.Budget.Guarantee(""), p.Unit.Neighbour(p.Filter, p.Budget.Relation()),
-		p.Unit.Protects(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, curvesOf(p), comparing(p), ranking(p), p.Outlook(), p.Intervals, p.Warnings(), p.LowerBound, considered,
+		p.Unit.Protects(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, curvesOf(p), comparing(p), ranking(p), p.First, p.Outlook(), p.Intervals, p.Warnings(), p.LowerBound, considered,
 		p.Measured(context.Background()), p.Why, medians(tried)}
 }
 

@@ -56,7 +56,8 @@ func TestPortable(t *testing.T) {
 }
 
 // Sources of rows with hats are tested by TestPortable over rowtest.Hung, with arbitrary hats, and
-// by TestCurvedSums over row.NewCurved.
+// by TestCurvedSums over row.NewCurved. Those with features of effects are tested by TestExtendedSums over
+// row.NewExtended.
 
 // TestShards tests that an engine that adds the sums of other engines over parts of the rows passes
 // the conformance tests of sums.

@@ -10,6 +10,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/internal/effects"
 	"github.com/stillpoint-dp/stillpoint/internal/hats"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -102,6 +103,87 @@ func TestCurvedSums(t *testing.T) {
 		}
 		if !moved {
 			t.Errorf("%s: nothing is summed", q.Name())
+		}
+	}
+}
+
+// TestExtendedSums tests that sums over rows whose features of effects are computed when they are read, or kept, equal
+// the sums over the same rows stored with them, to the bit.
+func TestExtendedSums(t *testing.T) {
+	const n, scale, features = 130, 0x1p30, 20
+	groups := []row.Group{{First: 1, Width: 3}}
+	base, err := row.NewLayout(6, groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := row.NewLayout(6+features, groups)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored, err := row.NewTableOf(base, 32)
+	if err != nil {
+		t.Fatal(err)
+	}
+	coin := rand.New(rand.NewPCG(2, 3))
+	for i := range n {
+		x := []float32{.4 * float32(2*coin.Float64()-1), .3 * float32(coin.NormFloat64()), .4}
+		stored.AppendCoded(x, .4, []uint32{uint32(coin.IntN(3))}, float64(2*(i%2)-1), i%11 != 2)
+	}
+	e := row.Effects{Basis: effects.New(5, features, []float64{.1, 0, -.1}, .3, .1), Of: []int{0, 1, 1, 1, 2},
+		Weights: []float64{1, -2, 0, 3, 1}, Ratio: .8}
+	full, err := row.NewTableOf(l, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sources []row.Source
+	for _, keep := range []bool{false, true} {
+		s, err := row.NewExtended(stored, l, e)
+		if err == nil && keep {
+			err = s.Keep()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		sources = append(sources, s)
+	}
+	for r, i := sources[0].Reader(), 0; i < sources[0].Blocks(); i++ {
+		b, err := r.Block(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, y := range b.Targets {
+			full.AppendCoded(b.Rows[k*l.Stride():][:l.Numbers()], b.Levels[k], []uint32{uint32(b.Codes.Narrow[k])}, y, y == y)
+		}
+	}
+	w := make([]float64, l.Dim())
+	for j := range w {
+		w[j] = 3 * coin.NormFloat64()
+	}
+	everyone := query.NewCohort(account.Everyone, n)
+	for _, term := range []query.Term{query.SecondMomentOf(everyone, l.Dim()), query.GradientAt(everyone, w, 1),
+		query.ValueAt(everyone, w, 0, 9)} {
+		q, err := query.New(1, term)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, members := range [][]int32{nil, {3, 77, 3, 129, 0}} {
+			var want []int64
+			for _, s := range []row.Source{full, sources[0], sources[1]} {
+				e, err := engine.New(s, loss.Logistic(), 3)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sum, err := e.Sum(context.Background(), q, scale, members)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if want == nil {
+					want = sum.Residual
+				}
+				if !slices.Equal(sum.Residual, want) {
+					t.Errorf("%s: %v: want %v", q.Name(), sum.Residual, want)
+				}
+			}
 		}
 	}
 }

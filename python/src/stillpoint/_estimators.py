@@ -81,6 +81,7 @@ class _Estimator(BaseEstimator):
         loss: str,
         regularizer: str | None = None,
         radius: float | None = None,
+        features: str | None = None,
         train: Mapping[str, Any] | None = None,
         inference: float | None = None,
         records: int | None = None,
@@ -106,6 +107,7 @@ class _Estimator(BaseEstimator):
         self.loss = loss
         self.regularizer = regularizer
         self.radius = radius
+        self.features = features
         self.train = train
         self.inference = inference
         self.records = records
@@ -302,7 +304,7 @@ class _Estimator(BaseEstimator):
         if records is None and self.relation != "replace-one":
             raise ValueError("records: must be given under add-or-remove: the public number of records")
         model: dict[str, Any] = {"loss": self._loss()}
-        for key in ("regularizer", "radius"):
+        for key in ("regularizer", "radius", "features"):
             if getattr(self, key) is not None:
                 model[key] = getattr(self, key)
         privacy = {"epsilon": float(self.epsilon), "delta": float(self.delta), "relation": self.relation}
@@ -629,6 +631,9 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         loss: logistic, sigmoid, tanh, smoothed-hinge(w); softmax of three classes or
             more, and "auto" chooses it or logistic.
         regularizer, radius, train: as in a configuration; ``train={"algorithm": "gd"}``.
+        features: "effects" for interactions of all columns that nobody names, found in a second
+            stage of the fit; "effects(5)" where they matter much. ``coefficients_`` are then those
+            of the additive part of the score alone.
         inference: the level of confidence intervals, such as .95; None for none. The fit has
             then a plan of its own, so that ``train``, ``regularizer`` and ``radius`` are
             left out. Losses: logistic, squared(clip), huber(delta) and poisson(clip).
@@ -688,6 +693,7 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         loss="auto",
         regularizer=None,
         radius=None,
+        features=None,
         train=None,
         inference=None,
         records=None,
@@ -705,8 +711,8 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             epsilon=epsilon, delta=delta, relation=relation, folder=folder, table=table, bounds=bounds,
             categories=categories, log1p=log1p, dates=dates, indicators=indicators,
             curves=curves, interactions=interactions, loss=loss, regularizer=regularizer,
-            radius=radius, train=train, inference=inference, records=records, public_steps=public_steps, progress=progress,
-            ignore=ignore, outcome=outcome, unit=unit, weight=weight,
+            radius=radius, features=features, train=train, inference=inference, records=records,
+            public_steps=public_steps, progress=progress, ignore=ignore, outcome=outcome, unit=unit, weight=weight,
         )  # fmt: skip
 
     def _loss(self) -> str:
@@ -791,6 +797,7 @@ class StillpointRegressor(RegressorMixin, _Estimator):
         loss="huber(0.1)",
         regularizer=None,
         radius=None,
+        features=None,
         train=None,
         inference=None,
         records=None,
@@ -808,8 +815,8 @@ class StillpointRegressor(RegressorMixin, _Estimator):
             epsilon=epsilon, delta=delta, relation=relation, folder=folder, table=table, bounds=bounds,
             categories=categories, log1p=log1p, dates=dates, indicators=indicators,
             curves=curves, interactions=interactions, loss=loss, regularizer=regularizer,
-            radius=radius, train=train, inference=inference, records=records, public_steps=public_steps, progress=progress,
-            ignore=ignore, outcome=outcome, unit=unit, weight=weight,
+            radius=radius, features=features, train=train, inference=inference, records=records,
+            public_steps=public_steps, progress=progress, ignore=ignore, outcome=outcome, unit=unit, weight=weight,
         )  # fmt: skip
 
     def _loss(self) -> str:

@@ -1,4 +1,4 @@
-package dataset
+package elementary
 
 import (
 	"math"
@@ -14,9 +14,9 @@ func TestLog1p(t *testing.T) {
 			rapid.Float64Range(1, math.MaxFloat64),
 			rapid.Map(rapid.Float64Range(-100, 3), func(e float64) float64 { return math.Pow(2, e) }),
 		).Draw(t, "x")
-		got, want := log1p(x), math.Log1p(x)
+		got, want := Log1p(x), math.Log1p(x)
 		if ulp := math.Abs(math.Nextafter(want, math.Inf(1)) - want); math.Abs(got-want) > 2*ulp {
-			t.Fatalf("log1p(%v) = %v: want %v, off by %v ulp", x, got, want, (got-want)/ulp)
+			t.Fatalf("Log1p(%v) = %v: want %v, off by %v ulp", x, got, want, (got-want)/ulp)
 		}
 	})
 }
@@ -33,8 +33,8 @@ func TestLog1pExact(t *testing.T) {
 		math.Nextafter(-1, 0):       -53 * math.Ln2,
 		math.SmallestNonzeroFloat64: math.SmallestNonzeroFloat64,
 	} {
-		if got := log1p(x); got != want {
-			t.Errorf("log1p(%v) = %v: want %v", x, got, want)
+		if got := Log1p(x); got != want {
+			t.Errorf("Log1p(%v) = %v: want %v", x, got, want)
 		}
 	}
 }

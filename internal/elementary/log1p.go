@@ -1,4 +1,4 @@
-package dataset
+package elementary
 
 import "math"
 
@@ -8,7 +8,7 @@ const (
 	ln2Low  = math.Ln2 - ln2High
 )
 
-// log1p returns log(1+x) for finite x > -1, within two units in the last place and with the same bits
+// Log1p returns log(1+x) for finite x > -1, within two units in the last place and with the same bits
 // on every machine.
 //
 // Let v be the rounded sum 1+x, and c = (1+x) - v. Then log(1+x) = log v + log(1 + c/v), and log(1 + c/v) is
@@ -17,7 +17,7 @@ const (
 //	log m = 2 artanh s = 2 (s + s^3/3 + s^5/5 + ...)
 //
 // Since s^2 < 0.0295, terms beyond s^23/23 are below 2^-60 of the sum.
-func log1p(x float64) float64 {
+func Log1p(x float64) float64 {
 	v := 1 + x
 	c := x - (v - 1)      // exact for v <= 2^53; for larger v, c/v is below 2^-52 and has no effect
 	m, k := math.Frexp(v) // m in [1/2, 1)

@@ -1,0 +1,264 @@
+package row
+
+import (
+	"errors"
+
+	"github.com/stillpoint-dp/stillpoint/internal/effects"
+)
+
+// Extended is a source of rows with features of effects, which are dense numbers. It is built over a source of
+// the same rows without them, with hats if the layout has some. The features of a row are computed when the row
+// is read, from its other features and public numbers. They are not stored.
+type Extended struct {
+	of     Source
+	layout *Layout
+	rule   *extension
+	// kept holds the features of effects of all rows, if they are kept. first is the number of the first row of
+	// each block.
+	kept  []float32
+	first []int
+}
+
+// Effects say how the features of effects of a row are computed. The effect of column j is the sum of the
+// row's features of this column, each times its weight. The features of effects are Basis.Fill of the effects.
+// They follow the last feature but the constant, which stays the last. All other features are multiplied by
+// Ratio.
+type Effects struct {
+	Basis *effects.Basis
+	// Of and Weights hold the index of the column and the weight of each feature of a row without features of
+	// effects, except the constant.
+	Of      []int
+	Weights []float64
+	Ratio   float64
+}
+
+// NewExtended returns the rows of a source with features of effects. l is the layout of the source's rows, hats
+// included, with the features of effects as numbers before the constant. If features of effects would make a row's
+// squared norm exceed MaxSquare, which no row map does, they are zeros. Closing the returned source closes the given
+// one.
+func NewExtended(of Source, l *Layout, e Effects) (*Extended, error) {
+	base, more := of.Layout(), 0
+	if e.Basis != nil {
+		more = e.Basis.Features()
+	}
+	if more == 0 || len(e.Weights) < base.dim-1 || len(e.Of) != base.dim-1 || base.Place(base.dim-1) != base.dense-1 {
+		return nil, errors.New("row: effects: must be of every feature but the constant, which is the last")
+	}
+	if l.dim != base.dim+more || l.dense != base.dense+more || len(l.groups) != len(base.groups) ||
+		len(l.hats) != len(base.hats) || l.edges != base.edges {
+		return nil, errors.New("row: effects: must be numbers over rows of the same layout without them")
+	}
+	rule := &extension{layout: l, base: base, basis: e.Basis, ratio: e.Ratio,
+		numbers: make([]part, base.dense-1), coded: make([]part, base.hung[len(base.hats)])}
+	// The squares of a pair add up to the squared amplitude times at most 1 + 2^-51, and rounding to float32
+	// multiplies each by at most (1 + 2^-24)^2.
+	amplitude := e.Basis.Amplitude()
+	rule.room = MaxSquare - float64(more/2)*amplitude*amplitude*(1+0x1p-22)
+	for j, column := range e.Of {
+		if column < 0 || column >= e.Basis.Columns() {
+			return nil, errors.New("row: effects: must be of the columns of their basis")
+		}
+		p := part{column, e.Weights[j]}
+		if at := base.Place(j); at < base.dense {
+			rule.numbers[at] = p
+		} else {
+			rule.coded[at-base.Stride()] = p
+		}
+	}
+	return &Extended{of: of, layout: l, rule: rule}, nil
+}
+
+// Keep computes the features of effects of all rows once and keeps them in memory, 4 bytes for each feature
+// and row. It must be called before the source is read, by one goroutine.
+func (c *Extended) Keep() error {
+	features := c.rule.basis.Features()
+	kept := make([]float32, 0, c.Len()*features)
+	var first []int
+	r := c.Reader()
+	for i := range c.Blocks() {
+		b, err := r.Block(i)
+		if err != nil {
+			return err
+		}
+		first = append(first, len(kept)/features)
+		for k := range b.Targets {
+			at := k*c.layout.Stride() + len(c.rule.numbers)
+			kept = append(kept, b.Rows[at:at+features]...)
+		}
+	}
+	c.kept, c.first = kept, first
+	return nil
+}
+
+// extension computes the features of effects of rows. numbers has the column and the weight of each number but
+// the constant, and coded those of each feature of groups and hats.
+type extension struct {
+	layout, base   *Layout
+	basis          *effects.Basis
+	ratio          float64
+	room           float64 // MaxSquare without the most that the squared norm of the features of effects can be
+	numbers, coded []part
+}
+
+// part is the part of a feature in an effect.
+type part struct {
+	column int
+	weight float64
+}
+
+// extend appends the rows of b, which are without features of effects, to dst. kept returns the features of effects
+// of row i of b, if they are kept; it is nil if they must be computed. sums is scratch memory for an effect of each
+// column.
+func (r *extension) extend(dst *Block, b Block, kept func(i int) []float32, sums []float64) {
+	l := r.layout
+	first, n := len(dst.Targets), len(b.Targets)
+	groups, edges := len(l.groups), l.edges
+	dst.Rows = longer(dst.Rows, n*l.Stride())
+	dst.Targets = append(dst.Targets, b.Targets...)
+	dst.Codes.Narrow = append(dst.Codes.Narrow, b.Codes.Narrow...)
+	dst.Codes.Wide = append(dst.Codes.Wide, b.Codes.Wide...)
+	dst.Edges.At = append(dst.Edges.At, b.Edges.At...)
+	if groups > 0 {
+		dst.Levels = longer(dst.Levels, n)
+	}
+	dst.Edges.By = longer(dst.Edges.By, 2*n*edges)
+	for i := range n {
+		x := b.Rows[i*r.base.Stride() : (i+1)*r.base.Stride()]
+		var found []float32
+		if kept != nil {
+			found = kept(i)
+		} else {
+			clear(sums)
+			for k, p := range r.numbers {
+				sums[p.column] += float64(p.weight * float64(x[k]))
+			}
+		}
+		to := first + i
+		rest := 0.
+		if groups > 0 {
+			level := float64(b.Levels[i])
+			for g := 0; g < groups && found == nil; g++ {
+				p := r.coded[b.Codes.at(i*groups+g)]
+				sums[p.column] += float64(p.weight * level)
+			}
+			v := float32(level * r.ratio)
+			dst.Levels[to] = v
+			rest = float64(float64(groups) * float64(float64(v)*float64(v)))
+		}
+		by := dst.Edges.By[2*to*edges : 2*(to+1)*edges]
+		for e := range edges {
+			at := b.Edges.At[i*edges+e]
+			for k := range 2 {
+				v := float64(b.Edges.By[2*(i*edges+e)+k])
+				if found == nil {
+					p := r.coded[int(at)+k]
+					sums[p.column] += float64(p.weight * v)
+				}
+				by[2*e+k] = float32(v * r.ratio)
+			}
+		}
+		r.write(dst.Rows[to*l.Stride():(to+1)*l.Stride()], x, found, sums, rest+square(by), b.Targets[i])
+	}
+}
+
+// write sets row to the numbers of a row with features of effects. x holds its numbers without them, kept its
+// features of effects or nil, sums its effects if kept is nil, and rest the squared norm of its features that are no
+// numbers. A faulty row has no features.
+func (r *extension) write(row, x, kept []float32, sums []float64, rest, target float64) {
+	last := len(r.numbers)
+	for k, v := range x[:last] {
+		row[k] = float32(float64(v) * r.ratio)
+	}
+	found := row[last : last+r.basis.Features()]
+	row[last+len(found)] = float32(float64(x[last]) * r.ratio)
+	clear(row[last+len(found)+1:])
+	if target != target {
+		clear(found)
+		return
+	}
+	if kept != nil {
+		copy(found, kept)
+	} else {
+		r.basis.Fill(found, sums)
+	}
+	if !(rest+square(row[:last])+float64(float64(row[last+len(found)])*float64(row[last+len(found)])) <= r.room) {
+		clear(found)
+	}
+}
+
+// Len returns the number of rows, Layout returns their layout and Blocks returns the number of
+// blocks.
+func (c *Extended) Len() int        { return c.of.Len() }
+func (c *Extended) Layout() *Layout { return c.layout }
+func (c *Extended) Blocks() int     { return c.of.Blocks() }
+
+// Close closes the source of the rows without features of effects.
+func (c *Extended) Close() error { return c.of.Close() }
+
+// Reader returns a reader with its own buffers. The reader implements Ahead if the readers of the
+// underlying source do.
+func (c *Extended) Reader() Reader {
+	r := &extendedReader{source: c, of: c.of.Reader(), rule: c.rule, sums: make([]float64, c.rule.basis.Columns())}
+	if a, ok := r.of.(Ahead); ok {
+		return &extendedAhead{r, a}
+	}
+	return r
+}
+
+type extendedReader struct {
+	source     *Extended
+	of         Reader
+	rule       *extension
+	block, raw Block
+	sums       []float64
+}
+
+// Block returns block i.
+func (r *extendedReader) Block(i int) (Block, error) {
+	b, err := r.of.Block(i)
+	return r.extended(i, b, err)
+}
+
+func (r *extendedReader) extended(i int, b Block, err error) (Block, error) {
+	if err != nil {
+		return Block{}, err
+	}
+	var kept func(k int) []float32
+	if r.source.kept != nil {
+		kept = func(k int) []float32 { return r.source.found(r.source.first[i] + k) }
+	}
+	r.block.Clear()
+	r.rule.extend(&r.block, b, kept, r.sums)
+	return r.block, nil
+}
+
+// Rows adds copies of the rows numbered by members, with their features of effects, to b.
+func (r *extendedReader) Rows(b *Block, members []int32) error {
+	r.raw.Clear()
+	if err := r.of.Rows(&r.raw, members); err != nil {
+		return err
+	}
+	var kept func(k int) []float32
+	if r.source.kept != nil {
+		kept = func(k int) []float32 { return r.source.found(int(members[k])) }
+	}
+	r.rule.extend(b, r.raw, kept, r.sums)
+	return nil
+}
+
+// extendedAhead is an extendedReader over a reader that reads ahead.
+type extendedAhead struct {
+	*extendedReader
+	ahead Ahead
+}
+
+func (r *extendedAhead) BlockAhead(i, next int) (Block, error) {
+	b, err := r.ahead.BlockAhead(i, next)
+	return r.extended(i, b, err)
+}
+
+// found returns the kept features of effects of a row.
+func (c *Extended) found(row int) []float32 {
+	features := c.rule.basis.Features()
+	return c.kept[row*features : (row+1)*features]
+}

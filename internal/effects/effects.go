@@ -1,0 +1,100 @@
+// Package effects implements the arithmetic of features of effects. An effect is a number that a row has for
+// each column, such as the column's part of a score. The features are the cosines and the sines of random
+// linear combinations of a row's effects, so that a linear score of them can express interactions of the
+// columns. The row map and the store of rows both use this package, so that their features have the same bits.
+package effects
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/internal/elementary"
+)
+
+// Deviation is the standard deviation of the frequencies along each column, per unit of an effect divided by the
+// scale of effects.
+const Deviation = 2
+
+// Limits of the numbers of features.
+const (
+	Least = 2
+	Most  = 2000
+)
+
+// Basis has the features of rows with given columns: pairs (cos a_k, sin a_k), each multiplied by an amplitude.
+// The angle a_k = sum_j omega_kj (f_j - c_j)/s is a combination of the effects f_j of columns j. The frequencies
+// omega_kj are drawn from a public seed. A Basis is immutable and safe for concurrent use.
+//
+// A linear score of these features approximates a function of the effects that is smooth on the scale s/Deviation:
+// the inner product of the features of two rows is close to a Gaussian of the distance of their effects (random
+// Fourier features: Rahimi and Recht 2007, "Random Features for Large-Scale Kernel Machines", Claim 1).
+type Basis struct {
+	centres   []float64
+	by        []float64 // omega_kj/s, pair by pair
+	amplitude float64
+}
+
+// New returns a basis of the given even number of features, with frequencies drawn from the seed. centres are
+// the centres c_j of the columns' effects, and scale is the scale s of effects.
+func New(seed uint64, features int, centres []float64, scale, amplitude float64) *Basis {
+	b := &Basis{centres: centres, by: Frequencies(seed, features/2, len(centres)), amplitude: amplitude}
+	for i, omega := range b.by {
+		b.by[i] = omega / scale
+	}
+	return b
+}
+
+// Frequencies draws the frequencies of pairs of features from a public seed: for each pair one number for each
+// column, independent and normal with standard deviation Deviation. A number is sqrt(-2 log u) cos(2 pi v) for
+// uniform u and v (Box and Muller 1958). Its bits are the same on every machine.
+func Frequencies(seed uint64, pairs, columns int) []float64 {
+	const use = 0xeffec75 // other uses of a public seed have other numbers
+	random := rand.NewPCG(seed, use)
+	omega := make([]float64, pairs*columns)
+	for i := range omega {
+		u := float64(random.Uint64()>>11+1) * 0x1p-53 // in (0, 1], so that u-1 is exact
+		v := float64(random.Uint64()>>11) * 0x1p-53
+		_, cos := elementary.SinCos(float64(2 * math.Pi * v))
+		omega[i] = float64(Deviation * float64(math.Sqrt(float64(-2*elementary.Log1p(u-1)))*cos))
+	}
+	return omega
+}
+
+// Columns returns the number of effects of a row, and Features the number of features.
+func (b *Basis) Columns() int  { return len(b.centres) }
+func (b *Basis) Features() int { return len(b.by) / max(len(b.centres), 1) * 2 }
+
+// Angles returns the numbers that the angle of pair k consists of: the angle is offset plus the sum of
+// factors[j] times the effect of column j.
+func (b *Basis) Angles(k int) (factors []float64, offset float64) {
+	p := len(b.centres)
+	factors = slices.Clone(b.by[k*p : (k+1)*p])
+	for j, c := range b.centres {
+		offset -= float64(factors[j] * c)
+	}
+	return factors, offset
+}
+
+// Amplitude returns the number by which cosines and sines are multiplied.
+func (b *Basis) Amplitude() float64 { return b.amplitude }
+
+// Fill sets dst to the features of a row with the given effects, which it overwrites. The squared norm of the
+// features is the number of pairs times the squared amplitude, up to the rounding to float32. An angle beyond
+// elementary.MostAngle counts as this angle.
+func (b *Basis) Fill(dst []float32, effects []float64) {
+	effects = effects[:len(b.centres)]
+	for j, c := range b.centres {
+		effects[j] -= c
+	}
+	by := b.by
+	for k := 0; len(by) > 0; k += 2 {
+		angle := 0.
+		for j, v := range by[:len(effects)] {
+			angle = math.FMA(v, effects[j], angle)
+		}
+		by = by[len(effects):]
+		sin, cos := elementary.SinCos(min(max(angle, -elementary.MostAngle), elementary.MostAngle))
+		dst[k], dst[k+1] = float32(b.amplitude*cos), float32(b.amplitude*sin)
+	}
+}
