@@ -40,16 +40,39 @@ var measuredLost = []struct{ size, half, most float64 }{
 
 // Outlook returns the forecast of the plan's accuracy, which follows from the plan's effective
 // size, n mu/sqrt(d) for n records and d weights.
-func (p Planned) Outlook() Outlook {
+func (p Planned) Outlook() Outlook { return p.outlookAt(p.Summary.Effective) }
+
+// Linear returns the outlook of the same fit without the curves of its columns, and its effective size, which is
+// larger, since there are fewer weights. A fit with curves gains from their shape, which no public number
+// foretells, and loses more to noise. ok is false if no column has a curve, and if weights are not in proportion
+// to features, as those of a network.
+func (p Planned) Linear() (o Outlook, size float64, ok bool) {
+	straight := p.Features
+	if p.Schema != nil && p.Schema.Dim() == p.Features {
+		for _, h := range p.Schema.Hats() {
+			if h.Curve() {
+				straight -= h.Width
+			}
+		}
+	}
+	if straight == p.Features || p.Dim%p.Features != 0 || p.First != nil {
+		return Outlook{}, 0, false
+	}
+	size = p.Summary.Effective * math.Sqrt(float64(p.Features)/float64(straight))
+	return p.outlookAt(size), size, true
+}
+
+// outlookAt returns the forecast of a fit of this budget and number of records with the given effective size.
+func (p Planned) outlookAt(size float64) Outlook {
 	var o Outlook
 	for _, m := range measuredLost {
-		if o.Lost, o.Most = m.half, m.most; p.Summary.Effective >= m.size {
+		if o.Lost, o.Most = m.half, m.most; size >= m.size {
 			break
 		}
 	}
 	o.Records, o.Epsilon = p.grown(2)
-	if size := sizeOfHalf(o.Lost); size > p.Summary.Effective {
-		o.HalveRecords, o.HalveEpsilon = p.grown(size / p.Summary.Effective)
+	if half := sizeOfHalf(o.Lost); half > size {
+		o.HalveRecords, o.HalveEpsilon = p.grown(half / size)
 	}
 	return o
 }

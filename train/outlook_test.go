@@ -106,3 +106,33 @@ func TestOutlookHalves(t *testing.T) {
 		}
 	}
 }
+
+// TestLinearOutlook tests the outlook of a fit without its curves: it must be that of a fit with as many
+// weights as the features without hats, and a fit without curves must have none.
+func TestLinearOutlook(t *testing.T) {
+	plan := func(age string) Planned {
+		t.Helper()
+		p, err := config(t, 300, "number: [0, 100]", age).Plan(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	}
+	curved := plan("number: [0, 100], curve: 60")
+	straight, n, ok := curved.Linear()
+	if !ok {
+		t.Fatal("a fit with curves has no outlook without them")
+	}
+	// The number has an indicator beside its curve of 60 hats, and none without a curve.
+	linear := plan("number: [0, 100]")
+	if curved.Features != linear.Features+61 {
+		t.Fatalf("%d features with a curve, %d without", curved.Features, linear.Features)
+	}
+	size := curved.Summary.Effective * math.Sqrt(float64(curved.Features)/float64(linear.Features+1))
+	if want := curved.outlookAt(size); straight != want || math.Abs(n-size) > 1e-9*size {
+		t.Errorf("got %+v at %v, want %+v at %v", straight, n, want, size)
+	}
+	if _, _, ok := linear.Linear(); ok {
+		t.Error("a fit without curves has an outlook without them")
+	}
+}
