@@ -20,14 +20,16 @@ const PairKnots = 5
 
 // The constants of the rule by which [Schema.Resolve] chooses numbers of knots. N = n mu is the size
 // of a fit: the number n of records times the mu of its budget under replace-one. A curve gets
-// knotsOfSize N^(1/3) knots, rounded, and at most mostAuto. A column gets no curve if this number is
-// below leastAuto. The exponent balances the variance of the privacy noise, which increases with the number
-// of knots, and the bias of a piecewise linear function, which decreases with it. Interactions with numbers
-// are used if N is at least leastPairs, a value that was measured (results/accuracy.md).
+// knotsOfSize N^(1/3) knots, rounded, twice as many from N = leastFine on, and at most mostAuto. A column gets no
+// curve if this number is below leastAuto. The exponent balances the variance of the privacy noise, which
+// increases with the number of knots, and the bias of a piecewise linear function, which decreases with it.
+// Interactions with numbers are used if N is at least leastPairs. leastFine and leastPairs were measured
+// (results/accuracy.md).
 const (
 	knotsOfSize = .42
 	leastAuto   = 3
-	mostAuto    = 16
+	mostAuto    = 64
+	leastFine   = 20_000
 	leastPairs  = 1500
 )
 
@@ -105,6 +107,11 @@ func (s *Schema) Unresolved() bool {
 	return false
 }
 
+// Curved reports whether a column has a curve.
+func (s *Schema) Curved() bool {
+	return slices.ContainsFunc(s.hats, Hats.Curve)
+}
+
 // Adapts reports whether [Schema.Resolve] could change the schema: it has a column with curve: auto
 // or an interaction with a number.
 func (s *Schema) Adapts() bool {
@@ -172,8 +179,11 @@ func (s *Schema) Resolve(size float64) (*Schema, Resolved, error) {
 // (records times the mu of the budget). It returns 0, for no curve, if the size is too small for
 // leastAuto knots.
 func knotsFor(size float64) int {
-	k := math.Round(knotsOfSize * math.Cbrt(size))
-	if !(k >= leastAuto) {
+	k := knotsOfSize * math.Cbrt(size)
+	if size >= leastFine {
+		k *= 2
+	}
+	if k = math.Round(k); !(k >= leastAuto) {
 		return 0
 	}
 	return int(min(k, mostAuto))

@@ -123,8 +123,8 @@ func TestCurvesHoldTheNorm(t *testing.T) {
 }
 
 // TestResolve tests the number of knots for given sizes N (records times mu), computed by hand: .42
-// N^(1/3), from 3 to 16. If N is too small for 3 knots, a column has no curve. Interactions with numbers
-// need a size of at least 1500.
+// N^(1/3), twice as many from N = 20,000 on, from 3 to 64. If N is too small for 3 knots, a column has no
+// curve. Interactions with numbers need a size of at least 1500.
 func TestResolve(t *testing.T) {
 	s := mustLoad(t, strings.Replace(strings.NewReplacer("curve: 5", "curve: auto", "curve: 4",
 		"curve: auto").Replace(curvy), "age, ward]", "ward, size]", 1))
@@ -137,7 +137,8 @@ func TestResolve(t *testing.T) {
 		crossed     int
 		linear, out int
 	}{
-		{1e7, 16, 32, 4, 0, 0}, {8000, 8, 16, 4, 0, 0}, {1500, 5, 10, 4, 0, 0}, {1499, 5, 10, 0, 0, 4}, {1000, 4, 8, 0, 0, 4},
+		{1e7, 64, 128, 4, 0, 0}, {20_000, 23, 46, 4, 0, 0}, {19_999, 11, 22, 4, 0, 0},
+		{8000, 8, 16, 4, 0, 0}, {1500, 5, 10, 4, 0, 0}, {1499, 5, 10, 0, 0, 4}, {1000, 4, 8, 0, 0, 4},
 		{212, 3, 6, 0, 0, 4},
 		{210, 0, 0, 0, 2, 4}, {0, 0, 0, 0, 2, 4}, {math.NaN(), 0, 0, 0, 2, 4},
 	} {

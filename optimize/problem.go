@@ -43,6 +43,9 @@ type Problem struct {
 	// this number public. 0 means that all features of a row may be nonzero. The features of a category
 	// count as one.
 	Filled int
+	// Curved means that columns have curves, and that the fit has no second stage with features of effects. The
+	// rule for the second moment depends on it.
+	Curved bool
 	// Smoothing is the smoothing of the loss. If it is on, Constants are the constants of the
 	// smoothed loss, and every answer that a Run releases is about the smoothed loss.
 	Smoothing query.Smoothing

@@ -133,7 +133,7 @@ func TestFor(t *testing.T) {
 		t.Fatal(err)
 	}
 	p, err := large.Plan(context.Background())
-	if err != nil || knots(p.Schema)["age"] != 16 || len(p.Schema.Interactions()) != 1 {
+	if err != nil || knots(p.Schema)["age"] != 52 || len(p.Schema.Interactions()) != 1 {
 		t.Errorf("%v, %v", p.Schema, err)
 	}
 }
@@ -165,5 +165,27 @@ func TestRecordsAreCountedOnce(t *testing.T) {
 	}
 	if p, err := c.Plan(context.Background()); err != nil || p.Records != 3000 {
 		t.Errorf("planned for %v records, %v", p.Records, err)
+	}
+}
+
+// TestCurvedIsSaid: a problem must say whether its rows have curves, by which the rule for the second moment goes.
+// It must not say so of a fit with features of effects, for which the rule of rows without curves was measured.
+func TestCurvedIsSaid(t *testing.T) {
+	curve := []string{"number: [0, 100]", "number: [0, 100], curve: 5"}
+	for _, test := range []struct {
+		changes []string
+		want    bool
+	}{
+		{nil, false}, {curve, true}, {append(curve, "loss: logistic", "loss: logistic, features: effects"), false},
+	} {
+		c := config(t, 300, test.changes...)
+		b, err := c.budget()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _, err := c.Problem(b, 300)
+		if err != nil || p.Curved != test.want {
+			t.Errorf("%v: %v, %v", test.changes, p.Curved, err)
+		}
 	}
 }

@@ -112,7 +112,8 @@ func TestOutlookHalves(t *testing.T) {
 func TestLinearOutlook(t *testing.T) {
 	plan := func(age string) Planned {
 		t.Helper()
-		p, err := config(t, 300, "number: [0, 100]", age).Plan(t.Context())
+		p, err := config(t, 30_000, "number: [0, 100]", age,
+			"  columns:", "  interactions: [[age, sex]]\n  columns:").Plan(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -123,12 +124,12 @@ func TestLinearOutlook(t *testing.T) {
 	if !ok {
 		t.Fatal("a fit with curves has no outlook without them")
 	}
-	// The number has an indicator beside its curve of 60 hats, and none without a curve.
+	// The number has an indicator with and without its curve of 60 hats, since it is in an interaction.
 	linear := plan("number: [0, 100]")
-	if curved.Features != linear.Features+61 {
+	if curved.Features != linear.Features+60 {
 		t.Fatalf("%d features with a curve, %d without", curved.Features, linear.Features)
 	}
-	size := curved.Summary.Effective * math.Sqrt(float64(curved.Features)/float64(linear.Features+1))
+	size := curved.Summary.Effective * math.Sqrt(float64(curved.Features)/float64(linear.Features))
 	if want := curved.outlookAt(size); straight != want || math.Abs(n-size) > 1e-9*size {
 		t.Errorf("got %+v at %v, want %+v at %v", straight, n, want, size)
 	}

@@ -23,9 +23,10 @@ import (
 // The noise in C is R^2 times the noise in mean x x', the second moment about 0. The largest eigenvalue
 // (edge) of the noise is therefore R^2 times as large too. This edge is the smallest possible ridge lambda
 // of the preconditioner, and a smaller lambda hides fewer directions of the rows. For an effective size N
-// of 1000 or more, the noise in mean x x' hides few directions. For N below 50, m is mostly noise. In both
-// cases mean x x' is released in place of m, rho and C. The query for C costs d^2/2 operations a row,
-// however many cells are zero. If n d^2, for n records, is above mostPairWork, mean x x' is also released
+// of 1000 or more, the noise in mean x x' hides few directions. For N below 50, m is mostly noise. For
+// curves, errors were smaller about 0 from N = 200 on (results/accuracy.md). In these cases mean x x' is
+// released in place of m, rho and C. The query for C costs d^2/2 operations a row, however many cells are
+// zero. If n d^2, for n records, is above mostPairWork, mean x x' is also released
 // in place of m, rho and C.
 //
 // # Why a step of 1/b is stable
@@ -55,6 +56,7 @@ type centring struct {
 // of the rule by which steps along hidden directions are shortened (see worth).
 const (
 	leastCentred, mostCentred = 50, 1000 // centring is used for N in [50, 1000)
+	mostCurved                = 200      // for curves, in [50, 200)
 	meanShare, spreadShare    = .15, .02 // shares of the second moment's charge
 	reachLeast, reachFrom     = 1.15, 200
 	leastSpread               = .01
@@ -78,11 +80,15 @@ func centres(p optimize.Problem) bool {
 
 // weighs reports whether the ridge lambda of the preconditioner is raised at least to the value that the
 // function worth returns. It returns true only for an effective size N below 1000, where lambda is large
-// compared with the rows' second moment. It returns false for losses whose Lipschitz constant is a clip,
-// for losses of several margins and for smoothed losses. For such losses a larger lambda made errors
-// smaller on some tables and larger on others.
+// compared with the rows' second moment, and for curves only below 200, since rows vary little along their
+// shapes. It returns false for losses whose Lipschitz constant is a clip, for losses of several margins and for
+// smoothed losses. For such losses a larger lambda made errors smaller on some tables and larger on others.
 func weighs(p optimize.Problem) bool {
-	return p.Effective() < mostCentred && !p.Constants.Clipped && !p.Smoothing.On() && p.Shape.Margins == 1
+	most := float64(mostCentred)
+	if p.Curved {
+		most = mostCurved
+	}
+	return p.Effective() < most && !p.Constants.Clipped && !p.Smoothing.On() && p.Shape.Margins == 1
 }
 
 // newCentring plans the releases about the mean row (see centring). It subtracts the charges of the
