@@ -40,7 +40,9 @@ const (
 	perPair       = .12 // for each row and pair of its nonzero features, in a pass that computes the second moment
 	perSine       = 8   // for each feature of effects and row, in a pass that computes them
 	perCoordinate = 50  // for the noise of one coordinate
-	perEigen      = 4   // times the cube of the number of features: for the eigenvalues of the second moment
+	perEigen      = 1   // times the cube of the number of features: for the eigenvalues of the second moment
+	perTurn       = 1e3 // times the square of the number of features, in addition to perEigen
+	perFit        = 2e8 // to start the program, to plan every algorithm and to count the rows, whatever their number
 )
 
 // Costs of a fit in bytes of memory.
@@ -114,7 +116,7 @@ func (c costs) estimate(pace curator.Pace) Estimate {
 	if c.computed {
 		pace.Gradient += c.waves * perSine
 	}
-	time := o.Passes*n*pace.Gradient + float64(o.Steps)*weights*perCoordinate
+	time := perFit + o.Passes*n*pace.Gradient + float64(o.Steps)*weights*perCoordinate
 	bytes := n * c.row
 	if !c.computed {
 		bytes += n * c.waves * perWave
@@ -134,7 +136,7 @@ func (c costs) estimate(pace curator.Pace) Estimate {
 		bytes += min(read*perText, mostText)
 	}
 	if o.PairPasses > 0 {
-		time += o.PairPasses*n*pace.Pairs + pairs*perCoordinate + d*d*d*perEigen
+		time += o.PairPasses*n*pace.Pairs + pairs*perCoordinate + d*d*(d*perEigen+perTurn)
 		// The first term is for the sums of four goroutines, the second for the matrix, its eigenvectors and
 		// the metric (the preconditioner).
 		bytes += 8*pairs*4 + 40*d*d
