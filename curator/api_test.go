@@ -50,6 +50,7 @@ var carriers = map[string]string{
 	"KeepsEffects":            "a function of its arguments; no session and no table",
 	"PaceOf":                  "measured on rows that are made up here; no session and no table",
 	"Pace.Gradient":           "as PaceOf",
+	"Pace.Metric":             "as PaceOf",
 	"Pace.Pairs":              "as PaceOf",
 	"NewShardKey":             "a fresh key, of no record and of no noise",
 	"ParseShardKey":           "the caller's key",

@@ -19,6 +19,9 @@ import (
 type Pace struct {
 	// Gradient is the time, for each row, of a pass that sums gradients.
 	Gradient float64
+	// Metric is the time, for each row, of a pass that sums gradients and limits their norms in a metric. It is
+	// zero where Pairs is.
+	Metric float64
 	// Pairs is the time, for each row, of a pass that sums the products of all pairs of features. It is
 	// zero if the caller did not ask for it, or if there are more features than query.MaxPairs.
 	Pairs float64
@@ -80,6 +83,21 @@ func PaceOf(ctx context.Context, s *dataset.Schema, reduce *dataset.Projection, 
 	if !pairs || d > query.MaxPairs {
 		return p, nil
 	}
+	dense := make([]float64, d*d)
+	for i := range dense {
+		dense[i] = 1 / float64(d)
+		if i%(d+1) == 0 {
+			dense[i]++
+		}
+	}
+	metric, err := query.NewMetric(d, dense)
+	if err != nil {
+		return Pace{}, err
+	}
+	if whole, err = pace(query.GradientInMetric(everyone, at, 1, 1, metric)); err != nil {
+		return Pace{}, err
+	}
+	p.Metric = whole / float64(rows.Len())
 	// A pass over pairs of features takes a fixed time in addition to the time for its rows. The difference
 	// of two measurements, one with three times as many rows as the other, leaves the fixed time out.
 	var took [2]float64

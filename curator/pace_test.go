@@ -27,8 +27,8 @@ func TestPace(t *testing.T) {
 		if whole := float64(time.Since(start)); !(p.Gradient > 0 && p.Gradient < whole/1000) {
 			t.Errorf("%v ns a row, where all took %v", p.Gradient, whole)
 		}
-		if (p.Pairs > 0) != pairs {
-			t.Errorf("pairs %v: %v ns a row", pairs, p.Pairs)
+		if (p.Pairs > 0) != pairs || (p.Metric > 0) != pairs {
+			t.Errorf("pairs %v: %v ns a row, in a metric %v", pairs, p.Pairs, p.Metric)
 		}
 	}
 }

@@ -112,6 +112,9 @@ func (c costs) estimate(pace curator.Pace) Estimate {
 	if pace.Pairs == 0 {
 		pace.Pairs = pairs * perPair
 	}
+	if o.PairPasses > 0 && pace.Metric > 0 {
+		pace.Gradient = pace.Metric // an algorithm that asks for the second moment steps in a metric made of it
+	}
 	read := n * float64(c.cells)
 	if c.computed {
 		pace.Gradient += c.waves * perSine

@@ -234,6 +234,11 @@ func TestEstimate(t *testing.T) {
 		(slow.Time-plain.Time).Seconds() > 46 {
 		t.Errorf("passes ten times as slow: %v", slow)
 	}
+	metric := optimize.Summary{Passes: 10, Steps: 10, PairPasses: 2}
+	if slow := of(metric, 0, curator.Pace{Gradient: 500, Metric: 5000}); (slow.Time-pairs.Time).Seconds() < 44 ||
+		(slow.Time-pairs.Time).Seconds() > 46 {
+		t.Errorf("passes in a metric ten times as slow: %v", slow)
+	}
 	if bounded := of(optimize.Summary{}, 1e8, curator.Pace{}); plain.Memory < 4e9 || bounded.Memory > 1.5e8 {
 		t.Errorf("memory %v, bounded %v", plain.Memory, bounded.Memory)
 	}
