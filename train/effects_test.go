@@ -16,6 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/model"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 const flatsYAML = `data: flats.csv
@@ -321,5 +322,47 @@ func TestEffectsBegin(t *testing.T) {
 		if _, err := plain.Found(other); err == nil {
 			t.Errorf("%s: other effects are those of the fit", name)
 		}
+	}
+}
+
+// listener is an oracle that keeps the points at which gradients in a metric were asked for.
+type listener struct {
+	optimize.Oracle
+	points [][]float64
+}
+
+func (l *listener) Ask(ctx context.Context, q query.Question) (query.Release, error) {
+	for _, t := range q.Terms() {
+		if t.Kind() == query.MetricGradient {
+			l.points = append(l.points, t.Point())
+		}
+	}
+	return l.Oracle.Ask(ctx, q)
+}
+
+// TestSecondStageContinues: the second stage must ask for its first gradient at the weights that the first found.
+func TestSecondStageContinues(t *testing.T) {
+	c, _ := flats(t, 1000, "huber(0.1)}", `huber(0.1), features: "effects(2,6)"}`+"\ntrain: {algorithm: preconditioned, steps: 10}")
+	p, err := c.prepare(context.Background(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	heard := &listener{Oracle: p.session}
+	var first int
+	var begins []float64
+	_, schema, err := p.planned.First.Run(context.Background(), heard, c.Schema, p.planned.Seed, func(s *dataset.Schema) error {
+		e, _ := s.Effects()
+		first, begins = len(heard.points), Head{Schema: s}.Begins(e.Weights)
+		return p.session.Refine(s)
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if first == 0 || len(heard.points) <= first {
+		t.Fatalf("%d gradients, %d of them in the first stage", len(heard.points), first)
+	}
+	if at := heard.points[first]; len(at) != schema.Dim() || !slices.Equal(at, begins) || optimize.Norm(at) == 0 {
+		t.Errorf("the second stage begins at %v: must be %v", at, begins)
 	}
 }
