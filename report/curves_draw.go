@@ -75,6 +75,9 @@ func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 		text += "Made monotone after the last release: " + listed(names,
 			160) + "; their bands are those of the curves before. "
 	}
+	if list := f.plan.Ranks; len(list) > 0 {
+		text += "The knots of " + listed(list, 160) + " were placed by a noisy release, more of them where rows are many. "
+	}
 	text += strings.TrimPrefix(f.additive()+" ", " ")
 	switch e.how {
 	case unstated:

@@ -170,6 +170,14 @@ func TestCurvesWithoutReleasedMeans(t *testing.T) {
 			t.Errorf("point %+v", p)
 		}
 	}
+	const ranked = "The knots of p1 were placed by a noisy release"
+	if text := read.aboutCurves(explanation{}, true); strings.Contains(text, ranked) {
+		t.Errorf("nothing was released for the knots: %s", text)
+	}
+	read.plan.Ranks = []string{"p1"}
+	if text := read.aboutCurves(explanation{}, true); !strings.Contains(text, ranked) {
+		t.Errorf("how the knots came to be is not said: %s", text)
+	}
 	text, nodes := fitPage(t, dir)
 	has(t, text, "Curves", "The curve of p1", "p3 and p1", "privacy noise only", "mean between bounds",
 		"odds of “pd”, times")

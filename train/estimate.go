@@ -48,6 +48,7 @@ const (
 // Costs of a fit in bytes of memory.
 const (
 	perProgram = 30 << 20 // for the program with an empty table
+	perGarbage = .4       // for each byte of an encoded row: what is not yet collected while rows are read
 	perPage    = 5        // for each cell of a Parquet table
 	mostPages  = 2 << 20  // limit of perPage's sum, for each column of a Parquet table
 	perWave    = 4        // for each feature of effects and row, while they are kept
@@ -124,27 +125,31 @@ func (c costs) estimate(pace curator.Pace) Estimate {
 	if !c.computed {
 		bytes += n * c.waves * perWave
 	}
+	garbage := bytes * perGarbage
 	if c.memory > 0 {
 		bytes = min(bytes, c.memory)
+		garbage = min(bytes*perGarbage, c.memory/10+8<<20) // the command limits the heap to this
 	}
+	reading := bytes + garbage
 	if c.typed {
 		time += read * perTyped
 		pages := min(read*perPage, float64(c.cells)*mostPages)
 		if c.memory > 0 {
 			pages = min(pages, c.memory/4)
 		}
-		bytes += pages
+		reading += pages
 	} else {
 		time += read * perCell
-		bytes += min(read*perText, mostText)
+		reading += min(read*perText, mostText)
 	}
 	if o.PairPasses > 0 {
+		// These are needed when all rows have been read.
 		time += o.PairPasses*n*pace.Pairs + pairs*perCoordinate + d*d*(d*perEigen+perTurn)
 		// The first term is for the sums of four goroutines, the second for the matrix, its eigenvectors and
 		// the metric (the preconditioner).
 		bytes += 8*pairs*4 + 40*d*d
 	}
-	return Estimate{Time: duration(time), Memory: bytes + perProgram}
+	return Estimate{Time: duration(time), Memory: max(reading, bytes) + perProgram}
 }
 
 // paces caches the times of passes that this process has measured. The key consists of the loss's name and
