@@ -64,6 +64,7 @@ def test_all_that_is_given_is_configured(tmp_path):
         "progress": False,
         "outcome": None,  # see test_contact
         "inference": None,  # see below
+        "features": None,  # see below
         "unit": None,  # see test_unit
         "weight": None,
     }
@@ -103,6 +104,9 @@ def test_all_that_is_given_is_configured(tmp_path):
         arguments["inference"] = 0.9
         made = kind(**arguments)._configuration(ROWS, list(frame.columns), "y")
         assert made == {**expected, "inference": {"level": 0.9}}
+        arguments |= {"inference": None, "features": "effects(3)"}
+        made = kind(**arguments)._configuration(ROWS, list(frame.columns), "y")
+        assert made == {**expected, "model": {**expected["model"], "features": "effects(3)"}}
     model = StillpointRegressor(**{**given, "target_bounds": (-4, 5), "regularizer": None}).fit(frame, A)
     guarantee = model.certificate_["guarantee"] if "guarantee" in model.certificate_ else model.report_
     assert (guarantee["epsilon"], guarantee["delta"]) == (3.25, 1.5e-7)
