@@ -36,7 +36,7 @@ func (c *Config) comparison(p optimize.Problem, l loss.Loss) (*optimize.Compare,
 	}
 	compare := comparing(l, features, c.Model.Reduce, c.Schema)
 	compare.Charge, compare.Keep = share*p.Budget.Charge(), c.Inference != nil
-	if c.Train.Compare == 0 && !compare.Resolves(p) {
+	if c.Train.Compare == 0 && (compare.Charge >= p.Mu*p.Mu || !compare.Resolves(p)) {
 		return nil, p, nil
 	}
 	return &compare, c.without(p, compare.Charge), nil

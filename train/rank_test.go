@@ -136,6 +136,9 @@ func TestRanksAreAskedWhereTheyHelp(t *testing.T) {
 		{9_350, nil, false},
 		{9_550, nil, true},
 		{9_550, []string{"relation: replace-one", "relation: replace-one}\ntrain: {ranks: off"}, false},
+		// No budget would be left to train, or to compare.
+		{1_000_000, []string{"relation: replace-one", "relation: replace-one}\ntrain: {measure: .96"}, false},
+		{1_000_000, []string{"relation: replace-one", "relation: replace-one}\ntrain: {measure: .995"}, false},
 		{1_000_000, []string{"[0, 100]}", "[0, 100], curve: 5}"}, false},
 		{1_000_000, []string{"  curves: auto\n", ""}, false},
 		{1_000_000, []string{"{loss: logistic}", "{loss: logistic, reduce: jl(3)}"}, false},
