@@ -275,6 +275,10 @@ func (t *told) take(r record) error {
 		if t.weights != nil || r.Refined.Refines(t.head.Schema) != nil {
 			return errOrder
 		}
+		// Only a head that announces ranks has them, and the number of weights is the head's.
+		if len(t.head.Ranks) == 0 || r.Refined.Dim() != t.head.Schema.Dim() {
+			return errOrder
+		}
 		t.head.Schema = r.Refined
 	case r.Ready != nil:
 		t.ready = r.Ready

@@ -69,6 +69,17 @@ func TestRecoveredKnots(t *testing.T) {
 	if err := told.take(record{Refined: &other}); err != nil {
 		t.Error(err)
 	}
+	silent := *told.head
+	silent.Ranks = nil
+	announced := told.head
+	told.head = &silent
+	if err := told.take(record{Refined: &other}); err == nil {
+		t.Error("knots by ranks of which the head does not tell are taken")
+	}
+	told.head = announced
+	if more, err := told.head.Schema.Fine(told.head.Ranks); err != nil || told.take(record{Refined: more}) == nil {
+		t.Errorf("knots for another number of weights are taken, or: %v", err)
+	}
 	wrong := config(t, 10, "[0, 100]", "[0, 99]").Schema
 	if err := told.take(record{Refined: wrong}); err == nil {
 		t.Error("another schema is taken")

@@ -252,6 +252,7 @@ func (s *Stage) Run(ctx context.Context, o optimize.Oracle, base *dataset.Schema
 	problem.Start = start
 	plan, err := s.algorithm.Plan(ctx, problem)
 	if err != nil {
+		first.Complete = false
 		return first, base, err
 	}
 	before, charged = first.Steps, last
