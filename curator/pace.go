@@ -145,6 +145,7 @@ const (
 	paceWork   = 1 << 19
 	mostPaced  = 1 << 14
 	madeCells  = 1 << 13
+	madeBlock  = 1 << 10
 	leastPaced = 16
 	mostPairs  = leastPaced << 10
 	paceLeast  = 2e5
@@ -195,7 +196,8 @@ func (c Config) madeUp(count int) (row.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := row.NewTableOf(layout, 0)
+	// Goroutines of a pass take memory for a block, and keep it for all blocks. Blocks of few rows leave that out.
+	rows, err := row.NewTableOf(layout, min(max(count/4, leastPaced), madeBlock))
 	if err != nil {
 		return nil, err
 	}
