@@ -13,7 +13,7 @@ import (
 
 // eigen computes the eigendecomposition A = V diag(values) V' of the symmetric dim x dim matrix A, given row by row,
 // with the eigenvalues in ascending order. It returns V row by row: eigenvector k is column k. ok is false if the
-// iteration does not converge, or the matrix is not finite.
+// iteration does not converge, or the matrix or an eigenvalue is not finite.
 //
 // These are the steps of LAPACK's dsyev: A is reduced to tridiagonal form (gonum), and implicit QL and QR
 // iterations make that diagonal. Each sweep of an iteration turns neighbouring columns of V. dsyev turns them sweep
@@ -21,12 +21,21 @@ import (
 // to a few rows of V at a time, since rows do not depend on each other (Van Zee, van de Geijn and Quintana-Orti,
 // "Restructuring the tridiagonal and bidiagonal QR algorithms for performance", 2014).
 func eigen(matrix []float64, dim int) (values, vectors []float64, ok bool) {
-	var of gonum.Implementation
-	q := slices.Clone(matrix)
-	d, e, tau := make([]float64, dim), make([]float64, max(dim-1, 0)), make([]float64, max(dim-1, 0))
+	unit, ok := unitOf(matrix)
+	if !ok {
+		return nil, nil, false
+	}
 	if dim == 1 {
 		return []float64{matrix[0]}, []float64{1}, true
 	}
+	var of gonum.Implementation
+	q := slices.Clone(matrix)
+	if unit != 0 {
+		for i, v := range q {
+			q[i] = math.Ldexp(v, -unit)
+		}
+	}
+	d, e, tau := make([]float64, dim), make([]float64, dim-1), make([]float64, dim-1)
 	work := make([]float64, 64*dim)
 	of.Dsytrd(blas.Upper, dim, q, dim, d, e, tau, work, len(work))
 	of.Dorgtr(blas.Upper, dim, q, dim, tau, work, len(work))
@@ -41,11 +50,30 @@ func eigen(matrix []float64, dim int) (values, vectors []float64, ok bool) {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(d[a], d[b]) })
 	values = make([]float64, dim)
 	for k, from := range order {
-		if values[k] = d[from]; math.IsNaN(values[k]) {
+		if values[k] = math.Ldexp(d[from], unit); !(math.Abs(values[k]) <= math.MaxFloat64) {
 			return nil, nil, false
 		}
 	}
 	return values, t.columns(order), true
+}
+
+// unitOf returns the exponent of a power of two by which the matrix is divided before it is decomposed. It is 0 where
+// the largest entry is so far from the ends of the range of float64 that the iteration's squares and products neither
+// overflow nor vanish, which is so for every released moment but those of extreme budgets. ok is false if an
+// entry is not finite.
+func unitOf(matrix []float64) (unit int, ok bool) {
+	const most = 450
+	var largest float64
+	for _, v := range matrix {
+		if !(math.Abs(v) <= math.MaxFloat64) {
+			return 0, false
+		}
+		largest = max(largest, math.Abs(v))
+	}
+	if _, unit = math.Frexp(largest); unit >= -most && unit <= most {
+		unit = 0
+	}
+	return unit, true
 }
 
 // atOnce is the number of rows of V that are turned at a time, and mostWaiting the number of rotations that wait for
