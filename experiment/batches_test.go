@@ -46,7 +46,7 @@ func floats(t *testing.T, list string) (out []float64) {
 // Markdown, with gradient norms divided by the noise level r.
 func TestBatches(t *testing.T) {
 	const distinct = 400
-	fmt.Print("| family | d | n | spiderboost | steps | b1 + b2 | passes | /r | dp-sgd, same passes | ratio | seconds a plan |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Print("| family | d | n | epsilon | slack | steps | b1/n, b2/n | passes | spiderboost | dp-sgd | ratio | seeds | output | seconds a plan |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	ahead, all := 0, 0
 	for _, name := range strings.Split(*batchFamilies, ",") {
 		for _, d := range []int{*batchDim} {
@@ -86,10 +86,14 @@ func TestBatches(t *testing.T) {
 					if all++; boosted < sampled {
 						ahead++
 					}
-					fmt.Printf("| %s | %d | %.0e | %s, slack %v, %v | %d | %s | %.3g | %.2f | %.2f | %.2f | %.1f |\n", name, d, n,
-						boost.Batches, boost.BatchSlack, boost.Output, s.Steps,
-						s.Charges[strings.LastIndex(s.Charges, ";")+1:], s.Passes, boosted/p.Floor(), sampled/p.Floor(), boosted/sampled,
-						took.Seconds())
+					var anchors, differences float64
+					batches := s.Charges[strings.LastIndex(s.Charges, ";")+1:]
+					if _, err := fmt.Sscanf(batches, " Poisson batches of %g (anchors) and %g", &anchors, &differences); err != nil {
+						t.Fatalf("%q: %v", batches, err)
+					}
+					fmt.Printf("| %s | %d | %.0f | %v | %v | %d | %.3g, %.3g | %.3g | %.2f | %.2f | %.2f | %d | %v | %.1f |\n", name, d, n,
+						*batchEpsilon, boost.BatchSlack, s.Steps, anchors, differences, s.Passes, boosted/p.Floor(), sampled/p.Floor(),
+						boosted/sampled, *plannerSeeds, boost.Output, took.Seconds())
 				}
 			}
 		}
