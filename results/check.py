@@ -241,9 +241,9 @@ def of_printed(table, recipe):
                 continue
             where = recipe.rows.get(plain(row.cells[0]), recipe.columns.get(i, "no figure"))
             for k, n in enumerate(numbers(cell)):
-                command = (
-                    recipe.command if isinstance(recipe.command, str) else recipe.command.get(row.cells[recipe.which])
-                )
+                which = row.cells[recipe.which]
+                command = recipe.command.get(which) if isinstance(recipe.command, dict) else recipe.command
+                command = command and command.replace("{row}", plain(which))
                 if command is None and not isinstance(where, str):
                     where = "no command for the row"
                 ask = (command, tuple(above[j] for j in recipe.keys), where, k, recipe.keep.get(i, 0))

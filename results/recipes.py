@@ -55,7 +55,8 @@ class Printed(NamedTuple):
     one above it, and labels translates what the page says. columns maps the other columns to printed ones, or to a
     reason. keep says how far a figure may lie from what is written, as a share of it, by column; 0 is that of its
     rounding. Printed rows are of Markdown, or words with spaces between. before is a line above the printed table.
-    command may depend on a column, which: it is then a command for each text of that column. rows has the reason of
+    command may depend on a column, which: it is then a command for each text of that column, or has the text where {row}
+    stands. rows has the reason of
     rows, by their first cell, that are not compared.
     """
 
@@ -430,8 +431,8 @@ RECIPES = [
     Runs("planner.md", "A million records", ["batches-auto"],
          [Key("family"),
           *[At((m,), {"label": f"auto, passes: {n}"}) for n in ("21.4", "6.5") for m in ("g/r", "passes")]], nth=1),
-    Printed("inference.md", "Coverage", GO + "-run TestCoverage ./results", [0, 1, 2, 3], {i: i for i in range(4, 15)},
-            dict.fromkeys(range(5, 15), 0.02)),
+    Printed("inference.md", "Coverage", GO + "-run 'TestCoverage$' ./results -inference.design '^{row}$'", [0, 1, 2, 3],
+            {4: "the command's argument", **{i: i - 1 for i in range(5, 15)}}, {}),
     Printed("inference.md", "How much is reported", GO + "-run TestReported ./results -inference.fits 20", [0, 1],
             {i: i for i in range(2, 7)}, dict.fromkeys(range(3, 7), 0.02)),
     Printed("cost.md", "Everybody has K rows", "results/units.sh 5 1", [0, 1],
