@@ -26,6 +26,7 @@ var (
 	batchSteps    = flag.String("batch-steps", "0", "the steps of TestBatches' spiderboost; 0 is the rule's")
 	batchSlacks   = flag.String("slacks", "0.1,1", "the values of batch_slack of TestBatches")
 	batchEpsilon  = flag.Float64("eps", 1, "the epsilon of TestBatches")
+	batchTheorem  = flag.Bool("theorem", false, "TestBatches has the theorem's steps and batches, in place of slacks")
 	batchOutputs  = flag.String("outputs", "tail-average", "the output rules of TestBatches' spiderboost")
 )
 
@@ -91,8 +92,8 @@ func TestBatches(t *testing.T) {
 					if _, err := fmt.Sscanf(batches, " Poisson batches of %g (anchors) and %g", &anchors, &differences); err != nil {
 						t.Fatalf("%q: %v", batches, err)
 					}
-					fmt.Printf("| %s | %d | %.0f | %v | %v | %d | %.3g, %.3g | %.3g | %.2f | %.2f | %.2f | %d | %v | %.1f |\n", name, d, n,
-						*batchEpsilon, boost.BatchSlack, s.Steps, anchors, differences, s.Passes, boosted/p.Floor(), sampled/p.Floor(),
+					fmt.Printf("| %s | %d | %.0f | %v | %s | %d | %.3g, %.3g | %.3g | %.2f | %.2f | %.2f | %d | %v | %.1f |\n", name, d, n,
+						*batchEpsilon, slack(boost), s.Steps, anchors, differences, s.Passes, boosted/p.Floor(), sampled/p.Floor(),
 						boosted/sampled, *plannerSeeds, boost.Output, took.Seconds())
 				}
 			}
@@ -101,12 +102,24 @@ func TestBatches(t *testing.T) {
 	fmt.Printf("\nspiderboost is ahead of dp-sgd at equal passes in %d of %d.\n", ahead, all)
 }
 
+// slack returns what the column of slacks says.
+func slack(boost firstorder.SpiderBoost) string {
+	if boost.Theorem {
+		return "theorem"
+	}
+	return fmt.Sprint(boost.BatchSlack)
+}
+
 // boosts are the SpiderBoosts that TestBatches tries.
 func boosts(t *testing.T) (list []firstorder.SpiderBoost) {
 	for output := range strings.SplitSeq(*batchOutputs, ",") {
 		rule, err := optimize.ParseOutput(output)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if *batchTheorem {
+			list = append(list, firstorder.SpiderBoost{Theorem: true, Output: rule})
+			continue
 		}
 		for _, steps := range floats(t, *batchSteps) {
 			for _, slack := range floats(t, *batchSlacks) {
