@@ -79,8 +79,8 @@ class Said(NamedTuple):
     keys names the columns that say which row it is; a cell that is empty has the one above it, and labels translates
     what the page says. columns maps the other columns to a regular expression, with the keys' names in braces, or to a
     reason. Its groups are the numbers of a cell, and a figure is the median of all that match; of a pair of a pattern
-    and words, the words say what it is of its one group: median, min or max. Patterns begin with ^. rows has the reason of
-    rows, by the texts of their keys with | between. keep is that of Printed.
+    and words, the words say what it is of its one group: median, min or max. Patterns begin with ^. rows has the
+    reason of rows, by the texts of their keys with | between. keep is that of Printed.
     """
 
     page: str
@@ -373,7 +373,8 @@ RECIPES = [
             {i: i for i in range(2, 10)}, {}, before="What the comparison decides", labels=ONLY),
     Said("outcome.md", "More than 2,000 features",
          "; ".join(GO.replace("100m", "0")
-                   + f"-run 'TestWide$' ./results -runs 5 -words {words} -wide-epsilons {epsilons}" for words, epsilons in ((1000, "0.1,0.3,1,2,8"), (4000, "0.1,0.3,1,2"))),
+                   + f"-run 'TestWide$' ./results -runs 5 -words {words} -wide-epsilons {epsilons}"
+                   for words, epsilons in ((1000, "0.1,0.3,1,2,8"), (4000, "0.1,0.3,1,2"))),
          {0: "d", 1: "epsilon"},
          {i + k: r"^\| 30000 \| {d} \| {epsilon} \| " + re.escape(rule) + r" \|[^|]*\| " + pattern
           for i, rule in ((2, "auto"), (4, "nesterov"), (6, "reduce: jl(400)"))
@@ -395,7 +396,8 @@ RECIPES = [
              (2, "robust \n", "auc"), (3, ROBUST, "auc"), (4, "robust \n", "gradient"), (5, ROBUST, "gradient"))}
          | {6: QUOTIENT, 7: QUOTIENT}, {2: 0.02, 3: 0.05, 4: 0.3, 5: 0.5}, nth=1),
     Said("accuracy.md", "Ten classes",
-         "results/models/digits.sh \"$DATA\"/mnist_train_a.csv.gz \"$DATA\"/mnist_train_b.csv.gz \"$DATA\"/mnist_test.csv.gz 5 softmax .5 1 3",
+         "cd \"$DATA\" && \"$OLDPWD\"/results/models/digits.sh mnist_train_a.csv.gz mnist_train_b.csv.gz mnist_test.csv.gz "
+         "5 softmax .5 1 3",
          {0: "epsilon"}, {1: DIGITS, 2: (DIGITS, ("min", "max")), 3: "a target"}, {1: 0.003, 2: 0.003}),
     Said("accuracy.md", "Models", "results/models/models.sh", {0: "table", 1: "model", 2: "epsilon"},
          {3: r"^{row}: accuracy (\S+)", 4: r"^{row}: .*auc (\S+)"},
