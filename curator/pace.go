@@ -3,7 +3,7 @@ package curator
 import (
 	"context"
 	"fmt"
-	"slices"
+	"math"
 	"strconv"
 	"time"
 
@@ -15,123 +15,146 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// Pace is the time that a pass takes for each row on this machine, in nanoseconds on one processor.
-type Pace struct {
-	// Gradient is the time, for each row, of a pass that sums gradients.
-	Gradient float64
-	// Metric is the time, for each row, of a pass that sums gradients and limits their norms in a metric. It is
-	// zero where Pairs is.
-	Metric float64
-	// Pairs is the time, for each row, of a pass that sums the products of all pairs of features. It is
-	// zero if the caller did not ask for it, or if there are more features than query.MaxPairs.
-	Pairs float64
-}
+// Pace has, for each kind of query that was timed, the time in nanoseconds that a pass takes for each row on one
+// processor of this machine.
+type Pace map[query.Kind]float64
 
-// PaceOf measures the time that passes take for each row of a schema with a loss. The measurement takes
-// some hundredths of a second and uses generated rows: no table is read.
-func PaceOf(ctx context.Context, s *dataset.Schema, reduce *dataset.Projection, l loss.Loss, pairs bool) (Pace, error) {
+// PaceOf measures the time that passes take for each row of a schema with a loss, for queries of the given kinds.
+// Queries are about the smoothed loss where their kind allows it. The measurement takes some hundredths of a
+// second and uses generated rows, at most as many as given: no table is read. Pace has no time for kinds about
+// pairs of features if there are more features than query.MaxPairs.
+func PaceOf(ctx context.Context, s *dataset.Schema, reduce *dataset.Projection, l loss.Loss, by query.Smoothing,
+	rows float64, kinds ...query.Kind) (Pace, error) {
 	l = loss.RowLoss(l)
 	c := Config{Schema: s, Reduce: reduce, Loss: l}
-	layout, err := c.layout()
-	if err != nil {
-		return Pace{}, err
-	}
-	if err := probe(l, c.features()); err != nil {
-		return Pace{}, err
-	}
-	weights, err := loss.Check(l, c.features())
-	if err != nil {
-		return Pace{}, fmt.Errorf("curator: %w", err)
-	}
-	rows, err := c.madeUp(layout, min(max(paceWork/weights, 1), mostPaced/pacedRows))
-	if err != nil {
-		return Pace{}, err
-	}
-	e, err := engine.New(rows, l, 1)
-	if err != nil {
-		return Pace{}, err
-	}
-	at := make([]float64, weights)
-	for j := range at {
-		at[j] = float64(j%7-3) / 16 // a neural network may be quicker at the point zero than at others
-	}
-	everyone := query.NewCohort(account.Everyone, float64(rows.Len()))
-	pace := func(t query.Term) (float64, error) {
-		q, err := query.New(1, t)
-		if err != nil {
-			return 0, err
-		}
-		var took []time.Duration
-		for start := time.Now(); len(took) < 3 || len(took) < mostTurns && time.Since(start) < paceTime; {
-			from := time.Now()
-			if _, err := e.Sum(ctx, q, paceScale, nil); err != nil {
-				return 0, err
-			}
-			took = append(took, time.Since(from))
-		}
-		// The result is the lower quartile of the times, since other programs may use the processor in
-		// between.
-		slices.Sort(took)
-		return float64(took[len(took)/4]), nil
-	}
-	whole, err := pace(query.GradientAt(everyone, at, 1))
-	if err != nil {
-		return Pace{}, err
-	}
-	p := Pace{Gradient: whole / float64(rows.Len())}
 	d := c.features()
-	if !pairs || d > query.MaxPairs {
-		return p, nil
+	if err := probe(l, d); err != nil {
+		return nil, err
 	}
-	dense := make([]float64, d*d)
-	for i := range dense {
-		dense[i] = 1 / float64(d)
-		if i%(d+1) == 0 {
-			dense[i]++
-		}
-	}
-	metric, err := query.NewMetric(d, dense)
+	weights, err := loss.Check(l, d)
 	if err != nil {
-		return Pace{}, err
+		return nil, fmt.Errorf("curator: %w", err)
 	}
-	if whole, err = pace(query.GradientInMetric(everyone, at, 1, 1, metric)); err != nil {
-		return Pace{}, err
+	k := l.Constants()
+	p := probed{loss: l, from: make([]float64, weights), to: make([]float64, weights), bounds: query.Bounds{
+		Lipschitz: k.Lipschitz, InitialGap: k.InitialGap, Lo: max(k.Curvature.Lo, -mostCurved),
+		Hi: min(k.Curvature.Hi, mostCurved), Features: d, Smoothing: by}}
+	for j := range p.from {
+		// A network may be quicker at the point zero than at others.
+		p.from[j], p.to[j] = float64(j%7-3)/16, float64(j%5-2)/16
 	}
-	p.Metric = whole / float64(rows.Len())
-	// A pass over pairs of features takes a fixed time in addition to the time for its rows. The difference
-	// of two measurements, one with three times as many rows as the other, leaves the fixed time out.
-	var took [2]float64
-	for i, times := range []int{1, 3} {
-		if rows, err = c.madeUp(layout, times); err != nil {
-			return Pace{}, err
-		}
-		if e, err = engine.New(rows, l, 1); err != nil {
-			return Pace{}, err
-		}
-		if took[i], err = pace(query.SecondMomentOf(query.NewCohort(account.Everyone, float64(rows.Len())), d)); err != nil {
-			return Pace{}, err
-		}
+	whole, err := c.madeUp(int(min(rows, float64(c.paced(weights)))))
+	if err != nil {
+		return nil, err
 	}
-	p.Pairs = max(took[1]-took[0], took[1]/10) / (2 * pacedRows)
-	return p, nil
+	pace := Pace{}
+	for _, kind := range kinds {
+		if !kind.Facts().Pairs {
+			took, err := p.pass(ctx, kind, whole)
+			if err != nil {
+				return nil, err
+			}
+			pace[kind] = took / float64(whole.Len())
+			continue
+		}
+		if d > query.MaxPairs {
+			continue
+		}
+		// A pass over pairs of features takes a time for the pairs in addition to the time for its rows. The
+		// difference of two passes, one over three times as many rows as the other, leaves it out.
+		var took [2]float64
+		few := max(pairsWork/(d*(d+1)/2), leastPaced)
+		for i, n := range []int{few, 3 * few} {
+			rows, err := c.madeUp(n)
+			if err == nil {
+				took[i], err = p.pass(ctx, kind, rows)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		pace[kind] = max(took[1]-took[0], took[1]/10) / float64(2*few)
+	}
+	return pace, nil
 }
 
-// pacedRows is the number of different rows of a measurement. The table holds each of them several times.
-// mostPaced is the largest number of rows of the table. A pass computes about paceWork products for each
-// different row. paceScale is the number of grid steps in a unit of the sums. A measurement makes at least
-// three passes. It makes further passes until paceTime is over, up to mostTurns.
+// probed is what the passes of a measurement have in common.
+type probed struct {
+	loss     loss.Loss
+	from, to []float64 // points of queries
+	bounds   query.Bounds
+}
+
+// pass returns the time in nanoseconds of a pass over the rows for a query of the given kind: the shortest of
+// several, since other programs may use the processor in between.
+func (p probed) pass(ctx context.Context, kind query.Kind, rows row.Source) (float64, error) {
+	e, err := engine.New(rows, p.loss, 1)
+	if err != nil {
+		return 0, err
+	}
+	forms := kind.Forms()
+	form := forms[0]
+	if kind.Facts().Metric {
+		form = forms[len(forms)-1] // in a diagonal metric, whose pass over the rows' lengths is a short one
+	}
+	from, to := p.from, p.to
+	if kind.Facts().Losses == query.NoLoss {
+		from, to = from[:p.bounds.Features], to[:p.bounds.Features]
+	}
+	q, err := query.New(1, form.Ask(query.NewCohort(account.Everyone, float64(rows.Len())), from, to, p.bounds)...)
+	if err != nil {
+		return 0, err
+	}
+	least := math.Inf(1)
+	for turn, start := 0, time.Now(); turn < leastTurns || turn < mostTurns && time.Since(start) < paceTime; turn++ {
+		began, used := time.Now(), processorTime()
+		if _, err := e.Sum(ctx, q, paceScale, nil); err != nil {
+			return 0, err
+		}
+		took := time.Since(began)
+		if busy := processorTime() - used; busy > 0 {
+			took = min(took, busy)
+		}
+		if turn > 0 { // the first pass measures the rows' lengths
+			least = min(least, float64(took))
+		}
+	}
+	return least, nil
+}
+
+// A measurement generates pacedRows different rows, and holds them as often as it needs rows: as many as a pass
+// with paceWork products or sines of effects takes, in at most paceBytes of memory. That is more than a processor's
+// own cache. Passes over pairs of features are over leastPaced rows at least and take pairsWork products.
+// A kind's passes are repeated until paceTime is over, at least leastTurns and at most mostTurns times. paceScale is
+// the number of grid steps in a unit of the sums. mostCurved replaces the curvature of a loss that has no bound.
 const (
-	pacedRows = 64
-	mostPaced = 1 << 14
-	paceWork  = 1 << 14
-	paceScale = 0x1p30
-	paceTime  = 8 * time.Millisecond
-	mostTurns = 50
+	pacedRows  = 256
+	paceWork   = 1 << 20
+	paceBytes  = 4 << 20
+	pairsWork  = 1 << 19
+	leastPaced = 16
+	paceTime   = 3 * time.Millisecond
+	leastTurns = 3
+	mostTurns  = 20
+	paceScale  = 0x1p30
+	mostCurved = 100
 )
 
-// madeUp returns a source of pacedRows generated rows. The source holds the sequence of these rows as often
-// as the argument times says.
-func (c Config) madeUp(whole *row.Layout, times int) (row.Source, error) {
+// paced returns the number of rows of a measurement for a loss of the given number of parameters.
+func (c Config) paced(weights int) int {
+	work := weights
+	if e, ok := c.Schema.Effects(); ok {
+		work += 16 * e.Features // for the sines, which are computed once
+	}
+	return max(min(paceWork/work, paceBytes/(4*c.features())), pacedRows)
+}
+
+// madeUp returns a source of the given number of generated rows.
+func (c Config) madeUp(count int) (row.Source, error) {
+	whole, err := c.layout()
+	if err != nil {
+		return nil, err
+	}
 	var header []string
 	s, t := c.Schema, c.Schema.Target()
 	for _, column := range s.Columns() {
@@ -155,15 +178,15 @@ func (c Config) madeUp(whole *row.Layout, times int) (row.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, b := c.encoder(m, layout, nil), new(batch)
-	for i := range pacedRows {
-		b.add(e.encode(madeUpCells(s, i)), pacedRows)
+	e, b, different := c.encoder(m, layout, nil), new(batch), min(pacedRows, max(count, 1))
+	for i := range different {
+		b.add(e.encode(madeUpCells(s, i)), different)
 	}
-	for range times {
-		for i, r := range b.kept {
-			x, codes := b.x[i*len(r.x):], b.codes[i*len(r.codes):]
-			rows.AppendCoded(x[:len(r.x)], r.level, codes[:len(r.codes)], r.y, r.ok)
-		}
+	for i := range max(count, 1) {
+		at := i % different
+		r := b.kept[at]
+		x, codes := b.x[at*len(r.x):], b.codes[at*len(r.codes):]
+		rows.AppendCoded(x[:len(r.x)], r.level, codes[:len(r.codes)], r.y, r.ok)
 	}
 	return c.computed(rows, whole, true)
 }

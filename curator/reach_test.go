@@ -83,6 +83,7 @@ var reached = map[string]string{
 	"dataset.ColumnMap":                 "as *dataset.Map",
 	"[][]float64":                       "readings of cells; given by the caller of a map",
 	"curator.Pace":                      "a value; of made-up rows",
+	"[]query.Kind":                      "names of functions; given by the caller of PaceOf",
 	"dataset.Column":                    "a schema copies what it gives",
 	"[]dataset.Column":                  "a schema copies what it gives",
 	"dataset.Coefficient":               "a value",

@@ -53,6 +53,18 @@ func (c Compare) Resolves(p Problem) bool {
 	return c.Charge > 0 && 3*c.sigma(p, p.Constants.InitialGap, c.Charge*compareShare) < p.Constants.InitialGap/2
 }
 
+// Workload says which queries Ask makes.
+func (c Compare) Workload() Workload {
+	changes, of := 1., loss.Outputs(c.Loss)
+	k := loss.Count(of)
+	if _, ok := c.weights(make([]float64, k)); ok {
+		if changes += float64(k); k == 1 {
+			changes = 1 + bisections
+		}
+	}
+	return Workload{}.Count(query.Value, 1, 1).Count(query.ValueChange, changes, 1)
+}
+
 // sigma returns the standard deviation of the noise in a released mean over all records, if each
 // record contributes a number clipped to [-clip, clip] and the release costs charge.
 func (c Compare) sigma(p Problem, clip, charge float64) float64 {

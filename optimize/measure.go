@@ -15,6 +15,11 @@ type Measure struct {
 	Charge float64
 }
 
+// Workload says which queries Ask makes.
+func (Measure) Workload() Workload {
+	return Workload{}.Count(query.Value, 1, 1).Count(query.Norm, 1, 1)
+}
+
 // Ask releases the mean loss and the norm of the mean gradient at w, over all records. The regularizer is
 // included in both numbers, without noise.
 func (m Measure) Ask(ctx context.Context, o Oracle, p Problem, w []float64) (Measured, error) {

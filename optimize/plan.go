@@ -3,6 +3,8 @@ package optimize
 import (
 	"context"
 	"fmt"
+
+	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // Algorithm is an algorithm with its settings. A setting that is zero has the algorithm's default.
@@ -21,6 +23,8 @@ type Plan interface {
 	Needs() Needs
 	// Properties returns facts by which package choose orders plans, in addition to their forecasts.
 	Properties() Properties
+	// Workload says which queries a run of the plan makes.
+	Workload() Workload
 	// Run runs the plan. observe, if not nil, is called with released numbers after each step. On an
 	// error, the result has the last iterate, which is as public as the result of a complete run.
 	Run(ctx context.Context, o Oracle, observe func(Step)) (Result, error)
@@ -81,6 +85,7 @@ type Settled struct {
 	summary    Summary
 	needs      Needs
 	properties Properties
+	workload   Workload
 	law        Law
 	choice     choice
 }
@@ -95,7 +100,10 @@ type Draft struct {
 	Summary    Summary
 	Needs      Needs
 	Properties Properties
-	Law        Law
+	// Workload says which queries a run makes. If it has none, Settle states a gradient for each step, of
+	// Summary.Passes passes together. Settle sets the smoothing to the problem's.
+	Workload Workload
+	Law      Law
 	// Output is the rule that chooses the result.
 	Output Output
 }
@@ -104,7 +112,14 @@ type Draft struct {
 // is invalid.
 func Settle(d Draft) (Settled, error) {
 	p := d.Problem
-	s := Settled{problem: p, summary: d.Summary, needs: d.Needs, properties: d.Properties, law: d.Law}
+	s := Settled{problem: p, summary: d.Summary, needs: d.Needs, properties: d.Properties, workload: d.Workload, law: d.Law}
+	if len(s.workload.Kinds) == 0 {
+		s.workload = Workload{Kinds: map[query.Kind]Load{query.Gradient: {float64(d.Summary.Steps), d.Summary.Passes}}}
+	}
+	s.workload.Smoothing = p.Smoothing
+	if d.Needs.Schedule != nil {
+		s.workload.Samples = float64(d.Summary.Steps)
+	}
 	var err error
 	if s.choice, err = newChoice(d.Output, s.summary.Steps, d.Law.OnePass, p.PublicCoins(0x0a17, 0)); err != nil {
 		return Settled{}, err
@@ -140,6 +155,9 @@ func (s *Settled) Needs() Needs { return s.needs }
 
 // Properties returns facts by which package choose orders plans, in addition to their forecasts.
 func (s *Settled) Properties() Properties { return s.properties }
+
+// Workload says which queries a run of the plan makes.
+func (s *Settled) Workload() Workload { return s.workload }
 
 // Law returns the plan's law, which states how releases become steps and a result.
 func (s *Settled) Law() Law { return s.law }

@@ -226,6 +226,20 @@ func (s *selectedPlan) Properties() Properties {
 	return p
 }
 
+// Workload returns the algorithm's workload on the records that are not held out, and that of the selection on the
+// others.
+func (s *selectedPlan) Workload() Workload {
+	held, points := s.held/s.problem.Records, float64(s.candidates+1)
+	w := s.inner.Workload().on(1 - held)
+	switch s.by {
+	case ByValue:
+		return w.Count(query.Value, points, held)
+	case BySecondOrder:
+		w = w.Count(query.CurvatureAlong, points, held)
+	}
+	return w.Count(query.Norm, points, held)
+}
+
 // Run runs the algorithm on the records that are not held out, and then selects a point on the records that
 // are held out. observe is called after every step of the algorithm.
 func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (Result, error) {

@@ -34,6 +34,8 @@ func (p planted) Needs() optimize.Needs { return optimize.Needs{Cohorts: p.draws
 
 func (p planted) Properties() optimize.Properties { return optimize.Properties{} }
 
+func (p planted) Workload() optimize.Workload { return optimize.Workload{} }
+
 func (p planted) Summary() optimize.Summary {
 	return optimize.Summary{Algorithm: "planted", Steps: len(p.points), Output: "as planted", Charges: "alike", Passes: 3}
 }

@@ -3,7 +3,9 @@ package train
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // Range returns the range in which the gradient norm at the result is likely to be: .1 and 2.5 times the
@@ -34,15 +37,21 @@ type Estimate struct {
 // Costs of the operations of a fit in nanoseconds, measured on the machine of results/speed.md. On
 // other machines they differ by small factors.
 const (
-	perCell       = 60  // for each cell of a text table: to read it and to count the records
-	perTyped      = 15  // for each cell of a Parquet table
-	perProduct    = .5  // for each row, feature and margin of the loss, in a pass over the rows
-	perPair       = .12 // for each row and pair of its nonzero features, in a pass that computes the second moment
-	perSine       = 8   // for each feature of effects and row, in a pass that computes them
-	perCoordinate = 50  // for the noise of one coordinate
-	perEigen      = 1   // times the cube of the number of features: for the eigenvalues of the second moment
-	perTurn       = 1e3 // times the square of the number of features, in addition to perEigen
-	perFit        = 2e8 // to start the program, to plan every algorithm and to count the rows, whatever their number
+	perCell       = 60   // for each cell of a text table: to read it and to count the records
+	perZipped     = 40   // for each cell of a compressed text table, in addition
+	perTyped      = 15   // for each cell of a Parquet table
+	perProduct    = .5   // for each row, feature and margin of the loss, in a pass over the rows
+	perPair       = .12  // for each row and pair of features, in a pass over the pairs
+	perSine       = 8    // for each feature of effects and row, whenever they are computed
+	perCoin       = 60   // for each record and Poisson sample
+	perGathered   = 40   // for each record of a query about a part of the records: they are scattered in memory
+	perQuery      = 3e4  // for each query: goroutines, their scratch memory, the ledger
+	perCoordinate = 50   // for each coordinate of a sum: its share of each goroutine, and its noise
+	perLift       = 1    // for each entry of a metric's matrix, by which a sum is multiplied
+	perEigen      = 1    // times the cube of the number of features: for the eigenvalues of the second moment
+	perTurn       = 1e3  // times the square of the number of features, in addition to perEigen
+	perFit        = 6e7  // to start the program, to make the plan of an algorithm and to write the files
+	perChoice     = 14e7 // to plan every algorithm, for auto
 )
 
 // Costs of a fit in bytes of memory.
@@ -83,47 +92,111 @@ func rowBytes(s *dataset.Schema, reduce *dataset.Projection) float64 {
 // costs holds the public numbers from which the time and the memory of a fit are estimated.
 type costs struct {
 	// rows is the largest number of rows that the records may have.
-	rows     float64
-	weights  float64 // number of the model's parameters
-	summary  optimize.Summary
-	features int     // number of a row's features on which the model is trained
-	cells    int     // number of the table's columns that are read, including the target
-	typed    bool    // the table is Parquet
-	row      float64 // bytes of an encoded row in memory
-	memory   float64 // limit of the table's memory in bytes; 0 for none
+	rows   float64
+	stages []stage
+	chosen bool    // the algorithm is chosen among all
+	cells  int     // number of the table's columns that are read, including the target
+	typed  bool    // the table is Parquet
+	zipped bool    // the table is text, and compressed
+	row    float64 // bytes of an encoded row in memory
+	memory float64 // limit of the table's memory in bytes; 0 for none
 
 	// waves is the number of features of effects, and computed is true if they are computed in each pass.
 	waves    float64
 	computed bool
+}
+
+// stage is a part of a fit whose queries are about the same features.
+type stage struct {
+	work     optimize.Workload
+	features int     // number of a row's features on which the model is trained
+	weights  float64 // number of the model's parameters
 
 	schema *dataset.Schema
 	reduce *dataset.Projection
 	loss   loss.Loss
+	pace   curator.Pace // what was measured on this machine; nil if nothing was
 }
 
-// estimate returns the likely time and memory of a fit. pace has the times of passes, in nanoseconds for each
-// row, measured on this machine. A field of pace that is 0 was not measured, and a constant of this file
-// replaces it.
-func (c costs) estimate(pace curator.Pace) Estimate {
-	o, n, d, weights := c.summary, c.rows, float64(c.features), c.weights
-	pairs := d * (d + 1) / 2
-	if pace.Gradient == 0 {
-		pace.Gradient = weights * perProduct
+// usual returns the usual time in nanoseconds that a pass for queries of a kind takes for each row.
+func (s stage) usual(k query.Kind) float64 {
+	d := float64(s.features)
+	switch {
+	case k.Facts().Pairs:
+		return d * (d + 1) / 2 * perPair
+	case k == query.Difference || k == query.ValueChange:
+		return 2 * s.weights * perProduct
 	}
-	if pace.Pairs == 0 {
-		pace.Pairs = pairs * perPair
+	return s.weights * perProduct
+}
+
+// perRow returns the time in nanoseconds that a pass for queries of a kind takes for each row: as measured, if it
+// was, or as usual.
+func (s stage) perRow(k query.Kind) float64 {
+	if t := s.pace[k]; t > 0 {
+		return t
 	}
-	if o.PairPasses > 0 && pace.Metric > 0 {
-		pace.Gradient = pace.Metric // an algorithm that asks for the second moment steps in a metric made of it
+	return s.usual(k)
+}
+
+// time returns the time in nanoseconds of the stage's queries about a table of n rows, and of what the algorithm
+// computes from their answers.
+func (s stage) time(n float64) float64 {
+	d := float64(s.features)
+	sum := s.work.Samples * n * perCoin
+	for k, l := range s.work.Kinds {
+		facts, dim := k.Facts(), int(s.weights)
+		if facts.Losses == query.NoLoss {
+			dim = s.features
+		}
+		sum += l.Passes*n*s.perRow(k) + l.Queries*(perQuery+float64(facts.SumDim(dim))*perCoordinate)
+		if l.Passes < l.Queries {
+			sum += l.Passes * n * perGathered
+		}
+		if facts.Lifted && s.features <= query.MaxPairs {
+			sum += l.Queries * d * s.weights * perLift
+		}
 	}
-	read := n * float64(c.cells)
+	if s.work.Metrics > 0 && s.features <= query.MaxPairs {
+		sum += s.work.Metrics * (n*s.perRow(query.SecondMoment) + d*d*(d*perEigen+perTurn))
+	}
+	return sum
+}
+
+// pairs reports whether queries of the stage are about pairs of features.
+func (s stage) pairs() bool {
+	for k := range s.work.Kinds {
+		if k.Facts().Pairs {
+			return true
+		}
+	}
+	return false
+}
+
+// estimate returns the likely time and memory of a fit.
+func (c costs) estimate() Estimate {
+	n := c.rows
+	read, time := n*float64(c.cells), float64(perFit)
+	if c.chosen {
+		time += perChoice
+	}
+	bytes, working := n*c.row, 0.
+	for _, s := range c.stages {
+		time += s.time(n)
+		if s.pairs() {
+			d := float64(s.features)
+			// The first term is for the sums of four goroutines, the second for the matrix, its eigenvectors and
+			// the metric (the preconditioner).
+			working = max(working, 8*d*(d+1)/2*4+40*d*d)
+		}
+	}
 	if c.computed {
-		pace.Gradient += c.waves * perSine
-	}
-	time := perFit + o.Passes*n*pace.Gradient + float64(o.Steps)*weights*perCoordinate
-	bytes := n * c.row
-	if !c.computed {
+		for _, l := range c.stages[len(c.stages)-1].work.Kinds {
+			time += l.Passes * n * c.waves * perSine
+		}
+	} else {
 		bytes += n * c.waves * perWave
+		time += n * c.waves * perSine
 	}
 	garbage := bytes * perGarbage
 	if c.memory > 0 {
@@ -140,40 +213,41 @@ func (c costs) estimate(pace curator.Pace) Estimate {
 		reading += pages
 	} else {
 		time += read * perCell
+		if c.zipped {
+			time += read * perZipped
+		}
 		reading += min(read*perText, mostText)
 	}
-	if o.PairPasses > 0 {
-		// These are needed when all rows have been read.
-		time += o.PairPasses*n*pace.Pairs + pairs*perCoordinate + d*d*(d*perEigen+perTurn)
-		// The first term is for the sums of four goroutines, the second for the matrix, its eigenvectors and
-		// the metric (the preconditioner).
-		bytes += 8*pairs*4 + 40*d*d
-	}
-	return Estimate{Time: duration(time), Memory: max(reading, bytes) + perProgram}
+	// What queries about pairs need is needed when all rows have been read.
+	return Estimate{Time: duration(time), Memory: max(reading, bytes+working) + perProgram}
 }
 
-// paces caches the times of passes that this process has measured. The key consists of the loss's name and
-// the shape of the rows.
+// paces caches the times of passes that this process has measured, by what they depend on.
 var paces sync.Map
 
-// Measured returns the estimate of the fit's time and memory, with the time of a pass over the rows
+// Measured returns the estimate of the fit's time and memory, with the times of passes over the rows
 // measured on this machine. The measurement takes a few hundredths of a second and is made once in
-// a process for each loss and shape of rows. If it fails, Measured returns p.Estimate.
+// a process for each kind of query, loss and shape of rows. If it fails, Measured returns p.Estimate.
 func (p Planned) Measured(ctx context.Context) Estimate {
 	c := p.costs
-	if c.schema == nil {
-		return p.Estimate
-	}
-	key := [...]any{c.loss.Name(), c.features, c.row, c.summary.PairPasses > 0}
-	known, ok := paces.Load(key)
-	if !ok {
-		pace, err := curator.PaceOf(ctx, c.schema, c.reduce, c.loss, c.summary.PairPasses > 0)
-		if err != nil {
-			return p.Estimate
+	c.stages = slices.Clone(c.stages)
+	for i, s := range c.stages {
+		kinds := slices.Sorted(maps.Keys(s.work.Kinds))
+		if s.work.Metrics > 0 && !slices.Contains(kinds, query.SecondMoment) {
+			kinds = append(kinds, query.SecondMoment) // a pass over the rows' lengths in a metric takes about as long
 		}
-		known, _ = paces.LoadOrStore(key, pace)
+		key := fmt.Sprint(s.loss.Name(), s.features, c.row, s.work.Smoothing, kinds)
+		known, ok := paces.Load(key)
+		if !ok {
+			pace, err := curator.PaceOf(ctx, s.schema, s.reduce, s.loss, s.work.Smoothing, c.rows, kinds...)
+			if err != nil {
+				return p.Estimate
+			}
+			known, _ = paces.LoadOrStore(key, pace)
+		}
+		c.stages[i].pace = known.(curator.Pace)
 	}
-	return c.estimate(known.(curator.Pace))
+	return c.estimate()
 }
 
 // duration converts nanoseconds to a time.Duration. Values above half of the largest time.Duration are cut to

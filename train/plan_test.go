@@ -13,6 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 func TestPlan(t *testing.T) {
@@ -214,32 +215,32 @@ func TestRowBytes(t *testing.T) {
 // passes. Sums over pairs of features must add to it, and a time of a pass measured on this machine
 // must replace the usual one.
 func TestEstimate(t *testing.T) {
-	of := func(o optimize.Summary, memory float64, pace curator.Pace) Estimate {
-		c := costs{rows: 1e6, weights: 1000, summary: o, features: 1000, cells: 1000, row: 4012, memory: memory}
-		return c.estimate(pace)
+	of := func(work optimize.Workload, memory float64, pace curator.Pace) Estimate {
+		return costs{rows: 1e6, cells: 1000, row: 4012, memory: memory,
+			stages: []stage{{work: work, weights: 1000, features: 1000, pace: pace}}}.estimate()
 	}
-	ten := optimize.Summary{Passes: 10, Steps: 10}
-	plain, pairs := of(ten, 0, curator.Pace{}),
-		of(optimize.Summary{Passes: 10, Steps: 10, PairPasses: 2}, 0, curator.Pace{})
+	seconds := func(e, than Estimate) float64 { return (e.Time - than.Time).Seconds() }
+	ten := optimize.Workload{}.Count(query.Gradient, 10, 1)
+	plain := of(ten, 0, nil)
 	if s := plain.Time.Seconds(); s < 64 || s > 66 {
 		t.Errorf("1e9 cells of 60 ns and 1e10 products of .5 ns: %v", plain)
 	}
-	if more := (pairs.Time - plain.Time).Seconds(); more < 121 || more > 123 {
+	metric := ten.Plus(optimize.Workload{Metrics: 1}).Count(query.SecondMoment, 1, 1)
+	pairs := of(metric, 0, nil)
+	if more := seconds(pairs, plain); more < 121 || more > 123 {
 		t.Errorf("1e12 pairs of .12 ns, 1e9 times 1 ns and 1e6 times 1 µs: %v more", more)
 	}
-	if empty := (costs{}).estimate(curator.Pace{}); empty.Time < 100*time.Millisecond {
+	if empty := (costs{}).estimate(); empty.Time < 50*time.Millisecond {
 		t.Errorf("a fit without rows: %v, where planning alone takes longer", empty.Time)
 	}
-	if slow := of(ten, 0, curator.Pace{Gradient: 5000}); (slow.Time-plain.Time).Seconds() < 44 ||
-		(slow.Time-plain.Time).Seconds() > 46 {
+	if slow := of(ten, 0, curator.Pace{query.Gradient: 5000}); seconds(slow, plain) < 44 || seconds(slow, plain) > 46 {
 		t.Errorf("passes ten times as slow: %v", slow)
 	}
-	metric := optimize.Summary{Passes: 10, Steps: 10, PairPasses: 2}
-	if slow := of(metric, 0, curator.Pace{Gradient: 500, Metric: 5000}); (slow.Time-pairs.Time).Seconds() < 44 ||
-		(slow.Time-pairs.Time).Seconds() > 46 {
-		t.Errorf("passes in a metric ten times as slow: %v", slow)
+	changes := optimize.Workload{}.Count(query.Difference, 10, .5)
+	if half := of(changes, 0, nil); seconds(half, plain) < 0 || seconds(half, plain) > .5 {
+		t.Errorf("differences on half of the records: %v, gradients on all %v", half, plain)
 	}
-	if bounded := of(optimize.Summary{}, 1e8, curator.Pace{}); plain.Memory < 4e9 || bounded.Memory > 1.9e8 {
+	if bounded := of(optimize.Workload{}, 1e8, nil); plain.Memory < 4e9 || bounded.Memory > 1.9e8 {
 		t.Errorf("memory %v, bounded %v", plain.Memory, bounded.Memory)
 	}
 	// A million rows of 4,012 bytes, and two fifths of that while they are read.

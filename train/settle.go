@@ -16,6 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 	"github.com/stillpoint-dp/stillpoint/optimize/recursive"
+	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // Planned describes a planned fit, before any release.
@@ -184,15 +185,14 @@ func shown(p optimize.Problem, goal choose.Criterion, list []choose.Candidate) [
 }
 
 // costs returns the numbers from which the time and the memory of a plan are estimated.
-func (c *Config) costs(p optimize.Problem, o optimize.Summary, features int, l loss.Loss) (costs, error) {
+func (c *Config) costs(p optimize.Problem, work optimize.Workload, features int, l loss.Loss) (costs, error) {
 	reduce, err := c.Reduction()
 	if err != nil {
 		return costs{}, err
 	}
 	cost := costs{
-		rows: p.Records, weights: float64(p.Dim()), summary: o, features: features, cells: 1, row: rowBytes(c.Schema, reduce),
-		memory: float64(c.Memory.bytes()),
-		schema: c.Schema, reduce: reduce, loss: l,
+		rows: p.Records, cells: 1, row: rowBytes(c.Schema, reduce), memory: float64(c.Memory.bytes()),
+		stages: []stage{{work: work, features: features, weights: float64(p.Dim()), schema: c.Schema, reduce: reduce, loss: l}},
 	}
 	if e, ok := c.Schema.Effects(); ok {
 		cost.waves = float64(e.Features)
@@ -206,8 +206,24 @@ func (c *Config) costs(p optimize.Problem, o optimize.Summary, features int, l l
 	}
 	for _, path := range c.Data {
 		cost.typed = cost.typed || strings.HasSuffix(path, ".parquet")
+		cost.zipped = cost.zipped || strings.HasSuffix(path, ".gz") || strings.HasSuffix(path, ".zst")
 	}
 	return cost, nil
+}
+
+// workload returns the queries of a plan, and those of the releases before and after its run.
+func (c *Config) workload(p Planned) optimize.Workload {
+	work := p.Plan.Workload()
+	if p.Ranks != nil {
+		work = work.Count(query.RowMean, 1, 1)
+	}
+	if p.Compare != nil {
+		work = work.Plus(p.Compare.Workload())
+	}
+	if c.Train.Measure > 0 {
+		work = work.Plus(optimize.Measure{}.Workload())
+	}
+	return work
 }
 
 // settle makes the plan for a public number of records and a public seed. It first reserves the share of the
@@ -319,10 +335,17 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		Unit:   unitOf(c.Schema, l),
 		chosen: c.Train.Settings["steps"] != nil,
 	}
-	if planned.costs, err = c.costs(rowsOf(problem, c.Schema), o, features, l); err != nil {
+	if planned.costs, err = c.costs(rowsOf(problem, c.Schema), c.workload(planned), features, l); err != nil {
 		return nil, Planned{}, nil, err
 	}
-	planned.Estimate = planned.costs.estimate(curator.Pace{})
+	planned.costs.chosen = candidates != nil
+	if first != nil {
+		of := planned.costs.stages[0]
+		of.work, of.schema, of.features, of.weights = first.plan.Workload(), base.Schema, base.Schema.Dim(),
+			float64(base.Schema.Dim())
+		planned.costs.stages = append([]stage{of}, planned.costs.stages...)
+	}
+	planned.Estimate = planned.costs.estimate()
 	if c.Inference != nil {
 		a, err := c.intervals(l)
 		if err != nil {

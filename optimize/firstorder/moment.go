@@ -115,6 +115,18 @@ func (c *centring) passes() float64 {
 	return 2
 }
 
+// moments returns the workload of the release from which the metric is computed, and of the rows' lengths in it.
+func (g *preconditionedPlan) moments(p optimize.Problem) optimize.Workload {
+	w := optimize.Workload{Metrics: 1}
+	switch {
+	case Diagonal(p):
+		return w.Count(query.SquaredFeatures, 1, 1)
+	case g.centre == nil:
+		return w.Count(query.SecondMoment, 1, 1)
+	}
+	return w.Count(query.RowMean, 1, 1).Count(query.SquaredDistance, 1, 1).Count(query.CentredMoment, 1, 1)
+}
+
 // expectedEdge returns the largest eigenvalue (edge) of the second moment's noise that forecasts assume
 // before the run. For a diagonal preconditioner it returns the ridge that takes the place of the edge,
 // diagonalRidge standard deviations.

@@ -148,6 +148,8 @@ func (c SpiderBoost) Plan(ctx context.Context, p optimize.Problem) (optimize.Pla
 		d.Summary.Passes = float64(anchors)*c.AnchorBatch + 2*float64(differences)*c.DifferenceBatch
 		plan.anchorBatch, plan.differenceBatch = c.AnchorBatch, c.DifferenceBatch
 	}
+	d.Workload = optimize.Workload{}.Count(query.Gradient, float64(anchors), plan.anchorBatch).
+		Count(query.Difference, float64(differences), plan.differenceBatch)
 	for t := range c.Steps {
 		d.Law.Importance[t] = plan.charge(t)
 	}

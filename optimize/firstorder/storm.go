@@ -128,6 +128,8 @@ func (c STORM) plan(p optimize.Problem) (*stormPlan, error) {
 				c.Ball),
 			Passes: float64(2*steps - 1), // each difference evaluates two gradients
 		},
+		Workload: optimize.Workload{}.Count(query.Gradient, float64(steps), 1).
+			Count(query.Difference, float64(steps-1), 1),
 		Law: law, Output: c.Output.Or(optimize.Last),
 	})
 	if err != nil {

@@ -123,8 +123,9 @@ func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 			Charges:   words,
 			Passes:    float64(T + plan.steps),
 		},
-		Law:    law,
-		Output: c.Output,
+		Workload: optimize.Workload{}.Count(query.Norm, float64(plan.steps), 1).Count(query.Gradient, float64(T), 1),
+		Law:      law,
+		Output:   c.Output,
 	})
 	if err != nil {
 		return nil, err

@@ -90,14 +90,24 @@ func (g *o2ncPlan) looks(p optimize.Problem) float64 {
 	if g.look == (optimize.Look{}) {
 		return 0
 	}
-	passes := each(p.Smoothing)
+	return each(p.Smoothing) * g.norms() * g.seen(p)
+}
+
+// norms returns the number of norms that the look computes: one for each candidate, and once more the norm that is
+// released. A single candidate is not chosen.
+func (g *o2ncPlan) norms() float64 {
 	if k := len(g.candidates); k > 1 {
-		passes *= float64(k + 1)
+		return float64(k + 1)
 	}
+	return 1
+}
+
+// seen returns the share of all records at which the look looks.
+func (g *o2ncPlan) seen(p optimize.Problem) float64 {
 	if g.held > 0 {
-		passes *= g.held / p.Records
+		return g.held / p.Records
 	}
-	return passes
+	return 1
 }
 
 // price states, for the plan's summary, the charge of the look and the records it uses. It is empty if

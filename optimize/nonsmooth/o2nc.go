@@ -231,6 +231,15 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 		passes *= each(p.Smoothing)
 	}
 	passes += plan.looks(p)
+	anchors := math.Ceil(float64(plan.T) / float64(plan.period))
+	first, later := 1., 1.
+	if c.Oracle == SinglePass {
+		first, later = plan.anchor/p.Records, plan.rest/p.Records
+	}
+	work := optimize.Workload{}.Count(query.Gradient, anchors, first).Count(query.Difference, float64(plan.T)-anchors, later)
+	if plan.look != (optimize.Look{}) {
+		work = work.Count(query.Norm, plan.norms(), plan.seen(p))
+	}
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
@@ -243,7 +252,8 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 		},
 		Needs: needs, Properties: optimize.Properties{OnePass: c.Oracle == SinglePass, Averaged: !c.Theorem && c.Look == 0,
 			Unmoved: plan.T == 1},
-		Law: optimize.Law{Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, optimize.Variance{} }},
+		Workload: work,
+		Law:      optimize.Law{Answer: func(int, float64, float64) (float64, optimize.Variance) { return 1, optimize.Variance{} }},
 		// Run computes the average itself, so no output rule of optimize applies.
 		Output: optimize.Last,
 	})

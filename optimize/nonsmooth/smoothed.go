@@ -334,6 +334,7 @@ func (c Smoothed) plain(p optimize.Problem) (*smoothedPlan, error) {
 			Charges:   "step t of T in proportion to 1/4 + t/T; steps grow with the distance from the start",
 			Passes:    float64(T) * each(p.Smoothing),
 		},
+		Workload: optimize.Workload{}.Count(query.Gradient, float64(T), 1),
 		Law: optimize.Law{StepSizes: sizes, Importance: plan.charges,
 			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
 				return 1, optimize.Variance{Noise: sa * sa / plan.charges[t]}

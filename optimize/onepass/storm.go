@@ -81,6 +81,10 @@ func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error
 		return nil, err
 	}
 	plan := &stormPlan{sizes: sizes, scatter: newScatter(p), ball: c.Ball}
+	work := optimize.Workload{}.Count(query.Gradient, 1, sizes[0]/p.Records)
+	for _, size := range sizes[1:] {
+		work = work.Count(query.Gradient, 1, size/p.Records).Count(query.Difference, 1, size/p.Records)
+	}
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
@@ -91,7 +95,7 @@ func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error
 			Charges:   passWords(sizes) + "; ball " + c.Ball.String(),
 			Passes:    1,
 		},
-		Needs: optimize.Needs{Cohorts: true}, Properties: optimize.Properties{OnePass: true},
+		Needs: optimize.Needs{Cohorts: true}, Properties: optimize.Properties{OnePass: true}, Workload: work,
 		Law: optimize.Law{
 			OnePass: true, Importance: sizes, Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz,
 			Answer: func(t int, radius, last float64) (K float64, fresh optimize.Variance) {

@@ -138,6 +138,11 @@ func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, 
 	for t := range importance {
 		importance[t] = leafWeight(t)
 	}
+	rounds := float64(plan.rounds)
+	work := optimize.Workload{}.Count(query.Gradient, rounds, plan.sizes[0]/p.Records)
+	for j := 1; j <= plan.depth; j++ { // a tree has 2^(j-1) right children at depth j
+		work = work.Count(query.Difference, rounds*float64(int(1)<<(j-1)), plan.sizes[j]/p.Records)
+	}
 	// The forecast needs step sizes. If all steps have one length, they are assumed to have the size of the
 	// first step for the gradient norm that forecasts assume at the start.
 	taken := eta
@@ -156,7 +161,7 @@ func (c TreeSpider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, 
 				steps, plan.rounds, plan.depth, plan.sizes[0], plan.sizes[plan.depth], c.Ball),
 			Passes: plan.records() / p.Records,
 		},
-		Needs: optimize.Needs{Cohorts: true}, Properties: optimize.Properties{OnePass: true},
+		Needs: optimize.Needs{Cohorts: true}, Properties: optimize.Properties{OnePass: true}, Workload: work,
 		Law: optimize.Law{
 			OnePass: true, StepSize: taken, Importance: importance,
 			Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz, Back: plan.back, Answer: plan.answer,

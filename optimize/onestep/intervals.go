@@ -109,6 +109,10 @@ func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 		return nil, err
 	}
 	g := &plan{Intervals: c}
+	moment := query.SecondMoment
+	if p.Grouped {
+		moment = query.WeightedMoment
+	}
 	var err error
 	g.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
@@ -125,7 +129,9 @@ func (c Intervals) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 			Output: "the estimate: a Newton step with released gradient and curvature",
 		},
 		Properties: optimize.Properties{Convex: true},
-		Output:     optimize.Last,
+		Workload: optimize.Workload{}.Count(moment, 1, 1).Count(query.WeightedGradient, steps+2, 1).
+			Count(query.WeightedCurvature, 2, 1).Count(query.ScoreMoment, 1, 1),
+		Output: optimize.Last,
 	})
 	if err != nil {
 		return nil, err

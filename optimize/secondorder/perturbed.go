@@ -132,6 +132,8 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 			Passes: float64(2 * c.Steps),
 		},
 		Needs: optimize.Needs{Seed: true},
+		Workload: optimize.Workload{}.Count(query.Gradient, float64(anchors), 1).
+			Count(query.Difference, float64(c.Steps-1), 1),
 		Law: optimize.Law{
 			Guarded: guarded, Importance: importance, Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz,
 			// The forecast assumes evenly spaced anchors, one every period steps.

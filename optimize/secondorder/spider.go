@@ -129,6 +129,7 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 		},
 		Needs:      optimize.Needs{Cohorts: true, PrefixSums: true, Selection: r.held > 0, Seed: true},
 		Properties: optimize.Properties{OnePass: true, Averaged: r.held == 0, Escapes: r.walk.tau > 0},
+		Workload:   r.workload(p),
 		Law: optimize.Law{OnePass: true, Importance: importance,
 			Answer: func(t int, _, last float64) (K float64, fresh optimize.Variance) {
 				if t%r.walk.items > 0 {
@@ -323,6 +324,21 @@ func (r *rules) scatter(p optimize.Problem, sigma, drift float64) float64 {
 // steps returns the largest number of steps that a run can make.
 func (r *rules) steps() int {
 	return min(r.rounds*(r.walk.items+r.walk.tau*r.walk.gamma), optimize.MostSteps)
+}
+
+// workload returns the queries that a run may make: its prefix sums use every record once, and the products of an
+// escape the records of the last fresh estimate. A choice compares the first points of all escapes, the last point
+// and an average.
+func (r *rules) workload(p optimize.Problem) optimize.Workload {
+	sums, escapes := float64(r.rounds), float64(r.rounds*r.walk.tau)
+	root, held := r.root/p.Records, r.held/p.Records
+	items := max(sums*float64(r.walk.items-1), 1)
+	w := optimize.Workload{}.Count(query.Gradient, sums, root).Count(query.Difference, items, max(1-held-sums*root, 0)/items).
+		Count(query.Product, escapes*float64(r.walk.gamma), root)
+	if r.held > 0 {
+		w = w.Count(query.CurvatureAlong, escapes+2, held).Count(query.Norm, escapes+2, held)
+	}
+	return w
 }
 
 func (r *rules) words(p optimize.Problem) string {

@@ -1,16 +1,21 @@
-"""Prints what a fit takes beside what plan foresees for it, as a row of Markdown.
+"""Prints what fits take beside what plan foresees for them, as rows of Markdown.
 
-    foreseen.py STILLPOINT CONFIG OUT
+    foreseen.py [--turns N] STILLPOINT CONFIG...
 
-OUT is the folder of the fit, which must not exist. Columns: CONFIG's name, seconds on the clock, processor seconds of
-user and system, foreseen seconds, largest resident megabytes, foreseen megabytes.
+Every turn makes a plan and a fit of every configuration, in a folder that is removed afterwards; figures are medians
+over the turns, of which there is one if N is not given. Columns: the configuration's name, seconds on the clock,
+processor seconds of user and system, foreseen seconds, foreseen over processor seconds, foreseen over seconds on the
+clock, largest resident megabytes, foreseen megabytes, and foreseen over resident megabytes.
 """
 
+import argparse
 import json
 import os
 import pathlib
+import statistics
 import subprocess
 import sys
+import tempfile
 import time
 
 
@@ -25,19 +30,33 @@ def estimate(value):
     return None
 
 
-stillpoint, config, out = sys.argv[1:]
-plan = subprocess.run([stillpoint, "plan", config, "--json"], check=True, capture_output=True, text=True)
-foreseen = estimate(json.loads(plan.stdout))
-start = time.monotonic()
-fit = subprocess.Popen([stillpoint, "fit", config, "--out", out], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-said = fit.stderr.read()
-_, status, used = os.wait4(fit.pid, 0)
-wall = time.monotonic() - start
-if status:
-    sys.exit(f"{config}: the fit failed: {said.decode()[-500:]}")
-print(
-    f"| {pathlib.Path(config).stem} | {wall:.1f} | {used.ru_utime + used.ru_stime:.1f} "
-    f"| {foreseen['processor_nanoseconds'] / 1e9:.1f} | {used.ru_maxrss * 1024 / 1e6:.0f} "
-    f"| {foreseen['memory_bytes'] / 1e6:.0f} |",
-    flush=True,
-)
+def turn(stillpoint, config):
+    """Returns the seconds on the clock, processor seconds and bytes of a fit: taken, and foreseen."""
+    plan = subprocess.run([stillpoint, "plan", config, "--json"], check=True, capture_output=True, text=True)
+    foreseen = estimate(json.loads(plan.stdout))
+    with tempfile.TemporaryDirectory() as folder:
+        command = [stillpoint, "fit", config, "--out", f"{folder}/fit"]
+        start = time.monotonic()
+        fit = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        said = fit.stderr.read()
+        _, status, used = os.wait4(fit.pid, 0)
+        wall = time.monotonic() - start
+    if status:
+        sys.exit(f"{config}: the fit failed: {said.decode()[-500:]}")
+    return (wall, used.ru_utime + used.ru_stime, foreseen["processor_nanoseconds"] / 1e9, used.ru_maxrss * 1024,
+            foreseen["memory_bytes"])
+
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--turns", type=int, default=1)
+parser.add_argument("stillpoint")
+parser.add_argument("configs", nargs="+")
+given = parser.parse_args()
+for config in given.configs:
+    turns = [turn(given.stillpoint, config) for _ in range(given.turns)]
+    wall, used, seconds, resident, memory = map(statistics.median, zip(*turns))
+    print(
+        f"| {pathlib.Path(config).stem} | {wall:.2g} | {used:.2g} | {seconds:.2g} | {seconds / used:.2f} "
+        f"| {seconds / wall:.2f} | {resident / 1e6:.0f} | {memory / 1e6:.0f} | {memory / resident:.2f} |",
+        flush=True,
+    )
