@@ -60,22 +60,33 @@ func PaceOf(ctx context.Context, s *dataset.Schema, reduce *dataset.Projection, 
 		if d > query.MaxPairs {
 			continue
 		}
-		// A pass over pairs of features takes a time for the pairs in addition to the time for its rows. The
-		// difference of two passes, one over three times as many rows as the other, leaves it out.
-		var took [2]float64
-		few := max(pairsWork/(d*(d+1)/2), leastPaced)
-		for i, n := range []int{few, 3 * few} {
-			rows, err := c.madeUp(n)
-			if err == nil {
-				took[i], err = p.pass(ctx, kind, rows)
-			}
-			if err != nil {
-				return nil, err
-			}
+		if pace[kind], err = p.pairs(ctx, kind, c); err != nil {
+			return nil, err
 		}
-		pace[kind] = max(took[1]-took[0], took[1]/10) / float64(2*few)
 	}
 	return pace, nil
+}
+
+// pairs returns the time in nanoseconds that a pass over pairs of features takes for each row. A pass takes a time
+// for the pairs in addition to the time for its rows. The difference of two passes, one over more rows than the
+// other, leaves it out. The other one has so many rows more that the difference is not lost in what passes vary by.
+func (p probed) pairs(ctx context.Context, kind query.Kind, c Config) (float64, error) {
+	var few float64
+	for n := leastPaced; ; n *= 4 {
+		rows, err := c.madeUp(n)
+		if err != nil {
+			return 0, err
+		}
+		took, err := p.pass(ctx, kind, rows)
+		switch {
+		case err != nil:
+			return 0, err
+		case few == 0:
+			few = took
+		case took > 2*few && took-few > paceLeast || n >= mostPairs:
+			return max(took-few, took/10) / float64(n-leastPaced), nil
+		}
+	}
 }
 
 // probed is what the passes of a measurement have in common.
@@ -106,7 +117,8 @@ func (p probed) pass(ctx context.Context, kind query.Kind, rows row.Source) (flo
 		return 0, err
 	}
 	least := math.Inf(1)
-	for turn, start := 0, time.Now(); turn < leastTurns || turn < mostTurns && time.Since(start) < paceTime; turn++ {
+	var spent time.Duration
+	for turn := 0; turn < leastTurns || turn < mostTurns && spent < paceTime; turn++ {
 		began, used := time.Now(), processorTime()
 		if _, err := e.Sum(ctx, q, paceScale, nil); err != nil {
 			return 0, err
@@ -115,6 +127,7 @@ func (p probed) pass(ctx context.Context, kind query.Kind, rows row.Source) (flo
 		if busy := processorTime() - used; busy > 0 {
 			took = min(took, busy)
 		}
+		spent += took
 		if turn > 0 { // the first pass measures the rows' lengths
 			least = min(least, float64(took))
 		}
@@ -122,18 +135,20 @@ func (p probed) pass(ctx context.Context, kind query.Kind, rows row.Source) (flo
 	return least, nil
 }
 
-// A measurement generates pacedRows different rows, and holds them as often as it needs rows: as many as a pass
-// with paceWork products or sines of effects takes, in at most paceBytes of memory. That is more than a processor's
-// own cache. Passes over pairs of features are over leastPaced rows at least and take pairsWork products.
-// A kind's passes are repeated until paceTime is over, at least leastTurns and at most mostTurns times. paceScale is
-// the number of grid steps in a unit of the sums. mostCurved replaces the curvature of a loss that has no bound.
+// A measurement generates up to pacedRows different rows, in about madeCells cells, and holds them as often as it
+// needs rows: as many as a pass of about paceWork products takes, between pacedRows and mostPaced. Passes over pairs of features are over leastPaced to mostPairs rows, until the times
+// of two differ by paceLeast nanoseconds. A pass is repeated until paceTime is over, at least leastTurns and at most
+// mostTurns times. paceScale is the number of grid steps in a unit of the sums. mostCurved replaces the curvature of
+// a loss that has no bound.
 const (
 	pacedRows  = 256
-	paceWork   = 1 << 20
-	paceBytes  = 4 << 20
-	pairsWork  = 1 << 19
+	paceWork   = 1 << 19
+	mostPaced  = 1 << 14
+	madeCells  = 1 << 13
 	leastPaced = 16
-	paceTime   = 3 * time.Millisecond
+	mostPairs  = leastPaced << 10
+	paceLeast  = 2e5
+	paceTime   = 2 * time.Millisecond
 	leastTurns = 3
 	mostTurns  = 20
 	paceScale  = 0x1p30
@@ -142,11 +157,17 @@ const (
 
 // paced returns the number of rows of a measurement for a loss of the given number of parameters.
 func (c Config) paced(weights int) int {
-	work := weights
-	if e, ok := c.Schema.Effects(); ok {
-		work += 16 * e.Features // for the sines, which are computed once
+	filled := c.features()
+	if c.Reduce == nil {
+		for _, g := range c.Schema.Groups() {
+			filled -= g.Width - 1
+		}
 	}
-	return max(min(paceWork/work, paceBytes/(4*c.features())), pacedRows)
+	work := weights / c.features() * filled
+	if e, ok := c.Schema.Effects(); ok {
+		work += 2 * e.Features // for the sines, which are computed once
+	}
+	return min(max(paceWork/work, pacedRows), mostPaced)
 }
 
 // madeUp returns a source of the given number of generated rows.
@@ -178,7 +199,8 @@ func (c Config) madeUp(count int) (row.Source, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, b, different := c.encoder(m, layout, nil), new(batch), min(pacedRows, max(count, 1))
+	different := max(min(pacedRows, madeCells/len(header), count), leastPaced)
+	e, b := c.encoder(m, layout, nil), new(batch)
 	for i := range different {
 		b.add(e.encode(madeUpCells(s, i)), different)
 	}

@@ -101,7 +101,8 @@ type Draft struct {
 	Needs      Needs
 	Properties Properties
 	// Workload says which queries a run makes. If it has none, Settle states a gradient for each step, of
-	// Summary.Passes passes together. Settle sets the smoothing to the problem's.
+	// Summary.Passes passes together. Settle sets a smoothing that it does not have to the
+	// problem's.
 	Workload Workload
 	Law      Law
 	// Output is the rule that chooses the result.
@@ -116,7 +117,9 @@ func Settle(d Draft) (Settled, error) {
 	if len(s.workload.Kinds) == 0 {
 		s.workload = Workload{Kinds: map[query.Kind]Load{query.Gradient: {float64(d.Summary.Steps), d.Summary.Passes}}}
 	}
-	s.workload.Smoothing = p.Smoothing
+	if !s.workload.Smoothing.On() {
+		s.workload.Smoothing = p.Smoothing
+	}
 	if d.Needs.Schedule != nil {
 		s.workload.Samples = float64(d.Summary.Steps)
 	}

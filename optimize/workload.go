@@ -23,7 +23,8 @@ type Workload struct {
 	Metrics float64
 	// Samples is the number of Poisson samples that are drawn, each with a coin for every record.
 	Samples float64
-	// Smoothing is the smoothing of the loss in queries of kinds that allow one. Radii may change during a run.
+	// Smoothing is the smoothing of the loss in queries of kinds that allow one. If radii fall during a run, its
+	// radius is in the middle.
 	Smoothing query.Smoothing
 }
 

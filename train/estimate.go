@@ -43,15 +43,16 @@ const (
 	perProduct    = .5   // for each row, feature and margin of the loss, in a pass over the rows
 	perPair       = .12  // for each row and pair of features, in a pass over the pairs
 	perSine       = 8    // for each feature of effects and row, whenever they are computed
-	perCoin       = 60   // for each record and Poisson sample
+	perCoin       = 30   // for each record and Poisson sample
 	perGathered   = 40   // for each record of a query about a part of the records: they are scattered in memory
 	perQuery      = 3e4  // for each query: goroutines, their scratch memory, the ledger
 	perCoordinate = 50   // for each coordinate of a sum: its share of each goroutine, and its noise
 	perLift       = 1    // for each entry of a metric's matrix, by which a sum is multiplied
-	perEigen      = 1    // times the cube of the number of features: for the eigenvalues of the second moment
-	perTurn       = 1e3  // times the square of the number of features, in addition to perEigen
+	perEigen      = .7   // times the cube of the number of features: for the eigenvalues of the second moment
+	perTurn       = 2e3  // times the square of the number of features, in addition to perEigen
 	perFit        = 6e7  // to start the program, to make the plan of an algorithm and to write the files
 	perChoice     = 14e7 // to plan every algorithm, for auto
+	perSchedule   = 9e8  // to calibrate the noise of a schedule of Poisson samples
 )
 
 // Costs of a fit in bytes of memory.
@@ -144,6 +145,9 @@ func (s stage) perRow(k query.Kind) float64 {
 func (s stage) time(n float64) float64 {
 	d := float64(s.features)
 	sum := s.work.Samples * n * perCoin
+	if s.work.Samples > 0 {
+		sum += perSchedule
+	}
 	for k, l := range s.work.Kinds {
 		facts, dim := k.Facts(), int(s.weights)
 		if facts.Losses == query.NoLoss {
@@ -180,7 +184,7 @@ func (c costs) estimate() Estimate {
 	if c.chosen {
 		time += perChoice
 	}
-	bytes, working := n*c.row, 0.
+	bytes, garbage, working := n*c.row, n*c.row*perGarbage, 0.
 	for _, s := range c.stages {
 		time += s.time(n)
 		if s.pairs() {
@@ -195,31 +199,30 @@ func (c costs) estimate() Estimate {
 			time += l.Passes * n * c.waves * perSine
 		}
 	} else {
-		bytes += n * c.waves * perWave
+		kept := n * c.waves * perWave
+		bytes, garbage = bytes+kept, garbage+kept // each pass over them leaves garbage
 		time += n * c.waves * perSine
 	}
-	garbage := bytes * perGarbage
 	if c.memory > 0 {
 		bytes = min(bytes, c.memory)
 		garbage = min(bytes*perGarbage, c.memory/10+8<<20) // the command limits the heap to this
 	}
-	reading := bytes + garbage
+	bytes += garbage + working
 	if c.typed {
 		time += read * perTyped
 		pages := min(read*perPage, float64(c.cells)*mostPages)
 		if c.memory > 0 {
 			pages = min(pages, c.memory/4)
 		}
-		reading += pages
+		bytes += pages
 	} else {
 		time += read * perCell
 		if c.zipped {
 			time += read * perZipped
 		}
-		reading += min(read*perText, mostText)
+		bytes += min(read*perText, mostText)
 	}
-	// What queries about pairs need is needed when all rows have been read.
-	return Estimate{Time: duration(time), Memory: max(reading, bytes+working) + perProgram}
+	return Estimate{Time: duration(time), Memory: bytes + perProgram}
 }
 
 // paces caches the times of passes that this process has measured, by what they depend on.

@@ -113,9 +113,13 @@ func (c *centring) passes() float64 {
 	return 2
 }
 
-// moments returns the workload of the release from which the metric is computed, and of the rows' lengths in it.
-func (g *preconditionedPlan) moments(p optimize.Problem) optimize.Workload {
-	w := optimize.Workload{Metrics: 1}
+// workload returns the workload of the release from which the metric is computed, and of the rows' lengths in it. If
+// radii fall, its smoothing has the geometric mean of the widest radius and the problem's.
+func (g *preconditionedPlan) workload(p optimize.Problem) optimize.Workload {
+	w := optimize.Workload{Metrics: 1, Smoothing: p.Smoothing}
+	if g.narrow != nil {
+		w.Smoothing.Radius = math.Sqrt(widest(p) * p.Smoothing.Radius)
+	}
 	switch {
 	case Diagonal(p):
 		return w.Count(query.SquaredFeatures, 1, 1)

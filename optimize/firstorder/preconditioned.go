@@ -198,7 +198,7 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 				c.MomentShare, momentName(p), (1-c.MomentShare)*c.ClipShare, words),
 			Passes: passes, PairPasses: pairs,
 		},
-		Workload: plan.moments(p).Count(query.MetricGradient, T, 1).Count(query.SquaredSlope, asked, 1),
+		Workload: plan.workload(p).Count(query.MetricGradient, T, 1).Count(query.SquaredSlope, asked, 1),
 		Law:      law, Output: c.Output.Or(optimize.TailAverage),
 	})
 	if err != nil {

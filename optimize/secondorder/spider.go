@@ -326,14 +326,15 @@ func (r *rules) steps() int {
 	return min(r.rounds*(r.walk.items+r.walk.tau*r.walk.gamma), optimize.MostSteps)
 }
 
-// workload returns the queries that a run may make: its prefix sums use every record once, and the products of an
-// escape the records of the last fresh estimate. A choice compares the first points of all escapes, the last point
-// and an average.
+// workload returns the queries that a run may make. Its prefix sums use every record at most once: the first takes at
+// least the records of a fresh estimate, and differences take the rest if no other sum follows. The products of an
+// escape are about the records of the last fresh estimate. A choice compares the first points of all escapes, the
+// last point and an average.
 func (r *rules) workload(p optimize.Problem) optimize.Workload {
 	sums, escapes := float64(r.rounds), float64(r.rounds*r.walk.tau)
 	root, held := r.root/p.Records, r.held/p.Records
 	items := max(sums*float64(r.walk.items-1), 1)
-	w := optimize.Workload{}.Count(query.Gradient, sums, root).Count(query.Difference, items, max(1-held-sums*root, 0)/items).
+	w := optimize.Workload{}.Count(query.Gradient, sums, root).Count(query.Difference, items, max(1-held-root, 0)/items).
 		Count(query.Product, escapes*float64(r.walk.gamma), root)
 	if r.held > 0 {
 		w = w.Count(query.CurvatureAlong, escapes+2, held).Count(query.Norm, escapes+2, held)
