@@ -153,6 +153,7 @@ OUTCOME = {
 FETCHED = "needs tables from their publishers, in a folder given by --data"
 PEERS = "needs other libraries"
 TIME = "absolute time, or memory, of one machine"
+ONE_FIT = "of one fit with noise of its own, on which its formula depends: TestIntervalTables prints another"
 BEFORE = "compares with the program of before"
 VARIANTS = "of variants that are not in the program"
 
@@ -511,7 +512,7 @@ REASONS = [
     Reason("inference.md", "Coverage", 1, VARIANTS),
     *reasons("inference.md", VARIANTS, "Where the last curvature is released"),
     *[
-        Reason("inference.md", f"{table}, epsilon {epsilon}, n = {n}", None, FETCHED)
+        Reason("inference.md", f"{table}, epsilon {epsilon}, n = {n}", None, ONE_FIT)
         for table, n in (
             ("Adult, numbers and sex, logistic", 32561), ("Adult, logistic", 32561), ("diamonds, squared(0.5)", 53940),
             ("CPS 1988, squared(0.5)", 28155), ("flights, logistic", 352814))
