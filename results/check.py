@@ -320,10 +320,13 @@ class Experiments:
             if not summary or not summary["cells"]:
                 continue
             those = [c for c in summary["cells"] if fits(c, where)]
-            seeds = int(re.search(r"(?m)^seeds: (\d+)", (HERE / "specs" / f"{spec}.yaml").read_text())[1])
+            text = (HERE / "specs" / f"{spec}.yaml").read_text()
+            seeds = int(re.search(r"(?m)^seeds: (\d+)", text)[1])
             if any(c["runs"] < seeds for c in those):
                 return None
-            if summary["missing"] and measure.startswith(("slope", "risk")):
+            sizes = re.search(r"(?m)^(?:records|effective): \[(.*)\]", text)[1].count(",") + 1
+            lack = summary["missing"] and len({c["records"] for c in those}) < sizes
+            if lack and measure.startswith(("slope", "risk")):
                 return None
             if measure.split(".")[0] in ("slope", "risk") and measure != "slope.n":
                 key = "slopes" if measure.startswith("slope") else "excess_risk_slopes"

@@ -153,6 +153,7 @@ OUTCOME = {
 FETCHED = "needs tables from their publishers, in a folder given by --data"
 PEERS = "needs other libraries"
 TIME = "absolute time, or memory, of one machine"
+ONE_FIT = "of one fit with noise of its own, on which its formula depends: TestIntervalTables prints another"
 BEFORE = "compares with the program of before"
 VARIANTS = "of variants that are not in the program"
 
@@ -173,6 +174,16 @@ SEVEN = (
     "go run ./cmd/stillpoint evaluate marital/model.json examples/adult/adult.csv.gz --where split=test; done; done; "
     "rm -rf marital marital.log"
 )
+METHODS = {"AdaSSP": "AdaSSP on the encoded target", "objective perturbation": "objective perturbation (AMP)",
+           "a mean vector": "a mean vector alone"}
+REPEATS = "repeats figures of the tables above it"
+
+
+def rivals(table, runs):
+    """Returns the command that prints the rivals of a table."""
+    return GO.replace("100m", "2h") + f"-run TestRivals ./results -table {table} -runs {runs}"
+
+
 CURVES = {2: 0.1, 3: 0.03, 4: 0.03, 5: 0.03}  # by the deviations of diamonds' fits
 
 
@@ -396,14 +407,24 @@ RECIPES = [
              (2, "robust \n", "auc"), (3, ROBUST, "auc"), (4, "robust \n", "gradient"), (5, ROBUST, "gradient"))}
          | {6: QUOTIENT, 7: QUOTIENT}, {2: 0.02, 3: 0.05, 4: 0.3, 5: 0.5}, nth=1),
     Said("accuracy.md", "Ten classes",
-         "cd \"$DATA\" && \"$OLDPWD\"/results/models/digits.sh mnist_train_a.csv.gz mnist_train_b.csv.gz mnist_test.csv.gz "
-         "5 softmax .5 1 3",
+         "cd \"$DATA\" && \"$OLDPWD\"/results/models/digits.sh "
+         "mnist_train_a.csv.gz mnist_train_b.csv.gz mnist_test.csv.gz 5 softmax .5 1 3",
          {0: "epsilon"}, {1: DIGITS, 2: (DIGITS, ("min", "max")), 3: "a target"}, {1: 0.003, 2: 0.003}),
     Said("accuracy.md", "Models", "results/models/models.sh", {0: "table", 1: "model", 2: "epsilon"},
          {3: r"^{row}: accuracy (\S+)", 4: r"^{row}: .*auc (\S+)"},
          {3: 0.01, 4: 0.01}, labels=MODELS, rows=dict.fromkeys(
              ("Adult | logistic, in the released metric ([metric.md](accuracy.md)) | 1",
-              "Adult | logistic, in the released metric | 2"), "repeats figures of the tables above it")),
+              "Adult | logistic, in the released metric | 2"), REPEATS)),
+    Said("accuracy.md", "Rivals on the same encoded rows", rivals("../examples/adult/adult.yaml", 10), {0: "method"},
+         {i: f"^\\| {{method}} \\| {e} \\| (\\S+) \\| (\\S+) \\|" for i, e in enumerate(("0.1", "0.5", "1", "2"), 1)},
+         dict.fromkeys(range(1, 5), 0.005), labels=METHODS,
+         rows={"preconditioned, no setting": REPEATS, "diffprivlib, logistic": PEERS}),
+    Said("accuracy.md", "Rivals on the same encoded rows",
+         "; ".join(f"echo {table}; " + rivals(f'"$DATA"/outcome/{table}.yaml', runs)
+                   for table, runs in (("diamonds", 5), ("cps1988", 10))), {0: "method"},
+         {i: f"^{table}\n(?:.*\n)*?\\| {{method}} \\| {e} \\| (\\S+) \\|" for i, (table, e) in enumerate(
+             [(t, e) for t in ("diamonds", "cps1988") for e in ("0.1", "0.5", "1", "2")], 1)},
+         dict.fromkeys(range(1, 9), 0.01), nth=1, labels=METHODS, rows={"preconditioned, no setting": REPEATS}),
     Printed("accuracy.md", "Classes of a diamond's cut",
             "results/metric.sh results/tables/cut.yaml \"$DATA\"/diamonds.csv.gz 5 '0.5 1 2'", [0],
             {1: 4, 2: "the same command with TRAIN='algorithm: nesterov'"}, {1: 0.01}),
@@ -499,7 +520,7 @@ REASONS = [
              "How large a table interactions of numbers need"),
     *reasons("accuracy.md", "results/bands.py prints them, and needs numpy", "Bands of privacy noise"),
     *reasons("accuracy.md", BEFORE, "Records without a target"),
-    *reasons("accuracy.md", PEERS, "Rivals on the same encoded rows"),
+    Reason("accuracy.md", "Rivals on the same encoded rows", 2, PEERS),
     Reason("accuracy.md", "Features of effects", 1, "shares of what the table above it has"),
     Reason("audit.md", "", None, "go test ./audit -v prints them, and its tests hold them to their bounds"),
     *reasons("cost.md", "go test -run Golden ./account compares them, at every change", "Golden values"),
@@ -512,7 +533,7 @@ REASONS = [
     Reason("inference.md", "Coverage", 1, VARIANTS),
     *reasons("inference.md", VARIANTS, "Where the last curvature is released"),
     *[
-        Reason("inference.md", f"{table}, epsilon {epsilon}, n = {n}", None, FETCHED)
+        Reason("inference.md", f"{table}, epsilon {epsilon}, n = {n}", None, ONE_FIT)
         for table, n in (
             ("Adult, numbers and sex, logistic", 32561), ("Adult, logistic", 32561), ("diamonds, squared(0.5)", 53940),
             ("CPS 1988, squared(0.5)", 28155), ("flights, logistic", 352814))
