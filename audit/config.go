@@ -111,13 +111,14 @@ func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) 
 	if err == nil && (relation == account.ReplaceOne && c.Privacy.Records == 0 || c.Privacy.Records > most) {
 		small.Privacy.Records = most
 	}
-	chosen, err := choose(ctx, c)
+	chosen, ranks, err := choose(ctx, c)
 	if err != nil {
 		return Result{}, err
 	}
 	if chosen != "" {
 		small.Train.Algorithm, small.Train.Settings = chosen, nil // the settings were auto's
 	}
+	small.Train.Ranks = ranks
 	// With privacy.records set, Plan does not open the table.
 	planned, err := small.Plan(ctx)
 	if err != nil {
@@ -172,18 +173,27 @@ func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) 
 	return r, nil
 }
 
-// choose returns the name of the algorithm that the setting "algorithm: auto" chooses for a table of
-// likely(c) records. For the smaller generated table the setting could choose another algorithm. The result
-// is empty if the configuration names an algorithm, or if it requests confidence intervals, for which the
-// algorithm is fixed.
-func choose(ctx context.Context, c *train.Config) (string, error) {
-	if c.Inference != nil || c.Train.Algorithm != "" && c.Train.Algorithm != train.Algorithms()[0] {
-		return "", nil
+// choose returns what a fit of likely(c) records chooses by itself, which it could choose otherwise for the smaller
+// generated table: the name of the algorithm that the setting "algorithm: auto" chooses, and the setting of the share
+// of the budget for released ranks. The name is empty if the configuration names an algorithm, or if it requests
+// confidence intervals, for which the algorithm is fixed.
+func choose(ctx context.Context, c *train.Config) (algorithm string, ranks float64, err error) {
+	if c.Inference != nil {
+		return "", c.Train.Ranks, nil
 	}
 	large := *c
 	large.Privacy.Records = likely(c)
 	planned, err := large.Plan(ctx)
-	return planned.Summary.Algorithm, err
+	if err != nil {
+		return "", 0, err
+	}
+	if ranks = train.Off; planned.Ranks != nil {
+		ranks = planned.Ranks.Charge / planned.Budget.Charge()
+	}
+	if c.Train.Algorithm == "" || c.Train.Algorithm == train.Algorithms()[0] {
+		algorithm = planned.Summary.Algorithm
+	}
+	return algorithm, ranks, nil
 }
 
 // likely returns the configured number of records, or 30,000 if the configuration gives no number.
@@ -207,17 +217,32 @@ func (c *counter) next() {
 	}
 }
 
-// staged returns the run of a fit with features of effects. The rows of its sessions get the features of the effects
-// that the first stage finds.
-func staged(s *train.Stage, schema *dataset.Schema) func(context.Context, Oracle, func(optimize.Step)) (any, error) {
+// staged returns the run of a fit that refines its schema: by knots that follow from released ranks, by features of
+// effects that its first stage finds, or by both. schema is the schema of the rows of its sessions.
+func staged(p train.Planned, schema *dataset.Schema, l loss.Loss) func(context.Context, Oracle,
+	func(optimize.Step)) (any, error) {
 	const seed = 7
 	return func(ctx context.Context, o Oracle, observe func(optimize.Step)) (any, error) {
 		w, ok := o.(*witness)
 		if !ok {
-			return nil, errors.New("audit: model.features: must be run by an audit")
+			return nil, errors.New("audit: a schema that is refined: must be run by an audit")
 		}
-		result, _, err := s.Run(ctx, o, schema, seed, w.refine, observe)
-		return result, err
+		now := schema
+		refine := func(next *dataset.Schema) error {
+			err := w.refine(next, refinedRow(now, next, l))
+			now = next
+			return err
+		}
+		if p.Ranks != nil {
+			if _, err := p.Ranks.Run(ctx, o, now, l, refine); err != nil {
+				return nil, err
+			}
+		}
+		if p.First != nil {
+			result, _, err := p.First.Run(ctx, o, now, seed, refine, observe)
+			return result, err
+		}
+		return p.Plan.Run(ctx, o, observe)
 	}
 }
 
@@ -241,8 +266,8 @@ func configured(c *train.Config, planned train.Planned) (Subject, error) {
 		table = table.grouped(u, people, 12)
 	}
 	s := OfPlan(c.Name(), l, planned.Budget, table, planned.Plan)
-	if planned.First != nil {
-		s.Run = staged(planned.First, c.Schema)
+	if planned.First != nil || planned.Ranks != nil {
+		s.Run = staged(planned, c.Schema, l)
 	}
 	if measure := c.Train.Measure; measure > 0 {
 		if s.Schedule != nil {

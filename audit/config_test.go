@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
 
@@ -215,6 +218,108 @@ func TestEffectsAreReplayed(t *testing.T) {
 		}
 		if err := r.Err(); err != nil || r.Summary.Steps != 12 || r.Answers < 12*2 {
 			t.Errorf("%q: %v: %d answers of %d steps", change, err, r.Answers, r.Summary.Steps)
+		}
+	}
+}
+
+// TestRanksAreReplayed tests configurations whose curves get their knots by released ranks, for rows and for people
+// of several rows, with features of effects, and under both relations. The question about ranks must be replayed on
+// neighbouring tables, and the audit must find neighbours that move it by nearly all that is charged for, and no
+// more. The rows of people are divided by a power of 2, so that 3 rows move the answer by at most sqrt(3)/2 of it. The answers after it are about rows with the knots that follow from it.
+func TestRanksAreReplayed(t *testing.T) {
+	for name, change := range map[string][]string{
+		"rows":          nil,
+		"add or remove": {"replace-one", "add-or-remove"},
+		"surfaces": {"  target:", "  interactions: [[age, income], [age, sex], [sex, income]]\n  target:",
+			"records: 400", "records: 400000"},
+		"effects": {"algorithm: gd", "algorithm: preconditioned", ", regularizer: l2(0.01), radius: 5",
+			`, features: "effects(3,8)"`},
+		"people": {"    note: ignore\n", "", "  where: site=a\n", "  where: site=a\n  unit: {column: note, rows: 3}\n"},
+		"few people": {"    note: ignore\n", "", "  where: site=a\n", "  where: site=a\n  unit: {column: note, rows: 2}\n",
+			"replace-one", "add-or-remove"},
+	} {
+		change = append(change, "steps: 6", "steps: 3, ranks: 0.1", "number: [0, 100]", "number: [0, 100], curve: auto",
+			"number: [0, 1e6]", "number: [0, 1e6], curve: auto, missing: indicator", "epsilon: 2", "epsilon: 8")
+		o := little
+		o.Effort.Climbs = -1
+		r, err := RunConfig(context.Background(), configuration(t, change...), o)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if err := r.Err(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		most := 0.
+		for _, f := range r.Findings {
+			t.Logf("%s: %s: %.4f, %s", name, f.Kind, f.Ratio, f.Neighbour)
+			if f.Kind == query.RowMean.String() {
+				most = f.Ratio
+			}
+		}
+		want := .99
+		if name == "people" {
+			want = .86
+		}
+		if !(most >= want) {
+			t.Errorf("%s: the question about ranks was moved by %.4f of what is charged for: want %v", name, most, want)
+		}
+	}
+}
+
+// TestRanksOfTheWholeTable tests that an audit asks about ranks where a fit of the configuration's own number of
+// records does, although its generated table is too small for them, and that it does not where the fit does not.
+func TestRanksOfTheWholeTable(t *testing.T) {
+	for change, want := range map[string]bool{"records: 4000000": true, "records: 400": false} {
+		o := little
+		o.Effort.Climbs, o.Effort.Records, o.Effort.Positions = -1, 6, 1
+		r, err := RunConfig(context.Background(), configuration(t, "records: 400", change, "number: [0, 100]",
+			"number: [0, 100], curve: auto"), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		asked := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Kind == query.RowMean.String() })
+		if asked != want {
+			t.Errorf("%s: ranks are asked for: %v, must be %v", change, asked, want)
+		}
+	}
+}
+
+// TestRefinedRows compares the rows of a refined schema, as an audit makes them of the rows of the former schema, with
+// those of cells that the refined schema encodes: curves, surfaces and curves for each category, with other knots and
+// with missing numbers. Hats may differ by a rounding to float32.
+func TestRefinedRows(t *testing.T) {
+	var schemas []*dataset.Schema
+	for _, knots := range []string{"4", "[0, 10, 45, 52.5, 60, 100]", "65"} {
+		c := configuration(t, "number: [0, 100]", "number: [0, 100], curve: "+knots, "number: [0, 1e6]",
+			"number: [0, 1e6], curve: 5, missing: indicator", "  target:",
+			"  interactions: [[age, income], [age, sex], [sex, income]]\n  target:", "records: 400", "records: 4000000")
+		c, err := c.For(4_000_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		schemas = append(schemas, c.Schema)
+	}
+	for i, from := range schemas {
+		to := schemas[(i+1)%len(schemas)]
+		a, err := drawn(from, 300, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := drawn(to, 300, 5)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change := refinedRow(from, to, loss.Logistic())
+		if change.dim != to.Dim() || change.row(make([]float32, from.Dim()+1)) != nil {
+			t.Errorf("%d features, must be %d", change.dim, to.Dim())
+		}
+		for k, x := range a.Rows {
+			got := change.row(x)
+			for j, want := range b.Rows[k] {
+				if d := float64(got[j] - want); !(d*d <= 1e-13) {
+					t.Fatalf("row %d: feature %d (%s) is %v: must be %v", k, j, to.Features()[j], got[j], want)
+				}
+			}
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -260,12 +261,37 @@ func atMargin(r *rand.Rand, w, step []float64, z float64) [][]float64 {
 	return [][]float64{plus(scaled(u, a), scaled(v, b)), plus(scaled(u, a), scaled(v, -b))}
 }
 
+// farthest returns two records whose mean rows are as far apart as those of any two: of norm 1, along the first feature
+// and against it, in all rows. Hats, which are computed from other features, are zero.
+func farthest(dim int, l loss.Loss) []candidate {
+	var list []candidate
+	u, units := l.(loss.Units)
+	for _, v := range []float32{1, -1} {
+		if !units {
+			x := make([]float32, dim)
+			x[0] = v
+			list = append(list, candidate{Record{x, targets(l)[0]}, "the first feature alone"})
+			continue
+		}
+		rows := make([]candidate, u.Rows())
+		for i := range rows {
+			rows[i] = farthest(loss.RowFeatures(u, dim), u.Row())[min(int(1-v), 1)]
+		}
+		list = append(list, joined(u, rows, "the first feature alone, in all rows"))
+	}
+	return list
+}
+
 // around returns the candidates that the audit tries in the place of record i of the subject's table. Their
 // number is limited by the parameter most. The first candidate is no record, and the second is record i
-// itself. exchanges are the queries of the recorded run, with their answers, in which record i took part.
+// itself; those of farthest follow if the mean row was asked for. exchanges are the queries of the recorded run, with their answers, in which record i took part.
 func (s Subject) around(r *rand.Rand, i int, exchanges []simulate.Exchange, most int) []candidate {
 	dim := s.Dim()
 	list := []candidate{absent(dim), {s.Table.Record(i), "as it was"}}
+	if slices.ContainsFunc(exchanges, func(x simulate.Exchange) bool { return kindOf(x) == query.RowMean.String() }) {
+		list = append(list, farthest(dim, s.Loss)...)
+	}
+	kept := len(list)
 	for _, x := range spread(exchanges, 3) {
 		list = append(list, worst(r, s.Loss, dim, s.terms(x))...)
 	}
@@ -281,8 +307,8 @@ func (s Subject) around(r *rand.Rand, i int, exchanges []simulate.Exchange, most
 		}
 	}
 	if len(list) > most {
-		// Keep the first two candidates and a random choice of the others.
-		rest := list[2:]
+		// Keep the first candidates and a random choice of the others.
+		rest := list[kept:]
 		r.Shuffle(len(rest), func(a, b int) { rest[a], rest[b] = rest[b], rest[a] })
 		list = list[:most]
 	}

@@ -118,18 +118,19 @@ func (w *witness) Select(ctx context.Context, sel query.Selection) (int, error) 
 	return i, err
 }
 
-// refine gives every row of the session the features of effects of a schema, whose numbers the audit compares between
-// tables. It returns an error if the session cannot change its rows.
-func (w *witness) refine(with *dataset.Schema) error {
+// refine gives every row of the session the features of another schema, whose numbers the audit compares between
+// tables. change returns the row of that schema for a row of the present one. refine returns an error if the session
+// cannot change its rows.
+func (w *witness) refine(to *dataset.Schema, change refinement) error {
 	session, ok := w.Session.(interface {
 		Refine(dim int, change func(x []float32) []float32) error
 	})
 	if !ok {
-		return errors.New("audit: model.features: must be of sessions whose rows can be refined")
+		return errors.New("audit: a schema that is refined: must be of sessions whose rows can be refined")
 	}
-	told, err := json.Marshal(with)
+	told, err := json.Marshal(to)
 	if err == nil {
-		err = session.Refine(with.Dim(), with.Extended)
+		err = session.Refine(change.dim, change.row)
 	}
 	w.note("Refine", string(told), nil, err, false)
 	return err

@@ -108,8 +108,8 @@ func (l dateLayout) days(cell string) (x float64, ok bool) {
 }
 
 // isoDays parses YYYY-MM-DD, optionally followed by T or a blank and HH:MM, HH:MM:SS or
-// HH:MM:SS.fff, and then optionally by Z, +HH:MM or -HH:MM. Without an offset the time is UTC.
-// Fractions of a second are dropped.
+// HH:MM:SS.fff, and then optionally by Z or an offset, +HH:MM, -HH:MM, +HH or -HH. Databases write times with
+// a time zone with offsets of hours alone. Without an offset the time is UTC. Fractions of a second are dropped.
 func isoDays(s string) (x float64, ok bool) {
 	var f [6]int
 	ok = true
@@ -169,9 +169,11 @@ func offset(s string) (east int, ok bool) {
 		return 0, false
 	}
 	hours, rest, read := digits(s[1:], 2, 2)
-	rest, colon := strings.CutPrefix(rest, ":")
-	minutes, rest, ok := digits(rest, 2, 2)
-	if !read || !colon || !ok || rest != "" || hours > 23 || minutes > 59 {
+	minutes, ok := 0, true
+	if more, colon := strings.CutPrefix(rest, ":"); colon {
+		minutes, rest, ok = digits(more, 2, 2)
+	}
+	if !read || !ok || rest != "" || hours > 23 || minutes > 59 {
 		return 0, false
 	}
 	return sign * 60 * (60*hours + minutes), true

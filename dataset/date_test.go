@@ -96,7 +96,7 @@ func anyDate() *rapid.Generator[string] {
 			return fmt.Sprintf("%04d-%02d-%02d", year, month, day)
 		}
 		more := rapid.SampledFrom([]string{"", ":00", ":59", ":60", ":7", ":30.25", ":30."}).Draw(t, "seconds")
-		zone := rapid.SampledFrom([]string{"", "Z", "+00:00", "+05:30", "-08:00", "+14:00", "-0800", "-24", "+1", " UTC",
+		zone := rapid.SampledFrom([]string{"", "Z", "+00:00", "+05:30", "-08:00", "+14:00", "-08", "-0800", "-24", "+1", " UTC",
 			"+02:60"}).Draw(t, "zone")
 		return fmt.Sprintf("%04d-%02d-%02d%s%s%s%s", year, month, day,
 			rapid.SampledFrom([]string{"T", " ", "t", "_"}).Draw(t, "between"), clock, more, zone)
@@ -123,6 +123,12 @@ func TestDates(t *testing.T) {
 		{"", "2024-02-29T18:00:00Z", 19782.75},
 		{"", "2024-02-29T00:00+06:00", 19781.75},
 		{"", "2024-02-29T00:00-06:00", 19782.25},
+		{"", "2024-02-29 00:00:00.5+06", 19781.75},
+		{"", "2024-02-29T00:00-06", 19782.25},
+		{"", "2024-02-29T00:00-24", math.NaN()},
+		{"", "2024-02-29T00:00-6", math.NaN()},
+		{"", "2024-02-29T00:00-06:", math.NaN()},
+		{"", "2024-02-29T00:00-06:0", math.NaN()},
 		{"", "2024-02-29T00:00-0600", math.NaN()},
 		{"", "2024-02-29T00:00+24:00", math.NaN()},
 		{"", "2024-02-29T24:00", math.NaN()},

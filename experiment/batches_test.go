@@ -26,6 +26,7 @@ var (
 	batchSteps    = flag.String("batch-steps", "0", "the steps of TestBatches' spiderboost; 0 is the rule's")
 	batchSlacks   = flag.String("slacks", "0.1,1", "the values of batch_slack of TestBatches")
 	batchEpsilon  = flag.Float64("eps", 1, "the epsilon of TestBatches")
+	batchTheorem  = flag.Bool("theorem", false, "TestBatches has the theorem's steps and batches, in place of slacks")
 	batchOutputs  = flag.String("outputs", "tail-average", "the output rules of TestBatches' spiderboost")
 )
 
@@ -46,7 +47,7 @@ func floats(t *testing.T, list string) (out []float64) {
 // Markdown, with gradient norms divided by the noise level r.
 func TestBatches(t *testing.T) {
 	const distinct = 400
-	fmt.Print("| family | d | n | spiderboost | steps | b1 + b2 | passes | /r | dp-sgd, same passes | ratio | seconds a plan |\n|---|---|---|---|---|---|---|---|---|---|---|\n")
+	fmt.Print("| family | d | n | epsilon | slack | steps | b1/n, b2/n | passes | spiderboost | dp-sgd | ratio | seeds | output | seconds a plan |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n")
 	ahead, all := 0, 0
 	for _, name := range strings.Split(*batchFamilies, ",") {
 		for _, d := range []int{*batchDim} {
@@ -86,15 +87,27 @@ func TestBatches(t *testing.T) {
 					if all++; boosted < sampled {
 						ahead++
 					}
-					fmt.Printf("| %s | %d | %.0e | %s, slack %v, %v | %d | %s | %.3g | %.2f | %.2f | %.2f | %.1f |\n", name, d, n,
-						boost.Batches, boost.BatchSlack, boost.Output, s.Steps,
-						s.Charges[strings.LastIndex(s.Charges, ";")+1:], s.Passes, boosted/p.Floor(), sampled/p.Floor(), boosted/sampled,
-						took.Seconds())
+					var anchors, differences float64
+					batches := s.Charges[strings.LastIndex(s.Charges, ";")+1:]
+					if _, err := fmt.Sscanf(batches, " Poisson batches of %g (anchors) and %g", &anchors, &differences); err != nil {
+						t.Fatalf("%q: %v", batches, err)
+					}
+					fmt.Printf("| %s | %d | %.0f | %v | %s | %d | %.3g, %.3g | %.3g | %.2f | %.2f | %.2f | %d | %v | %.1f |\n", name, d, n,
+						*batchEpsilon, slack(boost), s.Steps, anchors, differences, s.Passes, boosted/p.Floor(), sampled/p.Floor(),
+						boosted/sampled, *plannerSeeds, boost.Output, took.Seconds())
 				}
 			}
 		}
 	}
 	fmt.Printf("\nspiderboost is ahead of dp-sgd at equal passes in %d of %d.\n", ahead, all)
+}
+
+// slack returns what the column of slacks says.
+func slack(boost firstorder.SpiderBoost) string {
+	if boost.Theorem {
+		return "theorem"
+	}
+	return fmt.Sprint(boost.BatchSlack)
 }
 
 // boosts are the SpiderBoosts that TestBatches tries.
@@ -103,6 +116,10 @@ func boosts(t *testing.T) (list []firstorder.SpiderBoost) {
 		rule, err := optimize.ParseOutput(output)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if *batchTheorem {
+			list = append(list, firstorder.SpiderBoost{Theorem: true, Output: rule})
+			continue
 		}
 		for _, steps := range floats(t, *batchSteps) {
 			for _, slack := range floats(t, *batchSlacks) {

@@ -171,18 +171,19 @@ func sqliteNumber(cell, white string) string {
 
 // isoDate is a regular expression for the texts that package dataset reads as ISO 8601. It also matches
 // days that are not in the calendar.
-const isoDate = `^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])?)?$`
+const isoDate = `^[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ]([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]+)?)?([Zz]|[+-]([01][0-9]|2[0-3])(:[0-5][0-9])?)?)?$`
 
 // sqliteDays returns an expression that reads a text as a date, in days since 1970-01-01. It is NULL for
 // other cells. The expression checks the form of the text first, since SQLite's date functions accept more
 // texts than package dataset. For example, they read the 30th of February as a day in March, and numbers as
-// Julian days.
+// Julian days. They read no offset from UTC that is hours alone, to which ":00" is added.
 func sqliteDays(cell, white string) string {
 	t := "UPPER(TRIM(" + cell + ", " + white + "))"
 	day := "SUBSTR(" + t + ", 1, 10)"
+	minutes := "CASE WHEN " + t + " GLOB '*:*[+-][0-9][0-9]' THEN ':00' ELSE '' END"
 	return "CASE WHEN TYPEOF(" + cell + ") = 'text' AND " + t +
 		" GLOB '[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9]*' AND DATE(" + day + ") = " + day +
-		" THEN CAST(STRFTIME('%s', " + t + ") AS REAL) / 8.64e4 END"
+		" THEN CAST(STRFTIME('%s', " + t + " || " + minutes + ") AS REAL) / 8.64e4 END"
 }
 
 // quote writes a text as an SQL expression. A character that is not graphic (unicode.IsGraphic) is written

@@ -112,9 +112,10 @@ func evaluated(file []byte, inputs map[string]tensorOf) map[string]tensorOf {
 		}
 		values[name] = t
 	}
+	unread := map[string]bool{} // runtimes warn of constants that no node reads
 	for _, v := range g[5] {
 		f := decoded(v.([]byte))
-		values[f.word(8)] = constantOf(f)
+		values[f.word(8)], unread[f.word(8)] = constantOf(f), true
 	}
 	for _, v := range g[1] {
 		n := decoded(v.([]byte))
@@ -129,12 +130,16 @@ func evaluated(file []byte, inputs map[string]tensorOf) map[string]tensorOf {
 			if !known {
 				panic("no value " + name)
 			}
+			delete(unread, name)
 			in = append(in, t)
 		}
 		if _, twice := values[n.word(2)]; twice {
 			panic("twice: " + n.word(2))
 		}
 		values[n.word(2)] = computed(n.word(4), in, attributes)
+	}
+	if len(unread) > 0 {
+		panic(fmt.Sprint("constants that no node reads: ", unread))
 	}
 	out := map[string]tensorOf{}
 	for _, v := range g[12] {

@@ -42,7 +42,7 @@ func ONNX(m *model.Model) ([]byte, error) {
 			fmt.Errorf("export: column %q is hashed: ONNX has no operator that tells a text's characters: export SQL, or "+
 				"score by predict", list[0].Name)
 	}
-	g := &graph{form: f, own: "_"}
+	g := &graph{form: f, own: "_", read: map[string]bool{}}
 	for slices.ContainsFunc(f.columns, func(c column) bool { return strings.HasPrefix(c.Name, g.own) }) {
 		g.own += "_"
 	}
@@ -55,12 +55,21 @@ func ONNX(m *model.Model) ([]byte, error) {
 type graph struct {
 	*form
 	// own is the prefix of the name of every value that is neither an input nor an output.
-	own                                  string
-	count                                int
-	nodes, initializers, inputs, outputs message
+	own                    string
+	count                  int
+	nodes, inputs, outputs message
+	initializers           []initializer
+	// read holds the names of the values that nodes read.
+	read map[string]bool
 	// level maps the name of each category column to the name of the value that holds the index of the
 	// row's level.
 	level map[string]string
+}
+
+// initializer is a constant of a graph.
+type initializer struct {
+	name  string
+	value message
 }
 
 func (g *graph) name() string {
@@ -80,6 +89,7 @@ func (g *graph) node(kind string, inputs []string, out string, attributes ...any
 	var m message
 	for _, in := range inputs {
 		m.text(nodeInput, in)
+		g.read[in] = true
 	}
 	m.text(nodeOutput, out)
 	m.text(nodeType, kind)
@@ -101,14 +111,14 @@ func (g *graph) number(x float64) string     { return g.row([]float64{x}) }
 // returns its name.
 func (g *graph) matrix(rows int, values []float64) string {
 	name := g.name()
-	g.initializers.bytes(graphInitializer, float64s(name, []int{rows, len(values) / rows}, values))
+	g.initializers = append(g.initializers, initializer{name, float64s(name, []int{rows, len(values) / rows}, values)})
 	return name
 }
 
 // index adds a constant list of integers and returns its name.
 func (g *graph) index(values ...int64) string {
 	name := g.name()
-	g.initializers.bytes(graphInitializer, int64s(name, []int{len(values)}, values))
+	g.initializers = append(g.initializers, initializer{name, int64s(name, []int{len(values)}, values)})
 	return name
 }
 
@@ -412,7 +422,8 @@ func (g *graph) positive(z string) string {
 // class adds the output with the names of the predicted classes. number is the value with their indices.
 func (g *graph) class(number string) {
 	names := g.name()
-	g.initializers.bytes(graphInitializer, texts(names, []int{len(g.target.Classes)}, g.target.Classes))
+	g.initializers = append(g.initializers,
+		initializer{names, texts(names, []int{len(g.target.Classes)}, g.target.Classes)})
 	g.give("class", g.op("Gather", []string{names, number}, "axis", 0), stringType, 1)
 }
 
@@ -426,10 +437,16 @@ func (g *graph) give(name, x string, kind, width int) {
 	g.outputs.bytes(graphOutput, value(name, kind, width))
 }
 
+// file returns the graph as a file. Constants that no node reads are left out, since runtimes warn of them.
 func (g *graph) file() []byte {
 	graph := slices.Concat(g.nodes, message(nil))
 	graph.text(graphName, "stillpoint")
-	graph = slices.Concat(graph, g.initializers, g.inputs, g.outputs)
+	for _, i := range g.initializers {
+		if g.read[i.name] {
+			graph.bytes(graphInitializer, i.value)
+		}
+	}
+	graph = slices.Concat(graph, g.inputs, g.outputs)
 	var m message
 	m.int(modelIRVersion, irVersion)
 	m.text(modelProducer, "stillpoint")

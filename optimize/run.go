@@ -213,6 +213,9 @@ func (r *Run) Regularized(estimate []float64) []float64 { return r.regularized(e
 // In a run with a preconditioner, the regularizer's gradient is multiplied by the preconditioner too.
 func (r *Run) regularized(estimate, at []float64, weight float64) []float64 {
 	g := append([]float64(nil), estimate...)
+	if r.plan.problem.Regularizer == nil {
+		return g
+	}
 	if r.metric.Dim() == 0 && weight == 1 {
 		r.plan.problem.AddRegularizer(g, at)
 		return g

@@ -4,6 +4,8 @@
 #
 #   results/batches.sh [RUNS] [EPSILON...]
 #
+# TRIES, if set, is what SpiderBoost is tried with, separated by semicolons, in place of batches: auto with three slacks.
+#
 # The figures are computed from the table without accounting: the table is public.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -39,13 +41,13 @@ row() {
 }
 printf '| epsilon | algorithm | steps | passes | accuracy | AUC | gradient norm | predicted |\n|---|---|---|---|---|---|---|---|\n'
 for epsilon in $epsilons; do
-  for slack in 0.1 0.3 1; do
-    planned "algorithm: spiderboost, batches: auto, batch_slack: $slack"
-    row "spiderboost, batches: auto, batch_slack: $slack"
+  while read -rd';' try; do
+    planned "algorithm: spiderboost, $try"
+    row "spiderboost, $try"
     passes=$(of passes)
     planned "algorithm: dp-sgd"
     steps=$(of steps)
     planned "algorithm: dp-sgd, steps: $steps, sampling: $(awk "BEGIN { s = $passes / $steps; print s < 1 ? s : 1 }")"
     row "dp-sgd"
-  done
+  done <<<"${TRIES:-batches: auto, batch_slack: 0.1;batches: auto, batch_slack: 0.3;batches: auto, batch_slack: 1};"
 done

@@ -8,7 +8,8 @@
 needs another folder, or an empty one. --page and --only take the pages, headings and sources that have a text;
 --minutes ends each source after so long and compares what there is, and --kept runs nothing. --rewrite mends tables;
 the sentences around them are left to a reader. A figure that is not within its interval, or whose text is not on its
-page any more, is listed, and the exit status is 1.
+page any more, is listed, and the exit status is 1. Tables that are not in this repository are those of the folder
+--data (recipes.py says which); what needs them is left out without it.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import collections
 import hashlib
 import json
 import math
+import os
 import pathlib
 import re
 import statistics
@@ -165,6 +167,8 @@ def figures(table, recipe):
         return list(of_runs(table, recipe))
     if isinstance(recipe, recipes.Printed):
         return list(of_printed(table, recipe))
+    if isinstance(recipe, recipes.Said):
+        return list(of_said(table, recipe))
     return [
         Figure(row.line, i, n.value, n.unit, n.span, recipe.why)
         for row in table.rows
@@ -237,13 +241,41 @@ def of_printed(table, recipe):
                 continue
             where = recipe.rows.get(plain(row.cells[0]), recipe.columns.get(i, "no figure"))
             for k, n in enumerate(numbers(cell)):
-                command = (
-                    recipe.command if isinstance(recipe.command, str) else recipe.command.get(row.cells[recipe.which])
-                )
+                which = row.cells[recipe.which]
+                command = recipe.command.get(which) if isinstance(recipe.command, dict) else recipe.command
+                command = command and command.replace("{row}", plain(which))
                 if command is None and not isinstance(where, str):
                     where = "no command for the row"
                 ask = (command, tuple(above[j] for j in recipe.keys), where, k, recipe.keep.get(i, 0))
                 yield Figure(row.line, i, n.value, n.unit, n.span, where if isinstance(where, str) else ask)
+
+
+def of_said(table, recipe):
+    above = {}
+    for row in table.rows:
+        for j, name in recipe.keys.items():
+            if text := plain(row.cells[j]):
+                value = recipe.labels.get(text, text)
+                above.update(value if isinstance(value, dict) else {name: value})
+        texts = " | ".join(plain(row.cells[j]) for j in recipe.keys)
+        above["row"] = recipe.labels.get(texts, texts)
+        for i, cell in enumerate(row.cells):
+            if i in recipe.keys:
+                continue
+            where = recipe.rows.get(texts, recipe.columns.get(i, "no figure"))
+            reason = isinstance(where, str) and not where.startswith("^")
+            pattern, words = (where, None) if isinstance(where, str) else where
+            for k, n in enumerate(numbers(cell)):
+                if reason:
+                    yield Figure(row.line, i, n.value, n.unit, n.span, where)
+                    continue
+                known = pattern.format(**{name: re.escape(text) for name, text in above.items()})
+                groups = re.compile(known).groups
+                if k >= max(groups, len(words or ())):
+                    yield Figure(row.line, i, n.value, n.unit, n.span, "the number of a note")
+                    continue
+                ask = (recipe.command, known, k + 1 if groups > 1 else 1, words[k] if words else "median")
+                yield Figure(row.line, i, n.value, n.unit, n.span, (*ask, recipe.keep.get(i, 0)))
 
 
 class Experiments:
@@ -288,10 +320,13 @@ class Experiments:
             if not summary or not summary["cells"]:
                 continue
             those = [c for c in summary["cells"] if fits(c, where)]
-            seeds = int(re.search(r"(?m)^seeds: (\d+)", (HERE / "specs" / f"{spec}.yaml").read_text())[1])
+            text = (HERE / "specs" / f"{spec}.yaml").read_text()
+            seeds = int(re.search(r"(?m)^seeds: (\d+)", text)[1])
             if any(c["runs"] < seeds for c in those):
                 return None
-            if summary["missing"] and measure.startswith(("slope", "risk")):
+            sizes = re.search(r"(?m)^(?:records|effective): \[(.*)\]", text)[1].count(",") + 1
+            lack = summary["missing"] and len({c["records"] for c in those}) < sizes
+            if lack and measure.startswith(("slope", "risk")):
                 return None
             if measure.split(".")[0] in ("slope", "risk") and measure != "slope.n":
                 key = "slopes" if measure.startswith("slope") else "excess_risk_slopes"
@@ -379,20 +414,21 @@ def same_cell(run, cell):
 
 
 class Commands:
-    """What commands print, kept in a folder."""
+    """What commands print, kept in a folder. Those that name $DATA are run if there is a folder of that name."""
 
-    def __init__(self, work, minutes, kept):
-        self.work, self.minutes, self.kept, self.read = work, minutes, kept, {}
+    def __init__(self, work, minutes, kept, data=None):
+        self.work, self.minutes, self.kept, self.data, self.read = work, minutes, kept, data, {}
 
     def of(self, command):
         if command not in self.read:
             kept = self.work / (hashlib.sha256(command.encode()).hexdigest()[:16] + ".txt")
-            if not kept.exists() and not self.kept:
+            if not kept.exists() and not self.kept and (self.data or "$DATA" not in command):
                 try:
                     done = subprocess.run(
                         command,
                         shell=True,
                         cwd=HERE.parent,
+                        env={**os.environ, "DATA": str(self.data)},
                         capture_output=True,
                         text=True,
                         timeout=self.minutes and 60 * self.minutes,
@@ -417,6 +453,14 @@ class Commands:
                     return Found(value, value - share * abs(value), value + share * abs(value))
         return None
 
+    def search(self, command, pattern, group, word, share):
+        """Returns the median, or what the word says, of all numbers that the pattern finds; None if there is none."""
+        found = [n.value for m in re.finditer(pattern, self.of(command), re.MULTILINE) for n in numbers(m[group])[:1]]
+        if not found:
+            return None
+        value = {"median": statistics.median, "min": min, "max": max}[word](found)
+        return Found(value, value - share * abs(value), value + share * abs(value))
+
 
 def alike(a, b):
     a, b = plain(a), plain(b)
@@ -434,13 +478,13 @@ def every(page, only):
                 yield t, r
 
 
-def all_of(stillpoint, work, page, only, minutes, kept, rewrite):
+def all_of(stillpoint, work, page, only, minutes, kept, rewrite, data=None):
     """Recomputes what recipes make; prints what is not within its interval, and a table of numbers of figures.
 
     With rewrite, tables with such a figure are written as they are now.
     """
     work.mkdir(parents=True, exist_ok=True)
-    experiments, commands = Experiments(stillpoint, work, minutes, kept), Commands(work, minutes, kept)
+    experiments, commands = Experiments(stillpoint, work, minutes, kept), Commands(work, minutes, kept, data)
     total, why, bad = collections.defaultdict(collections.Counter), collections.defaultdict(collections.Counter), 0
     for t, r in every(page, only):
         before, changes = bad, []
@@ -456,11 +500,14 @@ def all_of(stillpoint, work, page, only, minutes, kept, rewrite):
                 why[t.page][f.ask] += 1
             elif isinstance(r, recipes.Runs):
                 got = experiments.find(r.specs, *f.ask)
+            elif isinstance(r, recipes.Said):
+                got = commands.search(*f.ask)
             else:
                 got = commands.find(r, *f.ask)
             if got is None:
                 if not isinstance(f.ask, str):
-                    why[t.page]["not found again: " + t.name] += 1
+                    fetched = data is None and "$DATA" in str(f.ask[0])
+                    why[t.page][recipes.FETCHED if fetched else "not found again: " + t.name] += 1
                 continue
             half = f.unit / 2 * (1 + 1e-6)
             count["made again"] += 1
@@ -513,6 +560,7 @@ def main():
     parser.add_argument("--minutes", type=float, help="the most that one source may take")
     parser.add_argument("--kept", action="store_true", help="compare with what --work has; run nothing")
     parser.add_argument("--rewrite", action="store_true", help="write tables that are not reproduced as they are now")
+    parser.add_argument("--data", type=pathlib.Path, help="a folder of tables that their publishers have (recipes.py)")
     parser.add_argument(
         "--work",
         type=pathlib.Path,
@@ -532,7 +580,8 @@ def main():
     if not args.stillpoint:
         parser.error("needs the command stillpoint, built")
     if args.all:
-        bad = all_of(args.stillpoint, args.work, args.page, args.only, args.minutes, args.kept, args.rewrite)
+        data = args.data and args.data.resolve()
+        bad = all_of(args.stillpoint, args.work, args.page, args.only, args.minutes, args.kept, args.rewrite, data)
     else:
         bad = sample(args.stillpoint)
     return bad > 0

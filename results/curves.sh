@@ -5,9 +5,11 @@
 #   results/curves.sh DATA [RUNS [TABLE...]]
 #
 # DATA is the folder of diamonds.csv.gz and cps1988.csv.gz; the first table is that of examples/adult.
-# pnwflights, bikes and housing are run if they are named, with DATA/TABLE.csv.gz.
-# Forms: linear; curves (curves: auto); pairs (also the interactions listed below); effects and effects5 (curves
-# with features: effects and features: effects(5)). FORMS, if set, are the forms to run.
+# pnwflights, bikes and housing are run if they are named, with DATA/TABLE.csv.gz; weather, crashes, loans and women,
+# too (results/fresh.py).
+# Forms: linear; curves (curves: auto); equal and ranks (the same with ranks: off and ranks: 0.05); pairs (also the
+# interactions listed below); effects and effects5 (curves with features: effects and features: effects(5)). FORMS, if
+# set, are the forms to run.
 #
 # The figures are computed from the tables without accounting: the tables are public.
 set -euo pipefail
@@ -25,20 +27,20 @@ for table in "${@:-adult diamonds cps1988}"; do for table in $table; do
     pairs="[[carat, clarity], [carat, color], [carat, cut], [clarity, color]]"
     ;;
   cps1988) config=results/tables/cps1988.yaml file=$data/cps1988.csv.gz ;;
-  bikes | housing | pnwflights)
+  bikes | housing | pnwflights | weather | crashes | loans | women)
     config=results/tables/$table.yaml file=$data/$table.csv.gz
     [ $table = pnwflights ] && config=examples/flights/flights.yaml
     case $table in bikes) pairs="[[hr, workingday]]" ;; housing) pairs="[[longitude, latitude]]" ;; esac
     ;;
   *)
-    echo "$0: $table: must be adult, diamonds, cps1988, pnwflights, bikes or housing" >&2
+    echo "$0: $table: must be adult, diamonds, cps1988, pnwflights, bikes, housing, weather, crashes, loans or women" >&2
     exit 2
     ;;
   esac
   for form in ${FORMS:-linear curves ${pairs:+pairs} effects effects5}; do
     case $form in
     linear) cp "$config" "$work/$form.yaml" ;;
-    curves) sed 's/^schema:$/schema:\n  curves: auto/' "$config" >"$work/$form.yaml" ;;
+    curves | equal | ranks) sed 's/^schema:$/schema:\n  curves: auto/' "$config" >"$work/$form.yaml" ;;
     effects | effects5)
       features=effects
       [ $form = effects5 ] && features="effects(5)"
@@ -46,9 +48,8 @@ for table in "${@:-adult diamonds cps1988}"; do for table in $table; do
       ;;
     pairs) sed "s/^schema:\$/schema:\n  curves: auto\n  interactions: $pairs/" "$config" >"$work/$form.yaml" ;;
     esac
-    for epsilon in ${EPSILONS:-0.1 0.5 1 2}; do
-      printf '%s %s ' "$table" "$form"
-      results/metric.sh "$work/$form.yaml" "$file" "$runs" "$epsilon"
-    done
+    train=${TRAIN:-}
+    case $form in equal) train="ranks: off" ;; ranks) train="ranks: 0.05" ;; esac
+    TRAIN=$train results/metric.sh "$work/$form.yaml" "$file" "$runs" "${EPSILONS:-0.1 0.5 1 2}" | sed -u "s/^/$table $form /"
   done
 done; done

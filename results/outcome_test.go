@@ -298,7 +298,8 @@ func reference1(t *testing.T, r *rows, l loss.RankOne) []float64 {
 }
 
 // TestOutcomePage makes Markdown from the output of TestOutcome: for each table and epsilon, the medians
-// over seeds of the held-out loss and of the measured divided by the predicted gradient norm.
+// over seeds of the held-out loss and of the measured divided by the predicted gradient norm. A second table
+// has what the comparison with the constant decided, and its noise, in shares of what can be saved.
 func TestOutcomePage(t *testing.T) {
 	if *outcomeFrom == "" {
 		t.Skip("-from names no file")
@@ -366,6 +367,30 @@ func TestOutcomePage(t *testing.T) {
 			fmt.Printf("| %s | %v | %.3g | %d | %s | %.5g | %.5g | %s | %.5g | %.0f%% | %.4g | %.4g | %.4g | %.2f |\n",
 				table, epsilon, N, fits, chosen, loss, constant, whose, free, 100*(constant-loss)/(constant-free), wrong, flat,
 				least, ratio)
+		}
+	}
+	fmt.Println("\nWhat the comparison decides\n| table | epsilon | N | fits | saved by the fit | as published | noise | better | unclear | worse |\n|---|---|---|---|---|---|---|---|---|---|")
+	for _, table := range slices.Sorted(maps.Keys(tables)) {
+		constant, _ := of(table, "constant", 0, heldOut)
+		free, _ := of(table, "without privacy", 0, heldOut)
+		for _, epsilon := range slices.Sorted(maps.Keys(epsilons)) {
+			fit, fits := of(table, "auto", epsilon, func(f fitted) float64 { return f.Fit })
+			if fits == 0 {
+				continue
+			}
+			verdicts := map[string]int{}
+			for _, f := range all {
+				if f.Table == table && f.Rule == "auto" && f.Epsilon == epsilon {
+					verdicts[f.Verdict]++
+				}
+			}
+			published, _ := of(table, "auto", epsilon, heldOut)
+			N, _ := of(table, "auto", epsilon, func(f fitted) float64 { return f.N })
+			noise, _ := of(table, "auto", epsilon, func(f fitted) float64 { return f.Resolved })
+			percent := func(v float64) float64 { return 100 * v / (constant - free) }
+			fmt.Printf("| %s | %v | %.3g | %d | %.0f%% | %.0f%% | %.0f%% | %d | %d | %d |\n", table, epsilon, N, fits,
+				percent(constant-fit), percent(constant-published), percent(noise), verdicts["better"], verdicts["unclear"],
+				verdicts["worse"])
 		}
 	}
 }

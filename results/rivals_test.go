@@ -313,7 +313,7 @@ func (r *rows) measure(l loss.RankOne, w []float64, free bool, unit func(float64
 	if free {
 		line(z, r.y)
 	}
-	mae, rmse := r.errorsOf(func(i int) float64 { return unit(z[i]) })
+	mae, rmse := r.errorsOf(func(i int) float64 { return unit(min(max(z[i], -1), 1)) }) // as fits' predictions are
 	return measured{mae, rmse}
 }
 

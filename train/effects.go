@@ -99,6 +99,9 @@ func (c *Config) finds() (*FeatureEffects, error) {
 	case loss.Count(loss.RowLoss(l)) != 1:
 		return nil, fmt.Errorf("model.features: loss %s: must have one margin: that of a linear model of a number, a "+
 			"count or two classes", l.Name())
+	case math.IsInf(l.Constants().Curvature.Hi, 1):
+		return nil, fmt.Errorf("model.features: loss %s: must have no corners: algorithm preconditioned, which features of "+
+			"effects need, is for smooth losses", l.Name())
 	case c.Schema.Unit() != (dataset.Unit{}):
 		return nil, errors.New("schema.unit: model.features must be left out: algorithm preconditioned, which it needs, is " +
 			"for records of one row")
@@ -158,6 +161,10 @@ func (c *Config) stages(ctx context.Context, p optimize.Problem, e FeatureEffect
 	if firstorder.Diagonal(first) {
 		return nil, nil, fmt.Errorf("model.features: rows have %d features: too many for a second moment, from which the "+
 			"scale of effects comes", first.Shape.Features)
+	}
+	if err := (firstorder.Preconditioned{}).Serves(s.second); err != nil && firstorder.Diagonal(s.second) {
+		return nil, nil, fmt.Errorf("model.features: %d features of rows and %d of effects: must be fewer: %w",
+			first.Shape.Features, e.Features, err)
 	}
 	if s.plan, err = a.Plan(ctx, first); err != nil {
 		return nil, nil, err

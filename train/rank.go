@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -89,9 +88,13 @@ func (c *Config) rankNoise() float64 {
 	return noise
 }
 
-// ranked returns the configuration and the head of a fit whose curves have their knots by released ranks.
+// ranked returns the configuration and the head of a fit whose curves have their knots by released ranks, which it
+// writes to the log.
 func (c *Config) ranked(ctx context.Context, r *recorder, f *Fitted, h Head, l loss.Loss) (*Config, Head, error) {
-	schema, err := c.rank(ctx, r, r.session, *f.Ranks, l)
+	schema, err := f.Ranks.Run(ctx, r, c.Schema, l, r.session.Refine)
+	if err == nil {
+		err = r.refined(schema)
+	}
 	if err != nil {
 		return c, h, err
 	}
@@ -100,33 +103,35 @@ func (c *Config) ranked(ctx context.Context, r *recorder, f *Fitted, h Head, l l
 	return &ranked, h, nil
 }
 
-// rank releases the ranks by which the curves get their knots, refines the session by them, and returns the
-// refined schema, which it writes to the log.
-func (c *Config) rank(ctx context.Context, r *recorder, s *curator.Session, ranks Ranks, l loss.Loss) (*dataset.Schema,
-	error) {
-	fine, err := c.Schema.Fine(ranks.Columns)
+// Run releases the ranks by which the curves get their knots, and returns the schema with these knots. base is the
+// schema of the rows in the oracle, and l the loss of its records. Run calls refine with each schema of the rows
+// about which the oracle is to answer from then on: that with 65 knots a curve, about which Run makes its query, and
+// the one that it returns.
+func (r Ranks) Run(ctx context.Context, o optimize.Oracle, base *dataset.Schema, l loss.Loss,
+	refine func(*dataset.Schema) error) (*dataset.Schema, error) {
+	fine, err := base.Fine(r.Columns)
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Refine(fine); err != nil {
+	if err := refine(fine); err != nil {
 		return nil, err
 	}
-	q, err := query.New(ranks.Charge, query.RowMeanOf(s.All(), s.Dim()))
+	q, err := query.New(r.Charge, query.RowMeanOf(o.All(), loss.RecordFeatures(l, fine.Dim())))
 	if err != nil {
 		return nil, err
 	}
-	released, err := r.Ask(ctx, q)
+	released, err := o.Ask(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	schema, err := c.Schema.Ranked(ranks.Columns, rowOf(released.Mean, fine.Dim(), l))
+	schema, err := base.Ranked(r.Columns, rowOf(released.Mean, fine.Dim(), l))
 	if err != nil {
 		return nil, err
 	}
-	if err := s.Refine(schema); err != nil {
+	if err := refine(schema); err != nil {
 		return nil, err
 	}
-	return schema, r.refined(schema)
+	return schema, nil
 }
 
 // rowOf returns the sum of the rows of a record, which the record has one after the other. A record that is one

@@ -137,6 +137,7 @@ func Rounded(x []float64) int64 {
 //
 //	c[k] x_j + s[k] x_(j+step) and c[k] x_(j+step) - s[k] x_j.
 //
+// Products with x_(j+step) are rounded, those with x_j are fused with the sum.
 // It panics unless len(s) = len(c) and the block has these numbers.
 func Rotate(x []float64, n, first, step int, c, s []float64) {
 	same(c, s)
@@ -152,8 +153,8 @@ func Rotate(x []float64, n, first, step int, c, s []float64) {
 		for k, cosine := range c {
 			j := first + k*step
 			next := x[(j+step)*n+i]
-			x[j*n+i] = float64(cosine*held) + float64(s[k]*next)
-			held = float64(cosine*next) - float64(s[k]*held)
+			x[j*n+i] = math.FMA(cosine, held, float64(s[k]*next))
+			held = math.FMA(-s[k], held, float64(cosine*next))
 		}
 		x[last*n+i] = held
 	}

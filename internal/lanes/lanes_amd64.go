@@ -126,3 +126,27 @@ func rotateAtOnce(x []float64, n, first, step int, c, s []float64) int {
 	}
 	return v
 }
+
+func productsAtOnce(c []float64, cs int, l []float64, ls int, b []float64, bs, m int) bool {
+	switch {
+	case has512:
+		products512(&c[0], cs, &l[0], ls, &b[0], bs, m)
+	case has256:
+		products256(&c[0], cs, &l[0], ls, &b[0], bs, m)
+	default:
+		return false
+	}
+	return true
+}
+
+func sidesAtOnce(s *[4]float64, y, a []float64, stride int, v []float64, u *[4]float64) bool {
+	switch {
+	case has512:
+		sides512(&s[0], &y[0], &a[0], stride, &v[0], &u[0], len(v))
+	case has256:
+		sides256(&s[0], &y[0], &a[0], stride, &v[0], &u[0], len(v))
+	default:
+		return false
+	}
+	return true
+}

@@ -15,3 +15,9 @@ func roundedAtOnce(x []float64) (sum int64, i int)                  { return 0, 
 func rotateAtOnce(x []float64, n, first, step int, c, s []float64) int {
 	return 0
 }
+func productsAtOnce(c []float64, cs int, l []float64, ls int, b []float64, bs, m int) bool {
+	return false
+}
+func sidesAtOnce(s *[4]float64, y, a []float64, stride int, v []float64, u *[4]float64) bool {
+	return false
+}

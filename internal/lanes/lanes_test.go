@@ -131,8 +131,8 @@ func TestRotations(t *testing.T) {
 				a, b := want[(first+i*step)*n:][:n], want[(first+(i+1)*step)*n:][:n]
 				for at := range a {
 					p, q := a[at], b[at]
-					a[at] = float64(c[i]*p) + float64(s[i]*q)
-					b[at] = float64(c[i]*q) - float64(s[i]*p)
+					a[at] = math.FMA(c[i], p, float64(s[i]*q))
+					b[at] = math.FMA(-s[i], p, float64(c[i]*q))
 				}
 			}
 			Rotate(x, n, first, step, c, s)
@@ -181,6 +181,13 @@ func TestLengths(t *testing.T) {
 		"too many turns":    func() { Rotate(v(8), 4, 0, 1, v(2), v(2)) },
 		"too far down":      func() { Rotate(v(8), 4, 0, -1, v(1), v(1)) },
 		"a part of a block": func() { Turn(v(9), v(9), 2) },
+		"too few columns":   func() { AddProducts(v(128), 31, v(8), 2, v(64), 32, 2) },
+		"too few rows":      func() { AddProducts(v(128), 32, v(7), 2, v(64), 32, 2) },
+		"too few products":  func() { AddProducts(v(128), 32, v(8), 2, v(63), 32, 2) },
+		"too small sums":    func() { AddProducts(v(127), 32, v(8), 2, v(64), 32, 2) },
+		"a part of eight":   func() { Sides(v(9), v(36), 9, v(9), [4]float64{}) },
+		"rows of less":      func() { Sides(v(8), v(31), 8, v(8), [4]float64{}) },
+		"another vector":    func() { Sides(v(8), v(64), 16, v(16), [4]float64{}) },
 	} {
 		func() {
 			defer func() {

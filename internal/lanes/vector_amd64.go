@@ -44,6 +44,16 @@ func rounded256(x *float64, lanes int) int64
 //go:noescape
 func rotate256(x *float64, next int, c *float64, s *float64, lanes int, rotations int)
 
+// products256 is AddProducts for m of at least 1.
+//
+//go:noescape
+func products256(c *float64, cs int, l *float64, ls int, b *float64, bs int, m int)
+
+// sides256 is Sides for n of at least 8, a multiple of 8: it sets the four numbers at s to its result.
+//
+//go:noescape
+func sides256(s *float64, y *float64, a *float64, stride int, v *float64, u *float64, n int)
+
 // dots512 is Dots for the first lanes of n records and at least one row. lanes is a multiple of 8.
 //
 //go:noescape
@@ -83,3 +93,13 @@ func rounded512(x *float64, lanes int) int64
 //
 //go:noescape
 func rotate512(x *float64, next int, c *float64, s *float64, lanes int, rotations int)
+
+// products512 is AddProducts for m of at least 1.
+//
+//go:noescape
+func products512(c *float64, cs int, l *float64, ls int, b *float64, bs int, m int)
+
+// sides512 is Sides for n of at least 8, a multiple of 8: it sets the four numbers at s to its result.
+//
+//go:noescape
+func sides512(s *float64, y *float64, a *float64, stride int, v *float64, u *float64, n int)

@@ -451,7 +451,7 @@ end1:
 	RET
 
 // func rotate256(x *float64, next int, c *float64, s *float64, lanes int, rotations int)
-// Requires: AVX
+// Requires: AVX, FMA3
 TEXT ·rotate256(SB), NOSPLIT, $0-48
 	MOVQ x+0(FP), AX
 	MOVQ next+8(FP), CX
@@ -477,37 +477,29 @@ rotation4:
 	MOVQ         R8, R10
 	ADDQ         CX, R8
 	VMOVUPD      (R8), Y6
-	VMULPD       Y4, Y0, Y7
-	VMULPD       Y5, Y6, Y8
-	VADDPD       Y8, Y7, Y7
+	VMULPD       Y5, Y6, Y7
+	VFMADD231PD  Y4, Y0, Y7
 	VMOVUPD      Y7, (R10)
-	VMULPD       Y5, Y0, Y0
 	VMULPD       Y4, Y6, Y6
-	VSUBPD       Y0, Y6, Y0
+	VFNMADD213PD Y6, Y5, Y0
 	VMOVUPD      32(R8), Y6
-	VMULPD       Y4, Y1, Y7
-	VMULPD       Y5, Y6, Y8
-	VADDPD       Y8, Y7, Y7
+	VMULPD       Y5, Y6, Y7
+	VFMADD231PD  Y4, Y1, Y7
 	VMOVUPD      Y7, 32(R10)
-	VMULPD       Y5, Y1, Y1
 	VMULPD       Y4, Y6, Y6
-	VSUBPD       Y1, Y6, Y1
+	VFNMADD213PD Y6, Y5, Y1
 	VMOVUPD      64(R8), Y6
-	VMULPD       Y4, Y2, Y7
-	VMULPD       Y5, Y6, Y8
-	VADDPD       Y8, Y7, Y7
+	VMULPD       Y5, Y6, Y7
+	VFMADD231PD  Y4, Y2, Y7
 	VMOVUPD      Y7, 64(R10)
-	VMULPD       Y5, Y2, Y2
 	VMULPD       Y4, Y6, Y6
-	VSUBPD       Y2, Y6, Y2
+	VFNMADD213PD Y6, Y5, Y2
 	VMOVUPD      96(R8), Y6
-	VMULPD       Y4, Y3, Y7
-	VMULPD       Y5, Y6, Y8
-	VADDPD       Y8, Y7, Y7
+	VMULPD       Y5, Y6, Y7
+	VFMADD231PD  Y4, Y3, Y7
 	VMOVUPD      Y7, 96(R10)
-	VMULPD       Y5, Y3, Y3
 	VMULPD       Y4, Y6, Y6
-	VSUBPD       Y3, Y6, Y3
+	VFNMADD213PD Y6, Y5, Y3
 	INCQ         R9
 	CMPQ         R9, DI
 	JB           rotation4
@@ -533,13 +525,11 @@ rotation1:
 	MOVQ         R8, R10
 	ADDQ         CX, R8
 	VMOVUPD      (R8), Y3
-	VMULPD       Y1, Y0, Y4
-	VMULPD       Y2, Y3, Y5
-	VADDPD       Y5, Y4, Y4
+	VMULPD       Y2, Y3, Y4
+	VFMADD231PD  Y1, Y0, Y4
 	VMOVUPD      Y4, (R10)
-	VMULPD       Y2, Y0, Y0
 	VMULPD       Y1, Y3, Y3
-	VSUBPD       Y0, Y3, Y0
+	VFNMADD213PD Y3, Y2, Y0
 	INCQ         R9
 	CMPQ         R9, DI
 	JB           rotation1
@@ -549,6 +539,166 @@ rotation1:
 	JMP          again1
 
 end1:
+	VZEROUPPER
+	RET
+
+// func products256(c *float64, cs int, l *float64, ls int, b *float64, bs int, m int)
+// Requires: AVX, FMA3
+TEXT ·products256(SB), NOSPLIT, $0-56
+	MOVQ c+0(FP), AX
+	MOVQ cs+8(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (AX)(CX*1), DX
+	LEAQ (DX)(CX*1), BX
+	LEAQ (BX)(CX*1), CX
+	MOVQ l+16(FP), SI
+	MOVQ ls+24(FP), DI
+	SHLQ $0x03, DI
+	LEAQ (SI)(DI*1), R8
+	LEAQ (R8)(DI*1), R9
+	LEAQ (R9)(DI*1), DI
+	MOVQ b+32(FP), R10
+	MOVQ bs+40(FP), R11
+	SHLQ $0x03, R11
+	MOVQ m+48(FP), R12
+	MOVQ $0x0000000000000004, R13
+
+chunk:
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD (DX), Y2
+	VMOVUPD 32(DX), Y3
+	VMOVUPD (BX), Y4
+	VMOVUPD 32(BX), Y5
+	VMOVUPD (CX), Y6
+	VMOVUPD 32(CX), Y7
+	MOVQ    R10, R14
+	XORQ    R15, R15
+
+again:
+	VMOVUPD      (R14), Y8
+	VMOVUPD      32(R14), Y9
+	VBROADCASTSD (SI)(R15*8), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (R8)(R15*8), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (R9)(R15*8), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (DI)(R15*8), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         R11, R14
+	INCQ         R15
+	CMPQ         R15, R12
+	JB           again
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         $0x00000040, AX
+	VMOVUPD      Y2, (DX)
+	VMOVUPD      Y3, 32(DX)
+	ADDQ         $0x00000040, DX
+	VMOVUPD      Y4, (BX)
+	VMOVUPD      Y5, 32(BX)
+	ADDQ         $0x00000040, BX
+	VMOVUPD      Y6, (CX)
+	VMOVUPD      Y7, 32(CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, R10
+	DECQ         R13
+	JNZ          chunk
+	VZEROUPPER
+	RET
+
+// func sides256(s *float64, y *float64, a *float64, stride int, v *float64, u *float64, n int)
+// Requires: AVX, FMA3
+TEXT ·sides256(SB), NOSPLIT, $0-56
+	MOVQ         s+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         stride+24(FP), BX
+	SHLQ         $0x03, BX
+	LEAQ         (DX)(BX*1), SI
+	LEAQ         (SI)(BX*1), DI
+	LEAQ         (DI)(BX*1), BX
+	MOVQ         v+32(FP), R8
+	MOVQ         u+40(FP), R9
+	MOVQ         n+48(FP), R10
+	VBROADCASTSD (R9), Y0
+	VXORPD       Y1, Y1, Y1
+	VXORPD       Y2, Y2, Y2
+	VBROADCASTSD 8(R9), Y3
+	VXORPD       Y4, Y4, Y4
+	VXORPD       Y5, Y5, Y5
+	VBROADCASTSD 16(R9), Y6
+	VXORPD       Y7, Y7, Y7
+	VXORPD       Y8, Y8, Y8
+	VBROADCASTSD 24(R9), Y9
+	VXORPD       Y10, Y10, Y10
+	VXORPD       Y11, Y11, Y11
+	SHRQ         $0x03, R10
+	XORQ         R9, R9
+
+again:
+	VMOVUPD      (CX)(R9*8), Y12
+	VMOVUPD      (R8)(R9*8), Y13
+	VMOVUPD      (DX)(R9*8), Y14
+	VFMADD231PD  Y14, Y0, Y12
+	VFMADD231PD  Y14, Y13, Y1
+	VMOVUPD      (SI)(R9*8), Y14
+	VFMADD231PD  Y14, Y3, Y12
+	VFMADD231PD  Y14, Y13, Y4
+	VMOVUPD      (DI)(R9*8), Y14
+	VFMADD231PD  Y14, Y6, Y12
+	VFMADD231PD  Y14, Y13, Y7
+	VMOVUPD      (BX)(R9*8), Y14
+	VFMADD231PD  Y14, Y9, Y12
+	VFMADD231PD  Y14, Y13, Y10
+	VMOVUPD      Y12, (CX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y12
+	VMOVUPD      32(R8)(R9*8), Y13
+	VMOVUPD      32(DX)(R9*8), Y14
+	VFMADD231PD  Y14, Y0, Y12
+	VFMADD231PD  Y14, Y13, Y2
+	VMOVUPD      32(SI)(R9*8), Y14
+	VFMADD231PD  Y14, Y3, Y12
+	VFMADD231PD  Y14, Y13, Y5
+	VMOVUPD      32(DI)(R9*8), Y14
+	VFMADD231PD  Y14, Y6, Y12
+	VFMADD231PD  Y14, Y13, Y8
+	VMOVUPD      32(BX)(R9*8), Y14
+	VFMADD231PD  Y14, Y9, Y12
+	VFMADD231PD  Y14, Y13, Y11
+	VMOVUPD      Y12, 32(CX)(R9*8)
+	ADDQ         $0x08, R9
+	DECQ         R10
+	JNZ          again
+	VADDPD       Y2, Y1, Y1
+	VEXTRACTF128 $0x01, Y1, X0
+	VADDPD       X0, X1, X1
+	VUNPCKHPD    X1, X1, X0
+	VADDSD       X0, X1, X1
+	VMOVSD       X1, (AX)
+	VADDPD       Y5, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X0
+	VADDPD       X0, X4, X4
+	VUNPCKHPD    X4, X4, X0
+	VADDSD       X0, X4, X4
+	VMOVSD       X4, 8(AX)
+	VADDPD       Y8, Y7, Y7
+	VEXTRACTF128 $0x01, Y7, X0
+	VADDPD       X0, X7, X7
+	VUNPCKHPD    X7, X7, X0
+	VADDSD       X0, X7, X7
+	VMOVSD       X7, 16(AX)
+	VADDPD       Y11, Y10, Y10
+	VEXTRACTF128 $0x01, Y10, X0
+	VADDPD       X0, X10, X10
+	VUNPCKHPD    X10, X10, X0
+	VADDSD       X0, X10, X10
+	VMOVSD       X10, 24(AX)
 	VZEROUPPER
 	RET
 
@@ -1022,37 +1172,29 @@ rotation4:
 	MOVQ         R8, R10
 	ADDQ         CX, R8
 	VMOVUPD      (R8), Z6
-	VMULPD       Z4, Z0, Z7
-	VMULPD       Z5, Z6, Z8
-	VADDPD       Z8, Z7, Z7
+	VMULPD       Z5, Z6, Z7
+	VFMADD231PD  Z4, Z0, Z7
 	VMOVUPD      Z7, (R10)
-	VMULPD       Z5, Z0, Z0
 	VMULPD       Z4, Z6, Z6
-	VSUBPD       Z0, Z6, Z0
+	VFNMADD213PD Z6, Z5, Z0
 	VMOVUPD      64(R8), Z6
-	VMULPD       Z4, Z1, Z7
-	VMULPD       Z5, Z6, Z8
-	VADDPD       Z8, Z7, Z7
+	VMULPD       Z5, Z6, Z7
+	VFMADD231PD  Z4, Z1, Z7
 	VMOVUPD      Z7, 64(R10)
-	VMULPD       Z5, Z1, Z1
 	VMULPD       Z4, Z6, Z6
-	VSUBPD       Z1, Z6, Z1
+	VFNMADD213PD Z6, Z5, Z1
 	VMOVUPD      128(R8), Z6
-	VMULPD       Z4, Z2, Z7
-	VMULPD       Z5, Z6, Z8
-	VADDPD       Z8, Z7, Z7
+	VMULPD       Z5, Z6, Z7
+	VFMADD231PD  Z4, Z2, Z7
 	VMOVUPD      Z7, 128(R10)
-	VMULPD       Z5, Z2, Z2
 	VMULPD       Z4, Z6, Z6
-	VSUBPD       Z2, Z6, Z2
+	VFNMADD213PD Z6, Z5, Z2
 	VMOVUPD      192(R8), Z6
-	VMULPD       Z4, Z3, Z7
-	VMULPD       Z5, Z6, Z8
-	VADDPD       Z8, Z7, Z7
+	VMULPD       Z5, Z6, Z7
+	VFMADD231PD  Z4, Z3, Z7
 	VMOVUPD      Z7, 192(R10)
-	VMULPD       Z5, Z3, Z3
 	VMULPD       Z4, Z6, Z6
-	VSUBPD       Z3, Z6, Z3
+	VFNMADD213PD Z6, Z5, Z3
 	INCQ         R9
 	CMPQ         R9, DI
 	JB           rotation4
@@ -1078,13 +1220,11 @@ rotation1:
 	MOVQ         R8, R10
 	ADDQ         CX, R8
 	VMOVUPD      (R8), Z3
-	VMULPD       Z1, Z0, Z4
-	VMULPD       Z2, Z3, Z5
-	VADDPD       Z5, Z4, Z4
+	VMULPD       Z2, Z3, Z4
+	VFMADD231PD  Z1, Z0, Z4
 	VMOVUPD      Z4, (R10)
-	VMULPD       Z2, Z0, Z0
 	VMULPD       Z1, Z3, Z3
-	VSUBPD       Z0, Z3, Z0
+	VFNMADD213PD Z3, Z2, Z0
 	INCQ         R9
 	CMPQ         R9, DI
 	JB           rotation1
@@ -1094,5 +1234,176 @@ rotation1:
 	JMP          again1
 
 end1:
+	VZEROUPPER
+	RET
+
+// func products512(c *float64, cs int, l *float64, ls int, b *float64, bs int, m int)
+// Requires: AVX, AVX512F
+TEXT ·products512(SB), NOSPLIT, $0-56
+	MOVQ c+0(FP), AX
+	MOVQ cs+8(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (AX)(CX*1), DX
+	LEAQ (DX)(CX*1), BX
+	LEAQ (BX)(CX*1), CX
+	MOVQ l+16(FP), SI
+	MOVQ ls+24(FP), DI
+	SHLQ $0x03, DI
+	LEAQ (SI)(DI*1), R8
+	LEAQ (R8)(DI*1), R9
+	LEAQ (R9)(DI*1), DI
+	MOVQ b+32(FP), R10
+	MOVQ bs+40(FP), R11
+	SHLQ $0x03, R11
+	MOVQ m+48(FP), R12
+	MOVQ $0x0000000000000001, R13
+
+chunk:
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	VMOVUPD (DX), Z4
+	VMOVUPD 64(DX), Z5
+	VMOVUPD 128(DX), Z6
+	VMOVUPD 192(DX), Z7
+	VMOVUPD (BX), Z8
+	VMOVUPD 64(BX), Z9
+	VMOVUPD 128(BX), Z10
+	VMOVUPD 192(BX), Z11
+	VMOVUPD (CX), Z12
+	VMOVUPD 64(CX), Z13
+	VMOVUPD 128(CX), Z14
+	VMOVUPD 192(CX), Z15
+	MOVQ    R10, R14
+	XORQ    R15, R15
+
+again:
+	VMOVUPD      (R14), Z16
+	VMOVUPD      64(R14), Z17
+	VMOVUPD      128(R14), Z18
+	VMOVUPD      192(R14), Z19
+	VBROADCASTSD (SI)(R15*8), Z20
+	VFMADD231PD  Z16, Z20, Z0
+	VFMADD231PD  Z17, Z20, Z1
+	VFMADD231PD  Z18, Z20, Z2
+	VFMADD231PD  Z19, Z20, Z3
+	VBROADCASTSD (R8)(R15*8), Z20
+	VFMADD231PD  Z16, Z20, Z4
+	VFMADD231PD  Z17, Z20, Z5
+	VFMADD231PD  Z18, Z20, Z6
+	VFMADD231PD  Z19, Z20, Z7
+	VBROADCASTSD (R9)(R15*8), Z20
+	VFMADD231PD  Z16, Z20, Z8
+	VFMADD231PD  Z17, Z20, Z9
+	VFMADD231PD  Z18, Z20, Z10
+	VFMADD231PD  Z19, Z20, Z11
+	VBROADCASTSD (DI)(R15*8), Z20
+	VFMADD231PD  Z16, Z20, Z12
+	VFMADD231PD  Z17, Z20, Z13
+	VFMADD231PD  Z18, Z20, Z14
+	VFMADD231PD  Z19, Z20, Z15
+	ADDQ         R11, R14
+	INCQ         R15
+	CMPQ         R15, R12
+	JB           again
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	ADDQ         $0x00000100, AX
+	VMOVUPD      Z4, (DX)
+	VMOVUPD      Z5, 64(DX)
+	VMOVUPD      Z6, 128(DX)
+	VMOVUPD      Z7, 192(DX)
+	ADDQ         $0x00000100, DX
+	VMOVUPD      Z8, (BX)
+	VMOVUPD      Z9, 64(BX)
+	VMOVUPD      Z10, 128(BX)
+	VMOVUPD      Z11, 192(BX)
+	ADDQ         $0x00000100, BX
+	VMOVUPD      Z12, (CX)
+	VMOVUPD      Z13, 64(CX)
+	VMOVUPD      Z14, 128(CX)
+	VMOVUPD      Z15, 192(CX)
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, R10
+	DECQ         R13
+	JNZ          chunk
+	VZEROUPPER
+	RET
+
+// func sides512(s *float64, y *float64, a *float64, stride int, v *float64, u *float64, n int)
+// Requires: AVX, AVX512F
+TEXT ·sides512(SB), NOSPLIT, $0-56
+	MOVQ         s+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         a+16(FP), DX
+	MOVQ         stride+24(FP), BX
+	SHLQ         $0x03, BX
+	LEAQ         (DX)(BX*1), SI
+	LEAQ         (SI)(BX*1), DI
+	LEAQ         (DI)(BX*1), BX
+	MOVQ         v+32(FP), R8
+	MOVQ         u+40(FP), R9
+	MOVQ         n+48(FP), R10
+	VBROADCASTSD (R9), Z0
+	VPXORQ       Z1, Z1, Z1
+	VBROADCASTSD 8(R9), Z2
+	VPXORQ       Z3, Z3, Z3
+	VBROADCASTSD 16(R9), Z4
+	VPXORQ       Z5, Z5, Z5
+	VBROADCASTSD 24(R9), Z6
+	VPXORQ       Z7, Z7, Z7
+	SHRQ         $0x03, R10
+	XORQ         R9, R9
+
+again:
+	VMOVUPD       (CX)(R9*8), Z8
+	VMOVUPD       (R8)(R9*8), Z9
+	VMOVUPD       (DX)(R9*8), Z10
+	VFMADD231PD   Z10, Z0, Z8
+	VFMADD231PD   Z10, Z9, Z1
+	VMOVUPD       (SI)(R9*8), Z10
+	VFMADD231PD   Z10, Z2, Z8
+	VFMADD231PD   Z10, Z9, Z3
+	VMOVUPD       (DI)(R9*8), Z10
+	VFMADD231PD   Z10, Z4, Z8
+	VFMADD231PD   Z10, Z9, Z5
+	VMOVUPD       (BX)(R9*8), Z10
+	VFMADD231PD   Z10, Z6, Z8
+	VFMADD231PD   Z10, Z9, Z7
+	VMOVUPD       Z8, (CX)(R9*8)
+	ADDQ          $0x08, R9
+	DECQ          R10
+	JNZ           again
+	VEXTRACTF64X4 $0x01, Z1, Y0
+	VADDPD        Y0, Y1, Y1
+	VEXTRACTF128  $0x01, Y1, X0
+	VADDPD        X0, X1, X1
+	VUNPCKHPD     X1, X1, X0
+	VADDSD        X0, X1, X1
+	VMOVSD        X1, (AX)
+	VEXTRACTF64X4 $0x01, Z3, Y0
+	VADDPD        Y0, Y3, Y3
+	VEXTRACTF128  $0x01, Y3, X0
+	VADDPD        X0, X3, X3
+	VUNPCKHPD     X3, X3, X0
+	VADDSD        X0, X3, X3
+	VMOVSD        X3, 8(AX)
+	VEXTRACTF64X4 $0x01, Z5, Y0
+	VADDPD        Y0, Y5, Y5
+	VEXTRACTF128  $0x01, Y5, X0
+	VADDPD        X0, X5, X5
+	VUNPCKHPD     X5, X5, X0
+	VADDSD        X0, X5, X5
+	VMOVSD        X5, 16(AX)
+	VEXTRACTF64X4 $0x01, Z7, Y0
+	VADDPD        Y0, Y7, Y7
+	VEXTRACTF128  $0x01, Y7, X0
+	VADDPD        X0, X7, X7
+	VUNPCKHPD     X7, X7, X0
+	VADDSD        X0, X7, X7
+	VMOVSD        X7, 24(AX)
 	VZEROUPPER
 	RET

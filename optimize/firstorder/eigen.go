@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack/gonum"
 
 	"github.com/stillpoint-dp/stillpoint/internal/lanes"
@@ -13,25 +12,31 @@ import (
 
 // eigen computes the eigendecomposition A = V diag(values) V' of the symmetric dim x dim matrix A, given row by row,
 // with the eigenvalues in ascending order. It returns V row by row: eigenvector k is column k. ok is false if the
-// iteration does not converge, or the matrix is not finite.
+// iteration does not converge, or the matrix or an eigenvalue is not finite.
 //
-// These are the steps of LAPACK's dsyev: A is reduced to tridiagonal form (gonum), and implicit QL and QR
+// These are the steps of LAPACK's dsyev: A is reduced to tridiagonal form, and implicit QL and QR
 // iterations make that diagonal. Each sweep of an iteration turns neighbouring columns of V. dsyev turns them sweep
 // by sweep, and passes over all of V each time. Here the rotations of many sweeps are collected, and then applied
 // to a few rows of V at a time, since rows do not depend on each other (Van Zee, van de Geijn and Quintana-Orti,
 // "Restructuring the tridiagonal and bidiagonal QR algorithms for performance", 2014).
 func eigen(matrix []float64, dim int) (values, vectors []float64, ok bool) {
-	var of gonum.Implementation
-	q := slices.Clone(matrix)
-	d, e, tau := make([]float64, dim), make([]float64, max(dim-1, 0)), make([]float64, max(dim-1, 0))
+	unit, ok := unitOf(matrix)
+	if !ok {
+		return nil, nil, false
+	}
 	if dim == 1 {
 		return []float64{matrix[0]}, []float64{1}, true
 	}
-	work := make([]float64, 64*dim)
-	of.Dsytrd(blas.Upper, dim, q, dim, d, e, tau, work, len(work))
-	of.Dorgtr(blas.Upper, dim, q, dim, tau, work, len(work))
-	t := newTurning(q, dim)
-	if !t.diagonalise(d, e) {
+	if unit != 0 {
+		matrix = slices.Clone(matrix)
+		for i, v := range matrix {
+			matrix[i] = math.Ldexp(v, -unit)
+		}
+	}
+	r := tridiagonal(matrix, dim)
+	d := r.d
+	t := newTurning(r.product(), dim)
+	if !t.diagonalise(d, r.e) {
 		return nil, nil, false
 	}
 	order := make([]int, dim)
@@ -41,38 +46,62 @@ func eigen(matrix []float64, dim int) (values, vectors []float64, ok bool) {
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(d[a], d[b]) })
 	values = make([]float64, dim)
 	for k, from := range order {
-		if values[k] = d[from]; math.IsNaN(values[k]) {
+		if values[k] = math.Ldexp(d[from], unit); !(math.Abs(values[k]) <= math.MaxFloat64) {
 			return nil, nil, false
 		}
 	}
 	return values, t.columns(order), true
 }
 
-// atOnce is the number of rows of V that are turned at a time, and mostWaiting the number of rotations that wait for
-// it. Both together fit the second-level cache for a thousand features and more.
-const atOnce, mostWaiting = 32, 1 << 14
+// unitOf returns the exponent of a power of two by which the matrix is divided before it is decomposed. It is 0 where
+// the largest entry is so far from the ends of the range of float64 that the iteration's squares and products neither
+// overflow nor vanish, which is so for every released moment but those of extreme budgets. ok is false if an
+// entry is not finite.
+func unitOf(matrix []float64) (unit int, ok bool) {
+	const most = 450
+	var largest float64
+	for _, v := range matrix {
+		if !(math.Abs(v) <= math.MaxFloat64) {
+			return 0, false
+		}
+		largest = max(largest, math.Abs(v))
+	}
+	if _, unit = math.Frexp(largest); unit >= -most && unit <= most {
+		unit = 0
+	}
+	return unit, true
+}
+
+// mostWaiting is the number of rotations that wait until they are applied to band rows of V at a time. Both together
+// fit the second-level cache for a thousand features and more.
+const mostWaiting = 1 << 14
 
 // turning is the matrix V of eigen with the rotations that have not been applied to it yet. The columns that a sweep
-// turns follow each other: its first rotation turns the column first and the next, up if the sweep goes up.
+// turns follow each other: rotation k turns the columns first + k step and first + (k+1) step, with step 1 if the sweep
+// goes up, and else -1.
 type turning struct {
 	dim int
-	// blocks holds the rows of V, atOnce rows to a block: each row is a record of package lanes.
+	// blocks holds the rows of V, band rows to a block: each row is a record of package lanes.
 	blocks [][]float64
 	sweeps []sweep
 	c, s   []float64 // of all sweeps, one after the other
 }
 
 type sweep struct {
-	first, rotations int
-	up               bool
+	first, step, rotations int
 }
 
-func newTurning(q []float64, dim int) *turning {
+// newTurning returns V = Q, for a matrix Q whose columns are in panels (see reduction.product).
+func newTurning(panels [][]float64, dim int) *turning {
 	t := &turning{dim: dim}
-	for from := 0; from < dim; from += atOnce {
-		rows := q[from*dim : min(from+atOnce, dim)*dim]
-		block := make([]float64, len(rows))
-		lanes.Turn(block, rows, dim)
+	for from := 0; from < dim; from += band {
+		n := min(band, dim-from)
+		block := make([]float64, n*dim)
+		for i := range n {
+			for j := range dim {
+				block[j*n+i] = panels[j/band][(from+i)*band+j%band]
+			}
+		}
 		t.blocks = append(t.blocks, block)
 	}
 	return t
@@ -83,8 +112,8 @@ func (t *turning) columns(order []int) []float64 {
 	t.apply()
 	out := make([]float64, t.dim*t.dim)
 	for i := range t.dim {
-		block := t.blocks[i/atOnce]
-		n, at := len(block)/t.dim, i%atOnce
+		block := t.blocks[i/band]
+		n, at := len(block)/t.dim, i%band
 		for k, from := range order {
 			out[i*t.dim+k] = block[from*n+at]
 		}
@@ -94,7 +123,11 @@ func (t *turning) columns(order []int) []float64 {
 
 // add appends a sweep of the rotations c and s.
 func (t *turning) add(first int, up bool, c, s []float64) {
-	t.sweeps = append(t.sweeps, sweep{first, len(c), up})
+	w := sweep{first, 1, len(c)}
+	if !up {
+		w.step = -1
+	}
+	t.sweeps = append(t.sweeps, w)
 	t.c, t.s = append(t.c, c...), append(t.s, s...)
 	if len(t.c) > mostWaiting {
 		t.apply()
@@ -105,16 +138,41 @@ func (t *turning) add(first int, up bool, c, s []float64) {
 func (t *turning) apply() {
 	for _, block := range t.blocks {
 		n, at := len(block)/t.dim, 0
-		for _, w := range t.sweeps {
-			c, s := t.c[at:at+w.rotations], t.s[at:at+w.rotations]
-			if at += w.rotations; w.up {
-				lanes.Rotate(block, n, w.first, 1, c, s)
-			} else {
-				lanes.Rotate(block, n, w.first, -1, c, s)
+		for from, end := 0, 0; from < len(t.sweeps); from = end {
+			rotations := 0
+			for end < len(t.sweeps) && t.sweeps[end].step == t.sweeps[from].step {
+				rotations += t.sweeps[end].rotations
+				end++
 			}
+			follow(block, n, t.sweeps[from:end], t.c[at:], t.s[at:])
+			at += rotations
 		}
 	}
 	t.sweeps, t.c, t.s = t.sweeps[:0], t.c[:0], t.s[:0]
+}
+
+// stretch is the number of rotations of a sweep that are applied before those of the next sweep. The columns that they
+// turn fit the first-level cache.
+const stretch = 64
+
+// follow applies sweeps that go the same way to a block of n rows, a stretch of each sweep after the other. A sweep
+// stays one rotation behind the sweep before it: then a column has been turned by the rotations of all earlier sweeps
+// when a later one turns it.
+func follow(block []float64, n int, sweeps []sweep, c, s []float64) {
+	from, end := math.MaxInt, math.MinInt
+	for i, w := range sweeps {
+		from, end = min(from, w.first*w.step+i), max(end, w.first*w.step+i+w.rotations)
+	}
+	for ; from < end; from += stretch {
+		at := 0
+		for i, w := range sweeps {
+			k := from - i - w.first*w.step
+			if k, to := max(k, 0), min(k+stretch, w.rotations); k < to {
+				lanes.Rotate(block, n, w.first+k*w.step, w.step, c[at+k:at+to], s[at+k:at+to])
+			}
+			at += w.rotations
+		}
+	}
 }
 
 // mostSweeps is the largest number of sweeps, in multiples of the dimension.

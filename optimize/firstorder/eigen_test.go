@@ -85,6 +85,61 @@ func TestEigen(t *testing.T) {
 	}
 }
 
+// TestEigenAtEverySize tests that matrices of subnormal and of huge entries, whose squares vanish or overflow, have the
+// vectors of the same matrix of usual size, also where eigenvalues are equal or zero, and that a matrix with an entry
+// or an eigenvalue that is not finite has none.
+func TestEigenAtEverySize(t *testing.T) {
+	r := rand.New(rand.NewPCG(53, 3))
+	for _, dim := range []int{1, 2, 3, 5, 33} {
+		for name, entry := range map[string]func(j, k int) float64{
+			"noise":       func(j, k int) float64 { return r.NormFloat64() },
+			"rank 1":      func(j, k int) float64 { return float64((j - 3) * (k - 3)) },
+			"diagonal":    func(j, k int) float64 { return float64(j%3-1) * float64(max(1-(j-k)*(j-k), 0)) },
+			"permutation": func(j, k int) float64 { return float64(max(1-(j+k-dim+1)*(j+k-dim+1), 0)) },
+		} {
+			a := make([]float64, dim*dim)
+			for j := range dim {
+				for k := range j + 1 {
+					a[j*dim+k] = entry(j, k)
+					a[k*dim+j] = a[j*dim+k]
+				}
+			}
+			for _, exponent := range []int{-1000, -600, -451, -449, 0, 449, 451, 600, 1000} {
+				scaled := make([]float64, len(a))
+				for i, v := range a {
+					scaled[i] = math.Ldexp(v, exponent)
+				}
+				values, vectors, ok := eigen(scaled, dim)
+				if !ok {
+					t.Fatalf("%s of %d times 2^%d: no eigenvalues", name, dim, exponent)
+				}
+				for j := range dim {
+					for k, value := range values {
+						got := 0.0
+						for i := range dim {
+							got += a[j*dim+i] * vectors[i*dim+k]
+						}
+						want := math.Ldexp(value, -exponent) * vectors[j*dim+k]
+						if !(math.Abs(got-want) <= 1e-11*float64(dim)) {
+							t.Fatalf("%s of %d times 2^%d: A v is not lambda v by %v", name, dim, exponent, got-want)
+						}
+					}
+				}
+			}
+			for _, wrong := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+				a[0] = wrong
+				if _, _, ok := eigen(a, dim); ok {
+					t.Errorf("%s of %d with %v: has eigenvalues", name, dim, wrong)
+				}
+			}
+		}
+	}
+	const most = math.MaxFloat64
+	if values, _, ok := eigen([]float64{most, most, most, most}, 2); ok {
+		t.Errorf("eigenvalues that are not finite: %v", values)
+	}
+}
+
 // BenchmarkEigen compares eigen with gonum's decomposition.
 func BenchmarkEigen(b *testing.B) {
 	const dim = 785

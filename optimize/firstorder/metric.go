@@ -40,12 +40,25 @@ func (s *spectrum) metric(ridge float64) (query.Metric, error) {
 	if s.diagonal {
 		return s.diagonalMetric(ridge)
 	}
+	half := s.scaled(func(v float64) float64 { return 1 / math.Sqrt(math.Sqrt(max(v, 0)+ridge)) })
+	return query.NewMetric(len(s.values), timesTurned(half, half, len(s.values)))
+}
+
+// scaled returns the matrix of the eigenvectors, padded, with each multiplied by a function of its eigenvalue.
+func (s *spectrum) scaled(by func(value float64) float64) []float64 {
 	dim := len(s.values)
-	var half, p mat.Dense
-	half.Apply(func(_, k int, v float64) float64 { return v / math.Sqrt(math.Sqrt(max(s.values[k], 0)+ridge)) },
-		&s.vectors)
-	p.Mul(&half, half.T())
-	return query.NewMetric(dim, p.RawMatrix().Data)
+	factors := make([]float64, dim)
+	for k, v := range s.values {
+		factors[k] = by(v)
+	}
+	out := pad(s.vectors.RawMatrix().Data, dim)
+	_, stride := padded(dim)
+	for i := range dim {
+		for k, f := range factors {
+			out[i*stride+k] *= f
+		}
+	}
+	return out
 }
 
 // outside transforms the vector g back from the preconditioner P (see metric), and returns the squared

@@ -3,8 +3,6 @@ package firstorder
 import (
 	"math"
 
-	"gonum.org/v1/gonum/mat"
-
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -277,12 +275,13 @@ func spectrumOf(svec []float64) (*spectrum, error) {
 // decomposed matrix s.
 func (s *spectrum) plus(m []float64, weight, least float64) []float64 {
 	dim := len(s.values)
-	var scaled, sum mat.Dense
-	scaled.Apply(func(_, k int, v float64) float64 { return v * max(s.values[k], least) }, &s.vectors)
-	sum.Mul(&scaled, s.vectors.T())
-	v := mat.NewVecDense(dim, append([]float64(nil), m...))
-	sum.RankOne(&sum, weight, v, v)
-	return sum.RawMatrix().Data
+	sum := timesTurned(s.scaled(func(v float64) float64 { return max(v, least) }), pad(s.vectors.RawMatrix().Data, dim), dim)
+	for i, v := range m {
+		for j, u := range m {
+			sum[i*dim+j] += float64(weight * float64(v*u))
+		}
+	}
+	return sum
 }
 
 // worth returns the smallest useful ridge lambda of the preconditioner. It is the solution of

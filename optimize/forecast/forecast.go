@@ -121,7 +121,8 @@ func follow(directions []Direction, p optimize.Problem, l optimize.Law, longest 
 			a := min(eta*e.Eigenvalue, 2)
 			if shorter != nil {
 				m.turned = e.Gradient * e.Gradient * (1 - eta*e.Eigenvalue)
-				m.replace(last, [parts]float64{tau: 1, err: 1})
+				m.replace(last, 0, tau, 1)
+				m.replace(last, 1, err, 1)
 			}
 			m.step(a)
 			e.Gradient *= math.Abs(1 - a)
@@ -205,19 +206,13 @@ func (s *shortened) next(eta, square, product float64) float64 {
 	return max(eta*s.factor, s.least)
 }
 
-// replace sets random number i of the moment to a linear combination of all its random numbers. by has the
-// coefficients.
-func (m *moment) replace(i int, by [parts]float64) {
+// replace sets random number i of the moment to a times itself plus b times random number k.
+func (m *moment) replace(i int, a float64, k int, b float64) {
 	var cross [parts]float64
 	for j := range parts {
-		for k, v := range by {
-			cross[j] += v * m.cov[k][j]
-		}
+		cross[j] = a*m.cov[i][j] + b*m.cov[k][j]
 	}
-	var own float64
-	for k, v := range by {
-		own += v * cross[k]
-	}
+	own := a*cross[i] + b*cross[k]
 	for j := range parts {
 		m.cov[i][j], m.cov[j][i] = cross[j], cross[j]
 	}
@@ -227,7 +222,7 @@ func (m *moment) replace(i int, by [parts]float64) {
 // extrapolate makes the move of momentum: it adds to tau beta times the change from before to tau.
 func (m *moment) extrapolate(beta float64) {
 	was := m.cov
-	m.replace(tau, [parts]float64{tau: 1 + beta, before: -beta})
+	m.replace(tau, 1+beta, before, -beta)
 	// before becomes the old tau. Its mean product with the new tau is the mean product of (1+beta) tau
 	// - beta before and the old tau.
 	now := (1+beta)*was[tau][tau] - beta*was[before][tau]
@@ -239,7 +234,7 @@ func (m *moment) extrapolate(beta float64) {
 }
 
 func (m *moment) answer(K, variance float64) {
-	m.replace(err, [parts]float64{err: 1 - K})
+	m.replace(err, 1-K, tau, 0)
 	m.cov[err][err] += variance
 }
 
@@ -254,8 +249,8 @@ func (m *moment) estimate() float64 {
 
 func (m *moment) visit(weight float64) {
 	if weight != 0 {
-		m.replace(out, [parts]float64{out: 1, tau: weight})
+		m.replace(out, 1, tau, weight)
 	}
 }
 
-func (m *moment) step(a float64) { m.replace(tau, [parts]float64{tau: 1 - a, err: -a}) }
+func (m *moment) step(a float64) { m.replace(tau, 1-a, err, -a) }

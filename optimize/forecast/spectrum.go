@@ -118,12 +118,18 @@ func releasedDirections(p optimize.Problem, values []float64, edge float64) []Di
 	if p.Regularizer != nil {
 		regularizer = max(p.Regularizer.Convexity(), 0)
 	}
-	list := make([]Direction, len(values))
-	for i, v := range values {
-		if v < edge {
-			v = max(left/hidden, leastSeen*edge)
+	// Directions below the edge have one eigenvalue, and are one group.
+	var list []Direction
+	group := func(eigenvalue, directions float64) {
+		list = append(list, Direction{Eigenvalue: curvature*eigenvalue + regularizer, Share: directions / float64(len(values))})
+	}
+	for _, v := range values {
+		if !(v < edge) {
+			group(v, 1)
 		}
-		list[i] = Direction{Eigenvalue: curvature*v + regularizer, Share: 1 / float64(len(values))}
+	}
+	if hidden > 0 {
+		group(max(left/hidden, leastSeen*edge), hidden)
 	}
 	return list
 }

@@ -5,6 +5,7 @@ import os
 import shutil
 import sqlite3
 import subprocess
+from datetime import datetime, timezone
 
 import pytest
 from conftest import cells, columns, days, number, predicted
@@ -93,6 +94,28 @@ def duckdb_agrees(folder):
     db.execute(f"create table people as select * from read_csv('{folder / 'people.csv'}', all_varchar=true)")
     result = db.execute(query(folder, "duckdb"))
     agree(by_id(result.fetchall(), [d[0] for d in result.description]), predicted(folder), SQL)
+
+
+def test_duckdb_reads_times_with_a_zone(fitted):
+    """As text they have an offset of hours alone, +00."""
+    duckdb = pytest.importorskip("duckdb")
+    dates = {c["name"] for c in columns(fitted) if "date" in c}
+    table = cells(fitted)
+    assert dates and any(days(row[n].strip()) for row in table for n in dates)
+
+    def time(cell):
+        at = days(cell.strip())
+        return None if at is None else datetime.fromtimestamp(at * 86400, timezone.utc)
+
+    db = duckdb.connect()
+    db.execute("set timezone = 'UTC'")
+    db.execute("create table people (" + ", ".join(f'"{n}" {"timestamptz" if n in dates else "varchar"}' for n in table[0]) + ")")
+    db.executemany(
+        f"insert into people values ({', '.join('?' for _ in table[0])})",
+        [[time(v) if n in dates else v for n, v in row.items()] for row in table],
+    )
+    result = db.execute(query(fitted, "duckdb"))
+    agree(by_id(result.fetchall(), [d[0] for d in result.description]), predicted(fitted), SQL)
 
 
 def test_sqlite(fitted):

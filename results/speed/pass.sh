@@ -20,7 +20,7 @@ measure() { # binary shape threads
 }
 pick() { awk -v t="$1" '{ print t == 1 ? $2 : $1 }'; }
 median() { sort -n | awk '{ v[NR] = $1 } END { print (v[int((NR + 1) / 2)] + v[int((NR + 2) / 2)]) / 2 }'; }
-for shape in ${SHAPES:-"1e5x100 1e6x100 6e4x784 1e6x20 adult"}; do
+for shape in ${SHAPES:-1e5x100 1e6x100 6e4x784 1e6x20 adult}; do
   case $shape in
     1e5x100) n=100000 d=100 RUNS=40 ;; 1e6x100) n=1000000 d=100 RUNS=5 ;; 6e4x784) n=60000 d=784 RUNS=8 ;;
     1e6x20) n=1000000 d=20 RUNS=12 ;; adult) n=32561 d=113 RUNS=200 ;;

@@ -22,11 +22,8 @@ type code interface{ uint16 | uint32 }
 func (p *pass) dots(z, w []float64, b row.Block) {
 	stride, width := p.layout.Stride(), p.layout.Width()
 	p.kernel.dots(z, w, b.Rows, stride, width)
-	switch {
-	case b.Codes.Wide != nil:
-		addAtCodes(z, w, b.Levels, b.Codes.Wide, stride, width)
-	case b.Codes.Narrow != nil:
-		addAtCodes(z, w, b.Levels, b.Codes.Narrow, stride, width)
+	if p.layout.Groups() > 0 {
+		p.kernel.dotsAtCodes(z, w, b.Levels, b.Codes, stride, width)
 	}
 	if edges := p.layout.Edges(); edges > 0 {
 		addAtEdges(z, w, b.Edges, edges, stride, width)
@@ -51,8 +48,17 @@ func addAtEdges(z, w []float64, e row.Edges, edges, stride, width int) {
 	}
 }
 
-// addAtCodes adds, to the margins z, the products of the rows' one-hot groups with the vectors in w.
-func addAtCodes[C code](z, w []float64, levels []float32, codes []C, stride, width int) {
+// dotsAtCodes adds, to the margins z, the products of the rows' one-hot groups with the vectors in w, for the
+// portable kernel (see kernel.dotsAtCodes).
+func dotsAtCodes(z, w []float64, levels []float32, codes row.Codes, stride, width int) {
+	if codes.Wide != nil {
+		addSums(z, w, levels, codes.Wide, stride, width)
+	} else {
+		addSums(z, w, levels, codes.Narrow, stride, width)
+	}
+}
+
+func addSums[C code](z, w []float64, levels []float32, codes []C, stride, width int) {
 	count, groups := len(w)/width, len(codes)/max(len(levels), 1)
 	for k := range count {
 		hot := w[k*width+stride : (k+1)*width]
@@ -92,11 +98,8 @@ func (p *pass) addRows(acc []int64, c []float64, b row.Block) {
 	stride, width := p.layout.Stride(), p.layout.Width()
 	p.rounded(len(acc)/width, c, b)
 	p.kernel.add(acc, width, c, b.Rows, stride)
-	switch {
-	case b.Codes.Wide != nil:
-		addLevels(acc, width, c, b.Levels, b.Codes.Wide, stride)
-	case b.Codes.Narrow != nil:
-		addLevels(acc, width, c, b.Levels, b.Codes.Narrow, stride)
+	if p.layout.Groups() > 0 {
+		p.kernel.addAtCodes(acc, width, c, b.Levels, b.Codes, stride)
 	}
 	if edges := p.layout.Edges(); edges > 0 {
 		addHats(acc, width, c, b.Edges, edges, stride)
@@ -120,9 +123,17 @@ func addHats(acc []int64, width int, c []float64, e row.Edges, edges, stride int
 	}
 }
 
-// addLevels adds the contribution of one-hot groups to the sums acc: round(c[i] * level of row i) at each
+// addAtCodes adds the contribution of one-hot groups to the sums acc: round(c[i] * level of row i) at each
 // code of row i. The level is the value of the nonzero features of the row's groups. A code is the index of
-// such a feature.
+// such a feature. It is for the portable kernel (see kernel.addAtCodes).
+func addAtCodes(acc []int64, width int, c []float64, levels []float32, codes row.Codes, stride int) {
+	if codes.Wide != nil {
+		addLevels(acc, width, c, levels, codes.Wide, stride)
+	} else {
+		addLevels(acc, width, c, levels, codes.Narrow, stride)
+	}
+}
+
 func addLevels[C code](acc []int64, width int, c []float64, levels []float32, codes []C, stride int) {
 	count, groups := len(acc)/width, len(codes)/max(len(levels), 1)
 	for k := range count {

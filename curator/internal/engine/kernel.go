@@ -15,6 +15,9 @@ type kernel struct {
 	// starts width integers after the start of the previous one. c holds a coefficient for each sum and
 	// row. The coefficients of a row precede the coefficients of the next row. |c*x| must be at most 2^51.
 	add func(acc []int64, width int, c []float64, x []float32, stride int)
+	// dotsAtCodes and addAtCodes compute the same numbers as the functions dotsAtCodes and addAtCodes.
+	dotsAtCodes func(z, w []float64, levels []float32, codes row.Codes, stride, width int)
+	addAtCodes  func(acc []int64, width int, c []float64, levels []float32, codes row.Codes, stride int)
 	// pairs computes the same sums as the function addAllPairs, for at most tileRows rows.
 	pairs func(acc []int64, c []float64, x []float32, stride, dim int)
 	// weigh is the inner loop of lengths ||R x|| in a metric. It adds sk[j] * x[panel*j+i] to
@@ -28,7 +31,8 @@ type kernel struct {
 }
 
 // portable is the kernel in plain Go, which every machine can run.
-var portable = kernel{name: "portable", dots: dots, add: addRounded, pairs: addAllPairs}
+var portable = kernel{name: "portable", dots: dots, add: addRounded, dotsAtCodes: dotsAtCodes, addAtCodes: addAtCodes,
+	pairs: addAllPairs}
 
 // fastest returns the fastest kernel that this machine supports.
 func fastest() kernel {

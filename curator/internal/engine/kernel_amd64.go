@@ -1,6 +1,10 @@
 package engine
 
-import "golang.org/x/sys/cpu"
+import (
+	"golang.org/x/sys/cpu"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+)
 
 //go:generate go -C _asm run . -out ../lanes_amd64.s -stubs ../lanes_amd64.go -pkg engine
 
@@ -8,10 +12,12 @@ import "golang.org/x/sys/cpu"
 func kernels() []kernel {
 	all := []kernel{portable}
 	if cpu.X86.HasAVX2 && cpu.X86.HasFMA { // every processor with AVX2 has FMA
-		all = append(all, kernel{"AVX2", dots256, add256, pairs256, weigh256, logistic256, residual256})
+		all = append(all, kernel{"AVX2", dots256, add256, dotsAtCodes256, addAtCodes256, pairs256, weigh256, logistic256,
+			residual256})
 	}
 	if cpu.X86.HasAVX512F {
-		all = append(all, kernel{"AVX-512", dots512, add512, pairs512, weigh512, logistic512, residual512})
+		all = append(all, kernel{"AVX-512", dots512, add512, dotsAtCodes256, addAtCodes256, pairs512, weigh512, logistic512,
+			residual512})
 	}
 	return all
 }
@@ -69,6 +75,65 @@ func add512(acc []int64, width int, c []float64, x []float32, stride int) {
 	for ; k < count; k++ {
 		addAVX512(&acc[k*width], &c[k], count, &x[0], stride, rows, bias)
 	}
+}
+
+func dotsAtCodes256(z, w []float64, levels []float32, codes row.Codes, stride, width int) {
+	n, count, groups := atCodes(len(z), len(w), levels, codes, stride, width)
+	for k := 0; k < count && n > 0; k++ {
+		if hot := w[k*width+stride : (k+1)*width]; codes.Wide != nil {
+			dotsWideAVX2(&z[k], count, &hot[0], &levels[0], &codes.Wide[0], groups, n)
+		} else {
+			dotsNarrowAVX2(&z[k], count, &hot[0], &levels[0], &codes.Narrow[0], groups, n)
+		}
+	}
+}
+
+func addAtCodes256(acc []int64, width int, c []float64, levels []float32, codes row.Codes, stride int) {
+	n, count, groups := atCodes(len(c), len(acc), levels, codes, stride, width)
+	for k := 0; k < count && n > 0; k++ {
+		if sums := acc[k*width+stride : (k+1)*width]; codes.Wide != nil {
+			addWideAVX2(&sums[0], &c[k], count, &levels[0], &codes.Wide[0], groups, n)
+		} else {
+			addNarrowAVX2(&sums[0], &c[k], count, &levels[0], &codes.Narrow[0], groups, n)
+		}
+	}
+}
+
+// atCodes returns the number of rows with the given levels, the number of vectors (or sums) of the given width,
+// and the number of a row's codes. numbers is the number of products or coefficients, one for each row
+// and vector. vectors is the length of all vectors together. atCodes panics unless these fit each other and each
+// code is below the number of a vector's entries beyond stride. The assembly relies on these checks.
+func atCodes(numbers, vectors int, levels []float32, codes row.Codes, stride, width int) (rows, count, groups int) {
+	rows, count = len(levels), vectors/width
+	if rows == 0 {
+		return 0, count, 0
+	}
+	n, within := len(codes.Narrow), false
+	if codes.Wide != nil {
+		n = len(codes.Wide)
+		within = below(codes.Wide, 8, width-stride, withinWideAVX2)
+	} else {
+		within = below(codes.Narrow, 16, width-stride, withinNarrowAVX2)
+	}
+	groups = n / rows
+	if !within || groups == 0 || groups*rows != n || count*width != vectors || rows*count != numbers || stride < 0 {
+		panic("engine: codes, vectors and coefficients do not fit each other")
+	}
+	return rows, count, groups
+}
+
+// below reports whether all codes are below n. The function many tells it of a multiple of so many codes.
+func below[C code](codes []C, lanes, n int, many func(codes *C, n int, most C) bool) bool {
+	whole := len(codes) &^ (lanes - 1)
+	if n < 1 || whole > 0 && uint64(n-1) < uint64(^C(0)) && !many(&codes[0], whole, C(n-1)) {
+		return false
+	}
+	for _, c := range codes[whole:] {
+		if uint64(c) >= uint64(n) {
+			return false
+		}
+	}
+	return true
 }
 
 func pairs512(acc []int64, c []float64, x []float32, stride, dim int) {

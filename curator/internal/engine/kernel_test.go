@@ -63,6 +63,62 @@ func agree(t testing.TB, k kernel, r *rand.Rand, rows, count, stride, width int)
 	}
 }
 
+// TestCodesAgree tests that every kernel of this machine computes the bits and integers of the portable kernel at the
+// codes of one-hot groups: for codes of 16 and 32 bits, up to eleven groups, several vectors and no rows.
+func TestCodesAgree(t *testing.T) {
+	r := rand.New(rand.NewPCG(28, 2))
+	for _, k := range kernels()[1:] {
+		for rows := range 35 {
+			for groups := 1; groups <= 11; groups++ {
+				count, stride := []int{1, 1, 2, 5}[r.IntN(4)], row.Lane*r.IntN(4)
+				agreeAtCodes(t, k, r, rows, groups, count, stride, stride+row.Lane*(1+r.IntN(5)))
+			}
+		}
+		agreeAtCodes(t, k, r, 3, 5, 1, row.Lane, row.Lane+1<<16)
+	}
+}
+
+func agreeAtCodes(t testing.TB, k kernel, r *rand.Rand, rows, groups, count, stride, width int) {
+	t.Helper()
+	var narrow, wide row.Codes
+	narrow.Narrow, wide.Wide = make([]uint16, rows*groups), make([]uint32, rows*groups)
+	for i := range wide.Wide {
+		wide.Wide[i] = uint32(r.IntN(width - stride))
+		narrow.Narrow[i] = uint16(wide.Wide[i])
+	}
+	levels, w := make([]float32, rows), make([]float64, count*width)
+	z, c, acc := make([]float64, count*rows), make([]float64, count*rows), make([]int64, count*width)
+	for i := range levels {
+		levels[i] = awkward32(r)
+	}
+	for i := range w {
+		w[i], acc[i] = awkward(r), r.Int64()-r.Int64()
+	}
+	for i := range z {
+		z[i], c[i] = awkward(r), max(min(awkward(r)*0x1p50, 0x1p51), -0x1p51)
+	}
+	short := make([]float32, rows) // levels with which products are at most 2^51
+	for i, v := range levels {
+		short[i] = max(min(v, 1), -1)
+	}
+	for _, codes := range []row.Codes{narrow, wide} {
+		want, got := slices.Clone(z), slices.Clone(z)
+		portable.dotsAtCodes(want, w, levels, codes, stride, width)
+		k.dotsAtCodes(got, w, levels, codes, stride, width)
+		for i := range want {
+			if math.Float64bits(got[i]) != math.Float64bits(want[i]) && (got[i] == got[i] || want[i] == want[i]) {
+				t.Fatalf("%s: %d rows of %d codes, %d vectors: margin %d is %v: want %v", k.name, rows, groups, count, i, got[i],
+					want[i])
+			}
+		}
+		sum, sums := slices.Clone(acc), slices.Clone(acc)
+		portable.addAtCodes(sum, width, c, short, codes, stride)
+		if k.addAtCodes(sums, width, c, short, codes, stride); !slices.Equal(sum, sums) {
+			t.Fatalf("%s: %d rows of %d codes, %d sums: other integers", k.name, rows, groups, count)
+		}
+	}
+}
+
 func awkward32(r *rand.Rand) float32 {
 	switch r.IntN(12) {
 	case 0:
@@ -100,8 +156,30 @@ func awkward(r *rand.Rand) float64 {
 // TestRowsThatDoNotFit tests that arguments panic if they would make the assembly read or write
 // beyond its rows.
 func TestRowsThatDoNotFit(t *testing.T) {
+	narrow := func(codes ...uint16) row.Codes { return row.Codes{Narrow: codes} }
+	wide := func(codes ...uint32) row.Codes { return row.Codes{Wide: codes} }
+	many, far := make([]uint16, 40), make([]uint32, 40)
+	many[3], far[12] = 8, 8
 	for _, k := range kernels()[1:] {
+		atCodes := func(rows, room int, codes row.Codes) {
+			k.dotsAtCodes(make([]float64, rows), make([]float64, 8+room), make([]float32, rows), codes, 8, 8+room)
+		}
+		addAtCodes := func(rows, room int, codes row.Codes) {
+			k.addAtCodes(make([]int64, 8+room), 8+room, make([]float64, rows), make([]float32, rows), codes, 8)
+		}
 		for name, f := range map[string]func(){
+			"a code beyond the vector":      func() { atCodes(2, 8, narrow(0, 8)) },
+			"one of many codes":             func() { atCodes(8, 8, narrow(many...)) },
+			"a wide code beyond the vector": func() { atCodes(2, 8, wide(0, 1<<31)) },
+			"one of many wide codes":        func() { atCodes(8, 8, wide(far...)) },
+			"a code beyond the sums":        func() { addAtCodes(2, 8, narrow(8, 0)) },
+			"a wide code beyond the sums":   func() { addAtCodes(2, 8, wide(8, 0)) },
+			"codes short of rows":           func() { atCodes(2, 8, narrow(0, 0, 0)) },
+			"no codes":                      func() { addAtCodes(2, 8, narrow()) },
+			"no room for codes":             func() { atCodes(1, 0, narrow(0)) },
+			"a level short of coefficients": func() {
+				k.addAtCodes(make([]int64, 16), 16, make([]float64, 3), make([]float32, 2), narrow(0, 0), 8)
+			},
 			"a row short": func() { k.dots(make([]float64, 2), make([]float64, 8), make([]float32, 15), 8, 8) },
 			"a vector short": func() {
 				k.dots(make([]float64, 4), make([]float64, 15), make([]float32, 16), 8, 8)

@@ -81,3 +81,39 @@ func logisticAVX2(c *float64, z *float64, y *float64, n int, parameter float64, 
 //
 //go:noescape
 func residualAVX2(c *float64, z *float64, y *float64, n int, parameter float64, radius float64, weight float64, scale float64)
+
+// dotsNarrowAVX2 adds to z[i*step] the level of row i times the sum of w at the row's codes, in the order of
+// the function sumAt. rows is at least 1.
+//
+//go:noescape
+func dotsNarrowAVX2(z *float64, step int, w *float64, levels *float32, codes *uint16, groups int, rows int)
+
+// addNarrowAVX2 adds c[i*step] times the level of row i, rounded, to acc at the codes of row i.
+// rows is at least 1.
+//
+//go:noescape
+func addNarrowAVX2(acc *int64, c *float64, step int, levels *float32, codes *uint16, groups int, rows int)
+
+// withinNarrowAVX2 reports whether the first n codes are at most most. n is a multiple of
+// the number of codes in 32 bytes.
+//
+//go:noescape
+func withinNarrowAVX2(codes *uint16, n int, most uint16) bool
+
+// dotsWideAVX2 adds to z[i*step] the level of row i times the sum of w at the row's codes, in the order of
+// the function sumAt. rows is at least 1.
+//
+//go:noescape
+func dotsWideAVX2(z *float64, step int, w *float64, levels *float32, codes *uint32, groups int, rows int)
+
+// addWideAVX2 adds c[i*step] times the level of row i, rounded, to acc at the codes of row i.
+// rows is at least 1.
+//
+//go:noescape
+func addWideAVX2(acc *int64, c *float64, step int, levels *float32, codes *uint32, groups int, rows int)
+
+// withinWideAVX2 reports whether the first n codes are at most most. n is a multiple of
+// the number of codes in 32 bytes.
+//
+//go:noescape
+func withinWideAVX2(codes *uint32, n int, most uint32) bool

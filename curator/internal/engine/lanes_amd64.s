@@ -1927,3 +1927,347 @@ again:
 end:
 	VZEROUPPER
 	RET
+
+// func dotsNarrowAVX2(z *float64, step int, w *float64, levels *float32, codes *uint16, groups int, rows int)
+// Requires: AVX
+TEXT ·dotsNarrowAVX2(SB), NOSPLIT, $0-56
+	MOVQ z+0(FP), AX
+	MOVQ step+8(FP), CX
+	SHLQ $0x03, CX
+	MOVQ w+16(FP), DX
+	MOVQ levels+24(FP), BX
+	MOVQ codes+32(FP), SI
+	MOVQ groups+40(FP), DI
+	MOVQ DI, R8
+	ANDQ $0x03, R8
+	SHRQ $0x02, DI
+	MOVQ rows+48(FP), R9
+
+rows:
+	VXORPD X0, X0, X0
+	VXORPD X1, X1, X1
+	VXORPD X2, X2, X2
+	VXORPD X3, X3, X3
+	MOVQ   DI, R10
+	TESTQ  R10, R10
+	JZ     rest
+
+four:
+	MOVL    (SI), R12
+	MOVWLZX R12, R11
+	SHRL    $0x10, R12
+	VADDSD  (DX)(R11*8), X0, X0
+	VADDSD  (DX)(R12*8), X1, X1
+	MOVL    4(SI), R12
+	MOVWLZX R12, R11
+	SHRL    $0x10, R12
+	VADDSD  (DX)(R11*8), X2, X2
+	VADDSD  (DX)(R12*8), X3, X3
+	ADDQ    $0x08, SI
+	DECQ    R10
+	JNZ     four
+
+rest:
+	TESTQ   R8, R8
+	JZ      row
+	MOVWLZX (SI), R10
+	VADDSD  (DX)(R10*8), X0, X0
+	ADDQ    $0x02, SI
+	CMPQ    R8, $0x01
+	JE      row
+	MOVWLZX (SI), R10
+	VADDSD  (DX)(R10*8), X1, X1
+	ADDQ    $0x02, SI
+	CMPQ    R8, $0x02
+	JE      row
+	MOVWLZX (SI), R10
+	VADDSD  (DX)(R10*8), X2, X2
+	ADDQ    $0x02, SI
+	CMPQ    R8, $0x03
+	JE      row
+
+row:
+	VADDSD    X2, X0, X0
+	VADDSD    X3, X1, X1
+	VADDSD    X1, X0, X0
+	VXORPD    X1, X1, X1
+	VCVTSS2SD (BX), X1, X1
+	VMULSD    X1, X0, X0
+	VADDSD    (AX), X0, X0
+	VMOVSD    X0, (AX)
+	ADDQ      CX, AX
+	ADDQ      $0x04, BX
+	DECQ      R9
+	JNZ       rows
+	VZEROUPPER
+	RET
+
+// func addNarrowAVX2(acc *int64, c *float64, step int, levels *float32, codes *uint16, groups int, rows int)
+// Requires: AVX
+TEXT ·addNarrowAVX2(SB), NOSPLIT, $0-56
+	MOVQ  acc+0(FP), AX
+	MOVQ  c+8(FP), CX
+	MOVQ  step+16(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  levels+24(FP), BX
+	MOVQ  codes+32(FP), SI
+	MOVQ  groups+40(FP), DI
+	MOVQ  DI, R8
+	ANDQ  $0x03, R8
+	SHRQ  $0x02, DI
+	MOVQ  rows+48(FP), R9
+	MOVQ  $0x4338000000000000, R10
+	VMOVQ R10, X0
+
+rows:
+	VXORPD    X1, X1, X1
+	VCVTSS2SD (BX), X1, X1
+	VMULSD    (CX), X1, X1
+	VADDSD    X0, X1, X1
+	VMOVQ     X1, R11
+	SUBQ      R10, R11
+	MOVQ      DI, R12
+	TESTQ     R12, R12
+	JZ        rest
+
+four:
+	MOVL    (SI), R14
+	MOVWLZX R14, R13
+	SHRL    $0x10, R14
+	ADDQ    R11, (AX)(R13*8)
+	ADDQ    R11, (AX)(R14*8)
+	MOVL    4(SI), R14
+	MOVWLZX R14, R13
+	SHRL    $0x10, R14
+	ADDQ    R11, (AX)(R13*8)
+	ADDQ    R11, (AX)(R14*8)
+	ADDQ    $0x08, SI
+	DECQ    R12
+	JNZ     four
+
+rest:
+	TESTQ   R8, R8
+	JZ      row
+	MOVWLZX (SI), R12
+	ADDQ    R11, (AX)(R12*8)
+	ADDQ    $0x02, SI
+	CMPQ    R8, $0x01
+	JE      row
+	MOVWLZX (SI), R12
+	ADDQ    R11, (AX)(R12*8)
+	ADDQ    $0x02, SI
+	CMPQ    R8, $0x02
+	JE      row
+	MOVWLZX (SI), R12
+	ADDQ    R11, (AX)(R12*8)
+	ADDQ    $0x02, SI
+	CMPQ    R8, $0x03
+	JE      row
+
+row:
+	ADDQ DX, CX
+	ADDQ $0x04, BX
+	DECQ R9
+	JNZ  rows
+	VZEROUPPER
+	RET
+
+// func withinNarrowAVX2(codes *uint16, n int, most uint16) bool
+// Requires: AVX, AVX2
+TEXT ·withinNarrowAVX2(SB), NOSPLIT, $0-25
+	MOVQ         codes+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVWLZX      most+16(FP), DX
+	VMOVD        DX, X0
+	VPBROADCASTW X0, Y0
+	VPCMPEQD     Y1, Y1, Y1
+
+again:
+	TESTQ    CX, CX
+	JZ       end
+	VPMINUW  (AX), Y0, Y2
+	VPCMPEQW (AX), Y2, Y2
+	VPAND    Y2, Y1, Y1
+	ADDQ     $0x20, AX
+	SUBQ     $0x10, CX
+	JMP      again
+
+end:
+	VPMOVMSKB Y1, AX
+	CMPL      AX, $-1
+	SETEQ     AL
+	MOVB      AL, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func dotsWideAVX2(z *float64, step int, w *float64, levels *float32, codes *uint32, groups int, rows int)
+// Requires: AVX
+TEXT ·dotsWideAVX2(SB), NOSPLIT, $0-56
+	MOVQ z+0(FP), AX
+	MOVQ step+8(FP), CX
+	SHLQ $0x03, CX
+	MOVQ w+16(FP), DX
+	MOVQ levels+24(FP), BX
+	MOVQ codes+32(FP), SI
+	MOVQ groups+40(FP), DI
+	MOVQ DI, R8
+	ANDQ $0x03, R8
+	SHRQ $0x02, DI
+	MOVQ rows+48(FP), R9
+
+rows:
+	VXORPD X0, X0, X0
+	VXORPD X1, X1, X1
+	VXORPD X2, X2, X2
+	VXORPD X3, X3, X3
+	MOVQ   DI, R10
+	TESTQ  R10, R10
+	JZ     rest
+
+four:
+	MOVQ   (SI), R12
+	MOVL   R12, R11
+	SHRQ   $0x20, R12
+	VADDSD (DX)(R11*8), X0, X0
+	VADDSD (DX)(R12*8), X1, X1
+	MOVQ   8(SI), R12
+	MOVL   R12, R11
+	SHRQ   $0x20, R12
+	VADDSD (DX)(R11*8), X2, X2
+	VADDSD (DX)(R12*8), X3, X3
+	ADDQ   $0x10, SI
+	DECQ   R10
+	JNZ    four
+
+rest:
+	TESTQ  R8, R8
+	JZ     row
+	MOVL   (SI), R10
+	VADDSD (DX)(R10*8), X0, X0
+	ADDQ   $0x04, SI
+	CMPQ   R8, $0x01
+	JE     row
+	MOVL   (SI), R10
+	VADDSD (DX)(R10*8), X1, X1
+	ADDQ   $0x04, SI
+	CMPQ   R8, $0x02
+	JE     row
+	MOVL   (SI), R10
+	VADDSD (DX)(R10*8), X2, X2
+	ADDQ   $0x04, SI
+	CMPQ   R8, $0x03
+	JE     row
+
+row:
+	VADDSD    X2, X0, X0
+	VADDSD    X3, X1, X1
+	VADDSD    X1, X0, X0
+	VXORPD    X1, X1, X1
+	VCVTSS2SD (BX), X1, X1
+	VMULSD    X1, X0, X0
+	VADDSD    (AX), X0, X0
+	VMOVSD    X0, (AX)
+	ADDQ      CX, AX
+	ADDQ      $0x04, BX
+	DECQ      R9
+	JNZ       rows
+	VZEROUPPER
+	RET
+
+// func addWideAVX2(acc *int64, c *float64, step int, levels *float32, codes *uint32, groups int, rows int)
+// Requires: AVX
+TEXT ·addWideAVX2(SB), NOSPLIT, $0-56
+	MOVQ  acc+0(FP), AX
+	MOVQ  c+8(FP), CX
+	MOVQ  step+16(FP), DX
+	SHLQ  $0x03, DX
+	MOVQ  levels+24(FP), BX
+	MOVQ  codes+32(FP), SI
+	MOVQ  groups+40(FP), DI
+	MOVQ  DI, R8
+	ANDQ  $0x03, R8
+	SHRQ  $0x02, DI
+	MOVQ  rows+48(FP), R9
+	MOVQ  $0x4338000000000000, R10
+	VMOVQ R10, X0
+
+rows:
+	VXORPD    X1, X1, X1
+	VCVTSS2SD (BX), X1, X1
+	VMULSD    (CX), X1, X1
+	VADDSD    X0, X1, X1
+	VMOVQ     X1, R11
+	SUBQ      R10, R11
+	MOVQ      DI, R12
+	TESTQ     R12, R12
+	JZ        rest
+
+four:
+	MOVQ (SI), R14
+	MOVL R14, R13
+	SHRQ $0x20, R14
+	ADDQ R11, (AX)(R13*8)
+	ADDQ R11, (AX)(R14*8)
+	MOVQ 8(SI), R14
+	MOVL R14, R13
+	SHRQ $0x20, R14
+	ADDQ R11, (AX)(R13*8)
+	ADDQ R11, (AX)(R14*8)
+	ADDQ $0x10, SI
+	DECQ R12
+	JNZ  four
+
+rest:
+	TESTQ R8, R8
+	JZ    row
+	MOVL  (SI), R12
+	ADDQ  R11, (AX)(R12*8)
+	ADDQ  $0x04, SI
+	CMPQ  R8, $0x01
+	JE    row
+	MOVL  (SI), R12
+	ADDQ  R11, (AX)(R12*8)
+	ADDQ  $0x04, SI
+	CMPQ  R8, $0x02
+	JE    row
+	MOVL  (SI), R12
+	ADDQ  R11, (AX)(R12*8)
+	ADDQ  $0x04, SI
+	CMPQ  R8, $0x03
+	JE    row
+
+row:
+	ADDQ DX, CX
+	ADDQ $0x04, BX
+	DECQ R9
+	JNZ  rows
+	VZEROUPPER
+	RET
+
+// func withinWideAVX2(codes *uint32, n int, most uint32) bool
+// Requires: AVX, AVX2
+TEXT ·withinWideAVX2(SB), NOSPLIT, $0-25
+	MOVQ         codes+0(FP), AX
+	MOVQ         n+8(FP), CX
+	MOVL         most+16(FP), DX
+	VMOVD        DX, X0
+	VPBROADCASTD X0, Y0
+	VPCMPEQD     Y1, Y1, Y1
+
+again:
+	TESTQ    CX, CX
+	JZ       end
+	VPMINUD  (AX), Y0, Y2
+	VPCMPEQD (AX), Y2, Y2
+	VPAND    Y2, Y1, Y1
+	ADDQ     $0x20, AX
+	SUBQ     $0x08, CX
+	JMP      again
+
+end:
+	VPMOVMSKB Y1, AX
+	CMPL      AX, $-1
+	SETEQ     AL
+	MOVB      AL, ret+24(FP)
+	VZEROUPPER
+	RET

@@ -32,6 +32,8 @@ func main() {
 		add(k)
 		rounded(k)
 		rotate(k)
+		products(k)
+		sides(k)
 	}
 	Generate()
 }
@@ -280,15 +282,13 @@ func rotate(k kind) {
 		MOVQ(at, to)
 		ADDQ(next, at)
 		for i, h := range held {
-			other, kept, t := k.reg(), k.reg(), k.reg()
+			other, kept := k.reg(), k.reg()
 			VMOVUPD(Mem{Base: at, Disp: i * k.bytes()}, other)
-			VMULPD(c, h, kept)
-			VMULPD(s, other, t)
-			VADDPD(t, kept, kept)
+			VMULPD(s, other, kept)
+			VFMADD231PD(c, h, kept)
 			VMOVUPD(kept, Mem{Base: to, Disp: i * k.bytes()})
-			VMULPD(s, h, h)
 			VMULPD(c, other, other)
-			VSUBPD(h, other, h)
+			VFNMADD213PD(other, s, h)
 		}
 		INCQ(index)
 		CMPQ(index, rotations)
@@ -298,6 +298,136 @@ func rotate(k kind) {
 		}
 		ADDQ(U32(registers*k.bytes()), x)
 	})
+	VZEROUPPER()
+	RET()
+}
+
+// columns is the number of columns of AddProducts.
+const columns = 32
+
+// four returns pointers to four rows: the first at p, each next numbers after the one before it.
+func four(p, next GPVirtual) []GPVirtual {
+	rows := []GPVirtual{p}
+	for i := range 3 {
+		r := GP64()
+		LEAQ(Mem{Base: rows[i], Index: next, Scale: 1}, r)
+		rows = append(rows, r)
+	}
+	return rows
+}
+
+// products writes AddProducts. The sums of some columns are held in registers: of all of them with AVX-512, of a
+// quarter with AVX2.
+func products(k kind) {
+	name := "products" + k.name
+	TEXT(name, NOSPLIT, "func(c *float64, cs int, l *float64, ls int, b *float64, bs, m int)")
+	Pragma("noescape")
+	Doc(name + " is AddProducts for m of at least 1.")
+	c := four(parameter("c"), doubles("cs"))
+	l := four(parameter("l"), doubles("ls"))
+	b, next, m := parameter("b"), doubles("bs"), parameter("m")
+	registers := k.lanes / 2
+	chunk := registers * k.bytes()
+	left := GP64()
+	MOVQ(U64(8*columns/chunk), left)
+	Label("chunk")
+	var sums []VecVirtual
+	for _, row := range c {
+		for i := range registers {
+			v := k.reg()
+			VMOVUPD(Mem{Base: row, Disp: i * k.bytes()}, v)
+			sums = append(sums, v)
+		}
+	}
+	at, index := GP64(), GP64()
+	MOVQ(b, at)
+	XORQ(index, index)
+	Label("again")
+	var numbers []VecVirtual
+	for i := range registers {
+		v := k.reg()
+		VMOVUPD(Mem{Base: at, Disp: i * k.bytes()}, v)
+		numbers = append(numbers, v)
+	}
+	for j, row := range l {
+		f := k.reg()
+		VBROADCASTSD(Mem{Base: row, Index: index, Scale: 8}, f)
+		for i, v := range numbers {
+			VFMADD231PD(v, f, sums[j*registers+i])
+		}
+	}
+	ADDQ(next, at)
+	INCQ(index)
+	CMPQ(index, m)
+	JB(LabelRef("again"))
+	for j, row := range c {
+		for i := range registers {
+			VMOVUPD(sums[j*registers+i], Mem{Base: row, Disp: i * k.bytes()})
+		}
+		ADDQ(U32(chunk), row)
+	}
+	ADDQ(U32(chunk), b)
+	DECQ(left)
+	JNZ(LabelRef("chunk"))
+	VZEROUPPER()
+	RET()
+}
+
+// sides writes Sides. A row's sums are held in as many registers as eight numbers need.
+func sides(k kind) {
+	name := "sides" + k.name
+	TEXT(name, NOSPLIT, "func(s, y, a *float64, stride int, v, u *float64, n int)")
+	Pragma("noescape")
+	Doc(name + " is Sides for n of at least 8, a multiple of 8: it sets the four numbers at s to its result.")
+	s, y, a, v := parameter("s"), parameter("y"), four(parameter("a"), doubles("stride")), parameter("v")
+	u, n := parameter("u"), parameter("n")
+	registers := 8 / k.lanes
+	var weights, sums []VecVirtual
+	for j := range a {
+		w := k.reg()
+		VBROADCASTSD(Mem{Base: u, Disp: 8 * j}, w)
+		weights = append(weights, w)
+		for range registers {
+			sums = append(sums, k.zero())
+		}
+	}
+	SHRQ(U8(3), n)
+	index := GP64()
+	XORQ(index, index)
+	Label("again")
+	for i := range registers {
+		in := func(p GPVirtual) Mem { return Mem{Base: p, Index: index, Scale: 8, Disp: i * k.bytes()} }
+		column, x := k.reg(), k.reg()
+		VMOVUPD(in(y), column)
+		VMOVUPD(in(v), x)
+		for j, row := range a {
+			t := k.reg()
+			VMOVUPD(in(row), t)
+			VFMADD231PD(t, weights[j], column)
+			VFMADD231PD(t, x, sums[j*registers+i])
+		}
+		VMOVUPD(column, in(y))
+	}
+	ADDQ(U8(8), index)
+	DECQ(n)
+	JNZ(LabelRef("again"))
+	for j := range a {
+		sum := sums[j*registers]
+		four := sum.AsY()
+		if k.lanes == 8 {
+			high := YMM()
+			VEXTRACTF64X4(U8(1), sum, high)
+			VADDPD(high, four, four)
+		} else {
+			VADDPD(sums[j*registers+1], four, four)
+		}
+		high, low := XMM(), sum.AsX()
+		VEXTRACTF128(U8(1), four, high)
+		VADDPD(high, low, low)
+		VUNPCKHPD(low, low, high)
+		VADDSD(high, low, low)
+		VMOVSD(low, Mem{Base: s, Disp: 8 * j})
+	}
 	VZEROUPPER()
 	RET()
 }

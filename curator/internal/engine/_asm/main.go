@@ -29,6 +29,11 @@ func main() {
 	weigh("weighAVX2", 2, 32, YMM, false)
 	coefficients("logisticAVX2", exp.Half, logistic)
 	coefficients("residualAVX2", exp.Half, residual)
+	for _, k := range []codes{narrow, wide} {
+		dotsAtCodes(k)
+		addAtCodes(k)
+		codesWithin(k)
+	}
 	Generate()
 }
 
