@@ -48,8 +48,8 @@ const (
 	perQuery      = 3e4  // for each query: goroutines, their scratch memory, the ledger
 	perCoordinate = 50   // for each coordinate of a sum: its share of each goroutine, and its noise
 	perLift       = 1    // for each entry of a metric's matrix, by which a sum is multiplied
-	perEigen      = .7   // times the cube of the number of features: for the eigenvalues of the second moment
-	perTurn       = 2e3  // times the square of the number of features, in addition to perEigen
+	perEigen      = .3   // times the cube of the number of features: for the eigenvalues of the second moment
+	perTurn       = 1e3  // times the square of the number of features, in addition to perEigen
 	perFit        = 6e7  // to start the program, to make the plan of an algorithm and to write the files
 	perChoice     = 14e7 // to plan every algorithm, for auto
 	perSchedule   = 9e8  // to calibrate the noise of a schedule of Poisson samples

@@ -35,6 +35,5 @@ for rows; do
     printf '  target: {column: y, classes: ["0", "1"]}\nmodel: {loss: logistic}\n'
     printf 'privacy: {epsilon: 1, delta: 1e-9, relation: replace-one}\n'
   } >"$base.yaml"
-  rm -rf "$base.fit"
-  python3 results/speed/foreseen.py "$folder/stillpoint" "$base.yaml" "$base.fit"
+  python3 results/speed/foreseen.py "$folder/stillpoint" "$base.yaml"
 done
