@@ -225,7 +225,8 @@ func TestEffectsAreReplayed(t *testing.T) {
 // TestRanksAreReplayed tests configurations whose curves get their knots by released ranks, for rows and for people
 // of several rows, with features of effects, and under both relations. The question about ranks must be replayed on
 // neighbouring tables, and the audit must find neighbours that move it by nearly all that is charged for, and no
-// more. The rows of people are divided by a power of 2, so that 3 rows move the answer by at most sqrt(3)/2 of it. The answers after it are about rows with the knots that follow from it.
+// more. The rows of people are divided by a power of 2, so that 3 rows move the answer by at most sqrt(3)/2 of it.
+// The answers after it are about rows with the knots that follow from it.
 func TestRanksAreReplayed(t *testing.T) {
 	for name, change := range map[string][]string{
 		"rows":          nil,
