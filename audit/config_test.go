@@ -13,6 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
 	"github.com/stillpoint-dp/stillpoint/train"
 )
@@ -225,7 +226,8 @@ func TestEffectsAreReplayed(t *testing.T) {
 // TestRanksAreReplayed tests configurations whose curves get their knots by released ranks, for rows and for people
 // of several rows, with features of effects, and under both relations. The question about ranks must be replayed on
 // neighbouring tables, and the audit must find neighbours that move it by nearly all that is charged for, and no
-// more. The rows of people are divided by a power of 2, so that 3 rows move the answer by at most sqrt(3)/2 of it. The answers after it are about rows with the knots that follow from it.
+// more. The rows of people are divided by a power of 2, so that 3 rows move the answer by at most sqrt(3)/2 of it.
+// The answers after it are about rows with the knots that follow from it.
 func TestRanksAreReplayed(t *testing.T) {
 	for name, change := range map[string][]string{
 		"rows":          nil,
@@ -280,6 +282,48 @@ func TestRanksOfTheWholeTable(t *testing.T) {
 		asked := slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Kind == query.RowMean.String() })
 		if asked != want {
 			t.Errorf("%s: ranks are asked for: %v, must be %v", change, asked, want)
+		}
+	}
+}
+
+// TestRefinedByRecords tests that an audit finds a schema that follows from records other than through released
+// answers: here from the exact sum of the features, which no session tells.
+func TestRefinedByRecords(t *testing.T) {
+	c := configuration(t, "number: [0, 100]", "number: [0, 100], curve: 4")
+	for _, leaks := range []bool{false, true} {
+		table, err := drawn(c.Schema, 20, 3)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := account.NewBudget(2, 1e-6, account.ReplaceOne)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := Subject{Name: "refined", Loss: loss.Logistic(), Budget: b, Table: table, Seed: 1}
+		s.Run = func(ctx context.Context, o Oracle, _ func(optimize.Step)) (any, error) {
+			q, err := query.New(b.Charge()/2, query.RowMeanOf(o.All(), c.Schema.Dim()))
+			if err != nil {
+				return nil, err
+			}
+			r, err := o.Ask(ctx, q)
+			if err != nil {
+				return nil, err
+			}
+			w := o.(*witness)
+			high := r.Mean[0] > 0
+			if leaks {
+				high = w.Session.Exchanges()[0].Exact[0] > 0
+			}
+			text := strings.Replace("[0, 50, 75, 100]", "50, 75", map[bool]string{true: "50, 75", false: "25, 50"}[high], 1)
+			to := configuration(t, "number: [0, 100]", "number: [0, 100], curve: "+text).Schema
+			return nil, w.refine(to, refinedRow(c.Schema, to, s.Loss))
+		}
+		r, err := Run(context.Background(), s, Effort{Climbs: -1})
+		if err != nil || r.Ended != "" {
+			t.Fatal(err, r.Ended)
+		}
+		if (len(r.Violations) > 0) != leaks {
+			t.Errorf("from exact sums: %v, violations %v", leaks, r.Violations)
 		}
 	}
 }

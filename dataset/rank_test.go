@@ -129,3 +129,38 @@ func TestRankedGolden(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestRankedTooNear: knots that ranks would put on the same day, or on the same float64, stay equally spaced, so that
+// no released answer makes a schema that cannot be.
+func TestRankedTooNear(t *testing.T) {
+	s := mustLoad(t, `
+schema:
+  columns:
+    seen: {date: [2020-01-01, 2020-01-05], curve: 5}
+    mass: {number: [1e15, 1.00000000000001e15], curve: 60}
+  target: {column: y, classes: [0, 1]}
+`)
+	columns := []string{"seen", "mass"}
+	fine, err := s.Fine(columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := range 65 {
+		mean := make([]float64, fine.Dim())
+		for _, h := range fine.Hats() {
+			mean[h.First+at] = 1
+		}
+		ranked, err := s.Ranked(columns, mean)
+		if err != nil {
+			t.Fatalf("all mass at knot %d: %v", at, err)
+		}
+		for _, c := range ranked.Columns() {
+			if c.Knots != nil && c.validateKnots() != nil || c.Curve != map[string]int{"seen": 5, "mass": 60}[c.Name] {
+				t.Errorf("all mass at knot %d: %s has the knots %v", at, c.Name, c.Knots)
+			}
+		}
+		if at == 0 && (ranked.Columns()[0].Knots != nil || ranked.Columns()[1].Knots != nil) {
+			t.Error("no knots fall together, so that nothing is tested")
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -82,6 +83,56 @@ func TestRanksPlaceKnots(t *testing.T) {
 	}
 }
 
+// TestRanksRun: ranks are one question, for what was planned, about all records with 65 knots a curve. The schema
+// that follows from its answer is the one that the session has from then on, and that is returned.
+func TestRanksRun(t *testing.T) {
+	c := config(t, 3000, "  columns:", "  curves: auto\n  columns:", "epsilon: 1", "epsilon: 60", "relation: replace-one}",
+		"relation: replace-one}\ntrain: {ranks: 0.25, algorithm: gd, steps: 3}")
+	c, err := c.resolved(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.prepare(context.Background(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.close()
+	heard := &hearing{Oracle: p.session}
+	var now []*dataset.Schema
+	got, err := p.planned.Ranks.Run(context.Background(), heard, c.Schema, p.loss, func(s *dataset.Schema) error {
+		now = append(now, s)
+		return p.session.Refine(s)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(now) != 2 || now[1] != got || len(heard.asked) != 1 {
+		t.Fatalf("%d schemas and %d questions: must be one question between two schemas", len(now), len(heard.asked))
+	}
+	q, answer := heard.asked[0], heard.answers[0]
+	if terms := q.Terms(); len(terms) != 1 || terms[0].Kind() != query.RowMean || q.Charge() != p.planned.Ranks.Charge ||
+		len(answer.Mean) != now[0].Dim() || now[0].Dim() != c.Schema.Dim()+65-knots(c.Schema)["age"] {
+		t.Errorf("asked for %v at %v of %d features", terms, q.Charge(), len(answer.Mean))
+	}
+	want, err := c.Schema.Ranked(p.planned.Ranks.Columns, answer.Mean)
+	if err != nil || placed(got) == nil || !slices.Equal(placed(got), placed(want)) {
+		t.Errorf("knots %v: must be %v, %v", placed(got), placed(want), err)
+	}
+}
+
+// hearing is an oracle that keeps its questions and answers.
+type hearing struct {
+	optimize.Oracle
+	asked   []query.Question
+	answers []query.Release
+}
+
+func (h *hearing) Ask(ctx context.Context, q query.Question) (query.Release, error) {
+	r, err := h.Oracle.Ask(ctx, q)
+	h.asked, h.answers = append(h.asked, q), append(h.answers, r)
+	return r, err
+}
+
 // TestRowsOfARecord: all rows of a record count for the ranks, each by its features.
 func TestRowsOfARecord(t *testing.T) {
 	l, err := loss.NewUnits(loss.Logistic(), 2, false)
@@ -110,6 +161,20 @@ func TestRanksFit(t *testing.T) {
 		}
 		if got := c.fits(l); got != want {
 			t.Errorf("%s rows of %d features: fit is %v", rows, c.Schema.Dim(), got)
+		}
+		b, err := c.budget()
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, l, err := c.Problem(b, 1e6)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Train.Ranks = .1; !want {
+			_, _, err = c.ranking(p, l)
+			wantError(t, err, "rows with 65 knots a curve have too many features")
+		} else if r, _, err := c.ranking(p, l); err != nil || r == nil {
+			t.Errorf("%s rows: ranks %v, %v", rows, r, err)
 		}
 	}
 }
