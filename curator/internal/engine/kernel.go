@@ -15,7 +15,7 @@ type kernel struct {
 	// starts width integers after the start of the previous one. c holds a coefficient for each sum and
 	// row. The coefficients of a row precede the coefficients of the next row. |c*x| must be at most 2^51.
 	add func(acc []int64, width int, c []float64, x []float32, stride int)
-	// pairs computes the same sums as the function addAllPairs, for at most tileRows rows.
+	// pairs computes the same sums as the function addAllPairs, for at most pairRows rows.
 	pairs func(acc []int64, c []float64, x []float32, stride, dim int)
 	// weigh is the inner loop of lengths ||R x|| in a metric. It adds sk[j] * x[panel*j+i] to
 	// sums[panel*k+i] for k from 0 to 3 and i below panel, in the order of j. The four vectors s0 to s3
