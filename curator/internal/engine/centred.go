@@ -65,5 +65,5 @@ func (p *pass) addCentredPairs(c []float64, b row.Block) {
 		Round(float64(float64(v*math.Sqrt2) * t.ball.Radius)) // in tests, checks a bound on all products of this row
 		centre(p.centred[i*d:(i+1)*d], x[i*stride:], t.among, radius)
 	}
-	p.kernel.pairs(p.acc, c, p.centred, d, d)
+	p.hold(c, p.centred, d, d)
 }

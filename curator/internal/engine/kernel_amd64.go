@@ -22,9 +22,16 @@ func kernels() []kernel {
 	return all
 }
 
-// together is the number of vectors that the assembly functions dots4 and add4 process at a time. It
-// is also the number of rows that dots4 processes at a time.
-const together = 4
+// together is the largest number of vectors, or of sums, that an assembly function processes at a time, and fourRows the
+// number of rows that those of several vectors process at a time.
+const together, fourRows = 5, 4
+
+// next returns how many of count vectors are processed together, if all are divided as evenly as possible into as few
+// groups as possible.
+func next(count int) int {
+	groups := (count + together - 1) / together
+	return (count + groups - 1) / groups
+}
 
 func dots256(z, w []float64, x []float32, stride, width int) {
 	rows, count := extent(len(z), len(w), x, stride, width)
@@ -41,15 +48,24 @@ func dots512(z, w []float64, x []float32, stride, width int) {
 	if rows == 0 {
 		return
 	}
-	k, whole := 0, rows/together*together
-	for ; k <= count-together; k += together {
-		dots4AVX512(&z[k], count, &w[k*width], width, &x[0], stride, whole)
-		for l := k; l < k+together && whole < rows; l++ {
+	for k, n := 0, 0; k < count; k += n {
+		n = next(count - k)
+		whole := rows / fourRows * fourRows
+		switch to, from := &z[k], &w[k*width]; n {
+		case 5:
+			dots5AVX512(to, count, from, width, &x[0], stride, whole)
+		case 4:
+			dots4AVX512(to, count, from, width, &x[0], stride, whole)
+		case 3:
+			dots3AVX512(to, count, from, width, &x[0], stride, whole)
+		case 2:
+			dots2AVX512(to, count, from, width, &x[0], stride, whole)
+		default:
+			whole = 0
+		}
+		for l := k; l < k+n && whole < rows; l++ {
 			dotsAVX512(&z[whole*count+l], count, &w[l*width], &x[whole*stride], stride, rows-whole)
 		}
-	}
-	for ; k < count; k++ {
-		dotsAVX512(&z[k], count, &w[k*width], &x[0], stride, rows)
 	}
 }
 
@@ -68,12 +84,21 @@ func add512(acc []int64, width int, c []float64, x []float32, stride int) {
 	if rows == 0 {
 		return
 	}
-	k, bias := 0, uint64(rows)*magicBits
-	for ; k <= count-together; k += together {
-		add4AVX512(&acc[k*width], width, &c[k], count, &x[0], stride, rows, bias)
-	}
-	for ; k < count; k++ {
-		addAVX512(&acc[k*width], &c[k], count, &x[0], stride, rows, bias)
+	bias := uint64(rows) * magicBits
+	for k, n := 0, 0; k < count; k += n {
+		n = next(count - k)
+		switch to, from := &acc[k*width], &c[k]; n {
+		case 5:
+			add5AVX512(to, width, from, count, &x[0], stride, rows, bias)
+		case 4:
+			add4AVX512(to, width, from, count, &x[0], stride, rows, bias)
+		case 3:
+			add3AVX512(to, width, from, count, &x[0], stride, rows, bias)
+		case 2:
+			add2AVX512(to, width, from, count, &x[0], stride, rows, bias)
+		default:
+			addAVX512(to, from, count, &x[0], stride, rows, bias)
+		}
 	}
 }
 

@@ -1,9 +1,29 @@
 package engine
 
-import "math"
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/lanes"
+)
+
+// strip is the number of features whose values for all rows are kept together in the inner loop of sums over pairs, so
+// that they stay in the first-level cache.
+const strip = 32
+
+// stripsOf returns the first dim features of the rows in strips: feature j of row i is at
+// [(j/strip*rows+i)*strip + j%strip].
+func stripsOf(x []float32, rows, stride, dim int) []float32 {
+	strips := make([]float32, (dim+strip-1)/strip*strip*rows)
+	for from := 0; from < dim; from += strip {
+		for i := range rows {
+			copy(strips[from*rows+i*strip:][:strip], x[i*stride:][from:dim])
+		}
+	}
+	return strips
+}
 
 // pairsBy computes the same sums as addAllPairs, on machines with vector instructions. It processes four
-// features at a time. inner adds the products of these four features with the features after them, which
+// features at a time. inner adds the products of these four features with later features of one strip, which
 // are called columns. inner processes some of the columns, from the first on, and returns their number.
 // pairsBy adds the products with the remaining columns, and the products among the four features.
 func pairsBy(inner func(a *[4][]int64, times []float64, x []float32, stride, rows, columns int) int,
@@ -12,40 +32,56 @@ func pairsBy(inner func(a *[4][]int64, times []float64, x []float32, stride, row
 	if rows == 0 {
 		return
 	}
-	if dim < 1 || dim > stride || rows > tileRows || (rows-1)*stride+dim > len(x) || len(acc) < dim*(dim+1)/2 {
+	if dim < 1 || dim > stride || rows > pairRows || (rows-1)*stride+dim > len(x) || len(acc) < dim*(dim+1)/2 {
 		panic("engine: rows, coefficients and sums over pairs do not fit each other")
+	}
+	strips := stripsOf(x, rows, stride, dim)
+	var first, scaled [4][pairRows]float64
+	var root, products [pairRows]float64
+	for i, v := range c {
+		root[i] = float64(v * math.Sqrt2)
 	}
 	times := make([]float64, 4*rows)
 	var a [4][]int64
 	j := 0
 	for ; j+4 <= dim; j += 4 {
+		for i := range rows {
+			for k, v := range strips[j/strip*strip*rows+i*strip+j%strip:][:4] {
+				first[k][i] = float64(v)
+			}
+		}
 		for k := range a {
 			a[k], acc = acc[:dim-j-k], acc[dim-j-k:]
-			near := a[k][:4-k]
-			for i, v := range c {
-				four := x[i*stride+j+k:][:4-k]
-				first := float64(four[0])
-				t := float64(float64(v*math.Sqrt2) * first)
-				times[4*i+k] = t
-				near[0] += round(float64(float64(v*first) * first))
-				for l := 1; l < len(four); l++ {
-					near[l] += round(float64(t * float64(four[l])))
-				}
+			own := products[:rows]
+			lanes.Times(own, c, first[k][:rows])
+			lanes.Times(own, own, first[k][:rows])
+			a[k][0] += lanes.Rounded(own)
+			lanes.Times(scaled[k][:rows], root[:rows], first[k][:rows])
+			for l := k + 1; l < 4; l++ {
+				lanes.Times(own, scaled[k][:rows], first[l][:rows])
+				a[k][l-k] += lanes.Rounded(own)
 			}
 			a[k] = a[k][4-k:]
 		}
-		columns := dim - j - 4
-		if columns == 0 {
-			continue
-		}
-		done := inner(&a, times, x[j+4:], stride, rows, columns)
-		for k := range a {
-			for i := range rows {
-				behind := x[i*stride+j+4:][done:columns]
-				for l, v := range behind {
-					a[k][done+l] += round(float64(times[4*i+k] * float64(v)))
-				}
+		for i := range rows {
+			four := times[4*i:][:4]
+			for k := range four {
+				four[k] = scaled[k][i]
 			}
+		}
+		for from := j + 4; from < dim; {
+			columns := min(strip-from%strip, dim-from)
+			near := strips[from/strip*strip*rows+from%strip:]
+			done := inner(&a, times, near, strip, rows, columns)
+			for k := range a {
+				for i := 0; i < rows && done < columns; i++ {
+					for l, v := range near[i*strip:][done:columns] {
+						a[k][done+l] += round(float64(times[4*i+k] * float64(v)))
+					}
+				}
+				a[k] = a[k][columns:]
+			}
+			from += columns
 		}
 	}
 	if j < dim {
@@ -56,69 +92,53 @@ func pairsBy(inner func(a *[4][]int64, times []float64, x []float32, stride, row
 // panel is the number of rows whose lengths in a metric kernel.weigh computes together.
 const panel = 32
 
-// weighed is a goroutine's scratch memory for kernel.weigh.
+// weighed is a goroutine's scratch memory for kernel.weigh: the panels of a tile of rows, and sums.
 type weighed struct {
-	rows []float64 // features of a panel: feature j of row i is rows[j*panel+i]
-	sums [4 * panel]float64
+	panels [tileRows / panel][]float64 // feature j of row i of a panel is at [j*panel+i]
+	sums   [4 * panel]float64
 }
 
-// turn copies the first dim features of the rows to the goroutine's panel (a block of rows), ordered
-// by features, so that the values of one feature are adjacent. If there are fewer rows than a panel
-// has, the rest of the panel is zeros.
-func (w *weighed) turn(x []float32, rows, stride, dim int) {
-	if len(w.rows) != dim*panel {
-		w.rows = make([]float64, dim*panel)
+// turn copies the first dim features of the rows, at most a panel of them, to panel p, ordered by features, so that
+// the values of one feature are adjacent. If there are fewer rows than a panel has, the rest of the panel is zeros.
+func (w *weighed) turn(p int, x []float32, rows, stride, dim int) {
+	if len(w.panels[p]) != dim*panel {
+		w.panels[p] = make([]float64, dim*panel)
 	}
 	if rows < panel {
-		clear(w.rows)
+		clear(w.panels[p])
 	}
 	for i := range rows {
-		to := w.rows[i:]
+		to := w.panels[p][i:]
 		for j, v := range x[i*stride:][:dim] {
 			to[j*panel] = float64(v)
 		}
 	}
 }
 
-// quadraticsBy adds the rows' squared lengths in a metric to dst. It computes the same bits as the
-// method quadratics, by the kernel's function weigh. Both add up each row's terms in the same order.
+// quadraticsBy adds the squared lengths in a metric of a tile's rows to dst. It computes the same bits as the
+// method quadratics, by the kernel's function weigh. Both add up each row's terms in the same order. Four rows of the
+// matrix are read once for the whole tile.
 func (r *ruler) quadraticsBy(w *weighed, dst []float64, x []float32, stride int) {
-	for len(dst) > 0 {
-		n := min(panel, len(dst))
-		w.turn(x, n, stride, r.dim)
-		j := 0
-		for ; j+4 <= r.dim; j += 4 {
-			s, t := r.square[j:j+4], w.rows[j*panel:]
+	for from := 0; from < len(dst); from += panel {
+		w.turn(from/panel, x[from*stride:], min(panel, len(dst)-from), stride, r.dim)
+	}
+	for j := 0; j < r.dim; j += 4 {
+		n := min(4, r.dim-j)
+		s := r.square[j : j+n]
+		for from := 0; from < len(dst); from += panel {
+			t := w.panels[from/panel][j*panel:]
 			clear(w.sums[:])
-			for k := range 3 {
-				sums := w.sums[k*panel:][:panel]
-				for l := k + 1; l < 4; l++ {
-					v := s[k][l-k]
-					for i, u := range t[l*panel:][:panel] {
-						sums[i] += float64(v * u)
-					}
+			for k := range n {
+				for l := k + 1; l < n; l++ {
+					lanes.Add(w.sums[k*panel:][:panel], s[k][l-k], t[l*panel:][:panel])
 				}
 			}
 			if len(s[0]) > 4 {
 				r.kernel.weigh(&w.sums, s[0][4:], s[1][3:], s[2][2:], s[3][1:], t[4*panel:])
 			}
-			for k := range s {
-				addQuadratics(dst[:n], s[k][0], t[k*panel:], w.sums[k*panel:])
+			for k := range n {
+				addQuadratics(dst[from:min(from+panel, len(dst))], s[k][0], t[k*panel:], w.sums[k*panel:])
 			}
-		}
-		for ; j < r.dim; j++ {
-			sums, t := w.sums[:panel], w.rows[j*panel:]
-			clear(sums)
-			for k, v := range r.square[j][1:] {
-				for i, u := range t[(k+1)*panel:][:panel] {
-					sums[i] += float64(v * u)
-				}
-			}
-			addQuadratics(dst[:n], r.square[j][0], t, sums)
-		}
-		dst = dst[n:]
-		if len(dst) > 0 {
-			x = x[n*stride:]
 		}
 	}
 }
@@ -135,27 +155,26 @@ func addQuadratics(dst []float64, s float64, first, sums []float64) {
 // productsBy sets dst[j][k-j] to the product <row j, row k> for k >= j, by the kernel's function weigh. The
 // rows form a symmetric matrix of integers. Their products and sums are exact, so the order of addition
 // does not matter.
-func productsBy(k kernel, w *weighed, dst, rows [][]float64) {
+func productsBy(k kernel, dst, rows [][]float64) {
 	d := len(rows)
+	var sums [4 * panel]float64
+	turned := make([]float64, d*panel)
 	for from := 0; from < d; from += panel {
 		n := min(panel, d-from)
-		if len(w.rows) != d*panel {
-			w.rows = make([]float64, d*panel)
-		}
-		clear(w.rows)
+		clear(turned)
 		for j, r := range rows {
-			copy(w.rows[j*panel:][:n], r[from:from+n])
+			copy(turned[j*panel:][:n], r[from:from+n])
 		}
 		for j := 0; j < from+n; j += 4 {
-			clear(w.sums[:])
+			clear(sums[:])
 			var four [4][]float64
 			for l := range four {
 				four[l] = rows[min(j+l, d-1)][:d]
 			}
-			k.weigh(&w.sums, four[0], four[1], four[2], four[3], w.rows)
+			k.weigh(&sums, four[0], four[1], four[2], four[3], turned)
 			for l := j; l < min(j+4, d); l++ {
 				for i := max(from, l); i < from+n; i++ {
-					dst[l][i-l] = w.sums[(l-j)*panel+i-from]
+					dst[l][i-l] = sums[(l-j)*panel+i-from]
 				}
 			}
 		}

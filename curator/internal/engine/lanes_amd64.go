@@ -9,21 +9,54 @@ package engine
 //go:noescape
 func dotsAVX512(z *float64, step int, w *float64, x *float32, stride int, rows int)
 
+// dots2AVX512 sets z[i*step+k] to the dot product of row i and the vector that is k widths behind w,
+// for k below 2. rows is a multiple of 4.
+//
+//go:noescape
+func dots2AVX512(z *float64, step int, w *float64, width int, x *float32, stride int, rows int)
+
+// dots3AVX512 sets z[i*step+k] to the dot product of row i and the vector that is k widths behind w,
+// for k below 3. rows is a multiple of 4.
+//
+//go:noescape
+func dots3AVX512(z *float64, step int, w *float64, width int, x *float32, stride int, rows int)
+
 // dots4AVX512 sets z[i*step+k] to the dot product of row i and the vector that is k widths behind w,
 // for k below 4. rows is a multiple of 4.
 //
 //go:noescape
 func dots4AVX512(z *float64, step int, w *float64, width int, x *float32, stride int, rows int)
 
+// dots5AVX512 sets z[i*step+k] to the dot product of row i and the vector that is k widths behind w,
+// for k below 5. rows is a multiple of 4.
+//
+//go:noescape
+func dots5AVX512(z *float64, step int, w *float64, width int, x *float32, stride int, rows int)
+
 // addAVX512 adds the bits of c[i*step] * row i + magic, over all rows, less bias, to acc.
 //
 //go:noescape
 func addAVX512(acc *int64, c *float64, step int, x *float32, stride int, rows int, bias uint64)
 
+// add2AVX512 is addAVX512 with c+k for the sums that are k widths behind acc, for k below 2.
+//
+//go:noescape
+func add2AVX512(acc *int64, width int, c *float64, step int, x *float32, stride int, rows int, bias uint64)
+
+// add3AVX512 is addAVX512 with c+k for the sums that are k widths behind acc, for k below 3.
+//
+//go:noescape
+func add3AVX512(acc *int64, width int, c *float64, step int, x *float32, stride int, rows int, bias uint64)
+
 // add4AVX512 is addAVX512 with c+k for the sums that are k widths behind acc, for k below 4.
 //
 //go:noescape
 func add4AVX512(acc *int64, width int, c *float64, step int, x *float32, stride int, rows int, bias uint64)
+
+// add5AVX512 is addAVX512 with c+k for the sums that are k widths behind acc, for k below 5.
+//
+//go:noescape
+func add5AVX512(acc *int64, width int, c *float64, step int, x *float32, stride int, rows int, bias uint64)
 
 // pairsAVX512 adds the bits of c[4*i+k] * row i + magic, over all rows, less bias, to the sums at ak, for
 // k below 4. It reads and adds as many columns as it is told.

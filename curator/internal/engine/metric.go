@@ -133,7 +133,7 @@ func newRuler(m query.Metric, by kernel) *ruler {
 		}
 	}
 	if by.weigh != nil {
-		productsBy(by, new(weighed), r.square, rows)
+		productsBy(by, r.square, rows)
 	}
 	sums := make([]float64, d)
 	for j := range rows {

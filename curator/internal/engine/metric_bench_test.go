@@ -59,7 +59,7 @@ func BenchmarkMetric(b *testing.B) {
 }
 
 // randomTable returns rows of which the share filled of the features is not zero.
-func randomTable(b *testing.B, n, d int, filled float64) *row.Table {
+func randomTable(b testing.TB, n, d int, filled float64) *row.Table {
 	b.Helper()
 	r := rand.New(rand.NewPCG(1, uint64(d)))
 	table, err := row.NewTable(d, 0)

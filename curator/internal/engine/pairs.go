@@ -109,7 +109,7 @@ func (p *pass) addPairs(c []float64, b row.Block) {
 	f, acc, dim := p.filled, p.acc, p.layout.Dim()
 	f.gather(b)
 	if f.dense() {
-		p.kernel.pairs(acc, c, f.writer.out(b), p.layout.Full(), dim)
+		p.hold(c, f.writer.out(b), p.layout.Full(), dim)
 		return
 	}
 	for j := range dim {
@@ -118,6 +118,38 @@ func (p *pass) addPairs(c []float64, b row.Block) {
 		for i, features := range f.from(j) {
 			addRow(sums, c[i], features)
 		}
+	}
+}
+
+// pairRows is the number of rows whose products of features are added together. There is a sum for each pair, and all
+// sums of many features leave the second-level cache from one addition to the next.
+const pairRows = 128
+
+// held holds rows with few zeros, and their coefficients, until there are pairRows of them. A row has as many numbers
+// as it has features.
+type held struct {
+	rows []float32
+	c    []float64
+}
+
+// hold adds round(c[i] svec(x x')) for the rows x of a tile, once there are enough of them. The method let adds those
+// that are left.
+func (p *pass) hold(c []float64, x []float32, stride, dim int) {
+	if len(p.held.c)+len(c) > pairRows {
+		p.let()
+	}
+	p.held.c = append(p.held.c, c...)
+	for i := range c {
+		p.held.rows = append(p.held.rows, x[i*stride:][:dim]...)
+	}
+}
+
+// let adds the products of the rows that are held.
+func (p *pass) let() {
+	if h := &p.held; len(h.c) > 0 {
+		dim := len(h.rows) / len(h.c)
+		p.kernel.pairs(p.acc, h.c, h.rows, dim, dim)
+		h.rows, h.c = h.rows[:0], h.c[:0]
 	}
 }
 
@@ -137,7 +169,7 @@ func addRow(sums []int64, c float64, x run) {
 // symmetric matrix, with entries above the diagonal times sqrt 2. It computes the same sums as
 // addPairs and is faster for rows with few zeros.
 func addAllPairs(acc []int64, c []float64, x []float32, stride, dim int) {
-	var times [tileRows]float64
+	var times [pairRows]float64
 	for j := range dim {
 		for i, v := range c {
 			first := float64(x[i*stride+j])

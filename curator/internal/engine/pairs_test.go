@@ -5,6 +5,9 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/query"
 )
 
 // TestDenseRowsAsOthers tests that sums over pairs, and lengths in a metric, are the same to the bit
@@ -66,6 +69,47 @@ func TestDenseRowsAsOthers(t *testing.T) {
 						t.Fatalf("%s: %d rows of %d features: length %d is %v: want %v", k.name, n, d, i, squares[i], want[i])
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestHeldRowsAreAdded tests that second moments of rows with few zeros are the sums over rows that are taken one by
+// one, for numbers of rows about those at which rows that are held are added, whatever the number of goroutines.
+func TestHeldRowsAreAdded(t *testing.T) {
+	l, err := loss.Parse("logistic")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const d, scale = 9, 0x1p30
+	for _, n := range []int{1, tileRows - 1, tileRows + 1, pairRows - 1, pairRows, pairRows + 1, 3*pairRows + 5} {
+		table := randomTable(t, n, d, 1)
+		want := make([]int64, d*(d+1)/2)
+		for i := range table.Blocks() {
+			b, err := table.Reader().Block(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			stride := table.Layout().Stride()
+			for k := range b.Targets {
+				addAllPairs(want, []float64{scale}, b.Rows[k*stride:][:d], d, d)
+			}
+		}
+		for _, workers := range []int{1, 3} {
+			e, err := New(table, l, workers)
+			if err != nil {
+				t.Fatal(err)
+			}
+			q, err := query.New(1, query.SecondMomentOf(query.NewCohort(0, float64(n)), d))
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, err := e.Sum(t.Context(), q, scale, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(got.Residual, want) {
+				t.Fatalf("%d rows, %d goroutines: %v, want %v", n, workers, got.Residual, want)
 			}
 		}
 	}

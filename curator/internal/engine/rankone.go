@@ -39,6 +39,7 @@ type pass struct {
 	// filled lists the rows' nonzero features, for sums of products or of squares of features. It is nil if
 	// a record contributes multiples of its row, or numbers.
 	filled  *filled
+	held    held
 	centred []float32 // rows of a tile minus a public point, for kinds about such rows
 	general *generalPass
 	stacked *stackedPass // adds up gradients layer by layer, in place of general, if the loss and the terms allow it

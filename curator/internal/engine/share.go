@@ -33,6 +33,7 @@ func (s *share) work(ctx context.Context) {
 		}
 		s.run()
 	}
+	s.let()
 	s.done = true
 }
 

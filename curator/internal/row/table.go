@@ -18,6 +18,9 @@ type Table struct {
 // blockBytes is the intended size of the features of a block: half of a small second-level cache.
 const blockBytes = 256 << 10
 
+// tileRows is the number of rows that engines process together. Blocks of more rows hold a multiple of it.
+const tileRows = 64
+
 // NewTable returns an empty table of rows with dim features, all of them numbers. blockRows is the
 // number of rows of a block. 0 means as many rows as fit in the cache. blockRows affects speed
 // only.
@@ -35,7 +38,9 @@ func NewTableOf(l *Layout, blockRows int) (*Table, error) {
 		return nil, fmt.Errorf("row: block rows = %d: must be between 0 and 2^31-1", blockRows)
 	}
 	if blockRows == 0 {
-		blockRows = max(1, blockBytes/(l.rowBytes()-8))
+		if blockRows = max(1, blockBytes/(l.rowBytes()-8)); blockRows > tileRows {
+			blockRows = blockRows / tileRows * tileRows
+		}
 	}
 	return &Table{layout: l, blockRows: blockRows}, nil
 }

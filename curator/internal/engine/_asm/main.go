@@ -10,15 +10,22 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/elementary/gen/exp"
 )
 
+// together is the largest number of vectors, or of sums, that are processed at a time.
+const together = 5
+
 // lane is the number of coordinates processed at a time.
 const lane = 8
 
 func main() {
 	ConstraintExpr("amd64")
 	dots512()
-	dots4512()
+	for n := 2; n <= together; n++ {
+		dotsOf512(n)
+	}
 	add512()
-	add4512()
+	for n := 2; n <= together; n++ {
+		addOf512(n)
+	}
 	pairs512()
 	weigh("weighAVX512", 4, 64, ZMM, true)
 	coefficients("logisticAVX512", exp.Whole, logistic)
@@ -228,15 +235,17 @@ func foldEight512(v []reg.VecVirtual) reg.VecVirtual {
 		func(a, b, to reg.VecVirtual) { VUNPCKLPD(b, a, to) }, func(a, b, to reg.VecVirtual) { VUNPCKHPD(b, a, to) })
 }
 
-func dots4512() {
-	TEXT("dots4AVX512", NOSPLIT, "func(z *float64, step int, w *float64, width int, x *float32, stride, rows int)")
-	Doc("dots4AVX512 sets z[i*step+k] to the dot product of row i and the vector that is k widths behind w,",
-		"for k below 4. rows is a multiple of 4.")
+// dotsOf512 writes products of rows with n vectors, four rows at a time.
+func dotsOf512(n int) {
+	name := label("dots", n) + "AVX512"
+	TEXT(name, NOSPLIT, "func(z *float64, step int, w *float64, width int, x *float32, stride, rows int)")
+	Doc(name+" sets z[i*step+k] to the dot product of row i and the vector that is k widths behind w,",
+		label("for k below ", n)+". rows is a multiple of 4.")
 	Pragma("noescape")
 	z, step, width := parameter("z"), doubles("step"), doubles("width")
 	var w []reg.GPVirtual
 	w = append(w, parameter("w"))
-	for k := 1; k < 4; k++ {
+	for k := 1; k < n; k++ {
 		p := GP64()
 		LEAQ(Mem{Base: w[k-1], Index: width, Scale: 1}, p)
 		w = append(w, p)
@@ -250,7 +259,7 @@ func dots4512() {
 	low, high := GP64(), GP64()
 	MOVQ(a.x, low)
 	LEAQ(Mem{Base: a.x, Index: a.stride, Scale: 2}, high)
-	sums := zero512(16)
+	sums := zero512(4 * n)
 	j := GP64()
 	XORQ(j, j)
 	Label("lanes")
@@ -261,13 +270,13 @@ func dots4512() {
 		VCVTPS2PD(m, t)
 		x = append(x, t)
 	}
-	for k := range 4 {
+	for k := range n {
 		v := ZMM()
 		VMOVUPD(Mem{Base: w[k], Index: j, Scale: 2}, v)
 		for i := range 4 {
 			t := ZMM()
 			VMULPD(v, x[i], t)
-			VADDPD(t, sums[4*i+k], sums[4*i+k])
+			VADDPD(t, sums[n*i+k], sums[n*i+k])
 		}
 	}
 	ADDQ(U8(4*lane), low)
@@ -276,9 +285,9 @@ func dots4512() {
 	CMPQ(j, a.stride)
 	JB(LabelRef("lanes"))
 	for i := range 4 {
-		for k := range 4 {
-			fold512(sums[4*i+k])
-			VMOVSD(sums[4*i+k].AsX(), Mem{Base: z, Disp: 8 * k})
+		for k := range n {
+			fold512(sums[n*i+k])
+			VMOVSD(sums[n*i+k].AsX(), Mem{Base: z, Disp: 8 * k})
 		}
 		ADDQ(step, z)
 	}
@@ -363,14 +372,16 @@ func add512() {
 	RET()
 }
 
-func add4512() {
-	TEXT("add4AVX512", NOSPLIT,
+// addOf512 writes n sums of rows.
+func addOf512(n int) {
+	name := label("add", n) + "AVX512"
+	TEXT(name, NOSPLIT,
 		"func(acc *int64, width int, c *float64, step int, x *float32, stride, rows int, bias uint64)")
-	Doc("add4AVX512 is addAVX512 with c+k for the sums that are k widths behind acc, for k below 4.")
+	Doc(name + label(" is addAVX512 with c+k for the sums that are k widths behind acc, for k below ", n) + ".")
 	Pragma("noescape")
 	width := doubles("width")
 	accs := []reg.GPVirtual{parameter("acc")}
-	for k := 1; k < 4; k++ {
+	for k := 1; k < n; k++ {
 		p := GP64()
 		LEAQ(Mem{Base: accs[k-1], Index: width, Scale: 1}, p)
 		accs = append(accs, p)
@@ -381,14 +392,14 @@ func add4512() {
 	m := magic512()
 	left := GP64()
 	MOVQ(a.stride, left)
-	for _, n := range []int{2, 1} {
-		again, rows, end := label("block", n), label("rows", n), label("end", n)
+	for _, lanes := range []int{2, 1} {
+		again, rows, end := label("block", lanes), label("rows", lanes), label("end", lanes)
 		Label(again)
-		CMPQ(left, U32(4*lane*n))
+		CMPQ(left, U32(4*lane*lanes))
 		JB(LabelRef(end))
 		var sums []reg.VecVirtual
-		for k := range 4 {
-			for i := range n {
+		for k := range n {
+			for i := range lanes {
 				s := ZMM()
 				VMOVDQU64(Mem{Base: accs[k], Disp: 8 * lane * i}, s)
 				VPSUBQ(bias, s, s)
@@ -401,31 +412,31 @@ func add4512() {
 		MOVQ(a.rows, r)
 		Label(rows)
 		var features []reg.VecVirtual
-		for i := range n {
+		for i := range lanes {
 			t := ZMM()
 			VCVTPS2PD(Mem{Base: x, Disp: 4 * lane * i}, t)
 			features = append(features, t)
 		}
-		for k := range 4 {
-			for i := range n {
+		for k := range n {
+			for i := range lanes {
 				t := ZMM()
 				VMULPD_BCST(Mem{Base: p, Disp: 8 * k}, features[i], t)
 				VADDPD(m, t, t)
-				VPADDQ(t, sums[k*n+i], sums[k*n+i])
+				VPADDQ(t, sums[k*lanes+i], sums[k*lanes+i])
 			}
 		}
 		ADDQ(a.stride, x)
 		ADDQ(step, p)
 		DECQ(r)
 		JNZ(LabelRef(rows))
-		for k := range 4 {
-			for i := range n {
-				VMOVDQU64(sums[k*n+i], Mem{Base: accs[k], Disp: 8 * lane * i})
+		for k := range n {
+			for i := range lanes {
+				VMOVDQU64(sums[k*lanes+i], Mem{Base: accs[k], Disp: 8 * lane * i})
 			}
-			ADDQ(U32(8*lane*n), accs[k])
+			ADDQ(U32(8*lane*lanes), accs[k])
 		}
-		ADDQ(U32(4*lane*n), a.x)
-		SUBQ(U32(4*lane*n), left)
+		ADDQ(U32(4*lane*lanes), a.x)
+		SUBQ(U32(4*lane*lanes), left)
 		JMP(LabelRef(again))
 		Label(end)
 	}

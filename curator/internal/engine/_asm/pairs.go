@@ -43,6 +43,12 @@ func pairs512() {
 				sums = append(sums, s)
 			}
 		}
+		// While the rows are added, the processor fetches the sums of the next columns.
+		for k := range 4 {
+			for i := range n {
+				PREFETCHT0(Mem{Base: acc[k], Disp: 8 * lane * (n + i)})
+			}
+		}
 		x, p, r := GP64(), GP64(), GP64()
 		MOVQ(a.x, x)
 		MOVQ(c, p)
