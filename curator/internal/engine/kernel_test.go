@@ -25,6 +25,9 @@ func TestKernelsAgree(t *testing.T) {
 		for lanes := 1; lanes <= 20; lanes++ {
 			agree(t, k, r, 9, 6, row.Lane*lanes, row.Lane*lanes)
 		}
+		for lanes := 63; lanes <= 68; lanes++ { // kernels fetch wide rows in another order
+			agree(t, k, r, 19, 1+lanes%2, row.Lane*lanes, row.Lane*lanes)
+		}
 	}
 }
 

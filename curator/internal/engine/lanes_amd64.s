@@ -5,19 +5,22 @@
 #include "textflag.h"
 
 // func dotsAVX512(z *float64, step int, w *float64, x *float32, stride int, rows int)
-// Requires: AVX, AVX512F
+// Requires: AVX, AVX512F, MMX+
 TEXT ·dotsAVX512(SB), NOSPLIT, $0-48
-	MOVQ z+0(FP), AX
-	MOVQ step+8(FP), CX
-	SHLQ $0x03, CX
-	MOVQ w+16(FP), DX
-	MOVQ x+24(FP), BX
-	MOVQ stride+32(FP), SI
-	MOVQ rows+40(FP), DI
-	SHLQ $0x02, SI
-	LEAQ (SI)(SI*2), R8
-	LEAQ (SI)(SI*4), R9
-	LEAQ (R8)(SI*4), R10
+	MOVQ  z+0(FP), AX
+	MOVQ  step+8(FP), CX
+	SHLQ  $0x03, CX
+	MOVQ  w+16(FP), DX
+	MOVQ  x+24(FP), BX
+	MOVQ  stride+32(FP), SI
+	MOVQ  rows+40(FP), DI
+	SHLQ  $0x02, SI
+	LEAQ  (SI)(SI*2), R8
+	LEAQ  (SI)(SI*4), R9
+	LEAQ  (R8)(SI*4), R10
+	MOVQ  SI, R11
+	IMULQ DI, R11
+	ADDQ  BX, R11
 
 eight:
 	CMPQ   DI, $0x08
@@ -30,39 +33,46 @@ eight:
 	VPXORQ Z5, Z5, Z5
 	VPXORQ Z6, Z6, Z6
 	VPXORQ Z7, Z7, Z7
-	MOVQ   BX, R11
-	MOVQ   DX, R12
-	MOVQ   SI, R13
+	MOVQ   BX, R12
+	MOVQ   DX, R13
+	MOVQ   SI, R14
 
 lanes8:
-	VMOVUPD    (R12), Z8
-	VCVTPS2PD  (R11), Z9
+	VMOVUPD    (R13), Z8
+	VCVTPS2PD  (R12), Z9
 	VMULPD     Z8, Z9, Z9
 	VADDPD     Z9, Z0, Z0
-	VCVTPS2PD  (R11)(SI*1), Z9
+	VCVTPS2PD  (R12)(SI*1), Z9
 	VMULPD     Z8, Z9, Z9
 	VADDPD     Z9, Z1, Z1
-	VCVTPS2PD  (R11)(SI*2), Z9
+	VCVTPS2PD  (R12)(SI*2), Z9
 	VMULPD     Z8, Z9, Z9
 	VADDPD     Z9, Z2, Z2
-	VCVTPS2PD  (R11)(R8*1), Z9
+	VCVTPS2PD  (R12)(R8*1), Z9
 	VMULPD     Z8, Z9, Z9
 	VADDPD     Z9, Z3, Z3
-	VCVTPS2PD  (R11)(SI*4), Z9
+	VCVTPS2PD  (R12)(SI*4), Z9
 	VMULPD     Z8, Z9, Z9
 	VADDPD     Z9, Z4, Z4
-	VCVTPS2PD  (R11)(R9*1), Z9
+	VCVTPS2PD  (R12)(R9*1), Z9
 	VMULPD     Z8, Z9, Z9
 	VADDPD     Z9, Z5, Z5
-	VCVTPS2PD  (R11)(R8*2), Z9
+	VCVTPS2PD  (R12)(R8*2), Z9
 	VMULPD     Z8, Z9, Z9
 	VADDPD     Z9, Z6, Z6
-	VCVTPS2PD  (R11)(R10*1), Z9
+	VCVTPS2PD  (R12)(R10*1), Z9
 	VMULPD     Z8, Z9, Z9
 	VADDPD     Z9, Z7, Z7
-	ADDQ       $0x20, R11
-	ADDQ       $0x40, R12
-	SUBQ       $0x20, R13
+	CMPQ       SI, $0x00000800
+	JA         wide
+	PREFETCHT1 (R11)
+	PREFETCHT1 64(R11)
+	SUBQ       $-128, R11
+
+wide:
+	ADDQ       $0x20, R12
+	ADDQ       $0x40, R13
+	SUBQ       $0x20, R14
 	JNZ        lanes8
 	VSHUFF64X2 $0x44, Z2, Z0, Z8
 	VSHUFF64X2 $0xee, Z2, Z0, Z9
@@ -925,6 +935,12 @@ TEXT ·addAVX512(SB), NOSPLIT, $0-56
 	MOVQ         SI, R8
 	MOVQ         SI, R9
 	IMULQ        DI, R9
+	CMPQ         SI, $0x00000800
+	JA           wide
+	MOVQ         R9, R10
+	SHRQ         $0x01, R10
+	LEAQ         (BX)(R9*1), R9
+	ADDQ         R10, R9
 
 block4:
 	CMPQ      R8, $0x00000080
@@ -943,8 +959,8 @@ block4:
 
 rows4:
 	VBROADCASTSD (R11), Z6
-	PREFETCHT0   (R10)(R9*1)
-	PREFETCHT0   64(R10)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         $0x40, R9
 	VCVTPS2PD    (R10), Z7
 	VMULPD       Z6, Z7, Z7
 	VADDPD       Z1, Z7, Z7
@@ -990,8 +1006,8 @@ block3:
 
 rows3:
 	VBROADCASTSD (R11), Z5
-	PREFETCHT0   (R10)(R9*1)
-	PREFETCHT0   64(R10)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         $0x30, R9
 	VCVTPS2PD    (R10), Z6
 	VMULPD       Z5, Z6, Z6
 	VADDPD       Z1, Z6, Z6
@@ -1030,8 +1046,8 @@ block2:
 
 rows2:
 	VBROADCASTSD (R11), Z4
-	PREFETCHT0   (R10)(R9*1)
-	PREFETCHT0   64(R10)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         $0x20, R9
 	VCVTPS2PD    (R10), Z5
 	VMULPD       Z4, Z5, Z5
 	VADDPD       Z1, Z5, Z5
@@ -1063,7 +1079,8 @@ block1:
 
 rows1:
 	VBROADCASTSD (R11), Z3
-	PREFETCHT0   (R10)(R9*1)
+	PREFETCHT1   (R9)
+	ADDQ         $0x10, R9
 	VCVTPS2PD    (R10), Z4
 	VMULPD       Z3, Z4, Z4
 	VADDPD       Z1, Z4, Z4
@@ -1079,6 +1096,163 @@ rows1:
 	JMP          block1
 
 end1:
+	VZEROUPPER
+	RET
+
+wide:
+wideblock4:
+	CMPQ      R8, $0x00000080
+	JB        wideend4
+	VMOVDQU64 (AX), Z2
+	VPSUBQ    Z0, Z2, Z2
+	VMOVDQU64 64(AX), Z3
+	VPSUBQ    Z0, Z3, Z3
+	VMOVDQU64 128(AX), Z4
+	VPSUBQ    Z0, Z4, Z4
+	VMOVDQU64 192(AX), Z5
+	VPSUBQ    Z0, Z5, Z5
+	MOVQ      BX, R10
+	MOVQ      CX, R11
+	MOVQ      DI, R12
+
+widerows4:
+	VBROADCASTSD (R11), Z6
+	PREFETCHT0   (R10)(R9*1)
+	PREFETCHT0   64(R10)(R9*1)
+	VCVTPS2PD    (R10), Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z1, Z7, Z7
+	VPADDQ       Z7, Z2, Z2
+	VCVTPS2PD    32(R10), Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z1, Z7, Z7
+	VPADDQ       Z7, Z3, Z3
+	VCVTPS2PD    64(R10), Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z1, Z7, Z7
+	VPADDQ       Z7, Z4, Z4
+	VCVTPS2PD    96(R10), Z7
+	VMULPD       Z6, Z7, Z7
+	VADDPD       Z1, Z7, Z7
+	VPADDQ       Z7, Z5, Z5
+	ADDQ         SI, R10
+	ADDQ         DX, R11
+	DECQ         R12
+	JNZ          widerows4
+	VMOVDQU64    Z2, (AX)
+	VMOVDQU64    Z3, 64(AX)
+	VMOVDQU64    Z4, 128(AX)
+	VMOVDQU64    Z5, 192(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000080, BX
+	SUBQ         $0x00000080, R8
+	JMP          wideblock4
+
+wideend4:
+wideblock3:
+	CMPQ      R8, $0x00000060
+	JB        wideend3
+	VMOVDQU64 (AX), Z2
+	VPSUBQ    Z0, Z2, Z2
+	VMOVDQU64 64(AX), Z3
+	VPSUBQ    Z0, Z3, Z3
+	VMOVDQU64 128(AX), Z4
+	VPSUBQ    Z0, Z4, Z4
+	MOVQ      BX, R10
+	MOVQ      CX, R11
+	MOVQ      DI, R12
+
+widerows3:
+	VBROADCASTSD (R11), Z5
+	PREFETCHT0   (R10)(R9*1)
+	PREFETCHT0   64(R10)(R9*1)
+	VCVTPS2PD    (R10), Z6
+	VMULPD       Z5, Z6, Z6
+	VADDPD       Z1, Z6, Z6
+	VPADDQ       Z6, Z2, Z2
+	VCVTPS2PD    32(R10), Z6
+	VMULPD       Z5, Z6, Z6
+	VADDPD       Z1, Z6, Z6
+	VPADDQ       Z6, Z3, Z3
+	VCVTPS2PD    64(R10), Z6
+	VMULPD       Z5, Z6, Z6
+	VADDPD       Z1, Z6, Z6
+	VPADDQ       Z6, Z4, Z4
+	ADDQ         SI, R10
+	ADDQ         DX, R11
+	DECQ         R12
+	JNZ          widerows3
+	VMOVDQU64    Z2, (AX)
+	VMOVDQU64    Z3, 64(AX)
+	VMOVDQU64    Z4, 128(AX)
+	ADDQ         $0x000000c0, AX
+	ADDQ         $0x00000060, BX
+	SUBQ         $0x00000060, R8
+	JMP          wideblock3
+
+wideend3:
+wideblock2:
+	CMPQ      R8, $0x00000040
+	JB        wideend2
+	VMOVDQU64 (AX), Z2
+	VPSUBQ    Z0, Z2, Z2
+	VMOVDQU64 64(AX), Z3
+	VPSUBQ    Z0, Z3, Z3
+	MOVQ      BX, R10
+	MOVQ      CX, R11
+	MOVQ      DI, R12
+
+widerows2:
+	VBROADCASTSD (R11), Z4
+	PREFETCHT0   (R10)(R9*1)
+	PREFETCHT0   64(R10)(R9*1)
+	VCVTPS2PD    (R10), Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z1, Z5, Z5
+	VPADDQ       Z5, Z2, Z2
+	VCVTPS2PD    32(R10), Z5
+	VMULPD       Z4, Z5, Z5
+	VADDPD       Z1, Z5, Z5
+	VPADDQ       Z5, Z3, Z3
+	ADDQ         SI, R10
+	ADDQ         DX, R11
+	DECQ         R12
+	JNZ          widerows2
+	VMOVDQU64    Z2, (AX)
+	VMOVDQU64    Z3, 64(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000040, BX
+	SUBQ         $0x00000040, R8
+	JMP          wideblock2
+
+wideend2:
+wideblock1:
+	CMPQ      R8, $0x00000020
+	JB        wideend1
+	VMOVDQU64 (AX), Z2
+	VPSUBQ    Z0, Z2, Z2
+	MOVQ      BX, R10
+	MOVQ      CX, R11
+	MOVQ      DI, R12
+
+widerows1:
+	VBROADCASTSD (R11), Z3
+	PREFETCHT0   (R10)(R9*1)
+	VCVTPS2PD    (R10), Z4
+	VMULPD       Z3, Z4, Z4
+	VADDPD       Z1, Z4, Z4
+	VPADDQ       Z4, Z2, Z2
+	ADDQ         SI, R10
+	ADDQ         DX, R11
+	DECQ         R12
+	JNZ          widerows1
+	VMOVDQU64    Z2, (AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000020, BX
+	SUBQ         $0x00000020, R8
+	JMP          wideblock1
+
+wideend1:
 	VZEROUPPER
 	RET
 

@@ -16,6 +16,9 @@ const together = 5
 // lane is the number of coordinates processed at a time.
 const lane = 8
 
+// wideRow is the number of bytes above which a row is wide. A tile of wide rows has only a few rows.
+const wideRow = 2048
+
 func main() {
 	ConstraintExpr("amd64")
 	dots512()
@@ -151,11 +154,14 @@ func dots512() {
 
 // eight512 writes the products of w with eight rows at a time. Fewer than eight rows are left.
 func eight512(z, step, w reg.GPVirtual, a arguments) {
-	strides := multiples(a.stride)
+	strides, next := multiples(a.stride), GP64()
+	MOVQ(a.stride, next)
+	IMULQ(a.rows, next)
+	ADDQ(a.x, next)
 	Label("eight")
 	CMPQ(a.rows, U8(8))
 	JB(LabelRef("less"))
-	sum := products512(w, a, strides, func() {})
+	sum := products512(w, a, strides, next)
 	LEAQ(Mem{Base: a.x, Index: a.stride, Scale: 8}, a.x)
 	SUBQ(U8(8), a.rows)
 	CMPQ(step, U8(8))
@@ -192,9 +198,9 @@ func (s strided) eight(x reg.GPVirtual) [8]Mem {
 		{Base: x, Index: s.three, Scale: 2}, {Base: x, Index: s.seven, Scale: 1}}
 }
 
-// products512 writes the products of w with the eight rows at a.x. It writes what beside writes once for
-// each lane.
-func products512(w reg.GPVirtual, a arguments, strides strided, beside func()) reg.VecVirtual {
+// products512 writes the products of w with the eight rows at a.x. While it multiplies, the processor fetches
+// half as many bytes from next on, which it leaves behind them, unless rows are wide.
+func products512(w reg.GPVirtual, a arguments, strides strided, next reg.GPVirtual) reg.VecVirtual {
 	x, at, left, sums := GP64(), GP64(), GP64(), zero512(8)
 	MOVQ(a.x, x)
 	MOVQ(w, at)
@@ -208,7 +214,12 @@ func products512(w reg.GPVirtual, a arguments, strides strided, beside func()) r
 		VMULPD(v, t, t)
 		VADDPD(t, sums[i], sums[i])
 	}
-	beside()
+	CMPQ(a.stride, U32(wideRow))
+	JA(LabelRef("wide"))
+	PREFETCHT1(Mem{Base: next})
+	PREFETCHT1(Mem{Base: next, Disp: 64})
+	SUBQ(I8(-128), next)
+	Label("wide")
 	ADDQ(U8(4*lane), x)
 	ADDQ(U8(8*lane), at)
 	SUBQ(U8(4*lane), left)
@@ -319,12 +330,38 @@ func add512() {
 	b := parameter("bias")
 	VPBROADCASTQ(b, bias)
 	m := magic512()
-	left, ahead := GP64(), GP64()
+	left, next, half, ahead := GP64(), GP64(), GP64(), GP64()
 	MOVQ(a.stride, left)
 	MOVQ(a.stride, ahead)
 	IMULQ(a.rows, ahead)
+	CMPQ(a.stride, U32(wideRow))
+	JA(LabelRef("wide"))
+	MOVQ(ahead, half)
+	SHRQ(U8(1), half)
+	LEAQ(Mem{Base: a.x, Index: ahead, Scale: 1}, next)
+	ADDQ(half, next)
+	// While these loops add, the processor fetches rows of the next call, which follow these rows in memory: their
+	// second half, since it fetches the first half while it forms products. Of wide rows it fetches all, in the
+	// order in which they are read here.
+	blocks("", acc, c, step, left, a, bias, m, func(n int, _ reg.GPVirtual) {
+		PREFETCHT1(Mem{Base: next})
+		ADDQ(U8(2*lane*n), next)
+	})
+	Label("wide")
+	blocks("wide", acc, c, step, left, a, bias, m, func(n int, x reg.GPVirtual) {
+		PREFETCHT0(Mem{Base: x, Index: ahead, Scale: 1})
+		if n > 1 {
+			PREFETCHT0(Mem{Base: x, Index: ahead, Scale: 1, Disp: 64})
+		}
+	})
+}
+
+// blocks writes the loops of add512 over blocks of lanes and rows, and the end of the function. It writes what
+// beside writes once for each row at x of a block of n lanes.
+func blocks(name string, acc, c, step, left reg.GPVirtual, a arguments, bias, m reg.VecVirtual,
+	beside func(n int, x reg.GPVirtual)) {
 	for _, n := range []int{4, 3, 2, 1} { // n lanes in each iteration
-		again, rows, end := label("block", n), label("rows", n), label("end", n)
+		again, rows, end := label(name+"block", n), label(name+"rows", n), label(name+"end", n)
 		Label(again)
 		CMPQ(left, U32(4*lane*n))
 		JB(LabelRef(end))
@@ -342,12 +379,7 @@ func add512() {
 		Label(rows)
 		v := ZMM()
 		VBROADCASTSD(Mem{Base: p}, v)
-		// While this loop adds, the processor fetches the rows of the next call, which follow these rows in
-		// memory.
-		PREFETCHT0(Mem{Base: x, Index: ahead, Scale: 1})
-		if n > 1 {
-			PREFETCHT0(Mem{Base: x, Index: ahead, Scale: 1, Disp: 64})
-		}
+		beside(n, x)
 		for i := range n {
 			t := ZMM()
 			VCVTPS2PD(Mem{Base: x, Disp: 4 * lane * i}, t)
