@@ -18,7 +18,7 @@ import (
 // slowDays parses a date with a regular expression and counts days one by one. It is the reference
 // for Column.Days.
 func slowDays(layout, cell string) (float64, error) {
-	expression := `^(?P<Y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)([Tt ](?P<H>\d\d):(?P<M>\d\d)(:(?P<S>\d\d)(\.\d+)?)?(?P<z>[Zz]|[+-]\d\d:\d\d)?)?$`
+	expression := `^(?P<Y>\d{4})-(?P<m>\d\d)-(?P<d>\d\d)([Tt ](?P<H>\d\d):(?P<M>\d\d)(:(?P<S>\d\d)(\.\d+)?)?(?P<z>[Zz]|[+-]\d\d(:\d\d)?)?)?$`
 	if layout != "" {
 		expression = "^" + regexp.QuoteMeta(layout) + "$"
 		for d, digits := range map[string]string{"Y": `\d{4}`, "m": `\d\d?`, "d": `\d\d?`, "H": `\d\d?`, "M": `\d\d?`,

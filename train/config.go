@@ -431,6 +431,9 @@ func (c *Config) Problem(budget account.Budget, records float64) (optimize.Probl
 	if m := c.Train.Measure; !(m >= 0 && m < 1) {
 		return optimize.Problem{}, nil, fmt.Errorf("train.measure = %v: must be a share of the budget, >= 0 and < 1", m)
 	}
+	if err := c.Train.shares(); err != nil {
+		return optimize.Problem{}, nil, err
+	}
 	p.Mu *= math.Sqrt(1 - c.Train.Measure)
 	if p.KL = c.Model.KL; p.KL.Validate() != nil {
 		return optimize.Problem{}, nil, fmt.Errorf("model.kl: %w", p.KL.Validate())

@@ -245,6 +245,10 @@ func TestRanksAreRefused(t *testing.T) {
 			"ranks: 0.7, measure: 0.3"}},
 		{"train.ranks: is not possible with dp-sgd", []string{"  columns:", "  curves: auto\n  columns:",
 			"ranks: 0.1", "ranks: 0.1, algorithm: dp-sgd, steps: 4"}},
+		{"train.ranks = 9e-13: must be a share of the budget of at least", []string{"  columns:", "  curves: auto\n  columns:",
+			"ranks: 0.1", "ranks: 9e-13"}},
+		{"train.compare = 1e-300: must be a share of the budget of at least", []string{"ranks: 0.1", "compare: 1e-300"}},
+		{"train.measure = 1e-300: must be a share of the budget of at least", []string{"ranks: 0.1", "measure: 1e-300"}},
 	} {
 		c := config(t, 3000, append([]string{"relation: replace-one}",
 			strings.NewReplacer(test.changes...).Replace("relation: replace-one}\ntrain: {ranks: 0.1}")}, test.changes...)...)

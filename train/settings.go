@@ -75,6 +75,24 @@ func numeric(value any) (float64, bool) {
 	return 0, false
 }
 
+// leastShare is the least share of the budget that one release may have. A release with less is noise alone, and far
+// below it a session finds no grid for the answer and refuses the query, when the whole budget is charged already.
+const leastShare = 1e-12
+
+// shares returns an error if a share of the budget is above 0 and below leastShare.
+func (t Train) shares() error {
+	for _, s := range []struct {
+		key   string
+		share float64
+	}{{"measure", t.Measure}, {"compare", t.Compare}, {"ranks", t.Ranks}} {
+		if s.share > 0 && s.share < leastShare {
+			return fmt.Errorf("train.%s = %v: must be a share of the budget of at least %v: less buys nothing but noise",
+				s.key, s.share, leastShare)
+		}
+	}
+	return nil
+}
+
 // UnmarshalYAML reads the section train of a configuration. Each key must be a setting of some
 // algorithm, and its value must have the setting's type.
 func (t *Train) UnmarshalYAML(unmarshal func(any) error) error {
