@@ -513,7 +513,7 @@ REASONS = [
     *reasons("accuracy.md", QUOTIENT + " of results/metric.sh", "After the second moment is released"),
     *reasons("accuracy.md", FETCHED,
              "Tables on which nothing was chosen, and the explainable boosting machine",
-             "Four tables that only confirm"),
+             "Four tables that only confirm", "Digits: 784 numbers are too many for curves"),
     *reasons("accuracy.md", VARIANTS, "The clip, once more", "More knots at larger budgets",
              "Where curves lose accuracy: the ridge and the centred moment"),
     *reasons("accuracy.md", "fits by hand, of which no script is kept", "Which algorithm", "Steps",

@@ -120,8 +120,8 @@ func (b *facts) outlook(p train.Planned) {
 func (b *facts) straight(p train.Planned) {
 	if o, size, ok := p.Linear(); ok {
 		b.add("without", "curves the effective size would be %.3g in place of %.3g, and noise cost half of such benchmarks up "+
-			"to %.3g%% of the gain: curves pay if their shape gains more than the difference (on six tables of six from "+
-			"epsilon .5 on, on five at .1)", size, p.Summary.Effective, 100*o.Lost)
+			"to %.3g%% of the gain: curves pay if their shape gains more than the difference (on eight tables of eleven from "+
+			"epsilon .5 on, on eight of nine at .1)", size, p.Summary.Effective, 100*o.Lost)
 	}
 }
 
