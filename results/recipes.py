@@ -311,7 +311,7 @@ REASONS = [
         "Curves: additive models and interactions of numbers", "How large a table interactions of numbers need",
         "Tables on which nothing was chosen, and the explainable boosting machine", "Knots by released ranks",
         "Bands of privacy noise", "Features of effects", "More knots at larger budgets",
-        "Where curves lose accuracy: the ridge and the centred moment"),
+        "Where curves lose accuracy: the ridge and the centred moment", "Where named interactions lose accuracy"),
     *reasons("accuracy.md", "compares with the program of before", "Records without a target"),
     *reasons("accuracy.md", "results/shapes.sh 3 prints its rows in other words", "Hard in one way each"),
     *reasons("accuracy.md", PEERS, "Rivals on the same encoded rows"),
