@@ -515,7 +515,7 @@ REASONS = [
              "Tables on which nothing was chosen, and the explainable boosting machine",
              "Four tables that only confirm", "Digits: 784 numbers are too many for curves"),
     *reasons("accuracy.md", VARIANTS, "The clip, once more", "More knots at larger budgets",
-             "Where curves lose accuracy: the ridge and the centred moment"),
+             "Where curves lose accuracy: the ridge and the centred moment", "Where named interactions lose accuracy"),
     *reasons("accuracy.md", "fits by hand, of which no script is kept", "Which algorithm", "Steps",
              "How large a table interactions of numbers need"),
     *reasons("accuracy.md", "results/bands.py prints them, and needs numpy", "Bands of privacy noise"),
