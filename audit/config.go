@@ -91,8 +91,9 @@ const (
 //
 // The generated table usually has fewer records than the configuration, and the default number of steps is
 // then smaller. Sensitivity and control flow do not depend on the number of records. But branches of the
-// code that only a large table reaches are not audited. Spline features (curves) have the knots that follow
-// from the configuration's own number of records. RunConfig returns an error if the configuration cannot be
+// code that only a large table reaches are not audited. Spline features (curves) have the numbers of knots that
+// follow from the configuration's own number of records, and get their knots by released ranks if a fit of that
+// number releases them. RunConfig returns an error if the configuration cannot be
 // run or the run fails on the generated table. Violations are in the Result.
 func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) {
 	c, err := c.For(likely(c)) // fixes the spline features for the configuration's own number of records
