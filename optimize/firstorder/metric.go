@@ -23,7 +23,7 @@ type spectrum struct {
 // newSpectrum returns the eigendecomposition of a symmetric dim x dim matrix, given row by row. It
 // returns an error if LAPACK's iteration does not converge.
 //
-// LAPACK computes the decomposition, and the last bits of its results differ between processors.
+// The last bits of the decomposition differ between processors, which fuse other operations.
 // Everything that an optimizer computes from the decomposition may therefore differ in its last bits
 // too. No privacy guarantee depends on these bits.
 func newSpectrum(matrix []float64, dim int) (*spectrum, error) {
