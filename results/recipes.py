@@ -520,6 +520,7 @@ REASONS = [
              "How large a table interactions of numbers need"),
     *reasons("accuracy.md", "results/bands.py prints them, and needs numpy", "Bands of privacy noise"),
     *reasons("accuracy.md", BEFORE, "Records without a target"),
+    Reason("accuracy.md", "Knots by released ranks", 2, VARIANTS),
     Reason("accuracy.md", "Rivals on the same encoded rows", 2, PEERS),
     Reason("accuracy.md", "Features of effects", 1, "shares of what the table above it has"),
     Reason("audit.md", "", None, "go test ./audit -v prints them, and its tests hold them to their bounds"),

@@ -224,27 +224,42 @@ func (r *fileReader) Rows(b *Block, members []int32) error {
 func (r *fileReader) read(b *Block, first, n int) error {
 	l := r.file.head.layout
 	size := l.size()
-	if cap(r.bytes) < n*size {
-		r.bytes = make([]byte, n*size)
+	each := min(n, max(1, readBytes/size))
+	if cap(r.bytes) < each*size {
+		r.bytes = make([]byte, each*size)
 	}
-	bytes := r.bytes[:n*size]
-	if _, err := r.file.file.ReadAt(bytes, int64(first)*int64(size)); err != nil {
-		return ErrUnread
+	for i := l.extend(b, n); n > 0; {
+		each = min(each, n)
+		bytes := r.bytes[:each*size]
+		if _, err := r.file.file.ReadAt(bytes, int64(first)*int64(size)); err != nil {
+			return ErrUnread
+		}
+		r.unpack(b, i, bytes)
+		i, first, n = i+each, first+each, n-each
 	}
+	return nil
+}
+
+// readBytes is the number of bytes that are read from the file together. They stay in the second-level cache
+// until they are decoded.
+const readBytes = 64 << 10
+
+// unpack decodes rows from the file's bytes and stores them in a block, from row i of the block on.
+func (r *fileReader) unpack(b *Block, i int, bytes []byte) {
+	l := r.file.head.layout
 	if len(l.groups) == 0 {
-		l.unpackRows(b, l.extend(b, n), bytes)
-		return nil
+		l.unpackRows(b, i, bytes)
+		return
 	}
 	if r.in == nil {
 		r.in = make([]uint32, len(l.groups))
 	}
-	for i := l.extend(b, n); len(bytes) > 0; i++ {
+	for size := l.size(); len(bytes) > 0; i++ {
 		x := b.Rows[i*l.Stride():][:l.dense] // the place where put stores the row's numbers
 		level, y := l.decode(x, r.in, bytes[:size])
 		l.put(b, i, x, level, r.in, y, true)
 		bytes = bytes[size:]
 	}
-	return nil
 }
 
 // encode appends the rows of a block to bytes, in the form of the private file. Each row takes size
