@@ -456,6 +456,12 @@ RECIPES = [
          CURVES, labels={"diamonds, MAE": "diamonds curves", "diamonds with pairs, MAE": "diamonds pairs",
                          "Adult, AUC": "adult curves", "CPS 1988, MAE": "cps1988 curves",
                          "flights, MAE": "pnwflights curves"}),
+    Said("accuracy.md", "Knots by released ranks",
+         "; ".join(f"echo {knots}; " + measured(3, f"ranks: {ranks}", ("curves", "pnwflights"))
+                   for knots, ranks in (("equal", "off"), ("ranks", "0.05"))),
+         {0: "epsilon"},
+         {i: f"^{knots}\n(?:.*\n)*?pnwflights curves \\| {{epsilon}} \\|.*?mae (\\S+)"
+          for i, knots in ((1, "equal"), (2, "ranks"))}, CURVES, nth=1),
     Printed("planner.md", "The planner against hindsight",
             GO + "-run TestPlanner ./experiment -draw 12 -settings 60 -seeds 5 -rows 600", [0, 1, 2, 3, 5, 6],
             {i: i for i in (4, *range(8, 17))}, dict.fromkeys(range(8, 17), 0.02), nth=1),
@@ -520,7 +526,6 @@ REASONS = [
              "How large a table interactions of numbers need"),
     *reasons("accuracy.md", "results/bands.py prints them, and needs numpy", "Bands of privacy noise"),
     *reasons("accuracy.md", BEFORE, "Records without a target"),
-    Reason("accuracy.md", "Knots by released ranks", 2, VARIANTS),
     Reason("accuracy.md", "Rivals on the same encoded rows", 2, PEERS),
     Reason("accuracy.md", "Features of effects", 1, "shares of what the table above it has"),
     Reason("audit.md", "", None, "go test ./audit -v prints them, and its tests hold them to their bounds"),
