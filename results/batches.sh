@@ -41,7 +41,7 @@ row() {
 }
 printf '| epsilon | algorithm | steps | passes | accuracy | AUC | gradient norm | predicted |\n|---|---|---|---|---|---|---|---|\n'
 for epsilon in $epsilons; do
-  while read -rd';' try; do
+  while read -rd';' try && [ -n "$try" ]; do
     planned "algorithm: spiderboost, $try"
     row "spiderboost, $try"
     passes=$(of passes)

@@ -36,7 +36,7 @@ func TestWide(t *testing.T) {
 	writeWide(t, path, *wideRows, *wideWords)
 	for _, epsilon := range strings.Split(*wideEpsilons, ",") {
 		for _, rule := range strings.Split(*wideRules, ";") {
-			text := fmt.Sprintf("data: wide.csv\nschema:\n  columns:\n    split: {public: [train, test]}\n")
+			text := "data: wide.csv\nschema:\n  columns:\n    split: {public: [train, test]}\n"
 			for c := range 5 {
 				text += fmt.Sprintf("    text%d: {hash: %d}\n", c, *wideWords)
 			}
