@@ -119,14 +119,11 @@ func (p probed) pass(ctx context.Context, kind query.Kind, rows row.Source) (flo
 	least := math.Inf(1)
 	var spent time.Duration
 	for turn := 0; turn < leastTurns || turn < mostTurns && spent < paceTime; turn++ {
-		began, used := time.Now(), processorTime()
+		began := time.Now()
 		if _, err := e.Sum(ctx, q, paceScale, nil); err != nil {
 			return 0, err
 		}
 		took := time.Since(began)
-		if busy := processorTime() - used; busy > 0 {
-			took = min(took, busy)
-		}
 		spent += took
 		if turn > 0 { // the first pass measures the rows' lengths
 			least = min(least, float64(took))
@@ -150,7 +147,7 @@ const (
 	mostPairs  = leastPaced << 10
 	paceLeast  = 2e5
 	paceTime   = 2 * time.Millisecond
-	leastTurns = 3
+	leastTurns = 6
 	mostTurns  = 20
 	paceScale  = 0x1p30
 	mostCurved = 100

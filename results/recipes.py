@@ -501,6 +501,10 @@ RECIPES = [
     Printed("cost.md", "People have unlike numbers of rows",
             "SIZES='1 1 1 1 2 2 4 16' results/units.sh 5 1 1 2 4 8 16", [0, 1],
             {2: 2, 4: 4, 5: 5, 6: 6, 7: 7}, {5: 0.006, 6: 0.006, 7: 0.02}),
+    Printed("speed.md", "What plans foresee", "results/speed/foreseen.sh 3", [0],
+            {**dict.fromkeys((1, 2, 3, 5, 6, 7), TIME), 4: 4, 8: 8}, {4: 0.5, 8: 0.2},
+            rows=dict.fromkeys(("diamonds-squared", "diamonds-huber", "diamonds-absolute", "diamonds-pinball",
+                                "diamonds-effects", "diamonds-effects5", "mnist"), "of tables that are not in the project")),
 ]
 
 # Specifications whose figures stand in sentences, or in tables together with more runs.

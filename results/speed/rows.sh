@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Fits tables of made-up rows of growing size, and prints what plan foresees beside what the fit takes: a row of the
-# table "Whole fits by number of rows" of results/speed.md for each size.
+# table "Whole fits by number of rows" of results/speed.md for each size, and the ratios, which that table leaves out.
 #
 #   results/speed/rows.sh                       10,000 to 10,000,000 rows: 1.6 GB of files, which are kept
 #   results/speed/rows.sh FOLDER 1000 30000     these numbers of rows, with the files in FOLDER
