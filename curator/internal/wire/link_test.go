@@ -48,6 +48,40 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
+// TestRefinedDimension tests that a worker that computes other features than it is told is refused, and that one that
+// computes as many is told once.
+func TestRefinedDimension(t *testing.T) {
+	for dim, want := range map[int64]error{3: nil, 4: errDim} {
+		near, far := net.Pipe()
+		worker := newConn(far)
+		l := newLink(newConn(near))
+		go l.listen()
+		told := make(chan int, 9)
+		go func() {
+			for {
+				k, body, err := worker.receive()
+				if err != nil {
+					return
+				}
+				if id, _, err := readNumber(body); k == ask && err == nil {
+					told <- 1
+					worker.send(answer, numbered(id, result{sum: []int64{dim}}.body()))
+				}
+			}
+		}()
+		refined := &form{configuration: []byte("{}"), dim: 3}
+		for range 2 {
+			if err := l.refined(context.Background(), refined); err != want {
+				t.Errorf("%d features of 3: %v: must be %v", dim, err, want)
+			}
+		}
+		if n := len(told); (want == nil) != (n == 1) {
+			t.Errorf("%d features of 3: told %d times", dim, n)
+		}
+		worker.close()
+	}
+}
+
 // TestALostWorkerIsToldOnce tests that the loss of a partition's last worker is reported once,
 // whether the goroutine that listens or a goroutine that waits for an answer notices first. Engines
 // that start workers wait for this event.
