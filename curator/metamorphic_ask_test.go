@@ -96,7 +96,7 @@ func (f frame) metric(t rapid.TB, d int, seed uint64) query.Metric {
 			v := float64(r.IntN(17)-8) / 8
 			p[j*d+k], p[k*d+j] = v, v
 		}
-		p[j*d+j]++
+		p[j*d+j] += 2 // at least 1, since a metric of zeros is refused
 	}
 	place := frame{place: f.place}
 	for j := range d {
