@@ -191,6 +191,7 @@ func TestFusedOnly(t *testing.T) {
 	}{
 		"a gradient":                   {l, term(gradient), true},
 		"a gradient of a foreign loss": {foreign{l}, term(gradient), false},
+		"a smoothed gradient":          {l, term(gradient.Smoothed(query.Smoothing{Radius: .1})), false},
 		"two gradients":                {l, append(term(gradient), term(gradient)...), false},
 		"a value":                      {l, term(query.ValueAt(query.NewCohort(0, 1), []float64{0}, 0, 1)), false},
 	} {
