@@ -177,9 +177,10 @@ func RunConfig(ctx context.Context, c *train.Config, o Options) (Result, error) 
 // choose returns what a fit of likely(c) records chooses by itself, which it could choose otherwise for the smaller
 // generated table: the name of the algorithm that the setting "algorithm: auto" chooses, and the setting of the share
 // of the budget for released ranks. The name is empty if the configuration names an algorithm, or if it requests
-// confidence intervals, for which the algorithm is fixed.
+// confidence intervals, for which the algorithm is fixed. Nothing is planned where the configuration leaves no choice.
 func choose(ctx context.Context, c *train.Config) (algorithm string, ranks float64, err error) {
-	if c.Inference != nil {
+	named := c.Train.Algorithm != "" && c.Train.Algorithm != train.Algorithms()[0]
+	if c.Inference != nil || named && (c.Train.Ranks != 0 || len(c.Schema.Hats()) == 0) {
 		return "", c.Train.Ranks, nil
 	}
 	large := *c
@@ -191,7 +192,7 @@ func choose(ctx context.Context, c *train.Config) (algorithm string, ranks float
 	if ranks = train.Off; planned.Ranks != nil {
 		ranks = planned.Ranks.Charge / planned.Budget.Charge()
 	}
-	if c.Train.Algorithm == "" || c.Train.Algorithm == train.Algorithms()[0] {
+	if !named {
 		algorithm = planned.Summary.Algorithm
 	}
 	return algorithm, ranks, nil
