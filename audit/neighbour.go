@@ -284,7 +284,8 @@ func farthest(dim int, l loss.Loss) []candidate {
 
 // around returns the candidates that the audit tries in the place of record i of the subject's table. Their
 // number is limited by the parameter most. The first candidate is no record, and the second is record i
-// itself; those of farthest follow if the mean row was asked for. exchanges are the queries of the recorded run, with their answers, in which record i took part.
+// itself; those of farthest follow if the mean row was asked for. exchanges are the queries of the recorded run, with
+// their answers, in which record i took part.
 func (s Subject) around(r *rand.Rand, i int, exchanges []simulate.Exchange, most int) []candidate {
 	dim := s.Dim()
 	list := []candidate{absent(dim), {s.Table.Record(i), "as it was"}}

@@ -100,9 +100,8 @@ type Draft struct {
 	Summary    Summary
 	Needs      Needs
 	Properties Properties
-	// Workload says which queries a run makes. If it has none, Settle states a gradient for each step, of
-	// Summary.Passes passes together. Settle sets a smoothing that it does not have to the
-	// problem's.
+	// Workload says which queries a run makes. If it names none, Settle states a gradient for each step, of
+	// Summary.Passes passes together. If it has no smoothing, Settle gives it the problem's.
 	Workload Workload
 	Law      Law
 	// Output is the rule that chooses the result.

@@ -72,8 +72,7 @@ const (
 // the number of features rounded up to a multiple of eight; 12 bytes for the target and the other values kept
 // with a row; and, if the schema has categories, 4 bytes plus 2 bytes for each category. Features of curves
 // and of interactions with numbers take no memory, since they are computed from the stored numbers; nor do
-// features of effects. Rows
-// after a projection have numeric features only.
+// features of effects. Rows after a projection have numeric features only.
 func rowBytes(s *dataset.Schema, reduce *dataset.Projection) float64 {
 	numbers, groups := s.WithoutEffects().Dim(), s.Groups()
 	for _, h := range s.Hats() {
@@ -150,8 +149,8 @@ func (s stage) time(n float64) float64 {
 	if s.work.Samples > 0 {
 		sum += perSchedule
 	}
-	for k, l := range s.work.Kinds {
-		facts, dim := k.Facts(), int(s.weights)
+	for _, k := range slices.Sorted(maps.Keys(s.work.Kinds)) { // in one order, so that the sum has the same bits always
+		l, facts, dim := s.work.Kinds[k], k.Facts(), int(s.weights)
 		if facts.Losses == query.NoLoss {
 			dim = s.features
 		}

@@ -236,7 +236,8 @@ func (c O2NC) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error)
 	if c.Oracle == SinglePass {
 		first, later = plan.anchor/p.Records, plan.rest/p.Records
 	}
-	work := optimize.Workload{}.Count(query.Gradient, anchors, first).Count(query.Difference, float64(plan.T)-anchors, later)
+	work := optimize.Workload{}.Count(query.Gradient, anchors, first).
+		Count(query.Difference, float64(plan.T)-anchors, later)
 	if plan.look != (optimize.Look{}) {
 		work = work.Count(query.Norm, plan.norms(), plan.seen(p))
 	}

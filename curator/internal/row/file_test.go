@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -41,6 +42,34 @@ func file(bytes int64, dir string) rowtest.Make {
 func TestFile(t *testing.T) {
 	for _, bytes := range []int64{0, 300, 3000, math.MaxInt64} {
 		t.Run(fmt.Sprint(bytes), func(t *testing.T) { rowtest.Run(t, file(bytes, t.TempDir())) })
+	}
+}
+
+// TestFileInPieces tests files whose blocks are longer than the 64 KB that are read together: 63 rows of numbers, or with
+// a code, or less than one row. Rows must be those of a table in memory.
+func TestFileInPieces(t *testing.T) {
+	for _, l := range []*row.Layout{rowtest.Dense(256), rowtest.Coded(343, row.Group{First: 2, Width: 90})} {
+		rowtest.RunOf(t, l, func(n int) []rowtest.Record { return rowtest.Records(n, l, uint64(n), true) }, file(0, t.TempDir()))
+	}
+	l := rowtest.Dense(17000)
+	records := rowtest.Records(5, l, 5, false)
+	s := file(0, t.TempDir())(t, l, 3, records)
+	defer s.Close()
+	reader, at := s.Reader(), 0
+	for i := range s.Blocks() {
+		b, err := reader.Block(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k := range b.Targets {
+			if !slices.Equal(b.Rows[k*l.Stride():][:l.Dim()], records[at].X) || b.Targets[k] != records[at].Y {
+				t.Fatalf("row %d is another one", at)
+			}
+			at++
+		}
+	}
+	if at != len(records) {
+		t.Errorf("%d rows: want %d", at, len(records))
 	}
 }
 
