@@ -1,0 +1,94 @@
+package nonsmooth
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+func orElse(given, rule int) int {
+	if given > 0 {
+		return given
+	}
+	return rule
+}
+
+// practical sets the numbers that the plan needs without Theorem, by a rule found by measurement: the
+// steps T, the block length M, the largest move D, the period and the assumed norm G1 of a gradient
+// estimate.
+func (c O2NC) practical(g *o2ncPlan, p optimize.Problem) {
+	N := p.Effective()
+	rule := int(min(max(math.Ceil(3*N), 300), 3000))
+	if c.Oracle == SinglePass {
+		rule = int(min(max(math.Ceil(4*math.Sqrt(N)), 1), p.Records/2+1))
+	}
+	for c.Oracle == SinglePass && rule > 1 && !(cohort(p, rule, min(orElse(c.Period, 1), rule)) >= 1) {
+		rule--
+	}
+	g.T, g.M = orElse(c.Steps, rule), orElse(c.Block, 3)
+	g.D = c.Radius / float64(g.M)
+	g.period = min(orElse(c.Period, 8), g.T)
+	if c.Oracle == SinglePass && c.Period == 0 {
+		g.period = g.leastError(c, p)
+	}
+	g.base = .03 * p.Constants.Lipschitz
+}
+
+// cohort returns the number of records that each gradient difference of a single pass uses. The gradient
+// that begins a period uses period times as many records, as in the theorem. With this number, the given
+// number of steps uses all records, except for the rest that rounding down under replace-one leaves.
+func cohort(p optimize.Problem, steps, period int) float64 {
+	anchors := math.Ceil(float64(steps) / float64(period))
+	size := p.Records / (anchors*float64(period) + float64(steps) - anchors)
+	if p.Neighbours() == 2 { // cohorts are whole numbers under replace-one
+		size = math.Floor(size)
+	}
+	return size
+}
+
+// theorem sets the parameters of Theorem 3.1, 4.1 or 6.1 of Kornowski, Liu and Talwar 2024, with the
+// theorems' constants and logarithms set to 1. Theorems 3.1 and 6.1 differ only in m, the number of
+// random directions. The function returns an error if the smoothing radius alpha is above F0/L0 or
+// the run would have more than [optimize.MostSteps] steps.
+func (c O2NC) theorem(g *o2ncPlan, p optimize.Problem) error {
+	Φ, L, n, d := p.Constants.InitialGap, p.Constants.Lipschitz, p.Records, float64(p.Dim())
+	α, ε := c.Radius/2, p.Mu // mu is used for epsilon/sqrt(log(1/delta))
+	if α > Φ/L {
+		return fmt.Errorf("optimize: o2nc: theorem: alpha = radius/2 = %v: must be at most F0/L0 = %v", α, Φ/L)
+	}
+	var T float64
+	switch c.Oracle {
+	case SinglePass: // Theorems 3.1 and 6.1
+		T = max(math.Floor(n/2), 1)
+		g.D = min(
+			math.Cbrt(Φ*Φ*α/(L*L*T*T)),
+			math.Sqrt(Φ*α*ε/(d*L*T)),
+			math.Pow(Φ*Φ*Φ*α*α*ε/(math.Pow(d, 1.5)*L*L*L*T*T*T), .2),
+			math.Cbrt(Φ*Φ*α/(L*L*T*T*math.Sqrt(d))),
+		)
+		g.period = int(min(max(math.Ceil(math.Pow(α/(ε*g.D), 2./3)+α/(g.D*math.Sqrt(d))), 1), T))
+		// A period of Sigma steps uses 2 Sigma - 1 times the cohort of a difference: Sigma times for its
+		// gradient, and once for each of its Sigma - 1 differences.
+		Σ := float64(g.period)
+		T = min(T, max(math.Floor(n/(2*Σ-1)), 1)*Σ)
+		g.M = int(min(max(math.Floor(α/(4*g.D)), 1), T))
+	default: // Theorem 4.1
+		β := math.Pow(math.Sqrt(Φ)*L*math.Pow(d, .75)/(n*ε*math.Sqrt(α)), 2./3)
+		g.D = α * min(β/L, 1) * min(β/L, 1)
+		T = math.Ceil(Φ / (g.D * β))
+		g.M = int(min(max(math.Floor(α/g.D), 1), T))
+		g.period = int(min(max(math.Ceil(α/(g.D*math.Sqrt(d))), 1), T))
+	}
+	if c.Steps > 0 {
+		T = float64(c.Steps)
+	}
+	if T > optimize.MostSteps {
+		return fmt.Errorf("optimize: o2nc: theorem: steps = %v: must be at most %d: a larger radius needs fewer", T,
+			optimize.MostSteps)
+	}
+	g.T = int(T)
+	g.M, g.period = min(orElse(c.Block, g.M), g.T), min(orElse(c.Period, g.period), g.T)
+	g.base = L
+	return nil
+}
