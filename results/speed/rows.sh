@@ -4,7 +4,9 @@
 #
 #   results/speed/rows.sh                       10,000 to 10,000,000 rows: 1.6 GB of files, which are kept
 #   results/speed/rows.sh FOLDER 1000 30000     these numbers of rows, with the files in FOLDER
+#   results/speed/rows.sh FOLDER 100000000      14 GB of table and 8 GB of private file
 #
+# Fits of more than 20,000,000 rows hold two gigabytes in memory, and the other rows in a private file in the folder.
 # It needs Go, awk and Python 3, which measures.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -34,6 +36,7 @@ for rows; do
     for j in $(seq 20); do printf '    x%d: {number: [0, 1]}\n' "$j"; done
     printf '  target: {column: y, classes: ["0", "1"]}\nmodel: {loss: logistic}\n'
     printf 'privacy: {epsilon: 1, delta: 1e-9, relation: replace-one}\n'
+    if [ "$rows" -gt 20000000 ]; then printf 'memory: {gigabytes: 2, folder: "%s"}\n' "$(realpath "$folder")"; fi
   } >"$base.yaml"
   python3 results/speed/foreseen.py "$folder/stillpoint" "$base.yaml"
 done
