@@ -36,11 +36,10 @@ type fixed struct {
 // fails within the work allowed.
 func NewSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
 	p := mechanism.SampledPlan{Steps: append([]SampledSteps(nil), steps...), Mu: mu, Relation: b.relation}
-	epsilon, err := p.Prove(ctx, b.epsilon, b.delta)
-	if err != nil {
-		return nil, err
-	}
-	return scheduleOf(b, p, epsilon)
+	return made.find(ctx, question{budget: b, mu: mu}, steps, func() (mechanism.SampledPlan, float64, error) {
+		epsilon, err := p.Prove(ctx, b.epsilon, b.delta)
+		return p, epsilon, err
+	})
 }
 
 // CalibrateSchedule multiplies the noise multipliers of all steps by one factor and returns the
@@ -49,11 +48,9 @@ func NewSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledStep
 // minimum by a few parts in a thousand, or by more if a search this precise would take more than a
 // few seconds.
 func CalibrateSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
-	p, epsilon, err := mechanism.SampledPlan{Steps: steps, Mu: mu, Relation: b.relation}.Calibrate(ctx, b.epsilon, b.delta)
-	if err != nil {
-		return nil, err
-	}
-	return scheduleOf(b, p, epsilon)
+	p := mechanism.SampledPlan{Steps: steps, Mu: mu, Relation: b.relation}
+	return made.find(ctx, question{calibrate: true, budget: b, mu: mu}, steps,
+		func() (mechanism.SampledPlan, float64, error) { return p.Calibrate(ctx, b.epsilon, b.delta) })
 }
 
 // scheduleOf returns a plan as a schedule, which keeps the plan's steps. The plan was proven to

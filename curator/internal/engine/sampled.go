@@ -9,12 +9,14 @@ import (
 )
 
 // drawn holds the random directions along which a term estimates gradients. pool holds the
-// directions that were needed so far.
+// directions that were needed so far, by pages of pageOfPool: few records need few of thousands.
 type drawn struct {
 	query.Directions
-	pool [][]float64
+	pool [][][]float64
 	dim  int
 }
+
+const pageOfPool = 64
 
 // drawnFor returns the directions of a term, or the zero value if the term uses no random directions.
 func drawnFor(t query.Term) drawn {
@@ -23,15 +25,20 @@ func drawnFor(t query.Term) drawn {
 		return drawn{}
 	}
 	dim := len(t.Point())
-	return drawn{Directions: d, pool: make([][]float64, query.Pool(dim)), dim: dim}
+	return drawn{Directions: d, pool: make([][][]float64, (query.Pool(dim)+pageOfPool-1)/pageOfPool), dim: dim}
 }
 
 func (d *drawn) direction(number int) []float64 {
-	if d.pool[number] == nil {
-		d.pool[number] = make([]float64, d.dim)
-		d.Write(d.pool[number], number)
+	page := &d.pool[number/pageOfPool]
+	if *page == nil {
+		*page = make([][]float64, pageOfPool)
 	}
-	return d.pool[number]
+	u := &(*page)[number%pageOfPool]
+	if *u == nil {
+		*u = make([]float64, d.dim)
+		d.Write(*u, number)
+	}
+	return *u
 }
 
 // estimate sets dst to the gradient at w that the term uses: the gradient of the loss, the gradient of the
