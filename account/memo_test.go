@@ -5,6 +5,7 @@ import (
 	"errors"
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
@@ -62,72 +63,82 @@ func TestHeldSchedulesAnswerTheirOwnQuestion(t *testing.T) {
 	}
 }
 
-// TestSchedulesAreHeldOnce tests that a schedule is searched for once, that errors and steps of more groups than
-// mostGroups are not held, that the oldest schedules are forgotten, and that an ended context gets its error even
-// if the answer is held.
-func TestSchedulesAreHeldOnce(t *testing.T) {
-	held := schedules{of: map[question]*fixed{}}
-	var counting sync.Mutex
-	searched, refusal := 0, errors.New("refused")
-	ask := func(ctx context.Context, mu float64, groups int, err error) (*Schedule, error) {
-		return held.find(ctx, question{mu: mu}, make([]SampledSteps, groups), func() (mechanism.SampledPlan, float64, error) {
-			counting.Lock()
-			searched++
-			counting.Unlock()
-			return mechanism.SampledPlan{Steps: []SampledSteps{sampledSteps(3, .1, 2)}, Mu: mu}, 1, err
+// TestMemoSearchesOnce tests that an answer is searched for once, that errors are not held, that the oldest answers
+// are forgotten, that an ended context gets its error even if the answer is held, and that askers at the same time get
+// their own answers.
+func TestMemoSearchesOnce(t *testing.T) {
+	var held memo[int, int]
+	var searched atomic.Int64
+	refusal := errors.New("refused")
+	ask := func(ctx context.Context, q int, err error) (int, error) {
+		return held.find(ctx, q, func() (int, error) {
+			searched.Add(1)
+			return -q, err
 		})
 	}
-	expect := func(what string, want int) {
+	expect := func(what string, want int64) {
 		t.Helper()
-		if searched != want {
-			t.Errorf("%s: searched %d times, want %d", what, searched, want)
+		if n := searched.Swap(0); n != want {
+			t.Errorf("%s: searched %d times, want %d", what, n, want)
 		}
-		searched = 0
 	}
-	if _, err := ask(t.Context(), 1, 1, refusal); !errors.Is(err, refusal) {
+	answered := func(list ...int) {
+		t.Helper()
+		for _, q := range list {
+			if a, err := ask(t.Context(), q, nil); err != nil || a != -q {
+				t.Errorf("answer to %d: %d, %v", q, a, err)
+			}
+		}
+	}
+	if _, err := ask(t.Context(), 1, refusal); !errors.Is(err, refusal) {
 		t.Errorf("error %v, want %v", err, refusal)
 	}
-	for range 3 {
-		if _, err := ask(t.Context(), 1, 1, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
+	answered(1, 1, 1)
 	expect("an error, then the same three times", 2)
-	for range 2 {
-		if _, err := ask(t.Context(), 1, mostGroups+1, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
-	expect("too many groups, twice", 2)
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if _, err := ask(ended, 1, 1, nil); !errors.Is(err, context.Canceled) {
+	if _, err := ask(ended, 1, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("ended context: error %v", err)
 	}
-	for mu := range mostHeld {
-		if _, err := ask(t.Context(), float64(mu+2), 1, nil); err != nil {
-			t.Fatal(err)
-		}
+	for q := range mostHeld {
+		answered(q + 2)
 	}
 	expect("new ones", mostHeld)
-	for _, mu := range []float64{mostHeld + 1, 2, 1} {
-		if _, err := ask(t.Context(), mu, 1, nil); err != nil {
-			t.Fatal(err)
-		}
-	}
+	answered(mostHeld+1, 2, 1)
 	expect("the newest, the oldest but one and the oldest", 1)
-	if len(held.of) != mostHeld || len(held.order) != mostHeld {
-		t.Errorf("%d and %d are held, want %d", len(held.of), len(held.order), mostHeld)
+	if len(held.answers) != mostHeld || len(held.order) != mostHeld {
+		t.Errorf("%d and %d are held, want %d", len(held.answers), len(held.order), mostHeld)
 	}
 	var all sync.WaitGroup
 	for worker := range 4 {
 		all.Go(func() {
 			for i := range 2 * mostHeld {
-				if s, err := ask(t.Context(), float64(worker*i), 1, nil); err != nil || s.Mu() != float64(worker*i) {
-					t.Errorf("schedule of %d: %v, %v", worker*i, s, err)
-				}
+				answered(worker * i)
 			}
 		})
 	}
 	all.Wait()
+}
+
+// TestSchedulesOfManyGroupsAreNotHeld tests that what is held has a bound: a schedule of more than mostGroups groups
+// is searched for each time.
+func TestSchedulesOfManyGroupsAreNotHeld(t *testing.T) {
+	for _, groups := range []int{mostGroups, mostGroups + 1} {
+		searched := 0
+		steps := make([]SampledSteps, groups)
+		for i := range steps {
+			steps[i] = sampledSteps(float64(groups), .1, 1)
+		}
+		for range 2 {
+			if _, err := search(t.Context(), question{mu: 7}, steps, func() (mechanism.SampledPlan, float64, error) {
+				searched++
+				return mechanism.SampledPlan{Steps: steps}, 1, nil
+			}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if held := groups <= mostGroups; (searched == 1) != held {
+			t.Errorf("%d groups: searched %d times", groups, searched)
+		}
+	}
 }

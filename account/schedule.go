@@ -2,6 +2,7 @@ package account
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 )
@@ -36,7 +37,7 @@ type fixed struct {
 // fails within the work allowed.
 func NewSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
 	p := mechanism.SampledPlan{Steps: append([]SampledSteps(nil), steps...), Mu: mu, Relation: b.relation}
-	return made.find(ctx, question{budget: b, mu: mu}, steps, func() (mechanism.SampledPlan, float64, error) {
+	return search(ctx, question{budget: b, mu: mu}, steps, func() (mechanism.SampledPlan, float64, error) {
 		epsilon, err := p.Prove(ctx, b.epsilon, b.delta)
 		return p, epsilon, err
 	})
@@ -49,18 +50,52 @@ func NewSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledStep
 // few seconds.
 func CalibrateSchedule(ctx context.Context, b Budget, mu float64, steps ...SampledSteps) (*Schedule, error) {
 	p := mechanism.SampledPlan{Steps: steps, Mu: mu, Relation: b.relation}
-	return made.find(ctx, question{calibrate: true, budget: b, mu: mu}, steps,
+	return search(ctx, question{calibrate: true, budget: b, mu: mu}, steps,
 		func() (mechanism.SampledPlan, float64, error) { return p.Calibrate(ctx, b.epsilon, b.delta) })
 }
 
-// scheduleOf returns a plan as a schedule, which keeps the plan's steps. The plan was proven to
-// have the given epsilon at the budget's delta.
-func scheduleOf(b Budget, p mechanism.SampledPlan, epsilon float64) (*Schedule, error) {
-	total, err := p.Count()
+// made holds the contents of schedules that were proven or calibrated in this process. Planning, a comparison
+// of plans, the fit and the certificate's check ask for the same schedule, and each would search for up to
+// seconds. A schedule is a function of public arguments, so that it is the same bits, held or not.
+var made memo[question, *fixed]
+
+// question is what a schedule was asked for: the arguments of [NewSchedule], or of [CalibrateSchedule] if
+// calibrate is set. steps are spelled by the shortest decimals, which tell a float64 from all others.
+type question struct {
+	calibrate bool
+	budget    Budget
+	mu        float64
+	steps     string
+}
+
+// mostGroups is the largest number of groups of steps of a schedule that made holds.
+const mostGroups = 64
+
+// search returns the schedule that answers q with the given steps: the one held in made, or else the one of
+// the plan that find returns, with the epsilon that the plan was proven to have at the budget's delta. The
+// schedule keeps the plan's steps.
+func search(ctx context.Context, q question, steps []SampledSteps,
+	find func() (mechanism.SampledPlan, float64, error)) (*Schedule, error) {
+	content := func() (*fixed, error) {
+		p, epsilon, err := find()
+		if err != nil {
+			return nil, err
+		}
+		total, err := p.Count()
+		return &fixed{budget: q.budget, steps: p.Steps, mu: p.Mu, total: total, epsilon: epsilon}, err
+	}
+	var found *fixed
+	var err error
+	if len(steps) > mostGroups {
+		found, err = content()
+	} else {
+		q.steps = fmt.Sprint(steps)
+		found, err = made.find(ctx, q, content)
+	}
 	if err != nil {
 		return nil, err
 	}
-	return &Schedule{fixed: &fixed{budget: b, steps: p.Steps, mu: p.Mu, total: total, epsilon: epsilon}}, nil
+	return &Schedule{fixed: found}, nil
 }
 
 // content returns the content of the schedule. It returns an empty content for nil and for the zero
