@@ -501,7 +501,7 @@ RECIPES = [
          {2: 0.02, 3: 0.02}, labels={"linear": "", "curves": "auto"}),
     Said("accuracy.md", "Bands of privacy noise",
          "go build -o bands.tmp ./cmd/stillpoint; for loss in logistic 'squared(1)'; do echo \"$loss\"; "
-         "python3 results/bands.py ./bands.tmp $([ $loss = logistic ] && echo 40 || echo 25) \"$loss\"; done; "
+         "python3 results/bands.py \"$PWD/bands.tmp\" $([ $loss = logistic ] && echo 40 || echo 25) \"$loss\"; done; "
          "rm bands.tmp", {0: "curve"},
          {i: rf"^{loss}\n(?:.*\n)*?\| {{curve}} \| (\S+) \| (\S+) \| (\S+)"
           for i, loss in ((1, "logistic"), (2, r"squared\(1\)"))}, {1: 0.3, 2: 0.5}),
