@@ -440,25 +440,37 @@ class Commands:
         return self.read[command]
 
     def find(self, recipe, command, keys, column, index, share):
-        """Returns a figure of the printed row with the keys, give or take a share of it; None if there is none."""
+        """Returns a figure of the printed row with the keys, give or take a share of it; None if there is none.
+
+        Of a pair of columns it is the quotient of their figures.
+        """
         text = self.of(command)
         if recipe.before:
             _, _, text = text.partition(recipe.before)
         for line in text.splitlines():
             row = cells(line) if line.startswith("|") else line.split()
-            if len(row) > column and all(alike(keys[k], row[j]) for k, j in enumerate(recipe.keys)):
-                found = numbers(row[column])
-                if index < len(found):
-                    value = found[index].value
+            columns = column if isinstance(column, tuple) else (column,)
+            if len(row) > max(columns) and all(alike(keys[k], row[j]) for k, j in enumerate(recipe.keys)):
+                found = [numbers(row[c])[index:] for c in columns]
+                if all(found) and (len(columns) == 1 or found[1][0].value):
+                    value = found[0][0].value / (found[1][0].value if len(columns) > 1 else 1)
                     return Found(value, value - share * abs(value), value + share * abs(value))
         return None
 
     def search(self, command, pattern, group, word, share):
-        """Returns the median, or what the word says, of all numbers that the pattern finds; None if there is none."""
-        found = [n.value for m in re.finditer(pattern, self.of(command), re.MULTILINE) for n in numbers(m[group])[:1]]
+        """Returns the median, or what the word says, of all numbers that the pattern finds; None if there is none.
+
+        A quotient is that of the two groups of the pattern.
+        """
+        hits = list(re.finditer(pattern, self.of(command), re.MULTILINE))
+        if word == "quotient":
+            pairs = [(numbers(m[1])[:1], numbers(m[2])[:1]) for m in hits]
+            found = [a[0].value / b[0].value for a, b in pairs if a and b and b[0].value]
+        else:
+            found = [n.value for m in hits for n in numbers(m[group])[:1]]
         if not found:
             return None
-        value = {"median": statistics.median, "min": min, "max": max}[word](found)
+        value = {"min": min, "max": max}.get(word, statistics.median)(found)
         return Found(value, value - share * abs(value), value + share * abs(value))
 
 

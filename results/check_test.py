@@ -156,6 +156,15 @@ class Figures(unittest.TestCase):
             [found[key].value for key in ((5, 2, 0.5), (5, 3, 7), (6, 2, 3), (6, 3, 8))], [0.6, 70, 30, 80]
         )
 
+    def test_quotients_are_made_again(self):
+        r = recipes.Printed("p.md", "P", "make", [0, 1], {2: 2, 3: (3, 2)}, {})
+        commands = check.Commands(pathlib.Path("."), None, True)
+        commands.read["make"] = "| tanh (5) | 1e4 | 4 | 6 |\n| tanh (5) | 1e5 | 0 | 6 |\nAt 2 it is 3, of 4.\n"
+        found = {(f.line, f.column, f.written): commands.find(r, *f.ask) for f in check.figures(self.table(), r)}
+        self.assertEqual(found[5, 3, 7].value, 1.5)
+        self.assertIsNone(found[6, 3, 8])
+        self.assertEqual(commands.search("make", "^At 2 it is (\\d), of (\\d)", 1, "quotient", 0).value, 0.75)
+
     def test_ends_and_fields(self):
         self.assertEqual(check.ends(2, 1, 5, "slope.low"), check.Found(1, -1, 3))
         self.assertTrue(check.fits({"effective_size": 2044.3, "family": "tanh"}, {"N": 2000, "family": "tanh", "n": 3}))

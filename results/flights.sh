@@ -23,7 +23,7 @@ for epsilon in $epsilons; do
     for loss in 'squared(1)' 'squared(0.12)' 'huber(0.01)' 'welsch(0.02)'; do
       name=$task-$epsilon-$loss config=$work/$task.yaml
       sed "s|^data: .*|data: $data|; s|^  loss: .*|  loss: $loss|" "examples/flights/$task.yaml" >"$config"
-      "$work/stillpoint" plan "$config" --epsilon "$epsilon" --algorithm "$algorithm" >"$work/plan"
+      "$work/stillpoint" plan "$config" --verbose --epsilon "$epsilon" --algorithm "$algorithm" >"$work/plan"
       chosen=$(field algorithm <"$work/plan" | tr -d :)
       predicted=$(awk '$1 == "expect" { print $4 + 0 }' "$work/plan")
       for run in $(seq "$runs"); do
@@ -39,7 +39,7 @@ for epsilon in $epsilons; do
       gradient=$(median <"$work/gradient-$name")
       printf '%-9s %-7s %-14s %-12s %-8.2f %-13s %-8.2f %-14s %s\n' "$task" "$epsilon" "$loss" "$chosen" "$(median <"$work/mae-$name")" \
         "$(sort -g "$work/mae-$name" | awk 'NR == 1 { a = $1 } { b = $1 } END { printf "%.2f-%.2f", a, b }')" \
-        "$(median <"$work/rmse-$name")" "$gradient" "$(awk "BEGIN { printf \"%.2f\", $gradient / $predicted }")"
+        "$(median <"$work/rmse-$name")" "$gradient" "$(awk -v g="$gradient" -v p="$predicted" 'BEGIN { if (p > 0) printf "%.2f", g / p; else printf "-" }')"
     done
   done
 done

@@ -36,7 +36,7 @@ for epsilon in "${@:-0.1 0.5 1 2}"; do for e in $epsilon; do
   for run in $(seq "$runs"); do
     rm -rf "$work/fit"
     TIMEFORMAT=%U
-    { time "$work/stillpoint" fit "$work/config.yaml" --epsilon "$e" --out "$work/fit" >"$work/log" 2>&1; } 2>>"$work/value-seconds" ||
+    { time "$work/stillpoint" fit "$work/config.yaml" --verbose --epsilon "$e" --out "$work/fit" >"$work/log" 2>&1; } 2>>"$work/value-seconds" ||
       { tail -n 1 "$work/log" >&2; exit 1; }
     "$work/stillpoint" verify "$work/fit/certificate.json" --model "$work/fit/model.json" >/dev/null
     "$work/stillpoint" evaluate "$work/fit/model.json" "$data" --where split=test >"$work/test"

@@ -6,8 +6,9 @@ again. check_test.py fails when a table has neither, and when an entry names no 
 
 Commands find tables that are not in this repository in the folder $DATA, which check.py takes by --data:
 diamonds.csv.gz (of R's ggplot2), cps1988.csv.gz (CPS1988 of R's AER), bikes.csv.gz, housing.csv.gz, pnwflights.csv.gz
-(that of examples/flights), mnist_train_a.csv.gz, mnist_train_b.csv.gz and mnist_test.csv.gz (the digits, their training
-rows in two files), each with a header, and the folder outcome, which results/outcome.py writes.
+(that of examples/flights), weather.csv.gz, crashes.csv.gz, loans.csv.gz and women.csv.gz (results/fresh.py),
+mnist_train_a.csv.gz, mnist_train_b.csv.gz and mnist_test.csv.gz (the digits, their training rows in two files), each
+with a header, and the folder outcome, which results/outcome.py writes.
 """
 
 import re
@@ -52,12 +53,12 @@ class Printed(NamedTuple):
     """A table whose rows a command prints.
 
     keys are the columns that find the printed row, where they stand in the same places; a cell that is empty has the
-    one above it, and labels translates what the page says. columns maps the other columns to printed ones, or to a
-    reason. keep says how far a figure may lie from what is written, as a share of it, by column; 0 is that of its
-    rounding. Printed rows are of Markdown, or words with spaces between. before is a line above the printed table.
-    command may depend on a column, which: it is then a command for each text of that column, or has the text where
-    {row} stands. rows has the reason of
-    rows, by their first cell, that are not compared.
+    one above it, and labels translates what the page says. columns maps the other columns to printed ones, to a pair of
+    those whose quotient they are, or to a reason. keep says how far a figure may lie from what is written, as a share
+    of it, by column; 0 is that of its rounding. Printed rows are of Markdown, or words with spaces between. before is
+    a line above the printed table. command may depend on a column, which: it is then a command for each text of that
+    column, or has the text where {row} stands. rows has the reason of rows, by their first cell, that are not
+    compared.
     """
 
     page: str
@@ -79,8 +80,9 @@ class Said(NamedTuple):
     keys names the columns that say which row it is; a cell that is empty has the one above it, and labels translates
     what the page says. columns maps the other columns to a regular expression, with the keys' names in braces, or to a
     reason. Its groups are the numbers of a cell, and a figure is the median of all that match; of a pair of a pattern
-    and words, the words say what it is of its one group: median, min or max. Patterns begin with ^. rows has the
-    reason of rows, by the texts of their keys with | between. keep is that of Printed.
+    and words, the words say what it is of its one group (median, min or max), or that it is the quotient of its two.
+    Patterns begin with ^. rows has the reason of rows, by the texts of their keys with | between. keep is that of
+    Printed.
     """
 
     page: str
@@ -133,8 +135,7 @@ SADDLE = {
     "prefix sums and products, selected (the default)": "prefix sums and products",
 }
 NEWTON = {"without privacy": "Newton's method, of go test -tags results ./results"}
-QUOTIENT = "the quotient of two columns"
-METRIC = {2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7, 8: QUOTIENT, 9: "absolute time"}
+METRIC = {2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7, 8: (6, 7), 9: "absolute time"}
 GO = "go test -tags results -count=1 -v -timeout 100m "
 ARORA = GO + "-run Arora ./experiment"
 FIRST_ORDER = GO + "-run FirstOrder ./experiment"
@@ -177,6 +178,12 @@ SEVEN = (
 METHODS = {"AdaSSP": "AdaSSP on the encoded target", "objective perturbation": "objective perturbation (AMP)",
            "a mean vector": "a mean vector alone"}
 REPEATS = "repeats figures of the tables above it"
+
+
+def over(head, forecast, epsilon="{epsilon}"):
+    """Returns the pattern of a measured gradient over its forecast, in what results/metric.sh prints below a head."""
+    line = MEASURED.replace("{epsilon}", epsilon)
+    return "^" + head + line + f"gradient (\\S+) .*?{forecast} (\\S+)", ("quotient",)
 
 
 def rivals(table, runs):
@@ -358,22 +365,34 @@ RECIPES = [
         for nth, n in ((0, 1e5), (1, 1e4), (2, 1e6))
     ],
     # Fits of tables have noise of their own: a figure may be off by what medians of as many fits are.
+    Said("theorems.md", "On a table",
+         "for a in gd kl-geometric adaptive-gd strongly-convex proximal-point kl-spider; do rm -rf rising; "
+         "echo $a; go run ./cmd/stillpoint plan examples/adult/adult.yaml --algorithm $a --json | grep -m 1 steps; "
+         "go run ./cmd/stillpoint fit examples/adult/adult.yaml --algorithm $a --out rising >/dev/null 2>&1; "
+         "go run ./cmd/stillpoint verify rising/certificate.json --model rising/model.json >/dev/null; "
+         "for s in test train; do echo $s; go run ./cmd/stillpoint evaluate rising/model.json "
+         "examples/adult/adult.csv.gz --where split=$s; done; done; rm -rf rising", {0: "algorithm"},
+         {**{i: f"^{{algorithm}}\n(?:.*\n)*?{split}\n(?:.*\n)*?{measure} +(\\S+)" for i, split, measure in (
+             (1, "test", "accuracy"), (2, "test", "auc"), (3, "test", "log_loss"), (4, "train", "gradient_norm"))},
+          5: r"^{algorithm}\n.*: (\d+)"},
+         {1: 0.005, 2: 0.005, 3: 0.02, 4: 0.4, 5: 0.02}),
     Printed("accuracy.md", "Adult: classification under privacy",
             {"auto: preconditioned": "results/adult.sh 10 auto", "gd": "results/adult.sh 10 gd"}, [0],
-            {2: 1, 3: 2, 4: 3, 5: 4, 6: QUOTIENT}, {2: 0.004, 3: 0.005, 4: 0.2, 5: 0.02}, which=1,
+            {2: 1, 3: 2, 4: 3, 5: 4, 6: 5}, {2: 0.004, 3: 0.005, 4: 0.2, 5: 0.02, 6: 0.2}, which=1,
             rows=NEWTON),
     Printed("accuracy.md", "Adult: logistic regression, 32,561 rows, 113 features, delta 1e-6",
-            "results/tables.sh adult 5 .5 1 2", [0, 1], {2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7, 8: QUOTIENT},
-            {4: 0.006, 5: 0.006, 6: 0.25, 7: 0.02}),
+            "results/tables.sh adult 5 .5 1 2", [0, 1], {2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7, 8: 8},
+            {4: 0.006, 5: 0.006, 6: 0.25, 7: 0.02, 8: 0.25}),
     Printed("accuracy.md", "Flights: arrival delay at take-off, huber(0.01), 282,252 rows, 123 features, epsilon 1",
-            "results/tables.sh flights 1 1", [0, 1], {2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7, 8: QUOTIENT},
-            {4: 0.01, 5: 0.01, 6: 0.3, 7: 0.02}),
+            "results/tables.sh flights 1 1", [0, 1], {2: 2, 3: 3, 4: 4, 5: 5, 6: 6, 7: 7, 8: 8},
+            {4: 0.01, 5: 0.01, 6: 0.3, 7: 0.02, 8: 0.3}),
     Printed("accuracy.md", "Adult: 32,561 rows, 117 features, logistic",
-            "results/metric.sh examples/adult/adult.yaml '' 10", [0], METRIC, {4: 0.004, 5: 0.004, 6: 0.2, 7: 0.03},
+            "results/metric.sh examples/adult/adult.yaml '' 10", [0], METRIC,
+            {4: 0.004, 5: 0.004, 6: 0.2, 7: 0.03, 8: 0.2},
             rows=NEWTON),
     Printed("accuracy.md", "Flights: 282,252 rows, 123 features, huber(0.01), minutes",
             "results/metric.sh examples/flights/flights.yaml '' 3", [0], METRIC,
-            {4: 0.01, 5: 0.01, 6: 0.25, 7: 0.03}, rows=NEWTON),
+            {4: 0.01, 5: 0.01, 6: 0.25, 7: 0.03, 8: 0.25}, rows=NEWTON),
     *[
         Printed("outcome.md", heading, OUTCOME, [0, 1], {i: i for i in range(2, 14)}, {})
         for heading in ("Tables that rules were chosen by", "Tables that only confirm")
@@ -393,19 +412,28 @@ RECIPES = [
          dict.fromkeys(range(2, 8), 0.03), labels={"5,000": "5000", "20,000": "20000"}),
     *[
         Printed("accuracy.md", heading, f"results/metric.sh results/tables/{table}.yaml \"$DATA\"/{table}.csv.gz 10",
-                [0], {**METRIC, 8: QUOTIENT, 9: TIME}, {4: 0.005, 5: 0.03, 6: 0.35}, rows=NEWTON)
+                [0], {**METRIC, 9: TIME}, {4: 0.005, 5: 0.03, 6: 0.35}, rows=NEWTON)
         for table, heading in (("diamonds", "Diamonds: 43,151 rows, 30 features, huber(0.1), dollars"),
                                ("cps1988", "CPS1988: 22,523 rows, 17 features, huber(0.1), dollars a week"))
     ],
+    Said("accuracy.md", "After the second moment is released",
+         "; ".join(f"echo {name}; results/metric.sh {table} {runs}" for name, table, runs in (
+             ("Diamonds", "results/tables/diamonds.yaml \"$DATA\"/diamonds.csv.gz", 10),
+             ("CPS1988", "results/tables/cps1988.yaml \"$DATA\"/cps1988.csv.gz", 10),
+             ("Adult", "examples/adult/adult.yaml ''", 3), ("Flights", "examples/flights/flights.yaml ''", 1))),
+         {0: "table"},
+         {i: over("{table}\n", "foreseen", e) for i, e in enumerate((r"0\.1", r"0\.5", "1", "2"), 1)},
+         dict.fromkeys(range(1, 5), 0.3), labels={"Flights (one fit, three, one)": "Flights"}),
     Said("accuracy.md", "Hard in one way each", "results/shapes.sh 3", {0: "table", 1: "epsilon"},
          {2: "^{table} \n" + MEASURED + "auc (\\S+)", 3: "^{table} \\(algorithm: gd\\)\n" + MEASURED + "auc (\\S+)",
           4: "^{table} \\(algorithm: nesterov\\)\n" + MEASURED + "auc (\\S+)",
-          5: "^{table} \n" + MEASURED + "gradient (\\S+)",
-          6: QUOTIENT, 7: QUOTIENT}, {2: 0.02, 3: 0.1, 4: 0.1, 5: 0.3}),
+          5: "^{table} \n" + MEASURED + "gradient (\\S+)", 6: over("{table} \n", "predicted"),
+          7: over("{table} \n", "foreseen")}, {2: 0.02, 3: 0.1, 4: 0.1, 5: 0.3, 6: 0.3, 7: 0.3}),
     Said("accuracy.md", "Hard in one way each", "results/shapes.sh 3", {0: "loss", 1: "epsilon"},
          {i: "^{loss}\n" + rule + MEASURED + f"{measure} (\\S+)" for i, rule, measure in (
              (2, "robust \n", "auc"), (3, ROBUST, "auc"), (4, "robust \n", "gradient"), (5, ROBUST, "gradient"))}
-         | {6: QUOTIENT, 7: QUOTIENT}, {2: 0.02, 3: 0.05, 4: 0.3, 5: 0.5}, nth=1),
+         | {6: over("{loss}\nrobust \n", "predicted"), 7: over("{loss}\nrobust \n", "foreseen")},
+         {2: 0.02, 3: 0.05, 4: 0.3, 5: 0.5, 6: 0.3, 7: 0.3}, nth=1),
     Said("accuracy.md", "Ten classes",
          "cd \"$DATA\" && \"$OLDPWD\"/results/models/digits.sh "
          "mnist_train_a.csv.gz mnist_train_b.csv.gz mnist_test.csv.gz 5 softmax .5 1 3",
@@ -444,6 +472,39 @@ RECIPES = [
              "welsch(0.02): 30 minutes": "welsch(0.02)"}),
     curves("Curves: additive models and interactions of numbers",
            measured(5, "", ("linear curves", "adult cps1988"), ("linear curves pairs", "diamonds"))),
+    Said("accuracy.md", "Tables on which nothing was chosen, and the explainable boosting machine",
+         "; ".join((measured(5, "", ("linear curves", "bikes housing")), measured(3, "", ("pairs", "bikes housing")),
+                    "EPSILONS='0.5 1' " + measured(3, "", ("linear curves", "pnwflights")),
+                    "EPSILONS='0.1 2' " + measured(1, "", ("linear curves", "pnwflights")))),
+         {0: "table", 1: "form"},
+         {i: rf"^{{table}} {{form}} \| {e} \|.*? mae (\S+)"
+          for i, e in ((2, r"0\.1"), (3, r"0\.5"), (4, "1"), (5, "2"))},
+         {2: 0.1, 3: 0.03, 4: 0.03, 5: 0.03},
+         labels={"bikes, rides": "bikes", "housing, dollars": "housing", "flights, minutes": "pnwflights",
+                 "curves and a pair": "pairs"}),
+    Said("accuracy.md", "Four tables that only confirm",
+         measured(5, "", ("linear curves", "weather crashes women")) + "; EPSILONS='0.5 1 2' "
+         + measured(5, "", ("linear curves", "loans")), {0: "table", 2: "form"},
+         {1: "the number of rows of the table", **{
+             i: rf"^{{table}} {{form}} \| {e} \|.*? {{measure}} (\S+)"
+             for i, e in ((3, r"0\.1"), (4, r"0\.5"), (5, "1"), (6, "2"))}},
+         {3: 0.05, 4: 0.02, 5: 0.02, 6: 0.02},
+         labels={text: {"table": text.split(",")[0], "measure": "auc" if text.endswith("AUC") else "mae"} for text in (
+             "weather, MAE in degrees Fahrenheit", "crashes, AUC", "loans, MAE in points of interest",
+             "women, MAE of the logarithm")}),
+    Said("accuracy.md", "Digits: 784 numbers are too many for curves",
+         "cd \"$DATA\"; for curves in '' auto; do echo \"curves: $curves\"; CURVES=$curves PARITY=1 ROWS=20000 "
+         "\"$OLDPWD\"/results/models/digits.sh mnist_train_a.csv.gz mnist_train_b.csv.gz mnist_test.csv.gz 1 logistic "
+         ".5 1; done", {0: "form"},
+         {1: "the number of features", 2: r"^curves: {form}\n.*epsilon \.5: accuracy ([\d.]+)",
+          3: r"^curves: {form}\n.*\n.*epsilon 1: accuracy ([\d.]+)", 4: "stillpoint plan states it"},
+         {2: 0.02, 3: 0.02}, labels={"linear": "", "curves": "auto"}),
+    Said("accuracy.md", "Bands of privacy noise",
+         "go build -o bands.tmp ./cmd/stillpoint; for loss in logistic 'squared(1)'; do echo \"$loss\"; "
+         "python3 results/bands.py \"$PWD/bands.tmp\" $([ $loss = logistic ] && echo 40 || echo 25) \"$loss\"; done; "
+         "rm bands.tmp", {0: "curve"},
+         {i: rf"^{loss}\n(?:.*\n)*?\| {{curve}} \| (\S+) \| (\S+) \| (\S+)"
+          for i, loss in ((1, "logistic"), (2, r"squared\(1\)"))}, {1: 0.3, 2: 0.5}),
     curves("Features of effects",
            measured(3, "ranks: off", ("effects effects5", "cps1988 adult diamonds pnwflights"))),
     Said("accuracy.md", "Knots by released ranks",
@@ -474,8 +535,12 @@ RECIPES = [
     Printed("planner.md", "Batches of SpiderBoost", "results/batches.sh 5 0.1 1 2 8", [0, 1, 3],
             {i: i for i in range(2, 8)}, {4: 0.01, 5: 0.01, 6: 0.25, 7: 0.02}, nth=1),
     Printed("planner.md", "Batches of SpiderBoost",
-            "TRIES='theorem: true;theorem: true, output: tail-average' results/batches.sh 5 1", [0, 1, 3],
+            "TRIES='theorem: true;theorem: true, output: tail-average' results/batches.sh 5 0.1 0.5 1 2", [0, 1, 3],
             {i: i for i in range(2, 8)}, {4: 0.01, 5: 0.01, 6: 0.25, 7: 0.02}, nth=2),
+    Printed("planner.md", "Batches of SpiderBoost",
+            GO.replace("100m", "0") + "-run 'TestBatches$' ./experiment -records 1000000 -families logistic+nonconvex "
+            "-dim 20 -eps 0.1 -theorem -outputs random -seeds 1", [0, 1, 2, 3, 4], {i: i for i in range(5, 12)},
+            dict.fromkeys(range(7, 11), 0.02), nth=3),
     Runs("planner.md", "A million records", ["batches-auto"],
          [Key("family"),
           *[At((m,), {"label": f"auto, passes: {n}"}) for n in ("21.4", "6.5") for m in ("g/r", "passes")]], nth=1),
@@ -520,17 +585,12 @@ def reasons(page, why, *headings):
 REASONS = [
     Reason("README.md", "", None, "repeats figures of the pages, or counts them"),
     Reason("theorems.md", "In short", None, "repeats figures of the tables below it"),
-    Reason("theorems.md", "On a table", 0, "one fit each with noise of its own: differences of .002 are noise"),
     Reason("theorems.md", "Generated rows", 3, "of more runs than the specifications have, as the page says"),
-    *reasons("accuracy.md", QUOTIENT + " of results/metric.sh", "After the second moment is released"),
-    *reasons("accuracy.md", FETCHED,
-             "Tables on which nothing was chosen, and the explainable boosting machine",
-             "Four tables that only confirm", "Digits: 784 numbers are too many for curves"),
+    Reason("accuracy.md", "Tables on which nothing was chosen, and the explainable boosting machine", 1, PEERS),
     *reasons("accuracy.md", VARIANTS, "The clip, once more", "More knots at larger budgets",
              "Where curves lose accuracy: the ridge and the centred moment", "Where named interactions lose accuracy"),
     *reasons("accuracy.md", "fits by hand, of which no script is kept", "Which algorithm", "Steps",
              "How large a table interactions of numbers need"),
-    *reasons("accuracy.md", "results/bands.py prints them, and needs numpy", "Bands of privacy noise"),
     *reasons("accuracy.md", BEFORE, "Records without a target"),
     Reason("accuracy.md", "Rivals on the same encoded rows", 2, PEERS),
     Reason("accuracy.md", "Features of effects", 1, "shares of what the table above it has"),
