@@ -4,47 +4,283 @@
 
 #include "textflag.h"
 
-// func unpackAVX2(x *float32, squares *float64, bytes *byte, stride int, size int, rows int)
-// Requires: AVX
-TEXT ·unpackAVX2(SB), NOSPLIT, $0-48
-	MOVQ x+0(FP), AX
-	MOVQ squares+8(FP), CX
-	MOVQ bytes+16(FP), DX
-	MOVQ stride+24(FP), BX
-	MOVQ size+32(FP), SI
-	MOVQ rows+40(FP), DI
-	SHLQ $0x02, BX
+// func unpackNumbersAVX2(x *float32, targets *float64, bytes *byte, mask *int32, dense int, size int, rows int, most float64) (done int)
+// Requires: AVX, FMA3, SSE2
+TEXT ·unpackNumbersAVX2(SB), NOSPLIT, $0-72
+	MOVQ    x+0(FP), AX
+	MOVQ    targets+8(FP), CX
+	MOVQ    bytes+16(FP), DX
+	MOVQ    mask+24(FP), BX
+	MOVQ    dense+32(FP), SI
+	MOVQ    size+40(FP), DI
+	MOVQ    rows+48(FP), R8
+	MOVSD   most+56(FP), X0
+	VMOVUPS (BX), Y1
+	MOVQ    SI, R9
+	ANDQ    $-8, R9
+	CMPQ    SI, R9
+	SETNE   BL
+	MOVBQZX BL, BX
+	SHLQ    $0x02, R9
+	SHLQ    $0x02, SI
+	XORQ    SI, SI
 
 row:
-	TESTQ  DI, DI
-	JZ     end
-	VXORPD Y0, Y0, Y0
-	XORQ   R8, R8
+	CMPQ   SI, R8
+	JE     end
+	VMOVSD (DX), X2
+	VMOVSD X2, (CX)
+	VXORPD Y3, Y3, Y3
+	XORQ   R10, R10
+	CMPQ   R10, R9
+	JE     tail
 
 numbers:
-	VMOVUPS      (DX)(R8*1), X1
-	VMOVUPS      X1, (AX)(R8*1)
-	VCVTPS2PD    X1, Y1
-	VMULPD       Y1, Y1, Y1
-	VADDPD       Y1, Y0, Y0
-	VMOVUPS      16(DX)(R8*1), X1
-	VMOVUPS      X1, 16(AX)(R8*1)
-	VCVTPS2PD    X1, Y1
-	VMULPD       Y1, Y1, Y1
-	VADDPD       Y1, Y0, Y0
-	ADDQ         $0x20, R8
-	CMPQ         R8, BX
-	JB           numbers
-	VHADDPD      Y0, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDSD       X1, X0, X0
-	VMOVSD       X0, (CX)
+	VMOVUPS     8(DX)(R10*1), Y4
+	VMOVUPS     Y4, (AX)(R10*1)
+	VCVTPS2PD   8(DX)(R10*1), Y4
+	VFMADD231PD Y4, Y4, Y3
+	VCVTPS2PD   24(DX)(R10*1), Y4
+	VFMADD231PD Y4, Y4, Y3
+	ADDQ        $0x20, R10
+	CMPQ        R10, R9
+	JB          numbers
+
+tail:
+	TESTQ        BX, BX
+	JZ           sum
+	VMASKMOVPS   8(DX)(R10*1), Y1, Y4
+	VMOVUPS      Y4, (AX)(R10*1)
+	VEXTRACTF128 $0x01, Y4, X5
+	VCVTPS2PD    X4, Y4
+	VFMADD231PD  Y4, Y4, Y3
+	VCVTPS2PD    X5, Y4
+	VFMADD231PD  Y4, Y4, Y3
+	ADDQ         $0x20, R10
+
+sum:
+	ADDQ         R10, AX
+	VHADDPD      Y3, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X4
+	VADDSD       X4, X3, X3
+	VSUBSD       X2, X2, X2
+	VADDSD       X2, X3, X3
+	VUCOMISD     X3, X0
+	JB           end
 	ADDQ         $0x08, CX
-	ADDQ         BX, AX
-	ADDQ         SI, DX
-	DECQ         DI
+	ADDQ         DI, DX
+	INCQ         SI
 	JMP          row
 
 end:
 	VZEROUPPER
+	MOVQ SI, done+64(FP)
+	RET
+
+// func unpackNarrowAVX2(x *float32, targets *float64, bytes *byte, mask *int32, dense int, size int, rows int, most float64, levels *float32, codes *uint16, bounds *uint16, groups int, many float64) (done int)
+// Requires: AVX, FMA3, SSE2
+TEXT ·unpackNarrowAVX2(SB), NOSPLIT, $8-112
+	MOVQ    x+0(FP), AX
+	MOVQ    targets+8(FP), CX
+	MOVQ    bytes+16(FP), DX
+	MOVQ    mask+24(FP), BX
+	MOVQ    dense+32(FP), SI
+	MOVQ    size+40(FP), DI
+	MOVQ    rows+48(FP), R8
+	MOVSD   most+56(FP), X0
+	VMOVUPS (BX), Y1
+	MOVQ    SI, R10
+	ANDQ    $-8, R10
+	CMPQ    SI, R10
+	SETNE   BL
+	MOVBQZX BL, BX
+	SHLQ    $0x02, R10
+	SHLQ    $0x02, SI
+	MOVQ    levels+64(FP), R11
+	MOVQ    codes+72(FP), R12
+	MOVQ    bounds+80(FP), R13
+	MOVQ    groups+88(FP), R14
+	SHLQ    $0x01, R14
+	MOVSD   many+96(FP), X2
+	XORQ    R9, R9
+
+row:
+	CMPQ   R9, R8
+	JE     end
+	VMOVSD (DX), X3
+	VMOVSD X3, (CX)
+	VXORPD Y4, Y4, Y4
+	XORQ   R15, R15
+	CMPQ   R15, R10
+	JE     tail
+
+numbers:
+	VMOVUPS     8(DX)(R15*1), Y5
+	VMOVUPS     Y5, (AX)(R15*1)
+	VCVTPS2PD   8(DX)(R15*1), Y5
+	VFMADD231PD Y5, Y5, Y4
+	VCVTPS2PD   24(DX)(R15*1), Y5
+	VFMADD231PD Y5, Y5, Y4
+	ADDQ        $0x20, R15
+	CMPQ        R15, R10
+	JB          numbers
+
+tail:
+	TESTQ        BX, BX
+	JZ           sum
+	VMASKMOVPS   8(DX)(R15*1), Y1, Y5
+	VMOVUPS      Y5, (AX)(R15*1)
+	VEXTRACTF128 $0x01, Y5, X6
+	VCVTPS2PD    X5, Y5
+	VFMADD231PD  Y5, Y5, Y4
+	VCVTPS2PD    X6, Y5
+	VFMADD231PD  Y5, Y5, Y4
+	ADDQ         $0x20, R15
+
+sum:
+	ADDQ         R15, AX
+	VHADDPD      Y4, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VADDSD       X5, X4, X4
+	VMOVSS       8(DX)(SI*1), X5
+	VMOVSS       X5, (R11)
+	VCVTSS2SD    X5, X5, X5
+	VMULSD       X5, X5, X5
+	VMULSD       X2, X5, X5
+	VADDSD       X5, X4, X4
+	VPCMPEQW     X5, X5, X5
+	LEAQ         12(DX)(SI*1), BP
+	XORQ         R15, R15
+
+codes:
+	VMOVDQU   (BP)(R15*1), X6
+	VMOVDQU   X6, (R12)(R15*1)
+	VPSUBW    (R13)(R15*2), X6, X6
+	VPMINUW   16(R13)(R15*2), X6, X7
+	VPCMPEQW  X7, X6, X6
+	VPAND     X6, X5, X5
+	ADDQ      $0x10, R15
+	CMPQ      R15, R14
+	JB        codes
+	VPMOVMSKB X5, R15
+	CMPL      R15, $0x0000ffff
+	JNE       end
+	ADDQ      $0x04, R11
+	ADDQ      R14, R12
+	VSUBSD    X3, X3, X3
+	VADDSD    X3, X4, X4
+	VUCOMISD  X4, X0
+	JB        end
+	ADDQ      $0x08, CX
+	ADDQ      DI, DX
+	INCQ      R9
+	JMP       row
+
+end:
+	VZEROUPPER
+	MOVQ R9, done+104(FP)
+	RET
+
+// func unpackWideAVX2(x *float32, targets *float64, bytes *byte, mask *int32, dense int, size int, rows int, most float64, levels *float32, codes *uint32, bounds *uint32, groups int, many float64) (done int)
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·unpackWideAVX2(SB), NOSPLIT, $8-112
+	MOVQ    x+0(FP), AX
+	MOVQ    targets+8(FP), CX
+	MOVQ    bytes+16(FP), DX
+	MOVQ    mask+24(FP), BX
+	MOVQ    dense+32(FP), SI
+	MOVQ    size+40(FP), DI
+	MOVQ    rows+48(FP), R8
+	MOVSD   most+56(FP), X0
+	VMOVUPS (BX), Y1
+	MOVQ    SI, R10
+	ANDQ    $-8, R10
+	CMPQ    SI, R10
+	SETNE   BL
+	MOVBQZX BL, BX
+	SHLQ    $0x02, R10
+	SHLQ    $0x02, SI
+	MOVQ    levels+64(FP), R11
+	MOVQ    codes+72(FP), R12
+	MOVQ    bounds+80(FP), R13
+	MOVQ    groups+88(FP), R14
+	SHLQ    $0x02, R14
+	MOVSD   many+96(FP), X2
+	XORQ    R9, R9
+
+row:
+	CMPQ   R9, R8
+	JE     end
+	VMOVSD (DX), X3
+	VMOVSD X3, (CX)
+	VXORPD Y4, Y4, Y4
+	XORQ   R15, R15
+	CMPQ   R15, R10
+	JE     tail
+
+numbers:
+	VMOVUPS     8(DX)(R15*1), Y5
+	VMOVUPS     Y5, (AX)(R15*1)
+	VCVTPS2PD   8(DX)(R15*1), Y5
+	VFMADD231PD Y5, Y5, Y4
+	VCVTPS2PD   24(DX)(R15*1), Y5
+	VFMADD231PD Y5, Y5, Y4
+	ADDQ        $0x20, R15
+	CMPQ        R15, R10
+	JB          numbers
+
+tail:
+	TESTQ        BX, BX
+	JZ           sum
+	VMASKMOVPS   8(DX)(R15*1), Y1, Y5
+	VMOVUPS      Y5, (AX)(R15*1)
+	VEXTRACTF128 $0x01, Y5, X6
+	VCVTPS2PD    X5, Y5
+	VFMADD231PD  Y5, Y5, Y4
+	VCVTPS2PD    X6, Y5
+	VFMADD231PD  Y5, Y5, Y4
+	ADDQ         $0x20, R15
+
+sum:
+	ADDQ         R15, AX
+	VHADDPD      Y4, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VADDSD       X5, X4, X4
+	VMOVSS       8(DX)(SI*1), X5
+	VMOVSS       X5, (R11)
+	VCVTSS2SD    X5, X5, X5
+	VMULSD       X5, X5, X5
+	VMULSD       X2, X5, X5
+	VADDSD       X5, X4, X4
+	VPCMPEQD     Y5, Y5, Y5
+	LEAQ         12(DX)(SI*1), BP
+	XORQ         R15, R15
+
+codes:
+	VMOVDQU   (BP)(R15*1), Y6
+	VMOVDQU   Y6, (R12)(R15*1)
+	VPSUBD    (R13)(R15*2), Y6, Y6
+	VPMINUD   32(R13)(R15*2), Y6, Y7
+	VPCMPEQD  Y7, Y6, Y6
+	VPAND     Y6, Y5, Y5
+	ADDQ      $0x20, R15
+	CMPQ      R15, R14
+	JB        codes
+	VPMOVMSKB Y5, R15
+	CMPL      R15, $0xffffffff
+	JNE       end
+	ADDQ      $0x04, R11
+	ADDQ      R14, R12
+	VSUBSD    X3, X3, X3
+	VADDSD    X3, X4, X4
+	VUCOMISD  X4, X0
+	JB        end
+	ADDQ      $0x08, CX
+	ADDQ      DI, DX
+	INCQ      R9
+	JMP       row
+
+end:
+	VZEROUPPER
+	MOVQ R9, done+104(FP)
 	RET
