@@ -26,20 +26,16 @@ func (u *unpacker) several(b *Block, i, n int, bytes []byte) int {
 	// The assembly relies on these lengths.
 	x, targets := b.Rows[i*stride:][:n*stride], b.Targets[i:][:n]
 	bytes = bytes[:n*size+slack]
-	mask := &tails[Lane-l.dense%Lane]
 	if groups == 0 {
-		return unpackNumbersAVX2(&x[0], &targets[0], &bytes[0], mask, l.dense, size, n, MaxSquare)
+		return unpackNumbersAVX2(&x[0], &targets[0], &bytes[0], l.dense, size, n, MaxSquare)
 	}
 	levels, ends := b.Levels[i:][:n], (n-1)*groups+padded(groups)
 	if l.wide() {
 		codes := b.Codes.Wide[i*groups:][:ends]
-		return unpackWideAVX2(&x[0], &targets[0], &bytes[0], mask, l.dense, size, n, MaxSquare, &levels[0], &codes[0],
-			&u.wide[0], groups, float64(groups))
+		return unpackWideAVX2(&x[0], &targets[0], &bytes[0], l.dense, size, n, MaxSquare, &levels[0], &codes[0], &u.wide[0],
+			groups, float64(groups))
 	}
 	codes := b.Codes.Narrow[i*groups:][:ends]
-	return unpackNarrowAVX2(&x[0], &targets[0], &bytes[0], mask, l.dense, size, n, MaxSquare, &levels[0], &codes[0],
-		&u.narrow[0], groups, float64(groups))
+	return unpackNarrowAVX2(&x[0], &targets[0], &bytes[0], l.dense, size, n, MaxSquare, &levels[0], &codes[0], &u.narrow[0],
+		groups, float64(groups))
 }
-
-// tails holds masks of the numbers behind a row's last eight: from entry 8-k on, that of k numbers.
-var tails = [2 * Lane]int32{-1, -1, -1, -1, -1, -1, -1, -1}

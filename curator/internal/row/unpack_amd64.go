@@ -8,16 +8,16 @@ package row
 // before the first one that is not valid. See the method several.
 //
 //go:noescape
-func unpackNumbersAVX2(x *float32, targets *float64, bytes *byte, mask *int32, dense int, size int, rows int, most float64) (done int)
+func unpackNumbersAVX2(x *float32, targets *float64, bytes *byte, dense int, size int, rows int, most float64) (done int)
 
 // unpackNarrowAVX2 decodes rows of numbers, a level and codes, one every size bytes, and returns the number of rows
 // before the first one that is not valid. See the method several.
 //
 //go:noescape
-func unpackNarrowAVX2(x *float32, targets *float64, bytes *byte, mask *int32, dense int, size int, rows int, most float64, levels *float32, codes *uint16, bounds *uint16, groups int, many float64) (done int)
+func unpackNarrowAVX2(x *float32, targets *float64, bytes *byte, dense int, size int, rows int, most float64, levels *float32, codes *uint16, bounds *uint16, groups int, many float64) (done int)
 
 // unpackWideAVX2 decodes rows of numbers, a level and codes, one every size bytes, and returns the number of rows
 // before the first one that is not valid. See the method several.
 //
 //go:noescape
-func unpackWideAVX2(x *float32, targets *float64, bytes *byte, mask *int32, dense int, size int, rows int, most float64, levels *float32, codes *uint32, bounds *uint32, groups int, many float64) (done int)
+func unpackWideAVX2(x *float32, targets *float64, bytes *byte, dense int, size int, rows int, most float64, levels *float32, codes *uint32, bounds *uint32, groups int, many float64) (done int)

@@ -4,35 +4,49 @@
 
 #include "textflag.h"
 
-// func unpackNumbersAVX2(x *float32, targets *float64, bytes *byte, mask *int32, dense int, size int, rows int, most float64) (done int)
-// Requires: AVX, FMA3, SSE2
-TEXT ·unpackNumbersAVX2(SB), NOSPLIT, $0-72
-	MOVQ    x+0(FP), AX
-	MOVQ    targets+8(FP), CX
-	MOVQ    bytes+16(FP), DX
-	MOVQ    mask+24(FP), BX
-	MOVQ    dense+32(FP), SI
-	MOVQ    size+40(FP), DI
-	MOVQ    rows+48(FP), R8
-	MOVSD   most+56(FP), X0
-	VMOVUPS (BX), Y1
-	MOVQ    SI, R9
-	ANDQ    $-8, R9
-	CMPQ    SI, R9
-	SETNE   BL
-	MOVBQZX BL, BX
-	SHLQ    $0x02, R9
-	SHLQ    $0x02, SI
-	XORQ    SI, SI
+DATA places<>+0(SB)/4, $0x00000000
+DATA places<>+4(SB)/4, $0x00000001
+DATA places<>+8(SB)/4, $0x00000002
+DATA places<>+12(SB)/4, $0x00000003
+DATA places<>+16(SB)/4, $0x00000004
+DATA places<>+20(SB)/4, $0x00000005
+DATA places<>+24(SB)/4, $0x00000006
+DATA places<>+28(SB)/4, $0x00000007
+GLOBL places<>(SB), RODATA|NOPTR, $32
+
+// func unpackNumbersAVX2(x *float32, targets *float64, bytes *byte, dense int, size int, rows int, most float64) (done int)
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·unpackNumbersAVX2(SB), NOSPLIT, $0-64
+	MOVQ         x+0(FP), AX
+	MOVQ         targets+8(FP), CX
+	MOVQ         bytes+16(FP), DX
+	MOVQ         dense+24(FP), BX
+	MOVQ         size+32(FP), SI
+	MOVQ         rows+40(FP), DI
+	MOVSD        most+48(FP), X0
+	MOVQ         BX, R8
+	ANDQ         $-8, R8
+	MOVQ         BX, R9
+	SUBQ         R8, R9
+	SHLQ         $0x02, R8
+	SHLQ         $0x02, BX
+	VMOVD        R9, X1
+	VPBROADCASTD X1, Y1
+	VMOVDQU      places<>+0(SB), Y2
+	VPCMPGTD     Y2, Y1, Y1
+	ADDQ         $+7, R9
+	ANDQ         $-8, R9
+	SHLQ         $0x02, R9
+	XORQ         BX, BX
 
 row:
-	CMPQ   SI, R8
+	CMPQ   BX, DI
 	JE     end
 	VMOVSD (DX), X2
 	VMOVSD X2, (CX)
 	VXORPD Y3, Y3, Y3
 	XORQ   R10, R10
-	CMPQ   R10, R9
+	CMPQ   R10, R8
 	JE     tail
 
 numbers:
@@ -43,22 +57,22 @@ numbers:
 	VCVTPS2PD   24(DX)(R10*1), Y4
 	VFMADD231PD Y4, Y4, Y3
 	ADDQ        $0x20, R10
-	CMPQ        R10, R9
+	CMPQ        R10, R8
 	JB          numbers
 
 tail:
-	TESTQ        BX, BX
+	TESTQ        R9, R9
 	JZ           sum
 	VMASKMOVPS   8(DX)(R10*1), Y1, Y4
 	VMOVUPS      Y4, (AX)(R10*1)
-	VEXTRACTF128 $0x01, Y4, X5
+	VCVTPS2PD    X4, Y5
+	VFMADD231PD  Y5, Y5, Y3
+	VEXTRACTF128 $0x01, Y4, X4
 	VCVTPS2PD    X4, Y4
 	VFMADD231PD  Y4, Y4, Y3
-	VCVTPS2PD    X5, Y4
-	VFMADD231PD  Y4, Y4, Y3
-	ADDQ         $0x20, R10
 
 sum:
+	ADDQ         R9, R10
 	ADDQ         R10, AX
 	VHADDPD      Y3, Y3, Y3
 	VEXTRACTF128 $0x01, Y3, X4
@@ -68,50 +82,54 @@ sum:
 	VUCOMISD     X3, X0
 	JB           end
 	ADDQ         $0x08, CX
-	ADDQ         DI, DX
-	INCQ         SI
+	ADDQ         SI, DX
+	INCQ         BX
 	JMP          row
 
 end:
 	VZEROUPPER
-	MOVQ SI, done+64(FP)
+	MOVQ BX, done+56(FP)
 	RET
 
-// func unpackNarrowAVX2(x *float32, targets *float64, bytes *byte, mask *int32, dense int, size int, rows int, most float64, levels *float32, codes *uint16, bounds *uint16, groups int, many float64) (done int)
-// Requires: AVX, FMA3, SSE2
-TEXT ·unpackNarrowAVX2(SB), NOSPLIT, $8-112
-	MOVQ    x+0(FP), AX
-	MOVQ    targets+8(FP), CX
-	MOVQ    bytes+16(FP), DX
-	MOVQ    mask+24(FP), BX
-	MOVQ    dense+32(FP), SI
-	MOVQ    size+40(FP), DI
-	MOVQ    rows+48(FP), R8
-	MOVSD   most+56(FP), X0
-	VMOVUPS (BX), Y1
-	MOVQ    SI, R10
-	ANDQ    $-8, R10
-	CMPQ    SI, R10
-	SETNE   BL
-	MOVBQZX BL, BX
-	SHLQ    $0x02, R10
-	SHLQ    $0x02, SI
-	MOVQ    levels+64(FP), R11
-	MOVQ    codes+72(FP), R12
-	MOVQ    bounds+80(FP), R13
-	MOVQ    groups+88(FP), R14
-	SHLQ    $0x01, R14
-	MOVSD   many+96(FP), X2
-	XORQ    R9, R9
+// func unpackNarrowAVX2(x *float32, targets *float64, bytes *byte, dense int, size int, rows int, most float64, levels *float32, codes *uint16, bounds *uint16, groups int, many float64) (done int)
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·unpackNarrowAVX2(SB), NOSPLIT, $8-104
+	MOVQ         x+0(FP), AX
+	MOVQ         targets+8(FP), CX
+	MOVQ         bytes+16(FP), DX
+	MOVQ         dense+24(FP), BX
+	MOVQ         size+32(FP), SI
+	MOVQ         rows+40(FP), DI
+	MOVSD        most+48(FP), X0
+	MOVQ         levels+56(FP), R9
+	MOVQ         codes+64(FP), R10
+	MOVQ         bounds+72(FP), R11
+	MOVQ         groups+80(FP), R12
+	SHLQ         $0x01, R12
+	MOVSD        many+88(FP), X1
+	MOVQ         BX, R13
+	ANDQ         $-8, R13
+	MOVQ         BX, R14
+	SUBQ         R13, R14
+	SHLQ         $0x02, R13
+	SHLQ         $0x02, BX
+	VMOVD        R14, X2
+	VPBROADCASTD X2, Y2
+	VMOVDQU      places<>+0(SB), Y3
+	VPCMPGTD     Y3, Y2, Y2
+	ADDQ         $+7, R14
+	ANDQ         $-8, R14
+	SHLQ         $0x02, R14
+	XORQ         R8, R8
 
 row:
-	CMPQ   R9, R8
+	CMPQ   R8, DI
 	JE     end
 	VMOVSD (DX), X3
 	VMOVSD X3, (CX)
 	VXORPD Y4, Y4, Y4
 	XORQ   R15, R15
-	CMPQ   R15, R10
+	CMPQ   R15, R13
 	JE     tail
 
 numbers:
@@ -122,100 +140,104 @@ numbers:
 	VCVTPS2PD   24(DX)(R15*1), Y5
 	VFMADD231PD Y5, Y5, Y4
 	ADDQ        $0x20, R15
-	CMPQ        R15, R10
+	CMPQ        R15, R13
 	JB          numbers
 
 tail:
-	TESTQ        BX, BX
+	TESTQ        R14, R14
 	JZ           sum
-	VMASKMOVPS   8(DX)(R15*1), Y1, Y5
+	VMASKMOVPS   8(DX)(R15*1), Y2, Y5
 	VMOVUPS      Y5, (AX)(R15*1)
-	VEXTRACTF128 $0x01, Y5, X6
+	VCVTPS2PD    X5, Y6
+	VFMADD231PD  Y6, Y6, Y4
+	VEXTRACTF128 $0x01, Y5, X5
 	VCVTPS2PD    X5, Y5
 	VFMADD231PD  Y5, Y5, Y4
-	VCVTPS2PD    X6, Y5
-	VFMADD231PD  Y5, Y5, Y4
-	ADDQ         $0x20, R15
 
 sum:
+	ADDQ         R14, R15
 	ADDQ         R15, AX
 	VHADDPD      Y4, Y4, Y4
 	VEXTRACTF128 $0x01, Y4, X5
 	VADDSD       X5, X4, X4
-	VMOVSS       8(DX)(SI*1), X5
-	VMOVSS       X5, (R11)
+	VMOVSS       8(DX)(BX*1), X5
+	VMOVSS       X5, (R9)
 	VCVTSS2SD    X5, X5, X5
 	VMULSD       X5, X5, X5
-	VMULSD       X2, X5, X5
+	VMULSD       X1, X5, X5
 	VADDSD       X5, X4, X4
 	VPCMPEQW     X5, X5, X5
-	LEAQ         12(DX)(SI*1), BP
+	LEAQ         12(DX)(BX*1), BP
 	XORQ         R15, R15
 
 codes:
 	VMOVDQU   (BP)(R15*1), X6
-	VMOVDQU   X6, (R12)(R15*1)
-	VPSUBW    (R13)(R15*2), X6, X6
-	VPMINUW   16(R13)(R15*2), X6, X7
+	VMOVDQU   X6, (R10)(R15*1)
+	VPSUBW    (R11)(R15*2), X6, X6
+	VPMINUW   16(R11)(R15*2), X6, X7
 	VPCMPEQW  X7, X6, X6
 	VPAND     X6, X5, X5
 	ADDQ      $0x10, R15
-	CMPQ      R15, R14
+	CMPQ      R15, R12
 	JB        codes
 	VPMOVMSKB X5, R15
 	CMPL      R15, $0x0000ffff
 	JNE       end
-	ADDQ      $0x04, R11
-	ADDQ      R14, R12
+	ADDQ      $0x04, R9
+	ADDQ      R12, R10
 	VSUBSD    X3, X3, X3
 	VADDSD    X3, X4, X4
 	VUCOMISD  X4, X0
 	JB        end
 	ADDQ      $0x08, CX
-	ADDQ      DI, DX
-	INCQ      R9
+	ADDQ      SI, DX
+	INCQ      R8
 	JMP       row
 
 end:
 	VZEROUPPER
-	MOVQ R9, done+104(FP)
+	MOVQ R8, done+96(FP)
 	RET
 
-// func unpackWideAVX2(x *float32, targets *float64, bytes *byte, mask *int32, dense int, size int, rows int, most float64, levels *float32, codes *uint32, bounds *uint32, groups int, many float64) (done int)
+// func unpackWideAVX2(x *float32, targets *float64, bytes *byte, dense int, size int, rows int, most float64, levels *float32, codes *uint32, bounds *uint32, groups int, many float64) (done int)
 // Requires: AVX, AVX2, FMA3, SSE2
-TEXT ·unpackWideAVX2(SB), NOSPLIT, $8-112
-	MOVQ    x+0(FP), AX
-	MOVQ    targets+8(FP), CX
-	MOVQ    bytes+16(FP), DX
-	MOVQ    mask+24(FP), BX
-	MOVQ    dense+32(FP), SI
-	MOVQ    size+40(FP), DI
-	MOVQ    rows+48(FP), R8
-	MOVSD   most+56(FP), X0
-	VMOVUPS (BX), Y1
-	MOVQ    SI, R10
-	ANDQ    $-8, R10
-	CMPQ    SI, R10
-	SETNE   BL
-	MOVBQZX BL, BX
-	SHLQ    $0x02, R10
-	SHLQ    $0x02, SI
-	MOVQ    levels+64(FP), R11
-	MOVQ    codes+72(FP), R12
-	MOVQ    bounds+80(FP), R13
-	MOVQ    groups+88(FP), R14
-	SHLQ    $0x02, R14
-	MOVSD   many+96(FP), X2
-	XORQ    R9, R9
+TEXT ·unpackWideAVX2(SB), NOSPLIT, $8-104
+	MOVQ         x+0(FP), AX
+	MOVQ         targets+8(FP), CX
+	MOVQ         bytes+16(FP), DX
+	MOVQ         dense+24(FP), BX
+	MOVQ         size+32(FP), SI
+	MOVQ         rows+40(FP), DI
+	MOVSD        most+48(FP), X0
+	MOVQ         levels+56(FP), R9
+	MOVQ         codes+64(FP), R10
+	MOVQ         bounds+72(FP), R11
+	MOVQ         groups+80(FP), R12
+	SHLQ         $0x02, R12
+	MOVSD        many+88(FP), X1
+	MOVQ         BX, R13
+	ANDQ         $-8, R13
+	MOVQ         BX, R14
+	SUBQ         R13, R14
+	SHLQ         $0x02, R13
+	SHLQ         $0x02, BX
+	VMOVD        R14, X2
+	VPBROADCASTD X2, Y2
+	VMOVDQU      places<>+0(SB), Y3
+	VPCMPGTD     Y3, Y2, Y2
+	ADDQ         $+7, R14
+	ANDQ         $-8, R14
+	SHLQ         $0x02, R14
+	XORQ         R8, R8
 
 row:
-	CMPQ   R9, R8
+	CMPQ   R8, DI
 	JE     end
 	VMOVSD (DX), X3
 	VMOVSD X3, (CX)
 	VXORPD Y4, Y4, Y4
 	XORQ   R15, R15
-	CMPQ   R15, R10
+	CMPQ   R15, R13
 	JE     tail
 
 numbers:
@@ -226,61 +248,61 @@ numbers:
 	VCVTPS2PD   24(DX)(R15*1), Y5
 	VFMADD231PD Y5, Y5, Y4
 	ADDQ        $0x20, R15
-	CMPQ        R15, R10
+	CMPQ        R15, R13
 	JB          numbers
 
 tail:
-	TESTQ        BX, BX
+	TESTQ        R14, R14
 	JZ           sum
-	VMASKMOVPS   8(DX)(R15*1), Y1, Y5
+	VMASKMOVPS   8(DX)(R15*1), Y2, Y5
 	VMOVUPS      Y5, (AX)(R15*1)
-	VEXTRACTF128 $0x01, Y5, X6
+	VCVTPS2PD    X5, Y6
+	VFMADD231PD  Y6, Y6, Y4
+	VEXTRACTF128 $0x01, Y5, X5
 	VCVTPS2PD    X5, Y5
 	VFMADD231PD  Y5, Y5, Y4
-	VCVTPS2PD    X6, Y5
-	VFMADD231PD  Y5, Y5, Y4
-	ADDQ         $0x20, R15
 
 sum:
+	ADDQ         R14, R15
 	ADDQ         R15, AX
 	VHADDPD      Y4, Y4, Y4
 	VEXTRACTF128 $0x01, Y4, X5
 	VADDSD       X5, X4, X4
-	VMOVSS       8(DX)(SI*1), X5
-	VMOVSS       X5, (R11)
+	VMOVSS       8(DX)(BX*1), X5
+	VMOVSS       X5, (R9)
 	VCVTSS2SD    X5, X5, X5
 	VMULSD       X5, X5, X5
-	VMULSD       X2, X5, X5
+	VMULSD       X1, X5, X5
 	VADDSD       X5, X4, X4
 	VPCMPEQD     Y5, Y5, Y5
-	LEAQ         12(DX)(SI*1), BP
+	LEAQ         12(DX)(BX*1), BP
 	XORQ         R15, R15
 
 codes:
 	VMOVDQU   (BP)(R15*1), Y6
-	VMOVDQU   Y6, (R12)(R15*1)
-	VPSUBD    (R13)(R15*2), Y6, Y6
-	VPMINUD   32(R13)(R15*2), Y6, Y7
+	VMOVDQU   Y6, (R10)(R15*1)
+	VPSUBD    (R11)(R15*2), Y6, Y6
+	VPMINUD   32(R11)(R15*2), Y6, Y7
 	VPCMPEQD  Y7, Y6, Y6
 	VPAND     Y6, Y5, Y5
 	ADDQ      $0x20, R15
-	CMPQ      R15, R14
+	CMPQ      R15, R12
 	JB        codes
 	VPMOVMSKB Y5, R15
 	CMPL      R15, $0xffffffff
 	JNE       end
-	ADDQ      $0x04, R11
-	ADDQ      R14, R12
+	ADDQ      $0x04, R9
+	ADDQ      R12, R10
 	VSUBSD    X3, X3, X3
 	VADDSD    X3, X4, X4
 	VUCOMISD  X4, X0
 	JB        end
 	ADDQ      $0x08, CX
-	ADDQ      DI, DX
-	INCQ      R9
+	ADDQ      SI, DX
+	INCQ      R8
 	JMP       row
 
 end:
 	VZEROUPPER
-	MOVQ R9, done+104(FP)
+	MOVQ R8, done+96(FP)
 	RET
