@@ -32,10 +32,10 @@ func (u *unpacker) several(b *Block, i, n int, bytes []byte) int {
 	levels, ends := b.Levels[i:][:n], (n-1)*groups+padded(groups)
 	if l.wide() {
 		codes := b.Codes.Wide[i*groups:][:ends]
-		return unpackWideAVX2(&x[0], &targets[0], &bytes[0], l.dense, size, n, MaxSquare, &levels[0], &codes[0], &u.wide[0],
-			groups, float64(groups))
+		return unpackWideAVX2(&x[0], &targets[0], &bytes[0], l.dense, size, n, MaxSquare, &levels[0], &codes[0],
+			&u.wide[0], groups, float64(groups))
 	}
 	codes := b.Codes.Narrow[i*groups:][:ends]
-	return unpackNarrowAVX2(&x[0], &targets[0], &bytes[0], l.dense, size, n, MaxSquare, &levels[0], &codes[0], &u.narrow[0],
-		groups, float64(groups))
+	return unpackNarrowAVX2(&x[0], &targets[0], &bytes[0], l.dense, size, n, MaxSquare, &levels[0], &codes[0],
+		&u.narrow[0], groups, float64(groups))
 }

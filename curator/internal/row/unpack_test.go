@@ -37,8 +37,8 @@ func layouts(t *testing.T) (all []*Layout) {
 	return all
 }
 
-// TestUnpackAgrees tests that rows that assembly decodes are those that are decoded one by one, to the bit, whatever
-// the bytes are: valid rows, faulty ones, and some with a byte changed. Nothing beyond the rows is written.
+// TestUnpackAgrees tests that rows that assembly decodes are those that are decoded one by one, to the bit,
+// whatever the bytes are: valid rows, faulty ones, and some with a byte changed. Nothing beyond the rows is written.
 func TestUnpackAgrees(t *testing.T) {
 	r := rand.New(rand.NewPCG(29, 3))
 	taken, left := 0, 0
@@ -108,9 +108,10 @@ func TestUnpackAgrees(t *testing.T) {
 
 // same reports whether two blocks are the same to the bit.
 func same(a, b Block) bool {
-	return slices.EqualFunc(a.Rows, b.Rows, func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }) &&
-		slices.EqualFunc(a.Targets, b.Targets, func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }) &&
-		slices.EqualFunc(a.Levels, b.Levels, func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }) &&
+	narrow := func(a, b float32) bool { return math.Float32bits(a) == math.Float32bits(b) }
+	wide := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
+	return slices.EqualFunc(a.Rows, b.Rows, narrow) && slices.EqualFunc(a.Levels, b.Levels, narrow) &&
+		slices.EqualFunc(a.Targets, b.Targets, wide) &&
 		slices.Equal(a.Codes.Narrow, b.Codes.Narrow) && slices.Equal(a.Codes.Wide, b.Codes.Wide)
 }
 
