@@ -18,8 +18,8 @@ type kernel struct {
 	// dotsAtCodes and addAtCodes compute the same numbers as the functions dotsAtCodes and addAtCodes.
 	dotsAtCodes func(z, w []float64, levels []float32, codes row.Codes, stride, width int)
 	addAtCodes  func(acc []int64, width int, c []float64, levels []float32, codes row.Codes, stride int)
-	// pairs computes the same sums as the function addAllPairs, for at most pairRows rows.
-	pairs func(acc []int64, c []float64, x []float32, stride, dim int)
+	// pairs computes the same sums as the function addAllPairs, for at most pairRows rows, in scratch memory p.
+	pairs func(p *paired, acc []int64, c []float64, x []float32, stride, dim int)
 	// weigh is the inner loop of lengths ||R x|| in a metric. It adds sk[j] * x[panel*j+i] to
 	// sums[panel*k+i] for k from 0 to 3 and i below panel, in the order of j. The four vectors s0 to s3
 	// have the same length. weigh is nil on machines on which the loops of metric.go are faster.

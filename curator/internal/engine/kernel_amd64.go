@@ -161,18 +161,18 @@ func below[C code](codes []C, lanes, n int, many func(codes *C, n int, most C) b
 	return true
 }
 
-func pairs512(acc []int64, c []float64, x []float32, stride, dim int) {
+func pairs512(p *paired, acc []int64, c []float64, x []float32, stride, dim int) {
 	pairsBy(func(a *[4][]int64, times []float64, x []float32, stride, rows, columns int) int {
 		pairsAVX512(&a[0][0], &a[1][0], &a[2][0], &a[3][0], &times[0], &x[0], stride, rows, columns, uint64(rows)*magicBits)
 		return columns
-	}, acc, c, x, stride, dim)
+	}, p, acc, c, x, stride, dim)
 }
 
-func pairs256(acc []int64, c []float64, x []float32, stride, dim int) {
+func pairs256(p *paired, acc []int64, c []float64, x []float32, stride, dim int) {
 	pairsBy(func(a *[4][]int64, times []float64, x []float32, stride, rows, columns int) int {
 		pairsAVX2(&a[0][0], &a[1][0], &a[2][0], &a[3][0], &times[0], &x[0], stride, rows, columns/4*4, uint64(rows)*magicBits)
 		return columns / 4 * 4
-	}, acc, c, x, stride, dim)
+	}, p, acc, c, x, stride, dim)
 }
 
 // equallyLong returns the length of four vectors. It panics unless they have the same length, this

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/internal/lanes"
 )
@@ -10,16 +11,24 @@ import (
 // that they stay in the first-level cache.
 const strip = 32
 
+// paired is a goroutine's scratch memory for kernel.pairs: rows in strips, and four coefficients of each row.
+type paired struct {
+	strips []float32
+	times  []float64
+}
+
 // stripsOf returns the first dim features of the rows in strips: feature j of row i is at
-// [(j/strip*rows+i)*strip + j%strip].
-func stripsOf(x []float32, rows, stride, dim int) []float32 {
-	strips := make([]float32, (dim+strip-1)/strip*strip*rows)
+// [(j/strip*rows+i)*strip + j%strip]. The features behind the last one are zeros.
+func (p *paired) stripsOf(x []float32, rows, stride, dim int) []float32 {
+	n := (dim + strip - 1) / strip * strip * rows
+	p.strips = slices.Grow(p.strips[:0], n)[:n]
 	for from := 0; from < dim; from += strip {
 		for i := range rows {
-			copy(strips[from*rows+i*strip:][:strip], x[i*stride:][from:dim])
+			to := p.strips[from*rows+i*strip:][:strip]
+			clear(to[copy(to, x[i*stride:][from:dim]):])
 		}
 	}
-	return strips
+	return p.strips
 }
 
 // pairsBy computes the same sums as addAllPairs, on machines with vector instructions. It processes four
@@ -27,7 +36,7 @@ func stripsOf(x []float32, rows, stride, dim int) []float32 {
 // are called columns. inner processes some of the columns, from the first on, and returns their number.
 // pairsBy adds the products with the remaining columns, and the products among the four features.
 func pairsBy(inner func(a *[4][]int64, times []float64, x []float32, stride, rows, columns int) int,
-	acc []int64, c []float64, x []float32, stride, dim int) {
+	p *paired, acc []int64, c []float64, x []float32, stride, dim int) {
 	rows := len(c)
 	if rows == 0 {
 		return
@@ -35,13 +44,14 @@ func pairsBy(inner func(a *[4][]int64, times []float64, x []float32, stride, row
 	if dim < 1 || dim > stride || rows > pairRows || (rows-1)*stride+dim > len(x) || len(acc) < dim*(dim+1)/2 {
 		panic("engine: rows, coefficients and sums over pairs do not fit each other")
 	}
-	strips := stripsOf(x, rows, stride, dim)
+	strips := p.stripsOf(x, rows, stride, dim)
 	var first, scaled [4][pairRows]float64
 	var root, products [pairRows]float64
 	for i, v := range c {
 		root[i] = float64(v * math.Sqrt2)
 	}
-	times := make([]float64, 4*rows)
+	p.times = slices.Grow(p.times[:0], 4*rows)[:4*rows]
+	times := p.times
 	var a [4][]int64
 	j := 0
 	for ; j+4 <= dim; j += 4 {
@@ -85,7 +95,7 @@ func pairsBy(inner func(a *[4][]int64, times []float64, x []float32, stride, row
 		}
 	}
 	if j < dim {
-		addAllPairs(acc, c, x[j:], stride, dim-j)
+		addAllPairs(p, acc, c, x[j:], stride, dim-j)
 	}
 }
 

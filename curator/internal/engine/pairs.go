@@ -130,6 +130,8 @@ const pairRows = 128
 type held struct {
 	rows []float32
 	c    []float64
+
+	scratch paired
 }
 
 // hold adds round(c[i] svec(x x')) for the rows x of a tile, once there are enough of them. The method let adds those
@@ -148,7 +150,7 @@ func (p *pass) hold(c []float64, x []float32, stride, dim int) {
 func (p *pass) let() {
 	if h := &p.held; len(h.c) > 0 {
 		dim := len(h.rows) / len(h.c)
-		p.kernel.pairs(p.acc, h.c, h.rows, dim, dim)
+		p.kernel.pairs(&h.scratch, p.acc, h.c, h.rows, dim, dim)
 		h.rows, h.c = h.rows[:0], h.c[:0]
 	}
 }
@@ -168,7 +170,7 @@ func addRow(sums []int64, c float64, x run) {
 // addAllPairs adds round(c[i] svec(x x')) for all rows x, where svec lists the upper triangle of a
 // symmetric matrix, with entries above the diagonal times sqrt 2. It computes the same sums as
 // addPairs and is faster for rows with few zeros.
-func addAllPairs(acc []int64, c []float64, x []float32, stride, dim int) {
+func addAllPairs(_ *paired, acc []int64, c []float64, x []float32, stride, dim int) {
 	var times [pairRows]float64
 	for j := range dim {
 		for i, v := range c {

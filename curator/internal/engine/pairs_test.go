@@ -17,6 +17,7 @@ import (
 // all features adds in another order or leaves rows out.
 func TestDenseRowsAsOthers(t *testing.T) {
 	r := rand.New(rand.NewPCG(31, 5))
+	var scratch paired // of rows of all sizes, one after the other
 	for trial := range 240 {
 		n, d := 1+r.IntN(tileRows), 1+r.IntN(40)
 		if trial%8 == 0 {
@@ -44,7 +45,7 @@ func TestDenseRowsAsOthers(t *testing.T) {
 		}
 		for _, k := range kernels() {
 			clear(dense)
-			if k.pairs(dense, c, x[:(n-1)*stride+d], stride, d); !slices.Equal(sparse, dense) {
+			if k.pairs(&scratch, dense, c, x[:(n-1)*stride+d], stride, d); !slices.Equal(sparse, dense) {
 				t.Fatalf("%s: %d rows of %d features: %v: want %v", k.name, n, d, dense, sparse)
 			}
 		}
@@ -92,7 +93,7 @@ func TestHeldRowsAreAdded(t *testing.T) {
 			}
 			stride := table.Layout().Stride()
 			for k := range b.Targets {
-				addAllPairs(want, []float64{scale}, b.Rows[k*stride:][:d], d, d)
+				addAllPairs(nil, want, []float64{scale}, b.Rows[k*stride:][:d], d, d)
 			}
 		}
 		for _, workers := range []int{1, 3} {

@@ -3,6 +3,7 @@ package row
 import (
 	"math/rand/v2"
 	"testing"
+	"time"
 )
 
 // filed returns a File of n rows, four in a block. Row i has target i. The given number of bytes of
@@ -25,6 +26,29 @@ func filed(t *testing.T, n int, bytes int64) *File {
 	return f
 }
 
+// eager returns a reader that reads ahead however fast reads are.
+func eager(f *File) *aheadReader {
+	r := f.Reader().(*aheadReader)
+	r.waiting = -1
+	return r
+}
+
+// TestReadingAheadWaits tests that a block is begun in the background after one that took longer to read than the
+// reader's limit, and not after others.
+func TestReadingAheadWaits(t *testing.T) {
+	f := filed(t, 12, 0)
+	r := f.Reader().(*aheadReader)
+	for _, waiting := range []time.Duration{time.Hour, -1, time.Hour, -1} {
+		r.waiting = waiting
+		if b, err := r.BlockAhead(0, 1); err != nil || b.Targets[0] != 0 {
+			t.Fatalf("%v, %v", b, err)
+		}
+		if begun := r.begun == 1; begun != (waiting < 0) {
+			t.Errorf("after a read longer than %v: begun: %v", waiting, begun)
+		}
+	}
+}
+
 // TestReadingAhead tests that the requested block is returned, whichever block the reader has begun
 // to read ahead, and that it does not change while the next block is read.
 func TestReadingAhead(t *testing.T) {
@@ -32,7 +56,7 @@ func TestReadingAhead(t *testing.T) {
 	if f.most == 0 || f.most == int64(f.n) {
 		t.Fatalf("%d of %d rows are in memory", f.most, f.n)
 	}
-	r := f.Reader().(Ahead)
+	r := eager(f)
 	rng := rand.New(rand.NewPCG(1, 2))
 	next := 0
 	for range 500 {
@@ -45,8 +69,8 @@ func TestReadingAhead(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if a := r.(*aheadReader); a.begun >= 0 { // the read that was begun is finished
-			a.read <- <-a.read
+		if r.begun >= 0 { // the read that was begun is finished
+			r.read <- <-r.read
 		}
 		var m Block
 		if rng.IntN(3) == 0 {
@@ -74,7 +98,7 @@ func TestReadingAheadFails(t *testing.T) {
 	if _, err := f.file.WriteAt(long, 5*int64(f.head.layout.size())); err != nil {
 		t.Fatal(err)
 	}
-	r := f.Reader().(Ahead)
+	r := eager(f)
 	if _, err := r.BlockAhead(0, 1); err != nil {
 		t.Fatal(err)
 	}
@@ -88,9 +112,9 @@ func TestReadingAheadFails(t *testing.T) {
 	if _, err := f.Reader().(Ahead).BlockAhead(0, 1); err != ErrUnread {
 		t.Errorf("a block cut off: %v", err)
 	}
-	r = f.Reader().(Ahead)
-	r.(*aheadReader).begun = 2
-	r.(*aheadReader).read <- fetched{err: ErrUnread}
+	r = eager(f)
+	r.begun = 2
+	r.read <- fetched{err: ErrUnread}
 	if _, err := r.Block(2); err != ErrUnread {
 		t.Errorf("a block that could not be read ahead: %v", err)
 	}

@@ -1,9 +1,7 @@
 package row
 
 import (
-	"encoding/binary"
 	"fmt"
-	"math"
 	"os"
 	"sync"
 )
@@ -15,7 +13,7 @@ import (
 // in memory is known only when the number of rows is known.
 //
 // In the file, a row is its target, its numbers and, with one-hot groups, its level and codes, all
-// little-endian. Rows without groups are stored with their padding. A row that is read back counts as
+// little-endian and without padding. A row that is read back counts as
 // faulty if no row map could have made it: if its squared norm exceeds MaxSquare, if a number is not
 // finite, or if a code is outside its group. A damaged disk can therefore not change a sum by more than the
 // sensitivity that is charged.
@@ -189,7 +187,8 @@ type fileReader struct {
 	file  *File
 	bytes []byte
 	block Block
-	in    []uint32 // codes of one row
+	// decoder decodes rows; nil before the first read.
+	decoder *unpacker
 }
 
 // Block returns block i.
@@ -225,16 +224,18 @@ func (r *fileReader) read(b *Block, first, n int) error {
 	l := r.file.head.layout
 	size := l.size()
 	each := min(n, max(1, readBytes/size))
-	if cap(r.bytes) < each*size {
-		r.bytes = make([]byte, each*size)
+	if len(r.bytes) < each*size+slack {
+		r.bytes = make([]byte, each*size+slack)
+	}
+	if r.decoder == nil {
+		r.decoder = newUnpacker(l)
 	}
 	for i := l.extend(b, n); n > 0; {
 		each = min(each, n)
-		bytes := r.bytes[:each*size]
-		if _, err := r.file.file.ReadAt(bytes, int64(first)*int64(size)); err != nil {
+		if _, err := r.file.file.ReadAt(r.bytes[:each*size], int64(first)*int64(size)); err != nil {
 			return ErrUnread
 		}
-		r.unpack(b, i, bytes)
+		r.decoder.rows(b, i, each, r.bytes)
 		i, first, n = i+each, first+each, n-each
 	}
 	return nil
@@ -243,85 +244,3 @@ func (r *fileReader) read(b *Block, first, n int) error {
 // readBytes is the number of bytes that are read from the file together. They stay in the second-level cache
 // until they are decoded.
 const readBytes = 64 << 10
-
-// unpack decodes rows from the file's bytes and stores them in a block, from row i of the block on.
-func (r *fileReader) unpack(b *Block, i int, bytes []byte) {
-	l := r.file.head.layout
-	if len(l.groups) == 0 {
-		l.unpackRows(b, i, bytes)
-		return
-	}
-	if r.in == nil {
-		r.in = make([]uint32, len(l.groups))
-	}
-	for size := l.size(); len(bytes) > 0; i++ {
-		x := b.Rows[i*l.Stride():][:l.dense] // the place where put stores the row's numbers
-		level, y := l.decode(x, r.in, bytes[:size])
-		l.put(b, i, x, level, r.in, y, true)
-		bytes = bytes[size:]
-	}
-}
-
-// encode appends the rows of a block to bytes, in the form of the private file. Each row takes size
-// bytes.
-func (l *Layout) encode(bytes []byte, b Block) []byte {
-	little, groups := binary.LittleEndian, len(l.groups)
-	for i, y := range b.Targets {
-		bytes = little.AppendUint64(bytes, math.Float64bits(y))
-		numbers := b.Rows[i*l.Stride():][:l.Stride()]
-		if groups > 0 {
-			numbers = numbers[:l.dense]
-		}
-		for _, v := range numbers {
-			bytes = little.AppendUint32(bytes, math.Float32bits(v))
-		}
-		if groups == 0 {
-			continue
-		}
-		bytes = little.AppendUint32(bytes, math.Float32bits(b.Levels[i]))
-		for g := range groups {
-			if code := b.Codes.at(i*groups + g); l.wide() {
-				bytes = little.AppendUint32(bytes, uint32(code))
-			} else {
-				bytes = little.AppendUint16(bytes, uint16(code))
-			}
-		}
-	}
-	return bytes
-}
-
-// decode reads a row with one-hot groups from the bytes that the method encode wrote. A damaged code
-// that is below its group's first code wraps around to a value outside the group.
-func (l *Layout) decode(x []float32, in []uint32, bytes []byte) (level float32, y float64) {
-	little := binary.LittleEndian
-	y = math.Float64frombits(little.Uint64(bytes))
-	bytes = bytes[8:]
-	decodeFloats(x, bytes[:4*len(x)])
-	bytes = bytes[4*len(x):]
-	level = math.Float32frombits(little.Uint32(bytes))
-	bytes = bytes[4:]
-	if l.wide() {
-		for g := range in {
-			in[g] = little.Uint32(bytes[4*g:]) - uint32(l.starts[g])
-		}
-		return level, y
-	}
-	for g := range in {
-		in[g] = uint32(little.Uint16(bytes[2*g:])) - uint32(l.starts[g])
-	}
-	return level, y
-}
-
-// decodeFloats sets x to the numbers in bytes, which has four bytes for each number. It loads eight bytes at
-// a time.
-func decodeFloats(x []float32, bytes []byte) {
-	for len(x) >= 4 && len(bytes) >= 16 {
-		a, b := binary.LittleEndian.Uint64(bytes), binary.LittleEndian.Uint64(bytes[8:])
-		x[0], x[1] = math.Float32frombits(uint32(a)), math.Float32frombits(uint32(a>>32))
-		x[2], x[3] = math.Float32frombits(uint32(b)), math.Float32frombits(uint32(b>>32))
-		x, bytes = x[4:], bytes[16:]
-	}
-	for j := range x {
-		x[j] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*j:]))
-	}
-}

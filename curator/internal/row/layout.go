@@ -194,10 +194,10 @@ func (l *Layout) Slots() []Slot { return l.slots }
 // wide reports whether the codes of one-hot groups need 32 bits.
 func (l *Layout) wide() bool { return l.starts[len(l.groups)] > mostNarrow }
 
-// size is the number of bytes of a row in the file. Padding is included only if the row has no groups.
+// size is the number of bytes of a row in the file.
 func (l *Layout) size() int {
 	if len(l.groups) == 0 {
-		return 8 + 4*l.Stride()
+		return 8 + 4*l.dense
 	}
 	return 8 + 4*l.dense + 4 + l.codeSize()*len(l.groups)
 }
@@ -210,12 +210,7 @@ func (l *Layout) codeSize() int {
 }
 
 // rowBytes is the number of bytes of a row in a block in memory, padding included.
-func (l *Layout) rowBytes() int {
-	if len(l.groups) == 0 {
-		return l.size()
-	}
-	return l.size() + 4*(l.Stride()-l.dense)
-}
+func (l *Layout) rowBytes() int { return l.size() + 4*(l.Stride()-l.dense) }
 
 // make returns an empty block with capacity for n rows.
 func (l *Layout) make(n int) Block {

@@ -4,8 +4,20 @@
 
 package row
 
-// unpackAVX2 copies rows of stride numbers from bytes, where a row begins every size bytes, to x, and
-// sets squares to their squared norms. stride is a multiple of 8.
+// unpackNumbersAVX2 decodes rows of numbers, one every size bytes, and returns the number of rows
+// before the first one that is not valid. See the method several.
 //
 //go:noescape
-func unpackAVX2(x *float32, squares *float64, bytes *byte, stride int, size int, rows int)
+func unpackNumbersAVX2(x *float32, targets *float64, bytes *byte, dense int, size int, rows int, most float64) (done int)
+
+// unpackNarrowAVX2 decodes rows of numbers, a level and codes, one every size bytes, and returns the number of rows
+// before the first one that is not valid. See the method several.
+//
+//go:noescape
+func unpackNarrowAVX2(x *float32, targets *float64, bytes *byte, dense int, size int, rows int, most float64, levels *float32, codes *uint16, bounds *uint16, groups int, many float64) (done int)
+
+// unpackWideAVX2 decodes rows of numbers, a level and codes, one every size bytes, and returns the number of rows
+// before the first one that is not valid. See the method several.
+//
+//go:noescape
+func unpackWideAVX2(x *float32, targets *float64, bytes *byte, dense int, size int, rows int, most float64, levels *float32, codes *uint32, bounds *uint32, groups int, many float64) (done int)

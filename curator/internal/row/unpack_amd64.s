@@ -4,47 +4,305 @@
 
 #include "textflag.h"
 
-// func unpackAVX2(x *float32, squares *float64, bytes *byte, stride int, size int, rows int)
-// Requires: AVX
-TEXT ·unpackAVX2(SB), NOSPLIT, $0-48
-	MOVQ x+0(FP), AX
-	MOVQ squares+8(FP), CX
-	MOVQ bytes+16(FP), DX
-	MOVQ stride+24(FP), BX
-	MOVQ size+32(FP), SI
-	MOVQ rows+40(FP), DI
-	SHLQ $0x02, BX
+DATA places<>+0(SB)/4, $0x00000000
+DATA places<>+4(SB)/4, $0x00000001
+DATA places<>+8(SB)/4, $0x00000002
+DATA places<>+12(SB)/4, $0x00000003
+DATA places<>+16(SB)/4, $0x00000004
+DATA places<>+20(SB)/4, $0x00000005
+DATA places<>+24(SB)/4, $0x00000006
+DATA places<>+28(SB)/4, $0x00000007
+GLOBL places<>(SB), RODATA|NOPTR, $32
+
+// func unpackNumbersAVX2(x *float32, targets *float64, bytes *byte, dense int, size int, rows int, most float64) (done int)
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·unpackNumbersAVX2(SB), NOSPLIT, $0-64
+	MOVQ         x+0(FP), AX
+	MOVQ         targets+8(FP), CX
+	MOVQ         bytes+16(FP), DX
+	MOVQ         dense+24(FP), BX
+	MOVQ         size+32(FP), SI
+	MOVQ         rows+40(FP), DI
+	MOVSD        most+48(FP), X0
+	MOVQ         BX, R8
+	ANDQ         $-8, R8
+	MOVQ         BX, R9
+	SUBQ         R8, R9
+	SHLQ         $0x02, R8
+	SHLQ         $0x02, BX
+	VMOVD        R9, X1
+	VPBROADCASTD X1, Y1
+	VMOVDQU      places<>+0(SB), Y2
+	VPCMPGTD     Y2, Y1, Y1
+	ADDQ         $+7, R9
+	ANDQ         $-8, R9
+	SHLQ         $0x02, R9
+	XORQ         BX, BX
 
 row:
-	TESTQ  DI, DI
-	JZ     end
-	VXORPD Y0, Y0, Y0
-	XORQ   R8, R8
+	CMPQ   BX, DI
+	JE     end
+	VMOVSD (DX), X2
+	VMOVSD X2, (CX)
+	VXORPD Y3, Y3, Y3
+	XORQ   R10, R10
+	CMPQ   R10, R8
+	JE     tail
 
 numbers:
-	VMOVUPS      (DX)(R8*1), X1
-	VMOVUPS      X1, (AX)(R8*1)
-	VCVTPS2PD    X1, Y1
-	VMULPD       Y1, Y1, Y1
-	VADDPD       Y1, Y0, Y0
-	VMOVUPS      16(DX)(R8*1), X1
-	VMOVUPS      X1, 16(AX)(R8*1)
-	VCVTPS2PD    X1, Y1
-	VMULPD       Y1, Y1, Y1
-	VADDPD       Y1, Y0, Y0
-	ADDQ         $0x20, R8
-	CMPQ         R8, BX
-	JB           numbers
-	VHADDPD      Y0, Y0, Y0
-	VEXTRACTF128 $0x01, Y0, X1
-	VADDSD       X1, X0, X0
-	VMOVSD       X0, (CX)
+	VMOVUPS     8(DX)(R10*1), Y4
+	VMOVUPS     Y4, (AX)(R10*1)
+	VCVTPS2PD   8(DX)(R10*1), Y4
+	VFMADD231PD Y4, Y4, Y3
+	VCVTPS2PD   24(DX)(R10*1), Y4
+	VFMADD231PD Y4, Y4, Y3
+	ADDQ        $0x20, R10
+	CMPQ        R10, R8
+	JB          numbers
+
+tail:
+	TESTQ        R9, R9
+	JZ           sum
+	VMASKMOVPS   8(DX)(R10*1), Y1, Y4
+	VMOVUPS      Y4, (AX)(R10*1)
+	VCVTPS2PD    X4, Y5
+	VFMADD231PD  Y5, Y5, Y3
+	VEXTRACTF128 $0x01, Y4, X4
+	VCVTPS2PD    X4, Y4
+	VFMADD231PD  Y4, Y4, Y3
+
+sum:
+	ADDQ         R9, R10
+	ADDQ         R10, AX
+	VHADDPD      Y3, Y3, Y3
+	VEXTRACTF128 $0x01, Y3, X4
+	VADDSD       X4, X3, X3
+	VSUBSD       X2, X2, X2
+	VADDSD       X2, X3, X3
+	VUCOMISD     X3, X0
+	JB           end
 	ADDQ         $0x08, CX
-	ADDQ         BX, AX
 	ADDQ         SI, DX
-	DECQ         DI
+	INCQ         BX
 	JMP          row
 
 end:
 	VZEROUPPER
+	MOVQ BX, done+56(FP)
+	RET
+
+// func unpackNarrowAVX2(x *float32, targets *float64, bytes *byte, dense int, size int, rows int, most float64, levels *float32, codes *uint16, bounds *uint16, groups int, many float64) (done int)
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·unpackNarrowAVX2(SB), NOSPLIT, $8-104
+	MOVQ         x+0(FP), AX
+	MOVQ         targets+8(FP), CX
+	MOVQ         bytes+16(FP), DX
+	MOVQ         dense+24(FP), BX
+	MOVQ         size+32(FP), SI
+	MOVQ         rows+40(FP), DI
+	MOVSD        most+48(FP), X0
+	MOVQ         levels+56(FP), R9
+	MOVQ         codes+64(FP), R10
+	MOVQ         bounds+72(FP), R11
+	MOVQ         groups+80(FP), R12
+	SHLQ         $0x01, R12
+	MOVSD        many+88(FP), X1
+	MOVQ         BX, R13
+	ANDQ         $-8, R13
+	MOVQ         BX, R14
+	SUBQ         R13, R14
+	SHLQ         $0x02, R13
+	SHLQ         $0x02, BX
+	VMOVD        R14, X2
+	VPBROADCASTD X2, Y2
+	VMOVDQU      places<>+0(SB), Y3
+	VPCMPGTD     Y3, Y2, Y2
+	ADDQ         $+7, R14
+	ANDQ         $-8, R14
+	SHLQ         $0x02, R14
+	XORQ         R8, R8
+
+row:
+	CMPQ   R8, DI
+	JE     end
+	VMOVSD (DX), X3
+	VMOVSD X3, (CX)
+	VXORPD Y4, Y4, Y4
+	XORQ   R15, R15
+	CMPQ   R15, R13
+	JE     tail
+
+numbers:
+	VMOVUPS     8(DX)(R15*1), Y5
+	VMOVUPS     Y5, (AX)(R15*1)
+	VCVTPS2PD   8(DX)(R15*1), Y5
+	VFMADD231PD Y5, Y5, Y4
+	VCVTPS2PD   24(DX)(R15*1), Y5
+	VFMADD231PD Y5, Y5, Y4
+	ADDQ        $0x20, R15
+	CMPQ        R15, R13
+	JB          numbers
+
+tail:
+	TESTQ        R14, R14
+	JZ           sum
+	VMASKMOVPS   8(DX)(R15*1), Y2, Y5
+	VMOVUPS      Y5, (AX)(R15*1)
+	VCVTPS2PD    X5, Y6
+	VFMADD231PD  Y6, Y6, Y4
+	VEXTRACTF128 $0x01, Y5, X5
+	VCVTPS2PD    X5, Y5
+	VFMADD231PD  Y5, Y5, Y4
+
+sum:
+	ADDQ         R14, R15
+	ADDQ         R15, AX
+	VHADDPD      Y4, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VADDSD       X5, X4, X4
+	VMOVSS       8(DX)(BX*1), X5
+	VMOVSS       X5, (R9)
+	VCVTSS2SD    X5, X5, X5
+	VMULSD       X5, X5, X5
+	VMULSD       X1, X5, X5
+	VADDSD       X5, X4, X4
+	VPCMPEQW     X5, X5, X5
+	LEAQ         12(DX)(BX*1), BP
+	XORQ         R15, R15
+
+codes:
+	VMOVDQU   (BP)(R15*1), X6
+	VMOVDQU   X6, (R10)(R15*1)
+	VPSUBW    (R11)(R15*2), X6, X6
+	VPMINUW   16(R11)(R15*2), X6, X7
+	VPCMPEQW  X7, X6, X6
+	VPAND     X6, X5, X5
+	ADDQ      $0x10, R15
+	CMPQ      R15, R12
+	JB        codes
+	VPMOVMSKB X5, R15
+	CMPL      R15, $0x0000ffff
+	JNE       end
+	ADDQ      $0x04, R9
+	ADDQ      R12, R10
+	VSUBSD    X3, X3, X3
+	VADDSD    X3, X4, X4
+	VUCOMISD  X4, X0
+	JB        end
+	ADDQ      $0x08, CX
+	ADDQ      SI, DX
+	INCQ      R8
+	JMP       row
+
+end:
+	VZEROUPPER
+	MOVQ R8, done+96(FP)
+	RET
+
+// func unpackWideAVX2(x *float32, targets *float64, bytes *byte, dense int, size int, rows int, most float64, levels *float32, codes *uint32, bounds *uint32, groups int, many float64) (done int)
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·unpackWideAVX2(SB), NOSPLIT, $8-104
+	MOVQ         x+0(FP), AX
+	MOVQ         targets+8(FP), CX
+	MOVQ         bytes+16(FP), DX
+	MOVQ         dense+24(FP), BX
+	MOVQ         size+32(FP), SI
+	MOVQ         rows+40(FP), DI
+	MOVSD        most+48(FP), X0
+	MOVQ         levels+56(FP), R9
+	MOVQ         codes+64(FP), R10
+	MOVQ         bounds+72(FP), R11
+	MOVQ         groups+80(FP), R12
+	SHLQ         $0x02, R12
+	MOVSD        many+88(FP), X1
+	MOVQ         BX, R13
+	ANDQ         $-8, R13
+	MOVQ         BX, R14
+	SUBQ         R13, R14
+	SHLQ         $0x02, R13
+	SHLQ         $0x02, BX
+	VMOVD        R14, X2
+	VPBROADCASTD X2, Y2
+	VMOVDQU      places<>+0(SB), Y3
+	VPCMPGTD     Y3, Y2, Y2
+	ADDQ         $+7, R14
+	ANDQ         $-8, R14
+	SHLQ         $0x02, R14
+	XORQ         R8, R8
+
+row:
+	CMPQ   R8, DI
+	JE     end
+	VMOVSD (DX), X3
+	VMOVSD X3, (CX)
+	VXORPD Y4, Y4, Y4
+	XORQ   R15, R15
+	CMPQ   R15, R13
+	JE     tail
+
+numbers:
+	VMOVUPS     8(DX)(R15*1), Y5
+	VMOVUPS     Y5, (AX)(R15*1)
+	VCVTPS2PD   8(DX)(R15*1), Y5
+	VFMADD231PD Y5, Y5, Y4
+	VCVTPS2PD   24(DX)(R15*1), Y5
+	VFMADD231PD Y5, Y5, Y4
+	ADDQ        $0x20, R15
+	CMPQ        R15, R13
+	JB          numbers
+
+tail:
+	TESTQ        R14, R14
+	JZ           sum
+	VMASKMOVPS   8(DX)(R15*1), Y2, Y5
+	VMOVUPS      Y5, (AX)(R15*1)
+	VCVTPS2PD    X5, Y6
+	VFMADD231PD  Y6, Y6, Y4
+	VEXTRACTF128 $0x01, Y5, X5
+	VCVTPS2PD    X5, Y5
+	VFMADD231PD  Y5, Y5, Y4
+
+sum:
+	ADDQ         R14, R15
+	ADDQ         R15, AX
+	VHADDPD      Y4, Y4, Y4
+	VEXTRACTF128 $0x01, Y4, X5
+	VADDSD       X5, X4, X4
+	VMOVSS       8(DX)(BX*1), X5
+	VMOVSS       X5, (R9)
+	VCVTSS2SD    X5, X5, X5
+	VMULSD       X5, X5, X5
+	VMULSD       X1, X5, X5
+	VADDSD       X5, X4, X4
+	VPCMPEQD     Y5, Y5, Y5
+	LEAQ         12(DX)(BX*1), BP
+	XORQ         R15, R15
+
+codes:
+	VMOVDQU   (BP)(R15*1), Y6
+	VMOVDQU   Y6, (R10)(R15*1)
+	VPSUBD    (R11)(R15*2), Y6, Y6
+	VPMINUD   32(R11)(R15*2), Y6, Y7
+	VPCMPEQD  Y7, Y6, Y6
+	VPAND     Y6, Y5, Y5
+	ADDQ      $0x20, R15
+	CMPQ      R15, R12
+	JB        codes
+	VPMOVMSKB Y5, R15
+	CMPL      R15, $0xffffffff
+	JNE       end
+	ADDQ      $0x04, R9
+	ADDQ      R12, R10
+	VSUBSD    X3, X3, X3
+	VADDSD    X3, X4, X4
+	VUCOMISD  X4, X0
+	JB        end
+	ADDQ      $0x08, CX
+	ADDQ      SI, DX
+	INCQ      R8
+	JMP       row
+
+end:
+	VZEROUPPER
+	MOVQ R8, done+96(FP)
 	RET
