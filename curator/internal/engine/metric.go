@@ -197,9 +197,10 @@ func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.In
 // lengths sets dst to the lengths ||R x||, rounded up, of the rows x of a tile.
 func (r *ruler) lengths(dst []float32, f *filled, b row.Block) {
 	var squares [tileRows]float64
-	if f.gather(b); r.diagonal != nil {
+	if r.diagonal != nil {
+		f.gather(b)
 		r.diagonals(squares[:len(dst)], f)
-	} else if f.dense() {
+	} else if f.dense(b) {
 		if x, stride := f.writer.out(b), f.writer.layout.Full(); r.kernel.weigh == nil {
 			r.quadratics(squares[:len(dst)], x, stride)
 		} else {
@@ -305,6 +306,9 @@ func addSlopesInMetric(p *pass, t *pointedTerm, b row.Block) {
 	k := p.shape.margins
 	slope := p.slope[:k*len(y)]
 	p.slopes(t, slope, p.margin[:k*len(y)], b)
+	if p.steep != nil {
+		steep(p.steep[:len(y)], slope, k)
+	}
 	for i := range y {
 		v := slope[i*k : (i+1)*k]
 		if !clip(v, min(t.ball.Radius/float64(p.long[i]), t.Slope())) {
@@ -324,16 +328,18 @@ func addSlopesInMetric(p *pass, t *pointedTerm, b row.Block) {
 func addSquaredSlopes(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	k := p.shape.margins
-	slope := p.slope[:k*len(y)]
-	p.slopes(t, slope, p.margin[:k*len(y)], b)
+	squares := p.move[:len(y)]
+	if p.known {
+		copy(squares, p.steep)
+	} else {
+		slope := p.slope[:k*len(y)]
+		p.slopes(t, slope, p.margin[:k*len(y)], b)
+		steep(squares, slope, k)
+	}
 	most := t.ball.Centre + t.ball.Radius
-	for i := range y {
-		var square float64
-		for _, s := range slope[i*k : (i+1)*k] {
-			if !sound(s) {
-				p.faulty[i] = true
-			}
-			square += float64(s * s)
+	for i, square := range squares {
+		if square != square {
+			p.faulty[i] = true
 		}
 		long := float64(p.long[i])
 		v := min(float64(square*float64(long*long)), most) - t.ball.Centre
