@@ -16,7 +16,7 @@ func TestBlockedProductsAreExact(t *testing.T) {
 		p := symmetric(r, d, 1)
 		if d == MaxPairs {
 			for i := range p {
-				p[i] = 0x1.fffffp0 // the largest entry, and sums of all of them
+				p[i] = 0x1.ffffep0 // the largest odd entry, and the largest sums
 			}
 		}
 		m, err := NewMetric(d, p)

@@ -122,3 +122,45 @@ func TestSteepnessIsOfThePointAsked(t *testing.T) {
 		t.Errorf("after a query that ended: %v, must be %v", got, want)
 	}
 }
+
+// TestSteepnessIsOfTheSmoothingAsked tests that squared slopes of a smoothed loss are those of the radius that is asked
+// for, at the point of a gradient with another one.
+func TestSteepnessIsOfTheSmoothingAsked(t *testing.T) {
+	const n, d = 100, 6
+	r := rand.New(rand.NewPCG(3, 2))
+	l, err := loss.Parse("absolute")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := New(randomTable(t, n, d, .9), l, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, x := make([]float64, d), make([]float32, d)
+	for j := range w {
+		w[j], x[j] = r.NormFloat64(), r.Float32()
+	}
+	m, on := metrics(t, r, d, x)[0], query.NewCohort(0, n)
+	ask := func(term query.Term, radius float64) int64 {
+		q, err := query.New(1, term.Smoothed(query.Smoothing{Radius: radius}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum, err := e.Sum(t.Context(), q, 0x1p25, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return sum.Residual[0]
+	}
+	square, gradient := query.SquaredSlopeAt(on, w, 1, m), query.GradientInMetric(on, w, 1, 1, m)
+	var want []int64
+	for _, radius := range []float64{.1, 100} {
+		want = append(want, ask(square, radius))
+	}
+	for i, radius := range []float64{.1, 100} {
+		ask(gradient, .1)
+		if got := ask(square, radius); got != want[i] || want[0] == want[1] {
+			t.Errorf("radius %v: %d, must be %d of %d", radius, got, want[i], want)
+		}
+	}
+}
