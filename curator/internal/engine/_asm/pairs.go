@@ -200,7 +200,7 @@ func pairs256() {
 func weigh(text string, vecs, bytes int, vector func() reg.VecVirtual, wide bool) {
 	TEXT(text, NOSPLIT, "func(sums, s0, s1, s2, s3, x *float64, n int)")
 	Doc(text+" adds sk[j] * x[32*j+i] to sums[32*k+i] in the order of j, for j below n, k below 4 and the rows i",
-		"of its vectors.")
+		"of its vectors, by fused multiplications and additions.")
 	Pragma("noescape")
 	out := parameter("sums")
 	s := pointers("s0", "s1", "s2", "s3")
@@ -232,13 +232,11 @@ func weigh(text string, vecs, bytes int, vector func() reg.VecVirtual, wide bool
 			VBROADCASTSD(at, v)
 		}
 		for i := range vecs {
-			t := vector()
 			if wide {
-				VMULPD_BCST(at, rows[i], t)
+				VFMADD231PD_BCST(at, rows[i], sums[k*vecs+i])
 			} else {
-				VMULPD(v, rows[i], t)
+				VFMADD231PD(v, rows[i], sums[k*vecs+i])
 			}
-			VADDPD(t, sums[k*vecs+i], sums[k*vecs+i])
 		}
 	}
 	ADDQ(U32(8*panel), x)
