@@ -197,7 +197,7 @@ func pairs256() {
 // weigh writes the inner loop of lengths in a metric, for as many rows as fit in vecs vectors. The
 // loop adds up the products of four rows of a matrix with these rows. The values of one feature for
 // all rows are adjacent in memory.
-func weigh(text string, vecs, bytes int, vector func() reg.VecVirtual, wide bool) {
+func weigh(text string, vecs, bytes int, vector func() reg.VecVirtual) {
 	TEXT(text, NOSPLIT, "func(sums, s0, s1, s2, s3, x *float64, n int)")
 	Doc(text+" adds sk[j] * x[32*j+i] to sums[32*k+i] in the order of j, for j below n, k below 4 and the rows i",
 		"of its vectors, by fused multiplications and additions.")
@@ -226,17 +226,10 @@ func weigh(text string, vecs, bytes int, vector func() reg.VecVirtual, wide bool
 	}
 	for k := range 4 {
 		at := Mem{Base: s[k], Index: j, Scale: 8}
-		var v reg.VecVirtual
-		if !wide {
-			v = vector()
-			VBROADCASTSD(at, v)
-		}
+		v := vector()
+		VBROADCASTSD(at, v)
 		for i := range vecs {
-			if wide {
-				VFMADD231PD_BCST(at, rows[i], sums[k*vecs+i])
-			} else {
-				VFMADD231PD(v, rows[i], sums[k*vecs+i])
-			}
+			VFMADD231PD(v, rows[i], sums[k*vecs+i])
 		}
 	}
 	ADDQ(U32(8*panel), x)
