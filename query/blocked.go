@@ -67,8 +67,8 @@ func (m *metric) products(add func(c []float64, cs int, l []float64, ls int, b [
 	}
 }
 
-// stride returns the distance of rows in full. It is an odd multiple of eight numbers, since caches hold few lines whose
-// addresses differ by a power of two.
+// stride returns the distance of rows in full. It is an odd multiple of eight numbers, since caches hold few lines
+// whose addresses differ by a power of two.
 func (m *metric) stride() int { return (m.dim+lanes.Columns-1)/lanes.Columns*lanes.Columns + 8 }
 
 // write sets full to all entries of the matrix, as multiples of the rounding unit, row after row, with zeros beside
