@@ -44,7 +44,7 @@ var layers = map[string]struct {
 	"budget/postgres": {local: []string{"budget", "budget/internal/sqlstore"},
 		others: []string{"github.com/jackc/pgx/v5"}},
 	"budget/stores": {local: []string{"budget", "budget/sqlite", "budget/postgres"}},
-	"query":         {local: []string{"account"}},
+	"query":         {local: []string{"account", "internal/lanes"}},
 	"dataset": {local: []string{"internal/carry", "internal/effects", "internal/elementary", "internal/hats",
 		"internal/printable"},
 		others: []string{"github.com/goccy/go-yaml"}},

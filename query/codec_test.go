@@ -229,11 +229,11 @@ func TestMetricsTravel(t *testing.T) {
 			"of no rows":          func(m *metric) { m.dim, m.upper = 0, nil },
 			"too few entries":     func(m *metric) { m.upper = m.upper[:2] },
 		} {
-			n := *m.m
-			n.upper = append([]int32(nil), n.upper...)
-			f(&n)
+			n := &metric{dim: m.m.dim, step: m.m.step, diagonal: m.m.diagonal, norm: m.m.norm}
+			n.upper = append([]int32(nil), m.m.upper...)
+			f(n)
 			term := q.terms[0]
-			term.metric = Metric{&n}
+			term.metric = Metric{n}
 			b, err := Question{terms: []Term{term}, charge: 1}.AppendBinary(nil)
 			if err != nil {
 				t.Fatal(err)

@@ -3,6 +3,7 @@ package query
 import (
 	"fmt"
 	"math"
+	"sync"
 )
 
 // Metric is a public symmetric matrix R that defines the length by which contributions are clipped: for a
@@ -23,6 +24,10 @@ type metric struct {
 	// upper holds the entries of R as multiples of step, row after row, each row from its diagonal entry on.
 	upper []int32
 	norm  float64 // a bound on the operator norm of R, as a multiple of step
+	// full holds all of R as multiples of step, once several vectors have been multiplied together (see products). It
+	// takes 8 bytes for each pair of features.
+	full []float64
+	once sync.Once
 }
 
 // metricBits determines the rounding unit (Step) of a metric: the largest entry, as a multiple of the
@@ -155,6 +160,13 @@ func (m Metric) Norm() float64 {
 // returns R times each of them. len(v) must be a multiple of Dim.
 func (m Metric) Times(v []float64) []float64 {
 	out := make([]float64, len(v))
+	if m.m.blocks(len(v)) {
+		m.m.blockedFloats(out, v)
+		for i := range out {
+			out[i] *= m.m.step
+		}
+		return out
+	}
 	for at, d := 0, m.Dim(); at < len(v); at += d {
 		times(m.m, out[at:at+d], v[at:at+d])
 		for i := at; i < at+d; i++ {
@@ -169,6 +181,10 @@ func (m Metric) Times(v []float64) []float64 {
 // vectors, each is multiplied.
 func (m Metric) TimesIntegers(v []int64) []int64 {
 	out := make([]int64, len(v))
+	if m.m.blocks(len(v)) {
+		m.m.blocked(out, v)
+		return out
+	}
 	for at, d := 0, m.Dim(); at < len(v); at += d {
 		times(m.m, out[at:at+d], v[at:at+d])
 	}
@@ -248,7 +264,8 @@ func times[T float64 | int64](m *metric, out, v []T) {
 //
 // A session computes ||R x|| for all rows at the first query with a metric, in about d^2 operations
 // for each row of d features (fewer if features are zero). It keeps the norms for the latest metric,
-// in 4 bytes for each row. Further queries with that metric cost as much as gradients.
+// in 4 bytes for each row. From a query about all rows it also keeps the squares of slopes, in 8 bytes for each
+// row, for SquaredSlopeAt at the same point. Further queries with that metric cost as much as gradients.
 func GradientInMetric(c Cohort, w []float64, clip, slope float64, m Metric) Term {
 	return Term{kind: MetricGradient, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}, slope: slope,
 		metric: m}

@@ -286,7 +286,7 @@ func TestTimesAddsInOrder(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		v := make([]float64, d*(1+r.IntN(3)))
+		v := make([]float64, d*(1+r.IntN(5)))
 		for i := range v {
 			v[i] = math.Ldexp(r.NormFloat64(), r.IntN(80)-40)
 		}

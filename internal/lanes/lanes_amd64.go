@@ -12,6 +12,9 @@ var (
 	has512 = cpu.X86.HasAVX512F
 )
 
+// AtOnce reports whether the functions of this package work on several records at a time on this machine.
+func AtOnce() bool { return has512 || has256 }
+
 // atOnce returns the number of n numbers that vector instructions process: the largest multiple of the width
 // of a register, and 0 on a machine without these instructions. by512 says which functions to call.
 func atOnce(n int) (vector int, by512 bool) {
@@ -133,6 +136,18 @@ func productsAtOnce(c []float64, cs int, l []float64, ls int, b []float64, bs, m
 		products512(&c[0], cs, &l[0], ls, &b[0], bs, m)
 	case has256:
 		products256(&c[0], cs, &l[0], ls, &b[0], bs, m)
+	default:
+		return false
+	}
+	return true
+}
+
+func roundedProductsAtOnce(c []float64, cs int, l []float64, ls int, b []float64, bs, m int) bool {
+	switch {
+	case has512:
+		roundedProducts512(&c[0], cs, &l[0], ls, &b[0], bs, m)
+	case has256:
+		roundedProducts256(&c[0], cs, &l[0], ls, &b[0], bs, m)
 	default:
 		return false
 	}

@@ -2,6 +2,9 @@
 
 package lanes
 
+// AtOnce reports whether the functions of this package work on several records at a time on this machine.
+func AtOnce() bool { return false }
+
 // The functions return the number of records, or numbers, that were computed by vector instructions:
 // none on this architecture.
 
@@ -18,6 +21,10 @@ func rotateAtOnce(x []float64, n, first, step int, c, s []float64) int {
 func productsAtOnce(c []float64, cs int, l []float64, ls int, b []float64, bs, m int) bool {
 	return false
 }
+func roundedProductsAtOnce(c []float64, cs int, l []float64, ls int, b []float64, bs, m int) bool {
+	return false
+}
+
 func sidesAtOnce(s *[4]float64, y, a []float64, stride int, v []float64, u *[4]float64) bool {
 	return false
 }

@@ -16,9 +16,7 @@ func AddProducts(c []float64, cs int, l []float64, ls int, b []float64, bs, m in
 	if m == 0 {
 		return
 	}
-	if cs < Columns || ls < m || bs < Columns || len(c) < 3*cs+Columns || len(l) < 3*ls+m || len(b) < (m-1)*bs+Columns {
-		panic(fmt.Sprintf("lanes: products of rows of %d numbers, in %d, %d and %d", m, len(c), len(l), len(b)))
-	}
+	fitting(c, cs, l, ls, b, bs, m)
 	if productsAtOnce(c, cs, l, ls, b, bs, m) {
 		return
 	}
@@ -29,6 +27,32 @@ func AddProducts(c []float64, cs int, l []float64, ls int, b []float64, bs, m in
 				sums[j] = math.FMA(f, v, sums[j])
 			}
 		}
+	}
+}
+
+// AddRoundedProducts is AddProducts, with each product rounded before it is added.
+func AddRoundedProducts(c []float64, cs int, l []float64, ls int, b []float64, bs, m int) {
+	if m == 0 {
+		return
+	}
+	fitting(c, cs, l, ls, b, bs, m)
+	if roundedProductsAtOnce(c, cs, l, ls, b, bs, m) {
+		return
+	}
+	for i := range 4 {
+		sums := (*[Columns]float64)(c[i*cs:])
+		for k, f := range l[i*ls:][:m] {
+			for j, v := range (*[Columns]float64)(b[k*bs:]) {
+				sums[j] += float64(f * v)
+			}
+		}
+	}
+}
+
+// fitting panics if a row of a product of matrices is missing. m is at least 1.
+func fitting(c []float64, cs int, l []float64, ls int, b []float64, bs, m int) {
+	if cs < Columns || ls < m || bs < Columns || len(c) < 3*cs+Columns || len(l) < 3*ls+m || len(b) < (m-1)*bs+Columns {
+		panic(fmt.Sprintf("lanes: products of rows of %d numbers, in %d, %d and %d", m, len(c), len(l), len(b)))
 	}
 }
 

@@ -16,14 +16,23 @@ func TestProducts(t *testing.T) {
 			cs, ls, bs := Columns+r.IntN(9), m+r.IntN(9), Columns+r.IntN(9)
 			c, l, b := numbers(r, 4*cs), numbers(r, 4*ls), numbers(r, m*bs+Columns)
 			want := append([]float64(nil), c...)
+			fused := r.IntN(2) == 0
 			for i := range 4 {
 				for j := range Columns {
 					for k := range m {
-						want[i*cs+j] = math.FMA(l[i*ls+k], b[k*bs+j], want[i*cs+j])
+						if f, v := l[i*ls+k], b[k*bs+j]; fused {
+							want[i*cs+j] = math.FMA(f, v, want[i*cs+j])
+						} else {
+							want[i*cs+j] += float64(f * v)
+						}
 					}
 				}
 			}
-			AddProducts(c, cs, l, ls, b, bs, m)
+			if fused {
+				AddProducts(c, cs, l, ls, b, bs, m)
+			} else {
+				AddRoundedProducts(c, cs, l, ls, b, bs, m)
+			}
 			for i := range c {
 				if !alike(c[i], want[i]) {
 					t.Fatalf("%d terms, number %d of rows of %d: %v, want %v", m, i, cs, c[i], want[i])

@@ -49,6 +49,11 @@ func rotate256(x *float64, next int, c *float64, s *float64, lanes int, rotation
 //go:noescape
 func products256(c *float64, cs int, l *float64, ls int, b *float64, bs int, m int)
 
+// roundedProducts256 is AddRoundedProducts for m of at least 1.
+//
+//go:noescape
+func roundedProducts256(c *float64, cs int, l *float64, ls int, b *float64, bs int, m int)
+
 // sides256 is Sides for n of at least 8, a multiple of 8: it sets the four numbers at s to its result.
 //
 //go:noescape
@@ -98,6 +103,11 @@ func rotate512(x *float64, next int, c *float64, s *float64, lanes int, rotation
 //
 //go:noescape
 func products512(c *float64, cs int, l *float64, ls int, b *float64, bs int, m int)
+
+// roundedProducts512 is AddRoundedProducts for m of at least 1.
+//
+//go:noescape
+func roundedProducts512(c *float64, cs int, l *float64, ls int, b *float64, bs int, m int)
 
 // sides512 is Sides for n of at least 8, a multiple of 8: it sets the four numbers at s to its result.
 //

@@ -612,6 +612,84 @@ again:
 	VZEROUPPER
 	RET
 
+// func roundedProducts256(c *float64, cs int, l *float64, ls int, b *float64, bs int, m int)
+// Requires: AVX
+TEXT ·roundedProducts256(SB), NOSPLIT, $0-56
+	MOVQ c+0(FP), AX
+	MOVQ cs+8(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (AX)(CX*1), DX
+	LEAQ (DX)(CX*1), BX
+	LEAQ (BX)(CX*1), CX
+	MOVQ l+16(FP), SI
+	MOVQ ls+24(FP), DI
+	SHLQ $0x03, DI
+	LEAQ (SI)(DI*1), R8
+	LEAQ (R8)(DI*1), R9
+	LEAQ (R9)(DI*1), DI
+	MOVQ b+32(FP), R10
+	MOVQ bs+40(FP), R11
+	SHLQ $0x03, R11
+	MOVQ m+48(FP), R12
+	MOVQ $0x0000000000000004, R13
+
+chunk:
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD (DX), Y2
+	VMOVUPD 32(DX), Y3
+	VMOVUPD (BX), Y4
+	VMOVUPD 32(BX), Y5
+	VMOVUPD (CX), Y6
+	VMOVUPD 32(CX), Y7
+	MOVQ    R10, R14
+	XORQ    R15, R15
+
+again:
+	VMOVUPD      (R14), Y8
+	VMOVUPD      32(R14), Y9
+	VBROADCASTSD (SI)(R15*8), Y10
+	VMULPD       Y8, Y10, Y11
+	VADDPD       Y11, Y0, Y0
+	VMULPD       Y9, Y10, Y10
+	VADDPD       Y10, Y1, Y1
+	VBROADCASTSD (R8)(R15*8), Y10
+	VMULPD       Y8, Y10, Y11
+	VADDPD       Y11, Y2, Y2
+	VMULPD       Y9, Y10, Y10
+	VADDPD       Y10, Y3, Y3
+	VBROADCASTSD (R9)(R15*8), Y10
+	VMULPD       Y8, Y10, Y11
+	VADDPD       Y11, Y4, Y4
+	VMULPD       Y9, Y10, Y10
+	VADDPD       Y10, Y5, Y5
+	VBROADCASTSD (DI)(R15*8), Y10
+	VMULPD       Y8, Y10, Y8
+	VADDPD       Y8, Y6, Y6
+	VMULPD       Y9, Y10, Y8
+	VADDPD       Y8, Y7, Y7
+	ADDQ         R11, R14
+	INCQ         R15
+	CMPQ         R15, R12
+	JB           again
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         $0x00000040, AX
+	VMOVUPD      Y2, (DX)
+	VMOVUPD      Y3, 32(DX)
+	ADDQ         $0x00000040, DX
+	VMOVUPD      Y4, (BX)
+	VMOVUPD      Y5, 32(BX)
+	ADDQ         $0x00000040, BX
+	VMOVUPD      Y6, (CX)
+	VMOVUPD      Y7, 32(CX)
+	ADDQ         $0x00000040, CX
+	ADDQ         $0x00000040, R10
+	DECQ         R13
+	JNZ          chunk
+	VZEROUPPER
+	RET
+
 // func sides256(s *float64, y *float64, a *float64, stride int, v *float64, u *float64, n int)
 // Requires: AVX, FMA3
 TEXT ·sides256(SB), NOSPLIT, $0-56
@@ -1303,6 +1381,118 @@ again:
 	VFMADD231PD  Z17, Z20, Z13
 	VFMADD231PD  Z18, Z20, Z14
 	VFMADD231PD  Z19, Z20, Z15
+	ADDQ         R11, R14
+	INCQ         R15
+	CMPQ         R15, R12
+	JB           again
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	ADDQ         $0x00000100, AX
+	VMOVUPD      Z4, (DX)
+	VMOVUPD      Z5, 64(DX)
+	VMOVUPD      Z6, 128(DX)
+	VMOVUPD      Z7, 192(DX)
+	ADDQ         $0x00000100, DX
+	VMOVUPD      Z8, (BX)
+	VMOVUPD      Z9, 64(BX)
+	VMOVUPD      Z10, 128(BX)
+	VMOVUPD      Z11, 192(BX)
+	ADDQ         $0x00000100, BX
+	VMOVUPD      Z12, (CX)
+	VMOVUPD      Z13, 64(CX)
+	VMOVUPD      Z14, 128(CX)
+	VMOVUPD      Z15, 192(CX)
+	ADDQ         $0x00000100, CX
+	ADDQ         $0x00000100, R10
+	DECQ         R13
+	JNZ          chunk
+	VZEROUPPER
+	RET
+
+// func roundedProducts512(c *float64, cs int, l *float64, ls int, b *float64, bs int, m int)
+// Requires: AVX, AVX512F
+TEXT ·roundedProducts512(SB), NOSPLIT, $0-56
+	MOVQ c+0(FP), AX
+	MOVQ cs+8(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (AX)(CX*1), DX
+	LEAQ (DX)(CX*1), BX
+	LEAQ (BX)(CX*1), CX
+	MOVQ l+16(FP), SI
+	MOVQ ls+24(FP), DI
+	SHLQ $0x03, DI
+	LEAQ (SI)(DI*1), R8
+	LEAQ (R8)(DI*1), R9
+	LEAQ (R9)(DI*1), DI
+	MOVQ b+32(FP), R10
+	MOVQ bs+40(FP), R11
+	SHLQ $0x03, R11
+	MOVQ m+48(FP), R12
+	MOVQ $0x0000000000000001, R13
+
+chunk:
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD 192(AX), Z3
+	VMOVUPD (DX), Z4
+	VMOVUPD 64(DX), Z5
+	VMOVUPD 128(DX), Z6
+	VMOVUPD 192(DX), Z7
+	VMOVUPD (BX), Z8
+	VMOVUPD 64(BX), Z9
+	VMOVUPD 128(BX), Z10
+	VMOVUPD 192(BX), Z11
+	VMOVUPD (CX), Z12
+	VMOVUPD 64(CX), Z13
+	VMOVUPD 128(CX), Z14
+	VMOVUPD 192(CX), Z15
+	MOVQ    R10, R14
+	XORQ    R15, R15
+
+again:
+	VMOVUPD      (R14), Z16
+	VMOVUPD      64(R14), Z17
+	VMOVUPD      128(R14), Z18
+	VMOVUPD      192(R14), Z19
+	VBROADCASTSD (SI)(R15*8), Z20
+	VMULPD       Z16, Z20, Z21
+	VADDPD       Z21, Z0, Z0
+	VMULPD       Z17, Z20, Z21
+	VADDPD       Z21, Z1, Z1
+	VMULPD       Z18, Z20, Z21
+	VADDPD       Z21, Z2, Z2
+	VMULPD       Z19, Z20, Z20
+	VADDPD       Z20, Z3, Z3
+	VBROADCASTSD (R8)(R15*8), Z20
+	VMULPD       Z16, Z20, Z21
+	VADDPD       Z21, Z4, Z4
+	VMULPD       Z17, Z20, Z21
+	VADDPD       Z21, Z5, Z5
+	VMULPD       Z18, Z20, Z21
+	VADDPD       Z21, Z6, Z6
+	VMULPD       Z19, Z20, Z20
+	VADDPD       Z20, Z7, Z7
+	VBROADCASTSD (R9)(R15*8), Z20
+	VMULPD       Z16, Z20, Z21
+	VADDPD       Z21, Z8, Z8
+	VMULPD       Z17, Z20, Z21
+	VADDPD       Z21, Z9, Z9
+	VMULPD       Z18, Z20, Z21
+	VADDPD       Z21, Z10, Z10
+	VMULPD       Z19, Z20, Z20
+	VADDPD       Z20, Z11, Z11
+	VBROADCASTSD (DI)(R15*8), Z20
+	VMULPD       Z16, Z20, Z16
+	VADDPD       Z16, Z12, Z12
+	VMULPD       Z17, Z20, Z16
+	VADDPD       Z16, Z13, Z13
+	VMULPD       Z18, Z20, Z16
+	VADDPD       Z16, Z14, Z14
+	VMULPD       Z19, Z20, Z16
+	VADDPD       Z16, Z15, Z15
 	ADDQ         R11, R14
 	INCQ         R15
 	CMPQ         R15, R12

@@ -80,6 +80,9 @@ type Portable struct {
 	// query with a metric, or nil. A goroutine takes the element out of the channel while it reads
 	// or replaces it.
 	measured chan *lengths
+	// kept is a channel that holds the steepness of all rows at the point of a gradient in a metric, or nothing. A
+	// query that reads or replaces it takes it out of the channel.
+	kept chan *steepness
 }
 
 // New returns an engine that answers queries over the rows of the source t with the loss l. workers,
@@ -93,7 +96,7 @@ func New(t row.Source, l loss.Loss, workers int) (*Portable, error) {
 		return nil, fmt.Errorf("engine: workers = %d: must be >= 1", workers)
 	}
 	e := &Portable{table: t, layout: t.Layout(), loss: l, shape: shapeOf(l, parameters, t), workers: workers,
-		kernel: fastest(), measured: make(chan *lengths, 1)}
+		kernel: fastest(), measured: make(chan *lengths, 1), kept: make(chan *steepness, 1)}
 	e.measured <- nil
 	return e, nil
 }
@@ -145,13 +148,16 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 			return Sum{}, err
 		}
 	}
+	if members == nil {
+		tiles.steep, tiles.known = e.steepness(q.Terms()[0])
+	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	shares := make([]share, e.workers)
 	for i := range shares {
 		s := &shares[i]
 		s.tiles, s.ended = tiles, &wg
-		s.reader, s.kernel = e.table.Reader(), e.kernel
+		s.reader, s.kernel, s.known = e.table.Reader(), e.kernel, tiles.known
 		s.turns = turnsOf(&next, tiles.len(), s.reader)
 		s.prepare(e.loss, q.Terms(), scale, e.shapeFor(q), e.table)
 		wg.Add(1)
@@ -176,6 +182,7 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 	if seen != int64(tiles.records()) {
 		return Sum{}, ErrIncomplete
 	}
+	e.keep(tiles.steep)
 	return sum, nil
 }
 

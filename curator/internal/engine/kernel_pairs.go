@@ -100,7 +100,7 @@ func pairsBy(inner func(a *[4][]int64, times []float64, x []float32, stride, row
 }
 
 // panel is the number of rows whose lengths in a metric kernel.weigh computes together.
-const panel = 32
+const panel = lanes.Columns
 
 // weighed is a goroutine's scratch memory for kernel.weigh: the panels of a tile of rows, and sums.
 type weighed struct {
@@ -135,14 +135,16 @@ func (r *ruler) quadraticsBy(w *weighed, dst []float64, x []float32, stride int)
 	for j := 0; j < r.dim; j += 4 {
 		n := min(4, r.dim-j)
 		s := r.square[j : j+n]
+		var near [16]float64 // the products with zeros leave the sums as they are
+		for k := range n {
+			for l := k + 1; l < n; l++ {
+				near[4*k+l] = s[k][l-k]
+			}
+		}
 		for from := 0; from < len(dst); from += panel {
 			t := w.panels[from/panel][j*panel:]
 			clear(w.sums[:])
-			for k := range n {
-				for l := k + 1; l < n; l++ {
-					lanes.Add(w.sums[k*panel:][:panel], s[k][l-k], t[l*panel:][:panel])
-				}
-			}
+			lanes.AddProducts(w.sums[:], panel, near[:], 4, t, panel, n)
 			if len(s[0]) > 4 {
 				r.kernel.weigh(&w.sums, s[0][4:], s[1][3:], s[2][2:], s[3][1:], t[4*panel:])
 			}

@@ -65,7 +65,7 @@ func add5AVX512(acc *int64, width int, c *float64, step int, x *float32, stride 
 func pairsAVX512(a0 *int64, a1 *int64, a2 *int64, a3 *int64, c *float64, x *float32, stride int, rows int, columns int, bias uint64)
 
 // weighAVX512 adds sk[j] * x[32*j+i] to sums[32*k+i] in the order of j, for j below n, k below 4 and the rows i
-// of its vectors.
+// of its vectors, by fused multiplications and additions.
 //
 //go:noescape
 func weighAVX512(sums *float64, s0 *float64, s1 *float64, s2 *float64, s3 *float64, x *float64, n int)
@@ -98,7 +98,7 @@ func addAVX2(acc *int64, c *float64, step int, x *float32, stride int, rows int,
 func pairsAVX2(a0 *int64, a1 *int64, a2 *int64, a3 *int64, c *float64, x *float32, stride int, rows int, columns int, bias uint64)
 
 // weighAVX2 adds sk[j] * x[32*j+i] to sums[32*k+i] in the order of j, for j below n, k below 4 and the rows i
-// of its vectors.
+// of its vectors, by fused multiplications and additions.
 //
 //go:noescape
 func weighAVX2(sums *float64, s0 *float64, s1 *float64, s2 *float64, s3 *float64, x *float64, n int)

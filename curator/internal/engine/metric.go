@@ -197,9 +197,10 @@ func (r *ruler) measure(ctx context.Context, blocks [][]float32, next *atomic.In
 // lengths sets dst to the lengths ||R x||, rounded up, of the rows x of a tile.
 func (r *ruler) lengths(dst []float32, f *filled, b row.Block) {
 	var squares [tileRows]float64
-	if f.gather(b); r.diagonal != nil {
+	if r.diagonal != nil {
+		f.gather(b)
 		r.diagonals(squares[:len(dst)], f)
-	} else if f.dense() {
+	} else if f.dense(b) {
 		if x, stride := f.writer.out(b), f.writer.layout.Full(); r.kernel.weigh == nil {
 			r.quadratics(squares[:len(dst)], x, stride)
 		} else {
@@ -219,13 +220,13 @@ func (r *ruler) lengths(dst []float32, f *filled, b row.Block) {
 
 // quadratic returns x_j (S_jj x_j + 2 sum S_jk x_k), with the sum over k > j: the terms of x'Sx that
 // belong to feature j and the later features. j is the first feature of x, and s is row j of the
-// matrix S from its diagonal entry on.
+// matrix S from its diagonal entry on. The sum is formed by fused multiplications and additions.
 func quadratic(s []float64, x run) float64 {
 	j, first := int(x.index[0]), x.value[0]
 	var sum float64
 	index, value := x.index[1:], x.value[1:len(x.index)]
 	for t, k := range index {
-		sum += float64(s[int(k)-j] * value[t])
+		sum = math.FMA(s[int(k)-j], value[t], sum)
 	}
 	return float64(first * (float64(s[0]*first) + 2*sum))
 }
@@ -244,7 +245,7 @@ func (r *ruler) quadratics(dst []float64, x []float32, stride int) {
 			var sum float64
 			row := x[i*stride+j:][:len(s)]
 			for k, v := range s[1:] {
-				sum += float64(v * float64(row[k+1]))
+				sum = math.FMA(v, float64(row[k+1]), sum)
 			}
 			first := float64(row[0])
 			dst[i] += float64(first * (float64(s[0]*first) + 2*sum))
@@ -259,10 +260,10 @@ func products4(dst, s []float64, x0, x1, x2, x3 []float32) {
 	x0, x1, x2, x3 = x0[:len(s)], x1[:len(s)], x2[:len(s)], x3[:len(s)]
 	for k := 1; k < len(s); k++ {
 		v := s[k]
-		s0 += float64(v * float64(x0[k]))
-		s1 += float64(v * float64(x1[k]))
-		s2 += float64(v * float64(x2[k]))
-		s3 += float64(v * float64(x3[k]))
+		s0 = math.FMA(v, float64(x0[k]), s0)
+		s1 = math.FMA(v, float64(x1[k]), s1)
+		s2 = math.FMA(v, float64(x2[k]), s2)
+		s3 = math.FMA(v, float64(x3[k]), s3)
 	}
 	for i, f := range [4]float64{float64(x0[0]), float64(x1[0]), float64(x2[0]), float64(x3[0])} {
 		dst[i] += float64(f * (float64(s[0]*f) + 2*[4]float64{s0, s1, s2, s3}[i]))
@@ -305,6 +306,9 @@ func addSlopesInMetric(p *pass, t *pointedTerm, b row.Block) {
 	k := p.shape.margins
 	slope := p.slope[:k*len(y)]
 	p.slopes(t, slope, p.margin[:k*len(y)], b)
+	if p.steep != nil {
+		steep(p.steep[:len(y)], slope, k)
+	}
 	for i := range y {
 		v := slope[i*k : (i+1)*k]
 		if !clip(v, min(t.ball.Radius/float64(p.long[i]), t.Slope())) {
@@ -324,16 +328,18 @@ func addSlopesInMetric(p *pass, t *pointedTerm, b row.Block) {
 func addSquaredSlopes(p *pass, t *pointedTerm, b row.Block) {
 	y := b.Targets
 	k := p.shape.margins
-	slope := p.slope[:k*len(y)]
-	p.slopes(t, slope, p.margin[:k*len(y)], b)
+	squares := p.move[:len(y)]
+	if p.known {
+		copy(squares, p.steep)
+	} else {
+		slope := p.slope[:k*len(y)]
+		p.slopes(t, slope, p.margin[:k*len(y)], b)
+		steep(squares, slope, k)
+	}
 	most := t.ball.Centre + t.ball.Radius
-	for i := range y {
-		var square float64
-		for _, s := range slope[i*k : (i+1)*k] {
-			if !sound(s) {
-				p.faulty[i] = true
-			}
-			square += float64(s * s)
+	for i, square := range squares {
+		if square != square {
+			p.faulty[i] = true
 		}
 		long := float64(p.long[i])
 		v := min(float64(square*float64(long*long)), most) - t.ball.Centre

@@ -94,9 +94,26 @@ type run struct {
 	value []float64
 }
 
-// dense reports whether so many features of the tile's rows are nonzero that a loop over all features
-// is faster than a loop over the listed features. Both loops have the same result to the bit.
-func (f *filled) dense() bool { return 3*len(f.index) >= f.rows*f.writer.layout.Dim() }
+// dense lists the nonzero features of the rows of a tile in f, in place of the former list, and reports whether there
+// are so many of them that a loop over all features is faster than a loop over the listed features. Both loops have the
+// same result to the bit. If it reports true the list may be the former one, since counting is faster than listing.
+func (f *filled) dense(b row.Block) bool {
+	l := f.writer.layout
+	enough := func(n int) bool { return 3*n >= len(b.Targets)*l.Dim() }
+	if l.Groups()+l.Edges() == 0 {
+		n := 0
+		for _, v := range b.Rows[:len(b.Targets)*l.Stride()] { // behind a row's features are zeros
+			if v != 0 {
+				n++
+			}
+		}
+		if enough(n) {
+			return true
+		}
+	}
+	f.gather(b)
+	return enough(len(f.index))
+}
 
 // addPairs adds round(c[i] svec(x x')) for the rows x of a tile. svec lists the entries of a
 // symmetric matrix on and above the diagonal, row after row, and multiplies the entries above the
@@ -107,8 +124,7 @@ func (p *pass) addPairs(c []float64, b row.Block) {
 		Round(float64(v * math.Sqrt2)) // in tests, checks a bound on all products of this row
 	}
 	f, acc, dim := p.filled, p.acc, p.layout.Dim()
-	f.gather(b)
-	if f.dense() {
+	if f.dense(b) {
 		p.hold(c, f.writer.out(b), p.layout.Full(), dim)
 		return
 	}

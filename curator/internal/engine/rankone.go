@@ -17,6 +17,10 @@ type pass struct {
 	// rows are the rows of the current piece that are yet to be added.
 	rows row.Block
 	long []float32 // the rows' lengths in the query's metric, nil without one
+	// steep is the squares of the rows' slopes: known from an earlier query, or kept for a later one. It is nil if they
+	// are neither.
+	steep []float64
+	known bool
 	// trying is the number of rows in the current tile. alone is the number of rows that are yet to be
 	// processed one by one.
 	trying, alone int
@@ -192,7 +196,7 @@ func (p *pass) tile(b row.Block) {
 	clear(p.coef[:p.shape.margins*len(y)])
 	for i := range p.terms {
 		t := &p.terms[i]
-		if p.rankOne != nil && !t.reuse {
+		if p.rankOne != nil && !t.reuse && !p.known {
 			p.dots(p.margin[:p.shape.margins*len(y)], t.point, b)
 		}
 		t.rankOne(p, t, b)

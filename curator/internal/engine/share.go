@@ -90,6 +90,9 @@ func (p *pass) passed() {
 	if p.long != nil {
 		p.long = p.long[n:]
 	}
+	if p.steep != nil {
+		p.steep = p.steep[n:]
+	}
 	p.seen += int64(n)
 	p.alone = max(p.alone-n, 0)
 }

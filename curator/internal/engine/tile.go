@@ -13,6 +13,10 @@ type tiling struct {
 	members []int32
 	// measured holds the rows' lengths in a metric, nil without one.
 	measured *lengths
+	// steep is where the rows' squared slopes are if they are known, and otherwise where they are left. It is nil
+	// if the query does neither.
+	steep *steepness
+	known bool
 }
 
 func (e *Portable) tiles(members []int32) tiling { return tiling{table: e.table, members: members} }
@@ -34,13 +38,18 @@ func (t tiling) records() int {
 
 // at returns the rows of piece i: a block of the table, or a copy of the members' rows in the goroutine's
 // scratch memory. next is the piece that the goroutine processes after i, or -1 if this is not known yet.
-// If the query has a metric, at also sets p.long to the rows' lengths in the metric.
+// If the query has a metric, at also sets p.long to the rows' lengths in the metric, and p.steep if the squares of
+// their slopes are known or kept.
 func (t tiling) at(i, next int, p *pass) (row.Block, error) {
 	if t.members == nil {
 		if t.measured != nil {
 			p.long = t.measured.block(i)
 		}
-		return block(p.reader, i, next)
+		b, err := block(p.reader, i, next)
+		if t.steep != nil && err == nil {
+			p.steep = t.steep.block(i, len(b.Targets), t.known)
+		}
+		return b, err
 	}
 	members := t.members[i*tileRows : min((i+1)*tileRows, len(t.members))]
 	p.gathered.Clear()

@@ -32,7 +32,12 @@ func main() {
 		add(k)
 		rounded(k)
 		rotate(k)
-		products(k)
+		products(k, "products", "AddProducts", func(v, f, sum VecVirtual) { VFMADD231PD(v, f, sum) })
+		products(k, "roundedProducts", "AddRoundedProducts", func(v, f, sum VecVirtual) {
+			t := k.reg()
+			VMULPD(v, f, t)
+			VADDPD(t, sum, sum)
+		})
 		sides(k)
 	}
 	Generate()
@@ -316,13 +321,13 @@ func four(p, next GPVirtual) []GPVirtual {
 	return rows
 }
 
-// products writes AddProducts. The sums of some columns are held in registers: of all of them with AVX-512, of a
+// products writes AddProducts, or AddRoundedProducts; add adds v times f to sum. The sums of some columns are held in registers: of all of them with AVX-512, of a
 // quarter with AVX2.
-func products(k kind) {
-	name := "products" + k.name
+func products(k kind, name, of string, add func(v, f, sum VecVirtual)) {
+	name += k.name
 	TEXT(name, NOSPLIT, "func(c *float64, cs int, l *float64, ls int, b *float64, bs, m int)")
 	Pragma("noescape")
-	Doc(name + " is AddProducts for m of at least 1.")
+	Doc(name + " is " + of + " for m of at least 1.")
 	c := four(parameter("c"), doubles("cs"))
 	l := four(parameter("l"), doubles("ls"))
 	b, next, m := parameter("b"), doubles("bs"), parameter("m")
@@ -353,7 +358,7 @@ func products(k kind) {
 		f := k.reg()
 		VBROADCASTSD(Mem{Base: row, Index: index, Scale: 8}, f)
 		for i, v := range numbers {
-			VFMADD231PD(v, f, sums[j*registers+i])
+			add(v, f, sums[j*registers+i])
 		}
 	}
 	ADDQ(next, at)

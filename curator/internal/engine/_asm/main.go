@@ -30,13 +30,13 @@ func main() {
 		addOf512(n)
 	}
 	pairs512()
-	weigh("weighAVX512", 4, 64, ZMM, true)
+	weigh("weighAVX512", 4, 64, ZMM)
 	coefficients("logisticAVX512", exp.Whole, logistic)
 	coefficients("residualAVX512", exp.Whole, residual)
 	dots256()
 	add256()
 	pairs256()
-	weigh("weighAVX2", 2, 32, YMM, false)
+	weigh("weighAVX2", 2, 32, YMM)
 	coefficients("logisticAVX2", exp.Half, logistic)
 	coefficients("residualAVX2", exp.Half, residual)
 	for _, k := range []codes{narrow, wide} {

@@ -197,10 +197,10 @@ func pairs256() {
 // weigh writes the inner loop of lengths in a metric, for as many rows as fit in vecs vectors. The
 // loop adds up the products of four rows of a matrix with these rows. The values of one feature for
 // all rows are adjacent in memory.
-func weigh(text string, vecs, bytes int, vector func() reg.VecVirtual, wide bool) {
+func weigh(text string, vecs, bytes int, vector func() reg.VecVirtual) {
 	TEXT(text, NOSPLIT, "func(sums, s0, s1, s2, s3, x *float64, n int)")
 	Doc(text+" adds sk[j] * x[32*j+i] to sums[32*k+i] in the order of j, for j below n, k below 4 and the rows i",
-		"of its vectors.")
+		"of its vectors, by fused multiplications and additions.")
 	Pragma("noescape")
 	out := parameter("sums")
 	s := pointers("s0", "s1", "s2", "s3")
@@ -226,19 +226,10 @@ func weigh(text string, vecs, bytes int, vector func() reg.VecVirtual, wide bool
 	}
 	for k := range 4 {
 		at := Mem{Base: s[k], Index: j, Scale: 8}
-		var v reg.VecVirtual
-		if !wide {
-			v = vector()
-			VBROADCASTSD(at, v)
-		}
+		v := vector()
+		VBROADCASTSD(at, v)
 		for i := range vecs {
-			t := vector()
-			if wide {
-				VMULPD_BCST(at, rows[i], t)
-			} else {
-				VMULPD(v, rows[i], t)
-			}
-			VADDPD(t, sums[k*vecs+i], sums[k*vecs+i])
+			VFMADD231PD(v, rows[i], sums[k*vecs+i])
 		}
 	}
 	ADDQ(U32(8*panel), x)
