@@ -82,7 +82,8 @@ type Portable struct {
 	measured chan *lengths
 	// kept is a channel that holds the steepness of all rows at the point of a gradient in a metric, or nothing. A
 	// query that reads or replaces it takes it out of the channel.
-	kept chan *steepness
+	kept  chan *steepness
+	keeps int // the fewest numbers of a row with which kept is used: leastKept, but for tests
 }
 
 // New returns an engine that answers queries over the rows of the source t with the loss l. workers,
@@ -96,7 +97,7 @@ func New(t row.Source, l loss.Loss, workers int) (*Portable, error) {
 		return nil, fmt.Errorf("engine: workers = %d: must be >= 1", workers)
 	}
 	e := &Portable{table: t, layout: t.Layout(), loss: l, shape: shapeOf(l, parameters, t), workers: workers,
-		kernel: fastest(), measured: make(chan *lengths, 1), kept: make(chan *steepness, 1)}
+		kernel: fastest(), measured: make(chan *lengths, 1), kept: make(chan *steepness, 1), keeps: leastKept}
 	e.measured <- nil
 	return e, nil
 }

@@ -54,6 +54,7 @@ func TestSteepnessIsOfThePointAsked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		e.keeps = 0
 		return e
 	}
 	x := make([]float32, d)
@@ -136,6 +137,7 @@ func TestSteepnessIsOfTheSmoothingAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	e.keeps = 0
 	w, x := make([]float64, d), make([]float32, d)
 	for j := range w {
 		w[j], x[j] = r.NormFloat64(), r.Float32()
@@ -161,6 +163,33 @@ func TestSteepnessIsOfTheSmoothingAsked(t *testing.T) {
 		ask(gradient, .1)
 		if got := ask(square, radius); got != want[i] || want[0] == want[1] {
 			t.Errorf("radius %v: %d, must be %d of %d", radius, got, want[i], want)
+		}
+	}
+}
+
+// TestSteepnessOfWideRowsIsKept tests that squares of slopes are kept where rows are wide, and not where they would
+// take memory in proportion to the rows'.
+func TestSteepnessOfWideRowsIsKept(t *testing.T) {
+	const n = 70
+	r := rand.New(rand.NewPCG(5, 2))
+	for d, want := range map[int]int{9: 0, leastKept - 8: 0, leastKept: 1} {
+		e, err := New(randomTable(t, n, d, .9), loss.Logistic(), 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		x := make([]float32, d)
+		for j := range x {
+			x[j] = r.Float32()
+		}
+		q, err := query.New(1, query.GradientInMetric(query.NewCohort(0, n), make([]float64, d), .1, 1, metrics(t, r, d, x)[0]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := e.Sum(t.Context(), q, 0x1p25, nil); err != nil {
+			t.Fatal(err)
+		}
+		if got := len(e.kept); got != want {
+			t.Errorf("%d features: squares of slopes of %d queries are kept, want %d", d, got, want)
 		}
 	}
 }
