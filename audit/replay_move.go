@@ -78,7 +78,7 @@ func kindOf(x simulate.Exchange) string {
 	case query.Question:
 		// The name of a sum of several terms has each kind once.
 		var names []string
-		for _, t := range q.Terms() {
+		for t := range q.Each() {
 			name := t.Kind().String()
 			if t.Kind().Facts().Centre == query.AlongStep {
 				name += " around 0"

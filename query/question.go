@@ -2,6 +2,7 @@ package query
 
 import (
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -62,6 +63,17 @@ func New(charge float64, terms ...Term) (Question, error) {
 
 // Terms returns a copy of the terms.
 func (q Question) Terms() []Term { return append([]Term(nil), q.terms...) }
+
+// Each returns the terms one after the other, without a copy of their list.
+func (q Question) Each() iter.Seq[Term] { return slices.Values(q.terms) }
+
+// First returns the first term, or the zero Term if there is none.
+func (q Question) First() Term {
+	if len(q.terms) == 0 {
+		return Term{}
+	}
+	return q.terms[0]
+}
 
 // Charge returns the charge offered, in units of mu^2.
 func (q Question) Charge() float64 { return q.charge }
