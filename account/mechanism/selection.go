@@ -2,7 +2,6 @@ package mechanism
 
 import (
 	"fmt"
-	"sync/atomic"
 )
 
 // selectionLeast and selectionMost are the least and the greatest Epsilon of a selection. Between
@@ -44,8 +43,8 @@ func SelectionMu(epsilon float64) (float64, error) {
 		return 0, fmt.Errorf("account: selection: epsilon = %v: must be between 2^-40 and %v", epsilon,
 			float64(selectionMost))
 	}
-	if last := latestSelection.Load(); last != nil && last.epsilon == epsilon {
-		return last.mu, nil
+	if mu, ok := selectionMus.of(epsilon); ok {
+		return mu, nil
 	}
 	// The condition on mu is 2 Phi(mu/2) - 1 >= 2/(1 + e^(-epsilon/2)) - 1 = (e^y - 1)/(e^y + 1),
 	// where y = epsilon/2. The left side is the delta of mu-GDP at epsilon = 0. gaussianDelta(mu,
@@ -62,12 +61,9 @@ func SelectionMu(epsilon float64) (float64, error) {
 	mu, _ := normalLeast(func(mu float64) bool {
 		return float64(gaussianDelta(mu, 0)*(1-0x1p-50)) >= want
 	})
-	latestSelection.Store(&selectionOf{epsilon, mu})
+	selectionMus.keep(epsilon, mu)
 	return mu, nil
 }
 
-// latestSelection holds the latest result of [SelectionMu]: a selection is charged, checked and recorded
-// with one epsilon, and a search for mu takes about a millisecond.
-var latestSelection atomic.Pointer[selectionOf]
-
-type selectionOf struct{ epsilon, mu float64 }
+// selectionMus remembers results of SelectionMu by epsilon.
+var selectionMus remembered[float64]
