@@ -2,7 +2,6 @@ package query
 
 import (
 	"fmt"
-	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -64,8 +63,11 @@ func New(charge float64, terms ...Term) (Question, error) {
 // Terms returns a copy of the terms.
 func (q Question) Terms() []Term { return append([]Term(nil), q.terms...) }
 
-// Each returns the terms one after the other, without a copy of their list.
-func (q Question) Each() iter.Seq[Term] { return slices.Values(q.terms) }
+// Len returns the number of terms.
+func (q Question) Len() int { return len(q.terms) }
+
+// Term returns term i, counted from 0, without a copy of the others.
+func (q Question) Term(i int) Term { return q.terms[i] }
 
 // First returns the first term, or the zero Term if there is none.
 func (q Question) First() Term {

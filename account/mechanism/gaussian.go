@@ -55,10 +55,6 @@ func GaussianEpsilon(mu, delta float64) (float64, error) {
 	return epsilon, nil
 }
 
-// gaussianEpsilons and gaussianMus remember results of GaussianEpsilon by mu and delta, and of GaussianMu by
-// epsilon and delta.
-var gaussianEpsilons, gaussianMus remembered[[2]float64]
-
 // GaussianMu returns the greatest mu for which every mu-GDP mechanism is (epsilon, delta)-DP,
 // rounded down. It is the greatest float64 with GaussianDelta(mu, epsilon) <= delta. epsilon must
 // be finite and > 0, delta in (0, 1).
@@ -78,6 +74,10 @@ func GaussianMu(epsilon, delta float64) (float64, error) {
 	gaussianMus.keep([2]float64{epsilon, delta}, mu)
 	return mu, nil
 }
+
+// gaussianEpsilons and gaussianMus remember results of GaussianEpsilon by mu and delta, and of GaussianMu by
+// epsilon and delta.
+var gaussianEpsilons, gaussianMus remembered[[2]float64]
 
 // gaussianRestBound is the allowed relative error of a computed 1 - delta. The function gaussianDelta
 // computes 1 - delta instead of delta if a = epsilon/mu - mu/2 is negative. The error bound derived

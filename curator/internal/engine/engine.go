@@ -200,7 +200,8 @@ func Centre(q query.Question, scale float64) []int64 {
 // to grid steps.
 func CentreVector(q query.Question) []float64 {
 	c := make([]float64, q.SumDim())
-	for t := range q.Each() {
+	for i := range q.Len() {
+		t := q.Term(i)
 		centre := float64(t.Weight() * t.Ball().Centre)
 		if centre == 0 {
 			continue
