@@ -39,6 +39,8 @@ type trace struct {
 	err       string
 	events    []account.Event
 	exchanges []simulate.Exchange
+	// kinds names the kind of query of each exchange, see kindOf.
+	kinds []string
 }
 
 // trace runs the subject, the audited run, on a table. If frozen is nil, trace records the run. Otherwise
@@ -57,6 +59,9 @@ func (s Subject) trace(ctx context.Context, t Table, frozen []simulate.Exchange)
 	}
 	w.trace.events = session.Ledger().Events()
 	w.trace.exchanges = session.Exchanges()
+	for _, x := range w.trace.exchanges {
+		w.trace.kinds = append(w.trace.kinds, kindOf(x))
+	}
 	return w.trace, nil
 }
 

@@ -141,8 +141,7 @@ func run(ctx context.Context, s Subject, e Effort) (Report, pair, error) {
 	}
 	q.report.Answers, q.report.Ended = len(q.recorded.exchanges), q.recorded.err
 	q.report.Violations = append([]Violation{}, s.lawful(q.recorded)...)
-	for _, x := range q.recorded.exchanges {
-		k := kindOf(x)
+	for _, k := range q.recorded.kinds {
 		if q.worst[k] == nil {
 			q.worst[k] = &Finding{Kind: k}
 		}
@@ -230,7 +229,7 @@ func (q *inquiry) measure(p pair, a, b *trace) map[string]float64 {
 	loud := 0.
 	for k := range min(len(a.exchanges), len(b.exchanges)) {
 		x, y := a.exchanges[k], b.exchanges[k]
-		kind := kindOf(x)
+		kind := a.kinds[k]
 		ratio := movement(x, y, q.subject.relation(), without)
 		if ratio > most[kind] {
 			most[kind] = ratio

@@ -78,7 +78,8 @@ func kindOf(x simulate.Exchange) string {
 	case query.Question:
 		// The name of a sum of several terms has each kind once.
 		var names []string
-		for _, t := range q.Terms() {
+		for i := range q.Len() {
+			t := q.Term(i)
 			name := t.Kind().String()
 			if t.Kind().Facts().Centre == query.AlongStep {
 				name += " around 0"

@@ -63,6 +63,20 @@ func New(charge float64, terms ...Term) (Question, error) {
 // Terms returns a copy of the terms.
 func (q Question) Terms() []Term { return append([]Term(nil), q.terms...) }
 
+// Len returns the number of terms.
+func (q Question) Len() int { return len(q.terms) }
+
+// Term returns term i, counted from 0, without a copy of the others.
+func (q Question) Term(i int) Term { return q.terms[i] }
+
+// First returns the first term, or the zero Term if there is none.
+func (q Question) First() Term {
+	if len(q.terms) == 0 {
+		return Term{}
+	}
+	return q.terms[0]
+}
+
 // Charge returns the charge offered, in units of mu^2.
 func (q Question) Charge() float64 { return q.charge }
 

@@ -42,12 +42,16 @@ func GaussianEpsilon(mu, delta float64) (float64, error) {
 	if gaussianDelta(mu, 0) <= delta {
 		return 0, nil
 	}
+	if epsilon, ok := gaussianEpsilons.of([2]float64{mu, delta}); ok {
+		return epsilon, nil
+	}
 	epsilon, ok := normalLeast(func(epsilon float64) bool {
 		return gaussianDelta(mu, epsilon) <= delta
 	})
 	if !ok {
 		return 0, fmt.Errorf("account: mu = %v: must be small enough for a finite epsilon at delta = %v", mu, delta)
 	}
+	gaussianEpsilons.keep([2]float64{mu, delta}, epsilon)
 	return epsilon, nil
 }
 
@@ -61,10 +65,19 @@ func GaussianMu(epsilon, delta float64) (float64, error) {
 	if err := gaussianProbability("delta", delta); err != nil {
 		return 0, err
 	}
-	return normalGreatest(func(mu float64) bool {
+	if mu, ok := gaussianMus.of([2]float64{epsilon, delta}); ok {
+		return mu, nil
+	}
+	mu := normalGreatest(func(mu float64) bool {
 		return gaussianDelta(mu, epsilon) <= delta
-	}), nil
+	})
+	gaussianMus.keep([2]float64{epsilon, delta}, mu)
+	return mu, nil
 }
+
+// gaussianEpsilons and gaussianMus remember results of GaussianEpsilon by mu and delta, and of GaussianMu by
+// epsilon and delta.
+var gaussianEpsilons, gaussianMus remembered[[2]float64]
 
 // gaussianRestBound is the allowed relative error of a computed 1 - delta. The function gaussianDelta
 // computes 1 - delta instead of delta if a = epsilon/mu - mu/2 is negative. The error bound derived

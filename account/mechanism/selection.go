@@ -43,6 +43,9 @@ func SelectionMu(epsilon float64) (float64, error) {
 		return 0, fmt.Errorf("account: selection: epsilon = %v: must be between 2^-40 and %v", epsilon,
 			float64(selectionMost))
 	}
+	if mu, ok := selectionMus.of(epsilon); ok {
+		return mu, nil
+	}
 	// The condition on mu is 2 Phi(mu/2) - 1 >= 2/(1 + e^(-epsilon/2)) - 1 = (e^y - 1)/(e^y + 1),
 	// where y = epsilon/2. The left side is the delta of mu-GDP at epsilon = 0. gaussianDelta(mu,
 	// 0) computes it and exceeds the exact value by less than 2^-51 of itself.
@@ -58,5 +61,9 @@ func SelectionMu(epsilon float64) (float64, error) {
 	mu, _ := normalLeast(func(mu float64) bool {
 		return float64(gaussianDelta(mu, 0)*(1-0x1p-50)) >= want
 	})
+	selectionMus.keep(epsilon, mu)
 	return mu, nil
 }
+
+// selectionMus remembers results of SelectionMu by epsilon.
+var selectionMus remembered[float64]

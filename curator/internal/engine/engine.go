@@ -134,13 +134,13 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 	if err := Answers(e.loss, q); err != nil {
 		return Sum{}, err
 	}
-	if m := q.Terms()[0].Metric(); q.Facts().Weighted && m.Dim() != e.Parameters() {
+	if m := q.First().Metric(); q.Facts().Weighted && m.Dim() != e.Parameters() {
 		return Sum{}, fmt.Errorf("engine: metric of dimension %d: must have %d, one a feature of a row", m.Dim(),
 			e.Parameters())
 	}
 	tiles := e.tiles(members)
 	if q.Facts().Metric {
-		m := q.Terms()[0].Metric()
+		m := q.First().Metric()
 		if m.Dim() != e.layout.Dim() {
 			return Sum{}, fmt.Errorf("engine: metric of dimension %d: must have %d, one a feature", m.Dim(), e.layout.Dim())
 		}
@@ -154,13 +154,15 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 	}
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	shares := make([]share, e.workers)
+	terms, rows := q.Terms(), tiles.records()
+	// No more goroutines than pieces: a further one would find nothing to do.
+	shares := make([]share, max(min(e.workers, tiles.len()), 1))
 	for i := range shares {
 		s := &shares[i]
 		s.tiles, s.ended = tiles, &wg
 		s.reader, s.kernel, s.known = e.table.Reader(), e.kernel, tiles.known
 		s.turns = turnsOf(&next, tiles.len(), s.reader)
-		s.prepare(e.loss, q.Terms(), scale, e.shapeFor(q), e.table)
+		s.prepare(e.loss, terms, scale, e.shapeFor(q), e.table, rows)
 		wg.Add(1)
 		go s.work(ctx)
 	}
@@ -206,7 +208,8 @@ func Centre(q query.Question, scale float64) []int64 {
 // to grid steps.
 func CentreVector(q query.Question) []float64 {
 	c := make([]float64, q.SumDim())
-	for _, t := range q.Terms() {
+	for i := range q.Len() {
+		t := q.Term(i)
 		centre := float64(t.Weight() * t.Ball().Centre)
 		if centre == 0 {
 			continue

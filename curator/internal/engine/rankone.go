@@ -94,7 +94,9 @@ type pointedTerm struct {
 	reuse bool
 }
 
-func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, t row.Source) {
+// prepare readies the pass for the terms of a query over a number of records of t. Tiles have at most that
+// many rows, so that scratch memory need not hold more.
+func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, t row.Source, records int) {
 	p.scale, p.layout, p.shape = scale, t.Layout(), s
 	p.writer.layout = p.layout
 	p.acc = make([]int64, s.padded())
@@ -146,11 +148,13 @@ func (p *pass) prepare(l loss.Loss, terms []query.Term, scale float64, s shape, 
 		p.kinked, _ = l.(loss.Kinked)
 		p.fused = newFused(l, p.kernel, p.terms, scale)
 	}
+	rows := min(tileRows, records)
+	each := s.margins * rows
+	scratch := make([]float64, 7*each+2*rows)
 	for _, v := range []*[]float64{&p.coef, &p.margin, &p.move, &p.slope, &p.other, &p.z, &p.given} {
-		*v = make([]float64, s.margins*tileRows)
+		*v, scratch = scratch[:each:each], scratch[each:]
 	}
-	p.target, p.faulty = make([]float64, tileRows), make([]bool, tileRows)
-	p.norm = make([]float64, tileRows)
+	p.target, p.norm, p.faulty = scratch[:rows:rows], scratch[rows:], make([]bool, rows)
 }
 
 // place returns the index in acc of coordinate j of the query's sum. The sums in acc are in the order in

@@ -25,7 +25,8 @@ func smoothing(s query.Smoothing, features int) (loss.Smoothing, error) {
 // smoothable returns an error if a term of the query smooths the loss in closed form and the loss
 // has no such form.
 func smoothable(l loss.Loss, q query.Question) error {
-	for _, t := range q.Terms() {
+	for i := range q.Len() {
+		t := q.Term(i)
 		if !t.Smoothing().On() || t.Smoothing().Sampled() { // random directions work with every loss
 			continue
 		}

@@ -112,7 +112,8 @@ func clips(r account.Relation) float64 {
 // its public centre.
 func reach(q query.Question) float64 {
 	var size float64
-	for _, t := range q.Terms() {
+	for i := range q.Len() {
+		t := q.Term(i)
 		reach := t.Ball().Radius
 		if t.Kind().Facts().Lifted {
 			reach = t.Slope()

@@ -18,7 +18,7 @@ func sumScale(q query.Question, g grid) float64 {
 	if !q.Facts().Lifted {
 		return g.scale
 	}
-	return g.scale * q.Terms()[0].Metric().Step()
+	return g.scale * q.First().Metric().Step()
 }
 
 // lifting returns the function that converts a query's sum to the grid of the answer: the product
@@ -27,7 +27,7 @@ func lifting(q query.Question) func(sum []int64) []int64 {
 	if !q.Facts().Lifted {
 		return nil
 	}
-	return func(sum []int64) []int64 { return lift(q.Terms()[0].Metric(), sum) }
+	return func(sum []int64) []int64 { return lift(q.First().Metric(), sum) }
 }
 
 // lift multiplies the sum by the metric's integer matrix. The sum holds one vector for each margin, and
@@ -44,7 +44,7 @@ func lift(m query.Metric, sum []int64) []int64 { return m.TimesIntegers(sum) }
 func rounding(q query.Question) float64 {
 	steps := math.Sqrt(float64(q.SumDim()))
 	if q.Facts().Lifted {
-		steps = (steps + 1) * q.Terms()[0].Metric().Norm() * (1 + 0x1p-50)
+		steps = (steps + 1) * q.First().Metric().Norm() * (1 + 0x1p-50)
 	}
 	return steps + float64(q.Facts().Roundings)
 }

@@ -321,7 +321,7 @@ func (s *Session) pointed(q query.Question) error {
 	if q.PointDim() != want {
 		return fmt.Errorf("curator: question: point has %d coordinates: must have %d, one a %s", q.PointDim(), want, each)
 	}
-	if m := q.Terms()[0].Metric(); q.Facts().Metric && m.Dim() != s.Dim() {
+	if m := q.First().Metric(); q.Facts().Metric && m.Dim() != s.Dim() {
 		return fmt.Errorf("curator: question: metric of dimension %d: must have %d, one a feature", m.Dim(), s.Dim())
 	}
 	return nil

@@ -21,13 +21,12 @@ func Rounds(t testing.TB) {
 // Main runs a package's tests. If an engine is about to round a number beyond the limit of
 // engine.Round, Main ends the process by a panic in another goroutine. A panic in the engine's own
 // goroutine would count as a panic of the loss, which only makes a record faulty. Benchmarks run
-// without this check, since it examines every product. Main makes garbage collection rarer than by
-// default, because tests allocate much and keep little.
+// without this check, since it examines every product. Main makes garbage collection rarer, whatever
+// GOGC says, because tests allocate much and keep little: up to a gigabyte it waits for much garbage.
 func Main(m *testing.M) {
 	flag.Parse()
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(400)
-	}
+	debug.SetGCPercent(1600)
+	debug.SetMemoryLimit(1 << 30)
 	if flag.Lookup("test.bench").Value.String() == "" {
 		engine.Unrounded = func(p float64) {
 			go func() { panic(fmt.Sprintf("engine: %v steps were to be rounded", p)) }()
