@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
+	"github.com/stillpoint-dp/stillpoint/internal/memo"
 )
 
 // SampledSteps describes equal releases over fresh Poisson samples.
@@ -57,7 +58,7 @@ func CalibrateSchedule(ctx context.Context, b Budget, mu float64, steps ...Sampl
 // made holds the contents of schedules that were proven or calibrated in this process. Planning, a comparison
 // of plans, the fit and the certificate's check ask for the same schedule, and each would search for up to
 // seconds. A schedule is a function of public arguments, so that it is the same bits, held or not.
-var made memo[question, *fixed]
+var made memo.Memo[question, *fixed]
 
 // question is what a schedule was asked for: the arguments of [NewSchedule], or of [CalibrateSchedule] if
 // calibrate is set. steps are spelled by the shortest decimals, which tell a float64 from all others.
@@ -76,6 +77,9 @@ const mostGroups = 64
 // schedule keeps the plan's steps.
 func search(ctx context.Context, q question, steps []SampledSteps,
 	find func() (mechanism.SampledPlan, float64, error)) (*Schedule, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	content := func() (*fixed, error) {
 		p, epsilon, err := find()
 		if err != nil {
@@ -90,7 +94,7 @@ func search(ctx context.Context, q question, steps []SampledSteps,
 		found, err = content()
 	} else {
 		q.steps = fmt.Sprint(steps)
-		found, err = made.find(ctx, q, content)
+		found, err = made.Of(q, content)
 	}
 	if err != nil {
 		return nil, err

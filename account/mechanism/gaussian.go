@@ -3,6 +3,8 @@ package mechanism
 import (
 	"fmt"
 	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/memo"
 )
 
 // GaussianDelta returns the least delta with which every mu-GDP mechanism is (epsilon, delta)-DP:
@@ -42,17 +44,15 @@ func GaussianEpsilon(mu, delta float64) (float64, error) {
 	if gaussianDelta(mu, 0) <= delta {
 		return 0, nil
 	}
-	if epsilon, ok := gaussianEpsilons.of([2]float64{mu, delta}); ok {
+	return gaussianEpsilons.Of([2]float64{mu, delta}, func() (float64, error) {
+		epsilon, ok := normalLeast(func(epsilon float64) bool {
+			return gaussianDelta(mu, epsilon) <= delta
+		})
+		if !ok {
+			return 0, fmt.Errorf("account: mu = %v: must be small enough for a finite epsilon at delta = %v", mu, delta)
+		}
 		return epsilon, nil
-	}
-	epsilon, ok := normalLeast(func(epsilon float64) bool {
-		return gaussianDelta(mu, epsilon) <= delta
 	})
-	if !ok {
-		return 0, fmt.Errorf("account: mu = %v: must be small enough for a finite epsilon at delta = %v", mu, delta)
-	}
-	gaussianEpsilons.keep([2]float64{mu, delta}, epsilon)
-	return epsilon, nil
 }
 
 // GaussianMu returns the greatest mu for which every mu-GDP mechanism is (epsilon, delta)-DP,
@@ -65,19 +65,16 @@ func GaussianMu(epsilon, delta float64) (float64, error) {
 	if err := gaussianProbability("delta", delta); err != nil {
 		return 0, err
 	}
-	if mu, ok := gaussianMus.of([2]float64{epsilon, delta}); ok {
-		return mu, nil
-	}
-	mu := normalGreatest(func(mu float64) bool {
-		return gaussianDelta(mu, epsilon) <= delta
+	return gaussianMus.Of([2]float64{epsilon, delta}, func() (float64, error) {
+		return normalGreatest(func(mu float64) bool {
+			return gaussianDelta(mu, epsilon) <= delta
+		}), nil
 	})
-	gaussianMus.keep([2]float64{epsilon, delta}, mu)
-	return mu, nil
 }
 
-// gaussianEpsilons and gaussianMus remember results of GaussianEpsilon by mu and delta, and of GaussianMu by
-// epsilon and delta.
-var gaussianEpsilons, gaussianMus remembered[[2]float64]
+// gaussianEpsilons and gaussianMus keep results of GaussianEpsilon by mu and delta, and of GaussianMu by
+// epsilon and delta: a budget, a cap and a certificate each convert the same ones.
+var gaussianEpsilons, gaussianMus memo.Memo[[2]float64, float64]
 
 // gaussianRestBound is the allowed relative error of a computed 1 - delta. The function gaussianDelta
 // computes 1 - delta instead of delta if a = epsilon/mu - mu/2 is negative. The error bound derived

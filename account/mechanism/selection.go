@@ -2,6 +2,8 @@ package mechanism
 
 import (
 	"fmt"
+
+	"github.com/stillpoint-dp/stillpoint/internal/memo"
 )
 
 // selectionLeast and selectionMost are the least and the greatest Epsilon of a selection. Between
@@ -43,9 +45,6 @@ func SelectionMu(epsilon float64) (float64, error) {
 		return 0, fmt.Errorf("account: selection: epsilon = %v: must be between 2^-40 and %v", epsilon,
 			float64(selectionMost))
 	}
-	if mu, ok := selectionMus.of(epsilon); ok {
-		return mu, nil
-	}
 	// The condition on mu is 2 Phi(mu/2) - 1 >= 2/(1 + e^(-epsilon/2)) - 1 = (e^y - 1)/(e^y + 1),
 	// where y = epsilon/2. The left side is the delta of mu-GDP at epsilon = 0. gaussianDelta(mu,
 	// 0) computes it and exceeds the exact value by less than 2^-51 of itself.
@@ -58,12 +57,13 @@ func SelectionMu(epsilon float64) (float64, error) {
 		m = v.scale(k).sub(dd{1, 0})
 	}
 	want := normalCeil(m.div(m.add(dd{2, 0})), 0)
-	mu, _ := normalLeast(func(mu float64) bool {
-		return float64(gaussianDelta(mu, 0)*(1-0x1p-50)) >= want
+	return selectionMus.Of(epsilon, func() (float64, error) {
+		mu, _ := normalLeast(func(mu float64) bool {
+			return float64(gaussianDelta(mu, 0)*(1-0x1p-50)) >= want
+		})
+		return mu, nil
 	})
-	selectionMus.keep(epsilon, mu)
-	return mu, nil
 }
 
-// selectionMus remembers results of SelectionMu by epsilon.
-var selectionMus remembered[float64]
+// selectionMus keeps results of SelectionMu by epsilon.
+var selectionMus memo.Memo[float64, float64]

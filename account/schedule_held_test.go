@@ -1,11 +1,7 @@
 package account
 
 import (
-	"context"
-	"errors"
 	"reflect"
-	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
@@ -61,63 +57,6 @@ func TestHeldSchedulesAnswerTheirOwnQuestion(t *testing.T) {
 			}
 		}
 	}
-}
-
-// TestMemoSearchesOnce tests that an answer is searched for once, that errors are not held, that the oldest answers
-// are forgotten, that an ended context gets its error even if the answer is held, and that askers at the same time get
-// their own answers.
-func TestMemoSearchesOnce(t *testing.T) {
-	var held memo[int, int]
-	var searched atomic.Int64
-	refusal := errors.New("refused")
-	ask := func(ctx context.Context, q int, err error) (int, error) {
-		return held.find(ctx, q, func() (int, error) {
-			searched.Add(1)
-			return -q, err
-		})
-	}
-	expect := func(what string, want int64) {
-		t.Helper()
-		if n := searched.Swap(0); n != want {
-			t.Errorf("%s: searched %d times, want %d", what, n, want)
-		}
-	}
-	answered := func(list ...int) {
-		t.Helper()
-		for _, q := range list {
-			if a, err := ask(t.Context(), q, nil); err != nil || a != -q {
-				t.Errorf("answer to %d: %d, %v", q, a, err)
-			}
-		}
-	}
-	if _, err := ask(t.Context(), 1, refusal); !errors.Is(err, refusal) {
-		t.Errorf("error %v, want %v", err, refusal)
-	}
-	answered(1, 1, 1)
-	expect("an error, then the same three times", 2)
-	ended, end := context.WithCancel(t.Context())
-	end()
-	if _, err := ask(ended, 1, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("ended context: error %v", err)
-	}
-	for q := range mostHeld {
-		answered(q + 2)
-	}
-	expect("new ones", mostHeld)
-	answered(mostHeld+1, 2, 1)
-	expect("the newest, the oldest but one and the oldest", 1)
-	if len(held.answers) != mostHeld || len(held.order) != mostHeld {
-		t.Errorf("%d and %d are held, want %d", len(held.answers), len(held.order), mostHeld)
-	}
-	var all sync.WaitGroup
-	for worker := range 4 {
-		all.Go(func() {
-			for i := range 2 * mostHeld {
-				answered(worker * i)
-			}
-		})
-	}
-	all.Wait()
 }
 
 // TestSchedulesOfManyGroupsAreNotHeld tests that what is held has a bound: a schedule of more than mostGroups groups
