@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"math/bits"
+	"math/rand/v2"
 	"strings"
 	"testing"
 )
@@ -214,48 +216,86 @@ func TestPermIsUniform(t *testing.T) {
 	}
 }
 
-// TestBernoulliFrequency tests that the frequency of true is within 5 standard deviations of p.
-// This fails by chance with probability 5.7e-7 for each p.
-func TestBernoulliFrequency(t *testing.T) {
+// TestHeadsFrequency tests that each of the 64 coins of a word is 1 as often as p says, and so are each two of
+// them at the same time, within 6 standard deviations and 8 of 20,000. The seed is fixed.
+func TestHeadsFrequency(t *testing.T) {
 	s := Simulated([32]byte{3})
-	const n = 300_000
+	const n = 20_000
 	for _, p := range []float64{.001, .1, .25, 1. / 3, .5, .7, .999} {
-		hits := 0
+		var one [64]int
+		var both [64][64]int
 		for range n {
-			if s.Bernoulli(p) {
-				hits++
+			for h := s.Heads(p, 64); h != 0; h &= h - 1 {
+				i := bits.TrailingZeros64(h)
+				one[i]++
+				for rest := h & (h - 1); rest != 0; rest &= rest - 1 {
+					both[i][bits.TrailingZeros64(rest)]++
+				}
 			}
 		}
-		if got := float64(hits) / n; math.Abs(got-p) > 5*math.Sqrt(p*(1-p)/n) {
-			t.Errorf("Bernoulli(%v): frequency %v", p, got)
+		within := func(what string, hits int, p float64) {
+			if got := float64(hits) / n; math.Abs(got-p) > 6*math.Sqrt(p*(1-p)/n)+8./n {
+				t.Errorf("p = %v: %s: frequency %v, want %v", p, what, got, p)
+			}
+		}
+		for i := range 64 {
+			within(fmt.Sprintf("coin %d", i), one[i], p)
+			for j := i + 1; j < 64; j++ {
+				within(fmt.Sprintf("coins %d and %d", i, j), both[i][j], p*p)
+			}
 		}
 	}
-	for range 1000 {
-		if s.Bernoulli(0) || !s.Bernoulli(1) {
-			t.Fatal("Bernoulli(0) or Bernoulli(1)")
+	for n := range 70 {
+		want := ^uint64(0)
+		if n < 64 {
+			want = 1<<n - 1
+		}
+		if got := s.Heads(1, n); got != want {
+			t.Errorf("Heads(1, %d) = %x, want %x", n, got, want)
+		}
+		if got := s.Heads(0, n); got != 0 {
+			t.Errorf("Heads(0, %d) = %x", n, got)
+		}
+		if got := s.Heads(.5, n); got&^want != 0 {
+			t.Errorf("Heads(.5, %d) = %x", n, got)
 		}
 	}
 }
 
-// TestBernoulliComparesExactly tests that Bernoulli(p) returns whether U < p, for the uniform
-// number U whose digits in base 2^64 are the words of the stream. The comparison must be exact,
-// also if p is next to a word's value.
-func TestBernoulliComparesExactly(t *testing.T) {
-	for i := range 2000 {
+// TestHeadsCompareExactly tests that each coin says whether U < p, for the uniform number U whose digits
+// in base 2 are the coin's bits in the words of the stream. The comparison must be exact, also if p is next to
+// a number's value, and coins that are not asked for must not change the others.
+func TestHeadsCompareExactly(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 4))
+	for i := range 300 {
 		key := [32]byte{4, byte(i), byte(i >> 8)}
 		words := PublicFrom(key)
-		u := new(big.Int)
-		for range 20 { // 1280 bits, more than a float64 has
-			u.Lsh(u, 64).Or(u, new(big.Int).SetUint64(words.Uint64()))
+		var numbers [64]*big.Float
+		var digits [64]*big.Int
+		for j := range digits {
+			digits[j] = new(big.Int)
 		}
-		uniform := new(big.Float).SetPrec(1400).SetInt(u)
-		uniform.SetMantExp(uniform, -1280)
-		near, _ := uniform.Float64()
+		for range 1100 { // more digits than a float64 has
+			word := words.Uint64()
+			for j, d := range digits {
+				d.Lsh(d, 1)
+				d.SetBit(d, 0, uint(word>>j&1))
+			}
+		}
+		for j, d := range digits {
+			numbers[j] = new(big.Float).SetPrec(1200).SetInt(d)
+			numbers[j].SetMantExp(numbers[j], -1100)
+		}
+		near, _ := numbers[r.IntN(64)].Float64()
 		for _, p := range []float64{near, math.Nextafter(near, 0), math.Nextafter(near, 1), near / 2, 0x1p-1074, 0x1p-64,
-			1 - 0x1p-53} {
-			want := uniform.Cmp(new(big.Float).SetFloat64(p)) < 0
-			if got := Simulated(key).Bernoulli(p); got != want {
-				t.Fatalf("Bernoulli(%v) = %v with U = %v", p, got, near)
+			1 - 0x1p-53, .5, .1} {
+			n := 1 + r.IntN(66)
+			got := Simulated(key).Heads(p, n)
+			for j, u := range numbers {
+				want := j < n && u.Cmp(new(big.Float).SetFloat64(p)) < 0
+				if got>>j&1 == 1 != want {
+					t.Fatalf("coin %d of Heads(%v, %d) is %v with U = %v", j, p, n, !want, u)
+				}
 			}
 		}
 	}
@@ -264,12 +304,13 @@ func TestBernoulliComparesExactly(t *testing.T) {
 func TestMisusePanics(t *testing.T) {
 	s, p := Simulated(testKey), PublicFrom(testKey)
 	for name, f := range map[string]func(){
-		"IntN(0)":         func() { s.IntN(0) },
-		"IntN(-1)":        func() { p.IntN(-1) },
-		"Perm(-1)":        func() { p.Perm(-1) },
-		"Bernoulli(-0.1)": func() { s.Bernoulli(-.1) },
-		"Bernoulli(1.5)":  func() { s.Bernoulli(1.5) },
-		"Bernoulli(NaN)":  func() { s.Bernoulli(math.NaN()) },
+		"IntN(0)":        func() { s.IntN(0) },
+		"IntN(-1)":       func() { p.IntN(-1) },
+		"Perm(-1)":       func() { p.Perm(-1) },
+		"Heads(-0.1, 5)": func() { s.Heads(-.1, 5) },
+		"Heads(1.5, 64)": func() { s.Heads(1.5, 64) },
+		"Heads(NaN, 1)":  func() { s.Heads(math.NaN(), 1) },
+		"Heads(0.5, -1)": func() { s.Heads(.5, -1) },
 	} {
 		func() {
 			defer func() {

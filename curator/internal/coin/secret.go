@@ -81,8 +81,9 @@ func (s *Secret) IntN(n int) int { return s.open().intN(n) }
 // entries are a uniform sample of m without replacement. It panics if n < 0.
 func (s *Secret) Perm(n int) []int { return s.open().perm(n) }
 
-// Bernoulli returns true with probability exactly p. It panics unless 0 <= p <= 1.
-func (s *Secret) Bernoulli(p float64) bool { return s.open().bernoulli(p) }
+// Heads returns min(n, 64) coins, in the lowest bits of a word, each 1 with probability exactly p and
+// independent of the others. It panics unless p is in [0, 1] and n >= 0.
+func (s *Secret) Heads(p float64, n int) uint64 { return s.open().heads(p, n) }
 
 // freshKey draws a key from the operating system. It does not use the variable rand.Reader of
 // package crypto/rand, which any package of the program can replace. freshKey generates an ML-KEM

@@ -2,7 +2,6 @@ package coin
 
 import (
 	"fmt"
-	"math"
 	"math/bits"
 	"math/rand/v2"
 )
@@ -59,23 +58,30 @@ func (s *stream) perm(n int) []int {
 	return p
 }
 
-// bernoulli returns true with probability exactly p. It compares a uniform number with p, digit by
-// digit in base 2^64, until two digits differ. A float64 is a finite binary fraction, so every step
-// is exact and p has finitely many digits.
-func (s *stream) bernoulli(p float64) bool {
-	if !(p >= 0 && p <= 1) { // also false for NaN
-		panic(fmt.Sprintf("coin: Bernoulli(%v): p must be in [0, 1]", p))
+// heads returns min(n, 64) coins, in the lowest bits of a word, each 1 with probability exactly p and
+// independent of the others. It compares as many uniform numbers with p at a time, digit by digit in base 2:
+// a random word is a digit of each. After a few words each number differs from p in some digit. A float64
+// is a finite binary fraction, so every step is exact and p has finitely many digits.
+func (s *stream) heads(p float64, n int) (below uint64) {
+	if !(p >= 0 && p <= 1) || n < 0 { // the first is also false for NaN
+		panic(fmt.Sprintf("coin: Heads(%v, %d): p must be in [0, 1] and n >= 0", p, n))
+	}
+	equal := ^uint64(0) // the numbers whose digits so far are those of p
+	if n < 64 {
+		equal = 1<<n - 1
 	}
 	if p == 1 {
-		return true
+		return equal
 	}
-	for p > 0 {
-		p *= 1 << 64
-		digit := math.Floor(p)
-		p -= digit
-		if u := s.cha.Uint64(); u != uint64(digit) {
-			return u < uint64(digit)
+	for p > 0 && equal != 0 {
+		digits := s.cha.Uint64()
+		if p *= 2; p < 1 {
+			equal &^= digits
+			continue
 		}
+		p--
+		below |= equal &^ digits
+		equal &= digits
 	}
-	return false
+	return below
 }

@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"math"
+	"math/bits"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
@@ -105,10 +106,11 @@ func (c *cohorts) join(p float64, coins *coin.Secret) query.Cohort {
 	if c.joined == nil {
 		c.joined = make([]uint64, (c.records+63)/64)
 	}
-	for i := range c.records {
-		if bit := uint64(1) << (i % 64); c.joined[i/64]&bit == 0 && coins.Bernoulli(p) {
-			c.joined[i/64] |= bit
-			c.order = append(c.order, int32(i/c.repeat))
+	for i := range c.joined {
+		heads := coins.Heads(p, c.records-64*i) &^ c.joined[i]
+		c.joined[i] |= heads
+		for ; heads != 0; heads &= heads - 1 {
+			c.order = append(c.order, int32((64*i+bits.TrailingZeros64(heads))/c.repeat))
 		}
 	}
 	c.ends = append(c.ends, len(c.order))

@@ -55,7 +55,7 @@ var parts = map[string]struct{ methods, whole []string }{
 		[]string{"table", "New", "engine", "Refine"}},
 	"Engine": {[]string{"Len"}, []string{"Config", "table", "New", "engine", "Refine"}},
 	"ledger": {[]string{"Budget", "Schedule", "Follow", "View", "Reserve", "End"}, []string{"Session", "New"}},
-	"coins": {[]string{"Bernoulli", "IntN", "Fork"},
+	"coins": {[]string{"Heads", "IntN", "Fork"},
 		[]string{"Session", "New", "Draw", "DrawEach", "draw", "join", "coins", "normals"}},
 	"noise": {[]string{"Normals", "MaxBits"}, nil},
 }

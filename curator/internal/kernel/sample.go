@@ -3,6 +3,7 @@ package kernel
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -51,10 +52,11 @@ func (s *Session) Sample() (query.Cohort, error) {
 	}
 	_, p := schedule.Step(s.sample.drawn)
 	s.sample.drawn++
-	s.sample.members = make([]int32, 0, int(p*float64(s.records())))
-	for i := range s.records() {
-		if s.coins.Bernoulli(p) {
-			s.sample.members = append(s.sample.members, int32(i/int(s.repeat)))
+	n := s.records()
+	s.sample.members = make([]int32, 0, int(p*float64(n)))
+	for first := 0; first < n; first += 64 {
+		for heads := s.coins.Heads(p, n-first); heads != 0; heads &= heads - 1 {
+			s.sample.members = append(s.sample.members, int32((first+bits.TrailingZeros64(heads))/int(s.repeat)))
 		}
 	}
 	s.sample.asked = false
