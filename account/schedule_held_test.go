@@ -25,36 +25,49 @@ func TestHeldSchedulesAnswerTheirOwnQuestion(t *testing.T) {
 		return b
 	}
 	b, s := budget(2, 1e-5, AddOrRemove), sampledSteps(3, .1, 2)
-	list = append(list, asked{b, 0, []SampledSteps{s}}, asked{b, .25, []SampledSteps{s}},
-		asked{budget(2.5, 1e-5, AddOrRemove), 0, []SampledSteps{s}}, asked{budget(2, 1e-6, AddOrRemove), 0, []SampledSteps{s}},
-		asked{budget(2, 1e-5, ReplaceOne), 0, []SampledSteps{s}}, asked{b, 0, []SampledSteps{sampledSteps(3.000000001, .1, 2)}},
-		asked{b, 0, []SampledSteps{sampledSteps(3, .11, 2)}}, asked{b, 0, []SampledSteps{sampledSteps(3, .1, 3)}},
-		asked{b, 0, []SampledSteps{s, sampledSteps(4, .1, 1)}}, asked{b, 0, []SampledSteps{sampledSteps(4, .1, 1), s}})
+	list = append(list,
+		asked{b, 0, []SampledSteps{s}},
+		asked{b, .25, []SampledSteps{s}},
+		asked{budget(2.5, 1e-5, AddOrRemove), 0, []SampledSteps{s}},
+		asked{budget(2, 1e-6, AddOrRemove), 0, []SampledSteps{s}},
+		asked{budget(2, 1e-5, ReplaceOne), 0, []SampledSteps{s}},
+		asked{b, 0, []SampledSteps{sampledSteps(3.000000001, .1, 2)}},
+		asked{b, 0, []SampledSteps{sampledSteps(3, .11, 2)}},
+		asked{b, 0, []SampledSteps{sampledSteps(3, .1, 3)}},
+		asked{b, 0, []SampledSteps{s, sampledSteps(4, .1, 1)}},
+		asked{b, 0, []SampledSteps{sampledSteps(4, .1, 1), s}})
+	type answer struct {
+		steps   []SampledSteps
+		epsilon float64
+	}
+	calibrated, proven := make([]answer, len(list)), make([]answer, len(list))
+	for i, a := range list {
+		p := mechanism.SampledPlan{Steps: a.steps, Mu: a.mu, Relation: a.budget.relation}
+		scaled, epsilon, err := p.Calibrate(t.Context(), a.budget.epsilon, a.budget.delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calibrated[i] = answer{scaled.Steps, epsilon}
+		if epsilon, err = p.Prove(t.Context(), a.budget.epsilon, a.budget.delta); err != nil {
+			t.Fatal(err)
+		}
+		proven[i] = answer{a.steps, epsilon}
+	}
 	for round := range 2 {
 		for i, a := range list {
-			p := mechanism.SampledPlan{Steps: a.steps, Mu: a.mu, Relation: a.budget.relation}
-			want, epsilon, err := p.Calibrate(t.Context(), a.budget.epsilon, a.budget.delta)
-			if err != nil {
-				t.Fatal(err)
+			expect := func(what string, want answer, got *Schedule, err error) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(got.Steps(), want.steps) || got.Epsilon() != want.epsilon || got.Mu() != a.mu ||
+					got.fixed.budget != a.budget {
+					t.Errorf("round %d: %s schedule %d is %+v, want %+v", round, what, i, got.fixed, want)
+				}
 			}
-			got, err := CalibrateSchedule(t.Context(), a.budget, a.mu, a.steps...)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !reflect.DeepEqual(got.Steps(), want.Steps) || got.Epsilon() != epsilon || got.Mu() != a.mu ||
-				got.fixed.budget != a.budget {
-				t.Errorf("round %d: calibrated schedule %d is %+v, want %+v with epsilon %v", round, i, got.fixed, want, epsilon)
-			}
-			if epsilon, err = p.Prove(t.Context(), a.budget.epsilon, a.budget.delta); err != nil {
-				t.Fatal(err)
-			}
-			if got, err = NewSchedule(t.Context(), a.budget, a.mu, a.steps...); err != nil {
-				t.Fatal(err)
-			}
-			if !reflect.DeepEqual(got.Steps(), a.steps) || got.Epsilon() != epsilon || got.Mu() != a.mu ||
-				got.fixed.budget != a.budget {
-				t.Errorf("round %d: proven schedule %d is %+v, want %+v with epsilon %v", round, i, got.fixed, a.steps, epsilon)
-			}
+			s, err := CalibrateSchedule(t.Context(), a.budget, a.mu, a.steps...)
+			expect("calibrated", calibrated[i], s, err)
+			s, err = NewSchedule(t.Context(), a.budget, a.mu, a.steps...)
+			expect("proven", proven[i], s, err)
 		}
 	}
 }

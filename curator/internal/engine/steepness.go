@@ -6,14 +6,15 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// leastKept is the number of numbers of a stored row from which the engine keeps the squares of its slopes: they then take
-// at most a 64th of the memory of the rows, and margins that are not computed again are long.
+// leastKept is the number of numbers of a stored row from which the engine keeps the squares of its slopes:
+// they then take at most a 64th of the memory of the rows, and margins that are not computed again are long.
 const leastKept = 128
 
-// steepness holds, for every row of a table, the sum of the squares of the loss's slopes at a point, smoothed or not. It
-// takes 8 bytes for each row. An optimizer asks for the mean squared slope at the point of the gradient that
-// it has just asked for: the margins and slopes of the second query are those of the first. A steepness is secret, like
-// the lengths of rows, and a query that uses it has the same integers as one that computes it again.
+// steepness holds, for every row of a table, the sum of the squares of the loss's slopes at a point, smoothed
+// or not. It takes 8 bytes for each row. An optimizer asks for the mean squared slope at the point of the
+// gradient that it has just asked for: the margins and slopes of the second query are those of the first. A
+// steepness is secret, like the lengths of rows, and a query that uses it has the same integers as one that
+// computes it again.
 type steepness struct {
 	point     []float64
 	smoothing query.Smoothing

@@ -181,7 +181,8 @@ func TestSteepnessOfWideRowsIsKept(t *testing.T) {
 		for j := range x {
 			x[j] = r.Float32()
 		}
-		q, err := query.New(1, query.GradientInMetric(query.NewCohort(0, n), make([]float64, d), .1, 1, metrics(t, r, d, x)[0]))
+		m, on := metrics(t, r, d, x)[0], query.NewCohort(0, n)
+		q, err := query.New(1, query.GradientInMetric(on, make([]float64, d), .1, 1, m))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -321,8 +321,8 @@ func four(p, next GPVirtual) []GPVirtual {
 	return rows
 }
 
-// products writes AddProducts, or AddRoundedProducts; add adds v times f to sum. The sums of some columns are held in registers: of all of them with AVX-512, of a
-// quarter with AVX2.
+// products writes AddProducts, or AddRoundedProducts; add adds v times f to sum. The sums of some columns are
+// held in registers: of all of them with AVX-512, of a quarter with AVX2.
 func products(k kind, name, of string, add func(v, f, sum VecVirtual)) {
 	name += k.name
 	TEXT(name, NOSPLIT, "func(c *float64, cs int, l *float64, ls int, b *float64, bs, m int)")
