@@ -43,7 +43,7 @@ const (
 	perProduct    = .5   // for each row, feature and margin of the loss, in a pass over the rows
 	perPair       = .12  // for each row and pair of features, in a pass over the pairs
 	perSine       = 8    // for each feature of effects and row, whenever they are computed
-	perCoin       = 1    // for each record and Poisson sample
+	perCoin       = 1.5  // for each record and Poisson sample
 	perGathered   = 40   // for each record of a query about a part of the records: they are scattered in memory
 	perQuery      = 3e4  // for each query: goroutines, their scratch memory, the ledger
 	perCoordinate = 50   // for each coordinate of a sum: its share of each goroutine, and its noise
