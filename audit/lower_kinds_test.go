@@ -262,8 +262,10 @@ func TestLowerBoundOfSamples(t *testing.T) {
 			}
 			l := lowerEpsilon(t, collect(t, 16384, c.run(b, schedule)), auditDelta, certain)
 			t.Logf("%v: epsilon %.4f, bound %.2f", relation, schedule.Epsilon(), l.Epsilon)
-			if l.Epsilon > schedule.Epsilon() || l.Epsilon < .25*epsilon {
-				t.Errorf("%v: bound %v: want between %v and the claim, %v", relation, l.Epsilon, .25*epsilon, schedule.Epsilon())
+			// By twelve seeds bounds are 1.24 to 1.53 under replace-one, and .86 to 1.26 under add-or-remove.
+			least := map[account.Relation]float64{account.ReplaceOne: 1, account.AddOrRemove: .6}[relation]
+			if l.Epsilon > schedule.Epsilon() || l.Epsilon < least {
+				t.Errorf("%v: bound %v: want between %v and the claim, %v", relation, l.Epsilon, least, schedule.Epsilon())
 			}
 		}
 	}
