@@ -150,7 +150,7 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 		}
 	}
 	if members == nil {
-		tiles.steep, tiles.known = e.steepness(q.Terms()[0])
+		tiles.steep, tiles.known = e.steepness(q.First())
 	}
 	var next atomic.Int64
 	var wg sync.WaitGroup

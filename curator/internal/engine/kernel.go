@@ -21,9 +21,9 @@ type kernel struct {
 	// pairs computes the same sums as the function addAllPairs, for at most pairRows rows, in scratch memory p.
 	pairs func(p *paired, acc []int64, c []float64, x []float32, stride, dim int)
 	// weigh is the inner loop of lengths ||R x|| in a metric. It adds sk[j] * x[panel*j+i] to
-	// sums[panel*k+i] for k from 0 to 3 and i below panel, in the order of j, by fused multiplications and additions. The
-	// four vectors s0 to s3
-	// have the same length. weigh is nil on machines on which the loops of metric.go are faster.
+	// sums[panel*k+i] for k from 0 to 3 and i below panel, in the order of j, by fused multiplications and
+	// additions. The four vectors s0 to s3 have the same length. weigh is nil on machines on which the loops of
+	// metric.go are faster.
 	weigh func(sums *[4 * panel]float64, s0, s1, s2, s3, x []float64)
 	// logistic and residual compute the same numbers as the method fused.portable, for the logistic loss and
 	// for clipped residuals. They compute the first of them, as many as fill their registers again and again,

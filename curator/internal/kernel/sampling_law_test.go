@@ -20,6 +20,19 @@ func joined(n int, members []int32) []bool {
 	return in
 }
 
+// looked are the records of 130 that tests look at. Coins come in words of 64: of each of three words these are
+// some records, many of them in the same place of their word.
+var looked = []int{0, 1, 2, 5, 31, 32, 62, 63, 64, 65, 66, 69, 95, 96, 125, 126, 127, 128, 129}
+
+// lookedAt returns which of the looked at records are members.
+func lookedAt(members []int32) []bool {
+	in, of := joined(130, members), make([]bool, len(looked))
+	for k, i := range looked {
+		of[k] = in[i]
+	}
+	return of
+}
+
 // poisson fails the test unless every record joins every draw independently with probability p. It
 // checks how often each record joins, how often any two records join together, how often a record
 // is in two draws at several distances, and the variance of the sizes. All of these are sums of
@@ -80,7 +93,7 @@ func poisson(t *testing.T, name string, x joins, p float64, apart []int) {
 
 // TestSamplesArePoisson tests that the samples of a schedule are Poisson samples.
 func TestSamplesArePoisson(t *testing.T) {
-	const n, draws, p = 20, 8000, .25
+	const n, draws, p = 130, 8000, .25
 	b := budget(t, 8, 1e-3, account.ReplaceOne)
 	records := make([]record, n)
 	for i := range records {
@@ -95,25 +108,26 @@ func TestSamplesArePoisson(t *testing.T) {
 		if _, err := s.Sample(); err != nil {
 			t.Fatal(err)
 		}
-		x[k] = joined(n, s.sample.members)
+		x[k] = lookedAt(s.sample.members)
 	}
-	poisson(t, "samples", x, p, []int{1, 2, 3, 4, 5, 7, 8, n - 1, n, n + 1, draws / 2})
+	poisson(t, "samples", x, p, []int{1, 2, 3, 4, 5, 7, 8, 63, 64, 65, n - 1, n, n + 1, draws / 2})
 }
 
 // TestCohortsByCoinsArePoisson tests that two cohorts are Poisson samples: the first cohort that
 // records join by random bits, and the second such cohort among the records left.
 func TestCohortsByCoinsArePoisson(t *testing.T) {
-	const n, draws, p, second = 12, 6000, .3, .5
+	const n, draws, p, second = 130, 6000, .3, .5
 	coins := coin.Simulated([32]byte{3})
 	first, later := make(joins, draws), make(joins, draws)
 	for k := range first {
 		c := cohorts{records: n, repeat: 1, unjoined: n}
 		c.join(p, coins)
-		first[k] = joined(n, c.order[:c.ends[0]])
+		former := joined(n, c.order[:c.ends[0]])
+		first[k] = lookedAt(c.order[:c.ends[0]])
 		c.join(second, coins)
-		later[k] = joined(n, c.order[c.ends[0]:c.ends[1]])
-		for i := range n {
-			if first[k][i] && later[k][i] {
+		later[k] = lookedAt(c.order[c.ends[0]:c.ends[1]])
+		for _, i := range c.order[c.ends[0]:c.ends[1]] {
+			if former[i] {
 				t.Fatalf("record %d is in two cohorts", i)
 			}
 		}

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"golang.org/x/sys/cpu"
 )
 
 // layouts returns layouts of numbers, of narrow codes and of wide ones, on both sides of the sizes of each loop.
@@ -98,7 +100,7 @@ func TestUnpackAgrees(t *testing.T) {
 			taken += done
 		}
 	}
-	if newUnpacker(layouts(t)[0]).several(nil, 0, 0, nil); taken+left == 0 {
+	if !cpu.X86.HasAVX2 || !cpu.X86.HasFMA {
 		t.Skip("no assembly for this machine")
 	}
 	if taken < 1000 || left < 100 {
