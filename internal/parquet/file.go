@@ -80,11 +80,12 @@ func Open(src io.ReaderAt, size int64) (*File, error) {
 	if t.bad {
 		return nil, ErrDamaged
 	}
-	f := &File{Limit: DefaultLimit, rows: batchRows, largeRows: largeRows, src: src, end: end, groups: m.groups}
+	f := &File{Limit: DefaultLimit, largeRows: largeRows, src: src, end: end, groups: m.groups}
 	leaves, err := f.columns(m.elements)
 	if err != nil {
 		return nil, err
 	}
+	f.rows = min(batchRows, max(fewRows, batchValues/max(leaves, 1)))
 	return f, check(m, leaves)
 }
 

@@ -2,11 +2,15 @@ package parquet
 
 import "fmt"
 
-// batchRows is the largest number of rows of a batch. If the page must be decompressed again for each batch,
-// it is the number that Group.large returns, which is at most largeRows.
+// batchRows is the largest number of rows of a batch. A file of many columns has batches of fewer rows, at least
+// fewRows: about batchValues values of all columns together, so that those of a row are still in the second-level
+// cache when the last column has been read. If the page must be decompressed again for each batch, it is the number
+// that Group.large returns, which is at most largeRows.
 const (
-	batchRows = 1 << 10
-	largeRows = 1 << 14
+	batchRows   = 1 << 10
+	fewRows     = 1 << 7
+	batchValues = 1 << 16
+	largeRows   = 1 << 14
 )
 
 // Batch holds consecutive rows of a column.
