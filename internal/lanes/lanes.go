@@ -131,6 +131,17 @@ func Rounded(x []float64) int64 {
 	return sum
 }
 
+// RoundedDot returns the sum of the integers nearest to the exact products x[i]*y[i], ties to even. The products
+// must be at most 2^51 in absolute value; of others the result has no meaning.
+func RoundedDot(x, y []float64) int64 {
+	same(x, y)
+	sum, i := roundedDotAtOnce(x, y)
+	for ; i < len(x); i++ {
+		sum += int64(math.Float64bits(math.FMA(x[i], y[i], magic)) - magicBits)
+	}
+	return sum
+}
+
 // Rotate applies len(c) plane rotations to neighbouring numbers of every record of the block x of n records, one
 // after the other. Rotation k turns numbers j = first + k step and j + step, with step 1 or -1: it replaces
 // them by

@@ -118,6 +118,18 @@ func roundedAtOnce(x []float64) (sum int64, i int) {
 	return sum, v
 }
 
+func roundedDotAtOnce(x, y []float64) (sum int64, i int) {
+	v, wide := atOnce(len(x))
+	switch {
+	case v == 0:
+	case wide:
+		sum = roundedDot512(&x[0], &y[0], v)
+	default:
+		sum = roundedDot256(&x[0], &y[0], v)
+	}
+	return sum, v
+}
+
 func rotateAtOnce(x []float64, n, first, step int, c, s []float64) int {
 	v, wide := atOnce(n)
 	switch {

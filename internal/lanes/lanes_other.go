@@ -15,6 +15,7 @@ func largestAtOnce(dst, x []float64, m int) int                     { return 0 }
 func timesAtOnce(dst, x, f []float64, m int) int                    { return 0 }
 func addAtOnce(dst []float64, a float64, x []float64) int           { return 0 }
 func roundedAtOnce(x []float64) (sum int64, i int)                  { return 0, 0 }
+func roundedDotAtOnce(x, y []float64) (sum int64, i int)            { return 0, 0 }
 func rotateAtOnce(x []float64, n, first, step int, c, s []float64) int {
 	return 0
 }

@@ -2,6 +2,7 @@ package lanes
 
 import (
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"testing"
 )
@@ -169,6 +170,33 @@ func TestRounded(t *testing.T) {
 	})
 }
 
+// TestRoundedDot tests sums of rounded products beside exact ones, at every length. Some products are nearer to a half
+// than a float64 tells.
+func TestRoundedDot(t *testing.T) {
+	everyKind(t, func(t *testing.T) {
+		r := rand.New(rand.NewPCG(2, 54))
+		for n := range 70 {
+			x, y, want := make([]float64, n), make([]float64, n), int64(0)
+			for i := range x {
+				switch x[i], y[i] = math.Ldexp(2*r.Float64()-1, r.IntN(51)), 2*r.Float64()-1; r.IntN(3) {
+				case 0:
+					x[i], y[i] = float64(r.IntN(41)-20), float64(r.IntN(41)-20)/2
+				case 1:
+					y[i] = (math.Floor(x[i]) + .5) / x[i] // the product is a half, but for less than a rounding error
+				}
+				a, b := new(big.Float).SetFloat64(x[i]), new(big.Float).SetFloat64(y[i])
+				// Of 53 bits, 1.5*2^52 and the product leave those of the integer.
+				sum := new(big.Float).SetPrec(2000).Mul(a, b)
+				near, _ := new(big.Float).SetPrec(53).Add(sum, big.NewFloat(0x1.8p52)).Float64()
+				want += int64(near - 0x1.8p52)
+			}
+			if got := RoundedDot(x, y); got != want {
+				t.Fatalf("%v times %v: %d, want %d", x, y, got, want)
+			}
+		}
+	})
+}
+
 // TestLengths tests that lengths that do not fit each other are refused.
 func TestLengths(t *testing.T) {
 	v := func(n int) []float64 { return make([]float64, n) }
@@ -176,6 +204,7 @@ func TestLengths(t *testing.T) {
 		"a part of a row":   func() { Squares(v(8), v(12)) },
 		"rows of nothing":   func() { Largest(v(0), v(12)) },
 		"too few weights":   func() { Dots(v(8), v(4), 2, v(24)) },
+		"another factor":    func() { RoundedDot(v(8), v(9)) },
 		"another length":    func() { Times(v(15), v(16), v(8)) },
 		"fewer numbers":     func() { Add(v(9), 1, v(8)) },
 		"too many turns":    func() { Rotate(v(8), 4, 0, 1, v(2), v(2)) },

@@ -39,6 +39,11 @@ func add256(dst *float64, a float64, x *float64, lanes int)
 //go:noescape
 func rounded256(x *float64, lanes int) int64
 
+// roundedDot256 is RoundedDot for the first numbers, lanes of them. lanes is a multiple of 4.
+//
+//go:noescape
+func roundedDot256(x *float64, y *float64, lanes int) int64
+
 // rotate256 is Rotate for the first lanes, of rows from x on, each next numbers after the one before it. lanes is a multiple of 4.
 //
 //go:noescape
@@ -93,6 +98,11 @@ func add512(dst *float64, a float64, x *float64, lanes int)
 //
 //go:noescape
 func rounded512(x *float64, lanes int) int64
+
+// roundedDot512 is RoundedDot for the first numbers, lanes of them. lanes is a multiple of 8.
+//
+//go:noescape
+func roundedDot512(x *float64, y *float64, lanes int) int64
 
 // rotate512 is Rotate for the first lanes, of rows from x on, each next numbers after the one before it. lanes is a multiple of 8.
 //

@@ -450,6 +450,69 @@ end1:
 	MOVQ         AX, ret+16(FP)
 	RET
 
+// func roundedDot256(x *float64, y *float64, lanes int) int64
+// Requires: AVX, AVX2, FMA3, SSE2
+TEXT ·roundedDot256(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         lanes+16(FP), DX
+	MOVQ         $0x4338000000000000, BX
+	MOVQ         BX, X0
+	VPBROADCASTQ X0, Y0
+	VXORPD       Y1, Y1, Y1
+
+again4:
+	CMPQ        DX, $0x10
+	JL          end4
+	VMOVUPD     (AX), Y2
+	VMOVUPD     (CX), Y3
+	VFMADD213PD Y0, Y3, Y2
+	VPSUBQ      Y0, Y2, Y2
+	VPADDQ      Y2, Y1, Y1
+	VMOVUPD     32(AX), Y2
+	VMOVUPD     32(CX), Y3
+	VFMADD213PD Y0, Y3, Y2
+	VPSUBQ      Y0, Y2, Y2
+	VPADDQ      Y2, Y1, Y1
+	VMOVUPD     64(AX), Y2
+	VMOVUPD     64(CX), Y3
+	VFMADD213PD Y0, Y3, Y2
+	VPSUBQ      Y0, Y2, Y2
+	VPADDQ      Y2, Y1, Y1
+	VMOVUPD     96(AX), Y2
+	VMOVUPD     96(CX), Y3
+	VFMADD213PD Y0, Y3, Y2
+	VPSUBQ      Y0, Y2, Y2
+	VPADDQ      Y2, Y1, Y1
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
+	SUBQ        $0x10, DX
+	JMP         again4
+
+end4:
+again1:
+	CMPQ        DX, $0x04
+	JL          end1
+	VMOVUPD     (AX), Y2
+	VMOVUPD     (CX), Y3
+	VFMADD213PD Y0, Y3, Y2
+	VPSUBQ      Y0, Y2, Y2
+	VPADDQ      Y2, Y1, Y1
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	SUBQ        $0x04, DX
+	JMP         again1
+
+end1:
+	VEXTRACTI128 $0x01, Y1, X0
+	VPADDQ       X0, X1, X1
+	VPSRLDQ      $0x08, X1, X0
+	VPADDQ       X0, X1, X1
+	VZEROUPPER
+	MOVQ         X1, AX
+	MOVQ         AX, ret+24(FP)
+	RET
+
 // func rotate256(x *float64, next int, c *float64, s *float64, lanes int, rotations int)
 // Requires: AVX, FMA3
 TEXT ·rotate256(SB), NOSPLIT, $0-48
@@ -1221,6 +1284,71 @@ end1:
 	VZEROUPPER
 	MOVQ          X1, AX
 	MOVQ          AX, ret+16(FP)
+	RET
+
+// func roundedDot512(x *float64, y *float64, lanes int) int64
+// Requires: AVX, AVX2, AVX512F, SSE2
+TEXT ·roundedDot512(SB), NOSPLIT, $0-32
+	MOVQ         x+0(FP), AX
+	MOVQ         y+8(FP), CX
+	MOVQ         lanes+16(FP), DX
+	MOVQ         $0x4338000000000000, BX
+	MOVQ         BX, X0
+	VPBROADCASTQ X0, Z0
+	VPXORQ       Z1, Z1, Z1
+
+again4:
+	CMPQ        DX, $0x20
+	JL          end4
+	VMOVUPD     (AX), Z2
+	VMOVUPD     (CX), Z3
+	VFMADD213PD Z0, Z3, Z2
+	VPSUBQ      Z0, Z2, Z2
+	VPADDQ      Z2, Z1, Z1
+	VMOVUPD     64(AX), Z2
+	VMOVUPD     64(CX), Z3
+	VFMADD213PD Z0, Z3, Z2
+	VPSUBQ      Z0, Z2, Z2
+	VPADDQ      Z2, Z1, Z1
+	VMOVUPD     128(AX), Z2
+	VMOVUPD     128(CX), Z3
+	VFMADD213PD Z0, Z3, Z2
+	VPSUBQ      Z0, Z2, Z2
+	VPADDQ      Z2, Z1, Z1
+	VMOVUPD     192(AX), Z2
+	VMOVUPD     192(CX), Z3
+	VFMADD213PD Z0, Z3, Z2
+	VPSUBQ      Z0, Z2, Z2
+	VPADDQ      Z2, Z1, Z1
+	ADDQ        $0x00000100, AX
+	ADDQ        $0x00000100, CX
+	SUBQ        $0x20, DX
+	JMP         again4
+
+end4:
+again1:
+	CMPQ        DX, $0x08
+	JL          end1
+	VMOVUPD     (AX), Z2
+	VMOVUPD     (CX), Z3
+	VFMADD213PD Z0, Z3, Z2
+	VPSUBQ      Z0, Z2, Z2
+	VPADDQ      Z2, Z1, Z1
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	SUBQ        $0x08, DX
+	JMP         again1
+
+end1:
+	VEXTRACTI64X4 $0x01, Z1, Y0
+	VPADDQ        Y0, Y1, Y1
+	VEXTRACTI128  $0x01, Y1, X0
+	VPADDQ        X0, X1, X1
+	VPSRLDQ       $0x08, X1, X0
+	VPADDQ        X0, X1, X1
+	VZEROUPPER
+	MOVQ          X1, AX
+	MOVQ          AX, ret+24(FP)
 	RET
 
 // func rotate512(x *float64, next int, c *float64, s *float64, lanes int, rotations int)

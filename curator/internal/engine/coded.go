@@ -1,6 +1,10 @@
 package engine
 
-import "github.com/stillpoint-dp/stillpoint/curator/internal/row"
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+)
 
 // The functions of this file compute products and sums over the features of one-hot groups and over
 // hats.
@@ -63,7 +67,7 @@ func addSums[C code](z, w []float64, levels []float32, codes []C, stride, width 
 	for k := range count {
 		hot := w[k*width+stride : (k+1)*width]
 		for i, level := range levels {
-			z[i*count+k] += float64(float64(level) * sumAt(hot, codes[i*groups:(i+1)*groups]))
+			z[i*count+k] = math.FMA(float64(level), sumAt(hot, codes[i*groups:(i+1)*groups]), z[i*count+k])
 		}
 	}
 }
@@ -116,8 +120,8 @@ func addHats(acc []int64, width int, c []float64, e row.Edges, edges, stride int
 			f, by := c[i*count+k], e.By[2*i*edges:2*(i+1)*edges]
 			for t, at := range e.At[i*edges : (i+1)*edges] {
 				two := sums[at : at+2 : at+2]
-				two[0] += round(float64(f * float64(by[2*t])))
-				two[1] += round(float64(f * float64(by[2*t+1])))
+				two[0] += roundProduct(f, float64(by[2*t]))
+				two[1] += roundProduct(f, float64(by[2*t+1]))
 			}
 		}
 	}
@@ -139,7 +143,7 @@ func addLevels[C code](acc []int64, width int, c []float64, levels []float32, co
 	for k := range count {
 		sums := acc[k*width+stride : (k+1)*width]
 		for i, level := range levels {
-			addAt(sums, codes[i*groups:(i+1)*groups], round(float64(c[i*count+k]*float64(level))))
+			addAt(sums, codes[i*groups:(i+1)*groups], roundProduct(c[i*count+k], float64(level)))
 		}
 	}
 }

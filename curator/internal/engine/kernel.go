@@ -11,7 +11,8 @@ type kernel struct {
 	// vectors precede the products of the next row. stride is the length of rows and vectors, a multiple of
 	// row.Lane.
 	dots func(z, w []float64, x []float32, stride, width int)
-	// add adds round(c[i] * row i) for all rows i, coordinate by coordinate, to the sums in acc. Each sum
+	// add adds round(c[i] * row i) for all rows i, coordinate by coordinate, to the sums in acc. It rounds the exact
+	// products (roundProduct). Each sum
 	// starts width integers after the start of the previous one. c holds a coefficient for each sum and
 	// row. The coefficients of a row precede the coefficients of the next row. |c*x| must be at most 2^51.
 	add func(acc []int64, width int, c []float64, x []float32, stride int)

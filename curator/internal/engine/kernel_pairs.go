@@ -64,12 +64,10 @@ func pairsBy(inner func(a *[4][]int64, times []float64, x []float32, stride, row
 			a[k], acc = acc[:dim-j-k], acc[dim-j-k:]
 			own := products[:rows]
 			lanes.Times(own, c, first[k][:rows])
-			lanes.Times(own, own, first[k][:rows])
-			a[k][0] += lanes.Rounded(own)
+			a[k][0] += lanes.RoundedDot(own, first[k][:rows])
 			lanes.Times(scaled[k][:rows], root[:rows], first[k][:rows])
 			for l := k + 1; l < 4; l++ {
-				lanes.Times(own, scaled[k][:rows], first[l][:rows])
-				a[k][l-k] += lanes.Rounded(own)
+				a[k][l-k] += lanes.RoundedDot(scaled[k][:rows], first[l][:rows])
 			}
 			a[k] = a[k][4-k:]
 		}
@@ -86,7 +84,7 @@ func pairsBy(inner func(a *[4][]int64, times []float64, x []float32, stride, row
 			for k := range a {
 				for i := 0; i < rows && done < columns; i++ {
 					for l, v := range near[i*strip:][done:columns] {
-						a[k][done+l] += round(float64(times[4*i+k] * float64(v)))
+						a[k][done+l] += roundProduct(times[4*i+k], float64(v))
 					}
 				}
 				a[k] = a[k][columns:]

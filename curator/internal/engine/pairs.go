@@ -175,11 +175,11 @@ func (p *pass) let() {
 // x.
 func addRow(sums []int64, c float64, x run) {
 	j, first := int(x.index[0]), x.value[0]
-	sums[0] += round(float64(float64(c*first) * first))
+	sums[0] += roundProduct(float64(c*first), first)
 	c = float64(float64(c*math.Sqrt2) * first)
 	index, value := x.index[1:], x.value[1:len(x.index)]
 	for t, k := range index {
-		sums[int(k)-j] += round(float64(c * value[t]))
+		sums[int(k)-j] += roundProduct(c, value[t])
 	}
 }
 
@@ -191,7 +191,7 @@ func addAllPairs(_ *paired, acc []int64, c []float64, x []float32, stride, dim i
 	for j := range dim {
 		for i, v := range c {
 			first := float64(x[i*stride+j])
-			acc[0] += round(float64(float64(v*first) * first))
+			acc[0] += roundProduct(float64(v*first), first)
 			times[i] = float64(float64(v*math.Sqrt2) * first)
 		}
 		addColumns(acc[1:dim-j], times[:len(c)], x, stride, j+1)
@@ -209,7 +209,7 @@ func addColumns(acc []int64, c []float64, x []float32, stride, from int) {
 	}
 	for ; i < len(c); i++ {
 		for k, v := range row(i) {
-			acc[k] += round(float64(c[i] * float64(v)))
+			acc[k] += roundProduct(c[i], float64(v))
 		}
 	}
 }

@@ -7,9 +7,9 @@ import (
 )
 
 // The kernels of this file fix the order of every floating-point operation, so that their results
-// are the same bits on every machine. Products are rounded before they are added, since
-// float64(a*b) forbids fused operations. A dot product is eight interleaved sums that are folded in
-// a fixed tree.
+// are the same bits on every machine. What is said to be fused is one operation, rounded once (math.FMA);
+// float64(a*b) forbids to fuse what is not. A dot product is eight interleaved sums of fused
+// multiplications and additions, which are folded in a fixed tree.
 
 // magic is 1.5*2^52. For |p| <= 2^51, the low bits of the representation of p + magic hold p
 // rounded to the nearest integer (ties to even), so bits(p + magic) - bits(magic) is that integer.
@@ -36,14 +36,14 @@ func dot(w []float64, x []float32) float64 {
 	w = w[:len(x)]
 	for j := 0; j <= len(x)-row.Lane; j += row.Lane {
 		a, b := (*[row.Lane]float32)(x[j:]), (*[row.Lane]float64)(w[j:])
-		s0 += float64(float64(a[0]) * b[0])
-		s1 += float64(float64(a[1]) * b[1])
-		s2 += float64(float64(a[2]) * b[2])
-		s3 += float64(float64(a[3]) * b[3])
-		s4 += float64(float64(a[4]) * b[4])
-		s5 += float64(float64(a[5]) * b[5])
-		s6 += float64(float64(a[6]) * b[6])
-		s7 += float64(float64(a[7]) * b[7])
+		s0 = math.FMA(float64(a[0]), b[0], s0)
+		s1 = math.FMA(float64(a[1]), b[1], s1)
+		s2 = math.FMA(float64(a[2]), b[2], s2)
+		s3 = math.FMA(float64(a[3]), b[3], s3)
+		s4 = math.FMA(float64(a[4]), b[4], s4)
+		s5 = math.FMA(float64(a[5]), b[5], s5)
+		s6 = math.FMA(float64(a[6]), b[6], s6)
+		s7 = math.FMA(float64(a[7]), b[7], s7)
 	}
 	return ((s0 + s4) + (s2 + s6)) + ((s1 + s5) + (s3 + s7))
 }
@@ -67,7 +67,7 @@ func addMargin(acc []int64, c []float64, each int, x []float32) {
 	for ; i < rows; i++ {
 		f := c[i*each]
 		for j, v := range x[i*d : (i+1)*d] {
-			acc[j] += round(float64(f * float64(v)))
+			acc[j] += roundProduct(f, float64(v))
 		}
 	}
 }
@@ -76,10 +76,10 @@ func addRounded4(acc []int64, c *[4]float64, x0, x1, x2, x3 []float32) {
 	x0, x1, x2, x3 = x0[:len(acc)], x1[:len(acc)], x2[:len(acc)], x3[:len(acc)]
 	c0, c1, c2, c3, m4 := c[0], c[1], c[2], c[3], 4*magicBits
 	for j := range acc {
-		b0 := math.Float64bits(float64(c0*float64(x0[j])) + magic)
-		b1 := math.Float64bits(float64(c1*float64(x1[j])) + magic)
-		b2 := math.Float64bits(float64(c2*float64(x2[j])) + magic)
-		b3 := math.Float64bits(float64(c3*float64(x3[j])) + magic)
+		b0 := math.Float64bits(math.FMA(c0, float64(x0[j]), magic))
+		b1 := math.Float64bits(math.FMA(c1, float64(x1[j]), magic))
+		b2 := math.Float64bits(math.FMA(c2, float64(x2[j]), magic))
+		b3 := math.Float64bits(math.FMA(c3, float64(x3[j]), magic))
 		acc[j] += int64((b0 + b1) + (b2 + b3) - m4)
 	}
 }
@@ -88,6 +88,12 @@ func addRounded4(acc []int64, c *[4]float64, x0, x1, x2, x3 []float32) {
 // any other p, including NaN, the result has no meaning.
 func round(p float64) int64 {
 	return int64(math.Float64bits(p+magic) - magicBits)
+}
+
+// roundProduct rounds the exact product a*b to the nearest integer, in one fused operation. The product is
+// bounded as for the function round.
+func roundProduct(a, b float64) int64 {
+	return int64(math.Float64bits(math.FMA(a, b, magic)) - magicBits)
 }
 
 // mostSteps is the largest absolute value that the function round rounds correctly.

@@ -16,7 +16,7 @@ func (p *pass) addSquares(c []float64, b row.Block) {
 		Round(v) // in tests, checks a bound on all products of this row
 		for at := f.next[i]; at < f.end[i]; at++ {
 			x := f.value[at]
-			p.acc[f.index[at]] += round(float64(v * float64(x*x)))
+			p.acc[f.index[at]] += roundProduct(v, x*x)
 		}
 	}
 }

@@ -31,6 +31,7 @@ func main() {
 		times(k)
 		add(k)
 		rounded(k)
+		roundedDot(k)
 		rotate(k)
 		products(k, "products", "AddProducts", func(v, f, sum VecVirtual) { VFMADD231PD(v, f, sum) })
 		products(k, "roundedProducts", "AddRoundedProducts", func(v, f, sum VecVirtual) {
@@ -62,6 +63,13 @@ func (k kind) all(v uint64) VecVirtual {
 	MOVQ(r, low)
 	VPBROADCASTQ(low, z)
 	return z
+}
+
+// load loads register i of the numbers at a pointer.
+func (k kind) load(from GPVirtual, i int) VecVirtual {
+	v := k.reg()
+	VMOVUPD(Mem{Base: from, Disp: i * k.bytes()}, v)
+	return v
 }
 
 func parameter(name string) GPVirtual { return Load(Param(name), GP64()).(GPVirtual) }
@@ -236,16 +244,37 @@ const magic = 0x4338000000000000
 
 func rounded(k kind) {
 	header(k, "rounded", "func(x *float64, lanes int) int64", "is Rounded for the first numbers, lanes of them.")
-	x, left := parameter("x"), parameter("lanes")
-	m, sum := k.all(magic), k.zero()
+	x, left, m := parameter("x"), parameter("lanes"), k.all(magic)
+	k.sumOfBits(left, m, func(i int) VecVirtual {
+		v := k.reg()
+		VADDPD(Mem{Base: x, Disp: i * k.bytes()}, m, v)
+		return v
+	}, x)
+}
+
+func roundedDot(k kind) {
+	header(k, "roundedDot", "func(x, y *float64, lanes int) int64", "is RoundedDot for the first numbers, lanes of them.")
+	x, y, left, m := parameter("x"), parameter("y"), parameter("lanes"), k.all(magic)
+	k.sumOfBits(left, m, func(i int) VecVirtual {
+		v := k.load(x, i)
+		VFMADD213PD(m, k.load(y, i), v)
+		return v
+	}, x, y)
+}
+
+// sumOfBits writes the sum, over all registers of numbers at the pointers, of the bits of what term leaves, less those
+// of m, and the end of the function, which returns the sum.
+func (k kind) sumOfBits(left GPVirtual, m VecVirtual, term func(i int) VecVirtual, pointers ...GPVirtual) {
+	sum := k.zero()
 	k.over(left, func(registers int) {
 		for i := range registers {
-			v := k.reg()
-			VADDPD(Mem{Base: x, Disp: i * k.bytes()}, m, v)
+			v := term(i)
 			VPSUBQ(m, v, v)
 			VPADDQ(v, sum, sum)
 		}
-		ADDQ(U32(registers*k.bytes()), x)
+		for _, p := range pointers {
+			ADDQ(U32(registers*k.bytes()), p)
+		}
 	})
 	if k.lanes == 8 {
 		high := YMM()

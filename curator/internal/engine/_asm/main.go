@@ -138,8 +138,7 @@ func dots512() {
 		v, t := ZMM(), ZMM()
 		VMOVUPD(Mem{Base: w, Index: j, Scale: 2}, v)
 		VCVTPS2PD(Mem{Base: a.x, Index: j, Scale: 1}, t)
-		VMULPD(v, t, t)
-		VADDPD(t, sum, sum)
+		VFMADD231PD(v, t, sum)
 	})
 	fold512(sum)
 	VMOVSD(sum.AsX(), Mem{Base: z})
@@ -211,8 +210,7 @@ func products512(w reg.GPVirtual, a arguments, strides strided, next reg.GPVirtu
 	for i, row := range strides.eight(x) {
 		t := ZMM()
 		VCVTPS2PD(row, t)
-		VMULPD(v, t, t)
-		VADDPD(t, sums[i], sums[i])
+		VFMADD231PD(v, t, sums[i])
 	}
 	CMPQ(a.stride, U32(wideRow))
 	JA(LabelRef("wide"))
@@ -285,9 +283,7 @@ func dotsOf512(n int) {
 		v := ZMM()
 		VMOVUPD(Mem{Base: w[k], Index: j, Scale: 2}, v)
 		for i := range 4 {
-			t := ZMM()
-			VMULPD(v, x[i], t)
-			VADDPD(t, sums[n*i+k], sums[n*i+k])
+			VFMADD231PD(v, x[i], sums[n*i+k])
 		}
 	}
 	ADDQ(U8(4*lane), low)
@@ -383,8 +379,7 @@ func blocks(name string, acc, c, step, left reg.GPVirtual, a arguments, bias, m 
 		for i := range n {
 			t := ZMM()
 			VCVTPS2PD(Mem{Base: x, Disp: 4 * lane * i}, t)
-			VMULPD(v, t, t)
-			VADDPD(m, t, t)
+			VFMADD213PD(m, v, t)
 			VPADDQ(t, sums[i], sums[i])
 		}
 		ADDQ(a.stride, x)
@@ -452,8 +447,8 @@ func addOf512(n int) {
 		for k := range n {
 			for i := range lanes {
 				t := ZMM()
-				VMULPD_BCST(Mem{Base: p, Disp: 8 * k}, features[i], t)
-				VADDPD(m, t, t)
+				VMOVAPD(m, t)
+				VFMADD231PD_BCST(Mem{Base: p, Disp: 8 * k}, features[i], t)
 				VPADDQ(t, sums[k*lanes+i], sums[k*lanes+i])
 			}
 		}
@@ -500,8 +495,7 @@ func dots256() {
 				for i := range x {
 					t := YMM()
 					VCVTPS2PD(Mem{Base: x[i], Index: j, Scale: 1, Disp: 16 * h}, t)
-					VMULPD(v, t, t)
-					VADDPD(t, sums[2*i+h], sums[2*i+h])
+					VFMADD231PD(v, t, sums[2*i+h])
 				}
 			}
 		})
@@ -556,8 +550,7 @@ func add256() {
 		for i := range 2 * n {
 			t := YMM()
 			VCVTPS2PD(Mem{Base: x, Disp: 16 * i}, t)
-			VMULPD(v, t, t)
-			VADDPD(m, t, t)
+			VFMADD213PD(m, v, t)
 			VPADDQ(t, sums[i], sums[i])
 		}
 		ADDQ(a.stride, x)

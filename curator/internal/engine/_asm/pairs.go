@@ -68,8 +68,8 @@ func pairs512() {
 		for k := range 4 {
 			for i := range n {
 				t := ZMM()
-				VMULPD_BCST(Mem{Base: p, Disp: 8 * k}, features[i], t)
-				VADDPD(m, t, t)
+				VMOVAPD(m, t)
+				VFMADD231PD_BCST(Mem{Base: p, Disp: 8 * k}, features[i], t)
 				VPADDQ(t, sums[k*n+i], sums[k*n+i])
 			}
 		}
@@ -170,8 +170,8 @@ func pairs256() {
 			VBROADCASTSD(Mem{Base: p, Disp: 8 * k}, v)
 			for i := range n {
 				t := YMM()
-				VMULPD(v, features[i], t)
-				VADDPD(m, t, t)
+				VMOVAPD(m, t)
+				VFMADD231PD(v, features[i], t)
 				VPADDQ(t, sums[k*n+i], sums[k*n+i])
 			}
 		}

@@ -51,6 +51,17 @@ func total(vectors [][]int64, members []int32, dim int) []int64 {
 // nearest rounds a number of steps to the nearest integer, ties to even.
 func nearest(steps float64) int64 { return int64(math.RoundToEven(steps)) }
 
+// nearestProduct rounds the exact product a*b to the nearest integer, ties to even. The rounded product p differs from
+// the exact one by a number that is computed exactly. It decides where p is halfway between two integers.
+func nearestProduct(a, b float64) float64 {
+	p := float64(a * b)
+	n := math.RoundToEven(p)
+	if half := p - n; math.Abs(half) == .5 && half*math.FMA(a, b, -p) > 0 {
+		n += 2 * half
+	}
+	return n
+}
+
 // centreSteps returns the public centre of every record's contribution, in rounded grid steps: the
 // sum, over the query's terms, of the term's weight times its centre times the displacement between
 // its two points. centreSteps returns zero for kinds of numbers, whose centres are subtracted before
@@ -117,20 +128,20 @@ func contribution(l loss.Loss, q query.Question, scale float64, record rowtest.R
 }
 
 // ofFeatures returns the contribution of a record to a term of a kind that depends on the features alone, in
-// grid steps before rounding.
+// grid steps. Products with features are rounded to integers.
 func ofFeatures(t query.Term, scale float64, r sample) []float64 {
 	c, ball := float64(t.Weight()*scale), t.Ball()
 	switch t.Kind() {
 	case query.RowMean:
 		v := make([]float64, len(r.X))
 		for j, x := range r.X {
-			v[j] = float64(c * float64(x))
+			v[j] = nearestProduct(c, float64(x))
 		}
 		return v
 	case query.SquaredFeatures:
 		v := make([]float64, len(r.X))
 		for j, x := range r.X {
-			v[j] = float64(c * float64(float64(x)*float64(x)))
+			v[j] = nearestProduct(c, float64(x)*float64(x))
 		}
 		return v
 	case query.SquaredDistance:
@@ -162,9 +173,8 @@ func fromPoint(x []float32, m []float64) float64 {
 	return (s[0] + s[2]) + (s[1] + s[3])
 }
 
-// multiple returns a record's contribution for a rank-one loss, in grid steps before rounding. The
-// contribution is a multiple of the row, or a number for kinds of numbers. ok is false for a faulty
-// record.
+// multiple returns a record's contribution for a rank-one loss, in grid steps. The contribution is a multiple of
+// the row, whose products are rounded to integers, or a number for kinds of numbers. ok is false for a faulty record.
 func multiple(l loss.RankOne, q query.Question, scale float64, r sample) (v []float64, ok bool) {
 	ok = true
 	var coef float64
@@ -225,7 +235,7 @@ func multiple(l loss.RankOne, q query.Question, scale float64, r sample) (v []fl
 	}
 	v = make([]float64, len(r.X))
 	for j := range v {
-		v[j] = float64(coef * float64(r.X[j]))
+		v[j] = nearestProduct(coef, float64(r.X[j]))
 	}
 	return v, ok
 }
@@ -247,13 +257,13 @@ func slopesFor(l loss.RankOne, t query.Term, dim int, norm float64) func(dst, z,
 	return func(dst, z, y []float64) { l.(loss.Kinked).SmoothedSlopes(dst, z, y, []float64{norm}, by) }
 }
 
-// products returns c times x x' as a vector: the entries on and above the diagonal, row after row,
-// with the entries above the diagonal times sqrt 2.
+// products returns c times x x' as a vector: the entries on and above the diagonal, row after row, with the
+// entries above the diagonal times sqrt 2. The last product of each entry is rounded to an integer.
 func products(c float64, x []float32) (v []float64) {
 	for j, a := range x {
-		v = append(v, float64(float64(c*float64(a))*float64(a)))
+		v = append(v, nearestProduct(float64(c*float64(a)), float64(a)))
 		for _, b := range x[j+1:] {
-			v = append(v, float64(float64(float64(c*math.Sqrt2)*float64(a))*float64(b)))
+			v = append(v, nearestProduct(float64(float64(c*math.Sqrt2)*float64(a)), float64(b)))
 		}
 	}
 	return v
@@ -398,7 +408,7 @@ func product(l loss.Margins, q query.Question, scale float64, r sample) (v []flo
 			return []float64{c}, ok
 		}
 		for _, x := range r.X {
-			v = append(v, float64(c*float64(x)))
+			v = append(v, nearestProduct(c, float64(x)))
 		}
 	}
 	return v, ok
@@ -543,12 +553,12 @@ func scalar(f func(dst, z, y []float64), z, y float64) (s float64) {
 	return dst[0]
 }
 
-// inner returns <w, x> for rows whose features are all numbers. It adds up eight interleaved sums,
-// which are folded in a tree, as every engine does.
+// inner returns <w, x> for rows whose features are all numbers. It adds up eight interleaved sums by fused
+// multiplications and additions, and folds them in a tree, as every engine does.
 func inner(w []float64, x []float32) float64 {
 	var s [row.Lane]float64
 	for j := range x {
-		s[j%row.Lane] += float64(float64(x[j]) * w[j])
+		s[j%row.Lane] = math.FMA(float64(x[j]), w[j], s[j%row.Lane])
 	}
 	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
@@ -575,7 +585,7 @@ func (r sample) inner(w []float64) float64 {
 		for g, k := range r.In {
 			s[g%4] += w[r.Of.Group(g).First+int(k)]
 		}
-		z += float64(float64(r.Level) * ((s[0] + s[2]) + (s[1] + s[3])))
+		z = math.FMA(float64(r.Level), (s[0]+s[2])+(s[1]+s[3]), z)
 	}
 	if len(r.By) == 0 {
 		return z

@@ -103,7 +103,7 @@ func stacked(l loss.Stacked, q query.Question, scale float64, r sample) ([]float
 	for _, c := range coef {
 		c = float64(c * scale)
 		for _, x := range r.X {
-			v = append(v, float64(c*float64(x)))
+			v = append(v, nearestProduct(c, float64(x)))
 		}
 	}
 	for _, c := range above {
