@@ -64,6 +64,8 @@ const (
 	perWave    = 4         // for each feature of effects and row, while they are kept
 	waveBlocks = 4         // blocks of rows with features of effects: of two goroutines, in use and not yet collected
 	perBlock   = 256 << 10 // for the stored rows of a block
+	perSlopes  = 8         // for each row of at least wideRow bytes, in a metric: the squares of its slopes
+	wideRow    = 4 * 128   // 128 numbers
 	perText    = 8         // for each cell of a text table
 	mostText   = 12 << 20  // limit of perText's sum, for the whole text table
 )
@@ -185,9 +187,12 @@ func (c costs) estimate() Estimate {
 	if c.chosen {
 		time += perChoice
 	}
-	bytes, garbage, working := n*c.row, n*c.row*perGarbage, 0.
+	bytes, garbage, working, slopes := n*c.row, n*c.row*perGarbage, 0., 0.
 	for _, s := range c.stages {
 		time += s.time(n)
+		if s.work.Kinds[query.SquaredSlope].Queries > 0 && c.row >= wideRow {
+			slopes = n * perSlopes
+		}
 		if s.pairs() {
 			d := float64(s.features)
 			// The first term is for the sums of four goroutines, the second for the matrix, its eigenvectors and
@@ -211,7 +216,7 @@ func (c costs) estimate() Estimate {
 		bytes = min(bytes, c.memory)
 		garbage = min(bytes*perGarbage, c.memory/10+8<<20) // the command limits the heap to this
 	}
-	bytes += garbage + working
+	bytes += garbage + working + slopes
 	if c.typed {
 		time += read * perTyped
 		pages := min(read*perPage, float64(c.cells)*mostPages)

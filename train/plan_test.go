@@ -243,6 +243,10 @@ func TestEstimate(t *testing.T) {
 	if bounded := of(optimize.Workload{}, 1e8, nil); plain.Memory < 4e9 || bounded.Memory > 1.9e8 {
 		t.Errorf("memory %v, bounded %v", plain.Memory, bounded.Memory)
 	}
+	// Engines keep the squares of the slopes of wide rows, 8 bytes a row.
+	if kept := of(ten.Count(query.SquaredSlope, 1, 1), 0, nil); kept.Memory != plain.Memory+8e6 {
+		t.Errorf("memory %v with squares of slopes, %v without", kept.Memory, plain.Memory)
+	}
 	// A million rows of 4,012 bytes, and two fifths of that while they are read.
 	if got := plain.String(); got != "about 65 seconds of one processor, about 5.7 GB of memory" {
 		t.Error(got)
