@@ -84,6 +84,8 @@ type Portable struct {
 	// query that reads or replaces it takes it out of the channel.
 	kept  chan *steepness
 	keeps int // the fewest numbers of a row with which kept is used: leastKept, but for tests
+	// idle holds readers that no query uses, with their buffers, at most one for each worker.
+	idle chan row.Reader
 }
 
 // New returns an engine that answers queries over the rows of the source t with the loss l. workers,
@@ -97,7 +99,8 @@ func New(t row.Source, l loss.Loss, workers int) (*Portable, error) {
 		return nil, fmt.Errorf("engine: workers = %d: must be >= 1", workers)
 	}
 	e := &Portable{table: t, layout: t.Layout(), loss: l, shape: shapeOf(l, parameters, t), workers: workers,
-		kernel: fastest(), measured: make(chan *lengths, 1), kept: make(chan *steepness, 1), keeps: leastKept}
+		kernel: fastest(), measured: make(chan *lengths, 1), kept: make(chan *steepness, 1), keeps: leastKept,
+		idle: make(chan row.Reader, workers)}
 	e.measured <- nil
 	return e, nil
 }
@@ -160,7 +163,7 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 	for i := range shares {
 		s := &shares[i]
 		s.tiles, s.ended = tiles, &wg
-		s.reader, s.kernel, s.known = e.table.Reader(), e.kernel, tiles.known
+		s.reader, s.kernel, s.known = e.reader(), e.kernel, tiles.known
 		s.turns = turnsOf(&next, tiles.len(), s.reader)
 		s.prepare(e.loss, terms, scale, e.shapeFor(q), e.table, rows)
 		wg.Add(1)
@@ -186,7 +189,28 @@ func (e *Portable) Sum(ctx context.Context, q query.Question, scale float64, mem
 		return Sum{}, ErrIncomplete
 	}
 	e.keep(tiles.steep)
+	for i := range shares {
+		e.leave(shares[i].reader)
+	}
 	return sum, nil
+}
+
+// reader returns a reader of the table that the caller alone has until it gives it to leave.
+func (e *Portable) reader() row.Reader {
+	select {
+	case r := <-e.idle:
+		return r
+	default:
+		return e.table.Reader()
+	}
+}
+
+// leave keeps a reader for a later query. It is not called after a query that failed.
+func (e *Portable) leave(r row.Reader) {
+	select {
+	case e.idle <- r:
+	default:
+	}
 }
 
 // Centre returns the public centre of contributions to q, in rounded grid steps. The centre is subtracted

@@ -73,7 +73,12 @@ func (e *Portable) measure(ctx context.Context, m query.Metric) (*lengths, error
 	var wg sync.WaitGroup
 	unread := make([]error, e.workers)
 	for i := range unread {
-		wg.Go(func() { unread[i] = r.measure(ctx, blocks, &next, e.table.Reader(), e.layout) })
+		reader := e.reader()
+		wg.Go(func() {
+			if unread[i] = r.measure(ctx, blocks, &next, reader, e.layout); unread[i] == nil {
+				e.leave(reader)
+			}
+		})
 	}
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
