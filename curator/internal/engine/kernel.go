@@ -12,9 +12,9 @@ type kernel struct {
 	// row.Lane.
 	dots func(z, w []float64, x []float32, stride, width int)
 	// add adds round(c[i] * row i) for all rows i, coordinate by coordinate, to the sums in acc. It rounds the exact
-	// products (roundProduct). Each sum
-	// starts width integers after the start of the previous one. c holds a coefficient for each sum and
-	// row. The coefficients of a row precede the coefficients of the next row. |c*x| must be at most 2^51.
+	// products, as the function roundProduct does. Each sum starts width integers after the start of the previous
+	// one. c holds a coefficient for each sum and row. The coefficients of a row precede the coefficients of the
+	// next row. |c*x| must be at most 2^51.
 	add func(acc []int64, width int, c []float64, x []float32, stride int)
 	// dotsAtCodes and addAtCodes compute the same numbers as the functions dotsAtCodes and addAtCodes.
 	dotsAtCodes func(z, w []float64, levels []float32, codes row.Codes, stride, width int)
