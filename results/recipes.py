@@ -538,9 +538,12 @@ RECIPES = [
             "TRIES='theorem: true;theorem: true, output: tail-average' results/batches.sh 5 0.1 0.5 1 2", [0, 1, 3],
             {i: i for i in range(2, 8)}, {4: 0.01, 5: 0.01, 6: 0.25, 7: 0.02}, nth=2),
     Printed("planner.md", "Batches of SpiderBoost",
-            GO.replace("100m", "0") + "-run 'TestBatches$' ./experiment -records 1000000 -families logistic+nonconvex "
-            "-dim 20 -eps 0.1 -theorem -outputs random -seeds 1", [0, 1, 2, 3, 4], {i: i for i in range(5, 12)},
-            dict.fromkeys(range(7, 11), 0.02), nth=3),
+            "; ".join(GO.replace("100m", "0") + "-run 'TestBatches$' ./experiment -records 1000000 "
+                      f"-families logistic+nonconvex {flags}" for flags in (
+                          "-dim 20 -eps 0.1 -theorem -outputs random,tail-average -seeds 3",
+                          "-dim 100 -eps 0.1 -theorem -outputs random,tail-average -seeds 3",
+                          "-dim 100 -eps 1 -theorem -outputs random -seeds 1")),
+            [0, 1, 2, 3, 4, 12], {i: i for i in range(5, 12)}, dict.fromkeys(range(7, 11), 0.02), nth=3),
     Runs("planner.md", "A million records", ["batches-auto"],
          [Key("family"),
           *[At((m,), {"label": f"auto, passes: {n}"}) for n in ("21.4", "6.5") for m in ("g/r", "passes")]], nth=1),
