@@ -85,7 +85,7 @@ func Open(src io.ReaderAt, size int64) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.rows = min(batchRows, max(fewRows, batchValues/max(leaves, 1)))
+	f.rows = rowsOfBatch(leaves)
 	return f, check(m, leaves)
 }
 

@@ -13,6 +13,9 @@ const (
 	largeRows   = 1 << 14
 )
 
+// rowsOfBatch returns the number of rows of a batch, for a file of so many columns.
+func rowsOfBatch(columns int) int { return min(batchRows, max(fewRows, batchValues/max(columns, 1))) }
+
 // Batch holds consecutive rows of a column.
 type Batch struct {
 	Rows int

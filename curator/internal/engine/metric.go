@@ -71,14 +71,10 @@ func (e *Portable) measure(ctx context.Context, m query.Metric) (*lengths, error
 	r := newRuler(m, e.kernel)
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	unread := make([]error, e.workers)
+	unread, readers := make([]error, e.workers), make([]row.Reader, e.workers)
 	for i := range unread {
-		reader := e.reader()
-		wg.Go(func() {
-			if unread[i] = r.measure(ctx, blocks, &next, reader, e.layout); unread[i] == nil {
-				e.leave(reader)
-			}
-		})
+		readers[i] = e.reader()
+		wg.Go(func() { unread[i] = r.measure(ctx, blocks, &next, readers[i], e.layout) })
 	}
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
@@ -97,6 +93,9 @@ func (e *Portable) measure(ctx context.Context, m query.Metric) (*lengths, error
 	}
 	if n != e.table.Len() {
 		return nil, ErrIncomplete
+	}
+	for _, reader := range readers {
+		e.leave(reader)
 	}
 	return l, nil
 }
