@@ -260,7 +260,10 @@ RECIPES = [
             before="Output rules"),
     Printed("theorems.md", "Theorems 3 and 4: the tree, one pass, the population", ARORA, [0],
             {**{i: i for i in range(1, 6)}, 6: 7}, {1: 0.02, 2: 0.02, 3: 0.02, 4: 0.02, 5: 0.02, 6: 0.05},
-            before="Population, tanh"),
+            before="Population, tanh", rows={"target: 1.15 times": "a target"}, labels={
+                "the same, no early return": "tree-spider, theorem, no early return",
+                "**rows equally often:** tree-spider": "tree-spider, whole table",
+                "**rows equally often:** gd": "gd, whole table"}),
     Printed("theorems.md", "Theorems 3 and 4: the tree, one pass, the population", ARORA, [0],
             {1: 1, 2: 2, 3: 3, 4: 4}, {1: 0.05, 2: 0.05, 3: 0.05, 4: 0.05}, nth=1, before="One pass for a mean"),
     Runs("theorems.md", "Theorem 5: recursive regularization, convex losses", ["arora-convex"],
