@@ -565,7 +565,7 @@ RECIPES = [
                 GO.replace("100m", "0") + "-run TestCoefficientNoise ./results -coefficients.cell '{row}'",
                 [0], {i: i for i in range(1, 7)}, {4: 0.25, 5: 0.3, 6: 0.15},
                 rows={"adult, eps 2, replace-one, again": "another run of the row below it",
-                      "adult, eps 0.5, replace-one, second moment about the mean": "of variants that are not in the program"})
+                      "adult, eps 0.5, replace-one, second moment about the mean": VARIANTS})
         for heading in ("In a metric, whose second moment was released", "Every algorithm")
     ],
     Printed("cost.md", "Everybody has K rows", "results/units.sh 5 1", [0, 1],
