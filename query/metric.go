@@ -265,7 +265,8 @@ func times[T float64 | int64](m *metric, out, v []T) {
 // A session computes ||R x|| for all rows at the first query with a metric, in about d^2 operations
 // for each row of d features (fewer if features are zero). It keeps the norms for the latest metric,
 // in 4 bytes for each row. From a query about all rows, if these have 128 numbers or more, it also keeps the
-// squares of slopes, in 8 bytes for each row, for SquaredSlopeAt at the same point. Further queries with that metric cost as much as gradients.
+// squares of slopes, in 8 bytes for each row, for SquaredSlopeAt at the same point. Further queries with that metric
+// cost as much as gradients.
 func GradientInMetric(c Cohort, w []float64, clip, slope float64, m Metric) Term {
 	return Term{kind: MetricGradient, cohort: c, weight: 1, w: clone(w), ball: ClipBall{Radius: clip}, slope: slope,
 		metric: m}

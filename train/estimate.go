@@ -57,17 +57,17 @@ const (
 
 // Costs of a fit in bytes of memory.
 const (
-	perProgram = 30 << 20  // for the program with an empty table
-	perGarbage = .4        // for each byte of an encoded row: what is not yet collected while rows are read
-	perPage    = 5         // for each cell of a Parquet table
-	mostPages  = 2 << 20   // limit of perPage's sum, for each column of a Parquet table
-	perWave    = 4         // for each feature of effects and row, while they are kept
-	waveBlocks = 4         // blocks of rows with features of effects: of two goroutines, in use and not yet collected
-	perBlock   = 256 << 10 // for the stored rows of a block
-	perSlopes  = 8         // for each row of at least wideRow bytes, in a metric: the squares of its slopes
-	wideRow    = 4 * 128   // 128 numbers
-	perText    = 8         // for each cell of a text table
-	mostText   = 12 << 20  // limit of perText's sum, for the whole text table
+	perProgram = 30 << 20   // for the program with an empty table
+	perGarbage = .4         // for each byte of an encoded row: what is not yet collected while rows are read
+	perPage    = 5          // for each cell of a Parquet table
+	mostPages  = 2 << 20    // limit of perPage's sum, for each column of a Parquet table
+	perWave    = 4          // for each feature of effects and row, while they are kept
+	waveBlocks = 4          // blocks of rows with features of effects: of two goroutines, in use and not yet collected
+	perBlock   = 256 << 10  // for the stored rows of a block
+	perSlopes  = 8          // for each row of at least wideRow bytes, in a metric: the squares of its slopes
+	wideRow    = 4*128 + 12 // bytes of 128 numbers, from which engines keep these squares, and of a target
+	perText    = 8          // for each cell of a text table
+	mostText   = 12 << 20   // limit of perText's sum, for the whole text table
 )
 
 // rowBytes returns the bytes that an encoded row takes in memory: a float32 for each numeric feature, with
