@@ -29,6 +29,8 @@ type chain struct {
 	byID    map[string]int // the index in runs of a run, by its id
 	// leases are the leases of runs that have not ended, as the store had them at the last read.
 	leases map[string]Lease
+	// now is the time of the last read by the store's clock.
+	now string
 	// heads are the hashes of all rows.
 	heads []string
 	// began is the time of the first row by the store's clock. salt is the random salt of that row.
@@ -89,7 +91,7 @@ func (c *chain) follow(t Tail) error {
 	if t.Length != c.number || t.Head != c.head {
 		return c.broken("it ends with row %d, %.12s: must end with row %d, %.12s", c.number, c.head, t.Length, t.Head)
 	}
-	c.leases = map[string]Lease{}
+	c.leases, c.now = map[string]Lease{}, t.Now
 	for _, l := range t.Leases {
 		c.leases[l.Run] = l
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/internal/holder"
@@ -67,6 +68,9 @@ func newLease(ctx context.Context, run string) (*Lease, error) {
 	return &Lease{Run: run, Holder: string(text)}, err
 }
 
+// active has the ids of the runs that this process holds.
+var active sync.Map
+
 // process returns the lease's holder.
 func (l Lease) process() (p holder.Process) {
 	_ = json.Unmarshal([]byte(l.Holder), &p)
@@ -82,6 +86,12 @@ func (l Lease) String() string {
 // free returns an error that wraps ErrHeld if the holder may be alive. now is the time by the store's clock.
 func (l Lease) free(m holder.Machine, now string) error {
 	p := l.process()
+	if p == m.Self() {
+		if _, is := active.Load(l.Run); is {
+			return fmt.Errorf("%w: this process, %d on %s, holds it", ErrHeld, p.ID, p.Host)
+		}
+		return nil
+	}
 	ended, known := m.Ended(p)
 	if known && ended {
 		return nil
@@ -124,6 +134,17 @@ func (c *chain) end(run string, charge float64) *Entry {
 		e.lease = &l
 	}
 	return e
+}
+
+// Held returns an error that wraps [ErrHeld] if the run has not settled and the process that holds it may be
+// alive. It returns nil for a run that the store does not have.
+func (b *Book) Held(ctx context.Context, dataset, run string) error {
+	return b.read(ctx, dataset, func(c *chain) error {
+		if l, ok := c.leases[run]; ok {
+			return l.free(holder.From(ctx), c.now)
+		}
+		return nil
+	})
 }
 
 // SettleInFull settles a run at the charge of its reservation: nothing of it is free again, whatever may be

@@ -56,6 +56,7 @@ func (b *Book) keep(ctx context.Context, dataset string, l Lease, limit float64)
 	b.mu.Lock()
 	b.held = append(b.held, m)
 	b.mu.Unlock()
+	active.Store(l.Run, true)
 	go m.heartbeat()
 	return m
 }
@@ -211,6 +212,7 @@ func (m *marks) stop() {
 	default:
 	}
 	close(m.quit)
+	defer active.Delete(m.lease.Run)
 	late := time.AfterFunc(mostWait, m.cancel)
 	for m.pending != nil {
 		_ = m.await(context.Background())

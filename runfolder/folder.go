@@ -162,6 +162,9 @@ func (f *folder) claim(data string) error {
 		return err
 	}
 	own, err := f.read(f.path)
+	if err == nil {
+		err = errors.Join(f.lost(own), f.unknown(own))
+	}
 	if err != nil {
 		return err
 	}

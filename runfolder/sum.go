@@ -99,6 +99,10 @@ func reservedIn(folders []string) (all []Entry, err error) {
 			return false, nil
 		}
 		entries, err := f.read(path)
+		if err == nil {
+			own := &folder{disk: disk, path: path}
+			err = errors.Join(own.lost(entries), own.unknown(entries))
+		}
 		if err != nil {
 			return false, err
 		}

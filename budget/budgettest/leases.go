@@ -13,16 +13,19 @@ import (
 )
 
 // hosts is a machine on which processes have ended, or run, or of whose processes nothing is known.
-type hosts struct{ ended, known bool }
+type hosts struct {
+	id           int
+	ended, known bool
+}
 
-func (hosts) Self() holder.Process { return holder.Process{Host: "ward", ID: 7} }
+func (h hosts) Self() holder.Process { return holder.Process{Host: "ward", ID: h.id} }
 
 func (h hosts) Ended(holder.Process) (ended, known bool) { return h.ended, h.known }
 
 // held makes a run with a lease that may release half of its budget, which is three quarters of the cap.
 func held(t *testing.T, open func() budget.Store) (b *budget.Book, run *budget.Run, s *Session, r account.Reservation) {
 	t.Helper()
-	ctx := holder.On(context.Background(), hosts{})
+	ctx := holder.On(context.Background(), hosts{id: 7})
 	b = book(t, open)
 	c := Cap(t)
 	check(t, b.Create(ctx, "people", c))
@@ -52,7 +55,7 @@ func leases(t *testing.T, open func() budget.Store) {
 		t.Fatalf("the store has the lease %+v: must allow %v", l, half)
 	}
 	less := Certificate{r, unused(t, s)}
-	for name, m := range map[string]hosts{"runs": {known: true}, "is not known, a moment ago": {}} {
+	for name, m := range map[string]hosts{"runs": {known: true}, "is not known, a moment ago": {}, "is this process": {id: 7}} {
 		ctx := holder.On(context.Background(), m)
 		_, withdrawing := other.Withdraw(ctx, "people", r.Run)
 		for what, err := range map[string]error{"settled": other.Settle(ctx, less), "withdrawn": withdrawing,
