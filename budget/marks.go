@@ -73,8 +73,8 @@ func (b *Book) lost(ctx context.Context, dataset, run string) error {
 				dataset)
 		}
 	}
-	return fmt.Errorf("%w: dataset %q: the lease of run %s is not what it was: an earlier state of the store was put back, "+
-		"or another store", ErrChain, dataset, run)
+	return fmt.Errorf("%w: dataset %q: the lease of run %s is not what it was: an earlier state of the store was put "+
+		"back, or another store", ErrChain, dataset, run)
 }
 
 // heartbeat renews the lease from time to time until stop is called.
@@ -150,8 +150,9 @@ func (m *marks) measure() {
 	m.since, m.sum, m.waited = now, m.charge, m.wait
 }
 
-// block returns the charge that the run makes in the time of some replies of the store.
-func (m *marks) block() float64 { return m.rate * replies * m.latency.Seconds() }
+// block returns the charge that the run makes in the time of some replies of the store, and at most what it has
+// charged so far, so that a mark is at most twice what a run that is killed has charged.
+func (m *marks) block() float64 { return min(m.charge, m.rate*replies*m.latency.Seconds()) }
 
 // raise begins to renew the lease with a mark. m.mu must be locked.
 func (m *marks) raise(mark float64) {

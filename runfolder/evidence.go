@@ -112,7 +112,8 @@ func (f *folder) evidence(ctx context.Context, e Entry, i *intent, entries []Ent
 		found.why = fmt.Sprintf("%s: line %d is damaged or cut off, and what was released after it is not known",
 			own.journalFile(), t.damaged)
 	case !t.proves():
-		found.why = own.journalFile() + ": its lines have no checksums, as those of version 1, and do not prove that they are all"
+		found.why = own.journalFile() + ": its lines have no checksums, as those of version 1, and do not prove that they " +
+			"are all"
 	case i == nil:
 		found.why = own.intentFile(e.Fit) + ": is not there, and the journal alone proves nothing"
 	default:
@@ -273,6 +274,6 @@ func (f *folder) unknown(entries []Entry) error {
 			return nil // the line is of an earlier version, or its fit had no certificate until it was recovered
 		}
 	}
-	return fmt.Errorf("%s: has no fit of %s: the ledger was lost, or an earlier one was put back: put back the one that has "+
-		"the fit", f.ledger(), f.file(CertificateFile))
+	return fmt.Errorf("%s: has no fit of %s: the ledger was lost, or an earlier one was put back: put back the one that "+
+		"has the fit", f.ledger(), f.file(CertificateFile))
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
@@ -27,6 +28,8 @@ type chains struct {
 	rows  []commit
 	// leases are all states of leases that were committed, with rows or alone.
 	leases []leased
+	// elapsed is the time since storeTime by the store's clock.
+	elapsed time.Duration
 	// fail, if not nil, is called before each transaction and again after the transaction is
 	// committed. If it returns an error, the transaction returns that error.
 	fail func(committed bool) error
@@ -113,7 +116,7 @@ func (c *chains) Renew(_ context.Context, dataset string, from, to budget.Lease)
 	for _, l := range c.held(dataset) {
 		same := func(m budget.Lease) bool { return m.Charge == l.Charge && m.Events == l.Events }
 		if l.Run == from.Run && l.Holder == from.Holder && (same(from) || same(to)) {
-			to.Renewed = storeTime
+			to.Renewed = c.now()
 			c.leases = append(c.leases, leased{dataset, to, c.done(), len(c.rows), false})
 			return true, nil
 		}
@@ -121,7 +124,10 @@ func (c *chains) Renew(_ context.Context, dataset string, from, to budget.Lease)
 	return false, nil
 }
 
-const storeTime = "2026-01-02T03:04:05Z"
+var storeTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// now returns the time by the store's clock.
+func (c *chains) now() string { return storeTime.Add(c.elapsed).Format(time.RFC3339) }
 
 // between returns how many commits the store may have had, at least and at most, when the disk had
 // done the given number of operations.
@@ -141,7 +147,7 @@ func (c *chains) between(ops int) (least, most int) {
 func (c *chains) open(context.Context, string) (*budget.Book, error) { return budget.NewBook(c), nil }
 
 func (c *chains) tail(dataset string, from int) (t budget.Tail) {
-	t.Now, t.Leases = storeTime, c.held(dataset)
+	t.Now, t.Leases = c.now(), c.held(dataset)
 	for _, r := range c.rows {
 		if r.dataset != dataset {
 			continue
@@ -178,7 +184,7 @@ func (c *chains) Update(ctx context.Context, dataset string, from int,
 	c.rows = append(c.rows, commit{dataset, budget.Row{Text: row.Text, Hash: row.Hash}, ops})
 	if row.Lease != nil {
 		l := *row.Lease
-		l.Renewed = storeTime
+		l.Renewed = c.now()
 		c.leases = append(c.leases, leased{dataset, l, ops, len(c.rows), true})
 	}
 	return c.failed(true)

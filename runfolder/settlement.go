@@ -44,8 +44,8 @@ func (s Settlement) String() string {
 	case s.Absent:
 		return run + " was never reserved: the store is as it was"
 	case s.Before > 0:
-		return fmt.Sprintf("%s is charged %.6g (units of mu^2): this folder proves more than the %.6g at which it was settled",
-			run, s.Charged, s.Before)
+		return fmt.Sprintf("%s is charged %.6g (units of mu^2): this folder proves more than the %.6g at which it was "+
+			"settled", run, s.Charged, s.Before)
 	case s.Charged == 0:
 		return run + " was reserved and released nothing: the store has all of it back"
 	}
@@ -100,7 +100,7 @@ func (f *folder) tellStore(ctx context.Context, open train.Stores, s Settlement,
 	if err != nil {
 		return s, false, err
 	}
-	if !before.Settled && p.events >= 0 && before.Lease != nil && p.events < before.Lease.Events {
+	if p.why == "" && !before.Settled && p.events >= 0 && before.Lease != nil && p.events < before.Lease.Events {
 		p.why = fmt.Sprintf("the journal has %d events, and the store knows that it had %d", p.events, before.Lease.Events)
 	}
 	switch {

@@ -246,7 +246,8 @@ func TestAStoreIsSettledByTheCertificate(t *testing.T) {
 	if kept := again(own); kept != "" {
 		t.Errorf("by its own: %s", kept)
 	}
-	if d := registered(t, address); !d.Runs[0].Settled || d.Runs[1].Settled || !nearly(d.Runs[0].Charged.Charge, one.Charged) {
+	d := registered(t, address)
+	if !d.Runs[0].Settled || d.Runs[1].Settled || !nearly(d.Runs[0].Charged.Charge, one.Charged) {
 		t.Errorf("settled by its own certificate: %+v", d.Runs)
 	}
 }
