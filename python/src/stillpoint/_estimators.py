@@ -518,11 +518,19 @@ class _Estimator(BaseEstimator):
 
         It is the interval of the mean (the probability of the second class, the rate) of rows with the
         same features, sampling and privacy noise together. Single rows vary around that mean. A row
-        without a stated interval has NaN.
+        without a stated interval has NaN. So has each row with a column or a level that is not in the
+        formula of the fit, and a warning names these columns.
         """
         check_is_fitted(self)
         if self.effects_ is None:
             raise ValueError("predict_interval: the fit has no intervals: inference=0.95 asks for them")
+        if self.effects_["short"]:
+            warnings.warn(
+                "predict_interval: predictions of rows that depend on these terms have no interval, since the formula of "
+                f"the fit lacks the terms: {'; '.join(self.effects_['changes'])}",
+                UserWarning,
+                stacklevel=2,
+            )
         scores = self._score(X, "--intervals")
         return np.column_stack([scores["lower"], scores["upper"]])
 
