@@ -127,7 +127,7 @@ var layers = map[string]struct {
 	"examples/service":             {local: []string{"", "dataset", "loss"}},
 	"examples/optimizer":           {local: []string{"experiment", "optimize", "optimize/forecast", "query"}},
 	"examples/loss":                {local: []string{"account", "curator", "dataset", "loss", "optimize", "optimize/choose"}},
-	"audit/mutants":                {},
+	"lab/mutants":                  {},
 	"internal/sshsig":              {others: []string{"golang.org/x/crypto"}},
 	"internal/durable/durabletest": {local: []string{"internal/durable"}},
 	"internal/ledgerfile":          {local: []string{"account/mechanism", "account"}},
@@ -251,7 +251,7 @@ var inspectors = map[string][]string{
 	"audit":                              {"reflect"},              // simulated sessions only
 	"internal/elementary":                {"golang.org/x/sys/cpu"}, // which instructions the processor has
 	"internal/lanes":                     {"golang.org/x/sys/cpu"}, // which instructions the processor has
-	"audit/mutants":                      {"runtime"},              // number of processors
+	"lab/mutants":                        {"runtime"},              // number of processors
 	"curator/internal/engine/enginetest": {"runtime/debug"},        // how often tests collect garbage
 	"internal/durable":                   {"runtime", "syscall"},
 	"internal/durable/durabletest":       {"syscall"}, // error codes of a disk

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	tablePath  = "audit/mutants/mutants.txt"
-	caughtPath = "audit/mutants/caught.tsv"
+	tablePath  = "lab/mutants/mutants.txt"
+	caughtPath = "lab/mutants/caught.tsv"
 	pagePath   = "docs/mutants.md"
 )
 

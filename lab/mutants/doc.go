@@ -3,8 +3,8 @@
 // Mutants seeds defects into the source, one at a time, runs the tests that should catch each
 // defect, and records which test did.
 //
-//	go run -tags mutants ./audit/mutants [-run REGEXP] [-resume] [-check] [-page]
-//	go run -tags mutants ./audit/mutants -sample N [-minutes M] [-seed S]
+//	go run -tags mutants ./lab/mutants [-run REGEXP] [-resume] [-check] [-page]
+//	go run -tags mutants ./lab/mutants -sample N [-minutes M] [-seed S]
 //
 // It is run in the module's root. mutants.txt lists the defects and explains how to add one.
 // caught.tsv keeps the latest verdict on each defect, and docs/mutants.md is written from the two
