@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // readText returns a file's text with each line break, and the indent after it, replaced by a

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // TestEventsAreEverywhere: each kind of the accountant's events must have an example in the documentation
@@ -198,7 +198,7 @@ func testsBelow(t *testing.T, folder string) string {
 // Memory and Inference whole.
 func TestKeysAreEverywhere(t *testing.T) {
 	var tried strings.Builder
-	tried.WriteString(testsBelow(t, "train") + testsBelow(t, "runfolder"))
+	tried.WriteString(testsBelow(t, "internal/train") + testsBelow(t, "runfolder"))
 	scripts, err := filepath.Glob("cmd/stillpoint/testdata/script/*.txtar")
 	if err != nil {
 		t.Fatal(err)
@@ -250,25 +250,25 @@ func TestKeysAreEverywhere(t *testing.T) {
 // withoutColumn holds, for files in the row "a kind of column" of the table of places, the kinds of column
 // that the file treats as it treats others, and therefore does not name.
 var withoutColumn = map[string]string{
-	"dataset/schema.go":      "ignore, public",
-	"dataset/shape.go":       "ignore, public, date",
-	"dataset/encode.go":      "ignore, public, category, hash",
-	"dataset/fate.go":        "ignore, number, hash, date",
-	"dataset/curve.go":       "ignore, public, category, hash",
-	"dataset/interaction.go": "ignore, public",
-	"dataset/term.go":        "ignore, public, hash",
-	"dataset/explain.go":     "ignore, public",
-	"curator/pace.go":        "ignore, public, date",
-	"train/inference.go":     "ignore, category, date",
-	"train/seen.go":          "ignore, public, hash",
-	"report/fit.go":          "ignore",
-	"report/explain.go":      "ignore, public, number, category",
-	"report/structure.go":    "ignore, public",
-	"export/form.go":         "ignore, public",
-	"export/sql.go":          "ignore, public, category",
-	"export/export_test.go":  "public",
-	"inspect/draft.go":       "public",
-	"inspect/check.go":       "number, hash, date",
+	"dataset/schema.go":           "ignore, public",
+	"dataset/shape.go":            "ignore, public, date",
+	"dataset/encode.go":           "ignore, public, category, hash",
+	"dataset/fate.go":             "ignore, number, hash, date",
+	"dataset/curve.go":            "ignore, public, category, hash",
+	"dataset/interaction.go":      "ignore, public",
+	"dataset/term.go":             "ignore, public, hash",
+	"dataset/explain.go":          "ignore, public",
+	"curator/pace.go":             "ignore, public, date",
+	"internal/train/inference.go": "ignore, category, date",
+	"internal/train/seen.go":      "ignore, public, hash",
+	"report/fit.go":               "ignore",
+	"report/explain.go":           "ignore, public, number, category",
+	"report/structure.go":         "ignore, public",
+	"export/form.go":              "ignore, public",
+	"export/sql.go":               "ignore, public, category",
+	"export/export_test.go":       "public",
+	"inspect/draft.go":            "public",
+	"inspect/check.go":            "number, hash, date",
 }
 
 // TestKindsOfColumnAreEverywhere tests that each file in the row "a kind of column" of CONTRIBUTING.md's

@@ -26,7 +26,7 @@ var layers = map[string]struct {
 	barred []string
 }{
 	"": {local: []string{"account", "budget", "certificate", "curator",
-		"dataset", "loss", "model", "optimize", "report", "runfolder", "silence", "train", "internal/printable",
+		"dataset", "loss", "model", "optimize", "report", "runfolder", "silence", "internal/train", "internal/printable",
 		"internal/regular"}},
 	"account": {local: []string{"account/internal/round", "account/mechanism", "internal/memo",
 		"internal/printable"}, barred: randomness},
@@ -90,11 +90,11 @@ var layers = map[string]struct {
 	"stationarity": {local: []string{"internal/vector", "internal/order", "loss"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"experiment": {local: []string{"internal/order", "internal/regular", "account", "loss",
-		"problem", "query", "optimize", "curator/simulate", "stationarity", "train", "report",
+		"problem", "query", "optimize", "curator/simulate", "stationarity", "internal/train", "report",
 		"internal/durable", "internal/strictyaml", "internal/printable", "optimize/choose"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"audit": {local: []string{"account/mechanism", "account", "loss", "problem", "query", "dataset", "optimize",
-		"curator/simulate", "train"},
+		"curator/simulate", "internal/train"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"report": {local: []string{"account/mechanism", "inference", "internal/regular", "account",
 		"model", "certificate", "dataset", "runrecord", "internal/ledgerfile", "internal/printable"},
@@ -103,7 +103,7 @@ var layers = map[string]struct {
 		"loss", "dataset", "internal/table", "internal/durable", "internal/printable", "stationarity"}},
 	"certificate": {local: []string{"account/mechanism", "internal/regular", "account",
 		"internal/durable", "internal/printable"}},
-	"train": {local: []string{"account/mechanism", "runrecord", "inference",
+	"internal/train": {local: []string{"account/mechanism", "runrecord", "inference",
 		"optimize/onestep", "internal/regular", "internal/table", "account", "budget", "loss", "convex", "query", "dataset",
 		"optimize", "curator", "model", "certificate", "internal/printable", "internal/strictyaml", "internal/ledgerfile",
 		"optimize/choose", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl",
@@ -111,12 +111,12 @@ var layers = map[string]struct {
 	"runrecord": {},
 	"inference": {others: []string{"gonum.org/v1/gonum"}, barred: randomness},
 	"runfolder": {local: []string{"account/mechanism", "runrecord", "account", "budget",
-		"optimize", "certificate", "train", "internal/durable", "internal/ledgerfile", "internal/printable", "dataset"},
+		"optimize", "certificate", "internal/train", "internal/durable", "internal/ledgerfile", "internal/printable", "dataset"},
 		others: []string{"github.com/gofrs/flock"}},
 	"export": {local: []string{"loss", "dataset", "model", "internal/printable",
 		"internal/elementary", "internal/hats"}},
 	"cmd/stillpoint": {local: []string{"account/mechanism", "", "inference", "internal/regular",
-		"export", "silence", "budget", "budget/stores", "train", "runfolder", "audit", "experiment", "report", "model",
+		"export", "silence", "budget", "budget/stores", "internal/train", "runfolder", "audit", "experiment", "report", "model",
 		"certificate", "dataset", "account", "internal/table", "internal/printable", "internal/sshsig", "inspect"},
 		others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/regular": {},
@@ -174,7 +174,7 @@ var testLocal = map[string][]string{
 	"runrecord":            {"optimizetest"},
 	"curator/simulate": {"curator/internal/engine/enginetest", "problem", "optimize", "optimizetest",
 		"optimize/firstorder"},
-	"curator": {"internal/carry", "curator/internal/engine/enginetest", "optimize", "optimize/choose", "train"},
+	"curator": {"internal/carry", "curator/internal/engine/enginetest", "optimize", "optimize/choose", "internal/train"},
 	"budget": {"budget/stores", "budget/budgettest", "certificate", "curator", "dataset", "loss",
 		"query"},
 	"budget/sqlite":        {"budget/budgettest", "account"},
@@ -199,7 +199,7 @@ var testLocal = map[string][]string{
 	"experiment":       {"account/mechanism", "convex", "optimize/firstorder"},
 	"results": {"account", "account/mechanism", "budget", "budget/stores", "curator", "curator/simulate",
 		"dataset", "inference", "internal/hats", "internal/table", "loss", "optimize", "optimize/onestep", "query", "report",
-		"runfolder", "train"},
+		"runfolder", "internal/train"},
 }
 
 var testOthers = []string{
@@ -256,7 +256,7 @@ var inspectors = map[string][]string{
 	"internal/durable":                   {"runtime", "syscall"},
 	"internal/durable/durabletest":       {"syscall"}, // error codes of a disk
 	"internal/regular":                   {"syscall"}, // a flag of open
-	"train":                              {"reflect"}, // the fields that are settings
+	"internal/train":                     {"reflect"}, // the fields that are settings
 	"internal/strictyaml":                {"reflect"}, // the fields that are decoded
 }
 
@@ -398,7 +398,7 @@ func TestGrantsAreUsed(t *testing.T) {
 // TestIdleGrantsAreFound: idle must complain of each grant of the packages named, if no file imports
 // anything, if only tests import it, and if tests import what the package's own row grants.
 func TestIdleGrantsAreFound(t *testing.T) {
-	for _, name := range []string{"account", "curator", "train", "silence", "internal/sshsig", "curator/internal/row"} {
+	for _, name := range []string{"account", "curator", "internal/train", "silence", "internal/sshsig", "curator/internal/row"} {
 		granted := slices.Concat(layers[name].local, testLocal[name], layers[name].others, inspectors[name], signs[name])
 		if found := idle(name, new(source)); len(found) != len(granted) || len(found) == 0 {
 			t.Errorf("%s: %d of %d idle grants are found: %q", name, len(found), len(granted), found)
@@ -526,7 +526,7 @@ func TestLayersRefuse(t *testing.T) {
 			"testing", "io/ioutil",
 			"internal/abi", "time", "expvar", "syscall/js", "golang.org/x/sys/unix", "github.com/any/other", "embed", "flag",
 			"path/filepath",
-			module + "/curator", module + "/curator/simulate", module + "/dataset", module + "/silence", module + "/train",
+			module + "/curator", module + "/curator/simulate", module + "/dataset", module + "/silence", module + "/internal/train",
 			module + "x",
 		} {
 			if judge(name, &source{imports: []string{path}}) == nil {

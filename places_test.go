@@ -72,7 +72,7 @@ func TestConfigurationNamesThem(t *testing.T) {
 		}
 	}
 	algorithm := found(t, "docs/reference/configuration.md", `(?m)^#   algorithm: (.*)$`, 1)[0]
-	for _, name := range found(t, "train/registry.go", `(?m)^\t\{"([a-z-]+)", `, 10) {
+	for _, name := range found(t, "internal/train/registry.go", `(?m)^\t\{"([a-z-]+)", `, 10) {
 		if !strings.Contains(algorithm, name) {
 			t.Errorf("docs/reference/configuration.md: algorithm %s is not named", name)
 		}

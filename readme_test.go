@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // TestReadmeIsAnExample: the Go code in README.md must be, letter by letter, the body of an example of this

@@ -8,11 +8,11 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/runfolder"
 	"github.com/stillpoint-dp/stillpoint/silence"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // Spec describes a fit. Table, Schema, Loss and Budget must be given. The comment of every other field states

@@ -7,10 +7,10 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // turnedColumns reorders three features: turnedColumns[j] is the new position of feature j.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // drawn generates n random rows that fit a schema, and encodes them as the schema encodes a row of a file.

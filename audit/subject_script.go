@@ -7,11 +7,11 @@ import (
 	"math/rand/v2"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/problem"
 	"github.com/stillpoint-dp/stillpoint/query"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // boundsOf returns the bounds on a loss's slopes and curvatures from which a form of query computes its

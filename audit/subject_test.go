@@ -17,8 +17,8 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/query"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // TestMain sets a higher garbage collection target, whatever GOGC says, because replays allocate much

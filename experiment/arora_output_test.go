@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/experiment"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // dimensions compares methods that read every record once, on the problem of estimating a mean.

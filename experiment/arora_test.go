@@ -12,11 +12,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/experiment"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // TestArora measures two things about the algorithms of Arora et al. (2023) that a Spec cannot express: the

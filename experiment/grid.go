@@ -10,7 +10,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // check returns an error for a setting that is given twice, has no values, or has a factor, power

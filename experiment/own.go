@@ -11,8 +11,8 @@ import (
 	"os"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/optimize"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // own has the algorithms of Options.Algorithms: algorithms of the calling program that package train does

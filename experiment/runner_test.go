@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/experiment"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // child is the environment variable with the folder in which a child process runs smallSpec.

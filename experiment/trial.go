@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/optimize"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // Trial holds everything that determines the outcome of a run. A run can be repeated from its trial.

@@ -12,9 +12,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/experiment"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/query"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // TestWarmStart measures the starting point of Lowy, Ullman and Wright (2024), on which Kornowski, Liu and

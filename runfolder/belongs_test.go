@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // TestJournalOfAnotherFitIsRefused: belongs returns an error if the head of a journal differs

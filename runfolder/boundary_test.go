@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // TestLinesOfEveryLength tests reading two lines whose lengths are near the size of the reader's buffer or

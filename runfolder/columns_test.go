@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // columnsOf holds the columns of a schema for the table that the function people makes, as lines of

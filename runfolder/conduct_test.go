@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/optimize"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // TestCertificateKeepsWhatWasReleased tests that the certificate has, beside the charges, the norm

@@ -12,7 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/durable/durabletest"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // The tests below stop the machine after every operation on the disk of a fit, or of its recovery. The disk

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stillpoint-dp/stillpoint/budget"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // Dry describes the charge and the files of a fit that was not run.

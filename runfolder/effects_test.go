@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/model"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // TestEffectsAreRecovered: the journal of a killed fit with features of effects must give the model of the first stage

@@ -14,7 +14,7 @@ import (
 	"time"
 	"unsafe"
 
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // fault describes a fault in a fit that runs in a process of its own.

@@ -16,8 +16,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/model"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 var long = flag.Bool("long", false, "try faults at every moment and with every algorithm")

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // Names of the files in an output folder.

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 const peopleYAML = `data: people.csv

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // TestMeasureHasItsShare tests the setting measure, the share of the budget for measuring the

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // TestMemory: rows that do not fit into the configured memory are kept in a file, in the folder

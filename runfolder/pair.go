@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // Readers never see a model without its certificate. First both files are put on stable storage under

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/model"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // TestReduce: a fit on shortened rows has one weight for each shortened feature. It writes a

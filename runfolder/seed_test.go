@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/certificate"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // TestPublicSeedIsRecorded: if a plan draws public random bits, the certificate has their seed.

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/curator"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // lossy returns the configuration of a fit over two shards, and a function that ends the worker of the

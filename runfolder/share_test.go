@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // TestSixFitsAtOnce: six fits of one table, in folders beside each other, reserve at the same time. For any

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/curator"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // TestNamedTablesAreOne: a fit finds the earlier fits of files with the same public name, whatever the files.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/experiment"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // simulate runs, on generated rows, the plans that the setting "algorithm: auto" compares. If the

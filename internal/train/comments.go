@@ -2,7 +2,7 @@ package train
 
 // comments are the doc comments of settings, written by
 //
-//	go test ./train -run TestHelpIsTheComments -rewrite
+//	go test ./internal/train -run TestHelpIsTheComments -rewrite
 var comments = map[string]string{
 	"choose.Auto.Gap":                        "Gap is a bound for the goal second-order, as a positive number: an eigenvalue of the Hessian below -Gap counts as far below zero. Zero means a tenth of the smoothness of the objective.",
 	"choose.Auto.Goal":                       "Goal is the quantity that plans are compared by: gradient, population (the gradient over the distribution), excess-risk, or second-order. second-order is the gradient at points where no eigenvalue of the Hessian is far below zero.",

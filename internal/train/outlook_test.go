@@ -16,7 +16,7 @@ import (
 // most Outlook.Most if it is below 1. One exception in each class of sizes is allowed, for
 // rounding. The test fails if the outlook promises more than the benchmarks showed.
 func TestOutlookIsWhatWasMeasured(t *testing.T) {
-	text, err := os.ReadFile("../results/outcome.md")
+	text, err := os.ReadFile("../../results/outcome.md")
 	if err != nil {
 		t.Fatal(err)
 	}

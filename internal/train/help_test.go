@@ -71,7 +71,7 @@ func TestHelpIsTheComments(t *testing.T) {
 	want := sourceComments(t)
 	if *rewrite {
 		var b bytes.Buffer
-		b.WriteString("package train\n\n// comments are the doc comments of settings, written by\n//\n//\tgo test ./train -run TestHelpIsTheComments -rewrite\nvar comments = map[string]string{\n")
+		b.WriteString("package train\n\n// comments are the doc comments of settings, written by\n//\n//\tgo test ./internal/train -run TestHelpIsTheComments -rewrite\nvar comments = map[string]string{\n")
 		for _, name := range slices.Sorted(maps.Keys(want)) {
 			fmt.Fprintf(&b, "%q: %q,\n", name, want[name])
 		}
@@ -86,7 +86,7 @@ func TestHelpIsTheComments(t *testing.T) {
 		return
 	}
 	if !maps.Equal(comments, want) {
-		t.Error("comments.go is not what the settings' comments say: go test ./train -run TestHelpIsTheComments -rewrite")
+		t.Error("comments.go is not what the settings' comments say: go test ./internal/train -run TestHelpIsTheComments -rewrite")
 	}
 	for _, name := range append(Algorithms(), selected) {
 		for _, s := range HelpOf(name) {
