@@ -198,7 +198,7 @@ func testsBelow(t *testing.T, folder string) string {
 // Memory and Inference whole.
 func TestKeysAreEverywhere(t *testing.T) {
 	var tried strings.Builder
-	tried.WriteString(testsBelow(t, "internal/train") + testsBelow(t, "runfolder"))
+	tried.WriteString(testsBelow(t, "internal/train") + testsBelow(t, "internal/runfolder"))
 	scripts, err := filepath.Glob("cmd/stillpoint/testdata/script/*.txtar")
 	if err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ var layers = map[string]struct {
 	barred []string
 }{
 	"": {local: []string{"account", "budget", "certificate", "curator",
-		"dataset", "loss", "model", "optimize", "report", "runfolder", "silence", "internal/train", "internal/printable",
+		"dataset", "loss", "model", "optimize", "report", "internal/runfolder", "silence", "internal/train", "internal/printable",
 		"internal/regular"}},
 	"account": {local: []string{"account/internal/round", "account/mechanism", "internal/memo",
 		"internal/printable"}, barred: randomness},
@@ -110,13 +110,13 @@ var layers = map[string]struct {
 		"optimize/nonsmooth", "optimize/secondorder"}},
 	"runrecord": {},
 	"inference": {others: []string{"gonum.org/v1/gonum"}, barred: randomness},
-	"runfolder": {local: []string{"account/mechanism", "runrecord", "account", "budget",
+	"internal/runfolder": {local: []string{"account/mechanism", "runrecord", "account", "budget",
 		"optimize", "certificate", "internal/train", "internal/durable", "internal/ledgerfile", "internal/printable", "dataset"},
 		others: []string{"github.com/gofrs/flock"}},
 	"export": {local: []string{"loss", "dataset", "model", "internal/printable",
 		"internal/elementary", "internal/hats"}},
 	"cmd/stillpoint": {local: []string{"account/mechanism", "", "inference", "internal/regular",
-		"export", "silence", "budget", "budget/stores", "internal/train", "runfolder", "audit", "experiment", "report", "model",
+		"export", "silence", "budget", "budget/stores", "internal/train", "internal/runfolder", "audit", "experiment", "report", "model",
 		"certificate", "dataset", "account", "internal/table", "internal/printable", "internal/sshsig", "inspect"},
 		others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/regular": {},
@@ -192,14 +192,14 @@ var testLocal = map[string][]string{
 	"examples/optimizer": {"account", "loss", "optimize/firstorder"},
 	"examples/loss":      {"losstest"},
 	"export":             {"account"},
-	"runfolder": {"internal/durable/durabletest", "budget/stores", "budget/sqlite", "curator",
+	"internal/runfolder": {"internal/durable/durabletest", "budget/stores", "budget/sqlite", "curator",
 		"loss", "model", "query"},
 	"internal/durable": {"internal/durable/durabletest"},
 	"audit":            {"audit/testdata/naive", "optimize/firstorder"},
 	"experiment":       {"account/mechanism", "convex", "optimize/firstorder"},
 	"results": {"account", "account/mechanism", "budget", "budget/stores", "curator", "curator/simulate",
 		"dataset", "inference", "internal/hats", "internal/table", "loss", "optimize", "optimize/onestep", "query", "report",
-		"runfolder", "internal/train"},
+		"internal/runfolder", "internal/train"},
 }
 
 var testOthers = []string{

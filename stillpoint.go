@@ -8,10 +8,10 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
 	"github.com/stillpoint-dp/stillpoint/silence"
 )
 

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
 )
 
 // TestFitting makes one fit of the configuration in the environment variable FITTING, to measure its

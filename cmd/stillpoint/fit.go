@@ -11,8 +11,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 	"github.com/stillpoint-dp/stillpoint/experiment"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
 )
 
 // privacyFlags override values in the configuration's section privacy.

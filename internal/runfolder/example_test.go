@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
 )
 
 // Two fits of one table in one folder. The ledger of the folder keeps both charges, although model and
