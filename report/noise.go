@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/runrecord"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
 // noise holds standard deviations of the privacy noise of a fit, computed from its certificate. Every

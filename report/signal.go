@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/runrecord"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
 // runNoise is the noise of a fit, computed from its certificate. If the noise is not known, why is the

@@ -9,10 +9,10 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
-	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
 // A fit with model.features: effects has two stages on one session and one ledger. The first stage fits the

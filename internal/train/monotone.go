@@ -1,6 +1,6 @@
 package train
 
-import "github.com/stillpoint-dp/stillpoint/runrecord"
+import "github.com/stillpoint-dp/stillpoint/internal/runrecord"
 
 // monotone returns weights with which the score is monotone in each column that the schema declares monotone:
 // it never falls with the column, or never rises, as declared. It also returns, for each changed column, the

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/runrecord"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
 // TestMonotoneFit fits the same table with a column declared increasing and declared decreasing. Both models

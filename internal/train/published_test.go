@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/optimize"
-	"github.com/stillpoint-dp/stillpoint/runrecord"
 )
 
 // TestIntervalsKeepTheFit tests a fit with confidence intervals: the comparison with the best

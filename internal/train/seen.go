@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/runrecord"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
 // Thresholds of the warnings that follow from a released second moment of the rows. A warning is given only

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/runrecord"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
 // seenTable returns the second moment of generated rows with two numbers and a category, in the

@@ -4,7 +4,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/runrecord"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
 // TestDecide tests which model is published after the comparison with the best constant. It must be

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/stillpoint-dp/stillpoint/runrecord"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
 // A certificate's plan is read with the types with which the run wrote it.

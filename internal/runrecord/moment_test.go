@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/runrecord"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
 // TestMomentKeepsTheMatrix tests that the matrix in a certificate differs from the released second

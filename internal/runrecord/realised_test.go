@@ -7,7 +7,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
 
-	"github.com/stillpoint-dp/stillpoint/runrecord"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
 // impulses returns the standard deviations of the noise in each step's gradient estimate and in the
