@@ -267,8 +267,8 @@ var withoutColumn = map[string]string{
 	"export/form.go":              "ignore, public",
 	"export/sql.go":               "ignore, public, category",
 	"export/export_test.go":       "public",
-	"inspect/draft.go":            "public",
-	"inspect/check.go":            "number, hash, date",
+	"internal/inspect/draft.go":   "public",
+	"internal/inspect/check.go":   "number, hash, date",
 }
 
 // TestKindsOfColumnAreEverywhere tests that each file in the row "a kind of column" of CONTRIBUTING.md's

@@ -117,10 +117,10 @@ var layers = map[string]struct {
 		"internal/elementary", "internal/hats"}},
 	"cmd/stillpoint": {local: []string{"account/mechanism", "", "inference", "internal/regular",
 		"export", "silence", "budget", "budget/stores", "internal/train", "internal/runfolder", "audit", "experiment", "report", "model",
-		"certificate", "dataset", "account", "internal/table", "internal/printable", "internal/sshsig", "inspect"},
+		"certificate", "dataset", "account", "internal/table", "internal/printable", "internal/sshsig", "internal/inspect"},
 		others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/regular": {},
-	"inspect": {local: []string{"dataset", "internal/table"},
+	"internal/inspect": {local: []string{"dataset", "internal/table"},
 		others: []string{"golang.org/x/text"}}, // imported by the command only (docs/explanation/decisions/0031)
 	"silence":                      {others: []string{"golang.org/x/sys"}},
 	"results":                      {},

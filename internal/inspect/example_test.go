@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/inspect"
+	"github.com/stillpoint-dp/stillpoint/internal/inspect"
 )
 
 // A table that the user may look at is checked before any budget is spent on it.
