@@ -1,7 +1,7 @@
 package report
 
 import (
-	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 )
 
 // confident converts the values of a shape with one number to a Curve with confidence intervals. Each

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 )
 
 // TestIntervalsInNumbers recomputes the section with the confidence intervals of a logistic model from the
