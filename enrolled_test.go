@@ -76,11 +76,11 @@ func TestEventsAreEverywhere(t *testing.T) {
 // TestSectionsAreEverywhere: each section of the report on a fit must be on its page, and a test must read
 // numbers from it by its title.
 func TestSectionsAreEverywhere(t *testing.T) {
-	files, err := filepath.Glob("report/*.go")
+	files, err := filepath.Glob("internal/report/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	tests, count := testsBelow(t, "report"), 0
+	tests, count := testsBelow(t, "internal/report"), 0
 	for _, path := range files {
 		if strings.HasSuffix(path, "_test.go") {
 			continue
@@ -89,7 +89,7 @@ func TestSectionsAreEverywhere(t *testing.T) {
 		for _, m := range regexp.MustCompile(`(?m)^func \(f \*Fit\) (\w+)\(.*\) (?:Section|\(Section, bool\)|\(s Section, ok bool\)) \{`).FindAllStringSubmatchIndex(text, -1) {
 			count++
 			name := text[m[2]:m[3]]
-			contains(t, "report/fit.go", "f."+name+"(")
+			contains(t, "internal/report/fit.go", "f."+name+"(")
 			title := regexp.MustCompile(`Section\{Title: (?:(?:fmt\.Sprintf\()?"([^"%]+)|(\w+))`).FindStringSubmatch(text[m[1]:])
 			if title == nil {
 				t.Errorf("%s: section %s: has no title", path, name)
@@ -163,7 +163,7 @@ func TestBudgetStoresAreEverywhere(t *testing.T) {
 // TestTermsAreShown: every published member of a coefficient must be shown by the command and by the
 // summary of the Python package.
 func TestTermsAreShown(t *testing.T) {
-	_, of, _ := strings.Cut(read(t, "report/terms.go"), "\ntype Coefficient struct {")
+	_, of, _ := strings.Cut(read(t, "internal/report/terms.go"), "\ntype Coefficient struct {")
 	of, _, _ = strings.Cut(of, "\n}")
 	fields := regexp.MustCompile("(?m)^\t(\\w+) +\\S+ +`json:\"(\\w+)").FindAllStringSubmatch(of, -1)
 	if len(fields) < 7 {
@@ -250,25 +250,25 @@ func TestKeysAreEverywhere(t *testing.T) {
 // withoutColumn holds, for files in the row "a kind of column" of the table of places, the kinds of column
 // that the file treats as it treats others, and therefore does not name.
 var withoutColumn = map[string]string{
-	"dataset/schema.go":           "ignore, public",
-	"dataset/shape.go":            "ignore, public, date",
-	"dataset/encode.go":           "ignore, public, category, hash",
-	"dataset/fate.go":             "ignore, number, hash, date",
-	"dataset/curve.go":            "ignore, public, category, hash",
-	"dataset/interaction.go":      "ignore, public",
-	"dataset/term.go":             "ignore, public, hash",
-	"dataset/explain.go":          "ignore, public",
-	"curator/pace.go":             "ignore, public, date",
-	"internal/train/inference.go": "ignore, category, date",
-	"internal/train/seen.go":      "ignore, public, hash",
-	"report/fit.go":               "ignore",
-	"report/explain.go":           "ignore, public, number, category",
-	"report/structure.go":         "ignore, public",
-	"export/form.go":              "ignore, public",
-	"export/sql.go":               "ignore, public, category",
-	"export/export_test.go":       "public",
-	"internal/inspect/draft.go":   "public",
-	"internal/inspect/check.go":   "number, hash, date",
+	"dataset/schema.go":            "ignore, public",
+	"dataset/shape.go":             "ignore, public, date",
+	"dataset/encode.go":            "ignore, public, category, hash",
+	"dataset/fate.go":              "ignore, number, hash, date",
+	"dataset/curve.go":             "ignore, public, category, hash",
+	"dataset/interaction.go":       "ignore, public",
+	"dataset/term.go":              "ignore, public, hash",
+	"dataset/explain.go":           "ignore, public",
+	"curator/pace.go":              "ignore, public, date",
+	"internal/train/inference.go":  "ignore, category, date",
+	"internal/train/seen.go":       "ignore, public, hash",
+	"internal/report/fit.go":       "ignore",
+	"internal/report/explain.go":   "ignore, public, number, category",
+	"internal/report/structure.go": "ignore, public",
+	"export/form.go":               "ignore, public",
+	"export/sql.go":                "ignore, public, category",
+	"export/export_test.go":        "public",
+	"internal/inspect/draft.go":    "public",
+	"internal/inspect/check.go":    "number, hash, date",
 }
 
 // TestKindsOfColumnAreEverywhere tests that each file in the row "a kind of column" of CONTRIBUTING.md's

@@ -12,8 +12,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/report"
 	"github.com/stillpoint-dp/stillpoint/loss"
-	"github.com/stillpoint-dp/stillpoint/report"
 )
 
 // TestIntervalsOfASpec: a Spec with Inference must fit like a configuration with inference. Its summary,
@@ -37,9 +37,9 @@ func TestIntervalsOfASpec(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, text := range map[string]string{"summary": r.Summary(), "coefficients": r.Coefficients(),
-		"report": page.String()} {
+		"internal/report": page.String()} {
 		if !strings.Contains(strings.ToLower(text), "formula") || !strings.Contains(text, "90% interval") ||
-			what != "report" && !strings.Contains(text, list.Formula) {
+			what != "internal/report" && !strings.Contains(text, list.Formula) {
 			t.Errorf("%s: does not name the formula %q of its intervals:\n%s", what, list.Formula, text)
 		}
 	}

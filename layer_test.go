@@ -26,7 +26,7 @@ var layers = map[string]struct {
 	barred []string
 }{
 	"": {local: []string{"account", "budget", "certificate", "curator",
-		"dataset", "loss", "model", "optimize", "report", "internal/runfolder", "silence", "internal/train", "internal/printable",
+		"dataset", "loss", "model", "optimize", "internal/report", "internal/runfolder", "silence", "internal/train", "internal/printable",
 		"internal/regular"}},
 	"account": {local: []string{"account/internal/round", "account/mechanism", "internal/memo",
 		"internal/printable"}, barred: randomness},
@@ -90,13 +90,13 @@ var layers = map[string]struct {
 	"stationarity": {local: []string{"internal/vector", "internal/order", "loss"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"experiment": {local: []string{"internal/order", "internal/regular", "account", "loss",
-		"problem", "query", "optimize", "curator/simulate", "stationarity", "internal/train", "report",
+		"problem", "query", "optimize", "curator/simulate", "stationarity", "internal/train", "internal/report",
 		"internal/durable", "internal/strictyaml", "internal/printable", "optimize/choose"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"audit": {local: []string{"account/mechanism", "account", "loss", "problem", "query", "dataset", "optimize",
 		"curator/simulate", "internal/train"},
 		others: []string{"gonum.org/v1/gonum"}},
-	"report": {local: []string{"account/mechanism", "internal/inference", "internal/regular", "account",
+	"internal/report": {local: []string{"account/mechanism", "internal/inference", "internal/regular", "account",
 		"model", "certificate", "dataset", "internal/runrecord", "internal/ledgerfile", "internal/printable"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"model": {local: []string{"internal/inference", "account", "internal/vector", "internal/regular",
@@ -116,7 +116,7 @@ var layers = map[string]struct {
 	"export": {local: []string{"loss", "dataset", "model", "internal/printable",
 		"internal/elementary", "internal/hats"}},
 	"cmd/stillpoint": {local: []string{"account/mechanism", "", "internal/inference", "internal/regular",
-		"export", "silence", "budget", "budget/stores", "internal/train", "internal/runfolder", "audit", "experiment", "report", "model",
+		"export", "silence", "budget", "budget/stores", "internal/train", "internal/runfolder", "audit", "experiment", "internal/report", "model",
 		"certificate", "dataset", "account", "internal/table", "internal/printable", "internal/sshsig", "internal/inspect"},
 		others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/regular": {},
@@ -198,7 +198,7 @@ var testLocal = map[string][]string{
 	"audit":            {"audit/testdata/naive", "optimize/firstorder"},
 	"experiment":       {"account/mechanism", "convex", "optimize/firstorder"},
 	"results": {"account", "account/mechanism", "budget", "budget/stores", "curator", "curator/simulate",
-		"dataset", "internal/inference", "internal/hats", "internal/table", "loss", "optimize", "optimize/onestep", "query", "report",
+		"dataset", "internal/inference", "internal/hats", "internal/table", "loss", "optimize", "optimize/onestep", "query", "internal/report",
 		"internal/runfolder", "internal/train"},
 }
 

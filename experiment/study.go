@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/stillpoint-dp/stillpoint/report"
+	"github.com/stillpoint-dp/stillpoint/internal/report"
 )
 
 // together is the largest number of algorithms in one plot.
