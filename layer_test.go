@@ -93,7 +93,7 @@ var layers = map[string]struct {
 		"problem", "query", "optimize", "curator/simulate", "stationarity", "internal/train", "internal/report",
 		"internal/durable", "internal/strictyaml", "internal/printable", "optimize/choose"},
 		others: []string{"gonum.org/v1/gonum"}},
-	"audit": {local: []string{"account/mechanism", "account", "loss", "problem", "query", "dataset", "optimize",
+	"internal/audit": {local: []string{"account/mechanism", "account", "loss", "problem", "query", "dataset", "optimize",
 		"curator/simulate", "internal/train"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"internal/report": {local: []string{"account/mechanism", "internal/inference", "internal/regular", "account",
@@ -116,7 +116,7 @@ var layers = map[string]struct {
 	"export": {local: []string{"loss", "dataset", "model", "internal/printable",
 		"internal/elementary", "internal/hats"}},
 	"cmd/stillpoint": {local: []string{"account/mechanism", "", "internal/inference", "internal/regular",
-		"export", "silence", "budget", "budget/stores", "internal/train", "internal/runfolder", "audit", "experiment", "internal/report", "model",
+		"export", "silence", "budget", "budget/stores", "internal/train", "internal/runfolder", "internal/audit", "experiment", "internal/report", "model",
 		"certificate", "dataset", "account", "internal/table", "internal/printable", "internal/sshsig", "internal/inspect"},
 		others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/regular": {},
@@ -195,7 +195,7 @@ var testLocal = map[string][]string{
 	"internal/runfolder": {"internal/durable/durabletest", "budget/stores", "budget/sqlite", "curator",
 		"loss", "model", "query"},
 	"internal/durable": {"internal/durable/durabletest"},
-	"audit":            {"audit/testdata/naive", "optimize/firstorder"},
+	"internal/audit":   {"internal/audit/testdata/naive", "optimize/firstorder"},
 	"experiment":       {"account/mechanism", "convex", "optimize/firstorder"},
 	"results": {"account", "account/mechanism", "budget", "budget/stores", "curator", "curator/simulate",
 		"dataset", "internal/inference", "internal/hats", "internal/table", "loss", "optimize", "optimize/onestep", "query", "internal/report",
@@ -248,7 +248,7 @@ var inspectors = map[string][]string{
 	"curator/internal/engine":            {"golang.org/x/sys/cpu"}, // which instructions the processor has
 	"curator/internal/row":               {"golang.org/x/sys/cpu"}, // which instructions the processor has
 	"experiment":                         {"runtime"},
-	"audit":                              {"reflect"},              // simulated sessions only
+	"internal/audit":                     {"reflect"},              // simulated sessions only
 	"internal/elementary":                {"golang.org/x/sys/cpu"}, // which instructions the processor has
 	"internal/lanes":                     {"golang.org/x/sys/cpu"}, // which instructions the processor has
 	"lab/mutants":                        {"runtime"},              // number of processors
@@ -571,7 +571,7 @@ func TestLayersRefuse(t *testing.T) {
 // TestSimulationStaysOut: only audit, experiment and tests may import simulated sessions.
 func TestSimulationStaysOut(t *testing.T) {
 	for name, p := range sources(t) {
-		if name != "audit" && name != "experiment" && slices.Contains(p.imports, module+"/curator/simulate") {
+		if name != "internal/audit" && name != "experiment" && slices.Contains(p.imports, module+"/curator/simulate") {
 			t.Errorf("%s imports curator/simulate", name)
 		}
 	}

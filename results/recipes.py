@@ -601,7 +601,7 @@ REASONS = [
     *reasons("accuracy.md", BEFORE, "Records without a target"),
     Reason("accuracy.md", "Rivals on the same encoded rows", 2, PEERS),
     Reason("accuracy.md", "Features of effects", 1, "shares of what the table above it has"),
-    Reason("audit.md", "", None, "go test ./audit -v prints them, and its tests hold them to their bounds"),
+    Reason("audit.md", "", None, "go test ./internal/audit -v prints them, and its tests hold them to their bounds"),
     *reasons("cost.md", "go test -run Golden ./account compares them, at every change", "Golden values"),
     *reasons("cost.md", TIME, "Speed and width", "Reservations a second"),
     *reasons("cost.md", PEERS, "Against dp_accounting", "Other kinds against dp_accounting",

@@ -5,7 +5,7 @@ import (
 	"math"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/audit"
+	"github.com/stillpoint-dp/stillpoint/internal/audit"
 )
 
 func pValue(t testing.TB, g audit.Guesses, epsilon, delta float64) float64 {

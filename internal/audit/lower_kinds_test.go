@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/audit"
-	"github.com/stillpoint-dp/stillpoint/audit/testdata/naive"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/internal/audit"
+	"github.com/stillpoint-dp/stillpoint/internal/audit/testdata/naive"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
