@@ -13,8 +13,8 @@ import (
 
 // withoutExample lists the packages that need no example, with the reason.
 var withoutExample = map[string]string{
-	"silence":  "takes away the crash reports of the whole process",
-	"losstest": "for tests alone",
+	"internal/crashsafe": "takes away the crash reports of the whole process",
+	"losstest":           "for tests alone",
 
 	"budget/budgettest": "for tests alone",
 	"budget/sqlite":     "budget/stores opens it",

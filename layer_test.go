@@ -26,7 +26,7 @@ var layers = map[string]struct {
 	barred []string
 }{
 	"": {local: []string{"account", "budget", "certificate", "curator",
-		"dataset", "loss", "model", "optimize", "internal/report", "internal/runfolder", "silence", "internal/train", "internal/printable",
+		"dataset", "loss", "model", "optimize", "internal/report", "internal/runfolder", "internal/crashsafe", "internal/train", "internal/printable",
 		"internal/regular"}},
 	"account": {local: []string{"account/internal/round", "account/mechanism", "internal/memo",
 		"internal/printable"}, barred: randomness},
@@ -116,13 +116,13 @@ var layers = map[string]struct {
 	"export": {local: []string{"loss", "dataset", "model", "internal/printable",
 		"internal/elementary", "internal/hats"}},
 	"cmd/stillpoint": {local: []string{"account/mechanism", "", "internal/inference", "internal/regular",
-		"export", "silence", "budget", "budget/stores", "internal/train", "internal/runfolder", "internal/audit", "experiment", "internal/report", "model",
+		"export", "internal/crashsafe", "budget", "budget/stores", "internal/train", "internal/runfolder", "internal/audit", "experiment", "internal/report", "model",
 		"certificate", "dataset", "account", "internal/table", "internal/printable", "internal/sshsig", "internal/inspect"},
 		others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/regular": {},
 	"internal/inspect": {local: []string{"dataset", "internal/table"},
 		others: []string{"golang.org/x/text"}}, // imported by the command only (docs/explanation/decisions/0031)
-	"silence":                      {others: []string{"golang.org/x/sys"}},
+	"internal/crashsafe":           {others: []string{"golang.org/x/sys"}},
 	"results":                      {},
 	"examples/service":             {local: []string{"", "dataset", "loss"}},
 	"examples/optimizer":           {local: []string{"experiment", "optimize", "optimize/forecast", "query"}},
@@ -188,7 +188,7 @@ var testLocal = map[string][]string{
 	"curator/internal/kernel": {"account/mechanism", "internal/carry", "curator/internal/row",
 		"curator/internal/engine/enginetest"},
 	"":                   {"account/mechanism", "budget/stores", "internal/inference"},
-	"examples/service":   {"account", "curator", "optimize", "optimize/choose", "silence"},
+	"examples/service":   {"account", "curator", "optimize", "optimize/choose", "internal/crashsafe"},
 	"examples/optimizer": {"account", "loss", "optimize/firstorder"},
 	"examples/loss":      {"losstest"},
 	"export":             {"account"},
@@ -241,7 +241,7 @@ var inspecting = []string{"runtime", "os/signal", "syscall", "plugin", "unsafe",
 
 // inspectors lists, for each package, the inspecting packages that it may import, and why.
 var inspectors = map[string][]string{
-	"silence":                            {"runtime/debug", "golang.org/x/sys"}, // turns tracebacks off
+	"internal/crashsafe":                 {"runtime/debug", "golang.org/x/sys"}, // turns tracebacks off
 	"cmd/stillpoint":                     {"os/signal", "syscall", "runtime", "runtime/debug"},
 	"curator":                            {"runtime"}, // number of processors
 	"curator/simulate":                   {"runtime"},
@@ -398,7 +398,7 @@ func TestGrantsAreUsed(t *testing.T) {
 // TestIdleGrantsAreFound: idle must complain of each grant of the packages named, if no file imports
 // anything, if only tests import it, and if tests import what the package's own row grants.
 func TestIdleGrantsAreFound(t *testing.T) {
-	for _, name := range []string{"account", "curator", "internal/train", "silence", "internal/sshsig", "curator/internal/row"} {
+	for _, name := range []string{"account", "curator", "internal/train", "internal/crashsafe", "internal/sshsig", "curator/internal/row"} {
 		granted := slices.Concat(layers[name].local, testLocal[name], layers[name].others, inspectors[name], signs[name])
 		if found := idle(name, new(source)); len(found) != len(granted) || len(found) == 0 {
 			t.Errorf("%s: %d of %d idle grants are found: %q", name, len(found), len(granted), found)
@@ -526,7 +526,7 @@ func TestLayersRefuse(t *testing.T) {
 			"testing", "io/ioutil",
 			"internal/abi", "time", "expvar", "syscall/js", "golang.org/x/sys/unix", "github.com/any/other", "embed", "flag",
 			"path/filepath",
-			module + "/curator", module + "/curator/simulate", module + "/dataset", module + "/silence", module + "/internal/train",
+			module + "/curator", module + "/curator/simulate", module + "/dataset", module + "/internal/crashsafe", module + "/internal/train",
 			module + "x",
 		} {
 			if judge(name, &source{imports: []string{path}}) == nil {

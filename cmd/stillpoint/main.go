@@ -18,9 +18,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/internal/crashsafe"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/sshsig"
-	"github.com/stillpoint-dp/stillpoint/silence"
 )
 
 // Exit codes of the command. The help and the README document them.
@@ -105,7 +105,7 @@ func terminal(w io.Writer) (io.Writer, bool) {
 }
 
 func main() {
-	stderr, err := silence.Crashes()
+	stderr, err := crashsafe.Crashes()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "stillpoint:", err)
 		os.Exit(exitFailed)

@@ -1,6 +1,6 @@
 //go:build unix
 
-package silence
+package crashsafe
 
 import (
 	"errors"

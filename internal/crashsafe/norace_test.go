@@ -1,6 +1,6 @@
-//go:build race
+//go:build !race
 
-package silence
+package crashsafe
 
 // raceDetector reports whether the race detector is in this binary.
-const raceDetector = true
+const raceDetector = false

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package silence
+package crashsafe
 
 import "golang.org/x/sys/unix"
 

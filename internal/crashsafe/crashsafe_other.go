@@ -1,6 +1,6 @@
 //go:build !unix && !windows
 
-package silence
+package crashsafe
 
 import (
 	"errors"

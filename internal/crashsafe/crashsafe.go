@@ -1,4 +1,4 @@
-// Package silence prevents a process that has read private records from showing the records when it
+// Package crashsafe prevents a process that has read private records from showing the records when it
 // crashes.
 //
 // When a process fails (an unrecovered panic, a stack overflow, no memory left, SIGQUIT and similar
@@ -11,7 +11,7 @@
 //
 // A program that trains on private records calls Crashes first in main, before it opens a table:
 //
-//	stderr, err := silence.Crashes()
+//	stderr, err := crashsafe.Crashes()
 //	if err != nil {
 //		fmt.Fprintln(os.Stderr, err)
 //		os.Exit(1)
@@ -21,7 +21,7 @@
 // program remains responsible for its own output: it must not log recovered panics or stacks (net/http
 // logs the panics of handlers through package log), serve net/http/pprof or write profiles of
 // goroutines, or call debug.SetCrashOutput or runtime.Stack.
-package silence
+package crashsafe
 
 import (
 	"fmt"
@@ -35,14 +35,14 @@ import (
 // error.
 var crashes = sync.OnceValues(func() (*os.File, error) {
 	if err := debug.SetCrashOutput(nil, debug.CrashOptions{}); err != nil {
-		return nil, fmt.Errorf("silence: crash output: must be given up: %w", err)
+		return nil, fmt.Errorf("crashsafe: crash output: must be given up: %w", err)
 	}
 	if err := noImage(); err != nil {
-		return nil, fmt.Errorf("silence: images of the memory: must be turned off: %w", err)
+		return nil, fmt.Errorf("crashsafe: images of the memory: must be turned off: %w", err)
 	}
 	private, err := divert(os.DevNull)
 	if err != nil {
-		return nil, fmt.Errorf("silence: standard error: must lead to the null device: %w", err)
+		return nil, fmt.Errorf("crashsafe: standard error: must lead to the null device: %w", err)
 	}
 	os.Stderr = private
 	return private, nil
