@@ -134,7 +134,7 @@ func TestCommandsAreTried(t *testing.T) {
 // TestBudgetStoresAreEverywhere tests that each store of budgets passes the suite of stores and is
 // opened by its address, and that the command's help shows how its address is written.
 func TestBudgetStoresAreEverywhere(t *testing.T) {
-	files, err := filepath.Glob("budget/*/*.go")
+	files, err := filepath.Glob("internal/budgetstore/*/*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,8 +151,8 @@ func TestBudgetStoresAreEverywhere(t *testing.T) {
 		contains(t, "budget/stores/stores.go", name+".Open(")
 		contains(t, "budget/address.go", name+":")
 		contains(t, "cmd/stillpoint/budget.go", name+":")
-		if !strings.Contains(testsBelow(t, "budget/"+name), "budgettest.Run(") {
-			t.Errorf("budget/%s: no test runs the suite of stores over it", name)
+		if !strings.Contains(testsBelow(t, "internal/budgetstore/"+name), "budgettest.Run(") {
+			t.Errorf("internal/budgetstore/%s: no test runs the suite of stores over it", name)
 		}
 	}
 	if count < 2 {

@@ -16,10 +16,10 @@ var withoutExample = map[string]string{
 	"internal/crashsafe": "takes away the crash reports of the whole process",
 	"losstest":           "for tests alone",
 
-	"budget/budgettest": "for tests alone",
-	"budget/sqlite":     "budget/stores opens it",
-	"budget/postgres":   "budget/stores opens it, and it needs a server",
-	"results":           "tests alone",
+	"internal/budgetstore/budgettest": "for tests alone",
+	"internal/budgetstore/sqlite":     "budget/stores opens it",
+	"internal/budgetstore/postgres":   "budget/stores opens it, and it needs a server",
+	"results":                         "tests alone",
 	// Programs. Their own tests run them.
 	"examples/service":   "a program",
 	"examples/optimizer": "a program",

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
-	"github.com/stillpoint-dp/stillpoint/budget/sqlite"
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/internal/budgetstore/sqlite"
 	"github.com/stillpoint-dp/stillpoint/internal/durable/durabletest"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/budget"
-	"github.com/stillpoint-dp/stillpoint/budget/budgettest"
+	"github.com/stillpoint-dp/stillpoint/internal/budgetstore/budgettest"
 )
 
 func TestConformance(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/stillpoint-dp/stillpoint/budget"
-	"github.com/stillpoint-dp/stillpoint/budget/internal/sqlstore"
+	"github.com/stillpoint-dp/stillpoint/internal/budgetstore/sqlstore"
 )
 
 // mostConnections is the largest number of connections of a process. More connections would not

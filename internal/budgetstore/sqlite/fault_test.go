@@ -21,7 +21,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
-	"github.com/stillpoint-dp/stillpoint/budget/budgettest"
+	"github.com/stillpoint-dp/stillpoint/internal/budgetstore/budgettest"
 )
 
 // TestMain runs reserveForever if the environment asks for it, so that tests can start this binary

@@ -17,7 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/stillpoint-dp/stillpoint/budget"
-	"github.com/stillpoint-dp/stillpoint/budget/budgettest"
+	"github.com/stillpoint-dp/stillpoint/internal/budgetstore/budgettest"
 )
 
 // server starts a PostgreSQL server from the programs on this machine, in a folder of its own, and

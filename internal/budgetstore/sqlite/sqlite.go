@@ -21,7 +21,7 @@ import (
 	_ "modernc.org/sqlite" // the driver
 
 	"github.com/stillpoint-dp/stillpoint/budget"
-	"github.com/stillpoint-dp/stillpoint/budget/internal/sqlstore"
+	"github.com/stillpoint-dp/stillpoint/internal/budgetstore/sqlstore"
 )
 
 // driverName is the name of the SQL driver. Tests set it to a driver that injects failures.

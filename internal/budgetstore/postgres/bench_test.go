@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/budget"
-	"github.com/stillpoint-dp/stillpoint/budget/budgettest"
+	"github.com/stillpoint-dp/stillpoint/internal/budgetstore/budgettest"
 )
 
 // BenchmarkReserve compares reservations with plain inserts of the same size, one in each
