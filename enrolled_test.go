@@ -144,9 +144,6 @@ func TestBudgetStoresAreEverywhere(t *testing.T) {
 			continue
 		}
 		name := filepath.Base(filepath.Dir(path))
-		if name == "stores" {
-			continue
-		}
 		count++
 		contains(t, "budget/stores/stores.go", name+".Open(")
 		contains(t, "budget/address.go", name+":")

@@ -37,9 +37,9 @@ func TestIntervalsOfASpec(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, text := range map[string]string{"summary": r.Summary(), "coefficients": r.Coefficients(),
-		"internal/report": page.String()} {
+		"report": page.String()} {
 		if !strings.Contains(strings.ToLower(text), "formula") || !strings.Contains(text, "90% interval") ||
-			what != "internal/report" && !strings.Contains(text, list.Formula) {
+			what != "report" && !strings.Contains(text, list.Formula) {
 			t.Errorf("%s: does not name the formula %q of its intervals:\n%s", what, list.Formula, text)
 		}
 	}

@@ -94,7 +94,7 @@ func TestSummaryIsForReaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := &train.Fitted{Planned: train.Planned{Budget: b, Records: 500, Dim: 3, Features: 3}}
-	f.Filter = account.Filter{Column: "split", Value: "internal/train"}
+	f.Filter = account.Filter{Column: "split", Value: "train"}
 	f.Result.Complete, f.Releases, f.Charged, f.Result.Foreseen = true, 9, b.Charge()/2, .0123
 	f.Summary.Steps, f.Summary.Effective, f.Summary.Predicted = 20, 100, .0234
 	f.Result.Late.Steps, f.Result.Late.Gradient, f.Result.Late.Noise = 7, .0123, .0456

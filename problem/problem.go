@@ -12,14 +12,15 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/internal/testloss"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 var problems = map[string]loss.Loss{
-	"slow-tail":  SlowTail(),
+	"slow-tail":  testloss.SlowTail(),
 	"huber-mean": HuberMean(),
 	"huber-bias": HuberBias(),
-	"saddle":     Saddle(),
+	"saddle":     testloss.Saddle(),
 
 	"exp-tail":     ExpTail(),
 	"quartic":      Quartic(),

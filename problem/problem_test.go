@@ -20,7 +20,9 @@ func TestEveryProblemConforms(t *testing.T) {
 		if err != nil || l.Name() != name {
 			t.Fatalf("%s: %v, %v", name, l, err)
 		}
-		types[reflect.TypeOf(l).Name()] = true
+		if own := reflect.TypeOf(l); strings.HasSuffix(own.PkgPath(), "/problem") { // two are of another package
+			types[own.Name()] = true
+		}
 		t.Run(name, func(t *testing.T) { losstest.Conformance(t, l) })
 		if _, err := loss.Parse(name); err == nil {
 			t.Errorf("%s: package loss knows it", name)
@@ -89,7 +91,7 @@ func TestGradientsDoNotAllocate(t *testing.T) {
 		}
 	}
 	w, x, dst := make([]float64, 64), make([]float32, 64), make([]float64, 64)
-	for _, l := range []loss.General{problem.SlowTail(), problem.HuberMean(), problem.HuberBias()} {
+	for _, l := range []loss.General{problem.HuberMean(), problem.HuberBias()} {
 		if n := testing.AllocsPerRun(10, func() { l.Value(w, x, 0); l.Gradient(dst, w, x, 0) }); n != 0 {
 			t.Errorf("%s allocates %v times", l.Name(), n)
 		}
@@ -100,28 +102,6 @@ func TestRanks(t *testing.T) {
 	for _, rank := range []int{0, 9} {
 		if _, err := problem.Autoencoder(rank); err == nil || !strings.Contains(err.Error(), "must be between 1 and 8") {
 			t.Errorf("rank %d: %v", rank, err)
-		}
-	}
-}
-
-// TestSaddleIsAnOppositeGemanMcClure tests that the saddle is minus the Geman-McClure loss at
-// c = 1, y = 0.
-func TestSaddleIsAnOppositeGemanMcClure(t *testing.T) {
-	gm, err := loss.GemanMcClure(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for z := -40.0; z <= 40; z += .37 {
-		a, b := make([]float64, 1), make([]float64, 1)
-		for i, pair := range [][2]func(dst, z, y []float64){
-			{problem.Saddle().Values, gm.Values}, {problem.Saddle().Slopes, gm.Slopes},
-			{problem.Saddle().Curvatures, gm.Curvatures},
-		} {
-			pair[0](a, []float64{z}, []float64{1}) // the target is unused
-			pair[1](b, []float64{z}, []float64{0})
-			if math.Abs(a[0]+b[0]) > 1e-15 {
-				t.Errorf("method %d at %v: %v: want %v", i, z, a[0], -b[0])
-			}
 		}
 	}
 }

@@ -12,9 +12,9 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/internal/testloss"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
-	"github.com/stillpoint-dp/stillpoint/problem"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -173,7 +173,7 @@ func TestFaultsAreReported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	slow, err := problem.Parse("slow-tail")
+	slow, err := testloss.Parse("slow-tail")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,10 +7,10 @@ import (
 	"math/rand/v2"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/testloss"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
-	"github.com/stillpoint-dp/stillpoint/problem"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -84,7 +84,7 @@ func scripted() ([]Subject, error) {
 	const records, dim = 120, 3
 	var list []Subject
 	for _, name := range []string{"logistic", "tanh", "squared(0.5)", "slow-tail", "softmax(3)", "capped-absolute(0.5)"} {
-		l, err := problem.Parse(name)
+		l, err := testloss.Parse(name)
 		if err != nil {
 			return nil, err
 		}
