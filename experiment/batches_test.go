@@ -14,6 +14,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/experiment"
+	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
@@ -64,7 +65,7 @@ func TestBatches(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				check := experiment.Check{Problem: p, Loss: f.Loss, Features: d, Records: n, Budget: b, Seeds: *plannerSeeds,
+				check := rehearsal.Check{Problem: p, Loss: f.Loss, Features: d, Records: n, Budget: b, Seeds: *plannerSeeds,
 					Workers: runtime.GOMAXPROCS(0)}
 				reach := func(a optimize.Algorithm) (optimize.Summary, float64, time.Duration) {
 					start := time.Now()
@@ -73,7 +74,7 @@ func TestBatches(t *testing.T) {
 						t.Fatal(err)
 					}
 					took := time.Since(start)
-					got, err := check.RunOn(context.Background(), f, []choose.Candidate{{Plan: plan}}, nil)
+					got, err := check.RunOn(context.Background(), f.Rows(), []choose.Candidate{{Plan: plan}}, nil)
 					if err != nil {
 						t.Fatal(err)
 					}

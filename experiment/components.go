@@ -7,6 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/problem"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
@@ -84,9 +85,9 @@ func lowRankFamily(name string, rank int, stream uint64, d, rows int, seed uint6
 // with a random sign. The rest of the row is uniform among the directions orthogonal to these, and makes
 // the row's length 1.
 func inComponents(r *rand.Rand, d int, eigenvalues []float64) population {
-	q := rotation(r, d)
+	q := rehearsal.Rotation(r, d)
 	return func(r *rand.Rand, n int) stationarity.Sample {
-		s := newSample(n)
+		s := rehearsal.NewSample(n)
 		for range n {
 			in, rest, x := make([]float64, d), 1., make([]float64, d)
 			for k, v := range eigenvalues {
@@ -106,7 +107,7 @@ func inComponents(r *rand.Rand, d int, eigenvalues []float64) population {
 					x[j] += v * q[k][j]
 				}
 			}
-			add(&s, x, 1+0x1p-20, 0) // float32 may round up
+			rehearsal.Add(&s, x, 1+0x1p-20, 0) // float32 may round up
 		}
 		return s
 	}

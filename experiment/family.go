@@ -2,10 +2,10 @@ package experiment
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/problem"
@@ -36,7 +36,7 @@ type Family struct {
 }
 
 // population draws n rows with their targets.
-type population func(r *rand.Rand, n int) stationarity.Sample
+type population = rehearsal.Population
 
 // Dim is the number of weights.
 func (f *Family) Dim() int { return loss.Parameters(f.Loss, f.features()) }
@@ -69,98 +69,27 @@ func (f *Family) Fresh(n int, seed uint64) (stationarity.Sample, error) {
 	return f.population(rand.New(rand.NewPCG(f.seed, seed^0xf7e5)), n), nil
 }
 
-// glm is the population of rows z/||z|| with labels -1 and 1. z is normal with covariance I_d, then scaled
-// by j^(-1/2) in coordinate j = 1..d and rotated at random. The label is the sign of the inner product of z
-// and a random vector (the planted direction), flipped with probability .1.
-func glm(r *rand.Rand, d int) population {
-	q := rotation(r, d)
-	planted := make([]float64, d)
-	for i := range d {
-		u := r.NormFloat64()
-		for j := range d {
-			planted[j] += q[i][j] * u
-		}
-	}
-	return func(r *rand.Rand, n int) stationarity.Sample {
-		s := newSample(n)
-		for range n {
-			x := make([]float64, d)
-			for k := range d {
-				u := r.NormFloat64() / math.Sqrt(float64(k+1))
-				for j := range d {
-					x[j] += q[k][j] * u
-				}
-			}
-			var z float64
-			for j := range d {
-				z += x[j] * planted[j]
-			}
-			y := math.Copysign(1, z)
-			if r.Float64() < .1 {
-				y = -y
-			}
-			add(&s, x, stationarity.Norm(x), y)
-		}
-		return s
-	}
+// Rows returns the family as rows on which a check runs plans.
+func (f *Family) Rows() rehearsal.Rows {
+	return rehearsal.Rows{Sample: f.Sample, Loss: f.Loss, Regularizer: f.Regularizer, Fresh: f.Fresh,
+		GradientNorm: f.GradientNorm}
 }
 
-func newSample(n int) stationarity.Sample {
-	return stationarity.Sample{Rows: make([][]float32, 0, n), Targets: make([]float64, 0, n)}
-}
-
-// add appends the row x/scale with the target y to the sample.
-func add(s *stationarity.Sample, x []float64, scale, y float64) {
-	row := make([]float32, len(x))
-	for j := range x {
-		row[j] = float32(x[j] / scale)
-	}
-	s.Rows, s.Targets = append(s.Rows, row), append(s.Targets, y)
-}
-
-// rotation returns a random orthogonal matrix, uniform up to signs, by the Gram-Schmidt process.
-func rotation(r *rand.Rand, d int) [][]float64 {
-	q := make([][]float64, d)
-	for i := range q {
-		v := make([]float64, d)
-		for j := range v {
-			v[j] = r.NormFloat64()
-		}
-		for range 2 { // twice is enough for orthogonality to rounding
-			for _, u := range q[:i] {
-				var dot float64
-				for j := range v {
-					dot += u[j] * v[j]
-				}
-				for j := range v {
-					v[j] -= dot * u[j]
-				}
-			}
-		}
-		norm := stationarity.Norm(v)
-		for j := range v {
-			v[j] /= norm
-		}
-		q[i] = v
-	}
-	return q
-}
-
-// Tanh is the family with the objective 1 - tanh(y<w,x>) + (.01/2)||w||^2 on the rows of glm.
+// Tanh is the family with the objective 1 - tanh(y<w,x>) + (.01/2)||w||^2 on the rows of rehearsal.GLM.
 func Tanh(d, rows int, seed uint64) (*Family, error) {
-	return newFamily(glm, 0x91a2, d, rows, seed, "tanh", "tanh", "l2(0.01)")
+	return newFamily(rehearsal.GLM, 0x91a2, d, rows, seed, "tanh", "tanh", "l2(0.01)")
 }
 
 // LogisticNonconvex is the family with the logistic loss + .01 sum w_j^2/(1+w_j^2) on the rows of
-// glm.
+// rehearsal.GLM.
 func LogisticNonconvex(d, rows int, seed uint64) (*Family, error) {
-	return newFamily(glm, 0x91a2, d, rows, seed, "logistic+nonconvex", "logistic", "nonconvex(0.01)")
+	return newFamily(rehearsal.GLM, 0x91a2, d, rows, seed, "logistic+nonconvex", "logistic", "nonconvex(0.01)")
 }
 
 // Logistic is the family with the logistic loss + (.01/2)||w||^2, which is strongly convex, on the
-// rows of glm.
+// rows of rehearsal.GLM.
 func Logistic(d, rows int, seed uint64) (*Family, error) {
-	return newFamily(glm, 0x91a2, d, rows, seed, "logistic", "logistic", "l2(0.01)")
+	return newFamily(rehearsal.GLM, 0x91a2, d, rows, seed, "logistic", "logistic", "l2(0.01)")
 }
 
 // SlowTail is the family of the loss slow-tail (package problem), whose gradient falls slowly along the
@@ -173,15 +102,15 @@ func SlowTail(d, rows int, seed uint64) (*Family, error) {
 // sum is zero.
 func opposites(_ *rand.Rand, d int) population {
 	return func(r *rand.Rand, n int) stationarity.Sample {
-		s := newSample(n)
+		s := rehearsal.NewSample(n)
 		for range n / 2 {
 			v := make([]float64, d)
 			for j := range v {
 				v[j] = r.NormFloat64()
 			}
 			norm := stationarity.Norm(v)
-			add(&s, v, norm, 1)
-			add(&s, v, -norm, 1)
+			rehearsal.Add(&s, v, norm, 1)
+			rehearsal.Add(&s, v, -norm, 1)
 		}
 		return s
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
@@ -21,7 +22,7 @@ func signs(r *rand.Rand, d int) population {
 		positive[j] = .5 + (.2+.6*r.Float64())/2
 	}
 	return func(r *rand.Rand, n int) stationarity.Sample {
-		s := newSample(n)
+		s := rehearsal.NewSample(n)
 		x := make([]float64, d)
 		for range n {
 			for j := range x {
@@ -30,7 +31,7 @@ func signs(r *rand.Rand, d int) population {
 					x[j] = 1
 				}
 			}
-			add(&s, x, 4*math.Sqrt(float64(d)), 0)
+			rehearsal.Add(&s, x, 4*math.Sqrt(float64(d)), 0)
 		}
 		return s
 	}
@@ -47,13 +48,13 @@ func HuberBias(d, rows int, seed uint64) (*Family, error) {
 	coin := func(r *rand.Rand, _ int) population {
 		positive := .5 + (2*float64(r.IntN(2))-1)/(8*math.Sqrt(float64(rows)))
 		return func(r *rand.Rand, n int) stationarity.Sample {
-			s := newSample(n)
+			s := rehearsal.NewSample(n)
 			for range n {
 				x := -1.
 				if r.Float64() < positive {
 					x = 1
 				}
-				add(&s, []float64{x}, 1, 0)
+				rehearsal.Add(&s, []float64{x}, 1, 0)
 			}
 			return s
 		}
@@ -95,7 +96,7 @@ func spiked(r *rand.Rand, d int) population {
 		u[j] /= norm
 	}
 	return func(r *rand.Rand, n int) stationarity.Sample {
-		s := newSample(n)
+		s := rehearsal.NewSample(n)
 		for range n {
 			v := make([]float64, d)
 			var dot float64
@@ -111,7 +112,7 @@ func spiked(r *rand.Rand, d int) population {
 			for j := range v {
 				v[j] = math.Sqrt(1-spike)*v[j]/norm + sign*math.Sqrt(spike)*u[j]
 			}
-			add(&s, v, 1, 0)
+			rehearsal.Add(&s, v, 1, 0)
 		}
 		return s
 	}

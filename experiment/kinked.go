@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
@@ -28,14 +29,14 @@ var kinked = map[string]string{
 // from which these points are drawn.
 const goldsteinPoints, goldsteinSeed = 60, 1
 
-// newKinked returns the maker of a family with a loss whose derivative jumps, on the rows of glm. The
+// newKinked returns the maker of a family with a loss whose derivative jumps, on the rows of rehearsal.GLM. The
 // family's gradient norm at a point is an upper bound on Goldstein's measure with the given radius. For a
 // loss with smoothing in closed form, this bound is the exact gradient norm of the loss smoothed over the
 // ball. For a network, it is the smallest norm, among means of gradients in the ball, that a search finds
 // (stationarity.Goldstein).
 func newKinked(name string, radius float64) maker {
 	return func(d, rows int, seed uint64) (*Family, error) {
-		f, err := newFamily(glm, 0x91a2, d, rows, seed, fmt.Sprintf("%s(%v)", name, radius), kinked[name], "")
+		f, err := newFamily(rehearsal.GLM, 0x91a2, d, rows, seed, fmt.Sprintf("%s(%v)", name, radius), kinked[name], "")
 		if err != nil {
 			return nil, err
 		}

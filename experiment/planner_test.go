@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/experiment"
+	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
@@ -53,7 +54,7 @@ func TestPlanner(t *testing.T) {
 		list, check, f := random(t, r, rows)
 		c := check
 		c.Seeds, c.Workers = seeds, runtime.GOMAXPROCS(0)
-		tried, err := c.RunOn(context.Background(), f, list, nil)
+		tried, err := c.RunOn(context.Background(), f.Rows(), list, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +119,7 @@ func quantile(v []float64, q float64) float64 {
 
 // limited is a check and the limit on passes of its candidates.
 type limited struct {
-	experiment.Check
+	rehearsal.Check
 	Passes float64
 }
 
@@ -155,7 +156,7 @@ func random(t *testing.T, r *rand.Rand, rows int) ([]choose.Candidate, limited, 
 	if err != nil {
 		t.Fatal(err)
 	}
-	return list, limited{experiment.Check{Problem: problemOf(t, s), Loss: f.Loss, Features: len(f.Sample.Rows[0]),
+	return list, limited{rehearsal.Check{Problem: problemOf(t, s), Loss: f.Loss, Features: len(f.Sample.Rows[0]),
 		Records: float64(s.Records()), Budget: s.Budget, Criterion: criterion}, passes}, f
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
+	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
@@ -45,7 +46,7 @@ func LowRank(rank int) func(d, rows int, seed uint64) (*Family, error) {
 }
 
 func inSubspace(r *rand.Rand, d, rank int) population {
-	q := rotation(r, d)
+	q := rehearsal.Rotation(r, d)
 	planted := make([]float64, rank)
 	for k := range planted {
 		planted[k] = r.NormFloat64()
@@ -55,7 +56,7 @@ func inSubspace(r *rand.Rand, d, rank int) population {
 		planted[k] *= .3 * math.Sqrt(float64(rank)) / norm
 	}
 	return func(r *rand.Rand, n int) stationarity.Sample {
-		s := newSample(n)
+		s := rehearsal.NewSample(n)
 		for range n {
 			u, x, z := make([]float64, rank), make([]float64, d), .2*r.NormFloat64()
 			for k := range u {
@@ -68,7 +69,7 @@ func inSubspace(r *rand.Rand, d, rank int) population {
 					x[j] += q[k][j] * u[k] / norm
 				}
 			}
-			add(&s, x, 1+0x1p-20, math.Max(-1, math.Min(1, z))) // float32 may round up
+			rehearsal.Add(&s, x, 1+0x1p-20, math.Max(-1, math.Min(1, z))) // float32 may round up
 		}
 		return s
 	}
@@ -161,7 +162,7 @@ func squares(r *rand.Rand, d int) population {
 	}
 	norm := stationarity.Norm(planted)
 	return func(r *rand.Rand, n int) stationarity.Sample {
-		s := newSample(n)
+		s := rehearsal.NewSample(n)
 		for range n {
 			x := make([]float64, d)
 			for j := range x {
@@ -171,7 +172,7 @@ func squares(r *rand.Rand, d int) population {
 			for j := range x {
 				z += float64(float32(x[j]/length)) * planted[j] / norm * .5 * math.Sqrt(float64(d))
 			}
-			add(&s, x, length, math.Min(z*z, 1))
+			rehearsal.Add(&s, x, length, math.Min(z*z, 1))
 		}
 		return s
 	}

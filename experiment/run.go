@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/internal/order"
+	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
@@ -252,21 +252,9 @@ func (s Instance) measure(o *Outcome, w []float64) error {
 
 // open returns a simulated session that counts the records its queries read, for a run of the plan.
 func (s Instance) open(plan optimize.Plan, seed uint64) (*counted, error) {
-	declared := 0.
-	if s.Budget.Relation() == account.AddOrRemove {
-		declared = float64(s.Records())
-	}
-	session, err := simulate.Open(simulate.Config{
-		Rows: s.Family.Sample.Rows, Targets: s.Family.Sample.Targets, Repeat: s.Repeat, Declared: declared,
-		Loss: s.Family.Loss, Budget: s.Budget, Seed: seed, Workers: 1,
-	})
+	session, err := rehearsal.Open(s.Family.Rows(), s.Repeat, s.Budget, plan, seed)
 	if err != nil {
 		return nil, err
-	}
-	if schedule := plan.Needs().Schedule; schedule != nil {
-		if err := session.Follow(schedule); err != nil {
-			return nil, err
-		}
 	}
 	return &counted{Session: session}, nil
 }

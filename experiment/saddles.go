@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
@@ -37,9 +38,9 @@ func TanhNet(d, rows int, seed uint64) (*Family, error) {
 }
 
 func middle(r *rand.Rand, d int) population {
-	q := rotation(r, d)
+	q := rehearsal.Rotation(r, d)
 	return func(r *rand.Rand, n int) stationarity.Sample {
-		s := newSample(n)
+		s := rehearsal.NewSample(n)
 		for i := range n / 2 {
 			across, beside, y := make([]float64, d), 0., 1.
 			for k := 2; k < d; k++ {
@@ -57,7 +58,7 @@ func middle(r *rand.Rand, d int) population {
 						x[j] += sign * math.Sqrt(.2) * across[k] / norm * q[k][j]
 					}
 				}
-				add(&s, x, 1+0x1p-20, y) // float32 may round up
+				rehearsal.Add(&s, x, 1+0x1p-20, y) // float32 may round up
 			}
 		}
 		return s
@@ -85,7 +86,7 @@ func MatrixSensing(d, rows int, seed uint64) (*Family, error) {
 
 func measured(r *rand.Rand, d int) population {
 	p := int(math.Round(math.Sqrt(float64(d))))
-	q := rotation(r, p)
+	q := rehearsal.Rotation(r, p)
 	planted := make([]float64, d)
 	for i := range p {
 		for j := range p {
@@ -93,7 +94,7 @@ func measured(r *rand.Rand, d int) population {
 		}
 	}
 	return func(r *rand.Rand, n int) stationarity.Sample {
-		s := newSample(n)
+		s := rehearsal.NewSample(n)
 		for range n {
 			x := make([]float64, d)
 			for j := range x {
@@ -103,7 +104,7 @@ func measured(r *rand.Rand, d int) population {
 			for j := range x {
 				y += float64(float32(x[j]/length)) * planted[j]
 			}
-			add(&s, x, length, y)
+			rehearsal.Add(&s, x, length, y)
 		}
 		return s
 	}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
@@ -42,7 +43,7 @@ func inClasses(r *rand.Rand, d int) population {
 		}
 	}
 	return func(r *rand.Rand, n int) stationarity.Sample {
-		s := newSample(n)
+		s := rehearsal.NewSample(n)
 		for range n {
 			x := make([]float64, d)
 			for j := range x {
@@ -59,7 +60,7 @@ func inClasses(r *rand.Rand, d int) population {
 					class, most = k, z
 				}
 			}
-			add(&s, x, norm, float64(class))
+			rehearsal.Add(&s, x, norm, float64(class))
 		}
 		return s
 	}

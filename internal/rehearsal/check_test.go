@@ -1,4 +1,4 @@
-package experiment_test
+package rehearsal_test
 
 import (
 	"context"
@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/experiment"
+	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
 func check(t *testing.T, lossName string, d int, records float64, r account.Relation,
-	criterion choose.Criterion) (experiment.Check, []choose.Candidate) {
+	criterion choose.Criterion) (rehearsal.Check, []choose.Candidate) {
 	t.Helper()
 	l, err := loss.Parse(lossName)
 	if err != nil {
@@ -33,7 +33,7 @@ func check(t *testing.T, lossName string, d int, records float64, r account.Rela
 		t.Fatal(err)
 	}
 	p.Regularizer = reg
-	c := experiment.Check{Problem: p, Loss: l, Features: d, Records: records, Budget: b, Criterion: criterion, Seeds: 3,
+	c := rehearsal.Check{Problem: p, Loss: l, Features: d, Records: records, Budget: b, Criterion: criterion, Seeds: 3,
 		Workers: 2}
 	list, err := choose.Auto{Goal: criterion, Passes: 20}.Candidates(context.Background(), p)
 	if err != nil {

@@ -1,4 +1,4 @@
-package experiment
+package rehearsal
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/order"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
-// Check runs plans on generated rows in place of a table. The rows are drawn as in the population glm, with
+// Check runs plans on generated rows in place of a table. The rows are drawn as in the population [GLM], with
 // about as many records as the table and with the table's number of features. The loss and the budget are
 // those for the table. The results compare plans on generated rows and show how far forecasts can be
 // trusted. Check uses no more knowledge of the table than a plan does.
@@ -41,26 +42,25 @@ type Checked struct {
 }
 
 // Median returns the median of Reached.
-func (c Checked) Median() float64 { return Median(c.Reached) }
+func (c Checked) Median() float64 { return order.Median(c.Reached) }
 
 // Run runs every candidate plan and returns the results in the order of the list. After each
 // candidate it calls done, if not nil, with the number of candidates that have been run.
 func (c Check) Run(ctx context.Context, list []choose.Candidate, done func(int)) ([]Checked, error) {
-	f, err := c.family()
+	rows, err := c.rows()
 	if err != nil {
 		return nil, err
 	}
-	return c.RunOn(ctx, f, list, done)
+	return c.RunOn(ctx, rows, list, done)
 }
 
-// RunOn is [Check.Run] on the rows of a given family, which must have the check's loss.
-func (c Check) RunOn(ctx context.Context, f *Family, list []choose.Candidate, done func(int)) ([]Checked, error) {
+// RunOn is [Check.Run] on given rows, whose loss must be the check's loss.
+func (c Check) RunOn(ctx context.Context, rows Rows, list []choose.Candidate, done func(int)) ([]Checked, error) {
 	if c.Seeds == 0 {
 		c.Seeds = 5
 	}
-	repeat := int(math.Ceil(c.Records / float64(len(f.Sample.Rows))))
-	s := Instance{Family: f, Repeat: repeat, Budget: c.Budget}
-	measure, err := c.measure(f)
+	repeat := int(math.Ceil(c.Records / float64(len(rows.Sample.Rows))))
+	measure, err := c.measure(rows)
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +68,13 @@ func (c Check) RunOn(ctx context.Context, f *Family, list []choose.Candidate, do
 	for i, candidate := range list {
 		out[i] = Checked{Reached: make([]float64, c.Seeds), Predicted: candidate.Predicted}
 		if err := c.repeat(ctx, func(seed int) error {
-			session, err := s.open(candidate.Plan, uint64(seed)+1)
+			session, err := Open(rows, repeat, c.Budget, candidate.Plan, uint64(seed)+1)
 			if err != nil {
 				return err
 			}
 			result, err := candidate.Plan.Run(ctx, session, nil)
 			if err != nil {
-				return fmt.Errorf("experiment: check: %w", err)
+				return fmt.Errorf("rehearsal: %w", err)
 			}
 			out[i].Reached[seed], err = measure(result.W)
 			return err
@@ -120,41 +120,44 @@ const (
 	mostFeatures = 2000
 )
 
-// family draws the rows of the check. If the table has more records than the check may have rows, each
+// rows draws the rows of the check. If the table has more records than the check may have rows, each
 // distinct row stands for several records. There are then about as many records as in the table. For the
 // criterion Population, 64 times as many distinct rows are allowed, because the sampling error depends on
 // their number.
-func (c Check) family() (*Family, error) {
+func (c Check) rows() (Rows, error) {
 	d := c.Features
 	if d < 1 || d > mostFeatures {
-		return nil, fmt.Errorf("experiment: check: %d features: must be between 1 and %d", d, mostFeatures)
+		return Rows{}, fmt.Errorf("rehearsal: %d features: must be between 1 and %d", d, mostFeatures)
 	}
 	most := float64(max(mostCells/d, 200))
 	repeat := math.Ceil(c.Records / most)
 	if c.Criterion == choose.Population {
 		repeat = math.Ceil(c.Records / (64 * most))
 	}
-	rows := max(int(math.Ceil(c.Records/repeat)), 2)
-	target := c.Loss.Target()
+	n := max(int(math.Ceil(c.Records/repeat)), 2)
 	r := rand.New(rand.NewPCG(1, 0xc4ec))
-	f := &Family{Name: "check", Loss: c.Loss, Regularizer: c.Problem.Regularizer, seed: 1}
-	switch target {
+	var p Population
+	switch c.Loss.Target() {
 	case loss.Binary:
-		f.population = glm(r, d)
+		p = GLM(r, d)
 	case loss.Real:
-		f.population = linear(glm(r, d), d)
+		p = linear(GLM(r, d), d)
 	case loss.Classes:
-		f.population = classed(glm(r, d), d, loss.ClassCount(c.Loss))
+		p = classed(GLM(r, d), d, loss.ClassCount(c.Loss))
 	default:
-		return nil, fmt.Errorf("experiment: check: loss = %s: has no rows to try it on", c.Loss.Name())
+		return Rows{}, fmt.Errorf("rehearsal: loss = %s: has no rows to try it on", c.Loss.Name())
 	}
-	f.Sample = f.population(r, rows)
-	return f, nil
+	return Rows{
+		Sample: p(r, n), Loss: c.Loss, Regularizer: c.Problem.Regularizer,
+		Fresh: func(n int, seed uint64) (stationarity.Sample, error) {
+			return p(rand.New(rand.NewPCG(1, seed^0xf7e5)), n), nil
+		},
+	}, nil
 }
 
 // classed returns the population p with labels replaced by one of k classes. The class is the index of the
 // largest of k random linear functions <x, v> of the row. With probability .1 it is a random class instead.
-func classed(p population, d, k int) population {
+func classed(p Population, d, k int) Population {
 	return func(r *rand.Rand, n int) stationarity.Sample {
 		s := p(r, n)
 		coin := rand.New(rand.NewPCG(7, 8)) // the same directions for every sample
@@ -176,7 +179,7 @@ func classed(p population, d, k int) population {
 
 // linear returns the population p with labels replaced by real targets .5 <x, v> + .1 z, clamped to [-1,
 // 1], where z is standard normal. The vector v is such that <x, v> has a mean square of about 1.
-func linear(p population, d int) population {
+func linear(p Population, d int) Population {
 	return func(r *rand.Rand, n int) stationarity.Sample {
 		s := p(r, n)
 		v := make([]float64, d)
@@ -196,21 +199,20 @@ func linear(p population, d int) population {
 }
 
 // measure returns the function that computes the check's criterion at a point. For the criterion Population
-// it is the gradient norm on fresh rows of f. Otherwise it is the excess risk or the gradient norm on the
-// rows of f.
-func (c Check) measure(f *Family) (func(w []float64) (float64, error), error) {
+// it is the gradient norm on fresh rows. Otherwise it is the excess risk or the gradient norm on the sample.
+func (c Check) measure(rows Rows) (func(w []float64) (float64, error), error) {
 	switch c.Criterion {
 	case choose.Population:
-		fresh, err := f.Fresh(max(len(f.Sample.Rows), 20_000), 1)
+		fresh, err := rows.Fresh(max(len(rows.Sample.Rows), 20_000), 1)
 		return func(w []float64) (float64, error) {
-			g, err := stationarity.Gradient(f.Loss, f.Regularizer, fresh, w)
+			g, err := stationarity.Gradient(rows.Loss, rows.Regularizer, fresh, w)
 			return stationarity.Norm(g), err
 		}, err
 	case choose.ExcessRisk:
-		best, err := stationarity.Minimise(f.Loss, f.Regularizer, f.Sample)
+		best, err := stationarity.Minimise(rows.Loss, rows.Regularizer, rows.Sample)
 		return func(w []float64) (float64, error) {
-			return stationarity.ExcessRisk(f.Loss, f.Regularizer, f.Sample, w, best)
+			return stationarity.ExcessRisk(rows.Loss, rows.Regularizer, rows.Sample, w, best)
 		}, err
 	}
-	return f.GradientNorm, nil
+	return rows.gradientNorm, nil
 }
