@@ -60,7 +60,7 @@ func documents(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, folder := range []string{"docs", "results", "python", "examples"} {
+	for _, folder := range []string{"docs", "lab/results", "python", "examples"} {
 		err := filepath.WalkDir(folder, func(path string, e os.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, ".md") {
 				found = append(found, path)
@@ -168,12 +168,12 @@ func TestTheSiteHasEveryPage(t *testing.T) {
 		d = filepath.ToSlash(d)
 		page, isDocs := strings.CutPrefix(d, "docs/")
 		switch {
-		case d == "results/README.md":
+		case d == "lab/results/README.md":
 			page = "measured/index.md"
 		case d == "python/README.md":
 			page = "reference/python.md"
-		case strings.HasPrefix(d, "results/"):
-			page = "measured/" + strings.TrimPrefix(d, "results/")
+		case strings.HasPrefix(d, "lab/results/"):
+			page = "measured/" + strings.TrimPrefix(d, "lab/results/")
 		case !strings.Contains(d, "/"):
 			page = "project/" + strings.ToLower(d)
 		case !isDocs:

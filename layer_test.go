@@ -32,10 +32,11 @@ var layers = map[string]struct {
 		"internal/printable"}, barred: randomness},
 	"account/mechanism": {local: []string{"account/internal/round", "internal/memo"},
 		others: []string{"gonum.org/v1/gonum"}, barred: randomness},
-	"account/internal/round":          {},
-	"internal/memo":                   {},
-	"loss":                            {local: []string{"internal/carry", "internal/elementary", "internal/lanes"}},
-	"problem":                         {local: []string{"loss", "internal/testloss"}},
+	"account/internal/round": {},
+	"internal/memo":          {},
+	"loss":                   {local: []string{"internal/carry", "internal/elementary", "internal/lanes"}},
+	"internal/rehearsal": {local: []string{"account", "curator/simulate", "internal/order", "loss", "optimize",
+		"optimize/choose", "stationarity"}},
 	"internal/testloss":               {local: []string{"loss"}},
 	"convex":                          {},
 	"budget":                          {local: []string{"account/mechanism", "account"}},
@@ -90,10 +91,6 @@ var layers = map[string]struct {
 		"github.com/andybalholm/brotli", "github.com/pierrec/lz4/v4"}},
 	"stationarity": {local: []string{"internal/vector", "internal/order", "loss"},
 		others: []string{"gonum.org/v1/gonum"}},
-	"experiment": {local: []string{"internal/order", "internal/regular", "account", "loss",
-		"problem", "query", "optimize", "curator/simulate", "stationarity", "internal/train", "internal/report",
-		"internal/durable", "internal/strictyaml", "internal/printable", "optimize/choose"},
-		others: []string{"gonum.org/v1/gonum"}},
 	"internal/audit": {local: []string{"account/mechanism", "account", "loss", "internal/testloss", "query", "dataset", "optimize",
 		"curator/simulate", "internal/train"},
 		others: []string{"gonum.org/v1/gonum"}},
@@ -117,18 +114,15 @@ var layers = map[string]struct {
 	"export": {local: []string{"loss", "dataset", "model", "internal/printable",
 		"internal/elementary", "internal/hats"}},
 	"cmd/stillpoint": {local: []string{"account/mechanism", "", "internal/inference", "internal/regular",
-		"export", "internal/crashsafe", "budget", "budget/stores", "internal/train", "internal/runfolder", "internal/audit", "experiment", "internal/report", "model",
+		"export", "internal/crashsafe", "budget", "budget/stores", "internal/train", "internal/runfolder", "internal/audit", "internal/rehearsal", "internal/report", "model",
 		"certificate", "dataset", "account", "internal/table", "internal/printable", "internal/sshsig", "internal/inspect"},
 		others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/regular": {},
 	"internal/inspect": {local: []string{"dataset", "internal/table"},
 		others: []string{"golang.org/x/text"}}, // imported by the command only (docs/explanation/decisions/0031)
 	"internal/crashsafe":           {others: []string{"golang.org/x/sys"}},
-	"results":                      {},
 	"examples/service":             {local: []string{"", "dataset", "loss"}},
-	"examples/optimizer":           {local: []string{"experiment", "optimize", "optimize/forecast", "query"}},
 	"examples/loss":                {local: []string{"account", "curator", "dataset", "loss", "optimize", "optimize/choose"}},
-	"lab/mutants":                  {},
 	"internal/sshsig":              {others: []string{"golang.org/x/crypto"}},
 	"internal/durable/durabletest": {local: []string{"internal/durable"}},
 	"internal/ledgerfile":          {local: []string{"account/mechanism", "account"}},
@@ -158,7 +152,6 @@ var testLocal = map[string][]string{
 	"internal/table":       {"dataset"},
 	"cmd/stillpoint":       {"loss"},
 	"loss":                 {"losstest"},
-	"problem":              {"losstest"},
 	"internal/testloss":    {"losstest"},
 	"losstest":             {"internal/testloss"},
 	"stationarity":         {"internal/testloss"},
@@ -189,19 +182,14 @@ var testLocal = map[string][]string{
 		"curator/internal/row/rowtest", "curator/internal/engine/enginetest"},
 	"curator/internal/kernel": {"account/mechanism", "internal/carry", "curator/internal/row",
 		"curator/internal/engine/enginetest"},
-	"":                   {"account/mechanism", "budget/stores", "internal/inference"},
-	"examples/service":   {"account", "curator", "optimize", "optimize/choose", "internal/crashsafe"},
-	"examples/optimizer": {"account", "loss", "optimize/firstorder"},
-	"examples/loss":      {"losstest"},
-	"export":             {"account"},
+	"":                 {"account/mechanism", "budget/stores", "internal/inference"},
+	"examples/service": {"account", "curator", "optimize", "optimize/choose", "internal/crashsafe"},
+	"examples/loss":    {"losstest"},
+	"export":           {"account"},
 	"internal/runfolder": {"internal/durable/durabletest", "budget/stores", "internal/budgetstore/sqlite", "curator",
 		"loss", "model", "query"},
 	"internal/durable": {"internal/durable/durabletest"},
 	"internal/audit":   {"internal/audit/testdata/naive", "optimize/firstorder"},
-	"experiment":       {"account/mechanism", "convex", "optimize/firstorder"},
-	"results": {"account", "account/mechanism", "budget", "budget/stores", "curator", "curator/simulate",
-		"dataset", "internal/inference", "internal/hats", "internal/table", "loss", "optimize", "optimize/onestep", "query", "internal/report",
-		"internal/runfolder", "internal/train"},
 }
 
 var testOthers = []string{
@@ -222,7 +210,7 @@ var pure = []string{
 // listed. In these packages code by others runs: on rows (losses) or next to them (optimizers). Any code
 // that can read its own goroutine's stack could read all stacks.
 var confined = map[string][]string{
-	"account": nil, "internal/inference": nil, "internal/runrecord": nil, "loss": nil, "problem": nil, "internal/testloss": nil, "convex": nil, "query": nil,
+	"account": nil, "internal/inference": nil, "internal/runrecord": nil, "loss": nil, "internal/testloss": nil, "convex": nil, "query": nil,
 	"internal/vector": nil, "internal/carry": nil, "internal/elementary": nil, "internal/lanes": nil,
 	"optimize": {"math/rand/v2"},
 }
@@ -249,11 +237,9 @@ var inspectors = map[string][]string{
 	"curator/simulate":                   {"runtime"},
 	"curator/internal/engine":            {"golang.org/x/sys/cpu"}, // which instructions the processor has
 	"curator/internal/row":               {"golang.org/x/sys/cpu"}, // which instructions the processor has
-	"experiment":                         {"runtime"},
 	"internal/audit":                     {"reflect"},              // simulated sessions only
 	"internal/elementary":                {"golang.org/x/sys/cpu"}, // which instructions the processor has
 	"internal/lanes":                     {"golang.org/x/sys/cpu"}, // which instructions the processor has
-	"lab/mutants":                        {"runtime"},              // number of processors
 	"curator/internal/engine/enginetest": {"runtime/debug"},        // how often tests collect garbage
 	"internal/durable":                   {"runtime", "syscall"},
 	"internal/durable/durabletest":       {"syscall"}, // error codes of a disk
@@ -290,6 +276,9 @@ type source struct {
 	foreign              []string // source files in other languages than Go
 }
 
+// laboratory is the folder of a module of its own, which measures this one and may import all of it.
+const laboratory = "lab"
+
 // sources returns the imports of each of the module's packages, by the package's folder. It reads
 // the files itself, because the go command reruns a test only if files that the test has opened
 // have changed.
@@ -301,7 +290,7 @@ func sources(t *testing.T) map[string]*source {
 			return err
 		}
 		if e.IsDir() {
-			if name := e.Name(); path != "." && (name == "testdata" || strings.HasPrefix(name, ".") ||
+			if name := e.Name(); path != "." && (path == laboratory || name == "testdata" || strings.HasPrefix(name, ".") ||
 				strings.HasPrefix(name, "_")) {
 				return fs.SkipDir
 			}
@@ -570,10 +559,10 @@ func TestLayersRefuse(t *testing.T) {
 	}
 }
 
-// TestSimulationStaysOut: only audit, experiment and tests may import simulated sessions.
+// TestSimulationStaysOut: only audits, rehearsals of plans and tests may import simulated sessions.
 func TestSimulationStaysOut(t *testing.T) {
 	for name, p := range sources(t) {
-		if name != "internal/audit" && name != "experiment" && slices.Contains(p.imports, module+"/curator/simulate") {
+		if name != "internal/audit" && name != "internal/rehearsal" && slices.Contains(p.imports, module+"/curator/simulate") {
 			t.Errorf("%s imports curator/simulate", name)
 		}
 	}

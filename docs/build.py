@@ -31,8 +31,8 @@ def places() -> dict[str, str]:
     found = {"python/README.md": "reference/python.md"}
     for path in ROOT.glob("*.md"):
         found[path.name] = f"project/{path.name.lower()}"
-    for path in ROOT.glob("results/*.md"):
-        found[f"results/{path.name}"] = f"measured/{'index.md' if path.name == 'README.md' else path.name}"
+    for path in ROOT.glob("lab/results/*.md"):
+        found[f"lab/results/{path.name}"] = f"measured/{'index.md' if path.name == 'README.md' else path.name}"
     for path in (ROOT / "docs").rglob("*"):
         name = path.relative_to(ROOT).as_posix()
         if path.suffix in (".md", ".svg", ".png", ".css"):

@@ -96,7 +96,7 @@ func (f *Fit) Contrasts() func(weights []float64, constant float64) Interval {
 // WithheldAt is the largest allowance with which an interval is stated, as a share of the interval's
 // half-width. The allowance is a bound on the part of the error that the first-order formula leaves out.
 // For a contrast c'beta it is [Fit.Allowance] times |P c|, with P the metric. The value was chosen on a
-// tuning design with a rare outcome, where intervals with 1/2 covered too seldom (results/inference.md,
+// tuning design with a rare outcome, where intervals with 1/2 covered too seldom (lab/results/inference.md,
 // "Coverage").
 const WithheldAt = .25
 

@@ -46,7 +46,7 @@ const (
 
 // leastEdges is the smallest eigenvalue of the curvature for which Wald intervals are used, in multiples of
 // the largest eigenvalue to expect of its noise (the function Edge). The value was chosen with a prototype,
-// before the designs existed on which coverage is measured (results/inference.md, "Coverage").
+// before the designs existed on which coverage is measured (lab/results/inference.md, "Coverage").
 const leastEdges = 2
 
 // Estimate is an estimate of the coefficients b, with its covariance, in the coordinates of the

@@ -145,7 +145,7 @@ type Train struct {
 // DefaultCompare and SmallCompare are the default shares of the budget for the comparison with the best
 // constant. SmallCompare applies if the effective size, n mu/sqrt(d) for n records and d weights, is below
 // SmallCompared. At such sizes the comparison more often changes which model is published
-// (results/outcome.md). Off is the value of Train.Compare that turns the comparison off, and of Train.Ranks that
+// (lab/results/outcome.md). Off is the value of Train.Compare that turns the comparison off, and of Train.Ranks that
 // turns the ranks off.
 const (
 	DefaultCompare = .02

@@ -21,7 +21,7 @@ import (
 // that also have the features of effects (dataset.Effects).
 const (
 	// firstShare is the share of the first stage in what the comparison and the measurement leave of the budget.
-	// With less, effects are mostly noise, and with more, their combinations are (results/accuracy.md).
+	// With less, effects are mostly noise, and with more, their combinations are (lab/results/accuracy.md).
 	firstShare = .3
 	// effectsWeight and effectsFeatures are the default norm of the features of effects, before a row is divided,
 	// and their default number.

@@ -17,8 +17,8 @@ import (
 )
 
 // Range returns the range in which the gradient norm at the result is likely to be: .1 and 2.5 times the
-// predicted norm. On the tables of results/accuracy.md the measured gradient norms were in this range; they
-// were near its low end where every feature occurred twice. In results/planner.md and in results/outcome.md
+// predicted norm. On the tables of lab/results/accuracy.md the measured gradient norms were in this range; they
+// were near its low end where every feature occurred twice. In lab/results/planner.md and in lab/results/outcome.md
 // they were in this range in nine of ten settings. If no prediction may be stated (choose.Stated), low and
 // high are 0.
 func (p Planned) Range() (low, high float64) {
@@ -34,7 +34,7 @@ type Estimate struct {
 	Memory float64 `json:"memory_bytes"`
 }
 
-// Costs of the operations of a fit in nanoseconds, measured on the machine of results/speed.md. On
+// Costs of the operations of a fit in nanoseconds, measured on the machine of lab/results/speed.md. On
 // other machines they differ by small factors.
 const (
 	perCell       = 60   // for each cell of a text table: to read it and to count the records

@@ -72,7 +72,7 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 
 // bendOf returns the form of the second derivative of a loss in the score: Logistic, Flat (constant) or
 // Exponential. The algorithm optimize/onestep needs it for confidence intervals. For a loss whose intervals
-// have not been validated (results/inference.md) bendOf returns an error.
+// have not been validated (lab/results/inference.md) bendOf returns an error.
 func bendOf(l loss.Loss) (onestep.Bend, error) {
 	row := loss.RowLoss(l)
 	switch {

@@ -237,7 +237,7 @@ func TestExpectedIsOfTheWholeBudget(t *testing.T) {
 // simulation of its coverage and is named by the documentation and by the error for other losses. Its second
 // derivative must depend on the margin as its onestep.Bend (logistic, flat or exponential) says.
 func TestIntervalsAreEverywhere(t *testing.T) {
-	designs, page := read(t, "../../results/inference_test.go"), read(t, "../../docs/reference/configuration.md")
+	designs, page := read(t, "../../lab/results/inference_test.go"), read(t, "../../docs/reference/configuration.md")
 	_, page, _ = strings.Cut(page, "\n# inference: ")
 	page, _, _ = strings.Cut(page, "\n")
 	_, refused := bendOf(loss.Tanh())
@@ -260,7 +260,7 @@ func TestIntervalsAreEverywhere(t *testing.T) {
 		}
 		count++
 		if !regexp.MustCompile(`loss: +"(?:units\()?` + name + `[(,"]`).MatchString(designs) {
-			t.Errorf("%s: no design of results/inference_test.go has this loss: its coverage is not simulated", name)
+			t.Errorf("%s: no design of lab/results/inference_test.go has this loss: its coverage is not simulated", name)
 		}
 		named := regexp.MustCompile(`\b` + name + `(?:[^-\w]|$)`)
 		if !named.MatchString(page) {

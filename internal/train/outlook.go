@@ -15,7 +15,7 @@ type Outlook struct {
 	// as the plan's. Half of these fits lost at most the share Lost of the gain to noise, and nine in ten
 	// lost at most the share Most. Most 1 means that one in ten lost the whole gain or more. Lost above 1
 	// means that half of the fits were no better than the constant. The figures are from 162 settings of 27
-	// tasks (results/outcome.md). They are no guarantee, since other tables may differ.
+	// tasks (lab/results/outcome.md). They are no guarantee, since other tables may differ.
 	Lost float64 `json:"lost_share"`
 	Most float64 `json:"lost_share_most"`
 	// Either of Records and Epsilon doubles the effective size, n mu/sqrt(d) for n records and d

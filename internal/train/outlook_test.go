@@ -11,12 +11,12 @@ import (
 )
 
 // TestOutlookIsWhatWasMeasured tests the forecast of accuracy against the benchmarks of
-// results/outcome.md. Of the settings there with a similar effective size (n mu/sqrt(d) for n
+// lab/results/outcome.md. Of the settings there with a similar effective size (n mu/sqrt(d) for n
 // records and d weights), half must have lost at most Outlook.Lost to noise, and nine in ten at
 // most Outlook.Most if it is below 1. One exception in each class of sizes is allowed, for
 // rounding. The test fails if the outlook promises more than the benchmarks showed.
 func TestOutlookIsWhatWasMeasured(t *testing.T) {
-	text, err := os.ReadFile("../../results/outcome.md")
+	text, err := os.ReadFile("../../lab/results/outcome.md")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 
 // DefaultRanks is the default share of the budget for the ranks by which curves get their knots. RankedSize is the
 // size n mu, over the schema's divisor S of rows (dataset.Schema.Scale), from which on a fit asks for them without
-// being told to: below it the noise of a bin's mass is near the mass (results/accuracy.md).
+// being told to: below it the noise of a bin's mass is near the mass (lab/results/accuracy.md).
 const (
 	DefaultRanks = .05
 	RankedSize   = 1000

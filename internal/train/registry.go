@@ -22,7 +22,7 @@ type algorithm struct {
 }
 
 //go:generate go test . -run ^TestHelpIsTheComments$ -rewrite
-//go:generate go test ../../experiment -run ^TestRunsAreWhatTheyWere$ -record-new
+//go:generate go test ../../lab/experiment -run ^TestRunsAreWhatTheyWere$ -record-new
 
 // algorithms is the only list of algorithms. Configurations, audits, experiments and the command's help use
 // it. The first is the default.

@@ -47,7 +47,7 @@ type Planned struct {
 	// Candidates. Why explains the choice in words.
 	Criterion choose.Criterion
 	Why       string
-	// Estimate is the approximate time and memory of the fit on the machine of results/speed.md.
+	// Estimate is the approximate time and memory of the fit on the machine of lab/results/speed.md.
 	Estimate Estimate
 	// Ranks is the planned release by which curves get their knots; nil if their knots are equally spaced
 	// or listed.

@@ -61,16 +61,21 @@ type listed struct {
 	GoFiles, EmbedFiles, TestGoFiles, XTestGoFiles, TestEmbedFiles, XTestEmbedFiles []string
 }
 
-// readSources returns the digests of all packages of the module in the current folder.
+// readSources returns the digests of all packages of the module in the current folder and, if it has one, of
+// its laboratory.
 func readSources() (sources, error) {
 	root, err := os.Getwd()
 	if err != nil {
 		return nil, err
 	}
-	out,
-		err := command("list", "-test",
+	arguments := []string{"list", "-test",
 		"-json=ImportPath,Dir,ForTest,Deps,Module,GoFiles,EmbedFiles,TestGoFiles,XTestGoFiles,TestEmbedFiles,XTestEmbedFiles",
-		"./...")
+		"./..."}
+	required := []string{"go.mod"}
+	if _, err := os.Stat("lab/go.mod"); err == nil {
+		arguments, required = append(arguments, "./lab/..."), append(required, "lab/go.mod")
+	}
+	out, err := command(arguments...)
 	if err != nil {
 		return nil, fmt.Errorf("go list: %w: %s", err, out)
 	}
@@ -91,7 +96,7 @@ func readSources() (sources, error) {
 			packages[path] = p
 		}
 	}
-	versions, err := digest("go.mod")
+	versions, err := digest(required...)
 	if err != nil {
 		return nil, err
 	}
