@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tries what a release would publish, each part in a fresh environment.
 
-    python release.py --snapshot --out /tmp/dist && python release_try.py /tmp/dist
+    python tools/release.py --snapshot --out /tmp/dist && python lab/release_try.py /tmp/dist
 
 follows the README's lines with the files of a release and nothing of this checkout: the archive for this
 system, the wheel in a new virtual environment, the R package in an empty library, the Go module from a module

@@ -1,4 +1,4 @@
-package stillpoint_test
+package repotest
 
 import (
 	"os"
@@ -67,8 +67,8 @@ func TestReadmeCallsWhatRExports(t *testing.T) {
 func TestReadmeInstallsWhatIsPublished(t *testing.T) {
 	name := found(t, "python/pyproject.toml", `(?m)^name = "(.+)"$`, 1)[0]
 	found(t, "README.md", `(?m)^\$ (pip install `+regexp.QuoteMeta(name)+`) `, 1)
-	found(t, "RELEASING.md", "`("+strings.ReplaceAll(name, "-", "_")+`)-[0-9.]+-\*\.whl`, 1)
+	found(t, ".github/RELEASING.md", "`("+strings.ReplaceAll(name, "-", "_")+`)-[0-9.]+-\*\.whl`, 1)
 	of := found(t, "r/DESCRIPTION", `(?m)^Package: (.+)$`, 1)[0]
 	found(t, "README.md", `(?m)^\$ (R CMD INSTALL `+of+`_VERSION\.tar\.gz) `, 1)
-	found(t, "RELEASING.md", "`("+of+`)_[0-9.]+\.tar\.gz`, 1)
+	found(t, ".github/RELEASING.md", "`("+of+`)_[0-9.]+\.tar\.gz`, 1)
 }

@@ -1,4 +1,4 @@
-package stillpoint_test
+package repotest
 
 import (
 	"fmt"
@@ -117,7 +117,8 @@ var layers = map[string]struct {
 		"export", "internal/crashsafe", "budget", "budget/stores", "internal/train", "internal/runfolder", "internal/audit", "internal/rehearsal", "internal/report", "model",
 		"certificate", "dataset", "account", "internal/table", "internal/printable", "internal/sshsig", "internal/inspect"},
 		others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
-	"internal/regular": {},
+	"internal/regular":  {},
+	"internal/repotest": {},
 	"internal/inspect": {local: []string{"dataset", "internal/table"},
 		others: []string{"golang.org/x/text"}}, // imported by the command only (docs/explanation/decisions/0031)
 	"internal/crashsafe":           {others: []string{"golang.org/x/sys"}},
@@ -182,14 +183,15 @@ var testLocal = map[string][]string{
 		"curator/internal/row/rowtest", "curator/internal/engine/enginetest"},
 	"curator/internal/kernel": {"account/mechanism", "internal/carry", "curator/internal/row",
 		"curator/internal/engine/enginetest"},
-	"":                 {"account/mechanism", "budget/stores", "internal/inference"},
+	"":                 {"budget/stores", "internal/inference"},
 	"examples/service": {"account", "curator", "optimize", "optimize/choose", "internal/crashsafe"},
 	"examples/loss":    {"losstest"},
 	"export":           {"account"},
 	"internal/runfolder": {"internal/durable/durabletest", "budget/stores", "internal/budgetstore/sqlite", "curator",
 		"loss", "model", "query"},
-	"internal/durable": {"internal/durable/durabletest"},
-	"internal/audit":   {"internal/audit/testdata/naive", "optimize/firstorder"},
+	"internal/repotest": {"account/mechanism", "dataset", "internal/train"},
+	"internal/durable":  {"internal/durable/durabletest"},
+	"internal/audit":    {"internal/audit/testdata/naive", "optimize/firstorder"},
 }
 
 var testOthers = []string{

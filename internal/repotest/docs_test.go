@@ -1,4 +1,4 @@
-package stillpoint_test
+package repotest
 
 import (
 	"fmt"
@@ -56,10 +56,15 @@ var (
 // documents lists the Markdown files of the repository that are written for readers.
 func documents(t *testing.T) []string {
 	t.Helper()
-	found, err := filepath.Glob("*.md")
-	if err != nil {
-		t.Fatal(err)
+	var found []string
+	for _, folder := range []string{"*.md", ".github/*.md"} {
+		files, err := filepath.Glob(folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found = append(found, files...)
 	}
+	found = slices.DeleteFunc(found, func(path string) bool { return strings.HasSuffix(path, "template.md") })
 	for _, folder := range []string{"docs", "lab/results", "python", "examples"} {
 		err := filepath.WalkDir(folder, func(path string, e os.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, ".md") {
@@ -174,8 +179,8 @@ func TestTheSiteHasEveryPage(t *testing.T) {
 			page = "reference/python.md"
 		case strings.HasPrefix(d, "lab/results/"):
 			page = "measured/" + strings.TrimPrefix(d, "lab/results/")
-		case !strings.Contains(d, "/"):
-			page = "project/" + strings.ToLower(d)
+		case !strings.Contains(d, "/"), strings.HasPrefix(d, ".github/"):
+			page = "project/" + strings.ToLower(filepath.Base(d))
 		case !isDocs:
 			continue
 		}

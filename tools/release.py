@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes a release: everything that is published, in one folder.
 
-    python release.py 1.2.0 [--out dist] [--key ~/.ssh/id_ed25519]    on a clean checkout of tag v1.2.0
-    python release.py --snapshot                                      on any commit
+    python tools/release.py 1.2.0 [--out dist] [--key ~/.ssh/id_ed25519]    on a clean checkout of tag v1.2.0
+    python tools/release.py --snapshot                                      on any commit
 
 writes archives of the command for six systems, a container image, the wheels, the R source package,
 a list of what is in the binaries (CycloneDX), CITATION.cff, the notes of the version from CHANGELOG.md,
@@ -32,7 +32,7 @@ import uuid
 import zipfile
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
+HERE = Path(__file__).resolve().parent.parent
 SYSTEMS = [(s, m) for s in ("linux", "darwin", "windows") for m in ("amd64", "arm64")]
 BESIDE = ["LICENSE", "README.md", "CHANGELOG.md"]
 VERSION = re.compile(r"\d+\.\d+\.\d+(-[0-9a-z.]+)?")

@@ -1,4 +1,4 @@
-package stillpoint_test
+package repotest
 
 import (
 	"go/ast"
