@@ -3,8 +3,8 @@
 
     pip install zensical && python docs/build.py [--out site]
 
-Gathers docs, lab/results and the pages at the root and in .github into one folder, with their links, and has Zensical build it
-(docs/site.yml). Pages keep their places in the repository, where their links work as they stand. A link to what is no
+Gathers docs, lab/results and the pages at the root and in .github into one folder, with their links, and has
+Zensical build it (docs/site.yml). Pages keep their places in the repository, where their links work as they stand. A link to what is no
 page leads to the repository's host. Without Zensical the command says so and does nothing.
 """
 

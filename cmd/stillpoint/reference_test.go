@@ -88,7 +88,8 @@ func commandPage(t *testing.T) string {
 // keysBelow lists the types that describe a configuration file, with the prefix that the reference
 // gives to their keys.
 var keysBelow = []struct{ file, name, prefix string }{
-	{"internal/train/config.go", "Config", ""}, {"dataset/csv.go", "CSV", "csv."}, {"internal/train/config.go", "Model", "model."},
+	{"internal/train/config.go", "Config", ""}, {"dataset/csv.go", "CSV", "csv."},
+	{"internal/train/config.go", "Model", "model."},
 	{"optimize/kl.go", "KL", "model.kl."}, {"internal/train/config.go", "Privacy", "privacy."},
 	{"internal/train/config.go", "StoredBudget", "budget."}, {"internal/train/memory.go", "Memory", "memory."},
 	{"internal/train/inference.go", "Inference", "inference."},

@@ -26,7 +26,8 @@ var layers = map[string]struct {
 	barred []string
 }{
 	"": {local: []string{"account", "budget", "certificate", "curator",
-		"dataset", "loss", "model", "optimize", "internal/report", "internal/runfolder", "internal/crashsafe", "internal/train", "internal/printable",
+		"dataset", "loss", "model", "optimize", "internal/report", "internal/runfolder", "internal/crashsafe",
+		"internal/train", "internal/printable",
 		"internal/regular"}},
 	"account": {local: []string{"account/internal/round", "account/mechanism", "internal/memo",
 		"internal/printable"}, barred: randomness},
@@ -91,7 +92,8 @@ var layers = map[string]struct {
 		"github.com/andybalholm/brotli", "github.com/pierrec/lz4/v4"}},
 	"stationarity": {local: []string{"internal/vector", "internal/order", "loss"},
 		others: []string{"gonum.org/v1/gonum"}},
-	"internal/audit": {local: []string{"account/mechanism", "account", "loss", "internal/testloss", "query", "dataset", "optimize",
+	"internal/audit": {local: []string{"account/mechanism", "account", "loss", "internal/testloss", "query", "dataset",
+		"optimize",
 		"curator/simulate", "internal/train"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"internal/report": {local: []string{"account/mechanism", "internal/inference", "internal/regular", "account",
@@ -109,12 +111,14 @@ var layers = map[string]struct {
 	"internal/runrecord": {},
 	"internal/inference": {others: []string{"gonum.org/v1/gonum"}, barred: randomness},
 	"internal/runfolder": {local: []string{"account/mechanism", "internal/runrecord", "account", "budget",
-		"optimize", "certificate", "internal/train", "internal/durable", "internal/ledgerfile", "internal/printable", "dataset"},
+		"optimize", "certificate", "internal/train", "internal/durable", "internal/ledgerfile", "internal/printable",
+		"dataset"},
 		others: []string{"github.com/gofrs/flock"}},
 	"export": {local: []string{"loss", "dataset", "model", "internal/printable",
 		"internal/elementary", "internal/hats"}},
 	"cmd/stillpoint": {local: []string{"account/mechanism", "", "internal/inference", "internal/regular",
-		"export", "internal/crashsafe", "budget", "budget/stores", "internal/train", "internal/runfolder", "internal/audit", "internal/rehearsal", "internal/report", "model",
+		"export", "internal/crashsafe", "budget", "budget/stores", "internal/train", "internal/runfolder", "internal/audit",
+		"internal/rehearsal", "internal/report", "model",
 		"certificate", "dataset", "account", "internal/table", "internal/printable", "internal/sshsig", "internal/inspect"},
 		others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
 	"internal/regular":  {},
@@ -212,7 +216,8 @@ var pure = []string{
 // listed. In these packages code by others runs: on rows (losses) or next to them (optimizers). Any code
 // that can read its own goroutine's stack could read all stacks.
 var confined = map[string][]string{
-	"account": nil, "internal/inference": nil, "internal/runrecord": nil, "loss": nil, "internal/testloss": nil, "convex": nil, "query": nil,
+	"account": nil, "internal/inference": nil, "internal/runrecord": nil, "loss": nil, "internal/testloss": nil,
+	"convex": nil, "query": nil,
 	"internal/vector": nil, "internal/carry": nil, "internal/elementary": nil, "internal/lanes": nil,
 	"optimize": {"math/rand/v2"},
 }
@@ -391,7 +396,8 @@ func TestGrantsAreUsed(t *testing.T) {
 // TestIdleGrantsAreFound: idle must complain of each grant of the packages named, if no file imports
 // anything, if only tests import it, and if tests import what the package's own row grants.
 func TestIdleGrantsAreFound(t *testing.T) {
-	for _, name := range []string{"account", "curator", "internal/train", "internal/crashsafe", "internal/sshsig", "curator/internal/row"} {
+	for _, name := range []string{"account", "curator", "internal/train", "internal/crashsafe", "internal/sshsig",
+		"curator/internal/row"} {
 		granted := slices.Concat(layers[name].local, testLocal[name], layers[name].others, inspectors[name], signs[name])
 		if found := idle(name, new(source)); len(found) != len(granted) || len(found) == 0 {
 			t.Errorf("%s: %d of %d idle grants are found: %q", name, len(found), len(granted), found)
@@ -519,7 +525,8 @@ func TestLayersRefuse(t *testing.T) {
 			"testing", "io/ioutil",
 			"internal/abi", "time", "expvar", "syscall/js", "golang.org/x/sys/unix", "github.com/any/other", "embed", "flag",
 			"path/filepath",
-			module + "/curator", module + "/curator/simulate", module + "/dataset", module + "/internal/crashsafe", module + "/internal/train",
+			module + "/curator", module + "/curator/simulate", module + "/dataset",
+			module + "/internal/crashsafe", module + "/internal/train",
 			module + "x",
 		} {
 			if judge(name, &source{imports: []string{path}}) == nil {
@@ -564,7 +571,8 @@ func TestLayersRefuse(t *testing.T) {
 // TestSimulationStaysOut: only audits, rehearsals of plans and tests may import simulated sessions.
 func TestSimulationStaysOut(t *testing.T) {
 	for name, p := range sources(t) {
-		if name != "internal/audit" && name != "internal/rehearsal" && slices.Contains(p.imports, module+"/curator/simulate") {
+		if name != "internal/audit" && name != "internal/rehearsal" &&
+			slices.Contains(p.imports, module+"/curator/simulate") {
 			t.Errorf("%s imports curator/simulate", name)
 		}
 	}

@@ -24,7 +24,7 @@ func sourceComments(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
 	for _, dir := range []string{"", "choose", "firstorder", "onepass", "recursive", "kl", "nonsmooth", "secondorder"} {
-		files, err := filepath.Glob(filepath.Join("..", "optimize", dir, "*.go"))
+		files, err := filepath.Glob(filepath.Join("..", "..", "optimize", dir, "*.go"))
 		if err != nil {
 			t.Fatal(err)
 		}
