@@ -15,6 +15,7 @@ import (
 // TestAccountHasNoCircles: no two files of account or of account/mechanism may refer to each other in a
 // circle, as docs/explanation/decisions/0045 states.
 func TestAccountHasNoCircles(t *testing.T) {
+	t.Chdir(root)
 	for folder, least := range map[string]int{"account": 15, "account/mechanism": 90} {
 		files := fileReferences(t, folder)
 		count := 0

@@ -34,6 +34,7 @@ var unseeded = map[string]string{
 // is then a function of its settings, its public seed and the released values. The test fails, for example,
 // for rand.IntN in a plan, and for a generator of an optimizer's own.
 func TestCoinsHaveSeeds(t *testing.T) {
+	t.Chdir(root)
 	files := 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

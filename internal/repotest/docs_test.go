@@ -26,6 +26,7 @@ func readText(t *testing.T, path string) string {
 // TestContributingSaysTheLayers: the sentence of CONTRIBUTING about packages that import few others of the
 // module must agree with the table of layers.
 func TestContributingSaysTheLayers(t *testing.T) {
+	t.Chdir(root)
 	text := readText(t, "CONTRIBUTING.md")
 	if len(layers["convex"].local) > 0 || !strings.Contains(text, "`convex` imports no package of the module") {
 		t.Errorf("convex imports %q: CONTRIBUTING.md must say so", layers["convex"].local)
@@ -111,6 +112,7 @@ func anchors(t *testing.T, path string) map[string]bool {
 // must the tests that CONTRIBUTING names. The test fails if a file is moved, a heading reworded or a test
 // renamed.
 func TestDocumentsNameWhatThereIs(t *testing.T) {
+	t.Chdir(root)
 	documents := documents(t)
 	links, places := 0, 0
 	for _, d := range documents {
@@ -163,6 +165,7 @@ func TestDocumentsNameWhatThereIs(t *testing.T) {
 // TestTheSiteHasEveryPage: the site's navigation must name each page of docs and no others. Decisions are
 // listed on their own page.
 func TestTheSiteHasEveryPage(t *testing.T) {
+	t.Chdir(root)
 	site := read(t, "docs/site.yml")
 	named := map[string]bool{}
 	for _, m := range regexp.MustCompile(`: ((?:[\w-]+/)*[\w-]+\.md)\n`).FindAllStringSubmatch(site, -1) {
@@ -205,6 +208,7 @@ func TestTheSiteHasEveryPage(t *testing.T) {
 // cell empty. A row may be about a variant, which follows the algorithm's name and a comma. One row may be about several
 // algorithms.
 func TestPapersSayWhereEachAlgorithmWorks(t *testing.T) {
+	t.Chdir(root)
 	pages, err := filepath.Glob("docs/explanation/papers/*.md")
 	if err != nil || len(pages) == 0 {
 		t.Fatal(pages, err)

@@ -16,6 +16,7 @@ import (
 // of DecodeEventFile, which must decode and compose to finite bounds. The command's help must explain the
 // kind, and a test must compare how the kind is read with expected values.
 func TestEventsAreEverywhere(t *testing.T) {
+	t.Chdir(root)
 	var names []string
 	for _, path := range []string{"account/mechanism/kind.go"} {
 		names = append(names, found(t, path, `EventKind += "([a-z-]+)"`, 1)...)
@@ -76,6 +77,7 @@ func TestEventsAreEverywhere(t *testing.T) {
 // TestSectionsAreEverywhere: each section of the report on a fit must be on its page, and a test must read
 // numbers from it by its title.
 func TestSectionsAreEverywhere(t *testing.T) {
+	t.Chdir(root)
 	files, err := filepath.Glob("internal/report/*.go")
 	if err != nil {
 		t.Fatal(err)
@@ -106,6 +108,7 @@ func TestSectionsAreEverywhere(t *testing.T) {
 // TestDialectsAreEverywhere: the command must offer each SQL dialect, and a test must run queries of each
 // dialect.
 func TestDialectsAreEverywhere(t *testing.T) {
+	t.Chdir(root)
 	for _, name := range found(t, "export/dialect.go", `(?m)^\t"(\w+)": \{`, 4) {
 		contains(t, "cmd/stillpoint/export.go", name)
 		contains(t, "export/export_test.go", `"`+name+`": `)
@@ -115,6 +118,7 @@ func TestDialectsAreEverywhere(t *testing.T) {
 // TestCommandsAreTried tests that each command of stillpoint is run by a test script or by its own
 // test.
 func TestCommandsAreTried(t *testing.T) {
+	t.Chdir(root)
 	scripts, err := filepath.Glob("cmd/stillpoint/testdata/script/*.txtar")
 	if err != nil || len(scripts) < 20 {
 		t.Fatalf("%v, %v", scripts, err)
@@ -134,6 +138,7 @@ func TestCommandsAreTried(t *testing.T) {
 // TestBudgetStoresAreEverywhere tests that each store of budgets passes the suite of stores and is
 // opened by its address, and that the command's help shows how its address is written.
 func TestBudgetStoresAreEverywhere(t *testing.T) {
+	t.Chdir(root)
 	files, err := filepath.Glob("internal/budgetstore/*/*.go")
 	if err != nil {
 		t.Fatal(err)
@@ -160,6 +165,7 @@ func TestBudgetStoresAreEverywhere(t *testing.T) {
 // TestTermsAreShown: every published member of a coefficient must be shown by the command and by the
 // summary of the Python package.
 func TestTermsAreShown(t *testing.T) {
+	t.Chdir(root)
 	_, of, _ := strings.Cut(read(t, "internal/report/terms.go"), "\ntype Coefficient struct {")
 	of, _, _ = strings.Cut(of, "\n}")
 	fields := regexp.MustCompile("(?m)^\t(\\w+) +\\S+ +`json:\"(\\w+)").FindAllStringSubmatch(of, -1)
@@ -194,6 +200,7 @@ func testsBelow(t *testing.T, folder string) string {
 // configuration from a Spec. The keys of a schema have tests of their own, and the root package passes on
 // Memory and Inference whole.
 func TestKeysAreEverywhere(t *testing.T) {
+	t.Chdir(root)
 	var tried strings.Builder
 	tried.WriteString(testsBelow(t, "internal/train") + testsBelow(t, "internal/runfolder"))
 	scripts, err := filepath.Glob("cmd/stillpoint/testdata/script/*.txtar")
@@ -273,6 +280,7 @@ var withoutColumn = map[string]string{
 // file that does not name it, until the file has a case for the kind or withoutColumn says that it needs
 // none.
 func TestKindsOfColumnAreEverywhere(t *testing.T) {
+	t.Chdir(root)
 	_, row, _ := strings.Cut(read(t, "CONTRIBUTING.md"), "\n| a kind of column | ")
 	row, _, _ = strings.Cut(row, " |")
 	paths := regexp.MustCompile("`([a-z_/]+\\.(?:go|md))`").FindAllStringSubmatch(row, -1)

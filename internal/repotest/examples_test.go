@@ -27,6 +27,7 @@ var withoutExample = map[string]string{
 // TestEveryPackageHasAnExample: each package that users import must have an example whose output is
 // checked.
 func TestEveryPackageHasAnExample(t *testing.T) {
+	t.Chdir(root)
 	for name := range layers {
 		inner := strings.HasPrefix(name, "cmd/") || slices.Contains(strings.Split(name, "/"), "internal")
 		if _, excused := withoutExample[name]; excused || inner {

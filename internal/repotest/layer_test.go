@@ -355,6 +355,7 @@ func imported(path string) (paths []string, err error) {
 }
 
 func TestLayers(t *testing.T) {
+	t.Chdir(root)
 	all := sources(t)
 	for name, p := range all {
 		for _, complaint := range judge(name, p) {
@@ -371,6 +372,7 @@ func TestLayers(t *testing.T) {
 // TestGrantsAreUsed: every import that a table of this file grants must be made by a file of the package,
 // by a test file if the table is testLocal or testOthers. Files for all systems and build tags count.
 func TestGrantsAreUsed(t *testing.T) {
+	t.Chdir(root)
 	all := sources(t)
 	var tests []string
 	for name, p := range all {
@@ -570,6 +572,7 @@ func TestLayersRefuse(t *testing.T) {
 
 // TestSimulationStaysOut: only audits, rehearsals of plans and tests may import simulated sessions.
 func TestSimulationStaysOut(t *testing.T) {
+	t.Chdir(root)
 	for name, p := range sources(t) {
 		if name != "internal/audit" && name != "internal/rehearsal" &&
 			slices.Contains(p.imports, module+"/curator/simulate") {
@@ -587,6 +590,7 @@ var openers = []string{"curator/internal/kernel", "internal/budgetstore/budgette
 // charged, must come from sessions. Package account itself may replay recorded ledgers, for certificates
 // only.
 func TestOnlySessionsOpenLedgers(t *testing.T) {
+	t.Chdir(root)
 	may := map[string][]string{"OpenLedger": openers, "Replay": {"certificate"}}
 	seen := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {

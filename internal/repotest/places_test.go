@@ -9,8 +9,13 @@ import (
 	"testing"
 )
 
+// root is the root of the repository. Each test runs there, so that it names files as documents do, and so that
+// the go command knows the files whose changes make it run the test again.
+const root = "../.."
+
 // TestPlacesExist: the files, folders and tests in CONTRIBUTING.md's table of places must exist.
 func TestPlacesExist(t *testing.T) {
+	t.Chdir(root)
 	_, table, found := strings.Cut(read(t, "CONTRIBUTING.md"), "\n| change | places |")
 	table, _, _ = strings.Cut(table, "\n\n")
 	if !found || strings.Count(table, "\n| a") != 15 {
@@ -41,6 +46,7 @@ func TestPlacesExist(t *testing.T) {
 // and a test must compare it with another implementation. The rules that the algorithms use by default,
 // averages and the last iterate, need no mention in audit and report.
 func TestOutputRulesAreEverywhere(t *testing.T) {
+	t.Chdir(root)
 	list := found(t, "optimize/output.go", `outputNames = \[\.\.\.\]string\{"", (.*)\}`, 1)[0]
 	for _, name := range strings.Split(list, ", ") {
 		if name != `"tail-average"` {
@@ -57,6 +63,7 @@ func TestOutputRulesAreEverywhere(t *testing.T) {
 
 // TestReadmeIsShort: README.md must have at most 150 lines.
 func TestReadmeIsShort(t *testing.T) {
+	t.Chdir(root)
 	if lines := strings.Count(read(t, "README.md"), "\n"); lines > 150 {
 		t.Errorf("README.md has %d lines: must be at most 150; docs has room", lines)
 	}
@@ -65,6 +72,7 @@ func TestReadmeIsShort(t *testing.T) {
 // TestConfigurationNamesThem: docs/reference/configuration.md must name every loss and algorithm that a
 // configuration may name.
 func TestConfigurationNamesThem(t *testing.T) {
+	t.Chdir(root)
 	loss := found(t, "docs/reference/configuration.md", `(?m)^  loss: (.*)$`, 1)[0]
 	for _, name := range found(t, "loss/losses.go", `(?m)^\t"([a-z-]+)":`, 9) {
 		if !strings.Contains(loss, name) {
@@ -82,6 +90,7 @@ func TestConfigurationNamesThem(t *testing.T) {
 // TestSourcesAreTried: for each source of encoded rows, the suite of sources must be run, and engines must
 // be tested over it.
 func TestSourcesAreTried(t *testing.T) {
+	t.Chdir(root)
 	files, err := filepath.Glob("curator/internal/row/*.go")
 	if err != nil {
 		t.Fatal(err)

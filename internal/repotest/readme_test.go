@@ -13,6 +13,7 @@ import (
 // TestReadmeIsAnExample: the Go code in README.md must be, letter by letter, the body of an example of this
 // package, which is compiled and run.
 func TestReadmeIsAnExample(t *testing.T) {
+	t.Chdir(root)
 	examples := read(t, "example_test.go")
 	for _, block := range found(t, "README.md", "(?s)```go\n(.*?)```", 1) {
 		lines := strings.Split(strings.TrimSpace(block), "\n")
@@ -29,6 +30,7 @@ func TestReadmeIsAnExample(t *testing.T) {
 
 // TestReadmeConfigurationIsOne: the configuration in README.md must be read without an error.
 func TestReadmeConfigurationIsOne(t *testing.T) {
+	t.Chdir(root)
 	text := found(t, "README.md", "(?s)```yaml\n(.*?)```", 1)[0]
 	path := filepath.Join(t.TempDir(), "people.yaml")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -42,6 +44,7 @@ func TestReadmeConfigurationIsOne(t *testing.T) {
 // TestReadmeCallsWhatRExports: the R code in README.md must call functions that the package exports, and
 // must call dp_fit with arguments that it has.
 func TestReadmeCallsWhatRExports(t *testing.T) {
+	t.Chdir(root)
 	code := found(t, "README.md", "(?s)```r\n(.*?)```", 1)[0]
 	space := read(t, "r/NAMESPACE")
 	usage := found(t, "r/man/dp_fit.Rd", `(?s)\\usage\{(.*?)\n\}`, 1)[0]
@@ -65,6 +68,7 @@ func TestReadmeCallsWhatRExports(t *testing.T) {
 // TestReadmeInstallsWhatIsPublished: the lines of README.md that install a release must name the packages as
 // a release makes them (RELEASING.md): the Python project's name, and the source package of R.
 func TestReadmeInstallsWhatIsPublished(t *testing.T) {
+	t.Chdir(root)
 	name := found(t, "python/pyproject.toml", `(?m)^name = "(.+)"$`, 1)[0]
 	found(t, "README.md", `(?m)^\$ (pip install `+regexp.QuoteMeta(name)+`) `, 1)
 	found(t, ".github/RELEASING.md", "`("+strings.ReplaceAll(name, "-", "_")+`)-[0-9.]+-\*\.whl`, 1)

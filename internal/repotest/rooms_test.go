@@ -14,6 +14,7 @@ import (
 // The row of commands must have all other folders that the commands reach, without audits. No
 // folder outside the row of tests may import a folder of that row.
 func TestRoomsAreApart(t *testing.T) {
+	t.Chdir(root)
 	rows := rooms(t)
 	all := sources(t)
 	var listed []string

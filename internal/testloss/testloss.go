@@ -15,7 +15,7 @@ import (
 // Parse returns the loss of this package with the given name or, if there is none, the loss that loss.Parse
 // returns for the name. It returns an error for an unknown name.
 func Parse(name string) (loss.Loss, error) {
-	for _, l := range []loss.Loss{SlowTail(), Saddle()} {
+	for _, l := range []loss.Loss{SlowTail(), HuberMean(), Saddle()} {
 		if l.Name() == name {
 			return l, nil
 		}

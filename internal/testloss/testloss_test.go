@@ -15,7 +15,8 @@ import (
 // must not know the name.
 func TestEveryLossConforms(t *testing.T) {
 	types := map[string]bool{}
-	for name, bits := range map[string]uint64{"slow-tail": 0xe23ad0d202b22c01, "saddle": 0x9ac2b57297e296d2} {
+	for name, bits := range map[string]uint64{"slow-tail": 0xe23ad0d202b22c01,
+		"huber-mean": 0x562cebffb9b899a0, "saddle": 0x9ac2b57297e296d2} {
 		l, err := testloss.Parse(name)
 		if err != nil || l.Name() != name {
 			t.Fatalf("%s: %v, %v", name, l, err)
@@ -43,10 +44,11 @@ func TestParse(t *testing.T) {
 }
 
 func TestGradientsDoNotAllocate(t *testing.T) {
-	l := testloss.SlowTail()
 	w, x, dst := make([]float64, 64), make([]float32, 64), make([]float64, 64)
-	if n := testing.AllocsPerRun(10, func() { l.Value(w, x, 0); l.Gradient(dst, w, x, 0) }); n != 0 {
-		t.Errorf("%s allocates %v times", l.Name(), n)
+	for _, l := range []loss.General{testloss.SlowTail(), testloss.HuberMean()} {
+		if n := testing.AllocsPerRun(10, func() { l.Value(w, x, 0); l.Gradient(dst, w, x, 0) }); n != 0 {
+			t.Errorf("%s allocates %v times", l.Name(), n)
+		}
 	}
 }
 

@@ -3,6 +3,7 @@ package problem
 import (
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/internal/testloss"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -93,5 +94,5 @@ func (expTail) Gradient(dst, w []float64, x []float32, y float64) {
 		dst[j] = math.FMA(expTailRow, float64(x[j]), dst[j])
 		squares = math.FMA(dst[j], dst[j], squares)
 	}
-	shrink(dst, squares, expTailL0, y)
+	testloss.Shrink(dst, squares, expTailL0, y)
 }

@@ -3,6 +3,7 @@ package problem
 import (
 	"math"
 
+	"github.com/stillpoint-dp/stillpoint/internal/testloss"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -39,7 +40,7 @@ func (huberBias) Value(w []float64, x []float32, y float64) float64 {
 		r = math.Hypot(r, v)
 		dot += v * float64(x[j])
 	}
-	return dot/2 + huber(r, .5)
+	return dot/2 + testloss.Huber(r, .5)
 }
 
 func (huberBias) Gradient(dst, w []float64, x []float32, y float64) {
@@ -49,7 +50,7 @@ func (huberBias) Gradient(dst, w []float64, x []float32, y float64) {
 		dst[j] = v
 		squares = math.FMA(v, v, squares)
 	}
-	shrink(dst, squares, .5, y)
+	testloss.Shrink(dst, squares, .5, y)
 	for j := range dst {
 		dst[j] += float64(x[j]) / 2
 	}

@@ -18,7 +18,7 @@ import (
 
 var problems = map[string]loss.Loss{
 	"slow-tail":  testloss.SlowTail(),
-	"huber-mean": HuberMean(),
+	"huber-mean": testloss.HuberMean(),
 	"huber-bias": HuberBias(),
 	"saddle":     testloss.Saddle(),
 

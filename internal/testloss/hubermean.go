@@ -1,4 +1,4 @@
-package problem
+package testloss
 
 import (
 	"math"
@@ -38,7 +38,7 @@ func (huberMean) Value(w []float64, x []float32, y float64) float64 {
 	for j, v := range w {
 		r = math.Hypot(r, v-float64(x[j]))
 	}
-	return huber(r, 1)
+	return Huber(r, 1)
 }
 
 func (huberMean) Gradient(dst, w []float64, x []float32, y float64) {
@@ -48,19 +48,19 @@ func (huberMean) Gradient(dst, w []float64, x []float32, y float64) {
 		dst[j] = v - float64(x[j])
 		squares = math.FMA(dst[j], dst[j], squares)
 	}
-	shrink(dst, squares, 1, y)
+	Shrink(dst, squares, 1, y)
 }
 
-// huber returns the Huber function of r >= 0: r^2/2 for r <= most, and for r > most the tangent line at r =
+// Huber returns the Huber function of r >= 0: r^2/2 for r <= most, and for r > most the tangent line at r =
 // most.
-func huber(r, most float64) float64 {
+func Huber(r, most float64) float64 {
 	q := min(r, most)
 	return float64(q * (r - float64(q/2)))
 }
 
-// shrink scales the gradient v down to length most if v is longer than most. squares must be the sum of
+// Shrink scales the gradient v down to length most if v is longer than most. squares must be the sum of
 // squares of v. If the target y is NaN, all of v becomes NaN.
-func shrink(v []float64, squares, most, y float64) {
+func Shrink(v []float64, squares, most, y float64) {
 	scale := 1.0
 	if squares > most*most {
 		scale = most / math.Sqrt(squares)
