@@ -30,7 +30,7 @@ def places() -> dict[str, str]:
     """Where each page and picture of the repository lies in the site."""
     found = {"python/README.md": "reference/python.md"}
     for path in [*ROOT.glob("*.md"), *ROOT.glob(".github/*.md")]:
-        if not path.name.endswith("template.md"):
+        if not path.name.lower().endswith("template.md"):
             found[path.relative_to(ROOT).as_posix()] = f"project/{path.name.lower()}"
     for path in ROOT.glob("lab/results/*.md"):
         found[f"lab/results/{path.name}"] = f"measured/{'index.md' if path.name == 'README.md' else path.name}"

@@ -65,7 +65,7 @@ func documents(t *testing.T) []string {
 		}
 		found = append(found, files...)
 	}
-	found = slices.DeleteFunc(found, func(path string) bool { return strings.HasSuffix(path, "template.md") })
+	found = slices.DeleteFunc(found, func(path string) bool { return strings.HasSuffix(strings.ToLower(path), "template.md") })
 	for _, folder := range []string{"docs", "lab/results", "python", "examples"} {
 		err := filepath.WalkDir(folder, func(path string, e os.DirEntry, err error) error {
 			if err == nil && strings.HasSuffix(path, ".md") {
