@@ -137,7 +137,7 @@ func TestControlCharactersStayIn(t *testing.T) {
 				"algorithm.yaml": peopleYAML + "train: {algorithm: " + quoted(name) + "}\n",
 				"class.yaml":     strings.Replace(quick, `"yes"`, quoted(name), 1),
 				"where.yaml":     strings.Replace(peopleYAML, "\nmodel:", "\n  where: "+quoted(name)+"\nmodel:", 1),
-				"events.json": `{"relation": ` + quoted(name) + `, "events": [{"kind": ` + quoted(name) + `}]}`,
+				"events.json":    `{"relation": ` + quoted(name) + `, "events": [{"kind": ` + quoted(name) + `}]}`,
 				"kind.json": `{"relation": "replace-one", "events": [{"kind": ` + quoted(name) + `, ` + quoted(name) +
 					`: 1}]}`,
 			}
