@@ -28,10 +28,10 @@ var long = flag.Int("long", 90, "with -v: the number of characters that tests pr
 // punctuation mark or one of some prepositions and verbs. Questions may have one. A chain of colons is a sentence of
 // which each of two colons or more introduces the next part.
 var hard = map[string]*regexp.Regexp{
-	"free what": regexp.MustCompile(`(?i)(?:^|[.,;:(|] |["(]|\b(?:of|by|to|from|with|for|and|is|are|than|on|in) )` +
+	"free what": regexp.MustCompile(`(?i)(?:^\t?|[.,;:(|] |["(]|\b(?:of|by|to|from|with|for|and|is|are|than|on|in) )` +
 		`(what \w+[^.?]*.?)`),
 	"which that":      regexp.MustCompile(`(?i)\b((?:which|that) (?:which|that) [^.]*)`),
-	"chain of colons": regexp.MustCompile("(?:^|[.;] )([^.:;|`\"{\\[]*\\w: [^.:;|`\"{\\[]*\\w: [^.:;|`\"{\\[]*)"),
+	"chain of colons": regexp.MustCompile("(?:^|[.] )([^.:;|`\"{\\[]*\\w: [^.:;|`\"{\\[]*\\w: [^.:;|`\"{\\[]*)"),
 }
 
 // printedTexts is the area of the texts that are in Go files.
@@ -40,7 +40,7 @@ const printedTexts = "texts in Go"
 // text is a page, or the texts that one Go file prints.
 type text struct {
 	area, path string
-	paragraphs []string
+	paragraphs []string // the paragraphs and, with a tab before them, the lines of blocks of code
 }
 
 // hard returns the hard constructions of a page, and its number of words.
@@ -48,8 +48,8 @@ func (x text) hard() (all []string, words int) {
 	for _, p := range x.paragraphs {
 		words += len(strings.Fields(p))
 		for kind, expression := range hard {
-			if kind == "chain of colons" && x.area == printedTexts {
-				continue // an error names package, field and rule
+			if kind == "chain of colons" && (x.area == printedTexts || p[:min(1, len(p))] == "\t") {
+				continue // an error names package, field and rule, and a line of code has colons of its own
 			}
 			for _, m := range expression.FindAllStringSubmatch(p, -1) {
 				if kind != "free what" || !strings.HasSuffix(m[1], "?") {
@@ -168,18 +168,21 @@ func texts(t *testing.T) (all []text) {
 // paragraphs returns the paragraphs, items, rows of tables and lines of code of a page, each in one line.
 func paragraphs(page string) (all []string) {
 	begins := regexp.MustCompile(`^\s*([-*|#>]|\d+\. |\\item)`)
-	code := false
-	last := ""
+	code, after := false, ""
 	for line := range strings.Lines(page) {
-		if strings.HasPrefix(strings.TrimSpace(line), "```") {
-			code = !code
+		words := strings.Join(strings.Fields(line), " ")
+		switch {
+		case strings.HasPrefix(words, "```"):
+			code, after = !code, ""
+			continue
+		case after != "" && words != "" && !begins.MatchString(line):
+			all[len(all)-1] += " " + words
+		case code:
+			all = append(all, "\t"+words)
+		default:
+			all = append(all, words)
 		}
-		if strings.TrimSpace(last) != "" && strings.TrimSpace(line) != "" && !begins.MatchString(line) && len(all) > 0 {
-			all[len(all)-1] += " " + strings.Join(strings.Fields(line), " ")
-		} else {
-			all = append(all, strings.Join(strings.Fields(line), " "))
-		}
-		last = line
+		after = words
 	}
 	return all
 }
