@@ -114,7 +114,7 @@ func (r *Report) String() string {
 	if r.Complete {
 		line("complete", "yes")
 	} else {
-		line("complete", "NO: the run was interrupted; the guarantee covers what it released")
+		line("complete", "NO: the run was interrupted; the guarantee covers its releases")
 	}
 	if len(r.Trusted) == 0 {
 		line("trusted", "nothing beyond the program itself")

@@ -36,8 +36,8 @@ func (f *Fit) coefficients(n runNoise) Section {
 	e, ok := f.explained(n)
 	if !ok {
 		s.Parts = append(s.Parts,
-			Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: what they mean is said by "+
-				"its loss, %s.", Number(float64(f.Model.Dim())), f.Model.Loss().Name())))
+			Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: the loss %s defines "+
+				"their meaning.", Number(float64(f.Model.Dim())), f.Model.Loss().Name())))
 		return s
 	}
 	unit, odds := f.score()

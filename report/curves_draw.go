@@ -241,7 +241,7 @@ func (f *Fit) heat(u Surface) Heat {
 	}
 	h := Heat{
 		Title:   u.Axes[0].Column + " and " + u.Axes[1].Column,
-		Caption: "What the interaction adds: " + label + ". Straight between knots.",
+		Caption: "The effect of the interaction: " + label + ". Straight between knots.",
 		X:       u.Axes[1].Column, Y: u.Axes[0].Column, Columns: names(u.Axes[1]), Rows: names(u.Axes[0]),
 	}
 	if u.Class != "" {

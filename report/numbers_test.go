@@ -127,7 +127,7 @@ func TestCostInNumbers(t *testing.T) {
 		x := root(-10, 10, func(x float64) float64 { return alarm - math.Erfc(x/math.Sqrt2)/2 })
 		return math.Erfc((x-mu)/math.Sqrt2) / 2
 	}
-	curve := partOf(t, s, func(p Plot) bool { return strings.HasPrefix(p.Title, "What the best attack") })
+	curve := partOf(t, s, func(p Plot) bool { return strings.HasPrefix(p.Title, "The best attack") })
 	for i, x := range curve.Series[0].X {
 		if x == 0 || x == 1 {
 			continue

@@ -63,7 +63,7 @@ func (f *Fit) signal(n runNoise) Section {
 	}
 	add("Gradient norm to expect", f.plan.Predicted, at+", as planned before the first release; 0 at a stationary point")
 	if f.plan.Foreseen > 0 {
-		add("The same, foreseen", f.plan.Foreseen, at+", after what was released of the rows and of their gradients")
+		add("The same, foreseen", f.plan.Foreseen, at+", after the releases about rows and gradients")
 	}
 	if l := f.plan.Late; l != nil && l.Noise > 0 {
 		note := fmt.Sprintf("of the last %d steps on average, of which noise alone makes %s", l.Steps, Number(l.Noise))

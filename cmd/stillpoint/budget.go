@@ -17,9 +17,9 @@ import (
 
 type budgetCommand struct {
 	Create budgetCreate `cmd:"" help:"Register a dataset with a cap on all that is ever released of it."`
-	List   budgetList   `cmd:"" help:"List the datasets of a store and what is left of each."`
-	Show   budgetShow   `cmd:"" help:"Show what was spent of a dataset, run by run, and write its certificate."`
-	Settle budgetSettle `cmd:"" help:"Settle a run that was killed by what its output folder proves."`
+	List   budgetList   `cmd:"" help:"List the datasets of a store and the rest of the cap of each."`
+	Show   budgetShow   `cmd:"" help:"Show the spending under the cap of a dataset, run by run, and write its certificate."`
+	Settle budgetSettle `cmd:"" help:"Settle a killed run: charge the releases that its output folder records."`
 	Close  budgetClose  `cmd:"" help:"Close a dataset: nothing more is released of it, ever."`
 }
 
@@ -138,7 +138,7 @@ func (b *budgetCreate) Run(ctx context.Context, c *console) error {
 	}
 	fmt.Fprintf(c.out, "dataset      %s, with a cap of %v\n", b.Name, d.Cap)
 	for _, other := range copies {
-		fmt.Fprintf(c.out, "WARNING      %s holds the same cells as the dataset %s: what is released of both adds up\n",
+		fmt.Fprintf(c.out, "WARNING      %s holds the same cells as the dataset %s: their charges add up\n",
 			printable.Text(b.Table), printable.Text(other))
 	}
 	fmt.Fprintf(c.out, "head         %s\n", d.Head)

@@ -99,8 +99,8 @@ file. You have it from the signers themselves, not from where you have the certi
   ada@example.org ssh-ed25519 AAAAC3Nz...
 
 A signature says that the owner of the key vouches for the certificate, and that no byte
-was changed since. What the certificate claims follows from its record; that the record is
-honest rests on the signer.
+was changed since. The claim of the certificate follows from its record. For the honesty of the record the
+signer vouches.
 
 Exit code 4 means refused: the certificate does not verify, or no allowed signer signed it.`
 }

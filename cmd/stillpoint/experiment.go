@@ -15,7 +15,7 @@ import (
 )
 
 type experimentCommand struct {
-	Run    experimentRunCommand    `cmd:"" help:"Run what a specification lacks and print the tables."`
+	Run    experimentRunCommand    `cmd:"" help:"Do the runs of a specification that are missing, and print the tables."`
 	Report experimentReportCommand `cmd:"" help:"Write DIR/report.html of the runs there are and print the tables."`
 }
 

@@ -57,7 +57,7 @@ type fitCommand struct {
 	Anyway    bool   `help:"Fit also where the effective size is below 30, at which a model is noise." env:"STILLPOINT_ANYWAY"`
 	Verbose   bool   `help:"Print the optimizer's numbers as well: steps, charges, gradient norms, the algorithms not chosen." short:"v"`
 	Attended  bool   `help:"With --shards, end as at Ctrl-C when standard input is closed, as it is when the program that runs this one ends."`
-	DryRun    bool   `help:"Do all but the releases: read the table and plan, then say what would be charged and written. Nothing is." name:"dry-run"`
+	DryRun    bool   `help:"Do all but the releases: read the table and plan, then print the charge and the files. Nothing is charged or written." name:"dry-run"`
 	JSON      bool   `help:"Print JSON." name:"json"`
 }
 
@@ -134,7 +134,7 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 			p.planned(planned)
 			c.saving()
 			stopping = context.AfterFunc(ctx, func() {
-				c.note("stopping", "stopping; what was reached will be saved, unless a second Ctrl-C ends this at once")
+				c.note("stopping", "stopping; the model so far will be saved, unless a second Ctrl-C ends this at once")
 			})
 		},
 		Step: p.step,
@@ -197,18 +197,18 @@ type planCommand struct {
 
 // Help returns the text that the help of the command prints below its flags.
 func (planCommand) Help() string {
-	return `Shows what a fit would do: which rows count, what is protected, how much of the possible gain
-the noise will cost and what would halve that, the algorithm and why it is chosen, time and
-memory. --verbose adds its steps, how the budget is divided, the gradient norm to expect, and
-the algorithms that were not chosen. The table is opened only to count its rows, which are public under
+	return `Foresees a fit: the rows that count, the protected unit, the share of the possible gain that
+the noise will cost, a size that would halve it, the algorithm with the reason for its choice,
+time and memory. --verbose adds the steps, the division of the budget, the expected gradient
+norm, and the algorithms that were not chosen. The table is opened only to count its rows, which are public under
 replace-one; with privacy.records in the configuration it is not opened at all.
 
-Without train.algorithm every algorithm is planned and ranked by what it should
-reach: the gradient norm over the table, or what train.goal says (population,
-excess-risk), within train.passes passes over it. The ranking rests on public
+Without train.algorithm every algorithm is planned. The plans are ranked by their
+predicted gradient norm over the table, or by the goal of train.goal (population,
+excess-risk), within train.passes passes over the table. The ranking uses public
 numbers alone. --simulate tries it on generated rows, never on the table.
 
-stillpoint algorithms NAME says what can be set of an algorithm.`
+stillpoint algorithms NAME lists the settings of an algorithm.`
 }
 
 func (f *planCommand) Run(ctx context.Context, c *console) error {
