@@ -44,7 +44,7 @@ folder, proves what it used.
   stillpoint budget show census-2026 --store sqlite:budgets.db --certificate spent.json
   stillpoint verify spent.json --run adult-fit/certificate.json
 
-A dataset is what was registered, not a path: copies of a table are the same dataset
+A dataset is a registered name, not a path: copies of a table are the same dataset
 if their configurations name it. Who can read the table can go round any ledger; a
 store holds those to the cap who reach the table through fit or the library, keeps
 them from adding up wrongly, and shows afterwards if its own past was changed.
@@ -88,14 +88,14 @@ func (budgetCreate) Help() string {
 can be changed later: a cap that can be raised is none.
 
 Runs on all records, or on cohorts of their own, add up exactly in Gaussian
-differential privacy, however each is chosen by looking at the results before. For
-runs that sample at random no such sum is exact: each is counted by its privacy-loss
-distribution as a Gaussian release but for a part of delta, which --sampled-runs sets
-aside in equal parts.
+differential privacy, even if each is chosen after the results of the runs before it.
+For runs that sample at random no such sum is exact. Each of them counts as a Gaussian
+release, by its privacy-loss distribution, except for a part of delta. --sampled-runs
+sets these parts aside, in equal sizes.
 
 --table reads the table and keeps a fingerprint of its cells, keyed by a secret that
-stays in the store. It finds copies that are equal in every cell. What it finds is for
-who keeps the tables: it is not private.`
+stays in the store. It finds copies that are equal in every cell. Its findings are
+for the keepers of the tables: they are not private.`
 }
 
 func (b *budgetCreate) Run(ctx context.Context, c *console) error {
@@ -185,7 +185,7 @@ type budgetShow struct {
 func (budgetShow) Help() string {
 	return `Rechecks every row of the dataset, and shows what is spent of its cap:
 
-  ####  charged by runs that ended, or recovered, by what they used
+  ####  charged by runs that ended or were recovered, for their releases
   ++++  reserved by runs that have not ended, in full
   ....  left
 

@@ -65,35 +65,35 @@ type fitCommand struct {
 func (fitCommand) Help() string {
 	return `Reads the table into the curator, which alone sees rows; reserves the whole budget in
 DIR/ledger.jsonl on stable storage; trains; and writes DIR/model.json and
-DIR/certificate.json. What is printed is public or was released with noise. --verbose and
---json have more of it: the plan, the optimizer's numbers and the algorithms not chosen.
+DIR/certificate.json. Every printed number is public or was released with noise. --verbose
+and --json add the plan, the optimizer's numbers and the algorithms not chosen.
 
 Every fit charges a budget of its own, also on the same table: two fits at
-epsilon 1 are not one fit at epsilon 1. The summary says what the fits in the
-output folders cost together. With budget: {store: ..., dataset: ...} in the configuration
-a fit is charged to a registered dataset as well, and ends with exit code 3, nothing
-computed, where the cap does not cover it (stillpoint budget --help).
+epsilon 1 are not one fit at epsilon 1. The summary states the cost of all fits in the
+output folders together. With budget: {store: ..., dataset: ...} in the configuration
+a fit is also charged to a registered dataset. If the cap of the dataset does not cover
+it, nothing is computed and the exit code is 3 (stillpoint budget --help).
 
---dry-run stops before the first release: it reads configuration and table, plans, and
+--dry-run stops before the first release. It reads configuration and table, plans, and
 asks the folder and the store of budgets whether they would take the fit, with the exit
-codes of one. It prints nothing of records, charges nothing, writes nothing. Whether
-cells are read as they were meant is not for it to say: see stillpoint check.
+codes of a fit. It prints nothing about records, charges nothing and writes nothing. Use
+stillpoint check to see whether cells are read as you mean them.
 
-A table too small for its budget is refused before anything is charged: where the effective
-size N, records times mu over the root of the number of weights, is below 30 a model is
+A table too small for its budget is refused before anything is charged. If the effective
+size N, records times mu over the root of the number of weights, is below 30, a model is
 noise. --anyway, or STILLPOINT_ANYWAY=1, fits it all the same.
 
 With --shards N the rows are in N workers, in other processes or on other machines
-(stillpoint shard --help), and the fit is the one over the whole table, to the bit. The
-configuration names no data: and gives table: a name. The key, in the first line of
-standard input, is made for this fit alone (stillpoint shard --new-key). If the schema has
-a unit, the unit's cell must decide a row's partition; with --progress=json the fit names
-the column (event key) and then waits for its key. The fit says where it listens, waits until all shards are ready, and waits again where one is lost.
+(stillpoint shard --help). The model is the same, to the bit, as that of one process with
+the whole table. The configuration names no data: and gives table: a name. The key, in the
+first line of standard input, is made for this fit alone (stillpoint shard --new-key). If
+the schema has a unit, the unit's cell must decide a row's partition; with --progress=json
+the fit names the column (event key) and then waits for its key. The fit prints its
+address, waits until all shards are ready, and waits again if one is lost.
 
 Ctrl-C ends the fit after the current step; the model reached by then is saved
-and certified as incomplete. A fit that is killed leaves a journal of what it
-released in DIR, from which stillpoint recover makes both files. What was reserved
-stays reserved.`
+and certified as incomplete. A fit that is killed leaves a journal of its releases in DIR,
+from which stillpoint recover makes both files. A reservation stays in the ledger.`
 }
 
 func (f *fitCommand) Run(ctx context.Context, c *console) error {

@@ -98,7 +98,7 @@ func (s *schemaCommand) drafted(ctx context.Context, header []string, note *stri
 		return "", err
 	}
 	*note += "# Lines that name " + name +
-		" come from its rows, which whoever drafted this said are\n# public. Look at each of them: what stands here is " +
+		" come from its rows, which whoever drafted this said are\n# public. Look at each of them: these lines are " +
 		"published with the model.\n"
 	return dataset.DraftWith(header, columns, missing), nil
 }
