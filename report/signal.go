@@ -126,8 +126,8 @@ func (f *Fit) signal(n runNoise) Section {
 	add("Effective size N", f.plan.Effective, "rows × μ / √weights; below 30 the table is too small for this budget")
 	if len(facts) > 0 {
 		s.Parts = append(s.Parts, facts,
-			Text("Lengths are after scaling, by which a row has norm 1 at most. How well a model does on people is for data "+
-				"to say that nobody was trained on (stillpoint evaluate, which is not private)."))
+			Text("Lengths are after scaling, by which a row has norm 1 at most. Measure the quality of "+
+				"a model on rows that it was not trained on (stillpoint evaluate, which is not private)."))
 	}
 	p := f.multiplierPlot()
 	if len(n.estimate) > 0 && root > 0 {

@@ -32,9 +32,9 @@ log-odds, of more those of each class against the mean of all, of counts the log
   intercept    for numbers of 0, dates at their first day, categories at their reference
   hashed       not interpretable: the values in a bucket are not known
 
-The noise column is one standard deviation of privacy noise alone. It says nothing of
-sampling: that a table holds only some of the people there are comes on top, so that
-twice it makes no confidence interval. Where it comes from:
+The noise column is one standard deviation of the privacy noise alone. It leaves out the
+sampling error, since a table holds only some of the people of the population. Twice the
+noise is therefore no confidence interval. The noise is one of three:
 
   estimated    from the law of the run and the second moment of the rows that it released
                (algorithm preconditioned; of absolute and pinball losses the comparison with
