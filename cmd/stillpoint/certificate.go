@@ -81,7 +81,7 @@ func (s *certificateSign) Run(ctx context.Context, c *console) error {
 
 type certificateVerify struct {
 	Certificate string `arg:"" help:"Certificate file." placeholder:"CERTIFICATE"`
-	Signers     string `help:"Whose signatures count: a file with a line NAME TYPE KEY for each." required:"" placeholder:"FILE"`
+	Signers     string `help:"File of the allowed signers, with a line NAME TYPE KEY for each." required:"" placeholder:"FILE"`
 	Signature   string `help:"Signature file (default: CERTIFICATE.sig)." placeholder:"FILE"`
 	Model       string `help:"Also check that FILE is the model the certificate speaks of." placeholder:"FILE"`
 	JSON        bool   `help:"Print JSON." name:"json"`

@@ -22,8 +22,8 @@ type experimentCommand struct {
 // Help returns the text that the help of the command prints below its flags.
 func (experimentCommand) Help() string {
 	return `Compares algorithms on generated problems: families, dimensions, sizes, budgets
-and algorithms with their settings stand in a YAML file. Coins are seeded and the
-records made up: nothing here is private, and no certificate comes of it.`
+and algorithms with their settings stand in a YAML file. Random bits come from seeds
+and the records are made up: nothing here is private, and no certificate is written.`
 }
 
 type experimentFlags struct {

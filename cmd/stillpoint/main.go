@@ -69,7 +69,7 @@ type commands struct {
 	Evaluate     evaluateCommand     `cmd:"" help:"Measure a model on a table. NOT private: computed directly from the rows."`
 	Report       reportCommand       `cmd:"" help:"Describe a fit in a page of HTML, from its released numbers."`
 	Coefficients coefficientsCommand `cmd:"" help:"Print the coefficients of a linear model in the table's units, with the privacy noise in each."`
-	Contrast     contrastCommand     `cmd:"" help:"Say a difference of coefficients, with its confidence interval."`
+	Contrast     contrastCommand     `cmd:"" help:"Print a difference of coefficients with its confidence interval."`
 	Ledger       ledgerCommand       `cmd:"" help:"Print the cost of all fits in output folders together."`
 	Budget       budgetCommand       `cmd:"" help:"Keep caps on all releases of a dataset, in a store that outlasts runs."`
 	Verify       verifyCommand       `cmd:"" help:"Recompute a certificate's guarantee without the data."`
@@ -79,7 +79,7 @@ type commands struct {
 	Experiment   experimentCommand   `cmd:"" help:"Compare algorithms on generated problems."`
 	Algorithms   algorithmsCommand   `cmd:"" help:"List the algorithms and their settings."`
 	Losses       lossesCommand       `cmd:"" help:"List the losses by task."`
-	Check        checkCommand        `cmd:"" help:"Say how a configuration reads the cells of a table. NOT private: computed directly from the rows."`
+	Check        checkCommand        `cmd:"" help:"Count the cells of a table that a configuration cannot read. NOT private: computed directly from the rows."`
 	Schema       schemaCommand       `cmd:"" help:"Draft a configuration from a table's header alone."`
 	Version      versionCommand      `cmd:"" help:"Print the version."`
 }
