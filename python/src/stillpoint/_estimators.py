@@ -617,11 +617,11 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             there too, and are summed.
         table: a public name of the table of people; fits are summed by it.
         bounds: public bounds of columns of numbers: one pair for all, a pair for each,
-            or pairs by name. Beyond them counts as the bound.
+            or pairs by name. A number beyond them counts as the bound.
         categories: public values of columns of categories, by name. Any other is other.
         log1p: columns of numbers that are replaced by log(1+x), their bounds as well.
         dates: public first and last dates of columns of dates, by name: dates or ISO texts,
-            as cells are. Beyond them counts as the bound; a time without a zone is UTC.
+            as cells are. A date beyond them counts as the bound; a time without a zone is UTC.
         indicators: columns of numbers or dates of which a missing cell is a feature of its
             own, and not the midpoint alone.
         curves: "auto" for a curve beside every number and date, whose knots follow from the
@@ -771,7 +771,7 @@ class StillpointRegressor(RegressorMixin, _Estimator):
     """A linear regressor, trained under differential privacy.
 
     Args:
-        target_bounds: the public bounds of the target. Beyond them counts as the bound.
+        target_bounds: the public bounds of the target. A number beyond them counts as the bound.
         loss: huber(d), welsch(c), geman-mcclure(c), tukey(c) or squared(clip), in units
             of half the target's range.
 
