@@ -650,7 +650,7 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             the array that ``fit(X, y, unit=persons)`` gets; of the latter, ``{"rows": 8}`` is enough.
             Each person counts alike. The number of records is then that of persons, and
             under ``replace-one`` it may be left out.
-        weight: a column of X with weights in [0, 1], which multiply the losses of rows. Beyond them
+        weight: a column of X with weights in [0, 1], which multiply the losses of rows. A weight beyond
             counts as the bound, and a row whose weight cannot be read contributes nothing.
 
     Attributes:
