@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 )
 
 type recoverCommand struct {
