@@ -79,7 +79,7 @@ func TestKilledFitIsSettled(t *testing.T) {
 	_, shown, _ = strings.Cut(shown, "run ")
 	id, _, _ := strings.Cut(shown, ":")
 	run(1, "knows no run", "budget", "settle", "none", "--store", "sqlite:b.db", "--from", "one")
-	run(0, "the store has the rest back", "budget", "settle", id, "--store", "sqlite:b.db", "--from", "one")
+	run(0, "all that it can have released", "budget", "settle", id, "--store", "sqlite:b.db", "--from", "one")
 	var d struct {
 		Spent float64         `json:"spent"`
 		Open  float64         `json:"open"`
@@ -111,7 +111,7 @@ func TestKilledFitIsSettled(t *testing.T) {
 	if err := os.Rename(away, back); err != nil {
 		t.Fatal(err)
 	}
-	run(0, "settled      people: run ", "recover", "two")
+	run(0, "store        people: run ", "recover", "two")
 	if read(); d.Open != 0 || d.Runs != nil {
 		t.Errorf("recovered, and the store has %+v", d)
 	}

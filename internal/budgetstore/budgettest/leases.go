@@ -147,6 +147,7 @@ func inFull(t *testing.T, open func() budget.Store) {
 // charged at least what its holder was allowed.
 func raced(t *testing.T, open func() budget.Store) {
 	ctx := holder.On(context.Background(), hosts{ended: true, known: true})
+	holding := holder.On(context.Background(), hosts{id: 7})
 	c := Cap(t)
 	b, other := book(t, open), book(t, open)
 	check(t, b.Create(ctx, "people", c))
@@ -157,7 +158,7 @@ func raced(t *testing.T, open func() budget.Store) {
 	for i := range runs {
 		run, s := b.Run("people", ""), NewSession(t, c.Mu/math.Sqrt(runs)*(1-1e-9))
 		run.Hold()
-		check(t, run.Reserve(ctx, s.Ledger()))
+		check(t, run.Reserve(holding, s.Ledger()))
 		r, _ := run.Receipt()
 		ids[i] = r.Run
 		wg.Go(func() {

@@ -10,6 +10,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 
@@ -39,7 +40,7 @@ func Open(ctx context.Context, address string, create bool) (budget.Store, error
 		c.RuntimeParams = map[string]string{}
 	}
 	c.RuntimeParams["synchronous_commit"] = "on"
-	db := stdlib.OpenDB(*c)
+	db := sql.OpenDB(connector(stdlib.GetConnector(*c)))
 	db.SetMaxOpenConns(mostConnections)
 	if err = check(ctx, db); err == nil {
 		var s *sqlstore.Store
@@ -50,6 +51,9 @@ func Open(ctx context.Context, address string, create bool) (budget.Store, error
 	db.Close()
 	return nil, fmt.Errorf("budget: store %s on %s: %w", c.Database, c.Host, err)
 }
+
+// connector returns the connector by which Open makes connections. Tests replace it by one that fails.
+var connector = func(c driver.Connector) driver.Connector { return c }
 
 // check returns an error for a server that may lose commits: fsync and full_page_writes must be on.
 func check(ctx context.Context, db *sql.DB) error {
