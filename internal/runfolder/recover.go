@@ -100,7 +100,7 @@ func recoverIn(ctx context.Context, disk place, dir string, o RecoverOptions) (*
 	case err != nil:
 		return nil, err
 	default:
-		if err := f.recover(ctx, t, r, ended, entries, left); err != nil {
+		if err := f.recover(ctx, t, r, ended, entries, left, o.Stores); err != nil {
 			return nil, err
 		}
 	}
@@ -152,7 +152,7 @@ func (f *folder) enter() (entries []Entry, left []intent, err error) {
 // final names, and sets r. It writes the fit's end to the ledger, unless the ledger has it (ended) or a store
 // of budgets keeps the whole charge (r.unproven).
 func (f *folder) recover(
-	ctx context.Context, t *told, r *Recovered, ended bool, entries []Entry, left []intent,
+	ctx context.Context, t *told, r *Recovered, ended bool, entries []Entry, left []intent, open train.Stores,
 ) (err error) {
 	if r.Budget, err = account.NewBudget(f.entry.Epsilon, f.entry.Delta, f.entry.Relation); err != nil {
 		return err
@@ -174,7 +174,7 @@ func (f *folder) recover(
 		if err != nil {
 			return err
 		}
-		r.unproven = p.why != ""
+		r.unproven = p.why != "" && !f.ended(ctx, open)
 	}
 	if ended || r.unproven {
 		return nil
@@ -212,6 +212,17 @@ func (f *folder) tell(ctx context.Context, open train.Stores, r *Recovered, left
 		r.Settlements = append(r.Settlements, s)
 	}
 	return err
+}
+
+// ended reports whether the store of budgets has been told that the folder's run has ended.
+func (f *folder) ended(ctx context.Context, open train.Stores) bool {
+	book, err := open.Open(ctx, f.entry.Store)
+	if err != nil {
+		return false
+	}
+	defer book.Close()
+	state, _, err := stateOf(ctx, book, Settlement{Dataset: f.entry.Dataset, Run: f.entry.Run})
+	return err == nil && state.Settled
 }
 
 // intentOf returns the intent of a run, or nil.
