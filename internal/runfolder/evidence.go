@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 
@@ -247,6 +248,11 @@ func (f *folder) lost(entries []Entry) error {
 		}
 	}
 	return nil
+}
+
+// behind returns an error if the folder's files show a fit that the ledger (entries) lacks.
+func (f *folder) behind(entries []Entry) error {
+	return errors.Join(f.lost(entries), f.unknown(entries))
 }
 
 // unknown returns an error if the folder has a certificate and the ledger (entries) lacks its fit, like lost.

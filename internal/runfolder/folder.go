@@ -163,7 +163,7 @@ func (f *folder) claim(data string) error {
 	}
 	own, err := f.read(f.path)
 	if err == nil {
-		err = errors.Join(f.lost(own), f.unknown(own))
+		err = f.behind(own)
 	}
 	if err != nil {
 		return err

@@ -101,7 +101,7 @@ func reservedIn(folders []string) (all []Entry, err error) {
 		entries, err := f.read(path)
 		if err == nil {
 			own := &folder{disk: disk, path: path}
-			err = errors.Join(own.lost(entries), own.unknown(entries))
+			err = own.behind(entries)
 		}
 		if err != nil {
 			return false, err
