@@ -126,6 +126,10 @@ func (c *console) tellShards(s *stillpoint.Shards) {
 	}
 }
 
+// keyPatience is the least time for which a worker waits for the line with its key. A key that is cut short, from a
+// program that keeps the worker's standard input open, would otherwise leave the worker running for good.
+var keyPatience = 30 * time.Second
+
 type shardCommand struct {
 	Files []string `arg:"" optional:"" help:"Files of the partition, CSV or Parquet. Without them the rows come over standard input, in frames." placeholder:"FILE"`
 
@@ -179,7 +183,13 @@ func (f *shardCommand) Run(ctx context.Context, c *console) error {
 		return fmt.Errorf("--threads = %d: must be >= 1, or be left out for all processors", f.Threads)
 	}
 	stdin := bufio.NewReaderSize(os.Stdin, 1<<16)
-	key, err := shardKey(stdin)
+	limit := max(f.Wait, keyPatience)
+	timed, stop := context.WithTimeout(ctx, limit)
+	key, err := awaitKey(timed, stdin)
+	stop()
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("key: no line came within %v: must be the first line of standard input, ended by a newline", limit)
+	}
 	if err != nil {
 		return err
 	}
