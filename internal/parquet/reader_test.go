@@ -26,24 +26,31 @@ func opened(t *testing.T, content []byte, name string) *Reader {
 	return nil
 }
 
-// TestChecksum tests that a page is damaged if its checksum differs from the stored one, wherever a
+// TestChecksum tests that a page of either version is damaged if its checksum differs from the stored one, wherever a
 // bit differs, also where decoding would only give other values.
 func TestChecksum(t *testing.T) {
-	content := fixtures(t)["pyarrow-checksum.parquet"]
-	var b Batch
-	r := opened(t, content, "int64")
-	if err := r.Next(&b); err != nil {
-		t.Fatal(err)
-	}
-	h := r.current
-	if !h.checked || h.compressed == 0 {
-		t.Fatal("the fixture has no checksum")
-	}
-	for at := h.start; at < h.start+int64(h.compressed); at++ {
-		damaged := bytes.Clone(content)
-		damaged[at] ^= 1
-		if err := opened(t, damaged, "int64").Next(&b); !errors.Is(err, ErrDamaged) {
-			t.Fatalf("byte %d of the page differs: error %v", at-h.start, err)
+	for name, kind := range map[string]int32{"pyarrow-checksum.parquet": dataPage, "runs-pyarrow-2.0.parquet": dataPage2,
+		"runs-pyarrow-2.0-dictionary.parquet": dataPage2} {
+		column := "int64"
+		if kind == dataPage2 {
+			column = "never"
+		}
+		content := fixtures(t)[name]
+		var b Batch
+		r := opened(t, content, column)
+		if err := r.Next(&b); err != nil {
+			t.Fatal(err)
+		}
+		h := r.current
+		if !h.checked || h.compressed == 0 || h.kind != kind {
+			t.Fatalf("%s has no checksum, or pages of kind %d", name, h.kind)
+		}
+		for at := h.start; at < h.start+int64(h.compressed); at++ {
+			damaged := bytes.Clone(content)
+			damaged[at] ^= 1
+			if err := opened(t, damaged, column).Next(&b); !errors.Is(err, ErrDamaged) {
+				t.Fatalf("%s: byte %d of the page differs: error %v", name, at-h.start, err)
+			}
 		}
 	}
 }

@@ -130,8 +130,12 @@ local({
   writeLines(paste0(sha256(file.path(release, name)), "  ", name), list)
   refused(install_stillpoint(version = "1.2.0", to = to), "Nothing was done", "stillpoint_consent")
   stopifnot(!dir.exists(to))
+  # Nobody else may write the command, whatever the umask allows.
+  mask <- Sys.umask("000")
   path <- go_on()
+  Sys.umask(mask)
   stopifnot(identical(path, normalizePath(file.path(to, "stillpoint"))), identical(list.files(to), "stillpoint"))
+  stopifnot(identical(format(file.info(path)$mode), "755"))
   stopifnot(file.access(path, 1L) == 0L, identical(sha256(path), sha256(stillpoint_command())))
   unlink(to, recursive = TRUE)
   stopifnot(identical(go_on(from = file.path(release, name)), path))
