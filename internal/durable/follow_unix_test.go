@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -54,18 +55,20 @@ func TestALinkThatComesBetween(t *testing.T) {
 		t.Fatal(err)
 	}
 	var over atomic.Bool
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for !over.Load() {
-			if os.WriteFile(at("new"), []byte("plain"), 0o600) != nil || os.Rename(at("new"), at("path")) != nil ||
-				os.Symlink("secret", at("new")) != nil || os.Rename(at("new"), at("path")) != nil {
-				return
+	var ended sync.WaitGroup
+	for _, name := range []string{"one", "two", "three"} {
+		ended.Go(func() {
+			new := at(name)
+			for !over.Load() {
+				if os.WriteFile(new, []byte("plain"), 0o600) != nil || os.Rename(new, at("path")) != nil ||
+					os.Symlink("secret", new) != nil || os.Rename(new, at("path")) != nil {
+					return
+				}
 			}
-		}
-	}()
+		})
+	}
 	plain := 0
-	for start := time.Now(); time.Since(start) < 3*time.Second && plain < 3000; {
+	for start := time.Now(); time.Since(start) < 3*time.Second && plain < 30_000; {
 		f, err := System{}.Open(at("path"))
 		if err != nil {
 			continue
@@ -80,7 +83,7 @@ func TestALinkThatComesBetween(t *testing.T) {
 		plain++
 	}
 	over.Store(true)
-	<-ended
+	ended.Wait()
 	if plain == 0 {
 		t.Error("the file was never opened")
 	}
