@@ -452,8 +452,15 @@ func TestAKeyThatIsCutShort(t *testing.T) {
 		os.Stdin = r
 		io.WriteString(w, text)
 		f := shardCommand{Connect: "127.0.0.1:1"}
-		if err := f.Run(t.Context(), &console{}); err == nil || !strings.Contains(err.Error(), "key: no line came within 50ms") {
-			t.Errorf("%q: error %v", text, err)
+		done := make(chan error, 1)
+		go func() { done <- f.Run(t.Context(), &console{}) }()
+		select {
+		case err := <-done:
+			if err == nil || !strings.Contains(err.Error(), "key: no line came within 50ms") {
+				t.Errorf("%q: error %v", text, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%q: the worker waits on", text)
 		}
 		w.Close()
 	}
