@@ -145,13 +145,13 @@ type shardCommand struct {
 
 // Help returns the text that the help of the command prints below its flags.
 func (shardCommand) Help() string {
-	return `A worker: holds one partition of a table for a fit that runs elsewhere
-(stillpoint fit --shards N), and answers its questions with exact sums. The fit adds the
+	return `A worker holds one partition of a table for a fit that runs elsewhere (stillpoint fit
+--shards N). It answers the fit's queries with exact sums. The fit adds the
 noise; a worker on its own publishes nothing.
 
 The first line of standard input is the key of the fit, 64 hexadecimal digits. Whoever has
-it can ask for exact sums: keep it as you keep the table, and out of arguments,
-environment variables, files and logs.
+the key can ask for exact sums. Protect it as you protect the table, and keep it out of
+arguments, environment variables, files and logs.
 
 The rows are those of FILEs, written as the fit's configuration says. Without FILEs they
 follow the key on standard input: text with a header, commas, double quotes and decimal
