@@ -116,7 +116,9 @@ func FailsEverywhere(t *testing.T, fresh func(t *testing.T, f *Fails) (open, sou
 				continue
 			}
 			name := "people" + mode + string(rune('A'+at/26)) + string(rune('a'+at%26))
-			done := failsAt(ctx, t, name, book(t, open), book(t, sound), f, func() { f.arm(at, m.on, m.late) })
+			b, whole := budget.NewBook(open()), budget.NewBook(sound())
+			done := failsAt(ctx, t, name, b, whole, f, func() { f.arm(at, m.on, m.late) })
+			_, _ = b.Close(), whole.Close()
 			if t.Failed() {
 				t.Fatalf("failed %s at point %d: %q", mode, at, f.last)
 			}
