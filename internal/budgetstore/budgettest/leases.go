@@ -55,7 +55,8 @@ func leases(t *testing.T, open func() budget.Store) {
 		t.Fatalf("the store has the lease %+v: must allow %v", l, half)
 	}
 	less := Certificate{r, unused(t, s)}
-	for name, m := range map[string]hosts{"runs": {known: true}, "is not known, a moment ago": {}, "is this process": {id: 7}} {
+	alive := map[string]hosts{"runs": {known: true}, "is not known, a moment ago": {}, "is this process": {id: 7}}
+	for name, m := range alive {
 		ctx := holder.On(context.Background(), m)
 		_, withdrawing := other.Withdraw(ctx, "people", r.Run)
 		for what, err := range map[string]error{"settled": other.Settle(ctx, less), "withdrawn": withdrawing,

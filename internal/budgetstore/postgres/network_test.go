@@ -51,7 +51,7 @@ func (c *delayedConn) CheckNamedValue(v *driver.NamedValue) error {
 // the run's time.
 func TestReleasesHardlyWait(t *testing.T) {
 	if !*network {
-		t.Skip("takes half a minute, and a machine without other work: go test -run Wait ./internal/budgetstore/postgres -network")
+		t.Skip("takes half a minute: go test -run Wait -network ./internal/budgetstore/postgres")
 	}
 	ctx := context.Background()
 	address, _, _ := server(t)
