@@ -57,6 +57,9 @@ type Problem struct {
 	Set convex.Set
 	// Start is the public starting point w_0; nil for zero.
 	Start []float64
+	// Base is the released base rate; nil if none was released (yet). BaseRate.Begin sets it together with the start
+	// and the initial gap.
+	Base *Base
 	// Seed is the seed of the public random bits that plans and runs draw. A fit draws the seed before
 	// it begins, and the certificate of the fit states it.
 	Seed uint64
