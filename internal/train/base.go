@@ -130,8 +130,8 @@ func (c *Config) stated(l loss.Loss) (*Base, error) {
 	return &out, nil
 }
 
-// again plans the fit of the problem p once more, with the list of the plans that auto compared, by the algorithm of a plan that was made for it before its start
-// was known.
+// again plans the fit of the problem p once more, with the list of the plans that auto compared. The algorithm is that of
+// a plan that was made before the start was known, unless auto now puts preconditioned first.
 func (c *Config) again(ctx context.Context, p optimize.Problem, l loss.Loss, before optimize.Plan) (optimize.Plan,
 	[]choose.Candidate, error) {
 	plan, list, err := c.plan(ctx, p, l)
@@ -139,7 +139,7 @@ func (c *Config) again(ctx context.Context, p optimize.Problem, l loss.Loss, bef
 		return nil, nil, err
 	}
 	i := slices.IndexFunc(list, func(k choose.Candidate) bool { return k.Summary.Algorithm == before.Summary().Algorithm })
-	if i >= 0 {
+	if i > 0 && list[0].Summary.Algorithm != "preconditioned" {
 		plan = list[i].Plan
 		list = slices.Insert(slices.Delete(slices.Clone(list), i, i+1), 0, list[i])
 	}
