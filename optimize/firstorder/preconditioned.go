@@ -392,6 +392,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	}
 	noise := forecast.Released(p, released.seen, released.edge, law)
 	result.Rows = released.rows()
+	result.Excess, result.Gradient = forecast.ReleasedExcess(p, released.seen, released.edge, law), half.mean()
 	result.Foreseen = math.Sqrt(noise*noise + half.seen(released.spectrum, ridge))
 	return result, nil
 }
@@ -408,6 +409,15 @@ type secondHalf struct {
 
 func (g *preconditionedPlan) secondHalf() *secondHalf {
 	return &secondHalf{from: g.Summary().Steps / 2}
+}
+
+// mean returns the mean of the gradients that were added.
+func (l *secondHalf) mean() []float64 {
+	mean := append([]float64(nil), l.sum...)
+	for j := range mean {
+		mean[j] /= l.count
+	}
+	return mean
 }
 
 func (l *secondHalf) add(t int, g []float64, sigma float64) {
