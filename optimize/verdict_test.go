@@ -378,7 +378,7 @@ var verdicts = []struct {
 // has a probability below 1e-9 at a rate of 1/40: it looks at less than 1,000 such numbers, so that it fails by chance
 // for less than one of a million choices of seeds. The seeds are fixed. A stated loss of the constant must be within two
 // deviations of its noise in 19 of 20 comparisons, judged in the same way. With -long the test makes 25 times as many
-// comparisons, at more sizes, and logs their rates: results/outcome.md has them.
+// comparisons, at more sizes, and logs their rates: lab/results/outcome.md has them.
 func TestVerdictsAreTrue(t *testing.T) {
 	runs, sizes, epsilons := 8, []int{2000, 20000}, []float64{.5, 4}
 	switch {
