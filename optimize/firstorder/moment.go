@@ -73,7 +73,7 @@ const (
 // diagonal preconditioner, for an effective size outside [50, 1000), and for n d^2 above mostPairWork.
 func centres(p optimize.Problem) bool {
 	d := float64(p.Shape.Features)
-	return weighs(p) && !Diagonal(p) && p.Effective() >= leastCentred && p.Records*d*d <= mostPairWork
+	return weighs(p) && p.Effective() < mostCentred && !Diagonal(p) && p.Effective() >= leastCentred && p.Records*d*d <= mostPairWork
 }
 
 // weighs reports whether the ridge lambda of the preconditioner is raised at least to the value that the
@@ -86,7 +86,7 @@ func weighs(p optimize.Problem) bool {
 	if p.Curved {
 		most = mostCurved
 	}
-	return p.Effective() < most && !p.Constants.Clipped && !p.Smoothing.On() && p.Shape.Margins == 1
+	return p.Signal() < most && !p.Constants.Clipped && !p.Smoothing.On() && p.Shape.Margins == 1
 }
 
 // newCentring plans the releases about the mean row (see centring). It subtracts the charges of the

@@ -116,7 +116,10 @@ func scarcity(p optimize.Problem) float64 {
 	case p.Real:
 		many = 100
 	}
-	return min(1, math.Sqrt(p.Effective()/many))
+	if begun(p) {
+		many = manyAtBase
+	}
+	return min(1, math.Sqrt(p.Signal()/many))
 }
 
 // Constants of the rules that choose settings. On no table did the result depend much on them.
@@ -138,6 +141,7 @@ type preconditionedPlan struct {
 	moment, gradient, square float64 // charges
 	every                    int
 	kappa                    float64
+	longest                  float64    // least clip norm over L0 sqrt d_eff (see longest)
 	centre                   *centring  // nil if the second moment is about 0
 	narrow                   *narrowing // nil if radii do not fall
 }
@@ -156,8 +160,11 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	if err != nil {
 		return nil, err
 	}
+	full := p.DataSmoothness()
+	p = p.AtBase()
+	c.StepScale *= p.DataSmoothness() / full // the step is h/b for the bound b
 	T := float64(c.Steps)
-	plan := &preconditionedPlan{every: (c.Steps + squares - 1) / squares, kappa: c.ClipScale}
+	plan := &preconditionedPlan{every: (c.Steps + squares - 1) / squares, kappa: c.ClipScale, longest: longest(p)}
 	asked := math.Ceil(T / float64(plan.every))
 	plan.moment = p.Charge() * c.MomentShare
 	plan.centre = newCentring(p, &plan.moment)
@@ -262,7 +269,11 @@ func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 		if p.Constants.Clipped {
 			least = max(least, math.Ceil(leastClipped*min(1, math.Sqrt(N/manyClipped))))
 		}
-		c.Steps = int(min(max(math.Ceil(4.2*scarcity(p)*math.Sqrt(condition)*moreSteps(p)), least), 80))
+		enough, most := 4.2*math.Sqrt(condition)*moreSteps(p), 80.
+		if begun(p) {
+			enough, most = max(enough, enoughAtBase(p)), mostAtBase
+		}
+		c.Steps = int(min(max(math.Ceil(scarcity(p)*enough), least), most))
 	}
 	return c, nil
 }
@@ -321,7 +332,8 @@ func (g *preconditionedPlan) foresee(law *optimize.Law, p optimize.Problem, ridg
 // squares of gradient norms, but at least leastRoot l0^2 times effective. No gradient multiplied by the
 // preconditioner is longer than l0/sqrt(ridge), so the clip norm is at most l0/sqrt(ridge).
 func (g *preconditionedPlan) clip(l0, effective, ridge, square float64) float64 {
-	return min(g.kappa*math.Sqrt(max(square, leastRoot*l0*l0*effective)), l0/math.Sqrt(ridge))
+	return min(max(g.kappa*math.Sqrt(max(square, leastRoot*l0*l0*effective)), g.longest*l0*math.Sqrt(effective)),
+		l0/math.Sqrt(ridge))
 }
 
 // Run releases the second moment of the rows, computes the preconditioner from this release and makes the
