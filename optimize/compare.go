@@ -223,7 +223,8 @@ func (c Compare) reach(v []float64) (low, high float64) {
 // line returns the second derivative of the mean loss along the line from the constant to the model, at the constant,
 // and a forecast of the first derivative at the model. The second derivative is the curvature at the constant times the
 // mean square of the change of the margins. The first derivative has two parts. One is the mean released gradient
-// times the change of the weights: it is negative if the steps were too few to arrive. The other is twice the excess
+// times the change of the weights, which is negative if the steps were too few to arrive. If it is positive, noise made
+// it so, and it counts as 0. The other is twice the excess
 // risk E that noise left in the model: noise that is independent of the signal adds 2 E to the second
 // derivative, and nothing to the first derivative at the constant. bend is 0 if one of these facts is unknown.
 func (c Compare) line(p Problem, base Base, w, constant []float64, f Found) (bend, rise float64) {
@@ -232,10 +233,11 @@ func (c Compare) line(p Problem, base Base, w, constant []float64, f Found) (ben
 	}
 	v := append([]float64(nil), w...)
 	Descend(v, constant, 1)
-	rise = 2 * f.Excess
+	slope := 0.
 	for j, g := range f.Gradient {
-		rise += float64(g * v[j])
+		slope += float64(g * v[j])
 	}
+	rise = 2*f.Excess + min(slope, 0)
 	for k := range p.Shape.Margins {
 		bend += base.Curvature * f.Square(v[k*p.Shape.Features:(k+1)*p.Shape.Features])
 	}

@@ -65,8 +65,8 @@ const (
 //
 // The same t is rise/h. Decide takes the mean of both numbers, weighted by their precisions: Sigma/h is the standard
 // deviation of the noise in the first. The second is uncertain by doubtShare of itself. If bend is unknown, Decide
-// sets 1/2 for a fit that appears worse, which by convexity is at most the mean of the losses of the fit and the
-// constant.
+// sets 1/2 for a fit that appears worse by one deviation, which by convexity is at most the mean of the losses of
+// the fit and the constant.
 func (c *Compared) Decide(convex bool, bend, rise float64) {
 	c.Shrunk, c.ShrunkSigma = 0, 0
 	switch {
@@ -83,7 +83,7 @@ func (c *Compared) Decide(convex bool, bend, rise float64) {
 				c.ShrunkSigma = b / (a + b) * noise
 			}
 		}
-	case c.Difference > 0:
+	case c.Difference > c.Sigma:
 		c.Shrunk = halfway
 	}
 }

@@ -16,10 +16,10 @@ import (
 func TestDecide(t *testing.T) {
 	mixed := func(d float64) float64 { return (.5/.09 + (.5+d/2)/.25) / (1/.09 + 1/.25) }
 	for _, test := range []struct {
-		c            runrecord.Compared
-		convex       bool
+		c          runrecord.Compared
+		convex     bool
 		bend, rise float64
-		shrunk       float64
+		shrunk     float64
 	}{
 		{runrecord.Compared{Difference: -3}, true, 2, 1, 0},
 		{runrecord.Compared{Difference: 2.01}, true, 2, 1, 1},
@@ -33,9 +33,10 @@ func TestDecide(t *testing.T) {
 		{runrecord.Compared{Difference: 1.9}, true, 2, 1, mixed(1.9)},
 		{runrecord.Compared{Difference: 1.9}, false, 2, 1, 0},
 		{runrecord.Compared{Difference: 0}, true, 2, 2e9, (1/.3025 + .5/.25) / (1/.3025 + 1/.25)},
-		{runrecord.Compared{Difference: 1}, true, 0, 1, .5},
+		{runrecord.Compared{Difference: 1.01}, true, 0, 1, .5},
+		{runrecord.Compared{Difference: .99}, true, 0, 1, 0},
 		{runrecord.Compared{Difference: -1}, true, 0, 1, 0},
-		{runrecord.Compared{Difference: 0}, true, 2, -5, 0}, // would move by .005
+		{runrecord.Compared{Difference: 0}, true, 2, -5, 0},                        // would move by .005
 		{runrecord.Compared{Difference: -480, LowerBound: true}, true, 1000, 2, 0}, // would move by .02
 	} {
 		c := test.c

@@ -51,7 +51,7 @@ func TestPlansSayWhatTheComparisonDecides(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		unclear := optimize.Compared{Difference: .005, Sigma: .01}
+		unclear := optimize.Compared{Difference: .015, Sigma: .01}
 		unclear.Decide(problem.Convex(), 0, 0)
 		says := strings.Contains(p.Decides(), "moves toward it")
 		if problem.Convex() != c.convex || says != (unclear.Shrunk > 0) || p.Decides() == "" {

@@ -404,7 +404,9 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	}
 	noise := forecast.Released(p, released.seen, released.edge, law)
 	result.Rows = released.rows()
-	result.Excess, result.Gradient = forecast.ReleasedExcess(p, released.seen, released.edge, law), half.mean()
+	near, there := p.AtBase(), law
+	there.Metric = metricOf(near, ridge)
+	result.Excess, result.Gradient = forecast.ReleasedExcess(near, released.seen, released.edge, there), half.mean()
 	result.Foreseen = math.Sqrt(noise*noise + half.seen(released.spectrum, ridge))
 	return result, nil
 }
