@@ -207,12 +207,12 @@ func (n *network) act(u float64) float64 {
 	return math.Tanh(u)
 }
 
-// MostValue returns the largest loss, over legal records, of the model that gives every row the margins z. No loss
-// of a number with its residual is below 0, so that the loss lies in [0, most]. ok is false for losses of other
-// targets.
+// MostValue returns the largest loss, over legal records, of the model that gives every row the margin z. No loss of
+// one margin is below 0, except for counts, so that the loss lies in [0, most]. ok is false for counts, for several
+// margins, and for a loss that is not a function of margins.
 func MostValue(l Loss, z []float64) (most float64, ok bool) {
-	of, is := outputs(RowLoss(l)).(RankOne)
-	if !is || of.Target() != Real || Counts(l) || len(z) != 1 {
+	of, is := outputs(l).(RankOne)
+	if !is || Counts(l) || len(z) != 1 {
 		return 0, false
 	}
 	var values [2]float64

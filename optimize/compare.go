@@ -86,10 +86,10 @@ func (c Compare) Workload() Workload {
 	return w
 }
 
-// valued reports whether Ask makes a query for the mean loss of the constant: for numbers, whose base rate
-// does not determine it.
+// valued reports whether Ask makes a query for the mean loss of the constant: if its base rate does not determine it.
 func (c Compare) valued() bool {
-	return loss.Outputs(c.Loss).Target() == loss.Real && !loss.Counts(c.Loss)
+	of := loss.Outputs(c.Loss)
+	return loss.Count(of) == 1 && !loss.Counts(c.Loss) && !loss.IsLogistic(loss.Unweighted(c.Loss))
 }
 
 // sigma returns the standard deviation of the noise in a released mean over all records, if each
@@ -137,7 +137,7 @@ func (c Compare) Ask(ctx context.Context, o Oracle, p Problem, w []float64, f Fo
 }
 
 // value sets the mean loss of the best constant and its noise. For classes and counts they follow from the base
-// rate. For numbers value releases the mean loss of the constant. It leaves both 0 if they are unknown.
+// rate. For other losses value releases the mean loss of the constant. It leaves both 0 if they are unknown.
 func (c Compare) value(ctx context.Context, o Oracle, p Problem, base Base, constant []float64, out *Compared) error {
 	if base.Loss > 0 {
 		out.Constant, out.ConstantSigma = base.Loss, base.LossSigma
