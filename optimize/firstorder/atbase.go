@@ -6,7 +6,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
-// Constants of the rules for fits that begin at a released base rate (results/outcome.md). M is the effective size
+// Constants of the rules for fits that begin at a released base rate (lab/results/outcome.md). M is the effective size
 // there (see optimize.Problem.Signal), and v the mean curvature.
 const (
 	stepsAtBase, mostAtBase = 16, 150 // steps where v is at least half of the bound b, and the most for smaller v
