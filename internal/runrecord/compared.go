@@ -168,7 +168,7 @@ func (c Compared) Conclusion() string {
 	return c.Verdict().String()
 }
 
-// Text says in words by how much the mean loss of the fit differs from the constant's.
+// Text says in words by how much the mean loss of the fit differs from the constant's. It begins after the word "its".
 func (c Compared) Text() string {
 	how, where := "", "below"
 	if c.LowerBound {
@@ -180,7 +180,7 @@ func (c Compared) Text() string {
 			how = "at least "
 		}
 	}
-	return fmt.Sprintf("its mean loss is %s%.3g %s the constant's, with noise of %.2g", how, math.Abs(c.Difference), where,
+	return fmt.Sprintf("mean loss is %s%.3g %s the constant's, with noise of %.2g", how, math.Abs(c.Difference), where,
 		c.Sigma)
 }
 
@@ -190,7 +190,7 @@ func (c Compared) Sentence() string {
 	if c.Unresolved {
 		return text
 	}
-	text += ": " + c.Text()
+	text += ": its " + c.Text()
 	switch {
 	case c.Shrunk >= 1:
 		text = "the fit is " + text + "; the model is the constant"

@@ -107,7 +107,7 @@ func comparisonWarnings(c *optimize.Compared) []Warning {
 		text = fmt.Sprintf("the fit is %s, and the model goes %.0f%% of the way from the constant to it", c.Conclusion(),
 			100*(1-c.Shrunk))
 	}
-	return []Warning{{Code: code, Text: text + "; of the fit, " + c.Text()}}
+	return []Warning{{Code: code, Text: text + ": the fit's " + c.Text()}}
 }
 
 // preciselyKnown is a limit on the noise in the released loss of the best constant, as a share of F0
