@@ -71,10 +71,11 @@ type Found struct {
 
 // Resolves reports whether the comparison could distinguish the model from the constant if the mean loss of
 // the model were lower by F0/2, half of the bound on the initial gap. This needs noise of standard
-// deviation below F0/6 for differences up to F0. If Resolves returns false, the comparison is not worth its part of
-// the budget.
+// deviation below F0/6, if differences lie in an interval of radius usualRange times F0. If Resolves returns false, the
+// comparison is not worth its part of the budget.
 func (c Compare) Resolves(p Problem) bool {
-	return c.Charge > 0 && 3*c.sigma(p, p.Constants.InitialGap, c.Charge*compareShare) < p.Constants.InitialGap/2
+	f0 := p.Constants.InitialGap
+	return c.Charge > 0 && 3*c.sigma(p, usualRange*f0, c.Charge) < f0/2
 }
 
 // Workload says which queries Ask makes.
@@ -104,6 +105,8 @@ const (
 	// hopeless is the least share of the constant's loss that two standard deviations of a difference's noise
 	// must have for differences to be capped.
 	hopeless = .5
+	// usualRange is the radius of an interval of differences, in units of F0, that plans assume.
+	usualRange = 1.5
 	// leastRange is the smallest radius of an interval of differences. It is above the rounding of losses.
 	leastRange = 1e-9
 )

@@ -29,8 +29,8 @@ func TestPlan(t *testing.T) {
 	if p.Records != 300 || p.Dim != 5 || p.Budget.Mu() != mu {
 		t.Errorf("records %v, dim %d, mu %v: must be 300, 5, %v", p.Records, p.Dim, p.Budget.Mu(), mu)
 	}
-	if want := 300 * mu / math.Sqrt(5); math.Abs(p.Summary.Effective-want) > 1e-12*want {
-		t.Errorf("effective size %v: must be n mu/sqrt(d) = %v", p.Summary.Effective, want)
+	if want := 300 * mu / math.Sqrt(5) * math.Sqrt(1-optimize.BaseShare); math.Abs(p.Summary.Effective-want) > 1e-12*want {
+		t.Errorf("effective size %v: must be n mu/sqrt(d) of what the base rate leaves, %v", p.Summary.Effective, want)
 	}
 	empty(t)
 }
@@ -54,7 +54,7 @@ func TestPlanWithoutTable(t *testing.T) {
 		if want < SmallCompared {
 			share = SmallCompare
 		}
-		want *= math.Sqrt(1 - share)
+		want *= math.Sqrt(1 - share - optimize.BaseShare)
 		if math.Abs(p.Summary.Effective-want) > 1e-12*want {
 			t.Errorf("%s: effective size %v: must be %v", relation, p.Summary.Effective, want)
 		}

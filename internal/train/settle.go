@@ -384,8 +384,8 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	}
 	planned.begin = func(ctx context.Context, p Planned, released Base) (Planned, error) {
 		begins := rate.Begin(problem, released)
-		if effects != nil { // the second stage starts where the first ends
-			begins = problem
+		if effects != nil { // the second stage starts where the first ends, and both share what is left
+			begins = left
 			begins.Base = &released
 		}
 		var err error
@@ -399,6 +399,11 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		}
 		if p.Summary = p.Plan.Summary(); p.First != nil {
 			p.Summary = p.First.both(p.Summary)
+		}
+		p.costs.stages = slices.Clone(p.costs.stages)
+		p.costs.stages[len(p.costs.stages)-1].work = c.workload(p)
+		if p.First != nil {
+			p.costs.stages[0].work = p.First.plan.Workload()
 		}
 		p.Summary = choose.Shown(begins, p.Summary)
 		return p, nil
