@@ -12,8 +12,13 @@ import "math"
 //   - two classes: the loss is monotone in the margin, so that both extremes are at ends of the interval;
 //   - numbers: a convex loss of the residual is largest at ends of the margin and of the target, and least there
 //     or where the residual is 0. A loss that is not convex is bounded by its values and by its Lipschitz constant;
-//   - counts: the difference is linear in the count and in the exposure, and convex in the margin;
-//   - several classes: the loss is log sum_j exp(z_j - z_y), monotone in the differences of margins.
+//   - counts: the difference is linear in the count and in the exposure, and convex in the margin.
+//
+// Predictions of numbers are clamped to the target's bounds, and expected counts to the largest count, which makes no
+// loss larger. most is then the largest change for clamped predictions: the change without the clamp may be larger, but a
+// change that is cut at most is at least the change for the clamped prediction.
+//
+// For several classes the loss is log sum_j exp(z_j - z_y), monotone in the differences of margins.
 //
 // For a network the intervals are carried through the layers. Weights of rows multiply the range by every number in
 // [0, 1], and so does the sum over a unit's rows divided by their largest number. ok is false for a loss that is
@@ -53,6 +58,9 @@ func marginChanges(l RankOne, low, high, at float64) (least, most float64) {
 	}
 	if p, is := Unweighted(l).(poisson); is {
 		return p.changes(low, high, at)
+	}
+	if l.Target() == Real { // as predictions are
+		low, high = clamp(low, -1, 1), clamp(high, -1, 1)
 	}
 	least, most = math.Inf(1), math.Inf(-1)
 	var value, before [1]float64
@@ -95,8 +103,11 @@ func (p poisson) changes(low, high, at float64) (least, most float64) {
 		shortest -= exposureRounding
 	}
 	least, most = math.Inf(1), math.Inf(-1)
-	for _, q := range []float64{shortest, 1} {
+	// In q the difference is linear up to the exposure at which the expected count reaches 1, and linear from there on.
+	for _, q := range []float64{shortest, 1, clamp(math.Exp(-low), shortest, 1), clamp(math.Exp(-high), shortest, 1)} {
 		for _, s := range []float64{0, 1} {
+			// The expected count q e^z is clamped to 1, the largest count.
+			low, high := min(low, -math.Log(q)), min(high, -math.Log(q))
 			for _, z := range []float64{low, high, clamp(math.Log(s/q), low, high)} {
 				change := q*(exp(z)-exp(at)) - s*(z-at)
 				least, most = min(least, change), max(most, change)

@@ -49,18 +49,47 @@ func anyTarget(r *rand.Rand, l loss.Loss) float64 {
 	return y
 }
 
-// valueOf returns the loss of a record at the parameters w.
-func valueOf(l loss.Loss, w []float64, x []float32, y float64) float64 {
+// valueOf returns the loss of a row at the parameters w. If clamped is true, it is the loss of the prediction clamped to
+// the bounds of a number, or to the largest count.
+func valueOf(l loss.Loss, w []float64, x []float32, y float64, clamped bool) float64 {
+	z := []float64(nil)
+	of := l
+	if n, is := l.(loss.Composed); is {
+		z, of = n.MarginsAt(w, x), n.Output()
+	} else {
+		z = loss.MarginsAt(w, x)
+	}
+	switch {
+	case !clamped || l.Target() != loss.Real:
+	case loss.Counts(l):
+		q := 1.
+		if loss.LeastExposure(l) > 0 {
+			_, q = loss.Carried(loss.Real, y)
+		}
+		z[0] = min(z[0], -math.Log(q))
+	default:
+		z[0] = min(max(z[0], -1), 1)
+	}
 	value := []float64{math.NaN()}
-	switch l := l.(type) {
+	switch of := of.(type) {
 	case loss.RankOne:
-		l.Values(value, loss.MarginsAt(w, x), []float64{y})
+		of.Values(value, z, []float64{y})
 	case loss.Margins:
-		l.Values(value, loss.MarginsAt(w, x), []float64{y})
-	case loss.General:
-		value[0] = l.Value(w, x, y)
+		of.Values(value, z, []float64{y})
 	}
 	return value[0]
+}
+
+// unitValue returns the loss of a record of rows: of one row, or the mean or the sum over the largest number of rows.
+func unitValue(l loss.Loss, w []float64, rows [][]float32, targets []float64, clamped bool) (sum float64) {
+	by := 1 / float64(len(rows))
+	if u, is := l.(loss.Units); is && u.Summed() {
+		by = 1 / float64(u.Rows())
+	}
+	for i, x := range rows {
+		sum += by * valueOf(loss.RowLoss(l), w, x, targets[i], clamped)
+	}
+	return sum
 }
 
 // TestChangesLieInTheirRange draws weights, constants, rows of a box and targets, and tests that the change of every
@@ -90,7 +119,12 @@ func TestChangesLieInTheirRange(t *testing.T) {
 		for range trials {
 			z := make([]float64, k)
 			for j := range z {
-				z[j] = r.NormFloat64()
+				if z[j] = r.NormFloat64(); l.Target() == loss.Real {
+					z[j] = -math.Abs(z[j])
+				}
+				if l.Target() == loss.Real && !loss.Counts(l) {
+					z[j] = max(z[j], -1)
+				}
 			}
 			constant, ok := loss.ConstantWeights(row, features, intercept, z)
 			if !ok {
@@ -123,13 +157,17 @@ func TestChangesLieInTheirRange(t *testing.T) {
 					}
 					rows, targets = append(rows, x), append(targets, y)
 				}
-				x, y := rows[0], targets[0]
-				if u, is := l.(loss.Units); is {
-					x, y = loss.JoinRows(u, rows, targets)
+				if _, is := l.(loss.Units); !is {
+					rows, targets = rows[:1], targets[:1]
 				}
-				change := valueOf(l, w, x, y) - valueOf(l, constant, x, y)
-				if tolerance := 1e-6 * (1 + math.Abs(change)); !(change >= least-tolerance && change <= most+tolerance) {
+				before := unitValue(l, constant, rows, targets, false)
+				change := unitValue(l, w, rows, targets, true) - before
+				tolerance := 1e-6 * (1 + math.Abs(change))
+				if !(change >= least-tolerance && change <= most+tolerance) {
 					t.Fatalf("%s: change %v: must lie in [%v, %v]", c.name, change, least, most)
+				}
+				if whole := unitValue(l, w, rows, targets, false) - before; !(whole >= change-tolerance) {
+					t.Fatalf("%s: change %v, and %v with the prediction clamped: must be no larger", c.name, whole, change)
 				}
 				low, high = min(low, change), max(high, change)
 			}

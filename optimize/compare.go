@@ -22,6 +22,11 @@ import (
 // add-or-remove the interval is [-r, r] with r = max(|least|, |most|): around another centre, each record by which the
 // table's size differs from the declared size would count as a record with the centre as its difference.
 //
+// Predictions of numbers and counts are clamped to the bounds of the target. With exposures predictions are rates, of
+// which none is clamped, and the record says that expected counts were (runrecord.Compared.Clamped). A model's differences
+// are therefore counted as at most those of its clamped predictions: the clip moves no record's contribution below the
+// difference that the record has by what the model predicts.
+//
 // The interval can be so wide that no likely difference exceeds its noise: rows far from all records of the table
 // are legal, too. Differences above -least are then counted as -least, which is much below most. The mean
 // difference is at least the number released: the model can be called worse than the constant, but not better
@@ -63,10 +68,8 @@ type Found struct {
 	// Square returns the mean square of v'x over the rows x for a weight difference v, from the released second
 	// moment; nil if it is not known.
 	Square func(v []float64) float64
-	// Gradient is the mean of the released gradients of the steps from which the fit comes; nil if it is not known.
-	// Excess is then the forecast excess risk that noise left in the fit.
-	Excess   float64
-	Gradient []float64
+	// Excess is the forecast excess risk that noise left in the fit.
+	Excess float64
 }
 
 // Resolves reports whether the comparison could distinguish the model from the constant if the mean loss of
@@ -122,7 +125,7 @@ func (c Compare) Ask(ctx context.Context, o Oracle, p Problem, w []float64, f Fo
 		base = *p.Base
 	}
 	constant := c.Constant(base.Margins, len(w))
-	out := Compared{Margins: base.Margins, Unresolved: !base.Resolved}
+	out := Compared{Margins: base.Margins, Unresolved: !base.Resolved, Clamped: loss.LeastExposure(c.Loss) > 0}
 	if _, other := c.weights(base.Margins); other && p.Base == nil {
 		out.LowerBound = true // another constant may be better
 	}
@@ -225,26 +228,20 @@ func (c Compare) reach(v []float64) (low, high float64) {
 
 // line returns the second derivative of the mean loss along the line from the constant to the model, at the constant,
 // and a forecast of the first derivative at the model. The second derivative is the curvature at the constant times the
-// mean square of the change of the margins. The first derivative has two parts. One is the mean released gradient
-// times the change of the weights, which is negative if the steps were too few to arrive. If it is positive, noise made
-// it so, and it counts as 0. The other is twice the excess
-// risk E that noise left in the model: noise that is independent of the signal adds 2 E to the second
-// derivative, and nothing to the first derivative at the constant. bend is 0 if one of these facts is unknown.
+// mean square of the change of the margins. The first derivative is twice the excess risk E that noise left in the
+// model: noise that is independent of the signal adds 2 E to the second derivative, and nothing to the first
+// derivative at the constant. bend is 0 if one of these facts is unknown. (Released gradients do not tell the first
+// derivative: the model has moved along minus their noise.)
 func (c Compare) line(p Problem, base Base, w, constant []float64, f Found) (bend, rise float64) {
-	if f.Square == nil || f.Gradient == nil || !p.RankOne || !(base.Curvature > 0) {
+	if f.Square == nil || !p.RankOne || !(base.Curvature > 0) {
 		return 0, 0
 	}
 	v := append([]float64(nil), w...)
 	Descend(v, constant, 1)
-	slope := 0.
-	for j, g := range f.Gradient {
-		slope += float64(g * v[j])
-	}
-	rise = 2*f.Excess + min(slope, 0)
 	for k := range p.Shape.Margins {
 		bend += base.Curvature * f.Square(v[k*p.Shape.Features:(k+1)*p.Shape.Features])
 	}
-	return bend, rise
+	return bend, 2 * f.Excess
 }
 
 // Constant returns the weights of the constant model, which gives every row the margins z that Ask

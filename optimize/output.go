@@ -85,9 +85,6 @@ type Result struct {
 	Foreseen float64
 	// Excess is the forecast excess risk that noise left at W, from the same facts; 0 if it is not computed.
 	Excess float64
-	// Gradient is the mean of the released gradients of the steps from which W comes, with the regularizer's; nil if
-	// it is not computed. It is far from zero if the steps were too few to arrive.
-	Gradient []float64
 	// Curvature is the curvature at W that the run released; nil if the run released none.
 	Curvature *Curved
 	// Looked is the released gradient norm at W, if the run chose W among several points by their gradient

@@ -24,6 +24,9 @@ type Compared struct {
 	// counted as Most, since with all of each difference the noise would have been too large. It is also so if the
 	// base rate of the loss is not released: the constant is then the model with margin 0, and not the best one.
 	LowerBound bool `json:"lower_bound,omitempty"`
+	// Clamped means that expected counts above the largest count were taken as that. Predictions of numbers, and of
+	// counts without exposures, are clamped anyway, and need no such statement.
+	Clamped bool `json:"clamped,omitempty"`
 	// Unresolved means that the base rate is below three standard deviations of its noise. The constant may then
 	// be far from the best one, and the comparison has no verdict.
 	Unresolved bool `json:"unresolved,omitempty"`
@@ -48,9 +51,12 @@ const (
 	// leastShrunk is the least value of Shrunk above 0: a smaller shift would change the loss by less than 1% of the
 	// fit's gain.
 	leastShrunk = .05
+	// tooNoisy is the share of the constant's loss that two deviations of the noise may have in a comparison that could
+	// show what a good fit saves.
+	tooNoisy = .05
 	// doubtShare and doubtLeast are the standard deviation that Decide assumes for the shift that follows from the
 	// forecast: doubtShare times the shift, plus doubtLeast.
-	doubtShare, doubtLeast = .5, .05
+	doubtShare, doubtLeast = .5, .1
 )
 
 // Decide sets Shrunk, the position of the published model on the line from the fit (0) to the constant (1). bend is
@@ -162,8 +168,12 @@ func (c Compared) Conclusion() string {
 	case c.Unresolved:
 		return "not known beside a constant: the base rate is below three standard deviations of its noise, and no constant " +
 			"is known to compare with"
-	case c.LowerBound && c.Verdict() == Unclear:
+	case c.Verdict() != Unclear:
+	case c.LowerBound:
 		return "not known to be better than a constant"
+	case !c.Earlier() && 2*c.Sigma > tooNoisy*c.Constant:
+		return fmt.Sprintf("not known to be better than a constant, of which this comparison would show differences above "+
+			"%.2g alone", 2*c.Sigma)
 	}
 	return c.Verdict().String()
 }
@@ -180,8 +190,12 @@ func (c Compared) Text() string {
 			how = "at least "
 		}
 	}
-	return fmt.Sprintf("mean loss is %s%.3g %s the constant's, with noise of %.2g", how, math.Abs(c.Difference), where,
+	text := fmt.Sprintf("mean loss is %s%.3g %s the constant's, with noise of %.2g", how, math.Abs(c.Difference), where,
 		c.Sigma)
+	if c.Clamped {
+		text += " (expected counts above the largest count taken as that)"
+	}
+	return text
 }
 
 // Sentence says in one sentence what the comparison shows and which model is published.

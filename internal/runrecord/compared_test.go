@@ -11,10 +11,10 @@ import (
 // TestDecide tests which model is published after the comparison with the best constant: the fit if it is better or
 // the constant is unresolved, the constant if the fit is worse, and otherwise a point between. The expected points
 // are worked out by hand: with bend 2 and rise 1, the forecast alone moves by 1/2, with the precision
-// 1/.3^2, and the difference d with noise 1 by 1/2 + d/2, with the precision 1/.5^2. The test fails if a fit that was
+// 1/.35^2, and the difference d with noise 1 by 1/2 + d/2, with the precision 1/.5^2. The test fails if a fit that was
 // found worse is published, if the constant replaces a better fit, or if noise is weighed wrongly.
 func TestDecide(t *testing.T) {
-	mixed := func(d float64) float64 { return (.5/.09 + (.5+d/2)/.25) / (1/.09 + 1/.25) }
+	mixed := func(d float64) float64 { return (.5/.1225 + (.5+d/2)/.25) / (1/.1225 + 1/.25) }
 	for _, test := range []struct {
 		c          runrecord.Compared
 		convex     bool
@@ -27,12 +27,12 @@ func TestDecide(t *testing.T) {
 		{runrecord.Compared{Difference: 2.01, LowerBound: true}, true, 2, 1, 1},
 		{runrecord.Compared{Difference: 2.01, Unresolved: true}, true, 2, 1, 0},
 		{runrecord.Compared{Difference: 1.5, Unresolved: true}, true, 2, 1, 0},
-		{runrecord.Compared{Difference: -3, LowerBound: true}, true, 2, 1, mixed(-3)},
+		{runrecord.Compared{Difference: -2.2, LowerBound: true}, true, 2, 1, mixed(-2.2)},
 		{runrecord.Compared{Difference: -1}, true, 2, 1, mixed(-1)},
 		{runrecord.Compared{Difference: 0}, true, 2, 1, .5},
 		{runrecord.Compared{Difference: 1.9}, true, 2, 1, mixed(1.9)},
 		{runrecord.Compared{Difference: 1.9}, false, 2, 1, 0},
-		{runrecord.Compared{Difference: 0}, true, 2, 2e9, (1/.3025 + .5/.25) / (1/.3025 + 1/.25)},
+		{runrecord.Compared{Difference: 0}, true, 2, 2e9, (1/.36 + .5/.25) / (1/.36 + 1/.25)},
 		{runrecord.Compared{Difference: 1.01}, true, 0, 1, .5},
 		{runrecord.Compared{Difference: .99}, true, 0, 1, 0},
 		{runrecord.Compared{Difference: -1}, true, 0, 1, 0},

@@ -430,7 +430,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	result.Rows = released.rows()
 	near, there := p.AtBase(), law
 	there.Metric = metricOf(near, ridge)
-	result.Excess, result.Gradient = forecast.ReleasedExcess(near, released.seen, released.edge, there), half.mean()
+	result.Excess = forecast.ReleasedExcess(near, released.seen, released.edge, there)
 	result.Foreseen = math.Sqrt(noise*noise + half.seen(released.spectrum, ridge))
 	return result, nil
 }
@@ -447,15 +447,6 @@ type secondHalf struct {
 
 func (g *preconditionedPlan) secondHalf() *secondHalf {
 	return &secondHalf{from: g.Summary().Steps / 2}
-}
-
-// mean returns the mean of the gradients that were added.
-func (l *secondHalf) mean() []float64 {
-	mean := append([]float64(nil), l.sum...)
-	for j := range mean {
-		mean[j] /= l.count
-	}
-	return mean
 }
 
 func (l *secondHalf) add(t int, g []float64, sigma float64) {
