@@ -310,8 +310,8 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		if effects == nil {
 			p := base.rate(l).Begin(left, b)
 			if c.Model.Radius != 0 {
-				p.Set = nil // the ball is around the start
-			p.Set, _ = convex.NewBall(p.StartPoint(), float64(c.Model.Radius)) // no error: Problem made one
+				p.Set = nil                                                        // the ball is around the start
+				p.Set, _ = convex.NewBall(p.StartPoint(), float64(c.Model.Radius)) // no error: Problem made one
 			}
 			return p
 		}
@@ -386,7 +386,8 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		LowerBound: problem.LowerBound(), Seed: seed,
 		Records: records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates,
 		Plan:  plan,
-		Ranks: ranks, Base: rate, Start: stated, Compare: compare, NotCompared: why, Schema: base.Schema, Adapted: c.adapted, First: first,
+		Ranks: ranks, Base: rate, Start: stated, Compare: compare, NotCompared: why, Schema: base.Schema, Adapted: c.adapted,
+		First:  first,
 		Filter: certificate.Filter(c.Schema.Filter()),
 		Unit:   unitOf(c.Schema, l),
 		chosen: c.Train.Settings["steps"] != nil,

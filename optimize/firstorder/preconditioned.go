@@ -428,6 +428,9 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	}
 	noise := forecast.Released(p, released.seen, released.edge, law)
 	result.Rows = released.rows()
+	near, there := p.AtBase(), law
+	there.Metric = metricOf(near, ridge)
+	result.Excess = forecast.ReleasedExcess(near, released.seen, released.edge, there)
 	result.Foreseen = math.Sqrt(noise*noise + half.seen(released.spectrum, ridge))
 	return result, nil
 }
