@@ -15,13 +15,13 @@ import (
 func TestMeasureHasItsShare(t *testing.T) {
 	for _, share := range []float64{.1, .5} {
 		c := config(t, 300)
-		c.Train.Algorithm, c.Train.Measure = "gd", share
+		c.Train.Algorithm, c.Train.Measure, c.Train.Compare = "gd", share, train.Off
 		var planned float64
 		f, err := fit(context.Background(), c, options{Software: "test", Step: func(s train.Step) { planned = s.Charged }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Measured == nil || f.Releases != f.Result.Steps+3 { // the base rate is one
+		if f.Measured == nil || f.Releases != f.Result.Steps+3 {
 			t.Fatalf("share %v: measured %+v in %d releases of %d steps", share, f.Measured, f.Releases, f.Result.Steps)
 		}
 		budget := f.Budget.Charge()

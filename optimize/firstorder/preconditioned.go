@@ -431,6 +431,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	near, there := p.AtBase(), law
 	there.Metric = metricOf(near, ridge)
 	result.Excess = forecast.ReleasedExcess(near, released.seen, released.edge, there)
+	result.Arrived = scarcity(p) * scarcity(p) // with momentum the way is as the square of the number of steps
 	result.Foreseen = math.Sqrt(noise*noise + half.seen(released.spectrum, ridge))
 	return result, nil
 }
