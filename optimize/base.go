@@ -467,5 +467,8 @@ func (b BaseRate) Begin(p Problem, base Base) Problem {
 		}
 	}
 	p.Start, p.Constants.InitialGap = begin, min(gap, p.Constants.InitialGap)
+	for _, sigma := range base.MarginSigma {
+		p.startNoise = max(p.startNoise, sigma/math.Abs(b.Intercept))
+	}
 	return p
 }

@@ -68,9 +68,8 @@ type Found struct {
 	// Square returns the mean square of v'x over the rows x for a weight difference v, from the released second
 	// moment; nil if it is not known.
 	Square func(v []float64) float64
-	// Excess is the forecast excess risk that noise left in the fit. Arrived is the share of the way to the minimum that
-	// the fit has made without noise: below 1 if its steps were few. 0 means 1.
-	Excess, Arrived float64
+	// Excess is the forecast excess risk that noise left in the fit; 0 if it is not known.
+	Excess float64
 }
 
 // Resolves reports whether the comparison could distinguish the model from the constant if the mean loss of
@@ -228,14 +227,13 @@ func (c Compare) reach(v []float64) (low, high float64) {
 }
 
 // line returns the second derivative of the mean loss along the line from the constant to the model, at the constant,
-// and a forecast of the first derivative at the model. The second derivative h is the curvature at the constant times
-// the mean square of the change of the margins. The first derivative has two parts. Noise that is independent of the
-// signal adds 2 E to h for the excess risk E that it left, and nothing to the first derivative at the constant. A
-// model that has made the share a of the way has the first derivative (h - 2 E)(1 - 1/a) without noise. bend is 0
-// if one of these facts is unknown. (Released gradients do not tell the first derivative: the model has moved along minus
-// their noise.)
+// and a forecast of the first derivative at the model. The second derivative is the curvature at the constant times the
+// mean square of the change of the margins. The first derivative is twice the excess risk E that noise left in the
+// model: noise that is independent of the signal adds 2 E to the second derivative, and nothing to the first
+// derivative at the constant. bend is 0 if one of these facts is unknown. (Released gradients do not tell the first
+// derivative: the model has moved along minus their noise.)
 func (c Compare) line(p Problem, base Base, w, constant []float64, f Found) (bend, rise float64) {
-	if f.Square == nil || !p.RankOne || !(base.Curvature > 0) {
+	if f.Square == nil || !(f.Excess > 0) || !p.RankOne || !(base.Curvature > 0) {
 		return 0, 0
 	}
 	v := append([]float64(nil), w...)
@@ -243,11 +241,7 @@ func (c Compare) line(p Problem, base Base, w, constant []float64, f Found) (ben
 	for k := range p.Shape.Margins {
 		bend += base.Curvature * f.Square(v[k*p.Shape.Features:(k+1)*p.Shape.Features])
 	}
-	rise = 2 * f.Excess
-	if f.Arrived > 0 {
-		rise -= max(bend-rise, 0) * (1/f.Arrived - 1)
-	}
-	return bend, rise
+	return bend, 2 * f.Excess
 }
 
 // Constant returns the weights of the constant model, which gives every row the margins z that Ask

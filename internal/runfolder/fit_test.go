@@ -333,8 +333,7 @@ func TestAddOrRemoveHidesTheNumberOfRows(t *testing.T) {
 	var first train.Planned
 	releases := 0
 	for i, n := range []int{1, 299, 301} {
-		c := config(t, n, "replace-one", "add-or-remove, records: 300")
-		c.Train.Base = train.Off // the plan follows from a released base rate
+		c := config(t, n, "replace-one}", "add-or-remove, records: 300}\ntrain: {base: off}")
 		f, err := fit(context.Background(), c, options{Software: "test"})
 		if err != nil {
 			t.Fatal(err)

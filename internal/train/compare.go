@@ -75,7 +75,7 @@ func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Head, re
 	if h.Reduce == "" {
 		plan.Reach = h.Schema.MarginRange // the schema with its knots and effects, which the plan did not know
 	}
-	found := optimize.Found{Square: result.Rows.Square, Excess: result.Excess, Arrived: result.Arrived}
+	found := optimize.Found{Square: result.Rows.Square, Excess: result.Excess}
 	compared, err := plan.Ask(ctx, r, f.with(p), result.W, found)
 	if err != nil {
 		return nil, err

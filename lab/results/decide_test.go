@@ -155,7 +155,7 @@ func (t drawnTable) decide(tt *testing.T, l loss.RankOne, x [][]float32, y []flo
 				at := v[t.d] * intercept
 				return low + at - 1e-6, high + at + 1e-6
 			}}
-			found = optimize.Found{Square: result.Rows.Square, Excess: result.Excess, Arrived: result.Arrived}
+			found = optimize.Found{Square: result.Rows.Square, Excess: result.Excess}
 			if share > 0 {
 				if c, err = plan.Ask(context.Background(), s, whole, result.W, found); err != nil {
 					tt.Fatal(err)

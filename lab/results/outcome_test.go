@@ -152,7 +152,7 @@ func outcome(t *testing.T, name string, c *train.Config, say func(fitted)) {
 					t.Fatal(err)
 				}
 				compared, err := compare.Ask(context.Background(), s, whole, result.W,
-					optimize.Found{Square: result.Rows.Square, Excess: result.Excess, Arrived: result.Arrived})
+					optimize.Found{Square: result.Rows.Square, Excess: result.Excess})
 				if err != nil {
 					t.Fatal(err)
 				}
