@@ -191,7 +191,7 @@ func (c Compare) difference(ctx context.Context, o Oracle, p Problem, base Base,
 	if p.Relation == account.AddOrRemove {
 		centre, radius = 0, max(-least, most)
 	}
-	radius = max(radius, leastRange)
+	radius = max(radius*(1+leastRange), leastRange) // losses are rounded
 	out.Least, out.Most, out.Clip = centre-radius, centre+radius, radius
 	d, err := ask(ctx, o, charge*usable, query.ValueChangeWithin(o.All(), w, constant, centre, radius))
 	if err != nil {
