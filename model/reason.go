@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 )
 
 // Reason says why some coefficients have no interval. State is the common state of these coefficients, Terms

@@ -7,7 +7,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/stillpoint-dp/stillpoint/audit"
+	"github.com/stillpoint-dp/stillpoint/internal/audit"
 )
 
 type auditCommand struct {

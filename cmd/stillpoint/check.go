@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/stillpoint-dp/stillpoint"
-	"github.com/stillpoint-dp/stillpoint/inspect"
+	"github.com/stillpoint-dp/stillpoint/internal/inspect"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 

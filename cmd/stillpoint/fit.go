@@ -10,9 +10,9 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
-	"github.com/stillpoint-dp/stillpoint/experiment"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // privacyFlags override values in the configuration's section privacy.
@@ -220,7 +220,7 @@ func (f *planCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	var tried []experiment.Checked
+	var tried []rehearsal.Checked
 	if f.Simulate {
 		if tried, err = simulate(ctx, config, planned, c.err); err != nil {
 			return err

@@ -18,9 +18,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/internal/crashsafe"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/sshsig"
-	"github.com/stillpoint-dp/stillpoint/silence"
 )
 
 // Exit codes of the command. The help and the README document them.
@@ -76,7 +76,7 @@ type commands struct {
 	Certificate  certificateCommand  `cmd:"" help:"Sign a certificate with an SSH key, and verify who signed one."`
 	Audit        auditCommand        `cmd:"" help:"Try to break the guarantee of a configuration, on generated tables."`
 	Account      accountCommand      `cmd:"" help:"Say what a sequence of releases costs, without data."`
-	Experiment   experimentCommand   `cmd:"" help:"Compare algorithms on generated problems."`
+	Experiment   experimentCommand   `cmd:"" hidden:"" passthrough:""`
 	Algorithms   algorithmsCommand   `cmd:"" help:"List the algorithms and what can be set of each."`
 	Check        checkCommand        `cmd:"" help:"Say how a configuration reads the cells of a table. NOT private: computed directly from the rows."`
 	Schema       schemaCommand       `cmd:"" help:"Draft a configuration from a table's header alone."`
@@ -105,7 +105,7 @@ func terminal(w io.Writer) (io.Writer, bool) {
 }
 
 func main() {
-	stderr, err := silence.Crashes()
+	stderr, err := crashsafe.Crashes()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "stillpoint:", err)
 		os.Exit(exitFailed)
@@ -182,6 +182,8 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &over):
 		return exitOverBudget
+	case errors.Is(err, errMoved):
+		return exitUsage
 	case fromSystem(err), errors.Is(err, budget.ErrStore):
 		return exitSystem
 	}

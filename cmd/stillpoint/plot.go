@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
-	"github.com/stillpoint-dp/stillpoint/report"
+	"github.com/stillpoint-dp/stillpoint/internal/report"
 )
 
 // leastDelta is the delta at which the drawn curve of delta over epsilon ends.

@@ -19,8 +19,8 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 var rewriteReference = flag.Bool("rewrite", false, "write the generated pages of docs/reference")
@@ -88,10 +88,11 @@ func commandPage(t *testing.T) string {
 // keysBelow lists the types that describe a configuration file, with the prefix that the reference
 // gives to their keys.
 var keysBelow = []struct{ file, name, prefix string }{
-	{"train/config.go", "Config", ""}, {"dataset/csv.go", "CSV", "csv."}, {"train/config.go", "Model", "model."},
-	{"optimize/kl.go", "KL", "model.kl."}, {"train/config.go", "Privacy", "privacy."},
-	{"train/config.go", "StoredBudget", "budget."}, {"train/memory.go", "Memory", "memory."},
-	{"train/inference.go", "Inference", "inference."},
+	{"internal/train/config.go", "Config", ""}, {"dataset/csv.go", "CSV", "csv."},
+	{"internal/train/config.go", "Model", "model."},
+	{"optimize/kl.go", "KL", "model.kl."}, {"internal/train/config.go", "Privacy", "privacy."},
+	{"internal/train/config.go", "StoredBudget", "budget."}, {"internal/train/memory.go", "Memory", "memory."},
+	{"internal/train/inference.go", "Inference", "inference."},
 }
 
 // keyPage returns the page of the reference with the keys of a configuration outside schema and
