@@ -121,8 +121,10 @@ var layers = map[string]struct {
 		"internal/rehearsal", "internal/report", "model",
 		"certificate", "dataset", "account", "internal/table", "internal/printable", "internal/sshsig", "internal/inspect"},
 		others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
-	"internal/regular":  {},
-	"internal/repotest": {},
+	"internal/regular":       {},
+	"internal/repotest":      {},
+	"internal/repotest/face": {others: []string{"golang.org/x/tools"}},
+	"tools/face":             {local: []string{"internal/repotest/face"}},
 	"internal/inspect": {local: []string{"dataset", "internal/table"},
 		others: []string{"golang.org/x/text"}}, // imported by the command only (docs/explanation/decisions/0031)
 	"internal/crashsafe":           {others: []string{"golang.org/x/sys"}},
