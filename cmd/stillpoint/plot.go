@@ -46,7 +46,7 @@ func plotCurve(ctx context.Context, path string, c *mechanism.Composition) error
 		return fmt.Errorf("plot %s: delta is 0 at every epsilon: nothing to draw", path)
 	}
 	p := report.Plot{
-		Title:   "What the releases cost",
+		Title:   "Cost of the releases",
 		Caption: "The releases are (epsilon, delta)-differentially private at every point of the curve and above it.",
 		X:       report.Axis{Label: "epsilon"},
 		Y:       report.Axis{Label: "delta", Log: true, Min: leastDelta, Max: max(curve.Y[0], 10*leastDelta)},

@@ -19,8 +19,9 @@ const (
 	// Withheld means that the remainder of the Newton step may be large compared with the interval
 	// ([WithheldAt]).
 	Withheld State = "withheld"
-	// Absent means that no feature of the contrast is in the formula. The formula gives these features the
-	// weight 0, so the contrast equals its constant.
+	// Absent means that the contrast gives weight to a feature that was dropped from the formula, or to no
+	// feature of the formula. The coefficient of a dropped feature is unknown, although the model's weight for
+	// the feature is 0. So a difference from such a feature has no interval, either.
 	Absent State = "not in the formula"
 	// Dependent means that one contrast of a joint region is a linear combination of the other contrasts.
 	Dependent State = "dependent"
@@ -46,7 +47,8 @@ type Interval struct {
 func (i Interval) Contains(v float64) bool { return i.State == Reported && i.Low <= v && v <= i.High }
 
 // Contrast returns the estimate and the interval of the linear combination constant + sum_j
-// weights[j] w[j], where w are the model's weights.
+// weights[j] w[j], where w are the model's weights. A combination with a weight for a dropped feature is
+// Absent. The reference level of a category is not dropped: its coefficient is 0 by definition.
 func (f *Fit) Contrast(weights []float64, constant float64) Interval {
 	return f.Contrasts()(weights, constant)
 }
@@ -62,13 +64,13 @@ func (f *Fit) Contrasts() func(weights []float64, constant float64) Interval {
 	metric := full(f.Metric, k)
 	along := mat.NewVecDense(k, nil)
 	return func(weights []float64, constant float64) Interval {
-		c, any := f.reduce(weights)
+		c, present := f.reduce(weights)
 		out := Interval{State: Reported, Estimate: constant}
 		for j := range k {
 			out.Estimate += c.AtVec(j) * f.Beta[j]
 		}
 		switch {
-		case !any:
+		case !present:
 			out.State = Absent
 			return out
 		case f.Method == NotIdentified:
@@ -101,16 +103,20 @@ func (f *Fit) Contrasts() func(weights []float64, constant float64) Interval {
 const WithheldAt = .25
 
 // reduce converts a contrast, a linear combination of the model's weights, to a linear combination
-// of the columns' coefficients. any is false if no column has a nonzero factor.
-func (f *Fit) reduce(weights []float64) (c *mat.VecDense, any bool) {
+// of the columns' coefficients. present is false if no column has a nonzero factor, or if a dropped feature has
+// one.
+func (f *Fit) reduce(weights []float64) (c *mat.VecDense, present bool) {
 	c = mat.NewVecDense(len(f.Columns), nil)
 	for i, column := range f.Columns {
 		if v := weights[column.Feature]; v != 0 {
 			c.SetVec(i, v)
-			any = true
+			present = true
 		}
 	}
-	return c, any
+	for _, j := range f.Dropped {
+		present = present && weights[j] == 0
+	}
+	return c, present
 }
 
 // Joint is a joint confidence region of several contrasts: the vectors v of their values with (v -

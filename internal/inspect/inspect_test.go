@@ -86,9 +86,9 @@ unknown,5%,31.12.2021,Chur,x,,train,no,2
 		`income: 1 numbers with a unit or a sign ["€12"]: write`,
 		`seen: 3 dates of another layout ["05.01.2020" "13.4.2021" "31.12.2021"]: if all cells are laid out like this: seen: {date: [2019-01-01, 2022-12-31], layout: "%d.%m.%Y"}`,
 		`seen: 1 no dates of the layout; they count as missing ["2020-02-30"]`,
-		`town: 2 nearly a listed value, but for case, blanks, marks or zeros ["7.0" "aarau"]: list them as the table spells them: town: {category: [aarau, Bern, "7.0"]}`,
+		`town: 2 differs from a listed value only in case, blanks, marks or zeros ["7.0" "aarau"]: list them as the table spells them: town: {category: [aarau, Bern, "7.0"]}`,
 		`split: 1 not among the public values: such rows pass no filter ["dev"]: list all values: split: {public: [train, test]}`,
-		`sick: 2 nearly a listed value, but for case, blanks, marks or zeros ["NO" "Yes"]: spell them in the table as they are listed`,
+		`sick: 2 differs from a listed value only in case, blanks, marks or zeros ["NO" "Yes"]: spell them in the table as they are listed`,
 		`sick: 1 no class: such rows count and contribute nothing ["maybe"]: list the class`,
 		`w: 1 words; they count as missing already ["x"]`,
 	} {

@@ -124,7 +124,7 @@ func beyond(k *counted) []Problem {
 		return []Problem{{
 			What: fmt.Sprintf("most cells that are read lie beyond the bounds (%d below, %d above) and count as them", k.Below,
 				k.Above), Cells: clamped,
-			Do: "state the bounds in the unit of the table, from public knowledge: not those of its cells",
+			Do: "state the bounds in the unit of the table, from public knowledge and not from its cells",
 		}}
 	}
 	return nil
@@ -170,7 +170,7 @@ func nearly(k *counted, listed []string, as func([]string) string) []Problem {
 	if do == "" {
 		do = "list them as the table spells them: " + as(values)
 	}
-	return []Problem{near.problem("nearly a listed value, but for case, blanks, marks or zeros", do)}
+	return []Problem{near.problem("differs from a listed value only in case, blanks, marks or zeros", do)}
 }
 
 // Regular expressions for forms of cells in a number column that cannot be read as numbers.

@@ -199,8 +199,8 @@ func serial(name string) string {
 }
 
 // trailing is the advice to the user for rows that end in a delimiter while the header does not.
-const trailing = "end every line alike: delete the delimiter at the end of those rows, or give the column that it " +
-	"begins a name in the header"
+const trailing = "end every line alike: delete the delimiter at the end of these rows, or name in the header " +
+	"the column that it begins"
 
 // whole returns the problems that concern the whole table: no rows, too many rows that contribute nothing,
 // and rows that end in a delimiter.
@@ -216,10 +216,10 @@ func (t *tally) whole() (list []Problem) {
 		add(0, "the table has no rows", "see whether the file is the one that was meant")
 	case r.Silent == r.Rows:
 		add(r.Silent, "no row counts: a fit would release noise alone",
-			"mend what is said of the target below, or the form of the rows")
+			"correct the description of the target (see below), or the form of the rows")
 	case 2*r.Silent >= r.Rows:
 		add(r.Silent, "half of the rows or more count and contribute nothing",
-			"mend what is said of the target below, or the form of the rows")
+			"correct the description of the target (see below), or the form of the rows")
 	}
 	if t.ended > 0 && 100*t.ended >= r.Rows {
 		add(t.ended, "one empty cell more than the header: they end in a delimiter, and contribute nothing", trailing)

@@ -136,7 +136,7 @@ func (a attack) plot(epsilon, delta float64) Plot {
 		pair[i] = pairPower(epsilon, delta, x)
 	}
 	return Plot{
-		Title: "What the best attack on one person's row can achieve",
+		Title: "The best attack on one person's row",
 		Caption: "How often an attack recognises a row that was in the table, against how often it raises a false alarm " +
 			"for one that was not. No attack on these releases lies above the solid curve, whatever it knows besides. The " +
 			"nearer to the diagonal, the less there is to learn about anybody.",

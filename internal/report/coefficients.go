@@ -36,8 +36,8 @@ func (f *Fit) coefficients(n runNoise) Section {
 	e, ok := f.explained(n)
 	if !ok {
 		s.Parts = append(s.Parts,
-			Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: what they mean is said by "+
-				"its loss, %s.", Number(float64(f.Model.Dim())), f.Model.Loss().Name())))
+			Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: the loss %s defines "+
+				"their meaning.", Number(float64(f.Model.Dim())), f.Model.Loss().Name())))
 		return s
 	}
 	unit, odds := f.score()
@@ -48,7 +48,7 @@ func (f *Fit) coefficients(n runNoise) Section {
 	hashed := ""
 	if len(e.hashed) > 0 {
 		hashed = " Buckets of hashed columns (" + listed(e.hashed,
-			160) + ") stand for nobody knows which values: they are part of the sum and have no coefficient that could be read."
+			160) + ") hold values that are not known. They are part of the sum and have no readable coefficient."
 	}
 	s.Parts = append(s.Parts,
 		Text(what+": the intercept, one term for each number or date, and for each category the difference between its "+
@@ -71,9 +71,10 @@ func (f *Fit) additive() string {
 		return ""
 	}
 	return fmt.Sprintf(" Part of the score is interactions, which the fit found from the effects of the columns: a "+
-		"function of all columns together, with %d weights that have no reading one by one. Coefficients and curves are of the "+
-		"additive part alone. An effect of a column may be in both parts, so that a prediction may differ by more or by "+
-		"less than a coefficient when a column does.", e.Features)
+		"function of all columns together, with %d weights that have no reading one by one. Coefficients and curves "+
+		"describe the additive part alone. A "+
+		"column may have an effect in both parts, so a prediction may change by more or by less than "+
+		"its coefficient.", e.Features)
 }
 
 // beyond returns the number of coefficients that noise alone does not explain (their method within returns
@@ -103,19 +104,19 @@ func (f *Fit) certainty(e explanation, n runNoise) Part {
 // meaning explains to readers how the standard deviations of the coefficients' noise were computed, and
 // which errors the standard deviations do not include.
 func (f *Fit) meaning(e explanation, n runNoise) string {
-	how := "Deviations follow, to first order, from the noise of the certificate’s releases, carried through the " +
-		"steps, and from the second moment of the rows, which was released: data pull weights back along directions that " +
-		"rows see. In simulated fits most were between .7 and 1.4 of the spread; of levels and columns that say nearly " +
-		"the same the noise may be two and a half times as large."
+	how := "Deviations are computed, to first order, from the noise of the releases and from the " +
+		"released second moment of the rows. In simulated fits most were .7 to 1.4 times the true " +
+		"spread. For levels and columns that are nearly collinear the noise may be two and a half " +
+		"times as large."
 	if e.how == bounded {
-		how = "Deviations are upper bounds: the noise of the certificate’s releases carried through the steps, to first " +
-			"order and as if no row pulled the weights back."
+		how = "Deviations are upper bounds, to first order. They leave out that the rows pull the " +
+			"weights back to the minimum."
 		if e.why != "" {
 			how += " They are loose: " + e.why + "."
 		}
 		if f.overshoots(n) {
-			how += " They hold as long as no step goes past the minimum by more than it came from, which the steps’ sizes " +
-				"alone do not ensure."
+			how += " They hold if no step overshoots the minimum by more than its distance from it. " +
+				"The step sizes do not ensure this."
 		}
 	}
 	if f.Certificate.Algorithm().Name == "dp-sgd" {
@@ -126,8 +127,8 @@ func (f *Fit) meaning(e explanation, n runNoise) string {
 			"constant, which is part of the intercept alone, is not counted."
 	}
 	return how +
-		" They are of privacy noise alone: that a table holds only some of the people there are comes on top, so that " +
-		"they make no confidence interval."
+		" They show the privacy noise alone and leave out the sampling " +
+		"error, so they give no confidence interval."
 }
 
 // overshoots reports whether some step size of the run is larger than 2/L or, with momentum, than 1/L,

@@ -51,7 +51,7 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 		s.Parts = append(s.Parts, Note("Trusted, not enforced by the program: "+t))
 	}
 	s.Parts = append(s.Parts,
-		Text("What that means for one person: the curve bounds every attack on the releases, also those that may raise "+
+		Text("The meaning for one person: the curve bounds every attack on the releases, also those that may raise "+
 			"only few false alarms. Where an attack cannot tell, it does as well as a coin."),
 		a.plot(c.Epsilon, c.Delta), a.table())
 	if sampled {
@@ -118,8 +118,8 @@ func (f *Fit) scheduleTable() Table {
 func (f *Fit) ledger(ctx context.Context) []Part {
 	own, ok := f.own()
 	if !ok {
-		return []Part{Note("The folder’s ledger does not hold this fit’s reservation: what other fits of the same table " +
-			"cost is not known here. Every fit costs a budget of its own.")}
+		return []Part{Note("The folder’s ledger does not hold this fit’s reservation: the cost of " +
+			"other fits of the same table is not known here. Every fit costs a budget of its own.")}
 	}
 	var same []Reservation
 	others := 0
@@ -156,8 +156,8 @@ func (f *Fit) ledger(ctx context.Context) []Part {
 		c := f.Certificate.Claim()
 		if epsilon, ok := together(ctx, same, c.Delta); ok {
 			parts = append(parts,
-				Note(fmt.Sprintf("All %d fits of this table together cost ε = %s at δ = %s: that is what a person in it has "+
-					"been charged.", len(same), Above(epsilon, 4), exact(c.Delta))))
+				Note(fmt.Sprintf("All %d fits of this table together cost ε = %s at δ = %s: so much has been "+
+					"charged to a person in it.", len(same), Above(epsilon, 4), exact(c.Delta))))
 		} else {
 			parts = append(parts,
 				Note(fmt.Sprintf("This table has been fitted %d times, under relations that do not compose: the guarantees add up.",

@@ -131,7 +131,7 @@ func (l *law) covariance(m *model.Model, weights []float64, shared, value float6
 	}
 	bend, ok := bendAt(m, g, weights, shared, value, moment)
 	if !ok {
-		return nil, errors.New("how curved this loss is for these rows is not known from what was released")
+		return nil, errors.New("how curved this loss is for these rows is not known from the releases")
 	}
 	var e, b mat.EigenSym
 	if !e.Factorize(shape, true) || !b.Factorize(bend, true) {

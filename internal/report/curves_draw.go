@@ -83,14 +83,14 @@ func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
 	case unstated:
 		text += "How much of a curve is noise is not stated here: " + e.noise.why + "."
 	case bounded:
-		text += "Bands are privacy noise only, at most: two standard deviations either way."
+		text += "Bands are at most two standard deviations of the privacy noise either way."
 	case estimated:
-		text += "Bands are privacy noise only: two standard deviations either way. Where most rows are in a few steps of " +
-			"a curve they may be many times too wide."
+		text += "Bands are two standard deviations of the privacy noise either way. They may be " +
+			"many times too wide if most rows lie in a few steps of a curve."
 	}
 	return text +
-		" They do not say how far a curve is from that of all people there are, nor how much of the shape more steps or " +
-		"knots would show: they are no confidence bands. Curves describe the model, not causes."
+		" They leave out the sampling error, and the error of too few steps or knots. They are no " +
+		"confidence bands. Curves describe the model, not causes."
 }
 
 // axisOf returns what the plots of curves need for their vertical axis: its label, the function
@@ -241,7 +241,7 @@ func (f *Fit) heat(u Surface) Heat {
 	}
 	h := Heat{
 		Title:   u.Axes[0].Column + " and " + u.Axes[1].Column,
-		Caption: "What the interaction adds: " + label + ". Straight between knots.",
+		Caption: "The effect of the interaction: " + label + ". Straight between knots.",
 		X:       u.Axes[1].Column, Y: u.Axes[0].Column, Columns: names(u.Axes[1]), Rows: names(u.Axes[0]),
 	}
 	if u.Class != "" {

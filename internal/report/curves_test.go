@@ -179,7 +179,7 @@ func TestCurvesWithoutReleasedMeans(t *testing.T) {
 		t.Errorf("how the knots came to be is not said: %s", text)
 	}
 	text, nodes := fitPage(t, dir)
-	has(t, text, "Curves", "The curve of p1", "p3 and p1", "privacy noise only", "mean between bounds",
+	has(t, text, "Curves", "The curve of p1", "p3 and p1", "the privacy noise either way", "mean between bounds",
 		"odds of “pd”, times")
 	found := 0
 	for _, svg := range texts(nodes, "svg") {

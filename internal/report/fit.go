@@ -215,7 +215,7 @@ func (f *Fit) own() (r Reservation, ok bool) {
 func (f *Fit) asked() Section {
 	s := Section{Title: "What was asked"}
 	if f.Model == nil {
-		s.Parts = append(s.Parts, Note("The run was interrupted before there was a model. What it released stays charged."))
+		s.Parts = append(s.Parts, Note("The run was interrupted before there was a model. Its releases stay charged."))
 		return s
 	}
 	schema := f.Model.Schema()
@@ -259,7 +259,7 @@ func (f *Fit) asked() Section {
 	s.Parts = append(s.Parts, facts)
 	if !f.Certificate.Complete() {
 		s.Parts = append(s.Parts,
-			Note("The run was interrupted: this is the model it had reached. The guarantee covers what it released."))
+			Note("The run was interrupted: this is the model it had reached. The guarantee covers its releases."))
 	}
 	s.Parts = append(s.Parts, f.columns(schema))
 	return s
@@ -279,7 +279,7 @@ const mostRows = 400
 // columns lists the public facts about the table's columns.
 func (f *Fit) columns(schema *dataset.Schema) Table {
 	t := Table{
-		Title:   "What was publicly known of each column",
+		Title:   "Public facts about each column",
 		Columns: []Column{{Name: "Column"}, {Name: "Read as"}, {Name: "Bounds or values"}},
 		Caption: "Bounds, values and scaling were stated beforehand, not read from the table. A number beyond a bound " +
 			"counts as the bound; a value that is not listed counts as “other”.",

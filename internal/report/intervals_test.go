@@ -27,15 +27,14 @@ func TestIntervalsInNumbers(t *testing.T) {
 	if !ok || s.Title != "Effects, with 95% private confidence intervals" {
 		t.Fatalf("the section is %q, %v", s.Title, ok)
 	}
-	// p2 is not in the formula. Cells that are not listed count as a level whose weight is 0.
-	shows(t, "reported", strings.Fields(factOf(t, s, "Reported").Value)[0], 3, 1)
+	// p2 and the level of cells that are not listed are not in the formula.
+	shows(t, "reported", strings.Fields(factOf(t, s, "Reported").Value)[0], 2, 1)
 	table := partOf(t, s, func(Table) bool { return true })
 	// A row is divided by 2, the square root of its four parts. A level is compared with the first one.
 	sd := math.Sqrt(variance)
 	for term, want := range map[string]struct{ estimate, sd float64 }{
-		"p1":       {.9 / 80, sd / 80},
-		"p3=pb":    {(.3 - -.4) / 2, sd * math.Sqrt2 / 2},
-		"p3=other": {(0 - -.4) / 2, sd / 2},
+		"p1":    {.9 / 80, sd / 80},
+		"p3=pb": {(.3 - -.4) / 2, sd * math.Sqrt2 / 2},
 	} {
 		cells := rowOf(t, table, term)
 		low, high, _ := strings.Cut(cells[4], " to ")
@@ -51,8 +50,10 @@ func TestIntervalsInNumbers(t *testing.T) {
 		shows(t, term+", its lower end", low, math.Exp(want.estimate-1.959964*want.sd), 3)
 		shows(t, term+", its upper end", high, math.Exp(want.estimate+1.959964*want.sd), 3)
 	}
-	if cells := rowOf(t, table, "p2"); cells[2] != "-" || cells[4] != "not in the formula" {
-		t.Errorf("p2: %v", cells)
+	for _, term := range []string{"p2", "p3=other"} {
+		if cells := rowOf(t, table, term); cells[2] != "-" || cells[4] != "not in the formula" {
+			t.Errorf("%s: %v", term, cells)
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ func derive(l *runrecord.Realised) (noise, error) {
 	}
 	switch {
 	case l.Move > 0:
-		n.loose = "steps are no linear function of estimates: it is how far they can go"
+		n.loose = "the steps are no linear function of the estimates, so their greatest length counts"
 	case l.Chosen > 1:
 		n.loose = fmt.Sprintf("the result was chosen among %d points by looking at noisy numbers", l.Chosen)
 	case len(l.Rounds) > 1:

@@ -127,7 +127,7 @@ func TestCostInNumbers(t *testing.T) {
 		x := root(-10, 10, func(x float64) float64 { return alarm - math.Erfc(x/math.Sqrt2)/2 })
 		return math.Erfc((x-mu)/math.Sqrt2) / 2
 	}
-	curve := partOf(t, s, func(p Plot) bool { return strings.HasPrefix(p.Title, "What the best attack") })
+	curve := partOf(t, s, func(p Plot) bool { return strings.HasPrefix(p.Title, "The best attack") })
 	for i, x := range curve.Series[0].X {
 		if x == 0 || x == 1 {
 			continue
@@ -322,11 +322,11 @@ func TestBoundsAreOfConvexLosses(t *testing.T) {
 	f := people(t, "p", 50)
 	c, err := read(t, f).Coefficients()
 	if err != nil || c.Noise != NoiseBounded || c.Counted != 4 || c.Terms[0].Deviation == nil ||
-		strings.Contains(c.Meaning, "past the minimum") {
+		strings.Contains(c.Meaning, "overshoots the minimum") {
 		t.Errorf("%+v, %v", c, err)
 	}
 	f.algorithm.Plan = []byte(strings.Replace(string(f.algorithm.Plan), `"step_sizes":[4]`, `"step_sizes":[9]`, 1))
-	if c, err = read(t, f).Coefficients(); err != nil || !strings.Contains(c.Meaning, "goes past the minimum") {
+	if c, err = read(t, f).Coefficients(); err != nil || !strings.Contains(c.Meaning, "overshoots the minimum") {
 		t.Errorf("%+v, %v", c, err)
 	}
 	f.loss = "sigmoid"

@@ -63,7 +63,7 @@ func (f *Fit) signal(n runNoise) Section {
 	}
 	add("Gradient norm to expect", f.plan.Predicted, at+", as planned before the first release; 0 at a stationary point")
 	if f.plan.Foreseen > 0 {
-		add("The same, foreseen", f.plan.Foreseen, at+", after what was released of the rows and of their gradients")
+		add("The same, foreseen", f.plan.Foreseen, at+", after the releases about rows and gradients")
 	}
 	if l := f.plan.Late; l != nil && l.Noise > 0 {
 		note := fmt.Sprintf("of the last %d steps on average, of which noise alone makes %s", l.Steps, Number(l.Noise))
@@ -126,8 +126,8 @@ func (f *Fit) signal(n runNoise) Section {
 	add("Effective size N", f.plan.Effective, "rows × μ / √weights; below 30 the table is too small for this budget")
 	if len(facts) > 0 {
 		s.Parts = append(s.Parts, facts,
-			Text("Lengths are after scaling, by which a row has norm 1 at most. How well a model does on people is for data "+
-				"to say that nobody was trained on (stillpoint evaluate, which is not private)."))
+			Text("Lengths are after scaling, by which a row has norm 1 at most. Measure the quality of "+
+				"a model on rows that it was not trained on (stillpoint evaluate, which is not private)."))
 	}
 	p := f.multiplierPlot()
 	if len(n.estimate) > 0 && root > 0 {

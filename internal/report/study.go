@@ -83,7 +83,7 @@ func (s Study) Page() (Page, error) {
 	section("Comparison", parts(s.Comparisons)...)
 	section("Tables", parts(s.Tables)...)
 	if len(s.Settings) > 0 {
-		section("Settings", facts("What was run", s.Settings))
+		section("Settings", facts("The runs", s.Settings))
 	}
 	var again []Part
 	for i, c := range s.Reproduce.Commands {
@@ -94,7 +94,7 @@ func (s Study) Page() (Page, error) {
 		again = append(again, Code{Name: name, Text: c})
 	}
 	if len(s.Reproduce.Facts) > 0 {
-		again = append(again, facts("What they were run with", s.Reproduce.Facts))
+		again = append(again, facts("Software and machine", s.Reproduce.Facts))
 	}
 	section("How to reproduce this", again...)
 	p.Foot = "Runs of experiments are on generated or declared-public rows with simulated coins: they protect nobody, " +

@@ -157,7 +157,6 @@ var randomness = []string{"math/rand", "math/rand/v2", "crypto/rand"}
 // the package's row of layers.
 var testLocal = map[string][]string{
 	"internal/table":       {"dataset"},
-	"cmd/stillpoint":       {"loss"},
 	"loss":                 {"losstest"},
 	"internal/testloss":    {"losstest"},
 	"losstest":             {"internal/testloss"},

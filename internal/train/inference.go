@@ -70,6 +70,10 @@ func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
 		Features: c.Schema.Dim()}, nil
 }
 
+// mostCountClip is the largest clip of a Poisson loss with intervals. The derivative is the rate minus the count,
+// both as shares of the largest count, and so above 1 only where the rate exceeds every possible count.
+const mostCountClip = 1
+
 // bendOf returns the form of the second derivative of a loss in the score: Logistic, Flat (constant) or
 // Exponential. The algorithm optimize/onestep needs it for confidence intervals. For a loss whose intervals
 // have not been validated (lab/results/inference.md) bendOf returns an error.
@@ -81,6 +85,10 @@ func bendOf(l loss.Loss) (onestep.Bend, error) {
 	case loss.IsSquared(row), loss.IsHuber(row):
 		return onestep.Flat, nil
 	case loss.Counts(row):
+		if clip := row.Constants().Lipschitz; clip > mostCountClip {
+			return 0, fmt.Errorf("inference: loss %s: clip = %v: must be at most %d, since the clip is in units of the largest "+
+				"count: a larger clip only adds noise", row.Name(), clip, mostCountClip)
+		}
 		return onestep.Exponential, nil
 	}
 	const losses = "must be logistic, squared(clip), huber(delta), poisson(clip) or poisson-rate(clip,least)"

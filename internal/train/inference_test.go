@@ -44,6 +44,19 @@ func TestInferenceRefuses(t *testing.T) {
 			t.Errorf("%s: plan: %v: want %q", name, err, c.want)
 		}
 	}
+	// The clip of a Poisson loss is in units of the largest count.
+	for name, taken := range map[string]bool{
+		"poisson(30)": false, "poisson(1.001)": false, "poisson(1)": true, "poisson(0.1)": true,
+		"poisson-rate(2,0.01)": false, "poisson-rate(1,0.01)": true,
+	} {
+		l, err := loss.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := bendOf(l); (err == nil) != taken || err != nil && !strings.Contains(err.Error(), ": must be at most 1, since") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 	softmax, err := loss.Softmax(3)
 	if err != nil {
 		t.Fatal(err)

@@ -259,7 +259,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	}
 	why := ""
 	if compare == nil && c.Train.Compare == 0 {
-		why = "at this budget the noise of a comparison would be as large as what it compares"
+		why = "at this budget the noise of a comparison would be as large as the difference that it measures"
 	}
 	whole := problem
 	problem = left

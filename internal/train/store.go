@@ -115,10 +115,10 @@ func (r *storedRun) withdraw(ctx context.Context, k Keeper, s budget.Session) er
 	}
 	if _, err := r.book.Withdraw(context.WithoutCancel(ctx), r.dataset, r.id); err != nil {
 		if k.Folder() == "" {
-			return fmt.Errorf("budget.store: what may be reserved there stays charged: %w", err)
+			return fmt.Errorf("budget.store: a reservation there, if there is one, stays charged: %w", err)
 		}
-		return fmt.Errorf("budget.store: what may be reserved there stays charged until stillpoint recover %s gives it "+
-			"back: %w", k.Folder(), err)
+		return fmt.Errorf("budget.store: a reservation there, if there is one, stays charged until "+
+			"stillpoint recover %s gives it back: %w", k.Folder(), err)
 	}
 	return k.Forget()
 }
@@ -156,10 +156,10 @@ func (r *storedRun) settle(ctx context.Context, k Keeper, s budget.Session) erro
 	}
 	if err := r.run.Settle(context.WithoutCancel(ctx), s); err != nil {
 		if k.Folder() == "" {
-			return fmt.Errorf("budget.store: what the fit did not use stays charged: %w", err)
+			return fmt.Errorf("budget.store: the unused part of the budget stays charged: %w", err)
 		}
-		return fmt.Errorf("budget.store: what the fit did not use stays charged: stillpoint recover %s settles it: %w",
-			k.Folder(), err)
+		return fmt.Errorf("budget.store: the unused part of the budget stays charged: stillpoint recover %s "+
+			"settles it: %w", k.Folder(), err)
 	}
 	return k.Forget()
 }

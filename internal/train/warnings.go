@@ -64,7 +64,7 @@ type Warning = model.Warning
 func privacyWarnings(epsilon, delta, records, effective float64) (list []Warning) {
 	if epsilon > 10 {
 		list = append(list, Warning{Code: WarnEpsilon,
-			Text: fmt.Sprintf("epsilon %v promises next to nothing: what is published may be e^%v times as likely with a "+
+			Text: fmt.Sprintf("epsilon %v promises next to nothing: a publication may be e^%v times as likely with a "+
 				"person's record as without", epsilon, epsilon)})
 	}
 	if delta > 1/records {

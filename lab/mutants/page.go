@@ -69,7 +69,7 @@ test must fail because of it.
 
 %d of those run were run on an earlier state of the source than this page's.
 
-The defects, and what each would have broken, are in [lab/mutants/mutants.txt](../lab/mutants/mutants.txt),
+The defects, and the fault that each causes, are in [lab/mutants/mutants.txt](../lab/mutants/mutants.txt),
 whose head says how one is added. The test that caught each is in [lab/mutants/caught.tsv](../lab/mutants/caught.tsv),
 a line for each defect: its name, two keys of its text and of the source, the outcome, the test's package and the test.
 
@@ -78,7 +78,7 @@ a line for each defect: its name, two keys of its text and of the source, the ou
     go run -tags mutants ./lab/mutants -resume      # those not caught yet, new, or touched by a change
     go run -tags mutants ./lab/mutants -new         # those never caught as they stand in the table
     go run -tags mutants ./lab/mutants -check       # only: do they fit and compile?
-    go run -tags mutants ./lab/mutants -page        # none: only this page, from what is recorded
+    go run -tags mutants ./lab/mutants -page        # none: only this page, from the recorded runs
     go run -tags mutants ./lab/mutants -sample 40 -minutes 4 -seed 7
 
 A defect is caught if a test fails with it, fails with it again when it is run alone, and passes without

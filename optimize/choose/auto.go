@@ -185,8 +185,8 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 	switch {
 	case a.Goal != ExcessRisk && byRecord(p, list):
 		putFirst(list, "preconditioned",
-			"on tables with such losses it was the best of what was measured, or level; its forecast is too far off to "+
-				"choose by")
+			"on tables with such losses it was the best of the measured algorithms, or level; its forecast is too far "+
+				"off to choose by")
 	case p.Shape.Margins > 1 && a.Goal != ExcessRisk:
 		putFirst(list, "preconditioned",
 			"a gradient as small as other plans are predicted to reach is soon had by stopping short where the rows are "+
@@ -220,8 +220,8 @@ func scarce(p optimize.Problem, list []Candidate) {
 		algorithm = "nesterov"
 	}
 	putFirst(list, algorithm,
-		"with so few records for the budget forecasts do not order the plans; it was the best of what was measured on "+
-			"such tables, or level")
+		"with so few records for the budget forecasts do not order the plans; it was the best of the measured algorithms "+
+			"on such tables, or level")
 }
 
 // find returns the index of the algorithm's plan in the list, or -1.

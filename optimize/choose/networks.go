@@ -23,8 +23,8 @@ func networks(list []Candidate) []Candidate {
 		return list
 	}
 	c := list[first]
-	c.why = "on networks gradient descent was the best of what was measured; for other algorithms than linear models' " +
-		"the forecasts are too far off to choose by"
+	c.why = "on networks gradient descent was the best of the measured algorithms; for other algorithms than " +
+		"linear models' the forecasts are too far off to choose by"
 	copy(list[1:first+1], list[:first])
 	list[0] = c
 	for i := range list {
