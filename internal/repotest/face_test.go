@@ -1,7 +1,13 @@
 package repotest
 
 import (
+	"go/doc"
+	"go/parser"
+	"go/token"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/internal/repotest/face"
@@ -13,7 +19,7 @@ func TestFaceIsKept(t *testing.T) {
 	if testing.Short() {
 		t.Skip("loads all promised packages with their types")
 	}
-	t.Chdir("../..")
+	t.Chdir(root)
 	f, err := face.Load(".", face.Promised)
 	if err != nil {
 		t.Fatal(err)
@@ -29,6 +35,57 @@ func TestFaceIsKept(t *testing.T) {
 	if err := f.Check(kept, changelog); err != nil {
 		t.Error(err)
 	}
+}
+
+// TestPackagesSayWhetherTheyAreFrozen: each package that other modules can import must be promised, or say in its
+// first sentence that it is not frozen. A package cannot be both. Programs cannot be imported.
+func TestPackagesSayWhetherTheyAreFrozen(t *testing.T) {
+	t.Chdir(root)
+	const says = "(not frozen)"
+	promised := map[string]bool{}
+	for _, name := range face.Promised {
+		promised[strings.TrimPrefix(name, ".")] = true
+	}
+	open := 0
+	for name := range sources(t) {
+		if slices.Contains(strings.Split(name, "/"), "internal") {
+			continue
+		}
+		kind, text := comment(t, name)
+		switch free := strings.Contains(doc.Synopsis(text), says); {
+		case kind == "main":
+		case promised[name] && free:
+			t.Errorf("%q is promised, and its first sentence has %q", name, says)
+		case !promised[name] && !free:
+			t.Errorf("%q is not promised (face.Promised), and its first sentence lacks %q: %q", name, says, doc.Synopsis(text))
+		case free:
+			open++
+		}
+		delete(promised, name)
+	}
+	if len(promised) > 0 || open == 0 {
+		t.Errorf("%v are promised and are no packages; %d packages are not frozen: must be more", promised, open)
+	}
+}
+
+// comment returns the name of the package in a folder, and its documentation.
+func comment(t *testing.T, folder string) (name, text string) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(filepath.FromSlash(folder), "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.PackageClauseOnly|parser.ParseComments)
+		if err != nil {
+			t.Fatal(err)
+		}
+		name, text = file.Name.Name, text+file.Doc.Text()
+	}
+	return name, text
 }
 
 // TestFaceSeesChanges tests the listing on a package of its own: a new name, a field of another type and a type of a

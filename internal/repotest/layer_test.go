@@ -194,7 +194,7 @@ var testLocal = map[string][]string{
 	"export":           {"account"},
 	"internal/runfolder": {"internal/durable/durabletest", "budget/stores", "internal/budgetstore/sqlite", "curator",
 		"loss", "model", "query"},
-	"internal/repotest": {"account/mechanism", "dataset", "internal/train"},
+	"internal/repotest": {"account/mechanism", "dataset", "internal/repotest/face", "internal/train"},
 	"internal/durable":  {"internal/durable/durabletest"},
 	"internal/audit":    {"internal/audit/testdata/naive", "optimize/firstorder"},
 }
