@@ -45,7 +45,11 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 			stillpoint.PredictOptions{Where: p.Where, Margins: p.Margin, Intervals: p.Intervals})
 	}
 	if p.Intervals {
-		if text := withoutIntervals(m); text != "" {
+		list, err := m.Coefficients()
+		if err != nil {
+			return err
+		}
+		if text := withoutIntervals(list); text != "" {
 			c.note("warning", text)
 		}
 	}
@@ -61,10 +65,9 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 }
 
 // withoutIntervals says which rows have no interval because the formula of the fit lacks terms that were asked
-// for. It returns "" if the formula lacks no such term, or if the model has no intervals.
-func withoutIntervals(m *model.Model) string {
-	list, err := m.Coefficients()
-	if err != nil || !list.Short {
+// for. It returns "" if the formula lacks no such term.
+func withoutIntervals(list *model.Coefficients) string {
+	if !list.Short {
 		return ""
 	}
 	return "warning: predictions of rows that depend on these terms have no interval, since the formula of the fit lacks " +
