@@ -7,11 +7,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Format and Version are the values of the members format and version, the first members of every
+// format and version are the values of the members format and version, the first members of every
 // certificate file.
 const (
-	Format  = "stillpoint certificate"
-	Version = 1
+	format  = "stillpoint certificate"
+	version = 1
 )
 
 // BasisGaussianFilter is the basis of a claim whose guarantee is mu-Gaussian differential privacy. A
@@ -23,12 +23,12 @@ const BasisGaussianFilter = "gaussian-dp-filter"
 // release and is composed by privacy-loss distributions.
 const BasisSchedule = "sampled-gaussian-schedule"
 
-// PrivacyUnit and UnitOfRows are the two values of the member privacy_unit. They say which rows are one
-// record. With PrivacyUnit each row is one record. With UnitOfRows all rows with the same value in a column
+// unitOfRow and unitOfRows are the two values of the member privacy_unit. They say which rows are one
+// record. With unitOfRow each row is one record. With unitOfRows all rows with the same value in a column
 // are one record, and the member unit names the column. Verify refuses other values.
 const (
-	PrivacyUnit = "row"
-	UnitOfRows  = "rows with one value"
+	unitOfRow  = "row"
+	unitOfRows = "rows with one value"
 )
 
 // Coins is the source of the noise's random bits. The zero value is invalid.
@@ -82,7 +82,7 @@ type document struct {
 	// Filter is present exactly if the table had a row filter.
 	Filter      *Filter `json:"filter,omitempty"`
 	PrivacyUnit string  `json:"privacy_unit"`
-	// Unit is present exactly if PrivacyUnit is UnitOfRows.
+	// Unit is present exactly if PrivacyUnit is unitOfRows.
 	Unit        *Unit     `json:"unit,omitempty"`
 	Algorithm   Algorithm `json:"algorithm"`
 	Complete    bool      `json:"complete"`

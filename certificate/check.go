@@ -139,8 +139,8 @@ func (d *document) checkTexts() error {
 	case d.Software == "":
 		return unsound("software", `""`, "must name the program and its version")
 	case d.PrivacyUnit != privacyUnit(d.Unit):
-		return unsound("privacy_unit", strconv.Quote(d.PrivacyUnit), "must be %q or, exactly with a unit, %q", PrivacyUnit,
-			UnitOfRows)
+		return unsound("privacy_unit", strconv.Quote(d.PrivacyUnit), "must be %q or, exactly with a unit, %q", unitOfRow,
+			unitOfRows)
 	case d.Algorithm.Name == "":
 		return unsound("algorithm.name", `""`, "must not be empty")
 	case d.Coins != Secret && d.Coins != Simulated:

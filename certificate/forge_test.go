@@ -222,7 +222,7 @@ func recount(t *testing.T, name string, data []byte, r *Report) {
 		case !(e.Cohort >= 0 && e.Cohort <= file.Records):
 			fail("event %d: cohort %v of %v records", i, e.Cohort, file.Records)
 		case e.Basis == "stability" && (e.Relation != "replace-one" ||
-			!slices.Contains(file.Trusted, StabilityAssumption(e.Loss))):
+			!slices.Contains(file.Trusted, stabilityAssumption(e.Loss))):
 			fail("event %d: stability under %s, trusted: %q", i, e.Relation, file.Trusted)
 		}
 		if e.Cohort == 0 {

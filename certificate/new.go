@@ -70,8 +70,8 @@ func FromJournal(j account.Journal, p Params) (*Certificate, error) {
 // an error if check fails.
 func certify(j account.Journal, p Params) (*Certificate, error) {
 	d := document{
-		Format:   Format,
-		Version:  Version,
+		Format:   format,
+		Version:  version,
 		Software: p.Software,
 		Claim: claim{
 			Epsilon:  j.Budget.Epsilon(),

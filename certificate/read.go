@@ -126,13 +126,13 @@ func readHead(o object, d *document) {
 		}
 	}
 	o.decode("format", &d.Format)
-	if *o.err == nil && d.Format != Format {
-		*o.err = malformed("format", strconv.Quote(d.Format), "must be "+strconv.Quote(Format))
+	if *o.err == nil && d.Format != format {
+		*o.err = malformed("format", strconv.Quote(d.Format), "must be "+strconv.Quote(format))
 	}
 	o.decode("version", &d.Version)
-	if *o.err == nil && d.Version != Version {
+	if *o.err == nil && d.Version != version {
 		*o.err = malformed("version", strconv.Itoa(d.Version),
-			"must be "+strconv.Itoa(Version)+", the only version this program reads")
+			"must be "+strconv.Itoa(version)+", the only version this program reads")
 	}
 }
 

@@ -38,11 +38,11 @@ func checkUnit(u *Unit) error {
 	return nil
 }
 
-// privacyUnit returns the value of the member privacy_unit for the unit u: PrivacyUnit if u is nil,
-// otherwise UnitOfRows.
+// privacyUnit returns the value of the member privacy_unit for the unit u: unitOfRow if u is nil,
+// otherwise unitOfRows.
 func privacyUnit(u *Unit) string {
 	if u == nil {
-		return PrivacyUnit
+		return unitOfRow
 	}
-	return UnitOfRows
+	return unitOfRows
 }

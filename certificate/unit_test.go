@@ -63,7 +63,7 @@ func TestUnitsAreStated(t *testing.T) {
 	}
 	// First a unit with the privacy unit "row", then no unit with the privacy unit "rows with one value".
 	d := c.doc
-	d.PrivacyUnit = PrivacyUnit
+	d.PrivacyUnit = unitOfRow
 	if _, err := d.check(context.Background()); err == nil || !strings.Contains(err.Error(), "privacy_unit") {
 		t.Errorf("a unit of rows: %v", err)
 	}

@@ -12,8 +12,8 @@ import (
 // Resolve has run, the column is encoded as a number without a curve.
 const CurveAuto = -1
 
-// PairKnots is the number of knots that a number or date has in an interaction.
-const PairKnots = 5
+// pairKnots is the number of knots that a number or date has in an interaction.
+const pairKnots = 5
 
 // The constants of the rule by which [Schema.Resolve] chooses numbers of knots. N = n mu is the size
 // of a fit: the number n of records times the mu of its budget under replace-one. A curve gets
@@ -218,27 +218,27 @@ func (c Column) places() []float64 {
 	return list
 }
 
-// pairKnots returns the PairKnots knots that the column has in interactions, in [-1, 1]. Without listed
-// knots they are equally spaced. If the schema lists knots for the column, the PairKnots knots are equally
+// pairKnots returns the pairKnots knots that the column has in interactions, in [-1, 1]. Without listed
+// knots they are equally spaced. If the schema lists knots for the column, the pairKnots knots are equally
 // spaced in the index of the listed knots. A knot at a fractional index is interpolated linearly between two
 // listed knots.
 func (c Column) pairKnots() hats.Knots {
 	if c.Curve <= 0 || c.Knots == nil {
-		return hats.Equal(PairKnots)
+		return hats.Equal(pairKnots)
 	}
 	own := c.places()
-	list := make([]float64, PairKnots)
+	list := make([]float64, pairKnots)
 	for i := range list {
-		way := float64(i*(len(own)-1)) / (PairKnots - 1)
+		way := float64(i*(len(own)-1)) / (pairKnots - 1)
 		at := min(int(way), len(own)-2)
 		list[i] = own[at] + float64((way-float64(at))*(own[at+1]-own[at]))
 	}
 	// The first and the last knot must be exactly -1 and 1. The sums for them may be rounded to other
 	// numbers.
-	list[0], list[PairKnots-1] = -1, 1 // what the sum rounds to may be beside them
+	list[0], list[pairKnots-1] = -1, 1 // what the sum rounds to may be beside them
 	k, err := hats.At(list)
 	if err != nil { // two knots are too near to each other for a float64
-		return hats.Equal(PairKnots)
+		return hats.Equal(pairKnots)
 	}
 	return k
 }
@@ -293,9 +293,9 @@ const (
 	noCurve = "none"
 )
 
-// KnotCells returns the knots k, which are in [-1, 1], in the column's own units: numbers, or days since
+// knotCells returns the knots k, which are in [-1, 1], in the column's own units: numbers, or days since
 // 1970-01-01.
-func (c Column) KnotCells(k hats.Knots) []float64 {
+func (c Column) knotCells(k hats.Knots) []float64 {
 	cells := make([]float64, k.Len())
 	for i := range cells {
 		cells[i] = c.cellAt(k.Position(i))
@@ -317,7 +317,7 @@ func (c Column) cellAt(u float64) float64 {
 // knotNames returns a name for each knot, such as age@17 and age@23.1. Numbers in names have the fewest
 // significant digits, at least 4, with which all names differ.
 func (c Column) knotNames(k hats.Knots) []string {
-	cells := c.KnotCells(k)
+	cells := c.knotCells(k)
 	names := make([]string, len(cells))
 	for digits := 4; ; digits++ {
 		seen := make(map[string]bool, len(cells))

@@ -410,7 +410,7 @@ func TestPairsKeepOwnKnots(t *testing.T) {
 		}
 		c := Column{Name: "x", Kind: Number, Low: at[0], High: at[len(at)-1], Curve: len(at), Knots: at}
 		k := c.pairKnots()
-		for i := range PairKnots {
+		for i := range pairKnots {
 			whole, part := i*(len(at)-1)/4, float64(i*(len(at)-1)%4)/4
 			want := at[whole]
 			if part > 0 {

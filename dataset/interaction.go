@@ -5,7 +5,7 @@ import "strconv"
 // Interaction names two columns whose effects are combined: categories, numbers or dates. It has one
 // feature for each pair of a feature of the first column and a feature of the second column, so that the
 // effect of each column may depend on the other column. The features of a category include the feature
-// "other". A number or date has PairKnots hats ([Hats]) as its features.
+// "other". A number or date has pairKnots hats ([Hats]) as its features.
 type Interaction [2]string
 
 // cross is an interaction of two columns, bound to the cells from which a map reads them.

@@ -77,7 +77,7 @@ func (s *Schema) Shapes(rate bool) (list []Shape) {
 		}
 		for _, a := range h.Axes {
 			c, _ := s.column(a.Column)
-			shape.Axes = append(shape.Axes, ShapeAxis{Column: cloneColumns([]Column{c})[0], Knots: c.KnotCells(a.Knots),
+			shape.Axes = append(shape.Axes, ShapeAxis{Column: cloneColumns([]Column{c})[0], Knots: c.knotCells(a.Knots),
 				knots: a.Knots})
 		}
 		scale := unit * math.Pow(HatScale, float64(len(h.Axes)))

@@ -100,7 +100,7 @@ func (t *tally) add(r record) {
 		}
 	}
 	if t.predicting != nil {
-		t.predicted(r, t.model.Margins(r.x))
+		t.predicted(r, t.model.margins(r.x))
 	}
 }
 

@@ -286,18 +286,18 @@ func (m *Model) Constant(z []float64) ([]float64, bool) {
 // Dim returns the number of weights.
 func (m *Model) Dim() int { return len(m.weights) }
 
-// Margin returns the margin <w, x> of an encoded row. It sums the products in the order of the features by
+// margin returns the margin <w, x> of an encoded row. It sums the products in the order of the features by
 // fused multiply-add. It panics if len(x) is not Dim.
-func (m *Model) Margin(x []float32) float64 {
+func (m *Model) margin(x []float32) float64 {
 	if len(x) != len(m.weights) {
 		panic(fmt.Sprintf("model: a row of %d features for %d weights", len(x), len(m.weights)))
 	}
 	return loss.MarginsAt(m.weights, x)[0]
 }
 
-// Margins returns the margins of an encoded row: W x, or a network's outputs. The loss must be a function of
-// margins. Margins panics if len(x) is not the number of features.
-func (m *Model) Margins(x []float32) []float64 {
+// margins returns the margins of an encoded row: W x, or a network's outputs. The loss must be a function of
+// margins. margins panics if len(x) is not the number of features.
+func (m *Model) margins(x []float32) []float64 {
 	if m.schema == nil || len(x) != m.schema.Dim() {
 		panic(fmt.Sprintf("model: a row of %d features: must be one of the schema's", len(x)))
 	}

@@ -110,7 +110,7 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 		}
 	}
 	return m.columns(o, opts), func(x []float32) []string {
-		z := m.Margins(x)
+		z := m.margins(x)
 		list := of(z)
 		if opts.Intervals {
 			list = append(list, interval(x).texts()...)

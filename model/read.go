@@ -12,18 +12,18 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Every model file begins with Format and a version. The version is Version for a model with one weight for
+// Every model file begins with Format and a version. The version is version for a model with one weight for
 // each feature, and WideVersion for a model with another number of weights.
 const (
 	Format      = "stillpoint model"
-	Version     = 1
+	version     = 1
 	WideVersion = 2
 )
 
-// version returns the version that the model's file must have, Version or WideVersion.
+// version returns the version that the model's file must have, version or WideVersion.
 func (m *Model) version() int {
 	if len(m.weights) == m.schema.Dim() {
-		return Version
+		return version
 	}
 	return WideVersion
 }
@@ -109,7 +109,7 @@ func decode(data []byte) (d document, err error) {
 		return d, fmt.Errorf("format = %q: must be %q", head.Format, Format)
 	}
 	if head.Version != "1" && head.Version != "2" {
-		return d, fmt.Errorf("version = %v: must be %d or %d, the versions this program reads", head.Version, Version,
+		return d, fmt.Errorf("version = %v: must be %d or %d, the versions this program reads", head.Version, version,
 			WideVersion)
 	}
 	if err := checkMembers("", data, "format", "version", "software", "complete", "privacy", "loss", "regularizer",
