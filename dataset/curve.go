@@ -56,7 +56,7 @@ func (h Hats) Curve() bool { return h.curve }
 
 // Reference returns the feature of the knot against which the terms of a curve are differences (see
 // [Schema.Terms]).
-func (h Hats) Reference() int { return h.First + referenceKnot(h.Axes[0].Knots) }
+func (h Hats) Reference() int { return h.First + referenceKnot(h.Axes[0].knots()) }
 
 // referenceKnot returns the index of the middle knot, of two middle ones the lower. The terms of a curve
 // are differences from it, since rows are often few near the ends.
@@ -66,8 +66,13 @@ func referenceKnot(k hats.Knots) int { return (k.Len() - 1) / 2 }
 type Axis struct {
 	Column          string
 	Number, Missing int // indices of the features of the number and of its indicator
-	Knots           hats.Knots
+	// Knots is the number of knots. At are the knots, increasing numbers from -1 to 1 to which cells are mapped, or
+	// nil if they are equally spaced.
+	Knots int
+	At    []float64
 }
+
+func (a Axis) knots() hats.Knots { return hats.Of(a.Knots, a.At) }
 
 // Hats returns the ranges of features that hold hats (values of basis functions), in the order of their
 // features. All curves and all interactions with numbers have such a range.
@@ -75,6 +80,9 @@ func (s *Schema) Hats() []Hats {
 	list := slices.Clone(s.hats)
 	for i := range list {
 		list[i].Axes = slices.Clone(list[i].Axes)
+		for k := range list[i].Axes {
+			list[i].Axes[k].At = slices.Clone(list[i].Axes[k].At)
+		}
 	}
 	return list
 }
@@ -357,7 +365,7 @@ func (s *Schema) normalise() {
 
 // axis returns the [Axis] of a number or a date with the knots k. at is the index of the column's first
 // feature. The next feature is the indicator.
-func (c Column) axis(at int, k hats.Knots) Axis { return Axis{c.Name, at, at + 1, k} }
+func (c Column) axis(at int, k hats.Knots) Axis { return Axis{c.Name, at, at + 1, k.Len(), k.Listed()} }
 
 // at returns the index of the first feature of the column with the given name.
 func (s *Schema) at(name string) (next int) {
@@ -381,11 +389,11 @@ func (m *Map) hang(x []float32, codes []int) {
 			continue
 		}
 		a := &h.Axes[0]
-		cell, f := a.Knots.Cell(float64(x[a.Number]) / float64(level))
+		cell, f := a.knots().Cell(float64(x[a.Number]) / float64(level))
 		at := h.First + cell
 		if len(h.Axes) == 1 {
 			if h.Group >= 0 {
-				at += codes[h.Group] * a.Knots.Len()
+				at += codes[h.Group] * a.Knots
 			}
 			x[at], x[at+1] = hats.Curve(level, f)
 			continue
@@ -394,8 +402,8 @@ func (m *Map) hang(x []float32, codes []int) {
 		if x[b.Missing] != 0 {
 			continue
 		}
-		inner, g := b.Knots.Cell(float64(x[b.Number]) / float64(level))
-		width := b.Knots.Len()
+		inner, g := b.knots().Cell(float64(x[b.Number]) / float64(level))
+		width := b.Knots
 		at = h.First + cell*width + inner
 		v := hats.Pair(level, f, g)
 		x[at], x[at+1], x[at+width], x[at+width+1] = v[0], v[1], v[2], v[3]

@@ -389,8 +389,8 @@ func TestSchemasKeepTheirKnots(t *testing.T) {
 	}
 	for i, h := range s.Hats() {
 		for k, a := range h.Axes {
-			if again := read.Hats()[i].Axes[k]; !again.Knots.Equal(a.Knots) {
-				t.Errorf("%s: knots %v, written and read %v", a.Column, a.Knots, again.Knots)
+			if again := read.Hats()[i].Axes[k]; !again.knots().Equal(a.knots()) {
+				t.Errorf("%s: knots %v, written and read %v", a.Column, a.knots(), again.knots())
 			}
 		}
 	}

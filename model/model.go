@@ -82,9 +82,9 @@ type Params struct {
 	Clamped bool
 	// Warnings are facts that a reader of the model has to know first.
 	Warnings []Warning
-	// Inference contains the released numbers from which confidence intervals are computed; nil for
-	// none.
-	Inference *inference.Fit
+	// Inference contains the released numbers from which confidence intervals are computed, as a model's file
+	// states them; nil for none.
+	Inference json.RawMessage
 }
 
 // Warning is a fact about a fit that its user has to know. Code identifies it for programs; Text is
@@ -114,6 +114,7 @@ type Model struct {
 	clamped     bool
 	warnings    []Warning
 	inference   *inference.Fit
+	written     json.RawMessage // the JSON form of inference
 }
 
 // New makes a model. It returns an error if a part is missing or invalid. The weights and the sum of their
@@ -130,6 +131,14 @@ func New(p Params) (*Model, error) {
 	if p.Regularizer == nil {
 		return nil, errors.New("model: regularizer: must be given; loss.None() is none")
 	}
+	intervals, err := inference.Parse(p.Inference)
+	if err != nil {
+		return nil, fmt.Errorf("model: inference: %w", err)
+	}
+	text, err := intervals.JSON()
+	if err != nil {
+		return nil, fmt.Errorf("model: inference: %w", err)
+	}
 	m := &Model{
 		software:    p.Software,
 		complete:    p.Complete,
@@ -141,7 +150,8 @@ func New(p Params) (*Model, error) {
 		csv:         p.CSV,
 		clamped:     p.Clamped,
 		warnings:    slices.Clone(p.Warnings),
-		inference:   p.Inference,
+		inference:   intervals,
+		written:     text,
 	}
 	for _, check := range []func() error{m.checkNames, m.privacy.check, m.checkTarget, m.checkWeights, m.checkMonotone,
 		m.checkCSV, m.checkInference} {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
@@ -44,7 +43,7 @@ type document struct {
 	Weights     []float64       `json:"weights"`
 	CSV         dataset.CSV     `json:"csv,omitzero"`
 	Clamped     bool            `json:"clamped,omitzero"`
-	Inference   *inference.Fit  `json:"inference,omitempty"`
+	Inference   json.RawMessage `json:"inference,omitempty"`
 }
 
 // Read reads a model file. It returns an error if the file does not have the form described in the package

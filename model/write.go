@@ -48,7 +48,7 @@ func (m *Model) Bytes() ([]byte, error) {
 		Weights:     m.weights,
 		Clamped:     m.clamped,
 		Warnings:    m.warnings,
-		Inference:   m.inference,
+		Inference:   m.written,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)

@@ -199,9 +199,13 @@ func (h Head) model(r Released) (*model.Model, error) {
 	if reduce != nil {
 		weights = reduce.Lift(weights)
 	}
+	intervals, err := r.Inference.JSON()
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
 	return model.New(model.Params{
 		Software: h.Software, Complete: r.Complete, Warnings: h.warnings(r), Loss: loss.RowLoss(l), Regularizer: regularizer,
-		Inference: r.Inference,
+		Inference: intervals,
 		Schema:    h.Schema, Weights: weights, CSV: h.CSV, Clamped: model.MayClamp(h.Schema.Target()),
 		Privacy: model.Privacy{
 			Guarantee: account.Guarantee{Relation: h.Relation, Epsilon: h.Epsilon, Delta: h.Delta},
@@ -345,7 +349,7 @@ func (h Head) Found(e dataset.Effects) (Head, error) {
 // Begins returns weights with which rows of the head's schema have the scores that rows without features of
 // effects have with the weights w. It returns w if the schema has no such features.
 func (h Head) Begins(w []float64) []float64 {
-	_, ratio := h.Schema.EffectBasis()
+	_, ratio := h.Schema.EffectFactors()
 	more := h.Schema.Dim() - len(w)
 	if more <= 0 || len(w) == 0 {
 		return w

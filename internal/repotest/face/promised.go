@@ -4,5 +4,5 @@ package face
 // Every other importable package says in the first line of its documentation that it is not frozen.
 var Promised = []string{
 	".", "account", "account/mechanism", "budget", "budget/stores", "certificate", "convex", "dataset", "export", "loss",
-	"losstest", "model",
+	"losstest", "model", "model/contrast",
 }
