@@ -41,11 +41,6 @@ const (
 	Simulated Coins = "simulated"
 )
 
-// Claim is the guarantee that a certificate claims: the run is (Epsilon, Delta)-DP under the relation, for
-// records of the unit. With BasisGaussianFilter the run is Mu-GDP. With BasisSchedule, Mu covers only the
-// Gaussian releases that are not in the schedule, and is often 0.
-type Claim = account.Guarantee
-
 // claim is the member claim of a certificate file. It has no privacy unit: the unit is a separate member of
 // the document.
 type claim struct {
@@ -104,12 +99,14 @@ type Certificate struct {
 	text     []byte // all bytes of the file
 }
 
-// Claim returns the claimed guarantee.
-func (c *Certificate) Claim() Claim { return c.doc.guarantee() }
+// Claim returns the claimed guarantee: the run is (Epsilon, Delta)-DP under the relation, for records of the unit. With
+// BasisGaussianFilter the run is Mu-GDP. With BasisSchedule, Mu covers only the Gaussian releases that are not in the
+// schedule, and is often 0.
+func (c *Certificate) Claim() account.Guarantee { return c.doc.guarantee() }
 
 // guarantee returns the claim together with its privacy unit.
-func (d *document) guarantee() Claim {
-	g := Claim{Relation: d.Claim.Relation, Epsilon: d.Claim.Epsilon, Delta: d.Claim.Delta, Mu: d.Claim.Mu}
+func (d *document) guarantee() account.Guarantee {
+	g := account.Guarantee{Relation: d.Claim.Relation, Epsilon: d.Claim.Epsilon, Delta: d.Claim.Delta, Mu: d.Claim.Mu}
 	if d.Unit != nil {
 		g.Unit = d.Unit.Column
 	}

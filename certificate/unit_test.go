@@ -19,7 +19,7 @@ func TestUnitsAreStated(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := stated{Params: Params{Software: "test", Algorithm: Algorithm{Name: "gd"}}, Budget: budget, Records: 10}
-	for _, u := range []Unit{{}, {Column: "person", Rows: 8, Count: Mean}, {Column: "a, b", Rows: 1, Count: Sum}} {
+	for _, u := range []Unit{{}, {Column: "person", Rows: 8, Count: account.Mean}, {Column: "a, b", Rows: 1, Count: account.Sum}} {
 		p.Unit = u
 		c, err := p.certificate()
 		if err != nil {
@@ -48,15 +48,15 @@ func TestUnitsAreStated(t *testing.T) {
 			t.Errorf("%v came back as %v, %v; neighbour %q", u, back.Unit(), err, report.Neighbour)
 		}
 	}
-	for _, u := range []Unit{{Column: "", Rows: 8, Count: Mean}, {Column: " person", Rows: 8, Count: Mean},
-		{Column: "person", Rows: 0, Count: Mean}, {Column: "person", Rows: 8, Count: ""},
-		{Column: "person", Rows: 8, Count: "max"}, {Column: "\xff", Rows: 8, Count: Sum}} {
+	for _, u := range []Unit{{Column: "", Rows: 8, Count: account.Mean}, {Column: " person", Rows: 8, Count: account.Mean},
+		{Column: "person", Rows: 0, Count: account.Mean}, {Column: "person", Rows: 8, Count: ""},
+		{Column: "person", Rows: 8, Count: "max"}, {Column: "\xff", Rows: 8, Count: account.Sum}} {
 		p.Unit = u
 		if _, err := p.certificate(); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "unit.") {
 			t.Errorf("%v: %v", u, err)
 		}
 	}
-	p.Unit = Unit{Column: "person", Rows: 8, Count: Mean}
+	p.Unit = Unit{Column: "person", Rows: 8, Count: account.Mean}
 	c, err := p.certificate()
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestUnitsAreStated(t *testing.T) {
 // TestNeighboursOfUnits compares the text about a neighbouring table with the expected text, under both
 // relations, with a filter and without.
 func TestNeighboursOfUnits(t *testing.T) {
-	u, f := Unit{Column: "person", Rows: 8, Count: Mean}, Filter{Column: "split", Value: "train"}
+	u, f := Unit{Column: "person", Rows: 8, Count: account.Mean}, Filter{Column: "split", Value: "train"}
 	for _, c := range []struct {
 		u    Unit
 		f    Filter

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/fate"
 )
 
 // suspects summarises the cells of a column. The summary shows problems that no single cell shows.
@@ -43,23 +44,23 @@ func newSuspects() suspects { return suspects{clamped: spellings{}, rising: true
 // threeDigits matches a number that may have a thousands separator: 1.234 for 1234.
 var threeDigits = regexp.MustCompile(`^[-+]?[0-9]{1,3}\.[0-9]{3}$`)
 
-// see adds a cell of the column k to the summary. The cell is not missing. fate is the way in which the
+// see adds a cell of the column k to the summary. The cell is not missing. as is the way in which the
 // schema reads it.
-func (s *suspects) see(k *counted, cell string, fate dataset.Fate) {
+func (s *suspects) see(k *counted, cell string, as string) {
 	s.n++
 	if s.n == 1 {
 		s.first = cell
 	}
 	s.varies = s.varies || cell != s.first
-	if fate == dataset.Below || fate == dataset.Above {
+	if as == fate.Below || as == fate.Above {
 		s.clamped.add(cell)
 	}
 	if k.column != nil && k.column.Kind == dataset.Date {
-		s.day(k.column, cell, fate)
+		s.day(k.column, cell, as)
 		return
 	}
 	x, err := strconv.ParseFloat(cell, 64)
-	if err != nil || fate == dataset.Unread {
+	if err != nil || as == fate.Unread {
 		s.rising = false
 		return
 	}
@@ -81,8 +82,8 @@ func (s *suspects) see(k *counted, cell string, fate dataset.Fate) {
 // day counts the dates of a column, and among them the dates that cannot be read with day and month
 // exchanged, because the day of the month is after the twelfth. It counts nothing if day and month are not
 // adjacent in the layout.
-func (s *suspects) day(c *dataset.Column, cell string, fate dataset.Fate) {
-	if fate == dataset.Unread || swapped(c.Layout) == "" {
+func (s *suspects) day(c *dataset.Column, cell string, as string) {
+	if as == fate.Unread || swapped(c.Layout) == "" {
 		return
 	}
 	s.dated++

@@ -65,11 +65,23 @@ func Load(dir string, promised []string) (Face, error) {
 	return f, nil
 }
 
+// embeds ends the name of a member that says which interface another embeds. It is no identifier.
+const embeds = " embeds"
+
+func (p Package) names() (count int) {
+	for _, m := range p.Names {
+		if !strings.HasSuffix(m.Name, embeds) {
+			count++
+		}
+	}
+	return count
+}
+
 // Count returns the numbers of exported identifiers and methods, of exported fields, and of members that
 // show a type which is not promised.
 func (f Face) Count() (names, fields, leaks int) {
 	for _, p := range f.Packages {
-		names, fields = names+len(p.Names), fields+len(p.Fields)
+		names, fields = names+p.names(), fields+len(p.Fields)
 		for _, m := range slices.Concat(p.Names, p.Fields) {
 			leaks += min(len(m.Leaks), 1)
 		}
@@ -83,7 +95,7 @@ func (f Face) text() string {
 	names, fields, leaks := f.Count()
 	fmt.Fprintf(&out, "%d packages, %d names, %d fields, %d leaks\n", len(f.Packages), names, fields, leaks)
 	for _, p := range f.Packages {
-		fmt.Fprintf(&out, "\npackage %s: %d names, %d fields\n", p.Path, len(p.Names), len(p.Fields))
+		fmt.Fprintf(&out, "\npackage %s: %d names, %d fields\n", p.Path, p.names(), len(p.Fields))
 		for _, m := range slices.Concat(p.Names, p.Fields) {
 			fmt.Fprintf(&out, "  %s %s", m.Name, m.Type)
 			if len(m.Leaks) > 0 {
@@ -143,7 +155,7 @@ func (l *lister) object(o types.Object) {
 			}
 		}
 		for e := range under.EmbeddedTypes() {
-			l.name("("+n.Name()+") embeds", e)
+			l.name("("+n.Name()+")"+embeds, e)
 		}
 	default:
 		l.name(n.Name(), under)
