@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stillpoint-dp/stillpoint/internal/yamltext"
 )
 
 // CSV describes how text files write a table. Like a schema, it consists of public facts. The zero CSV
@@ -266,7 +268,7 @@ func (c CSV) String() string {
 	var parts []string
 	add := func(name, value string) {
 		if value != "" {
-			parts = append(parts, name+": "+yamlText(value))
+			parts = append(parts, name+": "+yamltext.Text(value))
 		}
 	}
 	add("delimiter", c.Delimiter)
@@ -275,7 +277,7 @@ func (c CSV) String() string {
 	add("encoding", c.Encoding)
 	add("quote", c.Quote)
 	if len(c.Header) > 0 {
-		parts = append(parts, fmt.Sprintf("header: %s", yamlTexts(c.Header)))
+		parts = append(parts, fmt.Sprintf("header: %s", yamltext.Texts(c.Header)))
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }

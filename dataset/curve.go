@@ -30,11 +30,6 @@ const (
 	leastPairs  = 1500
 )
 
-// HatScale is the factor by which hats ([Hats]) are multiplied before the row is divided by [Schema.Scale].
-// A feature of a curve is HatScale times a hat. A feature of an interaction of two numbers is
-// HatScale^2 times a product of two hats.
-const HatScale = hats.Scale
-
 // Hats is the range of features of one curve, or of one interaction with at least one number or
 // date. A hat is a piecewise linear function that is 1 at one knot and 0 at all other knots. The
 // features are computed from the row's numbers and the public knots.

@@ -341,7 +341,7 @@ func TestCurvesAddUp(t *testing.T) {
 				terms += x.Of(w) * share[x.Name]
 			}
 		}
-		for _, c := range s.Explain(w) {
+		for _, c := range s.Explain(w, false) {
 			missing := share[c.Column+"=missing"] == 1
 			switch {
 			case c.Per != "":

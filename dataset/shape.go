@@ -80,7 +80,7 @@ func (s *Schema) Shapes(rate bool) (list []Shape) {
 			shape.Axes = append(shape.Axes, ShapeAxis{Column: cloneColumns([]Column{c})[0], Knots: c.knotCells(a.knots()),
 				knots: a.knots()})
 		}
-		scale := unit * math.Pow(HatScale, float64(len(h.Axes)))
+		scale := unit * math.Pow(hats.Scale, float64(len(h.Axes)))
 		for i := range h.Width {
 			p := Place{Parts: []Part{{h.First + i, scale}}, Feature: h.First + i}
 			if h.curve {

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/hats"
 )
 
@@ -144,9 +143,9 @@ func (s *query) hatValues(list []way, at []int) (values []string) {
 		}
 		missing += s.own("m", list[a].number) + " = 1"
 	}
-	scale := dataset.HatScale
+	scale := hats.Scale
 	if len(at) == 2 {
-		scale = dataset.HatScale * dataset.HatScale
+		scale = hats.Scale * hats.Scale
 	}
 	v := "(" + s.one() + " * " + s.literal(scale) + ")"
 	products := []string{v + " * " + left[0], v + " * " + right[0]}
@@ -245,9 +244,9 @@ func (g *graph) hang(columns []column, x, one, missing string) (z string) {
 	}
 	for i, h := range g.hats {
 		a, inner := of[i][0], h.Axes[len(h.Axes)-1].Knots
-		place, scale := knots[a], dataset.HatScale
+		place, scale := knots[a], hats.Scale
 		if len(h.Axes) == 2 {
-			scale = dataset.HatScale * dataset.HatScale
+			scale = hats.Scale * hats.Scale
 			place = g.op("Add", []string{g.op("Mul", []string{place, g.number(float64(inner))}), knots[of[i][1]]})
 		}
 		if h.Group >= 0 {

@@ -114,7 +114,7 @@ func TestReadRefuses(t *testing.T) {
 		{"cut", valid[:len(valid)-3], "must be JSON"},
 		{"trailing", valid + "{}", "nothing after it"},
 		{"not UTF-8", replace("v1.2.3", "\xff"), "must be UTF-8"},
-		{"other format", replace(Format, "stillpoint certificate"),
+		{"other format", replace(format, "stillpoint certificate"),
 			`format = "stillpoint certificate": must be "stillpoint model"`},
 		{"no format", replace(`"format": "stillpoint model",`, ""), "format: is missing"},
 		{"later version", replace(`"version": 1`, `"version": 3, "optimizer": "x"`), "version = 3: must be 1 or 2"},

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-
 )
 
 // PredictOptions selects rows and output columns. The zero value predicts every row.

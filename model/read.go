@@ -11,20 +11,20 @@ import (
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Every model file begins with Format and a version. The version is version for a model with one weight for
-// each feature, and WideVersion for a model with another number of weights.
+// Every model file begins with format and a version. The version is version for a model with one weight for
+// each feature, and wideVersion for a model with another number of weights.
 const (
-	Format      = "stillpoint model"
+	format      = "stillpoint model"
 	version     = 1
-	WideVersion = 2
+	wideVersion = 2
 )
 
-// version returns the version that the model's file must have, version or WideVersion.
+// version returns the version that the model's file must have, version or wideVersion.
 func (m *Model) version() int {
 	if len(m.weights) == m.schema.Dim() {
 		return version
 	}
-	return WideVersion
+	return wideVersion
 }
 
 // document is the JSON form of the model file. The order of its fields is the order of the file's
@@ -104,12 +104,12 @@ func decode(data []byte) (d document, err error) {
 		Format  string
 		Version json.Number
 	}
-	if err := json.Unmarshal(data, &head); err != nil || head.Format != Format {
-		return d, fmt.Errorf("format = %q: must be %q", head.Format, Format)
+	if err := json.Unmarshal(data, &head); err != nil || head.Format != format {
+		return d, fmt.Errorf("format = %q: must be %q", head.Format, format)
 	}
 	if head.Version != "1" && head.Version != "2" {
 		return d, fmt.Errorf("version = %v: must be %d or %d, the versions this program reads", head.Version, version,
-			WideVersion)
+			wideVersion)
 	}
 	if err := checkMembers("", data, "format", "version", "software", "complete", "privacy", "loss", "regularizer",
 		"schema", "features", "weights"); err != nil {

@@ -35,7 +35,7 @@ func (m *Model) Bytes() ([]byte, error) {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	err := encoder.Encode(document{
-		Format:      Format,
+		Format:      format,
 		Version:     m.version(),
 		Software:    m.software,
 		Complete:    m.complete,

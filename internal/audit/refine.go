@@ -71,7 +71,7 @@ func recurved(from, to *dataset.Schema, x []float32) []float32 {
 			var by2 []float64
 			for b := range at {
 				at2 = append(at2, at[b]+cell*inner, at[b]+(cell+1)*inner)
-				by2 = append(by2, by[b]*dataset.HatScale*(1-f), by[b]*dataset.HatScale*f)
+				by2 = append(by2, by[b]*hats.Scale*(1-f), by[b]*hats.Scale*f)
 			}
 			at, by = at2, by2
 		}

@@ -128,7 +128,7 @@ func (t *tally) suspicions(k *counted) (list []Problem) {
 	if len(codes) > 0 {
 		add(codes.cells(), codes.frequent(), false,
 			"a number beyond the bounds that often stands for a missing one; it counts as the bound",
-			"if it means missing, say so: "+dataset.MissingLine(append(slices.Clone(t.schema.Missing()), codes.frequent()...)))
+			"if it means missing, say so: "+missingLine(append(slices.Clone(t.schema.Missing()), codes.frequent()...)))
 	}
 	switch {
 	case s.n >= few && !s.varies && k.Kind == "target":
