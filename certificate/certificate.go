@@ -57,11 +57,6 @@ type Algorithm struct {
 	Plan json.RawMessage `json:"plan"`
 }
 
-// Reservation names the row that a store of budgets wrote when it charged the run, before the run's first
-// release. The row is in the hash chain of a dataset and is identified by its hash. The certificate of a
-// run states the cost of this run. The certificate of a dataset states the cost of all its runs together.
-type Reservation = account.Reservation
-
 // document is the content of a certificate file without the checksum. The fields are in the order of the
 // file's members.
 type document struct {
@@ -73,18 +68,18 @@ type document struct {
 	Records  int64  `json:"records"`
 	// Budget names the row of a store of budgets if the run was also charged to a budget that outlasts the
 	// run. For other runs it is absent.
-	Budget *Reservation `json:"budget,omitempty"`
+	Budget *account.Reservation `json:"budget,omitempty"`
 	// Filter is present exactly if the table had a row filter.
-	Filter      *Filter `json:"filter,omitempty"`
-	PrivacyUnit string  `json:"privacy_unit"`
+	Filter      *account.Filter `json:"filter,omitempty"`
+	PrivacyUnit string          `json:"privacy_unit"`
 	// Unit is present exactly if PrivacyUnit is unitOfRows.
-	Unit        *Unit     `json:"unit,omitempty"`
-	Algorithm   Algorithm `json:"algorithm"`
-	Complete    bool      `json:"complete"`
-	Coins       Coins     `json:"coins"`
-	Charged     float64   `json:"charged"`
-	Trusted     []string  `json:"trusted"`
-	ModelSHA256 string    `json:"model_sha256"`
+	Unit        *account.Unit `json:"unit,omitempty"`
+	Algorithm   Algorithm     `json:"algorithm"`
+	Complete    bool          `json:"complete"`
+	Coins       Coins         `json:"coins"`
+	Charged     float64       `json:"charged"`
+	Trusted     []string      `json:"trusted"`
+	ModelSHA256 string        `json:"model_sha256"`
 	// Schedule, the steps on Poisson samples, is present exactly if Basis is BasisSchedule.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
 	Events   []account.Event        `json:"events"`
@@ -124,26 +119,26 @@ func (c *Certificate) Software() string { return c.doc.Software }
 func (c *Certificate) Records() int64 { return c.doc.Records }
 
 // Filter returns the row filter that chose the records. The zero Filter means that all rows were records.
-func (c *Certificate) Filter() Filter {
+func (c *Certificate) Filter() account.Filter {
 	if c.doc.Filter == nil {
-		return Filter{}
+		return account.Filter{}
 	}
 	return *c.doc.Filter
 }
 
 // Unit returns the unit of privacy. The zero Unit means that each row was one record.
-func (c *Certificate) Unit() Unit {
+func (c *Certificate) Unit() account.Unit {
 	if c.doc.Unit == nil {
-		return Unit{}
+		return account.Unit{}
 	}
 	return *c.doc.Unit
 }
 
 // Budget returns the row of a store of budgets that also charged the run. ok is false if no store charged
 // the run.
-func (c *Certificate) Budget() (r Reservation, ok bool) {
+func (c *Certificate) Budget() (r account.Reservation, ok bool) {
 	if c.doc.Budget == nil {
-		return Reservation{}, false
+		return account.Reservation{}, false
 	}
 	return *c.doc.Budget, true
 }

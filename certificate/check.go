@@ -162,7 +162,7 @@ func (d *document) checkTexts() error {
 
 // checkReservation returns an error if a field of r has a value that no reservation in a dataset's chain
 // can have. The first row of a chain is no reservation, so Row must be at least 2. A nil r is valid.
-func checkReservation(r *Reservation) error {
+func checkReservation(r *account.Reservation) error {
 	switch {
 	case r == nil:
 		return nil

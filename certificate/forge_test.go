@@ -34,7 +34,7 @@ func kinds(t testing.TB) map[string]*Certificate {
 	cut := params(t)
 	cut.Complete, cut.ModelSHA256, cut.Events = false, "", cut.Events[:1]
 	filtered := params(t)
-	filtered.Filter = Filter{Column: "split", Value: "train"}
+	filtered.Filter = account.Filter{Column: "split", Value: "train"}
 	none := params(t)
 	none.Events = nil
 	return map[string]*Certificate{

@@ -8,13 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Unit is the unit of privacy. It names a column: all rows with the same value in this column are one
-// record. The zero Unit means that each row is one record.
-type Unit = account.Unit
-
 // checkUnit returns an error if the unit's column is empty, is not valid UTF-8 or begins or ends with white
 // space, if Rows is below 1, or if Count is neither Mean nor Sum. A nil unit is valid.
-func checkUnit(u *Unit) error {
+func checkUnit(u *account.Unit) error {
 	switch {
 	case u == nil:
 		return nil
@@ -30,7 +26,7 @@ func checkUnit(u *Unit) error {
 
 // privacyUnit returns the value of the member privacy_unit for the unit u: unitOfRow if u is nil,
 // otherwise unitOfRows.
-func privacyUnit(u *Unit) string {
+func privacyUnit(u *account.Unit) string {
 	if u == nil {
 		return unitOfRow
 	}

@@ -107,11 +107,6 @@ func (s *Schema) Unresolved() bool {
 	return false
 }
 
-// Curved reports whether a column has a curve.
-func (s *Schema) Curved() bool {
-	return slices.ContainsFunc(s.hats, Hats.Curve)
-}
-
 // Adapts reports whether [Schema.Resolve] could change the schema: it has a column with curve: auto
 // or an interaction with a number.
 func (s *Schema) Adapts() bool {

@@ -261,7 +261,7 @@ func FuzzParse(f *testing.F) {
 		if n, err := Parse(again); err != nil || !reflect.DeepEqual(m, n) {
 			t.Fatalf("%s is written as %s: %v", data, again, err)
 		}
-		if z := m.margin(make([]float32, m.Dim())); z != 0 {
+		if z := m.margin(make([]float32, m.dim())); z != 0 {
 			t.Fatalf("margin of zero: %v", z)
 		}
 	})

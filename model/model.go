@@ -293,8 +293,8 @@ func (m *Model) Constant(z []float64) ([]float64, bool) {
 	return loss.ConstantWeights(m.Loss(), m.Schema().Dim(), 1/m.Schema().Scale(), z)
 }
 
-// Dim returns the number of weights.
-func (m *Model) Dim() int { return len(m.weights) }
+// dim returns the number of weights.
+func (m *Model) dim() int { return len(m.weights) }
 
 // margin returns the margin <w, x> of an encoded row. It sums the products in the order of the features by
 // fused multiply-add. It panics if len(x) is not Dim.

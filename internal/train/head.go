@@ -40,7 +40,7 @@ type Head struct {
 	account.Guarantee
 	Records int64 `json:"records"`
 	// Budget is the fit's reservation in a store of budgets; nil if no store is used.
-	Budget *certificate.Reservation `json:"budget,omitempty"`
+	Budget *account.Reservation `json:"budget,omitempty"`
 	// Schedule lists the steps of a fit on Poisson samples. ScheduleMu is the mu of all other Gaussian
 	// releases of the fit together; 0 if there are none.
 	Schedule   []account.SampledSteps `json:"schedule,omitempty"`
@@ -166,16 +166,16 @@ func (h Head) tells(v account.View) error {
 
 // RecordUnit says which rows form one record. It returns the zero Unit if each row is a record, or if the
 // head's loss is invalid.
-func (h Head) RecordUnit() certificate.Unit {
+func (h Head) RecordUnit() account.Unit {
 	l, err := loss.Parse(h.Loss)
 	if err != nil {
-		return certificate.Unit{}
+		return account.Unit{}
 	}
 	return unitOf(h.Schema, l)
 }
 
 // filter returns the row filter of the schema in the certificate's form.
-func (h Head) filter() certificate.Filter { return certificate.Filter(h.Schema.Filter()) }
+func (h Head) filter() account.Filter { return account.Filter(h.Schema.Filter()) }
 
 // model makes the model of a run from the weights to publish (see published): the weights of the fit, or
 // weights closer to the best constant.

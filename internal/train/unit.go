@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -43,14 +42,14 @@ func rowsOf(p optimize.Problem, s *dataset.Schema) optimize.Problem {
 
 // unitOf says which rows form one record under the loss l, in the certificate's form. It returns the zero
 // Unit if each row is a record.
-func unitOf(s *dataset.Schema, l loss.Loss) certificate.Unit {
+func unitOf(s *dataset.Schema, l loss.Loss) account.Unit {
 	u, ok := l.(loss.Units)
 	if !ok {
-		return certificate.Unit{}
+		return account.Unit{}
 	}
 	count := account.Mean
 	if u.Summed() {
 		count = account.Sum
 	}
-	return certificate.Unit{Column: s.Unit().Column, Rows: u.Rows(), Count: count}
+	return account.Unit{Column: s.Unit().Column, Rows: u.Rows(), Count: count}
 }
