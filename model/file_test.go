@@ -65,7 +65,7 @@ func TestReadKeepsEverything(t *testing.T) {
 	if !reflect.DeepEqual(got, m) {
 		t.Errorf("got %+v, want %+v", got, m)
 	}
-	if got.Software() != "stillpoint v1.2.3" || !got.Complete() || got.Privacy() != privacy || got.Dim() != 4 ||
+	if got.Software() != "stillpoint v1.2.3" || !got.Complete() || got.Privacy() != privacy || got.dim() != 4 ||
 		got.Loss().Name() != "huber(0.25)" || got.Regularizer().Name() != "l2(0.5)" ||
 		got.Schema().Filter().String() != "split=train" {
 		t.Errorf("got %+v", got)
