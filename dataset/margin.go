@@ -1,6 +1,10 @@
 package dataset
 
-import "math"
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/hats"
+)
 
 // MarginRange returns an interval that contains the product <w, x> of the weights w and the row x, for every row
 // that [Map.Encode] makes. w has one weight for each feature. The interval is the sum of the intervals of the
@@ -94,7 +98,7 @@ func (c Column) extent(w []float64) extent {
 	s := extent{-math.Abs(w[0]), math.Abs(w[0])}
 	if c.Curve > 0 {
 		knots := c.knots()
-		at := func(i int) float64 { return float64(knots.Position(i)*w[0]) + float64(HatScale*w[2+i]) }
+		at := func(i int) float64 { return float64(knots.Position(i)*w[0]) + float64(hats.Scale*w[2+i]) }
 		s = extent{at(0), at(0)}
 		for i := range knots.Len() {
 			s = s.with(at(i))

@@ -14,7 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
-// placeholder stands for the values that must be filled in by hand in a schema from [Draft].
+// placeholder stands for the values that must be filled in by hand in a drafted schema.
 const placeholder = "???"
 
 // UnmarshalYAML reads the content of a schema: section (see the package comment) and checks every

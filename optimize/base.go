@@ -94,7 +94,7 @@ func (b BaseRate) kind(r account.Relation) baseKind {
 	case loss.Counts(b.Loss):
 		return ofCounts
 	case plain.Target() == loss.Real:
-		_, weighted := of.(loss.Weighted)
+		_, weighted := of.(interface{ Weights() loss.Weights })
 		if loss.IsSquared(plain) && !weighted && r == account.ReplaceOne && !b.summed() {
 			return ofMean
 		}
@@ -137,7 +137,7 @@ func (b BaseRate) factors(k int) []float64 {
 	for j := range out {
 		out[j] = 1
 	}
-	if w, ok := loss.Outputs(b.Loss).(loss.Weighted); ok && len(w.Weights().Classes) == k {
+	if w, ok := loss.Outputs(b.Loss).(interface{ Weights() loss.Weights }); ok && len(w.Weights().Classes) == k {
 		copy(out, w.Weights().Classes)
 	}
 	return out

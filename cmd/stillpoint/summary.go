@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
@@ -188,12 +187,12 @@ func planJSON(p train.Planned, tried []rehearsal.Checked) any {
 	for _, c := range p.Candidates {
 		considered = append(considered, c.Summary)
 	}
-	var filter *certificate.Filter
-	if p.Filter != (certificate.Filter{}) {
+	var filter *account.Filter
+	if p.Filter != (account.Filter{}) {
 		filter = &p.Filter
 	}
-	var unit *certificate.Unit
-	if p.Unit != (certificate.Unit{}) {
+	var unit *account.Unit
+	if p.Unit != (account.Unit{}) {
 		unit = &p.Unit
 	}
 	return struct {
@@ -202,13 +201,13 @@ func planJSON(p train.Planned, tried []rehearsal.Checked) any {
 		account.Guarantee
 		// Neighbour says in words how a neighbouring table differs, and Protects what the guarantee protects.
 		// Filter is the row filter; absent if no filter is set.
-		Neighbour string              `json:"neighbour"`
-		Protects  string              `json:"protects"`
-		Filter    *certificate.Filter `json:"filter,omitempty"`
+		Neighbour string          `json:"neighbour"`
+		Protects  string          `json:"protects"`
+		Filter    *account.Filter `json:"filter,omitempty"`
 		// Unit is the unit of privacy, absent if each row is one record. Its JSON member replaces the member
 		// unit of Guarantee, which has only the column's name.
-		Unit *certificate.Unit `json:"unit,omitempty"`
-		Plan any               `json:"plan"`
+		Unit *account.Unit `json:"unit,omitempty"`
+		Plan any           `json:"plan"`
 		// Curves are the numbers of knots of columns with curves.
 		Curves map[string]int `json:"curves,omitempty"`
 		// Compare is the share of the budget for comparing the model with the best constant; absent without

@@ -49,7 +49,7 @@ func (f *Fit) signal(n runNoise) Section {
 	}
 	root := 0.0
 	if f.Model != nil {
-		root = math.Sqrt(float64(f.Model.Dim()))
+		root = math.Sqrt(float64(len(f.Model.Weights())))
 	}
 	if k := len(n.estimate); k > 0 && root > 0 {
 		add("Noise in the last gradient estimate", root*n.estimate[k-1],

@@ -19,7 +19,7 @@ type Recovered struct {
 	Fit    int
 	Budget account.Budget
 	// Unit is the unit of privacy. The zero Unit means that each row was one record.
-	Unit certificate.Unit
+	Unit account.Unit
 	// Files is true if Recover made the model and the certificate or gave them their final names. If it is
 	// false, the fit had ended with both files or had released nothing. Of the fields below, only Settlements
 	// and Folder are then set.

@@ -433,7 +433,7 @@ func (c *Config) Problem(budget account.Budget, records float64) (optimize.Probl
 	}
 	if c.Model.Reduce == "" && p.RankOne {
 		p.Filled = c.Schema.Filled()
-		p.Curved = c.Schema.Curved() && c.Model.Features == ""
+		p.Curved = slices.ContainsFunc(c.Schema.Hats(), dataset.Hats.Curve) && c.Model.Features == ""
 	}
 	if m := c.Train.Measure; !(m >= 0 && m < 1) {
 		return optimize.Problem{}, nil, fmt.Errorf("train.measure = %v: must be a share of the budget, >= 0 and < 1", m)

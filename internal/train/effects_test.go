@@ -304,7 +304,7 @@ func TestEffectsBegin(t *testing.T) {
 	w := make([]float64, c.Schema.Dim())
 	w[0], w[len(w)-1] = 1, 2
 	begins := h.Begins(w)
-	_, ratio := with.EffectBasis()
+	_, ratio := with.EffectFactors()
 	if begins[0] != 1/ratio || begins[len(begins)-1] != 2/ratio || begins[len(w)-1] != 0 {
 		t.Errorf("begins at %v", begins)
 	}

@@ -64,7 +64,7 @@ type Fitted struct {
 	// lists them too.
 	Trusted []string
 	// Reserved is the reservation of the fit in a store of budgets; nil if no store is used.
-	Reserved *certificate.Reservation
+	Reserved *account.Reservation
 	// Model is the trained model; nil if the run was interrupted before its first step.
 	Model *model.Model
 	// Certificate is the public record of the run.

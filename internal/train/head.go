@@ -41,7 +41,7 @@ type Head struct {
 	account.Guarantee
 	Records int64 `json:"records"`
 	// Budget is the fit's reservation in a store of budgets; nil if no store is used.
-	Budget *certificate.Reservation `json:"budget,omitempty"`
+	Budget *account.Reservation `json:"budget,omitempty"`
 	// Place is the folder of the fit and the file of its journal; nil if the journal is of an earlier version.
 	Place *holder.Place `json:"place,omitempty"`
 	// Schedule lists the steps of a fit on Poisson samples. ScheduleMu is the mu of all other Gaussian
@@ -175,16 +175,16 @@ func (h Head) tells(v account.View) error {
 
 // RecordUnit says which rows form one record. It returns the zero Unit if each row is a record, or if the
 // head's loss is invalid.
-func (h Head) RecordUnit() certificate.Unit {
+func (h Head) RecordUnit() account.Unit {
 	l, err := loss.Parse(h.Loss)
 	if err != nil {
-		return certificate.Unit{}
+		return account.Unit{}
 	}
 	return unitOf(h.Schema, l)
 }
 
 // filter returns the row filter of the schema in the certificate's form.
-func (h Head) filter() certificate.Filter { return certificate.Filter(h.Schema.Filter()) }
+func (h Head) filter() account.Filter { return account.Filter(h.Schema.Filter()) }
 
 // model makes the model of a run from the weights to publish (see published): the weights of the fit, or
 // weights closer to the best constant.
@@ -208,9 +208,13 @@ func (h Head) model(r Released) (*model.Model, error) {
 	if reduce != nil {
 		weights = reduce.Lift(weights)
 	}
+	intervals, err := r.Inference.JSON()
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
 	return model.New(model.Params{
 		Software: h.Software, Complete: r.Complete, Warnings: h.warnings(r), Loss: loss.RowLoss(l), Regularizer: regularizer,
-		Inference: r.Inference,
+		Inference: intervals,
 		Schema:    h.Schema, Weights: weights, CSV: h.CSV, Clamped: model.MayClamp(h.Schema.Target()),
 		Privacy: model.Privacy{
 			Guarantee: account.Guarantee{Relation: h.Relation, Epsilon: h.Epsilon, Delta: h.Delta},
@@ -355,7 +359,7 @@ func (h Head) Found(e dataset.Effects) (Head, error) {
 // Begins returns weights with which rows of the head's schema have the scores that rows without features of
 // effects have with the weights w. It returns w if the schema has no such features.
 func (h Head) Begins(w []float64) []float64 {
-	_, ratio := h.Schema.EffectBasis()
+	_, ratio := h.Schema.EffectFactors()
 	more := h.Schema.Dim() - len(w)
 	if more <= 0 || len(w) == 0 {
 		return w

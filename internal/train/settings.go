@@ -12,7 +12,7 @@ import (
 // Settings are the settings of an algorithm by their YAML keys. The values stay as the decoder returned them,
 // since the command line may name the algorithm later. When the plan is made, they are converted into the
 // fields of the algorithm's type. A setting that the algorithm does not have is then an error.
-type Settings map[string]any
+type Settings = map[string]any
 
 // set assigns value, as YAML or JSON decoders return it, to the field of the struct into that has this YAML
 // key. It returns an error if no field has the key or the value does not have the field's type.

@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/dataset"
@@ -29,9 +28,9 @@ type Planned struct {
 	Features int
 	Budget   account.Budget
 	// Filter is the row filter. Only rows that pass it are records; the zero Filter lets all rows pass.
-	Filter certificate.Filter
+	Filter account.Filter
 	// Unit says which rows form one record; the zero Unit means that each row is a record.
-	Unit    certificate.Unit
+	Unit    account.Unit
 	Summary optimize.Summary
 	// Seed is the seed of the public random bits that the plan draws; 0 in a plan from Config.Plan, which is
 	// not run.
@@ -388,7 +387,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		Plan:  plan,
 		Ranks: ranks, Base: rate, Start: stated, Compare: compare, NotCompared: why, Schema: base.Schema, Adapted: c.adapted,
 		First:  first,
-		Filter: certificate.Filter(c.Schema.Filter()),
+		Filter: account.Filter(c.Schema.Filter()),
 		Unit:   unitOf(c.Schema, l),
 		chosen: c.Train.Settings["steps"] != nil,
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
-	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
@@ -84,7 +83,7 @@ func (r *storedRun) reserve() func(context.Context, account.View) error {
 // begin reserves the session's budget in the store of budgets. Before that the keeper, which stores
 // the fit, writes a note of the reservation to stable storage. Nothing may be released before begin
 // returns without an error.
-func (r *storedRun) begin(ctx context.Context, k Keeper, v account.View, e *Entry) (*certificate.Reservation, error) {
+func (r *storedRun) begin(ctx context.Context, k Keeper, v account.View, e *Entry) (*account.Reservation, error) {
 	if r == nil {
 		return nil, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -99,7 +100,7 @@ func contribution(l loss.Loss, q query.Question, scale float64, record rowtest.R
 		default:
 			switch l := l.(type) {
 			case loss.General:
-				if s, is := l.(loss.Stacked); is && layered(q) {
+				if s, is := l.(engine.Stacked); is && layered(q) {
 					v, ok = stacked(s, q, scale, r)
 				} else {
 					v, ok = vector(l, q, scale, r)

@@ -1,4 +1,4 @@
-package stillpoint
+package front
 
 import (
 	"context"
