@@ -296,7 +296,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err := k.Reserve(fitted.Entry); err != nil {
 		return undone(err)
 	}
-	oracle := &recorder{session: session, log: log}
+	oracle := &recorder{session: session, log: log, store: store}
 	var result optimize.Result
 	var runErr error
 	if planned.Ranks != nil {

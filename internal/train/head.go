@@ -13,6 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/holder"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -41,6 +42,8 @@ type Head struct {
 	Records int64 `json:"records"`
 	// Budget is the fit's reservation in a store of budgets; nil if no store is used.
 	Budget *certificate.Reservation `json:"budget,omitempty"`
+	// Place is the folder of the fit and the file of its journal; nil if the journal is of an earlier version.
+	Place *holder.Place `json:"place,omitempty"`
 	// Schedule lists the steps of a fit on Poisson samples. ScheduleMu is the mu of all other Gaussian
 	// releases of the fit together; 0 if there are none.
 	Schedule   []account.SampledSteps `json:"schedule,omitempty"`
