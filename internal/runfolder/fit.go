@@ -198,6 +198,7 @@ func (l *log) Step(s train.Step) error { return l.journal.step(s) }
 
 func (l *log) Measured(m optimize.Measured) error { return l.journal.add(record{Measured: &m}) }
 
+func (l *log) Begun(b train.Begun) error          { return l.journal.add(record{Begun: &b}) }
 func (l *log) Found(e dataset.Effects) error      { return l.journal.add(record{Found: &e}) }
 func (l *log) Compared(c optimize.Compared) error { return l.journal.add(record{Compared: &c}) }
 func (l *log) Refined(s *dataset.Schema) error    { return l.journal.add(record{Refined: s}) }

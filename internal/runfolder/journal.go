@@ -30,6 +30,7 @@ type record struct {
 	Event    *account.Event     `json:"event,omitempty"`
 	Step     *reached           `json:"step,omitempty"`
 	Found    *dataset.Effects   `json:"effects,omitempty"`
+	Begun    *train.Begun       `json:"begun,omitempty"`
 	Measured *optimize.Measured `json:"measured,omitempty"`
 	Compared *optimize.Compared `json:"compared,omitempty"`
 	Refined  *dataset.Schema    `json:"refined,omitempty"`

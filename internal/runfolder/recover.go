@@ -324,7 +324,7 @@ func (t *told) files(ctx context.Context) (model []byte, cert *certificate.Certi
 			"what was released from there on is not known.", t.damaged)
 	}
 	out := train.Released{Weights: t.weights, Events: t.events, Run: runrecord.Run{
-		Plan: h.Plan, GradientNorms: t.norms, Measured: t.measured, Compared: t.compared,
+		Plan: h.Plan, GradientNorms: t.norms, Base: t.base, Measured: t.measured, Compared: t.compared,
 		Recovered: &runrecord.Rebuilt{Step: t.step, Note: note},
 	}}
 	if err := ctx.Err(); err != nil {

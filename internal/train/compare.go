@@ -71,7 +71,7 @@ func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Head, re
 	if err != nil {
 		return nil, err
 	}
-	compared, err := f.Compare.Ask(ctx, r, p, result.W, result.Rows.Square)
+	compared, err := f.Compare.Ask(ctx, r, f.with(p), result.W, result.Rows.Square)
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +101,13 @@ func (h Head) published(c *Compared, w []float64) ([]float64, error) {
 // empty), the last feature is the intercept, and its value is 1/s.Scale() in every row. Rows after a
 // projection have no intercept.
 func comparing(l loss.Loss, features int, reduce string, s *dataset.Schema) optimize.Compare {
-	c := optimize.Compare{Loss: l, Features: features}
-	if reduce == "" {
-		c.Intercept = 1 / s.Scale()
+	return optimize.Compare{Loss: l, Features: features, Intercept: intercept(reduce, s)}
+}
+
+// intercept returns the value of the last feature of every row, or 0 if a projection shortens the rows.
+func intercept(reduce string, s *dataset.Schema) float64 {
+	if reduce != "" {
+		return 0
 	}
-	return c
+	return 1 / s.Scale()
 }

@@ -134,6 +134,9 @@ type Train struct {
 	// Off means no comparison. The comparison also decides which model is published: a fit with a larger
 	// loss than the constant is replaced by the constant (see runrecord.Compared.Decide).
 	Compare float64
+	// Base is the share of the budget reserved for the base rate: the best constant, at which the fit begins and with
+	// which it is compared. Zero means optimize.BaseShare. Off means that the fit begins at 0.
+	Base float64
 	// Ranks is the share of the budget reserved for releasing ranks, by which curves with curve: auto get
 	// their knots: more of them where rows are many. Zero means DefaultRanks where the records and the budget
 	// suffice (RankedSize), and otherwise none. Off means equally spaced knots.

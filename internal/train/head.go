@@ -262,7 +262,7 @@ func (h Head) lifted(scales []float64) []float64 {
 // Room returns upper bounds on the sizes of the model's and the certificate's file in bytes, so that disk
 // space can be reserved. certificateSize includes no events (charges): the caller must add PerEvent for each.
 // Room makes the files of a run without releases, so that an error in making the files is found before
-// anything is charged.
+// anything is charged. A plan that follows from a released base rate may have up to twice the steps.
 func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 	const (
 		aNumber = 26  // a float64 in decimal, with comma and sign
@@ -270,7 +270,7 @@ func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 		aStep   = 160 // a step of a schedule of Poisson samples
 		rest    = 4096
 		warned  = 1024 + mostSeen*seenBytes // warnings from the comparison and from the second moment
-		aMargin = 32                        // a margin of the best constant
+		aMargin = 5 * 32                    // a margin of the best constant, with four numbers of its base rate
 		aKnot   = 48                        // a knot by ranks, on a line of its own
 	)
 	h, err = h.largest()
@@ -312,7 +312,7 @@ func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 		found = aNumber * (len(e.Weights) + len(e.Centres) + 2)
 	}
 	return int64(len(text) + aNumber*parameters*lift + aKnot*knots + warned + intervals + found),
-		int64(len(certText)+6*aNorm*min(h.Plan.Steps, MostNorms)+aStep*len(h.Schedule)+aMargin*parameters/max(h.Schema.Dim(),
+		int64(len(certText)+6*aNorm*min(2*h.Plan.Steps, MostNorms)+aStep*len(h.Schedule)+aMargin*parameters/max(h.Schema.Dim(),
 			1)+rest) + runrecord.MomentBytes(h.features()), nil
 }
 

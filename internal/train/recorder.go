@@ -71,6 +71,13 @@ func (r *recorder) measured(m optimize.Measured) error {
 	return r.fail(r.log.Measured(m))
 }
 
+// begun writes the released base rate, and the plan of the fit that begins there, to the log.
+func (r *recorder) begun(b Begun) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.fail(r.log.Begun(b))
+}
+
 // compared writes the released comparison of the result with the best constant to the log.
 func (r *recorder) compared(c optimize.Compared) error {
 	r.mu.Lock()

@@ -52,6 +52,9 @@ type Planned struct {
 	// Ranks is the planned release by which curves get their knots; nil if their knots are equally spaced
 	// or listed.
 	Ranks *Ranks
+	// Base is the planned release of the base rate, at which the fit begins; nil if none is released. Plan and Summary
+	// are then those of a fit that begins at 0, until Begin gets the released base rate.
+	Base *optimize.BaseRate
 	// Compare is the planned comparison of the result with the best constant; nil if the fit will not make
 	// this comparison.
 	Compare *optimize.Compare
@@ -74,6 +77,8 @@ type Planned struct {
 	// (choose.Foreseen). convex is true if the objective is convex (optimize.Problem.Convex).
 	chosen, foresees, convex bool
 	costs                    costs
+	// begin plans the fit again, for the released base rate.
+	begin func(context.Context, Planned, Base) (Planned, error)
 }
 
 // Useless returns an error if the plan is certain to return its starting point, whatever is released. If the
@@ -156,6 +161,9 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 	if planned.Ranks != nil {
 		problem = c.without(problem, planned.Ranks.Charge)
 	}
+	if planned.Base != nil {
+		problem = c.without(problem, planned.Base.Charge)
+	}
 	if planned.Compare != nil {
 		problem = c.without(problem, planned.Compare.Charge)
 	}
@@ -217,6 +225,9 @@ func (c *Config) workload(p Planned) optimize.Workload {
 	if p.Ranks != nil {
 		work = work.Count(query.RowMean, 1, 1)
 	}
+	if p.Base != nil {
+		work = work.Plus(p.Base.Workload(p.Budget.Relation()))
+	}
 	if p.Compare != nil {
 		work = work.Plus(p.Compare.Workload())
 	}
@@ -253,6 +264,10 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
+	rate, left, err := base.baseRate(left, l)
+	if err != nil {
+		return nil, Planned{}, nil, err
+	}
 	compare, left, err := c.comparison(left, l)
 	if err != nil {
 		return nil, Planned{}, nil, err
@@ -272,7 +287,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	var plan optimize.Plan
 	var candidates []choose.Candidate
 	if effects != nil {
-		if first, plan, err = base.stages(ctx, problem, *effects); err == nil {
+		if first, plan, err = base.stages(ctx, problem, *effects, rate); err == nil {
 			problem = first.second
 		}
 	} else {
@@ -282,11 +297,11 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		return nil, Planned{}, nil, err
 	}
 	// A plan on Poisson samples spends the whole budget.
-	if (compare != nil || ranks != nil) && plan.Needs().Schedule != nil {
+	if (compare != nil || ranks != nil || rate != nil) && plan.Needs().Schedule != nil {
 		for _, asked := range []struct {
 			key   string
 			share float64
-		}{{"ranks", c.Train.Ranks}, {"compare", c.Train.Compare}} {
+		}{{"ranks", c.Train.Ranks}, {"base", c.Train.Base}, {"compare", c.Train.Compare}} {
 			if asked.share > 0 {
 				return nil, Planned{}, nil,
 					fmt.Errorf("train.%s: is not possible with %s, whose whole budget is its schedule's", asked.key,
@@ -296,7 +311,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		if compare != nil {
 			why = "the whole budget is its schedule's"
 		}
-		ranks, compare, problem = nil, nil, whole
+		ranks, rate, compare, problem = nil, nil, nil, whole
 		if plan, candidates, err = c.plan(ctx, problem, l); err != nil {
 			return nil, Planned{}, nil, err
 		}
@@ -330,7 +345,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		LowerBound: problem.LowerBound(), Seed: seed,
 		Records: records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates,
 		Plan:  plan,
-		Ranks: ranks, Compare: compare, NotCompared: why, Schema: base.Schema, Adapted: c.adapted, First: first,
+		Ranks: ranks, Base: rate, Compare: compare, NotCompared: why, Schema: base.Schema, Adapted: c.adapted, First: first,
 		Filter: certificate.Filter(c.Schema.Filter()),
 		Unit:   unitOf(c.Schema, l),
 		chosen: c.Train.Settings["steps"] != nil,
@@ -364,5 +379,29 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	planned.Candidates = shown(problem, planned.Criterion, candidates)
 	planned.Summary = choose.Shown(problem, o)
 	planned.foresees, planned.convex = choose.Foreseen(problem), problem.Convex()
+	if rate == nil {
+		return plan, planned, l, nil
+	}
+	planned.begin = func(ctx context.Context, p Planned, released Base) (Planned, error) {
+		begins := rate.Begin(problem, released)
+		if effects != nil { // the second stage starts where the first ends
+			begins = problem
+			begins.Base = &released
+		}
+		var err error
+		if effects == nil {
+			p.Plan, err = c.again(ctx, begins, l, plan)
+		} else {
+			p.First, p.Plan, err = base.stages(ctx, begins, *effects, rate)
+		}
+		if err != nil {
+			return p, err
+		}
+		if p.Summary = p.Plan.Summary(); p.First != nil {
+			p.Summary = p.First.both(p.Summary)
+		}
+		p.Summary = choose.Shown(begins, p.Summary)
+		return p, nil
+	}
 	return plan, planned, l, nil
 }
