@@ -49,7 +49,8 @@ import (
 //     anchor: a perturbation waits for the next.
 //   - An estimate is small if its norm, with the regularizer's gradient added, is at most 1.5 times the
 //     root mean square norm of its noise. Gamma is min(8/(eta gap), 60), where gap is the setting Gap.
-//   - The result is the last iterate, not a random one.
+//   - The result is the average of the second half of the iterates, over the noise of several anchors. The paper's
+//     is a random iterate.
 //
 // Deviations with Theorem:
 //   - The settings are those of a proof as the paper's for all records, with each logarithm and unstated
@@ -85,7 +86,7 @@ type Perturbed struct {
 	StepScale float64 `yaml:"step_scale"`
 	// Ball is the ball to which gradient differences are clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
-	// Output is the rule that picks the result; zero means Last, or Random with Theorem.
+	// Output is the rule that picks the result; zero means TailAverage, or Random with Theorem.
 	Output optimize.Output `yaml:"output"`
 }
 

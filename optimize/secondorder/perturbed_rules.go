@@ -51,7 +51,7 @@ func (c Perturbed) settle(p optimize.Problem) (*perturbedPlan, Perturbed, error)
 		n, t := p.Effective(), float64(c.Steps)
 		c.Period = int(max(min(.02*n*n/(c.StepScale*c.StepScale*t), t/fewestAnchors), 1))
 	}
-	c.Output = c.Output.Or(optimize.Last)
+	c.Output = c.Output.Or(optimize.TailAverage)
 	plan := &perturbedPlan{ball: c.Ball, period: c.Period, anchors: (c.Steps + c.Period - 1) / c.Period,
 		frozen: int(min(math.Ceil(8/(eta*c.Gap)), longestEscape))}
 	share := anchorShare
