@@ -93,6 +93,9 @@ func (r rawTarget) yaml() string {
 	if r.Weight != "" {
 		text += ", weight: " + yamlText(r.Weight)
 	}
+	if r.Share != nil {
+		text += ", share: " + yamlNumbers(r.Share)
+	}
 	if e := r.Exposure; e != nil {
 		text += ", exposure: {column: " + yamlText(e.Column) + ", number: " + yamlNumbers(e.Number) + "}"
 	}
