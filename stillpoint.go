@@ -268,7 +268,7 @@ func (s Spec) bare() error {
 		"budget": s.Budget != (Budget{}), "inference": s.Inference != nil,
 		"weights": s.Weights != nil, "regularizer": s.Regularizer != nil, "radius": s.Radius != 0, "reduce": s.Reduce != "",
 		"features": s.Features != "", "kl": s.KL != (optimize.KL{}), "units": s.Units != "", "memory": s.Memory != (Memory{}),
-		"train": s.Train.Algorithm != "" || s.Train.Measure != 0 || s.Train.Compare != 0 || s.Train.Ranks != 0 ||
+		"train": s.Train.Algorithm != "" || s.Train.Measure != 0 || s.Train.Compare != 0 || s.Train.Ranks != 0 || s.Train.Base != 0 ||
 			s.Train.Settings != nil,
 	} {
 		if given {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -388,6 +389,58 @@ func (b BaseRate) mean(ctx context.Context, o Oracle) (Base, error) {
 	}
 	return Base{Margins: []float64{min(max(m.Mean[0], -1), 1)}, MarginSigma: []float64{m.Sigma}, Sums: m.Mean,
 		Sigma: m.Sigma, Excess: m.Sigma * m.Sigma, Resolved: true}, nil
+}
+
+// Assumed returns the base rate with equal shares of all classes, for plans that are made before the base rate is
+// released. ok is false for other losses.
+func (b BaseRate) Assumed() (base Base, ok bool) {
+	k := classesOf(loss.Unweighted(b.Loss))
+	if b.kind(account.ReplaceOne) != ofClasses {
+		return Base{}, false
+	}
+	shares := make([]float64, k)
+	for j := range shares {
+		shares[j] = 1 / float64(k)
+	}
+	return b.AtShares(shares)
+}
+
+// AtShares returns the base rate for public shares of the classes, which must be above 0 and sum to 1. ok is false if
+// they are not, or if the loss is not a log loss of as many classes.
+func (b BaseRate) AtShares(shares []float64) (base Base, ok bool) {
+	l := loss.Unweighted(b.Loss)
+	if b.kind(account.ReplaceOne) != ofClasses || classesOf(l) != len(shares) {
+		return Base{}, false
+	}
+	sum := 0.
+	for _, s := range shares {
+		if !(s > 0) {
+			return Base{}, false
+		}
+		sum += s
+	}
+	base = baseOfShares(l, b.factors(len(shares)), slices.Clone(shares), 0, 0, true)
+	return base, math.Abs(sum-1) < 1e-6
+}
+
+// AtRate returns the base rate for a public rate of counts: the mean count for the largest exposure, as a share of the
+// largest count. The mean exposure is taken to be the geometric mean of its bounds. ok is false for other losses.
+func (b BaseRate) AtRate(rate float64) (base Base, ok bool) {
+	if b.kind(account.ReplaceOne) != ofCounts || !Positive(rate) {
+		return Base{}, false
+	}
+	mean := rate
+	if least := loss.LeastExposure(b.Loss); least > 0 {
+		mean *= math.Sqrt(least)
+	}
+	z, mean := math.Log(rate), min(mean, 1)
+	return Base{Margins: []float64{z}, Curvature: mean, Gap: mean * (1 + max(0, -z)), Resolved: true}, true
+}
+
+// AtValue returns the base rate for a public prediction in [-1, 1] of a loss of numbers. ok is false for other losses.
+func (b BaseRate) AtValue(z float64) (base Base, ok bool) {
+	k := b.kind(account.ReplaceOne)
+	return Base{Margins: []float64{z}, Resolved: true}, (k == ofMean || k == ofSlopes) && math.Abs(z) <= 1
 }
 
 // Begin returns the problem p for a fit that begins at the constant with the released base rate. Its initial gap is

@@ -269,7 +269,7 @@ func (t *told) take(r record) error {
 		return t.found(*r.Found)
 	case r.Begun != nil:
 		// A run begins once, and before its first step.
-		if t.base != nil || t.weights != nil || len(t.norms) > 0 || r.Begun.Plan.Algorithm != t.head.Plan.Algorithm {
+		if t.base != nil || t.weights != nil || len(t.norms) > 0 {
 			return errOrder
 		}
 		t.base, t.head.Plan = &r.Begun.Base, r.Begun.Plan

@@ -99,6 +99,10 @@ type Model struct {
 	// F(w)||)^kappa. It must be public knowledge that does not come from the table. Empty means that
 	// nothing is known.
 	KL optimize.KL `yaml:"kl"`
+	// Start states the constant at which the fit begins, such as {share: 0.02} for two classes, {shares: [...]} for
+	// more, {rate: 0.3} for counts and {value: 40} for numbers. It must be public knowledge that does not come from the
+	// table. Without this key the fit releases the constant first.
+	Start Start `yaml:"start"`
 	// Units says how the rows of a privacy unit are combined if the schema has a unit: with mean each unit
 	// has the same weight, with sum each row has. Empty means mean.
 	Units string `yaml:"units"`

@@ -143,9 +143,9 @@ type Stage struct {
 }
 
 // stages plans a fit with features of effects. c is the configuration, and p the problem of the second stage
-// with the budget of both. If p has a base rate, which rate released, the first stage begins there. stages returns
+// with the budget of both. If p has a base rate, which rate releases, the first stage begins there. stages returns
 // the first stage and the plan of the second.
-func (c *Config) stages(ctx context.Context, p optimize.Problem, e FeatureEffects, rate *optimize.BaseRate) (*Stage,
+func (c *Config) stages(ctx context.Context, p optimize.Problem, e FeatureEffects, rate optimize.BaseRate) (*Stage,
 	optimize.Plan, error) {
 	t := c.Train
 	t.Algorithm = "preconditioned"

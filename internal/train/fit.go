@@ -261,7 +261,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("interrupted before the first release: nothing was charged: %w", err)
 	}
-	fitted := &Fitted{Planned: planned, Entry: p.entry(data)}
+	fitted := &Fitted{Planned: planned, Base: planned.Start, Entry: p.entry(data)}
 	schedule := session.Ledger().Schedule()
 	// The store is asked first, so that no file is made for a fit that the store rejects.
 	if _, err := store.would(ctx, session.Ledger()); err != nil {

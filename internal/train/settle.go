@@ -10,6 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -53,8 +54,10 @@ type Planned struct {
 	// or listed.
 	Ranks *Ranks
 	// Base is the planned release of the base rate, at which the fit begins; nil if none is released. Plan and Summary
-	// are then those of a fit that begins at 0, until Begin gets the released base rate.
-	Base *optimize.BaseRate
+	// are then those of a fit whose classes have equal shares, or that begins at 0, until Begin gets the released
+	// base rate. Start is the public constant at which the fit begins, if the configuration states it.
+	Base  *optimize.BaseRate
+	Start *Base
 	// Compare is the planned comparison of the result with the best constant; nil if the fit will not make
 	// this comparison.
 	Compare *optimize.Compare
@@ -224,6 +227,22 @@ func (c *Config) costs(p optimize.Problem, work optimize.Workload, features int,
 	return cost, nil
 }
 
+// costsOf returns the numbers from which the time and the memory of a planned fit are estimated. p is its problem, and
+// first the schema of the rows of its first stage, if it has two.
+func (c *Config) costsOf(planned Planned, first *dataset.Schema, p optimize.Problem, l loss.Loss) (costs, error) {
+	cost, err := c.costs(rowsOf(p, c.Schema), c.workload(planned), planned.Features, l)
+	if err != nil {
+		return cost, err
+	}
+	cost.chosen = planned.Candidates != nil
+	if planned.First != nil {
+		of := cost.stages[0]
+		of.work, of.schema, of.features, of.weights = planned.First.plan.Workload(), first, first.Dim(), float64(first.Dim())
+		cost.stages = append([]stage{of}, cost.stages...)
+	}
+	return cost, nil
+}
+
 // workload returns the queries of a plan, and those of the releases before and after its run.
 func (c *Config) workload(p Planned) optimize.Workload {
 	work := p.Plan.Workload()
@@ -288,11 +307,33 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 			return nil, Planned{}, nil, fmt.Errorf("train.inner = %s: %w", inner, err)
 		}
 	}
+	stated, err := base.stated(l)
+	if err != nil {
+		return nil, Planned{}, nil, err
+	}
+	begins := func(b Base) optimize.Problem {
+		if effects == nil {
+			p := base.rate(l).Begin(left, b)
+			if c.Model.Radius != 0 {
+				p.Set = nil // the ball is around the start
+			p.Set, _ = convex.NewBall(p.StartPoint(), float64(c.Model.Radius)) // no error: Problem made one
+			}
+			return p
+		}
+		p := left // the second stage starts where the first ends
+		p.Base = &b
+		return p
+	}
+	if stated != nil {
+		problem = begins(*stated)
+	} else if assumed, ok := base.rate(l).Assumed(); ok && rate != nil {
+		problem = begins(assumed)
+	}
 	var first *Stage
 	var plan optimize.Plan
 	var candidates []choose.Candidate
 	if effects != nil {
-		if first, plan, err = base.stages(ctx, problem, *effects, rate); err == nil {
+		if first, plan, err = base.stages(ctx, problem, *effects, base.rate(l)); err == nil {
 			problem = first.second
 		}
 	} else {
@@ -350,7 +391,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		LowerBound: problem.LowerBound(), Seed: seed,
 		Records: records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates,
 		Plan:  plan,
-		Ranks: ranks, Base: rate, Compare: compare, NotCompared: why, Schema: base.Schema, Adapted: c.adapted, First: first,
+		Ranks: ranks, Base: rate, Start: stated, Compare: compare, NotCompared: why, Schema: base.Schema, Adapted: c.adapted, First: first,
 		Filter: certificate.Filter(c.Schema.Filter()),
 		Unit:   unitOf(c.Schema, l),
 		chosen: c.Train.Settings["steps"] != nil,
@@ -363,15 +404,8 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 			return planned, err
 		},
 	}
-	if planned.costs, err = c.costs(rowsOf(problem, c.Schema), c.workload(planned), features, l); err != nil {
+	if planned.costs, err = c.costsOf(planned, base.Schema, problem, l); err != nil {
 		return nil, Planned{}, nil, err
-	}
-	planned.costs.chosen = candidates != nil
-	if first != nil {
-		of := planned.costs.stages[0]
-		of.work, of.schema, of.features, of.weights = first.plan.Workload(), base.Schema, base.Schema.Dim(),
-			float64(base.Schema.Dim())
-		planned.costs.stages = append([]stage{of}, planned.costs.stages...)
 	}
 	planned.Estimate = planned.costs.estimate()
 	if c.Inference != nil {
@@ -396,18 +430,19 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		return plan, planned, l, nil
 	}
 	planned.begin = func(ctx context.Context, p Planned, released Base) (Planned, error) {
-		begins := rate.Begin(problem, released)
-		if effects != nil { // the second stage starts where the first ends
-			begins = problem
-			begins.Base = &released
-		}
+		begins := begins(released)
 		var err error
 		if effects == nil {
-			p.Plan, err = c.again(ctx, begins, l, plan)
+			var list []choose.Candidate
+			p.Plan, list, err = c.again(ctx, begins, l, plan)
+			p.Candidates = shown(begins, p.Criterion, list)
 		} else {
-			p.First, p.Plan, err = base.stages(ctx, begins, *effects, rate)
+			p.First, p.Plan, err = base.stages(ctx, begins, *effects, base.rate(l))
 		}
 		if err != nil {
+			return p, err
+		}
+		if p.costs, err = c.costsOf(p, base.Schema, begins, l); err != nil {
 			return p, err
 		}
 		if p.Summary = p.Plan.Summary(); p.First != nil {

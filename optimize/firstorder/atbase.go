@@ -25,7 +25,9 @@ func counted(p optimize.Problem) bool { return p.Counts && begun(p) && !Diagonal
 
 // steepest returns the largest second derivative of a record's loss at the released base rate of counts, that of a
 // record with the largest exposure.
-func steepest(p optimize.Problem) float64 { return min(math.Exp(p.Base.Margins[0]), 1) }
+func steepest(p optimize.Problem) float64 {
+	return min(math.Exp(p.Base.Margins[0]), 1+p.Constants.Lipschitz)
+}
 
 // usualSlope returns L0, or for counts that begin at a released base rate of mean S an estimate of the root mean
 // square slope from above, L0 sqrt(4 S): counts are in [0, 1] and have a mean square of at most S.
