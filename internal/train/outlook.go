@@ -39,10 +39,10 @@ type Outlook struct {
 
 // measuredLost lists how much fits lost to noise in benchmarks, as a share of the gain that a fit without
 // privacy has over the best constant. half is the median share. Nine in ten fits lost at most the share most;
-// most is 1 if one in ten lost the whole gain or more. An entry is for effective sizes (n mu/sqrt(d) for n
-// records and d weights) of at least size and below the size of the entry before it.
+// most is 1 if one in ten lost the whole gain or more. An entry is for effective sizes M (see Outlook.Size) of at
+// least size and below the size of the entry before it.
 var measuredLost = []struct{ size, half, most float64 }{
-	{800, .01, .07}, {400, .01, .26}, {200, .02, .65}, {100, .25, 1}, {60, .38, 1}, {30, .56, 1}, {0, 1.1, 1},
+	{800, .01, .05}, {400, .02, .1}, {200, .03, .15}, {100, .08, .2}, {60, .2, 1}, {30, .6, 1}, {15, .8, 1}, {0, 1.1, 1},
 }
 
 // Outlook returns the forecast of the plan's accuracy, which follows from the plan's effective size at the base rate
@@ -175,16 +175,17 @@ func (o Outlook) Verdict() string {
 
 // String returns the forecast of the accuracy as text, without a final full stop.
 func (o Outlook) String() string {
-	half := fmt.Sprintf("half of the fits kept %.2g%% or more", 100*(1-o.Lost))
-	if o.Lost >= 1 {
-		half = "half of the fits kept nothing"
+	text := o.Verdict() + ". In benchmarks of this size, half of the fits "
+	switch {
+	case o.Lost >= 1:
+		text += "gained nothing over it"
+	case o.Most >= 1:
+		text += fmt.Sprintf("kept %.2g%% or more of what a fit without noise gains over it, and one in ten gained nothing",
+			100*(1-o.Lost))
+	default:
+		text += fmt.Sprintf("kept %.2g%% or more of what a fit without noise gains over it, and nine in ten kept %.2g%% or more",
+			100*(1-o.Lost), 100*(1-o.Most))
 	}
-	most := fmt.Sprintf("nine in ten kept %.2g%% or more", 100*(1-o.Most))
-	if o.Most >= 1 {
-		most = "one in ten kept nothing"
-	}
-	text := fmt.Sprintf("%s. Of the improvement on a constant prediction that is possible without noise, %s and %s in "+
-		"benchmarks of this size", o.Verdict(), half, most)
 	if o.Assumed != "" {
 		text += fmt.Sprintf(". Assumes %s (target.share states another base rate)", o.Assumed)
 	}

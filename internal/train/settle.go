@@ -315,8 +315,8 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		if effects == nil {
 			p := base.rate(l).Begin(left, b)
 			if c.Model.Radius != 0 {
-				p.Set = nil // the ball is around the start
-			p.Set, _ = convex.NewBall(p.StartPoint(), float64(c.Model.Radius)) // no error: Problem made one
+				p.Set = nil                                                        // the ball is around the start
+				p.Set, _ = convex.NewBall(p.StartPoint(), float64(c.Model.Radius)) // no error: Problem made one
 			}
 			return p
 		}

@@ -307,7 +307,7 @@ func TestLongAndShortSteps(t *testing.T) {
 				}
 			case math.Abs(eta-map[float64]float64{0: p.StepSize(16) * p.Smoothness(), 4: 4}[h]) < 1e-6:
 				long++
-			case h == 0 && math.Abs(moved-kappa) < 1e-6*kappa:
+			case h == 0 && math.Abs(moved-kappa) < 1e-5*kappa:
 				limited++
 			case h == 0 && eta < 16 && moved < kappa:
 			case math.Abs(eta-4) < 1e-6: // the first step of an escape makes no query for a product
