@@ -49,6 +49,8 @@ type Spec struct {
 	Features string
 	// KL is public knowledge of how fast the objective rises from its minimum (optimize.KL).
 	KL optimize.KL
+	// Start states the constant at which the fit begins, in place of its release. It must be public knowledge.
+	Start Start
 	// Units is "mean" or "sum" if the schema has a privacy unit, and otherwise "". With "mean" every unit has
 	// the same weight, and with "sum" every row has the same weight. "" means "mean".
 	Units string
@@ -95,6 +97,8 @@ type Spec struct {
 
 // Types of package train that a Spec uses.
 type (
+	// Start states the constant at which a fit begins, such as the share of the second class.
+	Start = train.Start
 	// Train chooses the algorithm and its settings.
 	Train = train.Train
 	// Inference requests confidence intervals and states their level.
@@ -233,7 +237,7 @@ func (s Spec) config() (*Config, error) {
 		Data: s.Table.paths, Schema: s.Schema,
 		Model: train.Model{
 			Loss: name, Weights: s.Weights, Radius: train.Positive(s.Radius), Reduce: s.Reduce,
-			Features: s.Features, KL: s.KL, Units: s.Units,
+			Features: s.Features, KL: s.KL, Start: s.Start, Units: s.Units,
 		},
 		Train: s.Train, Memory: s.Memory, Inference: s.Inference,
 	}
@@ -267,6 +271,7 @@ func (s Spec) bare() error {
 		"table": s.Table.kind != nothing, "shards": s.Shards != nil, "schema": s.Schema != nil, "loss": s.Loss != nil,
 		"budget": s.Budget != (Budget{}), "inference": s.Inference != nil,
 		"weights": s.Weights != nil, "regularizer": s.Regularizer != nil, "radius": s.Radius != 0, "reduce": s.Reduce != "",
+		"start":    s.Start.Given(),
 		"features": s.Features != "", "kl": s.KL != (optimize.KL{}), "units": s.Units != "", "memory": s.Memory != (Memory{}),
 		"train": s.Train.Algorithm != "" || s.Train.Measure != 0 || s.Train.Compare != 0 || s.Train.Ranks != 0 || s.Train.Base != 0 ||
 			s.Train.Settings != nil,

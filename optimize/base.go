@@ -301,7 +301,7 @@ func baseOfShares(l loss.Loss, a, shares []float64, sigma, least float64, total 
 			out.Excess -= mean / weight
 		}
 	}
-	out.Loss = out.Gap + out.Excess/2
+	out.Loss, out.LossSigma = out.Gap+out.Excess/2, math.Hypot(out.LossSigma, out.Excess)
 	out.Curvature = weight * mostSpread(P)
 	if loss.Count(l) == 1 {
 		out.Margins = []float64{math.Log(P[1] / P[0])}
@@ -373,7 +373,7 @@ func (b BaseRate) rate(ctx context.Context, o Oracle, p Problem) (Base, error) {
 	out.Curvature = S
 	out.Excess = sigma*sigma/S + S*wide*wide/(Q*Q)
 	out.MarginSigma = []float64{math.Sqrt(out.Excess / S)}
-	out.Loss, out.LossSigma = S-S*z+out.Excess/2, math.Hypot(sigma*z, wide*S/Q)
+	out.Loss, out.LossSigma = S-S*z+out.Excess/2, math.Hypot(math.Hypot(sigma*z, wide*S/Q), out.Excess)
 	// The infimum of the loss of a count is 0 if the count is 0. For others it is s - s log(s/q).
 	out.Gap = S * (1 + max(0, -z))
 	return out, nil
@@ -467,5 +467,8 @@ func (b BaseRate) Begin(p Problem, base Base) Problem {
 		}
 	}
 	p.Start, p.Constants.InitialGap = begin, min(gap, p.Constants.InitialGap)
+	for _, sigma := range base.MarginSigma {
+		p.startNoise = max(p.startNoise, sigma/math.Abs(b.Intercept))
+	}
 	return p
 }

@@ -3,10 +3,13 @@ package optimize_test
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimizetest"
 )
 
 func baseOf(c optimize.Compare) optimize.BaseRate {
@@ -99,5 +102,119 @@ func TestBaseRateOfCounts(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %+v", name, got)
+	}
+}
+
+// TestBaseRateSensitivities replaces one record of small tables by every other, and adds it. The sum over records that
+// each query of the base rate is about must change by at most the sensitivity for which it is charged, and somewhere by
+// all of it: the intervals hold every contribution and nothing more. Among the records are faulty ones and
+// units of several rows.
+func TestBaseRateSensitivities(t *testing.T) {
+	carry := loss.Carry
+	const nan = -99 // stands for a target that is no number
+	for name, targets := range map[string][]float64{
+		"logistic":                              {1, -1, nan},
+		"weighted(logistic,1,5)":                {1, -1, nan},
+		"weighted(logistic,2,3,row)":            {carry(loss.Binary, 1, 1), carry(loss.Binary, -1, 1), carry(loss.Binary, 1, 0), carry(loss.Binary, -1, .5)},
+		"softmax(3)":                            {0, 1, 2, nan},
+		"weighted(softmax(3),1,2,4)":            {0, 1, 2},
+		"poisson(1)":                            {-1, 0, 1, nan},
+		"poisson-rate(1,0.001)":                 {carry(loss.Real, -1, 1), carry(loss.Real, 1, 1), carry(loss.Real, 1, .001), carry(loss.Real, -1, .001)},
+		"squared(1)":                            {-1, 0, 1, nan},
+		"absolute":                              {-1, .2, 1, nan},
+		"units(logistic,2)":                     {1, -1},
+		"units(logistic,2,sum)":                 {1, -1},
+		"units(softmax(3),2)":                   {0, 1, 2},
+		"units(weighted(poisson(1),row),2,sum)": {carry(loss.Real, -1, 1), carry(loss.Real, 1, 1), carry(loss.Real, 1, 0)},
+		"network(2,tanh,logistic)":              {1, -1},
+	} {
+		l, err := loss.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		type record struct {
+			x []float32
+			y float64
+		}
+		var records []record
+		row := func(k int) []float32 { return []float32{float32(k%3-1) / 4, comparingIntercept} }
+		for k, y := range targets {
+			if y == nan {
+				y = math.NaN()
+			}
+			u, several := l.(loss.Units)
+			if !several {
+				records = append(records, record{row(k), y})
+				continue
+			}
+			for n := 1; n <= 2; n++ {
+				x, target := loss.JoinRows(u, [][]float32{row(k), row(k + 1)}[:n], []float64{y, y}[:n])
+				records = append(records, record{x, target})
+			}
+			x, target := loss.JoinRows(u, [][]float32{row(k), row(k + 1)}, []float64{y, targets[0]})
+			records = append(records, record{x, target})
+		}
+		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+			b, err := account.NewBudget(1, 1e-6, relation)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const declared = 4
+			bisected := name == "absolute" || name == "squared(1)" && relation == account.AddOrRemove
+			// answers returns the sums that a table has, and what the queries are charged for.
+			answers := func(table []record) (sums, moves []float64) {
+				config := optimizetest.Config{Loss: l, Budget: b, Noiseless: true, Declared: declared}
+				for _, r := range table {
+					config.Rows, config.Targets = append(config.Rows, r.x), append(config.Targets, r.y)
+				}
+				p, err := optimize.NewProblem(l, b, optimize.Stated(len(table[0].x), declared))
+				if err != nil {
+					t.Fatal(err)
+				}
+				o := optimizetest.New(config)
+				rate := optimize.BaseRate{Charge: .01, Loss: l, Features: 2, Intercept: comparingIntercept}
+				if _, err := rate.Ask(t.Context(), o, p); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				for _, a := range o.Asked {
+					sums = append(sums, a.Exact[0]*declared)
+					moves = append(moves, a.Question.Facts().Moves(relation)*a.Question.Clip())
+				}
+				return sums, moves
+			}
+			most := map[int]float64{}
+			for _, r := range records {
+				rest := []record{records[0], records[1], records[len(records)-1]}
+				with, moves := answers(append(slices.Clone(rest), r))
+				others := records
+				if relation == account.AddOrRemove {
+					others = records[:1]
+				}
+				for _, other := range others {
+					table := append(slices.Clone(rest), other)
+					if relation == account.AddOrRemove {
+						table = rest
+					}
+					without, _ := answers(table)
+					for q := range with {
+						change := math.Abs(with[q]-without[q]) / moves[q]
+						if most[q] = max(most[q], change); change > 1+1e-6 {
+							t.Errorf("%s, %v, query %d: a record moves the sum by %v times what is charged for", name, relation, q, change)
+						}
+						if bisected { // later points follow from earlier answers
+							break
+						}
+					}
+				}
+			}
+			if bisected {
+				continue
+			}
+			for q, m := range most {
+				if m < .99 {
+					t.Errorf("%s, %v, query %d: records move the sum by at most %v of what is charged for", name, relation, q, m)
+				}
+			}
+		}
 	}
 }

@@ -61,6 +61,8 @@ type Problem struct {
 	Start []float64
 	// bound is the bound on the curvature, where AtBase has reduced it.
 	bound float64
+	// startNoise is the standard deviation of the noise in the weight of the intercept at Start.
+	startNoise float64
 	// Base is the released base rate; nil if none was released (yet). BaseRate.Begin sets it together with the start
 	// and the initial gap.
 	Base *Base

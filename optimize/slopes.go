@@ -55,12 +55,28 @@ func (b BaseRate) bisect(ctx context.Context, o Oracle, of loss.Loss) (Base, err
 	}
 	least, most := margins(of)
 	z, rise := root(slopes, (lo+hi)/2, (hi-lo)/2, (most-least)*nearby)
-	out := Base{Margins: []float64{z}, Resolved: true}
+	out := Base{Margins: []float64{z}, Resolved: rise > 0}
 	if rise > 0 { // the slopes near z have about the noise of one of them
 		sigma := slopes[0].sigma / rise
-		out.MarginSigma, out.Excess = []float64{sigma}, sigma*sigma*rise/apart
+		out.MarginSigma, out.Excess = []float64{sigma}, max(sigma*sigma*rise, within(slopes, z, least, most))/apart
 	}
 	return out, nil
+}
+
+// within returns a bound on apart times the difference between the loss at the margin z and the smallest loss, if the
+// best margin lies between the two released slopes nearest to z on either side: the larger of the two slopes times the
+// distance between them. It matters for losses with kinks, of which the slope jumps at the best margin.
+func within(slopes []slope, z, least, most float64) float64 {
+	below, above := slope{at: least}, slope{at: most}
+	for _, s := range slopes {
+		if s.at <= z && s.at >= below.at {
+			below = s
+		}
+		if s.at >= z && s.at <= above.at {
+			above = s
+		}
+	}
+	return max(math.Abs(below.change), math.Abs(above.change)) * (above.at - below.at)
 }
 
 // slope is a released slope of the mean loss at a margin. The field at is the margin. The field change is

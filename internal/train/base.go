@@ -33,9 +33,9 @@ func (c *Config) baseRate(p optimize.Problem, l loss.Loss) (*optimize.BaseRate, 
 	}
 	b := c.rate(l)
 	switch {
-	case c.Model.Start.given() && share > 0:
+	case c.Model.Start.Given() && share > 0:
 		return nil, p, errors.New("train.base: must be left out where model.start states where the fit begins")
-	case share == Off, c.Model.Start.given():
+	case share == Off, c.Model.Start.Given():
 		return nil, p, nil
 	case !b.Possible(p.Relation):
 		if share > 0 {
@@ -74,14 +74,15 @@ type Start struct {
 	Value *float64 `yaml:"value"`
 }
 
-func (s Start) given() bool {
+// Given reports whether a key is given.
+func (s Start) Given() bool {
 	return s.Share != nil || s.Shares != nil || s.Rate != nil || s.Value != nil
 }
 
 // stated returns the constant that the configuration states in model.start; nil if it states none.
 func (c *Config) stated(l loss.Loss) (*Base, error) {
 	s := c.Model.Start
-	if !s.given() {
+	if !s.Given() {
 		return nil, nil
 	}
 	b, of, target := c.rate(l), loss.Unweighted(l), c.Schema.Target()

@@ -74,7 +74,9 @@ type Preconditioned struct {
 	// the widest radius r_0 = sqrt(d+2) to the radius r of the problem, zero means min(1, sqrt(N/150))
 	// sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200. For more than 2000 features T
 	// is multiplied by the square root of 1/h, with h by the rule of StepScale but at most 1. The limits on
-	// T stay the same.
+	// T stay the same. If the fit begins at a released base rate of classes with the mean curvature v, zero means at
+	// least 16 sqrt(b/(2v)) for v below b/2, at most 150; N0 is 100, and N is the size there (optimize.Problem.Signal). For
+	// counts it means 24 min(1, sqrt(N/100)).
 	Steps int `yaml:"steps"`
 	// MomentShare is the second moment's share of the budget. Zero means .1. With a larger share, the
 	// second moment has less noise. It then shows directions in which rows vary less, and the ridge lambda
@@ -87,7 +89,8 @@ type Preconditioned struct {
 	// the norms of gradients. Zero means .9 log10 N, limited to [1.2, 4]. It means .6 log10 N, with the
 	// same limits, for several margins and for losses without smoothing whose slopes are at their bound
 	// nearly everywhere (b F0 > 2 L0^2). kappa grows with N because with little noise the bias of clipping
-	// dominates. The bias is smaller if the gradients of the clipped rows have different directions.
+	// dominates. For counts that begin at a released base rate zero means 3, and for a rare class C is also at least a
+	// share of L0 sqrt(d_eff) (see longest). The bias is smaller if the gradients of the clipped rows have different directions.
 	ClipScale float64 `yaml:"clip_scale"`
 	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table. For more
 	// than 2000 features zero means 4/3 over the largest number of features that are not zero in a row.
@@ -428,6 +431,9 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	}
 	noise := forecast.Released(p, released.seen, released.edge, law)
 	result.Rows = released.rows()
+	near, there := p.AtBase(), law
+	there.Metric = metricOf(near, ridge)
+	result.Excess = forecast.ReleasedExcess(near, released.seen, released.edge, there)
 	result.Foreseen = math.Sqrt(noise*noise + half.seen(released.spectrum, ridge))
 	return result, nil
 }
