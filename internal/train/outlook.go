@@ -42,7 +42,7 @@ type Outlook struct {
 // most is 1 if one in ten lost the whole gain or more. An entry is for effective sizes M (see Outlook.Size) of at
 // least size and below the size of the entry before it.
 var measuredLost = []struct{ size, half, most float64 }{
-	{800, .01, .05}, {400, .02, .1}, {200, .03, .15}, {100, .08, .2}, {60, .2, 1}, {30, .6, 1}, {15, .8, 1}, {0, 1.1, 1},
+	{800, .01, .05}, {400, .02, .1}, {200, .03, .15}, {100, .08, .25}, {60, .2, 1}, {30, .6, 1}, {15, .85, 1}, {0, 1.1, 1},
 }
 
 // Outlook returns the forecast of the plan's accuracy, which follows from the plan's effective size at the base rate
