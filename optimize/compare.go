@@ -68,7 +68,7 @@ type Found struct {
 	// Square returns the mean square of v'x over the rows x for a weight difference v, from the released second
 	// moment; nil if it is not known.
 	Square func(v []float64) float64
-	// Excess is the forecast excess risk that noise left in the fit.
+	// Excess is the forecast excess risk that noise left in the fit; 0 if it is not known.
 	Excess float64
 }
 
@@ -191,7 +191,7 @@ func (c Compare) difference(ctx context.Context, o Oracle, p Problem, base Base,
 	if p.Relation == account.AddOrRemove {
 		centre, radius = 0, max(-least, most)
 	}
-	radius = max(radius, leastRange)
+	radius = max(radius*(1+leastRange), leastRange) // losses are rounded
 	out.Least, out.Most, out.Clip = centre-radius, centre+radius, radius
 	d, err := ask(ctx, o, charge*usable, query.ValueChangeWithin(o.All(), w, constant, centre, radius))
 	if err != nil {
@@ -233,7 +233,7 @@ func (c Compare) reach(v []float64) (low, high float64) {
 // derivative at the constant. bend is 0 if one of these facts is unknown. (Released gradients do not tell the first
 // derivative: the model has moved along minus their noise.)
 func (c Compare) line(p Problem, base Base, w, constant []float64, f Found) (bend, rise float64) {
-	if f.Square == nil || !p.RankOne || !(base.Curvature > 0) {
+	if f.Square == nil || !(f.Excess > 0) || !p.RankOne || !(base.Curvature > 0) {
 		return 0, 0
 	}
 	v := append([]float64(nil), w...)

@@ -328,7 +328,7 @@ func TestRecordsMustMatch(t *testing.T) {
 }
 
 // TestAddOrRemoveHidesTheNumberOfRows: under add-or-remove nothing that a fit states depends on
-// the number of rows. The plan follows from the released base rate, whose noise would differ, so none is released.
+// the number of rows.
 func TestAddOrRemoveHidesTheNumberOfRows(t *testing.T) {
 	var first train.Planned
 	releases := 0
