@@ -62,8 +62,9 @@ type Spider struct {
 	Gap float64 `yaml:"gap"`
 	// StepScale is h in eta = h/L1. Zero means 16 for rank-one losses, networks and records of several rows,
 	// and 4 for other losses. With zero, steps that overshoot are shortened, but not below 1/L1, no step is longer
-	// than the rest of the path of its prefix sum or a quarter of that path, and step sizes in an escape from a saddle are a quarter of h/L1, or h/L1 for networks. With the setting Theorem,
-	// StepScale must be zero, and h is 1.
+	// than the rest of the path of its prefix sum or a quarter of that path, and step sizes in an escape from a
+	// saddle are a quarter of h/L1, or h/L1 for networks. With the setting Theorem, StepScale must be zero, and h
+	// is 1.
 	StepScale float64 `yaml:"step_scale"`
 	// Rounds is K: the cohort of a fresh gradient estimate has n/(3 K) records, where n leaves out records
 	// that are held out. Zero means N/60, at least 1 and at most 6, where N is the effective size. With the

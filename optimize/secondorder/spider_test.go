@@ -264,8 +264,8 @@ func TestResultIsTheAverageOfTheLastThird(t *testing.T) {
 }
 
 // TestLongAndShortSteps: by default the step size of the descent must be at most 16/L1 on rank-one losses, and
-// no step may be longer than the path kappa/L1 of a prefix sum. A step of this length must occur. The step size in an escape must be 4/L1. A step scale that is set must apply to the
-// descent and to escapes.
+// no step may be longer than the path kappa/L1 of a prefix sum. A step of this length must occur. The step
+// size in an escape must be 4/L1. A step scale that is set must apply to the descent and to escapes.
 func TestLongAndShortSteps(t *testing.T) {
 	for _, h := range []float64{0, 4} {
 		oracle, p := spikes(t, 6000, account.ReplaceOne)
