@@ -74,9 +74,9 @@ func ExampleFit() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(result.Ledger.Budget())        // what it cost
-	fmt.Println(result.Run.Compared.Verdict()) // what it is worth: better than the best constant?
-	for _, w := range result.Warnings() {      // what a user of the model has to know
+	fmt.Println(result.Ledger.Budget())        // the cost of the fit
+	fmt.Println(result.Run.Compared.Verdict()) // is the model better than the best constant?
+	for _, w := range result.Warnings() {      // facts that a user of the model has to know
 		fmt.Println(w.Code, w.Text)
 	}
 	// result.Save("model") writes model, certificate and ledger; result.Summary() says it all

@@ -1,7 +1,7 @@
 package stillpoint
 
 import (
-	"github.com/stillpoint-dp/stillpoint/report"
+	"github.com/stillpoint-dp/stillpoint/internal/report"
 )
 
 // Coefficients returns a table of the coefficients with their confidence intervals, as text. It returns ""

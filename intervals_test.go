@@ -11,9 +11,9 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/report"
 	"github.com/stillpoint-dp/stillpoint/loss"
-	"github.com/stillpoint-dp/stillpoint/report"
 )
 
 // TestIntervalsOfASpec: a Spec with Inference must fit like a configuration with inference. Its summary,

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/model"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
 )
 
 // Model is a trained model.

@@ -7,9 +7,9 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
-	"github.com/stillpoint-dp/stillpoint/report"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/report"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // Result has everything that a fit released, and the fit's privacy cost. All of it may be published.

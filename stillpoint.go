@@ -8,11 +8,11 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/crashsafe"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
-	"github.com/stillpoint-dp/stillpoint/silence"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // Spec describes a fit. Table, Schema, Loss and Budget must be given. The comment of every other field states
@@ -178,9 +178,9 @@ func Plan(ctx context.Context, s Spec) (Planned, error) {
 
 // Silence makes sure that a crash of the process shows no records. It returns the file to which the program
 // must write its own messages; this file is valid even if Silence returns an error. A program that reads
-// records must call Silence first in main (package silence).
+// records must call Silence first in main (package internal/crashsafe).
 func Silence() (stderr *os.File, err error) {
-	if stderr, err = silence.Crashes(); err != nil {
+	if stderr, err = crashsafe.Crashes(); err != nil {
 		return os.Stderr, err
 	}
 	return stderr, nil

@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/optimize"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // Summary returns a text with the released results and the privacy cost, one fact on each line: warnings, the

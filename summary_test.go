@@ -6,9 +6,9 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/optimize"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // TestSummaryShowsWhatItIs: the summary must show epsilon and delta with all digits, and charges and

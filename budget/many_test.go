@@ -7,7 +7,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
-	"github.com/stillpoint-dp/stillpoint/budget/budgettest"
+	"github.com/stillpoint-dp/stillpoint/internal/budgetstore/budgettest"
 )
 
 // memory is a store of a single chain in memory. It has no transactions, since only one goroutine uses it.

@@ -5,7 +5,7 @@ import "context"
 // Store keeps chains of rows, one for each dataset, and never changes or removes a row. [Book], and
 // not the Store, knows the meaning of rows and the rules by which they follow each other.
 //
-// The packages sqlite and postgres below this package implement it and pass the suite in
+// The packages sqlite and postgres below internal/budgetstore implement it and pass the suite in
 // budgettest.
 type Store interface {
 	// Update runs one serializable transaction on a dataset's chain: no other transaction appends

@@ -48,7 +48,7 @@ func New(s Session, p Params) (*Certificate, error) {
 		return nil, &fault{ErrUnsound, "session", "", "must say in its ledger which records it charges (curator.Open)"}
 	}
 	if !v.Ended() {
-		return nil, &fault{ErrUnsound, "session", "", "must be closed: what it may still release would not be covered"}
+		return nil, &fault{ErrUnsound, "session", "", "must be closed: later releases would not be covered"}
 	}
 	return certify(v.Journal(), p)
 }

@@ -103,8 +103,8 @@ func (r *Report) String() string {
 	}
 	if r.Stable > 0 {
 		line("stability",
-			"the sensitivity of %d of %d releases is not enforced by clipping alone: it rests on what is trusted of a loss "+
-				"below", r.Stable, r.Events)
+			"the sensitivity of %d of %d releases is not enforced by clipping alone: it rests on the trusted constants "+
+				"of a loss below", r.Stable, r.Events)
 	}
 	line("releases", "%d", r.Events)
 	if b := r.Budget; b != nil {
@@ -114,7 +114,7 @@ func (r *Report) String() string {
 	if r.Complete {
 		line("complete", "yes")
 	} else {
-		line("complete", "NO: the run was interrupted; the guarantee covers what it released")
+		line("complete", "NO: the run was interrupted; the guarantee covers its releases")
 	}
 	if len(r.Trusted) == 0 {
 		line("trusted", "nothing beyond the program itself")

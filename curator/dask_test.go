@@ -54,10 +54,10 @@ func (c cluster) kill(t *testing.T) {
 	}
 }
 
-// startDask starts Python's results/shards_dask.py. The returned function waits for its end.
+// startDask starts Python's lab/results/shards_dask.py. The returned function waits for its end.
 func startDask(t *testing.T) (cluster, func() error) {
 	t.Helper()
-	python := exec.Command(cmp.Or(os.Getenv("PYTHON"), "python3"), "-W", "ignore", "../results/shards_dask.py")
+	python := exec.Command(cmp.Or(os.Getenv("PYTHON"), "python3"), "-W", "ignore", "../lab/results/shards_dask.py")
 	python.Stderr = os.Stderr
 	in := must[io.WriteCloser](t)(python.StdinPipe())
 	out := must[io.ReadCloser](t)(python.StdoutPipe())
@@ -69,7 +69,7 @@ func startDask(t *testing.T) (cluster, func() error) {
 }
 
 // TestDaskToTheBit: a fit of 400,000 rows whose partitions are on a Dask cluster, of which a process is killed in the
-// middle of the fit, reaches the weights of a fit of one file to the bit, by the same charges. results/shards.sh
+// middle of the fit, reaches the weights of a fit of one file to the bit, by the same charges. lab/results/shards.sh
 // runs it. PYTHON names a Python with Dask and the package.
 func TestDaskToTheBit(t *testing.T) {
 	const rows, seed, at = 400_000, 9, 100

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
-	"github.com/stillpoint-dp/stillpoint/train"
 )
 
 // newPartedUnits returns rows of people in one file, and in three files such that all rows of a person are

@@ -21,7 +21,7 @@ const PairKnots = 5
 // curve if this number is below leastAuto. The exponent balances the variance of the privacy noise, which
 // increases with the number of knots, and the bias of a piecewise linear function, which decreases with it.
 // Interactions with numbers are used if N is at least leastPairs. leastFine and leastPairs were measured
-// (results/accuracy.md).
+// (lab/results/accuracy.md).
 const (
 	knotsOfSize = .42
 	leastAuto   = 3

@@ -3,8 +3,8 @@
 
     pip install zensical && python docs/build.py [--out site]
 
-Gathers docs, results and the pages at the root into one folder, with their links, and has Zensical build it
-(docs/site.yml). Pages keep their places in the repository, where their links work as they stand. A link to what is no
+Gathers docs, lab/results and the pages at the root and in .github into one folder, with their links, and has
+Zensical build it (docs/site.yml). Pages keep their places in the repository, where their links work as they stand. A link to what is no
 page leads to the repository's host. Without Zensical the command says so and does nothing.
 """
 
@@ -29,10 +29,11 @@ LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 def places() -> dict[str, str]:
     """Where each page and picture of the repository lies in the site."""
     found = {"python/README.md": "reference/python.md"}
-    for path in ROOT.glob("*.md"):
-        found[path.name] = f"project/{path.name.lower()}"
-    for path in ROOT.glob("results/*.md"):
-        found[f"results/{path.name}"] = f"measured/{'index.md' if path.name == 'README.md' else path.name}"
+    for path in [*ROOT.glob("*.md"), *ROOT.glob(".github/*.md")]:
+        if not path.name.lower().endswith("template.md"):
+            found[path.relative_to(ROOT).as_posix()] = f"project/{path.name.lower()}"
+    for path in ROOT.glob("lab/results/*.md"):
+        found[f"lab/results/{path.name}"] = f"measured/{'index.md' if path.name == 'README.md' else path.name}"
     for path in (ROOT / "docs").rglob("*"):
         name = path.relative_to(ROOT).as_posix()
         if path.suffix in (".md", ".svg", ".png", ".css"):

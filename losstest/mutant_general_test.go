@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/internal/testloss"
 	"github.com/stillpoint-dp/stillpoint/loss"
-	"github.com/stillpoint-dp/stillpoint/problem"
 )
 
 type gradient = func(dst, w []float64, x []float32, y float64)
@@ -44,7 +44,7 @@ func (m generalMutant) Gradient(dst, w []float64, x []float32, y float64) {
 }
 
 func TestWrongGeneralConstantsAreCaught(t *testing.T) {
-	for _, l := range []loss.General{problem.SlowTail(), written{}} {
+	for _, l := range []loss.General{testloss.SlowTail(), written{}} {
 		for _, m := range scaledConstants(l.Constants()) {
 			if l.Constants().Clipped && m.name == "Lipschitz x 0.95" {
 				m.rule = ruleLipschitz
@@ -53,10 +53,10 @@ func TestWrongGeneralConstantsAreCaught(t *testing.T) {
 		}
 	}
 	requireCaught(t, "slow tail without mean zero", checkLoss(generalMutant{
-		General: problem.SlowTail(), constants: func(c *loss.Constants) { c.ZeroMean = false },
+		General: testloss.SlowTail(), constants: func(c *loss.Constants) { c.ZeroMean = false },
 	}), ruleInitialGap)
 	requireCaught(t, "slow tail without clip", checkLoss(generalMutant{
-		General: problem.SlowTail(), constants: func(c *loss.Constants) { c.Clipped = false },
+		General: testloss.SlowTail(), constants: func(c *loss.Constants) { c.Clipped = false },
 	}), ruleSlope)
 }
 
@@ -140,7 +140,7 @@ func TestWrongGeneralMethodsAreCaught(t *testing.T) {
 			}
 		}}},
 	} {
-		for _, l := range []loss.General{problem.SlowTail(), written{}} {
+		for _, l := range []loss.General{testloss.SlowTail(), written{}} {
 			m.mutant.General = l
 			requireCaught(t, l.Name()+", "+m.name, checkLoss(m.mutant), m.rule)
 		}

@@ -4,8 +4,8 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/internal/testloss"
 	"github.com/stillpoint-dp/stillpoint/loss"
-	"github.com/stillpoint-dp/stillpoint/problem"
 )
 
 // TestLossesThatFailAreCaught tests losses of which any one method panics or ends its goroutine,
@@ -30,7 +30,7 @@ func TestLossesThatFailAreCaught(t *testing.T) {
 			requireCaught(t, name+": slopes", checkLoss(rankOneMutant{RankOne: l, slopes: f}), ruleReturns)
 			requireCaught(t, name+": curvatures", checkLoss(rankOneMutant{RankOne: l, curvatures: f}), ruleReturns)
 		}
-		requireCaught(t, name+": gradient", checkLoss(generalMutant{General: problem.SlowTail(),
+		requireCaught(t, name+": gradient", checkLoss(generalMutant{General: testloss.SlowTail(),
 			gradient: func(gradients) gradients {
 				return func(_, _ []float64, _ []float32, _ float64) { fail() }
 			}}), ruleReturns)

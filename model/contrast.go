@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 )
 
 // ContrastOf is the estimate and the interval of a contrast that was given as a text.

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -222,7 +222,11 @@ func (m *Model) contrasts() func(weights []float64, constant float64) inference.
 		if slices.ContainsFunc(hidden, func(feature int) bool { return weights[feature] != 0 }) {
 			return inference.Interval{State: inference.Absent}
 		}
-		return of(weights, constant)
+		i := of(weights, constant)
+		if i.State == inference.Absent { // the estimate of a part of the combination is no estimate of the whole
+			i.Estimate = 0
+		}
+		return i
 	}
 }
 

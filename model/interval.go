@@ -1,7 +1,7 @@
 package model
 
 import (
-	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 )
 
 // Interval is the confidence interval of a prediction. It is an interval for the mean of the target, or for

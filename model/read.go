@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )

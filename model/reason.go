@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 )
 
 // Reason says why some coefficients have no interval. State is the common state of these coefficients, Terms
@@ -25,8 +25,9 @@ func (m *Model) reason(i inference.Interval) string {
 	case inference.Unidentified:
 		return m.unidentified()
 	case inference.Absent:
-		why := "no column of it is in the formula: the noise of the second moment or of the curvature hides the column's " +
-			"rows, so that it is left out before the fit or counts as the reference level"
+		why := "a column or a level of it is not in the formula. The noise of the second moment or of the curvature " +
+			"hides its rows, so that it was left out before the fit or counts as the reference level. Nothing is known of " +
+			"its coefficient"
 		if len(m.schema.Hats()) > 0 {
 			why += "; a curve of which a knot is hidden has no intervals at all (fewer knots, or narrower public bounds, help)"
 		}

@@ -3,7 +3,7 @@ package optimize
 import (
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/runrecord"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
 // quarters sums the gradient estimates of the first quarter and of the last quarter of a run's steps. The

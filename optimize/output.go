@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 )
 
 // Output is a rule that chooses the result from the iterates of a run. All rules are post-processing of

@@ -1,6 +1,6 @@
 package optimize
 
-import "github.com/stillpoint-dp/stillpoint/runrecord"
+import "github.com/stillpoint-dp/stillpoint/internal/runrecord"
 
 // Package runrecord declares these types. Certificates and reports use them from package runrecord, without
 // importing package optimize.

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures what results/python.md says: overhead of the estimator over the command,
+"""Measures what lab/results/python.md says: overhead of the estimator over the command,
 and the same task in other libraries. Times are processor seconds of this process and
 of the command, since wall-clock times depend on what else the machine does.
 
     python measure.py overhead | adult | diffprivlib | opacus
 
 The last two need environments of their own: diffprivlib 0.6.6 with scikit-learn 1.4;
-torch and opacus (see results/dpsgd.py).
+torch and opacus (see lab/results/dpsgd.py).
 """
 
 import csv

@@ -7,14 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/internal/testloss"
 	"github.com/stillpoint-dp/stillpoint/loss"
-	"github.com/stillpoint-dp/stillpoint/problem"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
 func parse(t testing.TB, l, r string) (loss.Loss, loss.Regularizer) {
 	t.Helper()
-	a, err := problem.Parse(l)
+	a, err := testloss.Parse(l)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"context"
 
 	"github.com/stillpoint-dp/stillpoint/budget"
-	"github.com/stillpoint-dp/stillpoint/budget/postgres"
-	"github.com/stillpoint-dp/stillpoint/budget/sqlite"
+	"github.com/stillpoint-dp/stillpoint/internal/budgetstore/postgres"
+	"github.com/stillpoint-dp/stillpoint/internal/budgetstore/sqlite"
 )
 
 // Open opens an existing store by its address (see budget.ParseAddress). It returns an error if

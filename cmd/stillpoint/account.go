@@ -30,9 +30,8 @@ type accountCommand struct {
 
 // Help returns the text that the help of the command prints below its flags.
 func (accountCommand) Help() string {
-	return `Says what a sequence of releases costs, without any data: a certified bracket from
-privacy-loss distributions, and what other accountants would say. The upper end
-is the one to claim.
+	return `Computes the privacy cost of a sequence of releases, without any data: a certified bracket
+from privacy-loss distributions, and the bounds of other accountants. Claim the upper end.
 
   stillpoint account --noise-multiplier 1.5 --sampling 0.04 --steps 2250 \
       --relation add-or-remove --delta 1e-5,1e-6
@@ -44,7 +43,8 @@ and that is accounted for here. Batches of a fixed size need replace-one:
   stillpoint account --noise-multiplier 3 --records 50000 --batch 500 --steps 300 \
       --relation replace-one --delta 1e-6
 
-What a budget allows is found, rounded to the private side, and checked:
+--calibrate finds the largest or least parameter within a budget, rounded to the private
+side, and checks it:
 
   stillpoint account --calibrate noise --sampling 0.04 --steps 2250 \
       --relation add-or-remove --epsilon 2 --delta 1e-5
@@ -85,9 +85,9 @@ with repetitions poisson, geometric, logarithmic or negative-binomial (and its
 shape). It is counted by Renyi orders alone, under add-or-remove if a run samples.
 
 --json prints an object with
-  relation, neighbours, group   what the guarantee is for
+  relation, neighbours, group   the scope of the guarantee
   releases                      [{mechanism, count}]
-  assumptions                   what is taken for granted, in words
+  assumptions                   the assumptions, in words
   results                       one for each question and accountant:
     accountant                  pld, rdp or zcdp
     kind                        bracket, upper-bound, or none beside an error

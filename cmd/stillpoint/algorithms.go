@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 type algorithmsCommand struct {
@@ -14,9 +14,9 @@ type algorithmsCommand struct {
 
 // Help returns the text that the help of the command prints below its flags.
 func (algorithmsCommand) Help() string {
-	return `Lists what train.algorithm can be and, for each, what can be set beside it under
-train: in a configuration, with its meaning and rule. What is left out follows the
-rule. Steps are counted, shares lie in (0, 1], and norms are after scaling,
+	return `Lists the values of train.algorithm and, for each, its settings, which stand beside it
+under train: in a configuration, with meaning and rule. A setting that is left out
+follows its rule. Steps are counted, shares lie in (0, 1], and norms are after scaling,
 where rows have norm at most 1. L0 bounds the norm of a record's gradient, L1 its
 smoothness, F0 the initial gap; N is the effective number of records.`
 }

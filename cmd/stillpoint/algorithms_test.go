@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // TestAlgorithmsAreExplained tests that the command algorithms shows every algorithm, in the list

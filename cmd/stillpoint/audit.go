@@ -7,7 +7,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/stillpoint-dp/stillpoint/audit"
+	"github.com/stillpoint-dp/stillpoint/internal/audit"
 )
 
 type auditCommand struct {
@@ -18,7 +18,7 @@ type auditCommand struct {
 
 // Help returns the text that the help of the command prints below its flags.
 func (auditCommand) Help() string {
-	return `Looks for what would break the guarantee of this configuration, by trying. The loss,
+	return `Searches for breaches of the guarantee of this configuration by experiment. The loss,
 budget, algorithm and settings are run on a generated table with the columns of the
 schema; your table is not opened and need not exist.
 
@@ -30,11 +30,11 @@ while every released value stays as it was:
     nothing but noisy answers may depend on a record;
   - the exact answer to each question, before noise, may move by at most the
     sensitivity that was charged. The largest movement found is printed as a part
-    of it: a figure above 1 is a violation, figures near 1 say that the search
-    looked where the worst is.
+    of it: a figure above 1 is a violation, a figure near 1 says that
+    the search found the worst rows.
 
-Then the two worst tables are run N times each and told apart by what was released: a
-lower bound on epsilon, to set beside the one claimed.
+Then the two worst tables are run N times each. An attack tells them apart by the released
+numbers, which gives a lower bound on epsilon to set beside the claimed one.
 
 An audit finds faults and cannot prove that there are none. The number of records is
 scaled down to 1000 for speed. Exit code 1 means that a violation was found.`

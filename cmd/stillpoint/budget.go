@@ -12,42 +12,41 @@ import (
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 )
 
 type budgetCommand struct {
-	Create budgetCreate `cmd:"" help:"Register a dataset with a cap on all that is ever released of it."`
-	List   budgetList   `cmd:"" help:"List the datasets of a store and what is left of each."`
-	Show   budgetShow   `cmd:"" help:"Show what was spent of a dataset, run by run, and write its certificate."`
-	Settle budgetSettle `cmd:"" help:"Settle a run that was killed by what its output folder proves."`
-	Close  budgetClose  `cmd:"" help:"Close a dataset: nothing more is released of it, ever."`
+	Create budgetCreate `cmd:"" help:"Register a dataset with a cap on all its releases together."`
+	List   budgetList   `cmd:"" help:"List the datasets of a store and the rest of the cap of each."`
+	Show   budgetShow   `cmd:"" help:"Show the spending under the cap of a dataset, run by run, and write its certificate."`
+	Settle budgetSettle `cmd:"" help:"Settle a killed run: charge the releases that its output folder records."`
+	Close  budgetClose  `cmd:"" help:"Close a dataset for ever: the store refuses all later runs."`
 }
 
 // Help returns the text that the help of the command prints below its flags.
 func (budgetCommand) Help() string {
 	return `A store of budgets outlasts runs, folders and machines. Whoever keeps a table
-registers it there once, with the (epsilon, delta) that everything ever released of
-it may cost together:
+registers it there once, with a cap: the (epsilon, delta) of all its releases together.
 
   stillpoint budget create census-2026 --store sqlite:budgets.db \
       --epsilon 3 --delta 1e-6 --relation replace-one
 
-A configuration that says
+With
 
   budget: {store: sqlite:budgets.db, dataset: census-2026}
 
-has fit charge its whole budget there before the first release. Over the cap fit ends
-with exit code 3, nothing computed. A fit that ends has what it did not use back; one
-that crashes stays charged in full until stillpoint recover, or the next fit in its
-folder, proves what it used.
+in a configuration, fit charges its whole budget there before the first release. If the
+cap does not cover it, fit computes nothing and ends with exit code 3. A fit that ends
+gets back the part that it did not use. A fit that crashes stays charged in full until
+stillpoint recover, or the next fit in its folder, reads its releases from the journal.
 
   stillpoint budget show census-2026 --store sqlite:budgets.db --certificate spent.json
   stillpoint verify spent.json --run adult-fit/certificate.json
 
-A dataset is what was registered, not a path: copies of a table are the same dataset
-if their configurations name it. Who can read the table can go round any ledger; a
-store holds those to the cap who reach the table through fit or the library, keeps
-them from adding up wrongly, and shows afterwards if its own past was changed.
+A dataset is a registered name, not a path: copies of a table are the same dataset
+if their configurations name it. A store enforces the cap for fit and for the library
+alone: it cannot stop somebody who reads the table with another program. It shows whether
+its own past was changed.
 
 --store is sqlite:FILE, on a disk of this machine (in a configuration FILE is relative to
 the configuration's folder), or postgres://USER@HOST/DATABASE
@@ -88,14 +87,14 @@ func (budgetCreate) Help() string {
 can be changed later: a cap that can be raised is none.
 
 Runs on all records, or on cohorts of their own, add up exactly in Gaussian
-differential privacy, however each is chosen by looking at the results before. For
-runs that sample at random no such sum is exact: each is counted by its privacy-loss
-distribution as a Gaussian release but for a part of delta, which --sampled-runs sets
-aside in equal parts.
+differential privacy, even if each is chosen after the results of the runs before it.
+For runs that sample at random no such sum is exact. Each of them counts as a Gaussian
+release, by its privacy-loss distribution, except for a part of delta. --sampled-runs
+sets these parts aside, in equal sizes.
 
 --table reads the table and keeps a fingerprint of its cells, keyed by a secret that
-stays in the store. It finds copies that are equal in every cell. What it finds is for
-who keeps the tables: it is not private.`
+stays in the store. It finds copies that are equal in every cell. Its findings are
+for the keepers of the tables: they are not private.`
 }
 
 func (b *budgetCreate) Run(ctx context.Context, c *console) error {
@@ -138,7 +137,7 @@ func (b *budgetCreate) Run(ctx context.Context, c *console) error {
 	}
 	fmt.Fprintf(c.out, "dataset      %s, with a cap of %v\n", b.Name, d.Cap)
 	for _, other := range copies {
-		fmt.Fprintf(c.out, "WARNING      %s holds the same cells as the dataset %s: what is released of both adds up\n",
+		fmt.Fprintf(c.out, "WARNING      %s holds the same cells as the dataset %s: their charges add up\n",
 			printable.Text(b.Table), printable.Text(other))
 	}
 	fmt.Fprintf(c.out, "head         %s\n", d.Head)
@@ -183,20 +182,20 @@ type budgetShow struct {
 
 // Help returns the text that the help of the command prints below its flags.
 func (budgetShow) Help() string {
-	return `Rechecks every row of the dataset, and shows what is spent of its cap:
+	return `Rechecks every row of the dataset, and shows the spending under its cap:
 
-  ####  charged by runs that ended, or recovered, by what they used
+  ####  charged by runs that ended or were recovered, for their releases
   ++++  reserved by runs that have not ended, in full
   ....  left
 
 The guarantee is the cap, whatever is spent; "epsilon so far" is
 a running total.
 
-A run that has not ended is under way, or was killed: then stillpoint recover in its
-output folder, or budget settle, has what it did not release back. --in finds the folder.
+A run that has not ended is under way, or was killed. For a killed run, stillpoint recover
+in its output folder, or budget settle, returns the unused part. --in finds the folder.
 
 Each fit's certificate names its row and the row's hash. --against finds a store that
-lost one: an earlier state of it, put back. Keep the head that show prints, or any
+lost one, because an earlier state of it was put back. Keep the head that show prints, or any
 certificate, where the store's keeper cannot change it.`
 }
 

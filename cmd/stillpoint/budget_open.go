@@ -8,7 +8,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 )
 
 // openRun is a run in a store of budgets whose end the store does not know. Its whole budget stays charged.

@@ -81,7 +81,7 @@ func (s *certificateSign) Run(ctx context.Context, c *console) error {
 
 type certificateVerify struct {
 	Certificate string `arg:"" help:"Certificate file." placeholder:"CERTIFICATE"`
-	Signers     string `help:"Whose signatures count: a file with a line NAME TYPE KEY for each." required:"" placeholder:"FILE"`
+	Signers     string `help:"File of the allowed signers, with a line NAME TYPE KEY for each." required:"" placeholder:"FILE"`
 	Signature   string `help:"Signature file (default: CERTIFICATE.sig)." placeholder:"FILE"`
 	Model       string `help:"Also check that FILE is the model the certificate speaks of." placeholder:"FILE"`
 	JSON        bool   `help:"Print JSON." name:"json"`
@@ -99,8 +99,8 @@ file. You have it from the signers themselves, not from where you have the certi
   ada@example.org ssh-ed25519 AAAAC3Nz...
 
 A signature says that the owner of the key vouches for the certificate, and that no byte
-was changed since. What the certificate claims follows from its record; that the record is
-honest rests on the signer.
+was changed since. The claim of the certificate follows from its record. For the honesty of the record the
+signer vouches.
 
 Exit code 4 means refused: the certificate does not verify, or no allowed signer signed it.`
 }

@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/stillpoint-dp/stillpoint"
-	"github.com/stillpoint-dp/stillpoint/inspect"
+	"github.com/stillpoint-dp/stillpoint/internal/inspect"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 )
 
@@ -22,15 +22,15 @@ type checkCommand struct {
 func (checkCommand) Help() string {
 	return `NOT private. Every cell of the table is looked at, counts are exact, and cells are
 quoted: do this on rows that you may look at, such as a sample, and publish nothing of
-what it prints. Nothing is charged, since nothing here is a release that a guarantee
-would cover; nothing is written, in the folder of a fit or elsewhere.
+the output. Nothing is charged, since nothing here is a release that a guarantee would
+cover; nothing is written, in the folder of a fit or elsewhere.
 
 For each column it counts the cells that are read as they are, missing, unreadable,
-clamped to the bound below or above, and other, and says what is wrong with them:
+clamped to the bound below or above, and other, and names the faults in them:
 1,234 or 5% where a number should be, dates of another layout, targets that are no
-class though one is nearly so (Yes for yes). Such a column, or the whole target, turns
-to nothing without a word in a fit, which may say nothing of records, and the budget is
-spent. Beside each problem stands what to change. Faults that no single cell shows are
+class though one is nearly so (Yes for yes). A fit learns nothing from such a column,
+and nothing at all without targets; it may warn only by noisy numbers, when the budget
+is spent. Beside each problem stands its remedy. Faults that no single cell shows are
 looked for as well: a delimiter at the end of lines, another encoding, -999 for missing,
 thousands read as decimals, months as days, dates that a spreadsheet counts, identifiers.
 Problems do not change the exit code; with --strict those do by which a column or half of

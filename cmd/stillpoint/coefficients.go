@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/report"
+	"github.com/stillpoint-dp/stillpoint/internal/report"
 )
 
 type coefficientsCommand struct {
@@ -17,24 +17,24 @@ type coefficientsCommand struct {
 
 // Help returns the text that the help of the command prints below its flags.
 func (coefficientsCommand) Help() string {
-	return `Says what a linear model says, column by column in the table's units, and how much of
-it is privacy noise. The terms of a row add up to the prediction (of two classes the
+	return `Prints the coefficients of a linear model, column by column in the table's units, with the
+privacy noise in each. The terms of a row add up to the prediction (of two classes the
 log-odds, of more those of each class against the mean of all, of counts the logarithm):
 
-  a number     what one unit more changes; of a logarithm each doubling of 1 + x, of a
-               date a year
+  a number     the change with one unit more; of a logarithm with each doubling of 1 + x, of
+               a date with a year
   a category   the difference between a level and the reference, the first level declared.
                A single level says nothing by itself: the same may be added to all
   a curve      the difference between a knot and the first; --json has points to draw, each
                with a band of privacy noise and the share of the rows around it
   crossed      the differences are those at the other column's reference; a pair's term is
-               what comes on top
+               added to these
   intercept    for numbers of 0, dates at their first day, categories at their reference
-  hashed       not interpretable: a bucket stands for nobody knows which values
+  hashed       not interpretable: the values in a bucket are not known
 
-The noise column is one standard deviation of privacy noise alone. It says nothing of
-sampling: that a table holds only some of the people there are comes on top, so that
-twice it makes no confidence interval. Where it comes from:
+The noise column is one standard deviation of the privacy noise alone. It leaves out the
+sampling error, since a table holds only some of the people of the population. Twice the
+noise is therefore no confidence interval. The noise is one of three:
 
   estimated    from the law of the run and the second moment of the rows that it released
                (algorithm preconditioned; of absolute and pinball losses the comparison with

@@ -6,10 +6,10 @@ import (
 	"os"
 	"strings"
 
-	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/report"
 	"github.com/stillpoint-dp/stillpoint/model"
-	"github.com/stillpoint-dp/stillpoint/report"
 )
 
 type contrastCommand struct {
@@ -20,12 +20,12 @@ type contrastCommand struct {
 
 // Help returns the text that the help of the command prints below its flags.
 func (contrastCommand) Help() string {
-	return `Says a combination of coefficients with its confidence interval. A level stands for its
+	return `Prints a combination of coefficients with its confidence interval. A level stands for its
 difference from the column's reference level, the first one declared; a number for the change
 that one unit makes. Terms are joined by " + " and " - ", spaces included, and may begin with
 a factor: "10 age", "region=north - region=south", "0.5 a=x + 0.5 a=y".
 
-Several contrasts are said one by one, and with their joint region.
+Several contrasts are printed one by one, and with their joint region.
 
 Everything follows from the released covariance: the table is not opened, and the answer
 costs no privacy. Of a folder the certificate is verified first; of a model file there is

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // drySummary returns the lines that fit --dry-run prints below the plan: the charge and the files of the fit

@@ -13,14 +13,14 @@ type exportCommand struct {
 	Model string   `arg:"" help:"Model file." placeholder:"MODEL"`
 	ONNX  string   `help:"Write a graph for ONNX runtimes to FILE." name:"onnx" placeholder:"FILE"`
 	SQL   string   `help:"Print a query: duckdb, postgresql, sqlite or bigquery." name:"sql" placeholder:"DIALECT"`
-	Table string   `help:"With --sql: what to score, as it is written after FROM." placeholder:"TABLE" default:"people"`
+	Table string   `help:"With --sql: the text after FROM, such as the table's name." placeholder:"TABLE" default:"people"`
 	Keep  []string `help:"With --sql: columns to stand before the predictions, such as a key." placeholder:"COLUMN,..."`
 	Out   string   `help:"With --sql: write to FILE instead of standard output." placeholder:"FILE"`
 }
 
 // Help returns the text that the help of the command prints below its flags.
 func (exportCommand) Help() string {
-	return `Writes what predict computes as a program of another system: clamp, transform,
+	return `Writes the computation of predict as a program of another system: clamp, transform,
 missing and other cells, lookup of categories, norm, margins, probability and class.
 
   stillpoint export people-fit/model.json --onnx people.onnx
@@ -28,8 +28,8 @@ missing and other cells, lookup of categories, norm, margins, probability and cl
 
 Inputs of the graph are the model's columns, [rows, 1] each: numbers as float64, NaN
 if missing, and categories as text without white space around it. A query reads
-numbers from columns of numbers, with NULL for missing. Either holds what the model
-file holds, and costs nothing.`
+numbers from columns of numbers, with NULL for missing. Either has the contents of the
+model file alone, and costs no budget.`
 }
 
 func (e *exportCommand) Run(_ context.Context, c *console) error {

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
-	"github.com/stillpoint-dp/stillpoint/experiment"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // privacyFlags override values in the configuration's section privacy.
@@ -57,7 +57,7 @@ type fitCommand struct {
 	Anyway    bool   `help:"Fit also where the effective size is below 30, at which a model is noise." env:"STILLPOINT_ANYWAY"`
 	Verbose   bool   `help:"Print the optimizer's numbers as well: steps, charges, gradient norms, the algorithms not chosen." short:"v"`
 	Attended  bool   `help:"With --shards, end as at Ctrl-C when standard input is closed, as it is when the program that runs this one ends."`
-	DryRun    bool   `help:"Do all but the releases: read the table and plan, then say what would be charged and written. Nothing is." name:"dry-run"`
+	DryRun    bool   `help:"Do all but the releases: read the table and plan, then print the charge and the files. Nothing is charged or written." name:"dry-run"`
 	JSON      bool   `help:"Print JSON." name:"json"`
 }
 
@@ -65,35 +65,35 @@ type fitCommand struct {
 func (fitCommand) Help() string {
 	return `Reads the table into the curator, which alone sees rows; reserves the whole budget in
 DIR/ledger.jsonl on stable storage; trains; and writes DIR/model.json and
-DIR/certificate.json. What is printed is public or was released with noise. --verbose and
---json have more of it: the plan, the optimizer's numbers and the algorithms not chosen.
+DIR/certificate.json. Every printed number is public or was released with noise. --verbose
+and --json add the plan, the optimizer's numbers and the algorithms not chosen.
 
 Every fit charges a budget of its own, also on the same table: two fits at
-epsilon 1 are not one fit at epsilon 1. The summary says what the fits in the
-output folders cost together. With budget: {store: ..., dataset: ...} in the configuration
-a fit is charged to a registered dataset as well, and ends with exit code 3, nothing
-computed, where the cap does not cover it (stillpoint budget --help).
+epsilon 1 are not one fit at epsilon 1. The summary states the cost of all fits in the
+output folders together. With budget: {store: ..., dataset: ...} in the configuration
+a fit is also charged to a registered dataset. If the cap of the dataset does not cover
+it, nothing is computed and the exit code is 3 (stillpoint budget --help).
 
---dry-run stops before the first release: it reads configuration and table, plans, and
+--dry-run stops before the first release. It reads configuration and table, plans, and
 asks the folder and the store of budgets whether they would take the fit, with the exit
-codes of one. It prints nothing of records, charges nothing, writes nothing. Whether
-cells are read as they were meant is not for it to say: see stillpoint check.
+codes of a fit. It prints nothing about records, charges nothing and writes nothing. Use
+stillpoint check to see whether cells are read as you mean them.
 
-A table too small for its budget is refused before anything is charged: where the effective
-size N, records times mu over the root of the number of weights, is below 30 a model is
+A table too small for its budget is refused before anything is charged. If the effective
+size N, records times mu over the root of the number of weights, is below 30, a model is
 noise. --anyway, or STILLPOINT_ANYWAY=1, fits it all the same.
 
 With --shards N the rows are in N workers, in other processes or on other machines
-(stillpoint shard --help), and the fit is the one over the whole table, to the bit. The
-configuration names no data: and gives table: a name. The key, in the first line of
-standard input, is made for this fit alone (stillpoint shard --new-key). If the schema has
-a unit, the unit's cell must decide a row's partition; with --progress=json the fit names
-the column (event key) and then waits for its key. The fit says where it listens, waits until all shards are ready, and waits again where one is lost.
+(stillpoint shard --help). The model is the same, to the bit, as that of one process with
+the whole table. The configuration names no data: and gives table: a name. The key, in the
+first line of standard input, is made for this fit alone (stillpoint shard --new-key). If
+the schema has a unit, the unit's cell must decide a row's partition; with --progress=json
+the fit names the column (event key) and then waits for its key. The fit prints its
+address, waits until all shards are ready, and waits again if one is lost.
 
 Ctrl-C ends the fit after the current step; the model reached by then is saved
-and certified as incomplete. A fit that is killed leaves a journal of what it
-released in DIR, from which stillpoint recover makes both files. What was reserved
-stays reserved.`
+and certified as incomplete. A fit that is killed leaves a journal of its releases in DIR,
+from which stillpoint recover makes both files. A reservation stays in the ledger.`
 }
 
 func (f *fitCommand) Run(ctx context.Context, c *console) error {
@@ -134,7 +134,7 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 			p.planned(planned)
 			c.saving()
 			stopping = context.AfterFunc(ctx, func() {
-				c.note("stopping", "stopping; what was reached will be saved, unless a second Ctrl-C ends this at once")
+				c.note("stopping", "stopping; the model so far will be saved, unless a second Ctrl-C ends this at once")
 			})
 		},
 		Step: p.step,
@@ -197,18 +197,18 @@ type planCommand struct {
 
 // Help returns the text that the help of the command prints below its flags.
 func (planCommand) Help() string {
-	return `Shows what a fit would do: which rows count, what is protected, how much of the possible gain
-the noise will cost and what would halve that, the algorithm and why it is chosen, time and
-memory. --verbose adds its steps, how the budget is divided, the gradient norm to expect, and
-the algorithms that were not chosen. The table is opened only to count its rows, which are public under
+	return `Foresees a fit: the rows that count, the protected unit, the share of the possible gain that
+the noise will cost, a size that would halve it, the algorithm with the reason for its choice,
+time and memory. --verbose adds the steps, the division of the budget, the expected gradient
+norm, and the algorithms that were not chosen. The table is opened only to count its rows, which are public under
 replace-one; with privacy.records in the configuration it is not opened at all.
 
-Without train.algorithm every algorithm is planned and ranked by what it should
-reach: the gradient norm over the table, or what train.goal says (population,
-excess-risk), within train.passes passes over it. The ranking rests on public
+Without train.algorithm every algorithm is planned. The plans are ranked by their
+predicted gradient norm over the table, or by the goal of train.goal (population,
+excess-risk), within train.passes passes over the table. The ranking uses public
 numbers alone. --simulate tries it on generated rows, never on the table.
 
-stillpoint algorithms NAME says what can be set of an algorithm.`
+stillpoint algorithms NAME lists the settings of an algorithm.`
 }
 
 func (f *planCommand) Run(ctx context.Context, c *console) error {
@@ -220,7 +220,7 @@ func (f *planCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	var tried []experiment.Checked
+	var tried []rehearsal.Checked
 	if f.Simulate {
 		if tried, err = simulate(ctx, config, planned, c.err); err != nil {
 			return err

@@ -73,7 +73,7 @@ func TestInputsThatAreNoFiles(t *testing.T) {
 		"fit @", "plan @", "audit @ --runs 0", "fit zeros.yaml", "plan zeros.yaml", "fit pipe.yaml", "plan pipe.yaml",
 		"schema @", "verify @", "verify out/certificate.json --model @", "predict @ people.csv", "predict out/model.json @",
 		"evaluate @ people.csv", "evaluate out/model.json @", "account --events @ --delta 1e-5",
-		"experiment run @", "report zeros", "report pipes",
+		"report zeros", "report pipes",
 	} {
 		for _, input := range []string{"/dev/zero", "pipe", "zeros"} {
 			if input != "pipe" && !strings.Contains(args, "@") {

@@ -121,7 +121,7 @@ func TestInterrupt(t *testing.T) {
 			if state.ExitCode() != 130 {
 				t.Fatalf("%v: must be exit code 130: %s", state, r.messages())
 			}
-			for _, want := range []string{"stopping; what was reached will be saved",
+			for _, want := range []string{"stopping; the model so far will be saved",
 				"of 1000000 steps: the model reached is saved; the whole budget stays charged"} {
 				if !strings.Contains(r.messages(), want) {
 					t.Errorf("the messages do not say %q:\n%s", want, r.messages())

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 )
 
 type ledgerCommand struct {
@@ -16,10 +16,10 @@ type ledgerCommand struct {
 
 // Help returns the text that the help of the command prints below its flags.
 func (ledgerCommand) Help() string {
-	return `Reads the ledgers of these folders and says what all fits of a table cost together.
+	return `Reads the ledgers of these folders and prints the cost of all fits of each table together.
 A table is known by its public name (table: in a configuration) or by its path. Every
 reservation counts in full, that of a fit which was interrupted or killed as well;
-fits in folders that are not named here are not seen.`
+fits in folders that are not named are not counted.`
 }
 
 func (l *ledgerCommand) Run(ctx context.Context, c *console) error {

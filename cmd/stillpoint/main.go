@@ -18,9 +18,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/internal/crashsafe"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/sshsig"
-	"github.com/stillpoint-dp/stillpoint/silence"
 )
 
 // Exit codes of the command. The help and the README document them.
@@ -41,14 +41,14 @@ certificate that anybody can recheck, and an honest summary come out.
 
   stillpoint schema people.csv > people.yaml    draft a configuration
   stillpoint check people.yaml sample.csv       how cells are read; not private
-  stillpoint plan people.yaml                   what would run, at what cost
+  stillpoint plan people.yaml                   the algorithm, its cost and quality
   stillpoint fit people.yaml                    train
   stillpoint verify people-fit/certificate.json recheck the guarantee
   stillpoint predict people-fit/model.json new.csv
 
 Exit codes: 0 done, 1 input at fault (a configuration, a table, a file), 2 wrong
 usage, 3 over budget, 4 certificate or model refused, 5 system at fault (a disk, a
-permission), 130 interrupted (what was reached is saved), 134 a fault in the program,
+permission), 130 interrupted (the model so far is saved), 134 a fault in the program,
 which says nothing more since it may hold records.
 
 A program that drives this one passes --json and --progress=json: results are JSON on
@@ -63,22 +63,23 @@ type commands struct {
 	Fit          fitCommand          `cmd:"" help:"Train a model: writes model.json, certificate.json and ledger.jsonl."`
 	Shard        shardCommand        `cmd:"" help:"Hold one partition of a table for a fit that runs elsewhere."`
 	Recover      recoverCommand      `cmd:"" help:"Save model and certificate of a fit that was killed, from its journal."`
-	Plan         planCommand         `cmd:"" help:"Show what fit would run, what it takes and the gradient norm to expect, without asking anything about records."`
+	Plan         planCommand         `cmd:"" help:"Show the algorithm, the time and the expected quality of a fit. Reads no row, but may count them."`
 	Predict      predictCommand      `cmd:"" help:"Score the rows of a table with a model."`
 	Export       exportCommand       `cmd:"" help:"Write a model as an ONNX graph or a database query."`
 	Evaluate     evaluateCommand     `cmd:"" help:"Measure a model on a table. NOT private: computed directly from the rows."`
-	Report       reportCommand       `cmd:"" help:"Describe a fit in a page of HTML, from what it released."`
-	Coefficients coefficientsCommand `cmd:"" help:"Say what a linear model says column by column, and how much of it is privacy noise."`
-	Contrast     contrastCommand     `cmd:"" help:"Say a difference of coefficients, with its confidence interval."`
-	Ledger       ledgerCommand       `cmd:"" help:"Say what the fits in output folders cost together."`
-	Budget       budgetCommand       `cmd:"" help:"Keep caps on what is ever released of a dataset, in a store that outlasts runs."`
+	Report       reportCommand       `cmd:"" help:"Describe a fit in a page of HTML, from its released numbers."`
+	Coefficients coefficientsCommand `cmd:"" help:"Print the coefficients of a linear model in the table's units, with the privacy noise in each."`
+	Contrast     contrastCommand     `cmd:"" help:"Print a difference of coefficients with its confidence interval."`
+	Ledger       ledgerCommand       `cmd:"" help:"Print the cost of all fits in output folders together."`
+	Budget       budgetCommand       `cmd:"" help:"Keep caps on all releases of a dataset, in a store that outlasts runs."`
 	Verify       verifyCommand       `cmd:"" help:"Recompute a certificate's guarantee without the data."`
 	Certificate  certificateCommand  `cmd:"" help:"Sign a certificate with an SSH key, and verify who signed one."`
 	Audit        auditCommand        `cmd:"" help:"Try to break the guarantee of a configuration, on generated tables."`
-	Account      accountCommand      `cmd:"" help:"Say what a sequence of releases costs, without data."`
-	Experiment   experimentCommand   `cmd:"" help:"Compare algorithms on generated problems."`
-	Algorithms   algorithmsCommand   `cmd:"" help:"List the algorithms and what can be set of each."`
-	Check        checkCommand        `cmd:"" help:"Say how a configuration reads the cells of a table. NOT private: computed directly from the rows."`
+	Account      accountCommand      `cmd:"" help:"Compute the privacy cost of a sequence of releases, without data."`
+	Experiment   experimentCommand   `cmd:"" hidden:"" passthrough:""`
+	Algorithms   algorithmsCommand   `cmd:"" help:"List the algorithms and their settings."`
+	Losses       lossesCommand       `cmd:"" help:"List the losses by task."`
+	Check        checkCommand        `cmd:"" help:"Count the cells of a table that a configuration cannot read. NOT private: computed directly from the rows."`
 	Schema       schemaCommand       `cmd:"" help:"Draft a configuration from a table's header alone."`
 	Version      versionCommand      `cmd:"" help:"Print the version."`
 }
@@ -105,7 +106,7 @@ func terminal(w io.Writer) (io.Writer, bool) {
 }
 
 func main() {
-	stderr, err := silence.Crashes()
+	stderr, err := crashsafe.Crashes()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "stillpoint:", err)
 		os.Exit(exitFailed)
@@ -182,6 +183,8 @@ func exitCode(err error) int {
 		return exitInterrupted
 	case errors.As(err, &over):
 		return exitOverBudget
+	case errors.Is(err, errMoved):
+		return exitUsage
 	case fromSystem(err), errors.Is(err, budget.ErrStore):
 		return exitSystem
 	}

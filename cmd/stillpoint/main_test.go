@@ -18,7 +18,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/certificate"
-	"github.com/stillpoint-dp/stillpoint/silence"
+	"github.com/stillpoint-dp/stillpoint/internal/crashsafe"
 )
 
 // TestMain makes the test binary the command as well: testscript puts a copy of it named executable on the
@@ -42,7 +42,7 @@ func loud() {
 
 // faulty runs a command that panics with a record's content.
 func faulty() {
-	stderr, err := silence.Crashes()
+	stderr, err := crashsafe.Crashes()
 	if err != nil {
 		panic(err)
 	}

@@ -12,7 +12,7 @@ import (
 	"syscall"
 
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // With --progress=json, each line of standard error is a JSON object. Its member "event" names its kind. The

@@ -12,7 +12,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // TestErrorsAsJSON tests that an error printed as JSON states its kind, the field and the rule that
@@ -29,7 +29,7 @@ func TestErrorsAsJSON(t *testing.T) {
 			`","charged":false}`: certificate.ErrAltered,
 		`"code":"budget","exit":3,"message":"` + (&account.BudgetError{Want: 2, Have: 1}).Error() +
 			`","charged":false}`: &account.BudgetError{Want: 2, Have: 1},
-		`the whole budget stays charged in f/ledger.jsonl; stillpoint recover f saves what the journal there proves","charged":true}`: fmt.Errorf("fit: %w", &train.ChargedError{Ledger: "f/ledger.jsonl", Folder: "f"}),
+		`the whole budget stays charged in f/ledger.jsonl; stillpoint recover f saves the model in the journal there","charged":true}`: fmt.Errorf("fit: %w", &train.ChargedError{Ledger: "f/ledger.jsonl", Folder: "f"}),
 	} {
 		var stderr bytes.Buffer
 		c := &console{err: &stderr, json: true}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/model"
@@ -29,7 +30,8 @@ fitted to, unless the flags say otherwise.
 --intervals says how well the prediction itself is known: lower and upper are the
 confidence interval of the mean (the probability, the rate) of rows with the same
 features, sampling and privacy noise together, for the formula of the fit. Single rows
-vary around their mean. A row without a stated interval has empty cells.`
+vary around their mean. A row without a stated interval has empty cells. Rows with a column
+or a level that is not in the formula of the fit have none: a warning names these columns.`
 }
 
 func (p *predictCommand) Run(ctx context.Context, c *console) error {
@@ -42,6 +44,11 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 		return stillpoint.Predict(ctx, m, rows, w,
 			stillpoint.PredictOptions{Where: p.Where, Margins: p.Margin, Intervals: p.Intervals})
 	}
+	if p.Intervals {
+		if text := withoutIntervals(m); text != "" {
+			c.note("warning", text)
+		}
+	}
 	if p.Out == "" {
 		// The names of classes have no control or invisible characters (package dataset). A program that
 		// reads predictions from a pipe gets them unchanged.
@@ -51,6 +58,17 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 		return predict(c.out)
 	}
 	return writeFile(p.Out, []string{p.Model, p.Data}, predict)
+}
+
+// withoutIntervals says which rows have no interval because the formula of the fit lacks terms that were asked
+// for. It returns "" if the formula lacks no such term, or if the model has no intervals.
+func withoutIntervals(m *model.Model) string {
+	list, err := m.Coefficients()
+	if err != nil || !list.Short {
+		return ""
+	}
+	return "warning: predictions of rows that depend on these terms have no interval, since the formula of the fit lacks " +
+		"the terms: " + strings.Join(list.Changes, "; ")
 }
 
 type evaluateCommand struct {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/report"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/report"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // unstatedNoise has parts of the texts that give the reasons for which a report does not state the

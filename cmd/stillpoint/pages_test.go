@@ -123,7 +123,7 @@ func TestPagesRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages := []string{filepath.Join(root, "README.md"), filepath.Join(root, "RELEASING.md"),
+	pages := []string{filepath.Join(root, "README.md"), filepath.Join(root, ".github", "RELEASING.md"),
 		filepath.Join(root, "python", "README.md")}
 	err = filepath.WalkDir(filepath.Join(root, "docs"), func(path string, e fs.DirEntry, err error) error {
 		if err == nil && strings.HasSuffix(path, ".md") {

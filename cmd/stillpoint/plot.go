@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
-	"github.com/stillpoint-dp/stillpoint/report"
+	"github.com/stillpoint-dp/stillpoint/internal/report"
 )
 
 // leastDelta is the delta at which the drawn curve of delta over epsilon ends.
@@ -46,7 +46,7 @@ func plotCurve(ctx context.Context, path string, c *mechanism.Composition) error
 		return fmt.Errorf("plot %s: delta is 0 at every epsilon: nothing to draw", path)
 	}
 	p := report.Plot{
-		Title:   "What the releases cost",
+		Title:   "Cost of the releases",
 		Caption: "The releases are (epsilon, delta)-differentially private at every point of the curve and above it.",
 		X:       report.Axis{Label: "epsilon"},
 		Y:       report.Axis{Label: "delta", Log: true, Min: leastDelta, Max: max(curve.Y[0], 10*leastDelta)},

@@ -42,7 +42,7 @@ const grace = time.Second
 func govern(stderr io.Writer, command func(ctx context.Context, saving func()) int) (code int) {
 	defer func() {
 		if recover() != nil {
-			fmt.Fprintln(stderr, "stillpoint: a fault in the program ended it; what it says is not shown, since it may hold values of records")
+			fmt.Fprintln(stderr, "stillpoint: a fault in the program ended it; its message is not shown, since it may hold values of records")
 			code = exitFault
 		}
 	}()

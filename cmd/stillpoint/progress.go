@@ -7,7 +7,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // progress shows how many steps of a fit or runs of an audit are done. On a terminal it draws a bar,

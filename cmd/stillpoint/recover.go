@@ -7,7 +7,7 @@ import (
 	"io"
 
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
-	"github.com/stillpoint-dp/stillpoint/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 )
 
 type recoverCommand struct {

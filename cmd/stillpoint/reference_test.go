@@ -7,20 +7,17 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/alecthomas/kong"
 
-	"github.com/stillpoint-dp/stillpoint/loss"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 var rewriteReference = flag.Bool("rewrite", false, "write the generated pages of docs/reference")
@@ -63,7 +60,7 @@ func helpOf(t *testing.T, args ...string) string {
 // commandPage returns the page of the reference with the help of every command.
 func commandPage(t *testing.T) string {
 	var p strings.Builder
-	p.WriteString("# Commands\n\n" + generatedLine + "What `--help` prints, of the whole and of each command.\n\n")
+	p.WriteString("# Commands\n\n" + generatedLine + "The output of `--help`, of the whole command and of each of its parts.\n\n")
 	section := func(title string, args ...string) {
 		fmt.Fprintf(&p, "## %s\n\n```text\n%s\n```\n\n", title, strings.TrimSpace(helpOf(t, append(args, "--help")...)))
 	}
@@ -88,10 +85,11 @@ func commandPage(t *testing.T) string {
 // keysBelow lists the types that describe a configuration file, with the prefix that the reference
 // gives to their keys.
 var keysBelow = []struct{ file, name, prefix string }{
-	{"train/config.go", "Config", ""}, {"dataset/csv.go", "CSV", "csv."}, {"train/config.go", "Model", "model."},
-	{"optimize/kl.go", "KL", "model.kl."}, {"train/config.go", "Privacy", "privacy."},
-	{"train/config.go", "StoredBudget", "budget."}, {"train/memory.go", "Memory", "memory."},
-	{"train/inference.go", "Inference", "inference."},
+	{"internal/train/config.go", "Config", ""}, {"dataset/csv.go", "CSV", "csv."},
+	{"internal/train/config.go", "Model", "model."},
+	{"optimize/kl.go", "KL", "model.kl."}, {"internal/train/config.go", "Privacy", "privacy."},
+	{"internal/train/config.go", "StoredBudget", "budget."}, {"internal/train/memory.go", "Memory", "memory."},
+	{"internal/train/inference.go", "Inference", "inference."},
 }
 
 // keyPage returns the page of the reference with the keys of a configuration outside schema and
@@ -99,7 +97,7 @@ var keysBelow = []struct{ file, name, prefix string }{
 func keyPage(t *testing.T) string {
 	var p strings.Builder
 	p.WriteString("# Keys, one by one\n\n" + generatedLine +
-		"The keys of a configuration and what each means, from the comments in its Go types. The keys of `schema` are\n" +
+		"The keys of a configuration and their meaning, from the comments in its Go types. The keys of `schema` are\n" +
 		"in the [example of every key](configuration.md); those of `train` go with the [algorithm](algorithms.md).\n\n" +
 		"| key | meaning |\n|---|---|\n")
 	for _, of := range keysBelow {
@@ -163,81 +161,34 @@ func fieldsOf(t *testing.T, path, name string) (fields []field) {
 	return fields
 }
 
-// lossUses says for each loss when to use it, for the reference, and gives parameters with which
-// its constants are shown there.
-var lossUses = map[string]struct{ shown, use string }{
-	"logistic":       {"logistic", "two classes; probabilities"},
-	"sigmoid":        {"sigmoid", "two classes; rows with a wrong class pull little; not convex"},
-	"tanh":           {"tanh", "the same as sigmoid with another scale"},
-	"smoothed-hinge": {"smoothed-hinge(0.5)", "two classes; a support-vector classifier with a rounded corner"},
-	"hinge":          {"hinge", "two classes; a support-vector classifier"},
-	"ramp":           {"ramp", "two classes; a hinge that rows far on the wrong side do not move"},
-	"softmax": {"softmax(3)",
-		"three classes or more; in a configuration softmax alone means as many as are declared"},
-	"huber":    {"huber(0.1)", "numbers; the mean of most rows, of outliers the median"},
-	"squared":  {"squared(0.5)", "numbers; least squares, with residuals clipped"},
-	"absolute": {"absolute", "numbers; the median"},
-	"pinball":  {"pinball(0.9)", "numbers; a quantile"},
-
-	"epsilon-insensitive": {"epsilon-insensitive(0.1)", "numbers; support-vector regression"},
-	"capped-absolute":     {"capped-absolute(0.5)", "numbers; the median of the rows that are not far off"},
-	"welsch":              {"welsch(0.5)", "numbers; outliers pull hardly at all"},
-	"geman-mcclure":       {"geman-mcclure(0.5)", "numbers; outliers pull little"},
-	"tukey":               {"tukey(0.5)", "numbers; outliers do not pull"},
-	"poisson":             {"poisson(1)", "counts"},
-	"poisson-rate":        {"poisson-rate(1,0.1)", "counts over unlike exposures, of which the least is declared"},
-}
-
 // lossPage returns the page of the reference with a table of all losses and their constants.
-func lossPage(t *testing.T) string {
-	if got, want := slices.Sorted(maps.Keys(lossUses)), loss.Names(); !slices.Equal(got, want) {
-		t.Fatalf("uses are said of %q: the losses are %q", got, want)
-	}
+func lossPage(*testing.T) string {
 	var p strings.Builder
 	p.WriteString("# Losses by task\n\n" + generatedLine +
-		"What `model.loss` can be. Parameters are in units of the scaled target: numbers are scaled from their bounds to\n" +
+		"The values of `model.loss`. Parameters are in units of the scaled target: numbers are scaled from their bounds to\n" +
 		"[-1, 1]. The steepest slope is the length by which a row's gradient is bounded, for the parameters shown. A loss\n" +
 		"with corners is smoothed by a known amount before it is fitted.\n\n" +
 		"| write | for | target | convex | corners | steepest slope |\n|---|---|---|---|---|---|\n")
-	for _, kind := range []loss.Target{loss.Binary, loss.Classes, loss.Real} {
-		for _, name := range loss.Names() {
-			of := lossUses[name]
-			l, err := loss.Parse(of.shown)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if l.Target() != kind {
-				continue
-			}
-			c, target := l.Constants(), map[loss.Target]string{loss.Binary: "two classes", loss.Classes: "classes",
-				loss.Real: "a number"}
-			_, corners := l.(loss.Kinked)
-			steepest := "none"
-			if !math.IsInf(c.Lipschitz, 0) {
-				steepest = strconv.FormatFloat(c.Lipschitz, 'g', 4, 64)
-			}
-			fmt.Fprintf(&p, "| `%s` | %s | %s | %s | %s | %s |\n", of.shown, of.use, target[kind],
-				yes(c.Curvature.Lo >= 0), yes(corners), steepest)
+	yes := map[bool]string{true: "yes", false: "no"}
+	for _, l := range train.Losses() {
+		steepest := "none"
+		if !math.IsInf(l.Steepest, 0) {
+			steepest = strconv.FormatFloat(l.Steepest, 'g', 4, 64)
 		}
+		fmt.Fprintf(&p, "| `%s` | %s | %s | %s | %s | %s |\n", l.Text, l.Use, l.Target, yes[l.Convex], yes[l.Corners],
+			steepest)
 	}
 	p.WriteString("\nA network, `{network: {hidden: [16], activation: tanh, output: LOSS}}`, takes any of them as its output.\n")
 	return p.String()
-}
-
-func yes(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
 }
 
 // algorithmPage returns the page of the reference with the output of the command algorithms.
 func algorithmPage(t *testing.T) string {
 	var p strings.Builder
 	p.WriteString("# Algorithms and their settings\n\n" + generatedLine +
-		"What `train.algorithm` can be, and what can be set beside it, as `stillpoint algorithms` prints it. Nothing of it\n" +
-		"has to be set. [First-order methods](../explanation/papers/first-order.md) and the pages beside it say what is\n" +
-		"proved of each.\n\n")
+		"The values of `train.algorithm` and their settings, as `stillpoint algorithms` prints them. Every\n" +
+		"setting has a rule that it follows if it is left out. [First-order methods](../explanation/papers/first-order.md)\n" +
+		"and the pages beside it state the proved properties of each algorithm.\n\n")
 	for _, name := range append(train.Algorithms(), "selected") {
 		settings := train.HelpOf(name)
 		fmt.Fprintf(&p, "## %s\n\n", name)

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/report"
+	"github.com/stillpoint-dp/stillpoint/internal/report"
 )
 
 type reportCommand struct {
@@ -20,14 +20,13 @@ type reportCommand struct {
 
 // Help returns the text that the help of the command prints below its flags.
 func (reportCommand) Help() string {
-	return `Writes one HTML file for people: what was asked, what it cost and what that means,
-how the noise compares with the signal, the coefficients in the table's units with
-the noise in them, and the words to cite the guarantee with. It has no script and
-loads nothing.
+	return `Writes one HTML file for people: the public inputs, the cost and its meaning for a person,
+the noise beside the signal, the coefficients in the table's units with their noise,
+and a sentence that cites the guarantee. It has no script and loads nothing.
 
 Everything on it follows from the folder's certificate, model and ledger. The table
 is not opened, so the page costs no privacy and may be published. A certificate
-that does not verify, or a model it does not speak of, is refused (exit code 4).
+that does not verify, or a model of another certificate, is refused (exit code 4).
 
 With --public the page has a section of figures computed directly from DATA, and says
 that they are not private: for tables that are public.`

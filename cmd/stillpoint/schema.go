@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/inspect"
+	"github.com/stillpoint-dp/stillpoint/internal/inspect"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
@@ -40,8 +40,8 @@ its columns. A record of other words alone cannot be told from a header.
 
 --from-public FILE reads another table, of which you say that it is public: a sample
 that its agency publishes, rows made up by hand. Columns of the same names are drafted
-from its rows, and each says so; what it lists or bounds is published with the model. It
-may not be DATA itself, of which nothing but the header is read as before.`
+from its rows, and each says so. Their bounds and lists are published with the model.
+It may not be DATA itself, of which only the header is read.`
 }
 
 func (s *schemaCommand) Run(ctx context.Context, c *console) error {
@@ -98,7 +98,7 @@ func (s *schemaCommand) drafted(ctx context.Context, header []string, note *stri
 		return "", err
 	}
 	*note += "# Lines that name " + name +
-		" come from its rows, which whoever drafted this said are\n# public. Look at each of them: what stands here is " +
+		" come from its rows, which whoever drafted this said are\n# public. Look at each of them: these lines are " +
 		"published with the model.\n"
 	return dataset.DraftWith(header, columns, missing), nil
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // shardFlags are the flags of a fit whose table is in partitions, each read by a worker process.

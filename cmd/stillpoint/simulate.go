@@ -8,13 +8,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stillpoint-dp/stillpoint/experiment"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // simulate runs, on generated rows, the plans that the setting "algorithm: auto" compares. If the
 // configuration names its algorithm, simulate runs only that algorithm's plan.
-func simulate(ctx context.Context, c *train.Config, p train.Planned, progress io.Writer) ([]experiment.Checked, error) {
+func simulate(ctx context.Context, c *train.Config, p train.Planned, progress io.Writer) ([]rehearsal.Checked, error) {
 	c, err := c.For(int(p.Records))
 	if err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func simulate(ctx context.Context, c *train.Config, p train.Planned, progress io
 	if err != nil {
 		return nil, err
 	}
-	check := experiment.Check{
+	check := rehearsal.Check{
 		Problem: problem, Loss: l, Features: p.Features, Records: p.Records, Budget: p.Budget, Criterion: p.Criterion,
 		Workers: runtime.GOMAXPROCS(0),
 	}
@@ -32,7 +32,7 @@ func simulate(ctx context.Context, c *train.Config, p train.Planned, progress io
 	})
 }
 
-func medians(tried []experiment.Checked) (m []float64) {
+func medians(tried []rehearsal.Checked) (m []float64) {
 	for _, t := range tried {
 		m = append(m, t.Median())
 	}
@@ -41,7 +41,7 @@ func medians(tried []experiment.Checked) (m []float64) {
 
 // comparison describes the results of plans on generated rows and compares them with the plans' predictions.
 // It returns "" if no plan was run.
-func comparison(p train.Planned, tried []experiment.Checked) string {
+func comparison(p train.Planned, tried []rehearsal.Checked) string {
 	if len(tried) == 0 {
 		return ""
 	}

@@ -10,9 +10,9 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
-	"github.com/stillpoint-dp/stillpoint/experiment"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // facts builds a text with one fact on each line. The line begins with the fact's name.
@@ -176,7 +176,7 @@ func (b *facts) details(p train.Planned) {
 	}
 }
 
-func planJSON(p train.Planned, tried []experiment.Checked) any {
+func planJSON(p train.Planned, tried []rehearsal.Checked) any {
 	var considered []any
 	for _, c := range p.Candidates {
 		considered = append(considered, c.Summary)

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/train"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 // inProcess runs a command line within the test's own process and returns its exit code and output.

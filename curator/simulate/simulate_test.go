@@ -12,11 +12,11 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
+	"github.com/stillpoint-dp/stillpoint/internal/testloss"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/firstorder"
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
-	"github.com/stillpoint-dp/stillpoint/problem"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -33,7 +33,7 @@ func budget(t testing.TB, r account.Relation) account.Budget {
 
 func parse(t testing.TB, name string) loss.Loss {
 	t.Helper()
-	l, err := problem.Parse(name)
+	l, err := testloss.Parse(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,10 +14,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/crashsafe"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
-	"github.com/stillpoint-dp/stillpoint/silence"
 )
 
 // secretTarget is the target of every record. A traceback would show its bits among the arguments of the
@@ -57,7 +57,7 @@ const program = "ENDLESS"
 // first.
 func serve(silent bool) error {
 	if silent {
-		if _, err := silence.Crashes(); err != nil {
+		if _, err := crashsafe.Crashes(); err != nil {
 			return err
 		}
 	}

@@ -4,6 +4,6 @@
 // only a certificate with the public key of the other role. Somebody who learns the key after a connection
 // cannot decrypt the data of that connection.
 //
-// Package sealed is the only package that imports crypto/tls (layer_test.go). It draws no random bits itself.
-// Package crypto/tls draws the random bits of a connection.
+// Package sealed is the only package that imports crypto/tls (internal/repotest/layer_test.go). It draws no
+// random bits itself. Package crypto/tls draws the random bits of a connection.
 package sealed

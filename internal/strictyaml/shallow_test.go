@@ -79,7 +79,7 @@ func TestSize(t *testing.T) {
 
 // TestExamples tests that the project's own configurations are accepted.
 func TestExamples(t *testing.T) {
-	for _, pattern := range []string{"examples/*/*.yaml", "results/specs/*.yaml"} {
+	for _, pattern := range []string{"examples/*/*.yaml", "lab/results/specs/*.yaml"} {
 		paths, err := filepath.Glob(filepath.Join("..", "..", filepath.FromSlash(pattern)))
 		if err != nil || len(paths) == 0 {
 			t.Fatal(paths, err)

@@ -41,11 +41,11 @@ import (
 //     below 20.
 //   - With several margins preconditioned comes first, unless the goal is the excess risk. Plans of few
 //     steps reach a small gradient norm although they have not converged along directions in which few rows
-//     vary. Such plans separated the classes worse at every budget (results/accuracy.md).
+//     vary. Such plans separated the classes worse at every budget (lab/results/accuracy.md).
 //   - For nonconvex losses preconditioned is ordered by its forecast without a correction, although its
 //     gradient norm was 1.6 to 1.9 times its forecast, since most records' gradients are clipped. Other
 //     plans had smaller gradients only because their weights were so large that the derivative of the loss
-//     vanishes (results/outcome.md).
+//     vanishes (lab/results/outcome.md).
 //   - For the goal gradient and convex losses on 100,000 records and more, preconditioned comes first if
 //     its forecast of the population gradient is at most 5 % above the first plan's. With 20 to 100 times
 //     the passes, other plans reach smaller gradients on the records. The gain is smaller than the
@@ -67,10 +67,10 @@ import (
 //     with equal forecasts (docs/explanation/papers/recursive-regularization.md).
 //   - For the goal population, forecasts of single passes are multiplied by 1.5. The measured norm was half
 //     of the forecast for plans with repeated passes, and four fifths of it for single passes
-//     (results/planner.md).
+//     (lab/results/planner.md).
 //   - Without a limit on passes, plans on Poisson samples come last, since sampling saves passes and not
 //     privacy. SpiderBoost is planned on all records only. With the batches of its rule, SpiderBoost was no
-//     better than dp-sgd at equal passes, except for one budget of one table (results/planner.md).
+//     better than dp-sgd at equal passes, except for one budget of one table (lab/results/planner.md).
 //   - For N below 20, convex losses and generalised linear models with one margin, forecasts do not
 //     decide which plan is first (see scarce), unless the goal is the excess risk.
 //
@@ -185,8 +185,8 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 	switch {
 	case a.Goal != ExcessRisk && byRecord(p, list):
 		putFirst(list, "preconditioned",
-			"on tables with such losses it was the best of what was measured, or level; its forecast is too far off to "+
-				"choose by")
+			"on tables with such losses it was the best of the measured algorithms, or level; its forecast is too far "+
+				"off to choose by")
 	case p.Shape.Margins > 1 && a.Goal != ExcessRisk:
 		putFirst(list, "preconditioned",
 			"a gradient as small as other plans are predicted to reach is soon had by stopping short where the rows are "+
@@ -210,7 +210,7 @@ const manyRecords = 1e5
 // sizes below leastEffective. The plan is nesterov if the target is a real number or the Lipschitz constant
 // is a clip, and preconditioned otherwise. At such sizes the forecasts of all plans are about equal to the
 // gradient norm at the start, and the plan with the lowest forecast was far worse on tables
-// (results/outcome.md).
+// (lab/results/outcome.md).
 func scarce(p optimize.Problem, list []Candidate) {
 	if !p.Convex() || !p.RankOne || p.Shape.Margins > 1 {
 		return
@@ -220,8 +220,8 @@ func scarce(p optimize.Problem, list []Candidate) {
 		algorithm = "nesterov"
 	}
 	putFirst(list, algorithm,
-		"with so few records for the budget forecasts do not order the plans; it was the best of what was measured on "+
-			"such tables, or level")
+		"with so few records for the budget forecasts do not order the plans; it was the best of the measured algorithms "+
+			"on such tables, or level")
 }
 
 // find returns the index of the algorithm's plan in the list, or -1.
@@ -320,7 +320,7 @@ var planners = []func(context.Context, optimize.Problem, Auto) (optimize.Plan, e
 }
 
 // accelerated returns the plan of Nesterov, and nil for networks. Nesterov's steps are at most 1/L1
-// long, and on networks longer steps lowered the loss more (results/accuracy.md).
+// long, and on networks longer steps lowered the loss more (lab/results/accuracy.md).
 func accelerated(ctx context.Context, p optimize.Problem, a Auto) (optimize.Plan, error) {
 	if p.Layered {
 		return nil, nil
@@ -364,7 +364,7 @@ const leastClasses = 5
 
 // leastWide is the smallest product n mu of the number of records and the budget at which the
 // released mean squares of the features improve a fit by more than their part of the budget is worth
-// (results/outcome.md).
+// (lab/results/outcome.md).
 const leastWide = 450
 
 // leastFor returns the smallest effective size N at which the algorithm preconditioned is planned. N is n

@@ -19,7 +19,7 @@ import (
 // and, unless the plan uses Hessian-vector products, it has enough steps (see leaves). leftByAll is the
 // factor for plans with queries on all records. leftByPass is the factor for plans of a single pass and for
 // plans with Hessian-vector products. The factors were measured on saddles of 100 dimensions with gaps .05
-// and .15 (results/theorems.md).
+// and .15 (lab/results/theorems.md).
 const leftByAll, leftByPass = .6, .05
 
 // openings is the number of steps after which noise alone has moved a run away from a saddle, in
@@ -32,7 +32,7 @@ const openings = 16
 // smaller N one-pass-sgd comes first. Each was measured on ten problems, with a gradient norm within a
 // factor of 3 of the other algorithms' as the criterion. At N of 4,000 second-order met the criterion on
 // all ten and one-pass-sgd on seven. At N of 450 one-pass-sgd met it on all ten and second-order on nine
-// (results/theorems.md).
+// (lab/results/theorems.md).
 const manySums = 1000
 
 // curved returns the candidates for second-order stationary points of a nonconvex objective. Candidates

@@ -9,7 +9,7 @@ import (
 
 // Stated reports whether the forecast of a plan is reliable enough to show to users. It is reliable
 // if the measured gradient norms were .6 to 1.6 times the forecasts at the median
-// (results/outcome.md, results/planner.md). It is not reliable
+// (lab/results/outcome.md, lab/results/planner.md). It is not reliable
 //
 //   - for networks, since the forecasts assume the curvature of linear models, and for losses whose
 //     derivative jumps, since the forecasts assume bounded curvature,
@@ -22,7 +22,7 @@ import (
 //   - for single passes (one-pass-sgd, one-pass-storm): the measured excess risk was a quarter of the
 //     forecast, and the measured norm a third to three fifths,
 //   - for kl-spider, whose rounds follow the condition of the loss and not the assumed spectrum: on softmax the
-//     measured norm was .3 times the forecast (results/planner.md),
+//     measured norm was .3 times the forecast (lab/results/planner.md),
 //   - for the methods for second-order points (perturbed-gd, second-order), since the forecasts ignore the
 //     perturbations and the early stops of these methods.
 func Stated(p optimize.Problem, s optimize.Summary) bool {
@@ -52,7 +52,7 @@ func foreseen(p optimize.Problem) bool {
 // Shown returns the summary of a plan for users, with forecasts that are not reliable set to zero. If
 // Stated returns false, all forecasts are set to zero. The forecast of the population gradient is always
 // set to zero: at the median the measured norm of plans of several passes was a third to a half of it
-// (results/planner.md).
+// (lab/results/planner.md).
 func Shown(p optimize.Problem, s optimize.Summary) optimize.Summary {
 	s.Population = 0
 	if !Stated(p, s) {
@@ -64,7 +64,7 @@ func Shown(p optimize.Problem, s optimize.Summary) optimize.Summary {
 // byRecord reports whether the algorithm preconditioned comes first whatever the forecasts. It returns true
 // if preconditioned is among the candidates and its forecast assumes a curvature that tables do not have.
 // On tables with losses for which byRecord returns true, preconditioned lowered the loss at least as much
-// as the other algorithms (results/outcome.md).
+// as the other algorithms (lab/results/outcome.md).
 func byRecord(p optimize.Problem, list []Candidate) bool {
 	return find(list, "preconditioned") >= 0 && !curvedAsForeseen(p)
 }

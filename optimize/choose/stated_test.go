@@ -13,7 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/optimize/choose"
 )
 
-// measuredLosses maps each task in results/outcome.md to its loss.
+// measuredLosses maps each task in lab/results/outcome.md to its loss.
 var measuredLosses = map[string]string{
 	"adult": "logistic", "adult-hinge": "hinge", "chain-death": "logistic", "communes-illness": "huber(0.2)",
 	"cps1988": "huber(0.1)", "cps1988-quantile": "pinball(0.9)", "diamonds": "huber(0.1)", "doctor-visits": "poisson(0.3)",
@@ -25,13 +25,13 @@ var measuredLosses = map[string]string{
 	"elderly-visits": "poisson(0.3)", "pupils": "absolute",
 }
 
-// TestForecastsAreStatedWhereTheyHeld reads the fits in results/outcome.md. For each kind of loss and
+// TestForecastsAreStatedWhereTheyHeld reads the fits in lab/results/outcome.md. For each kind of loss and
 // algorithm, a forecast must be stated if and only if the ratio of measured to predicted norm was
 // between .6 and 1.6 at the median. Nine tenths of the stated forecasts must be within the range that a
 // plan prints. The test fails if a forecast is stated although tables contradict it, and if one is
 // withheld although it held.
 func TestForecastsAreStatedWhereTheyHeld(t *testing.T) {
-	text, err := os.ReadFile("../../results/outcome.md")
+	text, err := os.ReadFile("../../lab/results/outcome.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -143,13 +143,13 @@ func TestForecastsThatAreNotStated(t *testing.T) {
 	}
 }
 
-// TestForecastsOfTheGeneratedFamiliesHold reads the settings in results/planner.md: which algorithm was
+// TestForecastsOfTheGeneratedFamiliesHold reads the settings in lab/results/planner.md: which algorithm was
 // chosen, for which goal, and the ratio of its forecast to the measured value. For each algorithm with two
 // settings or more of the goals gradient and excess-risk, a forecast is stated if and only if the ratio of
 // reached to predicted was between .6 and 1.6 at the median. For the goal population no algorithm of
 // several passes may have held, since that forecast is never shown.
 func TestForecastsOfTheGeneratedFamiliesHold(t *testing.T) {
-	text, err := os.ReadFile("../../results/planner.md")
+	text, err := os.ReadFile("../../lab/results/planner.md")
 	if err != nil {
 		t.Fatal(err)
 	}

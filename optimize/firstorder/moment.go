@@ -22,7 +22,7 @@ import (
 // (edge) of the noise is therefore R^2 times as large too. This edge is the smallest possible ridge lambda
 // of the preconditioner, and a smaller lambda hides fewer directions of the rows. For an effective size N
 // of 1000 or more, the noise in mean x x' hides few directions. For N below 50, m is mostly noise. For
-// curves, errors were smaller about 0 from N = 200 on (results/accuracy.md). In these cases mean x x' is
+// curves, errors were smaller about 0 from N = 200 on (lab/results/accuracy.md). In these cases mean x x' is
 // released in place of m, rho and C. The query for C costs d^2/2 operations a row, however many cells are
 // zero. If n d^2, for n records, is above mostPairWork, mean x x' is also released
 // in place of m, rho and C.
@@ -43,7 +43,7 @@ import (
 // above 4/3. With m m' in place of 3 m m', P G P was up to 1.6 on real tables.
 //
 // If rows are shortened, A exceeds mean z z', by a factor of at most ((1+||m||)/R)^2. For this case the
-// bound 4/3 on P G P is measured and not proved (results/outcome.md). The measurement is the reason why R
+// bound 4/3 on P G P is measured and not proved (lab/results/outcome.md). The measurement is the reason why R
 // grows with N, and why noise in rho is allowed for by adding 2 sigma.
 type centring struct {
 	mean, spread float64 // charges

@@ -61,7 +61,7 @@ const (
 // narrows reports whether smoothing radii fall during the run. They fall for losses of real targets
 // smoothed over balls, if the effective size N is at least leastNarrow and the widest radius is above the
 // problem's. For smaller N, falling radii made the errors on two tables of three worse
-// (results/outcome.md). For losses of binary targets, falling radii made errors worse (the hinge loss on
+// (lab/results/outcome.md). For losses of binary targets, falling radii made errors worse (the hinge loss on
 // Adult: .379 instead of .359), since the rows that determine such a fit are not near the kink.
 func narrows(p optimize.Problem) bool {
 	return p.Kinked != nil && p.Kinked.Target() == loss.Real && p.Smoothing.On() && p.Smoothing.By == query.Ball &&

@@ -101,13 +101,13 @@ const LeastPreconditioned = 8
 
 // leastClipped is the smallest default number of steps for a loss whose Lipschitz constant is a clip,
 // if the effective size N is at least manyClipped. For smaller N this number is multiplied by
-// sqrt(N/manyClipped) (results/outcome.md).
+// sqrt(N/manyClipped) (lab/results/outcome.md).
 const leastClipped, manyClipped = 48, 500
 
 // scarcity returns the factor on the default number of steps that makes it smaller at small effective sizes
 // N: sqrt(N/many), at most 1. With few records, the noise of more steps raises the error by more than these
 // steps lower it. many is 50 for classes and counts, 100 for numbers, and 150 for numbers whose loss has a
-// kink (results/outcome.md).
+// kink (lab/results/outcome.md).
 func scarcity(p optimize.Problem) float64 {
 	many := 50.
 	switch {
@@ -269,9 +269,9 @@ func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 
 // clipGrowth returns by how much the default kappa, the ratio of the clip norm to the root mean square
 // gradient, grows for each factor ten of the effective size N: .6 or .9. With .6 errors were lower on every
-// table, but the gradient norm of logistic regression was three times larger (results/accuracy.md). The
+// table, but the gradient norm of logistic regression was three times larger (lab/results/accuracy.md). The
 // reason is that in logistic regression most clipped rows are of the rarer class, and their gradients point
-// the same way. Smoothed losses were measured with .9 (results/theorems.md).
+// the same way. Smoothed losses were measured with .9 (lab/results/theorems.md).
 func clipGrowth(p optimize.Problem) float64 {
 	l0 := p.Constants.Lipschitz
 	if p.Shape.Margins > 1 || !p.Smoothing.On() && p.DataSmoothness()*p.Constants.InitialGap > 2*l0*l0 {

@@ -18,7 +18,7 @@ import (
 // Guarantee: (epsilon, delta)-DP, by composing the privacy-loss distributions of the subsampled Gaussian
 // for the schedule of steps. Subsampling saves computation, not privacy. At equal budget and number of
 // steps, the noise of a gradient estimate is never below the noise with full batches. It is far above the
-// noise with full batches if batches are small and steps few (results/cost.md). The algorithm auto (package
+// noise with full batches if batches are small and steps few (lab/results/cost.md). The algorithm auto (package
 // choose) therefore chooses SGD only if the number of passes over the table is limited.
 //
 // Deviations from Abadi et al.:

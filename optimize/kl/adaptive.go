@@ -98,10 +98,11 @@ func (c Adaptive) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	// Each step of the adaptive part is charged at least norm (1+leastGradient). This limits the number of its
 	// steps.
 	plan.steps = int(min(max(plan.part/(plan.norm*(1+leastGradient)), 1), float64(optimize.MostSteps-c.LandingSteps)))
-	words := fmt.Sprintf("as the run goes, %.3g of mu^2 for a norm N and what noise of norm N/sqrt(%.3g) costs, at "+
-		"most %d times", c.NormCharge, c.Proportion, plan.steps)
+	words := fmt.Sprintf("as the run goes, %.3g of mu^2 for a norm N and the charge of noise of norm N/sqrt(%.3g), "+
+		"at most %d times", c.NormCharge, c.Proportion, plan.steps)
 	if plan.landing > 0 {
-		words += fmt.Sprintf("; from %.3g of mu^2 on %d steps, the t-th in proportion to t", 1-c.Landing, plan.landing)
+		words += fmt.Sprintf("; the last %d steps share the rest, at least %.3g of mu^2, in proportion to their number",
+			plan.landing, c.Landing)
 	}
 	T := plan.steps + plan.landing
 	law := optimize.Law{Guarded: guarded, Importance: make([]float64, T), Answer: plan.answer}

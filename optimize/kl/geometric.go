@@ -26,7 +26,7 @@ import (
 // iterates removes it.
 //
 // Guarantee: mu-GDP whatever the constants. No rate is proved. In measurements the method was as good
-// as averaged gradient descent with a tuned number of steps (results/theorems.md).
+// as averaged gradient descent with a tuned number of steps (lab/results/theorems.md).
 //
 // Deviations from Algorithm 1:
 //   - Every step releases a gradient of all records (the paper's anchor). The length of the step is h/L1

@@ -127,9 +127,9 @@ func (c Spider) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, erro
 		T += k.steps
 	}
 	last := plan.rounds[K-1]
-	how := "what they do not charge goes to later ones"
+	how := "later ones get their unused parts"
 	if plan.saves {
-		how = "what they do not charge stays unspent"
+		how = "their unused parts stay unspent"
 	}
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,

@@ -69,7 +69,7 @@ const usualStart = .14
 // error in the mean of all gradient estimates, taken for independent, is at least as long as the gradient that is
 // usual at the start. If neither Steps, Period nor Theorem is set, it returns an error instead.
 //
-// Measured in 20 and 100 dimensions (results/theorems.md): of the orders exact and first, runs that are refused (N up
+// Measured in 20 and 100 dimensions (lab/results/theorems.md): of the orders exact and first, runs that are refused (N up
 // to 86) end with .47 to 1.08 times the gradient at the start, and those that are taken (N of 121 and more) with .23 to
 // .53. Of order zero, whose clip norm is twice as large, it is .40 to 1.03 (N up to 189) and .32 to .60.
 func (g *o2ncPlan) leaves(c O2NC, p optimize.Problem) (warning string, err error) {

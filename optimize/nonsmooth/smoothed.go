@@ -49,7 +49,7 @@ import (
 type Smoothed struct {
 	// Radius is r. Zero means d/N, but at least .001 and at most 1. For convex losses of two classes in space
 	// metric, the radius is also at least d/400 (or 1, if d/400 is larger), since smaller radii need more
-	// steps than a run makes (results/outcome.md). Smoothing with radius r changes a record's loss by at most
+	// steps than a run makes (lab/results/outcome.md). Smoothing with radius r changes a record's loss by at most
 	// L0 r/sqrt(d+2). With r = d/N this change is about L0 sqrt(d)/N, the mean loss that privacy costs in any
 	// case for weights of norm sqrt d (Bassily, Smith and Thakurta 2014). With a smaller radius the smoothed
 	// loss is nearer to the loss and the descent is slower.
@@ -116,7 +116,7 @@ func (s *Space) UnmarshalText(text []byte) error {
 
 // leastEffective and leastConvex are the smallest effective sizes N, for nonconvex and for convex losses,
 // at which a released second moment of the rows improves a fit by more than its part of the budget is worth
-// (results/outcome.md). From N = manyEffective on, plain steps are better than steps with a preconditioner
+// (lab/results/outcome.md). From N = manyEffective on, plain steps are better than steps with a preconditioner
 // for losses that are not convex.
 const leastEffective, leastConvex, manyEffective = 20, 5, 2000
 

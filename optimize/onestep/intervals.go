@@ -9,7 +9,7 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 
-	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -60,7 +60,7 @@ const (
 // and the points depend on earlier releases, as adaptive composition allows.
 //
 // Simulation shows that intervals cover the true coefficient with the nominal frequency
-// (results/inference.md). No theorem states this coverage for a finite number of records.
+// (lab/results/inference.md). No theorem states this coverage for a finite number of records.
 type Intervals struct {
 	// Level is the nominal coverage of an interval, for example .95.
 	Level float64

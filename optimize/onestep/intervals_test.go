@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/onestep"
@@ -73,7 +73,7 @@ func run(t testing.TB, c optimizetest.Config, a onestep.Intervals) (optimize.Res
 	return res, o, err
 }
 
-// TestCoversQuickly is a short version of the simulations of results/inference.md: of 24 fits with 2
+// TestCoversQuickly is a short version of the simulations of lab/results/inference.md: of 24 fits with 2
 // coefficients each, with fixed seeds, at least 40 of the 48 intervals must contain the truth, and no
 // column may be dropped. (48 intervals with coverage .95 contain it 46 times on average, and less than
 // 40 times with probability 4e-3; the seeds make the outcome the same at every run.)

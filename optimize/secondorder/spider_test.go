@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/testloss"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/secondorder"
 	"github.com/stillpoint-dp/stillpoint/optimizetest"
-	"github.com/stillpoint-dp/stillpoint/problem"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -41,9 +41,9 @@ func spikes(t *testing.T, n int, relation account.Relation) (*optimizetest.Oracl
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: make([]float64, n), Loss: problem.Saddle(), Budget: b,
+	o := optimizetest.New(optimizetest.Config{Rows: rows, Targets: make([]float64, n), Loss: testloss.Saddle(), Budget: b,
 		Declared: float64(n), Seed: 11})
-	p, err := optimize.NewProblem(problem.Saddle(), b, o)
+	p, err := optimize.NewProblem(testloss.Saddle(), b, o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 HERE = Path(__file__).resolve().parent.parent.parent
-spec = importlib.util.spec_from_file_location("release", HERE / "release.py")
+spec = importlib.util.spec_from_file_location("release", HERE / "tools" / "release.py")
 release = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(release)
 
@@ -108,7 +108,7 @@ def test_no_release_of_anything_but_a_clean_tag(monkeypatch, tmp_path):
     with pytest.raises(release.Fault, match="must have a part '## 2.0.0'"):
         release.make("2.0.0", tmp_path / "dist", None)
     for wrong in (["1.2"], ["v1.2.0"], [], ["1.2.0", "--snapshot"]):
-        done = subprocess.run([sys.executable, HERE / "release.py", *wrong], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, HERE / "tools" / "release.py", *wrong], capture_output=True, text=True)
         assert done.returncode == 2, wrong
 
 

@@ -161,6 +161,10 @@ predict.dp_fit <- function(object, newdata, type = c("response", "link", "class"
   if (confidence && type != "response") refuse("interval: must be none: intervals are of type response", field = "interval")
   if (confidence && is.null(object$effects)) refuse("interval: must be none: the fit has no intervals; inference = 0.95 asks for them", field = "interval")
   if (missing(newdata)) refuse("newdata: must be given: a private fit keeps no rows", field = "newdata")
+  if (confidence && isTRUE(object$effects$short)) {
+    warning("predictions of rows that depend on these terms have no interval, since the formula of the fit lacks the terms: ",
+      paste(unlist(object$effects$changes), collapse = "; "), call. = FALSE)
+  }
   if (type == "class" && is.null(object$classes)) refuse("type: must be response or link: the outcome is a number", field = "type")
   absent <- setdiff(object$columns, names(newdata))
   if (length(absent)) refuse(sprintf("newdata: must have the column %s", absent[1L]), field = "newdata")

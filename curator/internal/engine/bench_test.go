@@ -143,7 +143,7 @@ func BenchmarkNetwork(b *testing.B) {
 }
 
 // BenchmarkClasses measures a gradient pass of softmax with ten classes over 60,000 x 784 rows,
-// four fifths of whose features are zeros. This is the size of MNIST. results/models/pass.sh
+// four fifths of whose features are zeros. This is the size of MNIST. lab/results/models/pass.sh
 // compares the pass with numpy.
 func BenchmarkClasses(b *testing.B) {
 	const n, d, k = 60_000, 784, 10

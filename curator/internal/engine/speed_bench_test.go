@@ -41,7 +41,7 @@ var adultRows = func(b *testing.B, n int) *row.Table {
 }
 
 // BenchmarkSpeed measures a pass of the exact clipped gradient of the logistic loss over the tables
-// of results/speed/pass.sh. This script compares the pass with an earlier version and with numpy.
+// of lab/results/speed/pass.sh. This script compares the pass with an earlier version and with numpy.
 func BenchmarkSpeed(b *testing.B) {
 	for _, c := range []struct {
 		name string

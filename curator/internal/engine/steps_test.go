@@ -9,8 +9,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine/enginetest"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
+	"github.com/stillpoint-dp/stillpoint/internal/testloss"
 	"github.com/stillpoint-dp/stillpoint/loss"
-	"github.com/stillpoint-dp/stillpoint/problem"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -75,7 +75,7 @@ func TestNotFiniteInSteps(t *testing.T) {
 	for _, name := range []string{
 		"tanh", "softmax(3)", "slow-tail", "network(3,tanh,huber(0.5))", "capped-absolute(0.5)", "squared(1)",
 	} {
-		l, err := problem.Parse(name)
+		l, err := testloss.Parse(name)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestUnroundedIsTold(t *testing.T) {
 	was := engine.Unrounded
 	defer func() { engine.Unrounded = was }()
 	for _, name := range []string{"tanh", "softmax(3)", "slow-tail", "network(3,tanh,huber(0.5))"} {
-		l, err := problem.Parse(name)
+		l, err := testloss.Parse(name)
 		if err != nil {
 			t.Fatal(err)
 		}

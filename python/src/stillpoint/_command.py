@@ -22,7 +22,7 @@ UNWRITTEN = "the table could not be written to the command to its end"
 
 
 class StillpointError(RuntimeError):
-    """What the command refused, or failed at.
+    """A refusal or a failure of the command.
 
     ``code`` is configuration, usage, budget, refused, system, interrupted or fault;
     ``field`` and ``rule`` are those of a value at fault, where there is one; and
@@ -57,7 +57,7 @@ def command() -> str:
 
 
 def version() -> str:
-    """What the command says of its version."""
+    """The output of ``stillpoint version``."""
     return run(["version"]).strip()
 
 

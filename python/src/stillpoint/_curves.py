@@ -20,8 +20,8 @@ def plot_curves(fitted: Any, columns: Sequence[str] | None = None, *, axes: Sequ
     install 'stillpoint-dp[plot]'``.
 
     Args:
-        fitted: a :class:`stillpoint.Fit`, a fitted estimator, or what ``stillpoint coefficients
-            --json`` prints, read.
+        fitted: a :class:`stillpoint.Fit`, a fitted estimator, or the output of ``stillpoint
+            coefficients --json``, read.
         columns: the columns whose curves are drawn, in their order; without them every curve and then
             every interaction.
         axes: as many axes of matplotlib as there are pictures; without them they are made.

@@ -337,7 +337,7 @@ class _Estimator(BaseEstimator):
             )
 
     def summary(self) -> _summary.Summary:
-        """The fit as text: guarantee, cost, what the model is worth, and a table of its coefficients.
+        """The fit as text: guarantee, cost, quality and a table of the coefficients.
 
         ``print(model.summary())`` shows it, and a notebook shows it as a table.
         """
@@ -518,11 +518,19 @@ class _Estimator(BaseEstimator):
 
         It is the interval of the mean (the probability of the second class, the rate) of rows with the
         same features, sampling and privacy noise together. Single rows vary around that mean. A row
-        without a stated interval has NaN.
+        without a stated interval has NaN. So has each row with a column or a level that is not in the
+        formula of the fit, and a warning names these columns.
         """
         check_is_fitted(self)
         if self.effects_ is None:
             raise ValueError("predict_interval: the fit has no intervals: inference=0.95 asks for them")
+        if self.effects_["short"]:
+            warnings.warn(
+                "predict_interval: predictions of rows that depend on these terms have no interval, since the formula of "
+                f"the fit lacks the terms: {'; '.join(self.effects_['changes'])}",
+                UserWarning,
+                stacklevel=2,
+            )
         scores = self._score(X, "--intervals")
         return np.column_stack([scores["lower"], scores["upper"]])
 
@@ -604,8 +612,8 @@ def _fresh(folder: Path) -> Path:
 class StillpointClassifier(ClassifierMixin, _Estimator):
     """A linear classifier, trained under differential privacy.
 
-    A table's shape and the types and names of its columns count as public: they decide what is
-    refused. Where a reader of files guesses types from cells, state the types when reading.
+    A table's shape and the types and names of its columns count as public: a table may be
+    refused for these. If your reader of files guesses types from cells, state the types when reading.
 
     Args:
         classes: all classes, from public knowledge; of two the negative one first.
@@ -617,11 +625,11 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             there too, and are summed.
         table: a public name of the table of people; fits are summed by it.
         bounds: public bounds of columns of numbers: one pair for all, a pair for each,
-            or pairs by name. Beyond them counts as the bound.
+            or pairs by name. A number beyond them counts as the bound.
         categories: public values of columns of categories, by name. Any other is other.
         log1p: columns of numbers that are replaced by log(1+x), their bounds as well.
         dates: public first and last dates of columns of dates, by name: dates or ISO texts,
-            as cells are. Beyond them counts as the bound; a time without a zone is UTC.
+            as cells are. A date beyond them counts as the bound; a time without a zone is UTC.
         indicators: columns of numbers or dates of which a missing cell is a feature of its
             own, and not the midpoint alone.
         curves: "auto" for a curve beside every number and date, whose knots follow from the
@@ -650,27 +658,27 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             the array that ``fit(X, y, unit=persons)`` gets; of the latter, ``{"rows": 8}`` is enough.
             Each person counts alike. The number of records is then that of persons, and
             under ``replace-one`` it may be left out.
-        weight: a column of X with weights in [0, 1], which multiply the losses of rows. Beyond them
+        weight: a column of X with weights in [0, 1], which multiply the losses of rows. A weight beyond
             counts as the bound, and a row whose weight cannot be read contributes nothing.
 
     Attributes:
         classes_: the classes.
         coef_, intercept_: weights of the encoded features, which ``feature_names_out_`` names: a
             number is -1 at its lower bound and 1 at its upper, a level of a category is 1 or 0, and
-            all are divided by the square root of the number of columns and 1. They are what other
-            tools of scikit-learn expect, and are no effects: do not read them.
+            all are divided by the square root of the number of columns and 1. Other tools of
+            scikit-learn expect them. They are no effects: do not read them.
         coefficients_: the same model in the columns' own units, levels of a category against the
-            first one listed, with the deviation of privacy noise in each: what
-            :meth:`stillpoint.Fit.coefficients` returns. ``pandas.DataFrame(
+            first one listed, with the deviation of privacy noise in each, as
+            :meth:`stillpoint.Fit.coefficients` returns them. ``pandas.DataFrame(
             model.coefficients_["terms"])`` is a table of them, ``print(model.summary())`` shows it,
             and :meth:`contrast` and :meth:`contrasts` say how terms differ.
         effects_: with ``inference``, the coefficients with their confidence intervals and
             the formula to which these belong, which may be shorter than the one asked for:
             a dict, of which ``coefficients`` is a list with an entry for each term
             (``pandas.DataFrame(model.effects_["coefficients"])``). None without.
-        certificate_: what ``stillpoint verify`` rechecks.
-        report_: what the fit released and cost.
-        spent_: what all fits of the table in ``folder`` cost together.
+        certificate_: the certificate, which ``stillpoint verify`` rechecks.
+        report_: the released results of the fit, and their cost.
+        spent_: the cost of all fits of the table in ``folder`` together.
         folder_: this fit's folder.
     """
 
@@ -771,7 +779,7 @@ class StillpointRegressor(RegressorMixin, _Estimator):
     """A linear regressor, trained under differential privacy.
 
     Args:
-        target_bounds: the public bounds of the target. Beyond them counts as the bound.
+        target_bounds: the public bounds of the target. A number beyond them counts as the bound.
         loss: huber(d), welsch(c), geman-mcclure(c), tukey(c) or squared(clip), in units
             of half the target's range.
 

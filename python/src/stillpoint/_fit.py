@@ -14,7 +14,7 @@ from stillpoint._progress import Progress, Shown
 
 
 class FitWarning(UserWarning):
-    """What a user of a model has to know first; ``code`` names it for programs.
+    """A fact that a user of the model has to know first; ``code`` names it for programs.
 
     Codes are those of ``fit --json``: ``not-better-than-constant``, ``worse-than-constant``,
     ``table-small``, ``epsilon-large``, ``delta-large``.
@@ -27,9 +27,9 @@ class FitWarning(UserWarning):
 
 @dataclass(frozen=True)
 class Fit:
-    """What a fit released, and what it cost.
+    """The released results of a fit, and their cost.
 
-    ``report`` is what ``stillpoint fit --json`` prints. ``model`` and ``certificate``
+    ``report`` is the output of ``stillpoint fit --json``. ``model`` and ``certificate``
     are the two files, read.
     """
 
@@ -44,11 +44,11 @@ class Fit:
         return json.loads(run(["verify", *files, "--json"]))
 
     def coefficients(self) -> dict[str, Any]:
-        """What a linear model says, in the table's units, and how much of it is privacy noise.
+        """The coefficients of a linear model in the table's units, with the privacy noise in each.
 
-        Returns what ``stillpoint coefficients --json`` prints: ``terms``, each with its
+        Returns the output of ``stillpoint coefficients --json``: ``terms``, each with its
         ``value`` and the standard deviation ``noise_sd`` (``None`` where it is not stated),
-        ``noise`` (``estimated``, ``bounded`` or ``not stated``), what that means, and, where
+        ``noise`` (``estimated``, ``bounded`` or ``not stated``), its meaning in words, and, where
         it is estimated, the ``covariance`` of the noise in the terms. A network has none.
         """
         return json.loads(run(["coefficients", self.folder, "--json"]))
@@ -110,7 +110,7 @@ def _read(path: str) -> dict[str, Any]:
 
 
 def spent(*folders: str | os.PathLike, delta: float | None = None) -> list[dict[str, Any]]:
-    """What the fits in output folders, or in folders of them, cost together.
+    """The cost of all fits in output folders, or in folders of them, together.
 
     Returns an object for each table: ``table``, ``relation``, ``fits``, ``epsilon`` and
     ``delta``. Fits that were interrupted or killed count in full.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
+	"github.com/stillpoint-dp/stillpoint/internal/testloss"
 	"github.com/stillpoint-dp/stillpoint/loss"
-	"github.com/stillpoint-dp/stillpoint/problem"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
@@ -158,7 +158,7 @@ func (l twins) HessianVector(dst, w, v []float64, x []float32, y float64) {
 
 func parse(t testing.TB, name string) loss.Loss {
 	t.Helper()
-	l, err := problem.Parse(name)
+	l, err := testloss.Parse(name)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,84 @@
+// Package postgres keeps budgets in a PostgreSQL database, for teams.
+//
+// A transaction that writes locks its dataset's row before it reads the chain, so that no other
+// transaction can append to the chain in between. It commits synchronously, whatever the server's
+// default. A server whose settings allow it to lose commits is refused. A standby server that may
+// replace the server must be synchronous. A standby server that is not synchronous may lack
+// reservations that were made, and only the certificates of the runs concerned reveal this.
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"github.com/stillpoint-dp/stillpoint/budget"
+	"github.com/stillpoint-dp/stillpoint/internal/budgetstore/sqlstore"
+)
+
+// mostConnections is the largest number of connections of a process. More connections would not
+// help, since reservations of one dataset wait for each other.
+const mostConnections = 4
+
+// Open opens the store in a database, given by an address postgres://... If create is true, it
+// creates missing tables. The address must hold no password, since addresses are written to the
+// files of a run. Passwords come from PGPASSWORD or a password file. Open returns an error if the
+// tables are missing or if the server's setting fsync or full_page_writes is off.
+func Open(ctx context.Context, address string, create bool) (budget.Store, error) {
+	c, err := pgx.ParseConfig(address)
+	if err != nil {
+		return nil, errors.New("budget: store: the address of the database must be a postgres:// address")
+	}
+	db := stdlib.OpenDB(*c)
+	db.SetMaxOpenConns(mostConnections)
+	if err = check(ctx, db); err == nil {
+		var s *sqlstore.Store
+		if s, err = sqlstore.Open(ctx, db, dialect, create); err == nil {
+			return s, nil
+		}
+	}
+	db.Close()
+	return nil, fmt.Errorf("budget: store %s on %s: %w", c.Database, c.Host, err)
+}
+
+// check returns an error for a server that may lose commits: fsync and full_page_writes must be on.
+func check(ctx context.Context, db *sql.DB) error {
+	for _, setting := range []string{"fsync", "full_page_writes"} {
+		var value string
+		if err := db.QueryRowContext(ctx, "SELECT current_setting($1)", setting).Scan(&value); err != nil {
+			return err
+		}
+		if value != "on" {
+			return fmt.Errorf("%s = %s: must be on: the server would forget reservations", setting, value)
+		}
+	}
+	return nil
+}
+
+var dialect = sqlstore.Dialect{
+	// A transaction first locks the row of its dataset's chain. After that it sees everything that
+	// was committed before. Transactions on one dataset wait for this lock and run one after the
+	// other. They are therefore serializable.
+	Begin:    []string{"BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE", "SET LOCAL synchronous_commit = on"},
+	Lock:     " FOR UPDATE",
+	Read:     "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+	Draw:     "replace(gen_random_uuid()::text, '-', '')",
+	Key:      "replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')",
+	Now:      `to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
+	Numbered: true,
+	Schema: []string{
+		// The lock makes processes that create the tables at the same time wait for each other.
+		`SELECT pg_advisory_xact_lock(7165044270216214)`,
+		`CREATE TABLE IF NOT EXISTS stillpoint_store (id integer PRIMARY KEY CHECK (id = 1), version integer NOT NULL, secret text NOT NULL)`,
+		`CREATE TABLE IF NOT EXISTS stillpoint_chains (dataset text COLLATE "C" PRIMARY KEY, length bigint NOT NULL, head text NOT NULL)`,
+		`CREATE TABLE IF NOT EXISTS stillpoint_rows (dataset text COLLATE "C" NOT NULL, number bigint NOT NULL, content text NOT NULL, hash text NOT NULL, PRIMARY KEY (dataset, number))`,
+		`CREATE TABLE IF NOT EXISTS stillpoint_marks (fingerprint text NOT NULL, dataset text COLLATE "C" NOT NULL, PRIMARY KEY (fingerprint, dataset))`,
+		`CREATE OR REPLACE FUNCTION stillpoint_refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'rows are never changed or removed'; END $$`,
+		`CREATE OR REPLACE TRIGGER stillpoint_no_change BEFORE UPDATE OR DELETE OR TRUNCATE ON stillpoint_rows FOR EACH STATEMENT EXECUTE FUNCTION stillpoint_refuse()`,
+		`CREATE OR REPLACE TRIGGER stillpoint_no_less BEFORE UPDATE ON stillpoint_chains FOR EACH ROW WHEN (NEW.length <> OLD.length + 1) EXECUTE FUNCTION stillpoint_refuse()`,
+	},
+}

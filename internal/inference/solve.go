@@ -1,0 +1,351 @@
+package inference
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// Released holds the quantities that were released about the rows at a point b, in the coordinates of the
+// metric P (the preconditioner). The package documentation defines the symbols.
+type Released struct {
+	// Records is n, the number of records. Under add-or-remove it is the declared number.
+	Records float64
+	// At is the point b at which the quantities were released.
+	At []float64
+	// Gradient is the released gradient g, and GradientSigma is a, the standard deviation of the
+	// noise in each coordinate of g.
+	Gradient      []float64
+	GradientSigma float64
+	// Curvature is the released Hessian H, and CurvatureSigma is sigma, the standard deviation of
+	// the noise in a diagonal entry of H.
+	Curvature      *mat.SymDense
+	CurvatureSigma float64
+	// Middle is S, the released mean of the outer products of the records' gradients. MiddleSigma is the
+	// standard deviation of the noise in a diagonal entry of S.
+	Middle      *mat.SymDense
+	MiddleSigma float64
+}
+
+// Method names the formula by which intervals are computed.
+type Method string
+
+const (
+	// Wald means that an interval is the estimate plus and minus a multiple of its standard error.
+	Wald Method = "wald"
+	// Region means that an interval is the projection of a Fieller region. This method is used if the
+	// smallest eigenvalue of the curvature is close to the noise of the curvature.
+	Region Method = "region"
+	// NotIdentified means that the Fieller region is unbounded or empty, or that the curvature has an
+	// eigenvalue that is not positive. No interval is stated.
+	NotIdentified Method = "not identified"
+)
+
+// leastEdges is the smallest eigenvalue of the curvature for which Wald intervals are used, in multiples of
+// the largest eigenvalue to expect of its noise (the function Edge). The value was chosen with a prototype,
+// before the designs existed on which coverage is measured (lab/results/inference.md, "Coverage").
+const leastEdges = 2
+
+// Estimate is an estimate of the coefficients b, with its covariance, in the coordinates of the
+// metric P (the preconditioner).
+type Estimate struct {
+	Method Method
+	Level  float64
+	B      []float64
+	// Covariance is the covariance of the estimate's error due to sampling and privacy noise. With Method
+	// Region it is the matrix C for which z sqrt(c'Cc) is the half-width of the interval of c'b, with z =
+	// Quantile(Level). It is nil with Method NotIdentified.
+	Covariance *mat.SymDense
+	// Sampling is the covariance of the estimate's error due to sampling alone. It is nil with Method
+	// NotIdentified.
+	Sampling *mat.SymDense
+	// Step is B minus the point of the release. With Method Wald it is the Newton step -H^-1 g, with g the
+	// released gradient and H the released curvature. With Method Region it leads to the centre of the
+	// region, and with Method NotIdentified it is 0. StepCovariance is the part of the covariance of -H^-1
+	// g that is due to sampling and to the noise in g, without the noise in H.
+	Step           []float64
+	StepCovariance *mat.SymDense
+}
+
+// Edge returns approximately the largest eigenvalue of a symmetric k x k matrix of normal noise, with
+// standard deviation sigma on its diagonal and sigma/sqrt 2 off the diagonal: sigma sqrt(2k).
+func Edge(sigma float64, k int) float64 { return sigma * math.Sqrt(2*float64(k)) }
+
+// Quantile returns the number z for which a standard normal variable lies in [-z, z] with
+// probability level.
+func Quantile(level float64) float64 { return math.Sqrt2 * math.Erfinv(level) }
+
+// CheckLevel returns an error unless the coverage level of an interval is in [.5, .999].
+func CheckLevel(level float64) error {
+	if !(level >= .5 && level <= .999) {
+		return fmt.Errorf("inference: level = %v: must be between 0.5 and 0.999", level)
+	}
+	return nil
+}
+
+func (r Released) validate() error {
+	k := len(r.At)
+	switch {
+	case k == 0 || len(r.Gradient) != k || r.Curvature == nil || r.Curvature.SymmetricDim() != k || r.Middle == nil ||
+		r.Middle.SymmetricDim() != k:
+		return errors.New("inference: gradient, curvature and middle must have as many columns as the point")
+	case !(r.Records > 0) || !(r.GradientSigma > 0) || !(r.CurvatureSigma >= 0) || !(r.MiddleSigma >= 0):
+		return errors.New("inference: the number of records and the noise must be > 0")
+	}
+	return nil
+}
+
+// Solve computes the estimate of the coefficients and its covariance from the released quantities. The
+// method depends on the smallest eigenvalue of the curvature: Wald if it is at least leastEdges edges (the
+// function Edge), Region if it is smaller but positive, and NotIdentified otherwise or if the Fieller
+// region is not bounded. level is the coverage of the intervals, in [.5, .999].
+func Solve(r Released, level float64) (*Estimate, error) {
+	if err := r.validate(); err != nil {
+		return nil, err
+	}
+	if err := CheckLevel(level); err != nil {
+		return nil, err
+	}
+	k := len(r.At)
+	h, err := decompose(r.Curvature)
+	if err != nil {
+		return nil, err
+	}
+	s, err := decompose(r.Middle)
+	if err != nil {
+		return nil, err
+	}
+	g := mat.NewVecDense(k, r.Gradient)
+	sampling := s.with(func(v float64) float64 { return max(v, 0) / r.Records })
+	v := mat.NewSymDense(k, nil)
+	v.CopySym(sampling)
+	for j := range k {
+		v.SetSym(j, j, v.At(j, j)+r.GradientSigma*r.GradientSigma)
+	}
+	e := &Estimate{Level: level}
+	if h.values[0] >= leastEdges*Edge(r.CurvatureSigma, k) && h.values[0] > 0 {
+		e.wald(r, h, g, v, sampling)
+		return e, nil
+	}
+	if h.values[0] <= 0 { // a convex loss has no such eigenvalue: it is due to noise
+		e.none(r)
+		return e, nil
+	}
+	return e, e.region(r, g, v, sampling)
+}
+
+// wald fills in e by the method Wald: the estimate after the Newton step, and the covariances. h is the
+// eigendecomposition of the curvature, g the gradient and v its covariance V of the package documentation.
+// sampling is the part of v that is due to sampling.
+func (e *Estimate) wald(r Released, h *spectrum, g *mat.VecDense, v, sampling *mat.SymDense) {
+	k := len(r.At)
+	inverse := h.with(func(v float64) float64 { return 1 / v })
+	d := mat.NewVecDense(k, nil)
+	d.MulVec(inverse, g)
+	e.Method = Wald
+	e.step(r, d)
+	e.StepCovariance = between(inverse, v)
+	whole := mat.NewSymDense(k, nil)
+	whole.CopySym(v)
+	half := r.CurvatureSigma * r.CurvatureSigma / 2
+	length := mat.Dot(d, d)
+	for j := range k {
+		whole.SetSym(j, j, whole.At(j, j)+half*length)
+	}
+	whole.SymRankOne(whole, half, d)
+	e.Covariance, e.Sampling = between(inverse, whole), between(inverse, sampling)
+}
+
+// region fills in e by the method Region: the estimate is the centre of the Fieller region, and the
+// covariance is the matrix that gives the intervals. If the region is unbounded or empty, the method
+// becomes NotIdentified. g is the gradient, v its covariance V of the package documentation, and sampling
+// the part of v that is due to sampling. K is the matrix K there.
+func (e *Estimate) region(r Released, g *mat.VecDense, v, sampling *mat.SymDense) error {
+	k := len(r.At)
+	e.none(r)
+	z := Quantile(e.Level)
+	chi := z * z
+	of, err := decompose(v)
+	if err != nil {
+		return err
+	}
+	n := of.with(func(v float64) float64 { return 1 / v })
+	kappa := r.CurvatureSigma * r.CurvatureSigma / of.values[0]
+	K := between(r.Curvature, n)
+	for j := range k {
+		K.SetSym(j, j, K.At(j, j)-chi*kappa)
+	}
+	ks, err := decompose(K)
+	if err != nil {
+		return err
+	}
+	// An almost singular K is treated as indefinite, since rounding errors decide the sign of its smallest
+	// eigenvalue.
+	if !(ks.values[0] > 1e-9*ks.values[k-1]) {
+		return nil
+	}
+	inverse := ks.with(func(v float64) float64 { return 1 / v })
+	weighted, q, d := mat.NewVecDense(k, nil), mat.NewVecDense(k, nil), mat.NewVecDense(k, nil)
+	weighted.MulVec(n, g)
+	q.MulVec(r.Curvature, weighted)
+	d.MulVec(inverse, q)
+	radius := mat.Dot(q, d) - mat.Dot(g, weighted) + chi
+	if !(radius > 0) {
+		return nil
+	}
+	e.Method = Region
+	e.step(r, d)
+	e.Covariance = mat.NewSymDense(k, nil)
+	e.Covariance.ScaleSym(radius/chi, inverse)
+	var h mat.Dense
+	if err := h.Inverse(r.Curvature); err != nil {
+		return errors.New("inference: the released curvature is singular")
+	}
+	half := symmetric(&h)
+	e.Sampling, e.StepCovariance = between(half, sampling), between(half, v)
+	return nil
+}
+
+// none sets the method to NotIdentified. The estimate becomes the point r.At, without a covariance.
+func (e *Estimate) none(r Released) {
+	e.Method, e.B, e.Step = NotIdentified, append([]float64(nil), r.At...), make([]float64, len(r.At))
+}
+
+// step sets the estimate to r.At - d and the step to -d. d is H^-1 g or, for a region, the corresponding
+// vector to its centre.
+func (e *Estimate) step(r Released, d *mat.VecDense) {
+	e.B, e.Step = make([]float64, len(r.At)), make([]float64, len(r.At))
+	for j, at := range r.At {
+		e.B[j], e.Step[j] = at-d.AtVec(j), -d.AtVec(j)
+	}
+}
+
+// NewtonStep returns the Newton step -H^-1 g for a released gradient g and a released curvature H. sigma is
+// the standard deviation of the noise in a diagonal entry of H. Eigenvalues of H below the largest
+// eigenvalue to expect of the noise (the function Edge) are raised to that eigenvalue. This keeps the step
+// short along directions that the noise hides.
+func NewtonStep(gradient []float64, curvature *mat.SymDense, sigma float64) ([]float64, error) {
+	k := len(gradient)
+	h, err := decompose(curvature)
+	if err != nil {
+		return nil, err
+	}
+	least := max(Edge(sigma, k), 1e-12)
+	inverse := h.with(func(v float64) float64 { return 1 / max(v, least) })
+	d := mat.NewVecDense(k, nil)
+	d.MulVec(inverse, mat.NewVecDense(k, gradient))
+	out := make([]float64, k)
+	for j := range out {
+		out[j] = -d.AtVec(j)
+	}
+	return out, nil
+}
+
+// Ahead predicts a share of the Newton step at a point at which the gradient g has been released and the
+// curvature has not. It returns share times -H^-1 g, where H is the curvature released at an earlier point.
+// sigma is the standard deviation of the noise in a diagonal entry of H. Ahead returns nil if the smallest
+// eigenvalue of H is below leastEdges times the largest eigenvalue to expect of the noise in H, since the
+// step could then have any direction.
+func Ahead(gradient []float64, curvature *mat.SymDense, sigma, share float64) ([]float64, error) {
+	h, err := decompose(curvature)
+	if err != nil || h.values[0] < leastEdges*Edge(sigma, len(gradient)) {
+		return nil, err
+	}
+	step, err := NewtonStep(gradient, curvature, sigma)
+	for j := range step {
+		step[j] *= share
+	}
+	return step, err
+}
+
+// Allowance returns a bound on the remainder of the Newton step (the part that is not linear in the step),
+// on the scale of the margin. moment is the mean of z z' over the rows z = P x, where P is the metric (the
+// preconditioner). bend is the relative change of the loss's second derivative per unit of the margin. It
+// is 0 for a quadratic loss. The bound is 0 if bend is 0 or the method is NotIdentified.
+//
+// Let m be the mean squared change of the margin by the step, minus the mean squared change to expect from
+// noise alone, or 0 if that is negative. If the curvature was released at the point where the step begins
+// (ahead is nil), the bound is bend m/2. If the curvature was released halfway along the predicted step
+// ahead, the bound is bend sqrt(m l)/2. l is the mean squared difference between the step and ahead in the
+// margin, plus the mean squared change that the noise of the gradient explains, but at most m.
+func (e *Estimate) Allowance(moment mat.Symmetric, bend float64, ahead []float64) float64 {
+	if e.Method == NotIdentified || bend == 0 {
+		return 0
+	}
+	square := func(of []float64) float64 {
+		v := mat.NewVecDense(len(of), of)
+		return mat.Inner(v, moment, v)
+	}
+	expected := func(of *mat.SymDense) float64 {
+		var product mat.Dense
+		product.Mul(moment, of)
+		return mat.Trace(&product)
+	}
+	move := max(0, square(slices.Clone(e.Step))-expected(e.StepCovariance))
+	left := move
+	if ahead != nil {
+		apart := make([]float64, len(ahead))
+		for j, v := range ahead {
+			apart[j] = e.Step[j] - v
+		}
+		left = min(move, square(apart)+expected(e.StepCovariance)-expected(e.Sampling))
+	}
+	return .5 * math.Sqrt(move*left) * bend
+}
+
+// spectrum is the eigendecomposition of a symmetric matrix. Its eigenvalues are in increasing order.
+type spectrum struct {
+	values  []float64
+	vectors mat.Dense
+}
+
+// decompose returns the eigendecomposition of a symmetric matrix m. It returns an error if an entry
+// is not finite.
+func decompose(m mat.Symmetric) (*spectrum, error) {
+	k := m.SymmetricDim()
+	for j := range k {
+		for i := range j + 1 {
+			if v := m.At(i, j); math.IsNaN(v) || math.IsInf(v, 0) {
+				return nil, errors.New("inference: a released number is not finite")
+			}
+		}
+	}
+	var e mat.EigenSym
+	if !e.Factorize(m, true) {
+		return nil, errors.New("inference: a released matrix has no eigenvalues: LAPACK's iteration did not converge")
+	}
+	s := &spectrum{values: e.Values(nil)}
+	e.VectorsTo(&s.vectors)
+	return s, nil
+}
+
+// with returns the matrix with the same eigenvectors in which each eigenvalue v is replaced by
+// f(v).
+func (s *spectrum) with(f func(v float64) float64) *mat.SymDense {
+	var scaled, m mat.Dense
+	scaled.Apply(func(_, k int, v float64) float64 { return v * f(s.values[k]) }, &s.vectors)
+	m.Mul(&scaled, s.vectors.T())
+	return symmetric(&m)
+}
+
+// between returns the product a m a of the symmetric matrices a and m.
+func between(a, m mat.Symmetric) *mat.SymDense {
+	var left, whole mat.Dense
+	left.Mul(a, m)
+	whole.Mul(&left, a)
+	return symmetric(&whole)
+}
+
+func symmetric(m mat.Matrix) *mat.SymDense {
+	k, _ := m.Dims()
+	s := mat.NewSymDense(k, nil)
+	for j := range k {
+		for i := range j + 1 {
+			s.SetSym(i, j, (m.At(i, j)+m.At(j, i))/2)
+		}
+	}
+	return s
+}

@@ -1,0 +1,229 @@
+package inspect
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+)
+
+// suspects summarises the cells of a column. The summary shows problems that no single cell shows.
+type suspects struct {
+	n      int    // cells that are not missing
+	first  string // the first cell that is not missing
+	varies bool
+
+	numbers      int       // cells that are numbers within or beyond the bounds
+	clamped      spellings // cells beyond the bounds
+	rising       bool      // all cells are whole numbers, and each is larger than the previous number
+	start        float64   // the first number
+	last         float64
+	largest      float64
+	pointed      int // numbers with a point
+	grouped      int // numbers with exactly three digits after the point and one to three before
+	dated        int // cells that are dates, if day and month are adjacent in the layout
+	afterTwelfth int // dates whose day of the month is after the twelfth
+
+}
+
+// few is the least number of cells with which a column of equal cells is reported as constant. enough is
+// the least number of numbers with which a column is reported as identifiers, and the least number of dates
+// with which a column is reported as dates with day and month exchanged.
+const enough, few = 20, 5
+
+func newSuspects() suspects { return suspects{clamped: spellings{}, rising: true} }
+
+// threeDigits matches a number that may have a thousands separator: 1.234 for 1234.
+var threeDigits = regexp.MustCompile(`^[-+]?[0-9]{1,3}\.[0-9]{3}$`)
+
+// see adds a cell of the column k to the summary. The cell is not missing. fate is the way in which the
+// schema reads it.
+func (s *suspects) see(k *counted, cell string, fate dataset.Fate) {
+	s.n++
+	if s.n == 1 {
+		s.first = cell
+	}
+	s.varies = s.varies || cell != s.first
+	if fate == dataset.Below || fate == dataset.Above {
+		s.clamped.add(cell)
+	}
+	if k.column != nil && k.column.Kind == dataset.Date {
+		s.day(k.column, cell, fate)
+		return
+	}
+	x, err := strconv.ParseFloat(cell, 64)
+	if err != nil || fate == dataset.Unread {
+		s.rising = false
+		return
+	}
+	s.rising = s.rising && x == math.Trunc(x) && (s.numbers == 0 || x > s.last)
+	if s.numbers == 0 {
+		s.start = x
+	}
+	s.largest = max(s.largest, math.Abs(x))
+	s.last = x
+	s.numbers++
+	if strings.Contains(cell, ".") {
+		s.pointed++
+		if threeDigits.MatchString(cell) {
+			s.grouped++
+		}
+	}
+}
+
+// day counts the dates of a column, and among them the dates that cannot be read with day and month
+// exchanged, because the day of the month is after the twelfth. It counts nothing if day and month are not
+// adjacent in the layout.
+func (s *suspects) day(c *dataset.Column, cell string, fate dataset.Fate) {
+	if fate == dataset.Unread || swapped(c.Layout) == "" {
+		return
+	}
+	s.dated++
+	if _, also := (dataset.Column{Layout: swapped(c.Layout)}).Days(cell); !also {
+		s.afterTwelfth++
+	}
+}
+
+// swapped returns a date layout with day and month exchanged. It returns "" if they are not adjacent.
+func swapped(layout string) string {
+	for _, mark := range []string{"/", ".", "-"} {
+		for _, pair := range [][2]string{{"%d" + mark + "%m", "%m" + mark + "%d"}, {"%m" + mark + "%d", "%d" + mark + "%m"}} {
+			if strings.Contains(layout, pair[0]) {
+				return strings.Replace(layout, pair[0], pair[1], 1)
+			}
+		}
+	}
+	return ""
+}
+
+// sentinel matches numbers that often stand for a missing number, such as -1 and 999.
+var sentinel = regexp.MustCompile(`^(-1|-?9+|-?8{2,}|-?7{2,}|-?9{2,}8)(\.0*)?$`)
+
+// identifier matches the names of columns that usually contain identifiers of records, such as id and
+// patientID.
+var identifier = regexp.MustCompile(`(?i:(^|[_. -])(id|uuid|key|nr|number|no|index|rowid)$)|[a-z](ID|Id)$`)
+
+// suspicions returns the problems that the summary of a column's cells suggests, such as
+// identifiers or exchanged days and months.
+func (t *tally) suspicions(k *counted) (list []Problem) {
+	s := &k.suspects
+	add := func(cells int, examples []string, lost bool, what, do string) {
+		list = append(list, Problem{What: what, Cells: cells, Examples: examples[:min(mostExamples, len(examples))], Do: do,
+			Lost: lost})
+	}
+	codes := s.clamped.take(sentinel.MatchString)
+	for _, code := range codes.frequent() {
+		if codes[code] < 2 {
+			delete(codes, code)
+		}
+	}
+	if len(codes) > 0 {
+		add(codes.cells(), codes.frequent(), false,
+			"a number beyond the bounds that often stands for a missing one; it counts as the bound",
+			"if it means missing, say so: "+dataset.MissingLine(append(slices.Clone(t.schema.Missing()), codes.frequent()...)))
+	}
+	switch {
+	case s.n >= few && !s.varies && k.Kind == "target":
+		add(s.n, []string{s.first}, true, "the same in every row: there is nothing to learn",
+			"see whether the file holds one class or value alone")
+	case s.n >= few && !s.varies && k.column != nil && k.Kind != "public":
+		add(s.n, []string{s.first}, false, "the same in every row: a model learns nothing from it",
+			"leave it out: "+ignored(k.Name))
+	case k.Kind == "number" && s.numbers >= enough && s.rising &&
+		(identifier.MatchString(k.Name) || s.last-s.start < 2*float64(s.numbers)):
+		add(s.numbers, []string{s.first}, false, "whole numbers that rise from row to row, as those of an identifier",
+			"if it names rows or people, leave it out: "+ignored(k.Name))
+	case k.Kind == "number" && s.numbers >= enough && identifier.MatchString(k.Name) &&
+		!strings.EqualFold(k.Name, "number"):
+		add(s.numbers, []string{s.first}, false, "by its name an identifier, read as a number",
+			"if it names rows or people, leave it out: "+ignored(k.Name))
+	}
+	if s.pointed >= 3 && s.grouped == s.pointed && k.bounds.high > 20*s.largest && t.csv.Thousands == "" {
+		add(s.grouped, []string{s.first}, true,
+			"three digits after every point, and far below the upper bound: thousands that are read as decimals",
+			`if the point marks thousands, say so: csv: {thousands: "."}`)
+	}
+	if s.dated >= enough && s.afterTwelfth == 0 {
+		c := *k.column
+		c.Layout = swapped(c.Layout)
+		add(s.dated, []string{s.first}, true, "no day of the month is after the twelfth: months are read as days",
+			"if the table has them the other way round: "+c.Line())
+	}
+	return list
+}
+
+// otherwiseWritten returns a problem for each of two encodings (Windows-1252 and UTF-8) in which cells of
+// the column would equal a listed value. It removes these cells from k.odd.
+func (t *tally) otherwiseWritten(k *counted, listed []string) []Problem {
+	known := map[string]bool{}
+	for _, v := range listed {
+		known[v] = true
+	}
+	latin := k.odd.take(func(s string) bool {
+		text, err := charmap.Windows1252.NewDecoder().String(s)
+		return !utf8.ValidString(s) && err == nil && known[text]
+	})
+	unicode := k.odd.take(func(s string) bool {
+		text, err := charmap.Windows1252.NewEncoder().String(s)
+		return text != s && err == nil && utf8.ValidString(text) && known[text]
+	})
+	var list []Problem
+	if len(latin) > 0 {
+		list = append(list, latin.problem("a listed value, written in Latin-1 or Windows-1252",
+			"say so: csv: {encoding: windows-1252}"))
+	}
+	if len(unicode) > 0 {
+		list = append(list, unicode.problem("a listed value, written in UTF-8 and read as another encoding",
+			"say so: csv: {encoding: utf-8}"))
+	}
+	return list
+}
+
+// excelDay matches a date as spreadsheets store it, in days since 1900, from 20,000 (in 1954) to below
+// 60,000 (in 2064).
+var excelDay = regexp.MustCompile(`^[2-5][0-9]{4}(\.[0-9]+)?$`)
+
+// serial returns the advice to the user for a date column whose cells are numbers, as spreadsheets store
+// dates. name is the column's name.
+func serial(name string) string {
+	return fmt.Sprintf("export the column as dates (2024-02-29), or read it as days, which tells a model as much: %s",
+		strings.NewReplacer("0, 1", "FIRST, LAST").Replace(dataset.Column{Name: name, Kind: dataset.Number, Low: 0,
+			High: 1}.Line()))
+}
+
+// trailing is the advice to the user for rows that end in a delimiter while the header does not.
+const trailing = "end every line alike: delete the delimiter at the end of these rows, or name in the header " +
+	"the column that it begins"
+
+// whole returns the problems that concern the whole table: no rows, too many rows that contribute nothing,
+// and rows that end in a delimiter.
+func (t *tally) whole() (list []Problem) {
+	r := &t.report
+	add := func(cells int, what, do string) {
+		list = append(list, Problem{What: what, Cells: cells, Do: do, Lost: true})
+	}
+	switch {
+	case r.Rows == 0 && r.LeftOut > 0:
+		add(r.LeftOut, "the row filter keeps no row", "compare the filter with the public values of its column")
+	case r.Rows == 0:
+		add(0, "the table has no rows", "see whether the file is the one that was meant")
+	case r.Silent == r.Rows:
+		add(r.Silent, "no row counts: a fit would release noise alone",
+			"correct the description of the target (see below), or the form of the rows")
+	case 2*r.Silent >= r.Rows:
+		add(r.Silent, "half of the rows or more count and contribute nothing",
+			"correct the description of the target (see below), or the form of the rows")
+	}
+	if t.ended > 0 && 100*t.ended >= r.Rows {
+		add(t.ended, "one empty cell more than the header: they end in a delimiter, and contribute nothing", trailing)
+		list[len(list)-1].Lost = 2*t.ended >= r.Rows
+	}
+	return list
+}

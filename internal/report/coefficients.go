@@ -1,0 +1,242 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+// score returns the unit of the model's coefficients in words. odds reports that the target has two classes
+// and that coefficients are log-odds of the second class: the exponential of a coefficient is then an odds
+// ratio.
+func (f *Fit) score() (unit string, odds bool) {
+	target := f.Model.Schema().Target()
+	if rates(f.Model) {
+		return "the logarithm of " + ratesOf(target), false
+	}
+	if target.Kind == dataset.Number {
+		return "units of " + target.Column, false
+	}
+	if len(target.Classes) > 2 {
+		return "log-odds against the mean of all classes", false
+	}
+	if o, err := f.Model.Output(); err == nil && o == model.Probability {
+		return "log-odds of “" + target.Classes[1] + "”", true
+	}
+	return "score for “" + target.Classes[1] + "”", false
+}
+
+// coefficients makes the section of the page about the model's coefficients and their noise.
+func (f *Fit) coefficients(n runNoise) Section {
+	s := Section{Title: "What the model says"}
+	e, ok := f.explained(n)
+	if !ok {
+		s.Parts = append(s.Parts,
+			Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: the loss %s defines "+
+				"their meaning.", Number(float64(f.Model.Dim())), f.Model.Loss().Name())))
+		return s
+	}
+	unit, odds := f.score()
+	what := "The prediction is a sum"
+	if len(f.Model.Schema().Target().Classes) > 2 {
+		what = "The prediction is the class with the largest sum"
+	}
+	hashed := ""
+	if len(e.hashed) > 0 {
+		hashed = " Buckets of hashed columns (" + listed(e.hashed,
+			160) + ") hold values that are not known. They are part of the sum and have no readable coefficient."
+	}
+	s.Parts = append(s.Parts,
+		Text(what+": the intercept, one term for each number or date, and for each category the difference between its "+
+			"level and its level of reference, the first one declared, in "+unit+". The intercept is for numbers of 0, dates "+
+			"at their first day and categories at their reference. Coefficients describe the model and its table, not "+
+			"causes."+hashed+f.additive()),
+		f.certainty(e, n))
+	if b := f.bars(e, unit); b.check() == nil { // a weight near the end of the float64 range cannot be drawn
+		s.Parts = append(s.Parts, b)
+	}
+	s.Parts = append(s.Parts, f.table(e, odds))
+	return s
+}
+
+// additive says that the model's coefficients and curves are a part of its score alone, if it has features of
+// effects; otherwise it returns "".
+func (f *Fit) additive() string {
+	e, ok := f.Model.Schema().Effects()
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(" Part of the score is interactions, which the fit found from the effects of the columns: a "+
+		"function of all columns together, with %d weights that have no reading one by one. Coefficients and curves "+
+		"describe the additive part alone. A "+
+		"column may have an effect in both parts, so a prediction may change by more or by less than "+
+		"its coefficient.", e.Features)
+}
+
+// beyond returns the number of coefficients that noise alone does not explain (their method within returns
+// false), and the number of all coefficients. Neither number counts intercepts.
+func (e explanation) beyond() (beyond, all int) {
+	for _, c := range e.list {
+		if c.intercept {
+			continue
+		}
+		all++
+		if !c.within() {
+			beyond++
+		}
+	}
+	return beyond, all
+}
+
+// certainty makes the part of the page that says how much of the coefficients is noise.
+func (f *Fit) certainty(e explanation, n runNoise) Part {
+	if e.how == unstated {
+		return Note("How much of each coefficient is noise is not stated here: " + e.why +
+			". Small coefficients may be noise alone.")
+	}
+	return Note(f.meaning(e, n))
+}
+
+// meaning explains to readers how the standard deviations of the coefficients' noise were computed, and
+// which errors the standard deviations do not include.
+func (f *Fit) meaning(e explanation, n runNoise) string {
+	how := "Deviations are computed, to first order, from the noise of the releases and from the " +
+		"released second moment of the rows. In simulated fits most were .7 to 1.4 times the true " +
+		"spread. For levels and columns that are nearly collinear the noise may be two and a half " +
+		"times as large."
+	if e.how == bounded {
+		how = "Deviations are upper bounds, to first order. They leave out that the rows pull the " +
+			"weights back to the minimum."
+		if e.why != "" {
+			how += " They are loose: " + e.why + "."
+		}
+		if f.overshoots(n) {
+			how += " They hold if no step overshoots the minimum by more than its distance from it. " +
+				"The step sizes do not ensure this."
+		}
+	}
+	if f.Certificate.Algorithm().Name == "dp-sgd" {
+		how += " The randomness of which rows were sampled comes on top."
+	}
+	if c := f.plan.Compared; c != nil && c.Shrunk > 0 {
+		how += " The model lies between its fit and a constant, and has that share of the fit’s noise; the noise in the " +
+			"constant, which is part of the intercept alone, is not counted."
+	}
+	return how +
+		" They show the privacy noise alone and leave out the sampling " +
+		"error, so they give no confidence interval."
+}
+
+// overshoots reports whether some step size of the run is larger than 2/L or, with momentum, than 1/L,
+// where L is the largest curvature of loss plus regularizer. Along a direction with curvature L, a longer
+// step increases the noise. overshoots returns false if the step sizes are unknown or L is infinite.
+func (f *Fit) overshoots(n runNoise) bool {
+	l := f.plan.Law
+	if l == nil {
+		return false
+	}
+	most := 2.
+	if len(l.Momentum) > 0 {
+		most = 1
+	}
+	curvature := f.Model.Loss().Constants().Curvature.Hi + f.Model.Regularizer().Smoothness()
+	for _, eta := range l.StepSizes {
+		if eta*curvature > most*(1+1e-4) && !math.IsInf(curvature, 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// ranked returns the coefficients without the intercepts, in decreasing order of the absolute value of
+// their span. The span is the effect of going from a number's lower to its upper bound.
+func ranked(list []coefficient) []coefficient {
+	list = slices.DeleteFunc(slices.Clone(list), func(c coefficient) bool { return c.intercept })
+	slices.SortStableFunc(list, func(a, b coefficient) int { return cmp.Compare(math.Abs(b.span), math.Abs(a.span)) })
+	return list
+}
+
+// mostCoefficients is the largest number of coefficients in the chart.
+const mostCoefficients = 20
+
+func (f *Fit) bars(e explanation, unit string) Bars {
+	b := Bars{
+		Title: "The largest coefficients",
+		Caption: "For a number or date, the difference between its upper and its lower bound; for a level of a category, " +
+			"the difference from the level of reference.",
+		X: Axis{Label: "effect (" + unit + ")"},
+	}
+	switch e.how {
+	case bounded:
+		b.Caption += " Lines with ends are two standard deviations of the noise either way, at most; hollow bars are " +
+			"within it."
+	case estimated:
+		b.Caption += " Lines with ends are two standard deviations of the noise either way; hollow bars are within it."
+	}
+	list := ranked(e.list)
+	if len(list) > mostCoefficients {
+		b.Title = fmt.Sprintf("The %d largest of %s coefficients", mostCoefficients, Number(float64(len(list))))
+		list = list[:mostCoefficients]
+	}
+	for _, c := range list {
+		bar := Bar{Name: c.label(), Value: c.span, Faint: c.within()}
+		if c.spanSD > 0 {
+			bar.Interval = Interval{c.span - 2*c.spanSD, c.span + 2*c.spanSD}
+		}
+		b.Items = append(b.Items, bar)
+	}
+	return b
+}
+
+// table lists the coefficients in the schema's order. If there are more than mostRows, it lists only the
+// mostRows-1 coefficients with the largest spans, and the intercepts.
+func (f *Fit) table(e explanation, odds bool) Table {
+	list := e.list
+	t := Table{
+		Title:   "Coefficients",
+		Columns: []Column{{"Feature", false}, {"Per", false}, {"Effect", true}},
+		Caption: "A number counts within its bounds. Values are in " + modelFile +
+			" to the last bit, for the encoded columns.",
+	}
+	classes := len(list) > 0 && list[0].class != ""
+	if classes {
+		t.Columns = slices.Insert(t.Columns, 1, Column{"Class", false})
+	}
+	if e.how != unstated {
+		t.Columns = append(t.Columns, Column{"Noise (sd)", true}, Column{"|Effect| / noise", true})
+		most := ""
+		if e.how == bounded {
+			most = ", at most"
+		}
+		t.Caption += " Noise is one standard deviation" + most + "; coefficients within two of them are printed faint."
+	}
+	if odds {
+		t.Columns = append(t.Columns, Column{"Odds ×", true})
+	}
+	least := 0.0
+	if len(list) > mostRows {
+		least = math.Abs(ranked(list)[mostRows-2].span)
+		t.Caption += fmt.Sprintf(" The largest of %s are shown.", Number(float64(len(list))))
+	}
+	for _, c := range list {
+		if !c.intercept && (math.Abs(c.span) < least || len(t.Rows) >= mostRows-1) {
+			continue
+		}
+		row := Row{Cells: []string{c.name, c.per, Number(c.effect)}, Faint: c.within()}
+		if classes {
+			row.Cells = slices.Insert(row.Cells, 1, c.class)
+		}
+		if e.how != unstated {
+			row.Cells = append(row.Cells, digits(c.effectSD, 2), digits(math.Abs(c.effect)/c.effectSD, 2))
+		}
+		if odds {
+			row.Cells = append(row.Cells, Number(math.Exp(c.effect)))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}

@@ -1,0 +1,468 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+type (
+	// law is the public description of a run's steps and noise. The covariance of the noise in the run's
+	// weights can be computed from it.
+	law runrecord.Realised
+	// moment is the released second moment of the rows, with noise.
+	moment runrecord.Moment
+)
+
+// mostCovariance is the largest number of weights of a run for which a covariance is computed.
+const mostCovariance = 1500
+
+// The noise and the ridge of a released second moment must lie between leastMoment and mostMoment, and the
+// absolute values of its entries below mostMoment. A forged file may contain any numbers. Within these
+// limits eigenvectors can be computed. Without noise no entry is larger than 1.
+const leastMoment, mostMoment = 1e-12, 1e6
+
+// covariance is the covariance of the privacy noise in the weights of a run. The loss has k margins (linear
+// scores) of d features each. The covariance is the sum of two parts: the effect of the noise of the steps,
+// and the effect of the noise in the metric (the preconditioner).
+type covariance struct {
+	// ways are k linear combinations of the k margins. To second order the loss does not couple them, so
+	// each way can be treated on its own. The weights of the margins are the matrix mix times the weights
+	// of the ways.
+	mix  *mat.Dense
+	ways []way
+}
+
+// way describes the noise in the d weights of one linear combination of margins. These weights are the
+// matrix back times a vector of d coordinates. From step to step each coordinate follows its own recursion.
+type way struct {
+	back      *mat.Dense
+	noise     []float64  // standard deviation of each coordinate due to the noise of the steps
+	displaced *mat.Dense // row n: the change of the coordinates due to random draw n of the metric's noise
+}
+
+func (m *moment) matrix() ([]float64, error) { return (*runrecord.Moment)(m).Matrix() }
+
+// symmetric returns the released second moment as a symmetric matrix. It returns an error if a number in it
+// is outside the limits leastMoment and mostMoment.
+func (m *moment) symmetric() (*mat.SymDense, error) {
+	entries, err := m.matrix()
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case !(m.Step > 0 && m.Sigma > leastMoment && m.Sigma < mostMoment && m.Ridge > leastMoment && m.Ridge < mostMoment):
+		return nil, errors.New("the second moment's noise is out of all proportion")
+	case slices.ContainsFunc(entries, func(v float64) bool { return !(math.Abs(v) < mostMoment) }):
+		return nil, errors.New("the second moment is out of all proportion")
+	}
+	return mat.NewSymDense(m.Features, entries), nil
+}
+
+// covariance computes the covariance of the noise that the releases of a preconditioned run left in its
+// weights. It uses public facts only: the law (the description of the run's steps and noise), the released
+// second moment of the rows, and the model.
+//
+// Let P = (G_+ + ridge I)^(-1/2) be the metric, where G is the released second moment and G_+ is G with
+// negative eigenvalues set to 0. Let u be the error of an iterate in the coordinates of P, and n the noise
+// of the gradient estimate. To first order in the noise, a step of size eta changes u to
+//
+//	u <- u - eta (A u + n),   A = P (b S + s I) P
+//
+// Momentum and averages of iterates are included as the law states them. Here b is an eigenvalue of the
+// mean second derivative of the loss in the margins (model.Bend), S is the rows' second moment and s is the
+// regularizer's curvature. Along each eigenvector of A this is a recursion in one number. S is estimated
+// from G. Noise spreads the eigenvalues of G, so the estimate's eigenvalues are closer together (the
+// function seen). The estimate also satisfies the equations that the schema implies for its rows (the type
+// structure).
+//
+// The noise E in G also changes the metric. This matters along directions in which rows hardly vary: there
+// the metric's noise mixes in the weights of other directions. Let M = G_+ + ridge I, K = M^-1 (b S + s I)
+// and w = f(K) w*. Here f(a) is the share of the way to the minimum w* that the steps cover along an
+// eigenvector of K with eigenvalue a. Square brackets denote a divided difference. In the basis of K's
+// eigenvectors, the change of f(K) has the entries f[a_i, a_j] (change of K)_ij. In the basis of G's
+// eigenvectors, the change of M^-1 has the entries h[g_i, g_j] E_ij for h(x) = 1/(max(x, 0) + ridge)
+// (Daletskii and Krein 1965). E is drawn several times from its public distribution, because an exact sum
+// would have a term for every two pairs of features.
+//
+// shared is the value of the last feature if it is the same in all rows, and 0 otherwise. value is the
+// model's mean loss, or 0 if it is unknown. known is the structure of the rows, or nil if it is unknown. If
+// the structure has hats (basis functions of curves), the eigenvalues of G are not corrected by seen: the
+// structure's equations alone make S from G.
+func (l *law) covariance(m *model.Model, weights []float64, shared, value float64, known *structure) (*covariance,
+	error) {
+	moment := (*moment)(l.Moment)
+	about, err := moment.symmetric()
+	if err != nil {
+		return nil, err
+	}
+	g, shape := about, about // g: second moment about 0; shape: the matrix that gives the metric
+	if n := len(moment.Mean); n > 0 {
+		if n != about.SymmetricDim() || !(moment.MeanWeight >= 1 && moment.MeanWeight < mostMoment) {
+			return nil, fmt.Errorf("the mean row has %d features and the weight %v", n, moment.MeanWeight)
+		}
+		for j, v := range moment.Mean {
+			if !(math.Abs(v) <= 1) {
+				return nil, fmt.Errorf("feature %d of the mean row is %v: no row is longer than 1", j+1, v)
+			}
+		}
+		if g, shape, err = moment.about(about); err != nil {
+			return nil, err
+		}
+	}
+	if err := l.linear(); err != nil {
+		return nil, err
+	}
+	d := g.SymmetricDim()
+	k := len(weights) / d
+	if k*d != len(weights) || k*d > mostCovariance {
+		return nil, fmt.Errorf("of %d weights no covariance is worked out: at most of %d", len(weights), mostCovariance)
+	}
+	reg := m.Regularizer().Convexity()
+	if reg != m.Regularizer().Smoothness() {
+		return nil, errors.New("the regularizer's curvature is not the same everywhere")
+	}
+	bend, ok := bendAt(m, g, weights, shared, value, moment)
+	if !ok {
+		return nil, errors.New("how curved this loss is for these rows is not known from the releases")
+	}
+	var e, b mat.EigenSym
+	if !e.Factorize(shape, true) || !b.Factorize(bend, true) {
+		return nil, errNoEigenvalues
+	}
+	metric := newReleased(e, moment)
+	rows := metric.rows()
+	if len(moment.Mean) > 0 {
+		if !e.Factorize(about, true) {
+			return nil, errNoEigenvalues
+		}
+		mean := mat.NewVecDense(d, moment.Mean)
+		rows = newReleased(e, moment).rows()
+		rows.SymRankOne(rows, 1, mean)
+	}
+	if known != nil {
+		if len(known.hats) > 0 {
+			rows.CopySym(g)
+			for j, v := range moment.Mean {
+				rows.SetSym(j, d-1, v*known.shared)
+			}
+		}
+		known.impose(rows, moment.Sigma)
+	}
+	c := &covariance{mix: new(mat.Dense)}
+	b.VectorsTo(c.mix)
+	var along mat.Dense // row n: the weights of way n
+	along.Mul(c.mix.T(), mat.NewDense(k, d, weights))
+	draws := metric.draws()
+	for n, bend := range b.Values(nil) {
+		w, err := l.way(metric, rows, max(bend, 0), reg, along.RawRowView(n), draws)
+		if err != nil {
+			return nil, err
+		}
+		c.ways = append(c.ways, w)
+	}
+	return c, nil
+}
+
+// about computes two matrices from c, the released second moment C about the mean row m. g is the second
+// moment about zero, C + m m'. shape is the matrix from which the metric is computed, C_+ + MeanWeight m
+// m', where C_+ is C with negative eigenvalues set to 0.
+func (m *moment) about(c *mat.SymDense) (g, shape *mat.SymDense, err error) {
+	var e mat.EigenSym
+	if !e.Factorize(c, true) {
+		return nil, nil, errNoEigenvalues
+	}
+	r := newReleased(e, m)
+	mean := mat.NewVecDense(len(m.Mean), m.Mean)
+	g, shape = mat.NewSymDense(len(m.Mean), nil), symmetrised(r.with(func(i int) float64 { return max(r.values[i], 0) }))
+	g.SymRankOne(c, 1, mean)
+	shape.SymRankOne(shape, m.MeanWeight, mean)
+	return g, shape, nil
+}
+
+var errNoEigenvalues = errors.New("the second moment has no eigenvalues")
+
+// released is the eigendecomposition of a released second moment G = vectors diag(values) vectors'.
+type released struct {
+	*moment
+	values  []float64
+	vectors *mat.Dense
+}
+
+func newReleased(e mat.EigenSym, m *moment) *released {
+	r := &released{moment: m, values: e.Values(nil), vectors: new(mat.Dense)}
+	e.VectorsTo(r.vectors)
+	return r
+}
+
+// power returns (G_+ + ridge I)^p, where G is the released second moment and G_+ is G with negative
+// eigenvalues set to 0.
+func (r *released) power(p float64) *mat.Dense {
+	return r.with(func(i int) float64 { return math.Pow(max(r.values[i], 0)+r.Ridge, p) })
+}
+
+// with returns the matrix with the eigenvectors of the released second moment and the eigenvalues
+// value(i).
+func (r *released) with(value func(i int) float64) *mat.Dense {
+	var scaled, out mat.Dense
+	scaled.Apply(func(_, i int, v float64) float64 { return v * value(i) }, r.vectors)
+	out.Mul(&scaled, r.vectors.T())
+	return &out
+}
+
+// rows returns an estimate of the second moment of the rows: the released second moment with its
+// eigenvalues corrected for the noise in it (by the function seen).
+func (r *released) rows() *mat.SymDense {
+	values := seen(r.values, r.Sigma)
+	return symmetrised(r.with(func(i int) float64 { return values[i] }))
+}
+
+// symmetrised returns the mean of a and its transpose. a is symmetric except for rounding errors.
+func symmetrised(a *mat.Dense) *mat.SymDense {
+	d, _ := a.Dims()
+	out := mat.NewSymDense(d, nil)
+	for i := range d {
+		for j := i; j < d; j++ {
+			out.SetSym(i, j, (a.At(i, j)+a.At(j, i))/2)
+		}
+	}
+	return out
+}
+
+// draws returns random changes of (G_+ + ridge I)^-1, in the basis of the eigenvectors of G, where G is the
+// released second moment. Each is the first-order effect of one random draw from the distribution of the
+// noise in G.
+func (r *released) draws() []*mat.Dense {
+	d := len(r.values)
+	coins := rand.New(rand.NewPCG(3, 4)) // fixed seed: the draws only approximate an expectation
+	list := make([]*mat.Dense, min(max(workDraws/(d*d*d), leastDraws), mostDraws))
+	for n := range list {
+		change := mat.NewDense(d, d, nil)
+		for i := range d {
+			for j := i; j < d; j++ {
+				noise := r.Sigma * coins.NormFloat64()
+				if j > i {
+					noise /= math.Sqrt2
+				}
+				v := noise * inverted(r.values[i], r.values[j], r.Ridge)
+				change.Set(i, j, v)
+				change.Set(j, i, v)
+			}
+		}
+		list[n] = change
+	}
+	return list
+}
+
+// The number of random draws of the noise in the metric is workDraws/d^3 for d features, but at least
+// leastDraws and at most mostDraws. workDraws corresponds to a fraction of a second of work. With
+// leastDraws draws the relative error of a standard deviation is below a tenth, with mostDraws below a
+// thirtieth.
+const workDraws, leastDraws, mostDraws = 100_000_000, 60, 500
+
+// way computes the noise in weights, the weights of one linear combination of margins. bend is the
+// curvature of the loss in this combination, and reg the curvature of the regularizer. Along each
+// eigenvector of the preconditioned Hessian (A in the method covariance), way computes the recursion of the
+// steps. Then it adds the effect of the noise in the metric.
+func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []float64, draws []*mat.Dense) (way,
+	error) {
+	d := len(weights)
+	inverse, root := r.power(-.5), r.power(.5)
+	var curved, half, inside mat.Dense
+	curved.Scale(bend, rows)
+	for j := range d {
+		curved.Set(j, j, curved.At(j, j)+reg)
+	}
+	half.Mul(inverse, &curved)
+	inside.Mul(&half, inverse)
+	var e mat.EigenSym
+	if !e.Factorize(symmetrised(&inside), true) {
+		return way{}, errNoEigenvalues
+	}
+	var vectors, turn mat.Dense
+	e.VectorsTo(&vectors)
+	w := way{back: new(mat.Dense), noise: make([]float64, d), displaced: mat.NewDense(len(draws), d, nil)}
+	w.back.Mul(inverse, &vectors)
+	half.Mul(root, &vectors)
+	turn.Mul(r.vectors.T(), &half) // column i: coordinate i without the metric, in the basis of G's eigenvectors
+	var at mat.VecDense
+	at.MulVec(half.T(), mat.NewVecDense(d, weights))
+	paths := make([]path, d)
+	for i, a := range e.Values(nil) {
+		p := path{curvature: max(a, 0)}
+		w.noise[i], p.share = l.respond(p.curvature)
+		p.slope = l.slope(p.curvature)
+		paths[i] = p
+	}
+	// The weight along an eigenvector has two causes: the pull of the data, and noise from other directions
+	// that the metric's noise turned into this direction. The second cause matters in directions in which
+	// rows hardly vary. Round one assumes no pull of the data in directions with a curvature below .3 of
+	// the largest, and computes their displacement by noise. Round two counts this displacement as noise
+	// and estimates the pull in all directions.
+	most := 0.
+	for _, p := range paths {
+		most = max(most, p.curvature)
+	}
+	for _, least := range []float64{.3 * most, 0} {
+		for i := range paths {
+			p := &paths[i]
+			noise := w.noise[i] * w.noise[i]
+			for n := range draws {
+				noise += math.Pow(w.displaced.At(n, i), 2) / float64(len(draws))
+			}
+			p.pull = 0
+			if v := at.AtVec(i); p.share > 0 && p.curvature >= least && v*v > 4*noise {
+				p.pull = p.curvature * v / p.share * math.Sqrt(1-noise/(v*v))
+			}
+		}
+		w.displace(paths, &turn, draws)
+	}
+	return w, nil
+}
+
+// displace computes, for each random draw of the noise in the metric, how that noise changes each
+// coordinate of the weights. Column i of turn is the direction of coordinate i in the basis of the
+// released second moment's eigenvectors, multiplied by the inverse of the metric.
+func (w *way) displace(paths []path, turn *mat.Dense, draws []*mat.Dense) {
+	for n, change := range draws {
+		var left, moved mat.Dense
+		left.Mul(change, turn)
+		moved.Mul(turn.T(), &left)
+		for i := range paths {
+			sum := 0.
+			for j, q := range paths {
+				if q.pull != 0 {
+					sum += divided(paths[i], q) * moved.At(i, j) * q.pull
+				}
+			}
+			w.displaced.Set(n, i, sum)
+		}
+	}
+}
+
+// linear returns an error unless the run's result is a linear function of its releases and each release is
+// used in one step only. It also returns an error if the lengths of the law's columns differ or if there
+// are more than mostFollowed steps.
+func (l *law) linear() error {
+	switch {
+	case len(l.Back) > 0 || len(l.Keep) > 0 || l.Move > 0 || len(l.Rounds) > 1:
+		return errors.New("how its steps in a metric were mixed is not followed")
+	case l.Chosen > 1:
+		return errors.New("the result was chosen by looking at noisy numbers")
+	case len(l.Noise) == 0 || len(l.Noise) > mostFollowed:
+		return errors.New("the certificate does not hold the noise of each step")
+	}
+	T := len(l.Noise)
+	for _, column := range [][]float64{l.StepSizes, l.Momentum} {
+		if len(column) > 1 && len(column) != T {
+			return errors.New("the certificate's columns are of different lengths")
+		}
+	}
+	if len(l.StepSizes) == 0 || l.Weights != nil && len(l.Weights) != T+1 {
+		return errors.New("the certificate's columns are of different lengths")
+	}
+	return nil
+}
+
+// mostFollowed is the largest number of steps for which the recursion is computed.
+const mostFollowed = 20_000
+
+// seen estimates the eigenvalues of the rows' second moment from values, the eigenvalues of the released
+// second moment. Noise spreads eigenvalues, so the estimates are closer together than the values. Among all
+// estimators that keep the eigenvectors this one has the smallest squared error (Bun, Allez, Bouchaud and
+// Potters 2016, for additive noise): an eigenvalue g becomes g - sigma^2 sum_j 1/(g - g_j) with the sum
+// over the other eigenvalues g_j, where sigma^2 is the variance of the noise in a diagonal entry. The
+// function 1/x in the sum is smoothed over about the distance between neighbouring eigenvalues of the
+// noise.
+func seen(values []float64, sigma float64) []float64 {
+	square, width := sigma*sigma, sigma*math.Sqrt2
+	edge := width * math.Sqrt(float64(len(values)))
+	out := make([]float64, len(values))
+	for i, g := range values {
+		sum := 0.
+		for j, v := range values {
+			if j != i {
+				sum += (g - v) / ((g-v)*(g-v) + width*width)
+			}
+		}
+		out[i] = min(max(g-square*sum, 0), max(g, 0)+edge)
+	}
+	return out
+}
+
+// bendAt returns the mean, over the rows, of the loss's second derivative in the margins, a symmetric k x k
+// matrix for k margins. The mean and covariance of the margins are computed from g, the second moment of
+// the rows, and from the weights. bendAt returns false if the loss's second derivative is not known for
+// such margins.
+func bendAt(m *model.Model, g *mat.SymDense, weights []float64, shared, value float64, released *moment) (*mat.SymDense,
+	bool) {
+	d := g.SymmetricDim()
+	if v := g.At(d-1, d-1); shared > 0 &&
+		v > 4*released.Sigma { // rows longer than 1 are rescaled, so the last feature may be smaller than shared
+		shared = math.Sqrt(v)
+	}
+	k := len(weights) / d
+	mean, spread := make([]float64, k), make([][]float64, k)
+	products := make([]*mat.VecDense, k)
+	for n := range k {
+		products[n] = mat.NewVecDense(d, nil)
+		products[n].MulVec(g, mat.NewVecDense(d, weights[n*d:(n+1)*d]))
+		if shared > 0 {
+			mean[n] = products[n].AtVec(d-1) / shared
+		}
+	}
+	for n := range k {
+		spread[n] = make([]float64, k)
+		for j := range k {
+			spread[n][j] = mat.Dot(products[n], mat.NewVecDense(d, weights[j*d:(j+1)*d])) - mean[n]*mean[j]
+		}
+	}
+	bend, ok := m.Bend(mean, spread, released.Slope, value)
+	if !ok {
+		return nil, false
+	}
+	out := mat.NewSymDense(k, nil)
+	for i := range bend {
+		for j := i; j < k; j++ {
+			out.SetSym(i, j, (bend[i][j]+bend[j][i])/2)
+		}
+	}
+	return out, true
+}
+
+// of returns the covariance of the noise in linear functions of the weights. rows[i] holds the factor of
+// each weight in function i.
+func (c *covariance) of(rows [][]float64) *mat.SymDense {
+	k := len(c.ways)
+	d := len(c.ways[0].noise)
+	draws, _ := c.ways[0].displaced.Dims()
+	steps := mat.NewDense(len(rows), k*d, nil) // effect of one standard deviation of each coordinate on each function
+	moved := mat.NewDense(len(rows), draws, nil)
+	for i, row := range rows {
+		var along mat.Dense
+		along.Mul(c.mix.T(), mat.NewDense(k, d, row))
+		for n, w := range c.ways {
+			var at, by mat.VecDense
+			at.MulVec(w.back.T(), mat.NewVecDense(d, along.RawRowView(n)))
+			by.MulVec(w.displaced, &at)
+			for j, v := range w.noise {
+				steps.Set(i, n*d+j, v*at.AtVec(j))
+			}
+			for j := range draws {
+				moved.Set(i, j, moved.At(i, j)+by.AtVec(j)/math.Sqrt(float64(draws)))
+			}
+		}
+	}
+	var out, more mat.Dense
+	out.Mul(steps, steps.T())
+	more.Mul(moved, moved.T())
+	out.Add(&out, &more)
+	return symmetrised(&out)
+}

@@ -1,0 +1,267 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+)
+
+// mostPictures is the largest number of plots of curves on a page, and the largest number of pictures of
+// interactions.
+const mostPictures = 30
+
+// curves makes the section of the page with a plot of each curve and of each interaction with a number or
+// date. ok is false if the model has neither, or is not a sum of terms over the features.
+func (f *Fit) curves(n runNoise) (s Section, ok bool) {
+	if len(f.Model.Schema().Hats()) == 0 {
+		return s, false
+	}
+	e, ok := f.explained(n)
+	if !ok {
+		return s, false
+	}
+	s = Section{Title: "Curves"}
+	curves, surfaces := f.curvesOf(e)
+	s.Parts = append(s.Parts, Note(f.aboutCurves(e, slices.ContainsFunc(curves, func(c Curve) bool {
+		return c.Centred == OverBounds
+	}) ||
+		slices.ContainsFunc(surfaces, func(u Surface) bool { return u.Centred == OverBounds }))))
+	drawn := 0
+	for len(curves) > 0 {
+		same := 1
+		for same < len(curves) && curves[same].Column == curves[0].Column {
+			same++
+		}
+		if p := f.picture(curves[:same]); drawn < mostPictures && p.check() == nil {
+			s.Parts, drawn = append(s.Parts, p), drawn+1
+		}
+		curves = curves[same:]
+	}
+	drawn = 0
+	for _, u := range surfaces {
+		if h := f.heat(u); drawn < mostPictures && h.check() == nil {
+			s.Parts, drawn = append(s.Parts, h), drawn+1
+		}
+	}
+	return s, true
+}
+
+// aboutCurves explains to readers how to read the plots of curves. overBounds says that some curve or
+// surface has the mean 0 between the bounds, since no means over the rows were released.
+func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
+	if fit := f.Model.Inference(); fit != nil {
+		return fmt.Sprintf("Each curve is the part of the prediction that depends on one column alone, less its value at a "+
+			"knot in the middle, where the band has no width. Bands are %.4g%% confidence intervals of the difference from "+
+			"there, of sampling and privacy noise together, point by point: with many points, some miss. They belong to "+
+			"curves with these knots. A curve of which noise hides a knot is not drawn: fewer knots, or narrower public "+
+			"bounds, help. Grey stretches hold few rows. Curves describe the model, not causes.", 100*fit.Level)
+	}
+	text := "Each curve is the part of the prediction that depends on one column alone, less its mean over the rows, " +
+		"as far as the released means of the columns tell. "
+	if overBounds {
+		text = "Each curve is the part of the prediction that depends on one column alone, less its mean between the " +
+			"bounds: no means over the rows were released. "
+	} else {
+		text += "Grey stretches hold few rows, or so few that noise hides how many. "
+	}
+	if list := f.plan.Monotone; len(list) > 0 {
+		var names []string
+		for _, m := range list {
+			names = append(names, m.Column+" ("+m.Way+")")
+		}
+		text += "Made monotone after the last release: " + listed(names,
+			160) + "; their bands are those of the curves before. "
+	}
+	if list := f.plan.Ranks; len(list) > 0 {
+		text += "The knots of " + listed(list, 160) + " were placed by a noisy release, more of them where rows are many. "
+	}
+	text += strings.TrimPrefix(f.additive()+" ", " ")
+	switch e.how {
+	case unstated:
+		text += "How much of a curve is noise is not stated here: " + e.noise.why + "."
+	case bounded:
+		text += "Bands are at most two standard deviations of the privacy noise either way."
+	case estimated:
+		text += "Bands are two standard deviations of the privacy noise either way. They may be " +
+			"many times too wide if most rows lie in a few steps of a curve."
+	}
+	return text +
+		" They leave out the sampling error, and the error of too few steps or knots. They are no " +
+		"confidence bands. Curves describe the model, not causes."
+}
+
+// axisOf returns what the plots of curves need for their vertical axis: its label, the function
+// that converts an effect to the drawn value, and whether the axis is logarithmic.
+func (f *Fit) axisOf() (label string, shown func(float64) float64, log bool) {
+	unit, _ := f.score()
+	target := f.Model.Schema().Target()
+	same := func(v float64) float64 { return v }
+	switch f.ratioOf() {
+	case "odds":
+		of := "odds of the class, against the mean of all classes, times"
+		if len(target.Classes) == 2 {
+			of = "odds of “" + target.Classes[1] + "”, times"
+		}
+		return of, math.Exp, true
+	case "rate":
+		return ratesOf(target) + ", times", math.Exp, true
+	}
+	return unit, same, false
+}
+
+// picture draws the curves of one column: one curve, or one for each class and at most mostSeries of them.
+func (f *Fit) picture(list []Curve) Plot {
+	label, shown, log := f.axisOf()
+	first := list[0]
+	p := Plot{
+		Title: "The curve of " + first.Column,
+		X:     Axis{Label: first.Column}, Y: Axis{Label: label, Log: log},
+		References: []Reference{Level("mean of the rows", shown(0))},
+	}
+	switch first.Centred {
+	case OverBounds:
+		p.References[0].Name = "mean between bounds"
+	case AtReference:
+		p.References[0].Name = "as at the middle knot"
+	}
+	p.X.Min, p.X.Max = first.position(first.Knots[0]), first.position(first.Knots[len(first.Knots)-1])
+	switch {
+	case first.Date:
+		p.X.Label += " (year)"
+	case first.Log:
+		p.X.Label, p.X.Log = "1 + "+first.Column, true
+	}
+	if len(list) > mostSeries {
+		p.Caption = fmt.Sprintf("The first %d of %d classes are drawn; stillpoint coefficients --json has all.", mostSeries,
+			len(list))
+		list = list[:mostSeries]
+	}
+	for _, c := range list {
+		p.Series = append(p.Series, c.series(shown)...)
+	}
+	p.Shaded = thinStretches(first)
+	if first.Level > 0 {
+		p.Caption += fmt.Sprintf(" Band: %.4g %% confidence intervals of the difference from the middle knot, point by point.",
+			100*first.Level)
+		return p
+	}
+	if share, ok := thinned(first); ok {
+		p.Caption += fmt.Sprintf(" The grey stretches hold about %.2g %% of the rows.", 100*share)
+	}
+	if first.Points[0].Low != nil {
+		p.Caption += " Band: privacy noise only."
+	}
+	return p
+}
+
+// series returns the lines that draw the curve, with their bands. The function shown converts an effect to
+// the drawn value. A curve without confidence intervals is one line. A curve with confidence intervals is
+// drawn where it has them, and each stretch of such points is a line of its own.
+func (c Curve) series(shown func(float64) float64) (list []Series) {
+	name := "curve"
+	if c.Class != "" {
+		name = c.Class
+	}
+	begun := false
+	for _, point := range c.Points {
+		if c.Level > 0 && point.Low == nil {
+			begun = false
+			continue
+		}
+		if !begun {
+			list, begun = append(list, Series{Name: name, Style: Line}), true
+		}
+		s := &list[len(list)-1]
+		s.X, s.Y = append(s.X, c.position(point.X)), append(s.Y, shown(point.Effect))
+		if point.Low != nil && point.High != nil {
+			s.Low, s.High = append(s.Low, shown(*point.Low)), append(s.High, shown(*point.High))
+		}
+	}
+	return list
+}
+
+// position converts a value of the curve's column to a position on the plot's axis. A date in days becomes
+// a year with a fraction, and a number x with the transformation log1p becomes 1 + x.
+func (c Curve) position(x float64) float64 {
+	switch {
+	case c.Date:
+		return 1970 + x/year
+	case c.Log:
+		return 1 + x
+	}
+	return x
+}
+
+// thinStretches returns the intervals of the plot's horizontal axis that lie between neighbouring thin
+// points. A point is thin if few rows are near it.
+func thinStretches(c Curve) (list []Interval) {
+	for i, p := range c.Points[1:] {
+		from, to := c.position(c.Points[i].X), c.position(p.X)
+		switch last := len(list) - 1; {
+		case !c.Points[i].Thin || !p.Thin:
+		case last >= 0 && list[last].High == from:
+			list[last].High = to
+		default:
+			list = append(list, Interval{from, to})
+		}
+	}
+	return list
+}
+
+// thinned returns the share of the rows that lie around the curve's thin knots. A knot is thin if few rows
+// are near it. ok is false if no thin knot has a known share.
+func thinned(c Curve) (share float64, ok bool) {
+	for i := 0; i < len(c.Points); i += betweenKnots {
+		if p := c.Points[i]; p.Thin && p.Mass != nil {
+			share, ok = share+*p.Mass, true
+		}
+	}
+	return share, ok
+}
+
+// heat makes the picture of a surface (the effect of an interaction): a table with one coloured cell for
+// each pair of knots or levels.
+func (f *Fit) heat(u Surface) Heat {
+	label, shown, _ := f.axisOf()
+	names := func(a SurfaceAxis) (list []string) {
+		for _, level := range a.Levels {
+			list = append(list, strings.TrimPrefix(level, a.Column+"="))
+		}
+		for _, x := range a.Knots {
+			if a.Date {
+				list = append(list, dataset.ShowDay(math.Floor(x)))
+			} else {
+				list = append(list, digits(x, 3))
+			}
+		}
+		return list
+	}
+	h := Heat{
+		Title:   u.Axes[0].Column + " and " + u.Axes[1].Column,
+		Caption: "The effect of the interaction: " + label + ". Straight between knots.",
+		X:       u.Axes[1].Column, Y: u.Axes[0].Column, Columns: names(u.Axes[1]), Rows: names(u.Axes[0]),
+	}
+	if u.Class != "" {
+		h.Title += ", “" + u.Class + "”"
+	}
+	if u.Deviation != nil {
+		h.Caption += " Hollow cells are within two standard deviations of the privacy noise of the mean."
+	}
+	if u.Mass != nil {
+		h.Caption += " A dash marks places with few rows, or so few that noise hides how many."
+	}
+	for i, row := range u.Effect {
+		var cells []HeatCell
+		for j, v := range row {
+			cells = append(cells, HeatCell{
+				Value: v, Text: digits(shown(v), 2), Thin: u.Mass != nil && u.Thin[i][j],
+				Faint: u.Deviation != nil && math.Abs(v) < 2*u.Deviation[i][j],
+			})
+		}
+		h.Cells = append(h.Cells, cells)
+	}
+	return h
+}

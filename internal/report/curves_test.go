@@ -1,0 +1,265 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/stillpoint-dp/stillpoint/dataset"
+)
+
+// curvedBowl returns a simulated problem (bowl) whose rows have a number with a curve, mostly with
+// small values, and a category that is crossed with the number. The second moment of the rows, from
+// which the preconditioner is computed, is released with noise.
+func curvedBowl(t *testing.T) *bowl {
+	t.Helper()
+	w := newBowl(t, 0)
+	s, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{
+			{Name: "a", Kind: dataset.Number, Low: 0, High: 10, Curve: 6},
+			{Name: "c", Kind: dataset.Category, Categories: []string{"x", "y"}},
+		},
+		Interactions: []dataset.Interaction{{"c", "a"}},
+		Target:       dataset.Target{Column: "t", Kind: dataset.Number, Low: -1, High: 1},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := s.Bind([]string{"a", "c", "t"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := s.Dim()
+	w.schema, w.second, w.best = s, mat.NewSymDense(d, nil), mat.NewVecDense(d, nil)
+	r := rand.New(rand.NewPCG(1, 1))
+	const n = 4000
+	for range n {
+		x := make([]float32, d)
+		if _, ok := m.Encode(x, []string{fmt.Sprint(10 * math.Pow(r.Float64(), 2.5)), string("xy"[r.IntN(2)]), "0"}); !ok {
+			t.Fatal("no row")
+		}
+		row := mat.NewVecDense(d, nil)
+		for j, v := range x {
+			row.SetVec(j, float64(v))
+		}
+		w.second.SymRankOne(w.second, 1./n, row)
+	}
+	for j := range d {
+		w.best.SetVec(j, .5*r.NormFloat64())
+	}
+	w.ridge = w.sigma * math.Sqrt(2*float64(d))
+	return w
+}
+
+// TestBandsAreTheSpread compares the bands of curves and of an interaction with the spread over 300
+// simulated runs: at every point the measured spread must be between .7 and 1.4 times the stated spread.
+// The shares of the rows around the knots must be right, and a stretch of the curve without rows must be
+// marked as thin. The test fails if a curve's mean is not taken over the rows, if a band leaves out the
+// correlation of neighbouring knots, or if products of two hats (basis functions of a curve) of which no
+// row has both are not set to 0.
+func TestBandsAreTheSpread(t *testing.T) {
+	w := curvedBowl(t)
+	r := rand.New(rand.NewPCG(2, 1))
+	const runs, looked = 300, 20
+	var values [][]float64
+	var stated []float64
+	for run := range runs {
+		weights, l := w.fit(r)
+		f := w.fitted(t, weights, l)
+		e, ok := f.explained(runNoise{why: errTest})
+		if run < looked {
+			e, ok = f.explained(f.noise())
+		}
+		if !ok {
+			t.Fatal("no coefficients")
+		}
+		curves, surfaces := f.curvesOf(e)
+		var row []float64
+		for _, p := range curves[0].Points {
+			row = append(row, p.Effect)
+		}
+		for _, line := range surfaces[0].Effect {
+			row = append(row, line...)
+		}
+		values = append(values, row)
+		if run >= looked {
+			continue
+		}
+		if stated == nil {
+			stated = make([]float64, len(row))
+		}
+		for i, p := range curves[0].Points {
+			if math.Abs((*p.Low+*p.High)/2-p.Effect) > 1e-9 {
+				t.Fatal("the band is not around the curve")
+			}
+			stated[i] += (*p.High - *p.Low) / 4 / looked
+		}
+		for i, line := range surfaces[0].Deviation {
+			for j, v := range line {
+				stated[len(curves[0].Points)+5*i+j] += v / looked
+			}
+		}
+		checkMass(t, curves[0])
+	}
+	for i, sd := range stated {
+		var s, ss float64
+		for _, v := range values {
+			s, ss = s+v[i], ss+v[i]*v[i]
+		}
+		measured := math.Sqrt((ss - s*s/runs) / (runs - 1))
+		if ratio := measured / sd; !(ratio > .7 && ratio < 1.4) {
+			t.Errorf("point %d: measured %.3g, stated %.3g: ratio %.2f", i, measured, sd, ratio)
+		}
+	}
+}
+
+// checkMass fails the test unless the curve of curvedBowl states the right shares of the rows
+// around its knots.
+func checkMass(t *testing.T, c Curve) {
+	t.Helper()
+	sum, mean := 0., 0.
+	for i := 0; i < len(c.Points); i += betweenKnots {
+		sum += *c.Points[i].Mass
+		mean += *c.Points[i].Mass * c.Points[i].Effect
+	}
+	if math.Abs(sum-1) > 1e-9 || math.Abs(mean) > 1e-9 || c.Centred != OverRows {
+		t.Errorf("masses add up to %v, the mean is %v over %v", sum, mean, c.Centred)
+	}
+	// The expected mass is the mean of max(0, 1 - 5 u^2.5) over u from 0 to 1.
+	if m := *c.Points[0].Mass; math.Abs(m-.375) > .03 {
+		t.Errorf("the mass of the first knot is %v", m)
+	}
+}
+
+var errTest = fmt.Errorf("not asked for")
+
+// TestCurvesWithoutReleasedMeans tests curves of a model whose run released no second moment. The
+// mean of a curve must be taken over rows spread evenly between the bounds, no shares of rows may
+// be stated, and the bound on the noise between knots must be at most the bound at the knots.
+func TestCurvesWithoutReleasedMeans(t *testing.T) {
+	f := people(t, "p", 50)
+	f.schema.Columns[0].Curve = 4
+	f.schema.Interactions = []dataset.Interaction{{"p1", "p3"}}
+	dir := f.write(t)
+	read, err := ReadFit(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := read.Coefficients()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if list.Ratio != "odds" || len(list.Curves) != 1 || len(list.Surfaces) != 1 || list.Noise != NoiseBounded {
+		t.Fatalf("%+v", list)
+	}
+	c := list.Curves[0]
+	if len(c.Knots) != 4 || c.Knots[0] != 10 || c.Knots[3] != 90 || len(c.Points) != 13 || c.Points[12].X != 90 ||
+		c.Centred != OverBounds {
+		t.Errorf("knots %v, %d points, %v", c.Knots, len(c.Points), c.Centred)
+	}
+	mean := c.Points[0].Effect/6 + c.Points[4].Effect/3 + c.Points[8].Effect/3 + c.Points[12].Effect/6
+	if math.Abs(mean) > 1e-9 {
+		t.Errorf("the mean is %v", mean)
+	}
+	for _, p := range c.Points {
+		if p.Mass != nil || p.Thin || p.Low == nil || !(*p.Low < p.Effect && p.Effect < *p.High) {
+			t.Errorf("point %+v", p)
+		}
+	}
+	const ranked = "The knots of p1 were placed by a noisy release"
+	if text := read.aboutCurves(explanation{}, true); strings.Contains(text, ranked) {
+		t.Errorf("nothing was released for the knots: %s", text)
+	}
+	read.plan.Ranks = []string{"p1"}
+	if text := read.aboutCurves(explanation{}, true); !strings.Contains(text, ranked) {
+		t.Errorf("how the knots came to be is not said: %s", text)
+	}
+	text, nodes := fitPage(t, dir)
+	has(t, text, "Curves", "The curve of p1", "p3 and p1", "the privacy noise either way", "mean between bounds",
+		"odds of “pd”, times")
+	found := 0
+	for _, svg := range texts(nodes, "svg") {
+		if strings.Contains(svg, "odds of “pd”, times") {
+			found++
+		}
+	}
+	if found != 2 {
+		t.Errorf("%d pictures: want a curve and an interaction", found)
+	}
+}
+
+// TestThinStretchesAreGrey tests that the plot of a curve shades neighbouring thin points as one stretch,
+// and that the page states the share of the rows in the shaded stretches. A point is thin if few rows are
+// near it.
+func TestThinStretchesAreGrey(t *testing.T) {
+	mass := func(v float64) *float64 { return &v }
+	c := Curve{Column: "a", Knots: []float64{0, 1, 2}, Centred: OverRows}
+	for i := range 9 {
+		c.Points = append(c.Points, CurvePoint{X: float64(i) / 4, Mass: mass(float64(i) / 100),
+			Thin: i >= 3 && i <= 5 || i == 8})
+	}
+	if got := thinStretches(c); len(got) != 1 || got[0] != (Interval{.75, 1.25}) {
+		t.Errorf("shaded %v", got)
+	}
+	if share, ok := thinned(c); !ok || math.Abs(share-.12) > 1e-12 {
+		t.Errorf("share %v", share)
+	}
+}
+
+// TestStructureOfHats tests impose on second moments of rows with a curve, whose basis functions are the
+// hats. impose must hardly change the exact second moment. In a second moment with noise it must set to 0
+// the products of two hats of which no row has both, restore the sums of hats, and come closer to the exact
+// second moment.
+func TestStructureOfHats(t *testing.T) {
+	w := curvedBowl(t)
+	x, ok := structureOf(w.schema)
+	if !ok || len(x.hats) != 2 {
+		t.Fatal("no structure")
+	}
+	d := w.second.SymmetricDim()
+	noisy := mat.NewSymDense(d, nil)
+	r := rand.New(rand.NewPCG(5, 5))
+	before := 0.
+	for i := range d {
+		for j := i; j < d; j++ {
+			noise := w.sigma * r.NormFloat64()
+			if i != j {
+				noise /= math.Sqrt2
+			}
+			before += noise * noise
+			noisy.SetSym(i, j, w.second.At(i, j)+noise)
+		}
+	}
+	x.impose(noisy, w.sigma)
+	after := 0.
+	for i := range d {
+		for j := i; j < d; j++ {
+			after += math.Pow(noisy.At(i, j)-w.second.At(i, j), 2)
+		}
+	}
+	if !(after < .5*before) {
+		t.Errorf("square error %v, of %v", after, before)
+	}
+	h := w.schema.Hats()[0]
+	sums := make([]float64, d)
+	for j := range h.Width {
+		for k := range d {
+			sums[k] += noisy.At(h.First+j, k)
+		}
+		for k := j + 2; k < h.Width; k++ {
+			if v := noisy.At(h.First+j, h.First+k); math.Abs(v) > 1e-4 {
+				t.Errorf("hats %d and %d: %v", j, k, v)
+			}
+		}
+	}
+	for k, sum := range sums {
+		missing := noisy.At(h.Axes[0].Missing, k)
+		if want := dataset.HatScale * (noisy.At(d-1, k) - missing); math.Abs(sum-want) > 1e-4 {
+			t.Errorf("feature %d: the hats add up to %v, must be %v", k, sum, want)
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package report
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+// CoefficientText formats coefficients with confidence intervals as a plain-text table.
+func CoefficientText(c *model.Coefficients) string {
+	var b strings.Builder
+	asked := c.Asked
+	if c.Short {
+		fmt.Fprintf(&b, "Formula asked for:  %s\n", oneLine(asked))
+		fmt.Fprintf(&b, "SHORT formula:      %s\n", oneLine(c.Formula))
+		b.WriteString("The intervals belong to the SHORT formula, not to the one that was asked for:\n")
+		for _, line := range c.Changes {
+			fmt.Fprintf(&b, "  %s\n", oneLine(line))
+		}
+	} else {
+		fmt.Fprintf(&b, "Formula:  %s\n", oneLine(c.Formula))
+		for _, line := range c.Changes {
+			fmt.Fprintf(&b, "  %s (cells that are missing or not listed)\n", oneLine(line))
+		}
+	}
+	fmt.Fprintf(&b, "\nCoefficients (%s):\n", oneLine(c.Unit))
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	ratio := ratioOf(c)
+	level := fmt.Sprintf("%g%% interval", 100*c.Level)
+	head := "term\tagainst or unit\testimate\tstd. error\t" + level + "\tprivacy"
+	if ratio != "" {
+		head += "\t" + ratio + "\t" + level
+	}
+	fmt.Fprintln(w, head)
+	for _, t := range c.List {
+		against := t.Per
+		if t.Reference != "" {
+			against = t.Reference
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\n", oneLine(t.Term), oneLine(against), strings.Join(cells(t, ratio != ""), "\t"))
+	}
+	_ = w.Flush() // writing to a strings.Builder gives no error
+	fmt.Fprintf(&b, "\n%d of %d coefficients have an interval.", c.Reported, c.Counted)
+	b.WriteString(" The column privacy is the share of an interval's width that the noise makes.\n")
+	b.WriteString(printable.Lines(oneLine(c.Meaning+states(c)), "", 100))
+	return b.String()
+}
+
+// states explains for readers why some coefficients have no interval. It names at most four of them for
+// each reason.
+func states(c *model.Coefficients) (text string) {
+	const most = 4
+	for _, r := range c.Reasons {
+		terms := r.Terms
+		if len(terms) > most {
+			terms = append(slices.Clone(terms[:most]), fmt.Sprintf("%d others", len(terms)-most))
+		}
+		text += fmt.Sprintf(" %s%s (%s): %s.", strings.ToUpper(string(r.State[:1])), r.State[1:], strings.Join(terms, ", "), r.Text)
+	}
+	return text
+}
+
+// ratioOf returns the name of the ratio that coefficients state beside their estimate, such as "odds
+// ratio". It returns "" if no coefficient states a ratio.
+func ratioOf(c *model.Coefficients) string {
+	for _, t := range c.List {
+		if r, name := t.Ratio(); r != nil {
+			return name
+		}
+	}
+	return ""
+}
+
+// cells returns the numbers of a coefficient as text: estimate, standard error, interval, and the share of
+// the interval's width that is due to privacy noise. If ratio is true, the odds ratio or rate ratio and its
+// interval follow. A coefficient without an interval has its state in place of the interval and a dash for
+// every number.
+func cells(t model.Coefficient, ratio bool) []string {
+	out := []string{"-", "-", string(t.State), "-"}
+	if t.State == inference.Reported {
+		step := t.Error / 20
+		out = []string{rounded(t.Estimate, step), digits(t.Error, 2), rounded(t.Low, step) + " to " + rounded(t.High, step),
+			fmt.Sprintf("%.0f%%", 100*t.Privacy)}
+	}
+	if !ratio {
+		return out
+	}
+	r, _ := t.Ratio()
+	if r == nil {
+		return append(out, "-", "-")
+	}
+	step := r.Estimate * t.Error / 20
+	return append(out, rounded(r.Estimate, step), rounded(r.Low, step)+" to "+rounded(r.High, step))
+}
+
+// rounded formats v with the fewest decimals (at most 9) whose unit is at most step: step .02 gives two
+// decimals. If step is not a positive finite number or is below 1e-9, or if v is above 1e9, it uses four
+// significant digits.
+func rounded(v, step float64) string {
+	if !(step > 0) || math.IsInf(step, 0) || math.Abs(v) > 1e9 || math.Abs(step) < 1e-9 {
+		return fmt.Sprintf("%.4g", v)
+	}
+	places := int(min(max(math.Ceil(-math.Log10(step)), 0), 9))
+	text := fmt.Sprintf("%.*f", places, v)
+	if strings.Trim(text, "-0.") == "" {
+		text = strings.TrimPrefix(text, "-")
+	}
+	return text
+}
+
+// intervals makes the section of the page about the coefficients with confidence intervals. It returns
+// false if the model was fitted without confidence intervals.
+func (f *Fit) intervals() (Section, bool) {
+	if f.Model == nil || f.Model.Inference() == nil {
+		return Section{}, false
+	}
+	c, err := f.Model.Coefficients()
+	if err != nil {
+		return Section{}, false
+	}
+	s := Section{Title: fmt.Sprintf("Effects, with %g%% private confidence intervals", 100*c.Level)}
+	formula := Fact{Name: "Formula that was fitted", Value: c.Formula, Note: "as asked for"}
+	if c.Short {
+		formula.Name, formula.Note = "SHORT formula that was fitted",
+			"asked for: "+c.Asked+". Intervals are for the short formula: they do not cover the coefficients of the longer one"
+	}
+	facts := Facts{formula, {Name: "Reported", Value: fmt.Sprintf("%d of %d", c.Reported, c.Counted),
+		Note: "others are hidden by noise or left out of the formula"}}
+	if share, ok := typicalPrivacy(c); ok {
+		facts = append(facts, Fact{Name: "What privacy costs",
+			Value: fmt.Sprintf("intervals %.2g × as wide", 1/max(1-share, 1e-3)),
+			Note:  "as the same rows would give without noise, at the median coefficient, as far as the released numbers tell"})
+	}
+	s.Parts = append(s.Parts, facts)
+	if c.Short {
+		s.Parts = append(s.Parts, Note("The intervals belong to the SHORT formula: "+strings.Join(c.Changes, "; ")+"."))
+	}
+	if b := forest(c); b.check() == nil {
+		s.Parts = append(s.Parts, b)
+	}
+	s.Parts = append(s.Parts, effects(c), Text(c.Meaning+states(c)))
+	return s, true
+}
+
+// typicalPrivacy returns the median, over the coefficients with an interval, of the share of the interval's
+// width that is due to privacy noise. Intercepts are left out. It returns false if no coefficient has an
+// interval.
+func typicalPrivacy(c *model.Coefficients) (float64, bool) {
+	var list []float64
+	for _, t := range c.List {
+		if t.State == inference.Reported && !t.Intercept {
+			list = append(list, t.Privacy)
+		}
+	}
+	if len(list) == 0 {
+		return 0, false
+	}
+	slices.Sort(list)
+	return list[len(list)/2], true
+}
+
+// forest makes a forest plot (estimates with their intervals) of the first mostCoefficients coefficients
+// with an interval. Intercepts are left out.
+func forest(c *model.Coefficients) Bars {
+	title := "Effects"
+	if c.Short {
+		title = "Effects in the SHORT formula"
+	}
+	b := Bars{
+		Title: title, Dots: true, X: Axis{Label: "effect (" + c.Unit + ")"},
+		Caption: fmt.Sprintf("Lines with ends are %g%% private confidence intervals, sampling and privacy noise together. "+
+			"For a number, the change from its lower to its upper bound; for a level, the difference from the level it is "+
+			"compared with.", 100*c.Level),
+		Marks: []Mark{{Name: "no effect", Value: 0}},
+	}
+	for _, t := range c.List {
+		if t.Intercept || t.State != inference.Reported || len(b.Items) == mostCoefficients {
+			continue
+		}
+		name := t.Term
+		if t.Reference != "" {
+			name += " against " + t.Reference
+		}
+		b.Items = append(b.Items, Bar{Name: name, Value: t.Estimate * t.Span,
+			Interval: Interval{t.Low * t.Span, t.High * t.Span}})
+	}
+	return b
+}
+
+// effects makes the table of the coefficients with their intervals.
+func effects(c *model.Coefficients) Table {
+	ratio := ratioOf(c)
+	level := fmt.Sprintf("%g%% interval", 100*c.Level)
+	t := Table{
+		Title: "Effects (" + c.Unit + ")",
+		Columns: []Column{{"Term", false}, {"Against or unit", false}, {"Effect", true}, {"Std. error", true}, {level, true},
+			{"Privacy", true}},
+		Caption: "Privacy is the share of an interval's width that the noise makes. Formula: " + c.Formula + ".",
+	}
+	if ratio != "" {
+		t.Columns = append(t.Columns, Column{strings.ToUpper(ratio[:1]) + ratio[1:], true}, Column{level, true})
+	}
+	for _, v := range c.List {
+		if len(t.Rows) >= mostRows-1 {
+			break
+		}
+		against := v.Per
+		if v.Reference != "" {
+			against = v.Reference
+		}
+		t.Rows = append(t.Rows, Row{
+			Cells: append([]string{v.Term, against}, cells(v, ratio != "")...),
+			Faint: v.State != inference.Reported || v.Low <= 0 && 0 <= v.High,
+		})
+	}
+	return t
+}

@@ -1,0 +1,70 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
+)
+
+// TestIntervalsInNumbers recomputes the section with the confidence intervals of a logistic model from the
+// weights, their covariance and the schema's bounds.
+func TestIntervalsInNumbers(t *testing.T) {
+	f := people(t, "p", 50)
+	weights := []float64{.9, 0, -.4, .3, 0, .2}
+	f.weights = func(j int) float64 { return weights[j] }
+	const variance, sampling = .04, .01 // of each coefficient, and the part that is due to the sample
+	diagonal := func(v float64) []float64 { return []float64{v, 0, 0, 0, v, 0, 0, v, 0, v} }
+	f.intervals = &inference.Fit{
+		Level: .95, Method: inference.Wald, Columns: []inference.Column{{Feature: 0}, {Feature: 2}, {Feature: 3},
+			{Feature: 5, Kept: true}},
+		Dropped: []int{1, 4}, Beta: []float64{.9, -.4, .3, .2}, Covariance: diagonal(variance), Sampling: diagonal(sampling),
+		Metric: diagonal(1), Records: 10000, Reach: 2, Effective: 4, LeastCurvature: 100,
+	}
+	fit := read(t, f)
+	s, ok := fit.intervals()
+	if !ok || s.Title != "Effects, with 95% private confidence intervals" {
+		t.Fatalf("the section is %q, %v", s.Title, ok)
+	}
+	// p2 and the level of cells that are not listed are not in the formula.
+	shows(t, "reported", strings.Fields(factOf(t, s, "Reported").Value)[0], 2, 1)
+	table := partOf(t, s, func(Table) bool { return true })
+	// A row is divided by 2, the square root of its four parts. A level is compared with the first one.
+	sd := math.Sqrt(variance)
+	for term, want := range map[string]struct{ estimate, sd float64 }{
+		"p1":    {.9 / 80, sd / 80},
+		"p3=pb": {(.3 - -.4) / 2, sd * math.Sqrt2 / 2},
+	} {
+		cells := rowOf(t, table, term)
+		low, high, _ := strings.Cut(cells[4], " to ")
+		shows(t, term, cells[2], want.estimate, 3)
+		shows(t, term+", standard error", cells[3], want.sd, 2)
+		shows(t, term+", lower end", low, want.estimate-1.959964*want.sd, 1)
+		shows(t, term+", upper end", high, want.estimate+1.959964*want.sd, 3)
+		if cells[5] != "50%" { // 1 - sqrt(sampling/variance)
+			t.Errorf("%s: privacy makes %s of the width", term, cells[5])
+		}
+		low, high, _ = strings.Cut(cells[7], " to ")
+		shows(t, term+", odds ratio", cells[6], math.Exp(want.estimate), 3)
+		shows(t, term+", its lower end", low, math.Exp(want.estimate-1.959964*want.sd), 3)
+		shows(t, term+", its upper end", high, math.Exp(want.estimate+1.959964*want.sd), 3)
+	}
+	for _, term := range []string{"p2", "p3=other"} {
+		if cells := rowOf(t, table, term); cells[2] != "-" || cells[4] != "not in the formula" {
+			t.Errorf("%s: %v", term, cells)
+		}
+	}
+}
+
+// rowOf returns the cells of a table's row that begins with a term.
+func rowOf(t *testing.T, table Table, term string) []string {
+	t.Helper()
+	for _, r := range table.Rows {
+		if r.Cells[0] == term {
+			return r.Cells
+		}
+	}
+	t.Fatalf("the table has no row %s", term)
+	return nil
+}

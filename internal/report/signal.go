@@ -1,0 +1,200 @@
+package report
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+)
+
+// runNoise is the noise of a fit, computed from its certificate. If the noise is not known, why is the
+// reason.
+type runNoise struct {
+	noise
+	why error
+	// convex is true if the loss and the regularizer are convex. It is false if the run wrote no model.
+	convex bool
+}
+
+// noise derives the noise of the fit from its law, the public description of its steps and
+// releases.
+func (f *Fit) noise() runNoise {
+	n, err := derive(f.plan.Law)
+	if f.plan.Effects != nil {
+		err = errors.New("the fit has two stages, and the noise of the first is in the features and in the start of " +
+			"the second")
+	}
+	r := runNoise{noise: n, why: err}
+	if f.Model != nil {
+		r.convex = f.Model.Loss().Constants().Curvature.Lo >= 0 && f.Model.Regularizer().Convexity() >= 0
+	}
+	return r
+}
+
+// signal makes the section of the page that compares the noise with the gradients that the run
+// released.
+func (f *Fit) signal(n runNoise) Section {
+	s := Section{Title: "Noise and signal"}
+	var facts Facts
+	add := func(name string, x float64, note string) {
+		if drawable(x, true) {
+			facts = append(facts, Fact{Name: name, Value: Number(x), Note: note})
+		}
+	}
+	// released adds a number that was released with noise. Noise may make a norm or a loss zero or
+	// negative, so released accepts any finite x below 1e200.
+	released := func(name string, x float64, note string) {
+		if drawable(x, false) {
+			facts = append(facts, Fact{Name: name, Value: Number(x), Note: note})
+		}
+	}
+	root := 0.0
+	if f.Model != nil {
+		root = math.Sqrt(float64(f.Model.Dim()))
+	}
+	if k := len(n.estimate); k > 0 && root > 0 {
+		add("Noise in the last gradient estimate", root*n.estimate[k-1],
+			fmt.Sprintf("its length; %s in each coordinate", Number(n.estimate[k-1])))
+	}
+	at := "at the result"
+	if c := f.plan.Compared; c != nil && c.Shrunk > 0 {
+		at = "at the fit, which is not the published model"
+	}
+	add("Gradient norm to expect", f.plan.Predicted, at+", as planned before the first release; 0 at a stationary point")
+	if f.plan.Foreseen > 0 {
+		add("The same, foreseen", f.plan.Foreseen, at+", after the releases about rows and gradients")
+	}
+	if l := f.plan.Late; l != nil && l.Noise > 0 {
+		note := fmt.Sprintf("of the last %d steps on average, of which noise alone makes %s", l.Steps, Number(l.Noise))
+		if f.plan.Arrived != "" {
+			note += ": " + f.plan.Arrived
+		}
+		add("Gradient at the end", l.Gradient, note)
+	}
+	if c := f.plan.Compared; c != nil && drawable(math.Abs(c.Difference), true) && drawable(c.Sigma, true) {
+		note := fmt.Sprintf("the fit's mean loss less the best constant's, released with noise of %s, a record's "+
+			"difference clipped at %s: ", Number(c.Sigma), Number(c.Clip))
+		switch c.Verdict() {
+		case runrecord.Better:
+			note += "the model is better"
+		case runrecord.Worse:
+			note += "the fit is WORSE"
+		default:
+			note += "the fit is not better by more than noise"
+		}
+		switch {
+		case c.Shrunk >= 1:
+			note += ", and the model is the constant"
+		case c.Shrunk > 0:
+			note += fmt.Sprintf(", and the model goes %s%% of the way from the constant to it", Number(100*(1-c.Shrunk)))
+		}
+		facts = append(facts, Fact{Name: "Against a constant", Value: Number(c.Difference), Note: note})
+		if c.ConstantSigma > 0 {
+			released("Loss of the constant", c.Constant, fmt.Sprintf("released with noise of %s", Number(c.ConstantSigma)))
+		}
+	}
+	if m := f.plan.Measured; m != nil {
+		released("Gradient norm measured", m.GradientNorm,
+			fmt.Sprintf("at the result, released with noise of %s", Number(m.GradientSigma)))
+		released("Mean loss measured", m.Loss, fmt.Sprintf("at the result, released with noise of %s", Number(m.LossSigma)))
+	}
+	if c := f.plan.Curvature; c != nil && drawable(math.Abs(c.Curvature), true) && drawable(c.Sigma, true) {
+		note := fmt.Sprintf("%s, the least of %s, each released with noise of %s: ", at,
+			count(c.Directions, "direction", "directions"), Number(c.Sigma))
+		if c.Curvature >= -4*c.Sigma {
+			note += "none is below zero by more than noise explains, though an eigenvalue may be along another"
+		} else {
+			note += "this point is no minimum"
+		}
+		facts = append(facts, Fact{Name: "Curvature released", Value: Number(c.Curvature), Note: note})
+	}
+	if l := f.plan.Looked; l != nil {
+		of := "of the loss"
+		if l.Radius > 0 {
+			of = fmt.Sprintf("of the loss smoothed over radius %s", Number(l.Radius))
+		}
+		note := fmt.Sprintf("%s, %s, chosen by it among %s; released with noise of %s", of, at,
+			count(l.Among, "point", "points"), Number(l.Sigma))
+		released("Gradient norm looked at", l.GradientNorm, note)
+	}
+	add("Noise level", f.plan.Floor,
+		"the noise of one gradient released with the whole budget; up to constants no private algorithm gets below it on "+
+			"every problem")
+	add("Longest gradient of a row", f.plan.Clip,
+		"longer ones are clipped to it: the mean gradient is no longer at any point")
+	add("Effective size N", f.plan.Effective, "rows × μ / √weights; below 30 the table is too small for this budget")
+	if len(facts) > 0 {
+		s.Parts = append(s.Parts, facts,
+			Text("Lengths are after scaling, by which a row has norm 1 at most. Measure the quality of "+
+				"a model on rows that it was not trained on (stillpoint evaluate, which is not private)."))
+	}
+	p := f.multiplierPlot()
+	if len(n.estimate) > 0 && root > 0 {
+		p = f.noisePlot(n, root)
+	}
+	if len(p.Series[0].X) > 0 {
+		s.Parts = append(s.Parts, p)
+	}
+	if len(s.Parts) == 0 {
+		s.Parts = append(s.Parts, Text("Nothing was released."))
+	}
+	return s
+}
+
+// noisePlot draws the root mean square length of the noise vector in the gradient estimate of each step.
+// root is the square root of the number of weights. If the lengths of the noisy estimates were released, it
+// also draws them.
+func (f *Fit) noisePlot(n runNoise, root float64) Plot {
+	p := Plot{
+		Title: "Length of the noise in the gradient estimate, step by step",
+		Caption: "Root mean square, computed from the certificate. A step whose true gradient is shorter than its noise " +
+			"moves mostly at random; averaging and small steps make up for it.",
+		X: Axis{Label: "step"},
+		Y: Axis{Label: "length after scaling", Log: true},
+	}
+	noise := Series{Name: "noise", Style: Line}
+	for t, v := range n.estimate {
+		if drawable(root*v, true) {
+			noise.X, noise.Y = append(noise.X, float64(t+1)), append(noise.Y, root*v)
+		}
+	}
+	p.Series = []Series{noise}
+	if len(f.GradientNorms) == len(n.estimate) {
+		released := Series{Name: "released gradient", Style: Line}
+		for t, v := range f.GradientNorms {
+			if drawable(v, true) {
+				released.X, released.Y = append(released.X, float64(t+1)), append(released.Y, v)
+			}
+		}
+		if len(released.X) > 0 {
+			p.Series = append(p.Series, released)
+			p.Caption += " The released gradient holds the noise: where both lines meet, the gradient is lost in it."
+		}
+	}
+	if drawable(f.plan.Predicted, true) {
+		p.References = append(p.References, Level("expected at the result", f.plan.Predicted))
+	}
+	if drawable(f.plan.Floor, true) {
+		p.References = append(p.References, Level("noise level", f.plan.Floor))
+	}
+	return p
+}
+
+// multiplierPlot draws the noise multiplier of every release in the certificate: the standard deviation of
+// the noise divided by the sensitivity.
+func (f *Fit) multiplierPlot() Plot {
+	s := Series{Name: "noise / sensitivity", Style: Line}
+	for i, e := range f.Certificate.Events() {
+		if multiplier := e.Sigma / e.Sensitivity; drawable(multiplier, true) {
+			s.X, s.Y = append(s.X, float64(i+1)), append(s.Y, multiplier)
+		}
+	}
+	return Plot{
+		Title:   "Noise multiplier, release by release",
+		Caption: "Standard deviation of the noise over the most that one row moves the answer.",
+		X:       Axis{Label: "release"},
+		Y:       Axis{Label: "noise / sensitivity", Log: true},
+		Series:  []Series{s},
+	}
+}

@@ -1,0 +1,641 @@
+package repotest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/stillpoint-dp/stillpoint"
+
+// layers states, for each package, which packages of the module and which third-party modules it may import
+// directly. Everything else is forbidden. A change needs a decision recorded in docs/explanation/decisions;
+// it must not be made to repair a build.
+var layers = map[string]struct {
+	local, others []string
+	// barred lists standard packages that the package must not import, including the packages below
+	// them.
+	barred []string
+}{
+	"": {local: []string{"account", "budget", "certificate", "curator",
+		"dataset", "loss", "model", "optimize", "internal/report", "internal/runfolder", "internal/crashsafe",
+		"internal/train", "internal/printable",
+		"internal/regular"}},
+	"account": {local: []string{"account/internal/round", "account/mechanism", "internal/memo",
+		"internal/printable"}, barred: randomness},
+	"account/mechanism": {local: []string{"account/internal/round", "internal/memo"},
+		others: []string{"gonum.org/v1/gonum"}, barred: randomness},
+	"account/internal/round": {},
+	"internal/memo":          {},
+	"loss":                   {local: []string{"internal/carry", "internal/elementary", "internal/lanes"}},
+	"internal/rehearsal": {local: []string{"account", "curator/simulate", "internal/order", "loss", "optimize",
+		"optimize/choose", "stationarity"}},
+	"internal/testloss":               {local: []string{"loss"}},
+	"convex":                          {},
+	"budget":                          {local: []string{"account/mechanism", "account"}},
+	"internal/budgetstore/budgettest": {local: []string{"account/mechanism", "account", "budget"}},
+	"internal/budgetstore/sqlstore":   {local: []string{"budget"}},
+	"internal/budgetstore/sqlite": {local: []string{"budget", "internal/budgetstore/sqlstore"},
+		others: []string{"modernc.org/sqlite"}},
+	"internal/budgetstore/postgres": {local: []string{"budget", "internal/budgetstore/sqlstore"},
+		others: []string{"github.com/jackc/pgx/v5"}},
+	"budget/stores": {local: []string{"budget", "internal/budgetstore/sqlite", "internal/budgetstore/postgres"}},
+	"query":         {local: []string{"account", "internal/lanes"}},
+	"dataset": {local: []string{"internal/carry", "internal/effects", "internal/elementary", "internal/hats",
+		"internal/printable"},
+		others: []string{"github.com/goccy/go-yaml"}},
+	"losstest": {local: []string{"loss"}},
+	"optimize": {local: []string{"account/mechanism", "internal/runrecord", "internal/inference",
+		"internal/vector", "account", "loss", "convex", "query"}},
+	"optimizetest": {local: []string{"optimize", "loss", "query", "account", "optimize/forecast",
+		"convex"}},
+	"curator": {local: []string{"account", "dataset", "loss", "query", "internal/sealed", "internal/table",
+		"curator/internal/coin", "curator/internal/engine", "curator/internal/kernel", "curator/internal/row",
+		"curator/internal/wire"}, barred: randomness},
+	"curator/simulate": {local: []string{"account", "loss", "query", "curator/internal/coin",
+		"curator/internal/engine", "curator/internal/kernel", "curator/internal/row"}, barred: randomness},
+	"curator/internal/row": {local: []string{"internal/carry", "internal/effects", "internal/hats"},
+		others: []string{"golang.org/x/sys/cpu"}, barred: randomness},
+	"curator/internal/row/rowtest": {local: []string{"curator/internal/row"}},
+	"curator/internal/engine": {local: []string{"loss", "query", "internal/carry", "internal/lanes", "curator/internal/row"},
+		others: []string{"golang.org/x/sys/cpu"}, barred: randomness},
+	"curator/internal/wire": {local: []string{"loss", "query", "curator/internal/engine", "curator/internal/row"},
+		barred: randomness},
+	"curator/internal/engine/enginetest": {local: []string{"internal/carry", "curator/internal/engine",
+		"curator/internal/row", "curator/internal/row/rowtest", "loss", "internal/testloss", "query"}},
+	"curator/internal/coin":  {barred: []string{"math/rand"}},
+	"curator/internal/noise": {local: []string{"curator/internal/coin"}, barred: randomness},
+	"curator/internal/kernel": {local: []string{"account", "loss", "query", "curator/internal/coin",
+		"curator/internal/engine", "curator/internal/noise"}, barred: randomness},
+	"internal/carry":      {},
+	"internal/effects":    {local: []string{"internal/elementary"}},
+	"internal/hats":       {},
+	"internal/sealed":     {}, // the only package with crypto/tls (docs/explanation/decisions/0039)
+	"internal/elementary": {others: []string{"golang.org/x/sys/cpu"}},
+	"internal/lanes":      {others: []string{"golang.org/x/sys/cpu"}},
+	"internal/order":      {},
+	"internal/vector":     {},
+	"internal/durable":    {},
+	"internal/printable":  {},
+	"internal/strictyaml": {others: []string{"github.com/goccy/go-yaml"}},
+	"internal/table": {local: []string{"internal/parquet", "internal/regular"},
+		others: []string{"github.com/klauspost/compress", "golang.org/x/text"}},
+	"internal/parquet": {others: []string{"github.com/klauspost/compress",
+		"github.com/andybalholm/brotli", "github.com/pierrec/lz4/v4"}},
+	"stationarity": {local: []string{"internal/vector", "internal/order", "loss"},
+		others: []string{"gonum.org/v1/gonum"}},
+	"internal/audit": {local: []string{"account/mechanism", "account", "loss", "internal/testloss", "query", "dataset",
+		"optimize",
+		"curator/simulate", "internal/train"},
+		others: []string{"gonum.org/v1/gonum"}},
+	"internal/report": {local: []string{"account/mechanism", "internal/inference", "internal/regular", "account",
+		"model", "certificate", "dataset", "internal/runrecord", "internal/ledgerfile", "internal/printable"},
+		others: []string{"gonum.org/v1/gonum"}},
+	"model": {local: []string{"internal/inference", "account", "internal/vector", "internal/regular",
+		"loss", "dataset", "internal/table", "internal/durable", "internal/printable", "stationarity"}},
+	"certificate": {local: []string{"account/mechanism", "internal/regular", "account",
+		"internal/durable", "internal/printable"}},
+	"internal/train": {local: []string{"account/mechanism", "internal/runrecord", "internal/inference",
+		"optimize/onestep", "internal/regular", "internal/table", "account", "budget", "loss", "convex", "query", "dataset",
+		"optimize", "curator", "model", "certificate", "internal/printable", "internal/strictyaml", "internal/ledgerfile",
+		"optimize/choose", "optimize/firstorder", "optimize/onepass", "optimize/recursive", "optimize/kl",
+		"optimize/nonsmooth", "optimize/secondorder"}},
+	"internal/runrecord": {},
+	"internal/inference": {others: []string{"gonum.org/v1/gonum"}, barred: randomness},
+	"internal/runfolder": {local: []string{"account/mechanism", "internal/runrecord", "account", "budget",
+		"optimize", "certificate", "internal/train", "internal/durable", "internal/ledgerfile", "internal/printable",
+		"dataset"},
+		others: []string{"github.com/gofrs/flock"}},
+	"export": {local: []string{"loss", "dataset", "model", "internal/printable",
+		"internal/elementary", "internal/hats"}},
+	"cmd/stillpoint": {local: []string{"account/mechanism", "", "internal/inference", "internal/regular",
+		"export", "internal/crashsafe", "budget", "budget/stores", "internal/train", "internal/runfolder", "internal/audit",
+		"internal/rehearsal", "internal/report", "model",
+		"certificate", "dataset", "account", "internal/table", "internal/printable", "internal/sshsig", "internal/inspect"},
+		others: []string{"github.com/alecthomas/kong", "github.com/schollz/progressbar/v3", "golang.org/x/term"}},
+	"internal/regular":  {},
+	"internal/repotest": {},
+	"internal/inspect": {local: []string{"dataset", "internal/table"},
+		others: []string{"golang.org/x/text"}}, // imported by the command only (docs/explanation/decisions/0031)
+	"internal/crashsafe":           {others: []string{"golang.org/x/sys"}},
+	"examples/service":             {local: []string{"", "dataset", "loss"}},
+	"examples/loss":                {local: []string{"account", "curator", "dataset", "loss", "optimize", "optimize/choose"}},
+	"internal/sshsig":              {others: []string{"golang.org/x/crypto"}},
+	"internal/durable/durabletest": {local: []string{"internal/durable"}},
+	"internal/ledgerfile":          {local: []string{"account/mechanism", "account"}},
+	"optimize/forecast":            {local: []string{"optimize"}},
+	"optimize/firstorder": {local: append([]string{"internal/lanes", "loss"}, familyMay...),
+		others: []string{"gonum.org/v1/gonum"}},
+	"optimize/onepass": {local: familyMay},
+	"optimize/onestep": {local: []string{"internal/inference", "optimize", "query"},
+		others: []string{"gonum.org/v1/gonum"}},
+	"optimize/recursive": {local: append([]string{"convex"}, familyMay...)},
+	"optimize/kl":        {local: []string{"convex", "optimize", "optimize/forecast", "query"}},
+	"optimize/choose": {local: []string{"account", "optimize", "optimize/firstorder",
+		"optimize/onepass", "optimize/recursive", "optimize/kl", "optimize/nonsmooth", "optimize/secondorder"}},
+	"optimize/nonsmooth":   {local: append([]string{"optimize/firstorder"}, familyMay...)},
+	"optimize/secondorder": {local: familyMay},
+}
+
+// familyMay lists the packages that a package with a family of optimizers may import. Such a package states
+// forecasts and makes charged queries.
+var familyMay = []string{"account", "query", "optimize", "optimize/forecast"}
+
+var randomness = []string{"math/rand", "math/rand/v2", "crypto/rand"}
+
+// testLocal lists the packages that a package's tests may import, besides the package itself and those in
+// the package's row of layers.
+var testLocal = map[string][]string{
+	"internal/table":       {"dataset"},
+	"loss":                 {"losstest"},
+	"internal/testloss":    {"losstest"},
+	"losstest":             {"internal/testloss"},
+	"stationarity":         {"internal/testloss"},
+	"optimize":             {"optimizetest", "optimize/firstorder", "optimize/recursive"},
+	"optimize/forecast":    {"optimizetest", "account", "loss", "optimize/firstorder", "optimize/choose"},
+	"optimize/firstorder":  {"optimizetest", "optimize/choose", "convex"},
+	"optimize/onepass":     {"optimizetest", "loss", "convex"},
+	"optimize/onestep":     {"optimizetest", "account", "loss"},
+	"optimize/recursive":   {"optimizetest", "optimize/firstorder", "loss"},
+	"optimize/kl":          {"optimizetest", "account", "loss"},
+	"optimize/nonsmooth":   {"optimizetest", "loss"},
+	"optimize/secondorder": {"optimizetest", "loss", "internal/testloss"},
+	"optimize/choose":      {"optimizetest", "loss"},
+	"optimizetest":         {"optimize/firstorder"},
+	"internal/runrecord":   {"optimizetest"},
+	"curator/simulate": {"curator/internal/engine/enginetest", "internal/testloss", "optimize", "optimizetest",
+		"optimize/firstorder"},
+	"curator": {"internal/carry", "curator/internal/engine/enginetest", "optimize", "optimize/choose", "internal/train"},
+	"budget": {"budget/stores", "internal/budgetstore/budgettest", "certificate", "curator", "dataset", "loss",
+		"query"},
+	"internal/budgetstore/sqlite":   {"internal/budgetstore/budgettest", "account"},
+	"internal/budgetstore/postgres": {"internal/budgetstore/budgettest"},
+	"budget/stores":                 {"account"},
+	"curator/internal/row":          {"curator/internal/row/rowtest"},
+	"curator/internal/engine": {"account", "internal/effects", "internal/hats", "curator/internal/row/rowtest",
+		"curator/internal/engine/enginetest", "internal/testloss"},
+	"curator/internal/wire": {"account", "curator/internal/coin", "curator/internal/kernel",
+		"curator/internal/row/rowtest", "curator/internal/engine/enginetest"},
+	"curator/internal/kernel": {"account/mechanism", "internal/carry", "curator/internal/row",
+		"curator/internal/engine/enginetest"},
+	"":                 {"budget/stores", "internal/inference"},
+	"examples/service": {"account", "curator", "optimize", "optimize/choose", "internal/crashsafe"},
+	"examples/loss":    {"losstest"},
+	"export":           {"account"},
+	"internal/runfolder": {"internal/durable/durabletest", "budget/stores", "internal/budgetstore/sqlite", "curator",
+		"loss", "model", "query"},
+	"internal/repotest": {"account/mechanism", "dataset", "internal/train"},
+	"internal/durable":  {"internal/durable/durabletest"},
+	"internal/audit":    {"internal/audit/testdata/naive", "optimize/firstorder"},
+}
+
+var testOthers = []string{
+	"pgregory.net/rapid", "github.com/google/go-cmp", "gonum.org/v1/gonum",
+	"github.com/rogpeppe/go-internal", "golang.org/x/tools", "golang.org/x/sys", "github.com/goccy/go-yaml",
+	"modernc.org/sqlite", "github.com/parquet-go/parquet-go", "google.golang.org/protobuf", "golang.org/x/crypto",
+}
+
+// pure lists the standard packages through which code cannot reach a file, the network, a process,
+// a clock, randomness or another goroutine's stack.
+var pure = []string{
+	"bytes", "cmp", "container/heap", "context", "encoding/binary", "encoding/json", "errors", "fmt", "io", "iter",
+	"maps", "math", "math/big", "math/bits", "math/cmplx", "slices", "sort", "strconv", "strings", "sync", "sync/atomic",
+	"unicode", "unicode/utf8",
+}
+
+// confined lists packages, including those below them, that may import only pure packages and the ones
+// listed. In these packages code by others runs: on rows (losses) or next to them (optimizers). Any code
+// that can read its own goroutine's stack could read all stacks.
+var confined = map[string][]string{
+	"account": nil, "internal/inference": nil, "internal/runrecord": nil, "loss": nil, "internal/testloss": nil,
+	"convex": nil, "query": nil,
+	"internal/vector": nil, "internal/carry": nil, "internal/elementary": nil, "internal/lanes": nil,
+	"optimize": {"math/rand/v2"},
+}
+
+// assembly lists the packages with generated assembly, and its files. Each function in assembly has a
+// portable twin in its package, and tests require that both return the same bits.
+var assembly = map[string][]string{
+	"curator/internal/engine": {"lanes_amd64.s"},
+	"curator/internal/row":    {"unpack_amd64.s"},
+	"internal/elementary":     {"exp_amd64.s"},
+	"internal/lanes":          {"vector_amd64.s"},
+}
+
+// inspecting lists standard packages, including those below them, that give access to other stacks or
+// memory, or to the signals that print them. Only packages in inspectors may import them.
+var inspecting = []string{"runtime", "os/signal", "syscall", "plugin", "unsafe", "reflect", "C", "golang.org/x/sys",
+	"net/http/pprof", "expvar"}
+
+// inspectors lists, for each package, the inspecting packages that it may import, and why.
+var inspectors = map[string][]string{
+	"internal/crashsafe":                 {"runtime/debug", "golang.org/x/sys"}, // turns tracebacks off
+	"cmd/stillpoint":                     {"os/signal", "syscall", "runtime", "runtime/debug"},
+	"curator":                            {"runtime"}, // number of processors
+	"curator/simulate":                   {"runtime"},
+	"curator/internal/engine":            {"golang.org/x/sys/cpu"}, // which instructions the processor has
+	"curator/internal/row":               {"golang.org/x/sys/cpu"}, // which instructions the processor has
+	"internal/audit":                     {"reflect"},              // simulated sessions only
+	"internal/elementary":                {"golang.org/x/sys/cpu"}, // which instructions the processor has
+	"internal/lanes":                     {"golang.org/x/sys/cpu"}, // which instructions the processor has
+	"curator/internal/engine/enginetest": {"runtime/debug"},        // how often tests collect garbage
+	"internal/durable":                   {"runtime", "syscall"},
+	"internal/durable/durabletest":       {"syscall"}, // error codes of a disk
+	"internal/regular":                   {"syscall"}, // a flag of open
+	"internal/train":                     {"reflect"}, // the fields that are settings
+	"internal/strictyaml":                {"reflect"}, // the fields that are decoded
+}
+
+// random lists packages, including those below them, that use the system's randomness or are seeded by it,
+// for example for keys and signatures. Only curator/internal/coin draws random bits for noise. Generators
+// with given seeds, which protect nobody, come from math/rand/v2, unless a package's row bars it. hashes
+// lists the packages below crypto that draw nothing.
+var random, hashes = []string{"crypto", "hash/maphash", "math/rand", "golang.org/x/crypto", "golang.org/x/exp/rand"},
+	[]string{"crypto/sha256"}
+
+// randomised is the only package that may import packages in random.
+const randomised = "curator/internal/coin"
+
+// signs lists the packages of random that the package of signatures may import. Keys and nonces of
+// signatures are not random bits of a run, and only the command imports that package
+// (docs/explanation/decisions/0043).
+var signs = map[string][]string{"internal/sshsig": {"crypto/rand", "crypto/sha512", "golang.org/x/crypto/ssh"}}
+
+// connecting is the package of encrypted connections. ciphers are the packages of random that it alone may
+// import: TLS, and the keys by which both sides recognise each other. crypto/tls draws the random bits of a
+// connection.
+const connecting = "internal/sealed"
+
+var ciphers = []string{"crypto/tls", "crypto/x509", "crypto/ed25519", "crypto/hmac"}
+
+// source holds the imports of a package's files. Files for all systems and build tags count.
+type source struct {
+	imports, testImports []string
+	foreign              []string // source files in other languages than Go
+}
+
+// laboratory is the folder of a module of its own, which measures this one and may import all of it.
+const laboratory = "lab"
+
+// sources returns the imports of each of the module's packages, by the package's folder. It reads
+// the files itself, because the go command reruns a test only if files that the test has opened
+// have changed.
+func sources(t *testing.T) map[string]*source {
+	t.Helper()
+	all := map[string]*source{}
+	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if e.IsDir() {
+			if name := e.Name(); path != "." && (path == laboratory || name == "testdata" || strings.HasPrefix(name, ".") ||
+				strings.HasPrefix(name, "_")) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		name := strings.TrimPrefix(filepath.ToSlash(filepath.Dir(path)), ".")
+		switch filepath.Ext(path) {
+		case ".s", ".S", ".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".m", ".f", ".F", ".swig", ".swigcxx", ".syso":
+			p := at(all, name)
+			p.foreign = append(p.foreign, path)
+		case ".go":
+			imports, err := imported(path)
+			if err != nil {
+				return err
+			}
+			if p := at(all, name); strings.HasSuffix(path, "_test.go") {
+				p.testImports = append(p.testImports, imports...)
+			} else {
+				p.imports = append(p.imports, imports...)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func at(all map[string]*source, name string) *source {
+	if all[name] == nil {
+		all[name] = new(source)
+	}
+	return all[name]
+}
+
+// imported returns the paths that a file imports.
+func imported(path string) (paths []string, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range file.Imports {
+		p, err := strconv.Unquote(i.Path.Value)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, p)
+	}
+	return paths, nil
+}
+
+func TestLayers(t *testing.T) {
+	t.Chdir(root)
+	all := sources(t)
+	for name, p := range all {
+		for _, complaint := range judge(name, p) {
+			t.Error(complaint)
+		}
+	}
+	for name := range layers {
+		if all[name] == nil {
+			t.Errorf("the table lists %q, which is no package", name)
+		}
+	}
+}
+
+// TestGrantsAreUsed: every import that a table of this file grants must be made by a file of the package,
+// by a test file if the table is testLocal or testOthers. Files for all systems and build tags count.
+func TestGrantsAreUsed(t *testing.T) {
+	t.Chdir(root)
+	all := sources(t)
+	var tests []string
+	for name, p := range all {
+		tests = append(tests, p.testImports...)
+		for _, complaint := range idle(name, p) {
+			t.Error(complaint)
+		}
+	}
+	for _, grant := range testOthers {
+		if !imports(tests, grant) {
+			t.Errorf("testOthers: no test imports %s", grant)
+		}
+	}
+	for _, table := range []map[string][]string{testLocal, inspectors, signs, assembly} {
+		for name := range table {
+			if all[name] == nil {
+				t.Errorf("a table lists %q, which is no package", name)
+			}
+		}
+	}
+}
+
+// TestIdleGrantsAreFound: idle must complain of each grant of the packages named, if no file imports
+// anything, if only tests import it, and if tests import what the package's own row grants.
+func TestIdleGrantsAreFound(t *testing.T) {
+	for _, name := range []string{"account", "curator", "internal/train", "internal/crashsafe", "internal/sshsig",
+		"curator/internal/row"} {
+		granted := slices.Concat(layers[name].local, testLocal[name], layers[name].others, inspectors[name], signs[name])
+		if found := idle(name, new(source)); len(found) != len(granted) || len(found) == 0 {
+			t.Errorf("%s: %d of %d idle grants are found: %q", name, len(found), len(granted), found)
+		}
+	}
+	byTests := &source{testImports: []string{module + "/account/mechanism", module + "/internal/durable"}}
+	for _, name := range []string{"account", "certificate"} {
+		if found := idle(name, byTests); len(found) < len(layers[name].local) {
+			t.Errorf("%s: a grant that only tests use counts as used: %q", name, found)
+		}
+	}
+}
+
+// idle returns a complaint for each import that the tables of this file grant to a package and that no file
+// of the package makes. A grant of testLocal counts only if a test makes the import and the package's row of
+// layers does not grant it already.
+func idle(name string, p *source) (complaints []string) {
+	row := layers[name]
+	for _, grant := range row.local {
+		if !slices.Contains(p.imports, path(grant)) {
+			complaints = append(complaints, fmt.Sprintf("%s imports no %s: its row grants it", name, grant))
+		}
+	}
+	for _, grant := range testLocal[name] {
+		if !slices.Contains(p.testImports, path(grant)) || slices.Contains(row.local, grant) {
+			complaints = append(complaints, fmt.Sprintf("%s's tests need no grant of %s", name, grant))
+		}
+	}
+	for _, grant := range slices.Concat(row.others, inspectors[name], signs[name], confined[name]) {
+		if !imports(p.imports, grant) {
+			complaints = append(complaints, fmt.Sprintf("%s imports no %s: a table grants it", name, grant))
+		}
+	}
+	return complaints
+}
+
+// path returns the import path of a package of the module.
+func path(name string) string { return strings.TrimSuffix(module+"/"+name, "/") }
+
+// imports reports whether a package, or a package below it, is among the paths of imports.
+func imports(paths []string, name string) bool {
+	return slices.ContainsFunc(paths, func(p string) bool { return below(p, []string{name}) })
+}
+
+// judge returns a complaint for each import or file of a package that the tables of this file
+// forbid.
+func judge(name string, p *source) (complaints []string) {
+	row, known := layers[name]
+	if !known {
+		return []string{fmt.Sprintf("package %q is not in the table", name)}
+	}
+	for _, f := range p.foreign {
+		if slices.Contains(assembly[name], filepath.Base(f)) {
+			continue
+		}
+		complaints = append(complaints, fmt.Sprintf("%s holds %s: not Go", name, f))
+	}
+	for _, i := range p.imports {
+		switch {
+		case !allowed(i, row.local, row.others):
+			complaints = append(complaints, fmt.Sprintf("%s imports %s: not in its row", name, i))
+		case slices.Contains(row.barred, i), i != "math/rand/v2" &&
+			below(i, row.barred): // math/rand/v2 is not below math/rand
+			complaints = append(complaints, fmt.Sprintf("%s imports %s: barred", name, i))
+		case below(i, inspecting) && !slices.Contains(inspectors[name], i) &&
+			!(strings.Contains(i, ".") && below(i, inspectors[name])):
+			complaints = append(complaints, fmt.Sprintf("%s imports %s: shows what is not its own", name, i))
+		case name == connecting && slices.Contains(ciphers, i):
+		case name != randomised && i != "math/rand/v2" && below(i, random) && !slices.Contains(hashes, i) &&
+			!slices.Contains(signs[name], i):
+			complaints = append(complaints, fmt.Sprintf("%s imports %s: draws coins", name, i))
+		case standard(i) && !confinedMay(name, i):
+			complaints = append(complaints, fmt.Sprintf("%s imports %s: reaches beyond what it is given", name, i))
+		}
+	}
+	local := append(append([]string{name}, row.local...), testLocal[name]...)
+	others := append(append([]string(nil), row.others...), testOthers...)
+	for _, i := range p.testImports {
+		if !allowed(i, local, others) {
+			complaints = append(complaints, fmt.Sprintf("%s's tests import %s: not in their row", name, i))
+		}
+	}
+	return complaints
+}
+
+// confinedMay reports whether a package may import a standard package: a confined package may import only
+// pure packages and its own list.
+func confinedMay(name, path string) bool {
+	for c, more := range confined {
+		if below(name, []string{c}) && !slices.Contains(pure, path) && !slices.Contains(more, path) {
+			return false
+		}
+	}
+	return true
+}
+
+// below reports whether a path is in the list or below an element of the list.
+func below(path string, these []string) bool {
+	return slices.ContainsFunc(these, func(p string) bool { return path == p || strings.HasPrefix(path, p+"/") })
+}
+
+// standard reports whether an import is of the standard library, or C.
+func standard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+// allowed reports whether an import is a standard package, in local (packages of the module), or below an
+// element of others (third-party modules).
+func allowed(path string, local, others []string) bool {
+	if rest, ok := strings.CutPrefix(path, module); ok {
+		return slices.Contains(local, strings.TrimPrefix(rest, "/"))
+	}
+	return standard(path) || below(path, others)
+}
+
+// TestLayersRefuse tests that judge refuses forbidden imports in packages whose code runs on rows
+// or next to them.
+func TestLayersRefuse(t *testing.T) {
+	for _, name := range []string{"optimize", "loss", "convex", "query", "account", "account/mechanism"} {
+		for _, path := range []string{
+			"runtime", "runtime/debug", "runtime/pprof", "runtime/trace", "runtime/metrics", "os/signal", "syscall", "plugin",
+			"unsafe", "reflect", "C",
+			"os", "os/exec", "os/user", "net", "net/http", "net/http/pprof", "crypto/rand", "math/rand", "log", "log/slog",
+			"testing", "io/ioutil",
+			"internal/abi", "time", "expvar", "syscall/js", "golang.org/x/sys/unix", "github.com/any/other", "embed", "flag",
+			"path/filepath",
+			module + "/curator", module + "/curator/simulate", module + "/dataset",
+			module + "/internal/crashsafe", module + "/internal/train",
+			module + "x",
+		} {
+			if judge(name, &source{imports: []string{path}}) == nil {
+				t.Errorf("%s may import %s", name, path)
+			}
+		}
+	}
+	for name := range layers {
+		for _, path := range []string{"plugin", "unsafe", "C", "runtime/pprof", "net/http/pprof", "github.com/any/other"} {
+			if judge(name, &source{imports: []string{path}}) == nil {
+				t.Errorf("%s may import %s", name, path)
+			}
+		}
+		if judge(name, &source{foreign: []string{"x.s"}}) == nil ||
+			judge(name, &source{foreign: []string{"x_amd64.s"}}) == nil {
+			t.Errorf("%s may hold assembly", name)
+		}
+	}
+	// Every package but the one of random bits must be refused if it draws random bits.
+	for name := range layers {
+		for _, path := range []string{
+			"crypto/rand", "crypto/mlkem", "crypto/ecdh", "crypto/ed25519", "crypto/rsa", "crypto/tls",
+			"crypto/internal/sysrand",
+			"hash/maphash", "math/rand", "golang.org/x/crypto/nacl/box", "golang.org/x/exp/rand",
+		} {
+			if name != randomised && !slices.Contains(signs[name], path) &&
+				(name != connecting || !slices.Contains(ciphers, path)) && judge(name, &source{imports: []string{path}}) == nil {
+				t.Errorf("%s may import %s", name, path)
+			}
+		}
+	}
+	for name := range layers { // a package that signs reaches no records, and a package that reaches records does not sign
+		if name != "cmd/stillpoint" && judge(name, &source{imports: []string{module + "/internal/sshsig"}}) == nil {
+			t.Errorf("%s may import internal/sshsig", name)
+		}
+	}
+	if judge("optimize/new", new(source)) == nil {
+		t.Error("a package may be left out of the table")
+	}
+}
+
+// TestSimulationStaysOut: only audits, rehearsals of plans and tests may import simulated sessions.
+func TestSimulationStaysOut(t *testing.T) {
+	t.Chdir(root)
+	for name, p := range sources(t) {
+		if name != "internal/audit" && name != "internal/rehearsal" &&
+			slices.Contains(p.imports, module+"/curator/simulate") {
+			t.Errorf("%s imports curator/simulate", name)
+		}
+	}
+}
+
+// openers are the packages that may open a ledger for stated records: the package that holds the records,
+// and the test suite of the stores of budgets. Any other package that did this would make a ledger for
+// records that do not exist.
+var openers = []string{"curator/internal/kernel", "internal/budgetstore/budgettest"}
+
+// TestOnlySessionsOpenLedgers: ledgers from which certificates are made, and by which stores of budgets are
+// charged, must come from sessions. Package account itself may replay recorded ledgers, for certificates
+// only.
+func TestOnlySessionsOpenLedgers(t *testing.T) {
+	t.Chdir(root)
+	may := map[string][]string{"OpenLedger": openers, "Replay": {"certificate"}}
+	seen := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || filepath.Ext(path) != ".go" || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		for _, name := range selected(file, module+"/account") {
+			folder := filepath.ToSlash(filepath.Dir(path))
+			if who, kept := may[name]; kept && !slices.Contains(who, folder) {
+				t.Errorf("%s calls account.%s: only %v may", path, name, who)
+			} else if kept {
+				seen[name] = true
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) != len(may) {
+		t.Errorf("found calls of %v alone: must be of all of %v", seen, may)
+	}
+}
+
+// selected lists the names that a file uses of a package, which it imports under the package's own name.
+func selected(file *ast.File, path string) (names []string) {
+	for _, i := range file.Imports {
+		if i.Path.Value != strconv.Quote(path) {
+			continue
+		}
+		local := path[strings.LastIndex(path, "/")+1:]
+		if i.Name != nil {
+			local = i.Name.Name
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			if s, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := s.X.(*ast.Ident); ok && x.Name == local {
+					names = append(names, s.Sel.Name)
+				}
+			}
+			return true
+		})
+	}
+	return names
+}

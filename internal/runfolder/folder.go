@@ -1,0 +1,199 @@
+package runfolder
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+
+	"github.com/stillpoint-dp/stillpoint/internal/durable"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
+)
+
+// Names of the files in an output folder.
+const (
+	ModelFile       = "model.json"
+	CertificateFile = train.CertificateFile
+	// LedgerFile is the name of the ledger, which is append-only: it has one JSON line for each reservation
+	// and each settlement. Overwriting a model never removes a line.
+	LedgerFile = "ledger.jsonl"
+	// lockFile prevents two fits from writing to one folder at the same time.
+	lockFile = ".lock"
+)
+
+// folder is the output folder of a fit. It has the fit's model, certificate, ledger and journal.
+type folder struct {
+	disk place
+	path string
+	// base is set if the user named no folder. The fit then goes to the folder base or, if that exists, to
+	// the first of base-2, base-3 and so on that does not exist.
+	base      string
+	overwrite bool
+	unlock    func()
+	fit       int
+	entry     Entry
+
+	// stores opens the stores of budgets to which earlier fits of the folder were charged. reclaimed are the
+	// settlements of these fits. others are the reservations of other fits for the same table.
+	stores    train.Stores
+	reclaimed []Settlement
+	others    []Entry
+}
+
+// newFolder returns a fit's output folder with the path out. If out is empty, the folder's path is name-fit,
+// with a number if that exists. A nil disk means the machine's file system. newFolder creates nothing on
+// disk.
+func newFolder(disk place, out, name string, overwrite bool) *folder {
+	if disk == nil {
+		disk = machine{}
+	}
+	if out == "" {
+		return &folder{disk: disk, base: name + "-fit"}
+	}
+	return &folder{disk: disk, path: out, overwrite: overwrite}
+}
+
+// look returns an error if the folder's path is a file, or if the folder has an earlier fit and overwriting
+// is not allowed.
+func (f *folder) look() error {
+	if f.base != "" {
+		return nil
+	}
+	if info, err := f.disk.Stat(f.path); err == nil && !info.IsDir() {
+		return fmt.Errorf("output %s: is a file: must be a folder", f.path)
+	}
+	return f.free()
+}
+
+// free returns an error if the folder has an earlier fit and overwriting is not allowed.
+func (f *folder) free() error {
+	if f.overwrite {
+		return nil
+	}
+	for _, file := range []string{ModelFile, CertificateFile, LedgerFile} {
+		if _, err := f.disk.Lstat(f.file(file)); err == nil {
+			return fmt.Errorf("output %s: holds an earlier fit (%s): choose another --out, or --overwrite to replace its "+
+				"model; its charge stays in %s", f.path, file, LedgerFile)
+		}
+	}
+	return nil
+}
+
+func (f *folder) file(name string) string { return filepath.Join(f.path, name) }
+
+func (f *folder) ledger() string { return f.file(LedgerFile) }
+
+// maxNumbered is the largest number that is added to a folder's name.
+const maxNumbered = 10000
+
+// create makes the folder and returns after its name is on stable storage. If base is set, create makes the
+// first of the numbered folders that does not exist, and sets path.
+func (f *folder) create() error {
+	if f.base == "" {
+		return durable.MakeFolder(f.disk, f.path)
+	}
+	for i := 1; i <= maxNumbered; i++ {
+		f.path = f.numbered(i)
+		err := f.disk.Mkdir(f.path)
+		if errors.Is(err, fs.ErrExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		return f.disk.SyncFolder(filepath.Dir(f.path))
+	}
+	return fmt.Errorf("%s: %d numbered folders exist already: give --out", f.base, maxNumbered)
+}
+
+// would sets the folder's path to the path of the folder that create would make. It creates nothing. It
+// returns an error if the folder has a model or certificate that cannot be replaced (replaceable).
+func (f *folder) would() error {
+	if f.base != "" {
+		for i := 1; ; i++ {
+			if i > maxNumbered {
+				return fmt.Errorf("%s: %d numbered folders exist already: give --out", f.base, maxNumbered)
+			}
+			f.path = f.numbered(i)
+			if _, err := f.disk.Lstat(f.path); errors.Is(err, fs.ErrNotExist) {
+				return nil
+			}
+		}
+	}
+	return f.replaceable()
+}
+
+// replaceable returns an error if the folder has a model or certificate that the file system does not allow
+// to replace.
+func (f *folder) replaceable() error {
+	for _, name := range []string{ModelFile, CertificateFile} {
+		if err := f.disk.MayReplace(f.file(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *folder) numbered(i int) string {
+	if i == 1 {
+		return f.base
+	}
+	return fmt.Sprintf("%s-%d", f.base, i)
+}
+
+// claim makes the folder, locks it against other fits until release is called, and sets this fit's number:
+// one more than the largest number in the ledger, or 1. data is the string under which ledgers sum the
+// table's fits. If a ledger cannot be read, claim returns an error before it creates anything. After locking,
+// claim checks again that the folder has no earlier fit (free), since another fit may have run since look.
+func (f *folder) claim(data string) error {
+	if _, err := f.earlier(data); err != nil {
+		return err
+	}
+	if err := f.create(); err != nil {
+		return err
+	}
+	if err := f.hold(); err != nil {
+		return err
+	}
+	if err := f.free(); err != nil {
+		return err
+	}
+	if err := f.replaceable(); err != nil {
+		return err
+	}
+	own, err := f.read(f.path)
+	if err != nil {
+		return err
+	}
+	f.fit = 1
+	for _, o := range own {
+		f.fit = max(f.fit, o.Fit+1)
+	}
+	return nil
+}
+
+// hold locks the folder against other processes until release is called. If another process has locked it,
+// hold returns an error at once.
+func (f *folder) hold() error {
+	unlock, held, err := f.disk.Lock(f.file(lockFile))
+	if err != nil {
+		return err
+	}
+	if held {
+		return fmt.Errorf("%s: another fit is writing there: wait for it or choose another --out", f.path)
+	}
+	f.unlock = unlock
+	return nil
+}
+
+// release unlocks the folder.
+func (f *folder) release() {
+	if f.unlock != nil {
+		f.unlock()
+		f.unlock = nil
+	}
+}
+
+func (f *folder) charged(err error) error {
+	return &ChargedError{Ledger: f.ledger(), Folder: f.path, Err: err}
+}

@@ -1,0 +1,193 @@
+package runfolder
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/budget"
+	"github.com/stillpoint-dp/stillpoint/internal/durable/durabletest"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
+)
+
+// chains is a store of budgets in memory. For each row it remembers how many operations the disk of
+// the output folder had done when the row was committed.
+type chains struct {
+	disk *durabletest.Disk
+
+	mu    sync.Mutex
+	drawn int
+	rows  []commit
+	// fail, if not nil, is called before each transaction and again after the transaction is
+	// committed. If it returns an error, the transaction returns that error.
+	fail func(committed bool) error
+}
+
+type commit struct {
+	dataset string
+	row     budget.Row
+	ops     int
+}
+
+// before is the number of disk operations that is stored for a row that was committed before the disk's first
+// operation.
+const before = -1
+
+var _ budget.Store = (*chains)(nil)
+
+// at returns the store as it was after the given number of commits, for another disk d.
+func (c *chains) at(commits int, d *durabletest.Disk) *chains {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	left := &chains{disk: d, drawn: c.drawn, rows: slices.Clone(c.rows[:commits])}
+	for i := range left.rows {
+		left.rows[i].ops = before
+	}
+	return left
+}
+
+// between returns how many commits the store may have had, at least and at most, when the disk had
+// done the given number of operations.
+func (c *chains) between(ops int) (least, most int) {
+	for _, r := range c.rows {
+		if r.ops < ops {
+			least++
+		}
+		if r.ops <= ops {
+			most++
+		}
+	}
+	return least, most
+}
+
+// open opens the store, whatever the address.
+func (c *chains) open(context.Context, string) (*budget.Book, error) { return budget.NewBook(c), nil }
+
+func (c *chains) tail(dataset string, from int) (t budget.Tail) {
+	t.Now = "2026-01-02T03:04:05Z"
+	for _, r := range c.rows {
+		if r.dataset != dataset {
+			continue
+		}
+		if t.Length++; t.Length == from {
+			t.Before = r.row.Hash
+		}
+		if t.Head = r.row.Hash; t.Length > from {
+			t.Rows = append(t.Rows, r.row)
+		}
+	}
+	return t
+}
+
+func (c *chains) failed(committed bool) error {
+	if c.fail == nil {
+		return nil
+	}
+	return c.fail(committed)
+}
+
+func (c *chains) Update(_ context.Context, dataset string, from int,
+	next func(budget.Tail) (*budget.Row, error)) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.failed(false); err != nil {
+		return err
+	}
+	row, err := next(c.tail(dataset, from))
+	if err != nil || row == nil {
+		return err
+	}
+	ops := 0
+	if c.disk != nil {
+		ops = len(c.disk.Ops())
+	}
+	c.rows = append(c.rows, commit{dataset, *row, ops})
+	return c.failed(true)
+}
+
+func (c *chains) View(_ context.Context, dataset string, from int) (budget.Tail, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.tail(dataset, from), nil
+}
+
+func (c *chains) Datasets(context.Context) ([]string, error) { return []string{"people"}, nil }
+
+func (c *chains) Draw(context.Context) (string, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drawn++
+	return fmt.Sprintf("%032x", c.drawn), nil
+}
+
+func (c *chains) Key(context.Context) (string, error) { return strings.Repeat("0", 64), nil }
+
+func (c *chains) Mark(context.Context, string, string) ([]string, error) { return nil, nil }
+
+func (c *chains) Close() error { return nil }
+
+// dataset returns the state of the dataset "people".
+func (c *chains) dataset(t *testing.T) *budget.Dataset {
+	t.Helper()
+	d, err := budget.NewBook(c).Dataset(context.Background(), "people")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// newChains makes a store with a dataset whose cap has the given epsilon. It writes a
+// configuration for the scene that names this dataset and runs gd with the given number of
+// steps.
+func newChains(t *testing.T, s scene, d *durabletest.Disk, epsilon float64, steps int) *chains {
+	t.Helper()
+	write(t, s.config(), peopleYAML+"budget: {store: \"sqlite:none.db\", dataset: people}\n"+
+		"train: {algorithm: gd, steps: "+strconv.Itoa(steps)+"}\n")
+	c := &chains{disk: d}
+	limit, err := budget.NewCap(epsilon, 1e-6, account.ReplaceOne, 1)
+	if err == nil {
+		err = budget.NewBook(c).Create(context.Background(), "people", limit)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c.at(1, d)
+}
+
+// answers records each release of a fit: the number of operations that its disk had done by
+// then, and the charge so far.
+type answers struct {
+	marks   []int
+	charged []float64
+}
+
+// least returns the charge of the answers that were returned within the given number of
+// operations.
+func (a answers) least(ops int) float64 {
+	n, _ := slices.BinarySearch(a.marks, ops+1)
+	if n == 0 {
+		return 0
+	}
+	return a.charged[n-1]
+}
+
+// storedFit runs a fit of a scene on a disk, charged to a store.
+func storedFit(t *testing.T, s scene, d *durabletest.Disk, c *chains) (f *Fitted, a answers, err error) {
+	t.Helper()
+	config, o, err := s.begin(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Out, o.disk, o.Stores = diskOut, d, c.open
+	o.Step = func(s train.Step) { a.marks, a.charged = append(a.marks, len(d.Ops())), append(a.charged, s.Charged) }
+	f, err = fit(context.Background(), config, o)
+	return f, a, err
+}
+
+var errUnreachable = errors.New("the store is out of reach")

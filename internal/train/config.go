@@ -1,0 +1,452 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/budget"
+	"github.com/stillpoint-dp/stillpoint/convex"
+	"github.com/stillpoint-dp/stillpoint/curator"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/strictyaml"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// Config is the content of a fit's YAML file. A key that no field has is an error.
+type Config struct {
+	// Data names the file or files of the table, relative to the configuration's folder; "-" is standard
+	// input.
+	Data Files `yaml:"data"`
+	// Table is a public name of the table. Ledgers identify the table by this name instead of the file's
+	// path, and sum the budgets of all fits with the same name. Table is required if the data are standard
+	// input or more than one file. The name still identifies the table after files are added or removed.
+	Table string `yaml:"table"`
+	// CSV describes the text format of the files, if it differs from comma-separated values with a header
+	// row.
+	CSV dataset.CSV `yaml:"csv"`
+	// Schema describes the columns and the target of the table by public facts.
+	Schema *dataset.Schema `yaml:"schema"`
+	// Model describes the model to fit.
+	Model Model `yaml:"model"`
+	// Privacy is the privacy budget that the fit may spend. It has no defaults.
+	Privacy Privacy `yaml:"privacy"`
+	// Budget names a dataset in a store of budgets. The fit is then charged there as well as in the ledger
+	// of its folder. Without this key no store is used.
+	Budget *StoredBudget `yaml:"budget"`
+	// Train selects the algorithm and its settings. Every key has a default.
+	Train Train `yaml:"train"`
+	// Memory limits how much of the table is kept in memory. Without this key the whole table is kept in
+	// memory.
+	Memory Memory `yaml:"memory"`
+	// Inference requests confidence intervals of the coefficients. Without this key there are none.
+	Inference *Inference `yaml:"inference"`
+
+	// Rows or Reader, if not nil, replaces Data for a table that the calling program provides. Rows
+	// are rows in memory; Reader is a stream of text that is read once, to its end.
+	Rows   *curator.Rows `yaml:"-"`
+	Reader io.Reader     `yaml:"-"`
+	// Shards replaces Data for a table whose partitions are read by workers in other processes.
+	Shards *curator.Shards `yaml:"-"`
+
+	name, folder string
+
+	// adapted has the warnings about curves and interactions that For has left out of the schema because the
+	// table is too small. settled reports that For has been called, so the schema is final. counted is the
+	// number of records in the table when it was counted for the schema; 0 if the records were not counted.
+	// curves are the columns with curve: auto whose number of knots For has chosen.
+	adapted []Warning
+	curves  []string
+	settled bool
+	counted int
+}
+
+// Model names a loss and a regularizer in the notation of package loss.
+type Model struct {
+	// Loss is for example logistic, huber(0.1), a network, or softmax, which means softmax(K) for the
+	// schema's K classes.
+	Loss LossName `yaml:"loss"`
+	// Weights are public weights of classes, for example {yes: 5}. The weight multiplies the loss of each
+	// record of the class, and therefore the largest norm of its gradient. Classes that are not listed have
+	// weight 1.
+	Weights map[string]float64 `yaml:"weights"`
+	// Regularizer is a term that depends on the weights alone, for example l2(0.001). Empty means none.
+	Regularizer string `yaml:"regularizer"`
+	// Radius, if > 0, keeps the weights in the ball of that radius around the starting point. The starting
+	// point is zero except for networks.
+	Radius Positive `yaml:"radius"`
+	// Reduce, for example jl(500), projects each row to that number of features by a public random linear map
+	// before training. It requires a generalised linear model and is worthwhile for very many features.
+	// jl(auto) takes the number from the number of records and the budget (Arora et al. 2023, Theorem 6), and
+	// keeps rows as they are if they have no more features than this number.
+	Reduce string `yaml:"reduce"`
+	// Features, if it is effects, adds features in which a linear model can express interactions of all columns,
+	// without naming any. The fit has two stages. The first spends 30% of the budget on the model without them;
+	// the second goes on from there with 200 features, computed from the columns' released effects on the score.
+	// effects(5) gives them the norm 5 in place of 2, for tables where interactions matter much; effects(5,400)
+	// also sets their number. It requires a linear model of a number, a count or two classes.
+	Features string `yaml:"features"`
+	// KL states how fast the objective F rises from its minimum: F(w) - min F <= (gamma ||grad
+	// F(w)||)^kappa. It must be public knowledge that does not come from the table. Empty means that
+	// nothing is known.
+	KL optimize.KL `yaml:"kl"`
+	// Units says how the rows of a privacy unit are combined if the schema has a unit: with mean each unit
+	// has the same weight, with sum each row has. Empty means mean.
+	Units string `yaml:"units"`
+}
+
+// Privacy is the budget of a fit.
+type Privacy struct {
+	Epsilon  *float64 `yaml:"epsilon"`
+	Delta    *float64 `yaml:"delta"`
+	Relation string   `yaml:"relation"`
+	// Records is the public number of records. It is required under add-or-remove. Under replace-one it is
+	// optional, and a table with another number of records is an error.
+	Records int `yaml:"records"`
+}
+
+// StoredBudget names a dataset in a store of budgets (package budget).
+type StoredBudget struct {
+	// Store is sqlite:FILE, relative to the configuration's folder, or postgres://USER@HOST/DATABASE.
+	Store string `yaml:"store"`
+	// Dataset is the name under which the table is registered there.
+	Dataset string `yaml:"dataset"`
+}
+
+// Train selects the algorithm of a fit and the settings that override its defaults.
+type Train struct {
+	// Algorithm is one of Algorithms; empty means the first of them, auto.
+	Algorithm string
+	// Measure is the share of the budget, at least 0 and below 1, reserved for releasing the loss and the
+	// gradient norm at the result. Zero means no measurement.
+	Measure float64
+	// Compare is the share of the budget reserved for comparing the result with the best constant. Zero
+	// means CompareShare, or no comparison if that share is too small to show a difference above the noise.
+	// Off means no comparison. The comparison also decides which model is published: a fit with a larger
+	// loss than the constant is replaced by the constant (see runrecord.Compared.Decide).
+	Compare float64
+	// Ranks is the share of the budget reserved for releasing ranks, by which curves with curve: auto get
+	// their knots: more of them where rows are many. Zero means DefaultRanks where the records and the budget
+	// suffice (RankedSize), and otherwise none. Off means equally spaced knots.
+	Ranks float64
+	// Settings are the settings of the algorithm and of its output rule.
+	Settings Settings
+}
+
+// DefaultCompare and SmallCompare are the default shares of the budget for the comparison with the best
+// constant. SmallCompare applies if the effective size, n mu/sqrt(d) for n records and d weights, is below
+// SmallCompared. At such sizes the comparison more often changes which model is published
+// (lab/results/outcome.md). Off is the value of Train.Compare that turns the comparison off, and of Train.Ranks that
+// turns the ranks off.
+const (
+	DefaultCompare = .02
+	SmallCompare   = .04
+	SmallCompared  = 1000
+	Off            = -1
+)
+
+// CompareShare returns the default share of the budget for the comparison with the best constant:
+// SmallCompare if the problem's effective size, n mu/sqrt(d) for n records and d weights, is below
+// SmallCompared, otherwise DefaultCompare.
+func CompareShare(p optimize.Problem) float64 {
+	if p.Effective() < SmallCompared {
+		return SmallCompare
+	}
+	return DefaultCompare
+}
+
+// ReadConfig reads the configuration file at path and makes the checks of [Config.Check].
+func ReadConfig(path string) (*Config, error) { return ReadConfigOver(path, nil) }
+
+// ReadConfigOver reads the configuration file of a fit whose table worker processes (shards) read in
+// partitions. If shards is nil, ReadConfigOver does the same as ReadConfig, and the configuration must name
+// the table.
+func ReadConfigOver(path string, shards *curator.Shards) (*Config, error) {
+	text, err := regular.Read(path, strictyaml.Largest)
+	if err != nil {
+		return nil, fmt.Errorf("configuration: %w", err)
+	}
+	c := &Config{Shards: shards}
+	if err := c.decode(text); err != nil {
+		return nil, fmt.Errorf("configuration %s: %w", path, err)
+	}
+	c.folder = filepath.Dir(path)
+	c.name = strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	if err := c.check(); err != nil {
+		return nil, fmt.Errorf("configuration %s: %w", path, err)
+	}
+	if c.Schema, err = c.Schema.WithLists(c.list); err != nil {
+		return nil, fmt.Errorf("configuration %s: schema: %w", path, err)
+	}
+	return c, nil
+}
+
+// mostList is the largest size, in bytes, of a file with a category's values.
+const mostList = 16 << 20
+
+// list reads a file that the schema names as the list of a category's public values. The file has one value
+// on each line and at most mostList bytes. If the file belongs to the table, list returns an error, since the
+// table's values are not public.
+func (c *Config) list(name string) ([]byte, error) {
+	path := c.resolve(name)
+	own, err := os.Stat(path)
+	if err != nil {
+		return regular.Read(path, mostList) // regular.Read returns an error that says why the file cannot be read
+	}
+	for _, data := range c.Data {
+		table, err := c.files(data)
+		if err != nil {
+			continue // the error is reported when the table is read
+		}
+		for _, part := range table {
+			if info, err := os.Stat(part); err == nil && os.SameFile(info, own) {
+				return nil, errors.New("is the table, whose values are not public: must be a list from elsewhere")
+			}
+		}
+	}
+	return regular.Read(path, mostList)
+}
+
+// decode parses the text of a configuration into c. The errors do not quote the text, since it may be a table
+// that was passed by mistake.
+func (c *Config) decode(text []byte) error {
+	err := strictyaml.Decode(text, c)
+	if errors.Is(err, strictyaml.ErrOther) {
+		return fmt.Errorf("%w (stillpoint schema DATA drafts a configuration)", err)
+	}
+	return err
+}
+
+// Check returns an error if a required value is missing. It also returns an error if the table's name, the
+// text format, the number of records, the address of the budget store or the memory limit is invalid. A
+// calling program uses Check for a configuration that was not read from a file. Plan and Fit check the other
+// values.
+func (c *Config) Check() error { return c.check() }
+
+// check does the work of Check. ReadConfig calls it too.
+func (c *Config) check() error {
+	if err := c.checkData(); err != nil {
+		return err
+	}
+	switch {
+	case c.Schema == nil:
+		return errors.New("schema: must describe the table's columns (stillpoint schema DATA drafts one)")
+	case c.Model.Loss == "":
+		return errors.New("model.loss: must name a loss")
+	case c.Privacy.Relation == "":
+		return errors.New("privacy.relation: must be replace-one or add-or-remove")
+	case c.Privacy.Records < 0:
+		return fmt.Errorf("privacy.records = %d: must be >= 1", c.Privacy.Records)
+	}
+	if c.Budget != nil {
+		if _, err := budget.ParseAddress(c.Budget.Store); err != nil {
+			return fmt.Errorf("budget.store: %w", err)
+		}
+		if c.Budget.Dataset == "" {
+			return errors.New("budget.dataset: must name a registered dataset (stillpoint budget create registers one)")
+		}
+	}
+	return c.Memory.check()
+}
+
+// Name returns the configuration file's name without folder and extension.
+func (c *Config) Name() string { return c.name }
+
+// mostName is the largest length of a table's name, in bytes.
+const mostName = 200
+
+// nameRule returns the rule that a table's name breaks, worded to follow "must" in an error
+// message; it returns "" for a valid name.
+func nameRule(name string) string {
+	switch {
+	case name != strings.TrimSpace(name):
+		return "not begin or end with white space"
+	case len(name) > mostName:
+		return fmt.Sprintf("have at most %d bytes", mostName)
+	case printable.Text(name) != name:
+		return "hold visible characters only"
+	}
+	return ""
+}
+
+// mostMu is the largest mu (of Gaussian differential privacy) that a fit accepts. A budget with this mu gives
+// no useful protection, but curator/internal/kernel can still make its noise.
+const mostMu = 1e4
+
+// mostDelta is the exclusive upper limit of delta. With delta 1/2 the guarantee may fail in half of the
+// runs.
+const mostDelta = .5
+
+// budget returns the privacy budget of the fit. It returns an error if epsilon, delta or the relation is
+// missing or invalid, if delta is not below mostDelta, or if the budget's mu exceeds mostMu.
+func (c *Config) budget() (account.Budget, error) {
+	if c.Privacy.Epsilon == nil {
+		return account.Budget{}, errors.New("privacy.epsilon: must be given (or --epsilon)")
+	}
+	if c.Privacy.Delta == nil {
+		return account.Budget{}, errors.New("privacy.delta: must be given (or --delta)")
+	}
+	relation, err := account.ParseRelation(c.Privacy.Relation)
+	if err != nil {
+		return account.Budget{}, fmt.Errorf("privacy: %w", err)
+	}
+	b, err := account.NewBudget(*c.Privacy.Epsilon, *c.Privacy.Delta, relation)
+	if err != nil {
+		return account.Budget{}, fmt.Errorf("privacy: %w", err)
+	}
+	if b.Delta() >= mostDelta {
+		return account.Budget{},
+			fmt.Errorf("privacy.delta = %v: must be below %v: delta is a chance of no protection at all, and belongs below "+
+				"1/records", b.Delta(), mostDelta)
+	}
+	if b.Mu() > mostMu {
+		return account.Budget{}, fmt.Errorf("privacy.epsilon = %v: must be smaller: mu = %.3g protects nobody", b.Epsilon(),
+			b.Mu())
+	}
+	return b, nil
+}
+
+// declared returns the number of records that must be known before the table is read. Under add-or-remove it
+// returns privacy.records, and an error if that number is missing or below 1. Under replace-one no number is
+// needed, and it returns 0.
+func (c *Config) declared(r account.Relation) (float64, error) {
+	if r == account.ReplaceOne {
+		return 0, nil
+	}
+	if c.Privacy.Records < 1 {
+		return 0, errors.New("privacy.records: must declare the public number of records under add-or-remove")
+	}
+	return float64(c.Privacy.Records), nil
+}
+
+// loss returns the loss of one record. It starts from model.loss and adds the number of classes, the smallest
+// exposure and the column of row weights, which the schema states, and the weights of classes from
+// model.weights. If the schema has a privacy unit, the loss of a record combines the losses of the unit's
+// rows. It returns an error if the loss does not suit the target.
+func (c *Config) loss() (loss.Loss, error) {
+	target := c.Schema.Target()
+	l, err := loss.ParseFor(string(c.Model.Loss), len(target.Classes))
+	if err != nil {
+		return nil, fmt.Errorf("model.loss: %w", err)
+	}
+	if least := target.Least(); least > 0 && loss.LeastExposure(l) == 0 {
+		if l, err = loss.WithExposure(l, least); err != nil {
+			return nil, fmt.Errorf("model.loss: schema.target %q: exposure: %w", target.Column, err)
+		}
+	}
+	w := loss.Weights{Row: target.Weight != "" && !loss.RowWeighted(l)}
+	if w.Classes, err = c.classWeights(); err != nil {
+		return nil, err
+	}
+	if len(w.Classes) > 0 || w.Row {
+		if l, err = loss.NewWeighted(l, w); err != nil {
+			return nil, fmt.Errorf("model.weights: %w", err)
+		}
+	}
+	if l, err = c.units(l); err != nil {
+		return nil, err
+	}
+	err = loss.Suits(l, loss.Targets{Classes: len(target.Classes), Weighted: target.Weight != "", Least: target.Least()})
+	if err != nil {
+		return nil, fmt.Errorf("model.loss: schema.target %q: %w", target.Column, err)
+	}
+	return l, c.checkMonotone(l)
+}
+
+// checkMonotone returns an error if the schema declares a column monotone and the fit does not support it.
+// The loss must then have exactly one margin, rows must not be projected (model.reduce), and no confidence
+// intervals may be requested. Without a monotone column it returns nil.
+func (c *Config) checkMonotone(l loss.Loss) error {
+	switch {
+	case !c.Schema.Monotonic():
+		return nil
+	case loss.Count(loss.RowLoss(l)) != 1:
+		return fmt.Errorf("model.loss: %s: must have one margin where a column is monotone: a linear model of a number, a "+
+			"count or two classes", l.Name())
+	case c.Model.Reduce != "":
+		return errors.New("model.reduce: must be left out where a column is monotone")
+	case c.Inference != nil:
+		return errors.New("inference: must be left out where a column is monotone: intervals are of the weights before " +
+			"they are made so")
+	}
+	return nil
+}
+
+// classWeights returns the weight of each class, in the order of the schema's classes. A class without a
+// weight in model.weights has weight 1. If model.weights is empty, classWeights returns nil. A name in
+// model.weights that is not a class is an error.
+func (c *Config) classWeights() ([]float64, error) {
+	classes := c.Schema.Target().Classes
+	for class := range c.Model.Weights {
+		if !slices.Contains(classes, class) {
+			return nil, fmt.Errorf("model.weights: %q: must be a class of schema.target", class)
+		}
+	}
+	if len(c.Model.Weights) == 0 {
+		return nil, nil
+	}
+	weights := slices.Repeat([]float64{1}, len(classes))
+	for i, class := range classes {
+		if v, given := c.Model.Weights[class]; given {
+			weights[i] = v
+		}
+	}
+	return weights, nil
+}
+
+// Problem returns the minimisation problem of the fit for a public number of records, and its loss. The
+// problem's budget is the fit's budget minus the share that train.measure reserves for the measurement.
+func (c *Config) Problem(budget account.Budget, records float64) (optimize.Problem, loss.Loss, error) {
+	l, err := c.loss()
+	if err != nil {
+		return optimize.Problem{}, nil, err
+	}
+	target := c.Schema.Target()
+	if loss.Counts(l) && target.Low != 0 {
+		return optimize.Problem{}, nil,
+			fmt.Errorf("model.loss: loss %s is for counts: schema.target %q has the lower bound %v: must be 0", l.Name(),
+				target.Column, target.Low)
+	}
+	features, err := c.features(l)
+	if err != nil {
+		return optimize.Problem{}, nil, err
+	}
+	p, err := optimize.NewProblem(l, budget, optimize.Stated(loss.RecordFeatures(l, features), records))
+	if err != nil {
+		return optimize.Problem{}, nil, err
+	}
+	if c.Model.Reduce == "" && p.RankOne {
+		p.Filled = c.Schema.Filled()
+		p.Curved = c.Schema.Curved() && c.Model.Features == ""
+	}
+	if m := c.Train.Measure; !(m >= 0 && m < 1) {
+		return optimize.Problem{}, nil, fmt.Errorf("train.measure = %v: must be a share of the budget, >= 0 and < 1", m)
+	}
+	if err := c.Train.shares(); err != nil {
+		return optimize.Problem{}, nil, err
+	}
+	p.Mu *= math.Sqrt(1 - c.Train.Measure)
+	if p.KL = c.Model.KL; p.KL.Validate() != nil {
+		return optimize.Problem{}, nil, fmt.Errorf("model.kl: %w", p.KL.Validate())
+	}
+	if c.Model.Regularizer != "" {
+		if p.Regularizer, err = loss.ParseRegularizer(c.Model.Regularizer); err != nil {
+			return optimize.Problem{}, nil, fmt.Errorf("model.regularizer: %w", err)
+		}
+	}
+	if c.Model.Radius != 0 {
+		if p.Set, err = convex.NewBall(p.StartPoint(), float64(c.Model.Radius)); err != nil {
+			return optimize.Problem{}, nil, fmt.Errorf("model.radius: %w", err)
+		}
+	}
+	return p, l, nil
+}

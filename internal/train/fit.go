@@ -1,0 +1,394 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/curator"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/model"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// Options say where a fit is stored and which functions are called during it.
+type Options struct {
+	// Keeper stores the fit. If it is nil, the fit exists only in the values that Fit returns: if the process
+	// is killed, nothing of the fit is left, and the store of budgets (if one is used) keeps the whole budget
+	// charged.
+	Keeper Keeper
+	// Strict makes Fit return a *SmallError, before anything is charged, if the effective size, n
+	// mu/sqrt(d) for n records and d weights, is below optimize.SmallSize. The model of such a fit
+	// would be mostly noise.
+	Strict bool
+	// Software is the program's name and version. The model and the certificate state it.
+	Software string
+	// Planned, if not nil, is called when the plan is complete and before the budget is reserved.
+	Planned func(Planned)
+	// Step, if not nil, is called after each step. All numbers of a Step are public or released.
+	Step func(Step)
+
+	// Stores opens the store of budgets that the configuration names. It may be nil if the configuration
+	// names none.
+	Stores Stores
+}
+
+// Step describes one step of a run by numbers that are public or released.
+type Step = optimize.Step
+
+// Fitted is the result of a fit: its plan, everything it released, its charges and its files.
+type Fitted struct {
+	Planned
+	Result optimize.Result
+	// Measured is the released loss and gradient norm at the result; nil if no measurement was configured.
+	Measured *optimize.Measured
+	// Constant is the public loss to compare the measured loss with; nil if no loss was measured, or if no
+	// bounds on the loss of weights 0 are public.
+	Constant *Constant
+	// Compared is the released comparison of the result with the best constant; nil if the fit did not make
+	// this comparison.
+	Compared *optimize.Compared
+	// Releases is the number of releases.
+	Releases int
+	// Charged is the sum of the charges of all releases, in units of mu^2. The guarantee is stated for the
+	// whole budget, even if Charged is smaller.
+	Charged float64
+	// Warnings are the facts that a user of the model must know. The model's file lists them too.
+	Warnings []Warning
+	// Trusted lists the assumptions of the guarantee that the program does not enforce. The certificate
+	// lists them too.
+	Trusted []string
+	// Reserved is the reservation of the fit in a store of budgets; nil if no store is used.
+	Reserved *certificate.Reservation
+	// Model is the trained model; nil if the run was interrupted before its first step.
+	Model *model.Model
+	// Certificate is the public record of the run.
+	Certificate *certificate.Certificate
+	// Ledger lists the charge of each release. It no longer changes.
+	Ledger account.View
+	// Entry is the fit's reservation of budget, as a line of a folder's ledger states it.
+	Entry Entry
+
+	// norms are the released gradient norms of the run's steps, which the certificate lists. A run of more
+	// than MostNorms steps keeps none (see KeptNorm).
+	norms []float64
+}
+
+// prepared is a fit that is ready to run: its plan is made and its table is open. Nothing is charged yet.
+type prepared struct {
+	budget  account.Budget
+	store   *storedRun
+	session *curator.Session
+	loss    loss.Loss
+	plan    optimize.Plan
+	planned Planned
+}
+
+func (p *prepared) close() {
+	p.store.close()
+	p.session.Close()
+}
+
+// keeper returns the keeper of the options, which stores the fit, or unkept if the options have
+// none.
+func (o Options) keeper() Keeper {
+	if o.Keeper == nil {
+		return unkept{}
+	}
+	return o.Keeper
+}
+
+// prepare makes a fit ready to run, without charging or writing anything: it makes the plan, opens the store
+// of budgets and the table, and checks that the store covers the budget and that the table has the stated
+// number of records. If an error occurs, the store and the table are closed again.
+func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error) {
+	budget, err := c.budget()
+	if err != nil {
+		return nil, err
+	}
+	declared, err := c.declared(budget.Relation())
+	if err != nil {
+		return nil, err
+	}
+	if err := o.keeper().Look(); err != nil {
+		return nil, err
+	}
+	// A first plan is made before the table is read, so that an invalid configuration fails early. It is made
+	// for the stated number of records or, if none is stated, for 2^20 records.
+	const enough = 1 << 20
+	likely := max(declared, float64(c.Privacy.Records))
+	if likely == 0 {
+		likely = enough
+	}
+	_, first, l, err := c.settle(ctx, budget, likely, 0)
+	if err == nil {
+		err = first.Useless()
+	}
+	if err != nil {
+		return nil, err
+	}
+	reduce, err := c.Reduction()
+	if err != nil {
+		return nil, err
+	}
+	paths, err := c.DataPaths()
+	if err != nil {
+		return nil, err
+	}
+	store, err := c.stored(ctx, o.Stores)
+	if err != nil {
+		return nil, err
+	}
+	defer func() {
+		if p == nil {
+			store.close()
+		}
+	}()
+	if err := store.covers(ctx, budget, c.Schema.Unit().Column, c.samples(first.Plan)); err != nil {
+		return nil, err
+	}
+	session, err := curator.Open(ctx, curator.Config{
+		Reserve: store.reserve(),
+		Paths:   paths, Rows: c.Rows, Reader: c.Reader, Shards: c.Shards, CSV: c.CSV,
+		Schema: c.Schema, Reduce: reduce, Loss: l, Budget: budget, Declared: declared,
+		Memory: c.Memory.bytes(), Folder: c.memoryFolder(),
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, fmt.Errorf("interrupted while reading %s: nothing was charged: %w", c.DataPath(), err)
+		}
+		if c.Shards != nil {
+			return nil, fmt.Errorf("%w: nothing was charged", err)
+		}
+		return nil, err
+	}
+	defer func() {
+		if p == nil {
+			session.Close()
+		}
+	}()
+	records := session.All().Size()
+	if n := c.Privacy.Records; n != 0 && float64(n) != records {
+		return nil, fmt.Errorf("privacy.records = %d: must be the number of records, %.0f, or be left out", n, records)
+	}
+	if n := c.counted; n != 0 && float64(n) != records {
+		return nil, fmt.Errorf("%s: had %d records when they were counted and has %.0f now: must not change during a fit",
+			c.DataPath(), n, records)
+	}
+	seed, err := session.PublicSeed()
+	if err != nil {
+		return nil, err
+	}
+	plan, planned, _, err := c.settle(ctx, budget, records, seed)
+	if err == nil {
+		err = planned.Useless()
+	}
+	if err == nil && o.Strict {
+		err = planned.Small()
+	}
+	if err != nil {
+		return nil, err
+	}
+	if schedule := plan.Needs().Schedule; schedule != nil {
+		if c.Train.Measure > 0 {
+			return nil, fmt.Errorf("train.measure: is not possible with %s, whose whole budget is its schedule's",
+				planned.Summary.Algorithm)
+		}
+		if err := session.Follow(schedule); err != nil {
+			return nil, err
+		}
+	}
+	return &prepared{budget, store, session, l, plan, planned}, nil
+}
+
+// entry returns the reservation of the fit, in the form in which ledgers store it. data is the
+// string under which ledgers sum the fits of the table.
+func (p *prepared) entry(data string) Entry {
+	e := Entry{
+		Data: data, Algorithm: p.planned.Summary.Algorithm, Guarantee: p.budget.Guarantee(p.planned.Unit.Column),
+	}
+	if schedule := p.session.Ledger().Schedule(); schedule != nil {
+		e.Schedule = schedule.Steps()
+	}
+	return e
+}
+
+// samples reports whether the run may draw Poisson samples. It returns true if the plan first, made for a
+// provisional number of records, draws them, or if the setting passes is given: auto may then choose such a
+// plan. The charge of a run on Poisson samples depends on the number of records, so it is unknown until the
+// table is read.
+func (c *Config) samples(first optimize.Plan) bool {
+	return first.Needs().Schedule != nil || c.Train.Settings["passes"] != nil
+}
+
+// Fit reads the table, reserves the budget, runs the plan, and makes the model and its certificate. The whole
+// budget is reserved before the first release, with the keeper and in the store of budgets that the
+// configuration names. The keeper never removes its reservation. Without a keeper no file is written.
+//
+// If the context is cancelled during the run, or the keeper cannot store further releases, Fit makes a model
+// and a certificate of the steps made so far, marks both as incomplete, and returns them together with the
+// error. The budget for these steps is spent. If no step was made, or the run failed for another reason, Fit
+// returns an error and no model.
+func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
+	c, err := c.resolved(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.prepare(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	defer p.close()
+	k, store, session, planned := o.keeper(), p.store, p.session, p.planned
+	if o.Planned != nil {
+		o.Planned(planned)
+	}
+	data, err := c.Identity()
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("interrupted before the first release: nothing was charged: %w", err)
+	}
+	fitted := &Fitted{Planned: planned, Entry: p.entry(data)}
+	schedule := session.Ledger().Schedule()
+	// The store is asked first, so that no file is made for a fit that the store rejects.
+	if _, err := store.would(ctx, session.Ledger()); err != nil {
+		return nil, err
+	}
+	defer k.Release()
+	if err := k.Claim(ctx, data); err != nil {
+		return nil, err
+	}
+	// Nothing is released until the keeper has stored the reservation. If an error occurs before that, the
+	// reservation in the store of budgets is withdrawn.
+	undone := func(err error) (*Fitted, error) { return nil, errors.Join(err, store.withdraw(ctx, k, session)) }
+	charged, err := store.begin(ctx, k, session.Ledger(), &fitted.Entry)
+	if err != nil {
+		return undone(err)
+	}
+	h, err := c.head(o.Software, k.Number(), planned, p.loss, schedule)
+	if err == nil {
+		err = h.tells(session.Ledger())
+	}
+	if err != nil {
+		return undone(err)
+	}
+	h.Budget, fitted.Reserved = charged, charged
+	r := Released{Session: session, Run: runrecord.Run{Plan: planned.Summary}}
+	log, err := k.Begin(h, r)
+	if err != nil {
+		return undone(fmt.Errorf("output: %w: nothing was charged", err))
+	}
+	defer log.Close()
+	fitted.Entry.Fit = h.Fit
+	if err := k.Reserve(fitted.Entry); err != nil {
+		return undone(err)
+	}
+	oracle := &recorder{session: session, log: log}
+	var result optimize.Result
+	var runErr error
+	if planned.Ranks != nil {
+		c, h, runErr = c.ranked(ctx, oracle, fitted, h, p.loss)
+	}
+	if runErr == nil {
+		result, h.Schema, runErr = c.run(ctx, p, oracle, fitted.watch(oracle, o.Step))
+	}
+	if !planned.foresees {
+		result.Foreseen = 0
+	}
+	if result.W != nil {
+		result.W, r.Run.Monotone = h.monotone(result.W, (*runrecord.Realised)(&result.Law))
+	}
+	published := result.W
+	if runErr == nil && planned.Compare != nil {
+		published, runErr = c.of(h.Schema).compare(ctx, oracle, fitted, h, result)
+	}
+	if runErr == nil && c.Train.Measure > 0 {
+		runErr = c.of(h.Schema).measure(ctx, oracle, fitted, published)
+	}
+	// The session is closed here, so that no further query is possible and the files state the final ledger.
+	_ = session.Close()
+	fitted.Result, fitted.Charged, fitted.Releases = result, session.Ledger().Charged(), session.Ledger().Len()
+	fitted.Ledger = session.Ledger()
+	stopped := ctx.Err() != nil || oracle.failed != nil
+	if runErr != nil && (!stopped || result.Steps == 0) {
+		// The whole budget stays charged. There is no model, since no step was made or the run failed. The
+		// log keeps the releases.
+		log.Discard()
+		return nil, k.Charged(errors.Join(runErr, oracle.finish(), k.Settle(fitted.Charged, false),
+			store.settle(ctx, k, session)))
+	}
+	r.Complete, r.Weights, r.Inference = result.Complete, result.W, result.Inference
+	law := result.Law.Compact()
+	law.Scales = h.lifted(law.Scales)
+	if result.Late.Steps > 0 {
+		r.Run.Late, r.Run.Arrived = &result.Late, result.Late.Text(planned.Summary.Steps, planned.Summary.Effective)
+	}
+	r.Run.Foreseen, r.Run.Curvature, r.Run.Looked = result.Foreseen, result.Curvature, result.Looked
+	r.Run.GradientNorms, r.Run.Measured, r.Run.Compared, r.Run.Law = fitted.norms, fitted.Measured, fitted.Compared, &law
+	fitted.Warnings = h.warnings(r)
+	if err := fitted.publish(log, h, r); err != nil {
+		return nil, k.Charged(err)
+	}
+	if err := store.settle(ctx, k, session); err != nil {
+		return fitted, errors.Join(runErr, k.Charged(err))
+	}
+	switch {
+	case runErr == nil:
+		return fitted, nil
+	case ctx.Err() != nil:
+		return fitted, ctx.Err()
+	}
+	return fitted, fmt.Errorf("stopped after %d of %d steps, whose model is saved; the whole budget stays charged: %w",
+		result.Steps, planned.Summary.Steps, runErr)
+}
+
+// publish makes the model and the certificate of a run and passes them to the log, which stores them. h holds
+// the facts that were known before the first release, and r everything that the run released.
+func (f *Fitted) publish(log Log, h Head, r Released) (err error) {
+	if f.Model, f.Certificate, err = h.Files(r); err != nil {
+		return err
+	}
+	f.Trusted = f.Certificate.Trusted()
+	var text []byte
+	if f.Model != nil {
+		if text, err = f.Model.Bytes(); err != nil {
+			return err
+		}
+	}
+	return log.Publish(text, f.Certificate)
+}
+
+// measure releases the loss and the gradient norm at the weights w and pays with the share of the budget that
+// train.measure reserves. It stores them in f.Measured and the log, and sets f.Constant.
+func (c *Config) measure(ctx context.Context, r *recorder, f *Fitted, w []float64) error {
+	p, l, err := c.Problem(f.Budget, f.Records)
+	if err != nil {
+		return err
+	}
+	m, err := optimize.Measure{Charge: f.Budget.Charge() * c.Train.Measure}.Ask(ctx, r, p, w)
+	if err != nil {
+		return err
+	}
+	f.Measured = &m
+	f.Constant = constant(l, p, w)
+	return r.measured(m)
+}
+
+// watch returns the function that observes the steps of a run: it keeps each step's gradient norm (see
+// KeptNorm), writes the step to the log, and calls next unless next is nil.
+func (f *Fitted) watch(r *recorder, next func(Step)) func(Step) {
+	return func(s Step) {
+		if norm, ok := KeptNorm(s); ok {
+			f.norms = append(f.norms, norm)
+		}
+		r.step(s)
+		if next != nil {
+			next(s)
+		}
+	}
+}

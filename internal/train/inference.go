@@ -1,0 +1,247 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/stillpoint-dp/stillpoint/account/mechanism"
+	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimize/choose"
+	"github.com/stillpoint-dp/stillpoint/optimize/onestep"
+)
+
+// Inference requests confidence intervals of the coefficients. The algorithm is then optimize/onestep,
+// which divides the budget between the estimate and its standard errors.
+type Inference struct {
+	// Level is the nominal coverage of an interval, at least .5 and at most .999; zero means .95.
+	Level float64 `yaml:"level"`
+}
+
+// DefaultLevel is the coverage of intervals for which the configuration states no level.
+const DefaultLevel = .95
+
+// intervals returns the settings of the algorithm optimize/onestep, which computes confidence intervals. It
+// returns an error for a configuration that changes the meaning of a coefficient or for which intervals have
+// not been validated.
+func (c *Config) intervals(l loss.Loss) (onestep.Intervals, error) {
+	level := c.Inference.Level
+	if level == 0 {
+		level = DefaultLevel
+	}
+	var none onestep.Intervals
+	if err := inference.CheckLevel(level); err != nil {
+		return none, err
+	}
+	switch {
+	case c.Train.Algorithm != "" && c.Train.Algorithm != algorithms[0].name || len(c.Train.Settings) > 0:
+		return none,
+			errors.New("inference: train.algorithm and its settings: must be left out: intervals have a plan of their own")
+	case c.Model.Regularizer != "":
+		return none,
+			errors.New("inference: model.regularizer: must be left out: it moves the coefficients towards 0, and no interval " +
+				"of the coefficients covers that")
+	case c.Model.Radius != 0:
+		return none,
+			errors.New("inference: model.radius: must be left out: an estimate on the boundary of a ball has no interval")
+	case c.Model.Reduce != "":
+		return none, errors.New("inference: model.reduce: must be left out: shortened rows have coefficients of their own")
+	case len(c.Model.Weights) > 0 || c.Schema.Target().Weight != "":
+		return none,
+			errors.New("inference: weights of classes or rows: must be left out: intervals with weights are not validated")
+	case c.Schema.Norm() != 0:
+		return none,
+			errors.New("inference: schema.norm: must be left out: it shortens rows, and so changes what a coefficient is")
+	}
+	bend, err := bendOf(l)
+	if err != nil {
+		return none, err
+	}
+	columns, err := formula(c.Schema)
+	if err != nil {
+		return none, err
+	}
+	return onestep.Intervals{Level: level, Columns: columns, Bend: bend, Intercept: 1 / c.Schema.Scale(),
+		Features: c.Schema.Dim()}, nil
+}
+
+// mostCountClip is the largest clip of a Poisson loss with intervals. The derivative is the rate minus the count,
+// both as shares of the largest count, and so above 1 only where the rate exceeds every possible count.
+const mostCountClip = 1
+
+// bendOf returns the form of the second derivative of a loss in the score: Logistic, Flat (constant) or
+// Exponential. The algorithm optimize/onestep needs it for confidence intervals. For a loss whose intervals
+// have not been validated (lab/results/inference.md) bendOf returns an error.
+func bendOf(l loss.Loss) (onestep.Bend, error) {
+	row := loss.RowLoss(l)
+	switch {
+	case loss.IsLogistic(row):
+		return onestep.Logistic, nil
+	case loss.IsSquared(row), loss.IsHuber(row):
+		return onestep.Flat, nil
+	case loss.Counts(row):
+		if clip := row.Constants().Lipschitz; clip > mostCountClip {
+			return 0, fmt.Errorf("inference: loss %s: clip = %v: must be at most %d, since the clip is in units of the largest "+
+				"count: a larger clip only adds noise", row.Name(), clip, mostCountClip)
+		}
+		return onestep.Exponential, nil
+	}
+	const losses = "must be logistic, squared(clip), huber(delta), poisson(clip) or poisson-rate(clip,least)"
+	if row.Target() == loss.Classes {
+		return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s; for several classes, fit logistic to "+
+			"each class and a reference class (docs/how-to/classes.md)", row.Name(), losses)
+	}
+	return 0, fmt.Errorf("inference: loss %s: has no validated intervals: %s", row.Name(), losses)
+}
+
+// formula returns the columns of the regression formula: one for each number, one for each level of a
+// category except the reference level, and one for each knot of a curve except the reference knot. The
+// number of a curve and the hat (basis function) of its reference knot have no column, since the other hats
+// and the intercept span every such curve. The intercept comes last, and the fit never leaves it out. If
+// the schema has an interaction with a number or a hashed column, formula returns an error.
+func formula(s *dataset.Schema) ([]inference.Column, error) {
+	for _, h := range s.Hats() {
+		if !h.Curve() {
+			return nil, fmt.Errorf("inference: column %q: has an interaction with a number, whose intervals are not validated",
+				h.Axes[0].Column)
+		}
+	}
+	for _, c := range s.Columns() {
+		if c.Kind == dataset.Hash {
+			return nil,
+				fmt.Errorf("inference: column %q: is hashed: must have a public list of values, since the coefficient of a "+
+					"bucket is that of no value", c.Name)
+		}
+	}
+	var list []inference.Column
+	terms := s.Terms(false)
+	for _, t := range terms[:len(terms)-1] {
+		list = append(list, inference.Column{Feature: t.Parts[0].Feature, Level: t.Reference != ""})
+	}
+	return append(list, inference.Column{Feature: s.Dim() - 1, Kept: true}), nil
+}
+
+// plan makes the plan for the problem p: the plan of optimize/onestep if the configuration requests
+// intervals, otherwise the plan of the configured algorithm.
+func (c *Config) plan(ctx context.Context, p optimize.Problem, l loss.Loss) (optimize.Plan, []choose.Candidate, error) {
+	if c.Inference == nil {
+		return c.Train.Plan(ctx, p)
+	}
+	a, err := c.intervals(l)
+	if err != nil {
+		return nil, nil, err
+	}
+	plan, err := a.Plan(ctx, p)
+	return plan, nil, err
+}
+
+// Expected is a forecast of the widths of a fit's confidence intervals, computed from public
+// numbers alone.
+type Expected struct {
+	Level float64 `json:"level"`
+	// HalfWidth is the half-width of the interval of a typical column's coefficient, per standard deviation
+	// of the column given the other columns, on the scale of the score. Ratio is HalfWidth divided by the
+	// half-width without privacy.
+	HalfWidth float64 `json:"half_width"`
+	Ratio     float64 `json:"over_non_private"`
+	// Records and Epsilon each halve HalfWidth. Records is a number of records at this budget. Epsilon is an
+	// epsilon for the present number of records. It is 0 if no epsilon halves HalfWidth, because the sampling
+	// error alone is larger.
+	Records float64 `json:"records_to_halve"`
+	Epsilon float64 `json:"epsilon_to_halve,omitempty"`
+	// Columns is the number of columns of the formula. A fit may leave some of them out.
+	Columns int `json:"columns"`
+}
+
+// expected returns the forecast of the widths of the confidence intervals, for the settings a and the problem
+// p. p has the whole budget, and the plan gets the given share of it, above 0 and at most 1. Epsilon in the
+// forecast is the epsilon of a whole budget of which the plan gets the same share.
+func expected(a onestep.Intervals, p optimize.Problem, share float64) *Expected {
+	e := &Expected{Level: a.Level, Columns: len(a.Columns)}
+	foresee := func(n, mu float64) (total, sampling float64) { return a.Foresee(p, n, mu*math.Sqrt(share)) }
+	half := func(n, mu float64) float64 {
+		total, _ := foresee(n, mu)
+		return inference.Quantile(a.Level) * total
+	}
+	total, sampling := foresee(p.Records, p.Mu)
+	e.HalfWidth, e.Ratio = half(p.Records, p.Mu), total/sampling
+	e.Records = math.Ceil(p.Records * least(func(f float64) bool { return half(p.Records*f, p.Mu) <= e.HalfWidth/2 }))
+	if f := least(func(f float64) bool { return half(p.Records, p.Mu*f) <= e.HalfWidth/2 }); !math.IsInf(f, 0) {
+		if eps, err := mechanism.GaussianEpsilon(p.Mu*f, p.Budget.Delta()); err == nil {
+			e.Epsilon = eps
+		}
+	}
+	return e
+}
+
+// least returns the smallest factor f between 1 and 1000 for which enough(f) is true. enough must be false
+// below some factor and true above it; least finds that factor by bisection. It returns +Inf if enough(1000)
+// is false.
+func least(enough func(f float64) bool) float64 {
+	lo, hi := 1., 1000.
+	if !enough(hi) {
+		return math.Inf(1)
+	}
+	for range 60 {
+		if middle := math.Sqrt(lo * hi); enough(middle) {
+			hi = middle
+		} else {
+			lo = middle
+		}
+	}
+	return hi
+}
+
+// String describes the expected widths of the intervals in one sentence.
+func (e *Expected) String() string {
+	text := fmt.Sprintf("%g%% confidence intervals of up to %d coefficients: of a typical column about +-%.2g per "+
+		"standard deviation of the column (given the others), %.2g times as wide as without privacy; half of that: %.0f "+
+		"records",
+		100*e.Level, e.Columns-1, e.HalfWidth, e.Ratio, e.Records)
+	if e.Epsilon > 0 {
+		return text + fmt.Sprintf(", or epsilon %.2g", e.Epsilon)
+	}
+	return text + " (no epsilon: sampling alone leaves more)"
+}
+
+// inferenceRoom returns an upper bound on the bytes that the confidence intervals take in a model's
+// file, so that disk space can be reserved.
+func inferenceRoom(features int) int {
+	const number, column, rest = 44, 512, 4096
+	return 3*number*features*(features+1)/2 + column*features + rest
+}
+
+// Codes of the warnings about confidence intervals.
+const (
+	// WarnFormula: columns were left out of the regression formula to which the intervals belong.
+	WarnFormula = "formula"
+	// WarnIdentified: no interval of a coefficient can be stated at this budget, since the noise is too
+	// large.
+	WarnIdentified = "not-identified"
+)
+
+// inferenceWarnings returns the warnings about the intervals f; nil if f is nil.
+func inferenceWarnings(s *dataset.Schema, f *inference.Fit) (list []Warning) {
+	if f == nil {
+		return nil
+	}
+	if f.Method == inference.NotIdentified {
+		list = append(list, Warning{Code: WarnIdentified,
+			Text: "no coefficient is identified at this budget: the released curvature is not told from its noise, and no " +
+				"interval is stated; more records, a larger epsilon or fewer columns help"})
+	}
+	dropped := slices.DeleteFunc(slices.Clone(f.Dropped), s.IsOther)
+	if len(dropped) > 0 {
+		list = append(list, Warning{Code: WarnFormula,
+			Text: fmt.Sprintf("intervals are for a SHORTER formula than was asked for: %d columns that the noise hides are "+
+				"left out, or are levels that count as the reference level (first %.80q); the intervals do not cover the "+
+				"coefficients of the longer formula",
+				len(dropped), s.Features()[dropped[0]])})
+	}
+	return list
+}

@@ -1,0 +1,61 @@
+package train
+
+import "github.com/stillpoint-dp/stillpoint/loss"
+
+// LossHelp describes a loss that a configuration may name.
+type LossHelp struct {
+	// Text is the loss as a configuration names it, with an example of each parameter. Use is the task for
+	// which the loss is meant, and Target the kind of target.
+	Text, Use, Target string
+	Convex, Corners   bool    // whether the loss is convex, and whether its slope jumps
+	Steepest          float64 // the bound of a row's gradient with these parameters; infinite if there is none
+}
+
+// Losses returns the description of each loss: first the losses for two classes, then those for classes and
+// those for numbers, each in the order of their names. It panics if a loss has no entry in lossUses.
+func Losses() (list []LossHelp) {
+	for _, kind := range []struct {
+		target loss.Target
+		text   string
+	}{{loss.Binary, "two classes"}, {loss.Classes, "classes"}, {loss.Real, "a number"}} {
+		for _, name := range loss.Names() {
+			of := lossUses[name]
+			l, err := loss.Parse(of.shown)
+			if err != nil {
+				panic("train: loss " + name + ": has no use: " + err.Error())
+			}
+			if l.Target() != kind.target {
+				continue
+			}
+			c := l.Constants()
+			_, corners := l.(loss.Kinked)
+			list = append(list, LossHelp{of.shown, of.use, kind.text, c.Curvature.Lo >= 0, corners, c.Lipschitz})
+		}
+	}
+	return list
+}
+
+// lossUses gives for each loss a text for configurations, with parameters if it has some, and the task
+// for which it is meant.
+var lossUses = map[string]struct{ shown, use string }{
+	"logistic":       {"logistic", "two classes; probabilities"},
+	"sigmoid":        {"sigmoid", "two classes; rows with a wrong class pull little; not convex"},
+	"tanh":           {"tanh", "two classes; like sigmoid, on another scale"},
+	"smoothed-hinge": {"smoothed-hinge(0.5)", "two classes; a support-vector classifier with a rounded corner"},
+	"hinge":          {"hinge", "two classes; a support-vector classifier"},
+	"ramp":           {"ramp", "two classes; like hinge, but rows far on the wrong side have no pull"},
+	"softmax": {"softmax(3)",
+		"three classes or more; softmax without a number takes the number of declared classes"},
+	"huber":    {"huber(0.1)", "numbers; between mean and median: outliers pull with a bounded force"},
+	"squared":  {"squared(0.5)", "numbers; least squares, with residuals clipped"},
+	"absolute": {"absolute", "numbers; the median"},
+	"pinball":  {"pinball(0.9)", "numbers; a quantile"},
+
+	"epsilon-insensitive": {"epsilon-insensitive(0.1)", "numbers; support-vector regression"},
+	"capped-absolute":     {"capped-absolute(0.5)", "numbers; like absolute, but rows that are far off have no pull"},
+	"welsch":              {"welsch(0.5)", "numbers; outliers pull hardly at all"},
+	"geman-mcclure":       {"geman-mcclure(0.5)", "numbers; outliers pull little"},
+	"tukey":               {"tukey(0.5)", "numbers; outliers do not pull"},
+	"poisson":             {"poisson(1)", "counts"},
+	"poisson-rate":        {"poisson-rate(1,0.1)", "counts over unlike exposures; the second parameter is the least exposure"},
+}

@@ -1,0 +1,169 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/model"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// Codes of warnings, by which programs tell them apart.
+const (
+	// WarnNotBetter: the difference between the loss of the fit and the loss of the best constant is within
+	// the noise. If the objective is convex, the published model is then halfway between the fit and the
+	// constant, unless the fit has confidence intervals.
+	WarnNotBetter = "not-better-than-constant"
+	// WarnWorse: the loss of the fit is larger than the loss of the best constant by more than the noise
+	// explains. The published model is then the constant, unless the fit has confidence intervals.
+	WarnWorse = "worse-than-constant"
+	// WarnEpsilon: epsilon is so large (above 10) that it guarantees next to nothing.
+	WarnEpsilon = "epsilon-large"
+	// WarnDelta: delta is above 1/records. The guarantee then does not exclude that one record is published
+	// as it is.
+	WarnDelta = "delta-large"
+	// WarnSmall: the effective size, n mu/sqrt(d) for n records and d weights, is below
+	// optimize.SmallSize: the table is too small for the budget.
+	WarnSmall = "table-small"
+	// WarnAtRandom: the error of all answers of the run together is above the gradient that is usual at the
+	// start, so that the run leaves its start only at random. Settings that were stated make such a plan;
+	// default rules refuse it.
+	WarnAtRandom = "start-left-at-random"
+	// WarnRows: by the released second moment, many rows are counted but not learned from, since they are
+	// malformed.
+	WarnRows = "rows-lost"
+	// WarnTarget: the released loss of the best constant is 0 within noise. No row has a target that can be
+	// read, or nearly all have the same.
+	WarnTarget = "target-unusable"
+	// WarnClamped: the released best constant is at a bound of a real target, so that half of the targets or
+	// more are at this bound or beyond it.
+	WarnClamped = "target-clamped"
+	// WarnConstant: by the released second moment, a column hardly varies.
+	WarnConstant = "column-constant"
+	// WarnCurves: columns with curve: auto stay linear, since the table is too small for a curve at this
+	// budget.
+	WarnCurves = "curves-left-out"
+	// WarnPairs: interactions with numbers are left out, since the table is too small for them at this
+	// budget.
+	WarnPairs = "interactions-left-out"
+	// WarnWhole: reduce: jl(auto) keeps all features, since the rows have no more features than its rule
+	// keeps.
+	WarnWhole = "rows-not-reduced"
+	// WarnBounds: by the released second moment, nearly all cells of a column are at one of its bounds or
+	// beyond it.
+	WarnBounds = "bounds-clamped"
+)
+
+// Warning is a fact about a fit that the user of its model must know.
+type Warning = model.Warning
+
+// privacyWarnings returns the warnings that follow from a budget, a number of records, and an
+// effective size, n mu/sqrt(d) for n records and d weights.
+func privacyWarnings(epsilon, delta, records, effective float64) (list []Warning) {
+	if epsilon > 10 {
+		list = append(list, Warning{Code: WarnEpsilon,
+			Text: fmt.Sprintf("epsilon %v promises next to nothing: a publication may be e^%v times as likely with a "+
+				"person's record as without", epsilon, epsilon)})
+	}
+	if delta > 1/records {
+		list = append(list, Warning{Code: WarnDelta,
+			Text: fmt.Sprintf("delta %v is above 1/records: it does not exclude that somebody's record is published as it is",
+				delta)})
+	}
+	if effective < optimize.SmallSize {
+		list = append(list, Warning{Code: WarnSmall,
+			Text: fmt.Sprintf("too few rows for this budget: a model is almost all noise, and should not be used (effective "+
+				"size N = %.2g, below %d)",
+				effective, optimize.SmallSize)})
+	}
+	return list
+}
+
+// startWarnings returns the warning that a run leaves its start only at random; nil if the plan has none.
+func startWarnings(plan optimize.Summary) []Warning {
+	if plan.AtRandom == "" {
+		return nil
+	}
+	return []Warning{{Code: WarnAtRandom, Text: plan.AtRandom}}
+}
+
+// comparisonWarnings returns the warning that follows from the released comparison with the best constant;
+// nil if no comparison was made or the fit was better than the constant.
+func comparisonWarnings(c *optimize.Compared) []Warning {
+	if c == nil || c.Verdict() == optimize.Better {
+		return nil
+	}
+	code, what := WarnNotBetter, "the model is not better than a constant by more than noise"
+	switch {
+	case c.Verdict() == optimize.Worse && c.Shrunk > 0:
+		code, what = WarnWorse, "the fit is WORSE than a constant, and the model is the constant, the same for every row"
+	case c.Verdict() == optimize.Worse:
+		code, what = WarnWorse, "the model is WORSE than a constant"
+	case c.Shrunk > 0:
+		what = fmt.Sprintf("the fit is not better than a constant by more than noise, and the model goes %.0f%% of the "+
+			"way from the constant to it", 100*(1-c.Shrunk))
+	}
+	return []Warning{{Code: code,
+		Text: fmt.Sprintf("%s: the fit's mean loss less the constant's is %.3g, with noise of %.2g", what, c.Difference,
+			c.Sigma)}}
+}
+
+// preciselyKnown is a limit on the noise in the released loss of the best constant, as a share of F0
+// (loss.Constants.InitialGap). With more noise that loss gives no warning. atBound is the smallest distance
+// of the best constant from the middle of a real target's bounds, in half widths of the bounds, that gives
+// the warning WarnClamped.
+const (
+	preciselyKnown = 1. / 30
+	atBound        = .97
+)
+
+// targetWarnings returns the warning about the target that follows from the released comparison c with the
+// best constant. name is the name of the fit's loss. It returns nil if there was no comparison, or if the
+// released loss of the constant is too noisy (preciselyKnown). It makes no query.
+func targetWarnings(name string, c *optimize.Compared) []Warning {
+	l, err := loss.Parse(name)
+	if c == nil || err != nil || c.ConstantSigma > preciselyKnown*l.Constants().InitialGap {
+		return nil
+	}
+	row := loss.RowLoss(l)
+	switch {
+	case math.Abs(c.Constant) <= clearly*c.ConstantSigma:
+		return []Warning{{Code: WarnTarget,
+			Text: fmt.Sprintf("the mean loss of the best constant is 0 within noise (%.2g, noise %.2g): no row has a target "+
+				"that can be read, or nearly all have the same; stillpoint check shows which, on rows that may be looked at",
+				c.Constant, c.ConstantSigma)}}
+	case row.Target() == loss.Real && !loss.Counts(row) && !strings.HasPrefix(row.Name(), "pinball") &&
+		len(c.Margins) == 1 && math.Abs(c.Margins[0]) >= atBound:
+		bound := "upper"
+		if c.Margins[0] < 0 {
+			bound = "lower"
+		}
+		return []Warning{{Code: WarnClamped,
+			Text: fmt.Sprintf("the best constant is the target's %s bound: half of the targets or more are at this bound or "+
+				"beyond it, where they count as the bound",
+				bound)}}
+	}
+	return nil
+}
+
+// warnings returns all warnings of a run. Warnings about the result come first, warnings about the budget and
+// the schema last.
+func (h Head) warnings(r Released) []Warning {
+	list := append(comparisonWarnings(r.Run.Compared), targetWarnings(h.Loss, r.Run.Compared)...)
+	list = append(list, inferenceWarnings(h.Schema, r.Inference)...)
+	if law := r.Run.Law; law != nil {
+		list = append(list, seenWarnings(h.Schema, law.Moment)...)
+	}
+	list = append(list, startWarnings(h.Plan)...)
+	list = append(list, privacyWarnings(h.Epsilon, h.Delta, float64(h.Records), h.Plan.Effective)...)
+	return append(list, h.Adapted...)
+}
+
+// Warnings returns the warnings about a plan, before any release.
+func (p Planned) Warnings() []Warning {
+	list := append(startWarnings(p.Summary),
+		privacyWarnings(p.Budget.Epsilon(), p.Budget.Delta(), p.Records, p.Summary.Effective)...)
+	return append(list, p.Adapted...)
+}

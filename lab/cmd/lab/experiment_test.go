@@ -1,0 +1,120 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// TestMain makes the test binary the command as well.
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"lab": main}) }
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir: filepath.Join("testdata", "script"), RequireExplicitExec: true, RequireUniqueNames: true,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"lines": func(ts *testscript.TestScript, neg bool, args []string) {
+				if got := strings.Count(ts.ReadFile(args[0]), "\n"); strconv.Itoa(got) != args[1] {
+					ts.Fatalf("%s has %d lines: must be %s", args[0], got, args[1])
+				}
+			},
+		},
+	})
+}
+
+// TestControlCharactersAreEscaped: names from a specification must not reach a terminal as they are.
+func TestControlCharactersAreEscaped(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "s.yaml"), "name: \"a\\u001b[2Jb\"\nfamilies: [tanh]\ndimensions: [5]\nrows: 30\n"+
+		"records: [300]\nepsilons: [1]\nseeds: 1\nalgorithms: [{name: gd, settings: {steps: 2}}]\n")
+	out := lab(t, dir, "experiment", "run", "s.yaml")
+	if strings.Contains(out, "\x1b") || !strings.Contains(out, "[2Jb") {
+		t.Errorf("%q", out)
+	}
+}
+
+// lab runs the command, which must succeed, and returns its standard output.
+func lab(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	c := exec.Command("lab", args...)
+	var stdout, stderr bytes.Buffer
+	c.Dir, c.Stdout, c.Stderr = dir, &stdout, &stderr
+	if err := c.Run(); err != nil {
+		t.Fatalf("lab %s: %v: %s", strings.Join(args, " "), err, stderr.String())
+	}
+	return stdout.String()
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// patience is how long a test waits for another process.
+const patience = time.Minute
+
+// TestInterruptedExperiment: an interrupted experiment must end soon and keep its finished runs, and the
+// same command must continue from there.
+func TestInterruptedExperiment(t *testing.T) {
+	dir := t.TempDir()
+	if runtime.GOOS == "windows" {
+		t.Skip("no interrupts between processes")
+	}
+	spec := func(seeds string) {
+		write(t, filepath.Join(dir, "grid.yaml"), `name: grid
+families: [huber-mean]
+dimensions: [20]
+rows: 20
+records: [2000]
+epsilons: [1]
+seeds: `+seeds+`
+algorithms: [{name: gd, settings: {steps: 300}}]
+`)
+	}
+	spec("100000")
+	c := exec.Command("lab", "experiment", "run", "grid.yaml", "--workers", "1")
+	var stderr bytes.Buffer
+	c.Dir, c.Stderr = dir, &stderr
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Process.Kill() })
+	runs := func() int {
+		text, err := os.ReadFile(filepath.Join(dir, "grid-runs", "runs.jsonl"))
+		if err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		return bytes.Count(text, []byte("\n"))
+	}
+	for start := time.Now(); runs() < 3; time.Sleep(10 * time.Millisecond) {
+		if time.Since(start) > patience {
+			t.Fatal("no runs")
+		}
+	}
+	if err := c.Process.Signal(os.Interrupt); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(patience, func() { c.Process.Kill() })
+	defer timer.Stop()
+	c.Wait()
+	if c.ProcessState.ExitCode() != 130 || !strings.Contains(stderr.String(), "the same command goes on from there") {
+		t.Fatalf("%v: must be exit code 130: %s", c.ProcessState, stderr.String())
+	}
+	before := runs()
+	spec("5")
+	out := lab(t, dir, "experiment", "run", "grid.yaml")
+	// Runs are made in random order, so the runs of the five seeds may have been made before or not.
+	if after := runs(); after < max(before, 5) || after > before+5 || !strings.Contains(out, "5 runs.") {
+		t.Errorf("%d runs, then %d: %s", before, after, out)
+	}
+}

@@ -1,0 +1,46 @@
+package model
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestIntervalsOfRows tests the intervals of predictions of a fit whose formula lacks a level. Rows with that
+// level must have empty cells. Each other row must have the interval of its score, which the test adds up from
+// the fit's coefficients and its covariance.
+func TestIntervalsOfRows(t *testing.T) {
+	m := withIntervals(t, nil)
+	var out strings.Builder
+	path := writeFile(t, "age,region", "5,north", "10,south", "0,east", "5,west - or not", "10,west - or not", "7,west - or not")
+	if err := m.Predict(t.Context(), path, &out, PredictOptions{Intervals: true}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")[1:]
+	f, s := m.inference, 1/m.schema.Scale()
+	// The coefficients and the columns of the covariance are those of age, south, east and the intercept.
+	for i, x := range [][4]float64{{0, 0, 0, s}, {s, s, 0, s}, {-s, 0, s, s}} {
+		var z, v float64
+		for j := range 4 {
+			z += x[j] * f.Beta[j]
+			for k := range 4 {
+				v += x[j] * x[k] * f.Covariance[min(j, k)*4-min(j, k)*(min(j, k)+1)/2+max(j, k)]
+			}
+		}
+		const quantile = 1.6448536269514722 // of level .9
+		want := []float64{z, z - quantile*math.Sqrt(v), z + quantile*math.Sqrt(v)}
+		cells := strings.Split(lines[i], ",")
+		for j, at := range []int{0, 2, 3} {
+			got, err := strconv.ParseFloat(cells[at], 64)
+			if p := 1 / (1 + math.Exp(-want[j])); err != nil || math.Abs(got-p) > 1e-6 {
+				t.Errorf("row %d: cell %d is %s: want %v", i, at, cells[at], p)
+			}
+		}
+	}
+	for _, line := range lines[3:] {
+		if cells := strings.Split(line, ","); cells[0] == "" || cells[2] != "" || cells[3] != "" {
+			t.Errorf("%q: must have a prediction without an interval: the level is not in the formula", line)
+		}
+	}
+}
