@@ -266,12 +266,12 @@ class Fits:
             return {**row, "refused": error[0][:300], "exit": said.returncode}
         told = json.loads(said.stdout)
         model = json.loads((folder / "model.json").read_text())
-        if self.scale is None:
-            self.calibrate(model, folder)
         raw = self.work / "raw.json"
         weights = json.loads(raw.read_text()) if raw.exists() else None
+        if self.scale is None:
+            self.calibrate(model, folder)
         row |= {"algorithm": told["algorithm"], "steps": told["steps"], "verdict": told.get("verdict"),
-                "compared": told.get("compared"), "warnings": [w["code"] for w in told.get("warnings") or []],
+                "compared": told.get("compared"), "saved": told.get("saved"), "warnings": [w["code"] for w in told.get("warnings") or []],
                 "anyway": bool(extra), "raw": weights is not None}  # fmt: skip
         base = [t.losses(t.constant(h), h) for h in (False, True)]
         for word, w in (("", model["weights"]), ("fit_", weights or model["weights"])):

@@ -38,8 +38,6 @@ class Verdict:
         if c.get("constant") is None or "released" not in row:
             return None
         truth = row["released"]
-        if len(TASKS[row["task"]].classes) and "constant_table" in row:
-            truth = row["constant_table"]
         return abs(c["constant"] - truth) > 1.96 * c["constant_sigma"]
 
 
@@ -71,23 +69,27 @@ def page(args):
     for r in references:
         if r["reference"] == "DP-EBM":
             boosted[r["task"], r["epsilon"]].append(r)
-    keys = []
-    for task, draw, epsilon, _ in by:
-        if (task, draw, epsilon) not in keys:
-            keys.append((task, draw, epsilon))
-    print("| table | epsilon | constant | without privacy | default | compare: off | best other | DP-EBM | "
-          "AUC: default | best other | DP-EBM | without | kept | better, unclear, worse | false |")  # fmt: skip
-    print("|" + "---|" * 15)
-    for key in keys:
-        losses(key, by, plain, boosted)
+    keys = list(dict.fromkeys(k[:3] for k in by))
+    for counts in (False, True):
+        some = [k for k in keys if bool(TASKS[k[0]].counts) == counts]
+        if not some:
+            continue
+        print("| table | epsilon | default | compare: off | best other | DP-EBM | without privacy | constant |" +
+              ("" if counts else " AUC: default | best other | DP-EBM | without |"))  # fmt: skip
+        print("|" + "---|" * (8 if counts else 12))
+        for key in some:
+            losses(key, by, plain, boosted)
+        print()
+    verdicts(rows)
     print()
     totals(rows, by)
 
 
 def losses(key, by, plain, boosted):
+    """Prints the losses of a table at an epsilon, less that of the constant: thousandths, or the deviance of counts."""
     task, draw, epsilon = key
-    p = plain.get((task, draw))
-    unit = 1 if TASKS[task].counts else 0.001
+    p, counts = plain.get((task, draw)), TASKS[task].counts
+    unit = 1 if counts else 0.001
     of = {rule: by.get((*key, rule), []) for rule in ("default", "off", "nesterov", "gd")}
     fits = [r for r in of["default"] if "gain" in r]
     best = min((rule for rule in ("nesterov", "gd") if gains(of[rule])), default=None,
@@ -95,20 +97,34 @@ def losses(key, by, plain, boosted):
     ebm = boosted.get((task, epsilon), [])
     auc = [statistics.median(r["auc"] for r in some if "auc" in r) if any("auc" in r for r in some) else None
            for some in (fits, of[best] if best else [], ebm, [p] if p else [])]  # fmt: skip
-    said = [Verdict(r) for r in fits]
-    count = [sum(v.said == w for v in said) for w in ("better", "unclear", "worse")]
-    false = [w for w in ("better", "worse") for v in said if v.said == w and v.false]
-    name = task if TASKS[task] in REAL else f"{task}, draw {draw}"
-    constant = p["constant"] if p else next(r["constant_held"] for r in fits)
-    print("| " + " | ".join([
-        name, f"{epsilon:g}" + (" refused" if refused(of["default"]) else ""),
-        f"{constant:.4g}", number(p["gain"], unit) if p else "-",
+    line = [
+        task if TASKS[task] in REAL else f"{task}, draw {draw}",
+        f"{epsilon:g}" + (" (refused)" if refused(of["default"]) else ""),
         mean_worst(of["default"], unit), mean_worst(of["off"], unit),
-        f"{mean_worst(of[best], unit)} {best}" if best else "-",
-        mean_worst(ebm, unit), *("-" if a in (None, 0) else f"{a:.3f}" for a in auc),
-        f"{100 * (1 - statistics.mean(v.shrunk for v in said)):.0f}%" if said else "-",
-        ", ".join(map(str, count)), f"{len(false)} {'/'.join(sorted(set(false)))}" if false else "",
-    ]) + " |")  # fmt: skip
+        f"{mean_worst(of[best], unit)} {best}" if best else "-", mean_worst(ebm, unit) if len(ebm) > 1 else
+        number(ebm[0]["gain"], unit) if ebm else "-", number(p["gain"], unit) if p else "-",
+        f"{p['constant'] / unit:.4g}" if p else "-",
+    ]  # fmt: skip
+    if not counts:
+        line += ["-" if a in (None, 0) else f"{a:.3f}" for a in auc]
+    print("| " + " | ".join(line) + " |")
+
+
+def verdicts(rows):
+    """Prints what was said of the compared fits of each table, at all epsilons, and how often it was false."""
+    print("| table | compared fits | better | false | worse | false | unclear | no verdict | "
+          "constant's loss outside its interval | share of the way kept |")  # fmt: skip
+    print("|" + "---|" * 10)
+    fits = [r for r in rows if r["rule"] == "default" and r.get("compared")]
+    names = list(dict.fromkeys(r["task"] for r in fits))
+    for name in [*names, "all"]:
+        said = [Verdict(r) for r in fits if name in ("all", r["task"])]
+        of = {w: [v for v in said if v.said == w] for w in ("better", "worse", "unclear", "none")}
+        out = [v.outside for v in said if v.outside is not None]
+        print("| " + " | ".join(map(str, [
+            name, len(said), len(of["better"]), sum(v.false for v in of["better"]), len(of["worse"]),
+            sum(v.false for v in of["worse"]), len(of["unclear"]), len(of["none"]), f"{sum(out)} of {len(out)}",
+            f"{100 * (1 - statistics.mean(v.shrunk for v in said)):.0f}%"])) + " |")  # fmt: skip
 
 
 def totals(rows, by):
