@@ -107,6 +107,67 @@ func TestRefinedSessionsAnswerAsIfOpenedSo(t *testing.T) {
 	}
 }
 
+// TestQuestionsBetweenRefinements: with questions before, between and after changes of the schema, also back to one of
+// before, a session gives at each of them the answers of a session that was opened with the schema of that time: over
+// rows in memory, in a private file and in shards, over single rows and over units, with knots and with effects. A
+// question takes the same random bits whatever the number of features, so that answers are compared to the bit.
+func TestQuestionsBetweenRefinements(t *testing.T) {
+	of2 := must[loss.Loss](t)(loss.NewUnits(loss.Logistic(), 3, false))
+	for _, test := range []struct {
+		name   string
+		parted *parted
+		base   string
+		loss   loss.Loss
+	}{{"rows", newParted(t, 150), peopleSchema, loss.Logistic()}, {"units", newPartedUnits(t), unitSchema, of2}} {
+		var knots, effects []*dataset.Schema
+		for _, k := range []string{"4", "[0, 52.5, 100]", "[0, 10, 45, 52.5, 60, 100]", "[0, 52.5, 100]"} {
+			knots = append(knots, bent(t, test.base, k))
+		}
+		bare := bent(t, test.base, "4")
+		effects = append(effects, bare, withEffects(t, bare, 4), withEffects(t, bare, 3), withEffects(t, bare, 4))
+		for kind, states := range map[string][]*dataset.Schema{"knots": knots, "effects": effects} {
+			c := curator.Config{Path: test.parted.whole, Loss: test.loss, Schema: states[0],
+				Budget: must[account.Budget](t)(account.NewBudget(4, 1e-6, account.ReplaceOne))}
+			want := make([]string, len(states))
+			for k, state := range states {
+				c := c
+				c.Schema = state
+				s := must[*curator.Session](t)(curator.OpenNoisy(context.Background(), c, 5, nil))
+				for range k + 1 {
+					want[k] = answered(t, s, test.loss)
+				}
+				s.Close()
+			}
+			for way, open := range map[string]func() (*curator.Session, error){
+				"memory": func() (*curator.Session, error) { return curator.OpenNoisy(context.Background(), c, 5, nil) },
+				"file": func() (*curator.Session, error) {
+					c := c
+					c.Memory, c.Folder = 1000, t.TempDir()
+					return curator.OpenNoisy(context.Background(), c, 5, nil)
+				},
+				"shards": func() (*curator.Session, error) {
+					c := c
+					c.Path, c.Shards = "", test.parted.shards(t, workers(t))
+					return curator.OpenShards(context.Background(), c, 5)
+				},
+			} {
+				s := must[*curator.Session](t)(open())
+				for k, state := range states {
+					if k > 0 {
+						if err := s.Refine(state); err != nil {
+							t.Fatalf("%s, %s, %s: change %d: %v", test.name, kind, way, k, err)
+						}
+					}
+					if got := answered(t, s, test.loss); got != want[k] {
+						t.Errorf("%s, %s, %s: after change %d:\n%.200s: must be\n%.200s", test.name, kind, way, k, got, want[k])
+					}
+				}
+				s.Close()
+			}
+		}
+	}
+}
+
 // TestEffectsAnswerAsIfOpenedSo: a session that is refined by a schema with features of effects gives the answers of a
 // session that was opened with it, over rows in memory, where the features are kept, in a private file and in shards,
 // over units, and by either relation. Their charges are those of any query, and nothing more.

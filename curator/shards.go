@@ -268,6 +268,10 @@ func Serve(ctx context.Context, w Worker) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		if errors.Is(err, sealed.ErrStranger) {
+			return fmt.Errorf("curator: shard: key: must be the key of the fit that listens at %s: that one has another: %w",
+				w.Connect, err)
+		}
 		return fmt.Errorf("curator: shard: %w", err)
 	}
 	hello := wire.Hello{Version: w.Version, Partition: w.Partition, Attempt: w.Attempt}

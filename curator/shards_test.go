@@ -2,6 +2,7 @@ package curator_test
 
 import (
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -452,5 +453,26 @@ func TestAFileIsMadeWhateverThereIs(t *testing.T) {
 	})
 	if _, err := curator.Open(context.Background(), c); err == nil || !strings.Contains(err.Error(), "private file") {
 		t.Error(err)
+	}
+}
+
+// TestKeysAreDrawn: a key of few different bytes, which nobody draws at random, is refused, however its bytes are
+// arranged; one of twelve is taken.
+func TestKeysAreDrawn(t *testing.T) {
+	for different := 1; different <= 32; different++ {
+		for _, blocks := range []bool{true, false} {
+			var raw [32]byte
+			for i := range raw {
+				raw[i] = byte(i % different)
+				if blocks {
+					raw[i] = byte(min(i, different-1))
+				}
+				raw[i] = raw[i]*37 + 5
+			}
+			key, err := curator.ParseShardKey(hex.EncodeToString(raw[:]))
+			if (err == nil) != (different >= 12) || err == nil && key.Reveal() != hex.EncodeToString(raw[:]) {
+				t.Errorf("a key of %d different bytes: error %v", different, err)
+			}
+		}
 	}
 }

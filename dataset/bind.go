@@ -148,7 +148,8 @@ func (s *Schema) resolve(header []string, labelled bool) (map[string]int, error)
 	}
 	for _, name := range need {
 		if _, found := at[name]; !found {
-			return nil, fmt.Errorf("dataset: column %q of the schema is not in the table's header (its first row)", name)
+			return nil, fmt.Errorf("dataset: column %q of the schema is not in the table's header (its first row)%s", name,
+				meant(name, header))
 		}
 	}
 	for _, i := range repeated {
@@ -174,6 +175,24 @@ func (s *Schema) resolve(header []string, labelled bool) (map[string]int, error)
 				place(header, i))
 	}
 	return at, nil
+}
+
+// meant returns the question whether a name was meant that the header has and that differs from the given name in
+// case, or in blanks, hyphens, points and underscores alone. It returns "" if there is none, or if the header may be a
+// record.
+func meant(name string, header []string) string {
+	key := func(s string) string {
+		return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "", ".", "").Replace(s))
+	}
+	if key(name) == "" || !LooksLikeNames(header) {
+		return ""
+	}
+	for _, other := range header {
+		if key(other) == key(name) {
+			return fmt.Sprintf(": did you mean %q, which it has?", strings.TrimSpace(other))
+		}
+	}
+	return ""
 }
 
 func (s *Schema) needed(labelled bool) []string {

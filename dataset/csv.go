@@ -157,6 +157,22 @@ func (c CSV) plain(cell string) string {
 // [strconv.ParseFloat] would read as one.
 const unread = "no number: "
 
+// Written returns the text that a number cell had in the files before a function of [Map.Respell] rewrote it, but for
+// marks between thousands. pointed reports whether the cell is no number since it has a decimal point in files of
+// decimal commas.
+func (c CSV) Written(cell string) (text string, pointed bool) {
+	if c.decimal() == "." {
+		return cell, false
+	}
+	if text, pointed = strings.CutPrefix(cell, unread); pointed {
+		return text, true
+	}
+	if _, err := strconv.ParseFloat(cell, 64); err == nil {
+		return strings.Replace(cell, ".", c.decimal(), 1), false
+	}
+	return cell, false
+}
+
 // number returns a number of the dialect without thousands separators and with a decimal point. ok is false
 // if the cell is not a number in the dialect. Thousands separators must separate groups of three digits: if
 // the point is the thousands separator, 1.5 is not a number.

@@ -50,7 +50,8 @@
 //  1. White space around a cell is dropped. A cell equal to one of the missing
 //     markers is missing. (An empty cell is missing in effect even if it is
 //     not listed: it is neither a number nor a category.)
-//  2. A number is parsed as by [strconv.ParseFloat] and clamped to its public
+//  2. A number is parsed as by [strconv.ParseFloat], which reads hexadecimal numbers and
+//     underscores besides; such a cell is no number. It is clamped to its public
 //     bounds lo, hi. Infinities and numbers too large for a float64 are clamped as
 //     well. With transform log1p, the number x and both bounds are replaced by
 //     log(1+x). The result t is mapped to u = 2 (t-lo)/(hi-lo) - 1 in [-1, 1].

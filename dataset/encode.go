@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 	"github.com/stillpoint-dp/stillpoint/internal/elementary"
@@ -285,7 +286,8 @@ func (n *interval) unit(x float64) float64 {
 func between(x, from, width float64) float64 { return 2*((x-from)/width) - 1 }
 
 // parse parses a trimmed cell as a number. ok is false if the cell is missing, NaN or no number. A
-// number too large for a float64 becomes an infinity.
+// number too large for a float64 becomes an infinity. A hexadecimal number, or one with underscores, is no
+// number, since databases differ in reading them.
 func parse(cell string, missing []string) (x float64, ok bool) {
 	if cell == "" || slices.Contains(missing, cell) {
 		return 0, false
@@ -294,7 +296,7 @@ func parse(cell string, missing []string) (x float64, ok bool) {
 		return x, true
 	}
 	x, err := strconv.ParseFloat(cell, 64)
-	if err != nil && !math.IsInf(x, 0) {
+	if err != nil && !math.IsInf(x, 0) || strings.ContainsAny(cell, "xX_") {
 		return 0, false
 	}
 	return x, !math.IsNaN(x)

@@ -186,6 +186,9 @@ func slowEncode(s *Schema, header, cells []string) []float64 {
 			continue
 		}
 		v, err := strconv.ParseFloat(text, 64)
+		if strings.ContainsAny(text, "xX_") { // hexadecimal, or with underscores
+			err, v = strconv.ErrSyntax, 0
+		}
 		if c.Kind == Date {
 			v, err = slowDays(c.Layout, text)
 		}
@@ -483,4 +486,20 @@ func bigBucket(column, text string, buckets int) int {
 	}
 	s := sum(text, sum(column, big.NewInt(1)))
 	return int(s.Mul(s, s).Mod(s, p).Mod(s, big.NewInt(int64(buckets))).Int64())
+}
+
+// TestNumbersThatNobodyElseReads tests that texts which only some programs read as a number are none, and that
+// infinities, in each of their spellings, and numbers that are too large count as the bound.
+func TestNumbersThatNobodyElseReads(t *testing.T) {
+	for _, text := range []string{"0x1p4", "0X1P4", "-0x1p-2", "0x_1p4", "0x10", "1_000", "1e", "1,5", "inf1", "nan"} {
+		if x, ok := parse(text, nil); ok {
+			t.Errorf("%q is read as %v", text, x)
+		}
+	}
+	for text, want := range map[string]float64{"inf": math.Inf(1), "+Infinity": math.Inf(1), "-INF": math.Inf(-1), "1e400": math.Inf(1),
+		"1e-400": 0, "16": 16, "1.6e1": 16} {
+		if x, ok := parse(text, nil); !ok || x != want {
+			t.Errorf("%q is read as %v, %v: must be %v", text, x, ok, want)
+		}
+	}
 }

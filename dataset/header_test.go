@@ -97,3 +97,33 @@ func FuzzDraft(f *testing.F) {
 		}
 	})
 }
+
+// TestDidYouMean tests that the error about an absent column names one of the header that differs in case or marks
+// alone, and nothing of a first row that may be a record.
+func TestDidYouMean(t *testing.T) {
+	s := mustSchema(t)
+	for header, want := range map[string]string{
+		"Age,sick":        `is not in the table's header (its first row): did you mean "Age", which it has?`,
+		" AGE ,sick":      `did you mean "AGE", which it has?`,
+		"a_g e,sick":      `did you mean "a_g e", which it has?`,
+		"ages,sick":       "is not in the table's header (its first row)",
+		"Age,sick,12,yes": "is not in the table's header (its first row)",
+		"Age,unknown":     "is not in the table's header (its first row)",
+	} {
+		for _, bind := range []func([]string) (*Map, error){s.Bind, s.BindUnlabelled} {
+			if _, err := bind(strings.Split(header, ",")); err == nil || !strings.HasSuffix(err.Error(), want) {
+				t.Errorf("%q: error %v, want %s", header, err, want)
+			}
+		}
+	}
+}
+
+func mustSchema(t *testing.T) *Schema {
+	t.Helper()
+	s, err := New(Definition{Columns: []Column{{Name: "age", Kind: Number, High: 100}},
+		Target: Target{Column: "sick", Kind: Category, Classes: []string{"no", "yes"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}

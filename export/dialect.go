@@ -54,8 +54,11 @@ func Dialects() []string {
 
 var dialects = map[string]dialect{
 	"duckdb": {
-		number: func(cell, _ string) string { return "TRY_CAST(" + cell + " AS DOUBLE)" },
-		text:   func(cell, white string) string { return "TRIM(CAST(" + cell + " AS VARCHAR), " + white + ")" },
+		number: func(cell, _ string) string {
+			return "CASE WHEN NOT REGEXP_MATCHES(CAST(" + cell + " AS VARCHAR), '" + noDecimal + "') THEN TRY_CAST(" + cell +
+				" AS DOUBLE) END"
+		},
+		text: func(cell, white string) string { return "TRIM(CAST(" + cell + " AS VARCHAR), " + white + ")" },
 		points: func(cell string, of func(point, place string) string) string {
 			return "CAST(LIST_SUM([" + of("CAST(UNICODE(SUBSTRING("+cell+", place, 1)) AS BIGINT)",
 				"place") + " FOR place IN RANGE(1, LENGTH(" + cell + ") + 1)]) AS BIGINT)"
@@ -74,8 +77,10 @@ var dialects = map[string]dialect{
 	"postgresql": {
 		// If a text is not a number, CAST ends the query with an error. No version of PostgreSQL has a cast
 		// that returns NULL instead. Columns of a number type are not affected.
-		number: func(cell, _ string) string { return "CAST(" + cell + " AS double precision)" },
-		text:   func(cell, white string) string { return "BTRIM(CAST(" + cell + " AS text), " + white + ")" },
+		number: func(cell, _ string) string {
+			return "CASE WHEN CAST(" + cell + " AS text) !~ '" + noDecimal + "' THEN CAST(" + cell + " AS double precision) END"
+		},
+		text: func(cell, white string) string { return "BTRIM(CAST(" + cell + " AS text), " + white + ")" },
 		points: func(cell string, of func(point, place string) string) string {
 			return "(SELECT CAST(SUM(" + of("CAST(ASCII(point) AS bigint)", "place") +
 				") AS bigint) FROM UNNEST(STRING_TO_ARRAY(" + cell + ", NULL)) WITH ORDINALITY AS points (point, place))"
@@ -108,8 +113,11 @@ var dialects = map[string]dialect{
 		least: "MIN", greatest: "MAX", identifier: double, with: " AS MATERIALIZED ",
 	},
 	"bigquery": {
-		number: func(cell, _ string) string { return "SAFE_CAST(" + cell + " AS FLOAT64)" },
-		text:   func(cell, white string) string { return "TRIM(CAST(" + cell + " AS STRING), " + white + ")" },
+		number: func(cell, _ string) string {
+			return "CASE WHEN NOT REGEXP_CONTAINS(CAST(" + cell + " AS STRING), r'" + noDecimal + "') THEN SAFE_CAST(" + cell +
+				" AS FLOAT64) END"
+		},
+		text: func(cell, white string) string { return "TRIM(CAST(" + cell + " AS STRING), " + white + ")" },
 		points: func(cell string, of func(point, place string) string) string {
 			return "(SELECT SUM(" + of("point", "(place + 1)") + ") FROM UNNEST(TO_CODE_POINTS(" + cell +
 				")) AS point WITH OFFSET AS place)"
@@ -159,14 +167,20 @@ func (d dialect) spaces() string {
 	return strings.Join(parts, " || ")
 }
 
+// noDecimal is a regular expression for texts with a character that some databases read in numbers and package dataset
+// does not: hexadecimal numbers, and underscores between digits.
+const noDecimal = `[xX_]`
+
 // sqliteNumber returns an expression that reads a cell of any type as a number, or NULL if it is not a
 // number. A text is a number if it equals its conversion to REAL. For this comparison SQLite converts the
-// text to a number only if the whole text is a number.
+// text to a number only if the whole text is a number. SQLite reads no text as an infinity, which package dataset does.
 func sqliteNumber(cell, white string) string {
 	trimmed := "TRIM(" + cell + ", " + white + ")"
 	number := "CAST(" + trimmed + " AS REAL)"
 	return "CASE TYPEOF(" + cell + ") WHEN 'real' THEN " + cell + " WHEN 'integer' THEN CAST(" + cell + " AS REAL)" +
-		" WHEN 'text' THEN CASE WHEN " + number + " = " + trimmed + " THEN " + number + " END END"
+		" WHEN 'text' THEN CASE WHEN " + number + " = " + trimmed + " THEN " + number + " WHEN LOWER(" + trimmed +
+		") IN ('inf', '+inf', 'infinity', '+infinity') THEN 9e999 WHEN LOWER(" + trimmed +
+		") IN ('-inf', '-infinity') THEN -9e999 END END"
 }
 
 // isoDate is a regular expression for the texts that package dataset reads as ISO 8601. It also matches

@@ -478,6 +478,53 @@ func TestSQLOfNumbers(t *testing.T) {
 	}
 }
 
+// TestSQLOfOddNumbers tests that SQLite reads each text of a number as Predict does, or reads none where Predict reads
+// none: signs, exponents, infinities, too large numbers, hexadecimal ones and ones with underscores.
+func TestSQLOfOddNumbers(t *testing.T) {
+	s, err := dataset.New(dataset.Definition{
+		Columns: []dataset.Column{{Name: "a", Kind: dataset.Number, Low: -1, High: 20},
+			{Name: "b", Kind: dataset.Number, Low: -1, High: 20, Indicator: true}},
+		Target: dataset.Target{Column: "y", Kind: dataset.Number, Low: -100, High: 100},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := loss.Parse("huber(0.1)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := model.New(model.Params{
+		Software: "stillpoint test", Complete: true, Loss: l, Regularizer: loss.None(), Schema: s,
+		Weights: []float64{.4, .03, .7, .001},
+		Privacy: model.Privacy{Guarantee: account.Guarantee{Epsilon: 1, Delta: 1e-6, Relation: account.ReplaceOne},
+			Neighbour: "a table", Certificate: "c.json"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table [][]string
+	for _, a := range textsOfNumbers {
+		table = append(table, []string{a, a}, []string{"3", a}, []string{a, "3"})
+	}
+	want := predicted(t, m, []string{"a", "b"}, table)["prediction"]
+	different := map[string]bool{}
+	for i, row := range inSQLite(t, m, []string{"a", "b"}, table) {
+		x, _ := strconv.ParseFloat(want[i], 64)
+		if v, err := strconv.ParseFloat(row[0], 64); err != nil || !(math.Abs(v-x) <= 1e-9) {
+			t.Errorf("row %q: %v in the database, %v predicted", table[i], row[0], want[i])
+		}
+		different[want[i]] = true
+	}
+	if len(different) < 10 {
+		t.Errorf("%d different predictions", len(different))
+	}
+}
+
+// textsOfNumbers are texts that some program reads as a number.
+var textsOfNumbers = []string{"0x1p4", "0X1P4", "0x10", "-0x1p2", "inf", "+inf", "-inf", "Infinity", "-INFINITY", "infinit", "nan", "NaN",
+	"1_0", "1_000", "0x_1p4", "1e400", "-1e400", "1e-400", ".5", "5.", "+5", " 5 ", "1e1", "1E+1", "1e", ".", "+", "1d", "1f", "0b11",
+	"1,5", "1 0", "--1", "5%", "x", "_", ""}
+
 // TestQuote tests that literals of every dialect contain only visible characters and no unescaped
 // quote.
 func TestQuote(t *testing.T) {

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
 )
 
 // TestIntervalsOfRows tests the intervals of predictions of a fit whose formula lacks a level. Rows with that
@@ -42,5 +44,33 @@ func TestIntervalsOfRows(t *testing.T) {
 		if cells := strings.Split(line, ","); cells[0] == "" || cells[2] != "" || cells[3] != "" {
 			t.Errorf("%q: must have a prediction without an interval: the level is not in the formula", line)
 		}
+	}
+}
+
+// TestChangesNameEachDroppedTerm tests the list of terms that the formula of a fit lacks: a number is left out, a
+// level counts as the reference level, and the level of unlisted cells does not make the formula short.
+func TestChangesNameEachDroppedTerm(t *testing.T) {
+	for _, c := range []struct {
+		dropped []int
+		changes string
+		short   bool
+	}{
+		{[]int{4}, "region=west - or not counts as the reference level", true},
+		{[]int{5}, "region=other counts as the reference level", false},
+		{[]int{5, 4}, "region=other counts as the reference level; region=west - or not counts as the reference level", true},
+	} {
+		m := withIntervals(t, func(f *inference.Fit) { f.Dropped = c.dropped })
+		list, err := m.Coefficients()
+		if err != nil || strings.Join(list.Changes, "; ") != c.changes || list.Short != c.short {
+			t.Errorf("dropped %v: %v: %q, short %v", c.dropped, err, list.Changes, list.Short)
+		}
+	}
+	m := withIntervals(t, func(f *inference.Fit) {
+		f.Dropped, f.Columns, f.Beta = []int{0}, f.Columns[1:], f.Beta[1:]
+		f.Covariance, f.Sampling, f.Metric = f.Covariance[4:], f.Sampling[4:], f.Metric[4:]
+		f.LeastDirection = f.LeastDirection[1:]
+	})
+	if list, err := m.Coefficients(); err != nil || len(list.Changes) != 1 || list.Changes[0] != "age is left out" {
+		t.Errorf("%v: %+v: want that age is left out", err, list)
 	}
 }

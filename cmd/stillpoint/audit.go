@@ -22,9 +22,9 @@ func (auditCommand) Help() string {
 budget, algorithm and settings are run on a generated table with the columns of the
 schema; your table is not opened and need not exist.
 
-One run is recorded. It is then replayed on neighbouring tables, in which one record
-is random, the worst that the questions of the run allow, faulty, or climbed to,
-while every released value stays as it was:
+One run is recorded. It is then replayed on neighbouring tables, which differ in one
+record, with the released values of the recorded run. The record is random, malformed, the
+worst one for the queries of the run, or found by a search:
 
   - questions, cohorts, charges, errors and the result must repeat bit by bit:
     nothing but noisy answers may depend on a record;

@@ -42,11 +42,11 @@ noise is therefore no confidence interval. The noise is one of three:
   at most      without a released second moment, of a convex loss: an upper bound
   not stated   of other losses and older certificates; the column has a dash
 
-Of a model with features: effects the terms are the additive part of the score; the
-interactions come on top, and no noise is stated.
+For a model with features: effects the terms describe the additive part of the score. The
+interactions are added to it, and no noise is stated.
 
-Of a fit with inference: {level: 0.95} the text has confidence intervals in place of the noise,
-and the formula to which they belong; stillpoint contrast says differences.
+After a fit with inference: {level: 0.95} the text has confidence intervals in place of the
+noise, and their formula. Use stillpoint contrast for differences.
 
 Everything follows from the certificate and the model in DIR: the table is not opened,
 and the answer costs no privacy. A certificate that does not verify, or a model it does

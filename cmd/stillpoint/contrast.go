@@ -28,8 +28,8 @@ a factor: "10 age", "region=north - region=south", "0.5 a=x + 0.5 a=y".
 Several contrasts are printed one by one, and with their joint region.
 
 Everything follows from the released covariance: the table is not opened, and the answer
-costs no privacy. Of a folder the certificate is verified first; of a model file there is
-none to verify. Intervals belong to the formula that is printed with them, which may be
+costs no privacy. The certificate of a folder is verified first. A
+model file has none. Intervals belong to the formula that is printed with them, which may be
 shorter than the one that was asked for.`
 }
 

@@ -24,12 +24,12 @@ type predictCommand struct {
 // Help returns the text that the help of the command prints below its flags.
 func (predictCommand) Help() string {
 	return `Writes one CSV row for each row of the table, in order. A row that cannot be read
-gets an empty prediction. A text is taken to be written as the one that the model was
-fitted to, unless the flags say otherwise.
+gets an empty prediction. A table of text is read in the form of the
+table that the model was fitted to, unless flags state another form.
 
---intervals says how well the prediction itself is known: lower and upper are the
-confidence interval of the mean (the probability, the rate) of rows with the same
-features, sampling and privacy noise together, for the formula of the fit. Single rows
+--intervals adds lower and upper: the confidence interval of the mean (the probability,
+the rate) of rows with the same features. It covers the sampling error and the privacy
+noise, for the formula of the fit. Single rows
 vary around their mean. A row without a stated interval has empty cells. Rows with a column
 or a level that is not in the formula of the fit have none: a warning names these columns.`
 }
@@ -45,7 +45,11 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 			stillpoint.PredictOptions{Where: p.Where, Margins: p.Margin, Intervals: p.Intervals})
 	}
 	if p.Intervals {
-		if text := withoutIntervals(m); text != "" {
+		list, err := m.Coefficients()
+		if err != nil {
+			return err
+		}
+		if text := withoutIntervals(list); text != "" {
 			c.note("warning", text)
 		}
 	}
@@ -61,10 +65,9 @@ func (p *predictCommand) Run(ctx context.Context, c *console) error {
 }
 
 // withoutIntervals says which rows have no interval because the formula of the fit lacks terms that were asked
-// for. It returns "" if the formula lacks no such term, or if the model has no intervals.
-func withoutIntervals(m *model.Model) string {
-	list, err := m.Coefficients()
-	if err != nil || !list.Short {
+// for. It returns "" if the formula lacks no such term.
+func withoutIntervals(list *model.Coefficients) string {
+	if !list.Short {
 		return ""
 	}
 	return "warning: predictions of rows that depend on these terms have no interval, since the formula of the fit lacks " +
@@ -88,11 +91,11 @@ charge. They are for rows that are public or yours to look at, such as a held-ou
 split used inside the office. Do not publish figures of people's rows without
 accounting for them.
 
---stationarity says whether the weights are a second-order point on these rows: beside
-gradient_norm, the least eigenvalue of the Hessian by up to 300 products with it, each a
-pass over the rows, and how far from an eigenvalue it may be. Well below zero the
-weights are a saddle or worse. Where the slope of a loss or of relu jumps there is no
-Hessian: the reason is printed instead. Encoded rows are held in memory, 4 bytes a feature.`
+--stationarity shows whether the weights are a second-order point on these rows. It prints
+gradient_norm, the least eigenvalue of the Hessian and the error of that eigenvalue. It
+needs up to 300 products with the Hessian, each a pass over the rows. If the eigenvalue is
+far below zero, the weights are at a saddle point. If the slope of the loss or of relu
+jumps, there is no Hessian, and the reason is printed. Encoded rows are held in memory, 4 bytes a feature.`
 }
 
 func (e *evaluateCommand) Run(ctx context.Context, c *console) error {

@@ -126,6 +126,10 @@ func (c *console) tellShards(s *stillpoint.Shards) {
 	}
 }
 
+// keyPatience is the least time for which a worker waits for the line with its key. A key that is cut short, from a
+// program that keeps the worker's standard input open, would otherwise leave the worker running for good.
+var keyPatience = 30 * time.Second
+
 type shardCommand struct {
 	Files []string `arg:"" optional:"" help:"Files of the partition, CSV or Parquet. Without them the rows come over standard input, in frames." placeholder:"FILE"`
 
@@ -141,13 +145,13 @@ type shardCommand struct {
 
 // Help returns the text that the help of the command prints below its flags.
 func (shardCommand) Help() string {
-	return `A worker: holds one partition of a table for a fit that runs elsewhere
-(stillpoint fit --shards N), and answers its questions with exact sums. The fit adds the
+	return `A worker holds one partition of a table for a fit that runs elsewhere (stillpoint fit
+--shards N). It answers the fit's queries with exact sums. The fit adds the
 noise; a worker on its own publishes nothing.
 
 The first line of standard input is the key of the fit, 64 hexadecimal digits. Whoever has
-it can ask for exact sums: keep it as you keep the table, and out of arguments,
-environment variables, files and logs.
+the key can ask for exact sums. Protect it as you protect the table, and keep it out of
+arguments, environment variables, files and logs.
 
 The rows are those of FILEs, written as the fit's configuration says. Without FILEs they
 follow the key on standard input: text with a header, commas, double quotes and decimal
@@ -179,7 +183,13 @@ func (f *shardCommand) Run(ctx context.Context, c *console) error {
 		return fmt.Errorf("--threads = %d: must be >= 1, or be left out for all processors", f.Threads)
 	}
 	stdin := bufio.NewReaderSize(os.Stdin, 1<<16)
-	key, err := shardKey(stdin)
+	limit := max(f.Wait, keyPatience)
+	timed, stop := context.WithTimeout(ctx, limit)
+	key, err := awaitKey(timed, stdin)
+	stop()
+	if errors.Is(err, context.DeadlineExceeded) {
+		err = fmt.Errorf("key: no line came within %v: must be the first line of standard input, ended by a newline", limit)
+	}
 	if err != nil {
 		return err
 	}

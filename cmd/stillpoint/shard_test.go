@@ -403,18 +403,65 @@ func TestShardUsage(t *testing.T) {
 	}
 }
 
-// TestStrangersShard tests a worker with another key than the fit's: it must report that, and the
-// fit must continue.
+// TestStrangersShard tests a worker with another key than the fit's: it must report that and end, also while its
+// standard input stays open, and the fit must continue.
 func TestStrangersShard(t *testing.T) {
 	s := newSharded(t, 1)
 	mine := s.key
 	s.key = succeeds(t, s.dir, "shard", "--new-key").stdout
 	stranger := s.worker(0, shardRows(1, 10), true)
 	stranger.ends(t, exitFailed, patience)
-	if text := stranger.err.String(); !strings.Contains(text, "does not have the same key") {
+	if text := stranger.err.String(); !strings.Contains(text, "key: must be the key of the fit that listens at "+s.address) {
 		t.Errorf("a stranger says %q", text)
 	}
 	s.key = mine
 	s.worker(0, shardRows(1, 4000), true)
 	s.fit.ends(t, 0, patience)
+}
+
+// TestAFileForTwoPartitions tests that a fit refuses a table of which two workers hold the same rows, before
+// anything is charged, and says it without a number.
+func TestAFileForTwoPartitions(t *testing.T) {
+	s := newSharded(t, 2)
+	rows := shardRows(1, 1500)
+	first, second := s.worker(0, rows, true), s.worker(1, rows, true)
+	s.fit.ends(t, exitFailed, patience)
+	first.ends(t, 0, 10*time.Second)
+	second.ends(t, 0, 10*time.Second)
+	if text := s.fit.err.String(); !strings.Contains(text, "two partitions hold the same rows") || strings.Contains(text, "1500") {
+		t.Errorf("the fit says %q", text)
+	}
+	if _, err := os.Stat(filepath.Join(s.dir, "out", "ledger.jsonl")); err == nil {
+		t.Error("a table that is refused is charged")
+	}
+}
+
+// TestAKeyThatIsCutShort tests that a worker whose standard input stays open, with a key that has no end or is not
+// there, ends with an error about the key.
+func TestAKeyThatIsCutShort(t *testing.T) {
+	old := keyPatience
+	keyPatience = 50 * time.Millisecond
+	defer func() { keyPatience = old }()
+	stdin := os.Stdin
+	defer func() { os.Stdin = stdin }()
+	for _, text := range []string{"", "0123", strings.Repeat("ab", 32)} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		os.Stdin = r
+		io.WriteString(w, text)
+		f := shardCommand{Connect: "127.0.0.1:1"}
+		done := make(chan error, 1)
+		go func() { done <- f.Run(t.Context(), &console{}) }()
+		select {
+		case err := <-done:
+			if err == nil || !strings.Contains(err.Error(), "key: no line came within 50ms") {
+				t.Errorf("%q: error %v", text, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%q: the worker waits on", text)
+		}
+		w.Close()
+	}
 }

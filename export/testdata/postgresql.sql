@@ -9,7 +9,7 @@ WITH "_white" AS (
   SELECT CHR(9) || CHR(10) || CHR(11) || CHR(12) || CHR(13) || CHR(32) || CHR(133) || CHR(160) || CHR(5760) || CHR(8192) || CHR(8193) || CHR(8194) || CHR(8195) || CHR(8196) || CHR(8197) || CHR(8198) || CHR(8199) || CHR(8200) || CHR(8201) || CHR(8202) || CHR(8232) || CHR(8233) || CHR(8239) || CHR(8287) || CHR(12288) AS "_space"
 ), "_cell" AS MATERIALIZED (
   SELECT "id",
-    CAST("a" AS double precision) AS "_n0",
+    CASE WHEN CAST("a" AS text) !~ '[xX_]' THEN CAST("a" AS double precision) END AS "_n0",
     BTRIM(CAST("Is it" AS text), (SELECT "_space" FROM "_white")) AS "_c0",
     BTRIM(CAST("b" AS text), (SELECT "_space" FROM "_white")) AS "_c1"
   FROM people

@@ -91,7 +91,9 @@ func Check(ctx context.Context, paths []string, as dataset.CSV, s *dataset.Schem
 	t := newTally(s, as)
 	var header int
 	var m *dataset.Map
+	var reader *table.Reader
 	err := each(ctx, paths, as, func(r *table.Reader) (err error) {
+		reader = r
 		if m, err = s.Bind(r.Header()); err != nil {
 			return fmt.Errorf("%s: %w", strings.Join(paths, ", "), err)
 		}
@@ -119,6 +121,7 @@ func Check(ctx context.Context, paths []string, as dataset.CSV, s *dataset.Schem
 	if err != nil {
 		return nil, err
 	}
+	t.open = reader.Unclosed()
 	return t.finish(), nil
 }
 
@@ -156,6 +159,7 @@ type tally struct {
 	order   []*counted
 	silent  bool // the current row contributes nothing to a fit
 	csv     dataset.CSV
+	open    int // records of which a quote is not closed
 	ended   int // rows with one empty cell more than the header, since they end in a delimiter
 }
 
@@ -164,6 +168,7 @@ type counted struct {
 	Column
 	column *dataset.Column // nil for the target, its weight and its exposure
 	odd    spellings       // cells that are unreadable or not listed
+	points spellings       // numbers with a decimal point in files of decimal commas
 	used   map[string]bool // the listed values that occur in cells
 	bounds struct{ low, high float64 }
 	suspects
@@ -172,8 +177,8 @@ type counted struct {
 func newTally(s *dataset.Schema, as dataset.CSV) *tally {
 	t := &tally{schema: s, csv: as, columns: map[string]*counted{}}
 	add := func(name, kind string, c *dataset.Column) {
-		k := &counted{Column: Column{Name: name, Kind: kind}, column: c, odd: spellings{}, used: map[string]bool{},
-			suspects: newSuspects()}
+		k := &counted{Column: Column{Name: name, Kind: kind}, column: c, odd: spellings{}, points: spellings{},
+			used: map[string]bool{}, suspects: newSuspects()}
 		if c != nil {
 			k.bounds.low, k.bounds.high = c.Low, c.High
 		} else if kind == "target" {
@@ -212,7 +217,8 @@ func (k *counted) lists(s *dataset.Schema) bool {
 func (t *tally) cell(column, cell string, fate dataset.Fate) {
 	k := t.columns[column]
 	if fate != dataset.Absent {
-		k.see(k, cell, fate)
+		text, _ := t.written(k, cell)
+		k.see(k, cell, text, fate)
 	}
 	switch fate {
 	case dataset.Read:
@@ -224,7 +230,11 @@ func (t *tally) cell(column, cell string, fate dataset.Fate) {
 		k.Missing++
 	case dataset.Unread:
 		k.Unreadable++
-		k.odd.add(cell)
+		if text, pointed := t.written(k, cell); pointed {
+			k.points.add(text)
+		} else {
+			k.odd.add(text)
+		}
 	case dataset.Below:
 		k.Below++
 	case dataset.Above:
@@ -236,6 +246,14 @@ func (t *tally) cell(column, cell string, fate dataset.Fate) {
 	if lost := fate == dataset.Absent || fate == dataset.Unread || fate == dataset.Unlisted; lost && k.column == nil {
 		t.silent = true
 	}
+}
+
+// written returns the text of a cell in the file, and whether it is no number for its decimal point.
+func (t *tally) written(k *counted, cell string) (text string, pointed bool) {
+	if k.column != nil && k.column.Kind != dataset.Number || k.lists(t.schema) {
+		return cell, false // cells that no dialect rewrites
+	}
+	return t.csv.Written(cell)
 }
 
 // leftOut handles a cell of a row that the filter leaves out. It counts the cell only if it is in the

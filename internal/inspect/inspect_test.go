@@ -156,6 +156,48 @@ func TestCheckOfOneFault(t *testing.T) {
 	}
 }
 
+// TestCheckQuotesWhatIsThere tests that a report of a file of decimal commas quotes the cells as the file has them, says
+// of decimal points what they are, and advises no marker that is not a cell.
+func TestCheckQuotesWhatIsThere(t *testing.T) {
+	s := schema(t, "columns: {x: {number: [0, 9]}, c: {category: [\"1.5\"]}}\ntarget: {column: y, number: [0, 1]}\n")
+	for text, want := range map[string]string{
+		"1,5;1.5;1\n43.5;1.5;1\n": `x: 1 numbers with a decimal point in a file of decimal commas ["43.5"]: write them with a comma, ` +
+			`or, if all have a point, leave out csv: {decimal: ","}`,
+		strings.Repeat("1,5;1.5;1\n", 25): `["1,5"]`,
+		"1,5;1.5;1\n1,5;1.5;.5\n":         `y: 1 numbers with a decimal point in a file of decimal commas [".5"]`,
+		"1,5;1.5;1\n1,5;1,5;0,5\n":        "",
+	} {
+		r, err := Check(context.Background(), []string{write(t, "x;c;y\n"+text)}, dataset.CSV{Delimiter: ";", Decimal: ","}, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		says := said(r)
+		if !strings.Contains(says, want) || strings.Contains(says, "no number: ") || strings.Contains(says, "missing:") {
+			t.Errorf("%q: %s: want %s", text, says, want)
+		}
+		for _, c := range r.Columns {
+			for _, p := range c.Problems {
+				for _, e := range p.Examples {
+					if !strings.Contains(text, e) {
+						t.Errorf("%q: quotes %q, which is not there", text, e)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestCheckOfAnOpenQuote tests that a quote that swallows the rest of a file is a problem that loses rows.
+func TestCheckOfAnOpenQuote(t *testing.T) {
+	s := schema(t, "columns: {x: {number: [0, 9]}}\ntarget: {column: y, number: [0, 1]}\n")
+	text := "x,y\n" + strings.Repeat("1,1\n2,0\n", 125) + "\"3,1\n" + strings.Repeat("1,1\n2,0\n", 125)
+	r, err := Check(context.Background(), []string{write(t, text)}, dataset.CSV{}, s)
+	if err != nil || r.Rows != 251 || r.Problems() != 1 || len(r.Lost()) != 1 ||
+		!strings.HasPrefix(r.Table[0].What, "a quote is still open at the end") {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
 // TestDraft tests kinds, bounds and notes of a public table by hand; the draft must be readable as
 // a schema.
 func TestDraft(t *testing.T) {

@@ -189,6 +189,8 @@ func numberless(odd spellings, k *counted, missing []string) (list []Problem) {
 			list = append(list, s.problem(what, do))
 		}
 	}
+	add(k.points, "numbers with a decimal point in a file of decimal commas",
+		`write them with a comma, or, if all have a point, leave out csv: {decimal: ","}`)
 	add(odd.take(percent.MatchString), "numbers with a percent sign",
 		"write 5% as 5 or as .05 in the table, and the bounds alike")
 	// 1,234 may be a decimal comma or a thousands separator; 1,23 can only be a decimal comma.

@@ -43,16 +43,16 @@ func newSuspects() suspects { return suspects{clamped: spellings{}, rising: true
 // threeDigits matches a number that may have a thousands separator: 1.234 for 1234.
 var threeDigits = regexp.MustCompile(`^[-+]?[0-9]{1,3}\.[0-9]{3}$`)
 
-// see adds a cell of the column k to the summary. The cell is not missing. fate is the way in which the
-// schema reads it.
-func (s *suspects) see(k *counted, cell string, fate dataset.Fate) {
+// see adds a cell of the column k to the summary. The cell is not missing. text is the cell as the file has it. fate
+// is the way in which the schema reads it.
+func (s *suspects) see(k *counted, cell, text string, fate dataset.Fate) {
 	s.n++
 	if s.n == 1 {
-		s.first = cell
+		s.first = text
 	}
-	s.varies = s.varies || cell != s.first
+	s.varies = s.varies || text != s.first
 	if fate == dataset.Below || fate == dataset.Above {
-		s.clamped.add(cell)
+		s.clamped.add(text)
 	}
 	if k.column != nil && k.column.Kind == dataset.Date {
 		s.day(k.column, cell, fate)
@@ -220,6 +220,10 @@ func (t *tally) whole() (list []Problem) {
 	case 2*r.Silent >= r.Rows:
 		add(r.Silent, "half of the rows or more count and contribute nothing",
 			"correct the description of the target (see below), or the form of the rows")
+	}
+	if t.open > 0 {
+		add(t.open, "a quote is still open at the end of a file, or for 16 MiB: the record in which it opens takes the lines after it",
+			"close the quote; a quote within a cell is written twice, and csv: {quote: none} reads quotes as any other character")
 	}
 	if t.ended > 0 && 100*t.ended >= r.Rows {
 		add(t.ended, "one empty cell more than the header: they end in a delimiter, and contribute nothing", trailing)

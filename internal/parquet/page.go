@@ -182,7 +182,7 @@ func (r *Reader) open(h header, b []byte) (*page, error) {
 	switch {
 	case h.kind == dataPage2:
 		levels, p.b = b[:h.missing], b[h.missing:]
-	case !r.column.optional:
+	case !r.column.optional, h.values == 0: // a page without values may be without levels
 	case h.levels == bitPacked:
 		return nil, r.refuse("has levels packed by bits")
 	case len(b) < 4 || uint64(binary.LittleEndian.Uint32(b)) > uint64(len(b)-4):

@@ -14,12 +14,14 @@ import (
 )
 
 // fixtures returns the content of files by several writers, by file name; testdata/parquet/make.py
-// writes the files.
+// and testdata/parquet/edges/make.py write the files.
 func fixtures(t testing.TB) map[string][]byte {
 	paths, err := filepath.Glob("../table/testdata/parquet/*.parquet")
-	if err != nil || len(paths) < 20 {
-		t.Fatalf("%d fixtures, error %v", len(paths), err)
+	edges, err2 := filepath.Glob("../table/testdata/parquet/edges/*.parquet")
+	if err != nil || err2 != nil || len(paths) < 20 || len(edges) < 40 {
+		t.Fatalf("%d and %d fixtures, errors %v and %v", len(paths), len(edges), err, err2)
 	}
+	paths = append(paths, edges...)
 	files := map[string][]byte{}
 	for _, path := range paths {
 		if files[filepath.Base(path)], err = os.ReadFile(path); err != nil {

@@ -26,24 +26,31 @@ func opened(t *testing.T, content []byte, name string) *Reader {
 	return nil
 }
 
-// TestChecksum tests that a page is damaged if its checksum differs from the stored one, wherever a
+// TestChecksum tests that a page of either version is damaged if its checksum differs from the stored one, wherever a
 // bit differs, also where decoding would only give other values.
 func TestChecksum(t *testing.T) {
-	content := fixtures(t)["pyarrow-checksum.parquet"]
-	var b Batch
-	r := opened(t, content, "int64")
-	if err := r.Next(&b); err != nil {
-		t.Fatal(err)
-	}
-	h := r.current
-	if !h.checked || h.compressed == 0 {
-		t.Fatal("the fixture has no checksum")
-	}
-	for at := h.start; at < h.start+int64(h.compressed); at++ {
-		damaged := bytes.Clone(content)
-		damaged[at] ^= 1
-		if err := opened(t, damaged, "int64").Next(&b); !errors.Is(err, ErrDamaged) {
-			t.Fatalf("byte %d of the page differs: error %v", at-h.start, err)
+	for name, kind := range map[string]int32{"pyarrow-checksum.parquet": dataPage, "runs-pyarrow-2.0.parquet": dataPage2,
+		"runs-pyarrow-2.0-dictionary.parquet": dataPage2} {
+		column := "int64"
+		if kind == dataPage2 {
+			column = "never"
+		}
+		content := fixtures(t)[name]
+		var b Batch
+		r := opened(t, content, column)
+		if err := r.Next(&b); err != nil {
+			t.Fatal(err)
+		}
+		h := r.current
+		if !h.checked || h.compressed == 0 || h.kind != kind {
+			t.Fatalf("%s has no checksum, or pages of kind %d", name, h.kind)
+		}
+		for at := h.start; at < h.start+int64(h.compressed); at++ {
+			damaged := bytes.Clone(content)
+			damaged[at] ^= 1
+			if err := opened(t, damaged, column).Next(&b); !errors.Is(err, ErrDamaged) {
+				t.Fatalf("%s: byte %d of the page differs: error %v", name, at-h.start, err)
+			}
 		}
 	}
 }
@@ -148,6 +155,48 @@ func TestHadoop(t *testing.T) {
 		dst := make([]byte, 8)
 		if err := hadoop(dst, c.src); !errors.Is(err, c.want) || err == nil && string(dst) != "abcdefgh" {
 			t.Errorf("%s: %q, error %v, want %v", name, dst, err, c.want)
+		}
+	}
+}
+
+// TestPagesWithoutValues tests that a page that states no values is passed over, wherever it is among the
+// pages, of either version and with or without bytes of its own, and that the rows around it are read.
+func TestPagesWithoutValues(t *testing.T) {
+	page := func(kind int64, contents []byte, values int64) []byte {
+		head := claimed(kind, int64(len(contents)), int64(len(contents)), values)
+		return append(head, contents...)
+	}
+	one := page(dataPage, append([]byte{2, 0, 0, 0, 1 << 1, 1}, make([]byte, 8)...), 1)
+	for name, empty := range map[string][]byte{
+		"version 1, no bytes":  page(dataPage, nil, 0),
+		"version 1, no levels": page(dataPage, []byte{0, 0, 0, 0}, 0),
+		"version 2, no bytes":  page(dataPage2, nil, 0),
+	} {
+		for at, pages := range map[string][][]byte{
+			"first": {empty, one, one}, "middle": {one, empty, empty, one}, "last": {one, one, empty},
+		} {
+			b := bytes.Join(pages, nil)
+			f := &File{src: bytes.NewReader(b), end: int64(len(b)), Limit: DefaultLimit, rows: batchRows}
+			c := &Column{Name: "x", Flat: true, optional: true, Type: Type{Kind: Int64}}
+			r := &Reader{group: &Group{file: f}, column: c, codec: codecs[0], left: 2}
+			for row := range 2 {
+				var batch Batch
+				if err := r.Next(&batch); err != nil || batch.Rows != 1 || batch.N != 1 {
+					t.Errorf("%s, %s: row %d: %d rows, %d values, error %v", name, at, row, batch.Rows, batch.N, err)
+				}
+			}
+		}
+	}
+}
+
+// TestGroupsWithoutRows tests that a group that states no rows needs no offset of its pages, and one of a row
+// does.
+func TestGroupsWithoutRows(t *testing.T) {
+	c := &Column{Name: "x", Flat: true, Type: Type{Kind: Int64}}
+	for rows, want := range map[int64]error{0: nil, 1: ErrDamaged} {
+		g := &Group{file: &File{}, info: groupInfo{rows: rows, chunks: []chunkInfo{{kind: Int64, described: true, values: rows}}}}
+		if _, err := g.Column(c); !errors.Is(err, want) {
+			t.Errorf("a group of %d rows: error %v, want %v", rows, err, want)
 		}
 	}
 }

@@ -106,11 +106,12 @@ func (a attack) guess() string {
 	right := percent(a.right, true)
 	if a.relation == account.AddOrRemove {
 		return fmt.Sprintf("Somebody who knows every other row and sees everything that was released guesses whether a "+
-			"given person’s row was in the table at most %s of the time; a coin guesses right 50 %% of the time.", right)
+			"given person’s row was in the table, and is right at most %s of the time. A coin is right 50 %% of the time.",
+			right)
 	}
 	return fmt.Sprintf("Somebody who knows all rows but one, knows that this one belongs to one of two people, and "+
-		"sees everything that was released guesses which of the two at most %s of the time; a coin guesses right 50 %% of "+
-		"the time.", right)
+		"sees everything that was released, guesses the right one at most %s of the time. A coin is right 50 %% of the time.",
+		right)
 }
 
 // at returns an upper bound on the attack's curve at the false-alarm probability alarm, which need not be

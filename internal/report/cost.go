@@ -41,7 +41,7 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 	} else {
 		facts = append(facts,
 			Fact{Name: "Budget (privacy filter)", Value: "μ = " + Above(c.Mu, 5),
-				Note: "in Gaussian differential privacy: telling a person’s row is as hard as telling N(0, 1) from N(μ, 1). " +
+				Note: "in Gaussian differential privacy: recognising a person’s row is as hard as telling N(0, 1) from N(μ, 1). " +
 					"Fixed before the first release: this is the guarantee"},
 			Fact{Name: "Spent (running total)", Value: Above(v.Charged, 5),
 				Note: fmt.Sprintf("of μ² = %s, the largest total of a row; for information", digits(c.Mu*c.Mu, 5))})

@@ -178,8 +178,12 @@ func texts(t *testing.T) (all []text) {
 	return all
 }
 
-// paragraphs returns the paragraphs, items, rows of tables and lines of code of a page, each in one line.
+// paragraphs returns the paragraphs, items, rows of tables and lines of code of a page, each in one line. The
+// settings that a page may begin with, between two lines of dashes, are left out.
 func paragraphs(page string) (all []string) {
+	if text, begins := strings.CutPrefix(page, "---\n"); begins {
+		_, page, _ = strings.Cut(text, "\n---\n")
+	}
 	begins := regexp.MustCompile(`^\s*([-*|#>]|\d+\. |\\item)`)
 	code, after := false, ""
 	for line := range strings.Lines(page) {

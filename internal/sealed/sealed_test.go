@@ -221,3 +221,30 @@ func TestDialWaits(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestEveryByteOfTheKey tests that keys that differ in one byte, or in two, anywhere, are different keys for both
+// sides.
+func TestEveryByteOfTheKey(t *testing.T) {
+	k := Key{}
+	for i := range k {
+		k[i] = byte(7 * i)
+	}
+	l := listen(t, k)
+	for i := range k {
+		for _, j := range []int{i, (i + 1) % len(k), (i + 16) % len(k)} {
+			other := k
+			other[i] ^= 1 << (i % 8)
+			if other[j] ^= 0x80; i == j && i%8 == 7 {
+				other[j] = k[j] + 1
+			}
+			if _, err := Dial(t.Context(), l.Address(), other, 0); !errors.Is(err, ErrStranger) {
+				t.Fatalf("bytes %d and %d differ: error %v", i, j, err)
+			}
+			for _, r := range []role{listening, connecting} {
+				if bytes.Equal(other.pair(r), k.pair(r)) {
+					t.Errorf("bytes %d and %d differ: the same pair as %s", i, j, r)
+				}
+			}
+		}
+	}
+}

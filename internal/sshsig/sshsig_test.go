@@ -141,6 +141,25 @@ func TestListsOfSigners(t *testing.T) {
 	}
 }
 
+// TestCertificatesAreNoSigners tests that a list with a certificate of a key is an error that says so: whoever signs
+// certificates would otherwise name signers.
+func TestCertificatesAreNoSigners(t *testing.T) {
+	for name, text := range keys(t) {
+		k := parsed(t, text)
+		c := &ssh.Certificate{Key: k.signer.PublicKey(), CertType: ssh.UserCert, ValidBefore: ssh.CertTimeInfinity}
+		if err := c.SignCert(rand.Reader, k.signer); err != nil {
+			t.Fatal(err)
+		}
+		line := "ada " + string(ssh.MarshalAuthorizedKey(c))
+		for _, list := range []string{line, "ada " + k.Public() + "\n" + line} {
+			who, err := Verify([]byte(list), space, file, signature(t, k))
+			if err == nil || errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), "no certificate of one") {
+				t.Errorf("%s: %+v, error %v", name, who, err)
+			}
+		}
+	}
+}
+
 // TestKeysAreNotQuoted tests that errors about a key contain nothing of it.
 func TestKeysAreNotQuoted(t *testing.T) {
 	for _, text := range []string{"", "secret",

@@ -117,7 +117,7 @@ func (f *csvFile) chunk() (Chunk, error) {
 		return nil, err
 	}
 	if c.long {
-		return &malformedRow{}, nil
+		return &malformedRow{open: c.open}, nil
 	}
 	// At most one cell more than the header has is kept. The additional cell shows that a row has too many.
 	return &textChunk{records{dialect: f.split.dialect, text: c.text, last: c.last, cells: len(f.header) + 1, quoted: -1}},
@@ -126,6 +126,8 @@ func (f *csvFile) chunk() (Chunk, error) {
 
 // textChunk is a chunk of text that consists of whole records.
 type textChunk struct{ records }
+
+func (c *textChunk) unclosed() bool { return c.open }
 
 // Next returns the next row.
 func (c *textChunk) Next() (cells []string, ok bool, err error) {
@@ -140,7 +142,12 @@ func (c *textChunk) Next() (cells []string, ok bool, err error) {
 }
 
 // malformedRow is a chunk that holds one malformed row.
-type malformedRow struct{ over bool }
+type malformedRow struct {
+	over bool
+	open bool // the row has a quote, which is probably not closed
+}
+
+func (c *malformedRow) unclosed() bool { return c.open }
 
 // Next returns the row.
 func (c *malformedRow) Next() (cells []string, ok bool, err error) {

@@ -69,7 +69,7 @@ var foreign = []struct{ magic, name string }{
 }
 
 // refused returns the rule that the start of a text breaks, or "" if it breaks none. It reads only the first
-// line, the header row, of which it needs at most startSize bytes. If files have no header row, it returns
+// line, the header row, of which it needs at most startSize bytes, and more of an ORC file. If files have no header row, it returns
 // "" and reads nothing, because the first line is a record.
 func refused(src *bufio.Reader, as Dialect) string {
 	if as.Names() != nil {
@@ -82,7 +82,7 @@ func refused(src *bufio.Reader, as Dialect) string {
 	if len(start) == 0 {
 		return "is empty: a table starts with a header row"
 	}
-	if textual(start) {
+	if textual(start) && !isORC(start) {
 		return ""
 	}
 	for _, f := range foreign {
@@ -103,6 +103,13 @@ const startSize = 512
 func textual(start []byte) bool {
 	line, _, _ := bytes.Cut(start, []byte("\n"))
 	return !slices.ContainsFunc(line, foreignByte)
+}
+
+// isORC reports whether a file's start is that of an ORC file without compression, whose first line is the word ORC
+// alone: a byte that no text has follows. Of other files no byte after the first line is looked at.
+func isORC(start []byte) bool {
+	rest, ok := bytes.CutPrefix(start, []byte("ORC\n"))
+	return ok && slices.ContainsFunc(rest, func(b byte) bool { return b != '\n' && foreignByte(b) })
 }
 
 // foreignByte reports whether b is a byte that a header in UTF-8 does not contain: a control character other

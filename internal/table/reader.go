@@ -26,6 +26,7 @@ type Reader struct {
 	spell func([]string) // rewrites the numbers of a row of text in place; nil if there is nothing to rewrite
 	most  int64          // bytes that may be buffered ahead of rows; 0 for the default
 
+	ajar int   // files that ended within quotes, of those that Next has read
 	rows Chunk // the chunk that Next reads; nil before the first and after the last
 	err  error // repeated by every call; io.EOF at the end of the table
 }
@@ -167,6 +168,9 @@ func (r *Reader) Next() (cells []string, ok bool, err error) {
 		if ok {
 			return cells, true, nil
 		}
+		if c, text := r.rows.(interface{ unclosed() bool }); text && c.unclosed() {
+			r.ajar++
+		}
 		r.rows, r.err = nil, err
 	}
 	if r.err == io.EOF {
@@ -174,6 +178,10 @@ func (r *Reader) Next() (cells []string, ok bool, err error) {
 	}
 	return nil, false, r.err
 }
+
+// Unclosed returns the number of records with a quote that is not closed, of those that Next has returned: at the end
+// of a file, or with a quote and longer than any record may be.
+func (r *Reader) Unclosed() int { return r.ajar }
 
 // Chunk returns the next rows of the table. After the last row it returns io.EOF. After reading all rows of
 // all chunks, the caller must call the method whole, which returns an error if a file has changed.
@@ -247,6 +255,11 @@ func (r *Reader) Close() error {
 type spelled struct {
 	Chunk
 	spell func([]string)
+}
+
+func (s *spelled) unclosed() bool {
+	c, text := s.Chunk.(interface{ unclosed() bool })
+	return text && c.unclosed()
 }
 
 // Next returns the next row.

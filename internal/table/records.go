@@ -38,8 +38,9 @@ type records struct {
 	last  bool // the table ends with this text
 	cells int  // largest number of cells kept of a record
 
-	at     int // start of the next record
-	quoted int // position of the last quote that quoteFrom found, or len(text); -1 at first
+	at     int  // start of the next record
+	open   bool // the last record of the table has a quote that is not closed
+	quoted int  // position of the last quote that quoteFrom found, or len(text); -1 at first
 	built  []byte
 	row    []string
 }
@@ -81,7 +82,7 @@ func (r *records) next() ([]string, verdict) {
 				return nil, cut
 			}
 			if !closed {
-				r.at = len(r.text)
+				r.at, r.open = len(r.text), true
 				return nil, malformed
 			}
 			if end, next, ended = r.line(after); !ended {

@@ -195,3 +195,38 @@ func TestLongHeader(t *testing.T) {
 		}
 	}
 }
+
+// TestUnclosed tests that a quote that is still open at the end of a file is counted, once for each file, in files of
+// any size and with numbers that are rewritten, and that closed quotes are not.
+func TestUnclosed(t *testing.T) {
+	many := strings.Repeat("1,2\n", 100_000)
+	for text, want := range map[string]int{
+		"a,b\n1,2\n": 0, "a,b\n1,\"2\"\n": 0, "a,b\n\"1\n\",2": 0, "a,b\n1,2\"\n": 0, "a,b\n1,\"2\"\"\"": 0,
+		"a,b\n1,\"2\n3,4\n": 1, "a,b\n1,2\n\"": 1, "a,b\n1,\"2\"\"": 1,
+		"a,b\n" + many + "1,\"2\n" + many: 1, "a,b\n" + many + "1,\"2\"\n" + many: 0,
+		"a,b\n" + strings.Repeat("1,2\n", 5) + "\"1" + strings.Repeat(many, mostRecord/len(many)+1): 1,
+	} {
+		path := write(t, "t.csv", []byte(text))
+		for n, paths := range map[int][]string{1: {path}, 2: {path, write(t, "u.csv", []byte(text))}} {
+			for _, as := range []dataset.CSV{{}, {Thousands: "'"}} {
+				r, err := Open(paths, as)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.spell = nil
+				if as.Thousands != "" {
+					r.spell = func([]string) {}
+				}
+				for ok := true; ok; {
+					if _, ok, err = r.Next(); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if r.Unclosed() != n*want {
+					t.Errorf("%.40q, %d files: %d quotes are not closed, want %d", text, n, r.Unclosed(), n*want)
+				}
+				r.Close()
+			}
+		}
+	}
+}

@@ -28,6 +28,7 @@ type chunk struct {
 	text string
 	last bool // the table ends with this chunk
 	long bool
+	open bool // the record that is too long has a quote, which is probably not closed
 }
 
 // next returns the next chunk. After the last chunk it returns io.EOF.
@@ -40,8 +41,9 @@ func (s *splitter) next() (chunk, error) {
 			return chunk{text: text[:n], last: s.err == io.EOF}, nil
 		}
 		if s.tooLong() {
+			open := s.quote != 0 && strings.IndexByte(text, s.quote) >= 0
 			s.skipLine()
-			return chunk{long: true}, nil
+			return chunk{long: true, open: open}, nil
 		}
 		// At the end of the source all bytes held are whole records, which the next iteration
 		// returns.

@@ -240,9 +240,23 @@ func TestFaults(t *testing.T) {
 }
 
 func TestTextThatLooksLikeAMagic(t *testing.T) {
-	for _, header := range []string{"PAR1,b", "ORC,b", "BZh,b", "a,b\n\x00\x01,2"} {
+	for _, header := range []string{"PAR1,b", "ORC,b", "BZh,b", "a,b\n\x00\x01,2", "ORC\nx", "ORC\n\t5", "ORC\r\n\x00"} {
 		if _, _, err := drain(write(t, "t.csv", []byte(header+"\n1,2\n"))); err != nil {
 			t.Errorf("%q: %v", header, err)
+		}
+	}
+}
+
+// TestORCIsNamed tests that the error about an ORC file names the format, without compression, where its first line is
+// the word ORC, and with it.
+func TestORCIsNamed(t *testing.T) {
+	for name, start := range map[string]string{
+		"uncompressed": "\x4f\x52\x43\x0a\x06\x12\x04\x08\x64\x50\x00\x0a\x26\x0a\x01\x00\x12\x21\x08\x64\x1a\x1b\x09\x00\x00\x00\x00\x00\x00\xf8\x3f\x11\x00\x00\x00\x00\x00\x00\x04\x40\x19\x00\x00\x00\x00\x00\x00\x69",
+		"compressed":   "ORC\x11\x00\x00\x0a\x06\x12\x04\x08dP\x00N\x00\x00",
+	} {
+		path := write(t, "t.orc", []byte(start))
+		if _, _, err := drain(path); err == nil || err.Error() != "table: "+path+": is an ORC file: "+supported {
+			t.Errorf("%s: error %v", name, err)
 		}
 	}
 }

@@ -248,3 +248,24 @@ def _is_shard(pid):
             return len(words) > 1 and words[0].endswith(b"stillpoint") and words[1] == b"shard" and f"PPid:\t{os.getpid()}" in f.read()
     except OSError:
         return False
+
+
+def test_an_interrupt_ends_the_fit_and_frees_the_workers(client, tmp_path):
+    """What was reached is saved, KeyboardInterrupt is raised, and no worker holds a partition any more."""
+    out = tmp_path / "fit"
+
+    def interrupt():
+        while not list(out.glob("journal-*")):
+            time.sleep(0.02)
+        time.sleep(0.3)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    threading.Thread(target=interrupt, daemon=True).start()
+    config = write(tmp_path, "train: {algorithm: gd, steps: 5000}\n")
+    with pytest.raises(KeyboardInterrupt, match="interrupted after .* is saved"):
+        stillpoint.dask.fit(dd.from_pandas(people(4000), npartitions=2), config, client=client, out=out, progress=False)
+    assert stillpoint.spent(out)[0]["fits"] == 1 and (out / "model.json").exists()
+    until = time.monotonic() + 20
+    while stillpoint.dask._holding(client) and time.monotonic() < until:
+        time.sleep(0.1)
+    assert stillpoint.dask._holding(client) == 0

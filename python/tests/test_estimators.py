@@ -279,3 +279,53 @@ def test_dates_and_indicators(tmp_path):
     norm = np.sqrt(3)
     assert abs(missing - middle - model.coef_[0][3] / norm) < 1e-2 * max(1, abs(missing))
     assert abs(last - middle - model.coef_[0][2] / norm) < 1e-2 * max(1, abs(last))
+
+
+def test_predictions_check_what_fits_check(tmp_path):
+    """Columns of one name, and of types of which no cell is what was stated, are refused and not read as missing."""
+    pd = pytest.importorskip("pandas")
+    pl = pytest.importorskip("polars")
+    pa = pytest.importorskip("pyarrow")
+    facts = {"bounds": {"a": (-2, 2)}, "categories": {"word": ["x", "y"]}, "dates": {"day": ("2020-01-01", "2020-12-31")}}
+    good = pd.DataFrame({"a": A, "word": np.where(B > 0, "x", "y"), "day": pd.Timestamp("2020-03-01")})
+    model = StillpointClassifier(classes=["no", "yes"], **facts, **given(tmp_path)).fit(good, SICK)
+    assert len(model.predict(good)) == ROWS
+    times = pd.Series(pd.Timestamp("2020-01-01"), index=range(ROWS))
+    spans = times - pd.Timestamp("2019-01-01")
+    for column, values in {
+        "a with times": times, "a with durations": spans, "a with complex numbers": pd.Series(A + 0j), "word with numbers": pd.Series(A),
+        "word with truths": pd.Series(TRUE), "day with numbers": pd.Series(A), "day with durations": spans, "day with complex numbers": pd.Series(A + 0j),
+    }.items():  # fmt: skip
+        name, _, kind = column.partition(" with ")
+        X = good.assign(**{name: values})
+        for attempt in (lambda: model.predict(X), lambda: model.predict_proba(X), lambda: clone(model).fit(X, SICK)):
+            with pytest.raises(ConfigurationError, match=f"is of a type of {kind}: must") as caught:
+                attempt()
+            assert not caught.value.charged
+    for make in (pl.from_pandas, pa.Table.from_pandas):
+        with pytest.raises(ConfigurationError, match="is of a type of durations: must be of numbers"):
+            model.predict(make(good.assign(a=spans)))
+    twice = pd.concat([good, good[["a"]]], axis=1)
+    for attempt in (lambda: model.predict(twice), lambda: model.fit(twice, SICK)):
+        with pytest.raises(ConfigurationError, match=r"columns of the same name: at place 3"):
+            attempt()
+    again = pickle.loads(pickle.dumps(model))
+    with pytest.raises(ConfigurationError, match="a type of times"):
+        again.predict(good.assign(a=times))
+
+
+def test_tables_that_are_none(tmp_path):
+    """One sentence says what a lazy table, or a row by itself, must be made."""
+    pd = pytest.importorskip("pandas")
+    pl = pytest.importorskip("polars")
+    model = StillpointClassifier(classes=["no", "yes"], bounds={"a": (-2, 2)}, **given(tmp_path))
+    frame = pl.DataFrame({"a": A})
+    for attempt in (lambda: model.fit(frame.lazy(), SICK), lambda: fitted.predict(frame.lazy())):
+        fitted = model.fit(frame, SICK) if not hasattr(model, "coef_") else model
+        with pytest.raises(TypeError, match=r"^X: is a polars LazyFrame: must be a table whose rows are there: X.collect\(\) makes one$"):
+            attempt()
+    row = pd.DataFrame({"a": A}).iloc[0]
+    for one, make in ((row, r"X.to_frame\(\).T"), (frame["a"], "transpose")):
+        with pytest.raises(ValueError, match=f"^X: Expected 2D array, got 1D array instead, a .*Series: must be a table, .*{make}"):
+            model.predict(one)
+    assert len(model.predict(row.to_frame().T)) == 1

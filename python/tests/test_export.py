@@ -1,5 +1,6 @@
 """What is exported predicts what the command does, in the systems it is for."""
 
+import csv
 import glob
 import os
 import shutil
@@ -8,7 +9,7 @@ import subprocess
 from datetime import datetime, timezone
 
 import pytest
-from conftest import cells, columns, days, number, predicted
+from conftest import cells, columns, days, number, predicted, write
 
 from stillpoint._command import run
 
@@ -210,3 +211,22 @@ def postgresql_agrees(folder, postgres):
     lines.append("\\.")
     rows = list(csv.reader(postgres("\n".join(lines) + "\n" + query(folder, "postgresql") + ";\n").splitlines()))
     agree(by_id(rows[1:], rows[0]), predicted(folder), SQL)
+
+
+def test_duckdb_reads_odd_numbers(tmp_path):
+    """Each text that some program reads as a number: DuckDB and predict agree, or neither reads it."""
+    duckdb = pytest.importorskip("duckdb")
+    odd = ["0x1p4", "0X1P4", "0x10", "inf", "+inf", "-inf", "Infinity", "-INFINITY", "nan", "1_0", "1_000", "0x_1p4", "1e400", "-1e400",
+           "1e-400", ".5", "5.", "+5", " 5 ", "1e1", "1E+1", "1e", ".", "1d", "1f", "0b11", "1 0", "--1", "5%", "x", "_"]  # fmt: skip
+    run(["fit", write(tmp_path, "huber(0.1)", 0), "--out", tmp_path / "fit"])
+    table = cells(tmp_path)[: len(odd)]
+    for row, text in zip(table, odd):
+        row["age"], row["gain"] = text, text
+    with open(tmp_path / "people.csv", "w", newline="", encoding="utf-8") as file:
+        lines = csv.DictWriter(file, table[0].keys(), lineterminator="\n")
+        lines.writeheader()
+        lines.writerows(table)
+    con = duckdb.connect()
+    con.execute("create table people as select * from read_csv(?, all_varchar=true, header=true)", [str(tmp_path / "people.csv")])
+    result = con.execute(query(tmp_path, "duckdb"))
+    agree(by_id(result.fetchall(), [d[0] for d in result.description]), predicted(tmp_path), SQL)

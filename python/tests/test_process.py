@@ -135,6 +135,38 @@ def test_a_second_interrupt_ends_the_command(command, tmp_path):
     assert not (tmp_path / "ended").exists()
 
 
+SAVING = """
+def save(*_):
+    open({saved!r}, "w").close()
+    {end}
+signal.signal(signal.SIGINT, save)
+tell(event="step", step=1)
+time.sleep(15)
+"""
+
+
+@pytest.mark.parametrize(
+    "end, words",
+    [
+        ("tell(event='error', message='it is saved', code='interrupted', charged=True); sys.exit(130)", "it is saved"),
+        ("tell(**ERROR); sys.exit(4)", "the budget is spent"),
+        ("print('{{}}'); sys.exit(0)", "the command had ended"),
+        ("os.kill(os.getpid(), signal.SIGKILL)", "the command ended with exit code -9: "),
+    ],
+)
+def test_an_interrupt_is_raised_once_all_is_saved(command, tmp_path, end, words):
+    """However the command then ends, and so that nothing that handles errors goes on."""
+    command(SAVING.format(saved=str(tmp_path / "saved"), end=end.replace("{{}}", "{}")))
+
+    def interrupt(event):
+        if event["event"] == "step":
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    with pytest.raises(KeyboardInterrupt) as told:
+        _command.run([], on=interrupt)
+    assert (tmp_path / "saved").exists() and str(told.value) == words
+
+
 @pytest.mark.parametrize("begun", [0, 1, 2])
 def test_a_thread_that_cannot_begin_ends_the_command(command, tmp_path, monkeypatch, begun):
     """No command is left behind that waits for a table which nobody writes."""

@@ -3,8 +3,11 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -176,3 +179,23 @@ def test_refusals(spark, tmp_path):
     Frame.sparkSession = object()
     with pytest.raises(ConfigurationError, match="frame: is of Spark Connect"):
         stillpoint.spark.fit(Frame(), write(tmp_path))
+
+
+def test_an_interrupt_ends_the_fit(spark, tmp_path):
+    """What was reached is saved, KeyboardInterrupt is raised, and Spark's job is gone."""
+    out = tmp_path / "fit"
+
+    def interrupt():
+        while not list(out.glob("journal-*")):
+            time.sleep(0.02)
+        time.sleep(0.3)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+
+    config = write(tmp_path, "train: {algorithm: gd, steps: 5000}\n")
+    frame = people(spark, 4000)
+    # PySpark has a handler of its own, which cancels all jobs of the session first.
+    threading.Thread(target=interrupt, daemon=True).start()
+    with pytest.raises(KeyboardInterrupt, match="is saved"):
+        stillpoint.spark.fit(frame, config, out=out, progress=False)
+    assert stillpoint.spent(out)[0]["fits"] == 1 and (out / "model.json").exists()
+    assert not spark.sparkContext.statusTracker().getActiveJobsIds()

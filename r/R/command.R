@@ -22,32 +22,55 @@ run <- function(arguments, write = NULL, secret = FALSE) {
   words <- paste(shQuote(c(stillpoint_command(), arguments, "--progress=json")), collapse = " ")
   # The shell's own process becomes the command, so that its number is the command's.
   start <- paste("sh -c", shQuote(sprintf("echo $$ >%s; exec %s 2>%s", shQuote(at("pid")), words, shQuote(at("err")))))
+  # The file of the status appears whole, when the command has ended.
+  ends <- sprintf("{ echo $? >%s; mv %s %s; } 2>/dev/null", shQuote(at("part")), shQuote(at("part")), shQuote(at("status")))
+  # A shell runs the command in the background, so that an interrupt reaches R alone.
   if (secret) {
     if (system2("mkfifo", shQuote(at("out"))) != 0L) refuse("a named pipe could not be made", "system")
-    # A shell in the background keeps the output in memory until all rows are written: the command may
+    # The shell keeps the output in memory until all rows are written: the command may
     # print before it has read the last row, and R can only write or read at a time.
     line <- sprintf(
       "exec 3<&0; { out=$(%s; printf x); { printf %%s \"${out%%x}\"; } >%s; } <&3 3<&- &",
-      sprintf("{ %s; echo $? >%s; }", start, shQuote(at("status"))), shQuote(at("out"))
+      sprintf("{ %s; %s; }", start, ends), shQuote(at("out"))
     )
   } else {
-    line <- sprintf("%s >%s; echo $? >%s", start, shQuote(at("out")), shQuote(at("status")))
+    line <- sprintf("exec 3<&0; { %s >%s; %s; } <&3 3<&- &", start, shQuote(at("out")), ends)
   }
   if (is.null(write)) {
-    system(paste(line, "</dev/null"))
+    system(paste("{", line, "} </dev/null"))
   } else {
     feed(line, write, at("pid"))
   }
   if (secret) {
     con <- fifo(at("out"), "r", blocking = TRUE)
     printed <- tryCatch(readLines(con, warn = FALSE), finally = close(con))
-  } else {
-    printed <- readLines(at("out"), warn = FALSE)
   }
-  Encoding(printed) <- "UTF-8"
+  interrupted <- !await(at("status"), at("pid"))
   status <- as.integer(readLines(at("status")))
-  if (status != 0L) failure(readLines(at("err"), warn = FALSE, encoding = "UTF-8"), status)
+  if (interrupted || status != 0L) said <- readLines(at("err"), warn = FALSE, encoding = "UTF-8")
+  if (interrupted) interrupt(said, status)
+  if (status != 0L) failure(said, status)
+  if (!secret) printed <- readLines(at("out"), warn = FALSE)
+  Encoding(printed) <- "UTF-8"
   printed
+}
+
+# Waits until the command has ended, and returns FALSE if an interrupt came. At the first one the command is asked
+# to end, and saves what it reached; at a second one it is killed.
+await <- function(status, pid) {
+  sent <- 0L
+  repeat {
+    ended <- tryCatch(
+      {
+        while (!file.exists(status)) Sys.sleep(0.02)
+        TRUE
+      },
+      interrupt = function(i) FALSE
+    )
+    if (ended) return(sent == 0L)
+    sent <- sent + 1L
+    end(pid, if (sent == 1L) 15L else 9L)
+  }
 }
 
 # Starts a shell with a line and writes its standard input. An end of the input is the end of the table,
@@ -85,9 +108,9 @@ process_id <- function(pid) {
   NA_integer_
 }
 
-end <- function(pid) {
+end <- function(pid, signal = 9L) {
   id <- process_id(pid)
-  if (!is.na(id)) pskill(id, 9L)
+  if (!is.na(id)) pskill(id, signal)
 }
 
 # Whether the command has ended by itself; it may take a moment after its input is no longer read.

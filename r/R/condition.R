@@ -18,6 +18,22 @@ caution <- function(message, code) {
   ))
 }
 
+# Goes on with an interrupt that came while the command ran, once the command has ended. It is a condition of class
+# interrupt and no error: try() and searches that take an error for a bad model end, too. A handler finds in it what the
+# command said and whether a budget is charged; without a handler it is R's own interrupt.
+interrupt <- function(lines, status) {
+  e <- if (status == 0L) list(message = "the command had ended", charged = FALSE) else
+    tryCatch(failure(lines, status), stillpoint_error = identity)
+  signalCondition(structure(
+    class = c(condition_class("interrupted"), "interrupt", "condition"),
+    list(message = e$message, call = NULL, code = "interrupted", charged = e$charged)
+  ))
+  message(e$message)
+  pskill(Sys.getpid(), 2L)
+  Sys.sleep(1) # where R takes the interrupt
+  invokeRestart("abort")
+}
+
 # The error that a command ended with, from its last event; a command that was killed has none.
 failure <- function(lines, status) {
   events <- lapply(lines[startsWith(lines, "{")], function(line) tryCatch(jsonlite::fromJSON(line), error = function(e) NULL))

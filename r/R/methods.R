@@ -31,8 +31,8 @@ confint.dp_fit <- function(object, parm, level, ...) {
   e <- object$effects
   if (is.null(e)) {
     refuse(paste(
-      "no interval follows from this fit: the noise's standard deviation says nothing of sampling, that the table",
-      "holds only some of the people there are. Fit with inference = 0.95"
+      "no interval follows from this fit: the standard deviation of the noise leaves out the sampling error.",
+      "Fit with inference = 0.95"
     ), "no_interval")
   }
   if (!missing(level) && !isTRUE(all.equal(level, e$level))) {

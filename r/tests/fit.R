@@ -130,8 +130,12 @@ local({
   writeLines(paste0(sha256(file.path(release, name)), "  ", name), list)
   refused(install_stillpoint(version = "1.2.0", to = to), "Nothing was done", "stillpoint_consent")
   stopifnot(!dir.exists(to))
+  # Nobody else may write the command, whatever the umask allows.
+  mask <- Sys.umask("000")
   path <- go_on()
+  Sys.umask(mask)
   stopifnot(identical(path, normalizePath(file.path(to, "stillpoint"))), identical(list.files(to), "stillpoint"))
+  stopifnot(identical(format(file.info(path)$mode), "755"))
   stopifnot(file.access(path, 1L) == 0L, identical(sha256(path), sha256(stillpoint_command())))
   unlink(to, recursive = TRUE)
   stopifnot(identical(go_on(from = file.path(release, name)), path))
@@ -165,6 +169,23 @@ second <- withCallingHandlers(go(ill ~ age + region + log1p(pay) + seen, dates =
     invokeRestart("muffleWarning")
   })
 stopifnot("stillpoint_spent" %in% told, second$spent$fits == 2L, second$spent$epsilon > 2, second$spent$epsilon < 4)
+
+# An interrupt ends a search, and not the fit alone, which is saved and charged: no other fit is.
+charges <- function() dp_spent(folder)$fits
+before <- charges()
+first <- length(list.files(folder)) + 1L
+journal <- file.path(folder, sprintf("fit-%04d", first), "journal-1.jsonl")
+system(sprintf("( while [ ! -e %s ]; do sleep 0.05; done; sleep 0.3; kill -INT %d )", shQuote(journal), Sys.getpid()), wait = FALSE)
+stopped <- tryCatch(
+  {
+    for (fold in 1:3) try(quietly(go(train = list(algorithm = "gd", steps = 30000))), silent = TRUE)
+    "all of the search ran"
+  },
+  interrupt = identity
+)
+stopifnot(inherits(stopped, "stillpoint_interrupted"), !inherits(stopped, "error"), stopped$charged)
+stopifnot(grepl("is saved", conditionMessage(stopped), fixed = TRUE), charges() == before + 1L)
+stopifnot(length(list.files(folder)) == first, file.exists(file.path(folder, sprintf("fit-%04d", first), "model.json")))
 
 # What it says is near the truth, and is what the command says.
 b <- coef(fit)

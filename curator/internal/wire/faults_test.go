@@ -253,6 +253,35 @@ func TestOtherRows(t *testing.T) {
 	}
 }
 
+// TestPartitionsTwice tests that no session has two partitions of the same rows, wherever they are among the
+// partitions, that the error tells no number, and that partitions without rows may be alike.
+func TestPartitionsTwice(t *testing.T) {
+	for name, test := range map[string]struct {
+		jobs []int // which job each partition has; -1: one without rows
+		want error
+	}{
+		"apart": {[]int{0, 1, 2}, nil}, "neighbours": {[]int{0, 0, 2}, wire.ErrTwice}, "the ends": {[]int{2, 1, 2}, wire.ErrTwice},
+		"a single row": {[]int{1, 0, 1}, wire.ErrTwice}, "three": {[]int{2, 2, 2}, wire.ErrTwice},
+		"without rows": {[]int{-1, 0, -1}, nil}, "beside rows": {[]int{0, -1, 0}, wire.ErrTwice},
+	} {
+		c := newCluster(t)
+		for i, j := range test.jobs {
+			encoded := jobOf(t, c.rows, c.loss, 2, 0, 0).encoded(t)
+			if j >= 0 {
+				encoded = c.jobs[j]
+			}
+			c.feed(i, encoded, nil)
+		}
+		e, err := wire.Gather(t.Context(), patient(c.loss, features, len(test.jobs)), accepting(c.conns))
+		if !errors.Is(err, test.want) || test.want != nil && (e != nil || strings.ContainsAny(err.Error(), "0123456789")) {
+			t.Errorf("%s: error %v: must be %v, without numbers", name, err, test.want)
+		}
+		if e != nil {
+			e.Close()
+		}
+	}
+}
+
 // TestDuplicates tests that one of several workers of a partition gets the queries, one waits in
 // reserve, and the others are sent away. The worker in reserve takes over at once.
 func TestDuplicates(t *testing.T) {

@@ -48,27 +48,39 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
+// answering starts a worker at the other end of a link that answers every question with one number, which dim
+// returns, and returns the link and the configurations that the worker is told.
+func answering(t *testing.T, dim func(configuration string) int64) (*link, <-chan string) {
+	near, far := net.Pipe()
+	worker := newConn(far)
+	t.Cleanup(worker.close)
+	l := newLink(newConn(near))
+	go l.listen()
+	told := make(chan string, 9)
+	go func() {
+		for {
+			k, body, err := worker.receive()
+			if err != nil {
+				return
+			}
+			if id, body, err := readNumber(body); k == ask && err == nil {
+				q, err := readRequest(body, 0)
+				if err != nil {
+					return
+				}
+				told <- string(q.encoded)
+				worker.send(answer, numbered(id, result{sum: []int64{dim(string(q.encoded))}}.body()))
+			}
+		}
+	}()
+	return l, told
+}
+
 // TestRefinedDimension tests that a worker that computes other features than it is told is refused, and that one that
 // computes as many is told once.
 func TestRefinedDimension(t *testing.T) {
 	for dim, want := range map[int64]error{3: nil, 4: errDim} {
-		near, far := net.Pipe()
-		worker := newConn(far)
-		l := newLink(newConn(near))
-		go l.listen()
-		told := make(chan int, 9)
-		go func() {
-			for {
-				k, body, err := worker.receive()
-				if err != nil {
-					return
-				}
-				if id, _, err := readNumber(body); k == ask && err == nil {
-					told <- 1
-					worker.send(answer, numbered(id, result{sum: []int64{dim}}.body()))
-				}
-			}
-		}()
+		l, told := answering(t, func(string) int64 { return dim })
 		refined := &form{configuration: []byte("{}"), dim: 3}
 		for range 2 {
 			if err := l.refined(context.Background(), refined); err != want {
@@ -78,7 +90,26 @@ func TestRefinedDimension(t *testing.T) {
 		if n := len(told); (want == nil) != (n == 1) {
 			t.Errorf("%d features of 3: told %d times", dim, n)
 		}
-		worker.close()
+	}
+}
+
+// TestEveryFormIsTold tests that a worker that has answered about rows of one form is told each form that follows,
+// that of before included, once each.
+func TestEveryFormIsTold(t *testing.T) {
+	forms := []*form{{configuration: []byte("a"), dim: 1}, {configuration: []byte("b"), dim: 2}, {configuration: []byte("a"), dim: 1}}
+	l, told := answering(t, func(text string) int64 { return int64(text[0]-'a') + 1 })
+	for i, f := range forms {
+		for range 3 { // before each question
+			if err := l.refined(t.Context(), f); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if len(told) != 1 {
+			t.Fatalf("form %d: told %d times: must be once", i, len(told))
+		}
+		if got := <-told; got != string(f.configuration) {
+			t.Errorf("form %d: told %q: must be %q", i, got, f.configuration)
+		}
 	}
 }
 

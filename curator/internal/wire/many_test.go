@@ -70,7 +70,7 @@ func gathered(t *testing.T, rows ...int) *Shards {
 		conns <- near
 		go Work(context.Background(), far, Hello{Version: "test", Partition: i},
 			func(context.Context, []byte, [32]byte) (Held, error) {
-				return Held{Engine: tallied{counted{n: n}}}, nil
+				return Held{Engine: tallied{counted{n: n}}, Digest: Digest{byte(i), byte(i >> 8), 1}}, nil
 			})
 	}
 	c := Config{Count: len(rows), Loss: loss.Logistic(), Dim: 2, Version: "test", Silence: 20 * time.Second,

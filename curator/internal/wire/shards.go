@@ -51,6 +51,12 @@ type Event struct {
 // same rows in another order.
 var ErrOther = errors.New("must have the same rows in the same order as before: the fit cannot go on")
 
+// ErrTwice reports that two partitions have the same rows in the same order, as when a file is given to two workers.
+// Every record would count twice, and each sum move by twice of what is charged. The text reveals neither the
+// partitions nor a number. Partitions without rows are alike and no error.
+var ErrTwice = errors.New("shards: two partitions hold the same rows in the same order: each row must be in one partition " +
+	"(was a file given to two workers?)")
+
 // Shards is the engine of a table whose partitions are held by workers. Rows are numbered partition by
 // partition, in the order of the partitions. Each partition has at most 2^31 - 1 rows. All of them together
 // may have more. Members are then numbers of the first 2^31 rows, since they are of type int32.
@@ -144,6 +150,10 @@ func Gather(ctx context.Context, c Config, accept func(context.Context) (io.Read
 		total += p.holds.rows
 	}
 	s.length = total
+	if s.twice() {
+		s.Close()
+		return nil, ErrTwice
+	}
 	if c.Units {
 		if err := s.disjoint(ctx); err != nil {
 			s.Close()
@@ -151,6 +161,18 @@ func Gather(ctx context.Context, c Config, accept func(context.Context) (io.Read
 		}
 	}
 	return s, nil
+}
+
+// twice reports whether two partitions with rows have the same digest.
+func (s *Shards) twice() bool {
+	seen := map[Digest]bool{}
+	for _, p := range s.parts {
+		if p.holds.rows > 0 && seen[p.holds.digest] {
+			return true
+		}
+		seen[p.holds.digest] = seen[p.holds.digest] || p.holds.rows > 0
+	}
+	return false
 }
 
 // fail makes later queries, and queries that wait for a worker, fail with the error. Only the first call
@@ -490,8 +512,8 @@ func (s *Shards) ask(ctx context.Context, r request, members []int32, size int) 
 	return total, nil
 }
 
-// askOne asks a partition's worker, which is told the form of rows before its first query about them. If the worker is lost, askOne asks the partition's next worker
-// the same query.
+// askOne asks a partition's worker, which is told the form of rows before its first query about them. If the worker
+// is lost, askOne asks the partition's next worker the same query.
 func (s *Shards) askOne(ctx context.Context, p *part, r request, size int) (result, error) {
 	body := r.body(p.holds.rows)
 	if err := fits(len(body)); err != nil {

@@ -52,7 +52,7 @@ func compared(t testing.TB, parts [][]Tag, lost map[int]int) error {
 		tags := slices.SortedFunc(slices.Values(parts[i]), Tag.Compare)
 		Work(context.Background(), w, Hello{Version: "test", Partition: i},
 			func(context.Context, []byte, [32]byte) (Held, error) {
-				return Held{Engine: counted{n: len(tags)}, Tags: tags}, nil
+				return Held{Engine: counted{n: len(tags)}, Digest: Digest{byte(i), byte(i >> 8), 1}, Tags: tags}, nil
 			})
 	}
 	for i := range parts {

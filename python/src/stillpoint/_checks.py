@@ -44,13 +44,18 @@ def refuse_columns(columns: list[str], described: set[str], ignored: set[str]) -
 
     Columns are told by place: in a file without a header the names are a record.
     """
-    twice = [i for i, c in enumerate(columns) if c in columns[:i]]
-    if twice:
-        raise _configuration(f"X has columns of the same name: at {_places(twice)}", "X", "must have one name a column")
+    refuse_twice(columns)
     unknown = [i for i, c in enumerate(columns) if c not in described and c not in ignored]
     if unknown:
         rule = "must be in bounds, categories or dates by public facts, or in ignore ('others' leaves out all that are in none)"
         raise _configuration(f"nothing is stated of {len(unknown)} of the {len(columns)} columns of X, at {_places(unknown)}", "ignore", rule)
+
+
+def refuse_twice(columns: list[str]) -> None:
+    """Refuses columns that share a name."""
+    twice = [i for i, c in enumerate(columns) if c in columns[:i]]
+    if twice:
+        raise _configuration(f"X has columns of the same name: at {_places(twice)}", "X", "must have one name a column")
 
 
 def _places(places: list[int]) -> str:
@@ -63,7 +68,7 @@ def _configuration(message: str, field: str, rule: str) -> ConfigurationError:
 
 
 def type_of(column: Any) -> str:
-    """The kind of a column's type: number, truth, text, time; empty of types that hold anything.
+    """The kind of a column's type: number, complex number, truth, text, time, duration; empty of types that hold anything.
 
     The type alone is looked at, never a cell.
     """
@@ -73,9 +78,8 @@ def type_of(column: Any) -> str:
     if kind is None:
         return ""
     if isinstance(kind, np.dtype):
-        return {"b": "truth", "i": "number", "u": "number", "f": "number", "U": "text", "S": "text", "M": "time", "m": "time"}.get(
-            kind.kind, ""
-        )
+        kinds = {"b": "truth", "i": "number", "u": "number", "f": "number", "c": "complex number", "U": "text", "S": "text"}
+        return {**kinds, "M": "time", "m": "duration"}.get(kind.kind, "")
     categories = getattr(kind, "categories", None)
     if type(kind).__name__ == "CategoricalDtype" and categories is not None:  # pandas
         return type_of(categories)
@@ -86,7 +90,9 @@ def type_of(column: Any) -> str:
         return "text"
     if name in ("bool", "boolean"):
         return "truth"
-    if name.startswith(("date", "time", "timestamp", "duration", "period")):
+    if name.startswith("duration"):
+        return "duration"
+    if name.startswith(("date", "time", "timestamp", "period")):
         return "time"
     if name.startswith(("int", "uint", "float", "double", "halffloat")):
         return "number"
@@ -100,16 +106,16 @@ def refuse_targets(y: Any, classes: Sequence[Any] | None) -> None:
     """
     kind = type_of(y)
     if classes is None:
-        if kind == "time":
+        if kind in ("time", "duration"):
             rule = "must be numbers: give the days or seconds since a public date"
             raise _configuration("y is of a type of times", "y", rule)
         return
     texts = all(isinstance(c, str) for c in classes)
     numbers = all(isinstance(c, (bool, int, float, np.number, np.bool_)) for c in classes)
-    if texts and kind in ("number", "truth", "time"):
+    if texts and kind in ("number", "truth", "time", "duration"):
         rule = "must be of the same type as classes: no target of this type is one of them"
         raise _configuration(f"classes are texts and y is of a type of {kind}s", "classes", rule)
-    if numbers and kind in ("text", "time"):
+    if numbers and kind in ("text", "time", "duration"):
         rule = "must be of the same type as classes: no target of this type is one of them"
         raise _configuration(f"classes are numbers and y is of a type of {kind}s", "classes", rule)
 
@@ -132,9 +138,13 @@ def refuse_cells(kinds: dict[str, str], schema: dict[str, Any]) -> None:
     for place, (name, facts) in enumerate(schema.items()):
         kind, levels = kinds[name], facts.get("category")
         rule = ""
-        if "number" in facts and kind == "time":
+        if kind == "complex number":
+            rule = "must be of real numbers or of texts"
+        elif "number" in facts and kind == "duration":
+            rule = "must be of numbers: give the days or seconds"
+        elif "number" in facts and kind == "time":
             rule = "must be in dates with its first and last date, not in bounds"
-        elif "date" in facts and kind in ("number", "truth"):
+        elif "date" in facts and kind in ("number", "truth", "duration"):
             rule = "must be of times or of ISO texts to be in dates"
         elif levels is not None and kind == "truth" and not {"true", "false"} & set(levels):
             rule = "must have the categories True and False, or be made texts"

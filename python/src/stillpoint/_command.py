@@ -95,6 +95,9 @@ def run(
     ``feed`` writes its standard input, to a pipe or, if it can, to a file in memory, before
     the command starts; ``on`` gets the events it reports meanwhile. Once
     ``stop`` is set the command is interrupted, and saves what it reached.
+
+    At Ctrl-C the command is interrupted as well, and KeyboardInterrupt is raised once it has saved
+    what it reached, with the command's words: a search that takes errors for bad models ends, too.
     """
     file = feed.file() if isinstance(feed, Typed) else None
     if file is None:
@@ -191,7 +194,7 @@ def _run(
     threads = [threading.Thread(target=listen, daemon=True), reader]
     if feed is not None:
         threads.append(threading.Thread(target=write, daemon=True))
-    begun = 0
+    begun, interrupted = 0, False
     try:
         for thread in threads:
             begun += 1
@@ -208,6 +211,7 @@ def _run(
         for thread in threads[begun:]:
             thread.start()
         # The command saves what it reached. A second interrupt ends the waiting.
+        interrupted = True
         _interrupt(process)
         _wait(ended)
     finally:
@@ -222,6 +226,8 @@ def _run(
             pipe.close()
         if process.stdin is not None:  # still open if its thread could not begin
             process.stdin.close()
+    if interrupted:  # however the command ended: whoever called is to end, too
+        raise KeyboardInterrupt(str(_error(said, process.returncode)) if process.returncode else "the command had ended")
     if failed.is_set():
         raise StillpointError(UNWRITTEN, code="system")
     if process.returncode != 0:

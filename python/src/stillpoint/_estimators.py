@@ -231,7 +231,7 @@ class _Estimator(BaseEstimator):
         self.__dict__.pop("feature_names_in_", None)
         if names:
             self.feature_names_in_ = np.asarray(names, dtype=object)
-        self._fitted_columns, self._used = columns, used
+        self._fitted_columns, self._used, self._described = columns, used, described
         self._sum(beside.column)
         return self
 
@@ -544,10 +544,13 @@ class _Estimator(BaseEstimator):
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input"
             )
+        if names is not None:
+            _checks.refuse_twice(names)
         absent = [c for c in self._used if names is not None and c not in names]
         if absent:
             raise ValueError(f"The feature names should match those that were passed during fit: {absent} are absent")
         places = [(names or self._fitted_columns).index(c) for c in self._used]
+        _checks.refuse_cells({c: _checks.type_of(_table._place(X, j)) for c, j in zip(self._used, places)}, self._described)
         with tempfile.TemporaryDirectory() as folder:
             model = Path(folder) / "model.json"
             model.write_bytes(self._model)
@@ -583,6 +586,16 @@ def _rows(X: Any) -> tuple[Any, list[str] | None]:
     """X as a table with the names of its columns, or as an array, without."""
     if hasattr(X, "tocsr"):
         raise TypeError("Sparse data was passed: X must be dense (X.toarray() makes it so)")
+    kind = f"{type(X).__module__.partition('.')[0]}.{type(X).__name__}"
+    if kind == "polars.LazyFrame":
+        raise TypeError("X: is a polars LazyFrame: must be a table whose rows are there: X.collect() makes one")
+    row = {
+        "pandas.Series": "X.to_frame().T",
+        "polars.Series": "X.to_frame().transpose()",
+        "pyarrow.ChunkedArray": "pyarrow.table({name: X})",
+    }.get(kind)
+    if row is not None:
+        raise ValueError(f"X: Expected 2D array, got 1D array instead, a {kind}: must be a table, with a row for each record ({row})")
     names = _table.names(X)
     X = _table.array(X)
     if isinstance(X, np.ndarray):
