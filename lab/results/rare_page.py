@@ -30,11 +30,19 @@ class Verdict:
         self.held = over > 2 * row["fit_error"]
         self.shrunk = c.get("shrunk", 0)
         self.outside = self.loss_outside(c, row)
-        self.saves = -c["difference"] / c["constant"] if c.get("constant", 0) > 3 * c.get("constant_sigma", 0) else None
+        self.missed = self.share_missed(row)
+
+    @staticmethod
+    def share_missed(row):
+        """Whether the interval of the share saved misses the true one, on the table; counts print no share."""
+        s = row.get("saved")
+        if not s or not TASKS[row["task"]].classes:
+            return None
+        return not s["low"] <= -row["fit_table"] / row["constant_table"] <= s["high"]
 
     @staticmethod
     def loss_outside(c, row):
-        """Whether the printed loss of the constant is further than 1.96 of its errors from that of the best constant."""
+        """Whether the constant's loss lies outside the printed one plus and minus 1.96 of its errors."""
         if c.get("constant") is None or "released" not in row:
             return None
         truth = row["released"]
@@ -113,17 +121,19 @@ def losses(key, by, plain, boosted):
 def verdicts(rows):
     """Prints what was said of the compared fits of each table, at all epsilons, and how often it was false."""
     print("| table | compared fits | better | false | worse | false | unclear | no verdict | "
-          "constant's loss outside its interval | share of the way kept |")  # fmt: skip
-    print("|" + "---|" * 10)
+          "constant's loss outside its interval | share saved outside its interval | kept |")
+    print("|" + "---|" * 11)
     fits = [r for r in rows if r["rule"] == "default" and r.get("compared")]
     names = list(dict.fromkeys(r["task"] for r in fits))
     for name in [*names, "all"]:
         said = [Verdict(r) for r in fits if name in ("all", r["task"])]
         of = {w: [v for v in said if v.said == w] for w in ("better", "worse", "unclear", "none")}
         out = [v.outside for v in said if v.outside is not None]
+        missed = [v.missed for v in said if v.missed is not None]
         print("| " + " | ".join(map(str, [
             name, len(said), len(of["better"]), sum(v.false for v in of["better"]), len(of["worse"]),
             sum(v.false for v in of["worse"]), len(of["unclear"]), len(of["none"]), f"{sum(out)} of {len(out)}",
+            f"{sum(missed)} of {len(missed)}",
             f"{100 * (1 - statistics.mean(v.shrunk for v in said)):.0f}%"])) + " |")  # fmt: skip
 
 
@@ -138,8 +148,6 @@ def totals(rows, by):
                   f"on held-out rows {sum(v.held for v, _ in some)}")  # fmt: skip
         out = [v.outside for v, _ in said if v.outside is not None]
         print(f"- the constant's printed loss is outside its interval: {sum(out)} of {len(out)}")
-        saves = [v.saves for v, _ in said if v.saves is not None]
-        print(f"- saves more than the whole: {sum(s > 1 for s in saves)} of {len(saves)}")
     behind = []
     for (task, draw, epsilon, rule), some in by.items():
         if rule != "default":
@@ -151,7 +159,7 @@ def totals(rows, by):
         gap = statistics.mean(d) - statistics.mean(o)
         if gap > 2 * sd and gap > 1e-5:
             behind.append((gap / max(abs(statistics.mean(o)), 1e-9), task, draw, epsilon, gap, sd, max(d), max(o)))
-    print(f"\nThe default's mean loss is above that of compare: off by more than two standard errors in {len(behind)} cells")
+    print(f"\nMean of the default above that of compare: off by more than two standard errors: {len(behind)} cells")
     for share, task, draw, epsilon, gap, sd, wd, wo in sorted(behind, reverse=True):
         print(f"- {task}, draw {draw}, epsilon {epsilon:g}: {gap:.4g} +- {sd:.2g} ({100 * share:.0f}% of the gain); "
               f"worst {wd:.4g}, off {wo:.4g}")  # fmt: skip

@@ -7,8 +7,8 @@ recipe beside their name, from a seed.
 
 A column is (low, high) for a number, (low, high, "log1p") for one on the scale log(1 + x), (low, high, "missing") for
 one whose missing cells are a feature of their own, or a list of the values of a category. Row i, counted from 0, is
-held out if i 2654435761 mod 2^32 is below a fifth of 2^32, as in lab/results/metric.sh; generated tables have held-out rows
-drawn beside them.
+held out if i 2654435761 mod 2^32 is below a fifth of 2^32, as in lab/results/metric.sh; generated tables have held-out
+rows drawn beside them.
 """
 
 from typing import NamedTuple
@@ -104,11 +104,11 @@ def patents(d):
 
 
 STATES = (
-    "Alabama Alaska Arizona Arkansas California Colorado Connecticut Delaware District_Of_Columbia Florida Georgia Hawaii "
-    "Idaho Illinois Indiana Iowa Kansas Kentucky Louisiana Maine Maryland Massachusetts Michigan Minnesota Mississippi "
-    "Missouri Montana Nebraska Nevada New_Hampshire New_Jersey New_Mexico New_York North_Carolina North_Dakota Ohio "
-    "Oklahoma Oregon Pennsylvania Rhode_Island South_Carolina South_Dakota Tennessee Texas Utah Vermont Virginia "
-    "Washington West_Virginia Wisconsin Wyoming"
+    "Alabama Alaska Arizona Arkansas California Colorado Connecticut Delaware District_Of_Columbia Florida "
+    "Georgia Hawaii Idaho Illinois Indiana Iowa Kansas Kentucky Louisiana Maine Maryland Massachusetts "
+    "Michigan Minnesota Mississippi Missouri Montana Nebraska Nevada New_Hampshire New_Jersey New_Mexico "
+    "New_York North_Carolina North_Dakota Ohio Oklahoma Oregon Pennsylvania Rhode_Island South_Carolina "
+    "South_Dakota Tennessee Texas Utah Vermont Virginia Washington West_Virginia Wisconsin Wyoming"
 ).split()
 
 REAL = [
