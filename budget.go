@@ -52,7 +52,7 @@ type Dataset struct {
 
 // into writes the budget into the fields Privacy and Budget of the configuration c. It returns an error if a
 // value is missing or out of range.
-func (b Budget) into(c *Config) error {
+func (b Budget) into(c *train.Config) error {
 	switch {
 	case !(b.Epsilon > 0) || math.IsInf(b.Epsilon, 0):
 		return rule("budget.epsilon", b.Epsilon, "finite and > 0")

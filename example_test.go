@@ -74,9 +74,9 @@ func ExampleFit() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(result.Ledger.Budget())        // the cost of the fit
-	fmt.Println(result.Run.Compared.Verdict()) // is the model better than the best constant?
-	for _, w := range result.Warnings() {      // facts that a user of the model has to know
+	fmt.Println(result.Ledger.Budget())   // the cost of the fit
+	fmt.Println(result.Verdict)           // is the model better than the best constant?
+	for _, w := range result.Warnings() { // facts that a user of the model has to know
 		fmt.Println(w.Code, w.Text)
 	}
 	// result.Save("model") writes model, certificate and ledger; result.Summary() says it all
@@ -91,11 +91,11 @@ func ExamplePlan() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(planned.Summary.Algorithm, "over", planned.Records, "records")
-	fmt.Println(planned.Outlook())
+	fmt.Println(planned.Algorithm, "over", planned.Records, "records")
+	fmt.Println(planned.Outlook)
 	// Output:
 	// preconditioned over 5000 records
-	// will beat a constant, if the columns tell of the target: noise cost half of such benchmarks up to 1% of the gain, nine in ten up to 7%
+	// will beat a constant prediction, if the columns tell of the target. In benchmarks of this size, half of the fits kept 99% or more of the gain that a fit without noise has over it, and nine in ten kept 95% or more. Assumes equally common classes (target.share states another base rate)
 }
 
 // ExampleVerify rechecks saved files. Anybody can do this without the records.

@@ -15,6 +15,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
@@ -29,7 +31,7 @@ import (
 // short is a specification of a fit with few steps.
 func short() stillpoint.Spec {
 	s := example()
-	s.Train = stillpoint.Train{Algorithm: "gd", Settings: stillpoint.Settings{"steps": 4}}
+	s.Train = stillpoint.Train{Algorithm: "gd", Settings: map[string]any{"steps": 4}}
 	return s
 }
 
@@ -63,8 +65,8 @@ func TestFitWritesNothing(t *testing.T) {
 	if names := listed(t, dir); len(names) != 1 {
 		t.Errorf("there are files: %q", names)
 	}
-	if r.Kept != nil || r.Ledger.Len() != r.Run.Releases || !r.Ledger.Ended() || r.Ledger.Len() == 0 {
-		t.Errorf("kept %v, %d of %d releases", r.Kept, r.Ledger.Len(), r.Run.Releases)
+	if r.Folder != "" || !r.Ledger.Ended() || r.Ledger.Len() == 0 {
+		t.Errorf("folder %q, %d releases", r.Folder, r.Ledger.Len())
 	}
 }
 
@@ -106,7 +108,7 @@ func TestSavedIsAsKept(t *testing.T) {
 		}
 		f, err := report.ReadFit(ctx, dir)
 		if err != nil || len(f.Reservations) != 1 || f.Reservations[0].Outcome != "settled" ||
-			f.Reservations[0].Charged != result.Run.Charged {
+			f.Reservations[0].Charged != result.Ledger.Charged() {
 			t.Errorf("%s: %+v, %v", dir, f, err)
 		}
 		if err := result.Save(dir); err == nil || !strings.Contains(err.Error(), "holds an earlier fit") {
@@ -240,16 +242,16 @@ func TestCancelLosesNothing(t *testing.T) {
 	if r == nil || !errors.Is(err, context.Canceled) {
 		t.Fatalf("%v, %v", r, err)
 	}
-	if r.Model == nil || r.Model.Complete() || r.Certificate.Complete() || r.Run.Result.Steps != 2 {
-		t.Errorf("reached %+v", r.Run.Result)
+	if r.Model == nil || r.Model.Complete() || r.Certificate.Complete() || r.Steps != 2 {
+		t.Errorf("reached %d steps", r.Steps)
 	}
 	if _, err := r.Certificate.Verify(t.Context()); err != nil {
 		t.Error(err)
 	}
 	list := runs(t, book)
-	if len(list) != 1 || !list[0].Settled || !(r.Run.Charged < whole(t).Charge()) ||
-		math.Abs(list[0].Charged.Charge/r.Run.Charged-1) > 1e-9 {
-		t.Errorf("charged %v of %v: %+v", r.Run.Charged, whole(t).Charge(), list)
+	if len(list) != 1 || !list[0].Settled || !(r.Ledger.Charged() < whole(t).Charge()) ||
+		math.Abs(list[0].Charged.Charge/r.Ledger.Charged()-1) > 1e-9 {
+		t.Errorf("charged %v of %v: %+v", r.Ledger.Charged(), whole(t).Charge(), list)
 	}
 	dir := filepath.Join(t.TempDir(), "part")
 	if err := r.Save(dir); err != nil {
@@ -351,8 +353,8 @@ func TestTablesAreAlike(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if r.Run.Records != 5000 || r.Run.Summary.Steps != 4 || r.Run.Compared == nil {
-			t.Errorf("%s: %+v", name, r.Run.Planned)
+		if r.Planned.Records != 5000 || r.Planned.Steps != 4 || r.Verdict == "" {
+			t.Errorf("%s: %+v", name, r.Planned)
 		}
 		if name == "rows" { // rows in memory have no text format
 			m = r.Model
@@ -449,7 +451,7 @@ train: {measure: 0.1}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Summary != want.Summary || got.Estimate != want.Estimate || got.Budget != want.Budget {
-		t.Errorf("in Go %+v\nin the file %+v", got.Summary, want.Summary)
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b account.Budget) bool { return a == b })); diff != "" {
+		t.Errorf("in the file (-) and in Go (+):\n%s", diff)
 	}
 }

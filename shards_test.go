@@ -45,8 +45,8 @@ func TestFitOverShards(t *testing.T) {
 		t.Fatal(err)
 	}
 	all.Wait()
-	if r.Run.Records != 4000 || r.Model == nil || r.Certificate == nil {
-		t.Errorf("%v records", r.Run.Records)
+	if r.Planned.Records != 4000 || r.Model == nil || r.Certificate == nil {
+		t.Errorf("%v records", r.Planned.Records)
 	}
 	for want, change := range map[string]func(s *stillpoint.Spec){
 		"must be left out but for its name": func(s *stillpoint.Spec) { s.Table = stillpoint.CSV("people.csv") },

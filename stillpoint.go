@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"os"
 
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/crashsafe"
+	"github.com/stillpoint-dp/stillpoint/internal/front"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/model"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
@@ -47,8 +50,10 @@ type Spec struct {
 	// Features, if it is "effects", adds features in which a linear model can express interactions of all columns
 	// (train.Model). Empty means none.
 	Features string
-	// KL is public knowledge of how fast the objective rises from its minimum (optimize.KL).
-	KL optimize.KL
+	// KL is public knowledge of how fast the objective rises from its minimum.
+	KL KL
+	// Start states the constant at which the fit begins, in place of its release. It must be public knowledge.
+	Start Start
 	// Units is "mean" or "sum" if the schema has a privacy unit, and otherwise "". With "mean" every unit has
 	// the same weight, and with "sum" every row has the same weight. "" means "mean".
 	Units string
@@ -93,38 +98,26 @@ type Spec struct {
 	Step func(Step)
 }
 
-// Types of package train that a Spec uses.
-type (
-	// Train chooses the algorithm and its settings.
-	Train = train.Train
-	// Inference requests confidence intervals and states their level.
-	Inference = train.Inference
-	// Settings are settings of an algorithm, by name (stillpoint algorithms NAME).
-	Settings = train.Settings
-	// Memory limits how much of a table is kept in memory.
-	Memory = train.Memory
-	// Config is a fit as a configuration file describes it.
-	Config = train.Config
-	// Planned is the plan of a fit, made before any query on records.
-	Planned = train.Planned
-	// Step is the public and released facts of one step.
-	Step = train.Step
-	// Warning is a fact about a fit that its user must know: a code and a text.
-	Warning = train.Warning
-	// ChargedError is an error of a fit after the budget was charged. The charge stays.
-	ChargedError = train.ChargedError
-)
+// Config is a fit as a configuration file describes it.
+type Config struct{ c *train.Config }
 
-// Folder is the output folder of a fit.
-type Folder = runfolder.Out
+// Warning is a fact about a fit that its user must know: a code and a text.
+type Warning = model.Warning
+
+// ChargedError is an error of a fit after the budget was charged. The charge stays.
+type ChargedError = account.ChargedError
 
 // ReadConfig reads a configuration file, for Spec.Config.
-func ReadConfig(path string) (*Config, error) { return train.ReadConfig(path) }
+func ReadConfig(path string) (*Config, error) { return ReadConfigOver(path, nil) }
 
 // ReadConfigOver reads the configuration file of a fit whose table worker processes read in partitions
 // (shards). The file must not have the key data and must give the table a name.
 func ReadConfigOver(path string, shards *Shards) (*Config, error) {
-	return train.ReadConfigOver(path, shards)
+	c, err := train.ReadConfigOver(path, shards.curators())
+	if err != nil {
+		return nil, err
+	}
+	return &Config{c}, nil
 }
 
 // Fit trains a model. It reads the table through package curator, makes a plan from public numbers, charges
@@ -154,16 +147,12 @@ func Fit(ctx context.Context, s Spec) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := s.options()
-	if s.Folder == nil {
-		f, err := c.Fit(ctx, o)
-		return result(c, f, nil), s.said(err)
+	var folder *runfolder.Out
+	if s.Folder != nil {
+		folder = &runfolder.Out{Path: s.Folder.Path, Overwrite: s.Folder.Overwrite}
 	}
-	kept, err := runfolder.Fit(ctx, c, *s.Folder, o)
-	if kept == nil {
-		return nil, s.said(err)
-	}
-	return result(c, kept.Fitted, kept), s.said(err)
+	r, err := front.Fit(ctx, c, folder, s.options())
+	return result(r), s.said(err)
 }
 
 // Plan returns the plan that Fit would run. It makes no query about records. It opens the table only if
@@ -173,7 +162,11 @@ func Plan(ctx context.Context, s Spec) (Planned, error) {
 	if err != nil {
 		return Planned{}, err
 	}
-	return c.Plan(ctx)
+	p, err := c.Plan(ctx)
+	if err != nil {
+		return Planned{}, err
+	}
+	return planned(p), nil
 }
 
 // Silence makes sure that a crash of the process shows no records. It returns the file to which the program
@@ -187,7 +180,13 @@ func Silence() (stderr *os.File, err error) {
 }
 
 func (s Spec) options() train.Options {
-	o := train.Options{Strict: !s.Anyway, Software: s.Software, Planned: s.Planned, Step: s.Step, Stores: s.Stores}
+	o := train.Options{Strict: !s.Anyway, Software: s.Software, Stores: s.Stores}
+	if s.Planned != nil {
+		o.Planned = func(p train.Planned) { s.Planned(planned(p)) }
+	}
+	if s.Step != nil {
+		o.Step = func(step train.Step) { s.Step(Step(step)) }
+	}
 	if o.Software == "" {
 		o.Software = "a Go program"
 	}
@@ -209,9 +208,12 @@ func rule(field string, value any, must string) error {
 }
 
 // config returns the fit that the spec describes in the form of a configuration.
-func (s Spec) config() (*Config, error) {
+func (s Spec) config() (*train.Config, error) {
 	if s.Config != nil {
-		return s.Config, s.bare()
+		if s.Config.c == nil {
+			return nil, errors.Join(s.bare(), errors.New("stillpoint: config: must be one that ReadConfig returns"))
+		}
+		return s.Config.c, s.bare()
 	}
 	switch {
 	case s.Table.kind == nothing && s.Shards == nil:
@@ -228,14 +230,15 @@ func (s Spec) config() (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Config{
-		Table: s.Table.name, CSV: s.Table.csv, Rows: s.Table.rows, Reader: s.Table.reader, Shards: s.Shards,
+	c := &train.Config{
+		Table: s.Table.name, CSV: s.Table.csv, Rows: s.Table.rows, Reader: s.Table.reader, Shards: s.Shards.curators(),
 		Data: s.Table.paths, Schema: s.Schema,
 		Model: train.Model{
 			Loss: name, Weights: s.Weights, Radius: train.Positive(s.Radius), Reduce: s.Reduce,
-			Features: s.Features, KL: s.KL, Units: s.Units,
+			Features: s.Features, KL: optimize.KL(s.KL), Start: train.Start(s.Start), Units: s.Units,
 		},
-		Train: s.Train, Memory: s.Memory, Inference: s.Inference,
+		Train: train.Train(s.Train), Inference: (*train.Inference)(s.Inference),
+		Memory: train.Memory{Gigabytes: train.Positive(s.Memory.Gigabytes), Folder: s.Memory.Folder},
 	}
 	if s.Regularizer != nil {
 		c.Model.Regularizer = s.Regularizer.Name()
@@ -267,8 +270,9 @@ func (s Spec) bare() error {
 		"table": s.Table.kind != nothing, "shards": s.Shards != nil, "schema": s.Schema != nil, "loss": s.Loss != nil,
 		"budget": s.Budget != (Budget{}), "inference": s.Inference != nil,
 		"weights": s.Weights != nil, "regularizer": s.Regularizer != nil, "radius": s.Radius != 0, "reduce": s.Reduce != "",
-		"features": s.Features != "", "kl": s.KL != (optimize.KL{}), "units": s.Units != "", "memory": s.Memory != (Memory{}),
-		"train": s.Train.Algorithm != "" || s.Train.Measure != 0 || s.Train.Compare != 0 || s.Train.Ranks != 0 ||
+		"start":    train.Start(s.Start).Given(),
+		"features": s.Features != "", "kl": s.KL != (KL{}), "units": s.Units != "", "memory": s.Memory != (Memory{}),
+		"train": s.Train.Algorithm != "" || s.Train.Measure != 0 || s.Train.Compare != 0 || s.Train.Ranks != 0 || s.Train.Base != 0 ||
 			s.Train.Settings != nil,
 	} {
 		if given {

@@ -9,6 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -46,20 +47,28 @@ func Parquet(paths ...string) Table { return Table{kind: parquetFiles, paths: sl
 func File(paths ...string) Table { return Table{kind: anyFiles, paths: slices.Clone(paths)} }
 
 // Column is one column of records of type T: the column's name, and a function that returns a record's cell.
-type Column[T any] = curator.Column[T]
+type Column[T any] struct{ c curator.Column[T] }
 
 // Number is a column of numbers. NaN counts as missing.
-func Number[T any](name string, of func(T) float64) Column[T] { return curator.Number(name, of) }
+func Number[T any](name string, of func(T) float64) Column[T] {
+	return Column[T]{curator.Number(name, of)}
+}
 
 // Text is a column of categories, labels or other text. An empty text counts as missing.
-func Text[T any](name string, of func(T) string) Column[T] { return curator.Text(name, of) }
+func Text[T any](name string, of func(T) string) Column[T] {
+	return Column[T]{curator.Text(name, of)}
+}
 
 // Rows returns a table of records in the program's memory. Each record makes exactly one row, even if its
 // cells are invalid. The fit reads and copies the records when it begins. The columns' functions run on one
 // goroutine. A function that panics ends the fit; the panic's value is shown nowhere, since it could contain
 // a record.
 func Rows[T any](records []T, columns ...Column[T]) Table {
-	return Table{kind: held, rows: curator.RowsOf(records, columns...)}
+	inner := make([]curator.Column[T], len(columns))
+	for i, c := range columns {
+		inner[i] = c.c
+	}
+	return Table{kind: held, rows: curator.RowsOf(records, inner...)}
 }
 
 // Reader returns a table in a stream of text with a header row, plain or compressed by gzip or zstd. The
@@ -84,7 +93,7 @@ func (t Table) Named(name string) Table {
 
 // check returns an error if the table was made by CSV and one of its files is a Parquet file, or was made by
 // Parquet and one is not. It looks at the first four bytes of each file.
-func (t Table) check(c *Config) error {
+func (t Table) check(c *train.Config) error {
 	if t.kind != csvFiles && t.kind != parquetFiles {
 		return nil
 	}

@@ -36,8 +36,8 @@ func TestBudgetMayBeMetExactly(t *testing.T) {
 			}
 			for _, c := range []uint64{Everyone, cohorts[0]} {
 				over := (*BudgetError)(nil)
-				if err := l.Reserve(event(c, 0x1p-190)); !errors.As(err, &over) || l.Left(c) != 0 {
-					t.Errorf("charges %v on cohorts %v: 2^-190 more for cohort %d: %v; %v left", charges, cohorts, c, err, l.Left(c))
+				if err := l.Reserve(event(c, 0x1p-190)); !errors.As(err, &over) || l.left(c) != 0 {
+					t.Errorf("charges %v on cohorts %v: 2^-190 more for cohort %d: %v; %v left", charges, cohorts, c, err, l.left(c))
 				}
 			}
 		}

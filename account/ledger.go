@@ -163,8 +163,8 @@ func (l *Ledger) End() {
 	l.ended = true
 }
 
-// Ended reports whether [Ledger.End] was called.
-func (l *Ledger) Ended() bool {
+// hasEnded reports whether [Ledger.End] was called.
+func (l *Ledger) hasEnded() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.ended
@@ -202,9 +202,9 @@ func (l *Ledger) Schedule() *Schedule {
 	return &Schedule{fixed: l.schedule}
 }
 
-// Left returns the charge that a record of the cohort may still be given, rounded down, in units of
+// left returns the charge that a record of the cohort may still be given, rounded down, in units of
 // mu^2. For [Everyone] it is the charge that every record may still be given.
-func (l *Ledger) Left(cohort uint64) float64 {
+func (l *Ledger) left(cohort uint64) float64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.filter.left(cohort, l.limit)

@@ -149,8 +149,8 @@ func TestParallelComposition(t *testing.T) {
 	if l.Reserve(mustEvent(t, Everyone, full, 1)) == nil {
 		t.Error("everyone was charged on top of exhausted cohorts")
 	}
-	if l.Left(9) < b.Charge()*(1-1e-9) {
-		t.Errorf("a fresh cohort has %v left, want the whole budget", l.Left(9))
+	if l.left(9) < b.Charge()*(1-1e-9) {
+		t.Errorf("a fresh cohort has %v left, want the whole budget", l.left(9))
 	}
 }
 

@@ -27,7 +27,7 @@ func (v View) Records() (r Records, ok bool) { return v.source().Records() }
 
 // Ended reports whether the ledger refuses every further event. If it does, the totals read from it
 // are final.
-func (v View) Ended() bool { return v.source().Ended() }
+func (v View) Ended() bool { return v.source().hasEnded() }
 
 // Events returns a copy of the events so far.
 func (v View) Events() []Event { return v.source().Events() }
@@ -55,7 +55,7 @@ func (v View) Charged() float64 { return v.source().Charged() }
 
 // Left returns the charge that a record of the cohort may still be given, rounded down, in units of
 // mu^2. For [Everyone] it is the charge that every record may still be given.
-func (v View) Left(cohort uint64) float64 { return v.source().Left(cohort) }
+func (v View) Left(cohort uint64) float64 { return v.source().left(cohort) }
 
 // Schedule returns a copy of the schedule of sampled events, or nil if the ledger follows none.
 func (v View) Schedule() *Schedule { return v.source().Schedule() }

@@ -38,8 +38,8 @@ func TestViewFollowsItsLedger(t *testing.T) {
 	l := NewLedger(b)
 	v := l.View()
 	for i := range 3 {
-		if v.Len() != i || len(v.Events()) != i || v.Charged() != l.Charged() || v.Left(1) != l.Left(1) ||
-			v.Left(Everyone) != l.Left(Everyone) || v.Budget() != b || v.Schedule() != nil {
+		if v.Len() != i || len(v.Events()) != i || v.Charged() != l.Charged() || v.Left(1) != l.left(1) ||
+			v.Left(Everyone) != l.left(Everyone) || v.Budget() != b || v.Schedule() != nil {
 			t.Errorf("after %d events the view says %d, %v charged", i, v.Len(), v.Charged())
 		}
 		if err := l.Reserve(mustEvent(t, uint64(i), 1, 1e3)); err != nil {

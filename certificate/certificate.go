@@ -7,11 +7,11 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Format and Version are the values of the members format and version, the first members of every
+// format and version are the values of the members format and version, the first members of every
 // certificate file.
 const (
-	Format  = "stillpoint certificate"
-	Version = 1
+	format  = "stillpoint certificate"
+	version = 1
 )
 
 // BasisGaussianFilter is the basis of a claim whose guarantee is mu-Gaussian differential privacy. A
@@ -23,12 +23,12 @@ const BasisGaussianFilter = "gaussian-dp-filter"
 // release and is composed by privacy-loss distributions.
 const BasisSchedule = "sampled-gaussian-schedule"
 
-// PrivacyUnit and UnitOfRows are the two values of the member privacy_unit. They say which rows are one
-// record. With PrivacyUnit each row is one record. With UnitOfRows all rows with the same value in a column
+// unitOfRow and unitOfRows are the two values of the member privacy_unit. They say which rows are one
+// record. With unitOfRow each row is one record. With unitOfRows all rows with the same value in a column
 // are one record, and the member unit names the column. Verify refuses other values.
 const (
-	PrivacyUnit = "row"
-	UnitOfRows  = "rows with one value"
+	unitOfRow  = "row"
+	unitOfRows = "rows with one value"
 )
 
 // Coins is the source of the noise's random bits. The zero value is invalid.
@@ -40,11 +40,6 @@ const (
 	// Simulated means that the random bits were seeded, replayed or absent. Such noise protects nobody.
 	Simulated Coins = "simulated"
 )
-
-// Claim is the guarantee that a certificate claims: the run is (Epsilon, Delta)-DP under the relation, for
-// records of the unit. With BasisGaussianFilter the run is Mu-GDP. With BasisSchedule, Mu covers only the
-// Gaussian releases that are not in the schedule, and is often 0.
-type Claim = account.Guarantee
 
 // claim is the member claim of a certificate file. It has no privacy unit: the unit is a separate member of
 // the document.
@@ -62,11 +57,6 @@ type Algorithm struct {
 	Plan json.RawMessage `json:"plan"`
 }
 
-// Reservation names the row that a store of budgets wrote when it charged the run, before the run's first
-// release. The row is in the hash chain of a dataset and is identified by its hash. The certificate of a
-// run states the cost of this run. The certificate of a dataset states the cost of all its runs together.
-type Reservation = account.Reservation
-
 // document is the content of a certificate file without the checksum. The fields are in the order of the
 // file's members.
 type document struct {
@@ -78,18 +68,18 @@ type document struct {
 	Records  int64  `json:"records"`
 	// Budget names the row of a store of budgets if the run was also charged to a budget that outlasts the
 	// run. For other runs it is absent.
-	Budget *Reservation `json:"budget,omitempty"`
+	Budget *account.Reservation `json:"budget,omitempty"`
 	// Filter is present exactly if the table had a row filter.
-	Filter      *Filter `json:"filter,omitempty"`
-	PrivacyUnit string  `json:"privacy_unit"`
-	// Unit is present exactly if PrivacyUnit is UnitOfRows.
-	Unit        *Unit     `json:"unit,omitempty"`
-	Algorithm   Algorithm `json:"algorithm"`
-	Complete    bool      `json:"complete"`
-	Coins       Coins     `json:"coins"`
-	Charged     float64   `json:"charged"`
-	Trusted     []string  `json:"trusted"`
-	ModelSHA256 string    `json:"model_sha256"`
+	Filter      *account.Filter `json:"filter,omitempty"`
+	PrivacyUnit string          `json:"privacy_unit"`
+	// Unit is present exactly if PrivacyUnit is unitOfRows.
+	Unit        *account.Unit `json:"unit,omitempty"`
+	Algorithm   Algorithm     `json:"algorithm"`
+	Complete    bool          `json:"complete"`
+	Coins       Coins         `json:"coins"`
+	Charged     float64       `json:"charged"`
+	Trusted     []string      `json:"trusted"`
+	ModelSHA256 string        `json:"model_sha256"`
 	// Schedule, the steps on Poisson samples, is present exactly if Basis is BasisSchedule.
 	Schedule []account.SampledSteps `json:"schedule,omitempty"`
 	Events   []account.Event        `json:"events"`
@@ -104,12 +94,14 @@ type Certificate struct {
 	text     []byte // all bytes of the file
 }
 
-// Claim returns the claimed guarantee.
-func (c *Certificate) Claim() Claim { return c.doc.guarantee() }
+// Claim returns the claimed guarantee: the run is (Epsilon, Delta)-DP under the relation, for records of the unit. With
+// BasisGaussianFilter the run is Mu-GDP. With BasisSchedule, Mu covers only the Gaussian releases that are not in the
+// schedule, and is often 0.
+func (c *Certificate) Claim() account.Guarantee { return c.doc.guarantee() }
 
 // guarantee returns the claim together with its privacy unit.
-func (d *document) guarantee() Claim {
-	g := Claim{Relation: d.Claim.Relation, Epsilon: d.Claim.Epsilon, Delta: d.Claim.Delta, Mu: d.Claim.Mu}
+func (d *document) guarantee() account.Guarantee {
+	g := account.Guarantee{Relation: d.Claim.Relation, Epsilon: d.Claim.Epsilon, Delta: d.Claim.Delta, Mu: d.Claim.Mu}
 	if d.Unit != nil {
 		g.Unit = d.Unit.Column
 	}
@@ -127,26 +119,26 @@ func (c *Certificate) Software() string { return c.doc.Software }
 func (c *Certificate) Records() int64 { return c.doc.Records }
 
 // Filter returns the row filter that chose the records. The zero Filter means that all rows were records.
-func (c *Certificate) Filter() Filter {
+func (c *Certificate) Filter() account.Filter {
 	if c.doc.Filter == nil {
-		return Filter{}
+		return account.Filter{}
 	}
 	return *c.doc.Filter
 }
 
 // Unit returns the unit of privacy. The zero Unit means that each row was one record.
-func (c *Certificate) Unit() Unit {
+func (c *Certificate) Unit() account.Unit {
 	if c.doc.Unit == nil {
-		return Unit{}
+		return account.Unit{}
 	}
 	return *c.doc.Unit
 }
 
 // Budget returns the row of a store of budgets that also charged the run. ok is false if no store charged
 // the run.
-func (c *Certificate) Budget() (r Reservation, ok bool) {
+func (c *Certificate) Budget() (r account.Reservation, ok bool) {
 	if c.doc.Budget == nil {
-		return Reservation{}, false
+		return account.Reservation{}, false
 	}
 	return *c.doc.Budget, true
 }

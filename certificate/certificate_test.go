@@ -35,7 +35,7 @@ func TestRoundTrip(t *testing.T) {
 	if diff := cmp.Diff(p.Events, got.Events()); diff != "" {
 		t.Error(diff)
 	}
-	claim := Claim{Epsilon: 2, Delta: 1e-6, Mu: p.Budget.Mu(), Relation: account.ReplaceOne}
+	claim := account.Guarantee{Epsilon: 2, Delta: 1e-6, Mu: p.Budget.Mu(), Relation: account.ReplaceOne}
 	if got.Claim() != claim {
 		t.Errorf("claim %+v", got.Claim())
 	}

@@ -139,8 +139,8 @@ func (d *document) checkTexts() error {
 	case d.Software == "":
 		return unsound("software", `""`, "must name the program and its version")
 	case d.PrivacyUnit != privacyUnit(d.Unit):
-		return unsound("privacy_unit", strconv.Quote(d.PrivacyUnit), "must be %q or, exactly with a unit, %q", PrivacyUnit,
-			UnitOfRows)
+		return unsound("privacy_unit", strconv.Quote(d.PrivacyUnit), "must be %q or, exactly with a unit, %q", unitOfRow,
+			unitOfRows)
 	case d.Algorithm.Name == "":
 		return unsound("algorithm.name", `""`, "must not be empty")
 	case d.Coins != Secret && d.Coins != Simulated:
@@ -162,7 +162,7 @@ func (d *document) checkTexts() error {
 
 // checkReservation returns an error if a field of r has a value that no reservation in a dataset's chain
 // can have. The first row of a chain is no reservation, so Row must be at least 2. A nil r is valid.
-func checkReservation(r *Reservation) error {
+func checkReservation(r *account.Reservation) error {
 	switch {
 	case r == nil:
 		return nil

@@ -8,13 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Filter is the row filter that chose the records. The zero Filter means no filter: every row was a
-// record.
-type Filter = account.Filter
-
 // checkFilter returns an error if the filter's column or value is empty, is not valid UTF-8, or begins or
 // ends with white space. Package dataset refuses the same texts. A nil filter is valid.
-func checkFilter(f *Filter) error {
+func checkFilter(f *account.Filter) error {
 	if f == nil {
 		return nil
 	}

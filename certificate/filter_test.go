@@ -4,18 +4,20 @@ import (
 	"errors"
 	"strconv"
 	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
 )
 
 // TestFiltersAreTexts: a filter whose column or value package dataset would refuse is refused
 // by New, and in a file whose checksum was recomputed.
 func TestFiltersAreTexts(t *testing.T) {
-	good := Filter{Column: "split", Value: "train"}
+	good := account.Filter{Column: "split", Value: "train"}
 	for text, ok := range map[string]bool{
 		"x": true, "two words": true, "a=b": true, "größe": true,
 		"": false, " ": false, " x": false, "x ": false, "x\t": false, "\nx": false, "\u00a0x": false, "x\u2003": false,
 		"\xff": false,
 	} {
-		for field, f := range map[string]Filter{"column": {Column: text, Value: good.Value},
+		for field, f := range map[string]account.Filter{"column": {Column: text, Value: good.Value},
 			"value": {Column: good.Column, Value: text}} {
 			p := params(t)
 			p.Filter = f

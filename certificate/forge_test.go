@@ -34,7 +34,7 @@ func kinds(t testing.TB) map[string]*Certificate {
 	cut := params(t)
 	cut.Complete, cut.ModelSHA256, cut.Events = false, "", cut.Events[:1]
 	filtered := params(t)
-	filtered.Filter = Filter{Column: "split", Value: "train"}
+	filtered.Filter = account.Filter{Column: "split", Value: "train"}
 	none := params(t)
 	none.Events = nil
 	return map[string]*Certificate{
@@ -222,7 +222,7 @@ func recount(t *testing.T, name string, data []byte, r *Report) {
 		case !(e.Cohort >= 0 && e.Cohort <= file.Records):
 			fail("event %d: cohort %v of %v records", i, e.Cohort, file.Records)
 		case e.Basis == "stability" && (e.Relation != "replace-one" ||
-			!slices.Contains(file.Trusted, StabilityAssumption(e.Loss))):
+			!slices.Contains(file.Trusted, stabilityAssumption(e.Loss))):
 			fail("event %d: stability under %s, trusted: %q", i, e.Relation, file.Trusted)
 		}
 		if e.Cohort == 0 {

@@ -43,8 +43,8 @@ type stated struct {
 	Params
 	Budget   account.Budget
 	Records  int64
-	Filter   Filter
-	Unit     Unit
+	Filter   account.Filter
+	Unit     account.Unit
 	Coins    Coins
 	Schedule *account.Schedule
 	Events   []account.Event

@@ -18,7 +18,7 @@ type Params struct {
 	Software string
 	// Reservation names the row of a store of budgets that also charged the run. It is nil if no store
 	// charged the run.
-	Reservation *Reservation
+	Reservation *account.Reservation
 	// Algorithm is the algorithm of the run. A nil Plan is written as {}.
 	Algorithm Algorithm
 	// Complete is true if the run ended as planned, and false if it was interrupted.
@@ -70,8 +70,8 @@ func FromJournal(j account.Journal, p Params) (*Certificate, error) {
 // an error if check fails.
 func certify(j account.Journal, p Params) (*Certificate, error) {
 	d := document{
-		Format:   Format,
-		Version:  Version,
+		Format:   format,
+		Version:  version,
 		Software: p.Software,
 		Claim: claim{
 			Epsilon:  j.Budget.Epsilon(),
@@ -93,10 +93,10 @@ func certify(j account.Journal, p Params) (*Certificate, error) {
 		d.Coins = Simulated
 	}
 	d.Trusted = append(d.Trusted, d.untold()...)
-	if f := j.Records.Filter; f != (Filter{}) {
+	if f := j.Records.Filter; f != (account.Filter{}) {
 		d.Filter = &f
 	}
-	if u := j.Records.Unit; u != (Unit{}) {
+	if u := j.Records.Unit; u != (account.Unit{}) {
 		d.Unit = &u
 	}
 	d.PrivacyUnit = privacyUnit(d.Unit)

@@ -101,7 +101,7 @@ func TestTheUnitIsTheLedgers(t *testing.T) {
 			t.Fatal(err)
 		}
 		r, err := c.Verify(t.Context())
-		if err != nil || c.Unit() != Unit(unit) || c.Records() != 1000 || (r.Unit == nil) != (unit == account.Unit{}) {
+		if err != nil || c.Unit() != account.Unit(unit) || c.Records() != 1000 || (r.Unit == nil) != (unit == account.Unit{}) {
 			t.Errorf("a session over units %+v has a certificate of %+v: %v", unit, c.Unit(), err)
 		}
 		v, err := c.Ledger(t.Context())

@@ -81,16 +81,16 @@ func (c *Certificate) read() (err error) {
 	o.decode("basis", &d.Basis)
 	o.decode("records", &d.Records)
 	if _, given := o.members["budget"]; given {
-		d.Budget = new(Reservation)
+		d.Budget = new(account.Reservation)
 		readReservation(o.object("budget"), d.Budget)
 	}
 	if _, given := o.members["filter"]; given {
-		d.Filter = new(Filter)
+		d.Filter = new(account.Filter)
 		readFilter(o.object("filter"), d.Filter)
 	}
 	o.decode("privacy_unit", &d.PrivacyUnit)
 	if _, given := o.members["unit"]; given {
-		d.Unit = new(Unit)
+		d.Unit = new(account.Unit)
 		readUnit(o.object("unit"), d.Unit)
 	}
 	readAlgorithm(o.object("algorithm"), &d.Algorithm)
@@ -126,13 +126,13 @@ func readHead(o object, d *document) {
 		}
 	}
 	o.decode("format", &d.Format)
-	if *o.err == nil && d.Format != Format {
-		*o.err = malformed("format", strconv.Quote(d.Format), "must be "+strconv.Quote(Format))
+	if *o.err == nil && d.Format != format {
+		*o.err = malformed("format", strconv.Quote(d.Format), "must be "+strconv.Quote(format))
 	}
 	o.decode("version", &d.Version)
-	if *o.err == nil && d.Version != Version {
+	if *o.err == nil && d.Version != version {
 		*o.err = malformed("version", strconv.Itoa(d.Version),
-			"must be "+strconv.Itoa(Version)+", the only version this program reads")
+			"must be "+strconv.Itoa(version)+", the only version this program reads")
 	}
 }
 
@@ -144,7 +144,7 @@ func readClaim(o object, c *claim) {
 	o.decode("relation", &c.Relation)
 }
 
-func readReservation(o object, r *Reservation) {
+func readReservation(o object, r *account.Reservation) {
 	o.only(budgetMembers)
 	o.decode("dataset", &r.Dataset)
 	o.decode("run", &r.Run)
@@ -152,13 +152,13 @@ func readReservation(o object, r *Reservation) {
 	o.decode("head", &r.Head)
 }
 
-func readFilter(o object, f *Filter) {
+func readFilter(o object, f *account.Filter) {
 	o.only(filterMembers)
 	o.decode("column", &f.Column)
 	o.decode("value", &f.Value)
 }
 
-func readUnit(o object, u *Unit) {
+func readUnit(o object, u *account.Unit) {
 	o.only(unitMembers)
 	o.decode("column", &u.Column)
 	o.decode("rows", &u.Rows)

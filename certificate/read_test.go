@@ -24,7 +24,7 @@ func TestParseRefuses(t *testing.T) {
 		{"not UTF-8", replace("stillpoint v1", "stillpoint \xff"), "must be UTF-8"},
 		{"trailing value", valid + "{}", "nothing after it"},
 		{"trailing text", valid + "x", "nothing after it"},
-		{"other format", replace(Format, "stillpoint model"),
+		{"other format", replace(format, "stillpoint model"),
 			`format = "stillpoint model": must be "stillpoint certificate"`},
 		{"later version", replace(`"version": 1`, `"version": 2`), "version = 2: must be 1"},
 		{"later version with a new member", replace(`"version": 1`, `"version": 2, "signature": ""`),

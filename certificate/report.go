@@ -27,10 +27,10 @@ type Report struct {
 	// Neighbour describes in words how a neighbouring table differs, including the row filter.
 	Neighbour string `json:"neighbour"`
 	// Filter is the row filter. nil means that all rows were records.
-	Filter *Filter `json:"filter,omitempty"`
+	Filter *account.Filter `json:"filter,omitempty"`
 	// Unit is the unit of privacy. nil means that each row was one record.
-	Unit   *Unit `json:"unit,omitempty"`
-	Events int   `json:"events"`
+	Unit   *account.Unit `json:"unit,omitempty"`
+	Events int           `json:"events"`
 	// Cohorts is the number of cohorts (random subsets of the records) in the events. The program draws
 	// disjoint cohorts, so the charges of different cohorts are not added. A certificate cannot show that
 	// the cohorts were disjoint.
@@ -41,7 +41,7 @@ type Report struct {
 	Complete bool `json:"complete"`
 	// Budget names the row of a store of budgets that also charged the run. It is nil if no store charged
 	// the run.
-	Budget *Reservation `json:"budget,omitempty"`
+	Budget *account.Reservation `json:"budget,omitempty"`
 	// Trusted lists assumptions that the guarantee needs and the program does not enforce.
 	Trusted []string `json:"trusted,omitempty"`
 }

@@ -4,24 +4,26 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
 )
 
 // TestReservations: a certificate keeps the reservation, the row of a dataset's chain by which its run was
 // charged. A row that no chain can have is refused by New, and in a file whose checksum was recomputed.
 func TestReservations(t *testing.T) {
 	head := strings.Repeat("0f", 32)
-	good := Reservation{Dataset: "census 2026", Run: "ab12", Row: 2, Head: head}
+	good := account.Reservation{Dataset: "census 2026", Run: "ab12", Row: 2, Head: head}
 	for _, c := range []struct {
-		r  Reservation
+		r  account.Reservation
 		ok bool
 	}{
 		{good, true},
-		{Reservation{Dataset: "", Run: "ab12", Row: 2, Head: head}, false},
-		{Reservation{Dataset: " a", Run: "ab12", Row: 2, Head: head}, false},
-		{Reservation{Dataset: "a", Run: "", Row: 2, Head: head}, false},
-		{Reservation{Dataset: "a", Run: "ab12", Row: 1, Head: head}, false},
-		{Reservation{Dataset: "a", Run: "ab12", Row: 2, Head: head[:62]}, false},
-		{Reservation{Dataset: "a", Run: "ab12", Row: 2, Head: strings.ToUpper(head)}, false},
+		{account.Reservation{Dataset: "", Run: "ab12", Row: 2, Head: head}, false},
+		{account.Reservation{Dataset: " a", Run: "ab12", Row: 2, Head: head}, false},
+		{account.Reservation{Dataset: "a", Run: "", Row: 2, Head: head}, false},
+		{account.Reservation{Dataset: "a", Run: "ab12", Row: 1, Head: head}, false},
+		{account.Reservation{Dataset: "a", Run: "ab12", Row: 2, Head: head[:62]}, false},
+		{account.Reservation{Dataset: "a", Run: "ab12", Row: 2, Head: strings.ToUpper(head)}, false},
 	} {
 		p := params(t)
 		p.Reservation = &c.r

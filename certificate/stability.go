@@ -8,9 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// StabilityAssumption returns, in words, the assumption about the named loss on which releases with the
+// stabilityAssumption returns, in words, the assumption about the named loss on which releases with the
 // basis account.Stability depend. A certificate with such a release must list this text as trusted.
-func StabilityAssumption(loss string) string {
+func stabilityAssumption(loss string) string {
 	return fmt.Sprintf("the loss %s is convex and as smooth as it declares (basis %q)", loss, account.Stability)
 }
 
@@ -34,7 +34,7 @@ func (d *document) untold() []string {
 		if e.Basis != account.Stability {
 			continue
 		}
-		if a := StabilityAssumption(e.Loss); !slices.Contains(d.Trusted, a) && !slices.Contains(list, a) {
+		if a := stabilityAssumption(e.Loss); !slices.Contains(d.Trusted, a) && !slices.Contains(list, a) {
 			list = append(list, a)
 		}
 	}

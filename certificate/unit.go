@@ -8,23 +8,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 )
 
-// Unit is the unit of privacy. It names a column: all rows with the same value in this column are one
-// record. The zero Unit means that each row is one record.
-type Unit = account.Unit
-
-// Counting says how the rows of a unit are weighted: Mean or Sum.
-type Counting = account.Counting
-
-// Mean gives each of the m rows of a unit the weight 1/m. Sum gives each row the weight 1/Rows, where Rows
-// is the largest number of rows that are used of one unit.
-const (
-	Mean = account.Mean
-	Sum  = account.Sum
-)
-
 // checkUnit returns an error if the unit's column is empty, is not valid UTF-8 or begins or ends with white
 // space, if Rows is below 1, or if Count is neither Mean nor Sum. A nil unit is valid.
-func checkUnit(u *Unit) error {
+func checkUnit(u *account.Unit) error {
 	switch {
 	case u == nil:
 		return nil
@@ -32,17 +18,17 @@ func checkUnit(u *Unit) error {
 		return unsound("unit.column", strconv.Quote(u.Column), "must be a text without white space around it")
 	case u.Rows < 1:
 		return unsound("unit.rows", u.Rows, "must be >= 1")
-	case u.Count != Mean && u.Count != Sum:
-		return unsound("unit.count", strconv.Quote(string(u.Count)), "must be %q or %q", Mean, Sum)
+	case u.Count != account.Mean && u.Count != account.Sum:
+		return unsound("unit.count", strconv.Quote(string(u.Count)), "must be %q or %q", account.Mean, account.Sum)
 	}
 	return nil
 }
 
-// privacyUnit returns the value of the member privacy_unit for the unit u: PrivacyUnit if u is nil,
-// otherwise UnitOfRows.
-func privacyUnit(u *Unit) string {
+// privacyUnit returns the value of the member privacy_unit for the unit u: unitOfRow if u is nil,
+// otherwise unitOfRows.
+func privacyUnit(u *account.Unit) string {
 	if u == nil {
-		return PrivacyUnit
+		return unitOfRow
 	}
-	return UnitOfRows
+	return unitOfRows
 }

@@ -19,7 +19,7 @@ func TestUnitsAreStated(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := stated{Params: Params{Software: "test", Algorithm: Algorithm{Name: "gd"}}, Budget: budget, Records: 10}
-	for _, u := range []Unit{{}, {Column: "person", Rows: 8, Count: Mean}, {Column: "a, b", Rows: 1, Count: Sum}} {
+	for _, u := range []account.Unit{{}, {Column: "person", Rows: 8, Count: account.Mean}, {Column: "a, b", Rows: 1, Count: account.Sum}} {
 		p.Unit = u
 		c, err := p.certificate()
 		if err != nil {
@@ -34,7 +34,7 @@ func TestUnitsAreStated(t *testing.T) {
 			t.Fatal(err)
 		}
 		wants := []string{`"privacy_unit": "row"`}
-		if u != (Unit{}) {
+		if u != (account.Unit{}) {
 			wants = []string{`"privacy_unit": "rows with one value",` + "\n" + `  "unit": {`}
 		}
 		for _, want := range wants {
@@ -43,27 +43,27 @@ func TestUnitsAreStated(t *testing.T) {
 			}
 		}
 		back, err := Parse(text)
-		if err != nil || back.Unit() != u || report.Neighbour != u.Neighbour(Filter{}, account.ReplaceOne) ||
-			(report.Unit == nil) != (u == Unit{}) {
+		if err != nil || back.Unit() != u || report.Neighbour != u.Neighbour(account.Filter{}, account.ReplaceOne) ||
+			(report.Unit == nil) != (u == account.Unit{}) {
 			t.Errorf("%v came back as %v, %v; neighbour %q", u, back.Unit(), err, report.Neighbour)
 		}
 	}
-	for _, u := range []Unit{{Column: "", Rows: 8, Count: Mean}, {Column: " person", Rows: 8, Count: Mean},
-		{Column: "person", Rows: 0, Count: Mean}, {Column: "person", Rows: 8, Count: ""},
-		{Column: "person", Rows: 8, Count: "max"}, {Column: "\xff", Rows: 8, Count: Sum}} {
+	for _, u := range []account.Unit{{Column: "", Rows: 8, Count: account.Mean}, {Column: " person", Rows: 8, Count: account.Mean},
+		{Column: "person", Rows: 0, Count: account.Mean}, {Column: "person", Rows: 8, Count: ""},
+		{Column: "person", Rows: 8, Count: "max"}, {Column: "\xff", Rows: 8, Count: account.Sum}} {
 		p.Unit = u
 		if _, err := p.certificate(); !errors.Is(err, ErrUnsound) || !strings.Contains(err.Error(), "unit.") {
 			t.Errorf("%v: %v", u, err)
 		}
 	}
-	p.Unit = Unit{Column: "person", Rows: 8, Count: Mean}
+	p.Unit = account.Unit{Column: "person", Rows: 8, Count: account.Mean}
 	c, err := p.certificate()
 	if err != nil {
 		t.Fatal(err)
 	}
 	// First a unit with the privacy unit "row", then no unit with the privacy unit "rows with one value".
 	d := c.doc
-	d.PrivacyUnit = PrivacyUnit
+	d.PrivacyUnit = unitOfRow
 	if _, err := d.check(context.Background()); err == nil || !strings.Contains(err.Error(), "privacy_unit") {
 		t.Errorf("a unit of rows: %v", err)
 	}
@@ -77,19 +77,19 @@ func TestUnitsAreStated(t *testing.T) {
 // TestNeighboursOfUnits compares the text about a neighbouring table with the expected text, under both
 // relations, with a filter and without.
 func TestNeighboursOfUnits(t *testing.T) {
-	u, f := Unit{Column: "person", Rows: 8, Count: Mean}, Filter{Column: "split", Value: "train"}
+	u, f := account.Unit{Column: "person", Rows: 8, Count: account.Mean}, account.Filter{Column: "split", Value: "train"}
 	for _, c := range []struct {
-		u    Unit
-		f    Filter
+		u    account.Unit
+		f    account.Filter
 		r    account.Relation
 		want string
 	}{
-		{Unit{}, f, account.ReplaceOne, f.Neighbour(account.ReplaceOne)},
-		{u, Filter{}, account.ReplaceOne,
+		{account.Unit{}, f, account.ReplaceOne, f.Neighbour(account.ReplaceOne)},
+		{u, account.Filter{}, account.ReplaceOne,
 			"a table with all rows of one person, however many, replaced by any rows of one other, however many"},
 		{u, f, account.ReplaceOne,
 			"a table with all rows of one person, however many, replaced by any rows of one other, however many, all with split = train"},
-		{u, Filter{}, account.AddOrRemove, "a table with all rows of one person, however many, more or less"},
+		{u, account.Filter{}, account.AddOrRemove, "a table with all rows of one person, however many, more or less"},
 		{u, f, account.AddOrRemove, "a table with all rows of one person with split = train, however many, more or less"},
 	} {
 		if got := c.u.Neighbour(c.f, c.r); got != c.want {

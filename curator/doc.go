@@ -1,4 +1,4 @@
-// Package curator is the trusted component that holds the records. Open reads a table and returns a
+// Package curator (not frozen) is the trusted component that holds the records. Open reads a table and returns a
 // Session. Results computed from records leave the package through four functions only. Each of
 // them draws its noise from secret random bits and charges the privacy budget first:
 //

@@ -218,13 +218,19 @@ func rowsDoubled(t rapid.TB, w *world) {
 	equal(t, w, "rows doubled", got, want)
 }
 
+// weighted is a loss with weights of records, as loss.NewWeighted makes it.
+type weighted interface {
+	Unweighted() loss.Loss
+	Weights() loss.Weights
+}
+
 // classesNegated tests that, if the two classes are exchanged and points are negated, gradients are
 // negated and values stay the same.
 func classesNegated(t rapid.TB, w *world) {
 	other := w.clone()
 	slices.Reverse(other.def.Target.Classes)
 	c, turned := w.config(t), other.config(t)
-	if by, ok := w.loss.(loss.Weighted); ok {
+	if by, ok := w.loss.(weighted); ok {
 		weights := by.Weights()
 		slices.Reverse(weights.Classes)
 		l, err := loss.NewWeighted(by.Unweighted(), weights)
@@ -254,7 +260,7 @@ func classesRotated(t rapid.TB, w *world) {
 	other := w.clone()
 	classes := w.def.Target.Classes
 	other.def.Target.Classes = append(slices.Clone(classes[1:]), classes[0])
-	if by, ok := w.loss.(loss.Weighted); ok {
+	if by, ok := w.loss.(weighted); ok {
 		weights := by.Weights()
 		if len(weights.Classes) > 0 {
 			weights.Classes = append(slices.Clone(weights.Classes[1:]), weights.Classes[0])
@@ -284,11 +290,11 @@ func weightsOfOne(t rapid.TB, w *world) {
 		other.rows[i] = append(other.rows[i], []string{"1", "1.0", " 1 ", "7"}[i%4])
 	}
 	by := loss.Weights{Row: true}
-	if l, ok := w.loss.(loss.Weighted); ok {
+	if l, ok := w.loss.(weighted); ok {
 		by.Classes = l.Weights().Classes
 	}
 	of := w.loss
-	if l, ok := of.(loss.Weighted); ok {
+	if l, ok := of.(weighted); ok {
 		of = l.Unweighted()
 	}
 	if n := of.Name(); strings.Contains(n, "weighted") {

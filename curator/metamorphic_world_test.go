@@ -10,6 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"pgregory.net/rapid"
@@ -332,7 +333,7 @@ func named(t rapid.TB, name string) loss.Loss {
 // loss's parameters.
 func blocks(l loss.Loss, features int) int {
 	l = loss.RowLoss(l)
-	if s, ok := l.(loss.Stacked); ok {
+	if s, ok := l.(engine.Stacked); ok {
 		return s.Units()
 	}
 	return loss.Parameters(l, features) / features

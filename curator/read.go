@@ -13,6 +13,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/coin"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/effects"
+	"github.com/stillpoint-dp/stillpoint/internal/hats"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
@@ -119,8 +121,10 @@ func (c Config) computed(s row.Source, layout *row.Layout, keep bool) (row.Sourc
 			return nil, err
 		}
 	}
-	if basis, ratio := c.Schema.EffectBasis(); basis != nil {
-		return c.extended(s, row.Effects{Basis: basis, Ratio: ratio}, keep)
+	if e, ok := c.Schema.Effects(); ok {
+		amplitude, ratio := c.Schema.EffectFactors()
+		basis := effects.New(e.Seed, e.Features, e.Centres, e.Scale, amplitude)
+		return c.extended(s, row.Effects{Basis: basis, Ratio: ratio, Weights: e.Weights}, keep)
 	}
 	return s, nil
 }
@@ -131,7 +135,7 @@ func (c Config) curved(of row.Source, l *row.Layout) (row.Source, error) {
 	for _, h := range c.Schema.Hats() {
 		r := row.Hanging{Group: h.Group}
 		for _, a := range h.Axes {
-			r.Axes = append(r.Axes, row.Axis{Number: a.Number, Missing: a.Missing, Knots: a.Knots})
+			r.Axes = append(r.Axes, row.Axis{Number: a.Number, Missing: a.Missing, Knots: hats.Of(a.Knots, a.At)})
 		}
 		hanging = append(hanging, r)
 	}
@@ -140,8 +144,6 @@ func (c Config) curved(of row.Source, l *row.Layout) (row.Source, error) {
 
 // extended returns the rows with the features of effects of the schema.
 func (c Config) extended(of row.Source, e row.Effects, keep bool) (row.Source, error) {
-	found, _ := c.Schema.Effects()
-	e.Weights = found.Weights
 	for i, r := range c.Schema.Ranges() {
 		e.Of = append(e.Of, slices.Repeat([]int{i}, r.Width)...)
 	}

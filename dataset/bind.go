@@ -3,7 +3,10 @@ package dataset
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/columnname"
 )
 
 // Map is a schema bound to the columns of one table. It is immutable and safe for concurrent use.
@@ -62,7 +65,7 @@ func (in *input) level(cell string, missing []string) int {
 //
 // Bind looks up the columns of the schema first. Only if it finds all of them may an error mention a
 // column of the table. The error quotes the column's name only if the name looks like a name
-// ([LooksLikeNames]). A table without a header row, whose first row is a record, is therefore refused
+// (package internal/columnname). A table without a header row, whose first row is a record, is therefore refused
 // without quoting the record.
 func (s *Schema) Bind(header []string) (*Map, error) { return s.bind(header, true) }
 
@@ -184,7 +187,7 @@ func meant(name string, header []string) string {
 	key := func(s string) string {
 		return strings.ToLower(strings.NewReplacer(" ", "", "_", "", "-", "", ".", "").Replace(s))
 	}
-	if key(name) == "" || !LooksLikeNames(header) {
+	if key(name) == "" || !columnname.All(header) {
 		return ""
 	}
 	for _, other := range header {
@@ -233,4 +236,13 @@ func (m *Map) Keep(cells []string) bool {
 		return true
 	}
 	return m.columns[m.where].Text(cells[m.where]) == passes
+}
+
+// place returns the text that names column i of a header in messages: the column's name if it looks like a
+// name (package internal/columnname), and otherwise the column's number, counted from 1.
+func place(header []string, i int) string {
+	if name := strings.TrimSpace(header[i]); columnname.Is(name) {
+		return "column " + strconv.Quote(name)
+	}
+	return "column " + strconv.Itoa(i+1)
 }

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/stillpoint-dp/stillpoint/internal/yamltext"
 )
 
 // CSV describes how text files write a table. Like a schema, it consists of public facts. The zero CSV
@@ -31,8 +33,8 @@ type CSV struct {
 	Header []string `yaml:"header" json:"header,omitempty"`
 }
 
-// Encodings lists the names of encodings.
-var Encodings = []string{"utf-8", "utf-16", "utf-16le", "utf-16be", "latin-1", "windows-1252"}
+// encodings lists the names of encodings.
+var encodings = []string{"utf-8", "utf-16", "utf-16le", "utf-16be", "latin-1", "windows-1252"}
 
 // IsZero reports whether every field is empty.
 func (c CSV) IsZero() bool {
@@ -96,7 +98,7 @@ func (c CSV) Check() error {
 	}
 	delimiter, quote := c.Marks()
 	decimal := c.decimal()
-	switch known := strings.Join(Encodings, ", "); {
+	switch known := strings.Join(encodings, ", "); {
 	case quote == delimiter:
 		return fail("quote", c.Quote, "must not be the delimiter")
 	case decimal != "." && decimal != ",":
@@ -106,7 +108,7 @@ func (c CSV) Check() error {
 		return fail("thousands", c.Thousands, "must be one character that numbers do not have otherwise")
 	case c.Thousands == decimal:
 		return fail("thousands", c.Thousands, "must not be the decimal mark")
-	case c.Encoding != "" && !slices.Contains(Encodings, c.Encoding):
+	case c.Encoding != "" && !slices.Contains(encodings, c.Encoding):
 		return fail("encoding", c.Encoding, "must be one of "+known)
 	case c.Encoding == "utf-16" && len(c.Header) > 0:
 		return fail("encoding", c.Encoding,
@@ -282,7 +284,7 @@ func (c CSV) String() string {
 	var parts []string
 	add := func(name, value string) {
 		if value != "" {
-			parts = append(parts, name+": "+yamlText(value))
+			parts = append(parts, name+": "+yamltext.Text(value))
 		}
 	}
 	add("delimiter", c.Delimiter)
@@ -291,7 +293,7 @@ func (c CSV) String() string {
 	add("encoding", c.Encoding)
 	add("quote", c.Quote)
 	if len(c.Header) > 0 {
-		parts = append(parts, fmt.Sprintf("header: %s", yamlTexts(c.Header)))
+		parts = append(parts, fmt.Sprintf("header: %s", yamltext.Texts(c.Header)))
 	}
 	return "{" + strings.Join(parts, ", ") + "}"
 }

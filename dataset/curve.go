@@ -12,8 +12,8 @@ import (
 // Resolve has run, the column is encoded as a number without a curve.
 const CurveAuto = -1
 
-// PairKnots is the number of knots that a number or date has in an interaction.
-const PairKnots = 5
+// pairKnots is the number of knots that a number or date has in an interaction.
+const pairKnots = 5
 
 // The constants of the rule by which [Schema.Resolve] chooses numbers of knots. N = n mu is the size
 // of a fit: the number n of records times the mu of its budget under replace-one. A curve gets
@@ -29,11 +29,6 @@ const (
 	leastFine   = 20_000
 	leastPairs  = 1500
 )
-
-// HatScale is the factor by which hats ([Hats]) are multiplied before the row is divided by [Schema.Scale].
-// A feature of a curve is HatScale times a hat. A feature of an interaction of two numbers is
-// HatScale^2 times a product of two hats.
-const HatScale = hats.Scale
 
 // Hats is the range of features of one curve, or of one interaction with at least one number or
 // date. A hat is a piecewise linear function that is 1 at one knot and 0 at all other knots. The
@@ -56,7 +51,7 @@ func (h Hats) Curve() bool { return h.curve }
 
 // Reference returns the feature of the knot against which the terms of a curve are differences (see
 // [Schema.Terms]).
-func (h Hats) Reference() int { return h.First + referenceKnot(h.Axes[0].Knots) }
+func (h Hats) Reference() int { return h.First + referenceKnot(h.Axes[0].knots()) }
 
 // referenceKnot returns the index of the middle knot, of two middle ones the lower. The terms of a curve
 // are differences from it, since rows are often few near the ends.
@@ -66,8 +61,13 @@ func referenceKnot(k hats.Knots) int { return (k.Len() - 1) / 2 }
 type Axis struct {
 	Column          string
 	Number, Missing int // indices of the features of the number and of its indicator
-	Knots           hats.Knots
+	// Knots is the number of knots. At are the knots, increasing numbers from -1 to 1 to which cells are mapped, or
+	// nil if they are equally spaced.
+	Knots int
+	At    []float64
 }
+
+func (a Axis) knots() hats.Knots { return hats.Of(a.Knots, a.At) }
 
 // Hats returns the ranges of features that hold hats (values of basis functions), in the order of their
 // features. All curves and all interactions with numbers have such a range.
@@ -75,6 +75,9 @@ func (s *Schema) Hats() []Hats {
 	list := slices.Clone(s.hats)
 	for i := range list {
 		list[i].Axes = slices.Clone(list[i].Axes)
+		for k := range list[i].Axes {
+			list[i].Axes[k].At = slices.Clone(list[i].Axes[k].At)
+		}
 	}
 	return list
 }
@@ -102,11 +105,6 @@ func (s *Schema) Unresolved() bool {
 		}
 	}
 	return false
-}
-
-// Curved reports whether a column has a curve.
-func (s *Schema) Curved() bool {
-	return slices.ContainsFunc(s.hats, Hats.Curve)
 }
 
 // Adapts reports whether [Schema.Resolve] could change the schema: it has a column with curve: auto
@@ -218,27 +216,27 @@ func (c Column) places() []float64 {
 	return list
 }
 
-// pairKnots returns the PairKnots knots that the column has in interactions, in [-1, 1]. Without listed
-// knots they are equally spaced. If the schema lists knots for the column, the PairKnots knots are equally
+// pairKnots returns the pairKnots knots that the column has in interactions, in [-1, 1]. Without listed
+// knots they are equally spaced. If the schema lists knots for the column, the pairKnots knots are equally
 // spaced in the index of the listed knots. A knot at a fractional index is interpolated linearly between two
 // listed knots.
 func (c Column) pairKnots() hats.Knots {
 	if c.Curve <= 0 || c.Knots == nil {
-		return hats.Equal(PairKnots)
+		return hats.Equal(pairKnots)
 	}
 	own := c.places()
-	list := make([]float64, PairKnots)
+	list := make([]float64, pairKnots)
 	for i := range list {
-		way := float64(i*(len(own)-1)) / (PairKnots - 1)
+		way := float64(i*(len(own)-1)) / (pairKnots - 1)
 		at := min(int(way), len(own)-2)
 		list[i] = own[at] + float64((way-float64(at))*(own[at+1]-own[at]))
 	}
 	// The first and the last knot must be exactly -1 and 1. The sums for them may be rounded to other
 	// numbers.
-	list[0], list[PairKnots-1] = -1, 1 // what the sum rounds to may be beside them
+	list[0], list[pairKnots-1] = -1, 1 // what the sum rounds to may be beside them
 	k, err := hats.At(list)
 	if err != nil { // two knots are too near to each other for a float64
-		return hats.Equal(PairKnots)
+		return hats.Equal(pairKnots)
 	}
 	return k
 }
@@ -293,9 +291,9 @@ const (
 	noCurve = "none"
 )
 
-// KnotCells returns the knots k, which are in [-1, 1], in the column's own units: numbers, or days since
+// knotCells returns the knots k, which are in [-1, 1], in the column's own units: numbers, or days since
 // 1970-01-01.
-func (c Column) KnotCells(k hats.Knots) []float64 {
+func (c Column) knotCells(k hats.Knots) []float64 {
 	cells := make([]float64, k.Len())
 	for i := range cells {
 		cells[i] = c.cellAt(k.Position(i))
@@ -317,7 +315,7 @@ func (c Column) cellAt(u float64) float64 {
 // knotNames returns a name for each knot, such as age@17 and age@23.1. Numbers in names have the fewest
 // significant digits, at least 4, with which all names differ.
 func (c Column) knotNames(k hats.Knots) []string {
-	cells := c.KnotCells(k)
+	cells := c.knotCells(k)
 	names := make([]string, len(cells))
 	for digits := 4; ; digits++ {
 		seen := make(map[string]bool, len(cells))
@@ -357,7 +355,7 @@ func (s *Schema) normalise() {
 
 // axis returns the [Axis] of a number or a date with the knots k. at is the index of the column's first
 // feature. The next feature is the indicator.
-func (c Column) axis(at int, k hats.Knots) Axis { return Axis{c.Name, at, at + 1, k} }
+func (c Column) axis(at int, k hats.Knots) Axis { return Axis{c.Name, at, at + 1, k.Len(), k.Listed()} }
 
 // at returns the index of the first feature of the column with the given name.
 func (s *Schema) at(name string) (next int) {
@@ -381,11 +379,11 @@ func (m *Map) hang(x []float32, codes []int) {
 			continue
 		}
 		a := &h.Axes[0]
-		cell, f := a.Knots.Cell(float64(x[a.Number]) / float64(level))
+		cell, f := a.knots().Cell(float64(x[a.Number]) / float64(level))
 		at := h.First + cell
 		if len(h.Axes) == 1 {
 			if h.Group >= 0 {
-				at += codes[h.Group] * a.Knots.Len()
+				at += codes[h.Group] * a.Knots
 			}
 			x[at], x[at+1] = hats.Curve(level, f)
 			continue
@@ -394,8 +392,8 @@ func (m *Map) hang(x []float32, codes []int) {
 		if x[b.Missing] != 0 {
 			continue
 		}
-		inner, g := b.Knots.Cell(float64(x[b.Number]) / float64(level))
-		width := b.Knots.Len()
+		inner, g := b.knots().Cell(float64(x[b.Number]) / float64(level))
+		width := b.Knots
 		at = h.First + cell*width + inner
 		v := hats.Pair(level, f, g)
 		x[at], x[at+1], x[at+width], x[at+width+1] = v[0], v[1], v[2], v[3]

@@ -341,7 +341,7 @@ func TestCurvesAddUp(t *testing.T) {
 				terms += x.Of(w) * share[x.Name]
 			}
 		}
-		for _, c := range s.Explain(w) {
+		for _, c := range s.Explain(w, false) {
 			missing := share[c.Column+"=missing"] == 1
 			switch {
 			case c.Per != "":
@@ -389,8 +389,8 @@ func TestSchemasKeepTheirKnots(t *testing.T) {
 	}
 	for i, h := range s.Hats() {
 		for k, a := range h.Axes {
-			if again := read.Hats()[i].Axes[k]; !again.Knots.Equal(a.Knots) {
-				t.Errorf("%s: knots %v, written and read %v", a.Column, a.Knots, again.Knots)
+			if again := read.Hats()[i].Axes[k]; !again.knots().Equal(a.knots()) {
+				t.Errorf("%s: knots %v, written and read %v", a.Column, a.knots(), again.knots())
 			}
 		}
 	}
@@ -410,7 +410,7 @@ func TestPairsKeepOwnKnots(t *testing.T) {
 		}
 		c := Column{Name: "x", Kind: Number, Low: at[0], High: at[len(at)-1], Curve: len(at), Knots: at}
 		k := c.pairKnots()
-		for i := range PairKnots {
+		for i := range pairKnots {
 			whole, part := i*(len(at)-1)/4, float64(i*(len(at)-1)%4)/4
 			want := at[whole]
 			if part > 0 {

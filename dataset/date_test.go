@@ -292,7 +292,7 @@ func TestDatesAreKept(t *testing.T) {
 // TestDatesAreExplained tests coefficients of dates: per day from the first date, and an offset for
 // a missing cell.
 func TestDatesAreExplained(t *testing.T) {
-	list := mustLoad(t, visits).Explain([]float64{10, 3, 20, 5, 2, 1})
+	list := mustLoad(t, visits).Explain([]float64{10, 3, 20, 5, 2, 1}, false)
 	want := []Coefficient{
 		{"seen", "seen", "days(seen - 2020-01-01)", 1}, {"seen=missing", "seen", "", 1.5},
 		{"age", "age", "age", 2}, {"age=missing", "age", "", 2.5},

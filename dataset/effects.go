@@ -167,13 +167,13 @@ func (s *Schema) WithoutEffects() *Schema {
 	return s.found.base
 }
 
-// EffectBasis returns what computes the features of effects of a row from the row's effects, and the number by
-// which a row of the schema without effects is multiplied. The basis is nil if the schema has no effects.
-func (s *Schema) EffectBasis() (basis *effects.Basis, ratio float64) {
+// EffectFactors returns the amplitude of the cosines and sines that are features of effects, and the ratio by which
+// a row of the schema without effects is multiplied. They are 0 and 1 if the schema has no effects.
+func (s *Schema) EffectFactors() (amplitude, ratio float64) {
 	if s.found == nil {
-		return nil, 1
+		return 0, 1
 	}
-	return s.found.basis, s.found.ratio
+	return s.found.basis.Amplitude(), s.found.ratio
 }
 
 // extend computes the features of effects of a row and multiplies its other features by the ratio. x[:base] holds

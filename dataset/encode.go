@@ -9,6 +9,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/internal/carry"
 	"github.com/stillpoint-dp/stillpoint/internal/elementary"
+	"github.com/stillpoint-dp/stillpoint/internal/fate"
 )
 
 // Encode writes the features of a row to dst[:Dim] and returns the row's target, as the package comment
@@ -266,7 +267,7 @@ func (n *interval) read(cell string, missing []string) (x float64, ok bool) {
 	if !n.date {
 		return parse(cell, missing)
 	}
-	if listedFate(true, cell, missing) == Absent {
+	if listedFate(true, cell, missing) == fate.Absent {
 		return 0, false
 	}
 	return n.layout.days(cell)

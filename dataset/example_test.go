@@ -78,7 +78,7 @@ schema:
 }
 
 func ExampleSchema_Explain() {
-	for _, c := range schema().Explain([]float64{4, -1, 1, 0, 3, 0.5}) {
+	for _, c := range schema().Explain([]float64{4, -1, 1, 0, 3, 0.5}, false) {
 		if c.Per != "" {
 			fmt.Printf("%-12s %+.3f per unit of %s\n", c.Feature, c.Value, c.Per)
 		} else {

@@ -3,6 +3,8 @@ package dataset
 import (
 	"fmt"
 	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/hats"
 )
 
 // Coefficient is one term of a model's score, in the user's units.
@@ -36,18 +38,17 @@ const interacting = "(interactions)"
 // The sum leaves out the rounding to float32 and the division by max(1, ||x||). Except for rounding, this
 // division changes a row only if the schema states norm and the row is longer than norm. Explain panics
 // unless len(w) is Dim.
-func (s *Schema) Explain(w []float64) []Coefficient {
-	if s.target.Kind == Number {
+//
+// If rate is true, the score is the logarithm of a rate, as in a loss for counts. The sum of the values is then the
+// natural logarithm of the predicted count per unit of exposure (see [Target.Rate]).
+func (s *Schema) Explain(w []float64, rate bool) []Coefficient {
+	switch {
+	case rate:
+		return s.explain(w, 1, math.Log(s.target.Rate()))
+	case s.target.Kind == Number:
 		return s.explain(w, s.target.half(), s.target.mid())
 	}
 	return s.explain(w, 1, 0)
-}
-
-// ExplainRate restates a linear score as [Schema.Explain] does, for a score that is the logarithm of a rate,
-// as in a loss for counts. The sum of the values is the natural logarithm of the predicted count per unit of
-// exposure (see [Target.Rate]).
-func (s *Schema) ExplainRate(w []float64) []Coefficient {
-	return s.explain(w, 1, math.Log(s.target.Rate()))
 }
 
 // explain returns the coefficients, as [Schema.Explain] does, of constant + unit times the score <w,
@@ -88,7 +89,7 @@ func (s *Schema) explain(w []float64, unit, constant float64) []Coefficient {
 				list = append(list, Coefficient{s.features[at+1], c.Name, "", unit * w[at+1]})
 			}
 			for i := range max(c.Curve, 0) {
-				list = append(list, Coefficient{s.features[at+2+i], c.Name, "", unit * HatScale * w[at+2+i]})
+				list = append(list, Coefficient{s.features[at+2+i], c.Name, "", unit * hats.Scale * w[at+2+i]})
 			}
 		case Category, Hash:
 			for i := range c.width() {

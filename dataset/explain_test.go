@@ -15,7 +15,7 @@ import (
 // and moves the intercept by -w/2; log1p(gain) in [0, log 4] has slope w (2/log 4)/2 and also moves
 // the intercept by -w/2; offsets and the intercept are halved.
 func TestExplainGolden(t *testing.T) {
-	got := mustLoad(t, people).Explain([]float64{10, 2, 4, 6, 8, 1})
+	got := mustLoad(t, people).Explain([]float64{10, 2, 4, 6, 8, 1}, false)
 	want := []Coefficient{
 		{"age", "age", "age", 1},
 		{"gain", "gain", "log1p(gain)", 1 / math.Ln2},
@@ -49,7 +49,7 @@ func TestExplainAddsUp(t *testing.T) {
 			score = s.TargetFromUnit(score)
 
 			sum := 0.0
-			for _, c := range s.Explain(w) {
+			for _, c := range s.Explain(w, false) {
 				switch {
 				case c.Per == "age":
 					sum += c.Value * age
@@ -74,5 +74,5 @@ func TestExplainPanicsOnShape(t *testing.T) {
 			t.Errorf("panic %v", r)
 		}
 	}()
-	mustLoad(t, people).Explain(make([]float64, 5))
+	mustLoad(t, people).Explain(make([]float64, 5), false)
 }

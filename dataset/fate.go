@@ -1,37 +1,27 @@
 package dataset
 
 import (
-	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/fate"
 )
-
-// Fate says how the row map ([Map.Encode]) treats a cell.
-type Fate uint8
-
-const (
-	Read     Fate = iota // a number or date within its bounds, or a listed value
-	Absent               // the cell is missing
-	Unread               // not a number or date; treated as missing
-	Below                // below the lower bound; treated as the lower bound
-	Above                // above the upper bound; treated as the upper bound
-	Unlisted             // not a listed value: becomes "other" or, in the target, makes the row malformed
-)
-
-func (f Fate) String() string {
-	if names := [...]string{"read", "missing", "unreadable", "below", "above", "other"}; int(f) < len(names) {
-		return names[f]
-	}
-	return fmt.Sprintf("Fate(%d)", uint8(f))
-}
 
 // Fates calls the function each for every cell of a row that [Map.Encode] reads, and for the cell of the
-// row filter's public column. It passes the column's name, the trimmed cell and its fate. If the row does
-// not have as many cells as the header, Fates does not call each, and returns false.
+// row filter's public column. It passes the column's name, the trimmed cell and its fate, one of
+//
+//   - read: a number or date within its bounds, or a listed value;
+//   - missing: the cell is missing;
+//   - unreadable: not a number or date; treated as missing;
+//   - below: below the lower bound; treated as the lower bound;
+//   - above: above the upper bound; treated as the upper bound;
+//   - other: not a listed value; becomes "other" or, in the target, makes the row malformed.
+//
+// If the row does not have as many cells as the header, Fates does not call each, and returns false.
 //
 // The results reveal records. They are for checks of tables that the caller may look at. No private
 // computation may depend on them.
-func (m *Map) Fates(cells []string, each func(column, cell string, fate Fate)) (whole bool) {
+func (m *Map) Fates(cells []string, each func(column, cell string, fate string)) (whole bool) {
 	if m.schema == nil || len(cells) != m.cells {
 		return false
 	}
@@ -71,7 +61,7 @@ func (m *Map) Fates(cells []string, each func(column, cell string, fate Fate)) (
 	return true
 }
 
-func (in *input) fate(cell string, missing []string) Fate {
+func (in *input) fate(cell string, missing []string) string {
 	switch {
 	case in.other == 0:
 		return in.interval.fate(cell, missing)
@@ -84,28 +74,28 @@ func (in *input) fate(cell string, missing []string) Fate {
 
 // listedFate returns how the row map treats (the fate of) a cell that must be a listed value. known
 // says whether the cell is a listed value.
-func listedFate(known bool, cell string, missing []string) Fate {
+func listedFate(known bool, cell string, missing []string) string {
 	switch {
 	case cell == "" || slices.Contains(missing, cell):
-		return Absent
+		return fate.Absent
 	case known:
-		return Read
+		return fate.Read
 	}
-	return Unlisted
+	return fate.Unlisted
 }
 
-func (n *interval) fate(cell string, missing []string) Fate {
+func (n *interval) fate(cell string, missing []string) string {
 	x, ok := n.read(cell, missing)
 	switch {
 	case ok && x < n.low:
-		return Below
+		return fate.Below
 	case ok && x > n.high:
-		return Above
+		return fate.Above
 	case ok:
-		return Read
+		return fate.Read
 	}
-	if f := listedFate(true, cell, missing); f == Absent {
+	if f := listedFate(true, cell, missing); f == fate.Absent {
 		return f
 	}
-	return Unread
+	return fate.Unread
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/stillpoint-dp/stillpoint/internal/yamltext"
 )
 
 // Filter is a row filter: a row with the right number of cells is a record only if its cell in the public
@@ -87,7 +89,7 @@ func (s *Schema) parseFilter(filter string) (Filter, error) {
 	if !cut || name == "" || value == "" {
 		return fail("must be column=value")
 	}
-	write := fmt.Sprintf("%s: {public: [%s, ...]}", yamlText(name), yamlText(value))
+	write := fmt.Sprintf("%s: {public: [%s, ...]}", yamltext.Text(name), yamltext.Text(value))
 	switch c, listed := s.column(name); {
 	case name == s.target.Column:
 		return fail("is on the target: how many rows pass would be published; only a column that is known of every row to " +
@@ -99,6 +101,6 @@ func (s *Schema) parseFilter(filter string) (Filter, error) {
 		return fail("is on a column declared %v, and how many rows pass would be published; only if it is known of every "+
 			"row to everybody, declare it %s with all its values (it is then no feature)", c.Kind, write)
 	default:
-		return fail("the value is not among the column's public values %s", yamlTexts(c.Values))
+		return fail("the value is not among the column's public values %s", yamltext.Texts(c.Values))
 	}
 }

@@ -1,11 +1,15 @@
 package dataset
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/stillpoint-dp/stillpoint/internal/hats"
+)
 
 // Interaction names two columns whose effects are combined: categories, numbers or dates. It has one
 // feature for each pair of a feature of the first column and a feature of the second column, so that the
 // effect of each column may depend on the other column. The features of a category include the feature
-// "other". A number or date has PairKnots hats ([Hats]) as its features.
+// "other". A number or date has pairKnots hats ([Hats]) as its features.
 type Interaction [2]string
 
 // cross is an interaction of two columns, bound to the cells from which a map reads them.
@@ -45,8 +49,8 @@ func (x crossed) count() (n int) {
 }
 
 // scale returns the factor by which the interaction's features are multiplied before the row is
-// divided by [Schema.Scale]: 1, or HatScale for one number, or HatScale^2 for two numbers.
-func (x crossed) scale() float64 { return []float64{1, HatScale, HatScale * HatScale}[x.count()] }
+// divided by [Schema.Scale]: 1, or hats.Scale for one number, or hats.Scale^2 for two numbers.
+func (x crossed) scale() float64 { return []float64{1, hats.Scale, hats.Scale * hats.Scale}[x.count()] }
 
 // width returns the number of features of the interaction.
 func (x crossed) width() int { return len(x[0].inPairs()) * len(x[1].inPairs()) }

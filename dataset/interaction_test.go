@@ -46,7 +46,7 @@ schema:
 	}
 	w := make([]float64, s.Dim())
 	w[9] = s.Scale()
-	if c := s.Explain(w)[9]; c.Feature != "ward=heart & sex=m" || !(c.Value > .999 && c.Value < 1.001) || c.Column == "" {
+	if c := s.Explain(w, false)[9]; c.Feature != "ward=heart & sex=m" || !(c.Value > .999 && c.Value < 1.001) || c.Column == "" {
 		t.Errorf("explained as %+v", c)
 	}
 	for text, want := range map[string]string{

@@ -77,14 +77,14 @@ func (s *Schema) Shapes(rate bool) (list []Shape) {
 		}
 		for _, a := range h.Axes {
 			c, _ := s.column(a.Column)
-			shape.Axes = append(shape.Axes, ShapeAxis{Column: cloneColumns([]Column{c})[0], Knots: c.KnotCells(a.Knots),
-				knots: a.Knots})
+			shape.Axes = append(shape.Axes, ShapeAxis{Column: cloneColumns([]Column{c})[0], Knots: c.knotCells(a.knots()),
+				knots: a.knots()})
 		}
-		scale := unit * math.Pow(HatScale, float64(len(h.Axes)))
+		scale := unit * math.Pow(hats.Scale, float64(len(h.Axes)))
 		for i := range h.Width {
 			p := Place{Parts: []Part{{h.First + i, scale}}, Feature: h.First + i}
 			if h.curve {
-				p.Parts = append(p.Parts, Part{h.Axes[0].Number, unit * h.Axes[0].Knots.Position(i)})
+				p.Parts = append(p.Parts, Part{h.Axes[0].Number, unit * h.Axes[0].knots().Position(i)})
 			}
 			shape.Places = append(shape.Places, p)
 		}

@@ -1,6 +1,10 @@
 package dataset
 
-import "math"
+import (
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/internal/hats"
+)
 
 // Term is one quantity of a linear score in the user's units: a slope, a difference between two
 // levels of a category, or the intercept. Its value is a constant plus a linear combination of
@@ -72,7 +76,7 @@ const midpoint = "at the midpoint of its bounds"
 // The buckets of a hash column have no terms, because the values in a bucket are unknown. The sum does not
 // include the contribution of hash columns. If the target is a number, values are in the target's units
 // and the sum is the prediction. If the target has classes, values are in units of the score. If rate is
-// true, the score is the logarithm of a rate, as in [Schema.ExplainRate].
+// true, the score is the logarithm of a rate, as in [Schema.Explain].
 //
 // As in [Schema.Explain], roundings and the division by max(1, ||x||) are left out.
 func (s *Schema) Terms(rate bool) []Term {
@@ -102,7 +106,7 @@ func (s *Schema) Terms(rate bool) []Term {
 				list = append(list, s.knotTerms(c, at, unit)...)
 				middle := referenceKnot(c.knots())
 				whole.Parts = append(whole.Parts, Part{at, unit * c.knots().Position(middle)},
-					Part{at + 2 + middle, unit * HatScale})
+					Part{at + 2 + middle, unit * hats.Scale})
 				continue
 			}
 			slope := s.slope(c, at, unit)
@@ -184,20 +188,20 @@ func (s *Schema) knotTerms(c Column, at int, unit float64) (list []Term) {
 		}
 		list = append(list, Term{
 			Name: s.features[first+i], Column: c.Name, Reference: s.features[first+middle],
-			Parts: []Part{{first + i, unit * HatScale}, {first + middle, -unit * HatScale},
+			Parts: []Part{{first + i, unit * hats.Scale}, {first + middle, -unit * hats.Scale},
 				{at, unit * (k.Position(i) - k.Position(middle))}},
 		})
 	}
 	missing := Term{Name: s.features[at+1], Column: c.Name, Reference: midpoint, Parts: []Part{{at + 1, unit}}}
 	cell, f := k.Cell(0)
-	missing.Parts = append(missing.Parts, Part{first + cell, -unit * HatScale * (1 - f)},
-		Part{first + cell + 1, -unit * HatScale * f})
+	missing.Parts = append(missing.Parts, Part{first + cell, -unit * hats.Scale * (1 - f)},
+		Part{first + cell + 1, -unit * hats.Scale * f})
 	return append(list, missing)
 }
 
 // crossing is the range of features of one interaction of two columns. at is the index of its first
 // feature, width holds the number of features of each column, and scale is the factor of the features
-// (HatScale for each number). scale is 1 if neither column is a number.
+// (hats.Scale for each number). scale is 1 if neither column is a number.
 type crossing struct {
 	columns Interaction
 	width   [2]int

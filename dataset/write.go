@@ -1,12 +1,10 @@
 package dataset
 
 import (
-	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/yamltext"
 )
 
 // MarshalYAML returns the schema as the content of a schema: section, one column on a line. A schema with Effects
@@ -23,23 +21,23 @@ func (s *Schema) MarshalYAML() ([]byte, error) {
 	var b strings.Builder
 	b.WriteString("columns:\n")
 	for _, c := range raw.Columns {
-		b.WriteString("  " + yamlText(c.Name) + ": " + c.yaml() + "\n")
+		b.WriteString("  " + yamltext.Text(c.Name) + ": " + c.yaml() + "\n")
 	}
 	b.WriteString("target: " + raw.Target.yaml() + "\n")
 	if u := raw.Unit; u != nil {
-		b.WriteString("unit: {column: " + yamlText(u.Column) + ", rows: " + strconv.Itoa(u.Rows) + "}\n")
+		b.WriteString("unit: {column: " + yamltext.Text(u.Column) + ", rows: " + strconv.Itoa(u.Rows) + "}\n")
 	}
 	if len(raw.Interactions) > 0 {
 		pairs := make([]string, len(raw.Interactions))
 		for i, pair := range raw.Interactions {
-			pairs[i] = yamlTexts(pair)
+			pairs[i] = yamltext.Texts(pair)
 		}
 		b.WriteString("interactions: [" + strings.Join(pairs, ", ") + "]\n")
 	}
 	if raw.Where != "" {
-		b.WriteString("where: " + yamlText(raw.Where) + "\n")
+		b.WriteString("where: " + yamltext.Text(raw.Where) + "\n")
 	}
-	b.WriteString(MissingLine(raw.Missing) + "\n")
+	b.WriteString("missing: " + yamltext.Texts(raw.Missing) + "\n")
 	if raw.Norm != 0 {
 		b.WriteString("norm: " + showFloat(raw.Norm) + "\n")
 	}
@@ -47,19 +45,16 @@ func (s *Schema) MarshalYAML() ([]byte, error) {
 }
 
 // Line returns the column as a line of a schema's columns: section, without indent and line feed.
-func (c Column) Line() string { return yamlText(c.Name) + ": " + c.raw().yaml() }
+func (c Column) Line() string { return yamltext.Text(c.Name) + ": " + c.raw().yaml() }
 
 // Line returns the target as a line of a schema.
 func (t Target) Line() string { return "target: " + t.raw().yaml() }
-
-// MissingLine returns the list of cells that mean missing, as a line of a schema.
-func MissingLine(markers []string) string { return "missing: " + yamlTexts(markers) }
 
 func (r rawColumn) yaml() string {
 	more := ""
 	for _, s := range [][2]string{{"transform", r.Transform}, {"layout", r.Layout}, {"missing", r.Missing}} {
 		if s[1] != "" {
-			more += ", " + s[0] + ": " + yamlText(s[1])
+			more += ", " + s[0] + ": " + yamltext.Text(s[1])
 		}
 	}
 	if r.Curve != nil {
@@ -74,9 +69,9 @@ func (r rawColumn) yaml() string {
 	case r.Date != nil:
 		return "{date: [" + strings.Join(r.Date, ", ") + "]" + more + "}"
 	case r.Category != nil:
-		return "{category: " + yamlTexts(r.Category) + "}"
+		return "{category: " + yamltext.Texts(r.Category) + "}"
 	case r.Public != nil:
-		return "{public: " + yamlTexts(r.Public) + "}"
+		return "{public: " + yamltext.Texts(r.Public) + "}"
 	case r.Hash != nil:
 		return "{hash: " + strconv.Itoa(*r.Hash) + "}"
 	}
@@ -84,27 +79,22 @@ func (r rawColumn) yaml() string {
 }
 
 func (r rawTarget) yaml() string {
-	text := "{column: " + yamlText(r.Column)
+	text := "{column: " + yamltext.Text(r.Column)
 	if r.Number != nil {
 		text += ", number: " + yamlNumbers(r.Number)
 	} else {
-		text += ", classes: " + yamlTexts(r.Classes)
+		text += ", classes: " + yamltext.Texts(r.Classes)
 	}
 	if r.Weight != "" {
-		text += ", weight: " + yamlText(r.Weight)
+		text += ", weight: " + yamltext.Text(r.Weight)
+	}
+	if r.Share != nil {
+		text += ", share: " + yamlNumbers(r.Share)
 	}
 	if e := r.Exposure; e != nil {
-		text += ", exposure: {column: " + yamlText(e.Column) + ", number: " + yamlNumbers(e.Number) + "}"
+		text += ", exposure: {column: " + yamltext.Text(e.Column) + ", number: " + yamlNumbers(e.Number) + "}"
 	}
 	return text + "}"
-}
-
-func yamlTexts(values []string) string {
-	quoted := make([]string, len(values))
-	for i, v := range values {
-		quoted[i] = yamlText(v)
-	}
-	return "[" + strings.Join(quoted, ", ") + "]"
 }
 
 func yamlNumbers(values []float64) string {
@@ -113,31 +103,4 @@ func yamlNumbers(values []float64) string {
 		shown[i] = showFloat(v)
 	}
 	return "[" + strings.Join(shown, ", ") + "]"
-}
-
-// plain matches texts that need no quotes in YAML. It matches no YAML number. It matches the YAML words for
-// null, true and false, which yamlText excludes.
-var plain = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
-
-// QuoteYAML returns a text as a YAML scalar in double quotes.
-func QuoteYAML(s string) string {
-	// A JSON string is a valid YAML double-quoted string.
-	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(s); err != nil {
-		panic(err) // encoding a string cannot fail
-	}
-	return string(printable.JSON([]byte(strings.TrimSuffix(b.String(), "\n"))))
-}
-
-func yamlText(s string) string {
-	if plain.MatchString(s) {
-		switch strings.ToLower(s) {
-		case "null", "true", "false", "yes", "no", "on", "off", "y", "n":
-		default:
-			return s
-		}
-	}
-	return QuoteYAML(s)
 }

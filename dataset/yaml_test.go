@@ -178,7 +178,7 @@ func TestYAMLErrorKeepsSchema(t *testing.T) {
 func FuzzYAML(f *testing.F) {
 	f.Add(people)
 	f.Add("schema: {columns: {x: {number: [0, 1]}}, target: {column: y, number: [0, 1]}}")
-	f.Add(Draft([]string{"a", "b"}))
+	f.Add("schema:\n  columns:\n    a: {number: [???, ???]}\n  target: {column: ???, classes: [???, ???]}\n")
 	f.Fuzz(func(t *testing.T, doc string) {
 		s, err := load(doc)
 		if err != nil || s == nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/effects"
 	"github.com/stillpoint-dp/stillpoint/internal/elementary"
 )
 
@@ -23,11 +24,12 @@ type waves struct {
 // findWaves replaces the form's weights, for a model with features of effects, by those of its margin and of each
 // effect, over the features of the schema without effects. It sets f.waves.
 func (f *form) findWaves(s *dataset.Schema) {
-	basis, ratio := s.EffectBasis()
-	if basis == nil {
+	e, ok := s.Effects()
+	if !ok {
 		return
 	}
-	e, _ := s.Effects()
+	amplitude, ratio := s.EffectFactors()
+	basis := effects.New(e.Seed, e.Features, e.Centres, e.Scale, amplitude)
 	base := s.WithoutEffects()
 	f.scale, f.share, f.dim = base.Scale(), 1/base.Scale(), base.Dim()
 	w := &waves{ranges: base.Ranges()}
@@ -35,8 +37,8 @@ func (f *form) findWaves(s *dataset.Schema) {
 	for k := range e.Features / 2 {
 		factors, offset := basis.Angles(k)
 		w.factors, w.offsets = append(w.factors, factors), append(w.offsets, offset)
-		w.cos = append(w.cos, f.weights[last+2*k]*basis.Amplitude())
-		w.sin = append(w.sin, f.weights[last+2*k+1]*basis.Amplitude())
+		w.cos = append(w.cos, f.weights[last+2*k]*amplitude)
+		w.sin = append(w.sin, f.weights[last+2*k+1]*amplitude)
 	}
 	weights := append(slices.Clone(f.weights[:last]), f.weights[len(f.weights)-1])
 	for j := range weights {

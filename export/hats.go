@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/hats"
 )
 
@@ -41,7 +40,7 @@ func (f *form) ways() (list []way, of [][]int) {
 		var at []int
 		for _, a := range h.Axes {
 			n := slices.IndexFunc(numbers, func(c column) bool { return c.Name == a.Column })
-			w := way{n, a.Knots, !a.Knots.Equal(hats.Equal(a.Knots.Len()))}
+			w := way{n, hats.Of(a.Knots, a.At), a.At != nil}
 			i := slices.IndexFunc(list, func(o way) bool { return o.number == w.number && o.knots.Equal(w.knots) })
 			if i < 0 {
 				i, list = len(list), append(list, w)
@@ -144,9 +143,9 @@ func (s *query) hatValues(list []way, at []int) (values []string) {
 		}
 		missing += s.own("m", list[a].number) + " = 1"
 	}
-	scale := dataset.HatScale
+	scale := hats.Scale
 	if len(at) == 2 {
-		scale = dataset.HatScale * dataset.HatScale
+		scale = hats.Scale * hats.Scale
 	}
 	v := "(" + s.one() + " * " + s.literal(scale) + ")"
 	products := []string{v + " * " + left[0], v + " * " + right[0]}
@@ -172,7 +171,7 @@ func (s *query) hatTerms(sum int) (terms []string) {
 		}
 		value := func(k int) string { return s.own("v"+strconv.Itoa(k)+"_", i) }
 		knot := func(axis int) string { return s.own("k", of[i][axis]) }
-		inner := h.Axes[len(h.Axes)-1].Knots.Len()
+		inner := h.Axes[len(h.Axes)-1].Knots
 		// along returns an expression for the weight of a hat of the inner number: shift is 0 for the hat
 		// of the last knot at or before the number, and 1 for the hat of the next knot. first is the index
 		// of the feature of the first knot.
@@ -188,7 +187,7 @@ func (s *query) hatTerms(sum int) (terms []string) {
 			case len(h.Axes) == 2:
 				for up := range 2 {
 					text := "CASE " + knot(0)
-					for k := range h.Axes[0].Knots.Len() - 1 {
+					for k := range h.Axes[0].Knots - 1 {
 						text += " WHEN " + s.literal(float64(k)) + " THEN " + along(h.First+(k+up)*inner, shift)
 					}
 					terms = append(terms, value(2*up+shift)+" * "+text+" END")
@@ -244,10 +243,10 @@ func (g *graph) hang(columns []column, x, one, missing string) (z string) {
 		knots, shares = append(knots, k), append(shares, g.op("Sub", []string{t, k}))
 	}
 	for i, h := range g.hats {
-		a, inner := of[i][0], h.Axes[len(h.Axes)-1].Knots.Len()
-		place, scale := knots[a], dataset.HatScale
+		a, inner := of[i][0], h.Axes[len(h.Axes)-1].Knots
+		place, scale := knots[a], hats.Scale
 		if len(h.Axes) == 2 {
-			scale = dataset.HatScale * dataset.HatScale
+			scale = hats.Scale * hats.Scale
 			place = g.op("Add", []string{g.op("Mul", []string{place, g.number(float64(inner))}), knots[of[i][1]]})
 		}
 		if h.Group >= 0 {

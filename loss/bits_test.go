@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/internal/losscheck"
 	"github.com/stillpoint-dp/stillpoint/loss"
-	"github.com/stillpoint-dp/stillpoint/losstest"
 )
 
 // TestBitsAgreeAcrossMachines compares hashes of each loss's results with golden values, so that
@@ -48,7 +48,7 @@ func TestBitsAgreeAcrossMachines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := losstest.Bits(l); got != want {
+		if got := losscheck.Bits(l); got != want {
 			t.Errorf("%s: %#016x, want %#016x", name, got, want)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/internal/losscheck"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/losstest"
 )
@@ -92,7 +93,7 @@ func TestEveryLossConforms(t *testing.T) {
 	types["network"] = types["smoothNetwork"]
 	delete(types, "smoothNetwork")
 	delete(types, "weightedKinked")
-	losstest.EveryTypeRan(t, types, "Slopes", "Gradient")
+	losscheck.EveryTypeRan(t, types, "Slopes", "Gradient")
 }
 
 func TestEveryRegularizerConforms(t *testing.T) {
@@ -110,5 +111,5 @@ func TestEveryRegularizerConforms(t *testing.T) {
 			t.Run(full, func(t *testing.T) { losstest.RegularizerConformance(t, r) })
 		}
 	}
-	losstest.EveryTypeRan(t, types, "AddGradient")
+	losscheck.EveryTypeRan(t, types, "AddGradient")
 }

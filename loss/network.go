@@ -26,26 +26,6 @@ type Composed interface {
 	Start(features int) []float64
 }
 
-// Stacked is a Composed loss whose first layer is linear in the row: f(w; x, y) = phi(W x, theta,
-// y). w holds the Units rows of W, one after the other, followed by theta. The gradient consists of
-// the outer product s x' for W and a vector for theta. Callers can therefore clip and sum gradients
-// without writing out the outer product.
-type Stacked interface {
-	Composed
-	// Units is the number of rows of W.
-	Units() int
-	// Forward computes the losses of a block of n = len(y) records from the margins z = W x of the first
-	// layer, and writes them to dst. Number j of record i is at [j*n+i] in z. Forward panics unless len(dst) =
-	// n, len(z) = Units n, and len(theta) is the number of parameters in theta.
-	Forward(dst, z, theta, y []float64)
-	// Backward computes the gradients of a block of n = len(y) records. For each record it writes to s the
-	// vector for which the gradient in W is s x', and to rest the gradient in theta. s and rest are scaled
-	// down by the factor by which Gradient scales the whole gradient. square holds the squared norms of the
-	// rows. Number j of record i is at [j*n+i] in s, rest and z. Backward panics unless len(s) = len(z) =
-	// Units n, len(rest) = n len(theta), len(square) = n, and len(theta) is the number of parameters in theta.
-	Backward(s, rest, z, theta, square, y []float64)
-}
-
 // Network is a multilayer perceptron: one or two layers of hidden units between the row and the
 // margins, and a loss of these margins. With the activation tanh, the network's loss is a [Twice]. With
 // relu it is not: relu has no second derivative at 0, and the Hessian of its linear pieces would not
@@ -399,7 +379,7 @@ func (n *network) Gradient(dst, w []float64, x []float32, y float64) {
 	}
 }
 
-// Forward computes the losses of a block of records from the first layer's margins (see [Stacked]).
+// Forward computes the losses of a block of records from the first layer's margins (package curator/internal/engine).
 func (n *network) Forward(dst, z, theta, y []float64) {
 	n.checkBlock(len(dst), 1, z, theta, y)
 	a := n.scratch.Get().(*activity)
@@ -410,7 +390,7 @@ func (n *network) Forward(dst, z, theta, y []float64) {
 }
 
 // Backward computes the gradients of a block of records. The gradient in the first layer's weights is s x',
-// and Backward writes s. It writes the gradient in all other weights to rest (see [Stacked]).
+// and Backward writes s. It writes the gradient in all other weights to rest (package curator/internal/engine).
 func (n *network) Backward(s, rest, z, theta, square, y []float64) {
 	n.checkBlock(len(s), n.Hidden[0], z, theta, y)
 	if len(rest) != len(y)*len(theta) || len(square) != len(y) {

@@ -56,7 +56,7 @@ func PoissonRate(clip, least float64) (RankOne, error) {
 }
 
 // LeastExposure returns the lower bound of exposures (least) of a [PoissonRate] loss, which may be
-// inside a network, a [Weighted] or a [Units]. It returns 0 for any other loss.
+// inside a network, a weighted or a [Units]. It returns 0 for any other loss.
 func LeastExposure(l Loss) float64 {
 	if p, ok := Unweighted(l).(poisson); ok && p.least < 1 {
 		return p.least
@@ -86,13 +86,6 @@ func WithExposure(l Loss, least float64) (Loss, error) {
 // straight is the margin beyond which Values continues the loss linearly, so that values stay finite.
 // For every allowed clip, the derivative is clipped at all margins beyond 64.
 const straight = 64
-
-// Linked is a loss of counts. Its prediction is a rate, not the margin itself.
-type Linked interface {
-	// Rate returns the expected count at a margin, as a fraction of the largest possible count.
-	// With exposures, Rate is for the largest exposure. It may exceed 1.
-	Rate(z float64) float64
-}
 
 // Counts reports whether l, or the output or row loss inside l, is a loss of counts.
 func Counts(l Loss) bool {

@@ -50,7 +50,7 @@ func TestPoissonIsTheLikelihood(t *testing.T) {
 			likelihood(z)-likelihood(0); math.Abs(got-want) > 1e-12*math.Abs(want) {
 			t.Errorf("z = %v: %v: want %v", z, got, want)
 		}
-		if got, want := l.(loss.Linked).Rate(z), math.Exp(z); math.Abs(got-want) > 1e-14*want {
+		if got, want := l.(interface{ Rate(z float64) float64 }).Rate(z), math.Exp(z); math.Abs(got-want) > 1e-14*want {
 			t.Errorf("prediction %v at %v: want %v", got, z, want)
 		}
 	}

@@ -20,8 +20,8 @@ type Weights struct {
 	Row bool
 }
 
-// Weighted is a loss whose value is multiplied by the weight of the record.
-type Weighted interface {
+// weighted is a loss whose value is multiplied by the weight of the record.
+type weighted interface {
 	Loss
 	// Unweighted is the loss of a record of weight 1.
 	Unweighted() Loss
@@ -76,7 +76,7 @@ func NewWeighted(l Loss, w Weights) (Loss, error) {
 }
 
 func (w Weights) validate(l Loss) error {
-	if _, twice := l.(Weighted); twice || len(w.Classes) == 0 && !w.Row {
+	if _, twice := l.(weighted); twice || len(w.Classes) == 0 && !w.Row {
 		return fmt.Errorf("loss: weighted: %s: must have weights of classes or by row, once", l.Name())
 	}
 	if LeastExposure(l) > 0 && w.Row {
@@ -142,15 +142,15 @@ func Carried(t Target, joined float64) (y, share float64) { return carry.Split(j
 // RowWeighted reports whether each target of the loss encodes, besides the target itself, the weight
 // of its record ([Carry]).
 func RowWeighted(l Loss) bool {
-	w, ok := outputs(l).(Weighted)
+	w, ok := outputs(l).(weighted)
 	return ok && w.Weights().Row
 }
 
 // Unweighted returns the loss of one row as a function of its margins ([Outputs]) without any weights:
-// the loss inside a network, a [Units] or a [Weighted]. Predictions are made with this loss.
+// the loss inside a network, a [Units] or a weighted. Predictions are made with this loss.
 func Unweighted(l Loss) Loss {
 	l = outputs(l)
-	if w, ok := l.(Weighted); ok {
+	if w, ok := l.(weighted); ok {
 		return w.Unweighted()
 	}
 	return l
@@ -167,7 +167,7 @@ func outputs(l Loss) Loss {
 	return l
 }
 
-// weighing is a loss and its weights: the common part of all Weighted losses.
+// weighing is a loss and its weights: the common part of all weighted losses.
 type weighing struct {
 	weights Weights
 	of      Loss
@@ -196,7 +196,7 @@ func (l weighing) Name() string {
 
 const weightedPrefix, byRow = "weighted(", "row"
 
-// parseWeighted makes a [Weighted] loss from its name, such as weighted(logistic,1,5). classes is the number
+// parseWeighted makes a weighted loss from its name, such as weighted(logistic,1,5). classes is the number
 // of classes of the target. It is used for "softmax" without a number.
 func parseWeighted(name string, classes int) (Loss, error) {
 	list, closed := strings.CutSuffix(strings.TrimPrefix(name, weightedPrefix), ")")

@@ -12,7 +12,7 @@ func AtZero(l Loss) (least, most float64, ok bool) {
 	if n, is := networkOf(l); is {
 		return AtZero(n.Network.Output)
 	}
-	if w, is := l.(Weighted); is && w.Weights().Row { // a record of weight 0 has loss 0
+	if w, is := l.(weighted); is && w.Weights().Row { // a record of weight 0 has loss 0
 		_, most, ok = AtZero(w.Unweighted())
 		return 0, most * largest(w.Weights()), ok
 	}

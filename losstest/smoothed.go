@@ -4,25 +4,9 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/stillpoint-dp/stillpoint/internal/losscheck"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
-
-// smoothings returns the smoothings that the suite tries: the mean over a ball, for seven numbers of
-// dimensions from 1 to 100,000, even and odd, and the Lasry-Lions envelope.
-func smoothings() []loss.Smoothing {
-	var list []loss.Smoothing
-	for _, dim := range []int{1, 2, 3, 4, 11, 100, 100_000} {
-		list = append(list, must(loss.OverBall(dim, .4)))
-	}
-	return append(list, must(loss.LasryLions(.1)))
-}
-
-func must[T any](v T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return v
-}
 
 // checkSmoothed tests the smoothed slopes of a loss: that they are at most the Lipschitz constant of the
 // loss, that their divided differences lie in the curvature interval of SmoothedConstants, and that they
@@ -32,7 +16,7 @@ func checkSmoothed(fs *findings, l loss.Kinked) {
 	n := 64
 	z, y, long, got, next := make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n),
 		make([]float64, n)
-	for _, s := range smoothings() {
+	for _, s := range losscheck.Smoothings() {
 		c, err := l.SmoothedConstants(s)
 		if err != nil {
 			continue // the loss declares that it has no such smoothing

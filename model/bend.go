@@ -81,11 +81,15 @@ func (m *Model) Bend(mean []float64, covariance [][]float64, slope, value float6
 
 // classWeights returns the class weights of a loss, or nil if it has none.
 func classWeights(l loss.Loss) []float64 {
-	if w, ok := l.(loss.Weighted); ok {
+	if w, ok := l.(interface{ Weights() loss.Weights }); ok {
 		return w.Weights().Classes
 	}
 	return nil
 }
+
+// linked is a loss of counts, whose prediction is a rate. Rate returns the expected count at a margin, as a fraction of
+// the largest possible count. With exposures, Rate is for the largest exposure. It may exceed 1.
+type linked interface{ Rate(z float64) float64 }
 
 // target is a possible target y of a record. weight is proportional to its probability.
 type target struct{ y, weight float64 }
@@ -103,7 +107,7 @@ func targets(of loss.Loss, weights []float64, z []float64, residual float64) []t
 	}
 	switch {
 	case loss.Counts(of):
-		return []target{{2*min(1, of.(loss.Linked).Rate(z[0])) - 1, 1}}
+		return []target{{2*min(1, of.(linked).Rate(z[0])) - 1, 1}}
 	case of.Target() == loss.Binary:
 		p := 1 / (1 + math.Exp(-z[0]))
 		return []target{{-1, likely(0, 1-p)}, {1, likely(1, p)}}

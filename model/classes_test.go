@@ -132,7 +132,7 @@ func TestManyClasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := readText(t, file)
-	if !bytes.Contains([]byte(text), []byte(`"version": 2`)) || back.Margins([]float32{1, 0, 0, 0})[0] != 2 {
+	if !bytes.Contains([]byte(text), []byte(`"version": 2`)) || back.margins([]float32{1, 0, 0, 0})[0] != 2 {
 		t.Errorf("%s", text)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/model/contrast"
 )
 
 // ContrastOf is the estimate and the interval of a contrast that was given as a text.
@@ -16,7 +17,7 @@ type ContrastOf struct {
 	Formula string `json:"formula"`
 	Short   bool   `json:"short"`
 	Unit    string `json:"unit"`
-	inference.Interval
+	contrast.Interval
 	Multiplied
 	// Reason says why no interval is stated; empty if an interval is stated.
 	Reason string  `json:"reason,omitempty"`
@@ -66,22 +67,22 @@ func (m *Model) words(c *ContrastOf) string {
 // Joint returns the joint confidence region of several contrasts (linear combinations of terms), given as
 // texts. If there is no region, the result states the reason. Joint returns an error if a text is invalid or
 // the model has no intervals.
-func (m *Model) Joint(texts []string) (inference.Joint, error) {
+func (m *Model) Joint(texts []string) (contrast.Joint, error) {
 	if m.inference == nil {
-		return inference.Joint{}, errNoIntervals
+		return contrast.Joint{}, errNoIntervals
 	}
 	var all [][]float64
 	for _, text := range texts {
 		weights, err := m.contrast(text)
 		if err != nil {
-			return inference.Joint{}, err
+			return contrast.Joint{}, err
 		}
 		all = append(all, weights)
 	}
 	alone := m.contrasts()
 	for i, weights := range all {
 		if v := alone(weights, 0); v.State == inference.Absent {
-			return inference.Joint{State: v.State, Reason: texts[i] + ": " + m.reason(v)}, nil
+			return contrast.Joint{State: v.State, Reason: texts[i] + ": " + m.reason(v)}, nil
 		}
 	}
 	out, err := m.inference.Joint(all, make([]float64, len(all)))

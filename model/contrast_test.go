@@ -47,7 +47,10 @@ func withIntervals(t testing.TB, change func(*inference.Fit)) *Model {
 		w[c.Feature] = fit.Beta[i]
 	}
 	p := params(t, schema.Target(), "logistic", "none", w...)
-	p.Schema, p.Inference, p.Loss = schema, fit, loss.Logistic()
+	p.Schema, p.Loss = schema, loss.Logistic()
+	if p.Inference, err = fit.JSON(); err != nil {
+		t.Fatal(err)
+	}
 	m, err := New(p)
 	if err != nil {
 		t.Fatal(err)

@@ -71,7 +71,7 @@ type tally struct {
 }
 
 func newTally(m *Model) *tally {
-	t := &tally{model: m, gradient: make([]float64, m.Dim()), slope: make([]float64, m.Dim())}
+	t := &tally{model: m, gradient: make([]float64, m.dim()), slope: make([]float64, m.dim())}
 	t.predicting, _ = m.predicting()
 	t.general, _ = m.loss.(loss.General)
 	t.objective, _ = m.loss.(margins)
@@ -100,7 +100,7 @@ func (t *tally) add(r record) {
 		}
 	}
 	if t.predicting != nil {
-		t.predicted(r, t.model.Margins(r.x))
+		t.predicted(r, t.model.margins(r.x))
 	}
 }
 

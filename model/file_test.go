@@ -65,7 +65,7 @@ func TestReadKeepsEverything(t *testing.T) {
 	if !reflect.DeepEqual(got, m) {
 		t.Errorf("got %+v, want %+v", got, m)
 	}
-	if got.Software() != "stillpoint v1.2.3" || !got.Complete() || got.Privacy() != privacy || got.Dim() != 4 ||
+	if got.Software() != "stillpoint v1.2.3" || !got.Complete() || got.Privacy() != privacy || got.dim() != 4 ||
 		got.Loss().Name() != "huber(0.25)" || got.Regularizer().Name() != "l2(0.5)" ||
 		got.Schema().Filter().String() != "split=train" {
 		t.Errorf("got %+v", got)
@@ -114,7 +114,7 @@ func TestReadRefuses(t *testing.T) {
 		{"cut", valid[:len(valid)-3], "must be JSON"},
 		{"trailing", valid + "{}", "nothing after it"},
 		{"not UTF-8", replace("v1.2.3", "\xff"), "must be UTF-8"},
-		{"other format", replace(Format, "stillpoint certificate"),
+		{"other format", replace(format, "stillpoint certificate"),
 			`format = "stillpoint certificate": must be "stillpoint model"`},
 		{"no format", replace(`"format": "stillpoint model",`, ""), "format: is missing"},
 		{"later version", replace(`"version": 1`, `"version": 3, "optimizer": "x"`), "version = 3: must be 1 or 2"},
@@ -261,7 +261,7 @@ func FuzzParse(f *testing.F) {
 		if n, err := Parse(again); err != nil || !reflect.DeepEqual(m, n) {
 			t.Fatalf("%s is written as %s: %v", data, again, err)
 		}
-		if z := m.Margin(make([]float32, m.Dim())); z != 0 {
+		if z := m.margin(make([]float32, m.dim())); z != 0 {
 			t.Fatalf("margin of zero: %v", z)
 		}
 	})

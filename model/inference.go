@@ -1,6 +1,8 @@
 package model
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -11,6 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/model/contrast"
 )
 
 // checkInference returns an error if the released numbers for intervals do not belong to the model. The loss
@@ -33,9 +36,9 @@ func (m *Model) checkInference() error {
 	return nil
 }
 
-// Inference returns the released numbers from which confidence intervals are computed; nil for a
-// fit without intervals.
-func (m *Model) Inference() *inference.Fit { return m.inference }
+// Inference returns the released numbers from which confidence intervals are computed, as the member inference of
+// the model's file states them; nil for a fit without intervals.
+func (m *Model) Inference() json.RawMessage { return bytes.Clone(m.written) }
 
 // Coefficient is a coefficient with its confidence interval, in the user's units.
 type Coefficient struct {
@@ -45,7 +48,7 @@ type Coefficient struct {
 	Column    string `json:"column,omitempty"`
 	Reference string `json:"reference,omitempty"`
 	Per       string `json:"per,omitempty"`
-	inference.Interval
+	contrast.Interval
 	Multiplied
 	// Reason says why no interval is stated; empty if an interval is stated.
 	Reason string `json:"reason,omitempty"`

@@ -82,9 +82,9 @@ type Params struct {
 	Clamped bool
 	// Warnings are facts that a reader of the model has to know first.
 	Warnings []Warning
-	// Inference contains the released numbers from which confidence intervals are computed; nil for
-	// none.
-	Inference *inference.Fit
+	// Inference contains the released numbers from which confidence intervals are computed, as a model's file
+	// states them; nil for none.
+	Inference json.RawMessage
 }
 
 // Warning is a fact about a fit that its user has to know. Code identifies it for programs; Text is
@@ -114,6 +114,7 @@ type Model struct {
 	clamped     bool
 	warnings    []Warning
 	inference   *inference.Fit
+	written     json.RawMessage // the JSON form of inference
 }
 
 // New makes a model. It returns an error if a part is missing or invalid. The weights and the sum of their
@@ -130,6 +131,14 @@ func New(p Params) (*Model, error) {
 	if p.Regularizer == nil {
 		return nil, errors.New("model: regularizer: must be given; loss.None() is none")
 	}
+	intervals, err := inference.Parse(p.Inference)
+	if err != nil {
+		return nil, fmt.Errorf("model: inference: %w", err)
+	}
+	text, err := intervals.JSON()
+	if err != nil {
+		return nil, fmt.Errorf("model: inference: %w", err)
+	}
 	m := &Model{
 		software:    p.Software,
 		complete:    p.Complete,
@@ -141,7 +150,8 @@ func New(p Params) (*Model, error) {
 		csv:         p.CSV,
 		clamped:     p.Clamped,
 		warnings:    slices.Clone(p.Warnings),
-		inference:   p.Inference,
+		inference:   intervals,
+		written:     text,
 	}
 	for _, check := range []func() error{m.checkNames, m.privacy.check, m.checkTarget, m.checkWeights, m.checkMonotone,
 		m.checkCSV, m.checkInference} {
@@ -283,21 +293,21 @@ func (m *Model) Constant(z []float64) ([]float64, bool) {
 	return loss.ConstantWeights(m.Loss(), m.Schema().Dim(), 1/m.Schema().Scale(), z)
 }
 
-// Dim returns the number of weights.
-func (m *Model) Dim() int { return len(m.weights) }
+// dim returns the number of weights.
+func (m *Model) dim() int { return len(m.weights) }
 
-// Margin returns the margin <w, x> of an encoded row. It sums the products in the order of the features by
+// margin returns the margin <w, x> of an encoded row. It sums the products in the order of the features by
 // fused multiply-add. It panics if len(x) is not Dim.
-func (m *Model) Margin(x []float32) float64 {
+func (m *Model) margin(x []float32) float64 {
 	if len(x) != len(m.weights) {
 		panic(fmt.Sprintf("model: a row of %d features for %d weights", len(x), len(m.weights)))
 	}
 	return loss.MarginsAt(m.weights, x)[0]
 }
 
-// Margins returns the margins of an encoded row: W x, or a network's outputs. The loss must be a function of
-// margins. Margins panics if len(x) is not the number of features.
-func (m *Model) Margins(x []float32) []float64 {
+// margins returns the margins of an encoded row: W x, or a network's outputs. The loss must be a function of
+// margins. margins panics if len(x) is not the number of features.
+func (m *Model) margins(x []float32) []float64 {
 	if m.schema == nil || len(x) != m.schema.Dim() {
 		panic(fmt.Sprintf("model: a row of %d features: must be one of the schema's", len(x)))
 	}

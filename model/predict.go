@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strconv"
-
-	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
 // PredictOptions selects rows and output columns. The zero value predicts every row.
@@ -110,7 +108,7 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 		}
 	}
 	return m.columns(o, opts), func(x []float32) []string {
-		z := m.Margins(x)
+		z := m.margins(x)
 		list := of(z)
 		if opts.Intervals {
 			list = append(list, interval(x).texts()...)
@@ -127,8 +125,8 @@ func (m *Model) predictor(o Output, l margins, opts PredictOptions) (columns []s
 func (m *Model) inUnits(l margins, z float64) float64 {
 	target := m.schema.Target()
 	var x float64
-	if linked, ok := l.(loss.Linked); ok {
-		x = linked.Rate(z) * target.Rate()
+	if l, ok := l.(linked); ok {
+		x = l.Rate(z) * target.Rate()
 	} else {
 		x = m.schema.TargetFromUnit(z)
 	}

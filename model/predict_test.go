@@ -246,7 +246,7 @@ func TestMarginShape(t *testing.T) {
 			t.Error("no panic")
 		}
 	}()
-	makeModel(t, classes, "logistic", "none", 2, 0, 0, 0).Margin(make([]float32, 3))
+	makeModel(t, classes, "logistic", "none", 2, 0, 0, 0).margin(make([]float32, 3))
 }
 
 // TestPredictMargins tests that the margin columns follow the other columns and do not change them.

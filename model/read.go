@@ -7,25 +7,24 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
-// Every model file begins with Format and a version. The version is Version for a model with one weight for
-// each feature, and WideVersion for a model with another number of weights.
+// Every model file begins with format and a version. The version is version for a model with one weight for
+// each feature, and wideVersion for a model with another number of weights.
 const (
-	Format      = "stillpoint model"
-	Version     = 1
-	WideVersion = 2
+	format      = "stillpoint model"
+	version     = 1
+	wideVersion = 2
 )
 
-// version returns the version that the model's file must have, Version or WideVersion.
+// version returns the version that the model's file must have, version or wideVersion.
 func (m *Model) version() int {
 	if len(m.weights) == m.schema.Dim() {
-		return Version
+		return version
 	}
-	return WideVersion
+	return wideVersion
 }
 
 // document is the JSON form of the model file. The order of its fields is the order of the file's
@@ -44,7 +43,7 @@ type document struct {
 	Weights     []float64       `json:"weights"`
 	CSV         dataset.CSV     `json:"csv,omitzero"`
 	Clamped     bool            `json:"clamped,omitzero"`
-	Inference   *inference.Fit  `json:"inference,omitempty"`
+	Inference   json.RawMessage `json:"inference,omitempty"`
 }
 
 // Read reads a model file. It returns an error if the file does not have the form described in the package
@@ -105,12 +104,12 @@ func decode(data []byte) (d document, err error) {
 		Format  string
 		Version json.Number
 	}
-	if err := json.Unmarshal(data, &head); err != nil || head.Format != Format {
-		return d, fmt.Errorf("format = %q: must be %q", head.Format, Format)
+	if err := json.Unmarshal(data, &head); err != nil || head.Format != format {
+		return d, fmt.Errorf("format = %q: must be %q", head.Format, format)
 	}
 	if head.Version != "1" && head.Version != "2" {
-		return d, fmt.Errorf("version = %v: must be %d or %d, the versions this program reads", head.Version, Version,
-			WideVersion)
+		return d, fmt.Errorf("version = %v: must be %d or %d, the versions this program reads", head.Version, version,
+			wideVersion)
 	}
 	if err := checkMembers("", data, "format", "version", "software", "complete", "privacy", "loss", "regularizer",
 		"schema", "features", "weights"); err != nil {

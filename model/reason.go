@@ -7,14 +7,15 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/model/contrast"
 )
 
 // Reason says why some coefficients have no interval. State is the common state of these coefficients, Terms
 // are their names, and Text is the reason in words.
 type Reason struct {
-	State inference.State `json:"state"`
-	Terms []string        `json:"terms"`
-	Text  string          `json:"text"`
+	State contrast.State `json:"state"`
+	Terms []string       `json:"terms"`
+	Text  string         `json:"text"`
 }
 
 // reason says in words why the interval i is not stated; "" if it is stated.

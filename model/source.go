@@ -114,7 +114,7 @@ func (m *Model) Predictions(ctx context.Context, from Source) iter.Seq2[Predicti
 		err = m.scan(ctx, from, "", false, func(r record) error {
 			p := Prediction{OK: r.ok}
 			if r.ok {
-				p = m.prediction(o, l, m.Margins(r.x))
+				p = m.prediction(o, l, m.margins(r.x))
 				p.Interval = interval(r.x)
 			}
 			if !yield(p, nil) {

@@ -60,7 +60,7 @@ func (m *Model) EvaluateStationarity(ctx context.Context, path, where string) (M
 	if err != nil {
 		return Metrics{}, err
 	}
-	pair, err := stationarity.Lanczos(m.Dim(), mostProducts, func(v []float64) ([]float64, error) {
+	pair, err := stationarity.Lanczos(m.dim(), mostProducts, func(v []float64) ([]float64, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}

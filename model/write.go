@@ -35,7 +35,7 @@ func (m *Model) Bytes() ([]byte, error) {
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
 	err := encoder.Encode(document{
-		Format:      Format,
+		Format:      format,
 		Version:     m.version(),
 		Software:    m.software,
 		Complete:    m.complete,
@@ -48,7 +48,7 @@ func (m *Model) Bytes() ([]byte, error) {
 		Weights:     m.weights,
 		Clamped:     m.clamped,
 		Warnings:    m.warnings,
-		Inference:   m.inference,
+		Inference:   m.written,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)

@@ -1,4 +1,4 @@
-// Package optimize minimises a loss, or finds its stationary points, from noisy answers.
+// Package optimize (not frozen) minimises a loss, or finds its stationary points, from noisy answers.
 //
 // Each algorithm consists of a plan and a loop. The plan is made before any record is read, from
 // public quantities only: the problem's constants, the declared number of records and the budget. It

@@ -1,4 +1,4 @@
-// Package stationarity measures how close a point is to a stationary point of an objective, directly from
+// Package stationarity (not frozen) measures how close a point is to a stationary point of an objective, directly from
 // rows. Its results are not private. It is for experiments on generated or public data.
 package stationarity
 

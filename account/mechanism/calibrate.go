@@ -16,9 +16,9 @@ const (
 	// calibrationWidth is the relative width to which a calibration brackets delta. The relative
 	// change of the noise multiplier found is at most a tenth of this width.
 	calibrationWidth = 2e-3
-	// MultiplierLeast and MultiplierMost are the ends of the interval in which calibrations search
+	// multiplierLeast and multiplierMost are the ends of the interval in which calibrations search
 	// for a noise multiplier.
-	MultiplierLeast, MultiplierMost = 0.05, 1e6
+	multiplierLeast, multiplierMost = 0.05, 1e6
 )
 
 // private reports whether the events are proven (epsilon, delta)-DP. The computation may use the
@@ -61,10 +61,10 @@ func checkTarget(epsilon, delta float64) error {
 	return gaussianProbability("delta", delta)
 }
 
-// CalibrateMultiplier returns the smallest noise multiplier in [MultiplierLeast, MultiplierMost]
+// CalibrateMultiplier returns the smallest noise multiplier in [multiplierLeast, multiplierMost]
 // for which events(multiplier) are (epsilon, delta)-DP. The result is never below the true minimum.
 // It exceeds the minimum by about 1e-4 of itself, or by more if a search this precise would take
-// more than the work allowed (a few seconds). It is an error if no multiplier up to MultiplierMost
+// more than the work allowed (a few seconds). It is an error if no multiplier up to multiplierMost
 // is enough. events may scale any number of different mechanisms jointly. The events must not
 // become less private as the multiplier grows.
 func CalibrateMultiplier(ctx context.Context, epsilon, delta float64,
@@ -87,17 +87,17 @@ func calibrateMultiplier(e *effort, epsilon, delta float64,
 		if fine {
 			break
 		}
-		if hi >= MultiplierMost {
+		if hi >= multiplierMost {
 			return 0, fmt.Errorf("account: epsilon = %v, delta = %v: no noise multiplier up to %v is enough", epsilon, delta,
-				float64(MultiplierMost))
+				float64(multiplierMost))
 		}
-		lo, hi = hi, min(MultiplierMost, 2*hi)
+		lo, hi = hi, min(multiplierMost, 2*hi)
 	}
 	for lo == hi {
-		if lo == MultiplierLeast {
+		if lo == multiplierLeast {
 			return lo, nil
 		}
-		lo = max(MultiplierLeast, hi/1.5)
+		lo = max(multiplierLeast, hi/1.5)
 		fine, err := ok(lo)
 		if err != nil {
 			return 0, err

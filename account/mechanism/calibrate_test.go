@@ -94,7 +94,7 @@ func TestCalibrateCountAndSampling(t *testing.T) {
 func TestCalibrateExtremes(t *testing.T) {
 	t.Parallel()
 	// For a target as weak as epsilon = 1e6 the smallest multiplier is enough.
-	if z, err := SampledMultiplier(t.Context(), 1e6, .5, .001, 1, AddOrRemove); err != nil || z != MultiplierLeast {
+	if z, err := SampledMultiplier(t.Context(), 1e6, .5, .001, 1, AddOrRemove); err != nil || z != multiplierLeast {
 		t.Errorf("multiplier %v, %v", z, err)
 	}
 	// An unreachable target is an error.

@@ -52,7 +52,7 @@ func TestCompositionGoldens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if b.Lower > c.hi*(1+c.isSlack) || b.Upper < c.lo*(1-c.isSlack) || b.Width() > 1e-3 {
+		if b.Lower > c.hi*(1+c.isSlack) || b.Upper < c.lo*(1-c.isSlack) || b.width() > 1e-3 {
 			t.Errorf("%s (%s): %v, want [%v, %v]", c.name, c.origin, b, c.lo, c.hi)
 		}
 	}
@@ -91,8 +91,8 @@ func TestGridAgainstExactGaussian(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkBracket(t, "gaussian", b, want, 1e-12)
-		if b.Width() > 1e-3 && want > 1e-3 {
-			t.Errorf("mu %v, n %v, delta %v: width %v", mu, n, delta, b.Width())
+		if b.width() > 1e-3 && want > 1e-3 {
+			t.Errorf("mu %v, n %v, delta %v: width %v", mu, n, delta, b.width())
 		}
 		epsilon := want
 		bd, err := d.delta(newEffort(t.Context(), effortMost), epsilon, 1e-3, false, func(Bracket) bool { return false })
@@ -120,8 +120,8 @@ func TestBoundedAgainstClosedForms(t *testing.T) {
 			}
 			checkBracket(t, name, b, want, 1e-8)
 			// Near the largest loss the requested width cannot be reached.
-			if b.Width() > 1e-3 && want > 1e-5 {
-				t.Errorf("%s: epsilon0 %v, n %d, epsilon %v: width %v", name, e0, n, epsilon, b.Width())
+			if b.width() > 1e-3 && want > 1e-5 {
+				t.Errorf("%s: epsilon0 %v, n %d, epsilon %v: width %v", name, e0, n, epsilon, b.width())
 			}
 		}
 		m, err := NewPure(e0)
@@ -147,8 +147,8 @@ func TestGaussianPartsAreExact(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkBracket(t, "two gaussians", a, mustGaussian(t, GaussianEpsilon, 1/2.4, 1e-6), 1e-14)
-	if a.Width() > 1e-13 {
-		t.Errorf("width %v", a.Width())
+	if a.width() > 1e-13 {
+		t.Errorf("width %v", a.width())
 	}
 	s := Composed{sampled(t, 1.2, .03, AddOrRemove), 300}
 	x, err := compose(t, 1e-3, s, Composed{g1, 1}, Composed{g2, 1}).Epsilon(t.Context(), 1e-6)
@@ -232,8 +232,8 @@ func TestManyUnlikeEvents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !(b.Width() <= 1e-3 && b.Upper > 1 && b.Upper < 5) {
-		t.Errorf("%v, width %v", b, b.Width())
+	if !(b.width() <= 1e-3 && b.Upper > 1 && b.Upper < 5) {
+		t.Errorf("%v, width %v", b, b.width())
 	}
 }
 
@@ -278,7 +278,7 @@ func BenchmarkEpsilonTenThousand(b *testing.B) {
 	b.ReportAllocs()
 	m := sampled(b, 2, .01, AddOrRemove)
 	for b.Loop() {
-		if e, err := compose(b, 1e-3, Composed{m, 10000}).Epsilon(b.Context(), 1e-6); err != nil || e.Width() > 1e-3 {
+		if e, err := compose(b, 1e-3, Composed{m, 10000}).Epsilon(b.Context(), 1e-6); err != nil || e.width() > 1e-3 {
 			b.Fatal(e, err)
 		}
 	}
@@ -298,7 +298,7 @@ func BenchmarkUnlikeKinds(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				b.ReportMetric(e.Width(), "width")
+				b.ReportMetric(e.width(), "width")
 			}
 		})
 	}

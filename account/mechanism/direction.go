@@ -202,7 +202,7 @@ func (d *direction) narrowEpsilon(e *effort, delta, goal, other float64, best *B
 		last = reached
 		best.Upper = min(best.Upper, v.upperEpsilon(delta))
 		best.Lower = max(best.Lower, v.lowerEpsilon(delta))
-		if best.Upper <= other || best.Width() <= goal {
+		if best.Upper <= other || best.width() <= goal {
 			return nil
 		}
 		if best.Upper == largest {
@@ -211,7 +211,7 @@ func (d *direction) narrowEpsilon(e *effort, delta, goal, other float64, best *B
 			last = math.Inf(1)
 		} else {
 			s, err = search(e, d.profile, func() saddle { return d.profile.forEpsilon((best.Lower + best.Upper) / 2) })
-			relative = max(finest, min(full, relative*min(.5, .8*goal/best.Width())))
+			relative = max(finest, min(full, relative*min(.5, .8*goal/best.width())))
 		}
 		if err != nil {
 			return err
@@ -295,10 +295,10 @@ func (d *direction) narrowDelta(e *effort, epsilon, goal float64, rough bool, en
 		last = reached
 		best.Upper = min(best.Upper, v.upperDelta(epsilon))
 		best.Lower = max(best.Lower, v.lowerDelta(epsilon))
-		if enough(*best) || best.Width() <= goal || best.Upper < deltaLeast {
+		if enough(*best) || best.width() <= goal || best.Upper < deltaLeast {
 			return nil
 		}
-		relative = min(full, relative*min(.5, .8*goal/best.Width()))
+		relative = min(full, relative*min(.5, .8*goal/best.width()))
 		if finer := d.profile.tail(saddle{logDelta: math.Log(best.Upper)}, goal); finer < tail/2 {
 			tail, last = finer, math.Inf(1) // the first estimate of delta was too large for tail
 			if err := redraw(); err != nil {

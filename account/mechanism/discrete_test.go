@@ -69,8 +69,8 @@ func TestDiscreteGaussianOneUse(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkBracket(t, discrete(t, sigma, k).String(), b, want, 1e-9)
-		if b.Width() > 1e-3 {
-			t.Errorf("sigma %v, sensitivity %d: width %v", sigma, k, b.Width())
+		if b.width() > 1e-3 {
+			t.Errorf("sigma %v, sensitivity %d: width %v", sigma, k, b.width())
 		}
 		for j := 1; j < k; j++ { // smaller shifts have a smaller delta
 			if d := refShift(p, j, epsilon); d > b.Upper*(1+1e-12) {
@@ -116,8 +116,8 @@ func TestDiscreteGaussianTwoUses(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkBracket(t, "two discrete gaussians", b, want, 1e-9)
-		if b.Width() > 1e-3 {
-			t.Errorf("%+v: width %v", c, b.Width())
+		if b.width() > 1e-3 {
+			t.Errorf("%+v: width %v", c, b.width())
 		}
 	}
 }

@@ -99,7 +99,7 @@ func TestManyKindsAreBracketed(t *testing.T) {
 	var narrow Bracket
 	for _, most := range []float64{1 << 27, 1 << 26} {
 		b, err := c.epsilon(newEffort(t.Context(), most), 1e-6)
-		if err != nil || b.Width() > .2 || narrow.Upper > 0 && !(b.Lower <= narrow.Upper && b.Upper >= narrow.Lower) {
+		if err != nil || b.width() > .2 || narrow.Upper > 0 && !(b.Lower <= narrow.Upper && b.Upper >= narrow.Lower) {
 			t.Errorf("%v units of work: %v, %v after %v", most, b, err, narrow)
 		}
 		narrow = b

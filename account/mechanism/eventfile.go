@@ -148,42 +148,42 @@ func (d *planDecoder) mechanism(kind EventKind, f *planFields) Mechanism {
 	case SampledGaussian:
 		z, q := f.number("noise_multiplier"), f.number("sampling")
 		return f.build(func() (Mechanism, error) { return NewSampledGaussian(z, q, d.relation) })
-	case FixedSizeGaussian:
+	case kindFixedSizeGaussian:
 		z, n, b := f.number("noise_multiplier"), f.whole("records"), f.whole("batch")
 		f.demand(kind, d.relation, ReplaceOne)
 		return f.build(func() (Mechanism, error) { return NewFixedSizeGaussian(z, n, b) })
-	case GaussianMixture:
+	case kindGaussianMixture:
 		z := f.number("noise_multiplier")
 		var weights, offsets []float64
 		f.read("weights", &weights)
 		f.read("offsets", &offsets)
 		f.demand(kind, d.relation, AddOrRemove)
 		return f.build(func() (Mechanism, error) { return NewGaussianMixture(z, weights, offsets) })
-	case DiscreteGaussian:
+	case kindDiscreteGaussian:
 		sigma, n := f.number("sigma"), f.whole("sensitivity")
 		return f.build(func() (Mechanism, error) { return NewDiscreteGaussian(sigma, n) })
-	case Tree, Toeplitz:
+	case kindTree, kindToeplitz:
 		z := f.number("noise_multiplier")
 		s := PrefixSums{Items: f.whole("items"), Participations: f.wholeOr("participations", 1),
 			Separation: f.wholeOr("separation", 1)}
-		if kind == Tree {
+		if kind == kindTree {
 			return f.build(func() (Mechanism, error) { return NewTree(z, s, d.relation) })
 		}
 		s.Bands = f.wholeOr("bands", s.Items)
 		return f.build(func() (Mechanism, error) { return NewToeplitz(z, s, d.relation) })
-	case Laplace:
+	case kindLaplace:
 		scale := f.number("scale")
 		return f.build(func() (Mechanism, error) { return NewLaplace(scale) })
-	case RandomizedResponse:
+	case kindRandomizedResponse:
 		p := f.number("p")
 		return f.build(func() (Mechanism, error) { return NewRandomizedResponse(p) })
-	case Pure:
+	case kindPure:
 		epsilon := f.number("epsilon")
 		return f.build(func() (Mechanism, error) { return NewPure(epsilon) })
-	case BoundedRange, Selection:
+	case kindBoundedRange, Selection:
 		epsilon := f.number("epsilon")
 		return f.build(func() (Mechanism, error) { return NewBoundedRange(epsilon) })
-	case RepeatAndSelect:
+	case kindRepeatAndSelect:
 		return d.repeated(f)
 	}
 	if f.err == nil {
@@ -213,7 +213,7 @@ func (d *planDecoder) repeated(f *planFields) Mechanism {
 	var raw []json.RawMessage
 	f.read("events", &raw)
 	if f.err == nil && d.insideRepeated {
-		f.err = fmt.Errorf("account: %s: %s: must not be among the events of another", f.where, RepeatAndSelect)
+		f.err = fmt.Errorf("account: %s: %s: must not be among the events of another", f.where, kindRepeatAndSelect)
 	}
 	if f.err != nil {
 		return nil

@@ -35,7 +35,7 @@ func TestCalibrationsOfAnything(t *testing.T) {
 			continue
 		}
 		answered++
-		if !(z >= MultiplierLeast && z <= MultiplierMost) {
+		if !(z >= multiplierLeast && z <= multiplierMost) {
 			t.Fatalf("epsilon %v, delta %v, q %v, %d steps: multiplier %v", epsilon, delta, q, steps, z)
 		}
 		list, err := events(z)

@@ -209,8 +209,8 @@ func TestFixedSizeIsAttained(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkBracket(t, m.String(), b, want, 1e-5)
-		if b.Width() > 1e-3 {
-			t.Errorf("%v: width %v", m, b.Width())
+		if b.width() > 1e-3 {
+			t.Errorf("%v: width %v", m, b.width())
 		}
 	}
 }
@@ -260,8 +260,8 @@ func TestTwoFixedSamples(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkBracket(t, fmt.Sprint(c), b, refFoldedTwo(2/z1, q1, 2/z2, q2, epsilon), 1e-3)
-		if b.Width() > 2e-3 {
-			t.Errorf("%v: width %v", c, b.Width())
+		if b.width() > 2e-3 {
+			t.Errorf("%v: width %v", c, b.width())
 		}
 	}
 }

@@ -74,7 +74,7 @@ func TestGroupOfSampledGaussian(t *testing.T) {
 		added += max(0, u-math.Exp(epsilon)*p) * step
 	}
 	want := max(removed, added)
-	if got.Upper < want*(1-1e-5) || got.Lower > want*(1+1e-5) || got.Width() > 1e-3 {
+	if got.Upper < want*(1-1e-5) || got.Lower > want*(1+1e-5) || got.width() > 1e-3 {
 		t.Errorf("delta %v, want %v in it", got, want)
 	}
 	one, err := Group(m, 1)

@@ -21,14 +21,14 @@ const (
 // These kinds occur in event files only. A ledger refuses them: the parameters of such events are
 // fixed before the first release, and the events are composed as a whole.
 const (
-	GaussianMixture    EventKind = "gaussian-mixture"
-	FixedSizeGaussian  EventKind = "fixed-size-gaussian"
-	DiscreteGaussian   EventKind = "discrete-gaussian"
-	Tree               EventKind = "tree"
-	Toeplitz           EventKind = "toeplitz"
-	Laplace            EventKind = "laplace"
-	RandomizedResponse EventKind = "randomized-response"
-	Pure               EventKind = "pure"
-	BoundedRange       EventKind = "bounded-range"
-	RepeatAndSelect    EventKind = "repeat-and-select"
+	kindGaussianMixture    EventKind = "gaussian-mixture"
+	kindFixedSizeGaussian  EventKind = "fixed-size-gaussian"
+	kindDiscreteGaussian   EventKind = "discrete-gaussian"
+	kindTree               EventKind = "tree"
+	kindToeplitz           EventKind = "toeplitz"
+	kindLaplace            EventKind = "laplace"
+	kindRandomizedResponse EventKind = "randomized-response"
+	kindPure               EventKind = "pure"
+	kindBoundedRange       EventKind = "bounded-range"
+	kindRepeatAndSelect    EventKind = "repeat-and-select"
 )

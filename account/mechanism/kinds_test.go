@@ -41,13 +41,13 @@ func refKind(kind EventKind, number map[string]float64, r Relation, group int, e
 		}
 		return max(refHockey(mixtureLaw{with, []bump{{1, 0}}}, epsilon),
 			refHockey(mixtureLaw{[]bump{{1, 0}}, mirror}, epsilon))
-	case Laplace:
+	case kindLaplace:
 		return refLaplace(k/number["scale"], epsilon)
-	case RandomizedResponse:
+	case kindRandomizedResponse:
 		return refResponses(1, k*math.Log((1-number["p"])/number["p"]), epsilon)
-	case Pure:
+	case kindPure:
 		return refResponses(1, k*number["epsilon"], epsilon)
-	case BoundedRange:
+	case kindBoundedRange:
 		if epsilon >= k*number["epsilon"] {
 			return 0
 		}
@@ -67,24 +67,24 @@ func withWeight(bumps []bump) (out []bump) {
 
 // fieldsOf lists the fields in an event file of the kinds that TestEveryKindByItsDefinition draws.
 var fieldsOf = map[EventKind][]string{
-	Gaussian:           {"noise_multiplier"},
-	SampledGaussian:    {"noise_multiplier", "sampling"},
-	Laplace:            {"scale"},
-	RandomizedResponse: {"p"},
-	Pure:               {"epsilon"},
-	BoundedRange:       {"epsilon"},
+	Gaussian:               {"noise_multiplier"},
+	SampledGaussian:        {"noise_multiplier", "sampling"},
+	kindLaplace:            {"scale"},
+	kindRandomizedResponse: {"p"},
+	kindPure:               {"epsilon"},
+	kindBoundedRange:       {"epsilon"},
 }
 
 // definedElsewhere names, for each kind that TestEveryKindByItsDefinition does not draw, the test that
 // compares its delta with the definition.
 var definedElsewhere = map[EventKind]func(*testing.T){
-	Selection:         TestSelectionMuIsTheLeast,
-	GaussianMixture:   TestOneUseOfAnyMixture,
-	FixedSizeGaussian: TestFixedSizeIsAttained,
-	DiscreteGaussian:  TestDiscreteGaussianOneUse,
-	Tree:              TestTreeSquareAgainstEverySet,
-	Toeplitz:          TestPrefixSumsAgainstEveryPattern,
-	RepeatAndSelect:   TestRepeatAndSelectAboveTheBestOfGaussians,
+	Selection:             TestSelectionMuIsTheLeast,
+	kindGaussianMixture:   TestOneUseOfAnyMixture,
+	kindFixedSizeGaussian: TestFixedSizeIsAttained,
+	kindDiscreteGaussian:  TestDiscreteGaussianOneUse,
+	kindTree:              TestTreeSquareAgainstEverySet,
+	kindToeplitz:          TestPrefixSumsAgainstEveryPattern,
+	kindRepeatAndSelect:   TestRepeatAndSelectAboveTheBestOfGaussians,
 }
 
 // TestEveryKindHasADefinition tests that every kind in kind.go is drawn by TestEveryKindByItsDefinition
@@ -116,8 +116,8 @@ func TestEveryKindByItsDefinition(t *testing.T) {
 	r := rand.New(rand.NewPCG(53, 1))
 	for range trials(120) {
 		relation := []Relation{ReplaceOne, AddOrRemove}[r.IntN(2)]
-		kinds := []EventKind{Gaussian, SampledGaussian, SampledGaussian, SampledGaussian, Laplace, RandomizedResponse, Pure,
-			BoundedRange}
+		kinds := []EventKind{Gaussian, SampledGaussian, SampledGaussian, SampledGaussian, kindLaplace, kindRandomizedResponse, kindPure,
+			kindBoundedRange}
 		kind := kinds[r.IntN(len(kinds))]
 		number := make(map[string]float64)
 		var fields []string
@@ -141,7 +141,7 @@ func TestEveryKindByItsDefinition(t *testing.T) {
 		// The reference covers neither groups of sampled Gaussians under replace-one nor groups of
 		// the Laplace mechanism. See TestReplacedGroupOnCoins and TestGroupOfLaplace.
 		if r.IntN(2) == 0 && (kind != SampledGaussian || relation != ReplaceOne || number["sampling"] == 1) &&
-			kind != Laplace {
+			kind != kindLaplace {
 			group = 2 + r.IntN(3)
 		}
 		m, err := Group(plan.Events[0].Mechanism, group)
@@ -160,8 +160,8 @@ func TestEveryKindByItsDefinition(t *testing.T) {
 			t.Fatal(err)
 		}
 		checkBracket(t, name, b, want, 1e-6)
-		if b.Width() > 2e-3 {
-			t.Errorf("%s: width %v", name, b.Width())
+		if b.width() > 2e-3 {
+			t.Errorf("%s: width %v", name, b.width())
 		}
 		at, err := c.Epsilon(t.Context(), want)
 		if err != nil {

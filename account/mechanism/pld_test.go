@@ -63,8 +63,8 @@ func TestOneUse(t *testing.T) {
 			}
 			name := c.parts[0].Mechanism.String()
 			checkBracket(t, name, b, want, 1e-6)
-			if b.Width() > 1e-3 {
-				t.Errorf("%s: epsilon %v: width %v", name, epsilon, b.Width())
+			if b.width() > 1e-3 {
+				t.Errorf("%s: epsilon %v: width %v", name, epsilon, b.width())
 			}
 		}
 	}
@@ -131,8 +131,8 @@ func TestManyUses(t *testing.T) {
 				continue
 			}
 			checkBracket(t, c.parts[0].Mechanism.String(), b, want, 2e-5)
-			if b.Width() > 1e-3 {
-				t.Errorf("%v: width %v", c.parts, b.Width())
+			if b.width() > 1e-3 {
+				t.Errorf("%v: width %v", c.parts, b.width())
 			}
 		}
 	}

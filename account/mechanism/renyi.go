@@ -33,9 +33,9 @@ func ComposeRenyi(ctx context.Context, events []Composed) (*Renyi, error) {
 	return &a, nil
 }
 
-// At returns the Renyi divergence of the composition at the given order, rounded up. order must be
+// divergence returns the Renyi divergence of the composition at the given order, rounded up. order must be
 // finite and > 1. The result is +Inf only if it exceeds the float64 range.
-func (a *Renyi) At(ctx context.Context, order float64) (float64, error) {
+func (a *Renyi) divergence(ctx context.Context, order float64) (float64, error) {
 	if !(order > 1) || math.IsInf(order, 0) {
 		return 0, fmt.Errorf("account: order = %v: must be finite and > 1", order)
 	}

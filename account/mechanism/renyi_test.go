@@ -13,7 +13,7 @@ func renyiAt(t testing.TB, order float64, events ...Composed) float64 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := a.At(t.Context(), order)
+	v, err := a.divergence(t.Context(), order)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,7 +217,7 @@ func TestRenyiRefuses(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, order := range []float64{1, .5, math.Inf(1), math.NaN()} {
-		if _, err := a.At(t.Context(), order); err == nil {
+		if _, err := a.divergence(t.Context(), order); err == nil {
 			t.Errorf("order %v: no error", order)
 		}
 	}

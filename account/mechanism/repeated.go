@@ -179,7 +179,7 @@ func (k Repetitions) pure(epsilon float64) float64 {
 // from 5 on are integers, for which the divergence is faster to compute.
 func (m *repeated) tabulate(ctx context.Context) error {
 	for order := 1 + 1./512; order <= 8192; {
-		r, err := m.runs.At(ctx, order)
+		r, err := m.runs.divergence(ctx, order)
 		if err != nil {
 			return err
 		}
@@ -216,7 +216,7 @@ func (m repeated) outside(epsilon float64) float64 {
 }
 
 func (m repeated) renyi(order float64) (float64, error) {
-	one, err := m.runs.At(context.Background(), order)
+	one, err := m.runs.divergence(context.Background(), order)
 	if err != nil {
 		return 0, err
 	}

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/internal/inspect"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
 type checkCommand struct {
@@ -40,7 +40,7 @@ the rows is lost.
 }
 
 func (f *checkCommand) Run(ctx context.Context, c *console) error {
-	config, err := stillpoint.ReadConfig(f.Config)
+	config, err := train.ReadConfig(f.Config)
 	if err != nil {
 		return err
 	}

@@ -8,8 +8,8 @@ import (
 	"io"
 	"os"
 
-	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
+	"github.com/stillpoint-dp/stillpoint/internal/front"
 	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
@@ -33,7 +33,7 @@ func (f configFlags) read() (*train.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c, err := stillpoint.ReadConfigOver(f.Config, shards)
+	c, err := train.ReadConfigOver(f.Config, shards)
 	if err != nil {
 		return nil, err
 	}
@@ -127,9 +127,8 @@ func (f *fitCommand) Run(ctx context.Context, c *console) error {
 	defer func() { stopping() }()
 	p := newProgress(c, f.Verbose)
 	c.note("reading", "reading "+reads(config))
-	fitted, err := stillpoint.Fit(ctx, stillpoint.Spec{
-		Config: config, Folder: &stillpoint.Folder{Path: f.Out, Overwrite: f.Overwrite},
-		Anyway: f.Anyway, Software: software(), Stores: stores.Open,
+	fitted, err := front.Fit(ctx, config, &runfolder.Out{Path: f.Out, Overwrite: f.Overwrite}, train.Options{
+		Strict: !f.Anyway, Software: software(), Stores: stores.Open,
 		Planned: func(planned train.Planned) {
 			p.planned(planned)
 			c.saving()
@@ -216,7 +215,7 @@ func (f *planCommand) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	planned, err := stillpoint.Plan(ctx, stillpoint.Spec{Config: config})
+	planned, err := config.Plan(ctx)
 	if err != nil {
 		return err
 	}

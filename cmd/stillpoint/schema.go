@@ -11,10 +11,11 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/columnname"
 	"github.com/stillpoint-dp/stillpoint/internal/inspect"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
+	"github.com/stillpoint-dp/stillpoint/internal/yamltext"
 )
 
 type schemaCommand struct {
@@ -65,7 +66,7 @@ func (s *schemaCommand) Run(ctx context.Context, c *console) error {
 			return fmt.Errorf("%s: column %d of the first row: must be one line of at most %d characters to be the name of a "+
 				"column", s.Data, i+1, mostName)
 		}
-	case !dataset.LooksLikeNames(header):
+	case !columnname.All(header):
 		return errors.New(s.Data +
 			": the first row looks like a record, not like names of columns, and is not shown: name its columns by csv: " +
 			"{header: [...]} (--no-header drafts that); if it is a header, say --header")
@@ -79,7 +80,7 @@ func (s *schemaCommand) Run(ctx context.Context, c *console) error {
 		return err
 	}
 	name := filepath.Base(s.Data)
-	_, err = fmt.Fprintf(c.out, draft, printable.Text(name), dataset.QuoteYAML(name), note, columns)
+	_, err = fmt.Fprintf(c.out, draft, printable.Text(name), yamltext.Quote(name), note, columns)
 	return err
 }
 
@@ -87,7 +88,7 @@ func (s *schemaCommand) Run(ctx context.Context, c *console) error {
 // kinds, bounds and values from the rows of that public table, and adds a remark to note.
 func (s *schemaCommand) drafted(ctx context.Context, header []string, note *string) (string, error) {
 	if s.FromPublic == "" {
-		return dataset.Draft(header), nil
+		return inspect.Schema(header, nil, nil), nil
 	}
 	if err := s.another(); err != nil {
 		return "", err
@@ -100,7 +101,7 @@ func (s *schemaCommand) drafted(ctx context.Context, header []string, note *stri
 	*note += "# Lines that name " + name +
 		" come from its rows, which whoever drafted this said are\n# public. Look at each of them: these lines are " +
 		"published with the model.\n"
-	return dataset.DraftWith(header, columns, missing), nil
+	return inspect.Schema(header, columns, missing), nil
 }
 
 // another returns an error if the file of --from-public is the sensitive table itself.

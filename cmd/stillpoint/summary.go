@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
@@ -47,6 +46,13 @@ func outline(p train.Planned, verbose bool) string {
 	if p.Ranks != nil {
 		b.add("ranks", "%.2g%% of the budget places the knots of %s, more of them where rows are many (train.ranks: off)",
 			100*ranking(p), printable.Text(strings.Join(p.Ranks.Columns, ", ")))
+	}
+	switch {
+	case p.Base != nil:
+		b.add("start", "%.2g%% of the budget releases the best constant, at which the fit begins: steps and charges "+
+			"follow from it (train.base: off)", 100*p.Base.Charge/p.Budget.Charge())
+	case p.Start != nil:
+		b.add("start", "the fit begins at the constant that model.start states")
 	}
 	switch {
 	case p.Compare != nil:
@@ -119,9 +125,9 @@ func (b *facts) outlook(p train.Planned) {
 // straight adds, for a fit with curves, the outlook of the same fit without them.
 func (b *facts) straight(p train.Planned) {
 	if o, size, ok := p.Linear(); ok {
-		b.add("without", "curves the effective size would be %.3g in place of %.3g, and noise cost half of such benchmarks up "+
-			"to %.3g%% of the gain: curves pay if their shape gains more than the difference (on eight tables of eleven from "+
-			"epsilon .5 on, on eight of nine at .1)", size, p.Summary.Effective, 100*o.Lost)
+		b.add("without", "curves the effective size would be %.3g in place of %.3g, and half of the benchmarks of that size kept "+
+			"%.3g%% of the possible improvement or more: curves pay if their shape gains more than the difference (on eight "+
+			"tables of eleven from epsilon .5 on, on eight of nine at .1)", size, p.Summary.Effective, 100*max(1-o.Lost, 0))
 	}
 }
 
@@ -181,12 +187,12 @@ func planJSON(p train.Planned, tried []rehearsal.Checked) any {
 	for _, c := range p.Candidates {
 		considered = append(considered, c.Summary)
 	}
-	var filter *certificate.Filter
-	if p.Filter != (certificate.Filter{}) {
+	var filter *account.Filter
+	if p.Filter != (account.Filter{}) {
 		filter = &p.Filter
 	}
-	var unit *certificate.Unit
-	if p.Unit != (certificate.Unit{}) {
+	var unit *account.Unit
+	if p.Unit != (account.Unit{}) {
 		unit = &p.Unit
 	}
 	return struct {
@@ -195,13 +201,13 @@ func planJSON(p train.Planned, tried []rehearsal.Checked) any {
 		account.Guarantee
 		// Neighbour says in words how a neighbouring table differs, and Protects what the guarantee protects.
 		// Filter is the row filter; absent if no filter is set.
-		Neighbour string              `json:"neighbour"`
-		Protects  string              `json:"protects"`
-		Filter    *certificate.Filter `json:"filter,omitempty"`
+		Neighbour string          `json:"neighbour"`
+		Protects  string          `json:"protects"`
+		Filter    *account.Filter `json:"filter,omitempty"`
 		// Unit is the unit of privacy, absent if each row is one record. Its JSON member replaces the member
 		// unit of Guarantee, which has only the column's name.
-		Unit *certificate.Unit `json:"unit,omitempty"`
-		Plan any               `json:"plan"`
+		Unit *account.Unit `json:"unit,omitempty"`
+		Plan any           `json:"plan"`
 		// Curves are the numbers of knots of columns with curves.
 		Curves map[string]int `json:"curves,omitempty"`
 		// Compare is the share of the budget for comparing the model with the best constant; absent without
@@ -209,6 +215,8 @@ func planJSON(p train.Planned, tried []rehearsal.Checked) any {
 		Compare float64 `json:"compare,omitempty"`
 		// Ranks is the share of the budget for placing knots by released ranks; absent if none is.
 		Ranks float64 `json:"ranks,omitempty"`
+		// Base is the share of the budget for the base rate, at which the fit begins; absent if none is released.
+		Base float64 `json:"base,omitempty"`
 		// First is the first of two stages of a fit with features of effects; absent if there is one stage.
 		First   *train.Stage  `json:"first_stage,omitempty"`
 		Outlook train.Outlook `json:"outlook"`
@@ -228,7 +236,7 @@ func planJSON(p train.Planned, tried []rehearsal.Checked) any {
 		// Simulated are the median results of the considered plans on generated rows.
 		Simulated []float64 `json:"simulated,omitempty"`
 	}{p.Records, p.Dim, p.Budget.Guarantee(""), p.Unit.Neighbour(p.Filter, p.Budget.Relation()),
-		p.Unit.Protects(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, curvesOf(p), comparing(p), ranking(p), p.First, p.Outlook(),
+		p.Unit.Protects(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, curvesOf(p), comparing(p), ranking(p), based(p), p.First, p.Outlook(),
 		linear(p), p.Intervals, p.Warnings(), p.LowerBound, considered,
 		p.Measured(context.Background()), p.Why, medians(tried)}
 }
@@ -262,6 +270,14 @@ func comparing(p train.Planned) float64 {
 		return 0
 	}
 	return p.Compare.Charge / p.Budget.Charge()
+}
+
+// based returns the share of the budget that the plan reserves for the base rate.
+func based(p train.Planned) float64 {
+	if p.Base == nil {
+		return 0
+	}
+	return p.Base.Charge / p.Budget.Charge()
 }
 
 // ranking returns the share of the budget that the plan reserves for placing knots by released ranks.

@@ -1,5 +1,5 @@
-// Package simulate opens sessions with seeded random bits or without noise, over rows that are generated or
-// declared public. The sessions run the same code as sessions over real records, so that experiments
+// Package simulate (not frozen) opens sessions with seeded random bits or without noise, over rows that are generated
+// or declared public. The sessions run the same code as sessions over real records, so that experiments
 // measure the real behaviour. Every event that they write is marked as simulated, and a certificate with
 // such an event does not verify. Simulated sessions protect nobody's privacy.
 package simulate

@@ -145,7 +145,7 @@ func fit(ctx context.Context, rows []person, l loss.Loss, age float64) (float64,
 		return 0, err
 	}
 	predicted := 0.
-	for _, c := range schema.Explain(result.W) {
+	for _, c := range schema.Explain(result.W, false) {
 		if c.Per == "age" {
 			predicted += float64(c.Value * age)
 		} else {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/hats"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -60,17 +61,17 @@ func recurved(from, to *dataset.Schema, x []float32) []float32 {
 		at, by := []int{h.First}, []float64{level}
 		known := level > 0
 		for a, axis := range h.Axes {
-			cell, f := axis.Knots.Cell(float64(y[axis.Number]) / level)
+			cell, f := hats.Of(axis.Knots, axis.At).Cell(float64(y[axis.Number]) / level)
 			known = known && y[axis.Missing] == 0
 			inner := 1
 			if a == 0 && len(h.Axes) == 2 {
-				inner = h.Axes[1].Knots.Len()
+				inner = h.Axes[1].Knots
 			}
 			var at2 []int
 			var by2 []float64
 			for b := range at {
 				at2 = append(at2, at[b]+cell*inner, at[b]+(cell+1)*inner)
-				by2 = append(by2, by[b]*dataset.HatScale*(1-f), by[b]*dataset.HatScale*f)
+				by2 = append(by2, by[b]*hats.Scale*(1-f), by[b]*hats.Scale*f)
 			}
 			at, by = at2, by2
 		}
@@ -81,7 +82,7 @@ func recurved(from, to *dataset.Schema, x []float32) []float32 {
 		if h.Group >= 0 {
 			for c, v := range y[groups[h.Group].First:][:groups[h.Group].Width] {
 				if v != 0 {
-					shift = c * h.Axes[0].Knots.Len()
+					shift = c * h.Axes[0].Knots
 				}
 			}
 		}

@@ -45,6 +45,12 @@ func At(at []float64) (Knots, error) {
 	return Knots{len(at), slices.Clone(at)}, nil
 }
 
+// Of returns the knots with the given Len and Listed.
+func Of(n int, listed []float64) Knots { return Knots{n, listed} }
+
+// Listed returns the knots, or nil if they are equally spaced. The caller must not change them.
+func (k Knots) Listed() []float64 { return k.at }
+
 // Equal reports whether two lists of knots are the same.
 func (k Knots) Equal(other Knots) bool { return k.n == other.n && slices.Equal(k.at, other.at) }
 

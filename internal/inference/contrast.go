@@ -6,45 +6,25 @@ import (
 
 	"gonum.org/v1/gonum/mat"
 	"gonum.org/v1/gonum/mathext"
+
+	"github.com/stillpoint-dp/stillpoint/model/contrast"
 )
 
-// State says whether an interval is stated for a contrast, and if not, why.
-type State string
+// Types of package contrast, in which users read the estimates.
+type (
+	State    = contrast.State
+	Interval = contrast.Interval
+	Joint    = contrast.Joint
+)
 
+// States of an interval (package contrast).
 const (
-	// Reported means that an interval is stated.
-	Reported State = "reported"
-	// Unidentified means that the noise of the curvature hides the coefficients.
-	Unidentified State = "not identified"
-	// Withheld means that the remainder of the Newton step may be large compared with the interval
-	// ([WithheldAt]).
-	Withheld State = "withheld"
-	// Absent means that the contrast gives weight to a feature that was dropped from the formula, or to no
-	// feature of the formula. The coefficient of a dropped feature is unknown, although the model's weight for
-	// the feature is 0. So a difference from such a feature has no interval, either.
-	Absent State = "not in the formula"
-	// Dependent means that one contrast of a joint region is a linear combination of the other contrasts.
-	Dependent State = "dependent"
+	Reported     = contrast.Reported
+	Unidentified = contrast.Unidentified
+	Withheld     = contrast.Withheld
+	Absent       = contrast.Absent
+	Dependent    = contrast.Dependent
 )
-
-// Interval is the estimate and the interval of a linear combination of the model's weights (a contrast).
-type Interval struct {
-	State    State   `json:"state"`
-	Estimate float64 `json:"estimate"`
-	Low      float64 `json:"low,omitempty"`
-	High     float64 `json:"high,omitempty"`
-	// Error is the standard error of Estimate, due to sampling and privacy noise.
-	Error float64 `json:"standard_error,omitempty"`
-	// Privacy is the share of the interval's width that is due to privacy noise: 1 - w/W, where W
-	// is the interval's width and w the width due to sampling alone.
-	Privacy float64 `json:"privacy_share,omitempty"`
-	// Remainder is the allowance on the scale of the contrast, divided by the half-width that the interval
-	// would have. It is given only for the state Withheld, where it exceeds WithheldAt.
-	Remainder float64 `json:"remainder_share,omitempty"`
-}
-
-// Contains reports whether an interval is stated and contains v.
-func (i Interval) Contains(v float64) bool { return i.State == Reported && i.Low <= v && v <= i.High }
 
 // Contrast returns the estimate and the interval of the linear combination constant + sum_j
 // weights[j] w[j], where w are the model's weights. A combination with a weight for a dropped feature is
@@ -117,21 +97,6 @@ func (f *Fit) reduce(weights []float64) (c *mat.VecDense, present bool) {
 		present = present && weights[j] == 0
 	}
 	return c, present
-}
-
-// Joint is a joint confidence region of several contrasts: the vectors v of their values with (v -
-// Estimate)' Covariance^-1 (v - Estimate) <= Limit.
-type Joint struct {
-	State      State       `json:"state"`
-	Estimate   []float64   `json:"estimate,omitempty"`
-	Covariance [][]float64 `json:"covariance,omitempty"`
-	Limit      float64     `json:"limit,omitempty"`
-	// Zero reports whether the region contains the point at which all contrasts are 0. It is nil if
-	// no region is stated.
-	Zero *bool `json:"holds_zero,omitempty"`
-	// Reason says in words why no region is stated. [Fit.Joint] leaves it empty; package model, which knows
-	// the columns' names, fills it in.
-	Reason string `json:"reason,omitempty"`
 }
 
 // Joint returns the joint confidence region of several contrasts at the level of the fit. Contrast i is

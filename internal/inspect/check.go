@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/fate"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
@@ -214,36 +215,36 @@ func (k *counted) lists(s *dataset.Schema) bool {
 
 // cell counts one cell of a column by its fate, the way in which the schema reads the cell. If the cell is
 // of the target, weight or exposure and cannot be read, cell marks the current row as silent.
-func (t *tally) cell(column, cell string, fate dataset.Fate) {
+func (t *tally) cell(column, cell string, as string) {
 	k := t.columns[column]
-	if fate != dataset.Absent {
+	if as != fate.Absent {
 		text, _ := t.written(k, cell)
-		k.see(k, cell, text, fate)
+		k.see(k, cell, text, as)
 	}
-	switch fate {
-	case dataset.Read:
+	switch as {
+	case fate.Read:
 		k.Read++
 		if k.lists(t.schema) {
 			k.used[cell] = true
 		}
-	case dataset.Absent:
+	case fate.Absent:
 		k.Missing++
-	case dataset.Unread:
+	case fate.Unread:
 		k.Unreadable++
 		if text, pointed := t.written(k, cell); pointed {
 			k.points.add(text)
 		} else {
 			k.odd.add(text)
 		}
-	case dataset.Below:
+	case fate.Below:
 		k.Below++
-	case dataset.Above:
+	case fate.Above:
 		k.Above++
-	case dataset.Unlisted:
+	case fate.Unlisted:
 		k.Other++
 		k.odd.add(cell)
 	}
-	if lost := fate == dataset.Absent || fate == dataset.Unread || fate == dataset.Unlisted; lost && k.column == nil {
+	if lost := as == fate.Absent || as == fate.Unread || as == fate.Unlisted; lost && k.column == nil {
 		t.silent = true
 	}
 }
@@ -258,9 +259,9 @@ func (t *tally) written(k *counted, cell string) (text string, pointed bool) {
 
 // leftOut handles a cell of a row that the filter leaves out. It counts the cell only if it is in the
 // filter's column and is not one of the column's public values.
-func (t *tally) leftOut(column, cell string, fate dataset.Fate) {
-	if column == t.schema.Filter().Column && fate != dataset.Read {
-		t.cell(column, cell, fate)
+func (t *tally) leftOut(column, cell string, as string) {
+	if column == t.schema.Filter().Column && as != fate.Read {
+		t.cell(column, cell, as)
 	}
 }
 

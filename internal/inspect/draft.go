@@ -20,7 +20,7 @@ import (
 // if no marker except "" occurs. Rows whose number of cells differs from the header's are left out. The
 // table must be public: drafting from a private table would release bounds and values of its cells without
 // accounting.
-func Draft(ctx context.Context, path string, as dataset.CSV, name string) (columns map[string]dataset.Drafted,
+func Draft(ctx context.Context, path string, as dataset.CSV, name string) (columns map[string]Drafted,
 	missing []string, err error) {
 	var seen []*seenCells
 	empty := map[string]bool{}
@@ -42,7 +42,7 @@ func Draft(ctx context.Context, path string, as dataset.CSV, name string) (colum
 	if err != nil {
 		return nil, nil, err
 	}
-	columns = map[string]dataset.Drafted{}
+	columns = map[string]Drafted{}
 	for _, s := range seen {
 		if d, ok := s.drafted(name); ok {
 			columns[s.name] = d
@@ -112,7 +112,7 @@ func (s *seenCells) add(cell string) (marker string) {
 // drafted returns the column that the cells suggest: a date, a number, a category, a hash, or an ignored
 // column if nearly every cell is different. from is the table's name for the note. ok is false if all cells
 // are missing, the column has no name, or no value can be listed.
-func (s *seenCells) drafted(from string) (d dataset.Drafted, ok bool) {
+func (s *seenCells) drafted(from string) (d Drafted, ok bool) {
 	known := s.cells - s.missing
 	if known == 0 || s.name == "" {
 		return d, false
@@ -135,11 +135,11 @@ func (s *seenCells) drafted(from string) (d dataset.Drafted, ok bool) {
 		if len(others) > 0 {
 			text += "; its cells do not say whether they are laid out so or " + strings.Join(others, " or ")
 		}
-		return dataset.Drafted{Column: c, Note: text}, true
+		return Drafted{Column: c, Note: text}, true
 	case s.numbers == known:
 		c.Kind = dataset.Number
 		c.Low, c.High = rounded(s.low, s.high)
-		return dataset.Drafted{Column: c, Note: note("%v to %v, rounded outwards", s.low, s.high)}, true
+		return Drafted{Column: c, Note: note("%v to %v, rounded outwards", s.low, s.high)}, true
 	}
 	c.Indicator = false
 	values := slices.Sorted(maps.Keys(s.values))
@@ -147,15 +147,15 @@ func (s *seenCells) drafted(from string) (d dataset.Drafted, ok bool) {
 	switch {
 	case len(values) == min(known, mostSpellings) && known > mostListed:
 		c.Kind = dataset.Ignore
-		return dataset.Drafted{Column: c, Note: note("each another: a name of the row?")}, true
+		return Drafted{Column: c, Note: note("each another: a name of the row?")}, true
 	case len(values) > mostListed:
 		c.Kind, c.Buckets = dataset.Hash, hashBuckets
-		return dataset.Drafted{Column: c, Note: note("of more than %d values", mostListed)}, true
+		return Drafted{Column: c, Note: note("of more than %d values", mostListed)}, true
 	case len(values) == 0:
 		return d, false
 	}
 	c.Kind, c.Categories = dataset.Category, values
-	return dataset.Drafted{Column: c, Note: note("of %d values", len(values))}, true
+	return Drafted{Column: c, Note: note("of %d values", len(values))}, true
 }
 
 // layout returns the first date layout in the list layouts that fits all cells of the column, and the other

@@ -242,7 +242,7 @@ func TestDraft(t *testing.T) {
 	if len(columns) != len(want) {
 		t.Errorf("%d columns: want %d", len(columns), len(want))
 	}
-	text := dataset.DraftWith([]string{"age", "kind", "more", "y"}, columns, missing)
+	text := Schema([]string{"age", "kind", "more", "y"}, columns, missing)
 	for _, line := range []string{"    " + want["age"], "    more: {number: [???, ???]}", "\n  missing: [\"\", NA]\n"} {
 		if !strings.Contains(text, line) {
 			t.Errorf("no %s in\n%s", line, text)

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/yamltext"
 )
 
 // spellings counts cells by their text. Only the first mostSpellings different texts are counted.
@@ -210,7 +211,7 @@ func numberless(odd spellings, k *counted, missing []string) (list []Problem) {
 	add(odd.take(united.MatchString), "numbers with a unit or a sign", "write the number alone in the table")
 	if len(odd) > 0 && len(odd) <= 3 {
 		add(odd, "words; they count as missing already",
-			"if they mean missing, say so: "+dataset.MissingLine(append(slices.Clone(missing), odd.frequent()...)))
+			"if they mean missing, say so: "+missingLine(append(slices.Clone(missing), odd.frequent()...)))
 	} else {
 		add(odd, "no numbers", "make it a category or ignore it, if it is none: "+ignored(k.Name))
 	}
@@ -225,7 +226,7 @@ const decimalComma = `if all are, say so: csv: {decimal: ","}`
 func markedBy(number string) string {
 	mark := strings.IndexFunc(strings.TrimLeft(number, "+-"), func(r rune) bool { return r < '0' || r > '9' })
 	r, _ := utf8.DecodeRuneInString(strings.TrimLeft(number, "+-")[mark:])
-	return "if all are, say so: csv: {thousands: " + dataset.QuoteYAML(string(r)) + "}"
+	return "if all are, say so: csv: {thousands: " + yamltext.Quote(string(r)) + "}"
 }
 
 func ignored(name string) string { return dataset.Column{Name: name, Kind: dataset.Ignore}.Line() }
@@ -276,7 +277,7 @@ func undated(odd spellings, c dataset.Column, missing []string) (list []Problem)
 	}
 	if len(odd) > 0 {
 		list = append(list, odd.problem("no dates of the layout; they count as missing",
-			"if they mean missing, say so: "+dataset.MissingLine(append(slices.Clone(missing),
+			"if they mean missing, say so: "+missingLine(append(slices.Clone(missing),
 				odd.frequent()[:min(3, len(odd))]...))))
 	}
 	return list

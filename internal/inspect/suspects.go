@@ -12,6 +12,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/fate"
 )
 
 // suspects summarises the cells of a column. The summary shows problems that no single cell shows.
@@ -43,23 +44,23 @@ func newSuspects() suspects { return suspects{clamped: spellings{}, rising: true
 // threeDigits matches a number that may have a thousands separator: 1.234 for 1234.
 var threeDigits = regexp.MustCompile(`^[-+]?[0-9]{1,3}\.[0-9]{3}$`)
 
-// see adds a cell of the column k to the summary. The cell is not missing. text is the cell as the file has it. fate
+// see adds a cell of the column k to the summary. The cell is not missing. text is the cell as the file has it. as
 // is the way in which the schema reads it.
-func (s *suspects) see(k *counted, cell, text string, fate dataset.Fate) {
+func (s *suspects) see(k *counted, cell, text string, as string) {
 	s.n++
 	if s.n == 1 {
 		s.first = text
 	}
 	s.varies = s.varies || text != s.first
-	if fate == dataset.Below || fate == dataset.Above {
+	if as == fate.Below || as == fate.Above {
 		s.clamped.add(text)
 	}
 	if k.column != nil && k.column.Kind == dataset.Date {
-		s.day(k.column, cell, fate)
+		s.day(k.column, cell, as)
 		return
 	}
 	x, err := strconv.ParseFloat(cell, 64)
-	if err != nil || fate == dataset.Unread {
+	if err != nil || as == fate.Unread {
 		s.rising = false
 		return
 	}
@@ -81,8 +82,8 @@ func (s *suspects) see(k *counted, cell, text string, fate dataset.Fate) {
 // day counts the dates of a column, and among them the dates that cannot be read with day and month
 // exchanged, because the day of the month is after the twelfth. It counts nothing if day and month are not
 // adjacent in the layout.
-func (s *suspects) day(c *dataset.Column, cell string, fate dataset.Fate) {
-	if fate == dataset.Unread || swapped(c.Layout) == "" {
+func (s *suspects) day(c *dataset.Column, cell string, as string) {
+	if as == fate.Unread || swapped(c.Layout) == "" {
 		return
 	}
 	s.dated++
@@ -127,7 +128,7 @@ func (t *tally) suspicions(k *counted) (list []Problem) {
 	if len(codes) > 0 {
 		add(codes.cells(), codes.frequent(), false,
 			"a number beyond the bounds that often stands for a missing one; it counts as the bound",
-			"if it means missing, say so: "+dataset.MissingLine(append(slices.Clone(t.schema.Missing()), codes.frequent()...)))
+			"if it means missing, say so: "+missingLine(append(slices.Clone(t.schema.Missing()), codes.frequent()...)))
 	}
 	switch {
 	case s.n >= few && !s.varies && k.Kind == "target":

@@ -54,14 +54,14 @@ func (f *Fit) paragraph() string {
 		neighbours = "tables that differ by one added or removed row (declared number of rows: %s)"
 	}
 	unit := f.Certificate.Unit()
-	if unit != (certificate.Unit{}) {
+	if unit != (account.Unit{}) {
 		neighbours = "tables that differ in " + unit.Record() + ", replaced by those of another (their number, %s, is public)"
 		if c.Relation == account.AddOrRemove {
 			neighbours = "tables that differ by " + unit.Record() + ", added or removed (declared number: %s)"
 		}
 		with = fmt.Sprintf(" Of each %d rows were used at most.", unit.Rows)
 	}
-	if filter := f.Certificate.Filter(); filter != (certificate.Filter{}) {
+	if filter := f.Certificate.Filter(); filter != (account.Filter{}) {
 		with += fmt.Sprintf(" Rows are those with %v, which is public for every row; a malformed row counts as one of them.",
 			filter)
 	}

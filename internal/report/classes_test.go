@@ -27,7 +27,7 @@ func TestCoefficientsByClass(t *testing.T) {
 		weights[j] = math.Sin(float64(3*j + 1))
 	}
 	file, err := json.Marshal(map[string]any{
-		"format": model.Format, "version": model.WideVersion, "software": "test", "complete": true,
+		"format": "stillpoint model", "version": 2, "software": "test", "complete": true,
 		"loss": "softmax(3)", "regularizer": "none", "schema": s, "features": s.Features(), "weights": weights,
 		"privacy": map[string]any{"epsilon": 1, "delta": 1e-6, "relation": "replace-one", "neighbour": "a row",
 			"certificate": "c.json"},

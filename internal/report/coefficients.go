@@ -37,7 +37,7 @@ func (f *Fit) coefficients(n runNoise) Section {
 	if !ok {
 		s.Parts = append(s.Parts,
 			Text(fmt.Sprintf("The model has %s weights, which are no terms of a sum over features: the loss %s defines "+
-				"their meaning.", Number(float64(f.Model.Dim())), f.Model.Loss().Name())))
+				"their meaning.", Number(float64(len(f.Model.Weights()))), f.Model.Loss().Name())))
 		return s
 	}
 	unit, odds := f.score()

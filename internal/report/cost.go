@@ -14,13 +14,13 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 	c, v := f.Certificate.Claim(), f.verified
 	filter, unit := f.Certificate.Filter(), f.Certificate.Unit()
 	counted, note := "rows", "several rows of one person are protected less"
-	if unit != (certificate.Unit{}) {
+	if unit != (account.Unit{}) {
 		counted, note = "values of "+unit.String(), unit.Note()
 	}
 	neighbours := unit.Neighbour(filter, c.Relation) + "; the number of " + counted + " is public"
 	if c.Relation == account.AddOrRemove {
 		neighbours = unit.Neighbour(filter, c.Relation) + "; the number of " + counted + " is secret, and was declared"
-	} else if filter != (certificate.Filter{}) {
+	} else if filter != (account.Filter{}) {
 		neighbours = unit.Neighbour(filter, c.Relation) + "; the number of such " + counted + " is public"
 	}
 	s := Section{Title: "What it cost"}
@@ -31,7 +31,7 @@ func (f *Fit) cost(ctx context.Context, a attack) Section {
 		{Name: "Privacy unit", Value: unit.Record(), Note: note},
 		{Name: "Releases", Value: Number(float64(v.Events)), Note: "noisy answers; everything else follows from them"},
 	}
-	if filter != (certificate.Filter{}) {
+	if filter != (account.Filter{}) {
 		facts = append(facts, Fact{Name: "Row filter", Value: filter.String(), Note: filter.Note()})
 	}
 	sampled := f.Certificate.Basis() == certificate.BasisSchedule

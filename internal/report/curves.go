@@ -152,7 +152,7 @@ func (f *Fit) shapes(e explanation) []shaped {
 // readers and programs.
 func (f *Fit) curvesOf(e explanation) (curves []Curve, surfaces []Surface) {
 	for _, s := range f.shapes(e) {
-		switch fit := f.Model.Inference(); {
+		switch fit := f.inference(); {
 		case len(s.Axes) == 1 && fit != nil:
 			curves = append(curves, s.confident(fit, f.Model.Schema().Dim()))
 		case len(s.Axes) == 1:

@@ -52,7 +52,7 @@ func (f *Fit) curves(n runNoise) (s Section, ok bool) {
 // aboutCurves explains to readers how to read the plots of curves. overBounds says that some curve or
 // surface has the mean 0 between the bounds, since no means over the rows were released.
 func (f *Fit) aboutCurves(e explanation, overBounds bool) string {
-	if fit := f.Model.Inference(); fit != nil {
+	if fit := f.inference(); fit != nil {
 		return fmt.Sprintf("Each curve is the part of the prediction that depends on one column alone, less its value at a "+
 			"knot in the middle, where the band has no width. Bands are %.4g%% confidence intervals of the difference from "+
 			"there, of sampling and privacy noise together, point by point: with many points, some miss. They belong to "+

@@ -240,12 +240,12 @@ func (f *Fit) asked() Section {
 	}
 	if own, ok := f.own(); ok && own.Data != "" {
 		facts = append(facts, Fact{Name: "Table", Value: baseName(own.Data), Note: filterNote(f.Certificate.Filter())})
-	} else if filter := f.Certificate.Filter(); filter != (certificate.Filter{}) {
+	} else if filter := f.Certificate.Filter(); filter != (account.Filter{}) {
 		facts = append(facts, Fact{Name: "Rows", Value: filterNote(filter)})
 	}
 	facts = append(facts, Fact{Name: "Features", Value: Number(float64(schema.Dim())),
 		Note: "after categories are spread out; the intercept included"})
-	if n := f.Model.Dim(); n != schema.Dim() {
+	if n := len(f.Model.Weights()); n != schema.Dim() {
 		facts = append(facts, Fact{Name: "Weights", Value: Number(float64(n)),
 			Note: "of all classes, margins or layers together"})
 	}
@@ -266,8 +266,8 @@ func (f *Fit) asked() Section {
 }
 
 // filterNote says in words which rows a filter selects.
-func filterNote(f certificate.Filter) string {
-	if f == (certificate.Filter{}) {
+func filterNote(f account.Filter) string {
+	if f == (account.Filter{}) {
 		return "all rows"
 	}
 	return "rows with " + f.String()

@@ -161,7 +161,7 @@ func (f folder) model(t testing.TB) []byte {
 		"format": "stillpoint model", "version": 1, "software": f.software, "complete": f.complete, "loss": f.loss,
 		"regularizer": "none",
 		"privacy": map[string]any{"epsilon": 1, "delta": 1e-6, "relation": f.budget.Relation().String(),
-			"neighbour": certificate.Filter(schema.Filter()).Neighbour(f.budget.Relation()), "certificate": certificateFile},
+			"neighbour": account.Filter(schema.Filter()).Neighbour(f.budget.Relation()), "certificate": certificateFile},
 		"schema": schema, "features": schema.Features(), "weights": weights,
 	}
 	if f.intervals != nil {

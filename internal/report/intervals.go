@@ -114,6 +114,13 @@ func rounded(v, step float64) string {
 	return text
 }
 
+// inference returns the released numbers from which the model's intervals are computed; nil for a model without
+// intervals.
+func (f *Fit) inference() *inference.Fit {
+	fit, _ := inference.Parse(f.Model.Inference()) // the model has checked them
+	return fit
+}
+
 // intervals makes the section of the page about the coefficients with confidence intervals. It returns
 // false if the model was fitted without confidence intervals.
 func (f *Fit) intervals() (Section, bool) {

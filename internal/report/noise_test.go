@@ -113,7 +113,7 @@ func TestNoiseInTheUsersUnits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			plain := m.Schema().Explain(w)
+			plain := m.Schema().Explain(w, false)
 			// a, log1p(b), c=x, c=y, c=other, d, d=missing, intercept; c=x is the reference.
 			want := []struct {
 				name, per    string

@@ -6,6 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/hats"
 )
 
 // structure is the set of equations and inequalities (rules) that a schema implies for the second moment G
@@ -85,7 +86,7 @@ func structureOf(s *dataset.Schema) (x structure, ok bool) {
 // an interaction: which products of hats are 0, and for a curve the two sums of hats. last is the index of
 // the intercept.
 func (x *structure) hang(h dataset.Hats, last int) {
-	inner := h.Axes[len(h.Axes)-1].Knots.Len()
+	inner := h.Axes[len(h.Axes)-1].Knots
 	for j := range h.Width {
 		for k := j + 1; k < h.Width; k++ {
 			outer := k/inner - j/inner
@@ -102,11 +103,11 @@ func (x *structure) hang(h dataset.Hats, last int) {
 		return
 	}
 	a := h.Axes[0]
-	sum := sparse{[]int{last, a.Missing}, []float64{-dataset.HatScale, dataset.HatScale}}
-	mean := sparse{[]int{a.Number}, []float64{-dataset.HatScale}}
+	sum := sparse{[]int{last, a.Missing}, []float64{-hats.Scale, hats.Scale}}
+	mean := sparse{[]int{a.Number}, []float64{-hats.Scale}}
 	for j := range h.Width {
 		sum.at, sum.values = append(sum.at, h.First+j), append(sum.values, 1)
-		mean.at, mean.values = append(mean.at, h.First+j), append(mean.values, a.Knots.Position(j%inner))
+		mean.at, mean.values = append(mean.at, h.First+j), append(mean.values, hats.Of(a.Knots, a.At).Position(j%inner))
 	}
 	x.flat = append(x.flat, sum, mean)
 }
@@ -186,7 +187,7 @@ func (x structure) shrinkHats(g *mat.SymDense, sigma float64) {
 		for _, a := range h.Axes {
 			own[a.Number], own[a.Missing] = true, true
 		}
-		inner := h.Axes[len(h.Axes)-1].Knots.Len()
+		inner := h.Axes[len(h.Axes)-1].Knots
 		for j := range h.Width {
 			at := h.First + j
 			v := max(g.At(at, last), 0)
@@ -206,7 +207,7 @@ func (x structure) shrinkHats(g *mat.SymDense, sigma float64) {
 				if share == 0 || k >= h.Width {
 					continue
 				}
-				want := share * math.Pow(dataset.HatScale, float64(len(h.Axes))) * (v + max(g.At(h.First+k, last), 0)) / 2
+				want := share * math.Pow(hats.Scale, float64(len(h.Axes))) * (v + max(g.At(h.First+k, last), 0)) / 2
 				noise := sigma
 				if k > j {
 					noise /= math.Sqrt2

@@ -74,7 +74,7 @@ func (f *Fit) Coefficients() (*Coefficients, error) {
 	if !ok {
 		return nil,
 			fmt.Errorf("coefficients: the model's loss is %s, a network: its %d weights are no terms of a sum over columns, "+
-				"and have no reading by column", f.Model.Loss().Name(), f.Model.Dim())
+				"and have no reading by column", f.Model.Loss().Name(), len(f.Model.Weights()))
 	}
 	unit, _ := f.score()
 	c := &Coefficients{Target: f.Model.Schema().Target().Column, Unit: unit, References: map[string]string{},

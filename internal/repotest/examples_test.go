@@ -22,6 +22,7 @@ var withoutExample = map[string]string{
 	// Programs. Their own tests run them.
 	"examples/service": "a program",
 	"examples/loss":    "a program",
+	"tools/face":       "a program, whose work is internal/repotest/face",
 }
 
 // TestEveryPackageHasAnExample: each package that users import must have an example whose output is

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/internal/losscheck"
 	"github.com/stillpoint-dp/stillpoint/internal/testloss"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/losstest"
@@ -23,14 +24,14 @@ func TestEveryLossConforms(t *testing.T) {
 		}
 		types[reflect.TypeOf(l).Name()] = true
 		t.Run(name, func(t *testing.T) { losstest.Conformance(t, l) })
-		if got := losstest.Bits(l); got != bits {
+		if got := losscheck.Bits(l); got != bits {
 			t.Errorf("%s: %#016x, want %#016x", name, got, bits)
 		}
 		if _, err := loss.Parse(name); err == nil {
 			t.Errorf("%s: package loss knows it", name)
 		}
 	}
-	losstest.EveryTypeRan(t, types, "Slopes", "Gradient")
+	losscheck.EveryTypeRan(t, types, "Slopes", "Gradient")
 }
 
 // TestParse: Parse must also find the losses of package loss, and no other name.

@@ -86,7 +86,7 @@ func TestEffectsFindInteractions(t *testing.T) {
 		if features == "" {
 			continue
 		}
-		left := f.Budget.Charge() - f.Compare.Charge
+		left := f.Budget.Charge() - f.Compare.Charge - f.Planned.Base.Charge
 		if first := steps[f.First.Summary.Steps-1].Charged; math.Abs(first/left-.3) > 1e-3 {
 			t.Errorf("the first stage was charged %v of what is left", first/left)
 		}
@@ -304,7 +304,7 @@ func TestEffectsBegin(t *testing.T) {
 	w := make([]float64, c.Schema.Dim())
 	w[0], w[len(w)-1] = 1, 2
 	begins := h.Begins(w)
-	_, ratio := with.EffectBasis()
+	_, ratio := with.EffectFactors()
 	if begins[0] != 1/ratio || begins[len(begins)-1] != 2/ratio || begins[len(w)-1] != 0 {
 		t.Errorf("begins at %v", begins)
 	}

@@ -126,8 +126,8 @@ func TestFitWithIntervals(t *testing.T) {
 	if f.Summary.Algorithm != onestep.Name || f.Charged < .999*f.Budget.Charge() || f.Charged > f.Budget.Charge() {
 		t.Errorf("%s: charged %v of %v", f.Summary.Algorithm, f.Charged, f.Budget.Charge())
 	}
-	of := f.Model.Inference()
-	if of == nil || of.Level != DefaultLevel {
+	of, err := inference.Parse(f.Model.Inference())
+	if err != nil || of == nil || of.Level != DefaultLevel {
 		t.Fatalf("intervals %+v", of)
 	}
 	list, err := f.Model.Coefficients()

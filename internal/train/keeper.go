@@ -2,7 +2,6 @@ package train
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
@@ -56,6 +55,9 @@ type Log interface {
 	// Found stores the effects that the first stage of a fit found. Later steps are about rows with features of
 	// them.
 	Found(dataset.Effects) error
+	// Begun stores the released base rate and the plan of the fit that begins there. Fit calls it before the first
+	// step.
+	Begun(Begun) error
 	Measured(optimize.Measured) error
 	Compared(optimize.Compared) error
 	// Refined stores the schema that takes the place of the head's. Fit calls it before the first step.
@@ -89,6 +91,7 @@ func (unkept) Charged(err error) error                        { return &ChargedE
 func (unkept) Events([]account.Event) error                   { return nil }
 func (unkept) Step(Step) error                                { return nil }
 func (unkept) Found(dataset.Effects) error                    { return nil }
+func (unkept) Begun(Begun) error                              { return nil }
 func (unkept) Measured(optimize.Measured) error               { return nil }
 func (unkept) Compared(optimize.Compared) error               { return nil }
 func (unkept) Refined(*dataset.Schema) error                  { return nil }
@@ -100,24 +103,5 @@ func (unkept) Close()                                         {}
 // Entry is a line of a folder's ledger: the reservation of one fit.
 type Entry = ledgerfile.Entry
 
-// ChargedError is an error that occurred after the budget was reserved. The budget stays reserved.
-type ChargedError struct {
-	// Ledger and Folder are the ledger file and the folder of the reservation; empty if the fit is
-	// stored nowhere.
-	Ledger, Folder string
-	// Err is the error that ended the fit.
-	Err error
-}
-
-// Error returns the text of the error that ended the fit, and adds that the whole budget stays charged. If
-// the fit is stored, the text names the ledger and the folder from which the fit can be recovered.
-func (e *ChargedError) Error() string {
-	if e.Folder == "" {
-		return fmt.Sprintf("%v\nthe whole budget stays charged: earlier releases cannot be taken back", e.Err)
-	}
-	return fmt.Sprintf("%v\nthe whole budget stays charged in %s; stillpoint recover %s saves the model "+
-		"in the journal there", e.Err, e.Ledger, e.Folder)
-}
-
-// Unwrap returns the error that ended the fit.
-func (e *ChargedError) Unwrap() error { return e.Err }
+// ChargedError is an error that occurred after the budget was reserved.
+type ChargedError = account.ChargedError

@@ -29,7 +29,11 @@ func TestPlan(t *testing.T) {
 	if p.Records != 300 || p.Dim != 5 || p.Budget.Mu() != mu {
 		t.Errorf("records %v, dim %d, mu %v: must be 300, 5, %v", p.Records, p.Dim, p.Budget.Mu(), mu)
 	}
-	if want := 300 * mu / math.Sqrt(5); math.Abs(p.Summary.Effective-want) > 1e-12*want {
+	share := optimize.BaseShare
+	if p.Compare != nil {
+		share += SmallCompare
+	}
+	if want := 300 * mu / math.Sqrt(5) * math.Sqrt(1-share); math.Abs(p.Summary.Effective-want) > 1e-12*want {
 		t.Errorf("effective size %v: must be n mu/sqrt(d) = %v", p.Summary.Effective, want)
 	}
 	empty(t)
@@ -49,12 +53,12 @@ func TestPlanWithoutTable(t *testing.T) {
 		}
 		// Removing a row changes a sum by half as much as replacing one.
 		neighbours := map[string]float64{"replace-one": 2, "add-or-remove": 1}[relation]
-		want := 12345 * p.Budget.Mu() / math.Sqrt(5) * 2 / neighbours
+		want := 12345 * p.Budget.Mu() / math.Sqrt(5) * 2 / neighbours * math.Sqrt(1-optimize.BaseShare)
 		share := DefaultCompare
 		if want < SmallCompared {
 			share = SmallCompare
 		}
-		want *= math.Sqrt(1 - share)
+		want *= math.Sqrt(1 - share/(1-optimize.BaseShare))
 		if math.Abs(p.Summary.Effective-want) > 1e-12*want {
 			t.Errorf("%s: effective size %v: must be %v", relation, p.Summary.Effective, want)
 		}
@@ -164,18 +168,18 @@ func TestRefusals(t *testing.T) {
 }
 
 // TestStartIsNotSold tests a table so small that any step would only add noise. Planned.Useless and
-// Fit must return an error that says how many more records would help, and nothing must be spent.
-// An algorithm with a configured number of steps must run.
+// Fit must return an error that begins with the reason and says how many records would be enough, and nothing must be
+// spent. An algorithm with a configured number of steps must run.
 func TestStartIsNotSold(t *testing.T) {
 	c := config(t, 60, "epsilon: 1", "epsilon: 0.01")
 	c.Train.Algorithm = "gd"
-	const want = "gd would return its start"
+	const want = "gd would return its start: enough would be "
 	planned, err := c.Plan(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := planned.Useless(); err == nil || !strings.Contains(err.Error(), want) ||
-		!strings.Contains(err.Error(), "times as many records would help") {
+		!strings.HasPrefix(err.Error(), "train: too few rows") {
 		t.Errorf("plan: %v", err)
 	}
 	if _, err := c.Fit(context.Background(), Options{}); err == nil || !strings.Contains(err.Error(), want) {

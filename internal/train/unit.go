@@ -3,7 +3,7 @@ package train
 import (
 	"fmt"
 
-	"github.com/stillpoint-dp/stillpoint/certificate"
+	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -19,14 +19,14 @@ func (c *Config) units(row loss.Loss) (loss.Loss, error) {
 			row.Name())
 	}
 	switch counting := c.Model.Units; {
-	case counting != "" && counting != string(certificate.Mean) && counting != string(certificate.Sum):
-		return nil, fmt.Errorf("model.units = %q: must be %s or %s", counting, certificate.Mean, certificate.Sum)
+	case counting != "" && counting != string(account.Mean) && counting != string(account.Sum):
+		return nil, fmt.Errorf("model.units = %q: must be %s or %s", counting, account.Mean, account.Sum)
 	case unit == (dataset.Unit{}) && counting != "":
 		return nil, fmt.Errorf("model.units = %q: must be left out where schema.unit is, and each row is a record", counting)
 	case unit == (dataset.Unit{}):
 		return row, nil
 	}
-	l, err := loss.NewUnits(row, unit.Rows, c.Model.Units == string(certificate.Sum))
+	l, err := loss.NewUnits(row, unit.Rows, c.Model.Units == string(account.Sum))
 	if err != nil {
 		return nil, fmt.Errorf("model.loss: schema.unit: %w", err)
 	}
@@ -42,14 +42,14 @@ func rowsOf(p optimize.Problem, s *dataset.Schema) optimize.Problem {
 
 // unitOf says which rows form one record under the loss l, in the certificate's form. It returns the zero
 // Unit if each row is a record.
-func unitOf(s *dataset.Schema, l loss.Loss) certificate.Unit {
+func unitOf(s *dataset.Schema, l loss.Loss) account.Unit {
 	u, ok := l.(loss.Units)
 	if !ok {
-		return certificate.Unit{}
+		return account.Unit{}
 	}
-	count := certificate.Mean
+	count := account.Mean
 	if u.Summed() {
-		count = certificate.Sum
+		count = account.Sum
 	}
-	return certificate.Unit{Column: s.Unit().Column, Rows: u.Rows(), Count: count}
+	return account.Unit{Column: s.Unit().Column, Rows: u.Rows(), Count: count}
 }

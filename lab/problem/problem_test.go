@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/internal/losscheck"
 	"github.com/stillpoint-dp/stillpoint/internal/testloss"
 	"github.com/stillpoint-dp/stillpoint/lab/problem"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -29,7 +30,7 @@ func TestEveryProblemConforms(t *testing.T) {
 			t.Errorf("%s: package loss knows it", name)
 		}
 	}
-	losstest.EveryTypeRan(t, types, "Slopes", "Gradient")
+	losscheck.EveryTypeRan(t, types, "Slopes", "Gradient")
 }
 
 // TestParse: Parse must also find the losses of package loss, and no other name.
@@ -69,7 +70,7 @@ func TestBitsAgreeAcrossMachines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := losstest.Bits(l); got != goldens[name] {
+		if got := losscheck.Bits(l); got != goldens[name] {
 			t.Errorf("%s: %#016x, want %#016x", name, got, goldens[name])
 		}
 	}

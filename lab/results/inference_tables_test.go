@@ -69,7 +69,10 @@ func TestIntervalTables(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f := fitted.Model.Inference()
+			f, err := inference.Parse(fitted.Model.Inference())
+			if err != nil {
+				t.Fatal(err)
+			}
 			w, variance := data.sandwich(f, parse(t, c.loss))
 			fmt.Printf("\n### %s, %s, epsilon %g, n = %d\n\nasked: %s\n\nformula: %s (%d changes, %s, %d of %d reported)\n\n| term | non-private | 95%% interval | private | 95%% interval | privacy |\n|---|---|---|---|---|---|\n",
 				c.name, c.loss, epsilon, data.n(), list.Asked, list.Formula, len(list.Changes), list.Method, list.Reported,

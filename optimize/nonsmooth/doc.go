@@ -1,4 +1,4 @@
-// Package nonsmooth contains optimizers for losses whose derivative jumps, such as the pinball loss
+// Package nonsmooth (not frozen) contains optimizers for losses whose derivative jumps, such as the pinball loss
 // of quantiles, the hinge loss and capped losses.
 //
 // The curvature of a loss whose derivative jumps has no bound, and the norm of its gradient does not

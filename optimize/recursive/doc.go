@@ -1,4 +1,4 @@
-// Package recursive contains methods for convex losses that solve a sequence of optimization problems
+// Package recursive (not frozen) contains methods for convex losses that solve a sequence of optimization problems
 // (rounds). The objective of each round has quadratic regularizers around the solutions of the earlier
 // rounds.
 //

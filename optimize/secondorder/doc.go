@@ -1,4 +1,4 @@
-// Package secondorder contains algorithms that search for second-order stationary points: points
+// Package secondorder (not frozen) contains algorithms that search for second-order stationary points: points
 // where the gradient is small and no eigenvalue of the Hessian is far below zero.
 //
 // Symbols: n is the number of records, d the number of parameters and F the mean loss plus the

@@ -94,7 +94,7 @@ func inexact(x, y, w []float64, workers int) []float64 {
 	return sum
 }
 
-// written is a network without the methods of loss.Stacked, so that the engine writes out its
+// written is a network without the methods of Stacked, so that the engine writes out its
 // gradients.
 type written struct{ loss.Composed }
 

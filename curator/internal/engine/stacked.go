@@ -7,15 +7,35 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
+// Stacked is a loss.Composed whose first layer is linear in the row: f(w; x, y) = phi(W x, theta,
+// y). w holds the Units rows of W, one after the other, followed by theta. The gradient consists of
+// the outer product s x' for W and a vector for theta. Callers can therefore clip and sum gradients
+// without writing out the outer product.
+type Stacked interface {
+	loss.Composed
+	// Units is the number of rows of W.
+	Units() int
+	// Forward computes the losses of a block of n = len(y) records from the margins z = W x of the first
+	// layer, and writes them to dst. Number j of record i is at [j*n+i] in z. Forward panics unless len(dst) =
+	// n, len(z) = Units n, and len(theta) is the number of parameters in theta.
+	Forward(dst, z, theta, y []float64)
+	// Backward computes the gradients of a block of n = len(y) records. For each record it writes to s the
+	// vector for which the gradient in W is s x', and to rest the gradient in theta. s and rest are scaled
+	// down by the factor by which Gradient scales the whole gradient. square holds the squared norms of the
+	// rows. Number j of record i is at [j*n+i] in s, rest and z. Backward panics unless len(s) = len(z) =
+	// Units n, len(rest) = n len(theta), len(square) = n, and len(theta) is the number of parameters in theta.
+	Backward(s, rest, z, theta, square, y []float64)
+}
+
 // stackedPass adds up values, gradients, and differences of them, of a loss whose first layer is linear in the
-// row (loss.Stacked), a tile of rows at a time. A record's gradient has two parts: the outer product of
+// row (Stacked), a tile of rows at a time. A record's gradient has two parts: the outer product of
 // slopes and row, and the gradient with respect to the parameters above the first layer. The gradient is
 // clipped by its norm, which follows from the slopes, the row's norm and the second part. The outer product
 // is rounded and added as for a loss of margins.
 //
 // What is computed of a tile of n records is a block (package lanes): number j of record i is at [j*n+i].
 type stackedPass struct {
-	loss  loss.Stacked
+	loss  Stacked
 	first shape // the shape of the first layer
 	units int
 	above int
@@ -58,11 +78,11 @@ const mostAbove = 1 << 12
 // gradients of a tile then stays in the second-level cache.
 const aboveAtOnce = 1 << 13
 
-// newStackedPass returns the pass for a loss.Stacked with at most mostAbove parameters above its first
+// newStackedPass returns the pass for a Stacked with at most mostAbove parameters above its first
 // layer, if every term is a value or a difference of values, or a gradient or a difference of gradients clipped
 // around zero, of the unsmoothed loss. Otherwise it returns nil.
 func newStackedPass(l loss.Loss, terms []pointedTerm, s shape, rows *row.Layout) *stackedPass {
-	of, ok := l.(loss.Stacked)
+	of, ok := l.(Stacked)
 	if !ok {
 		return nil
 	}

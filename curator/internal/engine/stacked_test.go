@@ -59,7 +59,7 @@ func TestStackedClip(t *testing.T) {
 }
 
 // leaving is a network that leaves its value, and the last number of its gradient, unwritten for negative targets.
-type leaving struct{ loss.Stacked }
+type leaving struct{ Stacked }
 
 func (l leaving) Forward(dst, z, theta, y []float64) {
 	before := slices.Clone(dst)
@@ -125,7 +125,7 @@ func TestStackedUnwritten(t *testing.T) {
 			first[i] = .5 + float64(i)/100
 		}
 		want := sum(l, value, append(first, .75)...)
-		if got := sum(leaving{l.(loss.Stacked)}, value, append(first, more...)...); !slices.Equal(got, want) {
+		if got := sum(leaving{l.(Stacked)}, value, append(first, more...)...); !slices.Equal(got, want) {
 			t.Errorf("values: %v: %v: want %v", value, got, want)
 		}
 		if slices.Equal(want, make([]int64, len(want))) {

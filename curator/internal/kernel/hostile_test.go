@@ -56,7 +56,7 @@ type (
 	hostileRankOne struct{ loss.RankOne }
 	hostileMargins struct{ loss.Margins }
 	hostileGeneral struct{ loss.Loss }
-	hostileStacked struct{ loss.Stacked }
+	hostileStacked struct{ engine.Stacked }
 )
 
 func (hostileKinked) Values(dst, z, y []float64)     { each(dst, z, y, 1) }
@@ -241,7 +241,7 @@ var sizes = map[string]float64{
 // no number may be rounded beyond the limit of engine.Round.
 func TestHostileLosses(t *testing.T) {
 	enginetest.Rounds(t)
-	network := parse(t, "network(3,tanh,huber(0.3))").(loss.Stacked)
+	network := parse(t, "network(3,tanh,huber(0.3))").(engine.Stacked)
 	var codes []float64
 	for i := range 3 * ways {
 		codes = append(codes, float64(i))

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
 	"github.com/stillpoint-dp/stillpoint/internal/testloss"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -39,7 +40,7 @@ func (s skips) Slopes(dst, z, y []float64) {
 
 // stops is a network that overwrites its arguments. It panics on some records, and leaves a number of
 // the gradient, or the value, unwritten for some others.
-type stops struct{ loss.Stacked }
+type stops struct{ engine.Stacked }
 
 func (s stops) Forward(dst, z, theta, y []float64) {
 	first := slices.Clone(z[:len(y)])
@@ -176,7 +177,7 @@ func losses(t testing.TB) map[string]loss.Loss {
 		"general, unwritten": leaves{parse(t, "slow-tail").(loss.General)},
 		"general, shaped":    twins{parse(t, "slow-tail").(loss.General)},
 		"network":            parse(t, "network(3,tanh,softmax(3))"),
-		"network, panics":    stops{parse(t, "network(2-3,tanh,huber(0.3))").(loss.Stacked)},
+		"network, panics":    stops{parse(t, "network(2-3,tanh,huber(0.3))").(engine.Stacked)},
 		"softmax":            several{Margins: parse(t, "softmax(3)").(loss.Margins)},
 		"softmax, panics":    several{parse(t, "softmax(3)").(loss.Margins), true},
 		"capped absolute":    parse(t, "capped-absolute(0.5)"),
@@ -254,6 +255,7 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 		"squared slope, smoothed":       {query.SquaredSlopeAt(on, w, size*size, other).Smoothed(ball)},
 		"difference of values":          {query.ValueChangeAt(on, w, prev, k.InitialGap).Weighted(.7)},
 		"difference of values, clipped": {query.ValueChangeAt(on, prev, w, k.InitialGap/30)},
+		"difference of values, centred": {query.ValueChangeWithin(on, prev, w, k.InitialGap/40, k.InitialGap/30).Weighted(.7)},
 		"second moment":                 {query.SecondMomentOf(on, features).Weighted(.7)},
 		"mean row":                      {query.RowMeanOf(on, features).Weighted(.7)},
 		"squared features":              {query.SquaredFeaturesOf(on, features).Weighted(.7)},
@@ -313,7 +315,7 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 // feature i is in place places[i].
 func parameterIn(l loss.Loss, places []int, j int) int {
 	d, rows := len(places), loss.Parameters(l, len(places))/len(places)
-	if n, ok := l.(loss.Stacked); ok {
+	if n, ok := l.(engine.Stacked); ok {
 		rows = n.Units()
 	}
 	if j >= rows*d {

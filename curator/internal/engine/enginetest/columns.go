@@ -107,7 +107,7 @@ func columns(t *testing.T, build Make, sources map[string]rowtest.Make) {
 	layout, _ := ordered(orders[0])
 	records := rowtest.Records(n, layout, 11, false)
 	for kind, l := range losses(t) {
-		_, stacked := l.(loss.Stacked)
+		_, stacked := l.(engine.Stacked)
 		if _, general := l.(loss.General); general && !stacked {
 			continue // the values of these losses depend on the order of the features
 		}

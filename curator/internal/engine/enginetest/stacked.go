@@ -4,11 +4,11 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// layered reports whether an engine computes a query about a loss.Stacked (a loss whose first
+// layered reports whether an engine computes a query about a engine.Stacked (a loss whose first
 // layer is linear in the row) without writing out each record's contribution. An engine does so if
 // all terms are unsmoothed values and differences of values, or gradients and differences of gradients that are
 // clipped around zero.
@@ -30,10 +30,10 @@ func layered(q query.Question) bool {
 	return true
 }
 
-// stacked returns the expected contribution of one record to a query about a loss.Stacked (a loss
+// stacked returns the expected contribution of one record to a query about a engine.Stacked (a loss
 // whose first layer is linear in the row), in grid steps before rounding. ok is false for a faulty
 // record.
-func stacked(l loss.Stacked, q query.Question, scale float64, r sample) ([]float64, bool) {
+func stacked(l engine.Stacked, q query.Question, scale float64, r sample) ([]float64, bool) {
 	units, d := l.Units(), len(r.X)
 	square := r.Square()
 	margins := func(w []float64) []float64 {
@@ -114,7 +114,7 @@ func stacked(l loss.Stacked, q query.Question, scale float64, r sample) ([]float
 
 // stackedValue is stacked for queries whose contributions are numbers. margins computes the first layer's margins
 // of the record.
-func stackedValue(l loss.Stacked, q query.Question, scale float64, r sample, margins func(w []float64) []float64) (
+func stackedValue(l engine.Stacked, q query.Question, scale float64, r sample, margins func(w []float64) []float64) (
 	v []float64, ok bool) {
 	at := func(w []float64) float64 {
 		dst := []float64{math.NaN()}

@@ -1,4 +1,6 @@
-package losstest
+// Package losscheck holds checks of the losses of this module: that their bits are those of other machines, and that
+// every type of loss is tested.
+package losscheck
 
 import (
 	"hash/fnv"
@@ -67,7 +69,7 @@ func Bits(l loss.Loss) uint64 {
 			l.Curvatures(dst, z, y)
 			add(dst...)
 			if k, ok := l.(loss.Kinked); ok {
-				for _, s := range smoothings() {
+				for _, s := range Smoothings() {
 					k.SmoothedSlopes(dst, z, y, long, s)
 					add(dst...)
 				}
@@ -89,4 +91,21 @@ func Bits(l loss.Loss) uint64 {
 		}
 	}
 	return h.Sum64()
+}
+
+// Smoothings returns the Smoothings that suites try: the mean over a ball, for seven numbers of
+// dimensions from 1 to 100,000, even and odd, and the Lasry-Lions envelope.
+func Smoothings() []loss.Smoothing {
+	var list []loss.Smoothing
+	for _, dim := range []int{1, 2, 3, 4, 11, 100, 100_000} {
+		list = append(list, must(loss.OverBall(dim, .4)))
+	}
+	return append(list, must(loss.LasryLions(.1)))
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
 }

@@ -1,29 +1,29 @@
-package dataset
+package inspect
 
 import (
 	"strings"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/yamltext"
 )
-
-// Draft returns a commented schema: section for a table with the given header, to be completed by
-// hand. Until every ??? is replaced, loading the schema fails with an error that names the field and the
-// value to write there. Draft reads nothing but the header, and quotes it. The header must hold
-// names: if the table had no header row, Draft would quote the first record. Callers check this
-// with [LooksLikeNames].
-func Draft(header []string) string { return DraftWith(header, nil, nil) }
 
 // Drafted is the entry of a column in a drafted schema, as a public source suggests it, and a note
 // that names the source.
 type Drafted struct {
-	Column Column
+	Column dataset.Column
 	Note   string
 }
 
-// DraftWith returns a draft as [Draft] does. The columns in the map drafted, by name, have the entries and
+// Schema returns a commented schema: section for a table with the given header, to be completed by
+// hand. Until every ??? is replaced, loading the schema fails with an error that names the field and the
+// value to write there. Schema quotes the header. The header must hold names: if the table had no header row, Schema
+// would quote the first record. Callers check this with columnname.All.
+//
+// The columns in the map drafted, by name, have the entries and
 // notes given there, and missing lists the markers of missing cells, if it is not empty. The caller must
 // ensure that these entries and markers come from public knowledge. The notes must name the sources.
-func DraftWith(header []string, drafted map[string]Drafted, missing []string) string {
+func Schema(header []string, drafted map[string]Drafted, missing []string) string {
 	var b strings.Builder
 	b.WriteString(draftTop)
 	for _, name := range header {
@@ -36,16 +36,22 @@ func DraftWith(header []string, drafted map[string]Drafted, missing []string) st
 			known.Column.Name = name
 			b.WriteString("    " + known.Column.Line() + " # " + printable.Text(known.Note) + "\n")
 		default:
-			b.WriteString("    " + yamlText(name) + ": {number: [" + placeholder + ", " + placeholder + "]}\n")
+			b.WriteString("    " + yamltext.Text(name) + ": {number: [" + placeholder + ", " + placeholder + "]}\n")
 		}
 	}
 	end := draftEnd
 	if len(missing) > 0 {
-		end = strings.Replace(end, "  # "+MissingLine([]string{"", "NA", "?"}), "  "+MissingLine(missing), 1)
+		end = strings.Replace(end, "  # "+missingLine([]string{"", "NA", "?"}), "  "+missingLine(missing), 1)
 	}
 	b.WriteString(end)
 	return b.String()
 }
+
+// placeholder stands for the values that must be filled in by hand.
+const placeholder = "???"
+
+// missingLine returns the list of cells that mean missing, as a line of a schema.
+func missingLine(markers []string) string { return "missing: " + yamltext.Texts(markers) }
 
 const draftTop = `# What is publicly known about each column. Replace every ??? by hand.
 #

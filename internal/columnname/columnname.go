@@ -1,4 +1,5 @@
-package dataset
+// Package columnname tells names of columns from cells of records.
+package columnname
 
 import (
 	"slices"
@@ -11,7 +12,7 @@ import (
 // longestName is the largest number of characters of a cell that is accepted as a name.
 const longestName = 100
 
-// LooksLikeNames reports whether a table's first row may be shown in messages as the names of its
+// All reports whether a table's first row may be shown in messages as the names of its
 // columns. If a table has no header row, its first row is a record. If its line ends are not
 // recognised, its first row holds every record. A record must not be quoted. A row therefore does not look
 // like names if any of its cells
@@ -28,13 +29,13 @@ const longestName = 100
 //   - is longer than 100 characters or contains a control character, such as a line end.
 //
 // A record that consists of other words only is not recognised as a record.
-func LooksLikeNames(header []string) bool {
+func All(header []string) bool {
 	for i, name := range header {
 		name = strings.TrimSpace(name)
 		if name == "" && i == 0 && len(header) > 1 {
 			continue
 		}
-		if !looksLikeName(name) {
+		if !Is(name) {
 			return false
 		}
 		for _, other := range header[:i] {
@@ -52,8 +53,8 @@ var values = []string{
 	"male", "female",
 }
 
-// looksLikeName reports whether one trimmed cell obeys the rules of LooksLikeNames for a single cell.
-func looksLikeName(s string) bool {
+// Is reports whether one trimmed cell obeys the rules of All for a single cell.
+func Is(s string) bool {
 	if !utf8.ValidString(s) || utf8.RuneCountInString(s) > longestName || slices.Contains(values, strings.ToLower(s)) {
 		return false
 	}
@@ -82,13 +83,4 @@ func looksLikeName(s string) bool {
 		return letters >= 4 && letters > digits && unicode.IsLetter(next)
 	}
 	return digits <= letters || !after && (unicode.IsLetter(first) || first == '_')
-}
-
-// place returns the text that names column i of a header in messages: the column's name if it looks like a
-// name ([LooksLikeNames]), and otherwise the column's number, counted from 1.
-func place(header []string, i int) string {
-	if name := strings.TrimSpace(header[i]); looksLikeName(name) {
-		return "column " + strconv.Quote(name)
-	}
-	return "column " + strconv.Itoa(i+1)
 }

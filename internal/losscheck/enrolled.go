@@ -1,4 +1,4 @@
-package losstest
+package losscheck
 
 import (
 	"go/ast"
