@@ -622,6 +622,8 @@ REASONS = [
     *reasons("outcome.md", BEFORE, "Centring, and what a direction is worth"),
     *reasons("outcome.md", PEERS, "Beside diffprivlib and Opacus"),
     *reasons("outcome.md", "printed by a test whose seeds are fixed", "Simulated verdicts and decisions"),
+    *reasons("outcome.md", PEERS, "Beside diffprivlib and Opacus", "Rare outcomes, and counts over wide exposures",
+             "Were the verdicts true?"),
     Reason("planner.md", "The planner against hindsight", 0, "of rules of before"),
     Reason("planner.md", "Forecasts, by algorithm", 0, "lab/results/forecasts.py makes it of the runs of the other pages"),
     Printed("planner.md", "A million records",
