@@ -7,8 +7,8 @@
     venv/bin/python lab/results/rare.py fits PROGRAM FITS           # a line of JSON for each fit
     venv/bin/python lab/results/rare.py page REFERENCES FITS...     # tables of Markdown
 
---only NAMES, --epsilons LIST, --fits N, --rules LIST and --draws N, before the word, choose less or more. The tables and
-their bounds are in rare_tables.py. Every fit is one of the command, with fresh coins. build adds two lines to the
+--only NAMES, --epsilons LIST, --fits N, --rules LIST and --draws N, before the word, choose less or more. The tables
+and their bounds are in rare_tables.py. Every fit is one of the command, with fresh coins. build adds two lines to the
 command, by which it writes the weights of the fit before the comparison with a constant decides which model to publish,
 into the file that RARE_RAW names. They are needed to say whether a verdict was true, and no other build writes them.
 
@@ -271,7 +271,8 @@ class Fits:
             self.calibrate(model, folder)
         row |= {"algorithm": told["algorithm"], "steps": told["steps"], "verdict": told.get("verdict"),
                 "compared": told.get("compared"), "saved": told.get("saved"),
-                "warnings": [w["code"] for w in told.get("warnings") or []], "anyway": bool(extra), "raw": weights is not None}  # fmt: skip
+                "warnings": [w["code"] for w in told.get("warnings") or []], "anyway": bool(extra),
+                "raw": weights is not None}  # fmt: skip
         base = [t.losses(t.constant(h), h) for h in (False, True)]
         for word, w in (("", model["weights"]), ("fit_", weights or model["weights"])):
             z = self.margins(w, model["features"], True)
