@@ -620,6 +620,8 @@ REASONS = [
     ],
     *reasons("outcome.md", VARIANTS, "Losses with kinks at much budget", "From which N radii fall"),
     *reasons("outcome.md", BEFORE, "Centring, and what a direction is worth"),
+    *reasons("outcome.md", PEERS, "Beside diffprivlib and Opacus"),
+    *reasons("outcome.md", "printed by a test whose seeds are fixed", "Simulated verdicts and decisions"),
     *reasons("outcome.md", PEERS, "Beside diffprivlib and Opacus", "Rare outcomes, and counts over wide exposures",
              "Were the verdicts true?"),
     Reason("planner.md", "The planner against hindsight", 0, "of rules of before"),
