@@ -29,7 +29,7 @@ import time
 
 import numpy as np
 import pandas as pd
-from rare_tables import GENERATED, REAL, TASKS
+from rare_tables import BLIND, GENERATED, REAL, TASKS
 
 DELTA = "1e-6"
 EPSILONS = (0.1, 0.25, 0.5, 1, 2, 8)
@@ -302,8 +302,8 @@ class Fits:
 
 def tables(only, draws):
     names = only.split(",") if only else [t.name for t in REAL]
-    names = [t.name for g in (("real", REAL), ("generated", GENERATED)) if g[0] in names for t in g[1]] + [
-        n for n in names if n not in ("real", "generated")]  # fmt: skip
+    groups = {"real": REAL, "blind": BLIND, "generated": GENERATED}
+    names = [n for name in names for n in ([t.name for t in groups[name]] if name in groups else [name])]
     for name in names:
         for draw in range(1, 1 + (draws if TASKS[name] in GENERATED else 1)):
             yield Table(TASKS[name], draw)
