@@ -7,8 +7,8 @@
     venv/bin/python lab/results/rare.py fits PROGRAM FITS           # a line of JSON for each fit
     venv/bin/python lab/results/rare.py page REFERENCES FITS...     # tables of Markdown
 
---only NAMES, --epsilons LIST, --fits N, --rules LIST and --draws N, before the word, choose less or more. The tables and
-their bounds are in rare_tables.py. Every fit is one of the command, with fresh coins. build adds two lines to the
+--only NAMES, --epsilons LIST, --fits N, --rules LIST and --draws N, before the word, choose less or more. The tables
+and their bounds are in rare_tables.py. Every fit is one of the command, with fresh coins. build adds two lines to the
 command, by which it writes the weights of the fit before the comparison with a constant decides which model to publish,
 into the file that RARE_RAW names. They are needed to say whether a verdict was true, and no other build writes them.
 
@@ -29,7 +29,7 @@ import time
 
 import numpy as np
 import pandas as pd
-from rare_tables import GENERATED, REAL, TASKS
+from rare_tables import BLIND, GENERATED, REAL, TASKS
 
 DELTA = "1e-6"
 EPSILONS = (0.1, 0.25, 0.5, 1, 2, 8)
@@ -271,7 +271,8 @@ class Fits:
             self.calibrate(model, folder)
         row |= {"algorithm": told["algorithm"], "steps": told["steps"], "verdict": told.get("verdict"),
                 "compared": told.get("compared"), "saved": told.get("saved"),
-                "warnings": [w["code"] for w in told.get("warnings") or []], "anyway": bool(extra), "raw": weights is not None}  # fmt: skip
+                "warnings": [w["code"] for w in told.get("warnings") or []], "anyway": bool(extra),
+                "raw": weights is not None}  # fmt: skip
         base = [t.losses(t.constant(h), h) for h in (False, True)]
         for word, w in (("", model["weights"]), ("fit_", weights or model["weights"])):
             z = self.margins(w, model["features"], True)
@@ -301,8 +302,8 @@ class Fits:
 
 def tables(only, draws):
     names = only.split(",") if only else [t.name for t in REAL]
-    names = [t.name for g in (("real", REAL), ("generated", GENERATED)) if g[0] in names for t in g[1]] + [
-        n for n in names if n not in ("real", "generated")]  # fmt: skip
+    groups = {"real": REAL, "blind": BLIND, "generated": GENERATED}
+    names = [n for name in names for n in ([t.name for t in groups[name]] if name in groups else [name])]
     for name in names:
         for draw in range(1, 1 + (draws if TASKS[name] in GENERATED else 1)):
             yield Table(TASKS[name], draw)

@@ -6,7 +6,7 @@ import math
 import pathlib
 import statistics
 
-from rare_tables import REAL, TASKS
+from rare_tables import GENERATED, TASKS
 
 
 def read(files):
@@ -106,7 +106,7 @@ def losses(key, by, plain, boosted):
     auc = [statistics.median(r["auc"] for r in some if "auc" in r) if any("auc" in r for r in some) else None
            for some in (fits, of[best] if best else [], ebm, [p] if p else [])]  # fmt: skip
     line = [
-        task if TASKS[task] in REAL else f"{task}, draw {draw}",
+        task if TASKS[task] not in GENERATED else f"{task}, draw {draw}",
         f"{epsilon:g}" + (" (refused)" if refused(of["default"]) else ""),
         mean_worst(of["default"], unit), mean_worst(of["off"], unit),
         f"{mean_worst(of[best], unit)} {best}" if best else "-", mean_worst(ebm, unit) if len(ebm) > 1 else

@@ -11,7 +11,7 @@ import warnings
 
 import numpy as np
 import pandas as pd
-from rare_tables import REAL
+from rare_tables import GENERATED
 
 
 def plain(table):
@@ -63,7 +63,7 @@ def references(args, tables):
     with open(args.file, "a") as out:
         for table in tables(args.only, args.draws):
             print(json.dumps(plain(table)), file=out, flush=True)
-            if table.task not in REAL or len(table.task.classes) != 2:
+            if table.task in GENERATED or len(table.task.classes) != 2:
                 continue
             for epsilon in args.epsilons:
                 for seed in range(args.fits):
