@@ -34,7 +34,7 @@ func settles(t *testing.T, d *durabletest.Disk, c *chains, least float64, what s
 }
 
 // settled fails the test if a reservation stays in the store, if an intent is left in the folder, or if the
-// store does not charge its last run at least the charge least and at most one release more.
+// store does not charge its last run at least the charge least and at most its reservation.
 func settled(t *testing.T, d *durabletest.Disk, c *chains, least float64, what string) {
 	t.Helper()
 	after := c.dataset(t)
@@ -42,9 +42,9 @@ func settled(t *testing.T, d *durabletest.Disk, c *chains, least float64, what s
 		t.Fatalf("%s: %v stays reserved", what, after.Open)
 	}
 	if n := len(after.Runs); n > 0 {
-		// The journal may have the event of one more answer, which was not handed out.
+		// The mark in the store is ahead of the releases by the charge of a time, so that its size depends on the machine.
 		last := after.Runs[n-1]
-		if got := last.Charged.Charge; got < least || got > least+last.Reserved.Charge/1.9 {
+		if got := last.Charged.Charge; got < least || got > last.Reserved.Charge {
 			t.Fatalf("%s: charged %v, released %v of %v", what, got, least, last.Reserved.Charge)
 		}
 		if !strings.Contains(ledgerText(d), last.Run) && last.Charged.Charge != 0 {
