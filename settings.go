@@ -14,6 +14,9 @@ type Train struct {
 	// comparison. The comparison also decides which model is published: a fit with a larger loss than the constant is
 	// replaced by the constant.
 	Compare float64
+	// Base is the share of the budget reserved for the base rate: the best constant, at which the fit begins and with
+	// which it is compared. Zero means the default share. Off means that the fit begins at 0.
+	Base float64
 	// Ranks is the share of the budget reserved for releasing ranks, by which curves with curve: auto get their knots.
 	// Zero means the default share where the records and the budget suffice, and otherwise none. Off means equally
 	// spaced knots.
@@ -54,6 +57,19 @@ type Memory struct {
 type KL struct {
 	// Kappa is at least 1 and at most 10, and Gamma above 0. Both are given, or neither.
 	Kappa, Gamma float64
+}
+
+// Start states the constant at which a fit begins, in place of a released base rate. It must be public knowledge that
+// does not come from the table. At most one field may be given.
+type Start struct {
+	// Share is the share of the second of two classes.
+	Share *float64
+	// Shares are the shares of three or more classes, in the order of the schema.
+	Shares []float64
+	// Rate is the mean count, or the count per unit of exposure.
+	Rate *float64
+	// Value is the number that a constant predicts best, in the unit of the target.
+	Value *float64
 }
 
 // Folder is the output folder of a fit.

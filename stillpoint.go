@@ -52,6 +52,8 @@ type Spec struct {
 	Features string
 	// KL is public knowledge of how fast the objective rises from its minimum.
 	KL KL
+	// Start states the constant at which the fit begins, in place of its release. It must be public knowledge.
+	Start Start
 	// Units is "mean" or "sum" if the schema has a privacy unit, and otherwise "". With "mean" every unit has
 	// the same weight, and with "sum" every row has the same weight. "" means "mean".
 	Units string
@@ -233,7 +235,7 @@ func (s Spec) config() (*train.Config, error) {
 		Data: s.Table.paths, Schema: s.Schema,
 		Model: train.Model{
 			Loss: name, Weights: s.Weights, Radius: train.Positive(s.Radius), Reduce: s.Reduce,
-			Features: s.Features, KL: optimize.KL(s.KL), Units: s.Units,
+			Features: s.Features, KL: optimize.KL(s.KL), Start: train.Start(s.Start), Units: s.Units,
 		},
 		Train: train.Train(s.Train), Inference: (*train.Inference)(s.Inference),
 		Memory: train.Memory{Gigabytes: train.Positive(s.Memory.Gigabytes), Folder: s.Memory.Folder},
@@ -268,8 +270,9 @@ func (s Spec) bare() error {
 		"table": s.Table.kind != nothing, "shards": s.Shards != nil, "schema": s.Schema != nil, "loss": s.Loss != nil,
 		"budget": s.Budget != (Budget{}), "inference": s.Inference != nil,
 		"weights": s.Weights != nil, "regularizer": s.Regularizer != nil, "radius": s.Radius != 0, "reduce": s.Reduce != "",
+		"start":    train.Start(s.Start).Given(),
 		"features": s.Features != "", "kl": s.KL != (KL{}), "units": s.Units != "", "memory": s.Memory != (Memory{}),
-		"train": s.Train.Algorithm != "" || s.Train.Measure != 0 || s.Train.Compare != 0 || s.Train.Ranks != 0 ||
+		"train": s.Train.Algorithm != "" || s.Train.Measure != 0 || s.Train.Compare != 0 || s.Train.Ranks != 0 || s.Train.Base != 0 ||
 			s.Train.Settings != nil,
 	} {
 		if given {

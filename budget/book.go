@@ -23,6 +23,8 @@ type Book struct {
 	// costs caches the costs of runs that release on Poisson samples. The cost of one such run may
 	// take a second to compute.
 	costs map[string]Cost
+	// held are the renewals of the leases of the book's runs.
+	held []*marks
 }
 
 // guarded is the chain of rows of a dataset, as far as the book has read it, with a lock. The lock
@@ -38,8 +40,17 @@ func NewBook(s Store) *Book {
 	return &Book{store: s, chains: map[string]*guarded{}, costs: map[string]Cost{}}
 }
 
-// Close closes the store.
-func (b *Book) Close() error { return b.store.Close() }
+// Close closes the store. The leases of the book's runs are no longer renewed.
+func (b *Book) Close() error {
+	b.mu.Lock()
+	held := b.held
+	b.held = nil
+	b.mu.Unlock()
+	for _, m := range held {
+		m.stop()
+	}
+	return b.store.Close()
+}
 
 // ErrNoDataset reports a dataset that is not in the store.
 var ErrNoDataset = errors.New("budget: no such dataset")
@@ -82,6 +93,7 @@ func (b *Book) update(ctx context.Context, name string, next func(c *chain, now 
 				entry.Number, entry.Dataset, entry.Time = g.number+1, name, t.Now
 				if refused = g.admit(ctx, *entry, false); refused == nil {
 					row, refused = entry.write(g.head)
+					row.Lease = entry.lease
 				}
 			}
 			if refused != nil || entry == nil {
@@ -161,10 +173,13 @@ func (b *Book) Names(ctx context.Context) ([]string, error) {
 }
 
 // reserve charges the cost of a run to a dataset and returns the reservation, which names the row
-// of the charge. run is the id of the run, and limit bounds the run's releases. A run that is
+// of the charge. run is the id of the run, and limit bounds the run's releases. lease, if not nil, is
+// the run's lease, which the store keeps from then on. A run that is
 // reserved already is not charged again. It is an error if the cap does not cover the cost or the
 // dataset is closed.
-func (b *Book) reserve(ctx context.Context, dataset, run, label string, limit Limit) (r account.Reservation, err error) {
+func (b *Book) reserve(ctx context.Context, dataset, run, label string, limit Limit, lease *Lease) (
+	r account.Reservation, err error,
+) {
 	// The cost is computed before the transaction, since it may take a second.
 	most, err := b.capOf(ctx, dataset)
 	if err != nil {
@@ -178,7 +193,8 @@ func (b *Book) reserve(ctx context.Context, dataset, run, label string, limit Li
 		if _, done := g.byID[run]; done { // an earlier attempt reserved the run; its reply was lost
 			return nil, nil
 		}
-		return &Entry{Kind: Reserved, Run: run, Label: label, Limit: &limit, Cost: &cost}, nil
+		e := &Entry{Kind: Reserved, Run: run, Label: label, Limit: &limit, Cost: &cost, Held: lease != nil, lease: lease}
+		return e, nil
 	})
 	if err != nil {
 		return r, err

@@ -27,6 +27,10 @@ type chain struct {
 	sampled int
 	runs    []RunState
 	byID    map[string]int // the index in runs of a run, by its id
+	// leases are the leases of runs that have not ended, as the store had them at the last read.
+	leases map[string]Lease
+	// now is the time of the last read by the store's clock.
+	now string
 	// heads are the hashes of all rows.
 	heads []string
 	// began is the time of the first row by the store's clock. salt is the random salt of that row.
@@ -49,6 +53,12 @@ type RunState struct {
 	// Charged is the cost of the run at present. It differs from Reserved only if Settled is true.
 	Charged Cost `json:"charged"`
 	Settled bool `json:"settled"`
+	// Corrected is the number of settlements after the first. Each raised Charged.
+	Corrected int `json:"corrected,omitempty"`
+	// Held is true if the run was reserved with a lease. Lease is this lease; it is nil after the run's
+	// settlement, in a certificate, and if the store has lost it.
+	Held  bool   `json:"held,omitempty"`
+	Lease *Lease `json:"lease,omitempty"`
 
 	odometer float64
 }
@@ -80,6 +90,10 @@ func (c *chain) follow(t Tail) error {
 	}
 	if t.Length != c.number || t.Head != c.head {
 		return c.broken("it ends with row %d, %.12s: must end with row %d, %.12s", c.number, c.head, t.Length, t.Head)
+	}
+	c.leases, c.now = map[string]Lease{}, t.Now
+	for _, l := range t.Leases {
+		c.leases[l.Run] = l
 	}
 	return nil
 }
@@ -176,13 +190,17 @@ func (c *chain) leftText(l Limit) string {
 	return "nothing is left"
 }
 
+// admitEnd returns an error unless the entry settles a run that was reserved, at most at the charge of its
+// reservation and, if the run was settled before, at a larger charge than before. The cap is not asked: what
+// was released counts, even past the cap.
 func (c *chain) admitEnd(e Entry) error {
 	at, reserved := c.byID[e.Run]
 	switch {
 	case !reserved:
 		return fmt.Errorf("budget: run %s: must have been reserved", e.Run)
-	case c.runs[at].Settled:
-		return fmt.Errorf("budget: run %s: must settle once", e.Run)
+	case c.runs[at].Settled && !(*e.Charged > c.runs[at].odometer):
+		return fmt.Errorf("budget: run %s: charged = %v: must be more than %v, at which it was settled: a settlement only "+
+			"rises", e.Run, *e.Charged, c.runs[at].odometer)
 	}
 	_, err := c.runs[at].end(c.cap, *e.Charged)
 	return err
@@ -224,16 +242,19 @@ func (c *chain) apply(e Entry, hash string) {
 	case Reserved:
 		c.byID[e.Run] = len(c.runs)
 		c.runs = append(c.runs, RunState{Run: e.Run, Label: e.Label, Row: e.Number, Head: hash, Time: e.Time, Limit: *e.Limit,
-			Reserved: *e.Cost, Charged: *e.Cost})
+			Reserved: *e.Cost, Charged: *e.Cost, Held: e.Held})
 		c.spent.Add(c.spent, exact(e.Cost.Charge))
 		if e.Limit.samples() {
 			c.sampled++
 		}
 	case Settled:
 		r := &c.runs[c.byID[e.Run]]
+		if r.Settled {
+			r.Corrected++
+		}
+		c.spent.Sub(c.spent, exact(r.Charged.Charge))
 		r.Settled, r.odometer = true, *e.Charged
 		r.Charged, _ = r.end(c.cap, r.odometer) // admitEnd has already checked that end returns no error
-		c.spent.Sub(c.spent, exact(r.Reserved.Charge))
 		c.spent.Add(c.spent, exact(r.Charged.Charge))
 	case Closed:
 		c.closed = true
@@ -244,4 +265,11 @@ func (c *chain) apply(e Entry, hash string) {
 // is at least 0.
 func (c *chain) left() float64 {
 	return downward(new(big.Float).SetPrec(sumBits).SetMode(big.ToNegativeInf).Sub(c.cap.charge(), c.spent))
+}
+
+// past returns the charge by which the sum of the runs' charges exceeds the cap, in units of mu^2, rounded up.
+// It is 0 if the cap covers the sum.
+func (c *chain) past() float64 {
+	sum := exact(0)
+	return max(0, upward(sum.Sub(c.spent, c.cap.charge())))
 }

@@ -30,9 +30,13 @@ type Dataset struct {
 	Open float64 `json:"open"`
 	// Left is the part of the cap's mu^2 that is not spent, rounded down.
 	Left float64 `json:"left"`
+	// Over is the charge by which Spent exceeds the cap, in units of mu^2, rounded up. It is 0 unless a
+	// settlement was corrected after the cap's rest had been given to other runs. The guarantee of the
+	// cap does not hold then: people were overspent by Over.
+	Over float64 `json:"over,omitempty"`
 	// Epsilon is the epsilon that follows from Spent at the part of the cap's delta that is not set
-	// aside for runs with sampling. It is at most the cap's epsilon. It is for information: the
-	// guarantee is the cap.
+	// aside for runs with sampling. It is at most the cap's epsilon, unless Over is positive. It is for
+	// information: the guarantee is the cap.
 	Epsilon float64 `json:"epsilon_spent"`
 	// Sampled is the number of runs that were reserved for releases on Poisson samples.
 	Sampled int        `json:"sampled"`
@@ -84,13 +88,16 @@ func (b *Book) read(ctx context.Context, name string, f func(*chain) error) erro
 func (c *chain) dataset() (*Dataset, error) {
 	d := &Dataset{
 		Name: c.name, Cap: c.cap, Began: c.began, Closed: c.closed, Rows: c.number, Head: c.head,
-		Charge: downward(c.cap.charge()), Spent: upward(c.spent), Left: c.left(), Sampled: c.sampled,
+		Charge: downward(c.cap.charge()), Spent: upward(c.spent), Left: c.left(), Over: c.past(), Sampled: c.sampled,
 		Runs: slices.Clone(c.runs), heads: slices.Clone(c.heads),
 	}
 	open := exact(0)
-	for _, r := range c.runs {
+	for i, r := range d.Runs {
 		if !r.Settled {
 			open.Add(open, exact(r.Charged.Charge))
+		}
+		if l, ok := c.leases[r.Run]; ok && !r.Settled {
+			d.Runs[i].Lease = &l
 		}
 	}
 	d.Open = upward(open)
@@ -99,7 +106,9 @@ func (c *chain) dataset() (*Dataset, error) {
 		if d.Epsilon, err = mechanism.GaussianEpsilon(math.Sqrt(d.Spent)*(1+0x1p-50), c.cap.gaussianDelta()); err != nil {
 			return nil, fmt.Errorf("budget: %w", err)
 		}
-		d.Epsilon = min(d.Epsilon, c.cap.Epsilon)
+		if d.Over == 0 {
+			d.Epsilon = min(d.Epsilon, c.cap.Epsilon)
+		}
 	}
 	return d, nil
 }

@@ -60,7 +60,8 @@
 //
 // A store that is restored as a whole to an earlier state is consistent. The certificate of a run
 // that was reserved after this state reveals the restoration, because it contains a row's hash that
-// the store lacks. Any other copy of such a hash reveals it, too. No decision depends on a clock.
+// the store lacks. Any other copy of such a hash reveals it, too. The privacy of a dataset
+// depends on no clock. Only whether another machine's process may still hold a run does (see [Lease]).
 //
 // The store draws the id of a run at random, and only one process knows it. A request that is
 // repeated with this id is charged once. A run that is started again has a new id and is charged

@@ -26,7 +26,7 @@ type Entry struct {
 	// Cap is the dataset's cap in the first row, and nil in other rows.
 	Cap *Cap `json:"cap,omitempty"`
 	// Run is the id of the run that a row reserves or settles. The store draws the id at random. A
-	// run is reserved once and settled at most once.
+	// run is reserved once. It may be settled more than once, each time with a larger charge.
 	Run string `json:"run,omitempty"`
 	// Label describes the purpose of a run in public words.
 	Label string `json:"label,omitempty"`
@@ -34,9 +34,15 @@ type Entry struct {
 	Limit *Limit `json:"law,omitempty"`
 	// Cost is the charge of the run to the cap. It is set in a reservation only.
 	Cost *Cost `json:"cost,omitempty"`
-	// Charged is set in a settlement only. It is the sum that the run's ledger had charged at its end,
-	// in units of mu^2 under the run's own relation.
+	// Held is true in a reservation whose run has a [Lease] in the store.
+	Held bool `json:"held,omitempty"`
+	// Charged is set in a settlement only. It bounds the sum of the charges of all that the run
+	// released, in units of mu^2 under the run's own relation. Further settlements of a run correct
+	// it, each upwards.
 	Charged *float64 `json:"charged,omitempty"`
+
+	// lease is the lease that is stored together with the row. It is no part of the row.
+	lease *Lease
 }
 
 // Kinds of entries.
@@ -107,8 +113,8 @@ func (e *Entry) check() error {
 		return errors.New("cap, salt: must be given of the first row alone")
 	case (reserves || settles) != (e.Run != ""):
 		return errors.New("run: must be given of reservations and settlements alone")
-	case reserves != (e.Limit != nil), reserves != (e.Cost != nil), !reserves && e.Label != "":
-		return errors.New("law, cost: must be given of reservations alone")
+	case reserves != (e.Limit != nil), reserves != (e.Cost != nil), !reserves && (e.Label != "" || e.Held):
+		return errors.New("law, cost, held: must be given of reservations alone")
 	case settles != (e.Charged != nil):
 		return errors.New("charged: must be given of settlements alone")
 	}

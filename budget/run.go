@@ -22,6 +22,10 @@ type Run struct {
 	id      string
 	limit   Limit
 	receipt *account.Reservation
+	// held says that the run has a lease. marks renews it from the reservation on; it is nil for a run
+	// without a lease.
+	held  bool
+	marks *marks
 }
 
 // Run returns the [Run] with which a session that is about to begin reserves its budget. label
@@ -75,12 +79,43 @@ func (r *Run) Reserve(ctx context.Context, v account.View) error {
 	if _, err := r.draw(ctx); err != nil {
 		return err
 	}
-	receipt, err := r.book.reserve(ctx, r.dataset, r.id, r.label, limit)
+	var lease *Lease
+	if r.held {
+		var err error
+		if lease, err = newLease(ctx, r.id); err != nil {
+			return err
+		}
+	}
+	receipt, err := r.book.reserve(ctx, r.dataset, r.id, r.label, limit, lease)
 	if err != nil {
 		return err
 	}
 	r.receipt = &receipt
+	if r.held {
+		r.marks = r.book.keep(ctx, r.dataset, *lease, downward(square(limit.Mu)))
+	}
 	return nil
+}
+
+// Hold gives the run a [Lease], which the store keeps from the reservation on: this process holds the run,
+// and nobody else settles it while this process may be alive. It must be called before Reserve. The holder
+// must call Cover before each release, since a run is otherwise settled below what it released.
+func (r *Run) Hold() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.held = r.receipt == nil
+}
+
+// Cover returns after the store has noted, in the run's [Lease], that the run may release answers up to the
+// sum charge, in units of mu^2 under the run's own relation. events is the number of events that the run's
+// journal has so far. Nothing may be released after an error: [ErrSettled] if somebody else has settled the
+// run, and [ErrStore] if the store has not answered for a minute. Most calls return at once, since the store
+// is asked ahead. Cover does nothing for a run without a lease.
+func (r *Run) Cover(ctx context.Context, events int, charge float64) error {
+	r.mu.Lock()
+	m := r.marks
+	r.mu.Unlock()
+	return m.cover(ctx, events, charge)
 }
 
 // Receipt returns the reservation, which names the store's row with the charge and the row's hash.

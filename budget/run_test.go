@@ -318,8 +318,10 @@ func TestSettledByACertificate(t *testing.T) {
 	if d := spent(t, book); !d.Runs[0].Settled || d.Runs[1].Settled || math.Abs(d.Spent/want-1) > 1e-15 {
 		t.Errorf("spent %v: must be %v", d.Spent, want)
 	}
-	if book.Settle(ctx, certified(t, s.Ledger(), &own, func(j *account.Journal) { j.Events = nil })) == nil {
-		t.Error("settled twice")
+	head := spent(t, book).Head
+	err := book.Settle(ctx, certified(t, s.Ledger(), &own, func(j *account.Journal) { j.Events = nil }))
+	if d := spent(t, book); err != nil || d.Head != head {
+		t.Errorf("settled again at less: %v, row %d", err, d.Rows)
 	}
 }
 

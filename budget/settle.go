@@ -17,22 +17,32 @@ type Session interface {
 }
 
 // Settle closes the run's session s, so that its charge is final, and frees the budget that the
-// session did not use. If nothing was reserved, it only closes s. A run that does not settle stays
+// session did not use. If nothing was reserved, it only closes s. If the reservation failed, so that
+// nobody knows whether it was made, Settle withdraws it. A run that does not settle stays
 // charged in full. If s is not the session that owns the run, Settle returns an error and does not
-// close s.
+// close s. If somebody else has settled the run, Settle raises the charge to what the session released,
+// if that is more, even past the cap.
 func (r *Run) Settle(ctx context.Context, s Session) error {
 	own := s.Ledger()
 	r.mu.Lock()
-	err, receipt := r.mayServe(own), r.receipt
+	err := r.mayServe(own)
 	r.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	closing := s.Close()
-	if receipt == nil {
-		return closing
+	r.marks.stop()
+	r.mu.Lock()
+	receipt, id, asked := r.receipt, r.id, r.owner != (account.View{})
+	r.mu.Unlock()
+	switch {
+	case receipt != nil:
+		return errors.Join(closing, r.book.settle(ctx, *receipt, own, true))
+	case asked && id != "" && closing == nil:
+		_, err := r.book.withdraw(ctx, r.dataset, id, true)
+		return err
 	}
-	return errors.Join(closing, r.book.settle(ctx, *receipt, own))
+	return closing
 }
 
 // Certificate is the certificate of a run. It is used to settle the run, which frees the run's
@@ -51,7 +61,9 @@ type Certificate interface {
 //
 // A certificate is not signed. Its charges are true only if its author took them from the session,
 // or from a journal that wrote each charge to stable storage before the answer was returned. A run
-// may be settled again with the same charge, which changes nothing. Another charge is an error.
+// that has a [Lease] is charged at least what its lease allowed, and cannot be settled while its holder
+// may be alive ([ErrHeld]). A settlement only rises: a run that was settled is settled again if the
+// certificate has a larger charge, even past the cap, and otherwise Settle changes nothing.
 func (b *Book) Settle(ctx context.Context, c Certificate) error {
 	receipt, reserved := c.Budget()
 	if !reserved {
@@ -61,13 +73,14 @@ func (b *Book) Settle(ctx context.Context, c Certificate) error {
 	if err != nil {
 		return fmt.Errorf("budget: %w", err)
 	}
-	return b.settle(ctx, receipt, v)
+	return b.settle(ctx, receipt, v, false)
 }
 
 // settle frees the budget that the run of the reservation r did not use. v is the ledger for which
-// the run was reserved, and must have ended. Settling a run again with the same charge does
-// nothing.
-func (b *Book) settle(ctx context.Context, r account.Reservation, v account.View) error {
+// the run was reserved, and must have ended. own is true if v is the ledger of the session itself, which
+// says exactly what was released. Otherwise v is that of a certificate, and the run is charged what its
+// lease allowed at least. A run that was settled before is settled again only at a larger charge.
+func (b *Book) settle(ctx context.Context, r account.Reservation, v account.View, own bool) error {
 	limit, err := LimitOf(v)
 	if err != nil {
 		return err
@@ -75,8 +88,7 @@ func (b *Book) settle(ctx context.Context, r account.Reservation, v account.View
 	if !v.Ended() {
 		return errors.New("budget: run: its ledger must have ended: what it could still charge would not be counted")
 	}
-	odometer := v.Charged()
-	return b.update(ctx, r.Dataset, func(g *chain, _ string) (*Entry, error) {
+	return b.update(ctx, r.Dataset, func(g *chain, now string) (*Entry, error) {
 		if g.number == 0 {
 			return nil, missing(r.Dataset)
 		}
@@ -87,10 +99,20 @@ func (b *Book) settle(ctx context.Context, r account.Reservation, v account.View
 		if !run.Limit.serves(limit) {
 			return nil, otherLaw(r)
 		}
-		if run.Settled && run.odometer == odometer {
+		charge := v.Charged()
+		if !own && !run.Settled {
+			lease, err := g.leased(ctx, run, now)
+			if err != nil {
+				return nil, err
+			}
+			if lease != nil {
+				charge = max(charge, lease.Charge)
+			}
+		}
+		if run.Settled && !(charge > run.odometer) {
 			return nil, nil
 		}
-		return &Entry{Kind: Settled, Run: r.Run, Charged: &odometer}, nil
+		return g.end(r.Run, charge), nil
 	})
 }
 

@@ -13,8 +13,16 @@ type Store interface {
 	// counted from 1, is larger than from. next returns the row to append, or nil to append none,
 	// or an error. If next returns an error, nothing is appended, and Update returns this error. If
 	// Update returns nil, the row is on stable storage. If the store itself fails, Update returns
-	// an error, and the row may or may not be stored.
+	// an error, and the row may or may not be stored. If the row has a Lease, the same transaction
+	// stores the lease in place of the run's earlier one. No call of Renew on a lease in Tail.Leases
+	// ends between the call of next and the end of the transaction.
 	Update(ctx context.Context, dataset string, from int, next func(Tail) (*Row, error)) error
+	// Renew replaces the lease before, which a run of the dataset has in the store, by after, with the
+	// present time by the store's clock as Renewed. It returns false and changes nothing unless the
+	// store has a lease of this run that has not ended and has the Holder of before, and its Events
+	// and Charge are those of before or those of after. If Renew returns true, the lease is on stable
+	// storage. An error means what it means for Update.
+	Renew(ctx context.Context, dataset string, before, after Lease) (renewed bool, err error)
 	// View returns those rows of a dataset's chain whose number is larger than from, in one
 	// consistent snapshot.
 	View(ctx context.Context, dataset string, from int) (Tail, error)
@@ -38,6 +46,9 @@ type Row struct {
 	Text string
 	// Hash is the hash of Text and of the hash of the row before.
 	Hash string
+	// Lease, if not nil, is a lease that is stored together with the row (see Store.Update). A row that is
+	// read has none.
+	Lease *Lease
 }
 
 // Tail is the end of a dataset's chain, as a transaction reads it.
@@ -52,6 +63,9 @@ type Tail struct {
 	// Before is the hash of row number from, the last row before Rows. It is empty if from is 0 or the
 	// chain has no such row.
 	Before string
-	// Now is the time by the store's clock. No decision depends on it.
+	// Leases are the leases of the dataset's runs that have not ended.
+	Leases []Lease
+	// Now is the time by the store's clock. Of all decisions only one depends on it: whether a lease of
+	// another machine is alive (see Lease).
 	Now string
 }

@@ -159,6 +159,7 @@ func (w *world) questions(t rapid.TB, l loss.Loss, d int, f frame) (list []asked
 		{"mix of three", of(bent, query.GradientAt(on, prev, steep/2).Weighted(2), change), false},
 		{"value", of(query.ValueAt(on, x, gap, gap)), true},
 		{"difference of values", of(query.ValueChangeAt(on, x, prev, gap)), true},
+		{"difference of values, off centre", of(query.ValueChangeWithin(on, x, prev, gap/2, gap)), true},
 		{"two values", of(query.ValueAt(on, x, 1, 1), query.ValueAt(on, prev, 0, .5).Weighted(3)), true},
 		{"norm, shifted", of(query.NormAt(on, x, 3*steep, prev)), true},
 		{"product", of(query.ProductAt(on, x, along, lo, hi)), false},

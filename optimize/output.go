@@ -83,6 +83,8 @@ type Result struct {
 	// Foreseen is the gradient norm expected at W, computed from the rows' statistics and the gradients
 	// that the run released. It is 0 if these releases do not determine it.
 	Foreseen float64
+	// Excess is the forecast excess risk that noise left at W, from the same facts; 0 if it is not computed.
+	Excess float64
 	// Curvature is the curvature at W that the run released; nil if the run released none.
 	Curvature *Curved
 	// Looked is the released gradient norm at W, if the run chose W among several points by their gradient

@@ -24,6 +24,8 @@ type Problem struct {
 	RankOne bool
 	// Real means that the loss has one margin and that its target is a real number and not a count.
 	Real bool
+	// Counts means that the loss is of counts.
+	Counts bool
 	// Grouped means that a record consists of several rows, and that the gradient of each row has rank one.
 	// The loss of the record is then the mean over its rows, or the sum over its rows divided by the
 	// largest number of rows in a record (see [loss.Units]).
@@ -57,6 +59,13 @@ type Problem struct {
 	Set convex.Set
 	// Start is the public starting point w_0; nil for zero.
 	Start []float64
+	// bound is the bound on the curvature, where AtBase has reduced it.
+	bound float64
+	// startNoise is the standard deviation of the noise in the weight of the intercept at Start.
+	startNoise float64
+	// Base is the released base rate; nil if none was released (yet). BaseRate.Begin sets it together with the start
+	// and the initial gap.
+	Base *Base
 	// Seed is the seed of the public random bits that plans and runs draw. A fit draws the seed before
 	// it begins, and the certificate of the fit states it.
 	Seed uint64
@@ -124,8 +133,8 @@ func NewProblem(l loss.Loss, b account.Budget, t Public) (Problem, error) {
 	glm, _ := l.(loss.RankOne)
 	p := Problem{
 		Real:   glm != nil && glm.Target() == loss.Real && !loss.Counts(l),
-		Kinked: kinked,
-		Shape:  shape, Constants: l.Constants(), RankOne: rankOne, Products: loss.Products(l),
+		Kinked: kinked, Counts: loss.Counts(l),
+		Shape: shape, Constants: l.Constants(), RankOne: rankOne, Products: loss.Products(l),
 		Records: t.All().Size(), Relation: b.Relation(), Mu: b.Mu(), Budget: b,
 	}
 	row := loss.RowLoss(l)
@@ -316,6 +325,34 @@ func (p Problem) AddRegularizer(g, w []float64) {
 // N is 2 n mu/sqrt(d). N is a signal-to-noise ratio: all rates of convergence are powers of N.
 func (p Problem) Effective() float64 {
 	return p.Records * p.Mu / math.Sqrt(float64(p.Dim())) * 2 / p.Neighbours()
+}
+
+// Signal returns the effective size M at the base rate: N times the ratio of the mean curvature there to its bound, N
+// being the effective size (see Effective). Of a rare class few records tell the model anything, and their number
+// counts, not the number of all records: for two classes of shares p and 1-p, M is 4 p (1-p) N. For counts M is 4 N
+// times the mean count, as a share of the largest count, but at most N. Without a base rate M is N.
+func (p Problem) Signal() float64 { return p.Effective() * p.bend() }
+
+// bend returns the ratio of the mean curvature at the base rate to its bound, at most 1.
+func (p Problem) bend() float64 {
+	switch {
+	case p.Base == nil || !(p.Base.Curvature > 0):
+		return 1
+	case p.Counts:
+		return min(1, 4*p.Base.Curvature)
+	}
+	return min(1, p.Base.Curvature/max(p.DataSmoothness(), p.bound))
+}
+
+// AtBase returns the problem with the curvature that a model has near the base rate: at most twice the mean curvature
+// there. Algorithms whose steps follow from it are not stable on every table, and need a guard.
+func (p Problem) AtBase() Problem {
+	if p.Base != nil && p.Base.Curvature > 0 {
+		c := &p.Constants.Curvature
+		p.bound = max(p.bound, p.DataSmoothness())
+		c.Hi = min(c.Hi, 2*p.Base.Curvature)
+	}
+	return p
 }
 
 // Floor returns the noise level r = 2 L0/N, where N is the effective size (see Effective). r is the root

@@ -12,6 +12,8 @@ type (
 	Realised = runrecord.Realised
 	// Measured has the released mean loss and gradient norm at a point.
 	Measured = runrecord.Measured
+	// Base is the released base rate: the best constant, at which a fit begins.
+	Base = runrecord.Base
 	// Compared is the released comparison of a model with the best constant.
 	Compared = runrecord.Compared
 	// Verdict is the conclusion of a comparison.

@@ -412,6 +412,7 @@ func (r *Run) ResultAt(w []float64, complete bool) Result {
 func (r *Run) stated(res Result, weights []float64, rounds []int, chosen int) Result {
 	res.Law = r.law
 	res.Law.Weights, res.Law.Rounds, res.Law.Chosen = weights, rounds, chosen
+	res.Law.Start = r.plan.problem.startNoise
 	most := float64(res.Law.Steps()) * res.Law.Move * (1 + 1e-9)
 	far := false
 	for j, v := range r.plan.problem.StartPoint() {

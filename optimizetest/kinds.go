@@ -91,10 +91,11 @@ func value(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s
 }
 
 // valueChange defines one record's contribution to a query for the change of the mean loss between two
-// points: the change of its loss phi, clipped to [-r, r] for the term's radius r.
+// points: the change of its loss phi, clipped to [c-r, c+r] for the term's centre c and radius r.
 func valueChange(l loss.RankOne, t query.Term, x []float32, y float64) (v []float64, s, lo, hi float64) {
 	b := t.Ball()
-	return []float64{1}, one(l.Values, t.Point(), x, y) - one(l.Values, t.Previous(), x, y), -b.Radius, b.Radius
+	change := one(l.Values, t.Point(), x, y) - one(l.Values, t.Previous(), x, y)
+	return []float64{1}, change, b.Centre - b.Radius, b.Centre + b.Radius
 }
 
 func valueChanges(l loss.General, t query.Term, x []float32, y float64) []float64 {

@@ -104,6 +104,10 @@ func TestAnswersByHand(t *testing.T) {
 		"difference of values, clipped": {rank,
 			func(c query.Cohort) []query.Term { return []query.Term{query.ValueChangeAt(c, o, w, .125)} },
 			[]float64{.125 / 3}, 1},
+		// The interval is [-.75, -.25]: row 2 and the faulty record change by 0, which is clipped to its end.
+		"difference of values, off centre": {rank,
+			func(c query.Cohort) []query.Term { return []query.Term{query.ValueChangeWithin(c, w, o, -.5, .25)} },
+			[]float64{(math.Log1p(math.Exp(-1)) - math.Ln2 - .25 - .25) / 3}, 1},
 		"general difference of values": {square,
 			func(c query.Cohort) []query.Term { return []query.Term{query.ValueChangeAt(c, w, []float64{0, 1}, 10)} },
 			[]float64{-.5 / 3}, 0},

@@ -113,7 +113,7 @@ func (t Term) again() Term {
 		again.ball = ball
 		return again
 	case ValueChange:
-		return ValueChangeAt(c, t.w, t.prev, ball.Radius)
+		return ValueChangeWithin(c, t.w, t.prev, ball.Centre, ball.Radius)
 	case RowMean:
 		return RowMeanOf(c, len(t.w))
 	case SquaredDistance:

@@ -94,6 +94,9 @@ var valueChangeForms = []Form{
 	one("difference of values, short clip", func(c Cohort, w, prev []float64, b Bounds) Term {
 		return ValueChangeAt(c, prev, w, b.InitialGap/20)
 	}),
+	one("difference of values, off centre", func(c Cohort, w, prev []float64, b Bounds) Term {
+		return ValueChangeWithin(c, w, prev, b.InitialGap/10, b.InitialGap/8)
+	}),
 }
 
 var normForms = []Form{

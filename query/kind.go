@@ -200,7 +200,7 @@ var table = [...]struct {
 	CurvatureAlong: {Facts{Name: "curvature along a direction", Number: true, Centre: Anywhere, Losses: Twice},
 		alongForms},
 
-	ValueChange: {Facts{Name: "difference of values", Number: true}, valueChangeForms},
+	ValueChange: {Facts{Name: "difference of values", Number: true, Centre: Anywhere}, valueChangeForms},
 
 	RowMean:         {Facts{Name: "mean row", Losses: NoLoss}, rowMeanForms},
 	SquaredDistance: {Facts{Name: "squared distance", Number: true, Centre: Anywhere, Losses: NoLoss}, distanceForms},

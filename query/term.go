@@ -62,6 +62,15 @@ func ValueChangeAt(c Cohort, w, prev []float64, clip float64) Term {
 	return t
 }
 
+// ValueChangeWithin returns the term of the per-record loss at w minus the loss at prev, clipped to [centre-clip,
+// centre+clip]. centre is a public number. If it is the middle of the interval that bounds all changes between the
+// two points, and clip half the interval's length, no change is clipped.
+func ValueChangeWithin(c Cohort, w, prev []float64, centre, clip float64) Term {
+	t := ValueChangeAt(c, w, prev, clip)
+	t.ball.Centre = centre
+	return t
+}
+
 // NormAt returns a term for the norm of a vector: the mean of the per-record gradients at w, each clipped
 // to norm clip, plus shift. shift is a public vector such as a regularizer's gradient, nil for none. The
 // answer is one number. Its sensitivity is the sensitivity of the mean gradient, but noise is added to this

@@ -192,7 +192,9 @@ The guarantee is the cap, whatever is spent; "epsilon so far" is
 a running total.
 
 A run that has not ended is under way, or was killed. For a killed run, stillpoint recover
-in its output folder, or budget settle, returns the unused part. --in finds the folder.
+in its output folder, or budget settle, frees the part that it cannot have released. --in
+finds the folder. OVERSPENT is the charge by which runs released more than the cap: a
+folder proved more than its run had been settled at.
 
 Each fit's certificate names its row and the row's hash. --against finds a store that
 lost one, because an earlier state of it was put back. Keep the head that show prints, or any
@@ -284,6 +286,9 @@ func spent(d *budget.Dataset) string {
 	line("spent", "%s %s", bar(d, 50), spentOf(d))
 	line("charged", "%.6g of %.6g (units of mu^2), of which %.6g by runs that have not ended; %.6g left", d.Spent,
 		d.Charge, d.Open, d.Left)
+	if d.Over > 0 {
+		line("OVERSPENT", "by %.6g (units of mu^2): runs released more than the cap, which does not hold", d.Over)
+	}
 	if d.Epsilon > 0 {
 		line("so far", "epsilon %.4g at delta %v", runfolder.RoundUp(d.Epsilon), d.Cap.Delta)
 	}
@@ -299,12 +304,23 @@ func spent(d *budget.Dataset) string {
 		if r.Settled {
 			state = fmt.Sprintf("ended, reserved %.3g", r.Reserved.Charge)
 		}
+		if r.Corrected > 0 {
+			state += fmt.Sprintf(", corrected upwards %s", times(r.Corrected))
+		}
 		line(name, "%6.2f%%  row %d, %s  %s: epsilon %v, delta %v, charged %.3g (%s)", 100*r.Charged.Charge/d.Charge, r.Row,
 			r.Time, printable.Text(r.Label), r.Limit.Epsilon, r.Limit.Delta, r.Charged.Charge, state)
 	}
 	line("rows", "%d, each hashed after the one before", d.Rows)
 	line("head", "%s", d.Head)
 	return b.String()
+}
+
+// times says how often something was done.
+func times(n int) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 // isBudget reports whether the first 64 bytes of a file contain the format's name of a dataset's certificate.

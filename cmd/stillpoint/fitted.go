@@ -47,6 +47,10 @@ type fittedJSON struct {
 	// Compared is the comparison of the model with the best constant. Verdict is its result: better, unclear
 	// or worse.
 	Compared *train.Compared `json:"compared,omitempty"`
+	// Comparison is the comparison in one sentence. Saved is the share of the constant's loss that the fit saves; absent
+	// unless it is better.
+	Comparison string `json:"comparison,omitempty"`
+	Saved      *saved `json:"saved,omitempty"`
 	// Coefficients are the coefficients with confidence intervals, and the formula to which they belong.
 	Coefficients *model.Coefficients `json:"coefficients,omitempty"`
 	Verdict      string              `json:"verdict,omitempty"`
@@ -69,6 +73,13 @@ type fittedJSON struct {
 	Together *float64 `json:"together,omitempty"`
 }
 
+// saved is a share of the constant's loss, with the ends of its 95% interval.
+type saved struct {
+	Share float64 `json:"share"`
+	Low   float64 `json:"low"`
+	High  float64 `json:"high"`
+}
+
 func result(ctx context.Context, c *train.Config, f *runfolder.Fitted) fittedJSON {
 	j := fittedJSON{
 		Folder: f.Folder, Model: f.ModelPath, Certificate: f.CertificatePath, Complete: f.Result.Complete,
@@ -87,7 +98,10 @@ func result(ctx context.Context, c *train.Config, f *runfolder.Fitted) fittedJSO
 		j.Coefficients, _ = f.Fitted.Model.Coefficients()
 	}
 	if j.Compared = f.Compared; f.Compared != nil {
-		j.Verdict = f.Compared.Verdict().Code()
+		j.Verdict, j.Comparison = f.Compared.Verdict().Code(), f.Compared.Sentence()
+		if share, low, high, ok := f.Compared.Explained(); ok {
+			j.Saved = &saved{share, low, high}
+		}
 	}
 	if f.Measured != nil {
 		j.Measured = f.Measured

@@ -38,7 +38,8 @@ func says(t *testing.T, file string, args ...string) {
 }
 
 // TestGoldenFolders tests output folders that an earlier revision of the program wrote: they must
-// verify, and report and predict must print the same as then.
+// verify, and verify and predict must print the same as then. Pages of fits that were compared with a constant must say
+// that an earlier version did so.
 func TestGoldenFolders(t *testing.T) {
 	for _, fit := range goldenFits {
 		cert, model := filepath.Join(golden, fit, "certificate.json"), filepath.Join(golden, fit, "model.json")
@@ -50,6 +51,17 @@ func TestGoldenFolders(t *testing.T) {
 		if code := run(t.Context(), []string{"report", filepath.Join(golden, fit), "--out", page},
 			&console{out: &out, err: &out, saving: func() {}}); code != 0 {
 			t.Errorf("report %s: exit code %d: %s", fit, code, out.String())
+		}
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		certified, err := os.ReadFile(cert)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if bytes.Contains(certified, []byte(`"compared"`)) != bytes.Contains(text, []byte("by an earlier version")) {
+			t.Errorf("%s: the page does not say that an earlier version compared the fit with a constant", fit)
 		}
 	}
 	says(t, "dataset.txt", "verify", filepath.Join(golden, "dataset.json"), "--run",

@@ -267,7 +267,7 @@ func (r *running) checkRecovered(t *testing.T) {
 	t.Helper()
 	o := succeeds(t, r.dir, "recover", "out")
 	if !strings.HasPrefix(o.stdout, "incomplete   fit 1 of out: the model is that of step ") ||
-		!strings.Contains(o.stdout, "the whole budget stays reserved") {
+		!strings.Contains(o.stdout, "keeps the whole budget of this fit") {
 		t.Errorf("recover says\n%s", o.stdout)
 	}
 	r.checkSaved(t)

@@ -96,10 +96,10 @@ func TestPlanAndFitInNumbers(t *testing.T) {
 		if relation == "add-or-remove" {
 			size *= 2 // a record changes a sum by half as much
 		}
-		if size < 1000 { // the share of the budget that is left for the plan after the comparison
-			size *= math.Sqrt(.96)
+		if size < 1000 { // the share of the budget that is left for the plan after the base rate and the comparison
+			size *= math.Sqrt(.94)
 		} else {
-			size *= math.Sqrt(.98)
+			size *= math.Sqrt(.96)
 		}
 		lower := math.Min(1, math.Sqrt(d*math.Log(1/delta))/(n*epsilon))
 		for what, c := range map[string][2]float64{

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
@@ -24,16 +25,16 @@ journal holds, certified as incomplete.
 
 The table is not opened and nothing is charged. The certificate's claim is the
 whole budget, as it was reserved before the first release; what the journal proves
-was charged is in it for information, and may lack the releases of the last
-second before a machine stopped. What was reserved stays reserved in DIR.
+was released is in it for information, and may lack the releases of the last
+second before a machine stopped. DIR/ledger.jsonl keeps the whole budget.
 
-A fit that was charged to a store of budgets put every release in its journal before its
-answer: the store charges what that proves, and has the rest back. A fit that was killed
-after the store had reserved its budget, and before DIR's ledger had, released nothing,
-and the store has all of it back. A journal with a damaged line, with lines missing or
-cut off, proves nothing to the store, which keeps the whole charge: put the journal back
-as it was, from a copy, and recover again. So does a journal of an earlier version, whose
-lines have no checksums, unless the fit had made its files.`
+A fit that was charged to a store of budgets is settled there. The store charges what DIR
+proves, and at least what it had allowed the fit to release; the rest is free again. Only
+the folder in which the fit ran proves less than the whole reservation, with its ledger,
+its journal and the note of its reservation. A copy, files that were put back, and a
+journal that is damaged or cut off prove nothing, and the store keeps the whole charge
+(stillpoint budget settle RUN --in-full ends such a run). A fit that may still run holds
+its run, and recover refuses its folder and every copy of it.`
 }
 
 func (r *recoverCommand) Run(ctx context.Context, c *console) error {
@@ -54,7 +55,7 @@ func describe(w io.Writer, r *runfolder.Recovered) (err error) {
 	}
 	defer func() {
 		for _, s := range r.Settlements {
-			line("settled", "%v", s)
+			line("store", "%v", s)
 		}
 	}()
 	if !r.Files {
@@ -75,9 +76,9 @@ func describe(w io.Writer, r *runfolder.Recovered) (err error) {
 	}
 	line("certificate", "%s", r.CertificatePath)
 	line("guarantee", "%s", r.Budget.Guarantee(r.Unit.Column).Text())
-	line("charged", "at least %.6g of %.6g (units of mu^2), %d noisy answers (releases) in the journal; the whole "+
-		"budget stays reserved",
+	line("released", "at least %.6g of %.6g (units of mu^2), in %d noisy answers (releases) of the journal",
 		r.Charged, r.Budget.Charge(), r.Releases)
+	line("ledger", "keeps the whole budget of this fit, in %s", filepath.Join(r.Folder, runfolder.LedgerFile))
 	if r.Damaged > 0 {
 		line("WARNING", "line %d of the journal is damaged or cut off: what was released from there on is not known",
 			r.Damaged)

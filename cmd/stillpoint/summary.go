@@ -48,6 +48,13 @@ func outline(p train.Planned, verbose bool) string {
 			100*ranking(p), printable.Text(strings.Join(p.Ranks.Columns, ", ")))
 	}
 	switch {
+	case p.Base != nil:
+		b.add("start", "%.2g%% of the budget releases the best constant, at which the fit begins: steps and charges "+
+			"follow from it (train.base: off)", 100*p.Base.Charge/p.Budget.Charge())
+	case p.Start != nil:
+		b.add("start", "the fit begins at the constant that model.start states")
+	}
+	switch {
 	case p.Compare != nil:
 		b.add("compare", "%.2g%% of the budget compares the fit with the best constant: %s (train.compare: off)",
 			100*comparing(p), p.Decides())
@@ -208,6 +215,8 @@ func planJSON(p train.Planned, tried []rehearsal.Checked) any {
 		Compare float64 `json:"compare,omitempty"`
 		// Ranks is the share of the budget for placing knots by released ranks; absent if none is.
 		Ranks float64 `json:"ranks,omitempty"`
+		// Base is the share of the budget for the base rate, at which the fit begins; absent if none is released.
+		Base float64 `json:"base,omitempty"`
 		// First is the first of two stages of a fit with features of effects; absent if there is one stage.
 		First   *train.Stage  `json:"first_stage,omitempty"`
 		Outlook train.Outlook `json:"outlook"`
@@ -227,7 +236,7 @@ func planJSON(p train.Planned, tried []rehearsal.Checked) any {
 		// Simulated are the median results of the considered plans on generated rows.
 		Simulated []float64 `json:"simulated,omitempty"`
 	}{p.Records, p.Dim, p.Budget.Guarantee(""), p.Unit.Neighbour(p.Filter, p.Budget.Relation()),
-		p.Unit.Protects(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, curvesOf(p), comparing(p), ranking(p), p.First, p.Outlook(),
+		p.Unit.Protects(p.Filter, p.Budget.Relation()), filter, unit, p.Summary, curvesOf(p), comparing(p), ranking(p), based(p), p.First, p.Outlook(),
 		linear(p), p.Intervals, p.Warnings(), p.LowerBound, considered,
 		p.Measured(context.Background()), p.Why, medians(tried)}
 }
@@ -261,6 +270,14 @@ func comparing(p train.Planned) float64 {
 		return 0
 	}
 	return p.Compare.Charge / p.Budget.Charge()
+}
+
+// based returns the share of the budget that the plan reserves for the base rate.
+func based(p train.Planned) float64 {
+	if p.Base == nil {
+		return 0
+	}
+	return p.Base.Charge / p.Budget.Charge()
 }
 
 // ranking returns the share of the budget that the plan reserves for placing knots by released ranks.

@@ -7,6 +7,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 )
 
 type verifyCommand struct {
@@ -77,6 +78,12 @@ func (v *verifyCommand) verifyBudget(ctx context.Context, c *console) error {
 
 // provenOf states in words what a dataset's verified chain of rows proves about the privacy of its runs.
 func provenOf(d *budget.Dataset) string {
+	if d.Over > 0 {
+		return fmt.Sprintf(`The cap does not hold: runs of this dataset released %.6g (units of mu^2) more than it allows.
+Together they are (%.4g, %v)-differentially private under %v. This follows
+from the rows; that none is missing at the end, whoever has a later head can tell.
+`, d.Over, runfolder.RoundUp(d.Epsilon), d.Cap.Delta, d.Cap.Relation)
+	}
 	return fmt.Sprintf(`Everything that was released of this dataset by the runs above is together
 (%v, %v)-differentially private under %v: each was charged before its
 first release, and none that the cap did not cover. This follows from the rows; that

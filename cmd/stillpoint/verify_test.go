@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
@@ -209,5 +211,26 @@ func TestVerifyOfWhatIsNoCertificate(t *testing.T) {
 		if code, _, message := inProcess("verify", name); code != 1 {
 			t.Errorf("%s: exit code %d: %s", name, code, message)
 		}
+	}
+}
+
+// TestOverspentIsSaid tests that budget show and verify say by how much a cap was exceeded, and that verify does not
+// state the cap as a guarantee.
+func TestOverspentIsSaid(t *testing.T) {
+	limit, err := budget.NewCap(3, 1e-6, account.ReplaceOne, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &budget.Dataset{Name: "people", Cap: limit, Charge: .4, Spent: .5, Over: .125, Epsilon: 3.5}
+	if text := spent(d); !strings.Contains(text, "OVERSPENT    by 0.125 (units of mu^2)") {
+		t.Errorf("show: %s", text)
+	}
+	text := provenOf(d)
+	if !strings.Contains(text, "does not hold") || !strings.Contains(text, "(3.502, 1e-06)") || strings.Contains(text, "(3, ") {
+		t.Errorf("verify: %s", text)
+	}
+	d.Over = 0
+	if text := spent(d) + provenOf(d); strings.Contains(text, "OVERSPENT") || !strings.Contains(text, "(3, 1e-06)") {
+		t.Errorf("within the cap: %s", text)
 	}
 }

@@ -219,9 +219,10 @@ func (c *counter) next() {
 	}
 }
 
-// staged returns the run of a fit that refines its schema: by knots that follow from released ranks, by features of
-// effects that its first stage finds, or by both. schema is the schema of the rows of its sessions.
-func staged(p train.Planned, schema *dataset.Schema, l loss.Loss) func(context.Context, Oracle,
+// staged returns the run of a fit that releases a base rate, from which its plan follows, or that refines its schema: by
+// knots that follow from released ranks, by features of effects that its first stage finds, or by both. schema is the
+// schema of the rows of its sessions, and problem the problem of the fit.
+func staged(p train.Planned, problem optimize.Problem, schema *dataset.Schema, l loss.Loss) func(context.Context, Oracle,
 	func(optimize.Step)) (any, error) {
 	const seed = 7
 	return func(ctx context.Context, o Oracle, observe func(optimize.Step)) (any, error) {
@@ -237,6 +238,16 @@ func staged(p train.Planned, schema *dataset.Schema, l loss.Loss) func(context.C
 		}
 		if p.Ranks != nil {
 			if _, err := p.Ranks.Run(ctx, o, now, l, refine); err != nil {
+				return nil, err
+			}
+		}
+		p := p
+		if p.Base != nil {
+			base, err := p.Base.Ask(ctx, o, problem)
+			if err != nil {
+				return nil, err
+			}
+			if p, err = p.Begin(ctx, base); err != nil {
 				return nil, err
 			}
 		}
@@ -268,8 +279,8 @@ func configured(c *train.Config, planned train.Planned) (Subject, error) {
 		table = table.grouped(u, people, 12)
 	}
 	s := OfPlan(c.Name(), l, planned.Budget, table, planned.Plan)
-	if planned.First != nil || planned.Ranks != nil {
-		s.Run = staged(planned, c.Schema, l)
+	if planned.First != nil || planned.Ranks != nil || planned.Base != nil {
+		s.Run = staged(planned, p, c.Schema, l)
 	}
 	if measure := c.Train.Measure; measure > 0 {
 		if s.Schedule != nil {

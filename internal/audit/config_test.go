@@ -132,7 +132,7 @@ func TestConfigMeasures(t *testing.T) {
 	for _, f := range r.Findings {
 		found[f.Kind] = true
 	}
-	if !found["value"] || !found["norm"] || r.Answers != 8 {
+	if !found["value"] || !found["norm"] || r.Answers != 9 {
 		t.Errorf("%d answers, kinds %v", r.Answers, found)
 	}
 }
@@ -145,7 +145,7 @@ func TestAttackStaysBelowTheClaim(t *testing.T) {
 	if o.Runs = 400; testing.Short() {
 		o.Runs, o.Effort.Climbs = 100, -1
 	}
-	r, err := RunConfig(context.Background(), configuration(t, "epsilon: 2", "epsilon: 12"), o)
+	r, err := RunConfig(context.Background(), configuration(t, "epsilon: 2", "epsilon: 12", "steps: 6", "steps: 6, base: off"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,7 +238,9 @@ func TestRanksAreReplayed(t *testing.T) {
 			`, features: "effects(3,8)"`},
 		"people": {"    note: ignore\n", "", "  where: site=a\n", "  where: site=a\n  unit: {column: note, rows: 3}\n"},
 		"few people": {"    note: ignore\n", "", "  where: site=a\n", "  where: site=a\n  unit: {column: note, rows: 2}\n",
-			"replace-one", "add-or-remove"},
+			"replace-one", "add-or-remove",
+			// Among the records that this audit draws with a base rate is none of two equal rows.
+			"steps: 6", "steps: 3, ranks: 0.1, base: off"},
 	} {
 		change = append(change, "steps: 6", "steps: 3, ranks: 0.1", "number: [0, 100]", "number: [0, 100], curve: auto",
 			"number: [0, 1e6]", "number: [0, 1e6], curve: auto, missing: indicator", "epsilon: 2", "epsilon: 8")

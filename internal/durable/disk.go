@@ -34,6 +34,15 @@ type Disk interface {
 	SyncFolder(path string) error
 }
 
+// Identity returns the device of a file or folder and its number on the device, by which a copy differs from
+// it. Both are 0 if they are not known.
+func Identity(info fs.FileInfo) (device, inode uint64) {
+	if known, ok := info.(interface{ Identity() (device, inode uint64) }); ok {
+		return known.Identity()
+	}
+	return identity(info)
+}
+
 // File is an open file.
 type File interface {
 	io.Reader

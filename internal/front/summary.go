@@ -3,7 +3,6 @@ package front
 import (
 	"context"
 	"fmt"
-	"math"
 	"path/filepath"
 	"strings"
 
@@ -140,27 +139,12 @@ func (b *facts) files(f *runfolder.Fitted) {
 }
 
 // besideConstant describes in words the released comparison of the fit with the best constant. If details is
-// true, it also states the bound at which the records' differences of losses were clipped.
+// true, it also states how much of the records' differences of losses was counted.
 func besideConstant(c *train.Compared, details bool) string {
-	where := "below"
-	if c.Difference > 0 {
-		where = "above"
+	if details && !c.Unresolved {
+		return c.Sentence() + "; " + c.Counted()
 	}
-	text := fmt.Sprintf("%v: its mean loss is %.3g %s the constant's, with noise of %.2g", c.Verdict(),
-		math.Abs(c.Difference), where, c.Sigma)
-	if details {
-		text += fmt.Sprintf(" (a record's difference is clipped at %.3g)", c.Clip)
-	}
-	switch {
-	case c.Shrunk >= 1:
-		text = "the fit is " + text + "; the model is the constant"
-	case c.Shrunk > 0:
-		text = fmt.Sprintf("the fit is %s; the model goes %.0f%% of the way from the constant to it", text, 100*(1-c.Shrunk))
-	}
-	if share, sigma, ok := c.Explained(); ok && c.Verdict().Code() == "better" {
-		text += fmt.Sprintf("; it saves %.0f%% (noise %.2g%%) of the constant's loss, %.3g", 100*share, 100*sigma, c.Constant)
-	}
-	return text
+	return c.Sentence()
 }
 
 // compared states in words the public loss of the model that gives every record the score 0. It adds a remark

@@ -52,8 +52,8 @@ func TestSummaryShowsWhatItIs(t *testing.T) {
 }
 
 // TestSummaryOfAShrunkModel tests the summary of a model that lies between the fit and the best
-// constant. The line about the comparison must name the bound at which differences of losses are
-// clipped, and the share of the way from the constant to the fit. Lines about the fit must say that
+// constant. The line about the comparison must name the interval in which differences of losses
+// lie, and the share of the way from the constant to the fit. Lines about the fit must say that
 // they are not about the published model. The test fails if a line calls the fit the model.
 func TestSummaryOfAShrunkModel(t *testing.T) {
 	b, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
@@ -70,13 +70,13 @@ func TestSummaryOfAShrunkModel(t *testing.T) {
 		about              bool
 	}{
 		{0, -.25,
-			"better than the best constant: its mean loss is 0.25 below the constant's, with noise of 0.05 (a record's difference is clipped at 0.35)", false},
+			"better than the best constant: its mean loss is 0.25 below the constant's, with noise of 0.05; a record's difference counts in full: it lies between -0.3 and 0.4", false},
 		{.25, .02,
-			"its mean loss is 0.02 above the constant's, with noise of 0.05 (a record's difference is clipped at 0.35); the model goes 75% of the way from the constant to it", true},
+			"its mean loss is 0.02 above the constant's, with noise of 0.05; the model goes 75% of the way from the constant to it", true},
 		{1, .3,
-			"the fit is WORSE than a constant: its mean loss is 0.3 above the constant's, with noise of 0.05 (a record's difference is clipped at 0.35); the model is the constant", true},
+			"the fit is WORSE than a constant: its mean loss is 0.3 above the constant's, with noise of 0.05; the model is the constant", true},
 	} {
-		f.Compared = &train.Compared{Difference: c.difference, Sigma: .05, Clip: .35, Shrunk: c.shrunk}
+		f.Compared = &train.Compared{Difference: c.difference, Sigma: .05, Clip: .35, Least: -.3, Most: .4, Shrunk: c.shrunk}
 		text := (&Result{Run: f}).Details()
 		if !strings.Contains(text, c.want) || strings.Contains(text, other) != c.about {
 			t.Errorf("shrunk by %v: no %q in\n%s", c.shrunk, c.want, text)
@@ -84,8 +84,8 @@ func TestSummaryOfAShrunkModel(t *testing.T) {
 	}
 }
 
-// TestSummaryIsForReaders tests what the summary leaves to Details: the bound at which differences are
-// clipped, units of mu^2, the expected gradient norm, and the last gradients of a run whose steps were
+// TestSummaryIsForReaders tests what the summary leaves to Details: the interval in which differences
+// lie, units of mu^2, the expected gradient norm, and the last gradients of a run whose steps were
 // enough. It must keep what asks its reader to act: warnings, and that the steps were too few. It fails if
 // Details lacks one of these numbers, or if the summary says a fact twice.
 func TestSummaryIsForReaders(t *testing.T) {
@@ -98,10 +98,10 @@ func TestSummaryIsForReaders(t *testing.T) {
 	f.Result.Complete, f.Releases, f.Charged, f.Result.Foreseen = true, 9, b.Charge()/2, .0123
 	f.Summary.Steps, f.Summary.Effective, f.Summary.Predicted = 20, 100, .0234
 	f.Result.Late.Steps, f.Result.Late.Gradient, f.Result.Late.Noise = 7, .0123, .0456
-	f.Compared = &train.Compared{Difference: -.25, Sigma: .05, Clip: .35}
+	f.Compared = &train.Compared{Difference: -.25, Sigma: .05, Clip: .35, Least: -.3, Most: .4}
 	f.Warnings = []train.Warning{{Code: "small", Text: "too small"}}
 	brief, full := (&Result{Run: f}).Summary(), (&Result{Run: f}).Details()
-	for _, private := range []string{"mu^2", "clipped at 0.35", "gradient", "add noise"} {
+	for _, private := range []string{"mu^2", "counts in full", "gradient", "add noise"} {
 		if strings.Contains(brief, private) || !strings.Contains(full, private) {
 			t.Errorf("%q must be in the details alone:\n%s\n%s", private, brief, full)
 		}

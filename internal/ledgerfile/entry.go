@@ -3,6 +3,7 @@ package ledgerfile
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"time"
 
@@ -36,7 +37,13 @@ type Entry struct {
 	Run     string `json:"run,omitempty"`
 	// Charged is the budget spent at the end of the fit, in units of mu^2.
 	Charged float64 `json:"charged,omitempty"`
+	// Certificate is the SHA-256 of the fit's certificate, in hexadecimal. It is empty in a reservation, in the
+	// end of a fit without a certificate, and in lines of earlier versions.
+	Certificate string `json:"certificate,omitempty"`
 }
+
+// hash is the form of a SHA-256 in hexadecimal.
+var hash = regexp.MustCompile("^[0-9a-f]{64}$")
 
 // The values of the field Entry of an Entry: what a line of the ledger reports.
 const (
@@ -100,6 +107,8 @@ func (e *Entry) check() error {
 		return rule("charged", e.Charged, "finite and >= 0")
 	case e.Entry == Reserved && e.Charged != 0:
 		return rule("charged", e.Charged, "absent from a reservation")
+	case e.Certificate != "" && (e.Entry == Reserved || !hash.MatchString(e.Certificate)):
+		return rule("certificate", fmt.Sprintf("%q", e.Certificate), "64 hexadecimal digits in an end, or absent")
 	}
 	if stored := e.Run != ""; stored != (e.Store != "") || stored != (e.Dataset != "") {
 		return rule("store, dataset, run", fmt.Sprintf("%q, %q, %q", e.Store, e.Dataset, e.Run),

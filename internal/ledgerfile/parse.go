@@ -64,8 +64,8 @@ func Torn(text []byte) (at int, unended bool) {
 
 var (
 	keys = []string{"time", "entry", "fit", "data", "algorithm", "relation", "epsilon", "delta", "unit", "mu",
-		"schedule", "store", "dataset", "run", "charged"}
-	optional = []string{"unit", "schedule", "store", "dataset", "run", "charged"}
+		"schedule", "store", "dataset", "run", "charged", "certificate"}
+	optional = []string{"unit", "schedule", "store", "dataset", "run", "charged", "certificate"}
 	stepKeys = []string{"noise_multiplier", "sampling", "count"}
 )
 

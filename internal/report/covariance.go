@@ -294,10 +294,15 @@ func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []
 	turn.Mul(r.vectors.T(), &half) // column i: coordinate i without the metric, in the basis of G's eigenvectors
 	var at mat.VecDense
 	at.MulVec(half.T(), mat.NewVecDense(d, weights))
+	start := make([]float64, d) // the noise of the intercept at the start
+	start[d-1] = l.Start
+	var began mat.VecDense
+	began.MulVec(half.T(), mat.NewVecDense(d, start))
 	paths := make([]path, d)
 	for i, a := range e.Values(nil) {
 		p := path{curvature: max(a, 0)}
 		w.noise[i], p.share = l.respond(p.curvature)
+		w.noise[i] = math.Hypot(w.noise[i], (1-p.share)*began.AtVec(i)) // the steps leave this share of it
 		p.slope = l.slope(p.curvature)
 		paths[i] = p
 	}

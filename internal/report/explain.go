@@ -205,6 +205,9 @@ type carried struct {
 	// kept is the noise of the published model divided by the noise of the fit. It is 1, or less if the
 	// model lies between the fit and the best constant.
 	kept float64
+	// away are the run's weights less the constant's, times the standard deviation of the noise in the position between
+	// both that the comparison chose. It is nil if the position has no such noise.
+	away []float64
 	lift lifted
 	// covariance is the covariance of the noise in the run's weights. It is set only if how is estimated.
 	covariance *covariance
@@ -236,6 +239,15 @@ func (f *Fit) carried(n runNoise) carried {
 	if k.lift, err = f.lift(); err != nil {
 		return unknown(err.Error())
 	}
+	if c := f.plan.Compared; c != nil && c.ShrunkSigma > 0 {
+		fit, constant, err := f.ends(k.lift)
+		if err != nil {
+			return unknown(err.Error())
+		}
+		for j, v := range fit {
+			k.away = append(k.away, c.ShrunkSigma*(v-constant[j]))
+		}
+	}
 	if l := f.plan.Law; l != nil && len(l.Scales) > 0 {
 		k.how = estimated
 		if k.covariance, err = f.covariance(k.lift); err != nil {
@@ -259,7 +271,7 @@ func (k carried) of(list [][]dataset.Part) (sd []float64, covariance *mat.SymDen
 		return nil, nil, true
 	case bounded:
 		for _, parts := range list {
-			sd = append(sd, k.kept*k.weight*length(k.lift.of(parts), k.absolute))
+			sd = append(sd, math.Hypot(k.kept*k.weight*length(k.lift.of(parts), k.absolute), k.moved(parts)))
 		}
 		return sd, nil, true
 	}
@@ -274,15 +286,34 @@ func (k carried) of(list [][]dataset.Part) (sd []float64, covariance *mat.SymDen
 		}
 	}
 	covariance = k.covariance.of(rows)
+	covariance.ScaleSym(k.kept*k.kept, covariance)
+	if k.away != nil {
+		moved := mat.NewVecDense(len(list), nil)
+		for i, parts := range list {
+			moved.SetVec(i, k.moved(parts))
+		}
+		covariance.SymRankOne(covariance, 1, moved)
+	}
 	for j := range list {
 		v := covariance.At(j, j)
 		if !(v >= 0 && v < 1e200) {
 			return nil, nil, false
 		}
-		sd = append(sd, k.kept*math.Sqrt(v))
+		sd = append(sd, math.Sqrt(v))
 	}
-	covariance.ScaleSym(k.kept*k.kept, covariance)
 	return sd, covariance, true
+}
+
+// moved returns the change of a linear function of the model's weights if the noise in the position of the model
+// between fit and constant is one standard deviation.
+func (k carried) moved(parts []dataset.Part) (sum float64) {
+	if k.away == nil {
+		return 0
+	}
+	for _, p := range k.lift.of(parts) {
+		sum += p.Factor * k.away[p.Feature]
+	}
+	return sum
 }
 
 // deviations returns the standard deviations of the privacy noise in the coefficients of list, and their
@@ -403,6 +434,25 @@ func (l lifted) weights(w []float64) ([]float64, error) {
 	return out.RawMatrix().Data, nil
 }
 
+// ends returns the run's weights of the fit and of the constant that it was compared with, between which the model
+// lies. The constant is nil if the fit was not compared.
+func (f *Fit) ends(lift lifted) (fit, constant []float64, err error) {
+	if fit, err = lift.weights(f.Model.Weights()); err != nil || f.plan.Compared == nil {
+		return fit, nil, err
+	}
+	c := f.plan.Compared
+	constant, ok := f.Model.Constant(c.Margins)
+	if !ok || lift.size > 0 {
+		constant = make([]float64, len(fit))
+	}
+	if c.Shrunk > 0 {
+		if fit, ok = c.Fit(fit, constant); !ok {
+			return nil, nil, errors.New("the model is the constant that the fit was compared with")
+		}
+	}
+	return fit, constant, nil
+}
+
 // covariance returns the covariance of the noise in the run's weights. It returns an error with the reason
 // if the certificate and the model do not determine it.
 func (f *Fit) covariance(lift lifted) (*covariance, error) {
@@ -412,7 +462,7 @@ func (f *Fit) covariance(lift lifted) (*covariance, error) {
 			errors.New("the certificate is of an earlier version and does not hold the second moment of the metric that " +
 				"steps were taken in")
 	}
-	weights, err := lift.weights(f.Model.Weights())
+	weights, _, err := f.ends(lift)
 	if err != nil {
 		return nil, err
 	}
@@ -422,15 +472,6 @@ func (f *Fit) covariance(lift lifted) (*covariance, error) {
 	}
 	if l.Moment.Features != features {
 		return nil, errors.New("the second moment is of other features than the model")
-	}
-	if c := f.plan.Compared; c != nil && c.Shrunk > 0 {
-		constant, ok := f.Model.Constant(c.Margins)
-		if !ok || lift.size > 0 {
-			constant = make([]float64, len(weights))
-		}
-		if weights, ok = c.Fit(weights, constant); !ok {
-			return nil, errors.New("the model is the constant that the fit was compared with")
-		}
 	}
 	var known *structure
 	if x, ok := structureOf(s); ok && lift.size == 0 {

@@ -65,7 +65,8 @@ func derive(l *runrecord.Realised) (noise, error) {
 			variance[t] += keep * keep * variance[t-back]
 		}
 	}
-	n := noise{weight: l.WeightNoise, absolute: l.Move > 0}
+	// On a flat loss the noise of the start stays in the intercept. The bound is the same for all weights.
+	n := noise{weight: math.Hypot(l.WeightNoise, l.Start), absolute: l.Move > 0}
 	for _, v := range variance {
 		n.estimate = append(n.estimate, math.Sqrt(v))
 	}

@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-
-	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
 // runNoise is the noise of a fit, computed from its certificate. If the noise is not known, why is the
@@ -73,16 +71,10 @@ func (f *Fit) signal(n runNoise) Section {
 		add("Gradient at the end", l.Gradient, note)
 	}
 	if c := f.plan.Compared; c != nil && drawable(math.Abs(c.Difference), true) && drawable(c.Sigma, true) {
-		note := fmt.Sprintf("the fit's mean loss less the best constant's, released with noise of %s, a record's "+
-			"difference clipped at %s: ", Number(c.Sigma), Number(c.Clip))
-		switch c.Verdict() {
-		case runrecord.Better:
-			note += "the model is better"
-		case runrecord.Worse:
-			note += "the fit is WORSE"
-		default:
-			note += "the fit is not better by more than noise"
-		}
+		note := fmt.Sprintf("the fit's mean loss less the best constant's over all records of the fit, released with noise "+
+			"of %s", Number(c.Sigma))
+		note += "; " + c.Counted() + ": "
+		note += "the fit is " + c.Conclusion()
 		switch {
 		case c.Shrunk >= 1:
 			note += ", and the model is the constant"
@@ -90,7 +82,10 @@ func (f *Fit) signal(n runNoise) Section {
 			note += fmt.Sprintf(", and the model goes %s%% of the way from the constant to it", Number(100*(1-c.Shrunk)))
 		}
 		facts = append(facts, Fact{Name: "Against a constant", Value: Number(c.Difference), Note: note})
-		if c.ConstantSigma > 0 {
+		if share, low, high, ok := c.Explained(); ok {
+			add("Share of the constant's loss saved", share, fmt.Sprintf("95%% interval: %s to %s", Number(low), Number(high)))
+		}
+		if c.ConstantSigma > 0 && (c.Earlier() || c.Constant > 3*c.ConstantSigma) && !c.Unresolved {
 			released("Loss of the constant", c.Constant, fmt.Sprintf("released with noise of %s", Number(c.ConstantSigma)))
 		}
 	}

@@ -198,7 +198,7 @@ func testsBelow(t *testing.T, folder string) string {
 // TestKeysAreEverywhere: each key of a configuration must be in docs/reference/configuration.md, in a
 // configuration that a test or a script tries, and in the code by which the root package makes a
 // configuration from a Spec. The keys of a schema have tests of their own, and the root package passes on
-// Memory and Inference whole.
+// Memory, Inference and Start whole.
 func TestKeysAreEverywhere(t *testing.T) {
 	t.Chdir(root)
 	var tried strings.Builder
@@ -232,7 +232,7 @@ func TestKeysAreEverywhere(t *testing.T) {
 			if !written.MatchString(tried.String()) {
 				t.Errorf("%s%s: no test of train or runfolder and no script tries this key", parent, key)
 			}
-			if parent != "memory." && parent != "inference." &&
+			if parent != "memory." && parent != "inference." && parent != "model.start." &&
 				!regexp.MustCompile(`(?:\b`+field.Name+`:|\.`+field.Name+` =) `).MatchString(front.String()) {
 				t.Errorf("%s%s: the root package makes no configuration with it", parent, key)
 			}

@@ -52,7 +52,8 @@ func TestCertificateKeepsWhatWasReleased(t *testing.T) {
 // and that the look's two releases are charged within the budget.
 func TestCertificateKeepsTheLook(t *testing.T) {
 	c := config(t, 300)
-	c.Train.Algorithm, c.Train.Settings = "o2nc", train.Settings{"steps": 12, "look": 2}
+	c.Train.Algorithm, c.Train.Settings, c.Train.Base = "o2nc", train.Settings{"steps": 12, "look": 2}, train.Off
+	c.Train.Compare = train.Off
 	f, err := fit(context.Background(), c, options{Software: "test"})
 	if err != nil {
 		t.Fatal(err)

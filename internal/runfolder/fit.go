@@ -58,6 +58,7 @@ type Fitted struct {
 // budget stays charged.
 func Fit(ctx context.Context, c *train.Config, to Out, o train.Options) (*Fitted, error) {
 	out := to.folder(c, o.Stores)
+	ctx = out.on(ctx)
 	o.Keeper = &keeper{out}
 	f, err := c.Fit(ctx, o)
 	if f == nil {
@@ -128,7 +129,11 @@ func (k *keeper) Claim(ctx context.Context, table string) (err error) {
 	if err := k.f.claim(table); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
-	k.f.reclaimed, err = k.f.reclaim(ctx, k.f.stores)
+	k.f.reclaimed, err = k.f.reclaim(k.f.on(ctx), k.f.stores)
+	if _, there := k.f.disk.Lstat(k.f.intentFile(k.f.fit)); err == nil && there == nil {
+		err = fmt.Errorf("output: %s: its run stays charged in full: settle it (stillpoint budget settle RUN --in-full), or "+
+			"choose another --out", k.f.intentFile(k.f.fit))
+	}
 	return err
 }
 
@@ -157,7 +162,9 @@ func (k *keeper) Reserve(e Entry) (err error) {
 	return err
 }
 
-func (k *keeper) Settle(charged float64, complete bool) error { return k.f.settle(charged, complete) }
+func (k *keeper) Settle(charged float64, complete bool) error {
+	return k.f.settle(charged, complete, "")
+}
 
 func (k *keeper) Charged(err error) error { return k.f.charged(err) }
 
@@ -198,6 +205,7 @@ func (l *log) Step(s train.Step) error { return l.journal.step(s) }
 
 func (l *log) Measured(m optimize.Measured) error { return l.journal.add(record{Measured: &m}) }
 
+func (l *log) Begun(b train.Begun) error          { return l.journal.add(record{Begun: &b}) }
 func (l *log) Found(e dataset.Effects) error      { return l.journal.add(record{Found: &e}) }
 func (l *log) Compared(c optimize.Compared) error { return l.journal.add(record{Compared: &c}) }
 func (l *log) Refined(s *dataset.Schema) error    { return l.journal.add(record{Refined: s}) }
@@ -222,7 +230,7 @@ func (l *log) Publish(model []byte, cert *certificate.Certificate) error {
 	if err := l.f.show(done); err != nil {
 		return fmt.Errorf("output: %w", err)
 	}
-	if err := l.f.settle(done.Charged, done.Complete); err != nil {
+	if err := l.f.settle(done.Charged, done.Complete, done.Certificate); err != nil {
 		return err
 	}
 	return l.f.sweep()
@@ -277,7 +285,7 @@ func save(disk place, dir string, f *train.Fitted) error {
 	if err := out.show(done); err != nil {
 		return err
 	}
-	if err := out.settle(f.Certificate.Charged(), f.Certificate.Complete()); err != nil {
+	if err := out.settle(f.Certificate.Charged(), f.Certificate.Complete(), done.Certificate); err != nil {
 		return err
 	}
 	return out.sweep()

@@ -162,6 +162,9 @@ func (f *folder) claim(data string) error {
 		return err
 	}
 	own, err := f.read(f.path)
+	if err == nil {
+		err = f.behind(own)
+	}
 	if err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ func TestTornLine(t *testing.T) {
 		if len(prior) != 1 || f.fit != 2 {
 			t.Fatalf("cut at %d: %d earlier reservations, fit %d: must be 1 and 2", cut, len(prior), f.fit)
 		}
-		if err := f.settle(0.01, true); err != nil {
+		if err := f.settle(0.01, true, ""); err != nil {
 			t.Fatal(err)
 		}
 		if got := kinds(t, "out"); got != "reserved reserved settled" {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
+	"github.com/stillpoint-dp/stillpoint/internal/holder"
 )
 
 // intent is the content of a file in a fit's folder, a note that the fit asks a store of budgets for a
@@ -20,6 +21,9 @@ import (
 //   - the folder's ledger lacks the run: nothing was released, since the ledger has every fit, on stable
 //     storage, before the fit's first release;
 //   - the ledger has the run: the fit's journal or certificate states the releases.
+//
+// Both are true of the folder in which the fit ran, and not of a copy or of files that were put back. The intent
+// therefore says which folder it is of.
 type intent struct {
 	// Version is the version of the file's format.
 	Version int    `json:"intent"`
@@ -27,12 +31,16 @@ type intent struct {
 	Store   string `json:"store"`
 	Dataset string `json:"dataset"`
 	Run     string `json:"run"`
+	// Place is the folder in which the fit runs, and Ledger the lines that its ledger had before. Both are nil
+	// in files of version 1.
+	Place  *holder.Place `json:"place,omitempty"`
+	Ledger *beginning    `json:"ledger,omitempty"`
 	// Sum is the SHA-256, in hexadecimal, of the file's JSON text with an empty Sum.
 	Sum string `json:"sum"`
 }
 
 const (
-	intentVersion = 1
+	intentVersion = 2
 	// mostIntent is the largest size, in bytes, of an intent's file (the note of a reservation in a
 	// store of budgets). The file has an address and two names.
 	mostIntent = 1 << 16
@@ -54,7 +62,7 @@ func isIntent(name string) (fit int, ok bool) {
 
 // text returns the bytes of the intent's file, with the checksum.
 func (i intent) text() ([]byte, error) {
-	i.Version, i.Sum = intentVersion, ""
+	i.Sum = ""
 	bare, err := json.Marshal(i)
 	if err != nil {
 		return nil, err
@@ -67,19 +75,25 @@ func (i intent) text() ([]byte, error) {
 // parseIntent reads the text of an intent's file as the method text writes it. It returns an error if the
 // text is not exactly what the method text writes, or if it is of another fit.
 func parseIntent(text []byte, fit int) (i intent, err error) {
-	if err := json.Unmarshal(text, &i); err == nil && i.Version == intentVersion && i.Fit == fit {
+	if err := json.Unmarshal(text, &i); err == nil && i.Version > 0 && i.Version <= intentVersion && i.Fit == fit {
 		if again, err := i.text(); err == nil && bytes.Equal(again, text) {
 			return i, nil
 		}
 	}
 	return intent{}, errors.New("is damaged: the run it names stays charged in full in its store; " +
-		"stillpoint budget show lists runs that have not ended, and with this file taken away the folder can be used")
+		"stillpoint budget show lists runs that have not ended, stillpoint budget settle RUN --in-full ends one, and with " +
+		"this file taken away the folder can be used")
 }
 
 // intend writes an intent, the note of a reservation in a store of budgets, to stable storage,
 // whole or not at all.
 func (f *folder) intend(i intent) error {
-	i.Fit = f.fit
+	ledger, err := f.text(f.path)
+	if err != nil {
+		return err
+	}
+	here := f.here(nil)
+	i.Version, i.Fit, i.Place, i.Ledger = intentVersion, f.fit, &here, linesOf(ledger)
 	text, err := i.text()
 	if err != nil {
 		return err

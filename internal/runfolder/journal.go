@@ -20,7 +20,7 @@ import (
 // Each line is written at once, so a killed process loses none. Lines are put on stable storage at most once
 // a second, so a machine that stops may lose the last ones. The fit's limit on privacy loss does not depend
 // on the journal, since the whole budget is in the ledger before the first release. The amount that a store
-// of budgets frees after a kill does depend on the journal. For a fit with a store, every event is therefore
+// of budgets frees after a kill depends on the journal, too. For a fit with a store, every event is therefore
 // on stable storage before the algorithm gets its answer. readJournal distinguishes a journal that a killed
 // process left from a journal that was damaged or cut off later.
 
@@ -30,6 +30,7 @@ type record struct {
 	Event    *account.Event     `json:"event,omitempty"`
 	Step     *reached           `json:"step,omitempty"`
 	Found    *dataset.Effects   `json:"effects,omitempty"`
+	Begun    *train.Begun       `json:"begun,omitempty"`
 	Measured *optimize.Measured `json:"measured,omitempty"`
 	Compared *optimize.Compared `json:"compared,omitempty"`
 	Refined  *dataset.Schema    `json:"refined,omitempty"`
@@ -107,6 +108,10 @@ func (f *folder) newJournal(h train.Head) (*journal, error) {
 	file, err := f.disk.Create(f.journalFile(), durable.Shared)
 	if err != nil {
 		return nil, err
+	}
+	if h.Budget != nil {
+		here := f.here(file)
+		h.Place = &here
 	}
 	j := &journal{file: file, form: form{numbered: true}, now: time.Now, every: h.Budget != nil}
 	j.began = j.now()

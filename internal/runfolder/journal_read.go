@@ -29,6 +29,7 @@ type told struct {
 	norms      []float64
 	step       int // number of the step after which weights is the iterate
 	weights    []float64
+	base       *optimize.Base
 	measured   *optimize.Measured
 	compared   *optimize.Compared
 	ready      *ready
@@ -226,7 +227,7 @@ var errOrder = errors.New("does not follow")
 // take adds the record r to t. It returns an error if the record does not follow from the records before it.
 func (t *told) take(r record) error {
 	members := 0
-	for _, given := range []bool{r.Head != nil, r.Event != nil, r.Step != nil, r.Found != nil, r.Measured != nil,
+	for _, given := range []bool{r.Head != nil, r.Event != nil, r.Step != nil, r.Found != nil, r.Begun != nil, r.Measured != nil,
 		r.Compared != nil, r.Refined != nil, r.Ready != nil} {
 		if given {
 			members++
@@ -266,6 +267,12 @@ func (t *told) take(r record) error {
 		}
 	case r.Found != nil:
 		return t.found(*r.Found)
+	case r.Begun != nil:
+		// A run begins once, and before its first step.
+		if t.base != nil || t.weights != nil || len(t.norms) > 0 {
+			return errOrder
+		}
+		t.base, t.head.Plan = &r.Begun.Base, r.Begun.Plan
 	case r.Measured != nil:
 		t.measured = r.Measured
 	case r.Compared != nil:

@@ -39,10 +39,10 @@ func (f *folder) reserve(e Entry) (others []Entry, err error) {
 }
 
 // settle writes the end of the fit to the folder's ledger: the charge, in units of mu^2, and whether the run
-// made all its steps. The line with the reservation stays.
-func (f *folder) settle(charged float64, complete bool) error {
+// made all its steps. certificate is the hash of its certificate, or empty. The line with the reservation stays.
+func (f *folder) settle(charged float64, complete bool, certificate string) error {
 	e := f.entry
-	e.Entry, e.Charged = ledgerfile.Settled, charged
+	e.Entry, e.Charged, e.Certificate = ledgerfile.Settled, charged, certificate
 	if !complete {
 		e.Entry = ledgerfile.Interrupted
 	}

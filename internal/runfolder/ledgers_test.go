@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
@@ -24,6 +26,10 @@ type chains struct {
 	mu    sync.Mutex
 	drawn int
 	rows  []commit
+	// leases are all states of leases that were committed, with rows or alone.
+	leases []leased
+	// elapsed is the time since storeTime by the store's clock.
+	elapsed time.Duration
 	// fail, if not nil, is called before each transaction and again after the transaction is
 	// committed. If it returns an error, the transaction returns that error.
 	fail func(committed bool) error
@@ -33,6 +39,14 @@ type commit struct {
 	dataset string
 	row     budget.Row
 	ops     int
+}
+
+// leased is a state of a lease. rows is the number of rows that the store had when it was committed.
+type leased struct {
+	dataset   string
+	lease     budget.Lease
+	ops, rows int
+	withRow   bool
 }
 
 // before is the number of disk operations that is stored for a row that was committed before the disk's first
@@ -49,8 +63,71 @@ func (c *chains) at(commits int, d *durabletest.Disk) *chains {
 	for i := range left.rows {
 		left.rows[i].ops = before
 	}
+	for _, l := range c.leases {
+		if l.rows <= commits {
+			l.ops = before
+			left.leases = append(left.leases, l)
+		}
+	}
 	return left
 }
+
+// until returns the store without the states of leases that were committed after the disk had done the given
+// number of operations, or possibly so.
+func (c *chains) until(ops int) *chains {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	left := &chains{disk: c.disk, drawn: c.drawn, rows: c.rows}
+	for _, l := range c.leases {
+		if l.withRow || l.ops < ops {
+			left.leases = append(left.leases, l)
+		}
+	}
+	return left
+}
+
+// done returns the number of operations that the disk has done.
+func (c *chains) done() int {
+	if c.disk == nil {
+		return 0
+	}
+	return len(c.disk.Ops())
+}
+
+// held returns the leases that have not ended.
+func (c *chains) held(dataset string) (all []budget.Lease) {
+	now := map[string]budget.Lease{}
+	for _, l := range c.leases {
+		if l.dataset == dataset {
+			now[l.lease.Run] = l.lease
+		}
+	}
+	for _, run := range slices.Sorted(maps.Keys(now)) {
+		if !now[run].Ended {
+			all = append(all, now[run])
+		}
+	}
+	return all
+}
+
+func (c *chains) Renew(_ context.Context, dataset string, from, to budget.Lease) (bool, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, l := range c.held(dataset) {
+		same := func(m budget.Lease) bool { return m.Charge == l.Charge && m.Events == l.Events }
+		if l.Run == from.Run && l.Holder == from.Holder && (same(from) || same(to)) {
+			to.Renewed = c.now()
+			c.leases = append(c.leases, leased{dataset, to, c.done(), len(c.rows), false})
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+var storeTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// now returns the time by the store's clock.
+func (c *chains) now() string { return storeTime.Add(c.elapsed).Format(time.RFC3339) }
 
 // between returns how many commits the store may have had, at least and at most, when the disk had
 // done the given number of operations.
@@ -70,7 +147,7 @@ func (c *chains) between(ops int) (least, most int) {
 func (c *chains) open(context.Context, string) (*budget.Book, error) { return budget.NewBook(c), nil }
 
 func (c *chains) tail(dataset string, from int) (t budget.Tail) {
-	t.Now = "2026-01-02T03:04:05Z"
+	t.Now, t.Leases = c.now(), c.held(dataset)
 	for _, r := range c.rows {
 		if r.dataset != dataset {
 			continue
@@ -92,22 +169,24 @@ func (c *chains) failed(committed bool) error {
 	return c.fail(committed)
 }
 
-func (c *chains) Update(_ context.Context, dataset string, from int,
+func (c *chains) Update(ctx context.Context, dataset string, from int,
 	next func(budget.Tail) (*budget.Row, error)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.failed(false); err != nil {
+	if err := errors.Join(ctx.Err(), c.failed(false)); err != nil {
 		return err
 	}
 	row, err := next(c.tail(dataset, from))
 	if err != nil || row == nil {
 		return err
 	}
-	ops := 0
-	if c.disk != nil {
-		ops = len(c.disk.Ops())
+	ops := c.done()
+	c.rows = append(c.rows, commit{dataset, budget.Row{Text: row.Text, Hash: row.Hash}, ops})
+	if row.Lease != nil {
+		l := *row.Lease
+		l.Renewed = c.now()
+		c.leases = append(c.leases, leased{dataset, l, ops, len(c.rows), true})
 	}
-	c.rows = append(c.rows, commit{dataset, *row, ops})
 	return c.failed(true)
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/internal/train"
+	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 // TestMeasureHasItsShare tests the setting measure, the share of the budget for measuring the
@@ -14,17 +15,17 @@ import (
 func TestMeasureHasItsShare(t *testing.T) {
 	for _, share := range []float64{.1, .5} {
 		c := config(t, 300)
-		c.Train.Algorithm, c.Train.Measure = "gd", share
+		c.Train.Algorithm, c.Train.Measure, c.Train.Compare = "gd", share, train.Off
 		var planned float64
 		f, err := fit(context.Background(), c, options{Software: "test", Step: func(s train.Step) { planned = s.Charged }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Measured == nil || f.Releases != f.Result.Steps+2 {
+		if f.Measured == nil || f.Releases != f.Result.Steps+3 { // the base rate is one
 			t.Fatalf("share %v: measured %+v in %d releases of %d steps", share, f.Measured, f.Releases, f.Result.Steps)
 		}
 		budget := f.Budget.Charge()
-		if got := planned / budget; math.Abs(got-(1-share)) > 1e-6 {
+		if got := planned / budget; math.Abs(got-(1-share-optimize.BaseShare)) > 1e-6 {
 			t.Errorf("share %v: the plan was charged %v of the budget", share, got)
 		}
 		if got := f.Charged / budget; !(got <= 1) || got < 1-1e-6 {

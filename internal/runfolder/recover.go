@@ -79,21 +79,28 @@ func Recover(ctx context.Context, dir string, o RecoverOptions) (*Recovered, err
 
 func recoverIn(ctx context.Context, disk place, dir string, o RecoverOptions) (*Recovered, error) {
 	f := &folder{disk: disk, path: dir, overwrite: o.Overwrite}
+	ctx = f.on(ctx)
 	entries, left, err := f.enter()
 	if err != nil {
 		return nil, err
 	}
 	defer f.release()
+	if err := f.held(ctx, o.Stores, entries, left); err != nil {
+		return nil, err
+	}
 	r := &Recovered{Folder: dir}
 	ended := f.last(entries)
 	r.Fit = f.fit
+	if err := f.lost(entries); err != nil {
+		return r, errors.Join(err, f.tell(ctx, o.Stores, r, left))
+	}
 	t, err := f.tells()
 	switch {
 	case len(entries) == 0, isAbsent(err):
 	case err != nil:
 		return nil, err
 	default:
-		if err := f.recover(ctx, t, r, ended); err != nil {
+		if err := f.recover(ctx, t, r, ended, entries, left, o.Stores); err != nil {
 			return nil, err
 		}
 	}
@@ -144,7 +151,9 @@ func (f *folder) enter() (entries []Entry, left []intent, err error) {
 // recover makes the missing model and certificate of the folder's fit from the journal t, gives them their
 // final names, and sets r. It writes the fit's end to the ledger, unless the ledger has it (ended) or a store
 // of budgets keeps the whole charge (r.unproven).
-func (f *folder) recover(ctx context.Context, t *told, r *Recovered, ended bool) (err error) {
+func (f *folder) recover(
+	ctx context.Context, t *told, r *Recovered, ended bool, entries []Entry, left []intent, open train.Stores,
+) (err error) {
 	if r.Budget, err = account.NewBudget(f.entry.Epsilon, f.entry.Delta, f.entry.Relation); err != nil {
 		return err
 	}
@@ -160,16 +169,17 @@ func (f *folder) recover(ctx context.Context, t *told, r *Recovered, ended bool)
 		return err
 	}
 	r.Files = true
-	if why := (errKept{}); t.stored() {
-		if _, err := f.journalled(ctx, t); err != nil && !errors.As(err, &why) {
+	if t.stored() {
+		p, err := f.evidence(ctx, f.entry, intentOf(left, f.entry.Run), entries)
+		if err != nil {
 			return err
 		}
-		r.unproven = why.why != ""
+		r.unproven = p.why != "" && !f.ended(ctx, open)
 	}
 	if ended || r.unproven {
 		return nil
 	}
-	return f.settle(done.Charged, done.Complete)
+	return f.settle(done.Charged, done.Complete, done.Certificate)
 }
 
 // tell tells stores of budgets the final charges of runs: of all runs with an intent (the note of a
@@ -197,11 +207,32 @@ func (f *folder) tell(ctx context.Context, open train.Stores, r *Recovered, left
 	if !last {
 		return nil
 	}
-	s, told, err := f.settleEntry(ctx, open, f.entry, entries)
+	s, told, err := f.settleEntry(ctx, open, f.entry, nil, entries)
 	if told {
 		r.Settlements = append(r.Settlements, s)
 	}
 	return err
+}
+
+// ended reports whether the store of budgets has been told that the folder's run has ended.
+func (f *folder) ended(ctx context.Context, open train.Stores) bool {
+	book, err := open.Open(ctx, f.entry.Store)
+	if err != nil {
+		return false
+	}
+	defer book.Close()
+	state, _, err := stateOf(ctx, book, Settlement{Dataset: f.entry.Dataset, Run: f.entry.Run})
+	return err == nil && state.Settled
+}
+
+// intentOf returns the intent of a run, or nil.
+func intentOf(left []intent, run string) *intent {
+	for _, i := range left {
+		if i.Run == run {
+			return &i
+		}
+	}
+	return nil
 }
 
 // last sets the folder's fit and entry to those of the last reservation in the ledger. ended is true if the
@@ -218,9 +249,14 @@ func (f *folder) last(entries []Entry) (ended bool) {
 }
 
 // belongs returns an error if the journal's head and the reservation e differ in the fit's number, relation,
-// epsilon, delta or schedule. The journal is then of another fit.
+// epsilon, delta, schedule or run in a store. The journal is then of another fit.
 func (t *told) belongs(e Entry) error {
-	if h := t.head; h.Fit != e.Fit || h.Relation != e.Relation || h.Epsilon != e.Epsilon || h.Delta != e.Delta || !slices.Equal(h.Schedule, e.Schedule) {
+	h, run := t.head, ""
+	if h.Budget != nil {
+		run = h.Budget.Run
+	}
+	if h.Fit != e.Fit || h.Relation != e.Relation || h.Epsilon != e.Epsilon || h.Delta != e.Delta || run != e.Run ||
+		!slices.Equal(h.Schedule, e.Schedule) {
 		return fmt.Errorf("is not the journal of fit %d as %s has it", e.Fit, LedgerFile)
 	}
 	return nil
@@ -324,7 +360,7 @@ func (t *told) files(ctx context.Context) (model []byte, cert *certificate.Certi
 			"what was released from there on is not known.", t.damaged)
 	}
 	out := train.Released{Weights: t.weights, Events: t.events, Run: runrecord.Run{
-		Plan: h.Plan, GradientNorms: t.norms, Measured: t.measured, Compared: t.compared,
+		Plan: h.Plan, GradientNorms: t.norms, Base: t.base, Measured: t.measured, Compared: t.compared,
 		Recovered: &runrecord.Rebuilt{Step: t.step, Note: note},
 	}}
 	if err := ctx.Err(); err != nil {

@@ -108,6 +108,10 @@ func TestFitIsCharged(t *testing.T) {
 	}
 }
 
+// nearly reports whether a charge of a whole run is what the run used. A settlement by others than the fit is at
+// what the store had allowed last: after the last step that may be the reservation, of which a plan leaves a billionth.
+func nearly(charged, used float64) bool { return charged >= used && charged <= used*(1+1e-8) }
+
 // leaving is a store that cannot be reached after its first transaction, the reservation of a
 // run.
 type leaving struct {
@@ -123,6 +127,9 @@ func (l *leaving) Update(ctx context.Context, name string, from int,
 	l.reserved = true
 	return l.Store.Update(ctx, name, from, next)
 }
+
+// Renew leaves the lease as it was at the reservation: the tests ask what the folder proves at earlier moments.
+func (l *leaving) Renew(context.Context, string, budget.Lease, budget.Lease) (bool, error) { return true, nil }
 
 // TestRecoveryChargesAllThatWasReleased stops the machine after each step of a fit; all writes
 // that were not on stable storage are lost. Until the fit is recovered, it is charged in full.
@@ -173,7 +180,7 @@ func TestRecoveryChargesAllThatWasReleased(t *testing.T) {
 		}
 		least := charged[min(i, len(charged)-1)]
 		if got := registered(t, address); !got.Runs[0].Settled || got.Spent < least || got.Spent > f.Budget.Charge() ||
-			i == len(marks) && got.Spent != f.Charged {
+			i == len(marks) && !nearly(got.Spent, f.Charged) {
 			t.Errorf("after step %d the store has %v: %v was charged", i+1, got.Spent, least)
 		}
 	}
@@ -242,7 +249,8 @@ func TestAStoreIsSettledByTheCertificate(t *testing.T) {
 	if kept := again(own); kept != "" {
 		t.Errorf("by its own: %s", kept)
 	}
-	if d := registered(t, address); !d.Runs[0].Settled || d.Runs[1].Settled || d.Runs[0].Charged.Charge != one.Charged {
+	d := registered(t, address)
+	if !d.Runs[0].Settled || d.Runs[1].Settled || !nearly(d.Runs[0].Charged.Charge, one.Charged) {
 		t.Errorf("settled by its own certificate: %+v", d.Runs)
 	}
 }

@@ -99,6 +99,10 @@ func reservedIn(folders []string) (all []Entry, err error) {
 			return false, nil
 		}
 		entries, err := f.read(path)
+		if err == nil {
+			own := &folder{disk: disk, path: path}
+			err = own.behind(entries)
+		}
 		if err != nil {
 			return false, err
 		}

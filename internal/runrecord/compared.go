@@ -1,19 +1,37 @@
 package runrecord
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // Compared is the released comparison of a fit with the best constant: the best model that gives
 // every row the same prediction. Losses are computed on scaled rows, without the regularizer.
 type Compared struct {
-	// Difference is the mean loss of the fit minus the mean loss of the constant. Each record's
-	// difference is clipped to [-Clip, Clip]. Sigma is the standard deviation of the noise in
-	// Difference.
+	// Difference is the mean loss of the fit minus the mean loss of the best constant, over all records of the fit.
+	// Sigma is the standard deviation of the noise in Difference, including the noise in the constant itself. Clip
+	// is half of the length of the interval to which each record's difference was clipped.
 	Difference float64 `json:"difference"`
 	Sigma      float64 `json:"sigma"`
 	Clip       float64 `json:"clip"`
-	// Constant is the mean loss of the constant model. Each record's loss is clipped to [0, 2 F0]. F0
-	// (loss.Constants.InitialGap) bounds the difference between the mean loss at weights 0 and its infimum.
-	// ConstantSigma is the standard deviation of the noise in Constant.
+	// Least and Most are the ends of that interval. No legal record's difference is outside of it, so that the clip
+	// changed none, unless LowerBound is set. Both are 0 in files of earlier versions, which clipped to [-Clip, Clip],
+	// where differences could be larger.
+	Least float64 `json:"least,omitempty"`
+	Most  float64 `json:"most,omitempty"`
+	// LowerBound means that the mean difference is at least Difference, apart from noise. It can then show that the
+	// fit is worse than the constant, but not that it is better. That is so if a record's difference above Most was
+	// counted as Most, since with all of each difference the noise would have been too large. It is also so if the
+	// base rate of the loss is not released: the constant is then the model with margin 0, and not the best one.
+	LowerBound bool `json:"lower_bound,omitempty"`
+	// Clamped means that expected counts above the largest count were taken as that. Predictions of numbers, and of
+	// counts without exposures, are clamped anyway, and need no such statement.
+	Clamped bool `json:"clamped,omitempty"`
+	// Unresolved means that the base rate is below three standard deviations of its noise. The constant may then
+	// be far from the best one, and the comparison has no verdict.
+	Unresolved bool `json:"unresolved,omitempty"`
+	// Constant is the mean loss of the best constant, and ConstantSigma the standard deviation of the noise in it.
+	// Both are 0 if they are unknown. ConstantSigma alone is 0 if the loss is public.
 	Constant      float64 `json:"constant"`
 	ConstantSigma float64 `json:"constant_sigma"`
 	// Margins are the margins (linear predictors) that the constant model gives every row.
@@ -21,23 +39,57 @@ type Compared struct {
 	// Shrunk is the position of the published model on the line from the fit (0) to the constant
 	// (1). Difference is the difference for the fit, whatever Shrunk is.
 	Shrunk float64 `json:"shrunk,omitempty"`
+	// ShrunkSigma is the standard deviation of the part of the noise in Difference that is in Shrunk; 0 if Shrunk is
+	// 0 or 1, or a rule that does not use Difference set it.
+	ShrunkSigma float64 `json:"shrunk_sigma,omitempty"`
 }
 
-// halfway is the value of Shrunk if the comparison of the fit with the constant is unclear. The
-// published model is then the mean of the fit and the constant.
-const halfway = .5
+const (
+	// halfway is the value of Shrunk for a fit that is not better than the constant, if the forecast of its
+	// noise is unknown.
+	halfway = .5
+	// leastShrunk is the least value of Shrunk above 0: a smaller shift would change the loss by less than 1% of the
+	// fit's gain.
+	leastShrunk = .05
+	// tooNoisy is the share of the constant's loss that two deviations of the noise may have in a comparison that could
+	// show what a good fit saves.
+	tooNoisy = .05
+	// doubtShare and doubtLeast are the standard deviation that Decide assumes for the shift that follows from the
+	// forecast: doubtShare times the shift, plus doubtLeast.
+	doubtShare, doubtLeast = .5, .1
+)
 
-// Decide sets Shrunk, the position of the published model on the line from the fit (0) to the
-// constant (1). If the Verdict is Worse, Decide sets 1. Otherwise it sets 1/2 if the loss is convex
-// in the weights and the fit is not better than the constant by at least one standard deviation of
-// the noise. It sets 0 in all other cases. At 1/2 a convex loss is at most the mean of the losses
-// of the fit and of the constant. On a quadratic loss, 1/2 is the best point of the line if the fit
-// and the constant are equally good: the noise has then cost the fit as much as the fit has gained.
-func (c *Compared) Decide(convex bool) {
-	switch c.Shrunk = 0; {
+// Decide sets Shrunk, the position of the published model on the line from the fit (0) to the constant (1). bend is
+// the second derivative of the mean loss along the whole line from the constant to the fit, and rise the forecast of
+// the first derivative at the fit. bend is 0 if they are unknown. convex says that the objective is convex.
+//
+// If the verdict is Worse, Decide sets 1. If the constant is unresolved, or the fit is better or not convex, it
+// sets 0. Otherwise let t be the share of the way from the fit to the constant. To second order, the loss there minus
+// the constant's loss is D - (D + h/2) t + h t^2/2 for the difference D and h = bend. It is least at
+//
+//	t = 1/2 + D/h
+//
+// The same t is rise/h. Decide takes the mean of both numbers, weighted by their precisions: Sigma/h is the standard
+// deviation of the noise in the first. The second is uncertain by doubtShare of itself. If bend is unknown, Decide
+// sets 1/2 for a fit that appears worse by one deviation, which by convexity is at most the mean of the losses of
+// the fit and the constant.
+func (c *Compared) Decide(convex bool, bend, rise float64) {
+	c.Shrunk, c.ShrunkSigma = 0, 0
+	switch {
+	case c.Unresolved:
 	case c.Verdict() == Worse:
 		c.Shrunk = 1
-	case !(c.Difference <= -c.Sigma) && convex:
+	case !convex || c.Verdict() == Better:
+	case bend > 0:
+		forecast := min(max(rise/bend, 0), 1)
+		doubt, noise := doubtShare*forecast+doubtLeast, c.Sigma/bend
+		a, b := 1/(doubt*doubt), 1/(noise*noise)
+		if t := (a*forecast + b*(.5+c.Difference/bend)) / (a + b); t >= leastShrunk {
+			if c.Shrunk = min(t, 1); t < 1 {
+				c.ShrunkSigma = b / (a + b) * noise
+			}
+		}
+	case c.Difference > c.Sigma:
 		c.Shrunk = halfway
 	}
 }
@@ -74,7 +126,7 @@ type Verdict int
 
 const (
 	// Unclear means that the difference of the losses is at most two standard deviations of its
-	// noise.
+	// noise, or that the comparison cannot show it (Compared.LowerBound, Compared.Unresolved).
 	Unclear Verdict = iota
 	// Better means that the fit's loss is below the constant's loss by more than two standard
 	// deviations of the noise.
@@ -92,12 +144,17 @@ func (v Verdict) String() string {
 // Code returns the name of the verdict for programs: better, worse or unclear.
 func (v Verdict) Code() string { return [...]string{"unclear", "better", "worse"}[v] }
 
+// Earlier reports whether an earlier version of the program made the comparison. It clipped differences, and did
+// not count the constant's noise, so that its verdict is wrong more often than in one of 40 comparisons.
+func (c Compared) Earlier() bool { return c.Least == 0 && c.Most == 0 }
+
 // Verdict returns the conclusion of the comparison of the fit with the best constant. A fit that is
-// exactly as good as the constant is called Better in one of 44 comparisons by chance, and Worse in
-// one of 44.
+// exactly as good as the best constant is called Better in at most one of 40 comparisons by chance, and Worse in
+// at most one of 40.
 func (c Compared) Verdict() Verdict {
 	switch {
-	case c.Difference < -2*c.Sigma:
+	case c.Unresolved:
+	case c.Difference < -2*c.Sigma && !c.LowerBound:
 		return Better
 	case c.Difference > 2*c.Sigma:
 		return Worse
@@ -105,13 +162,81 @@ func (c Compared) Verdict() Verdict {
 	return Unclear
 }
 
-// Explained returns the share by which the fit's loss is below the constant's loss, as a fraction
-// of the constant's loss, and the standard deviation of the noise in this share. ok is false unless
-// the constant's loss is positive and above three standard deviations of its own noise.
-func (c Compared) Explained() (share, sigma float64, ok bool) {
-	if !(c.Constant > 3*c.ConstantSigma) || c.Constant <= 0 {
-		return 0, 0, false
+// Conclusion says in words what the comparison shows of the fit.
+func (c Compared) Conclusion() string {
+	switch {
+	case c.Unresolved:
+		return "not known beside a constant: the base rate is below three standard deviations of its noise, and no constant " +
+			"is known to compare with"
+	case c.Verdict() != Unclear:
+	case c.LowerBound:
+		return "not known to be better than a constant"
+	case !c.Earlier() && 2*c.Sigma > tooNoisy*c.Constant:
+		return fmt.Sprintf("not known to be better than a constant, of which this comparison would show differences above "+
+			"%.2g alone", 2*c.Sigma)
+	}
+	return c.Verdict().String()
+}
+
+// Text says in words by how much the mean loss of the fit differs from the constant's. It begins after the word "its".
+func (c Compared) Text() string {
+	how, where := "", "below"
+	if c.LowerBound {
+		how = "at most "
+	}
+	if c.Difference > 0 {
+		where = "above"
+		if c.LowerBound {
+			how = "at least "
+		}
+	}
+	text := fmt.Sprintf("mean loss is %s%.3g %s the constant's, with noise of %.2g", how, math.Abs(c.Difference), where,
+		c.Sigma)
+	if c.Clamped {
+		text += " (expected counts above the largest count taken as that)"
+	}
+	return text
+}
+
+// Sentence says in one sentence what the comparison shows and which model is published.
+func (c Compared) Sentence() string {
+	text := c.Conclusion()
+	if c.Unresolved {
+		return text
+	}
+	text += ": its " + c.Text()
+	switch {
+	case c.Shrunk >= 1:
+		text = "the fit is " + text + "; the model is the constant"
+	case c.Shrunk > 0:
+		text = fmt.Sprintf("the fit is %s; the model goes %.0f%% of the way from the constant to it", text, 100*(1-c.Shrunk))
+	}
+	if share, low, high, ok := c.Explained(); ok {
+		text += fmt.Sprintf("; it saves %.0f%% of the constant's loss, %.3g (95%% interval: %.0f%% to %.0f%%)", 100*share,
+			c.Constant, 100*low, 100*high)
+	}
+	return text
+}
+
+// Counted says in words how much of the records' differences the comparison counted.
+func (c Compared) Counted() string {
+	switch {
+	case c.Earlier():
+		return fmt.Sprintf("a record's difference is clipped at %.3g, by an earlier version of the program", c.Clip)
+	case c.LowerBound:
+		return fmt.Sprintf("a record's difference above %.3g counts as that, so that the mean is a lower bound", c.Most)
+	}
+	return fmt.Sprintf("a record's difference counts in full: it lies between %.3g and %.3g", c.Least, c.Most)
+}
+
+// Explained returns the share of the constant's loss by which the fit's loss is below it, and the ends of an interval
+// that contains this share in 95 of 100 fits. All three are at most 1. ok is false unless the verdict is Better and
+// the constant's loss is above three standard deviations of its own noise.
+func (c Compared) Explained() (share, low, high float64, ok bool) {
+	if !(c.Constant > 3*c.ConstantSigma) || !(c.Constant > 0) || c.Verdict() != Better {
+		return 0, 0, 0, false
 	}
 	share = -c.Difference / c.Constant
-	return share, math.Hypot(c.Sigma, share*c.ConstantSigma) / c.Constant, true
+	noise := 1.96 * math.Hypot(c.Sigma, share*c.ConstantSigma) / c.Constant
+	return min(share, 1), min(max(share-noise, 0), 1), min(share+noise, 1), true
 }

@@ -2,28 +2,111 @@ package runrecord_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 )
 
-// TestDecide tests which model is published after the comparison with the best constant. It must be
-// the fit if the fit is better by at least a standard deviation of the noise, the constant if the
-// fit is worse by more than two, and otherwise halfway between the two if the loss is convex. The
-// test fails if a fit that was found worse is published, or if the constant replaces a better fit.
+// TestDecide tests which model is published after the comparison with the best constant: the fit if it is better or
+// the constant is unresolved, the constant if the fit is worse, and otherwise a point between. The expected points
+// are worked out by hand: with bend 2 and rise 1, the forecast alone moves by 1/2, with the precision
+// 1/.35^2, and the difference d with noise 1 by 1/2 + d/2, with the precision 1/.5^2. The test fails if a fit that was
+// found worse is published, if the constant replaces a better fit, or if noise is weighed wrongly.
 func TestDecide(t *testing.T) {
+	mixed := func(d float64) float64 { return (.5/.1225 + (.5+d/2)/.25) / (1/.1225 + 1/.25) }
 	for _, test := range []struct {
-		difference float64
+		c          runrecord.Compared
 		convex     bool
+		bend, rise float64
 		shrunk     float64
 	}{
-		{-3, true, 0}, {-1, true, 0}, {-.99, true, .5}, {0, true, .5}, {1.99, true, .5}, {2.01, true, 1},
-		{-3, false, 0}, {-.5, false, 0}, {1.99, false, 0}, {2.01, false, 1}, {math.NaN(), true, .5},
+		{runrecord.Compared{Difference: -3}, true, 2, 1, 0},
+		{runrecord.Compared{Difference: 2.01}, true, 2, 1, 1},
+		{runrecord.Compared{Difference: 2.01}, false, 2, 1, 1},
+		{runrecord.Compared{Difference: 2.01, LowerBound: true}, true, 2, 1, 1},
+		{runrecord.Compared{Difference: 2.01, Unresolved: true}, true, 2, 1, 0},
+		{runrecord.Compared{Difference: 1.5, Unresolved: true}, true, 2, 1, 0},
+		{runrecord.Compared{Difference: -2.2, LowerBound: true}, true, 2, 1, mixed(-2.2)},
+		{runrecord.Compared{Difference: -1}, true, 2, 1, mixed(-1)},
+		{runrecord.Compared{Difference: 0}, true, 2, 1, .5},
+		{runrecord.Compared{Difference: 1.9}, true, 2, 1, mixed(1.9)},
+		{runrecord.Compared{Difference: 1.9}, false, 2, 1, 0},
+		{runrecord.Compared{Difference: 0}, true, 2, 2e9, (1/.36 + .5/.25) / (1/.36 + 1/.25)},
+		{runrecord.Compared{Difference: 1.01}, true, 0, 1, .5},
+		{runrecord.Compared{Difference: .99}, true, 0, 1, 0},
+		{runrecord.Compared{Difference: -1}, true, 0, 1, 0},
+		{runrecord.Compared{Difference: 0}, true, 2, -5, 0},                        // would move by .005
+		{runrecord.Compared{Difference: -480, LowerBound: true}, true, 1000, 2, 0}, // would move by .02
 	} {
-		c := runrecord.Compared{Difference: test.difference, Sigma: 1, Shrunk: .25}
-		if c.Decide(test.convex); c.Shrunk != test.shrunk {
-			t.Errorf("difference %v of noise 1, convex %v: shrunk by %v: must be %v", test.difference, test.convex, c.Shrunk,
-				test.shrunk)
+		c := test.c
+		c.Sigma, c.Shrunk = 1, .25
+		c.Decide(test.convex, test.bend, test.rise)
+		if math.Abs(c.Shrunk-test.shrunk) > 1e-12 {
+			t.Errorf("%+v, convex %v, bend %v, rise %v: shrunk by %v: must be %v", test.c, test.convex, test.bend, test.rise,
+				c.Shrunk, test.shrunk)
+		}
+		if c.ShrunkSigma > 0 != (c.Shrunk > 0 && c.Shrunk < 1 && test.bend > 0) {
+			t.Errorf("%+v, bend %v, rise %v: shrunk by %v with noise %v", test.c, test.bend, test.rise, c.Shrunk, c.ShrunkSigma)
+		}
+	}
+}
+
+// TestVerdict tests verdicts and their words. Records of earlier versions, which have neither ends of an interval nor
+// the fields below, must keep their verdicts.
+func TestVerdict(t *testing.T) {
+	for _, test := range []struct {
+		c     runrecord.Compared
+		code  string
+		words string
+	}{
+		{runrecord.Compared{Difference: -2.01}, "better", "better than the best constant"},
+		{runrecord.Compared{Difference: -1.99}, "unclear", "not better than a constant by more than noise"},
+		{runrecord.Compared{Difference: 2.01}, "worse", "WORSE than a constant"},
+		{runrecord.Compared{Difference: -9, LowerBound: true}, "unclear", "not known to be better"},
+		{runrecord.Compared{Difference: 9, LowerBound: true}, "worse", "WORSE than a constant"},
+		{runrecord.Compared{Difference: -9, Unresolved: true}, "unclear", "no constant is known"},
+		{runrecord.Compared{Difference: 9, Unresolved: true}, "unclear", "no constant is known"},
+		{runrecord.Compared{Difference: math.NaN()}, "unclear", "not better than a constant by more than noise"},
+	} {
+		test.c.Sigma = 1
+		if got := test.c.Verdict().Code(); got != test.code || !strings.Contains(test.c.Conclusion(), test.words) {
+			t.Errorf("%+v: %s, %q", test.c, got, test.c.Conclusion())
+		}
+		if !test.c.Earlier() {
+			t.Errorf("%+v is no record of an earlier version", test.c)
+		}
+	}
+	for c, words := range map[*runrecord.Compared]string{
+		{Difference: -.5, Sigma: .01}:                   "is 0.5 below the constant's, with noise of 0.01",
+		{Difference: .5, Sigma: .01}:                    "is 0.5 above the constant's",
+		{Difference: -.5, Sigma: .01, LowerBound: true}: "is at most 0.5 below the constant's",
+		{Difference: .5, Sigma: .01, LowerBound: true}:  "is at least 0.5 above the constant's",
+	} {
+		if !strings.Contains(c.Text(), words) {
+			t.Errorf("%+v: %q", *c, c.Text())
+		}
+	}
+}
+
+// TestExplained tests the share of the constant's loss that a fit saves: it is never above 1, and stated only for a
+// better fit and a constant whose loss is above three standard deviations of its noise.
+func TestExplained(t *testing.T) {
+	for _, test := range []struct {
+		c                runrecord.Compared
+		share, low, high float64
+		ok               bool
+	}{
+		{runrecord.Compared{Difference: -.25, Sigma: .05, Constant: .5, ConstantSigma: .05}, .5, .5 - 1.96*.5*math.Hypot(.2, .1),
+			.5 + 1.96*.5*math.Hypot(.2, .1), true},
+		{runrecord.Compared{Difference: -.6, Sigma: .05, Constant: .5, ConstantSigma: .05}, 1, .8938, 1, true},
+		{runrecord.Compared{Difference: -.25, Sigma: .05, Constant: .14, ConstantSigma: .05}, 0, 0, 0, false},
+		{runrecord.Compared{Difference: -.09, Sigma: .05, Constant: .5, ConstantSigma: .05}, 0, 0, 0, false},
+		{runrecord.Compared{Difference: -.25, Sigma: .05}, 0, 0, 0, false},
+	} {
+		share, low, high, ok := test.c.Explained()
+		if math.Abs(share-test.share)+math.Abs(low-test.low)+math.Abs(high-test.high) > 1e-3 || ok != test.ok {
+			t.Errorf("%+v: saves %v, from %v to %v, %v", test.c, share, low, high, ok)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 // TestRecordsAreWrittenAsTheyWere: the plans in certificates of earlier revisions, read and written again,
 // must have the same bytes and every member. The certificates are the test data of cmd/stillpoint.
 func TestRecordsAreWrittenAsTheyWere(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join("..", "cmd", "stillpoint", "testdata", "golden", "*", "certificate.json"))
+	files, err := filepath.Glob(filepath.Join("..", "..", "cmd", "stillpoint", "testdata", "golden", "*", "certificate.json"))
 	if err != nil || len(files) < 7 {
 		t.Fatalf("%d files, %v", len(files), err)
 	}

@@ -25,6 +25,9 @@ type Realised struct {
 	// which the metric multiplies the noise in the weight of feature j. The factor is the same for
 	// every margin.
 	Scales []float64 `json:"scales,omitempty"`
+	// Start is the standard deviation of the noise in the weight of the last feature, the intercept, at the start: that of
+	// the released base rate. It is 0 if the start is public.
+	Start float64 `json:"start_noise,omitempty"`
 	// Moment is the released second moment from which the metric was computed. It is nil if the metric was
 	// not computed from a second moment.
 	Moment *Moment `json:"second_moment,omitempty"`
@@ -157,8 +160,9 @@ func (l Realised) Compact() Realised {
 	l.WeightNoise = Short(l.WeightNoise)
 	if l.Steps() > mostLaw {
 		return Realised{Chosen: l.Chosen, Move: l.Move, Unstated: l.Unstated, WeightNoise: l.WeightNoise, Scales: shorts(l.Scales),
-			Moment: l.Moment}
+			Start: Short(l.Start), Moment: l.Moment}
 	}
+	l.Start = Short(l.Start)
 	l.Back, l.Keep = constant(l.Back, 1), constant(shorts(l.Keep), 0)
 	l.Noise, l.StepSizes, l.Weights = shorts(l.Noise), single(shorts(l.StepSizes)), shorts(l.Weights)
 	l.Momentum, l.Scales = constant(shorts(l.Momentum), 0), shorts(l.Scales)

@@ -8,6 +8,8 @@ type Run struct {
 	// GradientNorms are the norms of the noisy gradient estimates, one for each step.
 	GradientNorms []float64 `json:"gradient_norms,omitempty"`
 	Measured      *Measured `json:"measured,omitempty"`
+	// Base is the base rate at which the run began; nil if none was released or stated.
+	Base *Base `json:"base,omitempty"`
 	// Compared is the comparison of the result with the best constant, the best model that gives every
 	// row the same prediction.
 	Compared *Compared `json:"compared,omitempty"`

@@ -51,7 +51,7 @@ func (p Planned) Decides() string {
 	case p.Compare.Keep:
 		return "with intervals the fit is published whatever that says"
 	case p.convex:
-		return "a worse fit becomes the constant, an unclear one goes halfway"
+		return "a worse fit becomes the constant, an unclear one moves toward it by as much as noise is in it"
 	}
 	return "a worse fit becomes the constant, an unclear one is published, since the objective is not convex"
 }
@@ -71,7 +71,12 @@ func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Head, re
 	if err != nil {
 		return nil, err
 	}
-	compared, err := f.Compare.Ask(ctx, r, p, result.W, result.Rows.Square)
+	plan := *f.Compare
+	if h.Reduce == "" {
+		plan.Reach = h.Schema.MarginRange // the schema with its knots and effects, which the plan did not know
+	}
+	found := optimize.Found{Square: result.Rows.Square, Excess: result.Excess}
+	compared, err := plan.Ask(ctx, r, f.with(p), result.W, found)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +89,7 @@ func (c *Config) compare(ctx context.Context, r *recorder, f *Fitted, h Head, re
 
 // published returns the weights to publish. w are the weights of the fit, and c is the released comparison
 // with the best constant. If there was no comparison (c is nil) or c.Shrunk is 0, published returns w.
-// Otherwise it returns the weights of the best constant, or the point halfway between these weights and w.
+// Otherwise it returns the weights of the best constant, or a point between these weights and w.
 func (h Head) published(c *Compared, w []float64) ([]float64, error) {
 	if c == nil || c.Shrunk == 0 {
 		return w, nil
@@ -101,9 +106,13 @@ func (h Head) published(c *Compared, w []float64) ([]float64, error) {
 // empty), the last feature is the intercept, and its value is 1/s.Scale() in every row. Rows after a
 // projection have no intercept.
 func comparing(l loss.Loss, features int, reduce string, s *dataset.Schema) optimize.Compare {
-	c := optimize.Compare{Loss: l, Features: features}
-	if reduce == "" {
-		c.Intercept = 1 / s.Scale()
+	return optimize.Compare{Loss: l, Features: features, Intercept: intercept(reduce, s)}
+}
+
+// intercept returns the value of the last feature of every row, or 0 if a projection shortens the rows.
+func intercept(reduce string, s *dataset.Schema) float64 {
+	if reduce != "" {
+		return 0
 	}
-	return c
+	return 1 / s.Scale()
 }

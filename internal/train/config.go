@@ -99,6 +99,10 @@ type Model struct {
 	// F(w)||)^kappa. It must be public knowledge that does not come from the table. Empty means that
 	// nothing is known.
 	KL optimize.KL `yaml:"kl"`
+	// Start states the constant at which the fit begins, such as {share: 0.02} for two classes, {shares: [...]} for
+	// more, {rate: 0.3} for counts and {value: 40} for numbers. It must be public knowledge that does not come from the
+	// table. Without this key the fit releases the constant first.
+	Start Start `yaml:"start"`
 	// Units says how the rows of a privacy unit are combined if the schema has a unit: with mean each unit
 	// has the same weight, with sum each row has. Empty means mean.
 	Units string `yaml:"units"`
@@ -134,6 +138,9 @@ type Train struct {
 	// Off means no comparison. The comparison also decides which model is published: a fit with a larger
 	// loss than the constant is replaced by the constant (see runrecord.Compared.Decide).
 	Compare float64
+	// Base is the share of the budget reserved for the base rate: the best constant, at which the fit begins and with
+	// which it is compared. Zero means optimize.BaseShare. Off means that the fit begins at 0.
+	Base float64
 	// Ranks is the share of the budget reserved for releasing ranks, by which curves with curve: auto get
 	// their knots: more of them where rows are many. Zero means DefaultRanks where the records and the budget
 	// suffice (RankedSize), and otherwise none. Off means equally spaced knots.

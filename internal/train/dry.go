@@ -38,6 +38,7 @@ func (c *Config) DryRun(ctx context.Context, o Options) (*Dry, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("interrupted: nothing was charged: %w", err)
 	}
+	p.planned.begin = nil // nothing is released
 	d := &Dry{Fitted: &Fitted{Planned: p.planned, Entry: p.entry(data)}}
 	d.Cost, err = p.store.would(ctx, p.session.Ledger())
 	return d, err

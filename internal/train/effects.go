@@ -143,8 +143,10 @@ type Stage struct {
 }
 
 // stages plans a fit with features of effects. c is the configuration, and p the problem of the second stage
-// with the budget of both. It returns the first stage and the plan of the second.
-func (c *Config) stages(ctx context.Context, p optimize.Problem, e FeatureEffects) (*Stage, optimize.Plan, error) {
+// with the budget of both. If p has a base rate, which rate releases, the first stage begins there. stages returns
+// the first stage and the plan of the second.
+func (c *Config) stages(ctx context.Context, p optimize.Problem, e FeatureEffects, rate optimize.BaseRate) (*Stage,
+	optimize.Plan, error) {
 	t := c.Train
 	t.Algorithm = "preconditioned"
 	a, err := t.settle()
@@ -157,6 +159,10 @@ func (c *Config) stages(ctx context.Context, p optimize.Problem, e FeatureEffect
 		return nil, nil, err
 	}
 	first.Seed, first.Mu = p.Seed, p.Mu*math.Sqrt(firstShare)
+	if p.Base != nil {
+		first = rate.Begin(first, *p.Base)
+		s.second.Constants.InitialGap = first.Constants.InitialGap
+	}
 	s.second.Mu = p.Mu * math.Sqrt(1-firstShare)
 	if firstorder.Diagonal(first) {
 		return nil, nil, fmt.Errorf("model.features: rows have %d features: too many for a second moment, from which the "+

@@ -48,6 +48,8 @@ type Fitted struct {
 	// Constant is the public loss to compare the measured loss with; nil if no loss was measured, or if no
 	// bounds on the loss of weights 0 are public.
 	Constant *Constant
+	// Base is the released base rate, at which the fit began; nil if none was released.
+	Base *Base
 	// Compared is the released comparison of the result with the best constant; nil if the fit did not make
 	// this comparison.
 	Compared *optimize.Compared
@@ -85,6 +87,8 @@ type prepared struct {
 	loss    loss.Loss
 	plan    optimize.Plan
 	planned Planned
+	// start is the problem for which the base rate is released.
+	start optimize.Problem
 }
 
 func (p *prepared) close() {
@@ -201,7 +205,11 @@ func (c *Config) prepare(ctx context.Context, o Options) (p *prepared, err error
 			return nil, err
 		}
 	}
-	return &prepared{budget, store, session, l, plan, planned}, nil
+	start, _, err := c.Problem(budget, records)
+	if err != nil {
+		return nil, err
+	}
+	return &prepared{budget, store, session, l, plan, planned, start}, nil
 }
 
 // entry returns the reservation of the fit, in the form in which ledgers store it. data is the
@@ -253,7 +261,7 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("interrupted before the first release: nothing was charged: %w", err)
 	}
-	fitted := &Fitted{Planned: planned, Entry: p.entry(data)}
+	fitted := &Fitted{Planned: planned, Base: planned.Start, Entry: p.entry(data)}
 	schedule := session.Ledger().Schedule()
 	// The store is asked first, so that no file is made for a fit that the store rejects.
 	if _, err := store.would(ctx, session.Ledger()); err != nil {
@@ -288,11 +296,15 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 	if err := k.Reserve(fitted.Entry); err != nil {
 		return undone(err)
 	}
-	oracle := &recorder{session: session, log: log}
+	oracle := &recorder{session: session, log: log, store: store}
 	var result optimize.Result
 	var runErr error
 	if planned.Ranks != nil {
 		c, h, runErr = c.ranked(ctx, oracle, fitted, h, p.loss)
+	}
+	if runErr == nil && planned.Base != nil {
+		runErr = p.begun(ctx, oracle, fitted, &h)
+		planned, r.Run.Plan, r.Run.Base = p.planned, p.planned.Summary, fitted.Base
 	}
 	if runErr == nil {
 		result, h.Schema, runErr = c.run(ctx, p, oracle, fitted.watch(oracle, o.Step))

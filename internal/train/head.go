@@ -13,6 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/holder"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -41,6 +42,8 @@ type Head struct {
 	Records int64 `json:"records"`
 	// Budget is the fit's reservation in a store of budgets; nil if no store is used.
 	Budget *account.Reservation `json:"budget,omitempty"`
+	// Place is the folder of the fit and the file of its journal; nil if the journal is of an earlier version.
+	Place *holder.Place `json:"place,omitempty"`
 	// Schedule lists the steps of a fit on Poisson samples. ScheduleMu is the mu of all other Gaussian
 	// releases of the fit together; 0 if there are none.
 	Schedule   []account.SampledSteps `json:"schedule,omitempty"`
@@ -59,6 +62,8 @@ type Head struct {
 	// Adapted has the warnings about curves and interactions that Config.For left out of the schema because
 	// the table is too small.
 	Adapted []Warning `json:"adapted,omitempty"`
+	// Start is the public constant at which the fit begins; nil if the constant is released or there is none.
+	Start *Base `json:"start,omitempty"`
 	// Ranks are the columns whose curves get their knots by released ranks. Schema has them with equally
 	// spaced knots until the ranks are released.
 	Ranks []string `json:"ranks,omitempty"`
@@ -86,6 +91,7 @@ func (c *Config) head(software string, fit int, p Planned, l loss.Loss, s *accou
 	if p.Ranks != nil {
 		h.Ranks = p.Ranks.Columns
 	}
+	h.Start = p.Start
 	h.CSV.Header = nil // left out: another file with the same columns may or may not have a header row
 	if s != nil {
 		h.Schedule, h.ScheduleMu = s.Steps(), s.Mu()
@@ -125,6 +131,9 @@ func (h Head) Files(r Released) (m *model.Model, cert *certificate.Certificate, 
 			return nil, nil, err
 		}
 		digest = sha(text)
+	}
+	if r.Run.Base == nil {
+		r.Run.Base = h.Start
 	}
 	r.Run.Reduce, r.Run.Seed, r.Run.Ranks, r.Run.Effects = h.Reduce, h.Seed, h.Ranks, foundIn(h.Schema)
 	plan, err := json.Marshal(r.Run)
@@ -266,16 +275,17 @@ func (h Head) lifted(scales []float64) []float64 {
 // Room returns upper bounds on the sizes of the model's and the certificate's file in bytes, so that disk
 // space can be reserved. certificateSize includes no events (charges): the caller must add PerEvent for each.
 // Room makes the files of a run without releases, so that an error in making the files is found before
-// anything is charged.
+// anything is charged. A plan that follows from a released base rate may have up to moreSteps more steps.
 func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 	const (
-		aNumber = 26  // a float64 in decimal, with comma and sign
-		aNorm   = 32  // an indented number; a step has six: its gradient norm and five in runrecord.Realised
-		aStep   = 160 // a step of a schedule of Poisson samples
-		rest    = 4096
-		warned  = 1024 + mostSeen*seenBytes // warnings from the comparison and from the second moment
-		aMargin = 32                        // a margin of the best constant
-		aKnot   = 48                        // a knot by ranks, on a line of its own
+		aNumber   = 26  // a float64 in decimal, with comma and sign
+		aNorm     = 32  // an indented number; a step has six: its gradient norm and five in runrecord.Realised
+		aStep     = 160 // a step of a schedule of Poisson samples
+		rest      = 4096
+		warned    = 1024 + mostSeen*seenBytes // warnings from the comparison and from the second moment
+		aMargin   = 5 * 32                    // a margin of the best constant, with four numbers of its base rate
+		moreSteps = 150
+		aKnot     = 48 // a knot by ranks, on a line of its own
 	)
 	h, err = h.largest()
 	if err != nil {
@@ -316,7 +326,7 @@ func (h Head) Room(r Released) (modelSize, certificateSize int64, err error) {
 		found = aNumber * (len(e.Weights) + len(e.Centres) + 2)
 	}
 	return int64(len(text) + aNumber*parameters*lift + aKnot*knots + warned + intervals + found),
-		int64(len(certText)+6*aNorm*min(h.Plan.Steps, MostNorms)+aStep*len(h.Schedule)+aMargin*parameters/max(h.Schema.Dim(),
+		int64(len(certText)+6*aNorm*min(h.Plan.Steps+moreSteps, MostNorms)+aStep*len(h.Schedule)+aMargin*parameters/max(h.Schema.Dim(),
 			1)+rest) + runrecord.MomentBytes(h.features()), nil
 }
 

@@ -61,7 +61,7 @@ func TestAnswerWithheld(t *testing.T) {
 	r := &recorder{log: unkept{}}
 	r.failed = r.fail(full)
 	for range 2 {
-		a, err := answer(r, query.Release{Mean: []float64{1}, Charge: 1}, nil)
+		a, err := answer(t.Context(), r, query.Release{Mean: []float64{1}, Charge: 1}, nil)
 		if a.Mean != nil || a.Charge != 0 || !errors.Is(err, full) {
 			t.Errorf("answered %+v, %v", a, err)
 		}

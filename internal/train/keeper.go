@@ -55,6 +55,9 @@ type Log interface {
 	// Found stores the effects that the first stage of a fit found. Later steps are about rows with features of
 	// them.
 	Found(dataset.Effects) error
+	// Begun stores the released base rate and the plan of the fit that begins there. Fit calls it before the first
+	// step.
+	Begun(Begun) error
 	Measured(optimize.Measured) error
 	Compared(optimize.Compared) error
 	// Refined stores the schema that takes the place of the head's. Fit calls it before the first step.
@@ -88,6 +91,7 @@ func (unkept) Charged(err error) error                        { return &ChargedE
 func (unkept) Events([]account.Event) error                   { return nil }
 func (unkept) Step(Step) error                                { return nil }
 func (unkept) Found(dataset.Effects) error                    { return nil }
+func (unkept) Begun(Begun) error                              { return nil }
 func (unkept) Measured(optimize.Measured) error               { return nil }
 func (unkept) Compared(optimize.Compared) error               { return nil }
 func (unkept) Refined(*dataset.Schema) error                  { return nil }

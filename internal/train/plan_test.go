@@ -29,7 +29,11 @@ func TestPlan(t *testing.T) {
 	if p.Records != 300 || p.Dim != 5 || p.Budget.Mu() != mu {
 		t.Errorf("records %v, dim %d, mu %v: must be 300, 5, %v", p.Records, p.Dim, p.Budget.Mu(), mu)
 	}
-	if want := 300 * mu / math.Sqrt(5); math.Abs(p.Summary.Effective-want) > 1e-12*want {
+	share := optimize.BaseShare
+	if p.Compare != nil {
+		share += SmallCompare
+	}
+	if want := 300 * mu / math.Sqrt(5) * math.Sqrt(1-share); math.Abs(p.Summary.Effective-want) > 1e-12*want {
 		t.Errorf("effective size %v: must be n mu/sqrt(d) = %v", p.Summary.Effective, want)
 	}
 	empty(t)
@@ -49,12 +53,12 @@ func TestPlanWithoutTable(t *testing.T) {
 		}
 		// Removing a row changes a sum by half as much as replacing one.
 		neighbours := map[string]float64{"replace-one": 2, "add-or-remove": 1}[relation]
-		want := 12345 * p.Budget.Mu() / math.Sqrt(5) * 2 / neighbours
+		want := 12345 * p.Budget.Mu() / math.Sqrt(5) * 2 / neighbours * math.Sqrt(1-optimize.BaseShare)
 		share := DefaultCompare
 		if want < SmallCompared {
 			share = SmallCompare
 		}
-		want *= math.Sqrt(1 - share)
+		want *= math.Sqrt(1 - share/(1-optimize.BaseShare))
 		if math.Abs(p.Summary.Effective-want) > 1e-12*want {
 			t.Errorf("%s: effective size %v: must be %v", relation, p.Summary.Effective, want)
 		}

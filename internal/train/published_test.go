@@ -32,7 +32,7 @@ func TestIntervalsKeepTheFit(t *testing.T) {
 }
 
 // TestPlansSayWhatTheComparisonDecides tests that a plan announces the publication rule that applies to its
-// fit. A fit goes halfway to the constant only if Compared.Decide does so for the plan's objective.
+// fit. A fit moves toward the constant only if Compared.Decide does so for the plan's objective.
 func TestPlansSayWhatTheComparisonDecides(t *testing.T) {
 	for name, c := range map[string]struct {
 		changes []string
@@ -51,9 +51,9 @@ func TestPlansSayWhatTheComparisonDecides(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		unclear := optimize.Compared{Difference: 0, Sigma: .01}
-		unclear.Decide(problem.Convex())
-		says := strings.Contains(p.Decides(), "goes halfway")
+		unclear := optimize.Compared{Difference: .015, Sigma: .01}
+		unclear.Decide(problem.Convex(), 0, 0)
+		says := strings.Contains(p.Decides(), "moves toward it")
 		if problem.Convex() != c.convex || says != (unclear.Shrunk > 0) || p.Decides() == "" {
 			t.Errorf("%s: convex %t, an unclear fit is shrunk by %v, the plan says %q", name, problem.Convex(),
 				unclear.Shrunk, p.Decides())

@@ -12,28 +12,32 @@ import (
 	"github.com/stillpoint-dp/stillpoint/query"
 )
 
-// recorder is the oracle to which a plan makes its queries. It passes queries to the session, and writes the
-// charges of each query to the log before it returns the answer. If the log cannot be written, the recorder
-// returns an error in place of this answer and of all later answers, and the plan ends with the steps it has
-// made. A plan learns about records only through answers.
+// recorder is the oracle to which a plan makes its queries. It passes queries to the session. Before it returns
+// an answer, it makes sure that the store of budgets has noted a charge that covers it, and writes the charges of
+// the query to the log. If one of the two fails, the recorder returns an error in place of this answer and of all
+// later answers, and the plan ends with the steps it has made. A plan learns about records only through answers.
 type recorder struct {
 	session *curator.Session
 	log     Log
+	store   *storedRun
 	// noted is the number of events (charges) of the session's ledger that are already in the log.
 	noted int
 
 	mu sync.Mutex
-	// failed is the first error in writing the log. After it the recorder writes nothing and returns no
-	// answers.
+	// failed is the first error of the store of budgets or in writing the log. After it the recorder writes
+	// nothing and returns no answers.
 	failed error
 }
 
-// note writes the events of the last query to the log. If the log has failed, now or before, note returns the
-// log's first error.
-func (r *recorder) note() error {
+// note makes sure that the store of budgets covers the last query, and writes its events to the log. If the
+// store or the log has failed, now or before, note returns the first error.
+func (r *recorder) note(ctx context.Context) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.failed != nil {
+		return r.failed
+	}
+	if r.failed = r.store.cover(ctx, r.noted, r.session.Ledger().Charged()); r.failed != nil {
 		return r.failed
 	}
 	return r.take()
@@ -69,6 +73,13 @@ func (r *recorder) measured(m optimize.Measured) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.fail(r.log.Measured(m))
+}
+
+// begun writes the released base rate, and the plan of the fit that begins there, to the log.
+func (r *recorder) begun(b Begun) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.fail(r.log.Begun(b))
 }
 
 // compared writes the released comparison of the result with the best constant to the log.
@@ -107,10 +118,10 @@ func (r *recorder) finish() error {
 	return r.fail(r.log.Sync())
 }
 
-// answer writes the events of the last query to the log, then returns the query's answer a and its error err.
-// If the log cannot be written, answer withholds a and returns err joined with the log's error.
-func answer[T any](r *recorder, a T, err error) (T, error) {
-	if noted := r.note(); noted != nil {
+// answer covers and writes the events of the last query (note), then returns the query's answer a and its error
+// err. If that fails, answer withholds a and returns err joined with note's error.
+func answer[T any](ctx context.Context, r *recorder, a T, err error) (T, error) {
+	if noted := r.note(ctx); noted != nil {
 		return *new(T), errors.Join(err, noted)
 	}
 	return a, err
@@ -118,17 +129,17 @@ func answer[T any](r *recorder, a T, err error) (T, error) {
 
 func (r *recorder) Ask(ctx context.Context, q query.Question) (query.Release, error) {
 	a, err := r.session.Ask(ctx, q)
-	return answer(r, a, err)
+	return answer(ctx, r, a, err)
 }
 
 func (r *recorder) Select(ctx context.Context, s query.Selection) (int, error) {
 	a, err := r.session.Select(ctx, s)
-	return answer(r, a, err)
+	return answer(ctx, r, a, err)
 }
 
 func (r *recorder) Stable(ctx context.Context, q query.Stable) (query.Release, error) {
 	a, err := r.session.Stable(ctx, q)
-	return answer(r, a, err)
+	return answer(ctx, r, a, err)
 }
 
 // OpenPrefix opens a prefix sum in the session. Whenever a value is added to the sum, its charge is
@@ -150,7 +161,7 @@ type recordedSum struct {
 
 func (s *recordedSum) Add(ctx context.Context, terms ...query.Term) (query.Release, error) {
 	a, err := s.sum.Add(ctx, terms...)
-	return answer(s.r, a, err)
+	return answer(ctx, s.r, a, err)
 }
 
 func (r *recorder) All() query.Cohort { return r.session.All() }

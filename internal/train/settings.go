@@ -84,7 +84,7 @@ func (t Train) shares() error {
 	for _, s := range []struct {
 		key   string
 		share float64
-	}{{"measure", t.Measure}, {"compare", t.Compare}, {"ranks", t.Ranks}} {
+	}{{"measure", t.Measure}, {"compare", t.Compare}, {"ranks", t.Ranks}, {"base", t.Base}} {
 		if s.share > 0 && s.share < leastShare {
 			return fmt.Errorf("train.%s = %v: must be a share of the budget of at least %v: less buys nothing but noise",
 				s.key, s.share, leastShare)
@@ -104,7 +104,7 @@ func (t *Train) UnmarshalYAML(unmarshal func(any) error) error {
 }
 
 // Set adds settings, by their YAML keys, to the settings of the configuration. The keys algorithm, measure,
-// compare and ranks set Train's own fields. Set returns an error for an unknown key and for a value of the wrong
+// compare, base and ranks set Train's own fields. Set returns an error for an unknown key and for a value of the wrong
 // type.
 func (t *Train) Set(all map[string]any) error {
 	for key, value := range all {
@@ -132,6 +132,16 @@ func (t *Train) Set(all map[string]any) error {
 				return fmt.Errorf("train.compare = %v: must be off or a share of the budget, > 0 and < 1", value)
 			}
 			t.Compare = share
+			continue
+		case "base":
+			share, ok := numeric(value)
+			switch {
+			case value == "off" || value == false:
+				share = Off
+			case !ok || !(share > 0 && share < 1):
+				return fmt.Errorf("train.base = %v: must be off or a share of the budget, > 0 and < 1", value)
+			}
+			t.Base = share
 			continue
 		case "ranks":
 			share, ok := numeric(value)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/loss"
@@ -51,6 +52,11 @@ type Planned struct {
 	// Ranks is the planned release by which curves get their knots; nil if their knots are equally spaced
 	// or listed.
 	Ranks *Ranks
+	// Base is the planned release of the base rate, at which the fit begins; nil if none is released. Plan and Summary
+	// are then those of a fit whose classes have equal shares, or that begins at 0, until Begin gets the released
+	// base rate. Start is the public constant at which the fit begins, if the configuration states it.
+	Base  *optimize.BaseRate
+	Start *Base
 	// Compare is the planned comparison of the result with the best constant; nil if the fit will not make
 	// this comparison.
 	Compare *optimize.Compare
@@ -73,6 +79,8 @@ type Planned struct {
 	// (choose.Foreseen). convex is true if the objective is convex (optimize.Problem.Convex).
 	chosen, foresees, convex bool
 	costs                    costs
+	// begin plans the fit again, for the released base rate.
+	begin func(context.Context, Planned, Base) (Planned, error)
 }
 
 // Useless returns an error if the plan is certain to return its starting point, whatever is released. If the
@@ -155,6 +163,9 @@ func (c *Config) Plan(ctx context.Context) (Planned, error) {
 	if planned.Ranks != nil {
 		problem = c.without(problem, planned.Ranks.Charge)
 	}
+	if planned.Base != nil {
+		problem = c.without(problem, planned.Base.Charge)
+	}
 	if planned.Compare != nil {
 		problem = c.without(problem, planned.Compare.Charge)
 	}
@@ -210,11 +221,30 @@ func (c *Config) costs(p optimize.Problem, work optimize.Workload, features int,
 	return cost, nil
 }
 
+// costsOf returns the numbers from which the time and the memory of a planned fit are estimated. p is its problem, and
+// first the schema of the rows of its first stage, if it has two.
+func (c *Config) costsOf(planned Planned, first *dataset.Schema, p optimize.Problem, l loss.Loss) (costs, error) {
+	cost, err := c.costs(rowsOf(p, c.Schema), c.workload(planned), planned.Features, l)
+	if err != nil {
+		return cost, err
+	}
+	cost.chosen = planned.Candidates != nil
+	if planned.First != nil {
+		of := cost.stages[0]
+		of.work, of.schema, of.features, of.weights = planned.First.plan.Workload(), first, first.Dim(), float64(first.Dim())
+		cost.stages = append([]stage{of}, cost.stages...)
+	}
+	return cost, nil
+}
+
 // workload returns the queries of a plan, and those of the releases before and after its run.
 func (c *Config) workload(p Planned) optimize.Workload {
 	work := p.Plan.Workload()
 	if p.Ranks != nil {
 		work = work.Count(query.RowMean, 1, 1)
+	}
+	if p.Base != nil {
+		work = work.Plus(p.Base.Workload(p.Budget.Relation()))
 	}
 	if p.Compare != nil {
 		work = work.Plus(p.Compare.Workload())
@@ -252,6 +282,10 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	if err != nil {
 		return nil, Planned{}, nil, err
 	}
+	rate, left, err := base.baseRate(left, l)
+	if err != nil {
+		return nil, Planned{}, nil, err
+	}
 	compare, left, err := c.comparison(left, l)
 	if err != nil {
 		return nil, Planned{}, nil, err
@@ -267,11 +301,33 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 			return nil, Planned{}, nil, fmt.Errorf("train.inner = %s: %w", inner, err)
 		}
 	}
+	stated, err := base.stated(l)
+	if err != nil {
+		return nil, Planned{}, nil, err
+	}
+	begins := func(b Base) optimize.Problem {
+		if effects == nil {
+			p := base.rate(l).Begin(left, b)
+			if c.Model.Radius != 0 {
+				p.Set = nil                                                        // the ball is around the start
+				p.Set, _ = convex.NewBall(p.StartPoint(), float64(c.Model.Radius)) // no error: Problem made one
+			}
+			return p
+		}
+		p := left // the second stage starts where the first ends
+		p.Base = &b
+		return p
+	}
+	if stated != nil {
+		problem = begins(*stated)
+	} else if assumed, ok := base.rate(l).Assumed(); ok && rate != nil {
+		problem = begins(assumed)
+	}
 	var first *Stage
 	var plan optimize.Plan
 	var candidates []choose.Candidate
 	if effects != nil {
-		if first, plan, err = base.stages(ctx, problem, *effects); err == nil {
+		if first, plan, err = base.stages(ctx, problem, *effects, base.rate(l)); err == nil {
 			problem = first.second
 		}
 	} else {
@@ -281,11 +337,11 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		return nil, Planned{}, nil, err
 	}
 	// A plan on Poisson samples spends the whole budget.
-	if (compare != nil || ranks != nil) && plan.Needs().Schedule != nil {
+	if (compare != nil || ranks != nil || rate != nil) && plan.Needs().Schedule != nil {
 		for _, asked := range []struct {
 			key   string
 			share float64
-		}{{"ranks", c.Train.Ranks}, {"compare", c.Train.Compare}} {
+		}{{"ranks", c.Train.Ranks}, {"base", c.Train.Base}, {"compare", c.Train.Compare}} {
 			if asked.share > 0 {
 				return nil, Planned{}, nil,
 					fmt.Errorf("train.%s: is not possible with %s, whose whole budget is its schedule's", asked.key,
@@ -295,7 +351,7 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		if compare != nil {
 			why = "the whole budget is its schedule's"
 		}
-		ranks, compare, problem = nil, nil, whole
+		ranks, rate, compare, problem = nil, nil, nil, whole
 		if plan, candidates, err = c.plan(ctx, problem, l); err != nil {
 			return nil, Planned{}, nil, err
 		}
@@ -329,20 +385,14 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		LowerBound: problem.LowerBound(), Seed: seed,
 		Records: records, Dim: problem.Dim(), Features: features, Budget: budget, Summary: o, Candidates: candidates,
 		Plan:  plan,
-		Ranks: ranks, Compare: compare, NotCompared: why, Schema: base.Schema, Adapted: c.adapted, First: first,
+		Ranks: ranks, Base: rate, Start: stated, Compare: compare, NotCompared: why, Schema: base.Schema, Adapted: c.adapted,
+		First:  first,
 		Filter: account.Filter(c.Schema.Filter()),
 		Unit:   unitOf(c.Schema, l),
 		chosen: c.Train.Settings["steps"] != nil,
 	}
-	if planned.costs, err = c.costs(rowsOf(problem, c.Schema), c.workload(planned), features, l); err != nil {
+	if planned.costs, err = c.costsOf(planned, base.Schema, problem, l); err != nil {
 		return nil, Planned{}, nil, err
-	}
-	planned.costs.chosen = candidates != nil
-	if first != nil {
-		of := planned.costs.stages[0]
-		of.work, of.schema, of.features, of.weights = first.plan.Workload(), base.Schema, base.Schema.Dim(),
-			float64(base.Schema.Dim())
-		planned.costs.stages = append([]stage{of}, planned.costs.stages...)
 	}
 	planned.Estimate = planned.costs.estimate()
 	if c.Inference != nil {
@@ -363,5 +413,30 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 	planned.Candidates = shown(problem, planned.Criterion, candidates)
 	planned.Summary = choose.Shown(problem, o)
 	planned.foresees, planned.convex = choose.Foreseen(problem), problem.Convex()
+	if rate == nil {
+		return plan, planned, l, nil
+	}
+	planned.begin = func(ctx context.Context, p Planned, released Base) (Planned, error) {
+		begins := begins(released)
+		var err error
+		if effects == nil {
+			var list []choose.Candidate
+			p.Plan, list, err = c.again(ctx, begins, l, plan)
+			p.Candidates = shown(begins, p.Criterion, list)
+		} else {
+			p.First, p.Plan, err = base.stages(ctx, begins, *effects, base.rate(l))
+		}
+		if err != nil {
+			return p, err
+		}
+		if p.costs, err = c.costsOf(p, base.Schema, begins, l); err != nil {
+			return p, err
+		}
+		if p.Summary = p.Plan.Summary(); p.First != nil {
+			p.Summary = p.First.both(p.Summary)
+		}
+		p.Summary = choose.Shown(begins, p.Summary)
+		return p, nil
+	}
 	return plan, planned, l, nil
 }

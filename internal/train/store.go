@@ -56,6 +56,7 @@ func (c *Config) stored(ctx context.Context, open Stores) (*storedRun, error) {
 		return nil, err
 	}
 	r.run = r.book.Run(c.Budget.Dataset, c.label())
+	r.run.Hold()
 	return r, nil
 }
 
@@ -102,6 +103,18 @@ func (r *storedRun) begin(ctx context.Context, k Keeper, v account.View, e *Entr
 	return &receipt, nil
 }
 
+// cover returns after the store has noted that the session may release answers up to the charge of its ledger.
+// noted is the number of events in the log. If another process has settled the run, cover returns an error.
+func (r *storedRun) cover(ctx context.Context, noted int, charge float64) error {
+	if r == nil {
+		return nil
+	}
+	if err := r.run.Cover(ctx, noted, charge); err != nil {
+		return fmt.Errorf("budget.store: %w", err)
+	}
+	return nil
+}
+
 // withdraw closes a session that has released nothing, cancels the reservation that begin may have made for
 // it in the store of budgets, and removes the keeper's note. If this fails, the reservation stays charged and
 // withdraw returns an error.
@@ -109,10 +122,7 @@ func (r *storedRun) withdraw(ctx context.Context, k Keeper, s budget.Session) er
 	if r == nil || r.id == "" {
 		return nil
 	}
-	if err := s.Close(); err != nil {
-		return err
-	}
-	if _, err := r.book.Withdraw(context.WithoutCancel(ctx), r.dataset, r.id); err != nil {
+	if err := r.run.Settle(context.WithoutCancel(ctx), s); err != nil {
 		if k.Folder() == "" {
 			return fmt.Errorf("budget.store: a reservation there, if there is one, stays charged: %w", err)
 		}
@@ -148,17 +158,17 @@ func (r *storedRun) would(ctx context.Context, v account.View) (*budget.Cost, er
 
 // settle tells the store of budgets how much of the reservation the session has spent, so that the
 // rest becomes available again, and removes the keeper's note. It must be called after the
-// session's last query.
+// session's last query. The store is told even if the fit was interrupted.
 func (r *storedRun) settle(ctx context.Context, k Keeper, s budget.Session) error {
 	if r == nil {
 		return nil
 	}
 	if err := r.run.Settle(context.WithoutCancel(ctx), s); err != nil {
 		if k.Folder() == "" {
-			return fmt.Errorf("budget.store: the unused part of the budget stays charged: %w", err)
+			return fmt.Errorf("budget.store: was not told what the fit used, and charges what it charged before: %w", err)
 		}
-		return fmt.Errorf("budget.store: the unused part of the budget stays charged: stillpoint recover %s "+
-			"settles it: %w", k.Folder(), err)
+		return fmt.Errorf("budget.store: was not told what the fit used, and charges what it charged before: stillpoint "+
+			"recover %s tells it: %w", k.Folder(), err)
 	}
 	return k.Forget()
 }

@@ -95,19 +95,19 @@ func comparisonWarnings(c *optimize.Compared) []Warning {
 	if c == nil || c.Verdict() == optimize.Better {
 		return nil
 	}
-	code, what := WarnNotBetter, "the model is not better than a constant by more than noise"
+	code, text := WarnNotBetter, "the model is "+c.Conclusion()
 	switch {
+	case c.Unresolved:
+		return []Warning{{Code: code, Text: text}}
 	case c.Verdict() == optimize.Worse && c.Shrunk > 0:
-		code, what = WarnWorse, "the fit is WORSE than a constant, and the model is the constant, the same for every row"
+		code, text = WarnWorse, "the fit is WORSE than a constant, and the model is the constant, the same for every row"
 	case c.Verdict() == optimize.Worse:
-		code, what = WarnWorse, "the model is WORSE than a constant"
+		code = WarnWorse
 	case c.Shrunk > 0:
-		what = fmt.Sprintf("the fit is not better than a constant by more than noise, and the model goes %.0f%% of the "+
-			"way from the constant to it", 100*(1-c.Shrunk))
+		text = fmt.Sprintf("the fit is %s, and the model goes %.0f%% of the way from the constant to it", c.Conclusion(),
+			100*(1-c.Shrunk))
 	}
-	return []Warning{{Code: code,
-		Text: fmt.Sprintf("%s: the fit's mean loss less the constant's is %.3g, with noise of %.2g", what, c.Difference,
-			c.Sigma)}}
+	return []Warning{{Code: code, Text: text + ": the fit's " + c.Text()}}
 }
 
 // preciselyKnown is a limit on the noise in the released loss of the best constant, as a share of F0
@@ -124,12 +124,16 @@ const (
 // released loss of the constant is too noisy (preciselyKnown). It makes no query.
 func targetWarnings(name string, c *optimize.Compared) []Warning {
 	l, err := loss.Parse(name)
-	if c == nil || err != nil || c.ConstantSigma > preciselyKnown*l.Constants().InitialGap {
+	if c == nil || err != nil || !c.Unresolved && c.ConstantSigma > preciselyKnown*l.Constants().InitialGap {
 		return nil
 	}
 	row := loss.RowLoss(l)
 	switch {
-	case math.Abs(c.Constant) <= clearly*c.ConstantSigma:
+	case c.Unresolved && len(c.Margins) == 1 && !loss.Counts(row):
+		return []Warning{{Code: WarnTarget,
+			Text: "the released share of one class is 0 within noise: no row has a target that can be read, or nearly all " +
+				"have the same; stillpoint check shows which, on rows that may be looked at"}}
+	case c.ConstantSigma > 0 && math.Abs(c.Constant) <= clearly*c.ConstantSigma:
 		return []Warning{{Code: WarnTarget,
 			Text: fmt.Sprintf("the mean loss of the best constant is 0 within noise (%.2g, noise %.2g): no row has a target "+
 				"that can be read, or nearly all have the same; stillpoint check shows which, on rows that may be looked at",

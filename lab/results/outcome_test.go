@@ -23,6 +23,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 var (
@@ -127,7 +128,8 @@ func outcome(t *testing.T, name string, c *train.Config, say func(fitted)) {
 			t.Fatal(err)
 		}
 		share := train.CompareShare(p)
-		compare := train.Compare{Charge: share * b.Charge(), Loss: l, Features: training.dim, Intercept: 1 / c.Schema.Scale()}
+		compare := train.Compare{Charge: share * b.Charge(), Loss: l, Features: training.dim, Intercept: 1 / c.Schema.Scale(),
+			Reach: c.Schema.MarginRange}
 		whole := p
 		p.Mu *= math.Sqrt(1 - share)
 		for _, rule := range strings.Split(*outcomeRules, ",") {
@@ -149,7 +151,8 @@ func outcome(t *testing.T, name string, c *train.Config, say func(fitted)) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				compared, err := compare.Ask(context.Background(), s, whole, result.W, result.Rows.Square)
+				compared, err := compare.Ask(context.Background(), s, whole, result.W,
+					optimize.Found{Square: result.Rows.Square, Excess: result.Excess})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -39,6 +39,8 @@ import (
 //   - For some losses and targets the forecast of preconditioned assumes a curvature that tables do not
 //     have (see byRecord). For these preconditioned comes first, unless the goal is the excess risk or N is
 //     below 20.
+//   - If the fit begins at the released base rate of counts or of a rare class (4 p (1-p) below .72),
+//     preconditioned comes first, unless the goal is the excess risk.
 //   - With several margins preconditioned comes first, unless the goal is the excess risk. Plans of few
 //     steps reach a small gradient norm although they have not converged along directions in which few rows
 //     vary. Such plans separated the classes worse at every budget (lab/results/accuracy.md).
@@ -183,6 +185,10 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 	}
 	list = cheapest(list)
 	switch {
+	case a.Goal != ExcessRisk && rare(p):
+		putFirst(list, "preconditioned",
+			"forecasts do not know how few records of a rare class, or of counts, tell a fit anything; at the released base "+
+				"rate it was the best of the measured algorithms at every budget")
 	case a.Goal != ExcessRisk && byRecord(p, list):
 		putFirst(list, "preconditioned",
 			"on tables with such losses it was the best of the measured algorithms, or level; its forecast is too far "+
@@ -202,6 +208,15 @@ func (a Auto) Candidates(ctx context.Context, p optimize.Problem) ([]Candidate, 
 	}
 	return list, nil
 }
+
+// rare reports whether the released base rate is that of counts, or of classes of which one is so rare that the curvature
+// there is below leastCurved of its bound.
+func rare(p optimize.Problem) bool {
+	return p.Base != nil && p.Base.Curvature > 0 && p.RankOne && (p.Counts || p.Signal() < leastCurved*p.Effective())
+}
+
+// leastCurved is 4 p (1-p) for the share p of a class of about a quarter.
+const leastCurved = .72
 
 // manyRecords is the number of records above which a pass over them takes seconds.
 const manyRecords = 1e5

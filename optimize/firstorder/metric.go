@@ -78,6 +78,15 @@ func (s *spectrum) outside(g []float64, ridge float64) (square, noise float64) {
 	return square, noise
 }
 
+// turned returns the coordinates of P^-1 w along the eigenvectors, where P is the preconditioner (see metric).
+func (s *spectrum) turned(w []float64, ridge float64) []float64 {
+	out := s.along(w)
+	for i, v := range s.values {
+		out[i] *= math.Sqrt(max(v, 0) + ridge)
+	}
+	return out
+}
+
 // effective returns d_eff = tr Gt_+ (Gt_+ + ridge I)^(-1), where Gt_+ is the released second moment
 // of the rows without its negative eigenvalues. d_eff is about the number of directions along which
 // the second moment exceeds the ridge.

@@ -73,7 +73,7 @@ const (
 // diagonal preconditioner, for an effective size outside [50, 1000), and for n d^2 above mostPairWork.
 func centres(p optimize.Problem) bool {
 	d := float64(p.Shape.Features)
-	return weighs(p) && !Diagonal(p) && p.Effective() >= leastCentred && p.Records*d*d <= mostPairWork
+	return weighs(p) && p.Effective() < mostCentred && !Diagonal(p) && p.Effective() >= leastCentred && p.Records*d*d <= mostPairWork
 }
 
 // weighs reports whether the ridge lambda of the preconditioner is raised at least to the value that the
@@ -86,7 +86,7 @@ func weighs(p optimize.Problem) bool {
 	if p.Curved {
 		most = mostCurved
 	}
-	return p.Effective() < most && !p.Constants.Clipped && !p.Smoothing.On() && p.Shape.Margins == 1
+	return p.Signal() < most && !p.Constants.Clipped && !p.Smoothing.On() && p.Shape.Margins == 1
 }
 
 // newCentring plans the releases about the mean row (see centring). It subtracts the charges of the
@@ -123,6 +123,8 @@ func (g *preconditionedPlan) workload(p optimize.Problem) optimize.Workload {
 	switch {
 	case Diagonal(p):
 		return w.Count(query.SquaredFeatures, 1, 1)
+	case counted(p):
+		return w.Count(query.Curvature, 1, 1)
 	case g.centre == nil:
 		return w.Count(query.SecondMoment, 1, 1)
 	}
@@ -134,6 +136,9 @@ func (g *preconditionedPlan) workload(p optimize.Problem) optimize.Workload {
 // diagonalRidge standard deviations.
 func (g *preconditionedPlan) expectedEdge(p optimize.Problem) float64 {
 	sigma := math.Sqrt(p.Neighbours()) / p.Records / math.Sqrt(g.moment)
+	if counted(p) {
+		sigma *= steepest(p) / p.Base.Curvature
+	}
 	if Diagonal(p) {
 		return diagonalRidge * sigma
 	}
@@ -200,6 +205,21 @@ func (g *preconditionedPlan) release(run *optimize.Run) (released, error) {
 	p := g.Problem()
 	if Diagonal(p) {
 		return g.squaresOf(run)
+	}
+	if counted(p) {
+		answer, err := run.Ask(g.moment, query.CurvatureAt(run.All(), run.W, steepest(p)))
+		if err != nil {
+			return released{}, err
+		}
+		for j := range answer.Mean {
+			answer.Mean[j] /= p.Base.Curvature
+		}
+		sigma := answer.Sigma / p.Base.Curvature
+		s, err := spectrumOf(answer.Mean)
+		if err != nil {
+			return released{}, err
+		}
+		return released{s, edgeOf(p, sigma), s.values, s.matrix, sigma, nil, 0}, nil
 	}
 	if g.centre == nil {
 		answer, err := run.Ask(g.moment, query.SecondMomentOf(run.All(), p.Shape.Features))

@@ -74,7 +74,9 @@ type Preconditioned struct {
 	// the widest radius r_0 = sqrt(d+2) to the radius r of the problem, zero means min(1, sqrt(N/150))
 	// sqrt(.8 sqrt(d/s)) (4.2 + 3 ln(r_0/r)) rounded up, between 8 and 200. For more than 2000 features T
 	// is multiplied by the square root of 1/h, with h by the rule of StepScale but at most 1. The limits on
-	// T stay the same.
+	// T stay the same. If the fit begins at a released base rate of classes with the mean curvature v, zero means at
+	// least 16 sqrt(b/(2v)) for v below b/2, at most 150; N0 is 100, and N is the size there (optimize.Problem.Signal). For
+	// counts it means 24 min(1, sqrt(N/100)).
 	Steps int `yaml:"steps"`
 	// MomentShare is the second moment's share of the budget. Zero means .1. With a larger share, the
 	// second moment has less noise. It then shows directions in which rows vary less, and the ridge lambda
@@ -87,7 +89,8 @@ type Preconditioned struct {
 	// the norms of gradients. Zero means .9 log10 N, limited to [1.2, 4]. It means .6 log10 N, with the
 	// same limits, for several margins and for losses without smoothing whose slopes are at their bound
 	// nearly everywhere (b F0 > 2 L0^2). kappa grows with N because with little noise the bias of clipping
-	// dominates. The bias is smaller if the gradients of the clipped rows have different directions.
+	// dominates. For counts that begin at a released base rate zero means 3, and for a rare class C is also at least a
+	// share of L0 sqrt(d_eff) (see longest). The bias is smaller if the gradients of the clipped rows have different directions.
 	ClipScale float64 `yaml:"clip_scale"`
 	// StepScale is h in eta = h/b. Zero means 1, the largest value that is stable on every table. For more
 	// than 2000 features zero means 4/3 over the largest number of features that are not zero in a row.
@@ -116,7 +119,10 @@ func scarcity(p optimize.Problem) float64 {
 	case p.Real:
 		many = 100
 	}
-	return min(1, math.Sqrt(p.Effective()/many))
+	if begun(p) {
+		many = manyAtBase
+	}
+	return min(1, math.Sqrt(p.Signal()/many))
 }
 
 // Constants of the rules that choose settings. On no table did the result depend much on them.
@@ -138,6 +144,8 @@ type preconditionedPlan struct {
 	moment, gradient, square float64 // charges
 	every                    int
 	kappa                    float64
+	bound                    float64    // on the second derivative of the loss in the margin
+	longest                  float64    // least clip norm over L0 sqrt d_eff (see longest)
 	centre                   *centring  // nil if the second moment is about 0
 	narrow                   *narrowing // nil if radii do not fall
 }
@@ -156,8 +164,13 @@ func (c Preconditioned) Plan(_ context.Context, p optimize.Problem) (optimize.Pl
 	if err != nil {
 		return nil, err
 	}
+	full := p.DataSmoothness()
+	p = p.AtBase()
+	if !counted(p) {
+		c.StepScale *= p.DataSmoothness() / full // the step is h/b for the bound b
+	}
 	T := float64(c.Steps)
-	plan := &preconditionedPlan{every: (c.Steps + squares - 1) / squares, kappa: c.ClipScale}
+	plan := &preconditionedPlan{every: (c.Steps + squares - 1) / squares, kappa: c.ClipScale, longest: longest(p), bound: full}
 	asked := math.Ceil(T / float64(plan.every))
 	plan.moment = p.Charge() * c.MomentShare
 	plan.centre = newCentring(p, &plan.moment)
@@ -242,7 +255,7 @@ func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 	}{
 		{"moment share", &c.MomentShare, .1, 1},
 		{"clip share", &c.ClipShare, .01, 1},
-		{"clip scale", &c.ClipScale, min(max(clipGrowth(p)*math.Log10(N), 1.2), 4), math.Inf(1)},
+		{"clip scale", &c.ClipScale, usualClip(p, N), math.Inf(1)},
 		{"step scale", &c.StepScale, usualStep(p), math.Inf(1)},
 	} {
 		if *f.value == 0 {
@@ -262,9 +275,24 @@ func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 		if p.Constants.Clipped {
 			least = max(least, math.Ceil(leastClipped*min(1, math.Sqrt(N/manyClipped))))
 		}
-		c.Steps = int(min(max(math.Ceil(4.2*scarcity(p)*math.Sqrt(condition)*moreSteps(p)), least), 80))
+		enough, most := 4.2*math.Sqrt(condition)*moreSteps(p), 80.
+		switch {
+		case counted(p):
+			enough, least = stepsOfCounts, LeastPreconditioned
+		case begun(p):
+			enough, most = max(enough, enoughAtBase(p)), mostAtBase
+		}
+		c.Steps = int(min(max(math.Ceil(scarcity(p)*enough), least), most))
 	}
 	return c, nil
+}
+
+// usualClip returns the default of kappa for the effective size N.
+func usualClip(p optimize.Problem, N float64) float64 {
+	if counted(p) {
+		return clipOfCounts
+	}
+	return min(max(clipGrowth(p)*math.Log10(N), 1.2), 4)
 }
 
 // clipGrowth returns by how much the default kappa, the ratio of the clip norm to the root mean square
@@ -309,7 +337,7 @@ func (*preconditionedPlan) effective(p optimize.Problem, ridge float64) float64 
 // foresee sets the metric of a law, and the noise of its answers, for forecasts: it assumes the given
 // ridge of the preconditioner, the given effective dimension d_eff and slopes of the usual size.
 func (g *preconditionedPlan) foresee(law *optimize.Law, p optimize.Problem, ridge, effective float64) {
-	l0 := p.Constants.Lipschitz
+	l0 := usualSlope(p)
 	noise := p.Neighbours() * g.clip(l0, effective, ridge, usualRoot*l0*l0*effective) / p.Records
 	law.Metric = metricOf(p, ridge)
 	law.Answer = func(int, float64, float64) (float64, optimize.Variance) {
@@ -321,7 +349,8 @@ func (g *preconditionedPlan) foresee(law *optimize.Law, p optimize.Problem, ridg
 // squares of gradient norms, but at least leastRoot l0^2 times effective. No gradient multiplied by the
 // preconditioner is longer than l0/sqrt(ridge), so the clip norm is at most l0/sqrt(ridge).
 func (g *preconditionedPlan) clip(l0, effective, ridge, square float64) float64 {
-	return min(g.kappa*math.Sqrt(max(square, leastRoot*l0*l0*effective)), l0/math.Sqrt(ridge))
+	return min(max(g.kappa*math.Sqrt(max(square, leastRoot*l0*l0*effective)), g.longest*l0*math.Sqrt(effective)),
+		g.Problem().Constants.Lipschitz/math.Sqrt(ridge))
 }
 
 // Run releases the second moment of the rows, computes the preconditioner from this release and makes the
@@ -349,8 +378,9 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	// If the release is mostly noise, it may have no eigenvalue above zero, and d_eff would be 0. d_eff
 	// is at least leastCount, since queries reject a clip norm of 0.
 	effective := max(released.effective(ridge), leastCount)
-	clip := firstClip * l0 * math.Sqrt(min(effective, 1/ridge))
-	most := l0 * l0 * min(limit*effective, 1/ridge)
+	slope := usualSlope(p)
+	clip := firstClip * slope * math.Sqrt(min(effective, 1/ridge))
+	most := slope * slope * min(limit*effective, 1/ridge)
 	smoothing := func(int) query.Smoothing { return p.Smoothing }
 	if g.narrow != nil {
 		if smoothing, err = g.narrow.begin(run, metric, p, g.Summary().Steps, edge, most); err != nil {
@@ -359,6 +389,11 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	}
 	var sum, weight float64
 	half := g.secondHalf()
+	var held *guard
+	if counted(p) {
+		run.StepSizes = make([]float64, g.Summary().Steps)
+		held = &guard{curvature: 1 / g.Summary().StepSize, most: g.bound}
+	}
 	result, err := run.Steps(func(t int) error {
 		run.Extrapolate(t)
 		answer, err := run.Ask(g.gradient, query.GradientInMetric(run.All(), run.W, clip, l0, metric).Smoothed(smoothing(t)))
@@ -371,10 +406,14 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 				return err
 			}
 			sum, weight = forgetting*sum+square.Mean[0], forgetting*weight+1
-			clip = g.clip(l0, effective, ridge, sum/weight)
+			clip = g.clip(slope, effective, ridge, sum/weight)
 			moment.Slope = math.Sqrt(max(sum/weight, 0) / effective)
 		}
 		half.add(t, run.Regularized(answer.Mean), answer.Sigma)
+		if held != nil {
+			run.StepSizes[t] = held.next(released.turned(run.W, ridge), released.along(run.Regularized(answer.Mean)),
+				answer.Sigma)
+		}
 		run.Descend(run.Estimate(answer), optimize.Use{Weight: g.gradient})
 		return nil
 	})
@@ -392,6 +431,9 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	}
 	noise := forecast.Released(p, released.seen, released.edge, law)
 	result.Rows = released.rows()
+	near, there := p.AtBase(), law
+	there.Metric = metricOf(near, ridge)
+	result.Excess = forecast.ReleasedExcess(near, released.seen, released.edge, there)
 	result.Foreseen = math.Sqrt(noise*noise + half.seen(released.spectrum, ridge))
 	return result, nil
 }

@@ -64,12 +64,13 @@ print.summary.dp_fit <- function(x, digits = 3L, ...) {
   f <- x$fit
   r <- f$report
   verdict <- if (is.null(r$verdict)) "not compared with a constant prediction" else VERDICTS[[r$verdict]]
+  if (!is.null(r$comparison)) verdict <- r$comparison # one sentence, with the numbers
   cat("Call: ", deparse1(f$call, collapse = "\n"), "\n\n", sep = "")
   cat("Protects:   ", r$protects, "\n", sep = "")
   cat(sprintf("Guarantee:  (%g, %g)-differentially private under %s\n", r$epsilon, r$delta, r$relation))
   cat(sprintf("Rows:       %d (public)\n", r$records))
   cat(sprintf("Algorithm:  %s, %d steps, %d noisy answers\n", r$algorithm, r$steps, r$releases))
-  cat("Model:      ", verdict, "\n", sep = "")
+  cat(strwrap(paste("Model:     ", verdict), 80, exdent = 12), sep = "\n")
   cat(sprintf("All fits:   epsilon %.4g at delta %g for %d of %s\n\n", f$spent$epsilon, f$spent$delta, f$spent$fits, f$table))
   if (!is.null(f$effects)) return(invisible(print_intervals(x, digits)))
   t <- x$table

@@ -94,8 +94,8 @@ func addValues(p *pass, t *pointedTerm, b row.Block) {
 }
 
 // addValueChanges adds, to each record's number, the loss at the term's point minus the loss at its
-// previous point, clipped to the term's radius and times the term's weight. A difference that is not finite
-// makes its record faulty. The margins at the previous point are the margins at the point minus the rows'
+// previous point and minus the term's public centre, clipped to the term's radius and times the term's weight.
+// A difference that is not finite makes its record faulty. The margins at the previous point are the margins at the point minus the rows'
 // products with the displacement between the points.
 func addValueChanges(p *pass, t *pointedTerm, b row.Block) {
 	y, n := b.Targets, p.shape.margins*len(b.Targets)
@@ -108,6 +108,7 @@ func addValueChanges(p *pass, t *pointedTerm, b row.Block) {
 	p.call(p.rankOne.Values, move[:len(y)], before, y)
 	for i := range value {
 		value[i] -= move[i]
+		value[i] -= t.ball.Centre
 	}
 	addClipped(p.coef, p.faulty, value, t.weight, -t.ball.Radius, t.ball.Radius)
 }

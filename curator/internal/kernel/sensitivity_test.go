@@ -60,14 +60,15 @@ func questionsAt(t testing.TB, c query.Cohort, w, prev []float64, l loss.Loss) m
 		"centred moment, short":   query.CentredMomentOf(c, among, .2),
 		"centred moment, heavy":   query.CentredMomentOf(c, among, .05).Weighted(3),
 
-		"product":                     query.ProductAt(c, w, prev, lo, hi),
-		"product, heavy":              query.ProductAt(c, w, far.Step(), lo/9, hi/5).Weighted(3),
-		"change of products":          query.ProductChangeAt(c, w, prev, far.Step(), lo, hi, math.Inf(1)),
-		"change of products, near":    query.ProductChangeAt(c, w, prev, w, lo, hi, hi/100).Weighted(.3),
-		"difference of values":        query.ValueChangeAt(c, w, prev, .4),
-		"difference of values, heavy": query.ValueChangeAt(c, w, prev, .01).Weighted(3),
-		"curvature along":             query.CurvatureAlongAt(c, w, scaledTo(1, far.Step()), lo, hi),
-		"curvature along, heavy":      query.CurvatureAlongAt(c, w, far.Step(), lo/9, hi/30).Weighted(2),
+		"product":                          query.ProductAt(c, w, prev, lo, hi),
+		"product, heavy":                   query.ProductAt(c, w, far.Step(), lo/9, hi/5).Weighted(3),
+		"change of products":               query.ProductChangeAt(c, w, prev, far.Step(), lo, hi, math.Inf(1)),
+		"change of products, near":         query.ProductChangeAt(c, w, prev, w, lo, hi, hi/100).Weighted(.3),
+		"difference of values":             query.ValueChangeAt(c, w, prev, .4),
+		"difference of values, heavy":      query.ValueChangeAt(c, w, prev, .01).Weighted(3),
+		"difference of values, off centre": query.ValueChangeWithin(c, w, prev, .3, .2).Weighted(3),
+		"curvature along":                  query.CurvatureAlongAt(c, w, scaledTo(1, far.Step()), lo, hi),
+		"curvature along, heavy":           query.CurvatureAlongAt(c, w, far.Step(), lo/9, hi/30).Weighted(2),
 	}
 	if loss.Count(l) == 1 || loss.UnitOfMargin(l) {
 		maps.Copy(terms, weightedAt(t, c, w, l0, hi, m))

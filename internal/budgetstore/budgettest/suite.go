@@ -27,6 +27,10 @@ func Run(t *testing.T, fresh func(t *testing.T) (open func() budget.Store)) {
 		"draws":      draws,
 		"withdrawn":  withdrawn,
 		"refused":    refused,
+		"leases":     leases,
+		"raised":     raised,
+		"in full":    inFull,
+		"raced":      raced,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, fresh(t)) })
 	}
@@ -159,10 +163,11 @@ func life(t *testing.T, open func() budget.Store) {
 	if half.Charge(.25) == nil {
 		t.Error("a settled session goes on")
 	}
-	check(t, run.Settle(ctx, half))                           // as in a repeated request
-	check(t, one.Settle(ctx, Certificate{receipt, half.own})) // as in a recovery
-	if one.Settle(ctx, Certificate{receipt, unused(t, half)}) == nil {
-		t.Error("a run settles twice")
+	check(t, run.Settle(ctx, half))                                  // as in a repeated request
+	check(t, one.Settle(ctx, Certificate{receipt, half.own}))        // as in a recovery
+	check(t, one.Settle(ctx, Certificate{receipt, unused(t, half)})) // a settlement only rises
+	if d, err = two.Dataset(ctx, "people"); err != nil || d.Spent != half.Ledger().Charged() || d.Rows != 3 {
+		t.Errorf("settled again at less: %v is spent, %v", d.Spent, err)
 	}
 	check(t, second.Reserve(ctx, most.Ledger()))
 	d, err = one.Dataset(ctx, "people")

@@ -10,6 +10,7 @@ package postgres
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 
@@ -33,7 +34,13 @@ func Open(ctx context.Context, address string, create bool) (budget.Store, error
 	if err != nil {
 		return nil, errors.New("budget: store: the address of the database must be a postgres:// address")
 	}
-	db := stdlib.OpenDB(*c)
+	// A single statement, such as a lease's renewal, is a transaction of its own. It must be on stable storage
+	// when the server replies, whatever the server's default.
+	if c.RuntimeParams == nil {
+		c.RuntimeParams = map[string]string{}
+	}
+	c.RuntimeParams["synchronous_commit"] = "on"
+	db := sql.OpenDB(connector(stdlib.GetConnector(*c)))
 	db.SetMaxOpenConns(mostConnections)
 	if err = check(ctx, db); err == nil {
 		var s *sqlstore.Store
@@ -44,6 +51,9 @@ func Open(ctx context.Context, address string, create bool) (budget.Store, error
 	db.Close()
 	return nil, fmt.Errorf("budget: store %s on %s: %w", c.Database, c.Host, err)
 }
+
+// connector returns the connector by which Open makes connections. Tests replace it by one that fails.
+var connector = func(c driver.Connector) driver.Connector { return c }
 
 // check returns an error for a server that may lose commits: fsync and full_page_writes must be on.
 func check(ctx context.Context, db *sql.DB) error {
@@ -69,6 +79,7 @@ var dialect = sqlstore.Dialect{
 	Draw:     "replace(gen_random_uuid()::text, '-', '')",
 	Key:      "replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', '')",
 	Now:      `to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')`,
+	Leases:   "SELECT CASE WHEN to_regclass('stillpoint_leases') IS NULL THEN 0 ELSE 1 END",
 	Numbered: true,
 	Schema: []string{
 		// The lock makes processes that create the tables at the same time wait for each other.
@@ -77,8 +88,11 @@ var dialect = sqlstore.Dialect{
 		`CREATE TABLE IF NOT EXISTS stillpoint_chains (dataset text COLLATE "C" PRIMARY KEY, length bigint NOT NULL, head text NOT NULL)`,
 		`CREATE TABLE IF NOT EXISTS stillpoint_rows (dataset text COLLATE "C" NOT NULL, number bigint NOT NULL, content text NOT NULL, hash text NOT NULL, PRIMARY KEY (dataset, number))`,
 		`CREATE TABLE IF NOT EXISTS stillpoint_marks (fingerprint text NOT NULL, dataset text COLLATE "C" NOT NULL, PRIMARY KEY (fingerprint, dataset))`,
+		`CREATE TABLE IF NOT EXISTS stillpoint_leases (dataset text COLLATE "C" NOT NULL, run text COLLATE "C" NOT NULL, holder text NOT NULL, events bigint NOT NULL, charge double precision NOT NULL, renewed text NOT NULL, ended integer NOT NULL, PRIMARY KEY (dataset, run))`,
 		`CREATE OR REPLACE FUNCTION stillpoint_refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'rows are never changed or removed'; END $$`,
 		`CREATE OR REPLACE TRIGGER stillpoint_no_change BEFORE UPDATE OR DELETE OR TRUNCATE ON stillpoint_rows FOR EACH STATEMENT EXECUTE FUNCTION stillpoint_refuse()`,
 		`CREATE OR REPLACE TRIGGER stillpoint_no_less BEFORE UPDATE ON stillpoint_chains FOR EACH ROW WHEN (NEW.length <> OLD.length + 1) EXECUTE FUNCTION stillpoint_refuse()`,
+		`CREATE OR REPLACE TRIGGER stillpoint_no_fall BEFORE UPDATE ON stillpoint_leases FOR EACH ROW WHEN (NEW.charge < OLD.charge OR NEW.events < OLD.events OR OLD.ended = 1 OR NEW.holder <> OLD.holder) EXECUTE FUNCTION stillpoint_refuse()`,
+		`CREATE OR REPLACE TRIGGER stillpoint_no_end BEFORE DELETE OR TRUNCATE ON stillpoint_leases FOR EACH STATEMENT EXECUTE FUNCTION stillpoint_refuse()`,
 	},
 }

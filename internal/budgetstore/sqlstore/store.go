@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 
 	"github.com/stillpoint-dp/stillpoint/budget"
 )
@@ -27,6 +28,8 @@ type Dialect struct {
 	// Draw, Key and Now are SQL expressions. Draw gives 32 random hexadecimal digits, and Key gives
 	// 64. Now gives the present time as text.
 	Draw, Key, Now string
+	// Leases is a SELECT of one number: 0 if the database lacks the table of leases, and 1 if it has it.
+	Leases string
 	// Numbered is true if parameters of statements are written $1, $2 and so on. Otherwise they are
 	// written as question marks.
 	Numbered bool
@@ -38,6 +41,9 @@ type Dialect struct {
 type Store struct {
 	db      *sql.DB
 	dialect Dialect
+	// leases is true if the database has the table of leases. Stores of earlier versions lack it; it is
+	// made together with the first lease.
+	leases atomic.Bool
 }
 
 var _ budget.Store = (*Store)(nil)
@@ -79,6 +85,53 @@ func Open(ctx context.Context, db *sql.DB, d Dialect, create bool) (*Store, erro
 		return nil, fmt.Errorf("version = %d: must be %d, the only version this program reads", found, version)
 	}
 	return s, nil
+}
+
+// hasLeases reports whether the database has the table of leases. Another process may make it at any time.
+func (s *Store) hasLeases(ctx context.Context, c *sql.Conn) (bool, error) {
+	if s.leases.Load() {
+		return true, nil
+	}
+	var n int
+	if err := c.QueryRowContext(ctx, s.dialect.Leases).Scan(&n); err != nil {
+		return false, err
+	}
+	s.leases.Store(n > 0)
+	return n > 0, nil
+}
+
+// lease stores a lease in a transaction. It makes the table of leases if the database lacks it.
+func (s *Store) lease(ctx context.Context, c *sql.Conn, dataset string, l budget.Lease) error {
+	if has, err := s.hasLeases(ctx, c); err != nil {
+		return err
+	} else if !has {
+		for _, statement := range s.dialect.Schema {
+			if _, err := c.ExecContext(ctx, statement); err != nil {
+				return fmt.Errorf("the table of leases must be made once, by a user who may: %w", err)
+			}
+		}
+	}
+	ended := 0
+	if l.Ended {
+		ended = 1
+	}
+	_, err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_leases (dataset, run, holder, events, charge, renewed, ended) "+
+		"VALUES (?, ?, ?, ?, ?, "+s.dialect.Now+", ?) ON CONFLICT (dataset, run) DO UPDATE SET holder = excluded.holder, "+
+		"events = excluded.events, charge = excluded.charge, renewed = excluded.renewed, ended = excluded.ended"),
+		dataset, l.Run, l.Holder, l.Events, l.Charge, ended)
+	return err
+}
+
+// Renew implements budget.Store. One statement does it, so that it takes one reply of the database.
+func (s *Store) Renew(ctx context.Context, dataset string, before, after budget.Lease) (renewed bool, err error) {
+	r, err := s.db.ExecContext(ctx, s.sql("UPDATE stillpoint_leases SET events = ?, charge = ?, renewed = "+s.dialect.Now+
+		" WHERE dataset = ? AND run = ? AND holder = ? AND ended = 0 AND (charge = ? AND events = ? OR charge = ? AND events = ?)"),
+		after.Events, after.Charge, dataset, before.Run, before.Holder, before.Charge, before.Events, after.Charge, after.Events)
+	if err != nil {
+		return false, err
+	}
+	n, err := r.RowsAffected()
+	return n > 0, err
 }
 
 // missing reports whether an error means that the table, or a row in it, does not exist.
@@ -157,6 +210,11 @@ func (s *Store) Update(ctx context.Context, dataset string, from int,
 		if err != nil || row == nil {
 			return false, err
 		}
+		if row.Lease != nil {
+			if err := s.lease(ctx, c, dataset, *row.Lease); err != nil {
+				return false, err
+			}
+		}
 		number := t.Length + 1
 		if _,
 			err := c.ExecContext(ctx, s.sql("INSERT INTO stillpoint_rows (dataset, number, content, hash) VALUES (?, ?, ?, ?)"),
@@ -178,9 +236,9 @@ func (s *Store) View(ctx context.Context, dataset string, from int) (t budget.Ta
 	return t, err
 }
 
-// tail reads the rows of a dataset's chain after row number from, the hash of row number from, and
-// the chain's length and last hash. lock is appended to the statement that reads the chain's length
-// and last hash.
+// tail reads the rows of a dataset's chain after row number from, the hash of row number from,
+// the chain's length and last hash, and the leases of its runs. lock is appended to the statements that read
+// the chain's length and last hash, and the leases.
 func (s *Store) tail(ctx context.Context, c *sql.Conn, dataset string, from int, lock string) (t budget.Tail,
 	err error) {
 	err = c.QueryRowContext(ctx,
@@ -209,7 +267,33 @@ func (s *Store) tail(ctx context.Context, c *sql.Conn, dataset string, from int,
 		}
 		t.Rows = append(t.Rows, r)
 	}
-	return t, rows.Err()
+	if err := rows.Err(); err != nil {
+		return t, err
+	}
+	t.Leases, err = s.open(ctx, c, dataset, lock)
+	return t, err
+}
+
+// open reads the leases of a dataset that have not ended. lock is appended to the statement: it keeps Renew
+// from changing them until the transaction ends.
+func (s *Store) open(ctx context.Context, c *sql.Conn, dataset, lock string) (all []budget.Lease, err error) {
+	if has, err := s.hasLeases(ctx, c); err != nil || !has {
+		return nil, err
+	}
+	rows, err := c.QueryContext(ctx, s.sql("SELECT run, holder, events, charge, renewed FROM stillpoint_leases WHERE dataset = ? "+
+		"AND ended = 0 ORDER BY run"+lock), dataset)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var l budget.Lease
+		if err := rows.Scan(&l.Run, &l.Holder, &l.Events, &l.Charge, &l.Renewed); err != nil {
+			return nil, err
+		}
+		all = append(all, l)
+	}
+	return all, rows.Err()
 }
 
 // Datasets implements budget.Store.

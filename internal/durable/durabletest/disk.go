@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
+	"github.com/stillpoint-dp/stillpoint/internal/holder"
 )
 
 // Disk is a file system in memory. Paths are relative to its root. It is safe
@@ -23,19 +24,33 @@ type Disk struct {
 	// an error, the operation fails with this error. A write that fails writes half of its data.
 	Fail func(Op) error
 
+	// process is the number of the process that uses the disk. After a crash it is another one.
+	process int
+
 	mu   sync.Mutex
 	base *tree // state before the first operation
 	now  *tree
 	ops  []Op
-	held map[string]bool
+	held map[int]bool // locked files
 }
 
-var _ durable.Disk = (*Disk)(nil)
+var (
+	_ durable.Disk   = (*Disk)(nil)
+	_ holder.Machine = (*Disk)(nil)
+)
+
+// Self returns the identity of the process that uses the disk.
+func (d *Disk) Self() holder.Process {
+	return holder.Process{Host: "test", Boot: "1", Space: "1", ID: d.process, Start: "1"}
+}
+
+// Ended reports whether a process has ended. Each crash ends the process that used the disk before it.
+func (d *Disk) Ended(p holder.Process) (ended, known bool) { return p.ID < d.process, p.Host == "test" }
 
 // New returns an empty disk.
 func New() *Disk { return from(newTree()) }
 
-func from(t *tree) *Disk { return &Disk{base: t, now: t.clone(), held: map[string]bool{}} }
+func from(t *tree) *Disk { return &Disk{base: t, now: t.clone(), held: map[int]bool{}} }
 
 // Op is an operation that changes or syncs something.
 type Op struct {
@@ -68,7 +83,9 @@ func (d *Disk) Crash(n int, f Fate) *Disk {
 	for _, o := range d.ops[:n] {
 		t.apply(o)
 	}
-	return from(t.crash(f))
+	left := from(t.crash(f))
+	left.process = d.process + 1
+	return left
 }
 
 // do performs an operation and records it, unless the function Fail returns an error.
@@ -252,19 +269,26 @@ func (d *Disk) SyncFolder(path string) error {
 	return d.do(Op{Kind: "sync-folder", Path: path, dir: id})
 }
 
-// Lock takes the lock of the given name. If the lock is taken already, it returns held = true and no unlock.
-// Otherwise unlock releases the lock.
+// Lock locks a file, which it creates if it does not exist. If the file is locked already, it returns
+// held = true and no unlock. Otherwise unlock releases the lock. As in a real file system, a file that takes the
+// place of a locked one is not locked.
 func (d *Disk) Lock(path string) (unlock func(), held bool, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.held[path] {
+	id, there := d.now.find(path)
+	if !there {
+		if id, err = d.add("create", path); err != nil {
+			return nil, false, err
+		}
+	}
+	if d.held[id] {
 		return nil, true, nil
 	}
-	d.held[path] = true
+	d.held[id] = true
 	return func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
-		delete(d.held, path)
+		delete(d.held, id)
 	}, false, nil
 }
 

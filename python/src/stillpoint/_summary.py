@@ -173,6 +173,7 @@ VERDICTS = {
     "worse": "worse than the best constant prediction",
     "unclear": "not shown to be better than the best constant prediction",
 }
+NOT_COMPARED = "not compared with a constant prediction"
 
 
 def summarize(
@@ -191,7 +192,7 @@ def summarize(
         ("Guarantee", f"({report['epsilon']:g}, {report['delta']:g})-differentially private under {report['relation']}"),
         ("Rows", f"{report['records']} (public)"),
         ("Algorithm", f"{report['algorithm']}: {report['steps']} of {report['of']} steps, {report['releases']} noisy answers"),
-        ("Model", VERDICTS.get(report.get("verdict", ""), "not compared with a constant prediction")),
+        ("Model", report.get("comparison") or VERDICTS.get(report.get("verdict", ""), NOT_COMPARED)),
         ("All fits", f"epsilon {spent['epsilon']:.4g} at delta {spent['delta']:g} for {spent['fits']} of {report['table']}"),
     ]
     if effects is not None:

@@ -255,6 +255,7 @@ func questionsIn(t testing.TB, l loss.Loss, places []int) map[string]query.Quest
 		"squared slope, smoothed":       {query.SquaredSlopeAt(on, w, size*size, other).Smoothed(ball)},
 		"difference of values":          {query.ValueChangeAt(on, w, prev, k.InitialGap).Weighted(.7)},
 		"difference of values, clipped": {query.ValueChangeAt(on, prev, w, k.InitialGap/30)},
+		"difference of values, centred": {query.ValueChangeWithin(on, prev, w, k.InitialGap/40, k.InitialGap/30).Weighted(.7)},
 		"second moment":                 {query.SecondMomentOf(on, features).Weighted(.7)},
 		"mean row":                      {query.RowMeanOf(on, features).Weighted(.7)},
 		"squared features":              {query.SquaredFeaturesOf(on, features).Weighted(.7)},

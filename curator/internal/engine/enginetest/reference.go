@@ -188,6 +188,7 @@ func multiple(l loss.RankOne, q query.Question, scale float64, r sample) (v []fl
 			s = scalar(l.Values, z, r.Y) - t.Ball().Centre
 		case query.ValueChange:
 			s = scalar(l.Values, z, r.Y) - scalar(l.Values, z-r.inner(t.Step()), r.Y)
+			s -= t.Ball().Centre
 		case query.Difference:
 			move := r.inner(t.Step())
 			s = scalar(slopes, z, r.Y) - scalar(slopes, z-move, r.Y)
@@ -367,6 +368,7 @@ func product(l loss.Margins, q query.Question, scale float64, r sample) (v []flo
 				before[j] = z[j] - before[j]
 			}
 			s = []float64{written(l.Values, 1, z, r.Y)[0] - written(l.Values, 1, before, r.Y)[0]}
+			s[0] -= t.Ball().Centre
 		case query.CurvatureAlong:
 			u := r.inners(t.Along())
 			sum := 0.

@@ -1,0 +1,220 @@
+package optimize_test
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+	"github.com/stillpoint-dp/stillpoint/optimizetest"
+)
+
+func baseOf(c optimize.Compare) optimize.BaseRate {
+	return optimize.BaseRate{Charge: c.Charge, Loss: c.Loss, Features: c.Features, Intercept: c.Intercept}
+}
+
+// TestBaseRateFindsTheBestConstant: without noise the constant's margins must minimise the loss over
+// constants: to rounding or, where it is found by bisection, up to the width at which that ends. The expected margins are computed by hand. The
+// test fails if the bisection follows the wrong sign, if weights are not divided by the intercept, if
+// classes are in another order, or if the constants between which the loss changes count something else.
+func TestBaseRateFindsTheBestConstant(t *testing.T) {
+	log := math.Log
+	for name, c := range map[string]struct {
+		comparing
+		want []float64
+		off  float64
+	}{
+		"log-odds":          {comparing{"logistic", []float64{1, -1, -1, -1}}, []float64{log(1. / 3)}, 1e-6},
+		"weighted log-odds": {comparing{"weighted(logistic,1,3)", []float64{1, -1, -1, -1}}, []float64{0}, 1e-6},
+		"median":            {comparing{"huber(0.01)", []float64{-.9, -.3, .1, .2, .9}}, []float64{.1}, .012},
+		"quantile": {comparing{"pinball(0.9)", []float64{-.9, -.3, .1, .2, .3, .4, .5, .6, .7, .8, .9}},
+			[]float64{.8}, 2. / 4096},
+		"mean count": {comparing{"poisson(3)", []float64{-1, -1, -.5, 0}}, []float64{log(.1875)}, 1e-6},
+		"shares": {comparing{"softmax(3)", []float64{0, 0, 0, 1, 1, 2}},
+			[]float64{log(3) - log(6)/3, log(2) - log(6)/3, -log(6) / 3}, 1e-9},
+		"a network": {comparing{"network(3,tanh,logistic)", []float64{1, -1, -1, -1}}, []float64{log(1. / 3)},
+			1e-6},
+		"a network's shares": {comparing{"network(2-3,tanh,softmax(3))", []float64{0, 0, 0, 1, 1, 2}},
+			[]float64{log(3) - log(6)/3, log(2) - log(6)/3, -log(6) / 3}, 1e-9},
+	} {
+		n := 100_000 * len(c.targets) // the stated noise is so small that no sign is unsure
+		compare, p, o := c.problem(t, n, .02, 1, true)
+		b := baseOf(compare)
+		got, err := b.Ask(context.Background(), o, p)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if len(got.Margins) != len(c.want) {
+			t.Fatalf("%s: margins %v: must be %v", name, got.Margins, c.want)
+		}
+		for k, z := range got.Margins {
+			if !(math.Abs(z-c.want[k]) <= c.off) {
+				t.Errorf("%s: margins %v: must be %v", name, got.Margins, c.want)
+			}
+		}
+		charged := 0.
+		for _, a := range o.Asked {
+			charged += a.Question.Charge()
+		}
+		if !(charged <= b.Charge && charged > .98*b.Charge) {
+			t.Errorf("%s: charged %v of %v", name, charged, b.Charge)
+		}
+	}
+}
+
+// TestBaseRateOfCounts: the rate of counts with exposures must be the sum of counts over the sum of exposures, and
+// the mean of numbers their mean.
+func TestBaseRateOfCounts(t *testing.T) {
+	l, err := loss.PoissonRate(3, .001)
+	if err != nil {
+		t.Fatal(err)
+	}
+	carry := func(s, q float64) float64 { return loss.Carry(loss.Real, 2*s-1, q) }
+	for name, c := range map[string]struct {
+		comparing
+		want []float64
+	}{
+		"rate": {comparing{l.Name(), []float64{carry(.25, .5), carry(0, .25), carry(0, 1), carry(.5, .25)}},
+			[]float64{math.Log(.75 / 2)}},
+		"mean":          {comparing{"squared(1)", []float64{-1, -.5, 0, -.9}}, []float64{-.6}},
+		"weighted":      {comparing{"weighted(softmax(3),1,2,4)", []float64{0, 0, 1, 2}}, []float64{0, 0, math.Ln2}},
+		"hinge":         {comparing{"hinge", []float64{1, -1, -1, -1}}, []float64{-1}},
+		"weighted mean": {comparing{"weighted(poisson(3),row)", []float64{carry(.5, 1), carry(0, .5)}}, []float64{math.Log(1. / 3)}},
+	} {
+		compare, p, o := c.problem(t, 100_000*len(c.targets), .02, 1, true)
+		got, err := baseOf(compare).Ask(context.Background(), o, p)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		shift := 0.
+		for _, v := range c.want {
+			shift += v / float64(len(c.want))
+		}
+		for k, want := range c.want {
+			if len(c.want) == 1 {
+				shift = 0
+			}
+			if !(math.Abs(got.Margins[k]-(want-shift)) < 5e-3) {
+				t.Errorf("%s: margins %v: must be %v, less %v", name, got.Margins, c.want, shift)
+			}
+		}
+		t.Logf("%s: %+v", name, got)
+	}
+}
+
+// TestBaseRateSensitivities replaces one record of small tables by every other, and adds it. The sum over records that
+// each query of the base rate is about must change by at most the sensitivity for which it is charged, and somewhere by
+// all of it: the intervals hold every contribution and nothing more. Among the records are faulty ones and
+// units of several rows.
+func TestBaseRateSensitivities(t *testing.T) {
+	carry := loss.Carry
+	const nan = -99 // stands for a target that is no number
+	for name, targets := range map[string][]float64{
+		"logistic":                              {1, -1, nan},
+		"weighted(logistic,1,5)":                {1, -1, nan},
+		"weighted(logistic,2,3,row)":            {carry(loss.Binary, 1, 1), carry(loss.Binary, -1, 1), carry(loss.Binary, 1, 0), carry(loss.Binary, -1, .5)},
+		"softmax(3)":                            {0, 1, 2, nan},
+		"weighted(softmax(3),1,2,4)":            {0, 1, 2},
+		"poisson(1)":                            {-1, 0, 1, nan},
+		"poisson-rate(1,0.001)":                 {carry(loss.Real, -1, 1), carry(loss.Real, 1, 1), carry(loss.Real, 1, .001), carry(loss.Real, -1, .001)},
+		"squared(1)":                            {-1, 0, 1, nan},
+		"absolute":                              {-1, .2, 1, nan},
+		"units(logistic,2)":                     {1, -1},
+		"units(logistic,2,sum)":                 {1, -1},
+		"units(softmax(3),2)":                   {0, 1, 2},
+		"units(weighted(poisson(1),row),2,sum)": {carry(loss.Real, -1, 1), carry(loss.Real, 1, 1), carry(loss.Real, 1, 0)},
+		"network(2,tanh,logistic)":              {1, -1},
+	} {
+		l, err := loss.Parse(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		type record struct {
+			x []float32
+			y float64
+		}
+		var records []record
+		row := func(k int) []float32 { return []float32{float32(k%3-1) / 4, comparingIntercept} }
+		for k, y := range targets {
+			if y == nan {
+				y = math.NaN()
+			}
+			u, several := l.(loss.Units)
+			if !several {
+				records = append(records, record{row(k), y})
+				continue
+			}
+			for n := 1; n <= 2; n++ {
+				x, target := loss.JoinRows(u, [][]float32{row(k), row(k + 1)}[:n], []float64{y, y}[:n])
+				records = append(records, record{x, target})
+			}
+			x, target := loss.JoinRows(u, [][]float32{row(k), row(k + 1)}, []float64{y, targets[0]})
+			records = append(records, record{x, target})
+		}
+		for _, relation := range []account.Relation{account.ReplaceOne, account.AddOrRemove} {
+			b, err := account.NewBudget(1, 1e-6, relation)
+			if err != nil {
+				t.Fatal(err)
+			}
+			const declared = 4
+			bisected := name == "absolute" || name == "squared(1)" && relation == account.AddOrRemove
+			// answers returns the sums that a table has, and what the queries are charged for.
+			answers := func(table []record) (sums, moves []float64) {
+				config := optimizetest.Config{Loss: l, Budget: b, Noiseless: true, Declared: declared}
+				for _, r := range table {
+					config.Rows, config.Targets = append(config.Rows, r.x), append(config.Targets, r.y)
+				}
+				p, err := optimize.NewProblem(l, b, optimize.Stated(len(table[0].x), declared))
+				if err != nil {
+					t.Fatal(err)
+				}
+				o := optimizetest.New(config)
+				rate := optimize.BaseRate{Charge: .01, Loss: l, Features: 2, Intercept: comparingIntercept}
+				if _, err := rate.Ask(t.Context(), o, p); err != nil {
+					t.Fatalf("%s: %v", name, err)
+				}
+				for _, a := range o.Asked {
+					sums = append(sums, a.Exact[0]*declared)
+					moves = append(moves, a.Question.Facts().Moves(relation)*a.Question.Clip())
+				}
+				return sums, moves
+			}
+			most := map[int]float64{}
+			for _, r := range records {
+				rest := []record{records[0], records[1], records[len(records)-1]}
+				with, moves := answers(append(slices.Clone(rest), r))
+				others := records
+				if relation == account.AddOrRemove {
+					others = records[:1]
+				}
+				for _, other := range others {
+					table := append(slices.Clone(rest), other)
+					if relation == account.AddOrRemove {
+						table = rest
+					}
+					without, _ := answers(table)
+					for q := range with {
+						change := math.Abs(with[q]-without[q]) / moves[q]
+						if most[q] = max(most[q], change); change > 1+1e-6 {
+							t.Errorf("%s, %v, query %d: a record moves the sum by %v times what is charged for", name, relation, q, change)
+						}
+						if bisected { // later points follow from earlier answers
+							break
+						}
+					}
+				}
+			}
+			if bisected {
+				continue
+			}
+			for q, m := range most {
+				if m < .99 {
+					t.Errorf("%s, %v, query %d: records move the sum by at most %v of what is charged for", name, relation, q, m)
+				}
+			}
+		}
+	}
+}
