@@ -59,8 +59,8 @@ type KL struct {
 	Kappa, Gamma float64
 }
 
-// Start states the constant at which a fit begins, in place of a released base rate. It must be public knowledge that
-// does not come from the table. At most one field may be given.
+// Start is a constant at which a fit begins, in place of a released base rate. It must be public knowledge that does
+// not come from the table. At most one field may be given.
 type Start struct {
 	// Share is the share of the second of two classes.
 	Share *float64

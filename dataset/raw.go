@@ -37,6 +37,7 @@ type rawTarget struct {
 
 	Weight   string       `json:"weight,omitempty"`
 	Exposure *rawExposure `json:"exposure,omitempty"`
+	Share    []float64    `json:"share,omitempty"`
 }
 
 type rawExposure struct {
@@ -194,7 +195,7 @@ func (c *Column) days(field string, r rawColumn) error {
 }
 
 func (r rawTarget) target() (Target, error) {
-	t := Target{Column: r.Column, Weight: r.Weight}
+	t := Target{Column: r.Column, Weight: r.Weight, Share: r.Share}
 	if r.Column == "" {
 		return t, nil // New returns the error
 	}
@@ -278,7 +279,7 @@ func (c Column) raw() rawColumn {
 }
 
 func (t Target) raw() rawTarget {
-	r := rawTarget{Column: t.Column, Weight: t.Weight}
+	r := rawTarget{Column: t.Column, Weight: t.Weight, Share: t.Share}
 	if e := t.Exposure; e != (Exposure{}) {
 		r.Exposure = &rawExposure{e.Column, []float64{e.Low, e.High}}
 	}

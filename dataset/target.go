@@ -2,6 +2,7 @@ package dataset
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,10 @@ type Target struct {
 	// Weight names the column of a record's weight in the objective, from 0 to 1. If Weight is empty, each
 	// record has weight 1.
 	Weight string
+	// Share is the base rate as far as it is public knowledge; nil if nothing is stated. It is the share of the
+	// second of two classes, the share of each of more classes, or the mean of a number, such as the mean count of
+	// a record, in the target's units. It changes no fit: plans state their outlook for it.
+	Share []float64
 	// Exposure describes the exposure of a count, such as years observed. With the zero Exposure
 	// all counts have the same exposure.
 	Exposure Exposure
@@ -99,6 +104,38 @@ func (t Target) validateBeside() error {
 	return nil
 }
 
+// validateShare validates the stated base rate.
+func (t Target) validateShare() error {
+	const field = "target.share"
+	if len(t.Share) == 0 {
+		return nil
+	}
+	want, low, high, sum := 1, 0., 1., 0.
+	switch {
+	case t.Kind == Number:
+		low, high = t.Low, t.High
+	case len(t.Classes) > 2:
+		want = len(t.Classes)
+	}
+	if len(t.Share) != want {
+		rule := "must be one number: the mean of the target, or the share of the second class"
+		if want > 1 {
+			rule = fmt.Sprintf("must list the shares of all %d classes", want)
+		}
+		return &fieldError{field, fmt.Sprintf("%d numbers", len(t.Share)), rule}
+	}
+	for _, v := range t.Share {
+		sum += v
+		if !(v > low && v < high) {
+			return &fieldError{field, showFloat(v), "must be above " + showFloat(low) + " and below " + showFloat(high)}
+		}
+	}
+	if want > 1 && math.Abs(sum-1) > .01 {
+		return &fieldError{field, showFloat(sum), "the shares of all classes must have the sum 1"}
+	}
+	return nil
+}
+
 // leastExposure is the least allowed value of Low/High of an exposure. It bounds the loss of a
 // record with a small exposure.
 const leastExposure = 1e-6
@@ -114,7 +151,10 @@ func (t Target) validate(missing []string) error {
 	}
 	switch t.Kind {
 	case Number:
-		return validateBounds("target.number", t.Low, t.High)
+		if err := validateBounds("target.number", t.Low, t.High); err != nil {
+			return err
+		}
+		return t.validateShare()
 	case Category:
 		if len(t.Classes) < 2 {
 			return &fieldError{"target.classes", fmt.Sprintf("%d values", len(t.Classes)), classesRule}
@@ -133,7 +173,7 @@ func (t Target) validate(missing []string) error {
 				return &fieldError{itemField("target.classes", i), strconv.Quote(c), rule}
 			}
 		}
-		return nil
+		return t.validateShare()
 	}
 	return &fieldError{"target", "", "needs classes (of two the negative first) or number (two bounds)"}
 }
@@ -154,7 +194,7 @@ func (t Target) codes() map[string]float64 {
 }
 
 func (t Target) clone() Target {
-	t.Classes = slices.Clone(t.Classes)
+	t.Classes, t.Share = slices.Clone(t.Classes), slices.Clone(t.Share)
 	return t
 }
 

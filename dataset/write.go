@@ -88,6 +88,9 @@ func (r rawTarget) yaml() string {
 	if r.Weight != "" {
 		text += ", weight: " + yamltext.Text(r.Weight)
 	}
+	if r.Share != nil {
+		text += ", share: " + yamlNumbers(r.Share)
+	}
 	if e := r.Exposure; e != nil {
 		text += ", exposure: {column: " + yamltext.Text(e.Column) + ", number: " + yamlNumbers(e.Number) + "}"
 	}

@@ -244,8 +244,16 @@ func (d *yamlDecoder) target(node ast.Node) (raw rawTarget, err error) {
 			raw.Weight, err = d.text(field, value, "write the name of the column of weights")
 		case "exposure":
 			raw.Exposure, err = d.exposure(value)
+		case "share":
+			const todo = "write the publicly known share of the class, of each class, or the mean of the target"
+			if _, list := value.(*ast.SequenceNode); list {
+				raw.Share, err = d.numbers(field, value, todo)
+				break
+			}
+			raw.Share = []float64{0}
+			raw.Share[0], err = number(field, value, todo)
 		default:
-			err = unknownKey(key, field, "column, classes, number, weight, exposure")
+			err = unknownKey(key, field, "column, classes, number, weight, exposure, share")
 		}
 		return err
 	})

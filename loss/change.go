@@ -147,8 +147,8 @@ func classChanges(l Margins, w, z []float64, reach func(v []float64) (low, high 
 		return low, high
 	}
 	weights := Weights{}
-	if weighted, is := l.(weighted); is {
-		weights = weighted.Weights()
+	if w, is := l.(weighted); is {
+		weights = w.Weights()
 	}
 	least, most = math.Inf(1), math.Inf(-1)
 	from, to, at := make([]float64, k), make([]float64, k), make([]float64, k)

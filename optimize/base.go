@@ -94,7 +94,7 @@ func (b BaseRate) kind(r account.Relation) baseKind {
 	case loss.Counts(b.Loss):
 		return ofCounts
 	case plain.Target() == loss.Real:
-		_, weighted := of.(weighted)
+		_, weighted := of.(interface{ Weights() loss.Weights })
 		if loss.IsSquared(plain) && !weighted && r == account.ReplaceOne && !b.summed() {
 			return ofMean
 		}
@@ -137,7 +137,7 @@ func (b BaseRate) factors(k int) []float64 {
 	for j := range out {
 		out[j] = 1
 	}
-	if w, ok := loss.Outputs(b.Loss).(weighted); ok && len(w.Weights().Classes) == k {
+	if w, ok := loss.Outputs(b.Loss).(interface{ Weights() loss.Weights }); ok && len(w.Weights().Classes) == k {
 		copy(out, w.Weights().Classes)
 	}
 	return out
@@ -471,10 +471,4 @@ func (b BaseRate) Begin(p Problem, base Base) Problem {
 		p.startNoise = max(p.startNoise, sigma/math.Abs(b.Intercept))
 	}
 	return p
-}
-
-// weighted is a loss with weights of records, as loss.NewWeighted makes it.
-type weighted interface {
-	Unweighted() loss.Loss
-	Weights() loss.Weights
 }

@@ -125,9 +125,9 @@ func (b *facts) outlook(p train.Planned) {
 // straight adds, for a fit with curves, the outlook of the same fit without them.
 func (b *facts) straight(p train.Planned) {
 	if o, size, ok := p.Linear(); ok {
-		b.add("without", "curves the effective size would be %.3g in place of %.3g, and noise cost half of such benchmarks up "+
-			"to %.3g%% of the gain: curves pay if their shape gains more than the difference (on eight tables of eleven from "+
-			"epsilon .5 on, on eight of nine at .1)", size, p.Summary.Effective, 100*o.Lost)
+		b.add("without", "curves the effective size would be %.3g in place of %.3g, and half of the benchmarks of that size kept "+
+			"%.3g%% of the possible improvement or more: curves pay if their shape gains more than the difference (on eight "+
+			"tables of eleven from epsilon .5 on, on eight of nine at .1)", size, p.Summary.Effective, 100*max(1-o.Lost, 0))
 	}
 }
 

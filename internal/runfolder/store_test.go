@@ -129,7 +129,9 @@ func (l *leaving) Update(ctx context.Context, name string, from int,
 }
 
 // Renew leaves the lease as it was at the reservation: the tests ask what the folder proves at earlier moments.
-func (l *leaving) Renew(context.Context, string, budget.Lease, budget.Lease) (bool, error) { return true, nil }
+func (l *leaving) Renew(context.Context, string, budget.Lease, budget.Lease) (bool, error) {
+	return true, nil
+}
 
 // TestRecoveryChargesAllThatWasReleased stops the machine after each step of a fit; all writes
 // that were not on stable storage are lost. Until the fit is recovered, it is charged in full.

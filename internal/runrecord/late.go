@@ -83,8 +83,9 @@ func (l Late) Text(steps int, effective float64) string {
 		l.Gradient, l.Noise)
 	switch l.Arrival(steps, effective) {
 	case NoiseOnly:
-		return fmt.Sprintf("noise only: the gradients are no longer than their noise from the first steps on (%.2g, of "+
-			"which noise makes %.2g)", l.FirstGradient, l.FirstNoise)
+		return fmt.Sprintf("noise only in single steps: gradients are no longer than their noise from the first steps on "+
+			"(%.2g, of which noise makes %.2g); steps together may still find a good model, which the comparison with a "+
+			"constant judges", l.FirstGradient, l.FirstNoise)
 	case Arrived:
 		return "more steps would only add noise: " + late
 	case NotArrived:

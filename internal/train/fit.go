@@ -20,8 +20,8 @@ type Options struct {
 	// is killed, nothing of the fit is left, and the store of budgets (if one is used) keeps the whole budget
 	// charged.
 	Keeper Keeper
-	// Strict makes Fit return a *SmallError, before anything is charged, if the effective size, n
-	// mu/sqrt(d) for n records and d weights, is below optimize.SmallSize. The model of such a fit
+	// Strict makes Fit return a *SmallError, before anything is charged, if the effective size at the
+	// stated base rate (Outlook.Size) is below optimize.SmallSize. The model of such a fit
 	// would be mostly noise.
 	Strict bool
 	// Software is the program's name and version. The model and the certificate state it.

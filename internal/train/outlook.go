@@ -3,24 +3,31 @@ package train
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
 
 // Outlook is a forecast of the accuracy of a plan, computed from public numbers alone.
 type Outlook struct {
-	// Lost and Most are shares of the gain that a fit without privacy has over the best constant. They come
-	// from benchmarks whose effective size, n mu/sqrt(d) for n records and d weights, was in the same range
-	// as the plan's. Half of these fits lost at most the share Lost of the gain to noise, and nine in ten
-	// lost at most the share Most. Most 1 means that one in ten lost the whole gain or more. Lost above 1
-	// means that half of the fits were no better than the constant. The figures are from 162 settings of 27
-	// tasks (lab/results/outcome.md). They are no guarantee, since other tables may differ.
+	// Size is the effective size M at the base rate: n mu/sqrt(d) for n records and d weights, times 4 p (1-p) for
+	// two classes of shares p and 1-p, for counts times four times the mean count as a share of the largest, at most
+	// 1. Assumed says which base rate is assumed if the schema states none (target.share); it is empty if none is
+	// needed.
+	Size    float64 `json:"size"`
+	Assumed string  `json:"assumed,omitempty"`
+	// Lost and Most are shares of the gain that a fit without privacy has over the best constant. They come from
+	// benchmarks whose effective size M was in the same range as the plan's. Half of these fits lost at most the
+	// share Lost of the gain to noise, and nine in ten lost at most the share Most. Most 1 means that one in ten lost
+	// the whole gain or more. Lost above 1 means that half of the fits were no better than the constant. The figures
+	// are those of lab/results/outlook.txt. They are no guarantee, since other tables may differ.
 	Lost float64 `json:"lost_share"`
 	Most float64 `json:"lost_share_most"`
-	// Either of Records and Epsilon doubles the effective size, n mu/sqrt(d) for n records and d
-	// weights: Records is a number of records at this budget, Epsilon an epsilon for the present
-	// number of records at the same delta. Epsilon is 0 if no epsilon doubles the size.
+	// Either of Records and Epsilon doubles the effective size: Records is a number of records at this budget,
+	// Epsilon an epsilon for the present number of records at the same delta. Epsilon is 0 if no epsilon doubles the
+	// size.
 	Records float64 `json:"records_to_double"`
 	Epsilon float64 `json:"epsilon_to_double,omitempty"`
 	// Either of HalveRecords and HalveEpsilon halves Lost: HalveRecords is a number of records at this
@@ -32,15 +39,63 @@ type Outlook struct {
 
 // measuredLost lists how much fits lost to noise in benchmarks, as a share of the gain that a fit without
 // privacy has over the best constant. half is the median share. Nine in ten fits lost at most the share most;
-// most is 1 if one in ten lost the whole gain or more. An entry is for effective sizes (n mu/sqrt(d) for n
-// records and d weights) of at least size and below the size of the entry before it.
+// most is 1 if one in ten lost the whole gain or more. An entry is for effective sizes M (see Outlook.Size) of at
+// least size and below the size of the entry before it.
 var measuredLost = []struct{ size, half, most float64 }{
-	{800, .01, .07}, {400, .01, .26}, {200, .02, .65}, {100, .25, 1}, {60, .38, 1}, {30, .56, 1}, {0, 1.1, 1},
+	{800, .01, .05}, {400, .02, .1}, {200, .03, .15}, {100, .08, .25}, {60, .2, 1}, {30, .6, 1}, {15, .85, 1}, {0, 1.1, 1},
 }
 
-// Outlook returns the forecast of the plan's accuracy, which follows from the plan's effective
-// size, n mu/sqrt(d) for n records and d weights.
+// Outlook returns the forecast of the plan's accuracy, which follows from the plan's effective size at the base rate
+// that the schema states.
 func (p Planned) Outlook() Outlook { return p.outlookAt(p.Summary.Effective) }
+
+// bend returns the ratio of the effective size M at the stated base rate to the effective size N. assumed says which
+// base rate the ratio is for if the schema states none.
+func (p Planned) bend() (ratio float64, assumed string) {
+	if p.Schema == nil {
+		return 1, ""
+	}
+	settled, ok := p.Plan.(interface{ Problem() optimize.Problem })
+	counts := ok && settled.Problem().Counts
+	switch t := p.Schema.Target(); {
+	case t.Kind == dataset.Number && !counts:
+		return 1, ""
+	case len(t.Share) == 0 && counts:
+		return 1, "a mean count of a quarter of the largest or more"
+	case len(t.Share) == 0:
+		return 1, "equally common classes"
+	case counts:
+		return min(1, 4*t.Share[0]/t.High), ""
+	case len(t.Share) == 1:
+		return 4 * t.Share[0] * (1 - t.Share[0]), ""
+	default:
+		return 2 * steepest(t.Share), ""
+	}
+}
+
+// steepest returns the largest eigenvalue of diag(p) - p p' for shares p of classes: the largest curvature of the
+// softmax loss at the best constant. It is at most 1/2.
+func steepest(shares []float64) (value float64) {
+	v := make([]float64, len(shares))
+	for i := range v {
+		v[i] = float64(i) - .3 // no eigenvector of equal shares
+	}
+	for range 200 { // the power method
+		var along, square float64
+		for i, p := range shares {
+			along += p * v[i]
+		}
+		for i, p := range shares {
+			v[i] = p * (v[i] - along)
+			square += v[i] * v[i]
+		}
+		value = math.Sqrt(square)
+		for i := range v {
+			v[i] /= value
+		}
+	}
+	return value
+}
 
 // Linear returns the outlook of the same fit without the curves of its columns, and its effective size, which is
 // larger, since there are fewer weights. A fit with curves gains from their shape, which no public number
@@ -62,9 +117,12 @@ func (p Planned) Linear() (o Outlook, size float64, ok bool) {
 	return p.outlookAt(size), size, true
 }
 
-// outlookAt returns the forecast of a fit of this budget and number of records with the given effective size.
+// outlookAt returns the forecast of a fit of this budget and number of records with the effective size N = size.
 func (p Planned) outlookAt(size float64) Outlook {
 	var o Outlook
+	ratio, assumed := p.bend()
+	size *= ratio
+	o.Size, o.Assumed = size, assumed
 	for _, m := range measuredLost {
 		if o.Lost, o.Most = m.half, m.most; size >= m.size {
 			break
@@ -106,23 +164,32 @@ func (p Planned) grown(factor float64) (records, epsilon float64) {
 func (o Outlook) Verdict() string {
 	switch {
 	case o.Most <= .5:
-		return "will beat a constant, if the columns tell of the target"
+		return "will beat a constant prediction, if the columns tell of the target"
 	case o.Lost <= .5:
-		return "will probably beat a constant, if the columns tell of the target"
+		return "will probably beat a constant prediction, if the columns tell of the target"
 	case o.Lost <= 1:
-		return "may be no better than a constant"
+		return "may be no better than a constant prediction"
 	}
-	return "will probably be no better than a constant"
+	return "will probably be no better than a constant prediction"
 }
 
 // String returns the forecast of the accuracy as text, without a final full stop.
 func (o Outlook) String() string {
-	most := fmt.Sprintf("nine in ten up to %.2g%%", 100*o.Most)
-	if o.Most >= 1 {
-		most = "one in ten all of it or more"
+	text := o.Verdict() + ". In benchmarks of this size, half of the fits "
+	switch {
+	case o.Lost >= 1:
+		text += "gained nothing over it"
+	case o.Most >= 1:
+		text += fmt.Sprintf("kept %.2g%% or more of the gain that a fit without noise has over it, and one in ten gained nothing",
+			100*(1-o.Lost))
+	default:
+		text += fmt.Sprintf("kept %.2g%% or more of the gain that a fit without noise has over it, and nine in ten kept %.2g%% or more",
+			100*(1-o.Lost), 100*(1-o.Most))
 	}
-	return fmt.Sprintf("%s: noise cost half of such benchmarks up to %.3g%% of the gain, %s",
-		o.Verdict(), 100*o.Lost, most)
+	if o.Assumed != "" {
+		text += fmt.Sprintf(". Assumes %s (target.share states another base rate)", o.Assumed)
+	}
+	return text
 }
 
 // Halve returns a text with the number of records and the epsilon that halve Lost, the share of the gain that
@@ -140,35 +207,100 @@ func (o Outlook) Halve() string {
 
 // SmallError is the error for a table that is too small for its budget (see Options.Strict).
 type SmallError struct {
-	// Size is the effective size, n mu/sqrt(d) for n records and d weights; it is below
-	// optimize.SmallSize.
+	// Size is the effective size M at the stated base rate (see Outlook.Size); it is below optimize.SmallSize.
 	Size float64
-	// Either of Records and Epsilon makes the effective size sufficient: Records is a number of
-	// records at this budget, Epsilon an epsilon for the present number of records at the same
-	// delta. Epsilon is 0 if no epsilon is sufficient.
+	// Each of Records, Epsilon and Weights makes the effective size sufficient, as a plan for it showed: Records is a
+	// number of records at this budget, Epsilon an epsilon for the present number of records at the same delta, and
+	// Weights a number of weights. Present is the present number of weights. Each is 0 if no number was found.
+	// Epsilon is at most LargestAdvised.
 	Records, Epsilon float64
+	Weights, Present int
 }
 
-// Error returns a text with the effective size and with the number of records or the epsilon that would be
-// sufficient.
+// LargestAdvised is the largest epsilon that an error advises. A larger one promises next to nothing.
+const LargestAdvised = 10
+
+// Error returns a text that begins with the reason and ends with what would be sufficient.
 func (e *SmallError) Error() string {
-	text := fmt.Sprintf("train: too few rows for this budget, the model would be noise (effective size N = %.2g, below "+
-		"%d): %.0f records would do at this budget",
-		e.Size, optimize.SmallSize, e.Records)
-	if e.Epsilon > 0 {
-		text += fmt.Sprintf(", or epsilon %.2g for these", e.Epsilon)
+	text := fmt.Sprintf("train: too few rows for this budget, the model would be noise (effective size %.2g, below %d)", e.Size,
+		optimize.SmallSize)
+	weights := ""
+	if e.Weights > 0 {
+		weights = fmt.Sprintf("at most %d weights in place of %d (fewer columns, or fewer levels)", e.Weights, e.Present)
 	}
-	return text + ", or fewer columns; nothing was charged"
+	return text + advice(e.Records, e.Epsilon, weights) + "; nothing was charged"
 }
 
-// Small returns a *SmallError if the plan's effective size, n mu/sqrt(d) for n records and d
-// weights, is below optimize.SmallSize, and otherwise nil.
+// advice returns the text that lists what would be enough. Numbers that are 0 and an empty text are left out.
+func advice(records, epsilon float64, more string) string {
+	var ways []string
+	if records > 0 {
+		ways = append(ways, fmt.Sprintf("%.0f records at this budget", records))
+	}
+	if epsilon > 0 {
+		ways = append(ways, fmt.Sprintf("epsilon %.2g for these", epsilon))
+	}
+	if more != "" {
+		ways = append(ways, more)
+	}
+	if len(ways) == 0 {
+		return ""
+	}
+	return ": enough would be " + strings.Join(ways, ", or ")
+}
+
+// signal returns the effective size M at the stated base rate.
+func (p Planned) signal() float64 {
+	ratio, _ := p.bend()
+	return p.Summary.Effective * ratio
+}
+
+// Small returns a *SmallError if the plan's effective size at the stated base rate is below optimize.SmallSize, and
+// otherwise nil.
 func (p Planned) Small() error {
-	size := p.Summary.Effective
+	size := p.signal()
 	if size >= optimize.SmallSize {
 		return nil
 	}
-	e := &SmallError{Size: size}
-	e.Records, e.Epsilon = p.grown(optimize.SmallSize / size)
+	e := &SmallError{Size: size, Present: p.Dim}
+	e.Records, e.Epsilon = p.enough()
+	// The size is in proportion to one over the root of the number of weights.
+	ratio := size / optimize.SmallSize
+	if weights := int(float64(p.Dim) * ratio * ratio); weights > 1 {
+		e.Weights = weights
+	}
 	return e
+}
+
+// enough returns a number of records at this budget and an epsilon for the present number of records, each of which
+// makes a fit that is not refused: its plan is made, its effective size is sufficient, and it leaves its start. Either
+// is 0 if none was found. The epsilon is larger than the present one and at most LargestAdvised.
+func (p Planned) enough() (records, epsilon float64) {
+	if p.again == nil {
+		return 0, 0
+	}
+	works := func(records, epsilon float64) bool {
+		planned, err := p.again(records, epsilon)
+		return err == nil && planned.signal() >= optimize.SmallSize && planned.moves()
+	}
+	n, larger := p.grown(max(optimize.SmallSize/p.signal(), 1.1))
+	for range 20 { // plans for more records may have more weights, such as more knots
+		if rounded := roundUp(n); works(rounded, p.Budget.Epsilon()) {
+			records = rounded
+			break
+		}
+		n *= 1.2
+	}
+	for ; larger > 0 && roundUp(larger) <= LargestAdvised; larger *= 1.1 {
+		if rounded := roundUp(larger); rounded > p.Budget.Epsilon() && works(p.Records, rounded) {
+			return records, rounded
+		}
+	}
+	return records, 0
+}
+
+// roundUp returns x rounded up to two significant digits.
+func roundUp(x float64) float64 {
+	unit := math.Pow(10, math.Floor(math.Log10(x))-1)
+	return math.Ceil(x/unit*(1-1e-12)) * unit
 }

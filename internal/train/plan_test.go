@@ -168,18 +168,18 @@ func TestRefusals(t *testing.T) {
 }
 
 // TestStartIsNotSold tests a table so small that any step would only add noise. Planned.Useless and
-// Fit must return an error that says how many more records would help, and nothing must be spent.
-// An algorithm with a configured number of steps must run.
+// Fit must return an error that begins with the reason and says how many records would be enough, and nothing must be
+// spent. An algorithm with a configured number of steps must run.
 func TestStartIsNotSold(t *testing.T) {
 	c := config(t, 60, "epsilon: 1", "epsilon: 0.01")
 	c.Train.Algorithm = "gd"
-	const want = "gd would return its start"
+	const want = "gd would return its start: enough would be "
 	planned, err := c.Plan(context.Background())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := planned.Useless(); err == nil || !strings.Contains(err.Error(), want) ||
-		!strings.Contains(err.Error(), "times as many records would help") {
+		!strings.HasPrefix(err.Error(), "train: too few rows") {
 		t.Errorf("plan: %v", err)
 	}
 	if _, err := c.Fit(context.Background(), Options{}); err == nil || !strings.Contains(err.Error(), want) {

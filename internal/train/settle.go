@@ -78,7 +78,9 @@ type Planned struct {
 	// optimize.Result.Foreseen, the gradient norm expected at the result given the releases
 	// (choose.Foreseen). convex is true if the objective is convex (optimize.Problem.Convex).
 	chosen, foresees, convex bool
-	costs                    costs
+	// again makes the plan for another number of records or epsilon.
+	again func(records, epsilon float64) (Planned, error)
+	costs costs
 	// begin plans the fit again, for the released base rate.
 	begin func(context.Context, Planned, Base) (Planned, error)
 }
@@ -87,14 +89,17 @@ type Planned struct {
 // configuration states the number of steps, Useless returns nil. Fit returns this error before it charges
 // anything.
 func (p Planned) Useless() error {
-	if p.chosen || !p.Plan.Properties().Unmoved {
+	if p.moves() {
 		return nil
 	}
-	return fmt.Errorf("train: %s would return its start, since no step is worth its noise with %.0f records, epsilon "+
-		"%v and %d weights: about %.0f times as many records would help, or a larger epsilon, or fewer columns; an "+
-		"algorithm with a number of steps, such as {algorithm: gd, steps: 8}, runs all the same",
-		p.Summary.Algorithm, p.Records, p.Budget.Epsilon(), p.Dim, math.Ceil(optimize.SmallSize/p.Summary.Effective))
+	records, epsilon := p.enough()
+	return fmt.Errorf("train: too few rows for this budget, no step is worth its noise with %.0f records, epsilon %v and %d "+
+		"weights, and %s would return its start%s; an algorithm with a number of steps, such as {algorithm: gd, steps: 8}, "+
+		"runs all the same", p.Records, p.Budget.Epsilon(), p.Dim, p.Summary.Algorithm, advice(records, epsilon, ""))
 }
+
+// moves reports whether the plan leaves its start, or makes a number of steps that the configuration states.
+func (p Planned) moves() bool { return p.chosen || !p.Plan.Properties().Unmoved }
 
 // Ranked returns the plans that the setting "algorithm: auto" compared, the chosen one first, or
 // the plan of the configured algorithm alone.
@@ -390,6 +395,14 @@ func (c *Config) settle(ctx context.Context, budget account.Budget, records floa
 		Filter: account.Filter(c.Schema.Filter()),
 		Unit:   unitOf(c.Schema, l),
 		chosen: c.Train.Settings["steps"] != nil,
+		again: func(records, epsilon float64) (Planned, error) {
+			b, err := account.NewBudget(epsilon, budget.Delta(), budget.Relation())
+			if err != nil {
+				return Planned{}, err
+			}
+			_, planned, _, err := base.settle(ctx, b, records, seed)
+			return planned, err
+		},
 	}
 	if planned.costs, err = c.costsOf(planned, base.Schema, problem, l); err != nil {
 		return nil, Planned{}, nil, err

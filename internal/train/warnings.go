@@ -168,6 +168,6 @@ func (h Head) warnings(r Released) []Warning {
 // Warnings returns the warnings about a plan, before any release.
 func (p Planned) Warnings() []Warning {
 	list := append(startWarnings(p.Summary),
-		privacyWarnings(p.Budget.Epsilon(), p.Budget.Delta(), p.Records, p.Summary.Effective)...)
+		privacyWarnings(p.Budget.Epsilon(), p.Budget.Delta(), p.Records, p.signal())...)
 	return append(list, p.Adapted...)
 }

@@ -18,7 +18,7 @@ import (
 //	Phi_0 = F0,  Phi_{t+1} = Phi_t/(1 + (c-1) (Phi_t/F0)^((2-kappa)/kappa))
 //	g_t = mean_i clip(grad f(w_t; x_i), L0) + noise of norm a Phi_t^(1/kappa)/gamma
 //	w_{t+1} = Proj(w_t - (h/L1) (g_t + grad reg(w_t)))
-//	until the charges sum to mu^2;  return sum_t charge_t w_t / sum_t charge_t
+//	until the charges sum to mu^2;  return sum_t m_t w_t / sum_t m_t,  m_t = Phi_t^(-2/kappa)
 //
 // By the KL condition, a point of excess risk Phi has a gradient of norm at least Phi^(1/kappa)/gamma. A
 // step tolerates noise in proportion to this norm. Early steps, at large Phi, therefore cost almost
@@ -40,6 +40,9 @@ import (
 //     limits. The lower limit is 2/log(q), where q = c^(2/kappa) is the ratio of the first two charges. The
 //     upper limit is 1000, or 2000 for kappa < 2, where the excess risk falls only as a power of the number
 //     of steps. If neither limit applies, scaling reduces the sum by less than the last charge.
+//   - If no condition is stated (by the settings or the problem), one is assumed. It may be false, so that the
+//     first steps are not made with little of the budget: a fifth of it is shared equally by all steps, and there
+//     are at most as many steps as the rule of firstorder.GD chooses.
 type Geometric struct {
 	// KL is the KL condition that the plan assumes.
 	KL optimize.KL `yaml:",inline"`
@@ -51,7 +54,7 @@ type Geometric struct {
 	// Steps is the number of steps. If it is set, the noise stops falling once the rest of the budget pays for
 	// all remaining steps at the current noise, but not before step kappa/log c. Zero means the number at
 	// which steps with noise scale NoiseScale have used the budget: at least kappa/log c, at most 1000, and at
-	// most 2000 for kappa < 2.
+	// most 2000 for kappa < 2. If no KL condition is stated, it means at most the number of gd's rule.
 	Steps int `yaml:"steps"`
 	// StepScale is h in eta = h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of
 	// several rows, and 1 for other losses. With zero, steps that overshoot are shortened, but not below 1/L1.
@@ -60,10 +63,11 @@ type Geometric struct {
 	Output optimize.Output `yaml:"output"`
 }
 
-// geometricPlan is the plan of a [Geometric] for one problem. charges has the charge of each step.
+// geometricPlan is the plan of a [Geometric] for one problem. charges has the charge of each step, and weights the
+// weight of its iterate in an average.
 type geometricPlan struct {
 	optimize.Settled
-	charges []float64
+	charges, weights []float64
 }
 
 // Plan returns the plan of Geometric for the problem p, with the default rule's value for each
@@ -82,7 +86,7 @@ func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 		return nil, err
 	}
 	plan := &geometricPlan{}
-	if plan.charges, err = c.rules(name, p, known); err != nil {
+	if plan.charges, plan.weights, err = c.rules(name, p, known, h); err != nil {
 		return nil, err
 	}
 	T := len(plan.charges)
@@ -97,7 +101,7 @@ func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 				plan.charges[T-1]/(p.Mu*p.Mu), words(known)),
 			Passes: float64(T),
 		},
-		Law: optimize.Law{Guarded: c.StepScale == 0, Importance: plan.charges,
+		Law: optimize.Law{Guarded: c.StepScale == 0, Importance: plan.weights,
 			Answer: func(t int, _, _ float64) (K float64, fresh optimize.Variance) {
 				sigma := noise(p, plan.charges[t])
 				return 1, optimize.Variance{Noise: sigma * sigma}
@@ -111,26 +115,29 @@ func (c Geometric) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 	return plan, nil
 }
 
-// rules returns the charge of each step. If the assumed excess risk at a step is Phi, the step's noise has
-// a norm proportional to Phi^(1/kappa), and its charge is proportional to Phi^(-2/kappa). The charges are
-// scaled so that their sum is mu^2. rules returns an error if a setting is out of range.
-func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL) ([]float64, error) {
+// rules returns the charge of each step and the weight of its iterate in an average. If the assumed excess risk at a
+// step is Phi, its weight is proportional to Phi^(-2/kappa). If a KL condition is stated, the charges are in
+// proportion to the weights, so that the step's noise has a norm proportional to Phi^(1/kappa); otherwise steps
+// share a part of the budget equally. The charges sum to mu^2. rules returns an error if a setting is out of range.
+func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL, h float64) (charges, weights []float64,
+	err error) {
+	stated := c.KL.Known() || p.KL.Known()
 	if c.Shrink == 0 {
 		c.Shrink = 1.02
 	}
 	if !(c.Shrink >= 1+0x1p-20 && c.Shrink <= 2) {
-		return nil, fmt.Errorf("optimize: %s: shrink = %v: must be > 1 + 2^-20 and <= 2, or 0 for 1.02", name, c.Shrink)
+		return nil, nil, fmt.Errorf("optimize: %s: shrink = %v: must be > 1 + 2^-20 and <= 2, or 0 for 1.02", name, c.Shrink)
 	}
 	if err := optimize.CheckSteps(name, c.Steps); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if c.Steps > 0 && c.NoiseScale != 0 {
-		return nil, fmt.Errorf("optimize: %s: noise scale = %v: must be 0 beside a number of steps, which settles it", name,
+		return nil, nil, fmt.Errorf("optimize: %s: noise scale = %v: must be 0 beside a number of steps, which settles it", name,
 			c.NoiseScale)
 	}
 	a, err := positiveOr(name, "noise scale", c.NoiseScale, 10)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	F0 := p.Constants.InitialGap
 	most := float64(c.Steps)
@@ -139,25 +146,37 @@ func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL) ([]
 		if known.Kappa < 2 {
 			most = longest
 		}
+		if !stated {
+			most = min(most, float64(p.StepsUpTo(int(most), 4, h)))
+		}
 	}
 	fewest := min(math.Ceil(known.Kappa/math.Log(c.Shrink)), most)
 	first := chargeFor(p, a*known.Gradient(F0)/math.Sqrt(float64(p.Dim())))
-	var charges []float64
 	var sum float64
-	for Φ := F0; float64(len(charges)) < most &&
-		(c.Steps > 0 || float64(len(charges)) < fewest || sum*first < p.Charge()); {
+	for Φ := F0; float64(len(weights)) < most &&
+		(c.Steps > 0 || float64(len(weights)) < fewest || sum*first < p.Charge()); {
 		m := math.Pow(Φ/F0, -2/known.Kappa)
-		charges, sum = append(charges, m), sum+m
-		if t := float64(len(charges)); c.Steps > 0 && t >= fewest && (sum+(most-t)*m)*first >= p.Charge() {
+		weights, sum = append(weights, m), sum+m
+		if t := float64(len(weights)); c.Steps > 0 && t >= fewest && (sum+(most-t)*m)*first >= p.Charge() {
 			continue // the budget pays for the remaining steps at this noise: Phi no longer falls
 		}
 		Φ /= 1 + (c.Shrink-1)*math.Pow(Φ/F0, max(2/known.Kappa-1, 0))
 	}
-	for t := range charges {
-		charges[t] *= p.Charge() / sum
+	even := 0.
+	if !stated {
+		even = alike
 	}
-	return charges, nil
+	for t, m := range weights {
+		charges = append(charges, p.Charge()*((1-even)*m/sum+even/float64(len(weights))))
+		weights[t] = m / sum
+	}
+	return charges, weights, nil
 }
+
+// alike is the share of the budget that all steps divide equally if no KL condition is stated. Geometric charges
+// alone give the first steps noise of many times the largest gradient. The iterate then starts far from where the
+// condition that is assumed in place of a stated one holds, and does not come back.
+const alike = .2
 
 // words returns the text that states, in the plan's summary, the KL condition k that the plan assumes.
 func words(k optimize.KL) string {
@@ -174,7 +193,7 @@ func (g *geometricPlan) Run(ctx context.Context, o optimize.Oracle, observe func
 		if err != nil {
 			return err
 		}
-		run.Descend(run.Estimate(answer), optimize.Use{Weight: g.charges[t]})
+		run.Descend(run.Estimate(answer), optimize.Use{Weight: g.weights[t]})
 		return nil
 	})
 }

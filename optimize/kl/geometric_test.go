@@ -86,3 +86,26 @@ func TestManySteps(t *testing.T) {
 		t.Errorf("the first noise has the norm %v: want %v", norm, want)
 	}
 }
+
+// TestGeometricWithoutCondition: if no KL condition is stated, every step must have at least its part of a fifth of
+// the budget, there must be at most as many steps as the rule of firstorder.GD chooses, and the average must have the
+// weights Phi^(-2/kappa). The test fails if charges are weights: an average over early points would then be worse.
+func TestGeometricWithoutCondition(t *testing.T) {
+	for _, p := range optimizetest.Problems() {
+		plan, o, r, public := asked(t, kl.Geometric{}, p, 2000, 0)
+		T := plan.Summary().Steps
+		if most := public.StepsUpTo(optimize.RuleSteps, 4, public.StepScale()); T > most {
+			t.Errorf("%s: %d steps: want at most %d", p.Name, T, most)
+		}
+		for i, a := range o.Asked {
+			if c := a.Question.Charge(); !(c >= .2*public.Charge()/float64(T)*(1-1e-9)) {
+				t.Fatalf("%s: step %d is charged %v of %v in %d steps", p.Name, i, c, public.Charge(), T)
+			}
+			if i > 0 && !close(r.Law.Weights[i]/r.Law.Weights[i-1], 1.02, 1e-9) {
+				t.Fatalf("%s: weights %v: want to grow by 1.02", p.Name, r.Law.Weights[i-1:i+1])
+			}
+		}
+		_, charged := charges(o.Asked)
+		withinBudget(t, public.Mu, charged)
+	}
+}

@@ -86,18 +86,23 @@ func TestProximalSmallestNoise(t *testing.T) {
 	_, _, average, _ := asked(t, a, p, 6000, 0)
 	a.Output = optimize.Smallest
 	_, _, r, _ := asked(t, a, p, 6000, 0)
-	// The first three rounds have equal noise, since each ends at an average. Only the last round ends
-	// at a single point.
-	var squares, last float64
+	// The first three rounds have equal noise, since each ends at an average. The last round has half of the budget,
+	// and only it ends at a single point.
+	var squares, lastSquares, last float64
 	for s := range 9 {
 		eta := r.Law.StepSizes[s]
 		var after float64
 		for u := s + 1; u <= 9; u++ {
 			after += 2 * float64(u) / (9 * 10)
 		}
-		squares, last = squares+math.Pow(eta*after*r.Law.Noise[s], 2), last+math.Pow(eta*r.Law.Noise[s], 2)
+		noise := r.Law.Noise[27+s]
+		if want := r.Law.Noise[s] / math.Sqrt(3); !close(noise, want, 1e-9) {
+			t.Fatalf("noise of the last round %v: want %v for a share of one half and of one sixth", noise, want)
+		}
+		squares, lastSquares = squares+math.Pow(eta*after*r.Law.Noise[s], 2), lastSquares+math.Pow(eta*after*noise, 2)
+		last += math.Pow(eta*noise, 2)
 	}
-	if want := 4 * math.Sqrt(squares); !close(average.Law.WeightNoise, want, 1e-9) {
+	if want := 3*math.Sqrt(squares) + math.Sqrt(lastSquares); !close(average.Law.WeightNoise, want, 1e-9) {
 		t.Errorf("noise of the average %v: want %v", average.Law.WeightNoise, want)
 	}
 	if want := (3*math.Sqrt(squares) + math.Sqrt(last)) * math.Sqrt(2*(math.Log(2*36)+1)); !close(r.Law.WeightNoise, want,

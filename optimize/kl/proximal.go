@@ -15,7 +15,7 @@ import (
 //
 //	3  for t = 1..T
 //	4      F_t(w) = F(w) + L~ ||w - w_{t-1}||^2
-//	5      w_t = noisy gradient descent on F_t, charged mu^2/T (StronglyConvex's steps
+//	5      w_t = noisy gradient descent on F_t, charged a part of mu^2 (StronglyConvex's steps
 //	             1/(L~ s) and weights s, in the ball of radius L0/(2 L~) around w_{t-1})
 //	7  return w_T
 //
@@ -27,7 +27,7 @@ import (
 // al. 2024, Theorem 2).
 //
 // Deviations from the paper:
-//   - A round is charged exactly mu^2/T. The noise in the paper's Algorithm 4 costs half as much.
+//   - A round is charged exactly mu^2/T with Theorem. The noise in the paper's Algorithm 4 costs half as much.
 //   - A round's average is over the points at which its K steps end. It leaves out the round's starting
 //     point, which has weight 1 of K(K+1)/2 in the paper.
 //   - L~ is at least 1/(4 gamma^2). Without this bound convex losses would have L~ = 0.
@@ -37,23 +37,28 @@ import (
 //     the ball.
 //   - With Theorem a round has N^2 log^2(2 T/beta)/(2 T) steps, where N is the effective size. A run has at
 //     most 10^6 steps.
-//   - Without Theorem a step size is at most h/(L1 + 2 L~), and there are few rounds. The theorem's values
-//     are for the worst case.
+//   - Without Theorem a step size is at most h/(L1 + 2 L~). There are as many rounds as the KL condition needs
+//     for an L~ below the weak convexity, which is that of the worst record and point, and the last round gets
+//     half of the budget and half of the steps: the result has the noise of this round alone.
 //   - With output smallest, the result is the point, of any round, at which the released gradient of F had
 //     the smallest norm. With output selected, the points are scored on records that are held out (see
 //     [optimize.Selected]).
 //
-// The zero Proximal has 4 rounds, which together have as many steps as the default rule of
-// firstorder.GD chooses.
+// The rounds of the zero Proximal have together as many steps as the default rule of firstorder.GD chooses.
 type Proximal struct {
 	// KL is the KL condition that the plan assumes. Its kappa must be at least 2.
 	KL optimize.KL `yaml:",inline"`
-	// Lambda is L~. Zero means the larger of the objective's weak convexity and 1/(4 gamma^2).
+	// Lambda is L~. Zero means 1/(4 gamma^2), or if larger the smaller of c/h and L1/(16 h), where c is the
+	// objective's weak convexity and h is StepScale. With the setting Theorem, zero means the larger of 1/(4
+	// gamma^2) and c.
 	Lambda float64 `yaml:"lambda"`
-	// Rounds is T. Zero means 4. With the setting Theorem, zero means the theorem's number.
+	// Rounds is T. Zero means the number after which the KL condition promises an excess risk as small as noise
+	// leaves, but no more than leave each round 8 steps. With the setting Theorem, zero means the theorem's
+	// number.
 	Rounds int `yaml:"rounds"`
-	// Steps is the number of steps in each round. Zero means the number that the rule of algorithm gd gives,
-	// divided by Rounds. With the setting Theorem, zero means the theorem's number.
+	// Steps is the number of steps in each round. Zero means that the last round has half of the number that the
+	// rule of algorithm gd gives, and that the other rounds divide the other half. With the setting Theorem, zero
+	// means the theorem's number.
 	Steps int `yaml:"steps"`
 	// StepScale is h in the bound h/(L1 + 2 L~) on the step size. Zero means 16 for networks, 4 for rank-one
 	// losses and for records of several rows, and 1 for other losses. With the setting Theorem it must be
@@ -71,9 +76,12 @@ type proximalPlan struct {
 	optimize.Settled
 	lambda float64 // L~
 	rounds int
-	steps  int // steps in a round
-	step   harmonic
-	charge float64 // charge of one release
+	// steps is the number of steps in a round, last that in the last round.
+	steps, last int
+	step        harmonic
+	// share is the part of the budget for the last round; 0 means the same as for each other. charge is the charge
+	// of one release, and lastCharge that of one in the last round.
+	share, charge, lastCharge float64
 	// smallest means that the result is the point, of any round, at which the gradient estimate had the
 	// smallest norm.
 	smallest bool
@@ -110,15 +118,11 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 		return nil, fmt.Errorf("optimize: %s: output = %v: must be %v or %v", name, c.Output, optimize.Average,
 			optimize.Smallest)
 	}
-	if plan.lambda, err = positiveOr(name, "lambda", c.Lambda,
-		max(-convexity(p), 1/(4*known.Gamma*known.Gamma))); err != nil {
-		return nil, err
-	}
 	if err := c.settle(name, p, known, plan); err != nil {
 		return nil, err
 	}
-	T := plan.rounds * plan.steps
-	plan.charge = p.Charge() / float64(T)
+	T := (plan.rounds-1)*plan.steps + plan.last
+	plan.divide(p)
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
@@ -126,8 +130,9 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 			Citation:  "proximal point method (Menart et al. 2024, Algorithm 2) over noisy gradient descent (Algorithm 4)",
 			Steps:     T,
 			StepSize:  plan.step.eta(1),
-			Charges: fmt.Sprintf("every step alike, in %d rounds; L~ = %.3g, steps 1/(L~ s), at most %.3g; %s",
-				plan.rounds, plan.lambda, plan.step.most, words(known)),
+			Charges: fmt.Sprintf("%d rounds, of which the last has %d steps and %.3g of the budget; L~ = %.3g, steps 1/(L~ s), "+
+				"at most %.3g; %s",
+				plan.rounds, plan.last, float64(plan.last)*plan.lastCharge/p.Charge(), plan.lambda, plan.step.most, words(known)),
 			Output: output,
 			Passes: float64(T),
 		},
@@ -140,52 +145,107 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 	// The forecast is the rate of Theorem 2 of Menart et al. 2024 without its logarithms. The forecast
 	// gradient norm is the noise level for the last round's part of the budget. The forecast excess risk is
 	// the largest that the KL condition allows at this gradient norm.
-	f := optimize.Forecast{Gradient: p.Floor() * math.Sqrt(float64(plan.rounds))}
+	f := optimize.Forecast{Gradient: p.Floor() * math.Sqrt(p.Charge()/(float64(plan.last)*plan.lastCharge))}
 	f.Excess, f.Population = known.Excess(f.Gradient), math.Hypot(f.Gradient, p.Constants.Lipschitz/math.Sqrt(p.Records))
 	plan.Expect(f)
 	return plan, nil
 }
 
-// settle sets the plan's number of rounds, number of steps in a round, and step sizes. It returns an error
-// if StepScale is out of range or the rounds together have more than optimize.MostSteps steps.
+// settle sets the plan's L~, number of rounds, numbers of steps, and step sizes. It returns an error if a setting is
+// out of range or the rounds together have more than optimize.MostSteps steps.
 func (c Proximal) settle(name string, p optimize.Problem, known optimize.KL, plan *proximalPlan) error {
-	n := p.Effective()
 	plan.rounds, plan.steps = c.Rounds, c.Steps
-	plan.step = harmonic{lambda: plan.lambda, most: 1 / plan.lambda}
-	if c.Theorem {
-		if c.StepScale != 0 {
-			return fmt.Errorf("optimize: %s: step scale = %v: must be 0 with the theorem, whose steps have no other length",
-				name, c.StepScale)
-		}
-		if plan.rounds == 0 { // line 1
-			F0 := p.Constants.InitialGap
-			log := math.Log(F0) + known.Kappa*math.Log(n/(math.Sqrt2*known.Gamma*p.Constants.Lipschitz))
-			T := (1 + 32*math.Pow(F0, 1-2/known.Kappa)*known.Gamma*known.Gamma*plan.lambda) * log
-			plan.rounds = int(min(max(math.Ceil(T), 1), optimize.MostSteps))
-		}
-		if plan.steps == 0 { // Theorem 9, at rho/T and beta/T
-			T := float64(plan.rounds)
-			log := math.Log(2 * T / defaultFailure)
-			plan.steps = int(max(min(n*n/(2*T)*log*log, optimize.MostSteps/T), 1))
-		}
-	} else {
-		h, err := positiveOr(name, "step scale", c.StepScale, p.StepScale())
-		if err != nil {
-			return err
-		}
-		plan.step.most = min(h/(p.Smoothness()+2*plan.lambda), 1/(2*plan.lambda+p.Smoothness()-p.DataSmoothness()))
-		if plan.rounds == 0 {
-			plan.rounds = 4
-		}
-		if plan.steps == 0 {
-			plan.steps = max(p.GradientSteps(4, h)/plan.rounds, 1)
-		}
+	by := c.byTheorem
+	if !c.Theorem {
+		by = c.byRule
 	}
-	if plan.rounds*plan.steps > optimize.MostSteps {
+	if err := by(name, p, known, plan); err != nil {
+		return err
+	}
+	if T := float64(plan.rounds-1)*float64(plan.steps) + float64(plan.last); T > optimize.MostSteps {
 		return fmt.Errorf("optimize: %s: %d rounds of %d steps: must be at most %d steps altogether", name, plan.rounds,
 			plan.steps, optimize.MostSteps)
 	}
 	return nil
+}
+
+// byTheorem sets the values of Theorem 2 of Menart et al. 2024.
+func (c Proximal) byTheorem(name string, p optimize.Problem, known optimize.KL, plan *proximalPlan) (err error) {
+	if c.StepScale != 0 {
+		return fmt.Errorf("optimize: %s: step scale = %v: must be 0 with the theorem, whose steps have no other length",
+			name, c.StepScale)
+	}
+	if plan.lambda, err = positiveOr(name, "lambda", c.Lambda, max(-convexity(p), 1/(4*known.Gamma*known.Gamma))); err != nil {
+		return err
+	}
+	plan.step = harmonic{lambda: plan.lambda, most: 1 / plan.lambda}
+	n := p.Effective()
+	if plan.rounds == 0 { // line 1
+		F0 := p.Constants.InitialGap
+		log := math.Log(F0) + known.Kappa*math.Log(n/(math.Sqrt2*known.Gamma*p.Constants.Lipschitz))
+		T := (1 + 32*math.Pow(F0, 1-2/known.Kappa)*known.Gamma*known.Gamma*plan.lambda) * log
+		plan.rounds = int(min(max(math.Ceil(T), 1), optimize.MostSteps))
+	}
+	if plan.steps == 0 { // Theorem 9, at rho/T and beta/T
+		T := float64(plan.rounds)
+		log := math.Log(2 * T / defaultFailure)
+		plan.steps = int(max(min(n*n/(2*T)*log*log, optimize.MostSteps/T), 1))
+	}
+	plan.last = plan.steps
+	return nil
+}
+
+// byRule sets the values of the practical rule.
+//
+// A round that finds the minimiser of F_t is a gradient step of size 1/(2 L~) that uses the gradient at its end. By
+// the KL condition with kappa = 2 it divides the excess risk by 1 + 1/(4 gamma^2 L~) at least: the objective
+// falls by L~ ||w_t - w_{t-1}||^2 = ||grad F(w_t)||^2/(4 L~) or more, since F_t(w_t) is at most F_t(w_{t-1}), and
+// ||grad F(w_t)||^2 is at least the excess risk at w_t over gamma^2. A convex F falls by twice as much. Then F0 falls
+// to what the noise of the whole budget leaves in log(F0/(gamma r)^2)/log(1 + 1/(2 gamma^2 L~)) rounds.
+func (c Proximal) byRule(name string, p optimize.Problem, known optimize.KL, plan *proximalPlan) error {
+	h, err := positiveOr(name, "step scale", c.StepScale, p.StepScale())
+	if err != nil {
+		return err
+	}
+	if plan.lambda, err = positiveOr(name, "lambda", c.Lambda,
+		max(min(-convexity(p), p.Smoothness()/(2*fewestInner))/h, 1/(4*known.Gamma*known.Gamma))); err != nil {
+		return err
+	}
+	plan.step = harmonic{lambda: plan.lambda,
+		most: min(h/(p.Smoothness()+2*plan.lambda), 1/(2*plan.lambda+p.Smoothness()-p.DataSmoothness()))}
+	total := p.GradientSteps(4, h)
+	if plan.rounds == 0 {
+		noise := known.Gamma * p.Floor()
+		rounds := math.Log(p.Constants.InitialGap/(noise*noise)) / math.Log1p(1/(2*known.Gamma*known.Gamma*plan.lambda))
+		plan.rounds = int(math.Ceil(min(max(rounds, 1), max(float64(total)/(2*fewestInner), 1))))
+	}
+	plan.last = plan.steps
+	if plan.steps == 0 {
+		plan.last = max(total/2, 1)
+		if plan.rounds == 1 {
+			plan.last = total
+		}
+		plan.steps = max((total-plan.last)/max(plan.rounds-1, 1), 1)
+	}
+	plan.share = lastShare
+	return nil
+}
+
+// fewestInner is the number of steps that the practical rule leaves a round at least. With L~ = L1/(2 h fewestInner)
+// as many gradient steps of size h/L1 are as long as the round's own step of size 1/(2 L~). lastShare is the share of
+// the budget that the last round gets.
+const fewestInner, lastShare = 8, .5
+
+// divide gives each round its share of the budget, and each step of a round the same.
+func (r *proximalPlan) divide(p optimize.Problem) {
+	share := 1 / float64(r.rounds)
+	if r.share > 0 && r.rounds > 1 {
+		share = r.share
+	}
+	r.lastCharge = share * p.Charge() / float64(r.last)
+	if r.rounds > 1 {
+		r.charge = (1 - share) * p.Charge() / float64(r.rounds-1) / float64(r.steps)
+	}
 }
 
 // Run minimises the objective F + L~ ||w - w_{t-1}||^2 of each round t, where w_{t-1} is the result of the
@@ -194,8 +254,12 @@ func (r *proximalPlan) Run(ctx context.Context, o optimize.Oracle, observe func(
 	error) {
 	run := r.Begin(ctx, o, observe)
 	w := r.Problem().StartPoint()
-	for range r.rounds { // line 3
-		if err := r.solve(run, w); err != nil {
+	for t := range r.rounds { // line 3
+		steps, charge := r.steps, r.charge
+		if t == r.rounds-1 {
+			steps, charge = r.last, r.lastCharge
+		}
+		if err := r.solve(run, w, steps, charge); err != nil {
 			return run.RoundsResult(false, r.smallest), run.Failed(err)
 		}
 		w = run.Average()
@@ -205,7 +269,7 @@ func (r *proximalPlan) Run(ctx context.Context, o optimize.Oracle, observe func(
 
 // solve makes one round: it minimises F + L~ ||w - centre||^2 by noisy gradient descent (Menart et al.
 // 2024, Algorithm 4), starting at centre. The round's result is run.Average().
-func (r *proximalPlan) solve(run *optimize.Run, centre []float64) (err error) {
+func (r *proximalPlan) solve(run *optimize.Run, centre []float64, steps int, charge float64) (err error) {
 	p, s := r.Problem(), 0
 	round := optimize.Round{
 		Start: centre, Set: p.Set,
@@ -222,8 +286,8 @@ func (r *proximalPlan) solve(run *optimize.Run, centre []float64) (err error) {
 		}
 	}
 	run.Round(round)
-	for ; s < r.steps; s++ {
-		answer, err := run.Ask(r.charge, query.GradientAt(run.All(), run.W, p.Constants.Lipschitz))
+	for ; s < steps; s++ {
+		answer, err := run.Ask(charge, query.GradientAt(run.All(), run.W, p.Constants.Lipschitz))
 		if err != nil {
 			return err
 		}

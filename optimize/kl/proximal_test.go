@@ -1,7 +1,9 @@
 package kl_test
 
 import (
+	"fmt"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -74,5 +76,56 @@ func TestTheorem2Settings(t *testing.T) {
 			known.Kappa*math.Log(public.Records*math.Sqrt(rho)/(known.Gamma*public.Constants.Lipschitz*math.Sqrt(float64(public.Dim()))))))
 	if got.Steps != 2*int(T) || !close(got.StepSize, 1/weak, 1e-12) {
 		t.Errorf("%d steps from %v: want %v rounds of two from %v", got.Steps, got.StepSize, T, 1/weak)
+	}
+}
+
+// TestProximalArrives: the default must come as near to the minimum as noise allows, whatever the number of records.
+// On the quadratics and the logistic problem the excess risk must be at most ten times (gamma r)^2, where r is the
+// noise level, with ten thousand and with a million records. The test fails for a number of rounds that does not grow
+// with the number of records.
+func TestProximalArrives(t *testing.T) {
+	for i, curvature := range []float64{1, .05, .02} { // the last a bound on the path to the minimum
+		p := optimizetest.Problems()[i]
+		known := optimize.KL{Kappa: 2, Gamma: 1 / math.Sqrt(2*curvature)}
+		for _, records := range []int{10_000, 1_000_000} {
+			_, _, r, public := asked(t, kl.Proximal{KL: known}, p, records, 0)
+			noise := known.Gamma * public.Floor()
+			if excess := p.Objective(r.W) - p.Minimum; !(excess <= 10*noise*noise) {
+				t.Errorf("%s, %d records: excess risk %v: want at most %v", p.Name, records, excess, 10*noise*noise)
+			}
+		}
+	}
+}
+
+// TestProximalRule: without settings the last round must have half of the steps and of the budget, L~ must be at most
+// L1/(16 h) unless 1/(4 gamma^2) is larger, and each round must have at least 8 steps.
+func TestProximalRule(t *testing.T) {
+	for _, p := range optimizetest.Problems() {
+		plan, o, _, public := asked(t, kl.Proximal{KL: optimize.KL{Kappa: 2, Gamma: 5}, StepScale: 1}, p, 6000, 0)
+		T, words := plan.Summary().Steps, plan.Summary().Charges
+		var rounds, count int
+		if _, err := fmt.Sscanf(words, "%d rounds, of which the last has %d steps", &rounds, &count); err != nil {
+			t.Fatal(words, err)
+		}
+		sum, last := 0., 0.
+		for i := range T {
+			c := o.Asked[i].Question.Charge()
+			if sum += c; i >= T-count {
+				last += c
+			}
+		}
+		lambda := max(min(-public.Constants.Curvature.Lo, public.Smoothness()/16), .01)
+		if r := public.Regularizer; r != nil {
+			lambda = max(min(-public.Constants.Curvature.Lo-r.Convexity(), public.Smoothness()/16), .01)
+		}
+		if !close(last, sum/2, 1e-6) || count != public.GradientSteps(4, 1)/2 {
+			t.Errorf("%s: the last %d of %d steps have %v of the charge %v", p.Name, count, T, last, sum)
+		}
+		if want := fmt.Sprintf("L~ = %.3g,", lambda); !strings.Contains(words, want) {
+			t.Errorf("%s: %s: want %s", p.Name, words, want)
+		}
+		if rounds < 2 || (T-count)/(rounds-1) < 8 {
+			t.Errorf("%s: %s: %d steps", p.Name, words, T)
+		}
 	}
 }

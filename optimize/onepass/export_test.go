@@ -29,3 +29,6 @@ func Steps(p optimize.Plan) (length, accuracy float64) {
 	t := p.(*treePlan)
 	return t.length, t.accuracy
 }
+
+// CohortSizes is cohortSizes.
+var CohortSizes = cohortSizes

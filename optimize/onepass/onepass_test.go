@@ -249,13 +249,16 @@ func TestOnePassSizes(t *testing.T) {
 
 // TestOnePassStepRule: the default number of steps must be 4 sqrt(N)/h rounded up, at most 1000, for
 // the effective size N, with h = 16 for rank-one losses and 1 for others, and smaller if there are
-// too few records.
+// too few records. The step size must be h/L1, or the size with which errors of all steps, by noise and by sampling,
+// move the iterate by 2 sqrt(2 F0/L1) max(1, N/500), if this is smaller. It must occur in small tables and not in
+// large ones. A step scale that is set must be kept.
 func TestOnePassStepRule(t *testing.T) {
 	for _, p := range optimizetest.Problems() {
 		h := 1.
 		if p.Public.RankOne {
 			h = 16
 		}
+		limited := map[float64]bool{}
 		for _, n := range []float64{1, 2, 20, 1e4, 1e6, 1e9} {
 			s := size{Records: n, Mu: .5}
 			N := with(p.Public, s).Effective()
@@ -273,11 +276,26 @@ func TestOnePassStepRule(t *testing.T) {
 			sgd, err := onepass.SGD{}.Plan(ctx, with(p.Public, s))
 			resolve(t, sgd, err)
 			storm, err := onepass.STORM{}.Plan(ctx, with(p.Public, s))
+			var square float64
+			sizes, _ := onepass.CohortSizes(with(p.Public, s), int(want), false)
+			for _, size := range sizes {
+				square += 4*float64(p.Public.Dim())/(size*size*s.Mu*s.Mu) + 1/size
+			}
+			R := math.Sqrt(2 * p.Public.Constants.InitialGap / p.Public.Smoothness())
+			eta := min(stepSize(p.Public, h), 2*R*max(1, N/500)/(p.Public.Constants.Lipschitz*math.Sqrt(square)))
+			limited[n] = eta < stepSize(p.Public, h)
+			given, err := onepass.SGD{StepScale: 3}.Plan(ctx, with(p.Public, s))
+			if got := resolve(t, given, err).Summary().StepSize; !close(got, stepSize(p.Public, 3), 1e-12) {
+				t.Errorf("%s, n = %v: step %v with a scale of 3", p.Name, n, got)
+			}
 			for _, o := range []optimize.Summary{sgd.Summary(), resolve(t, storm, err).Summary()} {
-				if float64(o.Steps) != want || !close(o.StepSize, stepSize(p.Public, h), 1e-12) || o.Passes != 1 {
-					t.Errorf("%s, n = %v: %+v: want %v steps of %v", p.Name, n, o, want, stepSize(p.Public, h))
+				if float64(o.Steps) != want || !close(o.StepSize, eta, 1e-6) || o.Passes != 1 {
+					t.Errorf("%s, n = %v: %+v: want %v steps of %v", p.Name, n, o, want, eta)
 				}
 			}
+		}
+		if !limited[20] || limited[1e6] {
+			t.Errorf("%s: limited %v", p.Name, limited)
 		}
 	}
 }

@@ -24,6 +24,24 @@ func stepScale(p optimize.Problem) float64 {
 // 1000. The argument n is the effective size N, and h is the size of the first step in units of 1/L1.
 func stepRule(n, h float64) int { return optimize.StepCount(4 * math.Sqrt(n) / h) }
 
+// within returns the step size eta, or a smaller one with which errors of estimates alone move the iterate by at most
+// 2 R (root mean square), where R = sqrt(2 F0/L1) is the distance within which the objective can fall by its bound
+// F0. square is the sum of the squared errors of all estimates, in units of the squared Lipschitz constant. In a small
+// table errors are as large as gradients: a pass of steps of 16/L1 then ends anywhere. From an effective size N of 500
+// up estimates tell the direction, and the bound grows in proportion to N.
+func within(p optimize.Problem, eta, square float64) float64 {
+	most := 2 * math.Sqrt(2*p.Constants.InitialGap/p.Smoothness()) * max(1, p.Effective()/500)
+	return min(eta, most/(p.Constants.Lipschitz*math.Sqrt(square)))
+}
+
+// sum returns the sum of the squared errors of the released mean vectors of all cohorts.
+func (s scatter) sum(sizes []float64) (sum float64) {
+	for _, size := range sizes {
+		sum += s.of(size)
+	}
+	return sum
+}
+
 // scatter computes the expected squared error, summed over the d coordinates, of the released mean vector
 // of a cohort. The error is the distance from the mean over the distribution of the records. Each record's
 // vector lies within distance 1 of a public centre. Noise adds d (neighbours/size)^2/charge to the squared

@@ -38,7 +38,8 @@ type SGD struct {
 	// size N and h = StepScale.
 	Steps int `yaml:"steps"`
 	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, networks and
-	// records of several rows, and 1 for other losses.
+	// records of several rows, and 1 for other losses, and less if errors of estimates alone would move the iterate
+	// by more than 2 sqrt(2 F0/L1) max(1, N/500).
 	StepScale float64 `yaml:"step_scale"`
 	// EqualCohorts gives each step the same number of records. Without it, step t (counted from 1) gets a
 	// number in proportion to sqrt(t).
@@ -72,13 +73,17 @@ func (c SGD) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) 
 		return nil, err
 	}
 	plan := &sgdPlan{sizes: sizes, scatter: newScatter(p)}
+	eta := p.StepSize(h)
+	if c.StepScale == 0 {
+		eta = within(p, eta, plan.scatter.sum(sizes))
+	}
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "one-pass-sgd",
 			Citation:  "one-pass noisy SGD on disjoint cohorts (Song, Chaudhuri and Sarwate 2013)",
 			Steps:     len(sizes),
-			StepSize:  p.StepSize(h),
+			StepSize:  eta,
 			Charges:   passWords(sizes),
 			Passes:    1,
 		},

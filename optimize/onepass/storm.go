@@ -41,7 +41,8 @@ type STORM struct {
 	// size N and h = StepScale.
 	Steps int `yaml:"steps"`
 	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, networks and
-	// records of several rows, and 1 for other losses.
+	// records of several rows, and 1 for other losses, and less if errors of estimates alone would move the iterate
+	// by more than 2 sqrt(2 F0/L1) max(1, N/500).
 	StepScale float64 `yaml:"step_scale"`
 	// Ball is the ball to which each record's gradient difference is clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
@@ -85,13 +86,17 @@ func (c STORM) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error
 	for _, size := range sizes[1:] {
 		work = work.Count(query.Gradient, 1, size/p.Records).Count(query.Difference, 1, size/p.Records)
 	}
+	eta := p.StepSize(h)
+	if c.StepScale == 0 {
+		eta = within(p, eta, plan.scatter.sum(sizes))
+	}
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
 			Algorithm: "one-pass-storm",
 			Citation:  "one-pass private STORM with the best gain (after Cutkosky and Orabona 2019)",
 			Steps:     len(sizes),
-			StepSize:  p.StepSize(h),
+			StepSize:  eta,
 			Charges:   passWords(sizes) + "; ball " + c.Ball.String(),
 			Passes:    1,
 		},

@@ -82,7 +82,8 @@ type TreeSpider struct {
 	// records is at least its noise, and 1 otherwise.
 	Decay float64 `yaml:"decay"`
 	// StepScale is h in eta = h/L1 of the first step. Zero means 16 for rank-one losses, networks and
-	// records of several rows, and 1 for other losses. With Theorem it must be zero.
+	// records of several rows, and 1 for other losses, and less if errors of estimates alone would move the iterate
+	// by more than 2 sqrt(2 F0/L1) max(1, N/500). With Theorem it must be zero.
 	StepScale float64 `yaml:"step_scale"`
 	// Accuracy is alpha~. The run ends at the first leaf at which the gradient estimate has a norm of at
 	// most 2 alpha~, and returns the point of this leaf. Zero means the theorem's value with Theorem, and

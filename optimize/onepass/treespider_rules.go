@@ -60,13 +60,23 @@ func (c TreeSpider) settlePractical(plan *treePlan, p optimize.Problem) (eta flo
 			plan.rounds--
 		case plan.depth == 0 && plan.rounds == 1: // the declared number of records is below one
 			plan.sizes = []float64{p.Records}
-			return p.StepSize(h), nil
+			return c.eta(plan, p, h), nil
 		default:
 			return 0, fmt.Errorf("optimize: tree-spider: %d rounds of depth %d: must leave every cohort of %v records one",
 				plan.rounds, plan.depth, p.Records)
 		}
 	}
-	return p.StepSize(h), nil
+	return c.eta(plan, p, h), nil
+}
+
+// eta returns the step size h/L1, or by the rule a smaller one (see within). The leaves of a round share the error of
+// its root.
+func (c TreeSpider) eta(plan *treePlan, p optimize.Problem, h float64) float64 {
+	leaves := float64(int(1) << plan.depth)
+	if c.StepScale != 0 {
+		return p.StepSize(h)
+	}
+	return within(p, p.StepSize(h), float64(plan.rounds)*leaves*leaves*plan.scatter.of(plan.sizes[0]))
 }
 
 // divide divides all records among the cohorts of all rounds. If the root's cohort has b records, a right

@@ -2,6 +2,7 @@ package secondorder
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -12,11 +13,12 @@ import (
 )
 
 // Perturbed is noisy gradient descent with perturbations on all records (Ganesh, Liu, Oh and Thakurta 2023,
-// Algorithm 1 with Gaussian oracles). Unlike [Spider], Perturbed needs no Hessian-vector products. An
-// anchor is a newly released gradient of all records. A difference is a released gradient difference
-// between two successive iterates. Added to the estimate g, it updates g to the current iterate.
+// Algorithm 1 with Gaussian oracles; Liu and Talwar 2025, Appendix C, compare it with theirs for the population
+// risk). Unlike [Spider], Perturbed needs no Hessian-vector products. An anchor is a newly released gradient of
+// all records. A difference is a released gradient difference between two successive iterates. Added to the
+// estimate g, it updates g to the current iterate.
 //
-//	if the path since the last anchor is long, or a perturbation is due, an anchor:
+//	if an anchor is due:
 //	    g  = mean_i clip(grad f(w_t; x_i), L0) + noise
 //	else a difference:
 //	    g += mean_i clip(grad f(w_t; x_i) - grad f(w_{t-1}; x_i), ball) + noise
@@ -26,117 +28,123 @@ import (
 //
 // Guarantee: mu-GDP whatever the constants. The numbers of anchors and differences are limited, and the
 // charges of all anchors and differences sum to at most mu^2. The paper proves that a random iterate has a
-// gradient norm of O~((sqrt(d)/(n epsilon))^(2/3)) for the empirical risk, with the paper's settings. The
-// paper's proof for the population risk has a flaw (Liu and Talwar 2025, section 1.1).
+// gradient norm of O~((sqrt(d)/(n epsilon))^(2/3)) for the empirical risk, with the paper's settings, which
+// Theorem gives up to their logarithms. The paper's proof for the population risk has a flaw (Liu and Talwar
+// 2025, section 1.1). By Theorem C.1 of Liu and Talwar gradient and Hessian of the population are within
+// O~(sqrt(d/n)) of those on the records, at every point of a bounded set.
 //
-// Deviations from the paper:
-//   - The budget mu^2 is divided. Up to 8 anchors share .8 of it equally. The differences share the rest
-//     equally. After the last anchor there are only differences and no perturbations.
-//   - The path counts as long when the differences since the last anchor have together at least the noise
-//     variance of the anchor. In the paper's terms, the threshold kappa is set to the path length at which
-//     both errors are equal.
-//   - An estimate is small if its norm, with the regularizer's gradient added, is at most 1.5 times the
-//     root mean square norm of its noise. Gamma is min(8/(eta gap), 60), where gap is the setting Gap,
-//     and s is the standard deviation of an anchor's noise.
-//   - zeta is added to one step only. The later differences update the estimate without zeta.
+// Deviations from the paper, with the practical rule and with Theorem:
+//   - The budget mu^2 is divided between anchors and differences, in equal parts within each kind. The paper
+//     gives the whole budget to each.
 //   - Differences are clipped, by default to the ball centred on the curvature interval (see
 //     [optimize.DifferenceBall]), which enforces L1.
+//   - zeta is added to one step only. The later differences update the estimate without zeta. s is the
+//     standard deviation of the anchor's noise.
 //   - The regularizer's gradient is added exactly and never estimated.
-//   - The result is the last iterate, not a random one.
 //
-// The zero Perturbed selects every setting by the rule in the field's comment.
+// Deviations of the practical rule:
+//   - Every q-th step releases an anchor, as in firstorder.SpiderBoost. In the paper an anchor is due after a
+//     path of a certain length, so that a run may have used all of them before its end; differences alone then
+//     add up noise that grows with the steps, and steps that grow with the noise. A perturbed step is one with an
+//     anchor: a perturbation waits for the next.
+//   - An estimate is small if its norm, with the regularizer's gradient added, is at most 1.5 times the
+//     root mean square norm of its noise. Gamma is min(8/(eta gap), 60), where gap is the setting Gap.
+//   - The result is the average of the second half of the iterates, over the noise of several anchors. The paper's
+//     is a random iterate.
+//
+// Deviations with Theorem:
+//   - The settings are those of a proof as the paper's for all records, with each logarithm and unstated
+//     constant set to 1, and with a = 2 sqrt(d)/(n mu) for the noise: accuracy alpha = (F0 L0 L1 a^2)^(1/3) + L0
+//     a, steps of size 1/L1, F0 L1/alpha^2 of them, an anchor where the squared lengths of the moves since the
+//     last have the sum L0 alpha/L1^2, perturbations where the norm of an estimate is at most alpha, and Gamma =
+//     L1/sqrt(rho alpha), where rho is the Hessian's Lipschitz constant. Half of the budget is for anchors, as
+//     many as moves can need until the objective has fallen by F0.
+//   - A perturbation is added to the estimate at hand. With an anchor for each, as in the paper, escapes would
+//     need F0 sqrt(rho/alpha^3) anchors, more than moves need where alpha is below rho (L0/L1)^2.
+//   - A run that has used all of its anchors ends where it needs one more. In the theorem's event it needs none.
+//
+// The zero Perturbed selects every setting by the practical rule in the field's comment.
 type Perturbed struct {
+	// Theorem means that settings that are zero have the values of the proof of Ganesh et al. (2023) for the
+	// empirical risk, with logarithms and unstated constants set to 1. The loss must then state a Lipschitz
+	// constant of its Hessian, and Gap, Period and StepScale must be zero.
+	Theorem bool `yaml:"theorem"`
 	// Gap says which saddle points the run must leave: those where the Hessian has an eigenvalue below -Gap.
 	// The defaults of Gamma, the least number of steps between perturbations, and of Steps depend on Gap. Zero
 	// means a tenth of the smoothness L1.
 	Gap float64 `yaml:"gap"`
-	// Steps is T. Zero means 16/(eta gap), or the number that the rule of algorithm gd gives, whichever is
-	// larger, but at most 1000.
+	// Steps is T. Zero means the number that the rule of algorithm gd gives. If the objective is not convex, it
+	// means at least 16/(eta gap), but at most twice the number of gd's rule, and at most 1000. With Theorem it
+	// means F0 L1/alpha^2.
 	Steps int `yaml:"steps"`
+	// Period is q: every q-th step releases a gradient (an anchor), the other steps release gradient
+	// differences. Zero means .02 N^2/(h^2 T), at most T/8.
+	Period int `yaml:"period"`
 	// StepScale is h in eta = h/L1. Zero means 16 for networks, 4 for rank-one losses and for records of
 	// several rows, and 1 for other losses. With zero, steps that overshoot are shortened, but not below 1/L1.
+	// With Theorem it means 1.
 	StepScale float64 `yaml:"step_scale"`
 	// Ball is the ball to which gradient differences are clipped.
 	Ball optimize.DifferenceBall `yaml:",inline"`
-	// Output is the rule that picks the result; zero means Last.
+	// Output is the rule that picks the result; zero means TailAverage, or Random with Theorem.
 	Output optimize.Output `yaml:"output"`
 }
-
-const (
-	// anchorShare is the share of the budget that all anchors of a run get together.
-	// mostPerturbedAnchors is the largest number of anchors.
-	anchorShare          = .8
-	mostPerturbedAnchors = 8
-)
 
 // perturbedPlan is the plan of a [Perturbed] for one problem. All settings have values.
 type perturbedPlan struct {
 	optimize.Settled
+	anchors            int     // the most anchors that a run releases
 	anchor, difference float64 // privacy charge of each anchor and of each difference
 	frozen             int     // Gamma: the least number of steps between perturbations
 	ball               optimize.DifferenceBall
+	// period is the number of steps from an anchor to the next. With Theorem it is 0, and an anchor is due where
+	// the squared lengths of the moves since the last have the sum path.
+	period int
+	path   float64
+	// small is the norm up to which an estimate is small. It is 0 without Theorem: the noise of the estimate then
+	// decides.
+	small float64
 }
 
 // Plan replaces each zero setting of Perturbed by its rule's value for the problem p and returns the
 // plan. Plan returns an error if p is not valid or a setting is out of range.
 func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, error) {
-	const name = "perturbed-gd"
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
 	if err := c.Ball.Validate(); err != nil {
 		return nil, err
 	}
-	if err := optimize.CheckSteps(name, c.Steps); err != nil {
+	guarded := c.StepScale == 0 && !c.Theorem
+	plan, c, err := c.settle(p)
+	if err != nil {
 		return nil, err
 	}
-	guarded := c.StepScale == 0
-	for _, v := range []struct {
-		key   string
-		value *float64
-		rule  float64
-	}{{"gap", &c.Gap, p.Smoothness() / 10}, {"step scale", &c.StepScale, p.StepScale()}} {
-		if *v.value == 0 {
-			*v.value = v.rule
-		}
-		if !optimize.Positive(*v.value) {
-			return nil, fmt.Errorf("optimize: %s: %s = %v: must be finite and > 0, or 0 for the rule", name, v.key, *v.value)
-		}
+	differences := c.Steps - 1
+	if plan.period > 0 {
+		differences = c.Steps - plan.anchors
 	}
-	eta := p.StepSize(c.StepScale)
-	if c.Steps == 0 {
-		c.Steps = max(p.GradientSteps(4, c.StepScale), optimize.StepCount(16/(eta*c.Gap)))
-	}
-	anchors := min(mostPerturbedAnchors, c.Steps)
-	plan := &perturbedPlan{
-		anchor: p.Charge() * anchorShare / float64(anchors), difference: p.Charge() * (1 - anchorShare) / float64(c.Steps),
-		frozen: int(min(math.Ceil(8/(eta*c.Gap)), longestEscape)), ball: c.Ball,
-	}
-	period := (c.Steps + anchors - 1) / anchors
 	importance := make([]float64, c.Steps)
 	for t := range importance {
 		importance[t] = 1
 	}
-	var err error
+	// The forecast assumes evenly spaced anchors. With Theorem their number depends on the path.
+	period := (c.Steps + plan.anchors - 1) / plan.anchors
 	plan.Settled, err = optimize.Settle(optimize.Draft{
 		Problem: p,
 		Summary: optimize.Summary{
-			Algorithm: name,
+			Algorithm: perturbedName,
 			Citation:  "noisy gradient descent with perturbations (Ganesh et al. 2023, Algorithm 1)",
 			Steps:     c.Steps,
-			StepSize:  eta,
-			Charges: fmt.Sprintf("up to %d anchors, share %.3g, where the path since the last is long or the estimate is "+
-				"small; differences the rest, ball %s; after a small estimate a perturbation as long as an anchor's noise, not "+
-				"for %d steps after another",
-				anchors, anchorShare, c.Ball, plan.frozen),
-			Passes: float64(2 * c.Steps),
+			StepSize:  p.StepSize(c.StepScale),
+			Charges:   plan.words(p, c.Ball),
+			Passes:    float64(plan.anchors + 2*differences),
 		},
 		Needs: optimize.Needs{Seed: true},
-		Workload: optimize.Workload{}.Count(query.Gradient, float64(anchors), 1).
-			Count(query.Difference, float64(c.Steps-1), 1),
+		Workload: optimize.Workload{}.Count(query.Gradient, float64(plan.anchors), 1).
+			Count(query.Difference, float64(differences), 1),
 		Law: optimize.Law{
 			Guarded: guarded, Importance: importance, Slope: c.Ball.Slope(p), MostRadius: 2 * p.Constants.Lipschitz,
-			// The forecast assumes evenly spaced anchors, one every period steps.
 			Answer: func(t int, radius, _ float64) (K float64, fresh optimize.Variance) {
 				charge := plan.difference
 				if t%period == 0 {
@@ -146,13 +154,23 @@ func (c Perturbed) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, e
 				return K, optimize.Variance{Noise: s * s / charge}
 			},
 		},
-		Output: c.Output.Or(optimize.Last),
+		Output: c.Output,
 	})
 	if err != nil {
 		return nil, err
 	}
 	plan.Expect(forecast.Of(p, plan.Law()))
 	return plan, nil
+}
+
+func (s *perturbedPlan) words(p optimize.Problem, ball optimize.DifferenceBall) string {
+	due := fmt.Sprintf("one every %d steps", s.period)
+	if s.period == 0 {
+		due = fmt.Sprintf("where the squared moves since the last have the sum %.3g", s.path)
+	}
+	return fmt.Sprintf("up to %d anchors, %s, share %.3g; differences the rest, ball %s; after a small estimate a "+
+		"perturbation as long as an anchor's noise, not for %d steps after another",
+		s.anchors, due, s.anchor*float64(s.anchors)/p.Charge(), ball, s.frozen)
 }
 
 // Run makes the queries to the oracle o and the steps of the plan. Run calls observe after each step.
@@ -164,41 +182,77 @@ func (s *perturbedPlan) Run(ctx context.Context, o optimize.Oracle, observe func
 	var (
 		prev     []float64
 		estimate *optimize.Estimate
-		noise    float64 // standard deviation of the last anchor's noise, per coordinate
 		first,
-		drift float64 // noise variances per coordinate: of the last anchor, and of the sum of the differences since then
-		frozen int // number of steps until a perturbation is allowed
+		more float64 // noise variances per coordinate: of the last anchor, and of the sum of the differences since then
+		drift  float64 // sum of the squared lengths of the moves since the last anchor
+		frozen int     // number of steps until a perturbation is allowed
 		small  bool
 	)
-	left := min(mostPerturbedAnchors, s.Summary().Steps)
-	return run.Steps(func(t int) error {
-		perturb, still := small && frozen <= 0 && left > 0, slices.Equal(run.W, prev)
+	left := s.anchors
+	step := func(t int) error {
+		perturb, still := small && frozen <= 0, slices.Equal(run.W, prev)
+		if t > 0 {
+			drift += square(run.W, prev)
+		}
+		due := t == 0 || drift >= s.path
+		if s.period > 0 {
+			due = t%s.period == 0
+			perturb = perturb && due
+		}
 		switch {
-		case left > 0 && (t == 0 || perturb || still || drift >= first):
+		case due && left == 0:
+			return errAnchors
+		case due:
 			a, err := run.Ask(s.anchor, query.GradientAt(run.All(), run.W, p.Constants.Lipschitz))
 			if err != nil {
 				return err
 			}
-			noise, estimate, first, drift, left = a.Sigma, run.Estimate(a), a.Sigma*a.Sigma, 0, left-1
+			estimate, first, more, drift, left = run.Estimate(a), a.Sigma*a.Sigma, 0, 0, left-1
 		case !still: // after a step of length 0 the difference is exactly 0 and needs no query
 			a, err := run.Ask(s.difference, s.ball.Difference(p, run.All(), run.W, prev))
 			if err != nil {
 				return err
 			}
 			estimate = run.Mix(estimate, 1, a, 1)
-			drift += a.Sigma * a.Sigma
+			more += a.Sigma * a.Sigma
 		}
-		small = optimize.Norm(run.Regularized(estimate.Vector())) <= 1.5*math.Sqrt(float64(p.Dim())*(first+drift))
+		norm := optimize.Norm(run.Regularized(estimate.Vector()))
+		small = norm <= 1.5*math.Sqrt(float64(p.Dim())*(first+more))
+		if s.small > 0 {
+			small = norm <= s.small
+		}
 		prev, frozen = slices.Clone(run.W), frozen-1
 		use := optimize.Use{Weight: 1}
-		if perturb { // a perturbed step always uses an anchor released in the same step
+		if perturb {
 			frozen = s.frozen
-			use.Coins, use.Deviation = make([]float64, p.Dim()), noise
+			use.Coins, use.Deviation = make([]float64, p.Dim()), math.Sqrt(first)
 			for j := range use.Coins {
 				use.Coins[j] = coins.NormFloat64()
 			}
 		}
 		run.Descend(estimate, use)
 		return nil
+	}
+	if s.period > 0 {
+		return run.Steps(step)
+	}
+	return run.Until(func() error {
+		for t := range s.Summary().Steps {
+			if err := step(t); errors.Is(err, errAnchors) {
+				return nil
+			} else if err != nil {
+				return err
+			}
+		}
+		return nil
 	})
+}
+
+// errAnchors ends a run with Theorem that needs an anchor and has released all. It is no failure.
+var errAnchors = errors.New("no anchor is left")
+
+// square returns the squared distance between two points.
+func square(w, v []float64) float64 {
+	d := optimize.Apart(w, v)
+	return d * d
 }

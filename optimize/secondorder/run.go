@@ -121,6 +121,9 @@ func (r *pass) descend() error {
 		eta := r.eta
 		if r.guarded {
 			eta = r.pace.Next(g, r.sigma)
+			if most := r.rest() / r.problem.Smoothness(); eta*norm > most {
+				eta = most / norm
+			}
 		}
 		r.descended(r.problem.Smoothness() * r.step(g, eta, norm, r.sigma)) // lines 19 and 21
 	}

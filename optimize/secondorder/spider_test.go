@@ -263,9 +263,9 @@ func TestResultIsTheAverageOfTheLastThird(t *testing.T) {
 	}
 }
 
-// TestLongAndShortSteps: by default the step size of the descent must start at 16/L1 on rank-one losses and
-// never be larger, and the step size in an escape must be 4/L1. A step scale that is set must apply to the
-// descent and to escapes.
+// TestLongAndShortSteps: by default the step size of the descent must be at most 16/L1 on rank-one losses, and
+// no step may be longer than the path kappa/L1 of a prefix sum. A step of this length must occur. The step
+// size in an escape must be 4/L1. A step scale that is set must apply to the descent and to escapes.
 func TestLongAndShortSteps(t *testing.T) {
 	for _, h := range []float64{0, 4} {
 		oracle, p := spikes(t, 6000, account.ReplaceOne)
@@ -274,7 +274,14 @@ func TestLongAndShortSteps(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := &witness{Oracle: oracle}
-		w, at, long, escapes := p.StartPoint(), 0, 0, 0
+		w, at, long, limited, escapes := p.StartPoint(), 0, 0, 0, 0
+		var sums int
+		if _, err := fmt.Sscanf(plan.Summary().Charges[strings.Index(plan.Summary().Charges, "up to"):],
+			"up to %d prefix sums", &sums); err != nil {
+			t.Fatal(err)
+		}
+		kappa := min(2*p.Constants.Lipschitz,
+			3*p.InitialGradient()/math.Sqrt(float64(sums))*max(1, p.Effective()/500))
 		var estimate []float64
 		_, err = plan.Run(context.Background(), o, func(s optimize.Step) {
 			g, escape := estimate, at == len(o.seen)
@@ -289,7 +296,8 @@ func TestLongAndShortSteps(t *testing.T) {
 			at = len(o.seen)
 			full := slices.Clone(g)
 			p.AddRegularizer(full, w)
-			eta := optimize.Apart(s.W, w) / optimize.Norm(full) * p.Smoothness()
+			moved := optimize.Apart(s.W, w) * p.Smoothness()
+			eta := moved / optimize.Norm(full)
 			w = slices.Clone(s.W)
 			switch {
 			case escape:
@@ -299,14 +307,36 @@ func TestLongAndShortSteps(t *testing.T) {
 				}
 			case math.Abs(eta-map[float64]float64{0: p.StepSize(16) * p.Smoothness(), 4: 4}[h]) < 1e-6:
 				long++
-			case h == 0 && eta < 16:
+			case h == 0 && math.Abs(moved-kappa) < 1e-5*kappa:
+				limited++
+			case h == 0 && eta < 16 && moved < kappa:
 			case math.Abs(eta-4) < 1e-6: // the first step of an escape makes no query for a product
 			default:
 				t.Errorf("step scale %v: a step is %v/L1", h, eta)
 			}
 		})
-		if err != nil || long == 0 || escapes == 0 {
-			t.Errorf("step scale %v: %d steps of full length, %d of escapes, %v", h, long, escapes, err)
+		if err != nil || long+limited == 0 || escapes == 0 || h == 0 && limited == 0 {
+			t.Errorf("step scale %v: %d steps of full length, %d as long as paths, %d of escapes, %v", h, long, limited, escapes,
+				err)
+		}
+	}
+}
+
+// TestNoiseEndsEscapes: where an estimate's noise is longer than the gradient gap Xi at the end of an escape, the
+// plan must make no products and hold out no records, and must say why. The number of records decides, by the rule
+// alone: with ten times as many the plan has escapes.
+func TestNoiseEndsEscapes(t *testing.T) {
+	_, p := spikes(t, 100, account.ReplaceOne)
+	for _, n := range []float64{100, 4000} {
+		p.Records = n
+		plan, err := secondorder.Spider{Gap: .3}.Plan(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hidden := n == 100
+		if s := plan.Summary().Charges; strings.Contains(s, "noise hides curvature of -0.3") != hidden ||
+			plan.Needs().Selection == hidden || plan.Properties().Escapes == hidden {
+			t.Errorf("%v records: %q, needs %+v", n, s, plan.Needs())
 		}
 	}
 }
@@ -346,7 +376,7 @@ func TestRefusals(t *testing.T) {
 		"gap = -1: must be finite and > 0": {secondorder.Spider{Gap: -1}, p},
 		"step scale = NaN: must be finite": {secondorder.Spider{StepScale: math.NaN()}, p},
 		"rounds = -1, items = 64: must be": {secondorder.Spider{Rounds: -1}, p},
-		"rounds = 6, items = -2: must be":  {secondorder.Spider{Items: -2}, p},
+		"rounds = 1, items = -2: must be":  {secondorder.Spider{Items: -2}, p},
 		"records = 1: must be more than the 1 held out": {secondorder.Spider{Rounds: 200},
 			optimizetest.With(p, optimizetest.Size{Records: 1, Mu: 1})},
 		"gap: must not be set beside theorem":            {secondorder.Spider{Gap: .1, Theorem: true}, p},

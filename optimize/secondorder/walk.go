@@ -64,6 +64,11 @@ func (w *walk) descended(moved float64) {
 	w.stop = moved == 0
 }
 
+// rest returns the largest length of the next step outside escapes, times the smoothness: what the path of the
+// prefix sum has left, but at least a quarter of the path, and so much more that the drift passes kappa whatever the
+// rounding of sums. Steps of the default size are limited by it.
+func (w *walk) rest() float64 { return max(w.kappa-w.drift, w.kappa/4) * (1 + 0x1p-20) }
+
 // escaped records a step of an escape and reports whether the escape goes on (Liu and Talwar 2025,
 // Algorithm 2, lines 7 to 9, and Algorithm 3, lines 21 to 24). distance is the distance from the escape's
 // starting point to the iterate. After the escape, the next item of the prefix sum is the gradient

@@ -1,0 +1,104 @@
+package secondorder
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+const perturbedName = "perturbed-gd"
+
+// anchorShare is the share of the budget that all anchors of a run get together. fewestAnchors is the number of
+// anchors that a period leaves at least.
+const anchorShare, fewestAnchors = .8, 8
+
+// settle replaces settings that are zero by the practical rule's values, or by the theorem's if c.Theorem is
+// set. It returns an error if a setting is out of range.
+func (c Perturbed) settle(p optimize.Problem) (*perturbedPlan, Perturbed, error) {
+	if err := optimize.CheckSteps(perturbedName, c.Steps); err != nil {
+		return nil, c, err
+	}
+	if c.Period < 0 || c.Period > optimize.MostSteps {
+		return nil, c, fmt.Errorf("optimize: %s: period = %d: must be between 0 (the rule's number) and %d", perturbedName,
+			c.Period, optimize.MostSteps)
+	}
+	if c.Theorem {
+		return c.byTheorem(p)
+	}
+	for _, v := range []struct {
+		key   string
+		value *float64
+		rule  float64
+	}{{"gap", &c.Gap, p.Smoothness() / 10}, {"step scale", &c.StepScale, p.StepScale()}} {
+		if *v.value == 0 {
+			*v.value = v.rule
+		}
+		if !optimize.Positive(*v.value) {
+			return nil, c, fmt.Errorf("optimize: %s: %s = %v: must be finite and > 0, or 0 for the rule", perturbedName, v.key,
+				*v.value)
+		}
+	}
+	eta := p.StepSize(c.StepScale)
+	if c.Steps == 0 {
+		// More steps than twice gd's number let the noise move the iterate farther than the loss falls.
+		c.Steps = p.GradientSteps(4, c.StepScale)
+		if !p.Convex() {
+			c.Steps = max(c.Steps, min(optimize.StepCount(16/(eta*c.Gap)), 2*c.Steps))
+		}
+	}
+	if c.Period == 0 {
+		n, t := p.Effective(), float64(c.Steps)
+		c.Period = int(max(min(.02*n*n/(c.StepScale*c.StepScale*t), t/fewestAnchors), 1))
+	}
+	c.Output = c.Output.Or(optimize.TailAverage)
+	plan := &perturbedPlan{ball: c.Ball, period: c.Period, anchors: (c.Steps + c.Period - 1) / c.Period,
+		frozen: int(min(math.Ceil(8/(eta*c.Gap)), longestEscape))}
+	share := anchorShare
+	if plan.anchors == c.Steps {
+		share = 1
+	}
+	plan.divide(p, share, c.Steps-plan.anchors)
+	return plan, c, nil
+}
+
+// byTheorem sets the values of the proof of Ganesh et al. 2023 for the empirical risk, with all logarithms and
+// unstated constants set to 1.
+//
+// Let an anchor's noise have the norm sigma and a difference's the norm lambda times its move. If A anchors
+// share half of the budget and T differences the other, sigma^2 = 2 A (L0 a)^2 and lambda^2 = 2 T (L1 a)^2. In T
+// = F0 L1/alpha^2 steps of size 1/L1 the objective falls by F0, and the squared moves have a sum of F0/L1. With
+// an anchor after each sum of path, A = F0/(L1 path) of them. Noise of differences equals an anchor's where
+// lambda^2 path = sigma^2, hence path = L0 alpha/L1^2, and sigma = alpha gives alpha^3 = F0 L0 L1 a^2.
+func (c Perturbed) byTheorem(p optimize.Problem) (*perturbedPlan, Perturbed, error) {
+	G, M, F, rho := p.Constants.Lipschitz, p.Smoothness(), p.Constants.InitialGap, p.Constants.HessianLipschitz
+	for key, set := range map[string]bool{"gap": c.Gap != 0, "step scale": c.StepScale != 0, "period": c.Period != 0} {
+		if set {
+			return nil, c, fmt.Errorf("optimize: %s: %s: must not be set beside theorem, which settles it", perturbedName, key)
+		}
+	}
+	if !optimize.Positive(rho) {
+		return nil, c, fmt.Errorf("optimize: %s: Lipschitz constant of the Hessian = %v: must be finite and > 0 for theorem",
+			perturbedName, rho)
+	}
+	a := 2 / p.Effective()
+	alpha := math.Cbrt(F*G*M*a*a) + G*a
+	if c.Steps == 0 {
+		c.Steps = int(max(min(math.Ceil(F*M/(alpha*alpha)), optimize.MostSteps), 1))
+	}
+	c.StepScale, c.Gap, c.Output = 1, math.Sqrt(rho*alpha), c.Output.Or(optimize.Random)
+	path := G * alpha / (M * M)
+	anchors := math.Ceil(F/(M*path)) + 1
+	plan := &perturbedPlan{ball: c.Ball, path: path, small: alpha, anchors: int(min(anchors, float64(c.Steps))),
+		frozen: int(min(math.Ceil(M/c.Gap), optimize.MostSteps))}
+	plan.divide(p, .5, c.Steps-1)
+	return plan, c, nil
+}
+
+// divide gives the anchors the given share of the budget and the differences the rest, each kind in equal parts.
+func (s *perturbedPlan) divide(p optimize.Problem, share float64, differences int) {
+	s.anchor = p.Charge() * share / float64(s.anchors)
+	if differences > 0 {
+		s.difference = p.Charge() * (1 - share) / float64(differences)
+	}
+}
