@@ -126,7 +126,7 @@ func (c Compare) Ask(ctx context.Context, o Oracle, p Problem, w []float64, f Fo
 	}
 	constant := c.Constant(base.Margins, len(w))
 	out := Compared{Margins: base.Margins, Unresolved: !base.Resolved, Clamped: loss.LeastExposure(c.Loss) > 0}
-	if _, other := c.weights(base.Margins); other && p.Base == nil {
+	if _, other := c.weights(base.Margins); other && (p.Base == nil || base.Public) {
 		out.LowerBound = true // another constant may be better
 	}
 	if err := c.value(ctx, o, p, base, constant, &out); err != nil {

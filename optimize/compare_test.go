@@ -192,3 +192,20 @@ func TestCompareOfADeclaredNumber(t *testing.T) {
 		t.Errorf("%+v: the difference must be %v", got, want)
 	}
 }
+
+// TestCompareWithAStatedConstant tests that a fit is never called better than the best constant if the configuration
+// states the constant, which another may beat.
+func TestCompareWithAStatedConstant(t *testing.T) {
+	c := comparing{"logistic", []float64{-1, 1, 1}}
+	for _, public := range []bool{false, true} {
+		compare, p, o := c.problem(t, 30000, .02, 3, false)
+		p.Base = &optimize.Base{Margins: []float64{-2}, Resolved: true, Public: public}
+		got, err := compare.Ask(context.Background(), o, p, []float64{0, 0}, optimize.Found{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if better := got.Verdict() == optimize.Better; better == public || got.LowerBound != public {
+			t.Errorf("public %v: %+v", public, got)
+		}
+	}
+}

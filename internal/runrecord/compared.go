@@ -22,7 +22,8 @@ type Compared struct {
 	// LowerBound means that the mean difference is at least Difference, apart from noise. It can then show that the
 	// fit is worse than the constant, but not that it is better. That is so if a record's difference above Most was
 	// counted as Most, since with all of each difference the noise would have been too large. It is also so if the
-	// base rate of the loss is not released: the constant is then the model with margin 0, and not the best one.
+	// base rate is not released: the constant is then the one that the configuration states, or margin 0, and another
+	// may be better.
 	LowerBound bool `json:"lower_bound,omitempty"`
 	// Clamped means that expected counts above the largest count were taken as that. Predictions of numbers, and of
 	// counts without exposures, are clamped anyway, and need no such statement.
