@@ -18,16 +18,21 @@ import (
 // All queries are for the mean change of the loss between two constants, a single number (query.ValueChange). The
 // two constants are chosen such that the change of a record is a known multiple of what is asked for:
 //
-//   - Classes with logistic or softmax loss. Where the margin of class j falls from -32 to -33 and all other margins are 0, the loss of a record of
-//     class j rises by its weight and the loss of any other record by less than e^-31. With one margin, the margin
-//     of the second class falls so, and that of the first rises from 32 to 33. The answer is the mean weight of the
-//     records of class j: their share, if records have weight 1.
-//   - Counts. From margin -32 to -33 the loss rises by the record's count as a share s of the largest count. With
-//     exposures, the loss rises from margin 29 to 30 by (e^30 - e^29) q - s for the exposure q as a share of the
-//     largest exposure.
-//   - Numbers with squared loss. From margin 1/2 to -1/2 the loss rises by the target y, in [-1, 1].
+//   - Classes with logistic or softmax loss. Where the margin of class j falls from -32 to -33 and all other margins
+//     are 0, the loss of a record of class j rises by its weight and the loss of any other record by less than e^-31.
+//     With one margin, the margin of the second class falls so, and that of the first rises from 32 to 33. The answer
+//     is the mean weight of the records of class j: their share, if records have weight 1.
+//   - Counts. From margin -32 to -33 the loss rises by the record's count as a share s of the largest count. From
+//     margin 29 to 30 it rises by (e^30 - e^29) q - s for the exposure q as a share of the largest exposure. The
+//     exposure is 1 where records have none.
+//   - Numbers with squared loss. From margin 0 to 1 the loss rises by 1/2 - y for the target y in [-1, 1], and from
+//     margin 0 to -1 by 1/2 + y. The sum of the two is 1.
 //   - Other losses of one margin. Bisection finds the best margin from the signs of the mean changes between nearby
 //     margins.
+//
+// A record without a readable target contributes 0 to every query, as it does to every gradient. Shares of classes
+// therefore sum to the share of the records that are read, which is not public. This is why every class has a query, why
+// counts without exposures have a query for their exposure, and why the mean of numbers takes two queries.
 //
 // # Sensitivities
 //
@@ -40,15 +45,13 @@ import (
 // about a centre would count each record by which the table's size differs from the declared size as half a record
 // of the class.
 //
-// Under replace-one the shares of K classes sum to 1, unless records have weights by row or units are summed. For
-// two classes one query then gives both shares, with sensitivity 1/n, and the noise of K > 2 shares is reduced by
-// the known sum. In all other cases each class has a query with an equal part of the charge. As a vector, the K answers
-// have sensitivity sqrt 2 (replace-one) or 1 (add-or-remove), but a query of the kind answers with one number, so K
-// queries are charged one by one, which is an upper bound.
+// Each class has a query with an equal part of the charge. As a vector, the K answers have sensitivity sqrt 2
+// (replace-one) or 1 (add-or-remove), but a query of the kind answers with one number, so K queries are charged one by
+// one, which is an upper bound.
 //
-// Counts and exposures are in [0, 1] and are asked for like classes, with half of the charge each. A target y is in
-// [-1, 1], so the interval is [-1, 1]. The change between margins at distance a is at most L0 a for the Lipschitz
-// constant L0 of the loss.
+// Counts and exposures are in [0, 1] and are asked for like classes, with half of the charge each. For a target y in
+// [-1, 1], the numbers 1/2 - y and 1/2 + y are in [-1/2, 3/2]. The change between margins at distance a is at most L0 a
+// for the Lipschitz constant L0 of the loss.
 type BaseRate struct {
 	// Charge is the total charge of all releases, a part of the budget mu^2.
 	Charge float64
@@ -149,35 +152,18 @@ func (b BaseRate) summed() bool {
 	return ok && u.Summed()
 }
 
-// total reports whether the shares of the classes sum to a public number, 1.
-func (b BaseRate) total(r account.Relation) bool {
-	return r == account.ReplaceOne && !loss.RowWeighted(b.Loss) && !b.summed()
-}
-
 // questions returns the number of queries that Ask makes.
 func (b BaseRate) questions(r account.Relation) int {
 	switch b.kind(r) {
 	case ofClasses:
-		k := classesOf(loss.Unweighted(b.Loss))
-		if k == 2 && b.total(r) {
-			return 1
-		}
-		return k
-	case ofCounts:
-		if !b.exposed() && r == account.ReplaceOne && b.total(r) {
-			return 1
-		}
+		return classesOf(loss.Unweighted(b.Loss))
+	case ofCounts, ofMean:
 		return 2
-	case ofMean:
-		return 1
 	case ofSlopes:
 		return bisections
 	}
 	return 0
 }
-
-// exposed reports whether records have exposures.
-func (b BaseRate) exposed() bool { return loss.LeastExposure(b.Loss) > 0 }
 
 // Workload says which queries Ask makes.
 func (b BaseRate) Workload(r account.Relation) Workload {
@@ -204,7 +190,7 @@ func (b BaseRate) Ask(ctx context.Context, o Oracle, p Problem) (Base, error) {
 	case ofCounts:
 		out, err = b.rate(ctx, o, p)
 	case ofMean:
-		out, err = b.mean(ctx, o)
+		out, err = b.mean(ctx, o, p)
 	case ofSlopes:
 		out, err = b.bisect(ctx, o, loss.Outputs(b.Loss))
 	default:
@@ -234,43 +220,27 @@ func (b BaseRate) mass(ctx context.Context, o Oracle, r account.Relation, from, 
 // shares releases the mean weight of the records of each class.
 func (b BaseRate) shares(ctx context.Context, o Oracle, p Problem) (Base, error) {
 	plain := loss.Unweighted(b.Loss)
-	k, total := classesOf(plain), b.total(p.Relation)
+	k := classesOf(plain)
 	a := b.factors(k)
-	shares, asked, sigma := make([]float64, k), b.questions(p.Relation), 0.
-	for i := range asked {
+	shares, sigma := make([]float64, k), 0.
+	for i := range k {
 		j := k - 1 - i // the second of two classes first
 		from, to := classPoints(plain, j)
-		m, err := b.mass(ctx, o, p.Relation, from, to, a[j], 1/float64(asked))
+		m, err := b.mass(ctx, o, p.Relation, from, to, a[j], 1/float64(k))
 		if err != nil {
 			return Base{}, err
 		}
 		shares[j], sigma = m.Mean[0]/a[j], m.Sigma/a[j]
 	}
-	if asked == 1 {
-		shares[0] = 1 - shares[1]
-	} else if total {
-		over := -1.
-		for _, s := range shares {
-			over += s
-		}
-		for j := range shares {
-			shares[j] -= over / float64(k)
-		}
-	}
-	return baseOfShares(plain, a, shares, sigma, 1/p.Records, total), nil
+	return baseOfShares(plain, a, shares, sigma, 1/p.Records), nil
 }
 
 // baseOfShares computes the base rate from the released shares of the classes. a are the weights of the classes,
-// sigma is the standard deviation of the noise in a share, and least the smallest share other than 0. total means
-// that noise does not change the sum of the shares.
-func baseOfShares(l loss.Loss, a, shares []float64, sigma, least float64, total bool) Base {
+// sigma is the standard deviation of the noise in a share, and least the smallest share other than 0.
+func baseOfShares(l loss.Loss, a, shares []float64, sigma, least float64) Base {
 	k := len(shares)
 	floor := max(sigma, least)
 	out := Base{Sums: make([]float64, k), Sigma: sigma, Resolved: true}
-	spread := sigma // of a share
-	if total && k > 2 {
-		spread *= math.Sqrt(1 - 1/float64(k))
-	}
 	weight := 0.
 	for j, s := range shares {
 		out.Sums[j] = float64(a[j] * s)
@@ -283,24 +253,13 @@ func baseOfShares(l loss.Loss, a, shares []float64, sigma, least float64, total 
 	var squares, loss2, mean float64
 	for j, s := range shares {
 		P[j] = s / weight
-		d := spread * a[j]
+		d := sigma * a[j]
 		out.Gap -= s * math.Log(P[j])
 		squares += d * d / s
 		loss2 += d * d * math.Log(P[j]) * math.Log(P[j])
 		mean += d * d
 	}
-	out.LossSigma = math.Sqrt(loss2)
-	if k == 2 && total { // both shares have the same noise, with opposite signs
-		slope := spread * (a[1]*math.Log(P[1]) - a[0]*math.Log(P[0]))
-		change := spread * (a[1] - a[0])
-		out.LossSigma = math.Abs(slope)
-		out.Excess = squares - change*change/weight
-	} else {
-		out.Excess = squares
-		if !total {
-			out.Excess -= mean / weight
-		}
-	}
+	out.LossSigma, out.Excess = math.Sqrt(loss2), squares-mean/weight
 	out.Loss, out.LossSigma = out.Gap+out.Excess/2, math.Hypot(out.LossSigma, out.Excess)
 	out.Curvature = weight * mostSpread(P)
 	if loss.Count(l) == 1 {
@@ -310,7 +269,7 @@ func baseOfShares(l loss.Loss, a, shares []float64, sigma, least float64, total 
 	}
 	for j := range P {
 		out.Margins = append(out.Margins, math.Log(P[j]))
-		out.MarginSigma = append(out.MarginSigma, spread*a[j]/shares[j])
+		out.MarginSigma = append(out.MarginSigma, sigma*a[j]/shares[j])
 	}
 	out.Margins = centred(out.Margins)
 	return out
@@ -345,27 +304,21 @@ func mostSpread(P []float64) float64 {
 	return most
 }
 
-// rate releases the mean count and, with exposures or if the number of records is only declared, the mean exposure.
+// rate releases the mean count and the mean exposure.
 func (b BaseRate) rate(ctx context.Context, o Oracle, p Problem) (Base, error) {
 	const high, higher = 29., 30.
-	asked := b.questions(p.Relation)
-	each := 1 / float64(asked)
-	count, err := b.mass(ctx, o, p.Relation, []float64{-steep}, []float64{-steeper}, 1, each)
+	count, err := b.mass(ctx, o, p.Relation, []float64{-steep}, []float64{-steeper}, 1, .5)
 	if err != nil {
 		return Base{}, err
 	}
-	S, Q, sigma, wide := count.Mean[0], 1., count.Sigma, 0.
-	out := Base{Sums: []float64{S}, Sigma: sigma, Resolved: S > 3*sigma}
-	if asked > 1 {
-		rise := math.Exp(higher) - math.Exp(high)
-		exposure, err := b.mass(ctx, o, p.Relation, []float64{high}, []float64{higher}, rise, each)
-		if err != nil {
-			return Base{}, err
-		}
-		Q, wide = exposure.Mean[0]/rise, exposure.Sigma/rise
-		out.Sums = append(out.Sums, Q)
-		out.Resolved = out.Resolved && Q > 3*wide
+	rise := math.Exp(higher) - math.Exp(high)
+	exposure, err := b.mass(ctx, o, p.Relation, []float64{high}, []float64{higher}, rise, .5)
+	if err != nil {
+		return Base{}, err
 	}
+	S, sigma := count.Mean[0], count.Sigma
+	Q, wide := exposure.Mean[0]/rise, exposure.Sigma/rise
+	out := Base{Sums: []float64{S, Q}, Sigma: sigma, Resolved: S > 3*sigma && Q > 3*wide}
 	Q = min(max(Q, wide, loss.LeastExposure(b.Loss)), 1)
 	S = min(max(S, sigma, Q/p.Records), 1)
 	z := math.Log(S / Q)
@@ -379,16 +332,27 @@ func (b BaseRate) rate(ctx context.Context, o Oracle, p Problem) (Base, error) {
 	return out, nil
 }
 
-// mean releases the mean target.
-func (b BaseRate) mean(ctx context.Context, o Oracle) (Base, error) {
-	from, _ := b.weights([]float64{.5})
-	to, _ := b.weights([]float64{-.5})
-	m, err := ask(ctx, o, b.Charge*usable, query.ValueChangeAt(o.All(), to, from, 1))
-	if err != nil {
-		return Base{}, err
+// mean releases the mean target: half of the difference of two answers, over their sum, which is the share of the records
+// that are read.
+func (b BaseRate) mean(ctx context.Context, o Oracle, p Problem) (Base, error) {
+	zero, _ := b.weights([]float64{0})
+	var answers [2]query.Release
+	for i, z := range []float64{1, -1} {
+		to, _ := b.weights([]float64{z})
+		var err error
+		answers[i], err = ask(ctx, o, b.Charge/2*usable, query.ValueChangeWithin(o.All(), to, zero, .5, 1))
+		if err != nil {
+			return Base{}, err
+		}
 	}
-	return Base{Margins: []float64{min(max(m.Mean[0], -1), 1)}, MarginSigma: []float64{m.Sigma}, Sums: m.Mean,
-		Sigma: m.Sigma, Excess: m.Sigma * m.Sigma, Resolved: true}, nil
+	below, above, sigma := answers[0].Mean[0], answers[1].Mean[0], answers[0].Sigma
+	read := below + above
+	out := Base{Sums: []float64{(above - below) / 2, read}, Sigma: sigma / math.Sqrt2, Resolved: read > 3*math.Sqrt2*sigma}
+	read = min(max(read, math.Sqrt2*sigma, 1/p.Records), 1)
+	m := min(max((above-below)/2/read, -1), 1)
+	spread := sigma * math.Sqrt(.5+2*m*m) / read
+	out.Margins, out.MarginSigma, out.Excess = []float64{m}, []float64{spread}, read*spread*spread
+	return out, nil
 }
 
 // Assumed returns the base rate with equal shares of all classes, for plans that are made before the base rate is
@@ -419,7 +383,7 @@ func (b BaseRate) AtShares(shares []float64) (base Base, ok bool) {
 		}
 		sum += s
 	}
-	base = baseOfShares(l, b.factors(len(shares)), slices.Clone(shares), 0, 0, true)
+	base = baseOfShares(l, b.factors(len(shares)), slices.Clone(shares), 0, 0)
 	return base, math.Abs(sum-1) < 1e-6
 }
 

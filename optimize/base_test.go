@@ -17,11 +17,12 @@ func baseOf(c optimize.Compare) optimize.BaseRate {
 }
 
 // TestBaseRateFindsTheBestConstant: without noise the constant's margins must minimise the loss over
-// constants: to rounding or, where it is found by bisection, up to the width at which that ends. The expected margins are computed by hand. The
-// test fails if the bisection follows the wrong sign, if weights are not divided by the intercept, if
+// constants: to rounding or, where it is found by bisection, up to the width at which that ends. The expected margins
+// are computed by hand. The test fails if records without a readable target count as a class, as a count of 0 or as
+// the number in the middle, if the bisection follows the wrong sign, if weights are not divided by the intercept, if
 // classes are in another order, or if the constants between which the loss changes count something else.
 func TestBaseRateFindsTheBestConstant(t *testing.T) {
-	log := math.Log
+	log, nan := math.Log, math.NaN()
 	for name, c := range map[string]struct {
 		comparing
 		want []float64
@@ -33,6 +34,17 @@ func TestBaseRateFindsTheBestConstant(t *testing.T) {
 		"quantile": {comparing{"pinball(0.9)", []float64{-.9, -.3, .1, .2, .3, .4, .5, .6, .7, .8, .9}},
 			[]float64{.8}, 2. / 4096},
 		"mean count": {comparing{"poisson(3)", []float64{-1, -1, -.5, 0}}, []float64{log(.1875)}, 1e-6},
+		// Records without a readable target contribute to no query. The constant is that of the other records.
+		"log-odds, half unread": {comparing{"logistic", []float64{1, nan, -1, nan, -1, nan, -1, nan}}, []float64{log(1. / 3)}, 1e-6},
+		"a rare class, most unread": {comparing{"logistic", []float64{-1, nan, nan, 1, -1, -1, nan, nan, nan, -1}}, []float64{log(1. / 4)},
+			1e-6},
+		"the first class is rare, unread": {comparing{"logistic", []float64{1, 1, 1, nan, nan, -1, 1}}, []float64{log(4)}, 1e-6},
+		"weighted, unread":                {comparing{"weighted(logistic,1,3)", []float64{1, -1, nan, -1, -1}}, []float64{log(3. / 3)}, 1e-6},
+		"count, unread":                   {comparing{"poisson(3)", []float64{-1, nan, -1, -.5, 0, nan}}, []float64{log(.1875)}, 1e-6},
+		"mean, unread":                    {comparing{"squared(1)", []float64{-1, nan, -.5, 0, -.9, nan, nan}}, []float64{-.6}, 1e-6},
+		"median, unread":                  {comparing{"huber(0.01)", []float64{-.9, -.3, nan, .1, .2, nan, .9}}, []float64{.1}, .012},
+		"shares, unread": {comparing{"softmax(3)", []float64{0, 0, nan, 0, 1, 1, nan, 2}},
+			[]float64{log(3) - log(6)/3, log(2) - log(6)/3, -log(6) / 3}, 1e-9},
 		"shares": {comparing{"softmax(3)", []float64{0, 0, 0, 1, 1, 2}},
 			[]float64{log(3) - log(6)/3, log(2) - log(6)/3, -log(6) / 3}, 1e-9},
 		"a network": {comparing{"network(3,tanh,logistic)", []float64{1, -1, -1, -1}}, []float64{log(1. / 3)},
