@@ -168,7 +168,7 @@ func (k *kills) kill(left *durabletest.Disk, commits int, released float64, n in
 		t.Fatalf("%s: after the next fit %v of %d runs stays reserved\n%s", what, d.Open, len(d.Runs), again.Tree())
 	}
 	if before > k.earlier {
-		if got := d.Runs[before-1].Charged.Charge; got < released || got > released+d.Runs[before-1].Reserved.Charge/1.9 {
+		if got := d.Runs[before-1].Charged.Charge; got < released || got > d.Runs[before-1].Reserved.Charge {
 			t.Fatalf("%s: the next fit has the store charge %v: %v was released", what, got, released)
 		}
 	}
