@@ -132,7 +132,7 @@ func TestConfigMeasures(t *testing.T) {
 	for _, f := range r.Findings {
 		found[f.Kind] = true
 	}
-	if !found["value"] || !found["norm"] || r.Answers != 9 {
+	if !found["value"] || !found["norm"] || r.Answers != 10 {
 		t.Errorf("%d answers, kinds %v", r.Answers, found)
 	}
 }
