@@ -300,7 +300,7 @@ func TestCancelledOnTheWay(t *testing.T) {
 				t.Fatalf("%s: %v, %v", name, f, err)
 			}
 			r := verified(t, f)
-			if f.Result.Complete || r.Complete || f.Result.Steps != after || r.Events != after+1 ||
+			if f.Result.Complete || r.Complete || f.Result.Steps != after || r.Events != after+2 ||
 				!(r.Charged < f.Budget.Charge()) {
 				t.Errorf("%s: %d steps of %d, report %+v", name, f.Result.Steps, after, r)
 			}

@@ -107,7 +107,7 @@ func TestJournaledBeforeTheAnswer(t *testing.T) {
 	o.Step = func(s train.Step) {
 		steps++
 		journal, _ := d.Text("out/journal-1.jsonl")
-		if got := strings.Count(journal, `"event":`); got != s.Number+1 { // the first is the base rate's
+		if got := strings.Count(journal, `"event":`); got != s.Number+2 { // two are of the base rate
 			t.Errorf("step %d: %d events in the journal", s.Number, got)
 		}
 	}
@@ -219,7 +219,7 @@ func damagedJournal(t *testing.T, text string) {
 	t.Helper()
 	lines := strings.SplitAfter(strings.TrimSuffix(text, "\n"), "\n")
 	whole, err := readJournal(strings.NewReader(text), mostLine)
-	if err != nil || len(whole.events) != 4 { // of three steps and the base rate
+	if err != nil || len(whole.events) != 5 { // of three steps, and two of the base rate
 		t.Fatal(whole, err)
 	}
 	for i := range lines {

