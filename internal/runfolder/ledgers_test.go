@@ -94,7 +94,7 @@ func (c *chains) done() int {
 	return len(c.disk.Ops())
 }
 
-// held returns the leases that have not ended.
+// held returns the leases that have not ended. The caller holds c.mu.
 func (c *chains) held(dataset string) (all []budget.Lease) {
 	now := map[string]budget.Lease{}
 	for _, l := range c.leases {
@@ -125,6 +125,13 @@ func (c *chains) Renew(_ context.Context, dataset string, from, to budget.Lease)
 }
 
 var storeTime = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// pass lets a time pass by the store's clock.
+func (c *chains) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.elapsed += d
+}
 
 // now returns the time by the store's clock.
 func (c *chains) now() string { return storeTime.Add(c.elapsed).Format(time.RFC3339) }

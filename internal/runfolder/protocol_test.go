@@ -348,7 +348,7 @@ func actions() (all []action) {
 		_ = budget.NewBook(w.store).SettleInFull(ctx, "people", w.runs[0])
 		return true
 	})
-	add("three minutes pass", func(w *world) bool { w.store.elapsed += 3 * time.Minute; return true })
+	add("three minutes pass", func(w *world) bool { w.store.pass(3 * time.Minute); return true })
 	slices.SortFunc(all, func(a, b action) int { return strings.Compare(a.name, b.name) })
 	return all
 }
@@ -387,6 +387,8 @@ func (w *world) state() string {
 	if w.live != nil {
 		fmt.Fprint(&b, w.live.id, w.live.noted, w.live.stopped)
 	}
+	w.store.mu.Lock() // a live fit renews its lease in the background
+	defer w.store.mu.Unlock()
 	fmt.Fprint(&b, w.store.rows, w.store.held("people"), w.store.elapsed, w.released)
 	return unequal.ReplaceAllString(b.String(), "")
 }
@@ -431,7 +433,7 @@ func (w *world) covered() error {
 // in full. It returns the number of runs that ended at less than they had reserved.
 func (w *world) ends() (freed int, err error) {
 	w.stop(w.live)
-	w.store.elapsed += 3 * time.Minute
+	w.store.pass(3 * time.Minute)
 	_, _ = recoverIn(context.Background(), w.process(hostA), out, RecoverOptions{Overwrite: true, Stores: w.store.open})
 	ctx := holder.On(context.Background(), w.process(hostB))
 	book := budget.NewBook(w.store)
