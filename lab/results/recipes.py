@@ -623,7 +623,7 @@ REASONS = [
     *reasons("outcome.md", BEFORE, "Centring, and what a direction is worth"),
     *reasons("outcome.md", "printed by a test whose seeds are fixed", "Simulated verdicts and decisions"),
     *reasons("outcome.md", PEERS, "Beside diffprivlib and Opacus", "Rare outcomes, and counts over wide exposures",
-             "Were the verdicts true?"),
+             "Were the verdicts true?", "Eight tables that nobody had measured"),
     Reason("planner.md", "The planner against hindsight", 0, "of rules of before"),
     Reason("planner.md", "Forecasts, by algorithm", 0, "lab/results/forecasts.py makes it of the runs of the other pages"),
     Printed("planner.md", "A million records",
