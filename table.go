@@ -8,7 +8,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
@@ -117,7 +117,7 @@ func (t Table) check(c *train.Config) error {
 }
 
 func isParquet(path string) (bool, error) {
-	f, err := regular.Open(path)
+	f, err := regularfile.Open(path)
 	if err != nil {
 		return false, err
 	}

@@ -3,12 +3,12 @@ package account
 import (
 	"fmt"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 // String returns the name of the unit's column on one line, with control characters escaped. It is ""
 // for the zero Unit, with which each row is a record.
-func (u Unit) String() string { return printable.Text(u.Column) }
+func (u Unit) String() string { return safetext.Text(u.Column) }
 
 // Record describes one record in words: "one row", or "all rows of one" followed by the name of the
 // unit's column, such as a person's number.
@@ -77,7 +77,7 @@ func (f Filter) String() string {
 	if f == (Filter{}) {
 		return ""
 	}
-	return printable.Text(f.Column) + " = " + printable.Text(f.Value)
+	return safetext.Text(f.Column) + " = " + safetext.Text(f.Value)
 }
 
 // Neighbour describes in words how a neighbouring table differs from the table, if each row is a
@@ -100,6 +100,6 @@ func (f Filter) Note() string {
 	if f == (Filter{}) {
 		return ""
 	}
-	return fmt.Sprintf("public for every row; rows whose %s cannot be read count as %s", printable.Text(f.Column),
-		printable.Text(f.Value))
+	return fmt.Sprintf("public for every row; rows whose %s cannot be read count as %s", safetext.Text(f.Column),
+		safetext.Text(f.Value))
 }

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 // These are the kinds of failure, for [errors.Is]. Errors from opening and reading a file are returned
@@ -34,12 +34,12 @@ type fault struct {
 func (e *fault) Error() string {
 	where := "certificate"
 	if e.field != "" {
-		where += ": " + shorten(printable.Text(e.field))
+		where += ": " + shorten(safetext.Text(e.field))
 	}
 	if e.value != "" {
-		where += " = " + shorten(printable.Text(e.value))
+		where += " = " + shorten(safetext.Text(e.value))
 	}
-	return where + ": " + printable.Text(e.rule)
+	return where + ": " + safetext.Text(e.rule)
 }
 
 func (e *fault) Unwrap() error { return e.kind }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
 )
 
 var (
@@ -36,7 +36,7 @@ const mostBytes = 512 << 20
 // error. If the first character after white space is not {, it returns an error without reading the rest of
 // the file.
 func Read(path string) (*Certificate, error) {
-	file, err := regular.Open(path)
+	file, err := regularfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

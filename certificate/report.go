@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 // Report is the result of a verification.
@@ -109,7 +109,7 @@ func (r *Report) String() string {
 	line("releases", "%d", r.Events)
 	if b := r.Budget; b != nil {
 		line("budget", "%s, row %d, head %s: stillpoint budget show tells whether the store still has it",
-			printable.Text(b.Dataset), b.Row, b.Head)
+			safetext.Text(b.Dataset), b.Row, b.Head)
 	}
 	if r.Complete {
 		line("complete", "yes")

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
 )
 
 // Verify recomputes everything in the certificate that can be recomputed without the data. It returns an
@@ -64,7 +64,7 @@ func VerifyModel(c *Certificate, path string) error {
 	if c.doc.ModelSHA256 == "" {
 		return &fault{ErrModel, "model_sha256", `""`, "the run wrote no model"}
 	}
-	text, err := regular.Read(path, regular.Document)
+	text, err := regularfile.Read(path, regularfile.Document)
 	if err != nil {
 		return err
 	}

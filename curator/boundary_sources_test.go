@@ -14,7 +14,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -57,7 +57,7 @@ func knots(t *testing.T, n int) {
 			// Distances in units of [-1, 1], since a number of a row is a float32.
 			apart, at := 2/float64(n-1), 2*float64(k)/float64(n-1)-1
 			want[k] = max(0, apart-max(u-at, at-u))
-			got[k] = apart * float64(d.x[i][h.First+k]) * d.Schema.Scale() / hats.Scale
+			got[k] = apart * float64(d.x[i][h.First+k]) * d.Schema.Scale() / spline.Scale
 		}
 		closeTo(t, fmt.Sprint(n, " knots at ", u), got, want)
 	}

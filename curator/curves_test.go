@@ -13,7 +13,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/carry"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -171,7 +171,7 @@ func TestCurvedUnits(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	r, found, format := s.Reader(), 0, carry.Rows{Features: m.Dim(), Most: 2}
+	r, found, format := s.Reader(), 0, targetpair.Rows{Features: m.Dim(), Most: 2}
 	for i := range s.Len() {
 		var b row.Block
 		if err := r.Rows(&b, []int32{int32(i)}); err != nil {

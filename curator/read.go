@@ -14,7 +14,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/effects"
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
@@ -135,7 +135,7 @@ func (c Config) curved(of row.Source, l *row.Layout) (row.Source, error) {
 	for _, h := range c.Schema.Hats() {
 		r := row.Hanging{Group: h.Group}
 		for _, a := range h.Axes {
-			r.Axes = append(r.Axes, row.Axis{Number: a.Number, Missing: a.Missing, Knots: hats.Of(a.Knots, a.At)})
+			r.Axes = append(r.Axes, row.Axis{Number: a.Number, Missing: a.Missing, Knots: spline.Of(a.Knots, a.At)})
 		}
 		hanging = append(hanging, r)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/wire"
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/sealed"
+	"github.com/stillpoint-dp/stillpoint/internal/mutualtls"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -74,7 +74,7 @@ const (
 )
 
 // ShardKey is a key of 256 bits that a session and its workers share. Printing it shows nothing.
-type ShardKey struct{ open func() sealed.Key }
+type ShardKey struct{ open func() mutualtls.Key }
 
 // NewShardKey returns a fresh key.
 func NewShardKey() (ShardKey, error) {
@@ -82,15 +82,15 @@ func NewShardKey() (ShardKey, error) {
 	if err != nil {
 		return ShardKey{}, err
 	}
-	key := sealed.Key(s.Key())
-	return ShardKey{func() sealed.Key { return key }}, nil
+	key := mutualtls.Key(s.Key())
+	return ShardKey{func() mutualtls.Key { return key }}, nil
 }
 
 // ParseShardKey returns the key that 64 hexadecimal digits encode. A key with fewer than 12 different bytes
 // is refused: it was not drawn at random.
 func ParseShardKey(text string) (ShardKey, error) {
 	raw, err := hex.DecodeString(text)
-	key := sealed.Key{}
+	key := mutualtls.Key{}
 	if err != nil || len(raw) != len(key) {
 		return ShardKey{}, fmt.Errorf("curator: shards: key: must be %d hexadecimal digits", 2*len(key))
 	}
@@ -102,7 +102,7 @@ func ParseShardKey(text string) (ShardKey, error) {
 		return ShardKey{}, errors.New("curator: shards: key: must be drawn at random for this fit")
 	}
 	copy(key[:], raw)
-	return ShardKey{func() sealed.Key { return key }}, nil
+	return ShardKey{func() mutualtls.Key { return key }}, nil
 }
 
 // Reveal returns the key in the form that ParseShardKey reads, to be given to a worker on its standard input.
@@ -178,7 +178,7 @@ func (c Config) gather(ctx context.Context, key [32]byte) (engine.Engine, error)
 	if s.Listen == "" {
 		s.Listen = "127.0.0.1:0"
 	}
-	l, err := sealed.Listen(s.Listen, s.Key.open())
+	l, err := mutualtls.Listen(s.Listen, s.Key.open())
 	if err != nil {
 		return nil, fmt.Errorf("curator: shards: %w", err)
 	}
@@ -212,7 +212,7 @@ func orElse(d, other time.Duration) time.Duration {
 // listening is the engine over shards, with the listener to which their workers connect.
 type listening struct {
 	*wire.Shards
-	listener *sealed.Listener
+	listener *mutualtls.Listener
 }
 
 // Close tells the workers that the fit has ended, and stops listening.
@@ -263,12 +263,12 @@ func Serve(ctx context.Context, w Worker) error {
 	if w.Partition < 0 || w.Attempt < 0 {
 		return errors.New("curator: shard: partition and attempt: must be >= 0")
 	}
-	c, err := sealed.Dial(ctx, w.Connect, w.Key.open(), w.Wait)
+	c, err := mutualtls.Dial(ctx, w.Connect, w.Key.open(), w.Wait)
 	if err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if errors.Is(err, sealed.ErrStranger) {
+		if errors.Is(err, mutualtls.ErrStranger) {
 			return fmt.Errorf("curator: shard: key: must be the key of the fit that listens at %s: that one has another: %w",
 				w.Connect, err)
 		}

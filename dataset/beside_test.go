@@ -8,7 +8,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
-	"github.com/stillpoint-dp/stillpoint/internal/carry"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
 // TestTargetsCarry tests that an encoded target, one float64, also contains the record's weight or
@@ -53,7 +53,7 @@ func TestTargetsCarry(t *testing.T) {
 		}
 		for pair, want := range c.cells {
 			joined, ok := encode(pair)
-			if y, share := carry.Split(joined, c.wide); !ok || y != want[0] || math.Abs(share-want[1]) > 1e-15 {
+			if y, share := targetpair.Split(joined, c.wide); !ok || y != want[0] || math.Abs(share-want[1]) > 1e-15 {
 				t.Errorf("%s: %s: %v with %v, %v: want %v", name, pair, y, share, ok, want)
 			}
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/stillpoint-dp/stillpoint/internal/elementary"
+	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 )
 
 // ColumnKind says how a column is read. The zero ColumnKind is invalid.
@@ -136,7 +136,7 @@ func (c Column) validateNumber(field string) error {
 	if c.Transform == Log1p && !(c.Low > -1) {
 		return &fieldError{field + ".number", showBounds(c.Low, c.High), "transform log1p needs a lower bound above -1"}
 	}
-	if c.Transform == Log1p && !(elementary.Log1p(c.Low) < elementary.Log1p(c.High)) {
+	if c.Transform == Log1p && !(repromath.Log1p(c.Low) < repromath.Log1p(c.High)) {
 		return &fieldError{field + ".number", showBounds(c.Low, c.High), "the bounds coincide after log1p"}
 	}
 	return nil

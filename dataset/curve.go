@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 )
 
 // CurveAuto, as the value of Column.Curve, leaves the number of knots to [Schema.Resolve]. Until
@@ -55,7 +55,7 @@ func (h Hats) Reference() int { return h.First + referenceKnot(h.Axes[0].knots()
 
 // referenceKnot returns the index of the middle knot, of two middle ones the lower. The terms of a curve
 // are differences from it, since rows are often few near the ends.
-func referenceKnot(k hats.Knots) int { return (k.Len() - 1) / 2 }
+func referenceKnot(k spline.Knots) int { return (k.Len() - 1) / 2 }
 
 // Axis is one number or date from which Hats are computed.
 type Axis struct {
@@ -67,7 +67,7 @@ type Axis struct {
 	At    []float64
 }
 
-func (a Axis) knots() hats.Knots { return hats.Of(a.Knots, a.At) }
+func (a Axis) knots() spline.Knots { return spline.Of(a.Knots, a.At) }
 
 // Hats returns the ranges of features that hold hats (values of basis functions), in the order of their
 // features. All curves and all interactions with numbers have such a range.
@@ -195,14 +195,14 @@ func (c Column) isNumber() bool { return c.Kind == Number || c.Kind == Date }
 
 // knots returns the knots of the column's curve, mapped to [-1, 1] as cells are. It returns the zero Knots
 // if the column has no curve.
-func (c Column) knots() hats.Knots {
+func (c Column) knots() spline.Knots {
 	switch {
 	case c.Curve <= 0:
-		return hats.Knots{}
+		return spline.Knots{}
 	case c.Knots == nil:
-		return hats.Equal(c.Curve)
+		return spline.Equal(c.Curve)
 	}
-	k, _ := hats.At(c.places()) // validateCurve has tested the knots
+	k, _ := spline.At(c.places()) // validateCurve has tested the knots
 	return k
 }
 
@@ -220,9 +220,9 @@ func (c Column) places() []float64 {
 // knots they are equally spaced. If the schema lists knots for the column, the pairKnots knots are equally
 // spaced in the index of the listed knots. A knot at a fractional index is interpolated linearly between two
 // listed knots.
-func (c Column) pairKnots() hats.Knots {
+func (c Column) pairKnots() spline.Knots {
 	if c.Curve <= 0 || c.Knots == nil {
-		return hats.Equal(pairKnots)
+		return spline.Equal(pairKnots)
 	}
 	own := c.places()
 	list := make([]float64, pairKnots)
@@ -234,9 +234,9 @@ func (c Column) pairKnots() hats.Knots {
 	// The first and the last knot must be exactly -1 and 1. The sums for them may be rounded to other
 	// numbers.
 	list[0], list[pairKnots-1] = -1, 1 // what the sum rounds to may be beside them
-	k, err := hats.At(list)
+	k, err := spline.At(list)
 	if err != nil { // two knots are too near to each other for a float64
-		return hats.Equal(pairKnots)
+		return spline.Equal(pairKnots)
 	}
 	return k
 }
@@ -249,9 +249,9 @@ func (c Column) validateCurve() error {
 		return nil
 	case !c.isNumber():
 		return &fieldError{columnField(c.Name) + ".curve", showCurve(c.Curve), "only a number or a date has a curve"}
-	case c.Curve < hats.Least || c.Curve > hats.Most:
+	case c.Curve < spline.Least || c.Curve > spline.Most:
 		return &fieldError{columnField(c.Name) + ".curve", showCurve(c.Curve),
-			"must be auto, none, knots or a number of knots from " + strconv.Itoa(hats.Least) + " to " + strconv.Itoa(hats.Most)}
+			"must be auto, none, knots or a number of knots from " + strconv.Itoa(spline.Least) + " to " + strconv.Itoa(spline.Most)}
 	}
 	return c.validateKnots()
 }
@@ -273,7 +273,7 @@ func (c Column) validateKnots() error {
 		return &fieldError{columnField(c.Name) + ".curve", showBounds(c.Knots[0], c.Knots[len(c.Knots)-1]),
 			"the first and the last knot must be the column's bounds"}
 	}
-	if _, err := hats.At(c.places()); err != nil {
+	if _, err := spline.At(c.places()); err != nil {
 		return &fieldError{columnField(c.Name) + ".curve", "", "two knots are too near to each other for a float64"}
 	}
 	return nil
@@ -293,7 +293,7 @@ const (
 
 // knotCells returns the knots k, which are in [-1, 1], in the column's own units: numbers, or days since
 // 1970-01-01.
-func (c Column) knotCells(k hats.Knots) []float64 {
+func (c Column) knotCells(k spline.Knots) []float64 {
 	cells := make([]float64, k.Len())
 	for i := range cells {
 		cells[i] = c.cellAt(k.Position(i))
@@ -314,7 +314,7 @@ func (c Column) cellAt(u float64) float64 {
 
 // knotNames returns a name for each knot, such as age@17 and age@23.1. Numbers in names have the fewest
 // significant digits, at least 4, with which all names differ.
-func (c Column) knotNames(k hats.Knots) []string {
+func (c Column) knotNames(k spline.Knots) []string {
 	cells := c.knotCells(k)
 	names := make([]string, len(cells))
 	for digits := 4; ; digits++ {
@@ -355,7 +355,9 @@ func (s *Schema) normalise() {
 
 // axis returns the [Axis] of a number or a date with the knots k. at is the index of the column's first
 // feature. The next feature is the indicator.
-func (c Column) axis(at int, k hats.Knots) Axis { return Axis{c.Name, at, at + 1, k.Len(), k.Listed()} }
+func (c Column) axis(at int, k spline.Knots) Axis {
+	return Axis{c.Name, at, at + 1, k.Len(), k.Listed()}
+}
 
 // at returns the index of the first feature of the column with the given name.
 func (s *Schema) at(name string) (next int) {
@@ -385,7 +387,7 @@ func (m *Map) hang(x []float32, codes []int) {
 			if h.Group >= 0 {
 				at += codes[h.Group] * a.Knots
 			}
-			x[at], x[at+1] = hats.Curve(level, f)
+			x[at], x[at+1] = spline.Curve(level, f)
 			continue
 		}
 		b := &h.Axes[1]
@@ -395,7 +397,7 @@ func (m *Map) hang(x []float32, codes []int) {
 		inner, g := b.knots().Cell(float64(x[b.Number]) / float64(level))
 		width := b.Knots
 		at = h.First + cell*width + inner
-		v := hats.Pair(level, f, g)
+		v := spline.Pair(level, f, g)
 		x[at], x[at+1], x[at+width], x[at+width+1] = v[0], v[1], v[2], v[3]
 	}
 }

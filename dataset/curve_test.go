@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 )
 
 // curvy has curves and interactions of every kind.
@@ -260,7 +260,7 @@ func (n *interval) unitOf(cell string, missing []string) (u float64, known bool)
 
 // shares returns the values of a column's hats (basis functions of its curve) at a cell, by the names
 // of their knots. It returns none for a missing cell.
-func (c Column) shares(k hats.Knots, cell string) map[string]float64 {
+func (c Column) shares(k spline.Knots, cell string) map[string]float64 {
 	in := newInterval(c)
 	u, known := in.unitOf(cell, []string{""})
 	list := map[string]float64{}

@@ -129,7 +129,7 @@
 // # Agreement across machines
 //
 // Every step uses correctly rounded operations in a fixed order, with no product and sum that a compiler
-// may fuse, and the log1p of internal/elementary. (The log1p of package math is assembly on some machines
+// may fuse, and the log1p of internal/repromath. (The log1p of package math is assembly on some machines
 // and may be compiled with fused operations on others.) The same cells give the same bits on every
 // machine.
 package dataset

@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stillpoint-dp/stillpoint/internal/carry"
-	"github.com/stillpoint-dp/stillpoint/internal/elementary"
-	"github.com/stillpoint-dp/stillpoint/internal/fate"
+	"github.com/stillpoint-dp/stillpoint/internal/cellstatus"
+	"github.com/stillpoint-dp/stillpoint/internal/repromath"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
 // Encode writes the features of a row to dst[:Dim] and returns the row's target, as the package comment
@@ -229,7 +229,7 @@ func (m *Map) readTarget(cells *row) (target float64, ok bool) {
 	if share != share {
 		return 0, false
 	}
-	return carry.Join(target, share, len(m.schema.target.Classes) > 2), true
+	return targetpair.Join(target, share, len(m.schema.target.Classes) > 2), true
 }
 
 // interval maps the cell of a number or date to [-1, 1].
@@ -245,7 +245,7 @@ type interval struct {
 func newInterval(c Column) interval {
 	n := interval{low: c.Low, high: c.High, log: c.Transform == Log1p, from: c.Low, to: c.High}
 	if n.log {
-		n.from, n.to = elementary.Log1p(c.Low), elementary.Log1p(c.High)
+		n.from, n.to = repromath.Log1p(c.Low), repromath.Log1p(c.High)
 	}
 	n.width = n.to - n.from
 	if n.date = c.Kind == Date; n.date {
@@ -267,7 +267,7 @@ func (n *interval) read(cell string, missing []string) (x float64, ok bool) {
 	if !n.date {
 		return parse(cell, missing)
 	}
-	if listedFate(true, cell, missing) == fate.Absent {
+	if listedFate(true, cell, missing) == cellstatus.Absent {
 		return 0, false
 	}
 	return n.layout.days(cell)
@@ -277,7 +277,7 @@ func (n *interval) read(cell string, missing []string) (x float64, ok bool) {
 func (n *interval) unit(x float64) float64 {
 	x = clamp(x, n.low, n.high)
 	if n.log {
-		x = min(max(elementary.Log1p(x), n.from), n.to) // within bounds even if log1p is not monotone
+		x = min(max(repromath.Log1p(x), n.from), n.to) // within bounds even if log1p is not monotone
 	}
 	return between(x, n.from, n.width)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 )
 
 // TestEncodeGolden tests rows computed by hand from the package comment: S = 2, so a number u
@@ -258,7 +258,7 @@ func slowHats(u float64, n int) (x []float64) {
 }
 
 // slowHatsAt returns sqrt 2 times the value at u of each hat with the given knots.
-func slowHatsAt(u float64, k hats.Knots) (x []float64) {
+func slowHatsAt(u float64, k spline.Knots) (x []float64) {
 	for i := range k.Len() {
 		v := 0.
 		switch at := k.Position(i); {

@@ -3,7 +3,7 @@ package dataset
 import (
 	"fmt"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 // fieldError is an error in a schema. field is a path such as columns.age.number. It is the same whether the
@@ -15,7 +15,7 @@ type fieldError struct {
 }
 
 func (e *fieldError) Error() string {
-	field := printable.Text(e.field) // a field may contain the name of a column
+	field := safetext.Text(e.field) // a field may contain the name of a column
 	if e.value == "" {
 		return fmt.Sprintf("dataset: %s: %s", field, e.rule)
 	}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 )
 
 // Coefficient is one term of a model's score, in the user's units.
@@ -89,7 +89,7 @@ func (s *Schema) explain(w []float64, unit, constant float64) []Coefficient {
 				list = append(list, Coefficient{s.features[at+1], c.Name, "", unit * w[at+1]})
 			}
 			for i := range max(c.Curve, 0) {
-				list = append(list, Coefficient{s.features[at+2+i], c.Name, "", unit * hats.Scale * w[at+2+i]})
+				list = append(list, Coefficient{s.features[at+2+i], c.Name, "", unit * spline.Scale * w[at+2+i]})
 			}
 		case Category, Hash:
 			for i := range c.width() {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stillpoint-dp/stillpoint/internal/fate"
+	"github.com/stillpoint-dp/stillpoint/internal/cellstatus"
 )
 
 // Fates calls the function each for every cell of a row that [Map.Encode] reads, and for the cell of the
@@ -77,25 +77,25 @@ func (in *input) fate(cell string, missing []string) string {
 func listedFate(known bool, cell string, missing []string) string {
 	switch {
 	case cell == "" || slices.Contains(missing, cell):
-		return fate.Absent
+		return cellstatus.Absent
 	case known:
-		return fate.Read
+		return cellstatus.Read
 	}
-	return fate.Unlisted
+	return cellstatus.Unlisted
 }
 
 func (n *interval) fate(cell string, missing []string) string {
 	x, ok := n.read(cell, missing)
 	switch {
 	case ok && x < n.low:
-		return fate.Below
+		return cellstatus.Below
 	case ok && x > n.high:
-		return fate.Above
+		return cellstatus.Above
 	case ok:
-		return fate.Read
+		return cellstatus.Read
 	}
-	if f := listedFate(true, cell, missing); f == fate.Absent {
+	if f := listedFate(true, cell, missing); f == cellstatus.Absent {
 		return f
 	}
-	return fate.Unread
+	return cellstatus.Unread
 }

@@ -7,7 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/stillpoint-dp/stillpoint/internal/fate"
+	"github.com/stillpoint-dp/stillpoint/internal/cellstatus"
 )
 
 // TestFates tests cells whose fates (how the row map treats them) were found by hand.
@@ -60,7 +60,7 @@ func TestFatesAreTheMaps(t *testing.T) {
 		_, ok := m.Encode(row, cells)
 		fates := map[string]string{}
 		m.Fates(cells, func(column, _, f string) { fates[column] = f })
-		if f := fates[s.target.Column]; ok == (f == fate.Absent || f == fate.Unread || f == fate.Unlisted && s.target.Kind == Category) {
+		if f := fates[s.target.Column]; ok == (f == cellstatus.Absent || f == cellstatus.Unread || f == cellstatus.Unlisted && s.target.Kind == Category) {
 			t.Fatalf("target %v, row taken: %v", f, ok)
 		}
 		if !ok {
@@ -72,15 +72,15 @@ func TestFatesAreTheMaps(t *testing.T) {
 			switch c.Kind {
 			case Number, Date:
 				u := float64(row[at]) * s.Scale()
-				want := map[string][2]float64{fate.Below: {-1, -1}, fate.Above: {1, 1}, fate.Absent: {0, 0}, fate.Unread: {0, 0}, fate.Read: {-1, 1}}[f]
+				want := map[string][2]float64{cellstatus.Below: {-1, -1}, cellstatus.Above: {1, 1}, cellstatus.Absent: {0, 0}, cellstatus.Unread: {0, 0}, cellstatus.Read: {-1, 1}}[f]
 				if u < want[0]-1e-6 || u > want[1]+1e-6 || math.IsNaN(u) {
 					t.Fatalf("%s: %v, but u = %v", c.Name, f, u)
 				}
-				if c.Indicator && (row[at+1] != 0) != (f == fate.Absent || f == fate.Unread) {
+				if c.Indicator && (row[at+1] != 0) != (f == cellstatus.Absent || f == cellstatus.Unread) {
 					t.Fatalf("%s: %v, but its indicator is %v", c.Name, f, row[at+1])
 				}
 			case Category, Hash:
-				if other := row[at+c.width()-1] != 0; other != (f == fate.Absent || f == fate.Unlisted) {
+				if other := row[at+c.width()-1] != 0; other != (f == cellstatus.Absent || f == cellstatus.Unlisted) {
 					t.Fatalf("%s: %v, but other is %v", c.Name, f, other)
 				}
 			}

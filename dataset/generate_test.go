@@ -6,7 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 // anyText draws names and values that a schema accepts, awkward ones included.
@@ -72,7 +72,7 @@ func anySchema() *rapid.Generator[*Schema] {
 		def.Target = Target{Column: names[0], Kind: Number}
 		def.Target.Low, def.Target.High = anyBounds(t, -1e300)
 		if rapid.Bool().Draw(t, "classes") {
-			pair := rapid.SliceOfNDistinct(anyText().Filter(func(s string) bool { return printable.Text(s) == s }), 2, 2,
+			pair := rapid.SliceOfNDistinct(anyText().Filter(func(s string) bool { return safetext.Text(s) == s }), 2, 2,
 				rapid.ID[string]).Draw(t, "pair")
 			def.Target = Target{Column: names[0], Kind: Category, Classes: pair}
 		}

@@ -3,7 +3,7 @@ package dataset
 import (
 	"strconv"
 
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 )
 
 // Interaction names two columns whose effects are combined: categories, numbers or dates. It has one
@@ -49,8 +49,10 @@ func (x crossed) count() (n int) {
 }
 
 // scale returns the factor by which the interaction's features are multiplied before the row is
-// divided by [Schema.Scale]: 1, or hats.Scale for one number, or hats.Scale^2 for two numbers.
-func (x crossed) scale() float64 { return []float64{1, hats.Scale, hats.Scale * hats.Scale}[x.count()] }
+// divided by [Schema.Scale]: 1, or spline.Scale for one number, or spline.Scale^2 for two numbers.
+func (x crossed) scale() float64 {
+	return []float64{1, spline.Scale, spline.Scale * spline.Scale}[x.count()]
+}
 
 // width returns the number of features of the interaction.
 func (x crossed) width() int { return len(x[0].inPairs()) * len(x[1].inPairs()) }

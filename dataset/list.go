@@ -14,7 +14,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 // mostListed is the largest number of values in a range such as 1..12, and in a file that lists the
@@ -89,7 +89,7 @@ func expanded(text string) (values []string, rule string) {
 
 // category decodes the values of a category, or the name of the file that lists the values.
 func (d *yamlDecoder) category(raw *rawColumn, field string, node ast.Node) (err error) {
-	todo := "write the publicly known values of " + printable.Text(raw.Name)
+	todo := "write the publicly known values of " + safetext.Text(raw.Name)
 	if _, isMap := node.(ast.MapNode); !isMap {
 		raw.Category, err = d.values(field, node, todo)
 		return err

@@ -3,7 +3,7 @@ package dataset
 import (
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 )
 
 // MarginRange returns an interval that contains the product <w, x> of the weights w and the row x, for every row
@@ -98,7 +98,7 @@ func (c Column) extent(w []float64) extent {
 	s := extent{-math.Abs(w[0]), math.Abs(w[0])}
 	if c.Curve > 0 {
 		knots := c.knots()
-		at := func(i int) float64 { return float64(knots.Position(i)*w[0]) + float64(hats.Scale*w[2+i]) }
+		at := func(i int) float64 { return float64(knots.Position(i)*w[0]) + float64(spline.Scale*w[2+i]) }
 		s = extent{at(0), at(0)}
 		for i := range knots.Len() {
 			s = s.with(at(i))

@@ -5,7 +5,7 @@ import (
 	"math"
 	"strconv"
 
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 )
 
 // Monotone says in which direction a model's score may change as the number in a column increases. The zero
@@ -104,7 +104,7 @@ func (s *Schema) ProjectMonotone(w, means []float64) ([]float64, []Projected) {
 		for i, v := range c.directed(near) {
 			p.Moved = max(p.Moved, math.Abs(v-values[i])/s.Scale())
 			if first >= 0 {
-				out[first+i] += (v - values[i]) / hats.Scale
+				out[first+i] += (v - values[i]) / spline.Scale
 			}
 		}
 		if first < 0 && p.Moved > 0 {
@@ -148,7 +148,7 @@ func (s *Schema) monotoneValues(c Column, w []float64) (values []float64, first 
 	}
 	k := c.knots()
 	for i := range k.Len() {
-		values = append(values, w[at]*k.Position(i)+hats.Scale*w[at+2+i])
+		values = append(values, w[at]*k.Position(i)+spline.Scale*w[at+2+i])
 	}
 	return values, at + 2
 }

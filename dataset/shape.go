@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 )
 
 // Shape is a piecewise linear part of a linear score: the curve of a number or a date, or the contribution
@@ -36,7 +36,7 @@ type ShapeAxis struct {
 	Column Column
 	Knots  []float64 // in the column's units; of a date, days since 1970-01-01
 	Levels []string
-	knots  hats.Knots
+	knots  spline.Knots
 }
 
 // Evenly returns one share for each knot: the fraction of the column's range that is nearer to this knot
@@ -80,7 +80,7 @@ func (s *Schema) Shapes(rate bool) (list []Shape) {
 			shape.Axes = append(shape.Axes, ShapeAxis{Column: cloneColumns([]Column{c})[0], Knots: c.knotCells(a.knots()),
 				knots: a.knots()})
 		}
-		scale := unit * math.Pow(hats.Scale, float64(len(h.Axes)))
+		scale := unit * math.Pow(spline.Scale, float64(len(h.Axes)))
 		for i := range h.Width {
 			p := Place{Parts: []Part{{h.First + i, scale}}, Feature: h.First + i}
 			if h.curve {

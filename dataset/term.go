@@ -3,7 +3,7 @@ package dataset
 import (
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 )
 
 // Term is one quantity of a linear score in the user's units: a slope, a difference between two
@@ -106,7 +106,7 @@ func (s *Schema) Terms(rate bool) []Term {
 				list = append(list, s.knotTerms(c, at, unit)...)
 				middle := referenceKnot(c.knots())
 				whole.Parts = append(whole.Parts, Part{at, unit * c.knots().Position(middle)},
-					Part{at + 2 + middle, unit * hats.Scale})
+					Part{at + 2 + middle, unit * spline.Scale})
 				continue
 			}
 			slope := s.slope(c, at, unit)
@@ -188,20 +188,20 @@ func (s *Schema) knotTerms(c Column, at int, unit float64) (list []Term) {
 		}
 		list = append(list, Term{
 			Name: s.features[first+i], Column: c.Name, Reference: s.features[first+middle],
-			Parts: []Part{{first + i, unit * hats.Scale}, {first + middle, -unit * hats.Scale},
+			Parts: []Part{{first + i, unit * spline.Scale}, {first + middle, -unit * spline.Scale},
 				{at, unit * (k.Position(i) - k.Position(middle))}},
 		})
 	}
 	missing := Term{Name: s.features[at+1], Column: c.Name, Reference: midpoint, Parts: []Part{{at + 1, unit}}}
 	cell, f := k.Cell(0)
-	missing.Parts = append(missing.Parts, Part{first + cell, -unit * hats.Scale * (1 - f)},
-		Part{first + cell + 1, -unit * hats.Scale * f})
+	missing.Parts = append(missing.Parts, Part{first + cell, -unit * spline.Scale * (1 - f)},
+		Part{first + cell + 1, -unit * spline.Scale * f})
 	return append(list, missing)
 }
 
 // crossing is the range of features of one interaction of two columns. at is the index of its first
 // feature, width holds the number of features of each column, and scale is the factor of the features
-// (hats.Scale for each number). scale is 1 if neither column is a number.
+// (spline.Scale for each number). scale is 1 if neither column is a number.
 type crossing struct {
 	columns Interaction
 	width   [2]int

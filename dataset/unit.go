@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/stillpoint-dp/stillpoint/internal/carry"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
 // Unit is the privacy unit: it says which rows make up one record. All rows with the same cell in
@@ -52,9 +52,9 @@ func (s *Schema) validateUnit() error {
 	if rule != "" {
 		return &fieldError{"unit.column", strconv.Quote(u.Column), rule}
 	}
-	if u.Rows < 1 || u.Rows > carry.MostRows {
+	if u.Rows < 1 || u.Rows > targetpair.MostRows {
 		return &fieldError{"unit.rows", strconv.Itoa(u.Rows),
-			fmt.Sprintf("must be the public number of rows of a unit that are used at most, between 1 and %d", carry.MostRows)}
+			fmt.Sprintf("must be the public number of rows of a unit that are used at most, between 1 and %d", targetpair.MostRows)}
 	}
 	return nil
 }

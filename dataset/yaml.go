@@ -11,7 +11,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/token"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 // placeholder stands for the values that must be filled in by hand in a drafted schema.
@@ -152,11 +152,11 @@ func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, erro
 	err := d.mapping(field, field+".", node, func(setting, field string, key, value ast.Node) (err error) {
 		switch setting {
 		case "number":
-			raw.Number, err = d.numbers(field, value, "write the publicly known lower and upper bound of "+printable.Text(name))
+			raw.Number, err = d.numbers(field, value, "write the publicly known lower and upper bound of "+safetext.Text(name))
 		case "transform":
 			raw.Transform, err = d.text(field, value, "write log1p or leave it out")
 		case "date":
-			raw.Date, err = d.texts(field, value, "write the publicly known first and last date of "+printable.Text(name))
+			raw.Date, err = d.texts(field, value, "write the publicly known first and last date of "+safetext.Text(name))
 		case "layout":
 			raw.Layout, err = d.text(field, value, "write how dates are written, such as %d.%m.%Y, or leave it out")
 		case "missing":
@@ -171,9 +171,9 @@ func (d *yamlDecoder) column(name, field string, node ast.Node) (rawColumn, erro
 			raw.Reference, err = d.text(field, value, "write the value with which the others are compared, or leave it out")
 		case "public":
 			raw.Public, err = d.values(field, value,
-				"write all values of "+printable.Text(name)+", which is known of every row to everybody")
+				"write all values of "+safetext.Text(name)+", which is known of every row to everybody")
 		case "hash":
-			raw.Hash, err = d.count(field, value, "write into how many buckets the values of "+printable.Text(name)+" fall")
+			raw.Hash, err = d.count(field, value, "write into how many buckets the values of "+safetext.Text(name)+" fall")
 		default:
 			err = unknownKey(key, field, "number, date, layout, transform, missing, curve, monotone, category, reference, "+
 				"hash, public")

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/effects"
-	"github.com/stillpoint-dp/stillpoint/internal/elementary"
+	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 )
 
 // waves are the features of effects of a model (dataset.Effects): cosines and sines of angles, which are linear in
@@ -77,7 +77,7 @@ func (s *query) wave() {
 		}
 		a := s.own("a", k)
 		angles = append(angles, item{s.least + "(" + s.greatest + "(" + total(sum) + ", " +
-			s.literal(-elementary.MostAngle) + "), " + s.literal(elementary.MostAngle) + ")", a})
+			s.literal(-repromath.MostAngle) + "), " + s.literal(repromath.MostAngle) + ")", a})
 		terms = append(terms, "COS("+a+") * "+s.literal(s.cos[k]), "SIN("+a+") * "+s.literal(s.sin[k]))
 	}
 	s.step("angle", angles...)
@@ -102,8 +102,8 @@ func (g *graph) wave(z string) string {
 		}
 	}
 	angles := g.op("Add", []string{g.op("MatMul", []string{f, g.matrix(len(g.ranges), by)}), g.row(g.offsets)})
-	angles = g.op("Min", []string{g.op("Max", []string{angles, g.number(-elementary.MostAngle)}),
-		g.number(elementary.MostAngle)})
+	angles = g.op("Min", []string{g.op("Max", []string{angles, g.number(-repromath.MostAngle)}),
+		g.number(repromath.MostAngle)})
 	n := len(g.cos)
 	sum := g.op("Add", []string{g.op("MatMul", []string{g.op("Cos", []string{angles}), g.matrix(n, g.cos)}),
 		g.op("MatMul", []string{g.op("Sin", []string{angles}), g.matrix(n, g.sin)})})

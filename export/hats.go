@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 )
 
 // A hat is a piecewise linear function on the knots of a numeric column: it is 1 at one knot and 0 at all
@@ -17,7 +17,7 @@ import (
 // knots, from 0.
 type way struct {
 	number int
-	knots  hats.Knots
+	knots  spline.Knots
 	own    bool
 }
 
@@ -40,7 +40,7 @@ func (f *form) ways() (list []way, of [][]int) {
 		var at []int
 		for _, a := range h.Axes {
 			n := slices.IndexFunc(numbers, func(c column) bool { return c.Name == a.Column })
-			w := way{n, hats.Of(a.Knots, a.At), a.At != nil}
+			w := way{n, spline.Of(a.Knots, a.At), a.At != nil}
 			i := slices.IndexFunc(list, func(o way) bool { return o.number == w.number && o.knots.Equal(w.knots) })
 			if i < 0 {
 				i, list = len(list), append(list, w)
@@ -143,9 +143,9 @@ func (s *query) hatValues(list []way, at []int) (values []string) {
 		}
 		missing += s.own("m", list[a].number) + " = 1"
 	}
-	scale := hats.Scale
+	scale := spline.Scale
 	if len(at) == 2 {
-		scale = hats.Scale * hats.Scale
+		scale = spline.Scale * spline.Scale
 	}
 	v := "(" + s.one() + " * " + s.literal(scale) + ")"
 	products := []string{v + " * " + left[0], v + " * " + right[0]}
@@ -244,9 +244,9 @@ func (g *graph) hang(columns []column, x, one, missing string) (z string) {
 	}
 	for i, h := range g.hats {
 		a, inner := of[i][0], h.Axes[len(h.Axes)-1].Knots
-		place, scale := knots[a], hats.Scale
+		place, scale := knots[a], spline.Scale
 		if len(h.Axes) == 2 {
-			scale = hats.Scale * hats.Scale
+			scale = spline.Scale * spline.Scale
 			place = g.op("Add", []string{g.op("Mul", []string{place, g.number(float64(inner))}), knots[of[i][1]]})
 		}
 		if h.Group >= 0 {

@@ -9,7 +9,7 @@ import (
 	"unicode"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -180,7 +180,7 @@ func (s *query) pick(items []item) {
 
 func (s *query) head() {
 	for _, entry := range s.told() {
-		fmt.Fprintf(&s.text, "-- %-10s %s\n", entry[0], printable.Text(entry[1]))
+		fmt.Fprintf(&s.text, "-- %-10s %s\n", entry[0], safetext.Text(entry[1]))
 	}
 }
 

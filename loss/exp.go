@@ -3,7 +3,7 @@ package loss
 import (
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/internal/elementary"
+	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 )
 
 // block is scratch space on the stack for one value of each of up to 64 records.
@@ -25,7 +25,7 @@ func (b *block) margins(scale float64, z, y []float64) []float64 {
 // expMargins returns, in the memory of b, e^(scale y[i] z[i]) for the first min(len(z), len(b)) records.
 func (b *block) expMargins(scale float64, z, y []float64) []float64 {
 	m := b.margins(scale, z, y)
-	elementary.Exps(m, m)
+	repromath.Exps(m, m)
 	return m
 }
 
@@ -36,7 +36,7 @@ func (b *block) expOfSizes(m []float64) []float64 {
 	for i, v := range m {
 		e[i] = -math.Abs(v)
 	}
-	elementary.Exps(e, e)
+	repromath.Exps(e, e)
 	return e
 }
 
@@ -52,5 +52,5 @@ func expsBelow(dst, z []float64, top float64) {
 	for i, v := range z {
 		dst[i] = v - top
 	}
-	elementary.Exps(dst, dst)
+	repromath.Exps(dst, dst)
 }

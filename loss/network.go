@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/stillpoint-dp/stillpoint/internal/elementary"
-	"github.com/stillpoint-dp/stillpoint/internal/lanes"
+	"github.com/stillpoint-dp/stillpoint/internal/repromath"
+	"github.com/stillpoint-dp/stillpoint/internal/simd"
 )
 
 // Composed is a loss phi(z, y) of margins z that are not linear in the parameters: the outputs of a
@@ -276,7 +276,7 @@ func (n *network) above(a *activity, w, first []float64) {
 		}
 		records := len(a.scale)
 		for k := 0; k*records < len(next); k++ {
-			lanes.Dots(next[k*records:(k+1)*records], w[k*(m+1):(k+1)*(m+1)], 1, a.inputs[l])
+			simd.Dots(next[k*records:(k+1)*records], w[k*(m+1):(k+1)*(m+1)], 1, a.inputs[l])
 		}
 		if l+1 < len(n.Hidden) {
 			n.activate(a, l+1, next)
@@ -299,7 +299,7 @@ func (n *network) activate(a *activity, l int, u []float64) {
 		}
 		return
 	}
-	elementary.Tanhs(inputs, bends, u, scale)
+	repromath.Tanhs(inputs, bends, u, scale)
 }
 
 func inner(a, b []float64) (sum float64) {
@@ -339,7 +339,7 @@ func (n *network) values(dst []float64, a *activity, y []float64) {
 	case RankOne:
 		l.Values(dst, a.z, y)
 	case Margins:
-		lanes.Turn(a.turned, a.z, len(y))
+		simd.Turn(a.turned, a.z, len(y))
 		l.Values(dst, a.turned, y)
 	}
 }
@@ -352,10 +352,10 @@ func (n *network) outputSlopes(a *activity, y []float64) {
 	case RankOne:
 		l.Slopes(top, a.z, y)
 	case Margins:
-		lanes.Turn(a.turned, a.z, len(y))
+		simd.Turn(a.turned, a.z, len(y))
 		// The derivatives are written over the outputs, which nothing reads after this.
 		l.Slopes(a.z, a.turned, y)
-		lanes.Turn(top, a.z, n.outputs)
+		simd.Turn(top, a.z, n.outputs)
 	}
 }
 
@@ -422,11 +422,11 @@ func (n *network) differentiate(a *activity, s, rest, theta, square, y []float64
 	n.outputSlopes(a, y)
 	n.backward(a, theta)
 	n.shrink(a, square)
-	lanes.Times(s, a.deltas[0], a.scale)
+	simd.Times(s, a.deltas[0], a.scale)
 	for l, in := range a.inputs {
 		for deltas := a.deltas[l+1]; len(deltas) > 0; deltas, rest = deltas[records:], rest[len(in):] {
-			lanes.Times(a.ones, deltas[:records], a.scale)
-			lanes.Times(rest[:len(in)], in, a.ones)
+			simd.Times(a.ones, deltas[:records], a.scale)
+			simd.Times(rest[:len(in)], in, a.ones)
 		}
 	}
 }
@@ -439,9 +439,9 @@ func (n *network) backward(a *activity, w []float64) {
 		in, above, delta := n.Hidden[l]+1, a.deltas[l+1], a.deltas[l]
 		start := end - len(above)/records*in
 		for j := range n.Hidden[l] {
-			lanes.Dots(delta[j*records:(j+1)*records], w[start+j:end], in, above)
+			simd.Dots(delta[j*records:(j+1)*records], w[start+j:end], in, above)
 		}
-		lanes.Times(delta, delta, a.bends[l])
+		simd.Times(delta, delta, a.bends[l])
 		end = start
 	}
 }
@@ -451,11 +451,11 @@ func (n *network) backward(a *activity, w []float64) {
 // these vectors. square holds the squares of the rows' norms.
 func (n *network) shrink(a *activity, square []float64) {
 	total, inputs, deltas := a.scale, a.ones, a.turned[:len(square)]
-	lanes.FusedSquares(total, a.deltas[0])
-	lanes.Times(total, total, square)
+	simd.FusedSquares(total, a.deltas[0])
+	simd.Times(total, total, square)
 	for l, in := range a.inputs {
-		lanes.FusedSquares(inputs, in)
-		lanes.FusedSquares(deltas, a.deltas[l+1])
+		simd.FusedSquares(inputs, in)
+		simd.FusedSquares(deltas, a.deltas[l+1])
 		for i := range total {
 			total[i] = math.FMA(inputs[i], deltas[i], total[i])
 		}

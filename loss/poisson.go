@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/internal/elementary"
+	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 )
 
 type poisson struct{ clip, least float64 }
@@ -94,7 +94,7 @@ func Counts(l Loss) bool {
 }
 
 // Rate returns e^z, the expected count at the margin z as a fraction of the largest possible count.
-func (poisson) Rate(z float64) float64 { return elementary.Exp(z) }
+func (poisson) Rate(z float64) float64 { return repromath.Exp(z) }
 
 func (p poisson) Name() string {
 	if p.least < 1 {
@@ -147,7 +147,7 @@ func (p poisson) Values(dst, z, y []float64) {
 				v -= float64(s * c)
 			}
 			if beyond := z[i] - c; beyond > 0 {
-				v += float64(beyond * (float64(q*elementary.Exp(straight)) - s))
+				v += float64(beyond * (float64(q*repromath.Exp(straight)) - s))
 			}
 			dst[i] = v
 		}

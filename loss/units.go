@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stillpoint-dp/stillpoint/internal/carry"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
 // Units is the loss of a record that holds all rows of one privacy unit, such as a person. Each row has
@@ -46,8 +46,8 @@ func NewUnits(l Loss, rows int, summed bool) (Units, error) {
 	if _, twice := l.(Units); twice {
 		return nil, fmt.Errorf("loss: units: %s: must be a loss of one row", l.Name())
 	}
-	if rows < 1 || rows > carry.MostRows {
-		return nil, fmt.Errorf("loss: units: rows = %d: must be between 1 and %d", rows, carry.MostRows)
+	if rows < 1 || rows > targetpair.MostRows {
+		return nil, fmt.Errorf("loss: units: rows = %d: must be between 1 and %d", rows, targetpair.MostRows)
 	}
 	u := units{of: l, rows: rows, summed: summed, scratch: &sync.Pool{New: func() any { return new(unitScratch) }}}
 	switch l := l.(type) {
@@ -75,7 +75,7 @@ func RowLoss(l Loss) Loss {
 // number of features.
 func RecordFeatures(l Loss, features int) int {
 	if u, ok := l.(Units); ok {
-		return carry.Rows{Features: features, Most: u.Rows()}.Width()
+		return targetpair.Rows{Features: features, Most: u.Rows()}.Width()
 	}
 	return features
 }
@@ -87,7 +87,7 @@ func RowFeatures(l Loss, features int) int {
 	if !ok {
 		return features
 	}
-	packed, ok := carry.RowsIn(features, u.Rows())
+	packed, ok := targetpair.RowsIn(features, u.Rows())
 	if !ok {
 		return 0
 	}
@@ -103,7 +103,7 @@ func JoinRows(u Units, x [][]float32, y []float64) (record []float32, target flo
 	if len(x) < 1 || len(x) > u.Rows() || len(y) != len(x) {
 		panic(fmt.Sprintf("loss: units: %d rows, %d targets: must be as many, between 1 and %d", len(x), len(y), u.Rows()))
 	}
-	packed := carry.Rows{Features: len(x[0]), Most: u.Rows()}
+	packed := targetpair.Rows{Features: len(x[0]), Most: u.Rows()}
 	record = make([]float32, packed.Width())
 	for i := range x {
 		packed.Put(record, i, x[i], y[i])
@@ -177,7 +177,7 @@ func (l units) Constants() Constants {
 // Parameters returns the number of parameters of the row loss, or 0 if no unit record has the given
 // number of features.
 func (l units) Parameters(features int) int {
-	packed, ok := carry.RowsIn(features, l.rows)
+	packed, ok := targetpair.RowsIn(features, l.rows)
 	if !ok {
 		return 0
 	}
@@ -188,8 +188,8 @@ func (l units) Parameters(features int) int {
 // y. ok is false if y is not a whole number from 1 to the largest number of rows. layout panics unless
 // len(x) is the length of a record, and dst and w, the lengths of two vectors, are the number of
 // parameters.
-func (l units) layout(dst, w int, x []float32, y float64) (packed carry.Rows, n int, ok bool) {
-	packed, ok = carry.RowsIn(len(x), l.rows)
+func (l units) layout(dst, w int, x []float32, y float64) (packed targetpair.Rows, n int, ok bool) {
+	packed, ok = targetpair.RowsIn(len(x), l.rows)
 	if !ok {
 		panic(fmt.Sprintf("loss: units: %d features: must be those of %d rows and their targets", len(x), l.rows))
 	}
@@ -243,7 +243,7 @@ type unitsOfMargins struct {
 
 // at returns the margins at the parameters w of the n rows of a record x, and the rows' targets,
 // which the record holds.
-func (l unitsOfMargins) at(s *unitScratch, packed carry.Rows, n int, w []float64, x []float32) (z, y []float64) {
+func (l unitsOfMargins) at(s *unitScratch, packed targetpair.Rows, n int, w []float64, x []float32) (z, y []float64) {
 	z, y = resized(&s.z, n*l.margins.K()), resized(&s.y, n)
 	l.products(z, packed, w, x)
 	for i := range y {
@@ -254,7 +254,7 @@ func (l unitsOfMargins) at(s *unitScratch, packed carry.Rows, n int, w []float64
 
 // products sets z to the margins of the rows of a record x: the inner products of each row of the record and
 // the K rows of the parameters w.
-func (l unitsOfMargins) products(z []float64, packed carry.Rows, w []float64, x []float32) {
+func (l unitsOfMargins) products(z []float64, packed targetpair.Rows, w []float64, x []float32) {
 	k, scale := l.margins.K(), packed.Scale()
 	for i := range z {
 		row := packed.Row(x, i/k)
@@ -282,7 +282,7 @@ func innerRow(w []float64, x []float32) float64 {
 // spread sets dst to a K x features matrix: the weighted sum, over the record's n rows, of the outer
 // product of K numbers and the row. The slice each holds the K numbers of the first row, then the K
 // numbers of the second row, and so on.
-func (l unitsOfMargins) spread(dst, each []float64, packed carry.Rows, n int, x []float32) {
+func (l unitsOfMargins) spread(dst, each []float64, packed targetpair.Rows, n int, x []float32) {
 	k, by := l.margins.K(), float64(packed.Scale()*l.weight(n))
 	clear(dst)
 	for i, s := range each {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/stillpoint-dp/stillpoint/internal/carry"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
 // Weights describes the weights of records: public factors for classes, and factors that targets encode. A
@@ -133,11 +133,13 @@ func smallest(w Weights) float64 {
 // share), in one float64. The share is rounded to a multiple of 2^-16. With a share of 1 the result is
 // y itself. With a share outside [0, 1] the result is NaN, an invalid target. Only losses with row weights
 // or exposures accept these targets, which they decode with [Carried].
-func Carry(t Target, y, share float64) float64 { return carry.Join(y, share, t == Classes) }
+func Carry(t Target, y, share float64) float64 { return targetpair.Join(y, share, t == Classes) }
 
 // Carried returns the target y and the share (a weight or an exposure) that [Carry] encoded in one
 // float64.
-func Carried(t Target, joined float64) (y, share float64) { return carry.Split(joined, t == Classes) }
+func Carried(t Target, joined float64) (y, share float64) {
+	return targetpair.Split(joined, t == Classes)
+}
 
 // RowWeighted reports whether each target of the loss encodes, besides the target itself, the weight
 // of its record ([Carry]).

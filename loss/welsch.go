@@ -3,7 +3,7 @@ package loss
 import (
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/internal/elementary"
+	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 )
 
 type welsch struct{ c float64 }
@@ -36,8 +36,8 @@ func (l welsch) Constants() Constants {
 	u := (3 - sqrt6) / 2
 	return Constants{
 		Lipschitz:        l.c / math.Sqrt(2*math.E),
-		Curvature:        CurvatureInterval{-2 * elementary.Exp(-1.5), 1},
-		HessianLipschitz: 2 * math.Sqrt(6*u) * elementary.Exp(-u) / l.c,
+		Curvature:        CurvatureInterval{-2 * repromath.Exp(-1.5), 1},
+		HessianLipschitz: 2 * math.Sqrt(6*u) * repromath.Exp(-u) / l.c,
 		InitialGap:       l.value(1 / l.c),
 	}
 }
@@ -49,7 +49,7 @@ const welschStop = 40
 
 func (l welsch) value(t float64) float64 {
 	t = clamp(t, -welschStop, welschStop)
-	return float64(l.c * l.c / 2 * elementary.OneMinusExp(float64(t*t)))
+	return float64(l.c * l.c / 2 * repromath.OneMinusExp(float64(t*t)))
 }
 
 func (l welsch) Values(dst, z, y []float64) {
@@ -63,7 +63,7 @@ func (l welsch) Slopes(dst, z, y []float64) {
 	z, y = sameLength(dst, z, y)
 	for i := range dst {
 		t := clamp((z[i]-y[i])/l.c, -welschStop, welschStop)
-		dst[i] = float64(float64(l.c*t) * elementary.Exp(-float64(t*t)))
+		dst[i] = float64(float64(l.c*t) * repromath.Exp(-float64(t*t)))
 	}
 }
 
@@ -72,6 +72,6 @@ func (l welsch) Curvatures(dst, z, y []float64) {
 	for i := range dst {
 		t := clamp((z[i]-y[i])/l.c, -welschStop, welschStop)
 		u := float64(t * t)
-		dst[i] = float64(math.FMA(-2, u, 1) * elementary.Exp(-u))
+		dst[i] = float64(math.FMA(-2, u, 1) * repromath.Exp(-u))
 	}
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 // Confusion counts the rows for each pair of a true class and a predicted class.
@@ -55,7 +55,7 @@ func (c *Confusion) String() string {
 	}
 	width, name := 1, len("class")
 	for k, row := range c.Rows {
-		name = max(name, len([]rune(printable.Text(c.Classes[k]))))
+		name = max(name, len([]rune(safetext.Text(c.Classes[k]))))
 		for _, n := range row {
 			width = max(width, len(fmt.Sprint(n)))
 		}
@@ -63,7 +63,7 @@ func (c *Confusion) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "confusion      rows of a class (line) by the class predicted (column, in the same order)\n")
 	for k, row := range c.Rows {
-		fmt.Fprintf(&b, "  %-*s", name, printable.Text(c.Classes[k]))
+		fmt.Fprintf(&b, "  %-*s", name, safetext.Text(c.Classes[k]))
 		for _, n := range row {
 			fmt.Fprintf(&b, "  %*d", width, n)
 		}

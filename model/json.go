@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 // checkJSON returns an error unless data is exactly one JSON value in UTF-8, without null and without a
@@ -50,7 +50,7 @@ func checkValue(field string, decoder *json.Decoder) error {
 				return fmt.Errorf("%s: must be JSON: %w", field, err)
 			}
 			key := token.(string) // the decoder accepts only strings as keys
-			child := below(field, "."+printable.Text(key))
+			child := below(field, "."+safetext.Text(key))
 			if seen[fold(key)] {
 				return fmt.Errorf("%s: is given twice", child)
 			}

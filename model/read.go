@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -50,7 +50,7 @@ type document struct {
 // comment, or if [New] returns an error for its content. Errors about the content name the file, the field,
 // its value and the rule.
 func Read(path string) (*Model, error) {
-	data, err := regular.Read(path, regular.Document)
+	data, err := regularfile.Read(path, regularfile.Document)
 	if err != nil {
 		return nil, fmt.Errorf("model: %w", err)
 	}

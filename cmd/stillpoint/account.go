@@ -7,7 +7,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/account/mechanism"
-	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
 )
 
 type accountCommand struct {
@@ -181,7 +181,7 @@ func (a *accountCommand) releases(ctx context.Context) (*accountReport, []mechan
 	report := &accountReport{Group: a.Group}
 	var events []mechanism.Composed
 	if a.Events != "" {
-		text, err := regular.Read(a.Events, regular.Document)
+		text, err := regularfile.Read(a.Events, regularfile.Document)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
@@ -40,7 +40,7 @@ func (a *algorithmsCommand) Run(c *console) error {
 		fmt.Fprintln(c.out, title)
 		for _, s := range train.HelpOf(name) {
 			fmt.Fprintf(c.out, "  %s: %s\n", s.Key, s.Type)
-			fmt.Fprint(c.out, printable.Lines(s.Doc, "      ", 80))
+			fmt.Fprint(c.out, safetext.Lines(s.Doc, "      ", 80))
 		}
 	}
 	return nil

@@ -10,9 +10,9 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
 	"github.com/stillpoint-dp/stillpoint/certificate"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 type budgetCommand struct {
@@ -138,7 +138,7 @@ func (b *budgetCreate) Run(ctx context.Context, c *console) error {
 	fmt.Fprintf(c.out, "dataset      %s, with a cap of %v\n", b.Name, d.Cap)
 	for _, other := range copies {
 		fmt.Fprintf(c.out, "WARNING      %s holds the same cells as the dataset %s: their charges add up\n",
-			printable.Text(b.Table), printable.Text(other))
+			safetext.Text(b.Table), safetext.Text(other))
 	}
 	fmt.Fprintf(c.out, "head         %s\n", d.Head)
 	fmt.Fprintf(c.out, "configure    budget: {store: %q, dataset: %q}\n", b.Store, b.Name)
@@ -165,7 +165,7 @@ func (b *budgetList) Run(ctx context.Context, c *console) error {
 			return printJSON(c.out, all)
 		}
 		for _, d := range all {
-			fmt.Fprintf(c.out, "%s  %s  %s of %v, %s%s\n", bar(d, 20), printable.Text(d.Name), spentOf(d), d.Cap,
+			fmt.Fprintf(c.out, "%s  %s  %s of %v, %s%s\n", bar(d, 20), safetext.Text(d.Name), spentOf(d), d.Cap,
 				counted(len(d.Runs), "run"), closedWord(d))
 		}
 		return nil
@@ -234,8 +234,8 @@ func (b *budgetShow) Run(ctx context.Context, c *console) error {
 		}
 		fmt.Fprint(c.out, spent(d), listed(open, b.Store))
 		if b.Certificate != "" {
-			fmt.Fprintf(c.out, "certificate  %s\nrecheck      stillpoint verify %s\n", printable.Text(b.Certificate),
-				printable.Text(b.Certificate))
+			fmt.Fprintf(c.out, "certificate  %s\nrecheck      stillpoint verify %s\n", safetext.Text(b.Certificate),
+				safetext.Text(b.Certificate))
 		}
 		return nil
 	})
@@ -281,7 +281,7 @@ func spent(d *budget.Dataset) string {
 	line := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "%-13s%s\n", name, fmt.Sprintf(format, args...))
 	}
-	line("dataset", "%s%s", printable.Text(d.Name), closedWord(d))
+	line("dataset", "%s%s", safetext.Text(d.Name), closedWord(d))
 	line("cap", "%v, for everything ever released together", d.Cap)
 	line("spent", "%s %s", bar(d, 50), spentOf(d))
 	line("charged", "%.6g of %.6g (units of mu^2), of which %.6g by runs that have not ended; %.6g left", d.Spent,
@@ -308,7 +308,7 @@ func spent(d *budget.Dataset) string {
 			state += fmt.Sprintf(", corrected upwards %s", times(r.Corrected))
 		}
 		line(name, "%6.2f%%  row %d, %s  %s: epsilon %v, delta %v, charged %.3g (%s)", 100*r.Charged.Charge/d.Charge, r.Row,
-			r.Time, printable.Text(r.Label), r.Limit.Epsilon, r.Limit.Delta, r.Charged.Charge, state)
+			r.Time, safetext.Text(r.Label), r.Limit.Epsilon, r.Limit.Delta, r.Charged.Charge, state)
 	}
 	line("rows", "%d, each hashed after the one before", d.Rows)
 	line("head", "%s", d.Head)
@@ -326,7 +326,7 @@ func times(n int) string {
 // isBudget reports whether the first 64 bytes of a file contain the format's name of a dataset's certificate.
 // It returns false if the file cannot be opened.
 func isBudget(path string) bool {
-	f, err := regular.Open(path)
+	f, err := regularfile.Open(path)
 	if err != nil {
 		return false
 	}

@@ -9,8 +9,8 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/budget/stores"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 // openRun is a run in a store of budgets whose end the store does not know. Its whole budget stays charged.
@@ -90,15 +90,15 @@ func listed(all []openRun, store string) string {
 		where := "its folder was not found: --in DIR,... looks for it"
 		switch {
 		case r.Folder != "":
-			where = fmt.Sprintf("stillpoint budget settle %s --store %s --from %s", printable.Text(r.Run),
-				printable.Text(store), printable.Text(r.Folder))
+			where = fmt.Sprintf("stillpoint budget settle %s --store %s --from %s", safetext.Text(r.Run),
+				safetext.Text(store), safetext.Text(r.Folder))
 		case len(r.Copies) > 0:
 			where = fmt.Sprintf("%d folders have it, of which one at most is its own: %s", len(r.Copies),
-				printable.Text(strings.Join(r.Copies, ", ")))
+				safetext.Text(strings.Join(r.Copies, ", ")))
 		}
-		fmt.Fprintf(&b, "%-13srow %d, run %s: %s\n", name, r.Row, printable.Text(r.Run), where)
+		fmt.Fprintf(&b, "%-13srow %d, run %s: %s\n", name, r.Row, safetext.Text(r.Run), where)
 		if r.Holder != "" {
-			fmt.Fprintf(&b, "%-13s  held by %s; may have released up to %.3g (units of mu^2)\n", "", printable.Text(r.Holder),
+			fmt.Fprintf(&b, "%-13s  held by %s; may have released up to %.3g (units of mu^2)\n", "", safetext.Text(r.Holder),
 				r.Allowed)
 		}
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/certificate"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/sshsig"
 )
 
@@ -49,7 +49,7 @@ func (s *certificateSign) Run(ctx context.Context, c *console) error {
 	if err != nil {
 		return err
 	}
-	secret, err := regular.Read(s.Key, sshsig.Most)
+	secret, err := regularfile.Read(s.Key, sshsig.Most)
 	if err != nil {
 		return err
 	}
@@ -75,7 +75,7 @@ func (s *certificateSign) Run(ctx context.Context, c *console) error {
 		err = fmt.Fprintf(c.out,
 		"signature    %s\nkey          %s\nrecheck      stillpoint certificate verify %s --signers FILE, in which a line "+
 			"is\n             NAME %s\n",
-		printable.Text(out), key.Fingerprint(), printable.Text(s.Certificate), key.Public())
+		safetext.Text(out), key.Fingerprint(), safetext.Text(s.Certificate), key.Public())
 	return err
 }
 
@@ -106,7 +106,7 @@ Exit code 4 means refused: the certificate does not verify, or no allowed signer
 }
 
 func (v *certificateVerify) Run(ctx context.Context, c *console) error {
-	signers, err := regular.Read(v.Signers, sshsig.Most)
+	signers, err := regularfile.Read(v.Signers, sshsig.Most)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (v *certificateVerify) Run(ctx context.Context, c *console) error {
 	if path == "" {
 		path = v.Certificate + ".sig"
 	}
-	signature, err := regular.Read(path, sshsig.Most)
+	signature, err := regularfile.Read(path, sshsig.Most)
 	if err != nil {
 		return err
 	}
@@ -152,14 +152,14 @@ func (v *certificateVerify) Run(ctx context.Context, c *console) error {
 		first, _, _ := strings.Cut(report.String(), "\n")
 		fmt.Fprintln(c.out, first)
 	}
-	_, err = fmt.Fprintf(c.out, "Signed by %s with key %s.\n", printable.Text(who.Name), who.Fingerprint)
+	_, err = fmt.Fprintf(c.out, "Signed by %s with key %s.\n", safetext.Text(who.Name), who.Fingerprint)
 	return err
 }
 
 // verified reads and verifies the certificate of a run or of a dataset. It returns the certificate's bytes
 // and, for a run, the report of the verification; for a dataset the report is nil.
 func verified(ctx context.Context, path string) ([]byte, *certificate.Report, error) {
-	text, err := regular.Read(path, budget.MostCertificate)
+	text, err := regularfile.Read(path, budget.MostCertificate)
 	if err != nil {
 		return nil, nil, err
 	}

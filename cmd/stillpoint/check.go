@@ -7,7 +7,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/stillpoint-dp/stillpoint/internal/inspect"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
@@ -68,7 +68,7 @@ func (f *checkCommand) Run(ctx context.Context, c *console) error {
 	}
 	if lost := report.Lost(); err == nil && f.Strict && len(lost) > 0 {
 		for i := range lost {
-			lost[i] = printable.Text(lost[i])
+			lost[i] = safetext.Text(lost[i])
 		}
 		return fmt.Errorf("check: lost: %s", strings.Join(lost, "; "))
 	}
@@ -80,7 +80,7 @@ func (f *checkCommand) Run(ctx context.Context, c *console) error {
 func checked(path string, r *inspect.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n\n", inspect.Warning)
-	fmt.Fprintf(&b, "%s: %d rows", printable.Text(path), r.Rows)
+	fmt.Fprintf(&b, "%s: %d rows", safetext.Text(path), r.Rows)
 	if r.LeftOut > 0 {
 		fmt.Fprintf(&b, ", %d more left out by the row filter", r.LeftOut)
 	}
@@ -89,7 +89,7 @@ func checked(path string, r *inspect.Report) string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(w, "column\tkind\tread\tmissing\tunreadable\tbelow\tabove\tother\t")
 	for _, c := range r.Columns {
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t\n", printable.Text(c.Name), c.Kind, c.Read, c.Missing, c.Unreadable,
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%d\t%d\t%d\t\n", safetext.Text(c.Name), c.Kind, c.Read, c.Missing, c.Unreadable,
 			c.Below, c.Above, c.Other)
 	}
 	w.Flush()
@@ -102,7 +102,7 @@ func checked(path string, r *inspect.Report) string {
 			if p.Cells == 1 {
 				cells = "cell"
 			}
-			fmt.Fprintf(&b, "\n%s: %d %s: %s", printable.Text(c.Name), p.Cells, cells, p.What)
+			fmt.Fprintf(&b, "\n%s: %d %s: %s", safetext.Text(c.Name), p.Cells, cells, p.What)
 			for i, e := range p.Examples {
 				fmt.Fprintf(&b, "%s%q", map[bool]string{true: ": ", false: ", "}[i == 0], e)
 			}

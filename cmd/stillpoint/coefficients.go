@@ -6,8 +6,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/report"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 type coefficientsCommand struct {
@@ -90,7 +90,7 @@ func coefficientTable(list *report.Coefficients) string {
 		if !classes {
 			return ""
 		}
-		return printable.Text(name) + "\t"
+		return safetext.Text(name) + "\t"
 	}
 	fmt.Fprintf(w, "term\t%sreference or unit\tcoefficient\t%s\n", class("class"), noise)
 	for _, t := range list.Terms {
@@ -102,17 +102,17 @@ func coefficientTable(list *report.Coefficients) string {
 		if t.Reference != "" {
 			against = t.Reference
 		}
-		fmt.Fprintf(w, "%s\t%s%s\t%.4g\t%s\n", printable.Text(t.Term), class(t.Class), printable.Text(against), t.Value, sd)
+		fmt.Fprintf(w, "%s\t%s%s\t%.4g\t%s\n", safetext.Text(t.Term), class(t.Class), safetext.Text(against), t.Value, sd)
 	}
 	for _, column := range list.NotInterpretable {
-		fmt.Fprintf(w, "%s\t%s%s\t%s\t%s\n", printable.Text(column), class("-"), "hashed", "-", "not interpretable")
+		fmt.Fprintf(w, "%s\t%s%s\t%s\t%s\n", safetext.Text(column), class("-"), "hashed", "-", "not interpretable")
 	}
 	_ = w.Flush() // writing to a strings.Builder never fails
-	fmt.Fprintf(&b, "\nCoefficients are in %s.\n", printable.Text(list.Unit))
+	fmt.Fprintf(&b, "\nCoefficients are in %s.\n", safetext.Text(list.Unit))
 	if list.Counted > 0 {
 		fmt.Fprintf(&b, "%d of %d, intercepts left out, differ from 0 by more than two standard deviations of the noise.\n",
 			list.Beyond, list.Counted)
 	}
-	b.WriteString(printable.Lines(printable.Text(list.Meaning), "", 100))
+	b.WriteString(safetext.Lines(safetext.Text(list.Meaning), "", 100))
 	return b.String()
 }

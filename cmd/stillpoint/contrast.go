@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/report"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -85,32 +85,32 @@ func (k *contrastCommand) Run(ctx context.Context, c *console) error {
 func contrastText(list []*model.ContrastOf, joint *inference.Joint) string {
 	var b strings.Builder
 	for _, v := range list {
-		fmt.Fprintf(&b, "%s\n", printable.Text(v.Text))
+		fmt.Fprintf(&b, "%s\n", safetext.Text(v.Text))
 		switch v.State {
 		case inference.Reported:
 			fmt.Fprintf(&b,
 				"  %.4g, %g%% interval %.4g to %.4g (%s), standard error %.2g, of which privacy makes %.0f%% of the width\n",
-				v.Estimate, 100*v.Level, v.Low, v.High, printable.Text(v.Unit), v.Error, 100*v.Privacy)
+				v.Estimate, 100*v.Level, v.Low, v.High, safetext.Text(v.Unit), v.Error, 100*v.Privacy)
 			if r, name := v.Ratio(); r != nil {
 				fmt.Fprintf(&b, "  %s %.4g, %g%% interval %.4g to %.4g\n", name, r.Estimate, 100*v.Level, r.Low, r.High)
 			}
 		default:
-			why := fmt.Sprintf("%s, no interval is stated: %s", v.State, printable.Text(v.Reason))
-			b.WriteString(printable.Lines(why, "  ", 100))
+			why := fmt.Sprintf("%s, no interval is stated: %s", v.State, safetext.Text(v.Reason))
+			b.WriteString(safetext.Lines(why, "  ", 100))
 		}
 	}
 	name := "formula"
 	if list[0].Short {
 		name = "SHORT formula, to which the intervals belong"
 	}
-	fmt.Fprintf(&b, "%s: %s\n", name, printable.Text(list[0].Formula))
+	fmt.Fprintf(&b, "%s: %s\n", name, safetext.Text(list[0].Formula))
 	if joint == nil {
 		return b.String()
 	}
 	switch {
 	case joint.State != inference.Reported:
 		fmt.Fprintf(&b, "joint region: %s\n", joint.State)
-		b.WriteString(printable.Lines(printable.Text(joint.Reason), "  ", 100))
+		b.WriteString(safetext.Lines(safetext.Text(joint.Reason), "  ", 100))
 	case *joint.Zero:
 		fmt.Fprintf(&b, "joint region (limit %.4g of the squared distance): holds 0 for all of them\n", joint.Limit)
 	default:

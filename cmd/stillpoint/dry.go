@@ -3,8 +3,8 @@ package main
 import (
 	"context"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
@@ -12,11 +12,11 @@ import (
 // that was not run.
 func drySummary(ctx context.Context, c *train.Config, d *runfolder.Dry) string {
 	var b facts
-	b.add("would charge", "the whole budget, in %s, before the first release", printable.Text(d.Ledger))
+	b.add("would charge", "the whole budget, in %s, before the first release", safetext.Text(d.Ledger))
 	if d.Cost != nil {
-		b.add("dataset", "%s: mu^2 of %.6g of its cap in the store", printable.Text(c.Budget.Dataset), d.Cost.Charge)
+		b.add("dataset", "%s: mu^2 of %.6g of its cap in the store", safetext.Text(c.Budget.Dataset), d.Cost.Charge)
 	}
-	b.add("would write", "%s, %s", printable.Text(d.ModelPath), printable.Text(d.CertificatePath))
+	b.add("would write", "%s, %s", safetext.Text(d.ModelPath), safetext.Text(d.CertificatePath))
 	if len(d.Earlier) > 0 {
 		b.add("together", "%s", d.Together(ctx))
 	}

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 type ledgerCommand struct {
@@ -33,12 +33,12 @@ func (l *ledgerCommand) Run(ctx context.Context, c *console) error {
 	for _, t := range totals {
 		fits, unit := "1 fit", ""
 		if t.Unit != "" {
-			unit = ", for all rows of one " + printable.Text(t.Unit)
+			unit = ", for all rows of one " + safetext.Text(t.Unit)
 		}
 		if t.Fits > 1 {
 			fits = fmt.Sprintf("%d fits", t.Fits)
 		}
-		fmt.Fprintf(c.out, "%s: %s, together epsilon %.4g at delta %v under %v%s\n", printable.Text(t.Table), fits,
+		fmt.Fprintf(c.out, "%s: %s, together epsilon %.4g at delta %v under %v%s\n", safetext.Text(t.Table), fits,
 			runfolder.RoundUp(t.Epsilon), t.Delta, t.Relation, unit)
 	}
 	return nil

@@ -19,7 +19,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/internal/crashsafe"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/sshsig"
 )
 
@@ -85,7 +85,7 @@ type commands struct {
 }
 
 // console has the outputs of a command: out for results, err for messages. Text from files may contain
-// control characters. run therefore wraps both outputs in a printable.Writer, which escapes them.
+// control characters. run therefore wraps both outputs in a safetext.Writer, which escapes them.
 type console struct {
 	out, err io.Writer
 	// A command calls saving if it saves its results when it is interrupted. After an interrupt it is then
@@ -95,10 +95,10 @@ type console struct {
 	json bool
 }
 
-// terminal returns the writer behind w, to which w passes its text if w is a printable.Writer, and otherwise
+// terminal returns the writer behind w, to which w passes its text if w is a safetext.Writer, and otherwise
 // w. It also reports whether the returned writer is a terminal.
 func terminal(w io.Writer) (io.Writer, bool) {
-	if escaped, ok := w.(*printable.Writer); ok {
+	if escaped, ok := w.(*safetext.Writer); ok {
 		w = escaped.Unwrap()
 	}
 	f, ok := w.(*os.File)
@@ -117,9 +117,9 @@ func main() {
 }
 
 // escaping returns a console that writes to plain and escapes all characters that are not visible
-// (printable.Writer). flush writes the text that the console has buffered.
+// (safetext.Writer). flush writes the text that the console has buffered.
 func escaping(plain *console) (c *console, flush func()) {
-	out, failures := printable.NewWriter(plain.out), printable.NewWriter(plain.err)
+	out, failures := safetext.NewWriter(plain.out), safetext.NewWriter(plain.err)
 	c = &console{out: out, err: failures, saving: plain.saving}
 	if c.saving == nil {
 		c.saving = func() {}

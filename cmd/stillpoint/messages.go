@@ -11,7 +11,7 @@ import (
 	"strings"
 	"syscall"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
@@ -24,7 +24,7 @@ func printLine(w io.Writer, v any) {
 	if err != nil { // only a number that is not finite has no JSON form, and no message contains one
 		return
 	}
-	_, _ = fmt.Fprintf(w, "%s\n", bytes.TrimSpace(printable.JSON(text)))
+	_, _ = fmt.Fprintf(w, "%s\n", bytes.TrimSpace(safetext.JSON(text)))
 }
 
 type noteEvent struct {
@@ -71,14 +71,14 @@ func (c *console) note(event, text string) {
 		printLine(c.err, noteEvent{event, text})
 		return
 	}
-	fmt.Fprintln(c.err, printable.Text(text))
+	fmt.Fprintln(c.err, safetext.Text(text))
 }
 
 // complain prints an error on one line, as text or as JSON. Line ends in the error's text, for example in a
 // file's name, are escaped.
 func (c *console) complain(err error, exit int) {
 	if !c.json {
-		fmt.Fprintln(c.err, "stillpoint:", printable.Text(err.Error()))
+		fmt.Fprintln(c.err, "stillpoint:", safetext.Text(err.Error()))
 		return
 	}
 	event := errorEvent{Event: "error", Code: codes[exit], Exit: exit, Message: err.Error()}

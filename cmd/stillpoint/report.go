@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/report"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 type reportCommand struct {
@@ -65,6 +65,6 @@ func (r *reportCommand) Run(ctx context.Context, c *console) error {
 	if err := writeFile(out, reads, page.Render); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.out, "report  %s\n", printable.Text(out))
+	_, err = fmt.Fprintf(c.out, "report  %s\n", safetext.Text(out))
 	return err
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/internal/columnname"
 	"github.com/stillpoint-dp/stillpoint/internal/inspect"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 	"github.com/stillpoint-dp/stillpoint/internal/yamltext"
 )
@@ -80,7 +80,7 @@ func (s *schemaCommand) Run(ctx context.Context, c *console) error {
 		return err
 	}
 	name := filepath.Base(s.Data)
-	_, err = fmt.Fprintf(c.out, draft, printable.Text(name), yamltext.Quote(name), note, columns)
+	_, err = fmt.Fprintf(c.out, draft, safetext.Text(name), yamltext.Quote(name), note, columns)
 	return err
 }
 
@@ -93,7 +93,7 @@ func (s *schemaCommand) drafted(ctx context.Context, header []string, note *stri
 	if err := s.another(); err != nil {
 		return "", err
 	}
-	name := printable.Text(filepath.Base(s.FromPublic))
+	name := safetext.Text(filepath.Base(s.FromPublic))
 	columns, missing, err := inspect.Draft(ctx, s.FromPublic, s.csv(), name)
 	if err != nil {
 		return "", err

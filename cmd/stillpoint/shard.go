@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/stillpoint-dp/stillpoint/internal/front"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
@@ -112,7 +112,7 @@ func (c *console) tellShards(s *front.Shards) {
 			printLine(c.err, listeningEvent{"listening", address, s.Count})
 			return
 		}
-		fmt.Fprintf(c.err, "listening on %s for %d shards\n", printable.Text(address), s.Count)
+		fmt.Fprintf(c.err, "listening on %s for %d shards\n", safetext.Text(address), s.Count)
 	}
 	s.Told = func(e front.ShardEvent) {
 		switch {

@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
@@ -45,7 +45,7 @@ func outline(p train.Planned, verbose bool) string {
 	}
 	if p.Ranks != nil {
 		b.add("ranks", "%.2g%% of the budget places the knots of %s, more of them where rows are many (train.ranks: off)",
-			100*ranking(p), printable.Text(strings.Join(p.Ranks.Columns, ", ")))
+			100*ranking(p), safetext.Text(strings.Join(p.Ranks.Columns, ", ")))
 	}
 	switch {
 	case p.Base != nil:
@@ -104,7 +104,7 @@ func (b *facts) rows(p train.Planned) {
 		var list []string
 		for _, c := range p.Schema.Columns() {
 			if c.Curve > 0 {
-				list = append(list, fmt.Sprintf("%s %d", printable.Text(c.Name), c.Curve))
+				list = append(list, fmt.Sprintf("%s %d", safetext.Text(c.Name), c.Curve))
 			}
 		}
 		b.add("curves", "with so many knots: %s", strings.Join(list, ", "))
@@ -295,6 +295,6 @@ func printJSON(w io.Writer, v any) error {
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	_, err := w.Write(printable.JSON(b.Bytes()))
+	_, err := w.Write(safetext.JSON(b.Bytes()))
 	return err
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint"
 	"github.com/stillpoint-dp/stillpoint/budget"
-	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
 )
 
@@ -56,7 +56,7 @@ func (v *verifyCommand) verifyBudget(ctx context.Context, c *console) error {
 	if v.Model != "" {
 		return fmt.Errorf("%s: is a dataset's certificate, which speaks of no model", v.Certificate)
 	}
-	text, err := regular.Read(v.Certificate, budget.MostCertificate)
+	text, err := regularfile.Read(v.Certificate, budget.MostCertificate)
 	if err != nil {
 		return err
 	}

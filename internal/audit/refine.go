@@ -4,7 +4,7 @@ import (
 	"slices"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -61,7 +61,7 @@ func recurved(from, to *dataset.Schema, x []float32) []float32 {
 		at, by := []int{h.First}, []float64{level}
 		known := level > 0
 		for a, axis := range h.Axes {
-			cell, f := hats.Of(axis.Knots, axis.At).Cell(float64(y[axis.Number]) / level)
+			cell, f := spline.Of(axis.Knots, axis.At).Cell(float64(y[axis.Number]) / level)
 			known = known && y[axis.Missing] == 0
 			inner := 1
 			if a == 0 && len(h.Axes) == 2 {
@@ -71,7 +71,7 @@ func recurved(from, to *dataset.Schema, x []float32) []float32 {
 			var by2 []float64
 			for b := range at {
 				at2 = append(at2, at[b]+cell*inner, at[b]+(cell+1)*inner)
-				by2 = append(by2, by[b]*hats.Scale*(1-f), by[b]*hats.Scale*f)
+				by2 = append(by2, by[b]*spline.Scale*(1-f), by[b]*spline.Scale*f)
 			}
 			at, by = at2, by2
 		}

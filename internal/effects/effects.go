@@ -9,7 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/internal/elementary"
+	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 )
 
 // Deviation is the standard deviation of the frequencies along each column, per unit of an effect divided by the
@@ -55,8 +55,8 @@ func Frequencies(seed uint64, pairs, columns int) []float64 {
 	for i := range omega {
 		u := float64(random.Uint64()>>11+1) * 0x1p-53 // in (0, 1], so that u-1 is exact
 		v := float64(random.Uint64()>>11) * 0x1p-53
-		_, cos := elementary.SinCos(float64(2 * math.Pi * v))
-		omega[i] = float64(Deviation * float64(math.Sqrt(float64(-2*elementary.Log1p(u-1)))*cos))
+		_, cos := repromath.SinCos(float64(2 * math.Pi * v))
+		omega[i] = float64(Deviation * float64(math.Sqrt(float64(-2*repromath.Log1p(u-1)))*cos))
 	}
 	return omega
 }
@@ -81,7 +81,7 @@ func (b *Basis) Amplitude() float64 { return b.amplitude }
 
 // Fill sets dst to the features of a row with the given effects, which it overwrites. The squared norm of the
 // features is the number of pairs times the squared amplitude, up to the rounding to float32. An angle beyond
-// elementary.MostAngle counts as this angle.
+// repromath.MostAngle counts as this angle.
 func (b *Basis) Fill(dst []float32, effects []float64) {
 	effects = effects[:len(b.centres)]
 	for j, c := range b.centres {
@@ -94,7 +94,7 @@ func (b *Basis) Fill(dst []float32, effects []float64) {
 			angle = math.FMA(v, effects[j], angle)
 		}
 		by = by[len(effects):]
-		sin, cos := elementary.SinCos(min(max(angle, -elementary.MostAngle), elementary.MostAngle))
+		sin, cos := repromath.SinCos(min(max(angle, -repromath.MostAngle), repromath.MostAngle))
 		dst[k], dst[k+1] = float32(b.amplitude*cos), float32(b.amplitude*sin)
 	}
 }

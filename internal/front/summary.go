@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
 	"github.com/stillpoint-dp/stillpoint/internal/runfolder"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 )
@@ -38,7 +38,7 @@ func (r *Result) summary(details bool) string {
 	}
 	b.add("protects", "%s", f.Unit.Protects(f.Filter, f.Budget.Relation()))
 	for _, t := range f.Trusted {
-		b.add("TRUSTED", "%s", printable.Text(t))
+		b.add("TRUSTED", "%s", safetext.Text(t))
 	}
 	b.add("budget", "epsilon %v, delta %v, %v: %s", f.Budget.Epsilon(), f.Budget.Delta(), f.Budget.Relation(),
 		spent(f, details))
@@ -49,7 +49,7 @@ func (r *Result) summary(details bool) string {
 	}
 	b.outcome(f, details)
 	if at := f.Reserved; at != nil {
-		b.add("dataset", "%s: charged in its store before the first release, row %d", printable.Text(at.Dataset), at.Row)
+		b.add("dataset", "%s: charged in its store before the first release, row %d", safetext.Text(at.Dataset), at.Row)
 	}
 	if r.Kept != nil {
 		b.files(r.Kept)
@@ -57,7 +57,7 @@ func (r *Result) summary(details bool) string {
 	if r.Kept != nil && len(r.Kept.Earlier) > 0 {
 		b.add("together", "%s", r.Kept.Together(context.Background()))
 	} else {
-		b.add("note", "fitting %s again costs a second budget", printable.Text(r.table))
+		b.add("note", "fitting %s again costs a second budget", safetext.Text(r.table))
 	}
 	if text := r.Coefficients(); text != "" {
 		b.WriteString("\n" + text)
@@ -130,12 +130,12 @@ func (b *facts) outcome(f *train.Fitted, details bool) {
 func (b *facts) files(f *runfolder.Fitted) {
 	model := "none: the fit ended before there was one"
 	if f.ModelPath != "" {
-		model = printable.Text(f.ModelPath)
+		model = safetext.Text(f.ModelPath)
 	}
 	b.add("model", "%s", model)
-	b.add("certificate", "%s (recheck it: stillpoint verify)", printable.Text(f.CertificatePath))
-	b.add("report", "stillpoint report %s writes %s", printable.Text(f.Folder),
-		printable.Text(filepath.Join(f.Folder, "report.html")))
+	b.add("certificate", "%s (recheck it: stillpoint verify)", safetext.Text(f.CertificatePath))
+	b.add("report", "stillpoint report %s writes %s", safetext.Text(f.Folder),
+		safetext.Text(filepath.Join(f.Folder, "report.html")))
 }
 
 // besideConstant describes in words the released comparison of the fit with the best constant. If details is

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/fate"
+	"github.com/stillpoint-dp/stillpoint/internal/cellstatus"
 	"github.com/stillpoint-dp/stillpoint/internal/table"
 )
 
@@ -217,34 +217,34 @@ func (k *counted) lists(s *dataset.Schema) bool {
 // of the target, weight or exposure and cannot be read, cell marks the current row as silent.
 func (t *tally) cell(column, cell string, as string) {
 	k := t.columns[column]
-	if as != fate.Absent {
+	if as != cellstatus.Absent {
 		text, _ := t.written(k, cell)
 		k.see(k, cell, text, as)
 	}
 	switch as {
-	case fate.Read:
+	case cellstatus.Read:
 		k.Read++
 		if k.lists(t.schema) {
 			k.used[cell] = true
 		}
-	case fate.Absent:
+	case cellstatus.Absent:
 		k.Missing++
-	case fate.Unread:
+	case cellstatus.Unread:
 		k.Unreadable++
 		if text, pointed := t.written(k, cell); pointed {
 			k.points.add(text)
 		} else {
 			k.odd.add(text)
 		}
-	case fate.Below:
+	case cellstatus.Below:
 		k.Below++
-	case fate.Above:
+	case cellstatus.Above:
 		k.Above++
-	case fate.Unlisted:
+	case cellstatus.Unlisted:
 		k.Other++
 		k.odd.add(cell)
 	}
-	if lost := as == fate.Absent || as == fate.Unread || as == fate.Unlisted; lost && k.column == nil {
+	if lost := as == cellstatus.Absent || as == cellstatus.Unread || as == cellstatus.Unlisted; lost && k.column == nil {
 		t.silent = true
 	}
 }
@@ -260,7 +260,7 @@ func (t *tally) written(k *counted, cell string) (text string, pointed bool) {
 // leftOut handles a cell of a row that the filter leaves out. It counts the cell only if it is in the
 // filter's column and is not one of the column's public values.
 func (t *tally) leftOut(column, cell string, as string) {
-	if column == t.schema.Filter().Column && as != fate.Read {
+	if column == t.schema.Filter().Column && as != cellstatus.Read {
 		t.cell(column, cell, as)
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/text/encoding/charmap"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/fate"
+	"github.com/stillpoint-dp/stillpoint/internal/cellstatus"
 )
 
 // suspects summarises the cells of a column. The summary shows problems that no single cell shows.
@@ -52,7 +52,7 @@ func (s *suspects) see(k *counted, cell, text string, as string) {
 		s.first = text
 	}
 	s.varies = s.varies || text != s.first
-	if as == fate.Below || as == fate.Above {
+	if as == cellstatus.Below || as == cellstatus.Above {
 		s.clamped.add(text)
 	}
 	if k.column != nil && k.column.Kind == dataset.Date {
@@ -60,7 +60,7 @@ func (s *suspects) see(k *counted, cell, text string, as string) {
 		return
 	}
 	x, err := strconv.ParseFloat(cell, 64)
-	if err != nil || as == fate.Unread {
+	if err != nil || as == cellstatus.Unread {
 		s.rising = false
 		return
 	}
@@ -83,7 +83,7 @@ func (s *suspects) see(k *counted, cell, text string, as string) {
 // exchanged, because the day of the month is after the twelfth. It counts nothing if day and month are not
 // adjacent in the layout.
 func (s *suspects) day(c *dataset.Column, cell string, as string) {
-	if as == fate.Unread || swapped(c.Layout) == "" {
+	if as == cellstatus.Unread || swapped(c.Layout) == "" {
 		return
 	}
 	s.dated++

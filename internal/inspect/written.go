@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/yamltext"
 )
 
@@ -34,7 +34,7 @@ func Schema(header []string, drafted map[string]Drafted, missing []string) strin
 			b.WriteString("    \"\": ignore\n")
 		case is:
 			known.Column.Name = name
-			b.WriteString("    " + known.Column.Line() + " # " + printable.Text(known.Note) + "\n")
+			b.WriteString("    " + known.Column.Line() + " # " + safetext.Text(known.Note) + "\n")
 		default:
 			b.WriteString("    " + yamltext.Text(name) + ": {number: [" + placeholder + ", " + placeholder + "]}\n")
 		}

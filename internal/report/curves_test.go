@@ -10,7 +10,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 )
 
 // curvedBowl returns a simulated problem (bowl) whose rows have a number with a curve, mostly with
@@ -259,7 +259,7 @@ func TestStructureOfHats(t *testing.T) {
 	}
 	for k, sum := range sums {
 		missing := noisy.At(h.Axes[0].Missing, k)
-		if want := hats.Scale * (noisy.At(d-1, k) - missing); math.Abs(sum-want) > 1e-4 {
+		if want := spline.Scale * (noisy.At(d-1, k) - missing); math.Abs(sum-want) > 1e-4 {
 			t.Errorf("feature %d: the hats add up to %v, must be %v", k, sum, want)
 		}
 	}

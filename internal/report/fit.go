@@ -16,7 +16,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/certificate"
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
 	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
@@ -53,7 +53,7 @@ type Fit struct {
 // returns an error of package certificate if the certificate does not verify. It returns an error if the
 // model is not the model that the certificate describes.
 func ReadFit(ctx context.Context, dir string) (*Fit, error) {
-	text, err := regular.Read(filepath.Join(dir, certificateFile), 8*regular.Document)
+	text, err := regularfile.Read(filepath.Join(dir, certificateFile), 8*regularfile.Document)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 	}
 	if f.Certificate.ModelSHA256() != "" {
 		path := filepath.Join(dir, modelFile)
-		text, err := regular.Read(path, regular.Document)
+		text, err := regularfile.Read(path, regularfile.Document)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +80,7 @@ func ReadFit(ctx context.Context, dir string) (*Fit, error) {
 			return nil, err
 		}
 	}
-	text, err = regular.Read(filepath.Join(dir, ledgerFile), regular.Document)
+	text, err = regularfile.Read(filepath.Join(dir, ledgerFile), regularfile.Document)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

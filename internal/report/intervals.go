@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/model"
 )
 
@@ -48,7 +48,7 @@ func CoefficientText(c *model.Coefficients) string {
 	_ = w.Flush() // writing to a strings.Builder gives no error
 	fmt.Fprintf(&b, "\n%d of %d coefficients have an interval.", c.Reported, c.Counted)
 	b.WriteString(" The column privacy is the share of an interval's width that the noise makes.\n")
-	b.WriteString(printable.Lines(oneLine(c.Meaning+states(c)), "", 100))
+	b.WriteString(safetext.Lines(oneLine(c.Meaning+states(c)), "", 100))
 	return b.String()
 }
 

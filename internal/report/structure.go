@@ -6,7 +6,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 )
 
 // structure is the set of equations and inequalities (rules) that a schema implies for the second moment G
@@ -103,11 +103,11 @@ func (x *structure) hang(h dataset.Hats, last int) {
 		return
 	}
 	a := h.Axes[0]
-	sum := sparse{[]int{last, a.Missing}, []float64{-hats.Scale, hats.Scale}}
-	mean := sparse{[]int{a.Number}, []float64{-hats.Scale}}
+	sum := sparse{[]int{last, a.Missing}, []float64{-spline.Scale, spline.Scale}}
+	mean := sparse{[]int{a.Number}, []float64{-spline.Scale}}
 	for j := range h.Width {
 		sum.at, sum.values = append(sum.at, h.First+j), append(sum.values, 1)
-		mean.at, mean.values = append(mean.at, h.First+j), append(mean.values, hats.Of(a.Knots, a.At).Position(j%inner))
+		mean.at, mean.values = append(mean.at, h.First+j), append(mean.values, spline.Of(a.Knots, a.At).Position(j%inner))
 	}
 	x.flat = append(x.flat, sum, mean)
 }
@@ -207,7 +207,7 @@ func (x structure) shrinkHats(g *mat.SymDense, sigma float64) {
 				if share == 0 || k >= h.Width {
 					continue
 				}
-				want := share * math.Pow(hats.Scale, float64(len(h.Axes))) * (v + max(g.At(h.First+k, last), 0)) / 2
+				want := share * math.Pow(spline.Scale, float64(len(h.Axes))) * (v + max(g.At(h.First+k, last), 0)) / 2
 				noise := sigma
 				if k > j {
 					noise /= math.Sqrt2

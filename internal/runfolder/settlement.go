@@ -10,7 +10,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/budget"
 	"github.com/stillpoint-dp/stillpoint/internal/ledgerfile"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 )
 
@@ -36,11 +36,11 @@ type Settlement struct {
 
 // String describes the settlement in one sentence.
 func (s Settlement) String() string {
-	run := fmt.Sprintf("%s: run %s", printable.Text(s.Dataset), printable.Text(s.Run))
+	run := fmt.Sprintf("%s: run %s", safetext.Text(s.Dataset), safetext.Text(s.Run))
 	switch {
 	case s.Kept != "":
 		return fmt.Sprintf("%s stays charged in full, %.6g (units of mu^2): %s; stillpoint budget settle %s --store %s "+
-			"--in-full ends it so", run, s.Charged, printable.Text(s.Kept), printable.Text(s.Run), printable.Text(s.Store))
+			"--in-full ends it so", run, s.Charged, safetext.Text(s.Kept), safetext.Text(s.Run), safetext.Text(s.Store))
 	case s.Absent:
 		return run + " was never reserved: the store is as it was"
 	case s.Before > 0:

@@ -6,7 +6,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
 )
 
 const bufferSize = 1 << 16
@@ -35,7 +35,7 @@ func openFile(path string, as Dialect) (*file, error) {
 	if path == Standard {
 		return openStandard(os.Stdin, as)
 	}
-	disk, err := regular.Open(path)
+	disk, err := regularfile.Open(path)
 	if err != nil {
 		return nil, fault(path, err)
 	}

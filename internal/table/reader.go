@@ -6,7 +6,7 @@ import (
 	"os"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
 )
 
 // Reader reads a table: one file, or several files that are one table, one after the other. A
@@ -17,7 +17,7 @@ type Reader struct {
 	files  []watch // the table's files, in order
 	// known maps the identity of a file to the indices of the files with this identity. It finds a file that
 	// is given twice without a comparison with every other file.
-	known map[regular.Identity][]int
+	known map[regularfile.Identity][]int
 
 	open  []*file        // the open files; the last is being read
 	next  int            // index in files of the next file to open
@@ -62,7 +62,7 @@ func Open(paths []string, as Dialect) (*Reader, error) {
 		return nil, err
 	}
 	as = named{as, slices.Clone(as.Names())}
-	r := &Reader{as: as, known: map[regular.Identity][]int{}}
+	r := &Reader{as: as, known: map[regularfile.Identity][]int{}}
 	for i, path := range paths {
 		f, err := openFile(path, as)
 		if err == nil && i == 0 {
@@ -106,7 +106,7 @@ func (r *Reader) admit(f *file) error {
 		return &Error{f.name(), "must be the only file of its table", nil}
 	}
 	if f.path != Standard {
-		id := regular.IdentityOf(f.info)
+		id := regularfile.IdentityOf(f.info)
 		for _, i := range r.known[id] {
 			if os.SameFile(f.info, r.files[i].info) {
 				return &Error{f.path, "is given twice, also as " + r.files[i].path, nil}

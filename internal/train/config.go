@@ -15,8 +15,8 @@ import (
 	"github.com/stillpoint-dp/stillpoint/convex"
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/dataset"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
-	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/internal/strictyaml"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
@@ -178,7 +178,7 @@ func ReadConfig(path string) (*Config, error) { return ReadConfigOver(path, nil)
 // partitions. If shards is nil, ReadConfigOver does the same as ReadConfig, and the configuration must name
 // the table.
 func ReadConfigOver(path string, shards *curator.Shards) (*Config, error) {
-	text, err := regular.Read(path, strictyaml.Largest)
+	text, err := regularfile.Read(path, strictyaml.Largest)
 	if err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
@@ -207,7 +207,7 @@ func (c *Config) list(name string) ([]byte, error) {
 	path := c.resolve(name)
 	own, err := os.Stat(path)
 	if err != nil {
-		return regular.Read(path, mostList) // regular.Read returns an error that says why the file cannot be read
+		return regularfile.Read(path, mostList) // regularfile.Read returns an error that says why the file cannot be read
 	}
 	for _, data := range c.Data {
 		table, err := c.files(data)
@@ -220,7 +220,7 @@ func (c *Config) list(name string) ([]byte, error) {
 			}
 		}
 	}
-	return regular.Read(path, mostList)
+	return regularfile.Read(path, mostList)
 }
 
 // decode parses the text of a configuration into c. The errors do not quote the text, since it may be a table
@@ -279,7 +279,7 @@ func nameRule(name string) string {
 		return "not begin or end with white space"
 	case len(name) > mostName:
 		return fmt.Sprintf("have at most %d bytes", mostName)
-	case printable.Text(name) != name:
+	case safetext.Text(name) != name:
 		return "hold visible characters only"
 	}
 	return ""

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 // Stores is a function that opens a store of budgets by its address, such as stores.Open of package
@@ -63,7 +63,7 @@ func (c *Config) stored(ctx context.Context, open Stores) (*storedRun, error) {
 // label returns the configuration's name in a form that every store of budgets accepts. Unprintable
 // characters are replaced, the name is cut to at most mostName bytes, and white space at its ends is removed.
 func (c *Config) label() string {
-	name := printable.Text(c.name)
+	name := safetext.Text(c.name)
 	for len(name) > mostName {
 		_, size := utf8.DecodeLastRuneInString(name)
 		name = name[:len(name)-size]

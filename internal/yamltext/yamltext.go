@@ -6,7 +6,7 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 // plain matches texts that need no quotes in YAML. It matches no YAML number. It matches the YAML words for
@@ -22,7 +22,7 @@ func Quote(s string) string {
 	if err := encoder.Encode(s); err != nil {
 		panic(err) // encoding a string cannot fail
 	}
-	return string(printable.JSON([]byte(strings.TrimSuffix(b.String(), "\n"))))
+	return string(safetext.JSON([]byte(strings.TrimSuffix(b.String(), "\n"))))
 }
 
 // Text returns a text as a YAML scalar, in double quotes only where YAML needs them.

@@ -11,7 +11,7 @@ import (
 	"sync"
 
 	"github.com/stillpoint-dp/stillpoint/internal/durable"
-	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
 )
 
 // RunsFile is the name of the file of finished runs in a folder of results. Each line is a [Finished] in
@@ -38,7 +38,7 @@ func openJournal(folder string) (*journal, error) {
 		return nil, err
 	}
 	path := filepath.Join(folder, RunsFile)
-	file, err := regular.Append(path, 0o644)
+	file, err := regularfile.Append(path, 0o644)
 	if err != nil {
 		return nil, err
 	}
@@ -89,7 +89,7 @@ func ReadFinished(folder string) ([]Finished, error) {
 // readFinished reads the finished runs in the file at path. It also returns the number of bytes in
 // complete lines. A run that is recorded twice is returned once.
 func readFinished(path string) (runs []Finished, whole int64, err error) {
-	text, err := regular.Read(path, mostBytes)
+	text, err := regularfile.Read(path, mostBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, 0, nil
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
@@ -14,7 +14,7 @@ import (
 // (see optimize.Problem.Floor). After a median, the lower and the upper quartile follow in brackets.
 func (s Summary) WriteMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "# %s\n\n%d runs", printable.Text(s.Name), s.Done)
+	fmt.Fprintf(&b, "# %s\n\n%d runs", safetext.Text(s.Name), s.Done)
 	if s.Missing > 0 {
 		fmt.Fprintf(&b, "; %d are missing", s.Missing)
 	}
@@ -24,7 +24,7 @@ func (s Summary) WriteMarkdown(w io.Writer) error {
 	if len(s.Comparisons) > 0 {
 		fmt.Fprintf(&b,
 			"\n## Against %s at equal budget\n\nRatios of median gradient norms, below 1 where the algorithm is better, with "+
-				"95%% bootstrap intervals over seeds.\n\n", printable.Text(s.Comparisons[0].Baseline))
+				"95%% bootstrap intervals over seeds.\n\n", safetext.Text(s.Comparisons[0].Baseline))
 		head := []string{"family", "d", "epsilon", "n", "N", "algorithm", "ratio", "interval"}
 		risks := slices.ContainsFunc(s.Comparisons, func(x Comparison) bool { return x.Excess > 0 })
 		if risks {
@@ -142,7 +142,7 @@ func table(b *strings.Builder, head ...string) {
 
 func row[V any](b *strings.Builder, values ...V) {
 	for _, v := range values {
-		fmt.Fprintf(b, "| %s ", printable.Text(fmt.Sprint(v)))
+		fmt.Fprintf(b, "| %s ", safetext.Text(fmt.Sprint(v)))
 	}
 	b.WriteString("|\n")
 }

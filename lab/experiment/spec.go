@@ -6,7 +6,7 @@ import (
 	"math"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/internal/regular"
+	"github.com/stillpoint-dp/stillpoint/internal/regularfile"
 	"github.com/stillpoint-dp/stillpoint/internal/strictyaml"
 )
 
@@ -89,7 +89,7 @@ const mostSeeds = 1 << 20
 
 // ReadSpec reads a specification file and validates everything that does not need a family's rows.
 func ReadSpec(path string) (*Spec, error) {
-	text, err := regular.Read(path, strictyaml.Largest)
+	text, err := regularfile.Read(path, strictyaml.Largest)
 	if err != nil {
 		return nil, fmt.Errorf("specification: %w", err)
 	}

@@ -15,8 +15,8 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
 	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/optimize/onestep"
@@ -131,8 +131,8 @@ func (p *population) row(x []float64, in []int) []float32 {
 		place := (v + 1) / 2 * float64(p.knots-1)
 		cell := min(int(place), p.knots-2)
 		share := place - float64(cell)
-		out[j*p.knots+cell] = float32(s * hats.Scale * (1 - share))
-		out[j*p.knots+cell+1] = float32(s * hats.Scale * share)
+		out[j*p.knots+cell] = float32(s * spline.Scale * (1 - share))
+		out[j*p.knots+cell+1] = float32(s * spline.Scale * share)
 	}
 	if p.crossed {
 		in[2] = in[0]*p.levels[1] + in[1]

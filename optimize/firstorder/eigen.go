@@ -7,7 +7,7 @@ import (
 
 	"gonum.org/v1/gonum/lapack/gonum"
 
-	"github.com/stillpoint-dp/stillpoint/internal/lanes"
+	"github.com/stillpoint-dp/stillpoint/internal/simd"
 )
 
 // eigen computes the eigendecomposition A = V diag(values) V' of the symmetric dim x dim matrix A, given row by row,
@@ -168,7 +168,7 @@ func follow(block []float64, n int, sweeps []sweep, c, s []float64) {
 		for i, w := range sweeps {
 			k := from - i - w.first*w.step
 			if k, to := max(k, 0), min(k+stretch, w.rotations); k < to {
-				lanes.Rotate(block, n, w.first+k*w.step, w.step, c[at+k:at+to], s[at+k:at+to])
+				simd.Rotate(block, n, w.first+k*w.step, w.step, c[at+k:at+to], s[at+k:at+to])
 			}
 			at += w.rotations
 		}

@@ -3,12 +3,12 @@ package firstorder
 import (
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/internal/lanes"
+	"github.com/stillpoint-dp/stillpoint/internal/simd"
 )
 
 // band is the number of reflections that are applied to a matrix together. It is also the number of columns that
-// lanes.AddProducts computes, and the number of rows of V that are turned at a time.
-const band = lanes.Columns
+// simd.AddProducts computes, and the number of rows of V that are turned at a time.
+const band = simd.Columns
 
 // deep is the number of terms of a product of matrices that are added at a time: so many rows of band numbers fit the
 // first-level cache.
@@ -46,7 +46,7 @@ func timesTurned(left, right []float64, dim int) []float64 {
 				}
 			}
 			for i := 0; i < from+band; i += 4 {
-				lanes.AddProducts(sums[i*stride+from:], stride, left[i*stride+first:], stride, turned, band, terms)
+				simd.AddProducts(sums[i*stride+from:], stride, left[i*stride+first:], stride, turned, band, terms)
 			}
 		}
 	}
@@ -105,7 +105,7 @@ func (r *reduction) before(weights *[2 * band]float64, n int) []float64 {
 	for i := range 2 * n {
 		swapped[i] = weights[i^1]
 	}
-	lanes.Dots(r.other, swapped[:], 1, r.across[:2*n*r.stride])
+	simd.Dots(r.other, swapped[:], 1, r.across[:2*n*r.stride])
 	return r.other
 }
 
@@ -133,7 +133,7 @@ func (r *reduction) reflect(k, n int) {
 	r.multiply(w, v, k+1)
 	if n > 0 {
 		for i := 0; i < 2*n; i += 4 {
-			four := lanes.Sides(r.vector, r.across[i*r.stride:], r.stride, v, [4]float64{})
+			four := simd.Sides(r.vector, r.across[i*r.stride:], r.stride, v, [4]float64{})
 			copy(weights[i:], four[:])
 		}
 		for j, u := range r.before(&weights, n)[:r.dim] {
@@ -167,7 +167,7 @@ func (r *reduction) multiply(w, v []float64, first int) {
 			w[j] = sum
 		}
 		for j := i; j < i+8; j += 4 {
-			four := lanes.Sides(w[i+8:], r.a[j*r.stride+i+8:], r.stride, v[i+8:], [4]float64(v[j:]))
+			four := simd.Sides(w[i+8:], r.a[j*r.stride+i+8:], r.stride, v[i+8:], [4]float64(v[j:]))
 			for k, s := range four {
 				w[j+k] += s
 			}
@@ -184,7 +184,7 @@ func (r *reduction) apply(factors []float64, first int) {
 	}
 	for from := first; from < r.rows; from += band {
 		for i := first; i < from+band; i += 4 {
-			lanes.AddProducts(r.a[i*r.stride+from:], r.stride, factors[i*2*band:], 2*band, r.across[from:], r.stride, 2*band)
+			simd.AddProducts(r.a[i*r.stride+from:], r.stride, factors[i*2*band:], 2*band, r.across[from:], r.stride, 2*band)
 		}
 	}
 }
@@ -240,14 +240,14 @@ func (r *reduction) product() (panels [][]float64) {
 			var across, sums [band * band]float64
 			for from := first; from < r.rows; from += deep {
 				for k := 0; k < band; k += 4 {
-					lanes.AddProducts(across[k*band:], band, v[k*r.stride+from:], r.stride, p[from*band:], band, min(deep, r.rows-from))
+					simd.AddProducts(across[k*band:], band, v[k*r.stride+from:], r.stride, p[from*band:], band, min(deep, r.rows-from))
 				}
 			}
 			for k := 0; k < band; k += 4 {
-				lanes.AddProducts(sums[k*band:], band, s[k*band:], band, across[:], band, band)
+				simd.AddProducts(sums[k*band:], band, s[k*band:], band, across[:], band, band)
 			}
 			for i := first; i < r.rows; i += 4 {
-				lanes.AddProducts(p[i*band:], band, turned[i*band:], band, sums[:], band, band)
+				simd.AddProducts(p[i*band:], band, turned[i*band:], band, sums[:], band, band)
 			}
 		}
 	}
@@ -261,7 +261,7 @@ func (r *reduction) triangle(v []float64, first int) *[band * band]float64 {
 		tau := r.tau[first+k]
 		var products [band]float64
 		for i := 0; i < k; i += 4 {
-			four := lanes.Sides(r.other, v[i*r.stride:], r.stride, v[k*r.stride:][:r.stride], [4]float64{})
+			four := simd.Sides(r.other, v[i*r.stride:], r.stride, v[k*r.stride:][:r.stride], [4]float64{})
 			copy(products[i:], four[:])
 		}
 		for i := range k {

@@ -11,7 +11,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/internal/effects"
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -42,7 +42,7 @@ func TestCurvedSums(t *testing.T) {
 		stored.Append(x, float64(2*(i%2)-1), i%11 != 2)
 	}
 	curved, err := row.NewCurved(stored, l, dim-1,
-		[]row.Hanging{{Axes: []row.Axis{{Number: 0, Missing: 1, Knots: hats.Equal(dim - 6)}}, Group: -1}})
+		[]row.Hanging{{Axes: []row.Axis{{Number: 0, Missing: 1, Knots: spline.Equal(dim - 6)}}, Group: -1}})
 	if err != nil {
 		t.Fatal(err)
 	}

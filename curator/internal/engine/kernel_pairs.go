@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/internal/lanes"
+	"github.com/stillpoint-dp/stillpoint/internal/simd"
 )
 
 // strip is the number of features whose values for all rows are kept together in the inner loop of sums over pairs, so
@@ -63,11 +63,11 @@ func pairsBy(inner func(a *[4][]int64, times []float64, x []float32, stride, row
 		for k := range a {
 			a[k], acc = acc[:dim-j-k], acc[dim-j-k:]
 			own := products[:rows]
-			lanes.Times(own, c, first[k][:rows])
-			a[k][0] += lanes.RoundedDot(own, first[k][:rows])
-			lanes.Times(scaled[k][:rows], root[:rows], first[k][:rows])
+			simd.Times(own, c, first[k][:rows])
+			a[k][0] += simd.RoundedDot(own, first[k][:rows])
+			simd.Times(scaled[k][:rows], root[:rows], first[k][:rows])
 			for l := k + 1; l < 4; l++ {
-				a[k][l-k] += lanes.RoundedDot(scaled[k][:rows], first[l][:rows])
+				a[k][l-k] += simd.RoundedDot(scaled[k][:rows], first[l][:rows])
 			}
 			a[k] = a[k][4-k:]
 		}
@@ -98,7 +98,7 @@ func pairsBy(inner func(a *[4][]int64, times []float64, x []float32, stride, row
 }
 
 // panel is the number of rows whose lengths in a metric kernel.weigh computes together.
-const panel = lanes.Columns
+const panel = simd.Columns
 
 // weighed is a goroutine's scratch memory for kernel.weigh: the panels of a tile of rows, and sums.
 type weighed struct {
@@ -142,7 +142,7 @@ func (r *ruler) quadraticsBy(w *weighed, dst []float64, x []float32, stride int)
 		for from := 0; from < len(dst); from += panel {
 			t := w.panels[from/panel][j*panel:]
 			clear(w.sums[:])
-			lanes.AddProducts(w.sums[:], panel, near[:], 4, t, panel, n)
+			simd.AddProducts(w.sums[:], panel, near[:], 4, t, panel, n)
 			if len(s[0]) > 4 {
 				r.kernel.weigh(&w.sums, s[0][4:], s[1][3:], s[2][2:], s[3][1:], t[4*panel:])
 			}

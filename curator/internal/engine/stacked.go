@@ -2,7 +2,7 @@ package engine
 
 import (
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
-	"github.com/stillpoint-dp/stillpoint/internal/lanes"
+	"github.com/stillpoint-dp/stillpoint/internal/simd"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -154,8 +154,8 @@ func (s *stackedPass) tile(p *pass, b row.Block) {
 	for i := range s.terms {
 		s.add(p, &s.terms[i], b, faulty, coef, rest)
 	}
-	lanes.Turn(byRow, coef, n)
-	lanes.Times(rest, rest, scale)
+	simd.Turn(byRow, coef, n)
+	simd.Times(rest, rest, scale)
 	s.clip.unsound(faulty, rest)
 	p.toSteps(faulty, byRow)
 	p.addRows(p.acc[:s.first.padded()], byRow, b)
@@ -170,7 +170,7 @@ func (s *stackedPass) tile(p *pass, b row.Block) {
 		}
 	}
 	for j := range s.above {
-		p.acc[s.first.padded()+j] += lanes.Rounded(rest[j*n : (j+1)*n])
+		p.acc[s.first.padded()+j] += simd.Rounded(rest[j*n : (j+1)*n])
 	}
 }
 
@@ -184,7 +184,7 @@ func (s *stackedPass) values(p *pass, b row.Block, faulty []bool) {
 		s.forward(p, value, t.first, t.point, b)
 		if t.between {
 			s.forward(p, before, t.before, t.prev, b)
-			lanes.Add(value, -1, before)
+			simd.Add(value, -1, before)
 		}
 		for i := range value {
 			value[i] -= t.ball.Centre
@@ -205,12 +205,12 @@ func (s *stackedPass) add(p *pass, t *stackedTerm, b row.Block, faulty []bool, c
 	if t.between {
 		moved, gradient2 := s.moved[:len(coef)], s.gradient2[:len(rest)]
 		s.backward(p, moved, gradient2, t.before, t.prev, b)
-		lanes.Add(slopes, -1, moved)
-		lanes.Add(gradient, -1, gradient2)
+		simd.Add(slopes, -1, moved)
+		simd.Add(gradient, -1, gradient2)
 	}
 	s.clip.clip(slopes, gradient, s.square[:len(faulty)], t.ball.Radius, faulty)
-	lanes.Add(coef, t.weight, slopes)
-	lanes.Add(rest, t.weight, gradient)
+	simd.Add(coef, t.weight, slopes)
+	simd.Add(rest, t.weight, gradient)
 }
 
 // arguments copies the loss's arguments for a tile at the point w, whose first layer is first in the order and
@@ -219,7 +219,7 @@ func (s *stackedPass) arguments(p *pass, first, w []float64, b row.Block) (z, th
 	n := len(b.Targets)
 	margin, z, y := s.margin[:n*s.units], s.z[:n*s.units], s.y[:n]
 	p.dots(margin, first, b)
-	lanes.Turn(z, margin, s.units)
+	simd.Turn(z, margin, s.units)
 	copy(s.theta, w[s.first.parameters():])
 	copy(y, b.Targets)
 	return z, s.theta, y

@@ -3,7 +3,7 @@ package engine
 import (
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/internal/lanes"
+	"github.com/stillpoint-dp/stillpoint/internal/simd"
 )
 
 // stackedClip is scratch memory for the clip of a block of records.
@@ -23,7 +23,7 @@ func (c *stackedClip) make(records, units, above int) {
 // unsound marks the records as faulty for which a number in the block is not finite.
 func (c *stackedClip) unsound(faulty []bool, block []float64) {
 	largest := c.ofRest[:len(faulty)]
-	lanes.Largest(largest, block)
+	simd.Largest(largest, block)
 	for i, v := range largest {
 		faulty[i] = faulty[i] || !sound(v)
 	}
@@ -35,14 +35,14 @@ func (c *stackedClip) unsound(faulty []bool, block []float64) {
 func (c *stackedClip) clip(slopes, rest, square []float64, radius float64, faulty []bool) {
 	n := len(faulty)
 	ofSlopes, ofRest, factor := c.ofSlopes[:n], c.ofRest[:n], c.factor[:n]
-	lanes.Largest(ofSlopes, slopes)
-	lanes.Largest(ofRest, rest)
+	simd.Largest(ofSlopes, slopes)
+	simd.Largest(ofRest, rest)
 	for i := range factor {
 		// The larger of the two sizes; it is NaN or infinite if one of them is.
 		factor[i] = max(ofSlopes[i], ofRest[i])
 	}
-	lanes.Squares(ofSlopes, slopes)
-	lanes.Squares(ofRest, rest)
+	simd.Squares(ofSlopes, slopes)
+	simd.Squares(ofRest, rest)
 	scales := false
 	for i, big := range factor {
 		factor[i] = 1
@@ -58,8 +58,8 @@ func (c *stackedClip) clip(slopes, rest, square []float64, radius float64, fault
 		}
 	}
 	if scales {
-		lanes.Times(slopes, slopes, factor)
-		lanes.Times(rest, rest, factor)
+		simd.Times(slopes, slopes, factor)
+		simd.Times(rest, rest, factor)
 	}
 }
 

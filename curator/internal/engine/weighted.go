@@ -3,7 +3,7 @@ package engine
 import (
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/internal/carry"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -17,7 +17,7 @@ import (
 type weightedPass struct {
 	row    loss.RankOne
 	units  loss.Units // the loss of a unit; nil if a record is a row
-	packed carry.Rows
+	packed targetpair.Rows
 	dim    int
 	term   *pointedTerm
 	// matrix is the metric's matrix R, row after row. Its entries are exact.
@@ -45,7 +45,7 @@ func newWeightedPass(l loss.Loss, t *pointedTerm, features int) *weightedPass {
 	most := 1
 	if u, ok := l.(loss.Units); ok {
 		p.units, p.row = u, u.Row().(loss.RankOne)
-		p.packed, _ = carry.RowsIn(features, u.Rows())
+		p.packed, _ = targetpair.RowsIn(features, u.Rows())
 		p.x = make([]float32, p.dim)
 		most = u.Rows()
 	} else {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/account"
-	"github.com/stillpoint-dp/stillpoint/internal/carry"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -19,7 +19,7 @@ import (
 func weighed(l loss.Loss, t query.Term, x []float32, y float64) []float64 {
 	xs, ys, share := [][]float32{x}, []float64{y}, 1.
 	if u, is := l.(loss.Units); is {
-		lie, _ := carry.RowsIn(len(x), u.Rows())
+		lie, _ := targetpair.RowsIn(len(x), u.Rows())
 		n, ok := lie.Count(y)
 		if !ok {
 			return nil

@@ -3,7 +3,7 @@ package row
 import (
 	"errors"
 
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 )
 
 // Curved is a source of rows with hats, the values of curves' basis functions. It is built over a
@@ -21,7 +21,7 @@ type Axis struct {
 	// Number is the feature with the value u c, where u in [-1, 1] is the column's scaled value and
 	// c is the row's constant. Missing is the feature that is not zero if the value is missing.
 	Number, Missing int
-	Knots           hats.Knots
+	Knots           spline.Knots
 }
 
 // Hanging describes the hats of one curve or surface of a layout: the features of a row from which they are
@@ -108,7 +108,7 @@ type strung struct {
 // axis is an Axis with its features given as indices among a row's numbers.
 type axis struct {
 	number, missing int
-	knots           hats.Knots
+	knots           spline.Knots
 }
 
 // hang computes the edges (pairs of neighbouring nonzero values of basis functions, the hats) of a
@@ -172,7 +172,7 @@ func (h *hanger) curve(at []uint32, by []float32, s *strung, x []float32, level 
 		at[0] += uint32(code * s.axes[0].knots.Len())
 	}
 	if known {
-		by[0], by[1] = hats.Curve(level, f)
+		by[0], by[1] = spline.Curve(level, f)
 	}
 }
 
@@ -183,7 +183,7 @@ func (h *hanger) pair(at []uint32, by []float32, s *strung, x []float32, level f
 	at[0] = uint32(s.from + outer*width + inner)
 	at[1] = at[0] + uint32(width)
 	if known && both {
-		v := hats.Pair(level, f, g)
+		v := spline.Pair(level, f, g)
 		copy(by, v[:])
 	}
 }

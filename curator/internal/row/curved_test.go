@@ -7,7 +7,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
-	"github.com/stillpoint-dp/stillpoint/internal/hats"
+	"github.com/stillpoint-dp/stillpoint/internal/spline"
 )
 
 // bent returns a layout with a curve between a number and a group, a surface of a group and a number,
@@ -20,14 +20,14 @@ func bent(t testing.TB) (*row.Layout, []row.Hanging) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	uneven, err := hats.At([]float64{-1, -.5, .75, 1})
+	uneven, err := spline.At([]float64{-1, -.5, .75, 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	axis := func(at int, k hats.Knots) row.Axis { return row.Axis{Number: at, Missing: at + 1, Knots: k} }
+	axis := func(at int, k spline.Knots) row.Axis { return row.Axis{Number: at, Missing: at + 1, Knots: k} }
 	return l, []row.Hanging{
-		{Axes: []row.Axis{axis(0, hats.Equal(3))}, Group: -1}, {Axes: []row.Axis{axis(7, uneven)}, Group: 0},
-		{Axes: []row.Axis{axis(0, hats.Equal(3)), axis(7, uneven)}, Group: -1},
+		{Axes: []row.Axis{axis(0, spline.Equal(3))}, Group: -1}, {Axes: []row.Axis{axis(7, uneven)}, Group: 0},
+		{Axes: []row.Axis{axis(0, spline.Equal(3)), axis(7, uneven)}, Group: -1},
 	}
 }
 
@@ -57,11 +57,11 @@ func bentRecords(l *row.Layout, h []row.Hanging, n int) []rowtest.Record {
 			uint32(4*cells[0] + 4 + cells[1])}, make([]float32, 8)
 		for k := range 2 {
 			if known[k] {
-				r.By[2*k], r.By[2*k+1] = hats.Curve(level, shares[k])
+				r.By[2*k], r.By[2*k+1] = spline.Curve(level, shares[k])
 			}
 		}
 		if known[0] && known[1] {
-			v := hats.Pair(level, shares[0], shares[1])
+			v := spline.Pair(level, shares[0], shares[1])
 			copy(r.By[4:], v[:])
 		}
 		records[i] = r
@@ -113,7 +113,7 @@ func curved(t *testing.T, records ...[]float32) *row.Curved {
 	for _, x := range records {
 		table.Append(x, 1, x[2] >= 0)
 	}
-	c, err := row.NewCurved(table, l, 5, []row.Hanging{{Axes: []row.Axis{{Number: 0, Missing: 1, Knots: hats.Equal(3)}},
+	c, err := row.NewCurved(table, l, 5, []row.Hanging{{Axes: []row.Axis{{Number: 0, Missing: 1, Knots: spline.Equal(3)}},
 		Group: -1}})
 	if err != nil {
 		t.Fatal(err)
@@ -168,15 +168,15 @@ func TestCurvedRefuses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	good := row.Axis{Number: 0, Missing: 1, Knots: hats.Equal(3)}
+	good := row.Axis{Number: 0, Missing: 1, Knots: spline.Equal(3)}
 	for name, h := range map[string][]row.Hanging{
 		"none":       nil,
 		"two":        {{Axes: []row.Axis{good}, Group: -1}, {Axes: []row.Axis{good}, Group: -1}},
 		"two axes":   {{Axes: []row.Axis{good, good}, Group: -1}},
 		"a group":    {{Axes: []row.Axis{good}, Group: 0}},
-		"a hat":      {{Axes: []row.Axis{{Number: 2, Missing: 1, Knots: hats.Equal(3)}}, Group: -1}},
-		"no feature": {{Axes: []row.Axis{{Number: 0, Missing: 6, Knots: hats.Equal(3)}}, Group: -1}},
-		"four knots": {{Axes: []row.Axis{{Number: 0, Missing: 1, Knots: hats.Equal(4)}}, Group: -1}},
+		"a hat":      {{Axes: []row.Axis{{Number: 2, Missing: 1, Knots: spline.Equal(3)}}, Group: -1}},
+		"no feature": {{Axes: []row.Axis{{Number: 0, Missing: 6, Knots: spline.Equal(3)}}, Group: -1}},
+		"four knots": {{Axes: []row.Axis{{Number: 0, Missing: 1, Knots: spline.Equal(4)}}, Group: -1}},
 	} {
 		table, err := row.NewTable(3, 2)
 		if err != nil {

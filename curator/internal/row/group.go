@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/internal/carry"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
 // Grouped is a source whose records are groups of rows of another source. Each record holds the rows of one
@@ -14,7 +14,7 @@ import (
 type Grouped struct {
 	of Source
 	// format is the form in which rows are stored in a record.
-	format carry.Rows
+	format targetpair.Rows
 	// rows lists row numbers by record: record i has rows[first[i]:first[i+1]].
 	rows, first []int32
 	layout      *Layout
@@ -28,7 +28,7 @@ const recordsABlock = 64
 // rows[first[i]:first[i+1]], in that order. The argument most is the largest number of rows of a record.
 // Closing the source of records also closes the source of rows.
 func NewGrouped(of Source, most int, rows, first []int32) (*Grouped, error) {
-	format := carry.Rows{Features: of.Layout().Dim(), Most: most}
+	format := targetpair.Rows{Features: of.Layout().Dim(), Most: most}
 	if err := format.Check(); err != nil {
 		return nil, err
 	}
@@ -107,7 +107,7 @@ func (r *groupedReader) read(b *Block, i int) error {
 	clear(record)
 	n, target := 0, faulty
 	for j, y := range r.rows.Targets {
-		if math.Abs(y) <= carry.MostTarget { // false for NaN and for targets that no row map makes
+		if math.Abs(y) <= targetpair.MostTarget { // false for NaN and for targets that no row map makes
 			g.format.Put(record[:g.format.Width()], n, r.full[j*of.Full():][:of.Full()], y)
 			n++
 			target = float64(n)

@@ -9,14 +9,14 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/row/rowtest"
-	"github.com/stillpoint-dp/stillpoint/internal/carry"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 )
 
 // peeled takes records of one row apart again, so that the conformance suite for sources can test
 // Grouped.
 type peeled struct {
 	row.Source
-	format carry.Rows
+	format targetpair.Rows
 }
 
 func (p peeled) Layout() *row.Layout { return rowtest.Dense(p.format.Features) }
@@ -74,7 +74,7 @@ func alone(source rowtest.Make) rowtest.Make {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return peeled{g, carry.Rows{Features: l.Dim(), Most: 3}}
+		return peeled{g, targetpair.Rows{Features: l.Dim(), Most: 3}}
 	}
 }
 
@@ -93,7 +93,7 @@ func TestGroupsHoldTheirRows(t *testing.T) {
 	const n, dim, most = 200, 11, 4
 	l := rowtest.Layouts()["2 groups"]
 	records := rowtest.Records(n, l, 7, true)
-	records[9].Y, records[10].Y = 1e300, -2*carry.MostTarget // not from a row map
+	records[9].Y, records[10].Y = 1e300, -2*targetpair.MostTarget // not from a row map
 	coin := rand.New(rand.NewPCG(7, 7))
 	var rows []int32
 	first := []int32{0}
@@ -110,7 +110,7 @@ func TestGroupsHoldTheirRows(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer g.Close()
-	format, reader, faulty := carry.Rows{Features: dim, Most: most}, g.Reader(), 0
+	format, reader, faulty := targetpair.Rows{Features: dim, Most: most}, g.Reader(), 0
 	var b row.Block
 	x := make([]float32, dim)
 	for i := range g.Len() {
@@ -129,7 +129,7 @@ func TestGroupsHoldTheirRows(t *testing.T) {
 		at := 0
 		for _, m := range rows[first[i]:first[i+1]] {
 			r := records[m]
-			if !r.Sound() || math.Abs(r.Y) > carry.MostTarget {
+			if !r.Sound() || math.Abs(r.Y) > targetpair.MostTarget {
 				continue
 			}
 			format.Take(x, record, at)
@@ -164,7 +164,7 @@ func TestGroupsHoldTheirRows(t *testing.T) {
 // TestGroupsAreBounded tests that a largest number of rows that is out of range is refused. Rows
 // that cannot be read are an error, not a faulty record.
 func TestGroupsAreBounded(t *testing.T) {
-	for _, most := range []int{0, carry.MostRows + 1} {
+	for _, most := range []int{0, targetpair.MostRows + 1} {
 		if _, err := row.NewGrouped(file(0, t.TempDir())(t, rowtest.Dense(3), 0, nil), most, nil, []int32{0}); err == nil {
 			t.Errorf("room for %d rows is taken", most)
 		}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"github.com/stillpoint-dp/stillpoint/internal/printable"
+	"github.com/stillpoint-dp/stillpoint/internal/safetext"
 )
 
 // Exit codes, as of the command stillpoint.
@@ -33,7 +33,7 @@ type console struct{ out, err io.Writer }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	out, failures := printable.NewWriter(os.Stdout), printable.NewWriter(os.Stderr)
+	out, failures := safetext.NewWriter(os.Stdout), safetext.NewWriter(os.Stderr)
 	code := run(ctx, os.Args[1:], &console{out: out, err: failures})
 	out.Flush()
 	failures.Flush()
@@ -82,6 +82,6 @@ func printJSON(w io.Writer, v any) error {
 	if err := e.Encode(v); err != nil {
 		return err
 	}
-	_, err := w.Write(printable.JSON(b.Bytes()))
+	_, err := w.Write(safetext.JSON(b.Bytes()))
 	return err
 }

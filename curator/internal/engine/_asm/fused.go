@@ -7,7 +7,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
-	"github.com/stillpoint-dp/stillpoint/internal/elementary/gen/exp"
+	"github.com/stillpoint-dp/stillpoint/internal/repromath/gen/exp"
 )
 
 // coefficients writes a loop from margins and targets to the coefficients of clipped gradients, in

@@ -10,6 +10,6 @@ require (
 	golang.org/x/tools v0.2.0 // indirect
 )
 
-require github.com/stillpoint-dp/stillpoint/internal/elementary/gen v0.0.0
+require github.com/stillpoint-dp/stillpoint/internal/repromath/gen v0.0.0
 
-replace github.com/stillpoint-dp/stillpoint/internal/elementary/gen => ../../../../internal/elementary/_asm
+replace github.com/stillpoint-dp/stillpoint/internal/repromath/gen => ../../../../internal/repromath/_asm

@@ -7,7 +7,7 @@ import (
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 
-	"github.com/stillpoint-dp/stillpoint/internal/elementary/gen/exp"
+	"github.com/stillpoint-dp/stillpoint/internal/repromath/gen/exp"
 )
 
 // together is the largest number of vectors, or of sums, that are processed at a time.

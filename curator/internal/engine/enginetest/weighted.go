@@ -3,7 +3,7 @@ package enginetest
 import (
 	"math"
 
-	"github.com/stillpoint-dp/stillpoint/internal/carry"
+	"github.com/stillpoint-dp/stillpoint/internal/targetpair"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/query"
 )
@@ -14,7 +14,7 @@ import (
 func weighted(l loss.Loss, t query.Term, scale float64, r sample) (v []float64, ok bool) {
 	xs, ys, share := [][]float32{r.X}, []float64{r.Y}, 1.
 	if u, is := l.(loss.Units); is {
-		packed, _ := carry.RowsIn(len(r.X), u.Rows())
+		packed, _ := targetpair.RowsIn(len(r.X), u.Rows())
 		n, ok := packed.Count(r.Y)
 		if !ok {
 			return nil, false

@@ -1,8 +1,0 @@
-//go:build !amd64
-
-package elementary
-
-var restrictions []struct {
-	name string
-	by   func() (restore func())
-}

@@ -1,0 +1,41 @@
+package repromath
+
+import "golang.org/x/sys/cpu"
+
+//go:generate go run -C _asm . -out ../exp_amd64.s -stubs ../exp_amd64_stubs.go -pkg elementary
+
+// has256 and has512 report whether the processor and the operating system support the instructions
+// of the functions that end in 256 and 512. FMA is tested separately, although every processor with AVX2 has it.
+// cpu.X86.HasAVX512F also reports that the system saves the wide registers.
+var (
+	has256 = cpu.X86.HasAVX2 && cpu.X86.HasFMA
+	has512 = cpu.X86.HasAVX512F
+)
+
+// expsAtOnce sets the first n elements of dst to exponentials of x by vector instructions, where n is
+// the largest multiple of the register width that is at most len(dst), and returns n.
+func expsAtOnce(dst, x []float64) (n int) {
+	switch {
+	case has512 && len(dst) >= 8:
+		n = len(dst) &^ 7
+		exps512(&dst[0], &x[0], n)
+	case has256 && len(dst) >= 4:
+		n = len(dst) &^ 3
+		exps256(&dst[0], &x[0], n)
+	}
+	return n
+}
+
+// tanhsAtOnce computes the first n results of Tanhs by vector instructions, where n is the largest multiple of the
+// register width that is at most len(u), and returns n.
+func tanhsAtOnce(dst, slopes, u []float64, scale float64) (n int) {
+	switch {
+	case has512 && len(u) >= 8:
+		n = len(u) &^ 7
+		tanhs512(&dst[0], &slopes[0], &u[0], scale, n)
+	case has256 && len(u) >= 4:
+		n = len(u) &^ 3
+		tanhs256(&dst[0], &slopes[0], &u[0], scale, n)
+	}
+	return n
+}
