@@ -12,8 +12,8 @@ import (
 // passes one pays by a simplification elsewhere. slack is how far below its limit a part may be before the limit must
 // be lowered.
 var sizes = map[size.Part]size.Lines{
-	size.Product: {Code: 68_600, Comment: 17_700},
-	size.Support: {Code: 7_100},
+	size.Product: {Code: 67_400, Comment: 17_500},
+	size.Support: {Code: 7_200},
 }
 
 const slack = 600
@@ -50,7 +50,8 @@ func TestProductStaysSmall(t *testing.T) {
 // from a promised package by imports that are not in test files.
 func TestSupportIsApart(t *testing.T) {
 	for _, c := range counted(t) {
-		support := strings.HasSuffix(c.Folder, "test") || strings.HasSuffix(c.Folder, "check") ||
+		name := c.Folder[strings.LastIndex(c.Folder, "/")+1:]
+		support := strings.HasPrefix(name, "test") || strings.HasSuffix(name, "test") || strings.HasSuffix(name, "check") ||
 			strings.HasPrefix(c.Folder, "examples/") || strings.HasPrefix(c.Folder, "tools/")
 		if support && c.Part == size.Product {
 			t.Errorf("%s is for tests, and the product imports it", c.Folder)
