@@ -649,8 +649,8 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             number of rows and the budget, or by name: "auto", "none" or a number of knots.
         interactions: pairs of columns whose effects depend on each other: numbers, dates and
             categories.
-        loss: logistic, sigmoid, tanh, smoothed-hinge(w); softmax of three classes or
-            more, and "auto" chooses it or logistic.
+        loss: a loss of classes that ``stillpoint losses`` lists, such as hinge; "auto" is
+            logistic for two classes and softmax for more.
         regularizer, radius, train: as in a configuration; ``train={"algorithm": "gd"}``.
         features: "effects" for interactions of all columns that nobody names, found in a second
             stage of the fit; "effects(5)" where they matter much. ``coefficients_`` are then those
@@ -793,8 +793,8 @@ class StillpointRegressor(RegressorMixin, _Estimator):
 
     Args:
         target_bounds: the public bounds of the target. A number beyond them counts as the bound.
-        loss: huber(d), welsch(c), geman-mcclure(c), tukey(c) or squared(clip), in units
-            of half the target's range.
+        loss: a loss of numbers that ``stillpoint losses`` lists, such as squared(0.5). Its
+            parameters are in units of half the target's range.
 
     The other arguments and attributes are those of :class:`StillpointClassifier`.
     """
