@@ -151,7 +151,8 @@ const leastExposure, mostExposure = .25, 2
 
 // networks are losses of networks by kind of target.
 var networks = map[string][]string{
-	"two": {"network(3,tanh,logistic)"}, "three": {"network(2-3,tanh,softmax(3))"}, "number": {"network(2,tanh,huber(0.3))"},
+	"two": {"network(3,tanh,logistic)"}, "three": {"network(2-3,tanh,softmax(3))"},
+	"number": {"network(2,tanh,huber(0.3))"},
 }
 
 // aim draws the world's target column and a loss for it.

@@ -10,8 +10,8 @@ import (
 // TestBitsAgreeAcrossMachines compares hashes of each loss's results with golden values, so that
 // results have the same bits on every machine. The goldens were computed by this code on amd64.
 // They were the same without the processor's fused multiply-add (GODEBUG=cpu.fma=off) and as a
-// 32-bit program (GOARCH=386). Every loss has a golden in its row of registered. A machine on which this test fails would
-// compute other contributions from the same rows: correct the code, not the goldens.
+// 32-bit program (GOARCH=386). Every loss has a golden in its row of registered. A machine on which this test
+// fails would compute other contributions from the same rows: correct the code, not the goldens.
 func TestBitsAgreeAcrossMachines(t *testing.T) {
 	goldens := map[string]uint64{
 		"softmax(7)":                            0x474177ac643de421,
