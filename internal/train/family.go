@@ -9,6 +9,7 @@ import (
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/runrecord"
 	"github.com/stillpoint-dp/stillpoint/loss"
 )
 
@@ -27,12 +28,14 @@ var families = []string{Lines, Curves, Interactions}
 
 // Family is the family of a fit's model.
 type Family struct {
-	Name string `json:"name"`
-	// Why says who chose the family: the configuration, or a rule from public numbers.
-	Why string `json:"why"`
-	// Chosen is true if the rule chose the family, and Unasked if the configuration has no key that asks for it.
-	Chosen  bool `json:"chosen,omitempty"`
+	runrecord.Family
+	// Unasked is true if the rule chose the family and the configuration has no key that asks for it.
 	Unasked bool `json:"-"`
+}
+
+// familyOf returns a family that the configuration or, if chosen is true, the rule has chosen.
+func familyOf(name, why string, chosen bool) Family {
+	return Family{Family: runrecord.Family{Name: name, Why: why, Chosen: chosen}}
 }
 
 // checkFamily returns an error if model.family names no family, or contradicts another key.
@@ -65,16 +68,16 @@ func (c *Config) family() Family {
 	curved := slices.ContainsFunc(c.Schema.Columns(), bends)
 	switch f := c.Model.Family; {
 	case f != "" && f != FamilyAuto:
-		return Family{Name: f, Why: "model.family names it"}
+		return familyOf(f, "model.family names it", false)
 	case c.Model.Features != "":
-		return Family{Name: Interactions, Why: "model.features names it"}
+		return familyOf(Interactions, "model.features names it", false)
 	case curved:
-		return Family{Name: Curves, Why: "the schema has curves"}
+		return familyOf(Curves, "the schema has curves", false)
 	}
 	if why := c.straight(); why != "" {
-		return Family{Name: Lines, Why: why}
+		return familyOf(Lines, why, false)
 	}
-	return Family{Name: Lines, Why: "no other family is possible", Chosen: len(c.refused()) < 2}
+	return familyOf(Lines, "no other family is possible", len(c.refused()) < 2)
 }
 
 // refused says, by family, why the rule does not take it, whatever the size of the fit.
@@ -156,31 +159,26 @@ func (c *Config) as(f Family) (*Config, error) {
 	return &r, err
 }
 
-// Least effective sizes M (see Outlook.Size) of a plan from which on FamilyAuto takes a family. They were chosen on
-// half of the tables of lab/results/families.md and confirmed on the others.
-const (
-	leastCurvesOfNumber   = 60
-	leastCurvesOfClasses  = 100
-	leastEffectsOfNumber  = 35
-	leastEffectsOfClasses = 1500
-)
+// leastSizes are the least effective sizes M (see Outlook.Size) of a plan from which on FamilyAuto takes a family, by
+// the kind of target. They were chosen on half of the tables of lab/results/families.md and confirmed on the others.
+var leastSizes = map[string]map[string]float64{
+	Curves:       {"numbers": 40, "classes": 100, "counts": 500},
+	Interactions: {"numbers": 45, "classes": 250, "counts": 800},
+}
 
 // leastSize returns the least effective size of a plan from which on FamilyAuto takes a family for a loss. It
 // returns 0 for Lines.
-func leastSize(family string, l loss.Loss) float64 {
-	row := loss.RowLoss(l)
-	number := row.Target() == loss.Real && !loss.Counts(row)
-	switch {
-	case family == Lines:
-		return 0
-	case family == Curves && number:
-		return leastCurvesOfNumber
-	case family == Curves:
-		return leastCurvesOfClasses
-	case number:
-		return leastEffectsOfNumber
+func leastSize(family string, l loss.Loss) float64 { return leastSizes[family][kindOf(l)] }
+
+// kindOf returns the kind of target of a loss, by which leastSizes and measuredGains differ.
+func kindOf(l loss.Loss) string {
+	switch row := loss.RowLoss(l); {
+	case loss.Counts(row):
+		return "counts"
+	case row.Target() == loss.Real:
+		return "numbers"
 	}
-	return leastEffectsOfClasses
+	return "classes"
 }
 
 // choose returns the configuration of the family that the rule takes for a number of records, with the reason. The
@@ -225,7 +223,7 @@ func (c *Config) choose(budget account.Budget, records int) (*Config, error) {
 // try returns the configuration and the plan of a family for a number of records, or why its plan is refused. An
 // error is one of the configuration itself.
 func (c *Config) try(name string, budget account.Budget, records int) (*Config, Planned, string, error) {
-	f := Family{Name: name, Chosen: true}
+	f := familyOf(name, "", true)
 	if own := c.family(); own.Name == name && !own.Chosen {
 		f = own
 	}
