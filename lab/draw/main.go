@@ -107,7 +107,7 @@ func (f flags) facts(s *source) error {
 		return err
 	}
 	facts := s.facts()
-	w, err := s.instrument(f.scratch, facts, 90*time.Second)
+	w, err := s.instrument(f.scratch, facts, 30*time.Second)
 	if err != nil {
 		return err
 	}

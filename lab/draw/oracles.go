@@ -148,7 +148,7 @@ func (s *source) enrol(w *switched, facts []fact, r registry, tried func(file st
 	}
 	known := map[string][]unit{}
 	for _, home := range sortedKeys(open) {
-		for _, place := range append([]string{home}, s.importer[home]...) {
+		for _, place := range append([]string{home}, s.readers(home)...) {
 			if _, ok := known[place]; !ok {
 				if known[place], err = w.units(place); err != nil {
 					return nil, err
@@ -185,6 +185,16 @@ func (s *source) enrol(w *switched, facts []fact, r registry, tried func(file st
 		}
 	}
 	return bare, nil
+}
+
+// readers are the packages that import a package and show what it says.
+func (s *source) readers(home string) (list []string) {
+	for _, p := range s.importer[home] {
+		if slices.Contains(shownIn, p) {
+			list = append(list, p)
+		}
+	}
+	return list
 }
 
 // verify makes facts wrong, in a random order, until the time is up, and returns those whose oracle does not notice.

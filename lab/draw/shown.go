@@ -28,7 +28,7 @@ type fact struct {
 func (s *source) facts() []fact {
 	var list []fact
 	s.visit(func(c scope, n ast.Node, around []ast.Node) {
-		if !slices.Contains(shownIn, shownFolder(c)) {
+		if !slices.Contains(shownIn, shownFolder(c)) || strings.HasSuffix(c.function, ".Error") {
 			return
 		}
 		for _, e := range c.shown(n) {
