@@ -9,7 +9,7 @@
 // that none did, and the rate of each class. With -keep it adds them to lab/draw/drawn.tsv. A defect in Python or R is
 // judged where these can be had, with -python.
 //
-//	go run ./lab/draw -enrol [-below PATH]
+//	go run ./lab/draw -enrol [-wide] [-below PATH]
 //	go run ./lab/draw -verify [-minutes M] [-seed S]
 //
 // are about shown facts: numbers and truths that a user reads (see fact). Each has an oracle, a test that fails if the
@@ -40,6 +40,7 @@ type flags struct {
 	class, below  string
 	minutes       float64
 	enrol, verify bool
+	wide          bool
 	python, keep  bool
 	scratch       string
 }
@@ -54,6 +55,7 @@ func main() {
 	flag.StringVar(&f.below, "below", "", "with -enrol: only facts of files whose path begins so")
 	flag.Float64Var(&f.minutes, "minutes", 0, "begin no defect after so many minutes; 0 for no limit")
 	flag.BoolVar(&f.enrol, "enrol", false, "look for oracles of shown facts that have none")
+	flag.BoolVar(&f.wide, "wide", false, "with -enrol: among the tests of packages that import a fact's, which take long")
 	flag.BoolVar(&f.verify, "verify", false, "make shown facts wrong, and run their oracles")
 	flag.BoolVar(&f.python, "python", false, "judge defects of the bindings, too: needs minutes for an environment")
 	flag.BoolVar(&f.keep, "keep", false, "add the draw to "+drawnFile)
@@ -134,7 +136,8 @@ func (f flags) facts(s *source) error {
 			delete(r, key)
 		}
 	}
-	bare, err := s.enrol(w, facts, r, func(file string) bool { return strings.HasPrefix(file, f.below) })
+	bare, err := s.enrol(w, facts, r, func(file string) bool { return strings.HasPrefix(file, f.below) },
+		f.wide)
 	if err != nil {
 		return err
 	}

@@ -130,16 +130,68 @@ func (w *switched) fails(fact int, o oracle) (bool, error) {
 	return !passed, err
 }
 
-// A search for an oracle in a package ends after so much time, or so many tests that show the fact and do not compare
-// it.
-const (
-	patience = 10 * time.Second
-	most     = 20
-)
+// patience is the time of the tests among which the oracle of a fact is looked for in a package, the quickest first.
+const patience = 6 * time.Second
 
-// enrol looks for the oracle of each fact that has none: a test of its package, or of a package that imports it, that
-// fails if the fact is wrong. It writes those that it finds, and returns the facts without an oracle.
-func (s *source) enrol(w *switched, facts []fact, r registry, tried func(file string) bool) (bare []fact, err error) {
+// search returns the first of some tests that fails if a fact is wrong, or nil. The tests run in one process.
+func (w *switched) search(fact int, units []unit) (*oracle, error) {
+	var whole, parts []string
+	folder, spent := "", time.Duration(0)
+	for _, u := range units {
+		if !u.shows[fact] || spent+u.takes > patience {
+			continue
+		}
+		folder, spent = u.folder, spent+u.takes
+		if strings.Contains(u.test, "/") {
+			parts = append(parts, only(u.test))
+		} else {
+			whole = append(whole, only(u.test))
+		}
+	}
+	if len(whole) > 0 { // a pattern with a slash may select other tests' parts
+		parts = append([]string{strings.Join(whole, "|")}, parts...)
+	}
+	for _, pattern := range parts {
+		if err := w.turn(fmt.Sprint(fact)); err != nil {
+			return nil, err
+		}
+		passed, out, err := w.run(folder, pattern)
+		if err != nil {
+			return nil, err
+		}
+		if !passed {
+			return &oracle{folder, testOf(out, pattern)}, nil
+		}
+	}
+	return nil, nil
+}
+
+var failing = regexp.MustCompile(`(?m)^ *--- FAIL: (\S+)`)
+
+// testOf returns the test that failed first; if the program crashed, the last that began.
+func testOf(out, pattern string) string {
+	if m := failing.FindStringSubmatch(out); m != nil {
+		name := m[1]
+		if strings.Contains(pattern, "/") {
+			for _, m := range failing.FindAllStringSubmatch(out, -1) {
+				if strings.Count(m[1], "/") == 1 {
+					return m[1]
+				}
+			}
+		}
+		return name
+	}
+	begun := regexp.MustCompile(`(?m)^=== RUN +(\w+)$`).FindAllStringSubmatch(out, -1)
+	if len(begun) == 0 {
+		return "?"
+	}
+	return begun[len(begun)-1][1]
+}
+
+// enrol looks for the oracle of each fact that has none: a test of its package or, if wide, of the packages that import
+// it, that fails if the fact is wrong. It writes those that it finds, and returns the facts without an oracle.
+func (s *source) enrol(w *switched, facts []fact, r registry, tried func(file string) bool, wide bool) (bare []fact,
+	err error) {
 	open := map[string][]int{} // facts without an oracle, by their folder
 	for i, f := range facts {
 		if _, ok := r[f.key]; !ok && tried(f.file) {
@@ -148,7 +200,11 @@ func (s *source) enrol(w *switched, facts []fact, r registry, tried func(file st
 	}
 	known := map[string][]unit{}
 	for _, home := range sortedKeys(open) {
-		for _, place := range append([]string{home}, s.readers(home)...) {
+		places := []string{home}
+		if wide {
+			places = s.readers(home)
+		}
+		for _, place := range places {
 			if _, ok := known[place]; !ok {
 				if known[place], err = w.units(place); err != nil {
 					return nil, err
@@ -158,20 +214,12 @@ func (s *source) enrol(w *switched, facts []fact, r registry, tried func(file st
 				if _, ok := r[facts[i].key]; ok {
 					continue
 				}
-				spent, runs := time.Duration(0), 0
-				for _, u := range known[place] {
-					if !u.shows[i] || spent > patience || runs == most {
-						continue
-					}
-					spent, runs = spent+u.takes, runs+1
-					caught, err := w.fails(i, oracle{u.folder, u.test})
-					if err != nil {
-						return nil, err
-					}
-					if caught {
-						r[facts[i].key] = oracle{u.folder, u.test}
-						break
-					}
+				found, err := w.search(i, known[place])
+				if err != nil {
+					return nil, err
+				}
+				if found != nil {
+					r[facts[i].key] = *found
 				}
 			}
 			if err := r.write(registryFile); err != nil {
