@@ -179,3 +179,75 @@ func metricOf(m query.Metric) (list []float64) {
 	}
 	return list
 }
+
+// made is an oracle about units of three rows that answers without rows, and records the questions.
+type made struct {
+	*optimizetest.Oracle
+	asked []query.Question
+}
+
+func (m *made) Ask(_ context.Context, q query.Question) (query.Release, error) {
+	m.asked = append(m.asked, q)
+	a := query.Release{Sigma: 1e-6, Charge: q.Charge()}
+	switch q.Terms()[0].Kind() {
+	case query.WeightedGradient:
+		a.Mean = []float64{.02, -.01, .03}
+	default: // a third of the identity, as a symmetric matrix is released
+		a.Mean = []float64{1. / 3, 0, 0, 1. / 3, 0, 1. / 3}
+	}
+	return a, nil
+}
+
+// TestChargesOfUnits: for records of several rows, every question and its charge is the plan's. The second moment is
+// weighted, with the identity as its metric and a reach of 1, so that each row has the weight 1. Gradients, curvatures
+// and the middle are asked for at one reach, and clipped at the bounds of one row.
+func TestChargesOfUnits(t *testing.T) {
+	for _, summed := range []bool{false, true} {
+		of, err := loss.NewUnits(loss.Logistic(), 3, summed)
+		if err != nil {
+			t.Fatal(err)
+		}
+		single, labels := generated(9, 3)
+		x, y := loss.JoinRows(of, single, labels)
+		whole := budget(t, 20, account.ReplaceOne)
+		o := &made{Oracle: optimizetest.New(optimizetest.Config{Rows: [][]float32{x}, Targets: []float64{y}, Loss: of,
+			Budget: whole})}
+		p, err := optimize.NewProblem(of, whole, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Records = 1500
+		plan, err := intervals().Plan(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := plan.Run(t.Context(), o, nil); err != nil {
+			t.Fatal(err)
+		}
+		want := map[query.Kind]float64{query.WeightedMoment: .10, query.WeightedGradient: .08 + .14 + .36,
+			query.WeightedCurvature: .09 + .17, query.ScoreMoment: .06}
+		reach := o.asked[1].Terms()[0].Reach()
+		for i, q := range o.asked {
+			term := q.Terms()[0]
+			want[term.Kind()] -= q.Charge() / whole.Charge()
+			radius := map[query.Kind]float64{query.WeightedMoment: 1, query.WeightedGradient: reach,
+				query.WeightedCurvature: .25 * reach * reach, query.ScoreMoment: reach * reach}[term.Kind()]
+			at := map[bool]float64{true: 1, false: reach}[i == 0]
+			if math.Abs(term.Ball().Radius/radius-1) > 1e-9 || (i == 0) != (term.Kind() == query.WeightedMoment) ||
+				term.Reach() != at {
+				t.Errorf("summed %v: question %d is a %v of reach %v, clipped at %v: must be %v, %v", summed, i, term.Kind(),
+					term.Reach(), term.Ball().Radius, at, radius)
+			}
+		}
+		for j, v := range metricOf(o.asked[0].Terms()[0].Metric()) {
+			if v != float64(1-min(1, (j/3-j%3)*(j/3-j%3))) {
+				t.Errorf("entry %d of the moment's metric is %v", j, v)
+			}
+		}
+		for kind, left := range want {
+			if math.Abs(left) > 1e-6 {
+				t.Errorf("summed %v: of the share of %v %v is left", summed, kind, left)
+			}
+		}
+	}
+}
