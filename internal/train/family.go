@@ -163,7 +163,7 @@ func (c *Config) as(f Family) (*Config, error) {
 // the kind of target. They were chosen on half of the tables of lab/results/families.md and confirmed on the others.
 var leastSizes = map[string]map[string]float64{
 	Curves:       {"numbers": 40, "classes": 100, "counts": 500},
-	Interactions: {"numbers": 45, "classes": 250, "counts": 800},
+	Interactions: {"numbers": 45, "classes": 400, "counts": 800},
 }
 
 // leastSize returns the least effective size of a plan from which on FamilyAuto takes a family for a loss. It

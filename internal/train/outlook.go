@@ -45,9 +45,9 @@ var measuredLost = []struct{ size, half, most float64 }{
 	{800, .01, .05}, {400, .02, .1}, {200, .03, .15}, {100, .08, .25}, {60, .2, 1}, {30, .6, 1}, {15, .85, 1}, {0, 1.1, 1},
 }
 
-// bend returns the ratio of the effective size M at the stated base rate to the effective size N. assumed says which
+// curvature returns the ratio of the effective size M at the stated base rate to the effective size N. assumed says which
 // base rate the ratio is for if the schema states none.
-func (p Planned) bend() (ratio float64, assumed string) {
+func (p Planned) curvature() (ratio float64, assumed string) {
 	if p.Schema == nil {
 		return 1, ""
 	}
@@ -97,7 +97,7 @@ func steepest(shares []float64) (value float64) {
 // that the schema states.
 func (p Planned) Outlook() Outlook {
 	var o Outlook
-	ratio, assumed := p.bend()
+	ratio, assumed := p.curvature()
 	size := p.Summary.Effective * ratio
 	o.Size, o.Assumed = size, assumed
 	for _, m := range measuredLost {
@@ -228,7 +228,7 @@ func advice(records, epsilon float64, more string) string {
 
 // signal returns the effective size M at the stated base rate.
 func (p Planned) signal() float64 {
-	ratio, _ := p.bend()
+	ratio, _ := p.curvature()
 	return p.Summary.Effective * ratio
 }
 
