@@ -94,7 +94,7 @@ func (b Bars) html(id string) (template.HTML, error) {
 
 const (
 	barHeight = 22.0
-	mostName  = 27.0 // largest width of a name, in units of the text's size
+	mostName  = 16.0 // largest width of a name, in units of the text's size
 )
 
 func (b Bars) draw(id string) template.HTML {
