@@ -147,7 +147,7 @@ func (f *Fit) noisePlot(n runNoise, root float64) Plot {
 		}
 	}
 	if drawable(f.plan.Predicted, true) {
-		p.References = append(p.References, Level("expected at the result", f.plan.Predicted))
+		p.References = append(p.References, Level("expected at the end", f.plan.Predicted))
 	}
 	if drawable(f.plan.Floor, true) {
 		p.References = append(p.References, Level("noise level", f.plan.Floor))
