@@ -180,13 +180,6 @@ func main() {
 	for i := range patients {
 		patients[i] = Patient{float64(18 + i%80), []string{"no", "yes"}[min(i%80*(i%7)/150, 1)]}
 	}
-	schema, err := dataset.New(dataset.Definition{
-		Columns: []dataset.Column{{Name: "age", Kind: dataset.Number, Low: 18, High: 100}},
-		Target:  dataset.Target{Column: "returned", Kind: dataset.Category, Classes: []string{"no", "yes"}},
-	})
-	if err != nil {
-		log.Fatal(err)
-	}
 %s	fmt.Println(result.Coefficients())
 }
 """
