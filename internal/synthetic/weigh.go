@@ -4,6 +4,7 @@ import (
 	"math"
 	"sync"
 
+	"github.com/stillpoint-dp/stillpoint/dataset"
 	"github.com/stillpoint-dp/stillpoint/internal/repromath"
 )
 
@@ -19,6 +20,26 @@ const (
 	mostWork   = 1 << 33
 	parts      = 8 // of the rows, whose sums are added in their order
 )
+
+// Nonzero returns the number of features of a row under the schema s that are not zero, if no cell is missing.
+func Nonzero(s *dataset.Schema) float64 {
+	n := 1 // the last feature
+	for _, c := range s.Columns() {
+		if c.Kind != dataset.Ignore && c.Kind != dataset.Public {
+			n++
+		}
+	}
+	for _, h := range s.Hats() {
+		n += 1 << len(h.Axes)
+	}
+	return float64(n)
+}
+
+// Products returns about how many products New computes for Rows rows with the given number of nonzero features.
+func Products(nonzero float64) float64 {
+	work := float64(Rows * nonzero * nonzero)
+	return work * min(iterations, max(mostWork/work, 1))
+}
 
 // sparse has the nonzero features of rows.
 type sparse struct {

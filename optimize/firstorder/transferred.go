@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"os"
 
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
@@ -90,10 +89,13 @@ func (c Transferred) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 	if err := p.Validate(); err != nil {
 		return nil, err
 	}
+	if err := c.Serves(p); err != nil {
+		return nil, err
+	}
 	d := p.Shape.Features
 	switch {
-	case !p.RankOne || p.Shape.Margins != 1 || p.Set != nil:
-		return nil, fmt.Errorf("optimize: transferred: problem: must be of a generalised linear model of one margin without a set")
+	case p.Shape.Margins != 1:
+		return nil, fmt.Errorf("optimize: transferred: %d margins: must be 1", p.Shape.Margins)
 	case d > query.MaxPairs:
 		return nil, fmt.Errorf("optimize: transferred: %d features: must be at most %d", d, query.MaxPairs)
 	case c.Moment != nil && len(c.Moment) != d*d:
@@ -283,9 +285,6 @@ func (g *transferredPlan) Run(ctx context.Context, o optimize.Oracle, observe fu
 	}
 	run.In(metric)
 	w := append([]float64(nil), run.W...)
-	if os.Getenv("DBG") != "" {
-		fmt.Fprintf(os.Stderr, "DBG c %.3f s %.4g F %.4g gap %.4g ridge %.3g kappa %.3g deff %.3g d %d N %.4g top %.3g L0 %g b %g\n", s.curvature, s.slope, s.loss, p.Constants.InitialGap, ridge, g.kappa, spectrum.effective(ridge), p.Shape.Features, p.Effective(), spectrum.values[len(spectrum.values)-1], p.Constants.Lipschitz, p.DataSmoothness())
-	}
 	m := &moving{plan: g, run: run, start: s, begin: w, w: w, before: w, eta: g.step / (s.curvature * p.DataSmoothness())}
 	m.effective = max(spectrum.effective(ridge), leastCount)
 	m.longest = 1 / math.Sqrt(ridge)
@@ -328,9 +327,6 @@ func (m *moving) risen(w []float64) (bool, error) {
 	}
 	answer, err := m.run.Ask(p.Charge()*checkShare,
 		query.ValueChangeWithin(m.run.All(), w, m.begin, 0, checkRange*m.start.loss))
-	if os.Getenv("DBG") != "" && err == nil {
-		fmt.Fprintf(os.Stderr, "DBG change/F %.4f +- %.4f\n", answer.Mean[0]/m.start.loss, answer.Sigma/m.start.loss)
-	}
 	return err == nil && answer.Mean[0] > checkNoise*answer.Sigma, err
 }
 
