@@ -12,6 +12,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator"
 	"github.com/stillpoint-dp/stillpoint/curator/internal/engine"
 	"github.com/stillpoint-dp/stillpoint/dataset"
+	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"pgregory.net/rapid"
 )
@@ -118,14 +119,40 @@ func anyInteractions(t *rapid.T, columns []dataset.Column) (list []dataset.Inter
 	return list
 }
 
-// losses are losses of a row by kind of target.
-var losses = map[string][]string{
-	"two":   {"logistic", "tanh", "sigmoid", "smoothed-hinge(0.5)", "hinge", "ramp", "network(3,tanh,logistic)"},
-	"three": {"softmax(3)", "network(2-3,tanh,softmax(3))"},
-	"number": {"huber(0.3)", "squared(1)", "welsch(0.5)", "geman-mcclure(0.5)", "tukey(1)", "absolute", "pinball(0.3)",
-		"epsilon-insensitive(0.1)", "capped-absolute(0.5)", "network(2,tanh,huber(0.3))"},
-	"count": {"poisson(2)"},
-	"rate":  {"poisson-rate(2,0.125)"},
+// losses are losses of a row by kind of target: every loss that a configuration may name.
+var losses = func() map[string][]string {
+	list := map[string][]string{}
+	for _, help := range train.Losses() {
+		l, err := loss.Parse(help.Text)
+		if err == nil && loss.LeastExposure(l) > 0 {
+			l, err = loss.WithExposure(l, leastExposure/mostExposure)
+		}
+		if err != nil {
+			panic(err)
+		}
+		kind := "number"
+		switch {
+		case l.Target() == loss.Binary:
+			kind = "two"
+		case l.Target() == loss.Classes:
+			kind = "three"
+		case loss.LeastExposure(l) > 0:
+			kind = "rate"
+		case loss.Counts(l):
+			kind = "count"
+		}
+		list[kind] = append(list[kind], l.Name())
+	}
+	return list
+}()
+
+// leastExposure and mostExposure are the bounds of exposures.
+const leastExposure, mostExposure = .25, 2
+
+// networks are losses of networks by kind of target.
+var networks = map[string][]string{
+	"two": {"network(3,tanh,logistic)"}, "three": {"network(2-3,tanh,softmax(3))"},
+	"number": {"network(2,tanh,huber(0.3))"},
 }
 
 // aim draws the world's target column and a loss for it.
@@ -143,7 +170,7 @@ func (w *world) aim(t *rapid.T, of subject) {
 	case "three":
 		target.Classes = []string{"no", "yes", "perhaps"}
 	case "rate":
-		target.Exposure = dataset.Exposure{Column: exposure, Low: .25, High: 2}
+		target.Exposure = dataset.Exposure{Column: exposure, Low: leastExposure, High: mostExposure}
 		fallthrough
 	default:
 		target.Kind, target.Low, target.High = dataset.Number, -2, 2
@@ -153,7 +180,7 @@ func (w *world) aim(t *rapid.T, of subject) {
 	}
 	names := of.losses
 	if names == nil {
-		names = losses[kind]
+		names = slices.Concat(losses[kind], networks[kind])
 	}
 	name := rapid.SampledFrom(names).Draw(t, "loss")
 	var by loss.Weights

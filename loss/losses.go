@@ -27,22 +27,9 @@ var losses = registry[Loss]{kind: "loss", entries: map[string]entry[Loss]{
 // Names returns the identifiers that New and Parse know, without parameters, sorted.
 func Names() []string { return losses.names() }
 
-// New makes a loss from its identifier and its parameters by name. A configuration file gives the
-// parameters under these names:
-//
-//	logistic, tanh, sigmoid              no parameters
-//	smoothed-hinge                       width
-//	huber                                delta
-//	squared, poisson                     clip
-//	poisson-rate                         clip, least
-//	welsch, geman-mcclure, tukey         c
-//	softmax                              classes
-//	absolute, hinge, ramp                no parameters
-//	pinball                              tau
-//	epsilon-insensitive                  e
-//	capped-absolute                      c
-//
-// Every parameter must be given. An error names the invalid parameter, its value and the allowed values.
+// New makes a loss from its identifier and its parameters by name, as a configuration file gives them.
+// docs/reference/losses.md lists all losses. Every parameter must be given. An error names the invalid parameter,
+// its value and the allowed values, and, for an unknown identifier or parameter, the known ones.
 func New(name string, params map[string]float64) (Loss, error) { return losses.new(name, params) }
 
 // Parse makes the loss whose Name method returns name. It accepts the losses of New and the

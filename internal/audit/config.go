@@ -291,3 +291,18 @@ func configured(c *train.Config, planned train.Planned) (Subject, error) {
 	}
 	return s, nil
 }
+
+// measured returns the subject with one more query: after the run it privately measures the quality of the
+// result ([optimize.Measure]) at the given charge.
+func measured(s Subject, p optimize.Problem, charge float64) Subject {
+	run := s.Run
+	s.Run = func(ctx context.Context, o Oracle, observe func(optimize.Step)) (any, error) {
+		result, err := run(ctx, o, observe)
+		if err != nil {
+			return result, err
+		}
+		m, err := optimize.Measure{Charge: charge}.Ask(ctx, o, p, result.(optimize.Result).W)
+		return [2]any{result, m}, err
+	}
+	return s
+}

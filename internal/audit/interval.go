@@ -1,47 +1,12 @@
 package audit
 
-import (
-	"fmt"
+import "gonum.org/v1/gonum/mathext"
 
-	"gonum.org/v1/gonum/mathext"
-)
-
-// UpperRate returns an upper confidence bound on the probability of an event. successes is how often the
-// event occurred in independent trials, and trials is their number. With probability at most failure, the
-// bound is below the true probability. It is the one-sided bound of Clopper and Pearson (1934), the p with
-// P(Bin(trials, p) <= successes) = failure, rounded up. UpperRate returns an error if an argument is out of
-// range.
-func UpperRate(successes, trials int, failure float64) (float64, error) {
-	if err := checkRate(successes, trials, failure); err != nil {
-		return 0, err
-	}
-	return upperRate(successes, trials, failure), nil
-}
-
-// LowerRate returns the lower confidence bound that corresponds to [UpperRate]. It exceeds the true
-// probability with probability at most failure.
-func LowerRate(successes, trials int, failure float64) (float64, error) {
-	if err := checkRate(successes, trials, failure); err != nil {
-		return 0, err
-	}
-	return 1 - upperRate(trials-successes, trials, failure), nil
-}
-
-func checkRate(successes, trials int, failure float64) error {
-	switch {
-	case trials < 1:
-		return fmt.Errorf("audit: rate: trials = %d: must be >= 1", trials)
-	case successes < 0 || successes > trials:
-		return fmt.Errorf("audit: rate: successes = %d: must be between 0 and the %d trials", successes, trials)
-	case !(failure > 0 && failure < 1):
-		return fmt.Errorf("audit: rate: failure = %v: must be > 0 and < 1", failure)
-	}
-	return nil
-}
-
-// upperRate computes [UpperRate] for k successes in n trials, by bisection. It adds 2^-26 of the
-// rate, or of 1 minus the rate if that is smaller, to cover the error of the computed beta
-// function, which is about 1e-11.
+// upperRate returns an upper confidence bound on the probability of an event that occurred k times in n
+// independent trials. With probability at most failure, the bound is below the true probability. It is the
+// one-sided bound of Clopper and Pearson (1934), the p with P(Bin(n, p) <= k) = failure, found by bisection and
+// rounded up: upperRate adds 2^-26 of the rate, or of 1 minus the rate if that is smaller, to cover the error of the
+// computed beta function, which is about 1e-11.
 func upperRate(k, n int, failure float64) float64 {
 	if k == n {
 		return 1

@@ -60,8 +60,8 @@ func (t Threshold) Second(statistic float64) bool {
 // is not (e, Delta)-DP for any e below Epsilon. An Epsilon of 0 contains no information.
 type Lower struct {
 	Epsilon, Delta, Confidence float64
-	// Mu is the lower bound on the mu of Gaussian differential privacy. It is 0 in a result of [LowerEpsilon],
-	// which bounds only epsilon.
+	// Mu is the lower bound on the mu of Gaussian differential privacy. It is 0 if only epsilon is
+	// bounded.
 	Mu float64
 	// Threshold is the test. It was chosen on a quarter of the runs and evaluated on the others.
 	Threshold Threshold
@@ -72,26 +72,11 @@ type Lower struct {
 	FalsePositive, FalseNegative float64
 }
 
-// LowerEpsilon bounds epsilon from below for the given delta, for any mechanism. It chooses a
-// threshold test on the first quarter of the runs and evaluates it on the others. If the mechanism
-// is (epsilon, delta)-DP, the test's error rates p and q satisfy
-//
-//	1 - delta <= q + e^epsilon p  and  1 - delta <= p + e^epsilon q
-//
-// (Kairouz, Oh and Viswanath 2015). Both rates are replaced by upper confidence bounds, each of which fails
-// with probability (1 - confidence)/2 (Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini and Terzis
-// 2023). LowerEpsilon returns an error for fewer than 8 runs on a table and for an argument out of range.
-func LowerEpsilon(r Runs, delta, confidence float64) (Lower, error) {
-	l, err := lower(r, delta, confidence, func(p, q float64) float64 { return epsilonOfRates(p, q, delta) })
-	if err != nil {
-		return Lower{}, err
-	}
-	l.Epsilon = epsilonOfRates(l.FalsePositive, l.FalseNegative, delta)
-	return l, nil
-}
-
-// LowerGaussian is [LowerEpsilon] for mechanisms that are known to be exactly as private as some
-// Gaussian mechanism: their trade-off function is
+// LowerGaussian bounds epsilon from below for the given delta. It chooses a threshold test on the first quarter of
+// the runs and evaluates it on the others. Both error rates are replaced by upper confidence bounds, each of which
+// fails with probability (1 - confidence)/2 (Nasr, Hayes, Steinke, Balle, Tramer, Jagielski, Carlini and Terzis
+// 2023). It is for mechanisms that are known to be exactly as private as some Gaussian mechanism: their trade-off
+// function is
 //
 //	Phi(Phi^-1(1-p) - mu)    for some mu.
 //
@@ -114,16 +99,6 @@ func LowerGaussian(r Runs, delta, confidence float64) (Lower, error) {
 		l.Epsilon *= 1 - 0x1p-50 // GaussianEpsilon rounds up, a lower bound must round down
 	}
 	return l, err
-}
-
-// epsilonOfRates returns the smallest epsilon for which (epsilon, delta)-DP allows a test with
-// error rates p, q > 0. It subtracts 2^-40 to cover rounding errors.
-func epsilonOfRates(p, q, delta float64) float64 {
-	ratio := max((1-delta-q)/p, (1-delta-p)/q)
-	if !(ratio > 1) {
-		return 0
-	}
-	return max(0, math.Log(ratio)-0x1p-40)
 }
 
 // muOfRates returns the smallest mu for which mu-GDP allows a test with error rates p, q > 0. It
@@ -168,7 +143,7 @@ func lower(r Runs, delta, confidence float64, gain func(p, q float64) float64) (
 	return l, nil
 }
 
-// wilson approximates [UpperRate] by the score interval of Wilson (1927) with normal quantile z. It is
+// wilson approximates [upperRate] by the score interval of Wilson (1927) with normal quantile z. It is
 // fast, and is used only to choose a threshold. The reported bounds use upperRate.
 func wilson(successes, trials int, z float64) float64 {
 	k, n := float64(successes), float64(trials)

@@ -116,16 +116,10 @@ type pair struct {
 // exact answers of replayed runs. Above this limit, fewer records are tried in a place, but at least 6.
 const maxIntegers = 16 << 20
 
-// Run audits a subject: it records a run and replays it on neighbouring tables, where every query gets the
-// recorded answer. The report contains the violations of the guarantee. Run returns an error if the audit
-// itself fails, or if the table has fewer than 2 records.
-func Run(ctx context.Context, s Subject, e Effort) (Report, error) {
-	r, _, err := run(ctx, s, e)
-	return r, err
-}
-
-// run audits a subject like Run. It also returns the pair of records that is easiest to distinguish by the
-// run's answers over all records.
+// run audits a subject: it records a run and replays it on neighbouring tables, where every query gets the
+// recorded answer. The report contains the violations of the guarantee. run also returns the pair of records that
+// is easiest to distinguish by the run's answers over all records. It returns an error if the audit itself fails,
+// or if the table has fewer than 2 records.
 func run(ctx context.Context, s Subject, e Effort) (Report, pair, error) {
 	q := &inquiry{
 		subject: s, effort: e.settled(), rand: rand.New(rand.NewPCG(e.Seed, 0x5717)),

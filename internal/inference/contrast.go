@@ -68,16 +68,26 @@ func (f *Fit) Contrasts() func(weights []float64, constant float64) Interval {
 		out.Privacy = 1 - math.Sqrt(max(mat.Inner(c, sampling, c), 0)/variance)
 		out.Privacy = min(max(out.Privacy, 0), 1)
 		along.MulVec(metric, c)
-		if remainder := f.Allowance * mat.Norm(along, 2) / half; remainder > WithheldAt {
+		if remainder := f.remainder(c, mat.Norm(along, 2)) / half; remainder > WithheldAt {
 			out = Interval{State: Withheld, Estimate: out.Estimate, Remainder: remainder}
 		}
 		return out
 	}
 }
 
+// remainder returns the allowance of the contrast c of the columns' coefficients, of which length is |P c|: the length
+// of the vector of the allowance of all rows and of those of the columns. The signs of its parts are not known.
+func (f *Fit) remainder(c *mat.VecDense, length float64) float64 {
+	of := f.Allowance * length
+	for j, v := range f.Remainders {
+		of = math.Hypot(of, c.AtVec(j)*v)
+	}
+	return of
+}
+
 // WithheldAt is the largest allowance with which an interval is stated, as a share of the interval's
 // half-width. The allowance is a bound on the part of the error that the first-order formula leaves out.
-// For a contrast c'beta it is [Fit.Allowance] times |P c|, with P the metric. The value was chosen on a
+// For a contrast c'beta it is the method remainder. The value was chosen on a
 // tuning design with a rare outcome, where intervals with 1/2 covered too seldom (lab/results/inference.md,
 // "Coverage").
 const WithheldAt = .25

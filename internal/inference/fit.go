@@ -34,6 +34,9 @@ type Fit struct {
 	Allowance float64   `json:"allowance"`
 	Metric    []float64 `json:"metric"`
 	Records   float64   `json:"records"`
+	// Remainders bound the remainder of the Newton step in each column's coefficient ([Estimate.Allowances]). They are
+	// empty in files of earlier versions.
+	Remainders []float64 `json:"remainders,omitempty"`
 	// Reach is the length |P x|, with P the metric, above which a row x has a weight below 1. Effective is
 	// the number of effective columns ([Shape]).
 	Reach     float64 `json:"reach"`
@@ -154,8 +157,8 @@ func (f *Fit) Check(features int) error {
 		return fmt.Errorf("inference: method = %q: must be %q, %q or %q", f.Method, Wald, Region, NotIdentified)
 	case k < 1 || k > features || len(f.Beta) != k || len(f.Metric) != pairs:
 		return errors.New("inference: coefficients and metric must be of the columns of the formula")
-	case len(f.LeastDirection) != 0 && len(f.LeastDirection) != k:
-		return errors.New("inference: the least direction must have an entry for each column")
+	case len(f.LeastDirection) != 0 && len(f.LeastDirection) != k, len(f.Remainders) != 0 && len(f.Remainders) != k:
+		return errors.New("inference: the least direction and the remainders must have an entry for each column")
 	case f.Method != NotIdentified && (len(f.Covariance) != pairs || len(f.Sampling) != pairs):
 		return errors.New("inference: the covariance must have an entry for each pair of columns")
 	case !(f.Allowance >= 0) || !(f.Records > 0) || !(f.Reach > 0):
@@ -172,7 +175,7 @@ func (f *Fit) Check(features int) error {
 		}
 		used[j] = true
 	}
-	for _, list := range [][]float64{f.Beta, f.Covariance, f.Sampling, f.Metric, f.LeastDirection} {
+	for _, list := range [][]float64{f.Beta, f.Covariance, f.Sampling, f.Metric, f.LeastDirection, f.Remainders} {
 		for _, v := range list {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
 				return errors.New("inference: numbers must be finite")

@@ -223,9 +223,12 @@ func (e *Estimate) step(r Released, d *mat.VecDense) {
 	}
 }
 
+// firstEdges is the smallest eigenvalue that NewtonStep takes the curvature for, in edges of its noise.
+const firstEdges = 3
+
 // NewtonStep returns the Newton step -H^-1 g for a released gradient g and a released curvature H. sigma is
-// the standard deviation of the noise in a diagonal entry of H. Eigenvalues of H below the largest
-// eigenvalue to expect of the noise (the function Edge) are raised to that eigenvalue. This keeps the step
+// the standard deviation of the noise in a diagonal entry of H. Eigenvalues of H below
+// the floor of firstEdges edges of the noise (the function Edge) are raised to that floor. This keeps the step
 // short along directions that the noise hides.
 func NewtonStep(gradient []float64, curvature *mat.SymDense, sigma float64) ([]float64, error) {
 	k := len(gradient)
@@ -233,7 +236,7 @@ func NewtonStep(gradient []float64, curvature *mat.SymDense, sigma float64) ([]f
 	if err != nil {
 		return nil, err
 	}
-	least := max(Edge(sigma, k), 1e-12)
+	least := max(firstEdges*Edge(sigma, k), 1e-12)
 	inverse := h.with(func(v float64) float64 { return 1 / max(v, least) })
 	d := mat.NewVecDense(k, nil)
 	d.MulVec(inverse, mat.NewVecDense(k, gradient))
@@ -294,6 +297,55 @@ func (e *Estimate) Allowance(moment mat.Symmetric, bend float64, ahead []float64
 		left = min(move, square(apart)+expected(e.StepCovariance)-expected(e.Sampling))
 	}
 	return .5 * math.Sqrt(move*left) * bend
+}
+
+// Allowances returns, for each column, a bound on the remainder of the Newton step in the column's coefficient. The
+// remainder is largest where the step moves the margins of few rows far, as of a rare level, which the mean over all
+// rows in Allowance hides. For column j, the rows on which it acts are taken as those with the level or, for a number,
+// as rows at the bound that is farther from its mean. Their mean row x follows from the released second moment by
+// regression on the column. With D the change of the margin of x by the step and A its change by the predicted step
+// ahead, at the middle of which the curvature was released, the remainder of the margin is at most
+// bend D (D - A)/2, and D^3/24 if there is a predicted step. bend is a bound on the relative change of the loss's second derivative between two margins.
+// intercept is the value of the last column in every row.
+func (e *Estimate) Allowances(s *Shape, intercept float64, bend func(from, to float64) float64, ahead []float64) []float64 {
+	k := len(s.Columns)
+	out := make([]float64, k)
+	if e.Method == NotIdentified {
+		return out
+	}
+	along := func(x *mat.VecDense) *mat.VecDense { // the row in the coordinates of the metric
+		z := mat.NewVecDense(k, nil)
+		z.MulVec(s.Metric, x)
+		return z
+	}
+	dot := func(z *mat.VecDense, of []float64) float64 { return mat.Dot(z, mat.NewVecDense(k, of)) }
+	for j := range k - 1 {
+		mean := s.Moment.At(j, k-1) / intercept
+		variance := s.Moment.At(j, j) - mean*mean
+		bound := -math.Copysign(intercept, mean)
+		if s.Columns[j].Level {
+			bound = s.Moment.At(j, j) / mean // the value of an indicator
+		}
+		if !(variance > 0) || s.Columns[j].Level && !(mean > 0) {
+			continue
+		}
+		x := mat.NewVecDense(k, nil)
+		for i := range k {
+			of := s.Moment.At(i, k-1) / intercept
+			x.SetVec(i, of+(s.Moment.At(i, j)-of*mean)/variance*(bound-mean))
+		}
+		z := along(x)
+		to, moved, noise := dot(z, e.B), dot(z, e.Step), mat.Inner(z, e.StepCovariance, z)
+		far := max(0, moved*moved-noise)
+		left, cubic := far, 0.
+		if ahead != nil {
+			cubic = math.Pow(far, 1.5) / 24 // no loss of a link function here has a fourth derivative above its second
+			left = min(far, math.Pow(moved-dot(z, ahead), 2)+noise-mat.Inner(z, e.Sampling, z))
+		}
+		jump := math.Abs(bound-mean) + variance/math.Abs(bound-mean)
+		out[j] = (.5*bend(to-moved, to)*math.Sqrt(far*left) + cubic) / jump
+	}
+	return out
 }
 
 // spectrum is the eigendecomposition of a symmetric matrix. Its eigenvalues are in increasing order.

@@ -287,8 +287,8 @@ func TestCutoff(t *testing.T) {
 func TestAhead(t *testing.T) {
 	h := sym([][]float64{{2, 0}, {0, .5}})
 	got, err := inference.Ahead([]float64{1, 1}, h, .1, .5)
-	if err != nil || math.Abs(got[0]+.25) > 1e-12 || math.Abs(got[1]+1) > 1e-12 {
-		t.Errorf("%v, %v: want -.25, -1", got, err)
+	if err != nil || math.Abs(got[0]+.25) > 1e-12 || math.Abs(got[1]+.5/.6) > 1e-12 {
+		t.Errorf("%v, %v: want -.25, -.5/.6: the floor is 3 edges", got, err)
 	}
 	if got, err := inference.Ahead([]float64{1, 1}, h, .13, .5); got != nil || err != nil {
 		t.Errorf("%v, %v: of a curvature that noise hides", got, err)
@@ -296,14 +296,14 @@ func TestAhead(t *testing.T) {
 }
 
 // TestNewtonStepIsFloored tests the Newton step along a direction that the noise hides: the step
-// must be the gradient divided by the largest eigenvalue to expect of the noise (Edge), not by the
+// must be the gradient divided by three times the largest eigenvalue to expect of the noise (Edge), not by the
 // curvature's small eigenvalue.
 func TestNewtonStepIsFloored(t *testing.T) {
 	step, err := inference.NewtonStep([]float64{.1, .2}, sym([][]float64{{1e-6, 0}, {0, 2}}), .25)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []float64{-.1 / .5, -.1}; math.Abs(step[0]-want[0]) > 1e-12 || math.Abs(step[1]-want[1]) > 1e-12 {
+	if want := []float64{-.1 / 1.5, -.1}; math.Abs(step[0]-want[0]) > 1e-12 || math.Abs(step[1]-want[1]) > 1e-12 {
 		t.Errorf("step %v: want %v", step, want)
 	}
 }
@@ -352,4 +352,53 @@ func ExampleSolve() {
 	half := inference.Quantile(.95) * math.Sqrt(e.Covariance.At(0, 0))
 	fmt.Printf("%s: %.2f, from %.2f to %.2f\n", e.Method, e.B[0], e.B[0]-half, e.B[0]+half)
 	// Output: wald: 0.40, from 0.35 to 0.45
+}
+
+// TestRemainderOfARareLevel: of a level of 2% of the rows, a Newton step of log loss from far away leaves a remainder
+// in the level's coefficient that is known exactly, since the model has a margin of its own for either group of rows.
+// The column's bound must hold it and be at most nine times as large; the bound from the mean over all rows must be
+// below it. With the curvature at the middle of the step, the bound must hold the smaller remainder.
+func TestRemainderOfARareLevel(t *testing.T) {
+	const share, s, n = .02, .5, 1e9
+	moment := mat.NewSymDense(2, []float64{share * s * s, share * s * s, share * s * s, s * s})
+	shape, _, err := inference.Shorten(moment, []inference.Column{{Feature: 0, Level: true}, {Feature: 1, Kept: true}},
+		inference.Bounds{MomentSigma: 1e-7, Unit: 1e-9, Usual: .5, Beta: 1e6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean := func(z float64) float64 { return 1 / (1 + math.Exp(-z)) }
+	truth, off := 1.5, -.5 // margins of the level's rows and of the others
+	for _, from := range []float64{-.5, .4} {
+		for _, halfway := range []float64{0, .8} { // share of the step that was foretold
+			at := from + halfway/2*(truth-from)
+			curve := mean(at) * (1 - mean(at))
+			end := from - (mean(from)-mean(truth))/curve
+			exact := math.Abs(end - truth) // of the coefficient: the margin of the others is right
+			step := []float64{(end - from) / s, 0}
+			var inverse mat.Dense
+			if err := inverse.Inverse(shape.Metric); err != nil {
+				t.Fatal(err)
+			}
+			in := func(w []float64) []float64 {
+				v := mat.NewVecDense(2, nil)
+				v.MulVec(&inverse, mat.NewVecDense(2, w))
+				return v.RawVector().Data
+			}
+			e := &inference.Estimate{Method: inference.Wald, B: in([]float64{(end - off) / s, off / s}), Step: in(step),
+				StepCovariance: mat.NewSymDense(2, nil), Sampling: mat.NewSymDense(2, nil)}
+			var ahead []float64
+			if halfway > 0 {
+				ahead = in([]float64{halfway * (truth - from) / s, 0})
+			}
+			bend := func(a, b float64) float64 { return math.Tanh(max(math.Abs(a), math.Abs(b)) / 2) }
+			of := s * e.Allowances(shape, s, bend, ahead)[0]
+			if !(of >= exact && of < 9*exact) {
+				t.Errorf("from %v, %v foretold: the bound %v: the remainder is %v", from, halfway, of, exact)
+			}
+
+			if halfway == 0 && s*e.Allowance(shape.Seen, math.Tanh(math.Abs(off)/2), nil) > exact {
+				t.Errorf("from %v: the mean over all rows bounds %v, too: this test shows nothing", from, exact)
+			}
+		}
+	}
 }

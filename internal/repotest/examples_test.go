@@ -23,6 +23,7 @@ var withoutExample = map[string]string{
 	"examples/service": "a program",
 	"examples/loss":    "a program",
 	"tools/face":       "a program, whose work is internal/repotest/face",
+	"tools/size":       "a program, whose work is internal/repotest/size",
 }
 
 // TestEveryPackageHasAnExample: each package that users import must have an example whose output is

@@ -98,11 +98,10 @@ var layers = map[string]struct {
 		others: []string{"github.com/klauspost/compress", "golang.org/x/text"}},
 	"internal/parquet": {others: []string{"github.com/klauspost/compress",
 		"github.com/andybalholm/brotli", "github.com/pierrec/lz4/v4"}},
-	"stationarity": {local: []string{"internal/vector", "internal/order", "loss"},
+	"stationarity": {local: []string{"internal/vector", "loss"},
 		others: []string{"gonum.org/v1/gonum"}},
-	"internal/audit": {local: []string{"account/mechanism", "account", "loss", "internal/spline", "internal/testloss", "query",
-		"dataset",
-		"optimize",
+	"internal/audit": {local: []string{"account/mechanism", "account", "loss", "internal/spline", "query",
+		"dataset", "optimize",
 		"curator/simulate", "internal/train"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"internal/report": {local: []string{"account/mechanism", "internal/spline", "internal/synthetic", "internal/inference", "internal/regularfile", "account",
@@ -136,6 +135,8 @@ var layers = map[string]struct {
 	"internal/repotest":      {},
 	"internal/repotest/face": {others: []string{"golang.org/x/tools"}},
 	"tools/face":             {local: []string{"internal/repotest/face"}},
+	"internal/repotest/size": {},
+	"tools/size":             {local: []string{"internal/repotest/face", "internal/repotest/size"}},
 	"internal/inspect": {local: []string{"dataset", "internal/cellstatus", "internal/safetext", "internal/table",
 		"internal/yamltext"},
 		others: []string{"golang.org/x/text"}}, // imported by the command only (docs/explanation/decisions/0031)
@@ -207,9 +208,10 @@ var testLocal = map[string][]string{
 	"export":           {"account"},
 	"internal/runfolder": {"internal/durable/durabletest", "budget/stores", "internal/budgetstore/sqlite", "curator",
 		"loss", "model", "query"},
-	"internal/repotest": {"account/mechanism", "dataset", "internal/repotest/face", "internal/train"},
-	"internal/durable":  {"internal/durable/durabletest"},
-	"internal/audit":    {"internal/audit/testdata/naive", "optimize/firstorder"},
+	"internal/repotest": {"account/mechanism", "dataset", "internal/repotest/face", "internal/repotest/size",
+		"internal/train"},
+	"internal/durable": {"internal/durable/durabletest"},
+	"internal/audit":   {"internal/audit/testdata/naive", "internal/testloss", "optimize/firstorder"},
 }
 
 var testOthers = []string{

@@ -13,10 +13,10 @@ import (
 	"github.com/stillpoint-dp/stillpoint/curator/simulate"
 	"github.com/stillpoint-dp/stillpoint/internal/train"
 	"github.com/stillpoint-dp/stillpoint/lab/experiment"
+	"github.com/stillpoint-dp/stillpoint/lab/measure"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/query"
-	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
 // TestArora measures two things about the algorithms of Arora et al. (2023) that a Spec cannot express: the
@@ -195,7 +195,7 @@ func grow(t *testing.T, f *experiment.Family, methods []method, sizes []int,
 			x, logs = append(x, math.Log(float64(n))), append(logs, group)
 			fmt.Printf(" %.2e (%d) |", median, len(norms))
 		}
-		slope, err := stationarity.Slope(x, logs)
+		slope, err := measure.Slope(x, logs)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
+	"github.com/stillpoint-dp/stillpoint/lab/measure"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
@@ -33,7 +34,7 @@ const goldsteinPoints, goldsteinSeed = 60, 1
 // family's gradient norm at a point is an upper bound on Goldstein's measure with the given radius. For a
 // loss with smoothing in closed form, this bound is the exact gradient norm of the loss smoothed over the
 // ball. For a network, it is the smallest norm, among means of gradients in the ball, that a search finds
-// (stationarity.Goldstein).
+// (measure.Goldstein).
 func newKinked(name string, radius float64) maker {
 	return func(d, rows int, seed uint64) (*Family, error) {
 		f, err := newFamily(rehearsal.GLM, 0x91a2, d, rows, seed, fmt.Sprintf("%s(%v)", name, radius), kinked[name], "")
@@ -67,14 +68,14 @@ func kinkedMaker(name string) (m maker, is bool, err error) {
 }
 
 // gradient returns the vector whose norm the family measures at w on a sample. It is the gradient of the
-// smoothed objective if the family has a smoothing, the mean of gradients that stationarity.Goldstein finds
+// smoothed objective if the family has a smoothing, the mean of gradients that measure.Goldstein finds
 // if the family has a radius, and otherwise the gradient of the objective.
 func (f *Family) gradient(s stationarity.Sample, w []float64) ([]float64, error) {
 	if k, ok := f.Loss.(loss.Kinked); ok && f.smoothing != (loss.Smoothing{}) {
-		return stationarity.SmoothedGradient(k, f.smoothing, f.Regularizer, s, w), nil
+		return measure.SmoothedGradient(k, f.smoothing, f.Regularizer, s, w), nil
 	}
 	if f.radius > 0 {
-		least, err := stationarity.Goldstein(f.Loss, f.Regularizer, s, w, f.radius, goldsteinPoints, goldsteinSeed)
+		least, err := measure.Goldstein(f.Loss, f.Regularizer, s, w, f.radius, goldsteinPoints, goldsteinSeed)
 		return least.Point, err
 	}
 	return stationarity.Gradient(f.Loss, f.Regularizer, s, w)

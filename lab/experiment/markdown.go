@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/internal/safetext"
-	"github.com/stillpoint-dp/stillpoint/stationarity"
+	"github.com/stillpoint-dp/stillpoint/lab/measure"
 )
 
 // WriteMarkdown writes the tables of a summary. Gradient norms are also given in units of the noise level r
@@ -98,7 +98,7 @@ func (s Summary) runs() (head []string, rows [][]string) {
 		}
 		if risks {
 			var q Quartiles
-			var rise stationarity.Rise
+			var rise measure.Rise
 			if c.Excess != nil {
 				q = *c.Excess
 			}

@@ -9,6 +9,7 @@ import (
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/internal/order"
 	"github.com/stillpoint-dp/stillpoint/internal/rehearsal"
+	"github.com/stillpoint-dp/stillpoint/lab/measure"
 	"github.com/stillpoint-dp/stillpoint/optimize"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
@@ -93,7 +94,7 @@ type Outcome struct {
 	Excess *float64 `json:"excess_risk,omitempty"`
 	// Rise has the constants kappa and gamma of the KL condition, as estimated from the points of the
 	// run. It is nil if the infimum is not known, or if the run has too few points for an estimate.
-	Rise *stationarity.Rise `json:"rise,omitempty"`
+	Rise *measure.Rise `json:"rise,omitempty"`
 	// Effective is the effective size N = n mu/sqrt(d), a signal-to-noise ratio (see
 	// optimize.Problem).
 	Effective float64 `json:"effective_size"`
@@ -217,7 +218,7 @@ func (s Instance) rise(o *Outcome, path [][]float64) error {
 	}
 	above := finite(o.Loss - *f.Minimum)
 	o.Excess = &above
-	if r, err := stationarity.EstimateRise(excess, norms); err == nil {
+	if r, err := measure.EstimateRise(excess, norms); err == nil {
 		r.Kappa, r.Gamma = finite(r.Kappa), finite(r.Gamma)
 		o.Rise = &r
 	}

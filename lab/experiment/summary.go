@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"github.com/stillpoint-dp/stillpoint/stationarity"
+	"github.com/stillpoint-dp/stillpoint/lab/measure"
 )
 
 // Summary holds the results of a specification as plain tables.
@@ -62,7 +62,7 @@ type Cell struct {
 	// Excess is nil if the minimum is not known.
 	Excess *Quartiles `json:"excess_risk,omitempty"`
 	// Rise is the estimate of the KL condition from the points of the first run (see [Outcome]).
-	Rise *stationarity.Rise `json:"rise,omitempty"`
+	Rise *measure.Rise `json:"rise,omitempty"`
 	// Passes has the quartiles, over runs, of the number of passes over the records.
 	Passes Quartiles `json:"passes"`
 	// Seconds has the quartiles, over runs, of the time that a run took.
@@ -85,7 +85,7 @@ type Quartiles struct {
 type Slope struct {
 	Group
 	Sizes int `json:"sizes"`
-	stationarity.Estimate
+	measure.Estimate
 }
 
 // Comparison is a cell's median gradient norm divided by the median gradient norm of Baseline, the first
@@ -99,7 +99,7 @@ type Comparison struct {
 	// Excess is the ratio of the median excess risks of the same two algorithms. It is zero if the minimum is
 	// not known.
 	Excess float64 `json:"excess_risk_ratio,omitempty"`
-	stationarity.Estimate
+	measure.Estimate
 }
 
 // Summarize returns the summary of the specification for some runs. It ignores runs that are not
@@ -225,7 +225,7 @@ func (s *Summary) slopes(values func(Cell) []float64) ([]Slope, error) {
 		if len(sizes[g]) < 2 {
 			continue
 		}
-		i, err := stationarity.Slope(sizes[g], all[g])
+		i, err := measure.Slope(sizes[g], all[g])
 		if err != nil {
 			return nil, err
 		}
@@ -267,7 +267,7 @@ func (s *Summary) compare(baseline string) error {
 		if !ok || c.Label == baseline {
 			continue
 		}
-		i, err := stationarity.Bootstrap([][]float64{logarithms(c.norms), b}, func(g [][]float64) float64 {
+		i, err := measure.Bootstrap([][]float64{logarithms(c.norms), b}, func(g [][]float64) float64 {
 			return math.Exp(Median(g[0]) - Median(g[1]))
 		})
 		if err != nil {

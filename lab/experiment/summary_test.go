@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/stillpoint-dp/stillpoint/lab/experiment"
-	"github.com/stillpoint-dp/stillpoint/stationarity"
+	"github.com/stillpoint-dp/stillpoint/lab/measure"
 )
 
 // powerSpec has sizes that differ by a factor of 4. Only b has settings to choose from.
@@ -162,7 +162,7 @@ func TestRisksAreTold(t *testing.T) {
 		}
 		above := 4 * math.Pow(r.Outcome.GradientNorm, 2)
 		records[i].Outcome.Excess = &above
-		records[i].Outcome.Rise = &stationarity.Rise{Kappa: float64(r.Seed), Gamma: 2, Points: 9}
+		records[i].Outcome.Rise = &measure.Rise{Kappa: float64(r.Seed), Gamma: 2, Points: 9}
 	}
 	summary, err := s.Summarize(records)
 	if err != nil {

@@ -480,7 +480,19 @@ func (r *state) estimate(b []float64, dropped []int, ahead func(g []float64) ([]
 		return nil, err
 	}
 	fit.Halfway = next != nil
+	if r.Bend != Flat {
+		fit.Remainders = e.Allowances(r.shape, r.Intercept, r.bendBetween, next)
+	}
 	return fit, nil
+}
+
+// bendBetween returns the largest ratio of the third derivative's absolute value to the second derivative between two
+// margins.
+func (r *state) bendBetween(from, to float64) float64 {
+	if r.Bend == Exponential {
+		return 1
+	}
+	return math.Tanh(max(math.Abs(from), math.Abs(to)) / 2)
 }
 
 // bend returns the ratio of the third derivative's absolute value to the second derivative of the loss (see

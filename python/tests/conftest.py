@@ -26,7 +26,7 @@ except ImportError:
 HERE = Path(__file__).resolve().parent
 EXAMPLES = HERE.parent.parent / "examples"
 
-# Every name of a loss with parameters, and what it predicts.
+# Losses of each kind, and the number of classes that each predicts, 0 for a number.
 LOSSES = {
     "logistic": 2, "sigmoid": 2, "tanh": 2, "smoothed-hinge(0.5)": 2, "softmax": 3,
     "huber(0.1)": 0, "squared(1)": 0, "welsch(0.5)": 0, "geman-mcclure(0.5)": 0, "tukey(0.5)": 0,

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
+from sklearn.ensemble import StackingClassifier, StackingRegressor, VotingClassifier
 from sklearn.pipeline import FeatureUnion, Pipeline
-from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder
+from sklearn.preprocessing import LabelEncoder, OneHotEncoder, OrdinalEncoder
 from sklearn.utils import get_tags
 
 from stillpoint._cells import text
@@ -177,6 +178,16 @@ def refuse_what_was_fitted(public: Sequence[str]) -> None:
             steps = caller.steps[:-1]
         elif isinstance(caller, TransformedTargetRegressor):
             steps = [("transformer", caller.transformer_)]
+        elif isinstance(caller, (StackingClassifier, StackingRegressor)) and "final_estimator" not in public:
+            last = caller.final_estimator
+            if last is None or not type(last).__module__.startswith("stillpoint."):
+                raise ConfigurationError(
+                    "final_estimator: learns from the rows without being charged for: give it a private estimator, or"
+                    " declare it with public_steps=['final_estimator'] if its predictions stay with the rows",
+                    code="configuration",
+                    field="public_steps",
+                    rule="must name every step that learns",
+                )
         for name, step in steps:
             if name in public:
                 continue
@@ -189,6 +200,31 @@ def refuse_what_was_fitted(public: Sequence[str]) -> None:
                     rule="must name every step that learns",
                 )
         frame = frame.f_back
+
+
+def encoded(y: Any, classes: Sequence[Any]) -> list[int] | None:
+    """The number by which a caller has encoded each class, if one has.
+
+    VotingClassifier and StackingClassifier hand the numbers of sorted classes to their estimators in place of the
+    classes, and neither says so, so that they are looked for among the callers. A class that no target of the
+    caller has comes after the others.
+    """
+    if type_of(y) != "number" or not all(isinstance(c, str) for c in classes):
+        return None
+    frame = sys._getframe(1)
+    while frame is not None:
+        caller = frame.f_locals.get("self")
+        coder = None
+        if isinstance(caller, VotingClassifier):
+            coder = getattr(caller, "le_", None)
+        elif isinstance(caller, StackingClassifier):
+            coder = getattr(caller, "_label_encoder", None)
+        if isinstance(coder, LabelEncoder):
+            known = coder.classes_.tolist()
+            order = [*known, *(c for c in classes if c not in known)]
+            return [order.index(c) for c in classes] if len(order) == len(classes) else None
+        frame = frame.f_back
+    return None
 
 
 FITTED = "was fitted on the rows, which nobody charged for"

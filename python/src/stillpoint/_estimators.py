@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from stillpoint import _checks, _formula, _summary, _table
+from stillpoint import _checks, _formula, _importance, _score, _summary, _table
 from stillpoint._cells import amount, text
 from stillpoint._command import ConfigurationError, StillpointError, run
 from stillpoint._fit import Fit, _fit, spent
@@ -198,13 +198,14 @@ class _Estimator(BaseEstimator):
         if y is None and self.outcome is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         _checks.refuse_what_was_fitted(self.public_steps)
+        self._encoded = None if self._classes() is None else _checks.encoded(y, self._classes())
         spread = _spread(X)
         X, names = (X, _table.names(X)) if spread else _rows(X)
         if spread and names is None:
             raise TypeError("X: columns: must have names that are texts")
         columns = names or [f"x{i}" for i in range(X.shape[1])]
         targets = self._targets(X, y, columns, spread)
-        _checks.refuse_targets(targets, self._classes())
+        _checks.refuse_targets(targets, self._classes() if self._encoded is None else self._encoded)
         target = self.outcome or "y"
         while target in columns and target != self.outcome:
             target += "_"
@@ -344,6 +345,30 @@ class _Estimator(BaseEstimator):
         check_is_fitted(self)
         name = f"Private {'regression' if self._classes() is None else 'classification'}, loss {self._loss()}"
         return _summary.summarize(name, self._outcome(), self.report_, self.coefficients_, self.spent_, self.effects_)
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """The share of each column of X in the model's scores.
+
+        A column's importance is the largest difference that it makes to the score between two rows within its
+        public bounds, levels or knots, and shares have the sum 1. It is computed from the released coefficients
+        alone, so that it costs nothing, and says nothing of how often rows differ so. Of a fit with ``features`` or
+        ``interactions`` it is that of the columns' own effects. Privacy noise makes a column of no effect
+        important, too: ``feature_importances_noise_`` has the standard deviation of the noise in each share, NaN
+        where the fit states none.
+        """
+        return self._importances()[0]
+
+    @property
+    def feature_importances_noise_(self) -> np.ndarray:
+        """The standard deviation of the privacy noise in each of ``feature_importances_``, given their sum."""
+        return self._importances()[1]
+
+    def _importances(self) -> tuple[np.ndarray, np.ndarray]:
+        if "coefficients_" not in self.__dict__:
+            raise AttributeError("feature_importances_: the estimator is not fitted")
+        shares, noise = _importance.importances(self.coefficients_, self._fitted_columns, self._described)
+        return np.array(shares), np.array(noise)
 
     def contrast(self, weights: Mapping[str, float], *, class_: Any = None) -> _summary.Contrast:
         """A weighted sum of coefficients, with its confidence interval or the privacy noise in it.
@@ -535,7 +560,11 @@ class _Estimator(BaseEstimator):
         return np.column_stack([scores["lower"], scores["upper"]])
 
     def _score(self, X: Any, *flags: str) -> dict[str, Any]:
-        """What the command predicts of each row, by column."""
+        """What the command predicts of each row, by column; of classes their indices.
+
+        Rows are scored in this process, with the bits of the command. The command itself scores those for which
+        it is needed, for intervals, or faster, as for many rows of a model with effects.
+        """
         check_is_fitted(self)
         if _spread(X):
             raise TypeError("X: must be one table: X.map_partitions(model.predict, meta=...) predicts a Dask DataFrame")
@@ -551,18 +580,24 @@ class _Estimator(BaseEstimator):
             raise ValueError(f"The feature names should match those that were passed during fit: {absent} are absent")
         places = [(names or self._fitted_columns).index(c) for c in self._used]
         _checks.refuse_cells({c: _checks.type_of(_table._place(X, j)) for c, j in zip(self._used, places)}, self._described)
+        rows = X.shape[0]
+        own = None if flags else _score.read(self._model)
+        if own is not None and rows <= own.most:
+            held = {c: _table._place(X, j) for c, j in zip(self._used, places)}
+            return own.score(lambda c, start, stop: _table.cut(held[c], start, stop), rows, _table.longest(len(self._used)))
         with tempfile.TemporaryDirectory() as folder:
             model = Path(folder) / "model.json"
             model.write_bytes(self._model)
             # The last column keeps lines from being empty; it is not read.
-            feed = _table.writer(X, places, self._used, self.categories or {}, "", np.full(X.shape[0], "x"))
+            feed = _table.writer(X, places, self._used, self.categories or {}, "", np.full(rows, "x"))
             printed = run(["predict", model, "-", "--margin", *flags], feed)
         lines = csv.reader(io.StringIO(printed, newline=""))
         header = next(lines)
         columns = list(zip(*lines))
-        if len(columns[0]) != X.shape[0]:
-            raise RuntimeError(f"{len(columns[0])} predictions of {X.shape[0]} rows")
-        return {name: list(v) if name == "class" else _floats(v) for name, v in zip(header, columns)}
+        if len(columns[0]) != rows:
+            raise RuntimeError(f"{len(columns[0])} predictions of {rows} rows")
+        classes = {text(c): i for i, c in enumerate(self._classes() or ())}
+        return {n: np.array([classes[c] for c in v]) if n == "class" else _floats(v) for n, v in zip(header, columns)}
 
 
 def _floats(cells: Sequence[str]) -> np.ndarray:
@@ -649,8 +684,8 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
             number of rows and the budget, or by name: "auto", "none" or a number of knots.
         interactions: pairs of columns whose effects depend on each other: numbers, dates and
             categories.
-        loss: logistic, sigmoid, tanh, smoothed-hinge(w); softmax of three classes or
-            more, and "auto" chooses it or logistic.
+        loss: a loss of classes that ``stillpoint losses`` lists, such as hinge; "auto" is
+            logistic for two classes and softmax for more.
         regularizer, radius, train: as in a configuration; ``train={"algorithm": "gd"}``.
         features: "effects" for interactions of all columns that nobody names, found in a second
             stage of the fit; "effects(5)" where they matter much. ``coefficients_`` are then those
@@ -755,23 +790,31 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
         return f"{target} = {names[1]} against {names[0]}" if len(names) == 2 else f"{target}, one of {', '.join(names)}"
 
     def _of(self) -> Callable[[Any], str]:
-        known = {c: text(c) for c in np.asarray(self.classes).tolist()}
+        given = self.classes if self._encoded is None else self._encoded
+        known = dict(zip(np.asarray(given).tolist(), map(text, np.asarray(self.classes).tolist())))
         return lambda target: known.get(target, "")
 
     def _keep(self, fit: Fit) -> None:
         super()._keep(fit)
         self.classes_ = np.asarray(self.classes)
+        self._order = np.arange(len(self.classes_))  # the place of each of classes_ among the classes
+        if self._encoded is not None:  # by whoever asked for the fit, who decodes predictions
+            self._order = np.argsort(self._encoded)
+            self.classes_ = np.sort(self._encoded)
+
+    def _by_class(self, scores: dict[str, Any], name: str) -> np.ndarray:
+        """The columns of scores that belong to classes, in the order of classes_."""
+        columns = _several(scores, name)
+        return columns if columns.shape[1] == 1 else columns[:, self._order]
 
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row."""
-        scores = self._score(X)
-        places = {text(c): i for i, c in enumerate(self.classes_)}
-        return self.classes_[[places[c] for c in scores["class"]]]
+        return self.classes_[np.argsort(self._order)[self._score(X)["class"]]]
 
     def decision_function(self, X: Any) -> np.ndarray:
         """The margin of each row, or the margins of its classes if there are three or more."""
-        margins = _several(self._score(X), "margin")
-        return margins[:, 0] if margins.shape[1] == 1 else margins
+        margins = self._by_class(self._score(X), "margin")
+        return margins[:, 0] * (1 if self._order[0] == 0 else -1) if margins.shape[1] == 1 else margins
 
     def _has_probability(self) -> bool:
         return self._loss() == "logistic" or self._loss().startswith("softmax")
@@ -779,8 +822,17 @@ class StillpointClassifier(ClassifierMixin, _Estimator):
     @available_if(_has_probability)
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class, of the losses that have one."""
-        p = _several(self._score(X), "probability")
-        return np.hstack([1 - p, p]) if p.shape[1] == 1 else p
+        p = self._by_class(self._score(X), "probability")
+        return np.hstack([1 - p, p])[:, self._order] if p.shape[1] == 1 else p
+
+    @available_if(_has_probability)
+    def predict_log_proba(self, X: Any) -> np.ndarray:
+        """The natural logarithm of the probability of each class, computed from margins, so that none is lost in rounding."""
+        margins = self._by_class(self._score(X), "margin")
+        if margins.shape[1] == 1:
+            return -np.hstack([np.logaddexp(0, margins), np.logaddexp(0, -margins)])[:, self._order]
+        top = margins.max(axis=1, keepdims=True)
+        return margins - top - np.log(np.exp(margins - top).sum(axis=1, keepdims=True))
 
 
 def _several(scores: dict[str, Any], name: str) -> np.ndarray:
@@ -793,8 +845,8 @@ class StillpointRegressor(RegressorMixin, _Estimator):
 
     Args:
         target_bounds: the public bounds of the target. A number beyond them counts as the bound.
-        loss: huber(d), welsch(c), geman-mcclure(c), tukey(c) or squared(clip), in units
-            of half the target's range.
+        loss: a loss of numbers that ``stillpoint losses`` lists, such as squared(0.5). Its
+            parameters are in units of half the target's range.
 
     The other arguments and attributes are those of :class:`StillpointClassifier`.
     """

@@ -117,7 +117,7 @@ def writer(
     """
     write = {"polars": _polars, "pyarrow": _arrow}.get(_make(table), _lines)
     more = [] if beside is None else [beside]
-    longest = max(RECORD // (len(columns) + len(more) + 2), 64)
+    most = longest(len(columns) + len(more))
 
     def feed(pipe: IO[bytes]) -> None:
         for start in range(0, table.shape[0], ROWS):
@@ -125,14 +125,19 @@ def writer(
             exact = [name in listed for name in columns]
             if start == 0:
                 pipe.write(_csv([[*columns, *(name for name, _ in more), last]]))
-            texts = [cells(_part(values, start), longest) for _, values in more]
-            pipe.write(write(part, exact, longest, [*texts, cells(_part(targets, start), longest, of)]))
+            texts = [cells(_part(values, start), most) for _, values in more]
+            pipe.write(write(part, exact, most, [*texts, cells(_part(targets, start), most, of)]))
 
     if more:
         return feed
     exact = [name in listed for name in columns]
     held = [_place(table, j) for j in places]
-    return typed(feed, held, [*columns, last], exact, targets, of, longest, table.shape[0], _part)
+    return typed(feed, held, [*columns, last], exact, targets, of, most, table.shape[0], _part)
+
+
+def longest(columns: int) -> int:
+    """The characters of a cell of a table of so many columns beyond which it is missing."""
+    return max(RECORD // (columns + 2), 64)
 
 
 def _make(table: Any) -> str:
@@ -155,10 +160,15 @@ def _place(table: Any, j: int) -> Any:
 
 def _part(column: Any, start: int) -> Any:
     """The rows of a column from start on that are written at a time."""
+    return cut(column, start, start + ROWS)
+
+
+def cut(column: Any, start: int, stop: int) -> Any:
+    """The rows of a column from start to before stop."""
     make = _make(column)
     if make == "pandas":
-        return column.iloc[start : start + ROWS]
-    return column[start : start + ROWS] if make == "array" else column.slice(start, ROWS)
+        return column.iloc[start:stop]
+    return column[start:stop] if make == "array" else column.slice(start, stop - start)
 
 
 def _polars(part, exact, longest, texts) -> bytes:

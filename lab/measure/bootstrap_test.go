@@ -1,11 +1,11 @@
-package stationarity_test
+package measure_test
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/stationarity"
+	"github.com/stillpoint-dp/stillpoint/lab/measure"
 )
 
 // TestSlopeOfAPowerLaw: without noise the slope must be exact, for any spacing of the sizes.
@@ -17,7 +17,7 @@ func TestSlopeOfAPowerLaw(t *testing.T) {
 		v := math.Log(3 * math.Pow(n, -2./3))
 		y = append(y, []float64{v, v, v})
 	}
-	got, err := stationarity.Slope(x, y)
+	got, err := measure.Slope(x, y)
 	if err != nil || math.Abs(got.Value+2./3) > 1e-12 || math.Abs(got.Low-got.Value) > 1e-12 ||
 		math.Abs(got.High-got.Value) > 1e-12 {
 		t.Errorf("%+v, %v", got, err)
@@ -44,7 +44,7 @@ func TestSlopeCovers(t *testing.T) {
 			}
 			y = append(y, g)
 		}
-		got, err := stationarity.Slope(x, y)
+		got, err := measure.Slope(x, y)
 		if err != nil || !(got.Low <= got.Value && got.Value <= got.High) {
 			t.Fatalf("%+v, %v", got, err)
 		}
@@ -77,11 +77,11 @@ func TestBootstrapOfAMean(t *testing.T) {
 		return s / n
 	}
 	sd := math.Sqrt((squares/n - sum/n*sum/n) / n)
-	got, err := stationarity.Bootstrap([][]float64{g}, mean)
+	got, err := measure.Bootstrap([][]float64{g}, mean)
 	if err != nil || math.Abs(got.Value-sum/n) > 1e-12 || math.Abs((got.High-got.Low)/(2*1.96*sd)-1) > .1 {
 		t.Errorf("%+v, %v: want %v +- %v", got, err, sum/n, 1.96*sd)
 	}
-	if again, _ := stationarity.Bootstrap([][]float64{g}, mean); again != got {
+	if again, _ := measure.Bootstrap([][]float64{g}, mean); again != got {
 		t.Errorf("%+v, then %+v", got, again)
 	}
 }
@@ -95,7 +95,7 @@ func TestSlopeRefuses(t *testing.T) {
 		"one size": {[]float64{2, 2}, [][]float64{{1}, {2}}}, "none": {nil, nil},
 		"infinite": {[]float64{1, math.Inf(1)}, [][]float64{{1}, {2}}},
 	} {
-		if got, err := stationarity.Slope(c.x, c.y); err == nil {
+		if got, err := measure.Slope(c.x, c.y); err == nil {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

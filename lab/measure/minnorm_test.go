@@ -1,10 +1,11 @@
-package stationarity_test
+package measure_test
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
 
+	"github.com/stillpoint-dp/stillpoint/lab/measure"
 	"github.com/stillpoint-dp/stillpoint/loss"
 	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
@@ -69,7 +70,7 @@ func slowMinNorm(points [][]float64) []float64 {
 }
 
 // checkMinNorm checks that the point is in the hull and that its bounds and gap are correct.
-func checkMinNorm(t *testing.T, points [][]float64, got stationarity.MinNormPoint, want float64) {
+func checkMinNorm(t *testing.T, points [][]float64, got measure.MinNormPoint, want float64) {
 	t.Helper()
 	var total float64
 	x := make([]float64, len(points[0]))
@@ -129,7 +130,7 @@ func TestMinNormKnown(t *testing.T) {
 		"scales":           {[][]float64{{1, 1e-8}, {-1, 1e-8}}, 1e-8},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := stationarity.MinNorm(c.points)
+			got, err := measure.MinNorm(c.points)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -145,7 +146,7 @@ func TestMinNormKnown(t *testing.T) {
 	for name, points := range map[string][][]float64{
 		"none": nil, "ragged": {{1, 2}, {1}}, "NaN": {{1, math.NaN()}}, "infinite": {{math.Inf(1)}},
 	} {
-		if _, err := stationarity.MinNorm(points); err == nil {
+		if _, err := measure.MinNorm(points); err == nil {
 			t.Errorf("%s: no error", name)
 		}
 	}
@@ -170,7 +171,7 @@ func TestMinNormRandom(t *testing.T) {
 			}
 			points = append(points, p)
 		}
-		got, err := stationarity.MinNorm(points)
+		got, err := measure.MinNorm(points)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -178,14 +179,23 @@ func TestMinNormRandom(t *testing.T) {
 	}
 }
 
+func huber(t *testing.T) loss.Loss {
+	t.Helper()
+	l, err := loss.Parse("huber(1e-06)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
 // TestGoldsteinInManyDimensions is TestGoldsteinAtAKink in 100 dimensions. There 1000 uniform points of
 // the ball would all have the same gradient as w: their distances from w along the row have standard
 // deviation .02, and the kink is at distance .1.
 func TestGoldsteinInManyDimensions(t *testing.T) {
-	l, _ := parse(t, "huber(1e-06)", "")
+	l := huber(t)
 	x, w := make([]float32, 100), make([]float64, 100)
 	x[3], w[3] = 1, .1
-	far, err := stationarity.Goldstein(l, nil, stationarity.Sample{Rows: [][]float32{x}, Targets: []float64{0}}, w, .2, 40,
+	far, err := measure.Goldstein(l, nil, stationarity.Sample{Rows: [][]float32{x}, Targets: []float64{0}}, w, .2, 40,
 		1)
 	if err != nil || far.Norm > 1e-9 {
 		t.Errorf("%v, %v: want 0", far.Norm, err)
@@ -198,7 +208,7 @@ func TestGoldsteinInManyDimensions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		g := stationarity.SmoothedGradient(loss.Absolute(), by, nil,
+		g := measure.SmoothedGradient(loss.Absolute(), by, nil,
 			stationarity.Sample{Rows: [][]float32{x}, Targets: []float64{0}}, w)
 		if math.Abs(g[3]-want) > .005 || math.Abs(stationarity.Norm(g)-math.Abs(g[3])) > 1e-12 {
 			t.Errorf("gradient %v at %v: want %v", g[3], at, want)
@@ -210,33 +220,33 @@ func TestGoldsteinInManyDimensions(t *testing.T) {
 // gradients within distance .05 are equal. Gradients within distance .2 have both signs, so 0 is in their
 // hull.
 func TestGoldsteinAtAKink(t *testing.T) {
-	l, _ := parse(t, "huber(1e-06)", "")
+	l := huber(t)
 	s := stationarity.Sample{Rows: [][]float32{{1, 0}}, Targets: []float64{0}}
 	w := []float64{.1, 0}
-	near, err := stationarity.Goldstein(l, nil, s, w, .05, 60, 1)
+	near, err := measure.Goldstein(l, nil, s, w, .05, 60, 1)
 	if err != nil || math.Abs(near.Norm/1e-6-1) > 1e-9 {
 		t.Errorf("%+v, %v", near, err)
 	}
 	// Half of the segment from which points are drawn lies beyond the kink. The probability that none
 	// of 70 points falls there is 2^-70.
-	far, err := stationarity.Goldstein(l, nil, s, w, .2, 70, 1)
+	far, err := measure.Goldstein(l, nil, s, w, .2, 70, 1)
 	if err != nil || far.Norm > 1e-9 {
 		t.Errorf("%+v, %v", far, err)
 	}
-	alone, err := stationarity.Goldstein(l, nil, s, w, .2, 0, 1)
+	alone, err := measure.Goldstein(l, nil, s, w, .2, 0, 1)
 	if err != nil || math.Abs(alone.Norm/1e-6-1) > 1e-9 {
 		t.Errorf("%+v, %v: want the gradient's norm", alone, err)
 	}
-	again, _ := stationarity.Goldstein(l, nil, s, w, .2, 70, 1)
+	again, _ := measure.Goldstein(l, nil, s, w, .2, 70, 1)
 	if again.Norm != far.Norm {
 		t.Error("a seed does not repeat")
 	}
 	for _, alpha := range []float64{-1, math.NaN(), math.Inf(1)} {
-		if _, err := stationarity.Goldstein(l, nil, s, w, alpha, 1, 1); err == nil {
+		if _, err := measure.Goldstein(l, nil, s, w, alpha, 1, 1); err == nil {
 			t.Errorf("radius %v was taken", alpha)
 		}
 	}
-	if _, err := stationarity.Goldstein(l, nil, s, w, 1, -1, 1); err == nil {
+	if _, err := measure.Goldstein(l, nil, s, w, 1, -1, 1); err == nil {
 		t.Error("-1 points were taken")
 	}
 }

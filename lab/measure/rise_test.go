@@ -1,11 +1,11 @@
-package stationarity_test
+package measure_test
 
 import (
 	"math"
 	"strings"
 	"testing"
 
-	"github.com/stillpoint-dp/stillpoint/stationarity"
+	"github.com/stillpoint-dp/stillpoint/lab/measure"
 )
 
 // TestRiseOfAPower: if the excess risk at gradient norm g is (gamma g)^kappa, the estimate must be gamma
@@ -18,13 +18,13 @@ func TestRiseOfAPower(t *testing.T) {
 		for g := 1e-4; g < 1; g *= 1.7 {
 			excess, norms = append(excess, math.Pow(.3*g, kappa), 0, math.NaN()), append(norms, g, g, g)
 		}
-		r, err := stationarity.EstimateRise(excess, norms)
+		r, err := measure.EstimateRise(excess, norms)
 		if err != nil || math.Abs(r.Kappa-kappa) > 1e-9 || math.Abs(r.Gamma-.3) > 1e-9 || r.Points != len(norms)/3 {
 			t.Errorf("kappa %v: %+v, %v: want gamma .3", kappa, r, err)
 		}
 	}
 	// Norms 1, 2, 4 with the excesses of kappa 2 and gammas 1, 2, 1: the slope is still 2.
-	r, err := stationarity.EstimateRise([]float64{1, 16, 16}, []float64{1, 2, 4})
+	r, err := measure.EstimateRise([]float64{1, 16, 16}, []float64{1, 2, 4})
 	if err != nil || math.Abs(r.Kappa-2) > 1e-9 || math.Abs(r.Gamma-2) > 1e-9 {
 		t.Errorf("%+v, %v: want kappa 2, gamma 2", r, err)
 	}
@@ -37,7 +37,7 @@ func TestRiseRefuses(t *testing.T) {
 		"0 points":          {{0, -1, math.Inf(1)}, {1, 2, 3}},
 		"fits best: must b": {{3, 2, 1}, {1, 2, 3}},
 	} {
-		if _, err := stationarity.EstimateRise(points[0], points[1]); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := measure.EstimateRise(points[0], points[1]); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v: %v: want %q", points, err, want)
 		}
 	}

@@ -1,4 +1,4 @@
-package stationarity
+package measure
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/stillpoint-dp/stillpoint/loss"
+	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
 // Goldstein bounds the distance from 0 to the Goldstein subdifferential of radius alpha at w (Goldstein
@@ -26,20 +27,20 @@ import (
 // For a generalised linear model with a [loss.Kinked] loss, [SmoothedGradient] with loss.OverBall is an
 // exact mean of gradients in the ball. Goldstein returns an error if alpha is negative or not finite, if
 // points is negative, or if the loss has no gradient.
-func Goldstein(l loss.Loss, r loss.Regularizer, s Sample, w []float64, alpha float64, points int,
+func Goldstein(l loss.Loss, r loss.Regularizer, s stationarity.Sample, w []float64, alpha float64, points int,
 	seed uint64) (MinNormPoint, error) {
 	if !(alpha >= 0) || math.IsInf(alpha, 0) {
-		return MinNormPoint{}, fmt.Errorf("stationarity: Goldstein: radius = %v: must be finite and >= 0", alpha)
+		return MinNormPoint{}, fmt.Errorf("measure: Goldstein: radius = %v: must be finite and >= 0", alpha)
 	}
 	if points < 0 {
-		return MinNormPoint{}, fmt.Errorf("stationarity: Goldstein: points = %d: must be >= 0", points)
+		return MinNormPoint{}, fmt.Errorf("measure: Goldstein: points = %d: must be >= 0", points)
 	}
 	random := rand.New(rand.NewPCG(seed, 0x601d))
 	var gradients [][]float64
 	var least MinNormPoint
 	at := append([]float64(nil), w...)
 	for range points + 1 {
-		g, err := Gradient(l, r, s, at)
+		g, err := stationarity.Gradient(l, r, s, at)
 		if err != nil {
 			return MinNormPoint{}, err
 		}
@@ -59,14 +60,15 @@ func Goldstein(l loss.Loss, r loss.Regularizer, s Sample, w []float64, alpha flo
 // regularizer, which is not smoothed. With loss.OverBall of radius r and no regularizer, the result is a
 // mean of gradients at points within r of w. Its norm is then an upper bound on the distance that
 // [Goldstein] bounds for alpha = r.
-func SmoothedGradient(l loss.Kinked, by loss.Smoothing, r loss.Regularizer, s Sample, w []float64) []float64 {
+func SmoothedGradient(l loss.Kinked, by loss.Smoothing, r loss.Regularizer, s stationarity.Sample, w []float64) []float64 {
 	g, slope := make([]float64, len(w)), make([]float64, 1)
 	for i, x := range s.Rows {
-		var square float64
-		for _, v := range x {
+		var square, margin float64
+		for j, v := range x {
 			square += float64(v) * float64(v)
+			margin += w[j] * float64(v)
 		}
-		l.SmoothedSlopes(slope, []float64{margin(w, x)}, s.Targets[i:i+1], []float64{math.Sqrt(square)}, by)
+		l.SmoothedSlopes(slope, []float64{margin}, s.Targets[i:i+1], []float64{math.Sqrt(square)}, by)
 		for j, v := range x {
 			g[j] += slope[0] * float64(v) / float64(len(s.Rows))
 		}

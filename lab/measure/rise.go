@@ -1,4 +1,4 @@
-package stationarity
+package measure
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ type Rise struct {
 // or if Kappa is not > 0.
 func EstimateRise(excess, gradient []float64) (Rise, error) {
 	if len(excess) != len(gradient) {
-		return Rise{}, fmt.Errorf("stationarity: rise: %d excesses, %d gradient norms: must be as many", len(excess),
+		return Rise{}, fmt.Errorf("measure: rise: %d excesses, %d gradient norms: must be as many", len(excess),
 			len(gradient))
 	}
 	var x, y []float64
@@ -37,7 +37,7 @@ func EstimateRise(excess, gradient []float64) (Rise, error) {
 		}
 	}
 	if len(x) < 3 || slices.Max(x)-slices.Min(x) < math.Ln2 {
-		return Rise{}, fmt.Errorf("stationarity: rise: %d points: must be 3 whose gradient norms span a factor of 2", len(x))
+		return Rise{}, fmt.Errorf("measure: rise: %d points: must be 3 whose gradient norms span a factor of 2", len(x))
 	}
 	var mx, my, xx, xy float64
 	for i := range x {
@@ -49,7 +49,7 @@ func EstimateRise(excess, gradient []float64) (Rise, error) {
 	r := Rise{Kappa: xy / xx, Points: len(x)}
 	if !(r.Kappa > 0) {
 		return Rise{},
-			fmt.Errorf("stationarity: rise: kappa = %.3g fits best: must be > 0, as it is where gradients fade with the excess",
+			fmt.Errorf("measure: rise: kappa = %.3g fits best: must be > 0, as it is where gradients fade with the excess",
 				r.Kappa)
 	}
 	for i := range x {

@@ -1,10 +1,12 @@
-package stationarity
+package measure
 
 import (
 	"fmt"
 	"math"
 
 	"gonum.org/v1/gonum/mat"
+
+	"github.com/stillpoint-dp/stillpoint/stationarity"
 )
 
 // MinNormPoint is a point of approximately least norm in the convex hull of given points.
@@ -24,14 +26,14 @@ type MinNormPoint struct {
 // or if points have different lengths or coordinates that are not finite.
 func MinNorm(points [][]float64) (MinNormPoint, error) {
 	if len(points) == 0 {
-		return MinNormPoint{}, fmt.Errorf("stationarity: least norm: must have at least one point")
+		return MinNormPoint{}, fmt.Errorf("measure: least norm: must have at least one point")
 	}
 	var largest float64
 	start := 0
 	for i, p := range points {
 		n := dot(p, p)
 		if len(p) != len(points[0]) || n-n != 0 {
-			return MinNormPoint{}, fmt.Errorf("stationarity: least norm: point %d: must have %d finite coordinates", i,
+			return MinNormPoint{}, fmt.Errorf("measure: least norm: point %d: must have %d finite coordinates", i,
 				len(points[0]))
 		}
 		largest = max(largest, n)
@@ -189,7 +191,7 @@ func (c *corral) affine() ([]float64, bool) {
 
 func (c *corral) result(x []float64) MinNormPoint {
 	c.members, c.weights = c.best.members, c.best.weights
-	r := MinNormPoint{Point: x, Weights: make([]float64, len(c.points)), Norm: Norm(x)}
+	r := MinNormPoint{Point: x, Weights: make([]float64, len(c.points)), Norm: stationarity.Norm(x)}
 	for k, i := range c.members {
 		r.Weights[i] = c.weights[k]
 	}

@@ -1,4 +1,4 @@
-package stationarity
+package measure
 
 import (
 	"math"

@@ -1,4 +1,4 @@
-package stationarity
+package measure
 
 import (
 	"fmt"
@@ -27,7 +27,7 @@ const resamples = 2000
 func Bootstrap(groups [][]float64, statistic func(groups [][]float64) float64) (Estimate, error) {
 	for i, g := range groups {
 		if len(g) == 0 {
-			return Estimate{}, fmt.Errorf("stationarity: bootstrap: group %d is empty", i)
+			return Estimate{}, fmt.Errorf("measure: bootstrap: group %d is empty", i)
 		}
 	}
 	r := rand.New(rand.NewPCG(0xb007, uint64(len(groups))))
@@ -55,7 +55,7 @@ func Bootstrap(groups [][]float64, statistic func(groups [][]float64) float64) (
 // not finite or all equal.
 func Slope(x []float64, y [][]float64) (Estimate, error) {
 	if len(x) != len(y) {
-		return Estimate{}, fmt.Errorf("stationarity: slope: %d abscissas, %d groups: must be equal", len(x), len(y))
+		return Estimate{}, fmt.Errorf("measure: slope: %d abscissas, %d groups: must be equal", len(x), len(y))
 	}
 	var mean, spread float64
 	for _, v := range x {
@@ -65,7 +65,7 @@ func Slope(x []float64, y [][]float64) (Estimate, error) {
 		spread += (v - mean) * (v - mean)
 	}
 	if !(spread > 0) || math.IsInf(spread, 0) {
-		return Estimate{}, fmt.Errorf("stationarity: slope: abscissas %v: must be finite and not all the same", x)
+		return Estimate{}, fmt.Errorf("measure: slope: abscissas %v: must be finite and not all the same", x)
 	}
 	return Bootstrap(y, func(groups [][]float64) float64 {
 		var slope float64

@@ -1,0 +1,164 @@
+package coverage
+
+import (
+	"math"
+	"strings"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// fit computes the coefficients of the rows without privacy, by Newton's method on indicators and the table's own
+// numbers. It shares no code with the product. The result has an entry for each class and term; of several classes,
+// the coefficients are those against the mean of the classes.
+func (d Design) fit(of []row) map[string]float64 {
+	k := 1 // number of margins; of several classes the first has the margin 0
+	if len(d.Classes) > 2 {
+		k = len(d.Classes) - 1
+	}
+	names := d.terms()
+	p := len(names)
+	z := make([][]float64, 0, len(of))
+	y, weight := make([]float64, 0, len(of)), make([]float64, 0, len(of))
+	for _, r := range of {
+		if math.IsNaN(r.y) {
+			continue
+		}
+		u := 1.
+		if w, ok := 0., false; d.Classes != nil {
+			if w, ok = d.Weights[d.Classes[int(r.y)]]; ok {
+				u = w
+			}
+		}
+		z, y, weight = append(z, d.features(r)), append(y, r.y), append(weight, u)
+	}
+	// Standardised features, so that Newton's method is well conditioned.
+	scale := make([]float64, p)
+	for _, v := range z {
+		for j := range v {
+			scale[j] = max(scale[j], math.Abs(v[j]))
+		}
+	}
+	for _, v := range z {
+		for j := range v {
+			v[j] /= max(scale[j], 1e-9)
+		}
+	}
+	b := make([]float64, k*p)
+	if d.counts() {
+		var mean float64
+		for _, v := range y {
+			mean += v / float64(len(y))
+		}
+		b[p-1] = math.Log(mean)
+	}
+	margins, mean := make([]float64, k), make([]float64, k)
+	for range 40 {
+		g, h := mat.NewVecDense(k*p, nil), mat.NewSymDense(k*p, nil)
+		for i, v := range z {
+			for m := range k {
+				margins[m] = 0
+				for j := range v {
+					margins[m] += v[j] * b[m*p+j]
+				}
+			}
+			d.means(mean, margins)
+			for m := range k {
+				slope := mean[m] - d.target(y[i], m)
+				for j, v1 := range v {
+					if v1 == 0 {
+						continue
+					}
+					g.SetVec(m*p+j, g.AtVec(m*p+j)+weight[i]*slope*v1)
+					for m2 := m; m2 < k; m2++ {
+						curve := weight[i] * d.curve(mean, m, m2) * v1
+						for j2, v2 := range v {
+							if a, c := m*p+j, m2*p+j2; c >= a {
+								h.SetSym(a, c, h.At(a, c)+curve*v2)
+							}
+						}
+					}
+				}
+			}
+		}
+		for j := range k * p {
+			h.SetSym(j, j, h.At(j, j)+1e-9)
+		}
+		step := mat.NewVecDense(k*p, nil)
+		var chol mat.Cholesky
+		if !chol.Factorize(h) || chol.SolveVecTo(step, g) != nil {
+			break
+		}
+		for j := range b {
+			b[j] -= step.AtVec(j)
+		}
+		if mat.Norm(step, 2) < 1e-9 {
+			break
+		}
+	}
+	out := map[string]float64{}
+	for j, name := range names {
+		of := make([]float64, 0, k+1)
+		if k > 1 {
+			of = append(of, 0)
+		}
+		sum := 0.
+		for m := range k {
+			v := b[m*p+j] / max(scale[j], 1e-9)
+			of, sum = append(of, v), sum+v
+		}
+		for m, v := range of {
+			if k > 1 {
+				v -= sum / float64(k+1)
+			}
+			out[d.class(m)+name] = v
+		}
+	}
+	return out
+}
+
+func (d Design) counts() bool { return strings.HasPrefix(d.Loss, "poisson") }
+
+// means sets the means of the targets given the margins.
+func (d Design) means(mean, z []float64) {
+	switch {
+	case len(d.Classes) > 2:
+		sum := 1.
+		for m, v := range z {
+			mean[m] = math.Exp(v)
+			sum += mean[m]
+		}
+		for m := range mean {
+			mean[m] /= sum
+		}
+	case d.Classes != nil:
+		mean[0] = 1 / (1 + math.Exp(-z[0]))
+	case d.counts():
+		mean[0] = math.Exp(z[0])
+	default:
+		mean[0] = z[0]
+	}
+}
+
+// target returns the target as margin m of the loss sees it.
+func (d Design) target(y float64, m int) float64 {
+	if len(d.Classes) > 2 {
+		if int(y) == m+1 {
+			return 1
+		}
+		return 0
+	}
+	return y
+}
+
+// curve returns the derivative of the mean of target m in margin m2.
+func (d Design) curve(mean []float64, m, m2 int) float64 {
+	switch {
+	case d.Classes != nil && m == m2:
+		return mean[m] * (1 - mean[m])
+	case d.Classes != nil:
+		return -mean[m] * mean[m2]
+	case d.counts():
+		return mean[0]
+	}
+	return 1
+}
