@@ -182,6 +182,9 @@ func (f *Fit) Page(ctx context.Context) (Page, error) {
 		if s, ok := f.curves(n); ok {
 			page.Sections = append(page.Sections, s)
 		}
+		if s, ok := f.found(); ok {
+			page.Sections = append(page.Sections, s)
+		}
 	}
 	if f.Public != nil {
 		page.Sections = append(page.Sections, f.public())

@@ -66,7 +66,7 @@ func (c *Config) For(records int) (*Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	schema, choices, err := c.Schema.Resolve(sizeOf(budget, float64(records)))
+	schema, choices, err := c.knots(sizeOf(budget, float64(records)))
 	if err != nil {
 		return nil, err
 	}

@@ -149,6 +149,25 @@ func transfers(s *dataset.Schema, l loss.Loss) bool {
 	return s.Dim() <= runrecord.MostMoment && !loss.Counts(l)
 }
 
+// knots returns the configuration's schema with its knots for a fit of the given size (dataset.Schema.Resolve). With
+// features of effects it takes the largest size, of at least leastKnots, for which the certificate can hold the second
+// moment of the first stage, if there is such a size: finer curves would cost the metric of the second stage.
+func (c *Config) knots(size float64) (*dataset.Schema, dataset.Resolved, error) {
+	schema, choices, err := c.Schema.Resolve(size)
+	if err != nil || c.Model.Features == "" || schema.Dim() <= runrecord.MostMoment {
+		return schema, choices, err
+	}
+	for less := size * .9; less >= leastKnots; less *= .9 {
+		if s, r, err := c.Schema.Resolve(less); err == nil && s.Dim() <= runrecord.MostMoment {
+			return s, r, nil
+		}
+	}
+	return schema, choices, nil
+}
+
+// leastKnots is the least size to which knots reduces a size. Below it curves lose their knots and interactions.
+const leastKnots = 2000
+
 // of returns a copy of the configuration with another schema.
 func (c *Config) of(s *dataset.Schema) *Config {
 	with := *c
@@ -286,14 +305,9 @@ func synthesised(base, with *dataset.Schema, first optimize.Result, seed uint64)
 	if m == nil {
 		return nil, nil, errors.New("model.features: the first stage released no second moment")
 	}
-	moment, err := m.Matrix()
+	moment, err := m.About0()
 	if err != nil {
 		return nil, nil, fmt.Errorf("model.features: %w", err)
-	}
-	for j, v := range m.Mean { // the second moment is about the mean row
-		for k, u := range m.Mean {
-			moment[j*len(m.Mean)+k] += float64(v * u)
-		}
 	}
 	population, err := synthetic.New(base, moment, first.W, seed, synthetic.Rows)
 	if err != nil {
