@@ -294,14 +294,14 @@ func (s *Stage) found(base *dataset.Schema, r optimize.Result, seed uint64) (*da
 	if err != nil {
 		return nil, nil, fmt.Errorf("model.features: %w", err)
 	}
-	return with, Head{Schema: with}.Begins(r.W), nil
+	return with, Header{Schema: with}.Begins(r.W), nil
 }
 
 // synthesised returns the second moment of the features of the schema with, by a synthetic table that has the second
 // moment that the first stage released. base is the schema without features of effects, and first the result of the
 // first stage.
 func synthesised(base, with *dataset.Schema, first optimize.Result, seed uint64) ([]float64, *runrecord.Synthetic, error) {
-	m := first.Law.Moment
+	m := first.Trace.Moment
 	if m == nil {
 		return nil, nil, errors.New("model.features: the first stage released no second moment")
 	}
@@ -367,7 +367,7 @@ func (s *Stage) Run(ctx context.Context, o optimize.Oracle, base *dataset.Schema
 	result, err := plan.Run(ctx, o, shown)
 	result.Steps += first.Steps
 	// The law states the noise of the second stage alone, and its start is noisy, too.
-	result.Law.Unstated = true
+	result.Trace.Unstated = true
 	return result, schema, err
 }
 

@@ -118,7 +118,7 @@ func (c Transferred) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 	left := p.Charge() * (1 - atStart - 2*checkShare)
 	g.gradient = left * (1 - c.ClipShare) / float64(steps)
 	g.square = left * c.ClipShare / asked
-	law := optimize.Law{Importance: make([]float64, steps), Momentum: transferredMomentumAt}
+	law := optimize.UpdateRule{Importance: make([]float64, steps), Momentum: transferredMomentumAt}
 	for t := range law.Importance {
 		law.Importance[t] = g.gradient
 	}
@@ -137,7 +137,7 @@ func (c Transferred) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 				(1-atStart-2*checkShare)*c.ClipShare),
 			Passes: 6 + float64(steps) + asked,
 		},
-		Workload: work, Law: law, Output: optimize.TailAverage,
+		Workload: work, UpdateRule: law, Output: optimize.TailAverage,
 	})
 	if err != nil {
 		return nil, err

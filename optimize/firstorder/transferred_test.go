@@ -45,8 +45,8 @@ func transfer(t *testing.T, p optimizetest.Problem, factor float64, seed uint64,
 	moment := []float64{.36 / factor, 0, 0, 0, .09, 0, 0, 0, .25}
 	plan, err := firstorder.Transferred{Moment: moment, Intercept: .5}.Plan(ctx, q)
 	result := run(t, resolve(t, plan, err), o)
-	if !result.Complete || result.Steps != plan.Summary().Steps || !result.Law.Unstated {
-		t.Errorf("complete %v after %d steps, noise unstated: %v", result.Complete, result.Steps, result.Law.Unstated)
+	if !result.Complete || result.Steps != plan.Summary().Steps || !result.Trace.Unstated {
+		t.Errorf("complete %v after %d steps, noise unstated: %v", result.Complete, result.Steps, result.Trace.Unstated)
 	}
 	_, charged := charges(o.Asked)
 	withinBudget(t, q.Mu, charged)
