@@ -70,6 +70,16 @@ func marginsOf(m *model.Model, g *mat.SymDense, weights []float64, shared, share
 	return of, ok
 }
 
+// variance returns the variance of the combination mix of the margins.
+func (m *margins) variance(mix []float64) (sum float64) {
+	for i, u := range mix {
+		for j, v := range mix {
+			sum += u * v * m.spread[i][j]
+		}
+	}
+	return sum
+}
+
 // tilt corrects curved, the product of the mean second derivative of a way and the rows' second moment, for the
 // dependence between both: rows far along the way's weights have margins at which most losses are less curved, and
 // with unequal classes rows of one side. It takes features as normal, so that a row is its regression on its margin
@@ -92,13 +102,12 @@ func (m *margins) tilt(curved, rows *mat.SymDense, weights, mix []float64, share
 	deviation := math.Sqrt(variance)
 	c.AddScaledVec(c, -z, row)
 	c.ScaleVec(1/deviation, c)
-	step, whole := max(.3*deviation, .02), 0.
+	step, whole := max(.3*deviation, .02), m.variance(mix)
 	towards := make([]float64, len(mix)) // the regression of the margins on the way's
 	for i := range mix {
 		for j, v := range mix {
 			towards[i] += m.spread[i][j] * v
 		}
-		whole += mix[i] * towards[i]
 	}
 	at := func(shift float64) float64 {
 		mean := slices.Clone(m.mean)
