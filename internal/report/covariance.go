@@ -16,7 +16,7 @@ import (
 type (
 	// law is the public description of a run's steps and noise. The covariance of the noise in the run's
 	// weights can be computed from it.
-	law runrecord.Realised
+	law runrecord.Trace
 	// moment is the released second moment of the rows, with noise.
 	moment runrecord.Moment
 )
@@ -78,7 +78,7 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 //	u <- u - eta (A u + n),   A = P (b S + s I) P
 //
 // Momentum and averages of iterates are included as the law states them. Here b is an eigenvalue of the
-// mean second derivative of the loss in the margins (model.Bend), S is the rows' second moment and s is the
+// mean second derivative of the loss in the margins (model.Curvature), S is the rows' second moment and s is the
 // regularizer's curvature. Along each eigenvector of A this is a recursion in one number. S is estimated
 // from G. Noise spreads the eigenvalues of G, so the estimate's eigenvalues are closer together (the
 // function seen). The estimate also satisfies the equations that the schema implies for its rows (the type
@@ -134,12 +134,12 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 	if known != nil && shared > 0 {
 		share = readShare(g.At(d-1, d-1)/(shared*shared), moment.Sigma/(shared*shared))
 	}
-	bend, ok := marginsOf(m, g, weights, shared, share, value, moment)
+	of, ok := marginsOf(m, g, weights, shared, share, value, moment)
 	if !ok {
 		return nil, errors.New("how curved this loss is for these rows is not known from the releases")
 	}
 	var e, b mat.EigenSym
-	if !e.Factorize(shape, true) || !b.Factorize(bend.at, true) {
+	if !e.Factorize(shape, true) || !b.Factorize(of.at, true) {
 		return nil, errNoEigenvalues
 	}
 	metric := newReleased(e, moment)
@@ -172,7 +172,7 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 		curved := mat.NewSymDense(d, nil)
 		curved.ScaleSym(max(mean, 0), rows)
 		if shared > 0 {
-			bend.tilt(curved, rows, along.RawRowView(n), mat.Col(nil, n, c.mix), share*shared, share)
+			of.tilt(curved, rows, along.RawRowView(n), mat.Col(nil, n, c.mix), share*shared, share)
 		}
 		for j := range d {
 			curved.SetSym(j, j, curved.At(j, j)+reg)
@@ -181,7 +181,7 @@ func (l *law) covariance(m *model.Model, weights, start []float64, shared, value
 		if err != nil {
 			return nil, err
 		}
-		w.went(began.RawRowView(n), bend.variance(mat.Col(nil, n, c.mix))*mean)
+		w.went(began.RawRowView(n), of.variance(mat.Col(nil, n, c.mix))*mean)
 		c.ways = append(c.ways, w)
 	}
 	return c, nil
@@ -284,9 +284,10 @@ func (r *released) draws() []*mat.Dense {
 const workDraws, leastDraws, mostDraws = 100_000_000, 60, 500
 
 // way computes the noise in weights, the weights of one linear combination of margins. curved is the second
-// derivative of loss and regularizer in these weights, and bend that of the loss in their margin. Along each eigenvector of the preconditioned Hessian (A in the method covariance), way computes the recursion of the
-// steps. Then it adds the effect of the noise in the metric.
-func (l *law) way(r *released, curved *mat.SymDense, bend float64, weights []float64, draws []*mat.Dense) (way, error) {
+// derivative of loss and regularizer in these weights, and curvature that of the loss in their margin. Along each
+// eigenvector of the preconditioned Hessian (A in the method covariance), way computes the recursion of the steps. Then
+// it adds the effect of the noise in the metric.
+func (l *law) way(r *released, curved *mat.SymDense, curvature float64, weights []float64, draws []*mat.Dense) (way, error) {
 	d := len(weights)
 	inverse, root := r.power(-.5), r.power(.5)
 	var half, inside mat.Dense
@@ -318,7 +319,7 @@ func (l *law) way(r *released, curved *mat.SymDense, bend float64, weights []flo
 		paths[i] = p
 		w.curvatures, w.shares = append(w.curvatures, p.curvature), append(w.shares, p.share)
 		reach := w.back.ColView(i)
-		_, least := l.respond(max(p.curvature-2*bend*r.Sigma*mat.Dot(reach, reach), 0))
+		_, least := l.respond(max(p.curvature-2*curvature*r.Sigma*mat.Dot(reach, reach), 0))
 		w.least = append(w.least, least)
 	}
 	// The weight along an eigenvector has two causes: the pull of the data, and noise from other directions

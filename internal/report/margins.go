@@ -21,10 +21,10 @@ func readShare(share, noise float64) float64 {
 // margins are the model's margins over the rows that are read: their mean and covariance, and the mean of the loss's
 // second derivative in the margins, at, which is symmetric.
 type margins struct {
-	mean   []float64
-	spread [][]float64
-	at     *mat.SymDense
-	bend   func(mean []float64) (*mat.SymDense, bool) // at for another mean of the margins
+	mean      []float64
+	spread    [][]float64
+	at        *mat.SymDense
+	curvature func(mean []float64) (*mat.SymDense, bool) // at for another mean of the margins
 }
 
 // marginsOf computes the margins from g, the second moment of all rows, of which the given share is read, and from the
@@ -52,21 +52,21 @@ func marginsOf(m *model.Model, g *mat.SymDense, weights []float64, shared, share
 			of.spread[n][j] = mat.Dot(products[n], mat.NewVecDense(d, weights[j*d:(j+1)*d]))/share - of.mean[n]*of.mean[j]
 		}
 	}
-	of.bend = func(mean []float64) (*mat.SymDense, bool) {
-		bend, ok := m.Bend(mean, of.spread, released.Slope, value)
+	of.curvature = func(mean []float64) (*mat.SymDense, bool) {
+		curvature, ok := m.Curvature(mean, of.spread, released.Slope, value)
 		if !ok {
 			return nil, false
 		}
 		out := mat.NewSymDense(k, nil)
-		for i := range bend {
+		for i := range curvature {
 			for j := i; j < k; j++ {
-				out.SetSym(i, j, (bend[i][j]+bend[j][i])/2)
+				out.SetSym(i, j, (curvature[i][j]+curvature[j][i])/2)
 			}
 		}
 		return out, true
 	}
 	var ok bool
-	of.at, ok = of.bend(of.mean)
+	of.at, ok = of.curvature(of.mean)
 	return of, ok
 }
 
@@ -114,11 +114,11 @@ func (m *margins) tilt(curved, rows *mat.SymDense, weights, mix []float64, share
 		for i, v := range towards {
 			mean[i] += shift * v / whole
 		}
-		bend, ok := m.bend(mean)
+		second, ok := m.curvature(mean)
 		if !ok {
 			return math.NaN()
 		}
-		return mat.Inner(way, bend, way)
+		return mat.Inner(way, second, way)
 	}
 	here, above, below := at(0), at(step), at(-step)
 	first := deviation * (above - below) / (2 * step)
