@@ -16,7 +16,7 @@ import (
 type (
 	// law is the public description of a run's steps and noise. The covariance of the noise in the run's
 	// weights can be computed from it.
-	law runrecord.Realised
+	law runrecord.Trace
 	// moment is the released second moment of the rows, with noise.
 	moment runrecord.Moment
 )
@@ -77,7 +77,7 @@ func (m *moment) symmetric() (*mat.SymDense, error) {
 //	u <- u - eta (A u + n),   A = P (b S + s I) P
 //
 // Momentum and averages of iterates are included as the law states them. Here b is an eigenvalue of the
-// mean second derivative of the loss in the margins (model.Bend), S is the rows' second moment and s is the
+// mean second derivative of the loss in the margins (model.Curvature), S is the rows' second moment and s is the
 // regularizer's curvature. Along each eigenvector of A this is a recursion in one number. S is estimated
 // from G. Noise spreads the eigenvalues of G, so the estimate's eigenvalues are closer together (the
 // function seen). The estimate also satisfies the equations that the schema implies for its rows (the type
@@ -129,12 +129,12 @@ func (l *law) covariance(m *model.Model, weights []float64, shared, value float6
 	if reg != m.Regularizer().Smoothness() {
 		return nil, errors.New("the regularizer's curvature is not the same everywhere")
 	}
-	bend, ok := bendAt(m, g, weights, shared, value, moment)
+	curvature, ok := bendAt(m, g, weights, shared, value, moment)
 	if !ok {
 		return nil, errors.New("how curved this loss is for these rows is not known from the releases")
 	}
 	var e, b mat.EigenSym
-	if !e.Factorize(shape, true) || !b.Factorize(bend, true) {
+	if !e.Factorize(shape, true) || !b.Factorize(curvature, true) {
 		return nil, errNoEigenvalues
 	}
 	metric := newReleased(e, moment)
@@ -161,8 +161,8 @@ func (l *law) covariance(m *model.Model, weights []float64, shared, value float6
 	var along mat.Dense // row n: the weights of way n
 	along.Mul(c.mix.T(), mat.NewDense(k, d, weights))
 	draws := metric.draws()
-	for n, bend := range b.Values(nil) {
-		w, err := l.way(metric, rows, max(bend, 0), reg, along.RawRowView(n), draws)
+	for n, curvature := range b.Values(nil) {
+		w, err := l.way(metric, rows, max(curvature, 0), reg, along.RawRowView(n), draws)
 		if err != nil {
 			return nil, err
 		}
@@ -267,16 +267,16 @@ func (r *released) draws() []*mat.Dense {
 // thirtieth.
 const workDraws, leastDraws, mostDraws = 100_000_000, 60, 500
 
-// way computes the noise in weights, the weights of one linear combination of margins. bend is the
+// way computes the noise in weights, the weights of one linear combination of margins. curvature is the
 // curvature of the loss in this combination, and reg the curvature of the regularizer. Along each
 // eigenvector of the preconditioned Hessian (A in the method covariance), way computes the recursion of the
 // steps. Then it adds the effect of the noise in the metric.
-func (l *law) way(r *released, rows *mat.SymDense, bend, reg float64, weights []float64, draws []*mat.Dense) (way,
+func (l *law) way(r *released, rows *mat.SymDense, curvature, reg float64, weights []float64, draws []*mat.Dense) (way,
 	error) {
 	d := len(weights)
 	inverse, root := r.power(-.5), r.power(.5)
 	var curved, half, inside mat.Dense
-	curved.Scale(bend, rows)
+	curved.Scale(curvature, rows)
 	for j := range d {
 		curved.Set(j, j, curved.At(j, j)+reg)
 	}
@@ -429,14 +429,14 @@ func bendAt(m *model.Model, g *mat.SymDense, weights []float64, shared, value fl
 			spread[n][j] = mat.Dot(products[n], mat.NewVecDense(d, weights[j*d:(j+1)*d])) - mean[n]*mean[j]
 		}
 	}
-	bend, ok := m.Bend(mean, spread, released.Slope, value)
+	curvature, ok := m.Curvature(mean, spread, released.Slope, value)
 	if !ok {
 		return nil, false
 	}
 	out := mat.NewSymDense(k, nil)
-	for i := range bend {
+	for i := range curvature {
 		for j := i; j < k; j++ {
-			out.SetSym(i, j, (bend[i][j]+bend[j][i])/2)
+			out.SetSym(i, j, (curvature[i][j]+curvature[j][i])/2)
 		}
 	}
 	return out, true

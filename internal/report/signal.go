@@ -18,7 +18,7 @@ type runNoise struct {
 // noise derives the noise of the fit from its law, the public description of its steps and
 // releases.
 func (f *Fit) noise() runNoise {
-	n, err := derive(f.plan.Law)
+	n, err := derive(f.plan.Trace)
 	if f.plan.Effects != nil {
 		err = errors.New("the fit has two stages, and the noise of the first is in the features and in the start of " +
 			"the second")
@@ -104,7 +104,7 @@ func (f *Fit) signal(n runNoise) Section {
 		}
 		facts = append(facts, Fact{Name: "Curvature released", Value: Number(c.Curvature), Note: note})
 	}
-	if l := f.plan.Looked; l != nil {
+	if l := f.plan.SelectedNorm; l != nil {
 		of := "of the loss"
 		if l.Radius > 0 {
 			of = fmt.Sprintf("of the loss smoothed over radius %s", Number(l.Radius))
