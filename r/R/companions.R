@@ -5,8 +5,8 @@ public_rows <- function(object) {
   described <- object$described
   rows <- max(1L, vapply(described, function(d) length(d$category), 0L))
   as.data.frame(lapply(described, function(d) {
-    if (!is.null(d$category)) return(factor(rep_len(d$category, rows), d$category))
-    if (!is.null(d$date)) return(rep(mean(as.Date(d$date)), rows))
+    if (!is.null(d$category)) return(factor(rep_len(as.character(d$category), rows), as.character(d$category)))
+    if (!is.null(d$date)) return(rep(mean(as.Date(as.character(d$date))), rows))
     rep(mean(as.numeric(d$number)), rows)
   }), optional = TRUE)
 }

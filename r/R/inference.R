@@ -52,7 +52,7 @@ design <- function(object, newdata) {
       next
     }
     if (!is.null(d$date)) {
-      first <- as.numeric(as.Date(d$date))
+      first <- as.numeric(as.Date(as.character(d$date)))
       cells <- if (inherits(cells, "POSIXt")) as.numeric(cells) / 86400 else as.numeric(as.Date(cells))
       ends <- first - first[1L]
       cells <- cells - first[1L]
