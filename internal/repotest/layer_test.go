@@ -216,6 +216,7 @@ var testOthers = []string{
 	"pgregory.net/rapid", "github.com/google/go-cmp", "gonum.org/v1/gonum",
 	"github.com/rogpeppe/go-internal", "golang.org/x/tools", "golang.org/x/sys", "github.com/goccy/go-yaml",
 	"modernc.org/sqlite", "github.com/parquet-go/parquet-go", "google.golang.org/protobuf", "golang.org/x/crypto",
+	"github.com/santhosh-tekuri/jsonschema/v6",
 }
 
 // pure lists the standard packages through which code cannot reach a file, the network, a process,
