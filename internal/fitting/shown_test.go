@@ -1,4 +1,4 @@
-package front
+package fitting
 
 import (
 	"strings"
@@ -22,7 +22,7 @@ func TestDetailsToTheLetter(t *testing.T) {
 	f.Result.Complete, f.Result.Steps, f.Result.Foreseen = false, 11, .04567
 	f.Result.Late.Steps, f.Result.Late.Gradient, f.Result.Late.Noise = 5, .0123, .0456
 	f.Result.Curvature = &optimize.Curved{Curvature: .01234, Sigma: .0567, Directions: 6}
-	f.Result.Looked = &optimize.Looked{GradientNorm: .2345, Sigma: .0678, Radius: .03, Among: 8}
+	f.Result.SelectedNorm = &optimize.SelectedNorm{GradientNorm: .2345, Sigma: .0678, Radius: .03, Among: 8}
 	f.Reserved = &account.Reservation{Dataset: "people", Row: 17}
 	f.Measured = &optimize.Measured{}
 	f.Measured.Loss, f.Measured.LossSigma, f.Measured.LossClip = .4567, .0234, 2.5
