@@ -239,7 +239,7 @@ def script(dist: Path, work: Path) -> str:
             raise Failed(f"install.sh: wrote no {file}")
     packed = one(dist, f"stillpoint_*_{SYSTEM}_{MACHINE}.tar.gz")
 
-    def refused(changed: Path, rule: str, *more: str) -> None:
+    def refused(changed: Path | str, rule: str, *more: str) -> None:
         try:
             run(["sh", dist / "install.sh", "--from", changed, "--to", work / "not", *more], work, **home)
         except Failed as failed:
@@ -263,7 +263,7 @@ def script(dist: Path, work: Path) -> str:
     (silent / "checksums.txt").write_text("", encoding="ascii")
     refused(silent, "must be given")
     refused(work / "absent", "cannot be read")
-    refused(Path("http://example.invalid"), "begin with https://")
+    refused("http://example.invalid", "begin with https://")
     if shutil.which("ssh-keygen"):  # a signature by a stranger, and none
         signed = copied("signed")
         refused(signed, "cannot be read", "--signers", str(keys(work)[1]))
