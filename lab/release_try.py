@@ -192,19 +192,20 @@ def module(dist: Path, work: Path) -> str:
     (work / "source.tar").write_bytes(subprocess.run(["git", "archive", "HEAD"], cwd=HERE, capture_output=True, check=True).stdout)
     shutil.unpack_archive(work / "source.tar", work / "source")
     lines = "".join(f"\t{line}\n" if line else "\n" for line in block("go").splitlines())
-    lines = lines.replace("\t})\n\tif", "\t\tInference: &stillpoint.Inference{},\n\t})\n\tif", 1)
-    own = (work / "source" / "examples" / "optimizer" / "main.go").read_text(encoding="utf-8")
+    lines = lines.replace("\t\tBudget:", "\t\tInference: &stillpoint.Inference{},\n\t\tBudget:", 1)
+    own = (work / "source" / "lab" / "examples" / "optimizer" / "main.go").read_text(encoding="utf-8")
     for name, program in {"first": PROGRAM.replace("%s", lines), "own": own}.items():
         folder = work / name
         folder.mkdir()
         (folder / "main.go").write_text(program, encoding="utf-8")
         run(["go", "mod", "init", f"example.org/{name}"], folder)
         run(["go", "mod", "edit", "-require", "github.com/stillpoint-dp/stillpoint@v0.0.0", "-replace",
-             f"github.com/stillpoint-dp/stillpoint={work / 'source'}"], folder)  # fmt: skip
+             f"github.com/stillpoint-dp/stillpoint={work / 'source'}", "-replace",
+             f"github.com/stillpoint-dp/stillpoint/lab={work / 'source' / 'lab'}"], folder)  # fmt: skip
+        if name == "own":  # the file that the program embeds
+            shutil.copy(work / "source" / "lab" / "examples" / "optimizer" / "spec.yaml", folder)
         run(["go", "mod", "tidy"], folder)
-    shutil.copy(work / "source" / "examples" / "optimizer" / "spec.yaml", work / "own")
     told(run(["go", "run", "."], work / "first"), "better than the best constant", "95%")
-    shutil.copy(work / "source" / "examples" / "optimizer" / "spec.yaml", work / "own")
     told(run(["go", "run", ".", "runs"], work / "own"), "heavy-ball")
     return "the source of the commit"
 

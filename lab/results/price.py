@@ -121,7 +121,7 @@ def picture(rows: list[tuple[str, float, str]]) -> str:
     words = [f"At epsilon 1, privacy cost {abs(trees - ours):.3f} of AUC against boosted trees,",
              f"and {'nothing' if ours >= line else f'{line - ours:.3f}'} against logistic regression."]  # fmt: skip
     for i, text in enumerate(words):
-        parts.append(f'<text x="{left}" y="{height - 26 + 19 * i}" fill="#1c1f23">{text.replace(" 0.", " .")}</text>')
+        parts.append(f'<text x="8" y="{height - 26 + 19 * i}" fill="#1c1f23">{text.replace(" 0.", " .")}</text>')
     parts.append(f'<line x1="{left}" x2="{left}" y1="{top - 4}" y2="{height - 48}" stroke="#59616b"/></svg>\n')
     return "\n".join(parts)
 
