@@ -109,7 +109,7 @@ type O2NC struct {
 	// With Theorem the averages are over blocks drawn without replacement. Without Theorem they are over the
 	// last 1/2, 1/4, 1/8, ... of the points. Zero means one average and no released norm. 1 means one average,
 	// at which the norm is released.
-	Look int `yaml:"look"`
+	Look int `yaml:"look" zero:"none"`
 }
 
 // Oracle selects how gradient estimates are released. Fresh releases a new gradient of all records at every
