@@ -47,7 +47,7 @@ func (m *Map) CellStatuses(cells []string, each func(column, cell string, fate s
 	if _, known := m.columns[m.target].classes[cell]; t.Kind == Category {
 		each(t.Column, cell, listedFate(known, cell, s.missing))
 	} else {
-		bounds := newInterval(Column{Low: t.Low, High: t.High})
+		bounds := t.interval()
 		each(t.Column, cell, bounds.fate(cell, s.missing))
 	}
 	if m.beside >= 0 {

@@ -36,10 +36,26 @@ target: {column: ill, classes: [no, yes]}
 		{"[a, b]", "[b, a]"}, {"[17, 90]", "[17, 91]"}, {", curve: 9", ""}, {", transform: log1p", ""},
 		{"curve: 9", "curve: auto"}, {"size: {number: [0, 1]}", "size: {number: [0, 1], curve: 4}"},
 		{"[age, ward], ", ""}, {"person: ignore\n", "person: {number: [0, 1]}\n"}, {"[no, yes]", "[yes, no]"},
-		{"target:", "norm: 2\ntarget:"}, {"person: ignore\n", "person: {public: [x]}\nwhere: person=x\n"},
-		{"  person: ignore\n", "unit: {column: person, rows: 2}\n"},
+		{"target:", "norm: 2\ntarget:"}, {"person: ignore\n", "person: {public: [x]}\n"}, {"  person: ignore\n", ""},
+		{"target:", "missing: [\"?\"]\ntarget:"}, {"column: ill", "column: well"},
 	} {
 		if err := refines(edits...); err == nil {
+			t.Errorf("%q: refines", edits)
+		}
+	}
+	// Schemas that differ in one thing alone from one with a unit and a filter.
+	const more = text + "unit: {column: visitor, rows: 2}\nwhere: person=x\n"
+	with := func(edits ...string) *Schema {
+		return schema(strings.NewReplacer(append(edits, "person: ignore", "person: {public: [x, y]}")...).Replace(more))
+	}
+	if err := with("curve: 9", "curve: 3").Refines(with()); err != nil {
+		t.Error(err)
+	}
+	for _, edits := range [][]string{
+		{"unit: {column: visitor, rows: 2}\n", ""}, {"rows: 2", "rows: 3"}, {"column: visitor", "column: patient"},
+		{"where: person=x\n", ""}, {"person=x", "person=y"},
+	} {
+		if with(edits...).Refines(with()) == nil || with().Refines(with(edits...)) == nil {
 			t.Errorf("%q: refines", edits)
 		}
 	}

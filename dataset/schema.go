@@ -267,7 +267,7 @@ func (s *Schema) TargetFromUnit(u float64) float64 {
 	if s.target.Kind != Number {
 		return u
 	}
-	return float64(u*s.target.half()) + s.target.mid()
+	return s.target.fromUnit(u)
 }
 
 // usable returns an error for the zero Schema, and for a schema whose lists of values must still be read from

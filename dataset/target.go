@@ -206,3 +206,9 @@ func unseen(r rune) bool { return !unicode.IsGraphic(r) && r != '\u200c' && r !=
 // overflow. mid + half u maps u in [-1, 1] to [Low, High].
 func (t Target) half() float64 { return t.High/2 - t.Low/2 }
 func (t Target) mid() float64  { return t.Low/2 + t.High/2 }
+
+// interval returns the bounds within which a target that is a number is read.
+func (t Target) interval() interval { return newInterval(Column{Low: t.Low, High: t.High}) }
+
+// fromUnit maps u in [-1, 1] to [Low, High] by a linear function.
+func (t Target) fromUnit(u float64) float64 { return float64(u*t.half()) + t.mid() }

@@ -6,8 +6,11 @@ require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/stillpoint-dp/stillpoint v0.0.0-00010101000000-000000000000
+	golang.org/x/tools v0.52.0
 	gonum.org/v1/gonum v0.17.0
 )
+
+require golang.org/x/mod v0.42.0 // indirect
 
 require (
 	github.com/andybalholm/brotli v1.1.1 // indirect
@@ -27,7 +30,6 @@ require (
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
 	golang.org/x/text v0.43.0 // indirect
-	golang.org/x/tools v0.52.0 // indirect
 	modernc.org/libc v1.72.0 // indirect
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.11.0 // indirect

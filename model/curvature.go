@@ -14,7 +14,8 @@ const curvaturePoints = 1000
 // matrix with a row and a column for each margin. Curvature reads no records. It assumes that margins are Gaussian
 // with the given mean and covariance, and that targets follow the model's own predictions:
 //
-//   - Classes occur with the predicted probabilities, each divided by the class's weight.
+//   - Classes occur with the predicted probabilities, each divided by the class's weight; the probabilities of a
+//     record then sum to 1 again.
 //   - Counts are equal to the predicted rates.
 //   - Numbers differ from the predictions by Gaussian residuals. For a smooth loss, their standard
 //     deviation is chosen so that the root mean square of the loss's slopes is slope. For a loss
@@ -64,7 +65,12 @@ func (m *Model) Curvature(mean []float64, covariance [][]float64, slope, value f
 		for i := range z {
 			z[i] += mean[i]
 		}
-		for _, y := range targets(of, weights, z, residual) {
+		list, whole := targets(of, weights, z, residual), 0.
+		for _, y := range list {
+			whole += y.weight
+		}
+		for _, y := range list {
+			y.weight /= whole
 			sum += y.weight
 			addCurvature(curvature, l, z, y)
 		}

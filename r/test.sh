@@ -18,7 +18,7 @@ export PATH="$work/bin:$PATH"
 if [ "${1:-}" = --quick ]; then
   mkdir "$work/lib"
   R CMD INSTALL --no-docs -l "$work/lib" . >"$work/said" 2>&1 || { cat "$work/said"; exit 1; }
-  R_LIBS="$work/lib" Rscript tests/fit.R
+  for test in tests/*.R; do R_LIBS="$work/lib" Rscript "$test"; done
   exit 0
 fi
 build=() check=()

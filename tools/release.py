@@ -2,10 +2,10 @@
 """Makes a release: everything that is published, in one folder.
 
     python tools/release.py 1.2.0 [--out dist] [--key ~/.ssh/id_ed25519]    on a clean checkout of tag v1.2.0
-    python tools/release.py --snapshot                                      on any commit
+    python tools/release.py --snapshot [--systems linux/amd64,...]          on any commit; of all systems or some
 
-writes archives of the command for six systems, a container image, the wheels, the R source package,
-a list of what is in the binaries (CycloneDX), CITATION.cff, the notes of the version from CHANGELOG.md,
+writes archives of the command for six systems, a container image, the wheels, the source packages of Python and
+of R, a script that installs from an archive, a list of what is in the binaries (CycloneDX), CITATION.cff, the notes of the version from CHANGELOG.md,
 and the checksums of all of it, which --key signs. The same commit, Go and Python give the same bytes of
 archives and image. RELEASING.md says the steps around it.
 
@@ -35,6 +35,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent.parent
 SYSTEMS = [(s, m) for s in ("linux", "darwin", "windows") for m in ("amd64", "arm64")]
 BESIDE = ["LICENSE", "README.md", "CHANGELOG.md"]
+SHELLS = {"bash": "stillpoint.bash", "zsh": "_stillpoint", "fish": "stillpoint.fish"}
 VERSION = re.compile(r"\d+\.\d+\.\d+(-[0-9a-z.]+)?")
 
 
@@ -138,16 +139,31 @@ def pack(path: Path, files: dict[str, tuple[bytes, int]], moment: int) -> None:
     path.write_bytes(zipped(packed(files, moment), moment))
 
 
-def archives(version: str, moment: int, work: Path, out: Path) -> dict[str, Path]:
+def written(version: str, work: Path) -> dict[str, tuple[bytes, int]]:
+    """Manual pages and completions, which the command of this system writes."""
+    command = work / "writer" / "stillpoint"
+    say(
+        ["go", "build", "-trimpath", "-ldflags", f"-s -w -X main.stamp=v{version}", "-o", command, "./cmd/stillpoint"],
+        env={**os.environ, "CGO_ENABLED": "0"},
+    )
+    say([command, "man", "--out", work / "man"])
+    files = {f"man/{page.name}": (page.read_bytes(), 0o644) for page in (work / "man").iterdir()}
+    for shell, name in SHELLS.items():
+        files[f"completions/{name}"] = (say([command, "completion", shell]).encode(), 0o644)
+    return files
+
+
+def archives(version: str, moment: int, work: Path, out: Path, systems: list[tuple[str, str]]) -> dict[str, Path]:
     """The command for each system, packed; returns the binaries."""
     binaries = {}
-    for system, machine in SYSTEMS:
+    texts = written(version, work)
+    for system, machine in systems:
         binary = work / f"{system}_{machine}" / ("stillpoint.exe" if system == "windows" else "stillpoint")
         say(
             ["go", "build", "-trimpath", "-ldflags", f"-s -w -X main.stamp=v{version}", "-o", binary, "./cmd/stillpoint"],
             env={**os.environ, "GOOS": system, "GOARCH": machine, "CGO_ENABLED": "0"},
         )
-        files = {name: ((HERE / name).read_bytes(), 0o644) for name in BESIDE}
+        files = {**texts, **{name: ((HERE / name).read_bytes(), 0o644) for name in BESIDE}}
         files[binary.name] = (binary.read_bytes(), 0o755)
         name = f"stillpoint_{version}_{system}_{machine}"
         pack(out / (name + (".zip" if system == "windows" else ".tar.gz")), files, moment)
@@ -200,11 +216,11 @@ def image(version: str, moment: int, binaries: dict[str, Path], out: Path) -> No
     print(f"image    {name}")
 
 
-def wheels(version: str, out: Path) -> None:
+def wheels(version: str, out: Path, systems: list[tuple[str, str]]) -> None:
     # Versions of Python's packages write a part before a release in another way.
     of = re.sub(r"-.*", ".dev0", version)
-    say([sys.executable, HERE / "python" / "build.py", "--version", of, "--out", out])
-    print(f"wheels   {len(list(out.glob('*.whl')))}")
+    say([sys.executable, HERE / "python" / "build.py", "--version", of, "--sdist", "--out", out, *map("/".join, systems)])
+    print(f"wheels   {len(list(out.glob('*.whl')))}, and a source package")
 
 
 def r_package(version: str, work: Path, out: Path) -> None:
@@ -234,7 +250,13 @@ def checksums(out: Path) -> Path:
     return path
 
 
-def make(version: str | None, out: Path, key: Path | None) -> None:
+def sign(path: Path, key: Path) -> None:
+    """Signs a file by an SSH key: writes its signature beside it."""
+    say(["ssh-keygen", "-Y", "sign", "-n", "stillpoint-release", "-f", key, path])
+    print(f"signed   {path.name}.sig")
+
+
+def make(version: str | None, out: Path, key: Path | None, systems: list[tuple[str, str]] = SYSTEMS) -> None:
     commit, moment = say(["git", "log", "-1", "--format=%H %ct"]).split()
     snapshot = version is None
     if snapshot:
@@ -251,12 +273,13 @@ def make(version: str | None, out: Path, key: Path | None) -> None:
     out.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        binaries = archives(version, int(moment), work, out)
-        image(version, int(moment), binaries, out)
+        binaries = archives(version, int(moment), work, out, systems)
+        if {f"linux/{machine}" for machine in ("amd64", "arm64")} <= set(binaries):
+            image(version, int(moment), binaries, out)
         go = say(["go", "env", "GOVERSION"]).strip()
         sbom = bill(version, int(moment), go, binaries)
         (out / f"stillpoint_{version}.cdx.json").write_text(json.dumps(sbom, indent=2) + "\n", encoding="utf-8")
-        for name, step in (("the wheels", lambda: wheels(version, out)), ("the R package", lambda: r_package(version, work, out))):
+        for name, step in (("the wheels", lambda: wheels(version, out, systems)), ("the R package", lambda: r_package(version, work, out))):
             try:
                 step()
             except (Fault, FileNotFoundError) as fault:
@@ -266,10 +289,10 @@ def make(version: str | None, out: Path, key: Path | None) -> None:
     day = time.strftime("%Y-%m-%d", time.gmtime(int(moment)))
     (out / "CITATION.cff").write_text(citation((HERE / "CITATION.cff").read_text(encoding="utf-8"), version, day), encoding="utf-8")
     (out / "NOTES.md").write_text(notes, encoding="utf-8")
+    shutil.copy(HERE / "tools" / "install.sh", out / "install.sh")
     path = checksums(out)
     if key is not None:
-        say(["ssh-keygen", "-Y", "sign", "-n", "stillpoint-release", "-f", key, path])
-        print(f"signed   {path.name}.sig")
+        sign(path, key)
     print(f"release  {version}: {len(list(out.iterdir()))} files in {out}")
 
 
@@ -277,6 +300,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("version", nargs="?", help="as in the tag, without its v")
     parser.add_argument("--snapshot", action="store_true", help="of any commit, under a version of its own")
+    parser.add_argument("--systems", default=",".join(map("/".join, SYSTEMS)), help="of a snapshot, separated by commas")
     parser.add_argument("--out", type=Path, default=HERE / "dist")
     parser.add_argument("--key", type=Path, help="a private SSH key that signs the checksums")
     given = parser.parse_args()
@@ -284,8 +308,11 @@ def main() -> int:
         parser.error("give a version, or --snapshot")
     if given.version is not None and not VERSION.fullmatch(given.version):
         parser.error(f"version = {given.version}: must be like 1.2.0 or 1.2.0-rc.1")
+    systems = [tuple(s.split("/")) for s in given.systems.split(",")]
+    if not set(systems) <= set(SYSTEMS) or (given.version is not None and systems != SYSTEMS):
+        parser.error(f"systems = {given.systems}: must be some of {parser.get_default('systems')}, and all of them for a release")
     try:
-        make(given.version, given.out.resolve(), given.key)
+        make(given.version, given.out.resolve(), given.key, systems)
     except Fault as fault:
         print(f"release.py: {fault}", file=sys.stderr)
         return 1

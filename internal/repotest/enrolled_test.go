@@ -150,7 +150,7 @@ func TestBudgetStoresAreEverywhere(t *testing.T) {
 		}
 		name := filepath.Base(filepath.Dir(path))
 		count++
-		contains(t, "budget/stores/stores.go", name+".Open(")
+		contains(t, "budget/stores/drivers.go", name+".Open(")
 		contains(t, "budget/address.go", name+":")
 		contains(t, "cmd/stillpoint/budget.go", name+":")
 		if !strings.Contains(testsBelow(t, "internal/budgetstore/"+name), "budgettest.Run(") {

@@ -84,6 +84,8 @@ var layers = map[string]struct {
 	"internal/targetpair": {},
 	"internal/effects":    {local: []string{"internal/repromath"}},
 	"internal/spline":     {},
+	"internal/synthetic": {local: []string{"dataset", "internal/effects", "internal/repromath", "internal/simd",
+		"internal/spline"}},
 	"internal/mutualtls":  {}, // the only package with crypto/tls (docs/explanation/decisions/0039)
 	"internal/repromath":  {others: []string{"golang.org/x/sys/cpu"}},
 	"internal/simd":       {others: []string{"golang.org/x/sys/cpu"}},
@@ -102,14 +104,14 @@ var layers = map[string]struct {
 		"dataset", "optimize",
 		"curator/simulate", "internal/train"},
 		others: []string{"gonum.org/v1/gonum"}},
-	"internal/report": {local: []string{"account/mechanism", "internal/spline", "internal/inference", "internal/regularfile", "account",
+	"internal/report": {local: []string{"account/mechanism", "internal/spline", "internal/synthetic", "internal/inference", "internal/regularfile", "account",
 		"model", "certificate", "dataset", "internal/runrecord", "internal/ledgerfile", "internal/safetext"},
 		others: []string{"gonum.org/v1/gonum"}},
 	"model": {local: []string{"model/contrast", "internal/inference", "account", "internal/vector", "internal/regularfile",
 		"loss", "dataset", "internal/table", "internal/durable", "internal/safetext", "stationarity"}},
 	"certificate": {local: []string{"account/mechanism", "internal/regularfile", "account",
 		"internal/durable", "internal/safetext"}},
-	"internal/train": {local: []string{"account/mechanism", "internal/runrecord", "internal/inference",
+	"internal/train": {local: []string{"account/mechanism", "internal/runrecord", "internal/inference", "internal/synthetic",
 		"optimize/onestep", "internal/regularfile", "internal/table", "account", "budget", "loss", "convex", "query", "dataset",
 		"optimize", "curator", "model", "certificate", "internal/holder", "internal/safetext", "internal/strictyaml",
 		"internal/ledgerfile",
@@ -216,6 +218,7 @@ var testOthers = []string{
 	"pgregory.net/rapid", "github.com/google/go-cmp", "gonum.org/v1/gonum",
 	"github.com/rogpeppe/go-internal", "golang.org/x/tools", "golang.org/x/sys", "github.com/goccy/go-yaml",
 	"modernc.org/sqlite", "github.com/parquet-go/parquet-go", "google.golang.org/protobuf", "golang.org/x/crypto",
+	"github.com/santhosh-tekuri/jsonschema/v6",
 }
 
 // pure lists the standard packages through which code cannot reach a file, the network, a process,

@@ -149,6 +149,72 @@ func TestExtendedRowsAreShort(t *testing.T) {
 	}
 }
 
+// TestExtendedRowsCountTheirGroupsAndHats: the squared norm of a row is that of all its features, its groups' and hats'
+// too. Rows are stretched to a squared norm below or above the room that features of effects leave, .98. Those above
+// must have none.
+func TestExtendedRowsCountTheirGroupsAndHats(t *testing.T) {
+	l, h := bent(t)
+	e, features := effectsOf(l.Dim(), 1) // two pairs of squared norm .1^2 each
+	more := extendedOf(t, features)
+	last := l.Numbers() - 1
+	short := func(list []float32) (sum float64) {
+		for _, v := range list {
+			sum += float64(v) * float64(v)
+		}
+		return sum
+	}
+	var records []rowtest.Record
+	for i, r := range bentRecords(l, h, 200) {
+		if !r.Sound() {
+			continue
+		}
+		level := float64(r.Level) * float64(r.Level)
+		stretch := float32(math.Sqrt([]float64{.97, .99}[i%2] / (level + short(r.X) + short(r.By))))
+		r.Level *= stretch
+		for k := range r.X {
+			r.X[k] *= stretch
+		}
+		for k := range r.By {
+			r.By[k] *= stretch
+		}
+		records = append(records, r)
+	}
+	for _, keep := range []bool{false, true} {
+		s, err := row.NewExtended(curvedOver(rowtest.Table, h)(t, l, 16, records), more, e)
+		if err == nil && keep {
+			err = s.Keep()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		at, with := 0, 0
+		for reader, i := s.Reader(), 0; i < s.Blocks(); i++ {
+			b, err := reader.Block(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for k := range b.Targets {
+				r := records[at]
+				square := float64(r.Level)*float64(r.Level) + short(r.X) + short(r.By)
+				if short(r.X) > .9 {
+					t.Fatalf("row %d: numbers alone have the squared norm %v", at, short(r.X))
+				}
+				x := b.Rows[k*more.Stride()+last : k*more.Stride()+last+features]
+				found := slices.ContainsFunc(x, func(v float32) bool { return v != 0 })
+				if found != (square < .98) {
+					t.Fatalf("row %d, kept %v: squared norm %v: has features of effects: %v", at, keep, square, found)
+				}
+				if at++; found {
+					with++
+				}
+			}
+		}
+		if at != len(records) || with == 0 || with == at {
+			t.Errorf("%d of %d rows have features of effects", with, at)
+		}
+	}
+}
+
 // TestExtendedRefuses: effects that are not of the layout, and layouts that are not of the rows, are errors.
 func TestExtendedRefuses(t *testing.T) {
 	base, _ := row.NewLayout(3, nil)

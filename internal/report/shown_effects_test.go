@@ -1,0 +1,161 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/model"
+)
+
+// several returns coefficients with intervals, of which no two are alike, with one that noise hides.
+func several() *model.Coefficients {
+	one := func(term, reference, per string, estimate, low, high, e, privacy, span float64) (c model.Coefficient) {
+		c.Term, c.Reference, c.Per, c.Span = term, reference, per, span
+		c.Estimate, c.Low, c.High, c.Error, c.Privacy, c.State = estimate, low, high, e, privacy, inference.Reported
+		return c
+	}
+	list := []model.Coefficient{
+		one("age", "", "1 year", .0125, .0075, .0195, .003, .1, 80),
+		one("sex=m", "sex=f", "", -.45, -.75, -.225, .13, .35, 1),
+		one("dose", "", "1 mg", .002, -.001, .0065, .0018, .6, 500),
+		{Term: "site=b"}, {Term: "(intercept)", Intercept: true},
+	}
+	list[3].State = inference.Withheld
+	list[4].State, list[4].Estimate, list[4].Low, list[4].High, list[4].Privacy = inference.Reported, -2, -3, -1.5, .95
+	list[1].Odds = &model.Ratio{Estimate: .6376, Low: .4724, High: .7985}
+	return &model.Coefficients{Asked: "y ~ age + sex + dose + site + town", Formula: "y ~ age + sex + dose + site", Short: true,
+		Changes: []string{"town is left out"}, Level: .9, Unit: "log-odds of ill", List: list, Meaning: "Meaning.",
+		Reasons: []model.Reason{{State: inference.Withheld, Terms: []string{"t1", "t2", "t3", "t4", "t5", "t6"},
+			Text: "noise hides them"}},
+		Reported: 3, Counted: 4}
+}
+
+// TestPrivacyOfTheMedianCoefficient tests what privacy costs on the page: of shares of the width of .1, .35 and .6 the
+// median is .35, and an interval is 1/(1-.35) = 1.538 times as wide as without noise. The intercept's share and the
+// coefficient without an interval do not count.
+func TestPrivacyOfTheMedianCoefficient(t *testing.T) {
+	share, ok := typicalPrivacy(several())
+	if !ok || share != .35 {
+		t.Errorf("the median share is %v", share)
+	}
+	// As shown, for a fit of which each coefficient has a quarter of its variance from the sample alone, so that
+	// intervals are twice as wide, and for one of which they are 1/.3 times as wide.
+	for sampling, want := range map[float64]string{.01: "intervals 2 × as wide", .0036: "intervals 3.3 × as wide"} {
+		f := withIntervals(t, .04, sampling, 1)
+		s, ok := read(t, f).intervals()
+		if !ok {
+			t.Fatal("no section")
+		}
+		if got := factOf(t, s, "What privacy costs").Value; got != want {
+			t.Errorf("a sampling variance of %v of .04: %q: must be %q", sampling, got, want)
+		}
+	}
+}
+
+// withIntervals returns a folder of a logistic model whose coefficients all have these variances, in total and
+// sampling, times the scale of each: 1, then 4, 9 and 16 times.
+func withIntervals(t *testing.T, variance, sampling, factor float64) folder {
+	t.Helper()
+	f := people(t, "p", 50)
+	weights := []float64{.9, 0, -.4, .3, 0, .2}
+	f.weights = func(j int) float64 { return weights[j] }
+	diagonal := func(v, factor float64) []float64 {
+		return []float64{v, 0, 0, 0, v * factor, 0, 0, v * factor * factor, 0, v}
+	}
+	f.intervals = &inference.Fit{
+		Level: .95, Method: inference.Wald, Columns: []inference.Column{{Feature: 0}, {Feature: 2}, {Feature: 3},
+			{Feature: 5, Kept: true}},
+		Dropped: []int{1, 4}, Beta: []float64{.9, -.4, .3, .2}, Covariance: diagonal(variance, factor),
+		Sampling: diagonal(sampling, factor), Metric: diagonal(1, 1), Records: 10000, Reach: 2, Effective: 4, LeastCurvature: 100,
+	}
+	return f
+}
+
+// TestForestIsScaled tests the forest plot: point and both ends are multiplied by the range of a number, and only
+// coefficients with an interval are drawn.
+func TestForestIsScaled(t *testing.T) {
+	b := forest(several())
+	want := []Bar{
+		{Name: "age", Value: 1, Interval: Interval{.6, 1.56}},
+		{Name: "sex=m against sex=f", Value: -.45, Interval: Interval{-.75, -.225}},
+		{Name: "dose", Value: 1, Interval: Interval{-.5, 3.25}},
+	}
+	if len(b.Items) != len(want) {
+		t.Fatalf("%+v", b.Items)
+	}
+	for i, w := range want {
+		if g := b.Items[i]; g.Name != w.Name || !near(g.Value, w.Value, 1e-12) || !near(g.Interval.Low, w.Interval.Low, 1e-12) ||
+			!near(g.Interval.High, w.Interval.High, 1e-12) {
+			t.Errorf("%+v: must be %+v", g, w)
+		}
+	}
+	if !strings.HasPrefix(b.Caption, "Lines with ends are 90% private confidence intervals") || b.Marks[0].Value != 0 ||
+		b.Title != "Effects in the SHORT formula" {
+		t.Errorf("%+v", b)
+	}
+}
+
+// TestEffectsToTheLetter tests the table of effects, on the page and as text. Decimals are those of a twentieth of the
+// standard error.
+func TestEffectsToTheLetter(t *testing.T) {
+	c := several()
+	table := effects(c)
+	want := [][]string{
+		{"age", "1 year", "0.0125", "0.003", "0.0075 to 0.0195", "10%", "-", "-"},
+		{"sex=m", "sex=f", "-0.450", "0.13", "-0.750 to -0.225", "35%", "0.638", "0.472 to 0.798"},
+		{"dose", "1 mg", "0.00200", "0.0018", "-0.00100 to 0.00650", "60%", "-", "-"},
+		{"site=b", "", "-", "-", string(inference.Withheld), "-", "-", "-"},
+	}
+	for i, w := range want {
+		row := table.Rows[i]
+		if strings.Join(row.Cells, "|") != strings.Join(w, "|") || row.Faint != (i >= 2) {
+			t.Errorf("%v, faint %v: must be %v", row.Cells, row.Faint, w)
+		}
+	}
+	if table.Columns[4].Name != "90% interval" || table.Columns[6].Name != "Odds ratio" || table.Columns[7].Name != "90% interval" {
+		t.Errorf("%v", table.Columns)
+	}
+	text := CoefficientText(c)
+	for _, line := range []string{"Formula asked for:  y ~ age + sex + dose + site + town\n",
+		"SHORT formula:      y ~ age + sex + dose + site\n", "  town is left out\n",
+		"\n3 of 4 coefficients have an interval. The column privacy is the share"} {
+		if !strings.Contains(text, line) {
+			t.Errorf("no %q in\n%s", line, text)
+		}
+	}
+	if flat := strings.Join(strings.Fields(text), " "); !strings.Contains(flat,
+		"Withheld (t1, t2, t3, t4, 2 others): noise hides them.") || !strings.Contains(flat,
+		"sex=m sex=f -0.450 0.13 -0.750 to -0.225 35% 0.638 0.472 to 0.798") {
+		t.Error(text)
+	}
+}
+
+// TestIntervalsHaveTheirScales tests intervals of coefficients whose variances differ: 1, 4 and 16 times .0004, so that
+// a wrong place in the covariance, or a wrong end, shows.
+func TestIntervalsHaveTheirScales(t *testing.T) {
+	f := withIntervals(t, .0004, .0001, 4)
+	s, ok := read(t, f).intervals()
+	if !ok {
+		t.Fatal("no section")
+	}
+	table := partOf(t, s, func(Table) bool { return true })
+	// A row is divided by 2. pb against pa is half of the difference of two coefficients, of variances .0016 and .0064.
+	for term, want := range map[string]struct{ estimate, sd float64 }{
+		"p1": {.9 / 80, .02 / 80}, "p3=pb": {.35, math.Sqrt(.0016+.0064) / 2},
+	} {
+		cells := rowOf(t, table, term)
+		low, high, _ := strings.Cut(cells[4], " to ")
+		shows(t, term, cells[2], want.estimate, 3)
+		shows(t, term+", standard error", cells[3], want.sd, 2)
+		shows(t, term+", lower end", low, want.estimate-1.959964*want.sd, 3)
+		shows(t, term+", upper end", high, want.estimate+1.959964*want.sd, 3)
+	}
+	// Drawn over the range of p1, from 10 to 90.
+	bars := partOf(t, s, func(Bars) bool { return true })
+	if b := bars.Items[0]; b.Name != "p1" || !near(b.Value, .9, 1e-9) || !near(b.Interval.Low, .9-1.959964*.02, 1e-6) ||
+		!near(b.Interval.High, .9+1.959964*.02, 1e-6) {
+		t.Errorf("%+v", b)
+	}
+}

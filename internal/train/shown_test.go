@@ -1,0 +1,239 @@
+package train
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stillpoint-dp/stillpoint/account"
+	"github.com/stillpoint-dp/stillpoint/internal/inference"
+	"github.com/stillpoint-dp/stillpoint/optimize"
+)
+
+// The tests of this file compare shown texts to the letter, at numbers that were worked out by hand.
+
+// TestPrivacyWarningsToTheLetter tests the warnings about a budget just below and just above their limits: an epsilon
+// of 10, a delta of one over the number of records, an effective size of 30.
+func TestPrivacyWarningsToTheLetter(t *testing.T) {
+	for _, c := range []struct {
+		epsilon, delta, records, effective float64
+		want                               string
+	}{
+		{10, 1. / 4000, 4000, 30, ""},
+		{10.5, 1e-6, 4000, 31,
+			"epsilon-large: epsilon 10.5 promises next to nothing: a publication may be e^10.5 times as likely with a " +
+				"person's record as without"},
+		{2, .000251, 4000, 31,
+			"delta-large: delta 0.000251 is above 1/records: it does not exclude that somebody's record is published as it is"},
+		{2, .002, 4000, 31, // between 1/records and 10/records
+			"delta-large: delta 0.002 is above 1/records: it does not exclude that somebody's record is published as it is"},
+		{2, 1e-6, 4000, 29.4,
+			"table-small: too few rows for this budget: a model is almost all noise, and should not be used (effective size " +
+				"N = 29, below 30)"},
+	} {
+		var got []string
+		for _, w := range privacyWarnings(c.epsilon, c.delta, c.records, c.effective) {
+			got = append(got, w.Code+": "+w.Text)
+		}
+		if strings.Join(got, "\n") != c.want {
+			t.Errorf("%+v: %q", c, got)
+		}
+	}
+}
+
+// TestBoundOfAClampedTargetIsNamed tests that the warning about a target at a bound names the right one.
+func TestBoundOfAClampedTargetIsNamed(t *testing.T) {
+	for margin, bound := range map[float64]string{.98: "upper", -.98: "lower"} {
+		list := targetWarnings("huber(0.1)", &optimize.Compared{Constant: .01, ConstantSigma: .0002, Margins: []float64{margin}})
+		want := "the best constant is the target's " + bound + " bound: half of the targets or more are at this bound or " +
+			"beyond it, where they count as the bound"
+		if len(list) != 1 || list[0].Text != want {
+			t.Errorf("a constant at %v: %v", margin, list)
+		}
+	}
+	list := targetWarnings("logistic", &optimize.Compared{Constant: .0123, ConstantSigma: .0087})
+	if len(list) != 1 || !strings.HasPrefix(list[0].Text,
+		"the mean loss of the best constant is 0 within noise (0.012, noise 0.0087): no row has a target") {
+		t.Errorf("no target: %v", list)
+	}
+}
+
+// TestComparisonWarningsToTheLetter tests the warnings after a comparison with the best constant: of a fit that moved
+// 70% of the way, of one that was replaced by the constant, and of one that was kept although it is worse.
+func TestComparisonWarningsToTheLetter(t *testing.T) {
+	for _, c := range []struct {
+		compared optimize.Compared
+		want     string
+	}{
+		{optimize.Compared{Difference: -.3, Sigma: .05}, ""},
+		{optimize.Compared{Difference: .02, Sigma: .05, Shrunk: .3},
+			"not-better-than-constant: the fit is not better than a constant by more than noise, and the model goes " +
+				"70% of the way from the constant to it: the fit's mean loss is 0.02 above the constant's, with noise of 0.05"},
+		{optimize.Compared{Difference: .3, Sigma: .05, Shrunk: 1},
+			"worse-than-constant: the fit is WORSE than a constant, and the model is the constant, the same for every row: " +
+				"the fit's mean loss is 0.3 above the constant's, with noise of 0.05"},
+		{optimize.Compared{Difference: .3, Sigma: .05},
+			"worse-than-constant: the model is WORSE than a constant: the fit's mean loss is 0.3 above the constant's, " +
+				"with noise of 0.05"},
+	} {
+		got := ""
+		for _, w := range comparisonWarnings(&c.compared) {
+			got += w.Code + ": " + w.Text
+		}
+		if got != c.want {
+			t.Errorf("%+v:\n%s\nmust be\n%s", c.compared, got, c.want)
+		}
+	}
+}
+
+// TestOutlookToTheLetter tests the forecast as text. Sizes are in the middle of the table's range: of fits of size 70,
+// half lost at most 20% and one in ten lost all; of fits of size 250, half lost at most 3% and nine in ten at most 15%.
+func TestOutlookToTheLetter(t *testing.T) {
+	budget, err := account.NewBudget(1, 1e-6, account.ReplaceOne)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for size, want := range map[float64]string{
+		70: "will probably beat a constant prediction, if the columns tell of the target. In benchmarks of this size, half " +
+			"of the fits kept 80% or more of the gain that a fit without noise has over it, and one in ten gained nothing",
+		250: "will beat a constant prediction, if the columns tell of the target. In benchmarks of this size, half of the " +
+			"fits kept 97% or more of the gain that a fit without noise has over it, and nine in ten kept 85% or more",
+		9: "will probably be no better than a constant prediction. In benchmarks of this size, half of the fits gained " +
+			"nothing over it",
+	} {
+		p := Planned{Budget: budget, Records: 3210}
+		p.Summary.Effective = size
+		if got := p.Outlook().String(); got != want {
+			t.Errorf("size %v: %s", size, got)
+		}
+	}
+	p := Planned{Budget: budget, Records: 3210}
+	p.Summary.Effective = 70
+	o := p.Outlook()
+	if o.Records != 6420 || !near(mu(t, o.Epsilon), 2*budget.Mu(), 1e-6) {
+		t.Errorf("twice the size: %v records or epsilon %v", o.Records, o.Epsilon)
+	}
+	// A share of at most .1 was seen from size 100 on: 3210*100/70 = 4585.7.
+	if want := "4586 records or epsilon 1.5: noise costs half as much"; o.Halve() != want ||
+		!near(mu(t, o.HalveEpsilon), budget.Mu()*10/7, 1e-6) {
+		t.Errorf("half: %q, epsilon %v", o.Halve(), o.HalveEpsilon)
+	}
+	o.Assumed = "equally common classes"
+	if text := o.String(); !strings.HasSuffix(text,
+		"gained nothing. Assumes equally common classes (target.share states another base rate)") {
+		t.Error(text)
+	}
+}
+
+func near(x, y, tolerance float64) bool { return math.Abs(x-y) <= tolerance*math.Abs(y) }
+
+// mu is the noise of a budget of this epsilon and a delta of 1e-6, by bisection of delta(epsilon) of mu-GDP (Balle and
+// Wang 2018, Theorem 8).
+func mu(t *testing.T, epsilon float64) float64 {
+	t.Helper()
+	below := func(x float64) float64 { return math.Erfc(-x/math.Sqrt2) / 2 }
+	low, high := 1e-3, 50.
+	for range 200 {
+		if m := (low + high) / 2; below(m/2-epsilon/m)-math.Exp(epsilon)*below(-m/2-epsilon/m) < 1e-6 {
+			low = m
+		} else {
+			high = m
+		}
+	}
+	return low
+}
+
+// TestEstimateToTheLetter tests the units of the estimate of time and memory: gigabytes are 10^9 bytes, and megabytes
+// 10^6.
+func TestEstimateToTheLetter(t *testing.T) {
+	for _, c := range []struct {
+		e    Estimate
+		want string
+	}{
+		{Estimate{90 * time.Second, 2.6e9}, "about 1.5 minutes of one processor, about 2.6 GB of memory"},
+		{Estimate{1340 * time.Millisecond, 734e6}, "about 1.3 seconds of one processor, about 7.3e+02 MB of memory"},
+		{Estimate{20 * time.Second, 47.4e6}, "about 20 seconds of one processor, about 47 MB of memory"},
+	} {
+		if got := c.e.String(); got != c.want {
+			t.Errorf("%q: must be %q", got, c.want)
+		}
+	}
+}
+
+// TestExpectedToTheLetter tests the forecast of confidence intervals as text, and its numbers for a level of 80% and
+// two budgets, from the algorithm's forecast of errors and the normal quantile 1.2816.
+func TestExpectedToTheLetter(t *testing.T) {
+	e := &Expected{Level: .8, HalfWidth: .1234, Ratio: 1.567, Records: 54321, Epsilon: 3.21, Columns: 8}
+	const text = "80% confidence intervals of up to 7 coefficients: of a typical column about +-0.12 per standard deviation of " +
+		"the column (given the others), 1.6 times as wide as without privacy; half of that: 54321 records"
+	if got := e.String(); got != text+", or epsilon 3.2" {
+		t.Error(got)
+	}
+	if e.Epsilon = 0; e.String() != text+" (no epsilon: sampling alone leaves more)" {
+		t.Error(e)
+	}
+	c := config(t, 3000, "model: {loss: logistic}", "model: {loss: logistic}\ninference: {level: 0.8}", "epsilon: 1,", "epsilon: 8,")
+	p, err := c.Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := c.loss()
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := c.intervals(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	problem := p.Plan.(interface{ Problem() optimize.Problem }).Problem()
+	// The comparison and the base rate take their shares of the budget first.
+	rest := p.Budget.Mu() * math.Sqrt(1-(p.Compare.Charge+p.Base.Charge)/p.Budget.Charge())
+	total, sampling := a.Foresee(problem, 3000, rest)
+	e = p.Intervals
+	if e.Level != .8 || e.Columns != len(a.Columns) || !near(e.HalfWidth, 1.2815516*total, 1e-3) ||
+		!near(e.Ratio, total/sampling, 1e-3) {
+		t.Errorf("%+v: must be of half-width %v and ratio %v", e, 1.2815516*total, total/sampling)
+	}
+	half := func(n, mu float64) float64 {
+		total, _ := a.Foresee(problem, n, mu)
+		return 1.2815516 * total
+	}
+	if x, y := half(e.Records, rest), half(e.Records-30, rest); !(x <= 1.001*e.HalfWidth/2) || y < .999*e.HalfWidth/2 {
+		t.Errorf("%v records leave %v, and 30 less %v, of %v", e.Records, x, y, e.HalfWidth)
+	}
+	if e.Epsilon > 0 && !near(half(3000, rest*mu(t, e.Epsilon)/p.Budget.Mu()), e.HalfWidth/2, 1e-3) {
+		t.Errorf("epsilon %v does not halve %v", e.Epsilon, e.HalfWidth)
+	}
+}
+
+// TestInferenceWarningsToTheLetter tests the warning about a shorter formula: its number counts the features that were
+// left out and are no level of cells that are not listed.
+func TestInferenceWarningsToTheLetter(t *testing.T) {
+	s := config(t, 10).Schema // age, its indicator or none, sex=f, sex=m, sex=other, intercept
+	other := -1
+	for j := range s.Features() {
+		if s.IsOther(j) {
+			other = j
+		}
+	}
+	list := inferenceWarnings(s, &inference.Fit{Method: inference.Wald, Dropped: []int{2, 0, other}})
+	if len(list) != 1 || !strings.Contains(list[0].Text, ": 2 columns that the noise hides") ||
+		!strings.Contains(list[0].Text, "(first \""+s.Features()[2]+"\")") {
+		t.Errorf("%v", list)
+	}
+}
+
+// TestStagesShareTheBudget tests the shares of a fit's two stages, which a plan shows: 30% for the first, and the rest
+// for the second.
+func TestStagesShareTheBudget(t *testing.T) {
+	c := config(t, 20_000, "model: {loss: logistic}", "model: {loss: logistic, features: effects}")
+	p, err := c.Plan(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := p.First
+	if s == nil || !near(s.Share, .3, 1e-9) || !near(s.Second, .7, 1e-9) || s.Features() != effectsFeatures {
+		t.Errorf("%+v", s)
+	}
+}

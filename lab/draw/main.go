@@ -1,0 +1,235 @@
+// Draw judges the tests by defects that nobody wrote for them. It has two parts.
+//
+//	go run ./lab/draw [-n N] [-seed S] [-class NAME] [-minutes M] [-python]
+//
+// draws N defects of the source, as many of each kind of place: shown numbers, statistics, faults of stores, state,
+// security settings, and bindings for Python and R. A quarter of them lies in lines that the last 50 commits changed.
+// Each defect alone is put into the source by an overlay, and the tests of its package and of the packages that import
+// it directly are run with -short, until one fails. The program prints each defect with the test that caught it, or
+// that none did, and the rate of each class. With -keep it adds them to lab/draw/drawn.tsv. A defect in Python or R is
+// judged where these can be had, with -python.
+//
+//	go run ./lab/draw -enrol [-wide] [-below PATH]
+//	go run ./lab/draw -verify [-minutes M] [-seed S]
+//
+// are about shown facts: numbers and truths that a user reads (see fact). Each has an oracle, a test that fails if the
+// fact is wrong, in lab/draw/shown.tsv; TestEveryFactHasAnOracle fails if one has none. -enrol looks for the oracles of
+// facts that have none, and writes them. -verify makes facts wrong in a random order and runs their oracles.
+//
+// The exit status is 1 if a fact has no oracle, or an oracle does not notice. A draw whose defects survive ends with
+// status 0, since not every change of the source is a fault: read them.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"log"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const drawnFile = "lab/draw/drawn.tsv"
+
+type flags struct {
+	n             int
+	seed          uint64
+	class, below  string
+	minutes       float64
+	enrol, verify bool
+	wide          bool
+	python, keep  bool
+	scratch       string
+}
+
+func main() {
+	log.SetFlags(0)
+	log.SetPrefix("draw: ")
+	var f flags
+	flag.IntVar(&f.n, "n", 60, "number of defects")
+	flag.Uint64Var(&f.seed, "seed", 0, "seed of the draw; by default another one each time")
+	flag.StringVar(&f.class, "class", "", "only defects of the class of this name")
+	flag.StringVar(&f.below, "below", "", "with -enrol: only facts of files whose path begins so")
+	flag.Float64Var(&f.minutes, "minutes", 0, "begin no defect after so many minutes; 0 for no limit")
+	flag.BoolVar(&f.enrol, "enrol", false, "look for oracles of shown facts that have none")
+	flag.BoolVar(&f.wide, "wide", false, "with -enrol: among the tests of packages that import a fact's, which take long")
+	flag.BoolVar(&f.verify, "verify", false, "make shown facts wrong, and run their oracles")
+	flag.BoolVar(&f.python, "python", false, "judge defects of the bindings, too: needs minutes for an environment")
+	flag.BoolVar(&f.keep, "keep", false, "add the draw to "+drawnFile)
+	flag.StringVar(&f.scratch, "scratch", "", "folder for compiled tests, kept for the next run; by default a temporary one")
+	flag.Parse()
+	if f.n < 1 || !(f.minutes >= 0) || flag.NArg() > 0 {
+		log.Fatalf("n = %d, minutes = %v, arguments %q: must be >= 1, >= 0 and absent", f.n, f.minutes, flag.Args())
+	}
+	if f.seed == 0 {
+		f.seed = rand.Uint64N(1e6) + 1
+	}
+	if err := f.run(); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func (f flags) run() error {
+	if f.scratch == "" {
+		scratch, err := os.MkdirTemp("", "draw-")
+		if err != nil {
+			return err
+		}
+		defer os.RemoveAll(scratch)
+		f.scratch = scratch
+	}
+	if err := os.MkdirAll(f.scratch, 0o777); err != nil {
+		return err
+	}
+	s, err := load(".", "./...")
+	if err != nil {
+		return err
+	}
+	if f.enrol || f.verify {
+		return f.facts(s)
+	}
+	return f.draw(s)
+}
+
+func (f flags) until() time.Time {
+	if f.minutes == 0 {
+		return time.Now().Add(1e6 * time.Hour)
+	}
+	return time.Now().Add(time.Duration(f.minutes * float64(time.Minute)))
+}
+
+// facts enrols or verifies shown facts.
+func (f flags) facts(s *source) error {
+	until := f.until()
+	r, err := readRegistry(registryFile)
+	if err != nil {
+		return err
+	}
+	facts := s.facts()
+	w, err := s.instrument(f.scratch, facts, 30*time.Second)
+	if err != nil {
+		return err
+	}
+	if f.verify {
+		run, missed, err := w.verify(facts, r, until, f.seed)
+		if err != nil {
+			return err
+		}
+		for _, m := range missed {
+			fmt.Printf("%s does not notice: %s\n", r[m.key].test, s.describe(m.site))
+		}
+		fmt.Printf("%d of %d facts were made wrong, -seed %d\n", run, len(facts), f.seed)
+		if len(missed) > 0 {
+			return fmt.Errorf("%d oracles do not notice", len(missed))
+		}
+		return nil
+	}
+	current := map[string]bool{}
+	for _, fact := range facts {
+		current[fact.key] = true
+	}
+	for key := range r {
+		if !current[key] {
+			delete(r, key)
+		}
+	}
+	bare, err := s.enrol(w, facts, r, func(file string) bool { return strings.HasPrefix(file, f.below) },
+		f.wide)
+	if err != nil {
+		return err
+	}
+	for _, b := range bare {
+		fmt.Println("no oracle:", s.describe(b.site))
+	}
+	if len(bare) > 0 {
+		return fmt.Errorf("%d facts have no oracle", len(bare))
+	}
+	return r.write(registryFile)
+}
+
+// tally counts the outcomes of a class.
+type tally struct{ caught, judged int }
+
+// draw draws defects and judges them.
+func (f flags) draw(s *source) error {
+	until := f.until()
+	all, err := s.pools()
+	if err != nil {
+		return err
+	}
+	for name := range all {
+		if f.class != "" && name != f.class || !f.python && name == "binding" {
+			delete(all, name)
+		}
+	}
+	if len(all) == 0 {
+		return fmt.Errorf("class = %q: has no sites", f.class)
+	}
+	lately, err := s.recent(50)
+	if err != nil {
+		return err
+	}
+	j := &judge{source: s, scratch: f.scratch, limit: 2 * time.Minute, patient: 90 * time.Second}
+	if j.scratch, err = filepath.Abs(f.scratch); err != nil {
+		return err
+	}
+	if f.python {
+		if j.python, err = j.environment(); err != nil {
+			return err
+		}
+	}
+	commit, err := exec.Command("git", "rev-parse", "--short=12", "HEAD").Output()
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%d defects, -seed %d\n", f.n, f.seed)
+	rates, judged := map[string]tally{}, 0
+	for _, d := range draw(all, lately, 2*f.n, f.seed) {
+		if judged == f.n || time.Now().After(until) {
+			break
+		}
+		verdict, test, err := j.judge(d.site)
+		if err != nil {
+			return err
+		}
+		if verdict == invalid || verdict == skipped {
+			continue
+		}
+		judged++
+		t := rates[d.class]
+		t.judged++
+		if verdict == caught {
+			t.caught++
+		}
+		rates[d.class] = t
+		fmt.Printf("%-8s %-16s %s  [%s]\n", verdict, d.class, s.describe(d.site), test)
+		if f.keep {
+			line := strings.Join([]string{strings.TrimSpace(string(commit)), fmt.Sprint(f.seed), d.class, fmt.Sprint(d.recent),
+				string(verdict), test, s.describe(d.site)}, "\t")
+			if err := appendLine(drawnFile, line); err != nil {
+				return err
+			}
+		}
+	}
+	for _, k := range classes {
+		if t := rates[k.name]; t.judged > 0 {
+			fmt.Printf("%-16s %d of %d caught\n", k.name, t.caught, t.judged)
+		}
+	}
+	return nil
+}
+
+func appendLine(path, line string) error {
+	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o666)
+	if err != nil {
+		return err
+	}
+	if _, err := file.WriteString(line + "\n"); err != nil {
+		file.Close()
+		return err
+	}
+	return file.Close()
+}

@@ -1,0 +1,277 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+// registryFile lists each shown fact with its oracle, the test that computes it by another way: a line for each, of
+// the fact's key, the folder of the test's package and the test.
+const registryFile = "lab/draw/shown.tsv"
+
+// oracle is a test that fails if a fact is wrong.
+type oracle struct{ folder, test string }
+
+// registry has the oracle of each fact, by the fact's key.
+type registry map[string]oracle
+
+func readRegistry(path string) (registry, error) {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return registry{}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	r := registry{}
+	for line := range strings.Lines(string(text)) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if len(f) != 3 {
+			return nil, fmt.Errorf("%s: %q: must have three fields", path, line)
+		}
+		r[f[0]] = oracle{f[1], f[2]}
+	}
+	return r, nil
+}
+
+func (r registry) write(path string) error {
+	var lines []string
+	for key, o := range r {
+		lines = append(lines, strings.Join([]string{key, o.folder, o.test}, "\t")+"\n")
+	}
+	slices.Sort(lines)
+	return os.WriteFile(path, []byte(strings.Join(lines, "")), 0o666)
+}
+
+// unit is a test, or a subtest of a test that takes long, with what it shows.
+type unit struct {
+	folder, test string
+	takes        time.Duration
+	shows        map[int]bool
+}
+
+var subtest = regexp.MustCompile(`(?m)^=== RUN +([\w]+/[^/\s]+)$`)
+
+// units runs each test of a package alone, and returns which facts it shows. Tests that take more than some seconds
+// and have subtests are taken apart.
+func (w *switched) units(folder string) (list []unit, err error) {
+	path, err := w.binary(folder)
+	if err != nil || path == "" {
+		return nil, err
+	}
+	c := exec.Command(path, "-test.list", "^(Test|Example)")
+	c.Dir = folder
+	names, err := c.Output()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range strings.Fields(string(names)) {
+		u, out, err := w.unit(folder, name)
+		if err != nil {
+			return nil, err
+		}
+		parts := subtest.FindAllStringSubmatch(out, -1)
+		if u.takes < 4*time.Second || len(parts) == 0 || len(u.shows) == 0 {
+			list = append(list, u)
+			continue
+		}
+		for _, m := range parts {
+			u, _, err := w.unit(folder, m[1])
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, u)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b unit) int { return int(a.takes - b.takes) })
+	return list, nil
+}
+
+func (w *switched) unit(folder, test string) (unit, string, error) {
+	if err := w.turn("trace"); err != nil {
+		return unit{}, "", err
+	}
+	start := time.Now()
+	passed, out, err := w.run(folder, only(test))
+	u := unit{folder: folder, test: test, takes: time.Since(start), shows: map[int]bool{}}
+	if passed {
+		for _, i := range w.traced() {
+			u.shows[i] = true
+		}
+	} else {
+		fmt.Printf("%s %s fails without a defect, or takes too long\n", folder, test)
+	}
+	return u, out, err
+}
+
+// only returns the pattern that selects one test or subtest.
+func only(test string) string {
+	var parts []string
+	for _, p := range strings.Split(test, "/") {
+		parts = append(parts, "^"+regexp.QuoteMeta(p)+"$")
+	}
+	return strings.Join(parts, "/")
+}
+
+// fails says whether a test fails if the fact with this number is wrong.
+func (w *switched) fails(fact int, o oracle) (bool, error) {
+	if err := w.turn(fmt.Sprint(fact)); err != nil {
+		return false, err
+	}
+	passed, _, err := w.run(o.folder, only(o.test))
+	return !passed, err
+}
+
+// patience is the time of the tests among which the oracle of a fact is looked for in a package, the quickest first.
+const patience = 6 * time.Second
+
+// search returns the first of some tests that fails if a fact is wrong, or nil. The tests run in one process.
+func (w *switched) search(fact int, units []unit) (*oracle, error) {
+	var whole, parts []string
+	folder, spent := "", time.Duration(0)
+	for _, u := range units {
+		if !u.shows[fact] || spent+u.takes > patience {
+			continue
+		}
+		folder, spent = u.folder, spent+u.takes
+		if strings.Contains(u.test, "/") {
+			parts = append(parts, only(u.test))
+		} else {
+			whole = append(whole, only(u.test))
+		}
+	}
+	if len(whole) > 0 { // a pattern with a slash may select other tests' parts
+		parts = append([]string{strings.Join(whole, "|")}, parts...)
+	}
+	for _, pattern := range parts {
+		if err := w.turn(fmt.Sprint(fact)); err != nil {
+			return nil, err
+		}
+		passed, out, err := w.run(folder, pattern)
+		if err != nil {
+			return nil, err
+		}
+		if !passed {
+			return &oracle{folder, testOf(out, pattern)}, nil
+		}
+	}
+	return nil, nil
+}
+
+var failing = regexp.MustCompile(`(?m)^ *--- FAIL: (\S+)`)
+
+// testOf returns the test that failed first; if the program crashed, the last that began.
+func testOf(out, pattern string) string {
+	if m := failing.FindStringSubmatch(out); m != nil {
+		name := m[1]
+		if strings.Contains(pattern, "/") {
+			for _, m := range failing.FindAllStringSubmatch(out, -1) {
+				if strings.Count(m[1], "/") == 1 {
+					return m[1]
+				}
+			}
+		}
+		return name
+	}
+	begun := regexp.MustCompile(`(?m)^=== RUN +(\w+)$`).FindAllStringSubmatch(out, -1)
+	if len(begun) == 0 {
+		return "?"
+	}
+	return begun[len(begun)-1][1]
+}
+
+// enrol looks for the oracle of each fact that has none: a test of its package or, if wide, of the packages that import
+// it, that fails if the fact is wrong. It writes those that it finds, and returns the facts without an oracle.
+func (s *source) enrol(w *switched, facts []fact, r registry, tried func(file string) bool, wide bool) (bare []fact,
+	err error) {
+	open := map[string][]int{} // facts without an oracle, by their folder
+	for i, f := range facts {
+		if _, ok := r[f.key]; !ok && tried(f.file) {
+			open[f.folder] = append(open[f.folder], i)
+		}
+	}
+	known := map[string][]unit{}
+	for _, home := range sortedKeys(open) {
+		places := []string{home}
+		if wide {
+			places = s.readers(home)
+		}
+		for _, place := range places {
+			if _, ok := known[place]; !ok {
+				if known[place], err = w.units(place); err != nil {
+					return nil, err
+				}
+			}
+			for _, i := range open[home] {
+				if _, ok := r[facts[i].key]; ok {
+					continue
+				}
+				found, err := w.search(i, known[place])
+				if err != nil {
+					return nil, err
+				}
+				if found != nil {
+					r[facts[i].key] = *found
+				}
+			}
+			if err := r.write(registryFile); err != nil {
+				return nil, err
+			}
+		}
+		for _, i := range open[home] {
+			if _, ok := r[facts[i].key]; !ok {
+				bare = append(bare, facts[i])
+			}
+		}
+	}
+	return bare, nil
+}
+
+// readers are the packages that import a package and show what it says.
+func (s *source) readers(home string) (list []string) {
+	for _, p := range s.importer[home] {
+		if slices.Contains(shownIn, p) {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// verify makes facts wrong, in a random order, until the time is up, and returns those whose oracle does not notice.
+func (w *switched) verify(facts []fact, r registry, until time.Time, seed uint64) (run int, missed []fact, err error) {
+	for _, i := range rand.New(rand.NewPCG(seed, 0)).Perm(len(facts)) {
+		o, ok := r[facts[i].key]
+		if !ok {
+			continue
+		}
+		if time.Now().After(until) {
+			break
+		}
+		caught, err := w.fails(i, o)
+		if err != nil {
+			return run, missed, err
+		}
+		run++
+		if !caught {
+			missed = append(missed, facts[i])
+		}
+	}
+	return run, missed, w.turn("")
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	list := make([]string, 0, len(m))
+	for k := range m {
+		list = append(list, k)
+	}
+	slices.Sort(list)
+	return list
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// outcome is what the tests made of a defect.
+type outcome string
+
+const (
+	caught   outcome = "caught"
+	survived outcome = "survived"
+	invalid  outcome = "invalid" // it does not compile: another is drawn in its place
+	skipped  outcome = "skipped" // Python or R could not be had
+)
+
+// judge runs tests on defects.
+type judge struct {
+	*source
+	scratch string
+	limit   time.Duration // for the tests of one package
+	patient time.Duration // for a defect: no further package's tests are begun after it
+	python  string        // the interpreter of an environment that python/test.sh made; "" for none
+	pytest  []string      // further arguments of pytest
+}
+
+// judge applies a defect and runs the tests of its package, then those of the packages that import it, until one
+// fails. It returns the test that failed.
+func (j *judge) judge(d site) (outcome, string, error) {
+	switch filepath.Ext(d.file) {
+	case ".py":
+		return j.inPython(d)
+	case ".R":
+		return j.inR(d)
+	}
+	changed, overlay := filepath.Join(j.scratch, "changed.go"), filepath.Join(j.scratch, "overlay.json")
+	if err := os.WriteFile(changed, apply(j.text[d.file], d.edits), 0o666); err != nil {
+		return "", "", err
+	}
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(j.root, d.file): changed}})
+	if err != nil {
+		return "", "", err
+	}
+	if err := os.WriteFile(overlay, text, 0o666); err != nil {
+		return "", "", err
+	}
+	start := time.Now()
+	for i, folder := range append([]string{d.folder}, j.importer[d.folder]...) {
+		if i > 0 && time.Since(start) > j.patient {
+			break
+		}
+		out, passed, err := j.output(j.root, nil, "go", "test", "-short", "-failfast", "-vet=off", "-overlay", overlay,
+			"-timeout", j.limit.String(), "./"+folder)
+		switch {
+		case err != nil:
+			return "", "", err
+		case strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]"):
+			return invalid, "", nil
+		case !passed:
+			return caught, folder + " " + failed(out), nil
+		}
+	}
+	return survived, "", nil
+}
+
+// output runs a command politely, and returns what it prints and whether it succeeded.
+func (j *judge) output(dir string, env []string, command ...string) (string, bool, error) {
+	ctx, stop := context.WithTimeout(context.Background(), 2*j.limit)
+	defer stop()
+	if nice, err := exec.LookPath("nice"); err == nil {
+		command = append([]string{nice}, command...)
+	}
+	c := exec.CommandContext(ctx, command[0], command[1:]...)
+	c.Dir, c.Env, c.WaitDelay = dir, append(os.Environ(), env...), 5*time.Second
+	out, err := c.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) && ctx.Err() == nil {
+		return "", false, err
+	}
+	return string(out), err == nil, nil
+}
+
+var failure = regexp.MustCompile(`(?m)^(?:--- FAIL: (\S+)|FAILED (\S+)|(panic: test timed out))`)
+
+// failed returns the first test that failed, in the output of go test or of pytest.
+func failed(out string) string {
+	m := failure.FindStringSubmatch(out)
+	if m == nil {
+		return "by a crash"
+	}
+	return m[1] + m[2] + m[3]
+}
+
+// inPython runs the tests of the Python package on a copy of it with a defect.
+func (j *judge) inPython(d site) (outcome, string, error) {
+	if j.python == "" {
+		return skipped, "", nil
+	}
+	tree, err := j.copied("python", d)
+	if err != nil {
+		return "", "", err
+	}
+	defer os.RemoveAll(tree)
+	if _, ok, err := j.output(tree, nil, j.python, "-c",
+		"import ast, sys; ast.parse(open(sys.argv[1], encoding='utf-8').read())", d.file); err != nil || !ok {
+		return invalid, "", err
+	}
+	src := filepath.Join(tree, "python", "src")
+	out, passed, err := j.output(filepath.Join(tree, "python", "tests"), []string{"PYTHONPATH=" + src, "PATH=" +
+		filepath.Dir(j.python) + string(os.PathListSeparator) + os.Getenv("PATH")}, append([]string{j.python, "-m", "pytest",
+		"-x", "-q", "-p", "no:cacheprovider", "-c", "../pyproject.toml", "--rootdir", "."}, j.pytest...)...)
+	if err != nil || passed {
+		return survived, "", err
+	}
+	return caught, "python " + failed(out), nil
+}
+
+// inR runs the tests of the R package on a copy of it with a defect.
+func (j *judge) inR(d site) (outcome, string, error) {
+	if _, err := exec.LookPath("Rscript"); err != nil {
+		return skipped, "", nil
+	}
+	tree, err := j.copied("r", d)
+	if err != nil {
+		return "", "", err
+	}
+	defer os.RemoveAll(tree)
+	if _, ok, err := j.output(tree, nil, "Rscript", "-e", "invisible(parse('"+d.file+"'))"); err != nil || !ok {
+		return invalid, "", err
+	}
+	out, passed, err := j.output(tree, nil, "bash", "r/test.sh", "--quick")
+	switch {
+	case err != nil || passed && strings.Contains(out, "skipped"):
+		return skipped, "", err
+	case passed:
+		return survived, "", nil
+	}
+	return caught, "r/tests", nil
+}
+
+// copied makes a folder with a copy of one folder of the module that has a defect, and links to all others.
+func (j *judge) copied(own string, d site) (string, error) {
+	tree, err := os.MkdirTemp(j.scratch, "tree-")
+	if err != nil {
+		return "", err
+	}
+	entries, err := os.ReadDir(j.root)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		if e.Name() != own && e.Name() != ".git" {
+			if err := os.Symlink(filepath.Join(j.root, e.Name()), filepath.Join(tree, e.Name())); err != nil {
+				return "", err
+			}
+		}
+	}
+	if err := os.CopyFS(filepath.Join(tree, own), os.DirFS(filepath.Join(j.root, own))); err != nil &&
+		!errors.Is(err, fs.ErrExist) {
+		return "", err
+	}
+	return tree, os.WriteFile(filepath.Join(tree, d.file), apply(j.text[d.file], d.edits), 0o666)
+}
+
+// environment makes a Python environment with the package of this source, and returns its interpreter; "" if none can
+// be made.
+func (j *judge) environment() (string, error) {
+	path := filepath.Join(j.scratch, "python")
+	out, ok, err := j.output(j.root, nil, "bash", "python/test.sh", "--environment", path)
+	if err != nil || !ok {
+		return "", fmt.Errorf("python/test.sh: %v: %.1000s", err, out)
+	}
+	if _, err := os.Stat(filepath.Join(path, "bin", "stillpoint")); err != nil {
+		return "", nil
+	}
+	return filepath.Join(path, "bin", "python"), nil
+}
