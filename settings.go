@@ -22,7 +22,8 @@ type Train struct {
 	// spaced knots.
 	Ranks float64
 	// Settings are the settings of the algorithm and of its output rule, by name (stillpoint algorithms NAME). A
-	// setting that the algorithm does not have is an error.
+	// setting that the algorithm does not have is an error. A setting that is left out follows the algorithm's rule, and
+	// 0 is an error where it would mean the rule.
 	Settings map[string]any
 }
 

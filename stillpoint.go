@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"reflect"
+	"strings"
 
 	"github.com/stillpoint-dp/stillpoint/account"
 	"github.com/stillpoint-dp/stillpoint/budget"
@@ -77,28 +79,28 @@ type Spec struct {
 	// killed, model and certificate can be made from the folder's files (stillpoint recover). With nil the
 	// fit writes no file until Result.Save is called. If the process is killed before that, nothing of the
 	// fit is left, and a store of budgets keeps its whole charge.
-	Folder *Folder
+	Folder *Folder `config:"beside"`
 
 	// Stores opens the store of budgets that Budget.Dataset or Config names. Programs pass stores.Open of
 	// package budget/stores. Programs that use no store leave Stores nil and then link no database driver.
-	Stores func(ctx context.Context, address string) (*budget.Book, error)
+	Stores func(ctx context.Context, address string) (*budget.Book, error) `config:"beside"`
 
 	// Config is a fit as a configuration file describes it. It replaces all fields above except Folder and
 	// Stores. See ReadConfig; ReadConfigOver is for Shards.
-	Config *Config
+	Config *Config `config:"beside"`
 
 	// Anyway, if true, makes Fit train even if the table is too small for its budget. A table is too small if
 	// its effective size, n mu/sqrt(d) for n records and d weights, is below optimize.SmallSize, 30; the
 	// model is then mostly noise. If Anyway is false, Fit returns an error for such a table.
-	Anyway bool
+	Anyway bool `config:"beside"`
 	// Software is the program's name and version in the files. If empty, "a Go program" is written.
-	Software string
+	Software string `config:"beside"`
 	// Planned, if not nil, is called once, after the plan is fixed and before anything is charged. Fit calls
 	// it on the goroutine that called Fit, and waits until it returns.
-	Planned func(Planned)
+	Planned func(Planned) `config:"beside"`
 	// Step, if not nil, is called after each step with released and public numbers only. Fit waits until it
 	// returns.
-	Step func(Step)
+	Step func(Step) `config:"beside"`
 }
 
 // Config is a fit as a configuration file describes it.
@@ -275,19 +277,14 @@ func lossName(l loss.Loss) (train.LossName, error) {
 	return train.LossName(l.Name()), nil
 }
 
-// bare returns an error if a field that Config replaces is set.
+// bare returns an error if a field that Config replaces is set: every field without the tag config. A new field of Spec
+// therefore needs no other place here.
 func (s Spec) bare() error {
-	for field, given := range map[string]bool{
-		"table": s.Table.kind != nothing, "shards": s.Shards != nil, "schema": s.Schema != nil, "loss": s.Loss != nil,
-		"budget": s.Budget != (Budget{}), "inference": s.Inference != nil,
-		"weights": s.Weights != nil, "regularizer": s.Regularizer != nil, "radius": s.Radius != 0, "reduce": s.Reduce != "",
-		"start":  train.Start(s.Start).Given(),
-		"family": s.Family != "", "features": s.Features != "", "kl": s.KL != (KL{}), "units": s.Units != "", "memory": s.Memory != (Memory{}),
-		"train": s.Train.Algorithm != "" || s.Train.Measure != 0 || s.Train.Compare != 0 || s.Train.Ranks != 0 || s.Train.Base != 0 ||
-			s.Train.Settings != nil,
-	} {
-		if given {
-			return fmt.Errorf("stillpoint: %s: must be left out beside config, which describes the fit", field)
+	own := reflect.ValueOf(s)
+	for i := range own.NumField() {
+		f := own.Type().Field(i)
+		if _, beside := f.Tag.Lookup("config"); !beside && !own.Field(i).IsZero() {
+			return fmt.Errorf("stillpoint: %s: must be left out beside config, which describes the fit", strings.ToLower(f.Name))
 		}
 	}
 	return nil

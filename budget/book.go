@@ -75,14 +75,14 @@ const attempts = 3
 // must return nil if it finds its entry in the chain. After the last attempt, or once the context
 // has ended, update returns [ErrStore]. An error of next, or of the rules for rows, is returned at
 // once.
-func (b *Book) update(ctx context.Context, name string, next func(c *chain, now string) (*Entry, error)) error {
+func (b *Book) update(ctx context.Context, name string, next func(c *chain, now string) (*entry, error)) error {
 	g := b.chain(name)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	var err error
 	for range attempts {
 		var refused error
-		var entry *Entry
+		var entry *entry
 		var row Row
 		err = b.store.Update(ctx, name, g.number, func(t Tail) (*Row, error) {
 			entry, refused = nil, g.follow(t)
@@ -133,14 +133,14 @@ func (b *Book) Create(ctx context.Context, name string, c Cap) error {
 	if err != nil {
 		return failed(err)
 	}
-	return b.update(ctx, name, func(g *chain, _ string) (*Entry, error) {
+	return b.update(ctx, name, func(g *chain, _ string) (*entry, error) {
 		if g.number > 0 {
 			if g.salt == salt { // an earlier attempt appended this row, but its reply was lost
 				return nil, nil
 			}
 			return nil, fmt.Errorf("budget: dataset %q: must be new: it is registered already, with a cap of %v", name, g.cap)
 		}
-		return &Entry{Kind: Created, Salt: salt, Cap: &c}, nil
+		return &entry{Kind: kindCreated, Salt: salt, Cap: &c}, nil
 	})
 }
 
@@ -148,14 +148,14 @@ func (b *Book) Create(ctx context.Context, name string, c Cap) error {
 // before can still release answers and settle, and a settlement frees the budget that its run did
 // not use. Shut does nothing if the dataset is closed already.
 func (b *Book) Shut(ctx context.Context, name string) error {
-	return b.update(ctx, name, func(g *chain, _ string) (*Entry, error) {
+	return b.update(ctx, name, func(g *chain, _ string) (*entry, error) {
 		if g.number == 0 {
 			return nil, missing(name)
 		}
 		if g.closed {
 			return nil, nil
 		}
-		return &Entry{Kind: Closed}, nil
+		return &entry{Kind: kindClosed}, nil
 	})
 }
 
@@ -189,11 +189,11 @@ func (b *Book) reserve(ctx context.Context, dataset, run, label string, limit Li
 	if err != nil {
 		return r, err
 	}
-	err = b.update(ctx, dataset, func(g *chain, _ string) (*Entry, error) {
+	err = b.update(ctx, dataset, func(g *chain, _ string) (*entry, error) {
 		if _, done := g.byID[run]; done { // an earlier attempt reserved the run; its reply was lost
 			return nil, nil
 		}
-		e := &Entry{Kind: Reserved, Run: run, Label: label, Limit: &limit, Cost: &cost, Held: lease != nil, lease: lease}
+		e := &entry{Kind: kindReserved, Run: run, Label: label, Limit: &limit, Cost: &cost, Held: lease != nil, lease: lease}
 		return e, nil
 	})
 	if err != nil {

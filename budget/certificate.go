@@ -106,7 +106,7 @@ func (c *chain) recheck(ctx context.Context, r Row, costs map[string]bool) error
 		return c.broken("%v", err)
 	}
 	sampled := false
-	if e.Kind == Reserved && e.Limit.samples() {
+	if e.Kind == kindReserved && e.Limit.samples() {
 		key := fmt.Sprint(e.Limit.Relation, e.Limit.Mu, e.Limit.Schedule, *e.Cost)
 		sampled = !costs[key]
 		costs[key] = true

@@ -119,21 +119,21 @@ func (c *chain) take(r Row) error {
 // admit returns an error if the rules do not allow the entry as the next one in the chain. If
 // sampled is true and the entry reserves a run that releases on Poisson samples, admit also
 // composes the run's schedule again to verify its cost.
-func (c *chain) admit(ctx context.Context, e Entry, sampled bool) error {
+func (c *chain) admit(ctx context.Context, e entry, sampled bool) error {
 	switch {
 	case e.Dataset != c.name:
 		return fmt.Errorf("dataset = %q: must be %q", e.Dataset, c.name)
 	case e.Number != c.number+1:
 		return fmt.Errorf("number = %d: must be %d", e.Number, c.number+1)
-	case (e.Kind == Created) != (c.number == 0):
+	case (e.Kind == kindCreated) != (c.number == 0):
 		return fmt.Errorf("kind = %q: created must be the first row, and no other", e.Kind)
 	}
 	switch e.Kind {
-	case Created:
+	case kindCreated:
 		return e.Cap.check()
-	case Reserved:
+	case kindReserved:
 		return c.admitRun(ctx, e, sampled)
-	case Settled:
+	case kindSettled:
 		return c.admitEnd(e)
 	}
 	if c.closed {
@@ -146,7 +146,7 @@ func (c *chain) admit(ctx context.Context, e Entry, sampled bool) error {
 // if the part of the cap that is not charged does not cover the run's cost, or if the number of
 // runs with sampling is used up. It also returns an error if the dataset is closed, if the run's id
 // is used already or if the entry's cost or label is invalid.
-func (c *chain) admitRun(ctx context.Context, e Entry, sampled bool) error {
+func (c *chain) admitRun(ctx context.Context, e entry, sampled bool) error {
 	if c.closed {
 		return fmt.Errorf("budget: dataset %q is closed: nothing more may be released of it", c.name)
 	}
@@ -172,7 +172,7 @@ func (c *chain) admitRun(ctx context.Context, e Entry, sampled bool) error {
 	return nil
 }
 
-func (c *chain) over(e Entry, err error, why string) error {
+func (c *chain) over(e entry, err error, why string) error {
 	return fmt.Errorf("budget: dataset %q: the cap of epsilon %v at delta %v for everything together does not cover "+
 		"this run: %s: %w", c.name, c.cap.Epsilon, c.cap.Delta, why, err)
 }
@@ -193,7 +193,7 @@ func (c *chain) leftText(l Limit) string {
 // admitEnd returns an error unless the entry settles a run that was reserved, at most at the charge of its
 // reservation and, if the run was settled before, at a larger charge than before. The cap is not asked: what
 // was released counts, even past the cap.
-func (c *chain) admitEnd(e Entry) error {
+func (c *chain) admitEnd(e entry) error {
 	at, reserved := c.byID[e.Run]
 	switch {
 	case !reserved:
@@ -233,13 +233,13 @@ func (r RunState) end(c Cap, odometer float64) (Cost, error) {
 
 // apply appends an entry to the chain's state. hash is the hash of the entry's row. The method
 // admit must have allowed the entry.
-func (c *chain) apply(e Entry, hash string) {
+func (c *chain) apply(e entry, hash string) {
 	c.number, c.head = e.Number, hash
 	c.heads = append(c.heads, hash)
 	switch e.Kind {
-	case Created:
+	case kindCreated:
 		c.cap, c.began, c.salt = *e.Cap, e.Time, e.Salt
-	case Reserved:
+	case kindReserved:
 		c.byID[e.Run] = len(c.runs)
 		c.runs = append(c.runs, RunState{Run: e.Run, Label: e.Label, Row: e.Number, Head: hash, Time: e.Time, Limit: *e.Limit,
 			Reserved: *e.Cost, Charged: *e.Cost, Held: e.Held})
@@ -247,7 +247,7 @@ func (c *chain) apply(e Entry, hash string) {
 		if e.Limit.samples() {
 			c.sampled++
 		}
-	case Settled:
+	case kindSettled:
 		r := &c.runs[c.byID[e.Run]]
 		if r.Settled {
 			r.Corrected++
@@ -256,7 +256,7 @@ func (c *chain) apply(e Entry, hash string) {
 		r.Settled, r.odometer = true, *e.Charged
 		r.Charged, _ = r.end(c.cap, r.odometer) // admitEnd has already checked that end returns no error
 		c.spent.Add(c.spent, exact(r.Charged.Charge))
-	case Closed:
+	case kindClosed:
 		c.closed = true
 	}
 }

@@ -124,14 +124,14 @@ func TestCapHolds(t *testing.T) {
 func grown(t *testing.T, c Cap) *chain {
 	t.Helper()
 	chain := newChain("people")
-	if err := chain.add(Entry{Kind: Created, Salt: "s", Cap: &c}); err != nil {
+	if err := chain.add(entry{Kind: kindCreated, Salt: "s", Cap: &c}); err != nil {
 		t.Fatal(err)
 	}
 	return chain
 }
 
 // add encodes an entry as the next row and appends it to the chain, if the chain's rules allow it.
-func (c *chain) add(e Entry) error {
+func (c *chain) add(e entry) error {
 	e.Number, e.Dataset, e.Time = c.number+1, c.name, "2026"
 	row, err := e.write(c.head)
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *chain) reserve(run string, l Limit) error {
 	if err != nil {
 		return err
 	}
-	return c.add(Entry{Kind: Reserved, Run: run, Limit: &l, Cost: &cost})
+	return c.add(entry{Kind: kindReserved, Run: run, Limit: &l, Cost: &cost})
 }
 
 // TestSampledRunsAreCounted tests that a chain does not admit more runs that release on Poisson
@@ -160,7 +160,7 @@ func TestSampledRunsAreCounted(t *testing.T) {
 		}
 	}
 	spent, zero := upward(c.spent), 0.0
-	if err := c.add(Entry{Kind: Settled, Run: "a", Charged: &zero}); err != nil {
+	if err := c.add(entry{Kind: kindSettled, Run: "a", Charged: &zero}); err != nil {
 		t.Fatal(err)
 	}
 	if upward(c.spent) != spent {
@@ -195,20 +195,20 @@ func TestRowsAreJudged(t *testing.T) {
 		return c
 	}
 	over, negative := charged*1.01, -charged
-	for name, e := range map[string]Entry{
-		"a second first":          {Kind: Created, Salt: "s", Cap: &limit},
-		"a run twice":             {Kind: Reserved, Run: "a", Limit: &l, Cost: &cost},
-		"a run without an id":     {Kind: Reserved, Limit: &l, Cost: &cost},
-		"at half its cost":        {Kind: Reserved, Run: "b", Limit: &l, Cost: &less},
-		"over the cap":            {Kind: Reserved, Run: "b", Limit: &whole, Cost: &all},
-		"of another's end":        {Kind: Settled, Run: "b", Charged: &charged},
-		"more than was reserved":  {Kind: Settled, Run: "a", Charged: &over},
-		"less than nothing":       {Kind: Settled, Run: "a", Charged: &negative},
+	for name, e := range map[string]entry{
+		"a second first":          {Kind: kindCreated, Salt: "s", Cap: &limit},
+		"a run twice":             {Kind: kindReserved, Run: "a", Limit: &l, Cost: &cost},
+		"a run without an id":     {Kind: kindReserved, Limit: &l, Cost: &cost},
+		"at half its cost":        {Kind: kindReserved, Run: "b", Limit: &l, Cost: &less},
+		"over the cap":            {Kind: kindReserved, Run: "b", Limit: &whole, Cost: &all},
+		"of another's end":        {Kind: kindSettled, Run: "b", Charged: &charged},
+		"more than was reserved":  {Kind: kindSettled, Run: "a", Charged: &over},
+		"less than nothing":       {Kind: kindSettled, Run: "a", Charged: &negative},
 		"no kind":                 {Kind: "refunded", Run: "a"},
-		"an id that is no name":   {Kind: Reserved, Run: "a\nb", Limit: &l, Cost: &cost},
-		"a cap in a later row":    {Kind: Closed, Cap: &limit},
-		"a limit in a settlement": {Kind: Settled, Run: "a", Charged: &charged, Limit: &l, Cost: &cost},
-		"a label that is no name": {Kind: Reserved, Run: "b", Label: "a\x1b[2J", Limit: &l, Cost: &cost},
+		"an id that is no name":   {Kind: kindReserved, Run: "a\nb", Limit: &l, Cost: &cost},
+		"a cap in a later row":    {Kind: kindClosed, Cap: &limit},
+		"a limit in a settlement": {Kind: kindSettled, Run: "a", Charged: &charged, Limit: &l, Cost: &cost},
+		"a label that is no name": {Kind: kindReserved, Run: "b", Label: "a\x1b[2J", Limit: &l, Cost: &cost},
 	} {
 		if err := base().add(e); !errors.Is(err, ErrChain) {
 			t.Errorf("%s: %v", name, err)
@@ -216,7 +216,7 @@ func TestRowsAreJudged(t *testing.T) {
 	}
 	// A text with the same meaning in another encoding has another hash and is refused.
 	c := base()
-	e := Entry{Number: 3, Kind: Closed, Dataset: "people", Time: "2026"}
+	e := entry{Number: 3, Kind: kindClosed, Dataset: "people", Time: "2026"}
 	text, err := encode(e)
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestCertificateIsRechecked(t *testing.T) {
 	ctx := context.Background()
 	c := newChain("people")
 	var rows []Row
-	add := func(e Entry) {
+	add := func(e entry) {
 		e.Number, e.Dataset, e.Time = c.number+1, c.name, "2026"
 		row, err := e.write(c.head)
 		if err == nil {
@@ -262,20 +262,20 @@ func TestCertificateIsRechecked(t *testing.T) {
 		rows = append(rows, row)
 	}
 	limit := newCap(t, account.ReplaceOne, 4)
-	add(Entry{Kind: Created, Salt: "s", Cap: &limit})
+	add(entry{Kind: kindCreated, Salt: "s", Cap: &limit})
 	sampled := Limit{Guarantee: account.Guarantee{Relation: account.ReplaceOne, Epsilon: 1, Delta: 1e-6},
 		Schedule: sampledSteps}
 	cost, err := sampled.cost(ctx, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
-	add(Entry{Kind: Reserved, Run: "a", Limit: &sampled, Cost: &cost})
+	add(entry{Kind: kindReserved, Run: "a", Limit: &sampled, Cost: &cost})
 	plain := gaussian(.2, account.ReplaceOne)
 	other, err := plain.cost(ctx, limit)
 	if err != nil {
 		t.Fatal(err)
 	}
-	add(Entry{Kind: Reserved, Run: "b", Limit: &plain, Cost: &other})
+	add(entry{Kind: kindReserved, Run: "b", Limit: &plain, Cost: &other})
 	text, err := NewBook(fixed{tail: Tail{Rows: rows, Length: len(rows), Head: c.head}}).Certificate(ctx, "people")
 	if err != nil {
 		t.Fatal(err)
@@ -335,7 +335,7 @@ func TestEveryForgedRunIsRefused(t *testing.T) {
 	limits := []Limit{same, same, other}
 	for forged := 1; forged <= len(limits); forged++ {
 		text, c := []Row(nil), newChain("people")
-		add := func(e Entry) {
+		add := func(e entry) {
 			t.Helper()
 			e.Number, e.Dataset, e.Time = c.number+1, c.name, "2026"
 			row, err := e.write(c.head)
@@ -347,13 +347,13 @@ func TestEveryForgedRunIsRefused(t *testing.T) {
 			}
 			text = append(text, row)
 		}
-		add(Entry{Kind: Created, Salt: "s", Cap: &limit})
+		add(entry{Kind: kindCreated, Salt: "s", Cap: &limit})
 		for i, l := range limits {
 			cost := costs[l.Schedule[0].NoiseMultiplier]
 			if i == forged {
 				cost.Charge *= .9
 			}
-			add(Entry{Kind: Reserved, Run: string(rune('a' + i)), Limit: &l, Cost: &cost})
+			add(entry{Kind: kindReserved, Run: string(rune('a' + i)), Limit: &l, Cost: &cost})
 		}
 		file, err := NewBook(fixed{tail: Tail{Rows: text, Length: len(text), Head: c.head}}).Certificate(ctx, "people")
 		if err != nil {

@@ -9,13 +9,13 @@ import (
 	"fmt"
 )
 
-// Entry is the content of a row of a chain. Each entry has exactly one valid encoding, and therefore one
+// entry is the content of a row of a chain. Each entry has exactly one valid encoding, and therefore one
 // text and one hash.
-type Entry struct {
+type entry struct {
 	// Number is the number of the row in its chain, counted from 1. The order of rows depends on
 	// Number alone.
 	Number int `json:"number"`
-	// Kind is Created, Reserved, Settled or Closed.
+	// Kind is one of the kinds below.
 	Kind    string `json:"kind"`
 	Dataset string `json:"dataset"`
 	// Time is the time of the entry by the store's clock. No decision depends on it.
@@ -47,10 +47,10 @@ type Entry struct {
 
 // Kinds of entries.
 const (
-	Created  = "created"
-	Reserved = "reserved"
-	Settled  = "settled"
-	Closed   = "closed"
+	kindCreated  = "created"
+	kindReserved = "reserved"
+	kindSettled  = "settled"
+	kindClosed   = "closed"
 )
 
 // genesis is hashed together with the first row of a chain, in place of the hash of an earlier row.
@@ -67,7 +67,7 @@ func chained(before, text string) string {
 }
 
 // write encodes the entry as a row of a chain. before is the hash of the row before it.
-func (e Entry) write(before string) (Row, error) {
+func (e entry) write(before string) (Row, error) {
 	text, err := encode(e)
 	if err != nil {
 		return Row{}, err
@@ -75,7 +75,7 @@ func (e Entry) write(before string) (Row, error) {
 	return Row{Text: text, Hash: chained(before, text)}, nil
 }
 
-func encode(e Entry) (string, error) {
+func encode(e entry) (string, error) {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
@@ -87,8 +87,8 @@ func encode(e Entry) (string, error) {
 
 // parse reads the text of a row that the method write produced. It returns an error for every other
 // text, even if the text has the same meaning, and for an entry whose fields do not fit its kind.
-func parse(text string) (Entry, error) {
-	var e Entry
+func parse(text string) (entry, error) {
+	var e entry
 	if err := json.Unmarshal([]byte(text), &e); err != nil {
 		return e, errors.New("must be an entry")
 	}
@@ -104,10 +104,10 @@ func parse(text string) (Entry, error) {
 
 // check returns an error unless the entry has exactly the fields that its kind requires, and its
 // time and its run's id are valid names (see checkName).
-func (e *Entry) check() error {
-	first, reserves, settles := e.Kind == Created, e.Kind == Reserved, e.Kind == Settled
+func (e *entry) check() error {
+	first, reserves, settles := e.Kind == kindCreated, e.Kind == kindReserved, e.Kind == kindSettled
 	switch {
-	case !first && !reserves && !settles && e.Kind != Closed:
+	case !first && !reserves && !settles && e.Kind != kindClosed:
 		return fmt.Errorf("kind = %q: must be created, reserved, settled or closed", e.Kind)
 	case first != (e.Cap != nil), first != (e.Salt != ""):
 		return errors.New("cap, salt: must be given of the first row alone")

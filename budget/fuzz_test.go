@@ -22,11 +22,11 @@ func FuzzVerify(f *testing.F) {
 	c := newChain("people")
 	zero := 0.0
 	var rows []Row
-	for _, e := range []Entry{
-		{Kind: Created, Salt: "s", Cap: &limit},
-		{Kind: Reserved, Run: "a", Limit: &l, Cost: &cost},
-		{Kind: Settled, Run: "a", Charged: &zero},
-		{Kind: Closed},
+	for _, e := range []entry{
+		{Kind: kindCreated, Salt: "s", Cap: &limit},
+		{Kind: kindReserved, Run: "a", Limit: &l, Cost: &cost},
+		{Kind: kindSettled, Run: "a", Charged: &zero},
+		{Kind: kindClosed},
 	} {
 		e.Number, e.Dataset, e.Time = c.number+1, c.name, "2026"
 		row, err := e.write(c.head)

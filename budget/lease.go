@@ -127,8 +127,8 @@ func (c *chain) leased(ctx context.Context, run RunState, now string) (*Lease, e
 }
 
 // end returns the entry that settles a run at a charge, and ends the run's lease.
-func (c *chain) end(run string, charge float64) *Entry {
-	e := &Entry{Kind: Settled, Run: run, Charged: &charge}
+func (c *chain) end(run string, charge float64) *entry {
+	e := &entry{Kind: kindSettled, Run: run, Charged: &charge}
 	if l, ok := c.leases[run]; ok {
 		l.Ended = true
 		e.lease = &l
@@ -151,7 +151,7 @@ func (b *Book) Held(ctx context.Context, dataset, run string) error {
 // found later. It is for runs whose releases nothing proves. It returns an error if the run has settled or is
 // held by a process that may be alive ([ErrHeld]).
 func (b *Book) SettleInFull(ctx context.Context, dataset, run string) error {
-	return b.update(ctx, dataset, func(g *chain, now string) (*Entry, error) {
+	return b.update(ctx, dataset, func(g *chain, now string) (*entry, error) {
 		if g.number == 0 {
 			return nil, missing(dataset)
 		}

@@ -88,7 +88,7 @@ func (b *Book) settle(ctx context.Context, r account.Reservation, v account.View
 	if !v.Ended() {
 		return errors.New("budget: run: its ledger must have ended: what it could still charge would not be counted")
 	}
-	return b.update(ctx, r.Dataset, func(g *chain, now string) (*Entry, error) {
+	return b.update(ctx, r.Dataset, func(g *chain, now string) (*entry, error) {
 		if g.number == 0 {
 			return nil, missing(r.Dataset)
 		}

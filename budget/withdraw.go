@@ -44,7 +44,7 @@ func (b *Book) Withdraw(ctx context.Context, dataset, run string) (reserved bool
 
 // withdraw does what Withdraw does. own is true if the caller holds the run and has closed its session.
 func (b *Book) withdraw(ctx context.Context, dataset, run string, own bool) (reserved bool, err error) {
-	err = b.update(ctx, dataset, func(g *chain, now string) (*Entry, error) {
+	err = b.update(ctx, dataset, func(g *chain, now string) (*entry, error) {
 		at, found := g.byID[run]
 		if reserved = found; !found {
 			return nil, nil

@@ -38,5 +38,5 @@ func (b *Book) Covers(ctx context.Context, dataset string, limit Limit) (Cost, e
 	g := b.chain(dataset)
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return cost, g.admitRun(ctx, Entry{Limit: &limit, Cost: &cost}, false)
+	return cost, g.admitRun(ctx, entry{Limit: &limit, Cost: &cost}, false)
 }

@@ -44,13 +44,13 @@ func (k ColumnKind) String() string {
 type Transform uint8
 
 const (
-	Identity Transform = iota
+	identity Transform = iota
 	Log1p              // log(1+x); the lower bound must exceed -1
 )
 
 func (t Transform) String() string {
 	switch t {
-	case Identity:
+	case identity:
 		return "identity"
 	case Log1p:
 		return "log1p"
@@ -130,7 +130,7 @@ func (c Column) validateNumber(field string) error {
 	if err := validateBounds(field+".number", c.Low, c.High); err != nil {
 		return err
 	}
-	if c.Transform != Identity && c.Transform != Log1p {
+	if c.Transform != identity && c.Transform != Log1p {
 		return &fieldError{field + ".transform", c.Transform.String(), "must be log1p or absent"}
 	}
 	if c.Transform == Log1p && !(c.Low > -1) {

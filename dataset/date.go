@@ -234,7 +234,7 @@ func (c Column) validateDate(field string) error {
 		return &fieldError{field + ".date", "[" + ShowDay(c.Low) + ", " + ShowDay(c.High) + "]",
 			"the first date must be before the last"}
 	}
-	if c.Transform != Identity {
+	if c.Transform != identity {
 		return &fieldError{field + ".transform", c.Transform.String(), "only a number has a transform"}
 	}
 	if _, rule := parseLayout(c.Layout); rule != "" {

@@ -253,7 +253,7 @@ func (c Column) raw() rawColumn {
 	switch c.Kind {
 	case Number:
 		r.Number = []float64{c.Low, c.High}
-		if c.Transform != Identity {
+		if c.Transform != identity {
 			r.Transform = c.Transform.String()
 		}
 	case Category:

@@ -80,7 +80,7 @@ func (r *Run) Estimate(a Answer) *Estimate { return r.Mix(nil, 0, a, 1) }
 func (r *Run) Mix(e *Estimate, keep float64, a Answer, share float64) *Estimate {
 	next := &Estimate{g: make([]float64, len(r.at))}
 	if a.own != nil {
-		r.unstated = r.unstated || a.own.used
+		r.trace.reuse(a.own.used)
 		a.own.used = true
 		for j := range next.g {
 			next.g[j] = float64(share * a.own.mean[j])
@@ -96,7 +96,7 @@ func (r *Run) Mix(e *Estimate, keep float64, a Answer, share float64) *Estimate 
 	}
 	next.gradients += keep * e.gradients
 	if next.keep, next.from = keep, e.used; e.used == 0 {
-		r.unstated = r.unstated || e.kept
+		r.trace.reuse(e.kept)
 		e.kept = true
 		next.keep, next.from = keep*e.keep, e.from
 		next.noise = math.Hypot(next.noise, keep*e.noise)

@@ -86,7 +86,7 @@ type Settled struct {
 	needs      Needs
 	properties Properties
 	workload   Workload
-	law        UpdateRule
+	rule       UpdateRule
 	choice     choice
 }
 
@@ -112,7 +112,7 @@ type Draft struct {
 // is invalid.
 func Settle(d Draft) (Settled, error) {
 	p := d.Problem
-	s := Settled{problem: p, summary: d.Summary, needs: d.Needs, properties: d.Properties, workload: d.Workload, law: d.UpdateRule}
+	s := Settled{problem: p, summary: d.Summary, needs: d.Needs, properties: d.Properties, workload: d.Workload, rule: d.UpdateRule}
 	if len(s.workload.Kinds) == 0 {
 		s.workload = Workload{Kinds: map[query.Kind]Load{query.Gradient: {float64(d.Summary.Steps), d.Summary.Passes}}}
 	}
@@ -136,12 +136,12 @@ func Settle(d Draft) (Settled, error) {
 	}
 	s.needs.Seed = s.needs.Seed || s.needs.PublicCoins
 	s.summary.Effective, s.summary.Floor = p.Effective(), p.Floor()
-	if s.law.StepSize == 0 {
-		s.law.StepSize = s.summary.StepSize
+	if s.rule.StepSize == 0 {
+		s.rule.StepSize = s.summary.StepSize
 	}
-	if s.law.Importance != nil {
-		s.law.weights = s.choice.weights(s.law.Importance)
-		s.properties.Unmoved = s.properties.Unmoved || s.properties.Averaged && s.law.weights[0] == 1
+	if s.rule.Importance != nil {
+		s.rule.weights = s.choice.weights(s.rule.Importance)
+		s.properties.Unmoved = s.properties.Unmoved || s.properties.Averaged && s.rule.weights[0] == 1
 	}
 	return s, nil
 }
@@ -162,7 +162,7 @@ func (s *Settled) Properties() Properties { return s.properties }
 func (s *Settled) Workload() Workload { return s.workload }
 
 // UpdateRule returns the plan's update rule, which states how releases become steps and a result.
-func (s *Settled) UpdateRule() UpdateRule { return s.law }
+func (s *Settled) UpdateRule() UpdateRule { return s.rule }
 
 // Expect sets the plan's forecast in the summary.
 func (s *Settled) Expect(f Forecast) {

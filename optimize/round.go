@@ -103,7 +103,7 @@ func (r *Run) Average() []float64 { return slices.Clone(r.rounds.average) }
 // along a gradient whose norm is the length of the move divided by eta.
 func (r *Run) Land(a Answer, eta float64) {
 	s := r.rounds
-	r.unstated = r.unstated || a.own.used
+	r.trace.reuse(a.own.used)
 	a.own.used = true
 	next := slices.Clone(a.own.mean)
 	s.now.Set.Project(next)
@@ -113,7 +113,7 @@ func (r *Run) Land(a Answer, eta float64) {
 	s.average, s.sum = slices.Clone(next), 1
 	clear(s.fresh)
 	s.fresh = append(s.fresh, 1)
-	r.took(0, 1, a.own.sigma/eta, eta)
+	r.trace.step(0, 1, a.own.sigma/eta, eta)
 	r.out.seen++
 	r.show(r.out.seen, far/eta)
 }

@@ -33,13 +33,11 @@ type Run struct {
 	// (see In).
 	metric query.Metric
 	// direction, if not nil, returns the direction and the size of a step for an estimate. A step moves no
-	// coordinate farther than law.Move (see Bounded).
+	// coordinate farther than most (see Bounded).
 	direction func(g []float64) (direction []float64, eta float64)
+	most      float64
 	// rounds is the state of the run's rounds (see Round); nil for runs without rounds.
 	rounds *rounds
-	// unstated means that the run's trace cannot express the noise of the result. own means that the loop of
-	// the algorithm, and not the run, moves the iterate (see Reach).
-	unstated, own bool
 
 	ctx     context.Context
 	oracle  Oracle
@@ -51,14 +49,12 @@ type Run struct {
 	// these charges.
 	totals  map[uint64]float64
 	charged float64
-	law     Trace
+	trace   tracer
 	// last is the previous iterate w_{t-1}. It is used in runs with momentum only.
 	last []float64
 	// pace shortens steps that overshoot. It is nil in runs whose law is not Guarded or whose steps are at
 	// most 1/L1.
 	pace *Pace
-	// variances has, for each step, the noise variance of its estimate per coordinate.
-	variances []float64
 	quarters  quarters
 }
 
@@ -68,7 +64,7 @@ func (s *Settled) Begin(ctx context.Context, o Oracle, observe func(Step)) *Run 
 		W: s.problem.StartPoint(), at: s.problem.StartPoint(), ctx: ctx, oracle: o, plan: s, observe: observe,
 		out: s.choice.begin(), totals: map[uint64]float64{},
 	}
-	if eta, safe := s.law.StepSize, 1/s.problem.Smoothness(); s.law.Guarded && eta > safe {
+	if eta, safe := s.rule.StepSize, 1/s.problem.Smoothness(); s.rule.Guarded && eta > safe {
 		r.pace = NewPace(eta, safe)
 	}
 	return r
@@ -234,8 +230,8 @@ func (r *Run) regularized(estimate, at []float64, weight float64) []float64 {
 // Extrapolate repeats the last move, multiplied by the momentum that the plan's update rule has for step t:
 // it moves the iterate from w_t to y_t = Proj(w_t + Momentum(t) (w_t - w_{t-1})).
 func (r *Run) Extrapolate(t int) {
-	beta := r.plan.law.Momentum(t)
-	r.law.Momentum = append(r.law.Momentum, beta)
+	beta := r.plan.rule.Momentum(t)
+	r.trace.momentum(beta)
 	w := append([]float64(nil), r.at...)
 	for j, v := range r.last {
 		r.at[j] += beta * (w[j] - v)
@@ -253,10 +249,10 @@ func (r *Run) Extrapolate(t int) {
 func (r *Run) Descend(e *Estimate, u Use) {
 	keep, back, noise := r.mixed(e)
 	estimate, noise := e.shaken(u, noise)
-	total := r.total(keep, back, noise)
+	total := r.trace.total(keep, back, noise)
 	if r.rounds != nil {
 		eta, length := r.rounds.descend(r, estimate, e.weight(), u, math.Sqrt(total))
-		r.took(keep, back, noise, eta)
+		r.trace.step(keep, back, noise, eta)
 		e.used = r.out.seen
 		r.show(r.out.seen, length)
 		return
@@ -278,7 +274,7 @@ func (r *Run) Descend(e *Estimate, u Use) {
 	}
 	copy(r.W, r.at)
 	r.quarters.visit(r, g, keep, total)
-	r.took(keep, back, noise, eta)
+	r.trace.step(keep, back, noise, eta)
 	e.used = r.out.seen
 	r.show(r.out.seen, length)
 }
@@ -287,7 +283,7 @@ func (r *Run) Descend(e *Estimate, u Use) {
 // includes the regularizer's gradient. noise is the standard deviation of the noise in a coordinate
 // of g.
 func (r *Run) towards(g []float64, noise float64) (direction []float64, eta float64) {
-	direction, eta = g, r.plan.law.Eta(r.out.seen)
+	direction, eta = g, r.plan.rule.Eta(r.out.seen)
 	if r.StepSizes != nil {
 		eta = r.StepSizes[r.out.seen]
 	}
@@ -311,9 +307,8 @@ func (r *Run) move(direction []float64, eta float64) {
 		Descend(r.at, direction, eta)
 		return
 	}
-	most := r.law.Move
 	for j, v := range direction {
-		r.at[j] -= min(max(eta*v, -most), most)
+		r.at[j] -= min(max(eta*v, -r.most), r.most)
 	}
 }
 
@@ -332,25 +327,6 @@ func scale(weight float64) float64 {
 	return 1
 }
 
-// total returns the noise variance of a coordinate of an estimate. The estimate is keep times the
-// estimate that was used back steps earlier, plus a release whose noise has standard deviation noise.
-func (r *Run) total(keep float64, back int, noise float64) float64 {
-	v := noise * noise
-	if back <= len(r.variances) {
-		v += keep * keep * r.variances[len(r.variances)-back]
-	}
-	return v
-}
-
-// took records in the run's trace a step of size eta. keep, back and noise say how the step's estimate
-// was made (see total).
-func (r *Run) took(keep float64, back int, noise, eta float64) {
-	r.variances = append(r.variances, r.total(keep, back, noise))
-	l := &r.law
-	l.Back, l.Keep = append(l.Back, back), append(l.Keep, keep)
-	l.Noise, l.StepSizes = append(l.Noise, noise), append(l.StepSizes, eta)
-}
-
 // Reach records a step of a loop that moves the iterate and computes the result itself: the new iterate w,
 // the norm of the gradient estimate, the noise of the last answer and the step size eta. The run does not
 // know how such a loop combines answers, so it states the noise of the result only if the loop calls Bound.
@@ -358,18 +334,15 @@ func (r *Run) took(keep float64, back int, noise, eta float64) {
 func (r *Run) Reach(w []float64, gradientNorm, noise, eta float64) {
 	copy(r.at, w)
 	copy(r.W, w)
-	r.took(0, 1, noise, eta)
-	r.own = true
+	r.trace.step(0, 1, noise, eta)
+	r.trace.moved()
 	r.out.seen++
 	r.show(r.out.seen, gradientNorm)
 }
 
 func (r *Run) show(number int, gradientNorm float64) {
 	if r.observe != nil {
-		noise := 0.
-		if k := len(r.variances); k > 0 {
-			noise = math.Sqrt(r.variances[k-1] * float64(len(r.W)))
-		}
+		noise := math.Sqrt(r.trace.last() * float64(len(r.W)))
 		r.observe(Step{Number: number, Of: r.plan.summary.Steps, GradientNorm: gradientNorm, Noise: noise, Charged: r.charged,
 			W: r.W})
 	}
@@ -405,61 +378,36 @@ func (r *Run) ResultAt(w []float64, complete bool) Result {
 	return r.stated(res, nil, nil, 0)
 }
 
-// stated adds the run's trace to a result. The trace states no noise if two estimates of the run shared noise
-// (see Mix). It also states no noise if the loop moved the iterate itself and set no bound on its moves
-// (see Bound), or if a coordinate of the loop's result is farther from the start than this bound times the
-// number of steps.
+// stated returns the result with the run's trace (see tracer).
 func (r *Run) stated(res Result, weights []float64, rounds []int, chosen int) Result {
-	res.Trace = r.law
-	res.Trace.Weights, res.Trace.Rounds, res.Trace.Chosen = weights, rounds, chosen
-	res.Trace.Start = r.plan.problem.startNoise
-	most := float64(res.Trace.Steps()) * res.Trace.Move * (1 + 1e-9)
-	far := false
-	for j, v := range r.plan.problem.StartPoint() {
-		far = far || !(math.Abs(res.W[j]-v) <= most)
-	}
-	res.Trace.Unstated = r.unstated || r.own && (!(res.Trace.Move > 0) || far)
-	res.Trace.Settle()
+	p := r.plan.problem
+	res.Trace = r.trace.finish(p.StartPoint(), res.W, p.startNoise, weights, rounds, chosen)
 	return res
 }
 
-// In sets the metric of the run, a matrix that preconditions gradients. After In, gradient estimates are
-// estimates of the metric times the gradient, and a step goes along the metric times an estimate.
-func (r *Run) In(m query.Metric) { r.metric, r.law.Scales = m, scales(m) }
-
-// Saw records the released second moment of the rows from which the metric of the run was computed
-// (see In).
-func (r *Run) Saw(m *Moment) { r.law.Moment = m }
-
-// scales returns the length of each row of the metric m. The length of row j is the factor by which the
-// metric multiplies the noise in the weights of feature j.
-func scales(m query.Metric) []float64 {
-	out, row := make([]float64, m.Dim()), make([]int64, m.Dim())
-	for j := range out {
-		if m.Diagonal() {
-			out[j] = m.Step() * math.Abs(float64(m.Entry(j)))
-			continue
-		}
-		m.Row(row, j)
-		var square float64
-		for _, v := range row {
-			square += float64(v) * float64(v)
-		}
-		out[j] = m.Step() * math.Sqrt(square)
-	}
-	return out
+// In sets the metric of the run, a matrix that preconditions gradients, and records the released second moment of the
+// rows from which it was computed, or nil. After In, gradient estimates are estimates of the metric times the gradient,
+// and a step goes along the metric times an estimate.
+func (r *Run) In(m query.Metric, from *Moment) {
+	r.metric = m
+	r.trace.metric(m, from)
 }
+
+// Slope records the root mean square slope of the loss that the run released last. It is for runs whose metric is
+// computed from a second moment (see In).
+func (r *Run) Slope(rms float64) { r.trace.slope(rms) }
 
 // Bounded makes the function direction choose the direction and the size of each step. The function may
 // combine gradient estimates in any way. In each step a coordinate moves by at most move; a longer move is
 // cut to move. The run's trace can therefore bound the noise of the result.
 func (r *Run) Bounded(move float64, direction func(g []float64) (direction []float64, eta float64)) {
-	r.law.Move, r.direction = move, direction
+	r.most, r.direction = move, direction
+	r.trace.bound(move)
 }
 
 // Bound declares that the run's steps are not linear functions of its gradient estimates, and that a step
 // moves each coordinate by at most move. Bound does not enforce this limit.
-func (r *Run) Bound(move float64) { r.law.Move = move }
+func (r *Run) Bound(move float64) { r.trace.bound(move) }
 
 // Norm returns the Euclidean norm of v. It overflows only if the norm itself is too large for a
 // float64.

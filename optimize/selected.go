@@ -118,9 +118,10 @@ func (c Selected) Plan(ctx context.Context, p Problem) (Plan, error) {
 	}
 	switch {
 	case !(c.Share > 0 && c.Share < 1):
-		return nil, fmt.Errorf("optimize: selected: share = %v: must be > 0 and < 1, or 0 for .1", c.Share)
+		return nil, fmt.Errorf("optimize: selected: share = %v: must be > 0 and < 1, or left out for .1", c.Share)
 	case c.Candidates < 1 || c.Candidates > mostCandidates:
-		return nil, fmt.Errorf("optimize: selected: candidates = %d: must be between 1 and %d, or 0 for 8", c.Candidates,
+		return nil, fmt.Errorf("optimize: selected: candidates = %d: must be between 1 and %d, or left out for 8",
+			c.Candidates,
 			mostCandidates)
 	case int(c.By) >= len(scoreNames):
 		return nil, fmt.Errorf("optimize: selected: by = %v: must be one of %v", c.By, scoreNames)
@@ -274,9 +275,7 @@ func (s *selectedPlan) Run(ctx context.Context, o Oracle, observe func(Step)) (R
 		return result, fmt.Errorf("selected: %w", err)
 	}
 	result.W, result.Curvature = kept.points[k], curved
-	// The law states the noise of the last iterate for the result, since no iterate has more noise.
-	result.Trace.Weights, result.Trace.Chosen = nil, max(len(kept.points), result.Trace.Chosen)
-	result.Trace.Settle()
+	result.Trace = result.Trace.ChosenAmong(len(kept.points))
 	result.Output = fmt.Sprintf("selected by %s among %d points: %s", s.by, len(kept.points), kept.names[k])
 	return result, nil
 }

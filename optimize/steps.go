@@ -29,7 +29,8 @@ func stepCount(most int, x float64) int {
 // included. 0 means the number of the default rule.
 func CheckSteps(algorithm string, steps int) error {
 	if steps < 0 || steps > MostSteps {
-		return fmt.Errorf("optimize: %s: steps = %d: must be between 0 (the rule's number) and %d", algorithm, steps,
+		return fmt.Errorf("optimize: %s: steps = %d: must be between 1 and %d, or left out for the rule's number",
+			algorithm, steps,
 			MostSteps)
 	}
 	return nil

@@ -109,9 +109,9 @@ func calibrateMultiplier(e *effort, epsilon, delta float64,
 	return bisect(lo, hi, ok)
 }
 
-// SampledMultiplier is [CalibrateMultiplier] for a Gaussian mechanism that is used on the given
+// sampledMultiplier is [CalibrateMultiplier] for a Gaussian mechanism that is used on the given
 // number of Poisson samples.
-func SampledMultiplier(ctx context.Context, epsilon, delta, sampling float64, steps int, r Relation) (float64, error) {
+func sampledMultiplier(ctx context.Context, epsilon, delta, sampling float64, steps int, r Relation) (float64, error) {
 	if steps < 1 {
 		return 0, fmt.Errorf("account: steps = %d: must be >= 1", steps)
 	}

@@ -9,7 +9,7 @@ func TestCalibrateGoldens(t *testing.T) {
 	t.Parallel()
 	// The expected value is from the tests of dp_accounting's accountant. The calibrated multiplier
 	// is rounded up, so it may be slightly above the expected value but never below.
-	z, err := SampledMultiplier(t.Context(), 1, 1e-5, .01, 1, AddOrRemove)
+	z, err := sampledMultiplier(t.Context(), 1, 1e-5, .01, 1, AddOrRemove)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestCalibrateGaussian(t *testing.T) {
 			if r == ReplaceOne {
 				want *= 2
 			}
-			z, err := SampledMultiplier(t.Context(), .8, 1e-7, 1, steps, r)
+			z, err := sampledMultiplier(t.Context(), .8, 1e-7, 1, steps, r)
 			if err != nil || z < want*(1-1e-12) || z > want*(1+1e-5) {
 				t.Errorf("%d steps, %v: multiplier %v, %v; want %v", steps, r, z, err, want)
 			}
@@ -94,11 +94,11 @@ func TestCalibrateCountAndSampling(t *testing.T) {
 func TestCalibrateExtremes(t *testing.T) {
 	t.Parallel()
 	// For a target as weak as epsilon = 1e6 the smallest multiplier is enough.
-	if z, err := SampledMultiplier(t.Context(), 1e6, .5, .001, 1, AddOrRemove); err != nil || z != multiplierLeast {
+	if z, err := sampledMultiplier(t.Context(), 1e6, .5, .001, 1, AddOrRemove); err != nil || z != multiplierLeast {
 		t.Errorf("multiplier %v, %v", z, err)
 	}
 	// An unreachable target is an error.
-	pure, _ := NewPure(1)
+	pure, _ := newPure(1)
 	if z, err := CalibrateMultiplier(t.Context(), .5, 1e-9,
 		func(float64) ([]Composed, error) { return []Composed{{pure, 1}}, nil }); err == nil {
 		t.Errorf("multiplier %v", z)
@@ -108,14 +108,14 @@ func TestCalibrateExtremes(t *testing.T) {
 		t.Errorf("count %d, %v", n, err)
 	}
 	for _, c := range [][2]float64{{0, 1e-5}, {math.NaN(), 1e-5}, {1, 0}, {1, 1}, {math.Inf(1), .1}} {
-		if _, err := SampledMultiplier(t.Context(), c[0], c[1], .1, 1, AddOrRemove); err == nil {
+		if _, err := sampledMultiplier(t.Context(), c[0], c[1], .1, 1, AddOrRemove); err == nil {
 			t.Errorf("epsilon %v, delta %v: no error", c[0], c[1])
 		}
 	}
-	if _, err := SampledMultiplier(t.Context(), 1, 1e-5, .1, 0, AddOrRemove); err == nil {
+	if _, err := sampledMultiplier(t.Context(), 1, 1e-5, .1, 0, AddOrRemove); err == nil {
 		t.Error("no steps: no error")
 	}
-	if _, err := SampledMultiplier(t.Context(), 1, 1e-5, 2, 1, AddOrRemove); err == nil {
+	if _, err := sampledMultiplier(t.Context(), 1, 1e-5, 2, 1, AddOrRemove); err == nil {
 		t.Error("sampling 2: no error")
 	}
 }

@@ -124,14 +124,14 @@ func TestBoundedAgainstClosedForms(t *testing.T) {
 				t.Errorf("%s: epsilon0 %v, n %d, epsilon %v: width %v", name, e0, n, epsilon, b.width())
 			}
 		}
-		m, err := NewPure(e0)
+		m, err := newPure(e0)
 		check("pure", m, err, n, refResponses(n, e0, epsilon))
-		m, err = NewRandomizedResponse(1 / (1 + math.Exp(e0)))
+		m, err = newRandomizedResponse(1 / (1 + math.Exp(e0)))
 		check("response", m, err, n, refResponses(n, e0, epsilon))
 		epsilon = e0 * r.Float64()
-		m, err = NewLaplace(1 / e0)
+		m, err = newLaplace(1 / e0)
 		check("laplace", m, err, 1, refLaplace(e0, epsilon))
-		m, err = NewBoundedRange(e0)
+		m, err = newBoundedRange(e0)
 		check("bounded range", m, err, 1, refBoundedRange(e0, epsilon))
 	}
 }
@@ -177,7 +177,7 @@ func TestGaussianPartsAreExact(t *testing.T) {
 
 // TestMixtureIsSampledGaussian tests that a mixture with one nonzero offset is a sampled Gaussian.
 func TestMixtureIsSampledGaussian(t *testing.T) {
-	m, err := NewGaussianMixture(3, []float64{.9, .1}, []float64{0, 2})
+	m, err := newGaussianMixture(3, []float64{.9, .1}, []float64{0, 2})
 	a, err2 := compose(t, 1e-3, Composed{mustMechanism(t, m, err), 50}).Epsilon(t.Context(), 1e-5)
 	b, err3 := compose(t, 1e-3, Composed{sampled(t, 1.5, .1, AddOrRemove), 50}).Epsilon(t.Context(), 1e-5)
 	if err2 != nil || err3 != nil {

@@ -9,12 +9,12 @@ import (
 // oneDirection is true. Compose then uses only one direction; if the laws differed, the other
 // direction would be left out.
 func TestOneDirectionMeansEqualLaws(t *testing.T) {
-	mixture, err := NewGaussianMixture(3, []float64{.9, .1}, []float64{0, 2})
+	mixture, err := newGaussianMixture(3, []float64{.9, .1}, []float64{0, 2})
 	gaussian, err2 := NewGaussian(2)
-	laplace, err3 := NewLaplace(2)
-	response, err4 := NewRandomizedResponse(.2)
-	pure, err5 := NewPure(.5)
-	bounded, err6 := NewBoundedRange(.5)
+	laplace, err3 := newLaplace(2)
+	response, err4 := newRandomizedResponse(.2)
+	pure, err5 := newPure(.5)
+	bounded, err6 := newBoundedRange(.5)
 	grouped, err7 := Group(sampled(t, 2, .1, AddOrRemove), 3)
 	for _, m := range []Mechanism{
 		mustMechanism(t, mixture, err), mustMechanism(t, gaussian, err2), mustMechanism(t, laplace, err3),
@@ -38,7 +38,7 @@ func TestOneDirectionMeansEqualLaws(t *testing.T) {
 // TestMixtureDirections tests a mixture with the offsets 0 and 1. It is the sampled Gaussian, whose
 // two directions have different values in dp_accounting's tests (TestDirectionGoldens).
 func TestMixtureDirections(t *testing.T) {
-	m, err := NewGaussianMixture(1, []float64{.2, .8}, []float64{0, 1})
+	m, err := newGaussianMixture(1, []float64{.2, .8}, []float64{0, 1})
 	d := compose(t, 1e-4, Composed{mustMechanism(t, m, err), 1}).directions()
 	if len(d) != 2 {
 		t.Fatalf("%d directions", len(d))

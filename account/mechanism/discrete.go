@@ -23,7 +23,7 @@ const (
 	discreteSensitivityMost = 1 << 20
 )
 
-// NewDiscreteGaussian returns the mechanism that adds discrete Gaussian noise of parameter sigma to
+// newDiscreteGaussian returns the mechanism that adds discrete Gaussian noise of parameter sigma to
 // one integer. The integer changes by at most sensitivity between neighbouring tables. sigma is the
 // parameter of the law, in (0, 2^15]; the standard deviation is smaller than sigma if sigma is
 // below 1. sensitivity must be in [1, 2^20]. sigma/sensitivity must be in [0.02, 1e7].
@@ -36,7 +36,7 @@ const (
 //
 // For a vector of integers, compose one such mechanism for each coordinate, with the sensitivity of
 // that coordinate. The Euclidean sensitivity of the vector does not determine the law of the loss.
-func NewDiscreteGaussian(sigma float64, sensitivity int) (Mechanism, error) {
+func newDiscreteGaussian(sigma float64, sensitivity int) (Mechanism, error) {
 	if !(sigma > 0 && sigma <= discreteSigmaMost) {
 		return nil, fmt.Errorf("account: sigma = %v: must be > 0 and <= %d for a discrete Gaussian", sigma, discreteSigmaMost)
 	}
@@ -75,7 +75,7 @@ func (m discreteGaussian) rho() float64 {
 }
 
 func (m discreteGaussian) grouped(k int) (Mechanism, error) {
-	return NewDiscreteGaussian(m.sigma, k*m.sensitivity)
+	return newDiscreteGaussian(m.sigma, k*m.sensitivity)
 }
 
 // discreteLaw is the law of the privacy loss of the discrete Gaussian mechanism. It has one atom for

@@ -49,7 +49,7 @@ func refShift(p []float64, k int, epsilon float64) float64 {
 
 func discrete(t testing.TB, sigma float64, sensitivity int) Mechanism {
 	t.Helper()
-	m, err := NewDiscreteGaussian(sigma, sensitivity)
+	m, err := newDiscreteGaussian(sigma, sensitivity)
 	return mustMechanism(t, m, err)
 }
 
@@ -164,7 +164,7 @@ func TestDiscreteGaussianLimits(t *testing.T) {
 		{1, 0, "sensitivity = 0: must be a whole number"}, {1, -3, "sensitivity = -3"}, {1, 1 << 21, "sensitivity = 2097152"},
 		{1, 100, "sigma over sensitivity = 0.01"},
 	} {
-		_, err := NewDiscreteGaussian(c.sigma, c.k)
+		_, err := newDiscreteGaussian(c.sigma, c.k)
 		wantError(t, err, c.want)
 	}
 	// The two series of the function discreteNormaliser, the sum of exp(-y^2/(2 sigma^2)) over the

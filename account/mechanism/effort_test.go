@@ -123,7 +123,7 @@ func TestDirectionsShareTheWork(t *testing.T) {
 // TestCountsOfEqualEventsStayInRange tests that equal events are counted together, up to the limit
 // on the count of one event.
 func TestCountsOfEqualEventsStayInRange(t *testing.T) {
-	laplace, err := NewLaplace(5)
+	laplace, err := newLaplace(5)
 	if err != nil {
 		t.Fatal(err)
 	}

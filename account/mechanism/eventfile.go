@@ -158,31 +158,31 @@ func (d *planDecoder) mechanism(kind EventKind, f *planFields) Mechanism {
 		f.read("weights", &weights)
 		f.read("offsets", &offsets)
 		f.demand(kind, d.relation, AddOrRemove)
-		return f.build(func() (Mechanism, error) { return NewGaussianMixture(z, weights, offsets) })
+		return f.build(func() (Mechanism, error) { return newGaussianMixture(z, weights, offsets) })
 	case kindDiscreteGaussian:
 		sigma, n := f.number("sigma"), f.whole("sensitivity")
-		return f.build(func() (Mechanism, error) { return NewDiscreteGaussian(sigma, n) })
+		return f.build(func() (Mechanism, error) { return newDiscreteGaussian(sigma, n) })
 	case kindTree, kindToeplitz:
 		z := f.number("noise_multiplier")
 		s := PrefixSums{Items: f.whole("items"), Participations: f.wholeOr("participations", 1),
 			Separation: f.wholeOr("separation", 1)}
 		if kind == kindTree {
-			return f.build(func() (Mechanism, error) { return NewTree(z, s, d.relation) })
+			return f.build(func() (Mechanism, error) { return newTree(z, s, d.relation) })
 		}
 		s.Bands = f.wholeOr("bands", s.Items)
-		return f.build(func() (Mechanism, error) { return NewToeplitz(z, s, d.relation) })
+		return f.build(func() (Mechanism, error) { return newToeplitz(z, s, d.relation) })
 	case kindLaplace:
 		scale := f.number("scale")
-		return f.build(func() (Mechanism, error) { return NewLaplace(scale) })
+		return f.build(func() (Mechanism, error) { return newLaplace(scale) })
 	case kindRandomizedResponse:
 		p := f.number("p")
-		return f.build(func() (Mechanism, error) { return NewRandomizedResponse(p) })
+		return f.build(func() (Mechanism, error) { return newRandomizedResponse(p) })
 	case kindPure:
 		epsilon := f.number("epsilon")
-		return f.build(func() (Mechanism, error) { return NewPure(epsilon) })
+		return f.build(func() (Mechanism, error) { return newPure(epsilon) })
 	case kindBoundedRange, Selection:
 		epsilon := f.number("epsilon")
-		return f.build(func() (Mechanism, error) { return NewBoundedRange(epsilon) })
+		return f.build(func() (Mechanism, error) { return newBoundedRange(epsilon) })
 	case kindRepeatAndSelect:
 		return d.repeated(f)
 	}
@@ -225,5 +225,5 @@ func (d *planDecoder) repeated(f *planFields) Mechanism {
 		f.err = err
 		return nil
 	}
-	return f.build(func() (Mechanism, error) { return NewRepeatAndSelect(context.Background(), times, events) })
+	return f.build(func() (Mechanism, error) { return newRepeatAndSelect(context.Background(), times, events) })
 }

@@ -71,13 +71,13 @@ func anyMechanism(r *rand.Rand) (Mechanism, error) {
 		m, err = NewSampledGaussian(anyMultiplier(r), anyProbability(r), relation)
 	case 4:
 		weights, offsets := anyMixture(r)
-		m, err = NewGaussianMixture(anyMultiplier(r), weights, offsets)
+		m, err = newGaussianMixture(anyMultiplier(r), weights, offsets)
 	case 5:
-		m, err = NewLaplace(anyMultiplier(r))
+		m, err = newLaplace(anyMultiplier(r))
 	case 6:
-		m, err = NewBoundedRange(anyMultiplier(r))
+		m, err = newBoundedRange(anyMultiplier(r))
 	default:
-		m, err = NewPure(anyMultiplier(r))
+		m, err = newPure(anyMultiplier(r))
 	}
 	if err == nil && r.IntN(3) == 0 {
 		m, err = Group(m, 1+r.IntN(66))
@@ -153,7 +153,7 @@ func askAnything(t interface {
 	answered("zcdp epsilon", x, err)
 	x, err = RhoOfMu(mu)
 	answered("rho", x, err)
-	x, err = MuOfRho(rho)
+	x, err = muOfRho(rho)
 	answered("mu of rho", x, err)
 	x, err = SelectionMu(epsilon)
 	answered("selection", x, err)
@@ -240,7 +240,7 @@ func TestOneUseOfAnyMixture(t *testing.T) {
 			}
 		} else {
 			weights, offsets := anyMixture(r)
-			m, err = NewGaussianMixture(z, weights, offsets)
+			m, err = newGaussianMixture(z, weights, offsets)
 		}
 		if err != nil {
 			continue
@@ -307,7 +307,7 @@ func TestInterrupt(t *testing.T) {
 		"renyi epsilon": func(ctx context.Context) error { _, err := orders.Epsilon(ctx, 1e-6); return err },
 		"renyi delta":   func(ctx context.Context) error { _, err := orders.Delta(ctx, 1); return err },
 		"multiplier": func(ctx context.Context) error {
-			_, err := SampledMultiplier(ctx, 1, 1e-6, .1, 100, AddOrRemove)
+			_, err := sampledMultiplier(ctx, 1, 1e-6, .1, 100, AddOrRemove)
 			return err
 		},
 		"schedule": func(ctx context.Context) error {

@@ -113,7 +113,7 @@ func TestTinyDelta(t *testing.T) {
 				t.Errorf("%v at delta %v: %v, %v after %v units of work", relation, delta, b, err, effortMost-e.left)
 			}
 		}
-		m, err := NewLaplace(2)
+		m, err := newLaplace(2)
 		c := compose(t, 1e-3, Composed{mustMechanism(t, m, err), 3})
 		if b, err := c.Epsilon(t.Context(), delta); err != nil || !(b.Upper >= 1.5 && b.Upper < 1.5001) {
 			t.Errorf("laplace at delta %v: %v, %v", delta, b, err)

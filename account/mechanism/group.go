@@ -50,7 +50,7 @@ func Group(m Mechanism, k int) (Mechanism, error) {
 	case boundedMechanism:
 		m.epsilon *= float64(k)
 		if m.name != "laplace" && !m.rangeOnly {
-			return NewPure(m.epsilon)
+			return newPure(m.epsilon)
 		}
 		g, err := newBounded(m.name, m.epsilon, m.law, m.order)
 		g.rangeOnly = m.rangeOnly
@@ -96,7 +96,7 @@ func binomial(k, j int, q float64) float64 {
 // the group are in the sample.
 func newBinomialMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
 	w, o := towardsLargest(weights, offsets)
-	return NewGaussianMixture(multiplier, w, o)
+	return newGaussianMixture(multiplier, w, o)
 }
 
 // towardsLargest drops the weights that are too small for float64 and adds their mass to the weight

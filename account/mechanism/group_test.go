@@ -85,7 +85,7 @@ func TestGroupOfSampledGaussian(t *testing.T) {
 
 func TestGroupRules(t *testing.T) {
 	t.Parallel()
-	pure, err := NewPure(.25)
+	pure, err := newPure(.25)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestGroupRules(t *testing.T) {
 	if got := epsilonOf(t, g, 1, 1e-12); math.Abs(got.Upper-1) > 1e-3 {
 		t.Errorf("four records under 1/4-DP: epsilon %v, want 1", got)
 	}
-	mixture, err := NewGaussianMixture(2, []float64{.5, .5}, []float64{0, 1})
+	mixture, err := newGaussianMixture(2, []float64{.5, .5}, []float64{0, 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +114,7 @@ func TestGroupRules(t *testing.T) {
 // this shift is 1 - e^((epsilon - k epsilon0)/2), which is smaller than the delta of the least
 // private (k epsilon0)-DP mechanism.
 func TestGroupOfLaplace(t *testing.T) {
-	m, err := NewLaplace(4)
+	m, err := newLaplace(4)
 	g, err := Group(mustMechanism(t, m, err), 6)
 	g = mustMechanism(t, g, err)
 	for _, epsilon := range []float64{0, .4, 1.2} {
@@ -125,21 +125,21 @@ func TestGroupOfLaplace(t *testing.T) {
 		checkBracket(t, g.String(), b, refLaplace(1.5, epsilon), 1e-9)
 	}
 	// The group of a bounded-range or pure mechanism must have the same kind.
-	r, err := NewBoundedRange(.2)
+	r, err := newBoundedRange(.2)
 	if g, err := Group(mustMechanism(t, r, err), 3); err != nil ||
 		g.String() != "bounded range(epsilon 0.6000000000000001)" {
 		t.Errorf("%v, %v", g, err)
 	}
-	pure, err := NewPure(.1)
+	pure, err := newPure(.1)
 	sum, err2 := Group(mustMechanism(t, pure, err), 2)
-	other, err3 := NewPure(.2)
+	other, err3 := newPure(.2)
 	if err2 != nil || err3 != nil || sum.String() != other.String() {
 		t.Errorf("%v, want %v", sum, other)
 	}
 	if _, err := Group(mustMechanism(t, m, nil), 0); err == nil {
 		t.Error("a group of none was accepted")
 	}
-	big, err := NewLaplace(.02)
+	big, err := newLaplace(.02)
 	_, err = Group(mustMechanism(t, big, err), 13)
 	wantError(t, err, "epsilon = 650: must be within")
 }

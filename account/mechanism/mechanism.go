@@ -127,13 +127,13 @@ type gaussianMixture struct {
 	weights, offsets []float64
 }
 
-// NewGaussianMixture returns a Gaussian mechanism under add-or-remove whose sensitivity is random
+// newGaussianMixture returns a Gaussian mechanism under add-or-remove whose sensitivity is random
 // and secret. The sensitivity is offsets[i] >= 0 with probability weights[i], and the noise has
 // standard deviation multiplier, in the same unit. An example is a record that joins several of the
 // sums of one release at random. The weights must sum to 1. Each weight must be at least 1e-200,
 // and multiplier in [0.02, 1e7]. Each offset must be 0 or in [1e-100, 1e4] times multiplier, and at
 // least one offset must be > 0.
-func NewGaussianMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
+func newGaussianMixture(multiplier float64, weights, offsets []float64) (Mechanism, error) {
 	if err := positive("noise multiplier", multiplier); err != nil {
 		return nil, err
 	}
@@ -197,9 +197,9 @@ type boundedMechanism struct {
 	rangeOnly bool
 }
 
-// NewLaplace returns the Laplace mechanism. scale is the scale of the noise divided by the l1
+// newLaplace returns the Laplace mechanism. scale is the scale of the noise divided by the l1
 // sensitivity. It is (1/scale)-DP. scale must be in [0.02, 1e7].
-func NewLaplace(scale float64) (Mechanism, error) {
+func newLaplace(scale float64) (Mechanism, error) {
 	if err := positive("scale", scale); err != nil {
 		return nil, err
 	}
@@ -207,9 +207,9 @@ func NewLaplace(scale float64) (Mechanism, error) {
 	return m.checked(err)
 }
 
-// NewRandomizedResponse returns the mechanism that releases one bit, inverted with probability p in
+// newRandomizedResponse returns the mechanism that releases one bit, inverted with probability p in
 // (0, 1/2).
-func NewRandomizedResponse(p float64) (Mechanism, error) {
+func newRandomizedResponse(p float64) (Mechanism, error) {
 	if !(p > 0 && p < .5) {
 		return nil, fmt.Errorf("account: p = %v: must be > 0 and < 1/2", p)
 	}
@@ -217,18 +217,18 @@ func NewRandomizedResponse(p float64) (Mechanism, error) {
 	return m.checked(err)
 }
 
-// NewPure returns the epsilon-DP mechanism with the largest privacy loss, which is randomized
+// newPure returns the epsilon-DP mechanism with the largest privacy loss, which is randomized
 // response. It dominates every epsilon-DP mechanism. epsilon must be in [1e-7, 600].
-func NewPure(epsilon float64) (Mechanism, error) {
+func newPure(epsilon float64) (Mechanism, error) {
 	m, err := newBounded("pure", epsilon, responseLaw, responseRenyi)
 	return m.checked(err)
 }
 
-// NewBoundedRange returns a mechanism that dominates every epsilon-bounded-range mechanism. An
+// newBoundedRange returns a mechanism that dominates every epsilon-bounded-range mechanism. An
 // example is the exponential mechanism with weights exp(epsilon score/(2 sensitivity)), or
 // exp(epsilon score/sensitivity) if the scores change in one direction only (Dong, Durfee & Rogers
 // 2020). epsilon must be in [1e-7, 600].
-func NewBoundedRange(epsilon float64) (Mechanism, error) {
+func newBoundedRange(epsilon float64) (Mechanism, error) {
 	m, err := newBounded("bounded range", epsilon, boundedRangeLaw, boundedRangeRenyi)
 	m.rangeOnly = true
 	return m.checked(err)

@@ -13,8 +13,8 @@ import (
 // which matrix correlates the noise of the answers. All answers together are one Gaussian
 // mechanism: a matrix times the items, plus N(0, sigma^2 I). The prefix sums are computed from the
 // mechanism's output, so completing a tree or averaging its nodes costs no privacy. Items must be
-// large enough for Participations items at the distance Separation; otherwise [NewTree] and
-// [NewToeplitz] return an error.
+// large enough for Participations items at the distance Separation; otherwise [newTree] and
+// [newToeplitz] return an error.
 type PrefixSums struct {
 	// Items is the number of items, or the number of items of one tree if trees are restarted. It must
 	// be in [1, 2^20].
@@ -47,7 +47,7 @@ func (s PrefixSums) validate() error {
 	return nil
 }
 
-// NewTree returns the binary tree mechanism (Dwork, Naor, Pitassi & Rothblum 2010; Chan, Shi & Song
+// newTree returns the binary tree mechanism (Dwork, Naor, Pitassi & Rothblum 2010; Chan, Shi & Song
 // 2011). Every complete block of 2^j items that starts at a multiple of 2^j is a node, and every
 // node is released with noise. The noise has standard deviation multiplier times C, the largest
 // norm of one record's contribution to an item. If the sum is restarted with a new tree, each tree
@@ -60,7 +60,7 @@ func (s PrefixSums) validate() error {
 // min(Participations, ceil(2^j/Separation)) items of p. So the sum of c^2 over a level is largest
 // if one node after the other is filled to this number. This bound is exact for one participation,
 // and also if both Separation and Items are powers of two.
-func NewTree(multiplier float64, s PrefixSums, r Relation) (Mechanism, error) {
+func newTree(multiplier float64, s PrefixSums, r Relation) (Mechanism, error) {
 	if s.Bands != 0 {
 		return nil, fmt.Errorf("account: bands = %d: must be 0 for a tree", s.Bands)
 	}
@@ -88,7 +88,7 @@ func (s PrefixSums) treeSquare() float64 {
 	return float64(sum)
 }
 
-// NewToeplitz returns the square-root mechanism (Fichtenberger, Henzinger & Upadhyay 2023). The
+// newToeplitz returns the square-root mechanism (Fichtenberger, Henzinger & Upadhyay 2023). The
 // items are multiplied by the lower triangular Toeplitz matrix with binom(2k, k)/4^k on diagonal k.
 // The first Bands diagonals of it are kept; the others are set to 0 (Kalinin & Lampert 2024). The
 // noise added has standard deviation multiplier times C, the largest norm of one record's
@@ -99,7 +99,7 @@ func (s PrefixSums) treeSquare() float64 {
 // j - i, with j. Participations at 0, Separation, 2 Separation, ... are nearest to each other and
 // to the start, so they have the largest norm. The entries used here are exact. A curator that
 // rounds the entries must charge for the rounded entries.
-func NewToeplitz(multiplier float64, s PrefixSums, r Relation) (Mechanism, error) {
+func newToeplitz(multiplier float64, s PrefixSums, r Relation) (Mechanism, error) {
 	if s.Bands < 1 || s.Bands > s.Items {
 		return nil, fmt.Errorf("account: bands = %d: must be within [1, items], and there are %d", s.Bands, s.Items)
 	}

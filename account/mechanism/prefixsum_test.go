@@ -117,7 +117,7 @@ func TestPrefixSumsAreGaussian(t *testing.T) {
 		for relation, factor := range map[Relation]float64{AddOrRemove: 1, ReplaceOne: 2} {
 			s := one
 			s.Items = n
-			m, err := NewTree(8, s, relation)
+			m, err := newTree(8, s, relation)
 			m = mustMechanism(t, m, err)
 			b := epsilonOf(t, m, 3, 1e-6)
 			want := mustGaussian(t, GaussianEpsilon, factor*math.Sqrt(3*levels)/8, 1e-6)
@@ -159,15 +159,15 @@ func TestPrefixSumsLimits(t *testing.T) {
 		{PrefixSums{8, 1, 0, 0}, "separation = 0: must be"}, {PrefixSums{8, 1, 9, 0}, "separation = 9"},
 		{PrefixSums{8, 3, 4, 0}, "participations = 3: must be at most 2"}, {PrefixSums{8, 1, 1, 1}, "bands = 1: must be 0"},
 	} {
-		_, err := NewTree(1, c.s, AddOrRemove)
+		_, err := newTree(1, c.s, AddOrRemove)
 		wantError(t, err, c.want)
 	}
 	for bands, want := range map[int]string{0: "bands = 0: must be within", 9: "bands = 9: must be within"} {
-		_, err := NewToeplitz(1, PrefixSums{8, 1, 1, bands}, AddOrRemove)
+		_, err := newToeplitz(1, PrefixSums{8, 1, 1, bands}, AddOrRemove)
 		wantError(t, err, want)
 	}
-	_, err := NewTree(0, PrefixSums{8, 1, 1, 0}, AddOrRemove)
+	_, err := newTree(0, PrefixSums{8, 1, 1, 0}, AddOrRemove)
 	wantError(t, err, "noise multiplier = 0")
-	_, err = NewTree(1, PrefixSums{8, 1, 1, 0}, 0)
+	_, err = newTree(1, PrefixSums{8, 1, 1, 0}, 0)
 	wantError(t, err, "relation")
 }

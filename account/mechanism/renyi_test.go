@@ -21,7 +21,7 @@ func renyiAt(t testing.TB, order float64, events ...Composed) float64 {
 }
 
 func TestRenyiGoldens(t *testing.T) {
-	br, _ := NewBoundedRange(1)
+	br, _ := newBoundedRange(1)
 	for _, c := range []struct {
 		event     Composed
 		order     float64
@@ -176,7 +176,7 @@ func TestRenyiCoversComposition(t *testing.T) {
 	r := rand.New(rand.NewPCG(45, 4))
 	for range trials(60) {
 		z, q, n := logUniform(r, .6, 5), logUniform(r, 1e-3, .3), logUniformInt(r, 1, 2000)
-		laplace, _ := NewLaplace(logUniform(r, 5, 50))
+		laplace, _ := newLaplace(logUniform(r, 5, 50))
 		gaussian, _ := NewGaussian(logUniform(r, 1, 20))
 		events := []Composed{{sampled(t, z, q, AddOrRemove), n}, {laplace, 3}, {gaussian, 2}}
 		delta := logUniform(r, 1e-9, 1e-2)
@@ -202,7 +202,7 @@ func TestRenyiCoversComposition(t *testing.T) {
 }
 
 func TestRenyiRefuses(t *testing.T) {
-	m, _ := NewGaussianMixture(1, []float64{1}, []float64{1})
+	m, _ := newGaussianMixture(1, []float64{1}, []float64{1})
 	for _, e := range []Composed{{sampled(t, 1, .1, ReplaceOne), 1}, {m, 1}} {
 		if _, err := ComposeRenyi(t.Context(), []Composed{e}); err == nil ||
 			!strings.Contains(err.Error(), "no Renyi bound") {
@@ -225,8 +225,8 @@ func TestRenyiRefuses(t *testing.T) {
 
 func TestZCDPOfEvents(t *testing.T) {
 	g, _ := NewGaussian(2)
-	p, _ := NewPure(.5)
-	b, _ := NewBoundedRange(.5)
+	p, _ := newPure(.5)
+	b, _ := newBoundedRange(.5)
 	rho, err := ZCDP(t.Context(), []Composed{{g, 4}, {p, 2}, {b, 8}, {sampled(t, 4, 1, ReplaceOne), 2}})
 	if want := 4./8 + 2*.125 + 8*.03125 + 2./8; err != nil || math.Abs(rho-want) > 1e-14 || rho < want {
 		t.Errorf("rho = %v, %v; want %v", rho, err, want)

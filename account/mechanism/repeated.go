@@ -90,7 +90,7 @@ type repeated struct {
 
 type renyiPoint struct{ order, divergence float64 }
 
-// NewRepeatAndSelect returns the mechanism that runs events K times, each time with fresh noise,
+// newRepeatAndSelect returns the mechanism that runs events K times, each time with fresh noise,
 // and releases only the best output, as when hyperparameters are chosen (Liu & Talwar 2019;
 // Papernot & Steinke 2022). The choice of the best output must depend only on the outputs and on no
 // other data. K is secret and drawn anew. Each run may draw its own hyperparameters, from a law
@@ -114,7 +114,7 @@ type renyiPoint struct{ order, divergence float64 }
 //
 // Without a pure bound, no dominating pair of distributions is known for this mechanism. [Compose]
 // then refuses the mechanism, and only [ComposeRenyi] accounts for it.
-func NewRepeatAndSelect(ctx context.Context, times Repetitions, events []Composed) (Mechanism, error) {
+func newRepeatAndSelect(ctx context.Context, times Repetitions, events []Composed) (Mechanism, error) {
 	if err := times.validate(); err != nil {
 		return nil, err
 	}
@@ -268,5 +268,5 @@ func (m repeated) grouped(k int) (Mechanism, error) {
 		}
 		parts[i] = Composed{g, p.Count}
 	}
-	return NewRepeatAndSelect(context.Background(), m.times, parts)
+	return newRepeatAndSelect(context.Background(), m.times, parts)
 }

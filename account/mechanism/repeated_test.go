@@ -7,7 +7,7 @@ import (
 
 func repeat(t testing.TB, times Repetitions, events ...Composed) Mechanism {
 	t.Helper()
-	m, err := NewRepeatAndSelect(t.Context(), times, events)
+	m, err := newRepeatAndSelect(t.Context(), times, events)
 	return mustMechanism(t, m, err)
 }
 
@@ -115,7 +115,7 @@ func TestRepeatAndSelectPure(t *testing.T) {
 	for _, times := range repetitions {
 		slope, _ := refSlope(times, gammaOf(times))
 		for _, epsilon := range []float64{.1, 1, 3} {
-			response, err := NewPure(epsilon)
+			response, err := newPure(epsilon)
 			m := repeat(t, times, Composed{mustMechanism(t, response, err), 1})
 			pure := m.(repeated).pure
 			truth := 1 / (1 + math.Exp(-epsilon))
@@ -224,7 +224,7 @@ func TestRepeatAndSelectLimits(t *testing.T) {
 		{Repetitions{Mean: 2}, []Composed{{sampled(t, 2, .1, AddOrRemove), 1}, {sampled(t, 2, .1, ReplaceOne), 1}},
 			"others are under"},
 	} {
-		_, err := NewRepeatAndSelect(t.Context(), c.times, c.events)
+		_, err := newRepeatAndSelect(t.Context(), c.times, c.events)
 		wantError(t, err, c.want)
 	}
 	// A mechanism without a pure bound has no known dominating pair. Compose must refuse it and

@@ -43,7 +43,7 @@ func TestTradeOffOfGaussian(t *testing.T) {
 
 func TestTradeOffOfResponse(t *testing.T) {
 	const e = .7
-	m, _ := NewPure(e)
+	m, _ := newPure(e)
 	alphas := []float64{.1, .3, .5, .9}
 	got, err := compose(t, 1e-2, Composed{m, 1}).TradeOff(t.Context(), alphas)
 	if err != nil {

@@ -22,10 +22,10 @@ func RhoOfMu(mu float64) (float64, error) {
 	return rho, nil
 }
 
-// MuOfRho returns the greatest float64 mu for which the mu-GDP Gaussian mechanism is rho-zCDP. This
+// muOfRho returns the greatest float64 mu for which the mu-GDP Gaussian mechanism is rho-zCDP. This
 // is sqrt(2 rho), rounded down, so that a budget of rho is never exceeded. The result holds for the
 // Gaussian mechanism only: rho-zCDP does not imply mu-GDP. rho must be finite and >= 0.
-func MuOfRho(rho float64) (float64, error) {
+func muOfRho(rho float64) (float64, error) {
 	if err := gaussianNonNegative("rho", rho); err != nil {
 		return 0, err
 	}

@@ -165,19 +165,19 @@ func TestRhoAndMu(t *testing.T) {
 		}
 	}
 	for _, rho := range append(values, math.MaxFloat64, 1e300) {
-		got, err := MuOfRho(rho)
+		got, err := muOfRho(rho)
 		if err != nil {
 			t.Fatal(err)
 		}
 		square := func(x float64) *big.Float { return bigScale(bigMul(bigFloat(x), bigFloat(x)), -1) }
 		if bigCompare(square(got), rho) > 0 || bigCompare(square(above(got)), rho) <= 0 {
-			t.Errorf("MuOfRho(%v) = %v", rho, got)
+			t.Errorf("muOfRho(%v) = %v", rho, got)
 		}
 		if back, err := RhoOfMu(got); err != nil || back > rho {
-			t.Errorf("RhoOfMu(MuOfRho(%v)) = %v, %v", rho, back, err)
+			t.Errorf("RhoOfMu(muOfRho(%v)) = %v, %v", rho, back, err)
 		}
 	}
-	for _, f := range []func(float64) (float64, error){RhoOfMu, MuOfRho} {
+	for _, f := range []func(float64) (float64, error){RhoOfMu, muOfRho} {
 		if got, err := f(0); got != 0 || err != nil {
 			t.Errorf("f(0) = %v, %v", got, err)
 		}
@@ -227,8 +227,8 @@ func TestZCDPRefuses(t *testing.T) {
 		"rho of mu NaN": {one(RhoOfMu), nan, 0, "account: mu = NaN: must be finite and >= 0"},
 		"rho of mu overflow": {one(RhoOfMu), 1.9e154, 0,
 			"account: mu = 1.9e+154: must be small enough for a finite rho = mu^2/2"},
-		"mu of rho negative": {one(MuOfRho), -1, 0, "account: rho = -1: must be finite and >= 0"},
-		"mu of rho Inf":      {one(MuOfRho), inf, 0, "account: rho = +Inf: must be finite and >= 0"},
+		"mu of rho negative": {one(muOfRho), -1, 0, "account: rho = -1: must be finite and >= 0"},
+		"mu of rho Inf":      {one(muOfRho), inf, 0, "account: rho = +Inf: must be finite and >= 0"},
 		"delta rho":          {ZCDPDelta, -1, 1, "account: rho = -1: must be finite and >= 0"},
 		"delta epsilon":      {ZCDPDelta, 1, nan, "account: epsilon = NaN: must be finite and >= 0"},
 		"epsilon rho":        {ZCDPEpsilon, nan, .5, "account: rho = NaN: must be finite and >= 0"},

@@ -111,12 +111,31 @@ func (l Trace) Noises() (estimate []float64, weight float64) {
 	return variance, weight
 }
 
-// Settle sets WeightNoise to the number that Noises computes from the columns, or to 0 if Unstated
-// is true.
-func (l *Trace) Settle() {
+// Settled returns the trace with the WeightNoise that Noises computes from the columns, or 0 if Unstated is true.
+func (l Trace) Settled() Trace {
 	if _, l.WeightNoise = l.Noises(); l.Unstated {
 		l.WeightNoise = 0
 	}
+	return l
+}
+
+// ChosenAmong returns the trace of a result that was chosen by noisy scores among points of the run, at least as many as
+// count. Its noise is that of the last iterate, since no point has more.
+func (l Trace) ChosenAmong(count int) Trace {
+	l.Weights, l.Chosen = nil, max(count, l.Chosen)
+	return l.Settled()
+}
+
+// WithoutNoise returns the trace of a result whose noise it cannot express.
+func (l Trace) WithoutNoise() Trace {
+	l.Unstated = true
+	return l.Settled()
+}
+
+// WithScales returns the trace with other Scales, for weights that a public linear map makes from the run's.
+func (l Trace) WithScales(scales []float64) Trace {
+	l.Scales = scales
+	return l
 }
 
 // Exact reports whether WeightNoise is exactly the standard deviation of the noise in a weight on a
@@ -150,15 +169,15 @@ func (l Trace) after(T int) []float64 {
 	return after
 }
 
-// mostLaw is the largest number of steps for which a certificate keeps the columns of a [Trace].
-const mostLaw = 20_000
+// mostSteps is the largest number of steps for which a certificate keeps the columns of a [Trace].
+const mostSteps = 20_000
 
 // Compact returns the record in the form that a certificate keeps. Numbers are rounded to five
 // significant digits, and most columns of equal entries are reduced to one entry. For a run of more
-// than mostLaw steps, Compact leaves out the columns and keeps WeightNoise.
+// than mostSteps steps, Compact leaves out the columns and keeps WeightNoise.
 func (l Trace) Compact() Trace {
 	l.WeightNoise = Short(l.WeightNoise)
-	if l.Steps() > mostLaw {
+	if l.Steps() > mostSteps {
 		return Trace{Chosen: l.Chosen, Move: l.Move, Unstated: l.Unstated, WeightNoise: l.WeightNoise, Scales: shorts(l.Scales),
 			Start: Short(l.Start), Moment: l.Moment}
 	}

@@ -366,8 +366,8 @@ func (s *Stage) Run(ctx context.Context, o optimize.Oracle, base *dataset.Schema
 	before, charged = first.Steps, last
 	result, err := plan.Run(ctx, o, shown)
 	result.Steps += first.Steps
-	// The law states the noise of the second stage alone, and its start is noisy, too.
-	result.Trace.Unstated = true
+	// The trace has the noise of the second stage alone, and its start is noisy, too.
+	result.Trace = result.Trace.WithoutNoise()
 	return result, schema, err
 }
 

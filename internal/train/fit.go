@@ -338,13 +338,13 @@ func (c *Config) Fit(ctx context.Context, o Options) (*Fitted, error) {
 			store.settle(ctx, k, session)))
 	}
 	r.Complete, r.Weights, r.Inference = result.Complete, result.W, result.Inference
-	law := result.Trace.Compact()
-	law.Scales = h.lifted(law.Scales)
+	trace := result.Trace.Compact()
+	trace = trace.WithScales(h.lifted(trace.Scales))
 	if result.Late.Steps > 0 {
 		r.Run.Late, r.Run.Arrived = &result.Late, result.Late.Text(planned.Summary.Steps, planned.Summary.Effective)
 	}
 	r.Run.Foreseen, r.Run.Curvature, r.Run.SelectedNorm = result.Foreseen, result.Curvature, result.SelectedNorm
-	r.Run.GradientNorms, r.Run.Measured, r.Run.Compared, r.Run.Trace = fitted.norms, fitted.Measured, fitted.Compared, &law
+	r.Run.GradientNorms, r.Run.Measured, r.Run.Compared, r.Run.Trace = fitted.norms, fitted.Measured, fitted.Compared, &trace
 	fitted.Warnings = h.warnings(r)
 	if err := fitted.publish(log, h, r); err != nil {
 		return nil, k.Charged(err)

@@ -39,11 +39,23 @@ func describe(t reflect.Type) (list []Setting) {
 		case inline:
 			list = append(list, describe(f.Type)...)
 		default:
-			list = append(list, Setting{tag, inWords(f.Type), comments[nameOf(t, f)]})
+			doc := comments[nameOf(t, f)]
+			if _, itself := f.Tag.Lookup(zeroTag); !itself {
+				doc = leftOut.Replace(doc)
+			}
+			list = append(list, Setting{tag, inWords(f.Type), doc})
 		}
 	}
 	return list
 }
+
+// zeroTag is the key of a struct tag on a setting's field. It says that an explicit zero means itself, and no rule.
+const zeroTag = "zero"
+
+// leftOut words the comments of fields for users, who cannot write a zero in place of leaving a setting out.
+var leftOut = strings.NewReplacer("Zero means", "Leaving it out means", "zero means", "leaving it out means",
+	"must be zero", "must be left out", "that is zero", "that is left out", "that are zero", "that are left out",
+	"these are zero", "these are left out", "both are zero", "both are left out", "With zero, ", "If it is left out, ")
 
 // nameOf returns the key under which the map comments holds the doc comment of a field: the last
 // element of the package's path, the type and the field, separated by dots.

@@ -195,11 +195,57 @@ func TestSettingsAreReadStrictly(t *testing.T) {
 	}
 }
 
+// TestExplicitZero: for every setting of every algorithm and of the output rule "selected", an explicit zero or
+// empty name must be refused by key, value and rule, in a configuration and in a map of a program, or must be
+// accepted by the field's tag. Keys that several algorithms have must agree. The test fails if a zero reaches a plan.
+func TestExplicitZero(t *testing.T) {
+	itself := map[string]bool{}
+	tried := 0
+	for _, a := range append(slices.Clone(algorithms), algorithm{selected, optimize.Selected{}}) {
+		for _, key := range keys(reflect.TypeOf(a.zero)) {
+			f, _ := field(reflect.TypeOf(a.zero), key)
+			_, tagged := f.Tag.Lookup(zeroTag)
+			if known, ok := itself[key]; ok && known != tagged {
+				t.Errorf("%s: train.%s: zero means itself: %v, and %v elsewhere", a.name, key, tagged, known)
+			}
+			itself[key] = tagged
+			zeros := []any{0, 0., -0., int64(0), "0", "0e9"}
+			switch inWords(f.Type) {
+			case "yes or no":
+				continue // false is what it says
+			case "name":
+				zeros = []any{""}
+			}
+			for _, zero := range zeros {
+				tried++
+				c := Train{Algorithm: a.name, Settings: Settings{key: zero}}
+				if a.name == selected {
+					c = Train{Algorithm: "gd", Settings: Settings{key: zero, "output": selected}}
+				}
+				_, err := c.settle()
+				written := (&Train{}).Set(map[string]any{key: zero})
+				for _, err := range []error{err, written} {
+					if inWords(f.Type) == "name" && err == written && err == nil {
+						continue // names are checked once the algorithm is known
+					}
+					if refused := err != nil && strings.Contains(err.Error(), "train."+key+" = ") &&
+						strings.Contains(err.Error(), "leave it out for the algorithm's rule"); refused == tagged {
+						t.Errorf("%s: train.%s = %#v: %v: zero means itself: %v", a.name, key, zero, err, tagged)
+					}
+				}
+			}
+		}
+	}
+	if tried < 400 || !itself["look"] || itself["landing"] {
+		t.Errorf("%d zeros tried: %v", tried, itself)
+	}
+}
+
 // TestGoalReachesAuto tests that the setting "algorithm: auto" compares plans by the configured
 // goal and keeps to the configured number of passes.
 func TestGoalReachesAuto(t *testing.T) {
 	for name, of := range map[string]func(optimize.Summary) float64{
-		"":            func(o optimize.Summary) float64 { return o.Predicted },
+		"gradient":    func(o optimize.Summary) float64 { return o.Predicted },
 		"population":  func(o optimize.Summary) float64 { return o.Population },
 		"excess-risk": func(o optimize.Summary) float64 { return o.Excess },
 	} {

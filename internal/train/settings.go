@@ -15,7 +15,9 @@ import (
 type Settings = map[string]any
 
 // set assigns value, as YAML or JSON decoders return it, to the field of the struct into that has this YAML
-// key. It returns an error if no field has the key or the value does not have the field's type.
+// key. It returns an error if no field has the key or the value does not have the field's type. In the algorithms'
+// types a zero field follows a rule, which nobody who writes a 0 or an empty name asks for. An explicit zero is
+// therefore an error, too, except where the field has the tag zeroTag.
 func set(into reflect.Value, key string, value any) error {
 	f, ok := field(into.Type(), key)
 	if !ok {
@@ -27,12 +29,18 @@ func set(into reflect.Value, key string, value any) error {
 		if !ok {
 			return fmt.Errorf("train.%s = %v: must be a name", key, value)
 		}
+		if s == "" {
+			return fmt.Errorf("train.%s = \"\": must be a name; leave it out for the algorithm's rule", key)
+		}
 		if err := text.UnmarshalText([]byte(s)); err != nil {
 			return fmt.Errorf("train.%s: %w", key, err)
 		}
 		return nil
 	}
 	number, isNumber := numeric(value)
+	if _, itself := f.Tag.Lookup(zeroTag); isNumber && number == 0 && v.Kind() != reflect.Bool && !itself {
+		return fmt.Errorf("train.%s = %v: must not be 0; leave it out for the algorithm's rule", key, value)
+	}
 	switch v.Kind() {
 	case reflect.Int:
 		if !isNumber || number != math.Trunc(number) || math.Abs(number) > math.MaxInt32 {
@@ -176,6 +184,6 @@ func tried(f reflect.StructField, key string, value any) error {
 		return nil
 	}
 	f.Index, f.Name = []int{0}, "Value"
-	f.Tag = reflect.StructTag(fmt.Sprintf("yaml:%q", key))
+	f.Tag += reflect.StructTag(fmt.Sprintf(" yaml:%q", key)) // a key of its own where the field has the one of an inlined struct
 	return set(reflect.New(reflect.StructOf([]reflect.StructField{f})).Elem(), key, value)
 }

@@ -26,7 +26,7 @@ type small = [mostRank]float64
 
 func newLowRank(name string, rank int) (lowRank, error) {
 	if rank < 1 || rank > mostRank {
-		return lowRank{}, fmt.Errorf("problem: %s: rank = %d: must be between 1 and %d", name, rank, mostRank)
+		return lowRank{}, fmt.Errorf("synthetic: %s: rank = %d: must be between 1 and %d", name, rank, mostRank)
 	}
 	return lowRank{fmt.Sprintf("%s(%d)", name, rank), rank}, nil
 }
@@ -37,7 +37,7 @@ func (l lowRank) Parameters(features int) int { return l.rank * features }
 
 func (l lowRank) check(dst, w int, x []float32) {
 	if n := l.Parameters(len(x)); dst != n || w != n {
-		panic(fmt.Sprintf("problem: lengths are %d and %d: must be %d for %d features", dst, w, n, len(x)))
+		panic(fmt.Sprintf("synthetic: lengths are %d and %d: must be %d for %d features", dst, w, n, len(x)))
 	}
 }
 

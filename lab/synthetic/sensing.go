@@ -148,6 +148,6 @@ func (l matrixSensing) HessianVector(dst, w, v []float64, x []float32, y float64
 
 func (l matrixSensing) check(dst, w int, x []float32) {
 	if n := l.Parameters(len(x)); dst != n || w != n {
-		panic(fmt.Sprintf("problem: lengths are %d and %d: must be %d for %d features", dst, w, n, len(x)))
+		panic(fmt.Sprintf("synthetic: lengths are %d and %d: must be %d for %d features", dst, w, n, len(x)))
 	}
 }

@@ -58,6 +58,6 @@ func Parse(name string) (loss.Loss, error) {
 
 func checkLengths(dst, a, b int) {
 	if a != dst || b != dst {
-		panic(fmt.Sprintf("problem: lengths are %d, %d and %d: must be equal", dst, a, b))
+		panic(fmt.Sprintf("synthetic: lengths are %d, %d and %d: must be equal", dst, a, b))
 	}
 }

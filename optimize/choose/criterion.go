@@ -73,7 +73,7 @@ func (a Auto) validate(p optimize.Problem) error {
 	case a.Goal == ExcessRisk && lo < 0:
 		return fmt.Errorf("optimize: goal = %v: is for convex losses: this one's curvature reaches down to %.3g", a.Goal, lo)
 	case a.Passes != 0 && !(a.Passes >= 1 && optimize.Positive(a.Passes)):
-		return fmt.Errorf("optimize: passes = %v: must be at least 1, or 0 for no limit", a.Passes)
+		return fmt.Errorf("optimize: passes = %v: must be at least 1, or left out for no limit", a.Passes)
 	}
 	return nil
 }

@@ -262,7 +262,7 @@ func (c Preconditioned) rule(p optimize.Problem) (Preconditioned, error) {
 			*f.value = f.rule
 		}
 		if !(*f.value > 0 && *f.value < f.most) {
-			return c, fmt.Errorf("optimize: preconditioned: %s = %v: must be > 0 and < %v, or 0 for the rule's", f.name,
+			return c, fmt.Errorf("optimize: preconditioned: %s = %v: must be > 0 and < %v, or left out for the rule's", f.name,
 				*f.value, f.most)
 		}
 	}
@@ -372,9 +372,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 	if err != nil {
 		return run.Result(), run.Failed(err)
 	}
-	run.In(metric)
-	moment := released.record(ridge)
-	run.Saw(moment)
+	run.In(metric, released.record(ridge))
 	// If the release is mostly noise, it may have no eigenvalue above zero, and d_eff would be 0. d_eff
 	// is at least leastCount, since queries reject a clip norm of 0.
 	effective := max(released.effective(ridge), leastCount)
@@ -407,7 +405,7 @@ func (g *preconditionedPlan) Run(ctx context.Context, o optimize.Oracle, observe
 			}
 			sum, weight = forgetting*sum+square.Mean[0], forgetting*weight+1
 			clip = g.clip(slope, effective, ridge, sum/weight)
-			moment.Slope = math.Sqrt(max(sum/weight, 0) / effective)
+			run.Slope(math.Sqrt(max(sum/weight, 0) / effective))
 		}
 		half.add(t, run.Regularized(answer.Mean), answer.Sigma)
 		if held != nil {

@@ -301,7 +301,7 @@ func TestPreconditionedRefusals(t *testing.T) {
 		"clip share = -0.1: must be > 0":                                                 {firstorder.Preconditioned{ClipShare: -.1}, good},
 		"clip scale = +Inf: must be > 0":                                                 {firstorder.Preconditioned{ClipScale: math.Inf(1)}, good},
 		"step scale = NaN: must be > 0":                                                  {firstorder.Preconditioned{StepScale: math.NaN()}, good},
-		"steps = -1: must be between 0 (the rule's number) and 1":                        {firstorder.Preconditioned{Steps: -1}, good},
+		"steps = -1: must be between 1 and 1":                                            {firstorder.Preconditioned{Steps: -1}, good},
 	} {
 		if _, err := c.of.Plan(ctx, c.p); err == nil || !strings.Contains(err.Error(), "optimize: preconditioned: "+want) {
 			t.Errorf("%v: want %q", err, want)

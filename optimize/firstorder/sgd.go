@@ -89,10 +89,11 @@ func (c SGD) settle(ctx context.Context, p optimize.Problem, plan *sampled, s op
 	}
 	switch {
 	case !(c.Sampling > 0 && c.Sampling <= 1):
-		return nil, fmt.Errorf("optimize: %s: sampling = %v: must be > 0 and <= 1, or 0 for the rule's", s.Algorithm,
+		return nil, fmt.Errorf("optimize: %s: sampling = %v: must be > 0 and <= 1, or left out for the rule's", s.Algorithm,
 			c.Sampling)
 	case c.Steps < 1 || c.Steps > optimize.MostSteps:
-		return nil, fmt.Errorf("optimize: %s: steps = %d: must be between 0 (the rule's number) and %d", s.Algorithm, c.Steps,
+		return nil, fmt.Errorf("optimize: %s: steps = %d: must be between 1 and %d, or left out for the rule's number",
+			s.Algorithm, c.Steps,
 			optimize.MostSteps)
 	}
 	schedule, err := account.CalibrateSchedule(ctx, p.Budget, 0,

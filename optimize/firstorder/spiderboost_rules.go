@@ -12,12 +12,14 @@ import (
 func (c SpiderBoost) check() error {
 	switch {
 	case c.Steps < 1 || c.Steps > optimize.MostSteps:
-		return fmt.Errorf("optimize: spiderboost: steps = %d: must be between 0 (the rule's number) and %d", c.Steps,
+		return fmt.Errorf("optimize: spiderboost: steps = %d: must be between 1 and %d, or left out for the rule's number",
+			c.Steps,
 			optimize.MostSteps)
 	case c.Period < 1:
-		return fmt.Errorf("optimize: spiderboost: period = %d: must be >= 1, or 0 for the rule's", c.Period)
+		return fmt.Errorf("optimize: spiderboost: period = %d: must be >= 1, or left out for the rule's", c.Period)
 	case !(c.AnchorShare > 0 && c.AnchorShare < 1):
-		return fmt.Errorf("optimize: spiderboost: anchor share = %v: must be > 0 and < 1, or 0 for the rule's", c.AnchorShare)
+		return fmt.Errorf("optimize: spiderboost: anchor share = %v: must be > 0 and < 1, or left out for the rule's",
+			c.AnchorShare)
 	case !optimize.Positive(c.StepScale):
 		return fmt.Errorf("optimize: spiderboost: step scale = %v: must be finite and > 0", c.StepScale)
 	}

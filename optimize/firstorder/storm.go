@@ -103,7 +103,7 @@ func (c STORM) plan(p optimize.Problem) (*stormPlan, error) {
 	case !optimize.Positive(h):
 		return nil, fmt.Errorf("optimize: storm: step scale = %v: must be finite and > 0", h)
 	case k != 0 && !(k > 0 && k <= 1):
-		return nil, fmt.Errorf("optimize: storm: front load = %v: must be > 0 and <= 1, or 0 for the rule's", k)
+		return nil, fmt.Errorf("optimize: storm: front load = %v: must be > 0 and <= 1, or left out for the rule's", k)
 	}
 	if k == 0 {
 		k = c.frontLoad(p, h)

@@ -283,7 +283,7 @@ func (g *transferredPlan) Run(ctx context.Context, o optimize.Oracle, observe fu
 	if err != nil {
 		return run.Result(), run.Failed(err)
 	}
-	run.In(metric)
+	run.In(metric, nil)
 	w := append([]float64(nil), run.W...)
 	m := &moving{plan: g, run: run, start: s, begin: w, w: w, before: w, eta: g.step / (s.curvature * p.DataSmoothness())}
 	m.effective = max(spectrum.effective(ridge), leastCount)

@@ -161,12 +161,13 @@ func (c Adaptive) settle(p optimize.Problem) (Adaptive, error) {
 		return c, err
 	}
 	if c.LandingSteps < 0 || c.LandingSteps > optimize.MostSteps/2 {
-		return c, fmt.Errorf("optimize: %s: landing steps = %d: must be between 1 and %d, or 0 for gd's number", name,
+		return c, fmt.Errorf("optimize: %s: landing steps = %d: must be between 1 and %d, or left out for gd's number", name,
 			c.LandingSteps, optimize.MostSteps/2)
 	}
 	if c.Theorem && c.Landing == 0 {
 		if c.LandingSteps != 0 {
-			return c, fmt.Errorf("optimize: %s: landing steps = %d: must be 0 where there is no landing", name, c.LandingSteps)
+			return c, fmt.Errorf("optimize: %s: landing steps = %d: must be left out where there is no landing",
+				name, c.LandingSteps)
 		}
 		c.Output = c.Output.Or(optimize.Last)
 		return c, nil

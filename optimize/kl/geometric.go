@@ -126,7 +126,8 @@ func (c Geometric) rules(name string, p optimize.Problem, known optimize.KL, h f
 		c.Shrink = 1.02
 	}
 	if !(c.Shrink >= 1+0x1p-20 && c.Shrink <= 2) {
-		return nil, nil, fmt.Errorf("optimize: %s: shrink = %v: must be > 1 + 2^-20 and <= 2, or 0 for 1.02", name, c.Shrink)
+		return nil, nil, fmt.Errorf("optimize: %s: shrink = %v: must be > 1 + 2^-20 and <= 2, or left out for 1.02",
+			name, c.Shrink)
 	}
 	if err := optimize.CheckSteps(name, c.Steps); err != nil {
 		return nil, nil, err

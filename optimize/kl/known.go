@@ -90,7 +90,7 @@ func failure(algorithm string, theorem bool, beta float64) (float64, error) {
 	case beta == 0:
 		return defaultFailure, nil
 	case !(beta > 0 && beta < 1):
-		return 0, fmt.Errorf("optimize: %s: failure = %v: must be > 0 and < 1, or 0 for .05", algorithm, beta)
+		return 0, fmt.Errorf("optimize: %s: failure = %v: must be > 0 and < 1, or left out for .05", algorithm, beta)
 	}
 	return beta, nil
 }
@@ -116,7 +116,7 @@ func shareOr(algorithm, field string, x, rule float64) (float64, error) {
 		x = rule
 	}
 	if !(x > 0 && x < 1) {
-		return 0, fmt.Errorf("optimize: %s: %s = %v: must be > 0 and < 1, or 0 for the rule's", algorithm, field, x)
+		return 0, fmt.Errorf("optimize: %s: %s = %v: must be > 0 and < 1, or left out for the rule's", algorithm, field, x)
 	}
 	return x, nil
 }

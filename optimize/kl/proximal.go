@@ -103,7 +103,8 @@ func (c Proximal) Plan(_ context.Context, p optimize.Problem) (optimize.Plan, er
 		return nil, fmt.Errorf("optimize: %s: kappa = %v: must be at least 2 (kl-spider takes less)", name, known.Kappa)
 	}
 	if c.Rounds < 0 || c.Rounds > optimize.MostSteps {
-		return nil, fmt.Errorf("optimize: %s: rounds = %d: must be between 0 (the rule's number) and %d", name, c.Rounds,
+		return nil, fmt.Errorf("optimize: %s: rounds = %d: must be between 1 and %d, or left out for the rule's number",
+			name, c.Rounds,
 			optimize.MostSteps)
 	}
 	if err := optimize.CheckSteps(name, c.Steps); err != nil {

@@ -169,7 +169,8 @@ func (c Spider) settle(name string, p optimize.Problem, known optimize.KL) (Spid
 		return c, err
 	}
 	if c.Rounds < 0 || c.Rounds > optimize.MostSteps {
-		return c, fmt.Errorf("optimize: %s: rounds = %d: must be between 0 (the rule's number) and %d", name, c.Rounds,
+		return c, fmt.Errorf("optimize: %s: rounds = %d: must be between 1 and %d, or left out for the rule's number",
+			name, c.Rounds,
 			optimize.MostSteps)
 	}
 	descent, threshold, share, scale := .125, .1, .5, 1.

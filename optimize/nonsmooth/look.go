@@ -187,8 +187,7 @@ func (g *o2ncPlan) choose(run *optimize.Run, held query.Cohort, kept averages) (
 		return run.ResultAt(points[0], false), run.Failed(err)
 	}
 	r := run.ResultAt(points[k], true)
-	r.SelectedNorm, r.Trace.Chosen = found, len(points)
-	r.Trace.Settle()
+	r.SelectedNorm, r.Trace = found, r.Trace.ChosenAmong(len(points))
 	r.Output = fmt.Sprintf("looked at: average over steps %d to %d, chosen by its smoothed gradient among %d averages",
 		kept[k].from+1, kept[k].end, len(points))
 	return r, nil

@@ -109,7 +109,7 @@ type O2NC struct {
 	// With Theorem the averages are over blocks drawn without replacement. Without Theorem they are over the
 	// last 1/2, 1/4, 1/8, ... of the points. Zero means one average and no released norm. 1 means one average,
 	// at which the norm is released.
-	Look int `yaml:"look"`
+	Look int `yaml:"look" zero:"none"`
 }
 
 // Oracle selects how gradient estimates are released. Fresh releases a new gradient of all records at every
@@ -271,11 +271,13 @@ func (c O2NC) check() error {
 	}
 	switch {
 	case c.Radius != 0 && !optimize.Positive(c.Radius):
-		return fmt.Errorf("optimize: o2nc: radius = %v: must be > 0, or 0 for the rule's", c.Radius)
+		return fmt.Errorf("optimize: o2nc: radius = %v: must be > 0, or left out for the rule's", c.Radius)
 	case c.Block < 0 || c.Block > optimize.MostSteps:
-		return fmt.Errorf("optimize: o2nc: block = %d: must be between 0 (the rule's) and %d", c.Block, optimize.MostSteps)
+		return fmt.Errorf("optimize: o2nc: block = %d: must be between 1 and %d, or left out for the rule's",
+			c.Block, optimize.MostSteps)
 	case c.Period < 0 || c.Period > optimize.MostSteps:
-		return fmt.Errorf("optimize: o2nc: period = %d: must be between 0 (the rule's) and %d", c.Period, optimize.MostSteps)
+		return fmt.Errorf("optimize: o2nc: period = %d: must be between 1 and %d, or left out for the rule's",
+			c.Period, optimize.MostSteps)
 	case c.Period > 0 && c.Oracle == Fresh:
 		return fmt.Errorf("optimize: o2nc: period = %d: must be 0 with oracle fresh, which asks for a gradient each step",
 			c.Period)
@@ -284,7 +286,7 @@ func (c O2NC) check() error {
 	case c.Look < 0 || c.Look > mostLooks:
 		return fmt.Errorf("optimize: o2nc: look = %d: must be between 0 (none) and %d", c.Look, mostLooks)
 	case c.Directions < 0:
-		return fmt.Errorf("optimize: o2nc: directions = %d: must be >= 1, or 0 for the rule's", c.Directions)
+		return fmt.Errorf("optimize: o2nc: directions = %d: must be >= 1, or left out for the rule's", c.Directions)
 	case c.Directions > 0 && c.Order != FirstOrder && c.Order != ZeroOrder:
 		return fmt.Errorf("optimize: o2nc: directions = %d: must be with order first or zero", c.Directions)
 	case c.Theorem && c.Oracle == Fresh:

@@ -221,7 +221,7 @@ func (c Smoothed) smooth(p optimize.Problem) (smooth optimize.Problem, words str
 		}
 	}
 	if !optimize.Positive(c.Radius) {
-		return p, "", fmt.Errorf("optimize: smoothed: radius = %v: must be > 0, or 0 for the rule's", c.Radius)
+		return p, "", fmt.Errorf("optimize: smoothed: radius = %v: must be > 0, or left out for the rule's", c.Radius)
 	}
 	by := query.Smoothing{Radius: c.Radius, By: query.Smoother(c.Smoothing)}
 	if c.Smoothing == sampled {

@@ -62,7 +62,8 @@ func (c Subgradient) Plan(_ context.Context, p optimize.Problem) (optimize.Plan,
 		c.StepScale = 1
 	}
 	if !optimize.Positive(c.StepScale) {
-		return nil, fmt.Errorf("optimize: subgradient: step scale = %v: must be finite and > 0, or 0 for 1", c.StepScale)
+		return nil, fmt.Errorf("optimize: subgradient: step scale = %v: must be finite and > 0, or left out for 1",
+			c.StepScale)
 	}
 	F0, l0, N := p.Constants.InitialGap, p.Constants.Lipschitz, p.Effective()
 	T := steps(c.Steps, 3, N)

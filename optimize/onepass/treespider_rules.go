@@ -14,17 +14,19 @@ func (c TreeSpider) validate() error {
 		value float64
 	}{{"step scale", c.StepScale}, {"beta", c.Beta}, {"accuracy", c.Accuracy}, {"decay", c.Decay}} {
 		if f.value != 0 && !optimize.Positive(f.value) {
-			return fmt.Errorf("optimize: tree-spider: %s = %v: must be finite and > 0, or 0 for the rule's", f.name, f.value)
+			return fmt.Errorf("optimize: tree-spider: %s = %v: must be finite and > 0, or left out for the rule's",
+				f.name, f.value)
 		}
 	}
 	switch {
 	case !(c.Failure >= 0 && c.Failure < 1):
-		return fmt.Errorf("optimize: tree-spider: failure = %v: must be > 0 and < 1, or 0 for .05", c.Failure)
+		return fmt.Errorf("optimize: tree-spider: failure = %v: must be > 0 and < 1, or left out for .05", c.Failure)
 	case c.Rounds < 0 || c.Rounds > optimize.MostSteps:
-		return fmt.Errorf("optimize: tree-spider: rounds = %d: must be between 0 (the rule's number) and %d", c.Rounds,
+		return fmt.Errorf("optimize: tree-spider: rounds = %d: must be between 1 and %d, or left out for the rule's number",
+			c.Rounds,
 			optimize.MostSteps)
 	case c.Depth < 0 || c.Depth > 19: // 2^20 > optimize.MostSteps
-		return fmt.Errorf("optimize: tree-spider: depth = %d: must be between 0 (the rule's) and 19", c.Depth)
+		return fmt.Errorf("optimize: tree-spider: depth = %d: must be between 1 and 19, or left out for the rule's", c.Depth)
 	case c.Rounds<<c.Depth > optimize.MostSteps:
 		return fmt.Errorf("optimize: tree-spider: rounds = %d of depth %d: must be at most %d steps", c.Rounds, c.Depth,
 			optimize.MostSteps)

@@ -138,17 +138,20 @@ func (c Recursive) check(p optimize.Problem) error {
 		return fmt.Errorf("optimize: recursive: steps = %d: must be 0 for phased-sgd, whose phases follow from the records",
 			c.Steps)
 	case c.Steps < 0 || c.Steps > optimize.MostSteps:
-		return fmt.Errorf("optimize: recursive: steps = %d a round: must be between 0 (the rule's number) and %d", c.Steps,
+		return fmt.Errorf("optimize: recursive: steps = %d a round: must be between 1 and %d, or left out for the rule's number",
+			c.Steps,
 			optimize.MostSteps)
 	case c.Rounds < 0 || c.Rounds > mostRounds:
-		return fmt.Errorf("optimize: recursive: rounds = %d: must be between 0 (the rule's number) and %d", c.Rounds,
+		return fmt.Errorf("optimize: recursive: rounds = %d: must be between 1 and %d, or left out for the rule's number",
+			c.Rounds,
 			mostRounds)
 	case c.Radius != 0 && !optimize.Positive(c.Radius):
-		return fmt.Errorf("optimize: recursive: radius = %v: must be finite and > 0, or 0 for the rule's", c.Radius)
+		return fmt.Errorf("optimize: recursive: radius = %v: must be finite and > 0, or left out for the rule's", c.Radius)
 	case c.Lambda != 0 && !optimize.Positive(c.Lambda):
-		return fmt.Errorf("optimize: recursive: lambda = %v: must be finite and > 0, or 0 for the rule's", c.Lambda)
+		return fmt.Errorf("optimize: recursive: lambda = %v: must be finite and > 0, or left out for the rule's", c.Lambda)
 	case c.Growth != 0 && !(c.Growth >= 2 && c.Growth <= 1024):
-		return fmt.Errorf("optimize: recursive: growth = %v: must be between 2 and 1024, or 0 for the rule's", c.Growth)
+		return fmt.Errorf("optimize: recursive: growth = %v: must be between 2 and 1024, or left out for the rule's",
+			c.Growth)
 	case c.StepScale != 0 && !optimize.Positive(c.StepScale):
 		return fmt.Errorf("optimize: recursive: step scale = %v: must be finite and > 0", c.StepScale)
 	case c.Inner == PhasedSGD:

@@ -20,7 +20,8 @@ func (c Perturbed) settle(p optimize.Problem) (*perturbedPlan, Perturbed, error)
 		return nil, c, err
 	}
 	if c.Period < 0 || c.Period > optimize.MostSteps {
-		return nil, c, fmt.Errorf("optimize: %s: period = %d: must be between 0 (the rule's number) and %d", perturbedName,
+		return nil, c, fmt.Errorf("optimize: %s: period = %d: must be between 1 and %d, or left out for the rule's number",
+			perturbedName,
 			c.Period, optimize.MostSteps)
 	}
 	if c.Theorem {
@@ -35,7 +36,8 @@ func (c Perturbed) settle(p optimize.Problem) (*perturbedPlan, Perturbed, error)
 			*v.value = v.rule
 		}
 		if !optimize.Positive(*v.value) {
-			return nil, c, fmt.Errorf("optimize: %s: %s = %v: must be finite and > 0, or 0 for the rule", perturbedName, v.key,
+			return nil, c, fmt.Errorf("optimize: %s: %s = %v: must be finite and > 0, or left out for the rule",
+				perturbedName, v.key,
 				*v.value)
 		}
 	}

@@ -161,8 +161,8 @@ func TestPerturbedRefuses(t *testing.T) {
 	for want, c := range map[string]secondorder.Perturbed{
 		"perturbed-gd: gap = -1: must be finite and > 0": {Gap: -1},
 		"perturbed-gd: step scale = NaN: must be finite": {StepScale: math.NaN()},
-		"perturbed-gd: steps = -1: must be between 0":    {Steps: -1},
-		"perturbed-gd: period = -1: must be between 0":   {Period: -1},
+		"perturbed-gd: steps = -1: must be between 1":    {Steps: -1},
+		"perturbed-gd: period = -1: must be between 1":   {Period: -1},
 		"perturbed-gd: gap: must not be set beside":      {Theorem: true, Gap: .1},
 		"ball fraction = 2":                              {Ball: optimize.DifferenceBall{Fraction: 2}},
 	} {

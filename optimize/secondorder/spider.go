@@ -237,7 +237,8 @@ func (c Spider) settle(p optimize.Problem, escapes bool) (rules, error) {
 			*v.value = v.rule
 		}
 		if !optimize.Positive(*v.value) {
-			return r, fmt.Errorf("optimize: %s: %s = %v: must be finite and > 0, or 0 for the rule", name, v.key, *v.value)
+			return r, fmt.Errorf("optimize: %s: %s = %v: must be finite and > 0, or left out for the rule",
+				name, v.key, *v.value)
 		}
 	}
 	if c.Rounds == 0 {

@@ -344,6 +344,16 @@ def test_summary_contrasts_and_searches_of_a_formula(tmp_path):
     assert (cross_val_score(again, people, people.ill, cv=2) > 0.6).all()
 
 
+@pytest.mark.parametrize("setting", [{"steps": 0}, {"steps": np.int64(0)}, {"step_scale": 0.0}, {"output": ""}])
+def test_an_explicit_zero_is_no_rule(tmp_path, setting):
+    """A zero is refused before the charge, where leaving the setting out means the algorithm's rule."""
+    (name,) = setting
+    model = classifier(tmp_path, bounds=(18, 90), train={"algorithm": "gd", **setting})
+    with pytest.raises(ConfigurationError, match=rf"train\.{name} = .*leave it out for the algorithm's rule"):
+        model.fit(PEOPLE[["age"]], ILL)
+    assert not (tmp_path / "ledger.jsonl").exists()
+
+
 def test_a_summary_has_the_intervals_that_were_asked_for(tmp_path):
     """With inference the table has estimates, standard errors and intervals, and what was changed."""
     model = classifier(tmp_path, bounds={"age": (18, 90)}, categories={"region": PLACES}, inference=0.9).fit(PEOPLE[["age", "region"]], ILL)

@@ -170,6 +170,9 @@ second <- withCallingHandlers(go(ill ~ age + region + log1p(pay) + seen, dates =
   })
 stopifnot("stillpoint_spent" %in% told, second$spent$fits == 2L, second$spent$epsilon > 2, second$spent$epsilon < 4)
 
+# A zero is refused, where leaving the setting out means the algorithm's rule.
+refused(go(train = list(algorithm = "gd", steps = 0L)), "leave it out for the algorithm's rule")
+
 # An interrupt ends a search, and not the fit alone, which is saved and charged: no other fit is.
 charges <- function() dp_spent(folder)$fits
 before <- charges()
