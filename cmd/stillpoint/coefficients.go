@@ -101,7 +101,7 @@ func coefficientTable(list *report.Coefficients) string {
 		switch {
 		case t.Deviation != nil:
 			sd = fmt.Sprintf("%.2g", *t.Deviation)
-		case t.Share != nil:
+		case t.Reason != "" && t.Share != nil:
 			sd = fmt.Sprintf("%s: %.0f%%", t.State, 100**t.Share)
 		}
 		against := t.Per

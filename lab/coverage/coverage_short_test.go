@@ -9,8 +9,9 @@ import (
 // share it equally.
 const falseFailure = 1e-6
 
-// TestCoverage fits the designs of the short form and compares each term's coverage with the goal of its design. The test fails where a term is covered less than by chance. It also fails where
-// less than a quarter of a design's terms are stated: a method that states nothing would pass otherwise.
+// TestCoverage fits the designs of the short form and compares each term's coverage with the goal of its design. The test
+// fails where a term is covered less than by chance. It also fails where less than a quarter of a design's terms are
+// stated, since a method that states nothing would pass otherwise.
 func TestCoverage(t *testing.T) {
 	const fits = 30
 	var judged []*Judged

@@ -149,8 +149,8 @@ func (d Design) spec(of []row) (stillpoint.Spec, error) {
 	if err != nil {
 		return stillpoint.Spec{}, err
 	}
-	s := stillpoint.Spec{Table: stillpoint.Rows(of, columns...), Schema: schema, Loss: l, Weights: d.Weights, Anyway: true,
-		Budget: stillpoint.Budget{Epsilon: d.Epsilon, Delta: 1e-6, Relation: account.ReplaceOne}}
+	s := stillpoint.Spec{Table: stillpoint.Rows(of, columns...), Schema: schema, Loss: l, Weights: d.Weights,
+		Family: "lines", Anyway: true, Budget: stillpoint.Budget{Epsilon: d.Epsilon, Delta: 1e-6, Relation: account.ReplaceOne}}
 	if d.Intervals {
 		s.Inference = &stillpoint.Inference{Level: level}
 	}

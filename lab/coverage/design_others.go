@@ -7,8 +7,8 @@ import (
 
 // counted is a population of counts with a rare level, and spread one of numbers with errors of unequal spread.
 func counted() Design {
-	return Design{Name: "counts with a rare level", Records: 20_000, Epsilon: 1, Loss: "poisson(0.5)", Most: 8, Intervals: true,
-		Columns: []Column{Number("x", -1, 1), Category("c", "a", "b")}, Truth: map[string]float64{"x": .4, "c=b": .5},
+	return Design{Name: "counts with a rare level", Records: 20_000, Epsilon: 1, Loss: "poisson(0.5)", Most: 8,
+		Intervals: true, Columns: []Column{Number("x", -1, 1), Category("c", "a", "b")}, Truth: map[string]float64{"x": .4, "c=b": .5},
 		Draw: func(r *rand.Rand) ([]float64, float64) {
 			x := []float64{2*r.Float64() - 1, 0}
 			if r.Float64() < .06 {
@@ -23,8 +23,8 @@ func counted() Design {
 }
 
 func unequal() Design {
-	return Design{Name: "numbers with unequal errors", Records: 20_000, Epsilon: 1, Loss: "squared(1)", Most: 10, Intervals: true,
-		Columns: []Column{Number("x", -1, 1), Category("c", "a", "b")}, Truth: map[string]float64{"x": .8, "c=b": -1},
+	return Design{Name: "numbers with unequal errors", Records: 20_000, Epsilon: 1, Loss: "squared(1)", Most: 10,
+		Intervals: true, Columns: []Column{Number("x", -1, 1), Category("c", "a", "b")}, Truth: map[string]float64{"x": .8, "c=b": -1},
 		Draw: func(r *rand.Rand) ([]float64, float64) {
 			x := []float64{2*r.Float64() - 1, 0}
 			if r.Float64() < .05 {

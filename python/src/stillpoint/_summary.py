@@ -263,7 +263,8 @@ def _against(t: Mapping[str, Any]) -> str:
 def _deviation(t: Mapping[str, Any]) -> str:
     if t["noise_sd"] is not None:
         return f"{t['noise_sd']:.2g}"
-    return f"not arrived: {t['share']:.0%}" if t.get("state") == "not arrived" else "-"
+    share = t.get("share")
+    return f"not arrived: {share:.0%}" if t.get("state") == "not arrived" else "-"
 
 
 TIDY = {"term": "term", "reference": "reference", "estimate": "estimate", "standard_error": "std_error", "low": "conf_low",
